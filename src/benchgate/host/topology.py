@@ -1,0 +1,262 @@
+"""What CPUs this machine has, which of them this process may use, and what keeps others off them.
+
+Takes /proc and /sys (below `root`, so that tests can bring their own) and the affinity mask; gives a frozen
+Topology, and from it pins and their placement. Fails with UsageError for CPUs that cannot be pinned to, and
+with HostError where the kernel does not even say which CPUs are online.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchgate.errors import HostError, UsageError
+from benchgate.host.facts import UNAVAILABLE, as_list, cpu_list, cpu_list_of, number_of, text_of
+from benchgate.model import Placement
+
+_CPUS = Path("sys/devices/system/cpu")
+
+
+@dataclass(frozen=True, slots=True)
+class LogicalCpu:
+    number: int
+    online: bool
+    socket: int | None
+    siblings: tuple[int, ...]
+    """The hyperthreads of this CPU's core, itself among them; only itself where the host does not say."""
+
+    @property
+    def core(self) -> int:
+        """The core's name: its first hyperthread."""
+        return self.siblings[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Isolation:
+    """What keeps other work off CPUs: a list of CPUs each, "none", or "unavailable"."""
+
+    isolcpus: str
+    nohz_full: str
+    rcu_nocbs: str
+    cpuset: str
+    service_manager: str
+    """The CPUs that process 1 is confined to: what a service manager's affinity leaves to services."""
+
+
+@dataclass(frozen=True, slots=True)
+class Topology:
+    cpus: tuple[LogicalCpu, ...]
+    """Every CPU that is present, in order of number."""
+    affinity: tuple[int, ...]
+    source: str
+    """Where sockets and cores come from: "sysfs", or "unavailable"."""
+    hypervisor: bool
+    isolation: Isolation
+
+    @property
+    def online(self) -> tuple[int, ...]:
+        return tuple(cpu.number for cpu in self.cpus if cpu.online)
+
+    @property
+    def usable(self) -> tuple[int, ...]:
+        """Online and inside the affinity mask."""
+        return tuple(number for number in self.online if number in self.affinity)
+
+    @property
+    def sockets(self) -> int | None:
+        known = {cpu.socket for cpu in self.cpus if cpu.online}
+        return None if self.source == UNAVAILABLE or None in known else len(known)
+
+    @property
+    def cores(self) -> int | None:
+        if self.source == UNAVAILABLE:
+            return None
+        return len({cpu.core for cpu in self.cpus if cpu.online})
+
+    @property
+    def smt(self) -> bool:
+        """Whether any core shows more than one hyperthread."""
+        return any(len(cpu.siblings) > 1 for cpu in self.cpus)
+
+    @property
+    def hidden(self) -> bool:
+        """Whether "cores" may be hyperthreads of one core. A hypervisor that shows hyperthreads is taken
+        at its word; one that shows none may have none or hide them, and nobody inside can tell."""
+        return self.source == UNAVAILABLE or (self.hypervisor and not self.smt)
+
+    def cpu(self, number: int) -> LogicalCpu | None:
+        return next((cpu for cpu in self.cpus if cpu.number == number), None)
+
+
+def read(root: Path = Path("/"), affinity: Iterable[int] | None = None) -> Topology:
+    """This machine now; `affinity` stands for this process's mask."""
+    online = cpu_list_of(root / _CPUS / "online")
+    mask = tuple(sorted(os.sched_getaffinity(0) if affinity is None else affinity))
+    if not online:
+        # Without /sys only the mask is known, and it holds online CPUs only.
+        online = mask
+    if not online:
+        raise HostError(f"this host does not say which CPUs are online: {root / _CPUS / 'online'}")
+    present = cpu_list_of(root / _CPUS / "present") or online
+    cpus = tuple(_cpu(root, number, number in online) for number in sorted({*present, *online}))
+    told = all(_siblings(root, number) for number in online)
+    flags = re.search(r"^flags\s*:(.*)$", text_of(root / "proc/cpuinfo") or "", re.MULTILINE)
+    return Topology(
+        cpus=cpus,
+        affinity=mask,
+        source="sysfs" if told else UNAVAILABLE,
+        hypervisor=bool(flags and "hypervisor" in flags[1].split())
+        or (root / "sys/hypervisor/type").exists(),
+        isolation=_isolation(root, online),
+    )
+
+
+def choose_pins(
+    topology: Topology, requested: Sequence[int] | None = None, include_smt: bool = False
+) -> tuple[int, ...]:
+    """The host CPUs to pin to, in order. Default: one logical CPU per core; with `include_smt` the other
+    hyperthreads follow, so that small CPU counts stay on cores of their own."""
+    if requested is not None:
+        _check(topology, tuple(requested))
+        return tuple(requested)
+    first: dict[int, int] = {}
+    for number in topology.usable:
+        cpu = topology.cpu(number)
+        if cpu is not None:
+            first.setdefault(cpu.core, number)
+    if not first:
+        raise UsageError(f"no online CPU is inside this process's affinity mask. {_which(topology)}")
+    pins = tuple(sorted(first.values()))
+    rest = tuple(number for number in topology.usable if number not in pins)
+    return pins + rest if include_smt else pins
+
+
+def placement(topology: Topology, pins: Sequence[int], cpus: int) -> Placement:
+    """What `cpus` vCPUs or workers on the first of these pins stand on."""
+    used = tuple(pins[:cpus])
+    if len(used) < cpus:
+        return Placement.OVERSUBSCRIBED
+    cores = [found.core for number in used if (found := topology.cpu(number))]
+    if len(set(cores)) < len(cores):
+        return Placement.SMT
+    return Placement.VIRTUAL if topology.hidden else Placement.PHYSICAL
+
+
+def isolated_by(topology: Topology, pins: Sequence[int]) -> tuple[str, ...]:
+    """Which kinds of isolation cover every one of these pins. Empty: pinned, but not isolated."""
+    kinds = {name: getattr(topology.isolation, name) for name in ("isolcpus", "nohz_full", "rcu_nocbs")}
+    return tuple(name for name, text in kinds.items() if pins and set(pins) <= set(_listed(text)))
+
+
+def _check(topology: Topology, requested: tuple[int, ...]) -> None:
+    wrong = []
+    for number in dict.fromkeys(requested):
+        cpu = topology.cpu(number)
+        if cpu is None:
+            wrong.append(f"CPU {number} does not exist")
+        elif not cpu.online:
+            wrong.append(f"CPU {number} is offline")
+        elif number not in topology.affinity:
+            wrong.append(_outside(topology, number))
+        if requested.count(number) > 1:
+            wrong.append(f"CPU {number} is named {requested.count(number)} times")
+    if not requested:
+        wrong.append("no CPU is named")
+    if wrong:
+        raise UsageError(f"--cpus: {'; '.join(wrong)}. {_which(topology)}")
+
+
+def _outside(topology: Topology, number: int) -> str:
+    """An isolated CPU is outside every ordinary mask, and yet just what its owner wants to use."""
+    text = f"CPU {number} is outside this process's affinity mask"
+    if number in _listed(topology.isolation.isolcpus):
+        wider = as_list({*topology.affinity, *_listed(topology.isolation.isolcpus)})
+        text += f" because it is isolated (start with: taskset -c {wider} ...)"
+    return text
+
+
+def _which(topology: Topology) -> str:
+    """What there is, as the end of an error message."""
+    text = f"This host has CPUs {as_list(topology.online)} online"
+    offline = {cpu.number for cpu in topology.cpus} - set(topology.online)
+    if offline:
+        text += f" and {as_list(offline)} offline"
+    return f"{text}; this process may use {as_list(topology.usable)}."
+
+
+def _cpu(root: Path, number: int, online: bool) -> LogicalCpu:
+    folder = root / _CPUS / f"cpu{number}" / "topology"
+    socket = number_of(folder / "physical_package_id")
+    siblings = (_siblings(root, number) or ()) if online else ()
+    # Some virtual machines say -1 for "no such thing here".
+    return LogicalCpu(
+        number,
+        online,
+        socket if socket is not None and socket >= 0 else None,
+        siblings if number in siblings else (number,),
+    )
+
+
+def _siblings(root: Path, number: int) -> tuple[int, ...] | None:
+    folder = root / _CPUS / f"cpu{number}" / "topology"
+    # core_cpus_list is the newer name (Linux 5.3) of the same list.
+    return cpu_list_of(folder / "core_cpus_list") or cpu_list_of(folder / "thread_siblings_list")
+
+
+def _isolation(root: Path, online: tuple[int, ...]) -> Isolation:
+    words = (text_of(root / "proc/cmdline") or "").split()
+    status = text_of(root / "proc/1/status")
+    confined = re.search(r"^Cpus_allowed_list:\s*(\S+)$", status or "", re.MULTILINE)
+    manager = UNAVAILABLE
+    if confined:
+        manager = "none" if set(_listed(confined[1])) >= set(online) else confined[1]
+    return Isolation(
+        isolcpus=_kernel_list(root / _CPUS / "isolated", words, "isolcpus"),
+        nohz_full=_kernel_list(root / _CPUS / "nohz_full", words, "nohz_full"),
+        rcu_nocbs=_kernel_list(None, words, "rcu_nocbs") if words else UNAVAILABLE,
+        cpuset=_cpuset(root, online),
+        service_manager=manager,
+    )
+
+
+def _kernel_list(path: Path | None, words: list[str], option: str) -> str:
+    """What the kernel did beats what it was asked; "(null)" is how it prints an empty mask."""
+    text = text_of(path) if path else None
+    if text is not None:
+        return as_list(_listed(text))
+    asked = next((word.partition("=")[2] for word in words if word.startswith(f"{option}=")), None)
+    if asked is not None:
+        # isolcpus may begin with flags: isolcpus=nohz,domain,2-3
+        return ",".join(part for part in asked.split(",") if part[:1].isdigit()) or asked
+    return "none" if words else UNAVAILABLE
+
+
+def _cpuset(root: Path, online: tuple[int, ...]) -> str:
+    """The CPUs of the control group this process is in, "none" where those are all."""
+    groups = dict(_control_groups(root))
+    v2 = root / "sys/fs/cgroup" / groups.get("", "").lstrip("/")
+    v1 = root / "sys/fs/cgroup/cpuset" / groups.get("cpuset", "").lstrip("/")
+    places = (v1 / "cpuset.effective_cpus", v1 / "cpuset.cpus", v2 / "cpuset.cpus.effective")
+    found = next((cpus for cpus in map(cpu_list_of, places) if cpus), None)
+    if found is None:
+        return UNAVAILABLE
+    return "none" if set(found) >= set(online) else as_list(found)
+
+
+def _control_groups(root: Path) -> Iterable[tuple[str, str]]:
+    """(controller, path) of /proc/self/cgroup; version 2 is the empty controller."""
+    for line in (text_of(root / "proc/self/cgroup") or "").splitlines():
+        _, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        for controller in controllers.split(","):
+            yield controller, path
+
+
+def _listed(text: str) -> tuple[int, ...]:
+    try:
+        return cpu_list(text)
+    except ValueError:
+        return ()
