@@ -1,0 +1,344 @@
+"""What will be measured, before anything is: cells, gates, their order, and every skip with its reason.
+
+Takes what tests ask for (`Request`), the options and the host's CPUs; gives `SweepPlan`s. Pure: boots
+nothing and reads nothing. Fails with UsageError where a mark or an option cannot be meant.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from benchgate import catalog
+from benchgate.errors import UsageError
+from benchgate.gates.base import SMALLEST_LOOK, Gate
+from benchgate.model import Cell, Lane, Placement, Window, Workload
+from benchgate.options import Options
+from benchgate.systems import SELFTEST, Ask, System
+
+DEFAULT_COUNTS = (1, 2, 4)
+SECONDS_A_RUN = {Lane.TCG: 4.0, Lane.KVM: 2.0, Lane.NATIVE: 1.5, Lane.INSN: 8.0}
+"""Rough, for the estimate of --plan only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """One `speedup` mark."""
+
+    cpus: int
+    base: int
+    window: Window
+    at_least: float | None
+    at_most: float | None
+    insn: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What one test function asks for."""
+
+    workload: str
+    given: Mapping[str, object]
+    thresholds: tuple[Threshold, ...]
+    systems: tuple[str, ...] = ()
+    """Systems that the test names itself; empty: those of --system."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seats:
+    """Where the vCPUs or workers of one cell sit; `skip` says why it cannot run."""
+
+    lane: Lane
+    placement: Placement
+    pins: tuple[int, ...]
+    skip: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedCell:
+    cell: Cell
+    system: System
+    workload: Workload
+    seats: Seats
+    unasked: str = ""
+    """Why --smp leaves it out; the base of a gate that was asked for is never left out."""
+
+    @property
+    def skip(self) -> str:
+        return self.unasked or self.seats.skip
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedGate:
+    """One gate; `id` is its test id."""
+
+    id: str
+    gate: Gate
+    base: PlannedCell
+    arm: PlannedCell
+
+    @property
+    def bounds(self) -> tuple[tuple[str, float | None], ...]:
+        return ("least", self.gate.at_least), ("most", self.gate.at_most), ("insn", self.gate.insn)
+
+    @property
+    def asks(self) -> Gate:
+        """The question alone, whatever it is called."""
+        return replace(self.gate, id="")
+
+    @property
+    def skip(self) -> str:
+        return self.arm.skip or self.base.skip
+
+
+@dataclass(frozen=True, slots=True)
+class SweepPlan:
+    """The arms of one row, all on one lane, and the gates over them."""
+
+    row: str
+    cells: tuple[PlannedCell, ...]
+    gates: tuple[PlannedGate, ...]
+
+    @property
+    def runnable(self) -> tuple[PlannedCell, ...]:
+        return tuple(cell for cell in self.cells if not cell.skip)
+
+    @property
+    def pairs(self) -> tuple[tuple[Cell, str], ...]:
+        """Every cell, and why it is not run."""
+        return tuple((planned.cell, planned.skip) for planned in self.cells)
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What the planner must know of the host."""
+
+    pins: tuple[int, ...]
+    smt_pins: tuple[int, ...]
+    lanes: Mapping[str, tuple[Lane, str]]
+    """System kind (`qemu`, `native`) -> its lane, and why it has none."""
+    physical: Placement = Placement.PHYSICAL
+    """What vCPUs on these pins stand on: physical, smt or virtual."""
+
+
+def seats(system: System, mode_workload: Workload, cpus: int, ground: Ground, options: Options) -> Seats:
+    """Where a cell runs, or why not."""
+    lane, no_lane = ground.lanes[system.kind]
+    refused = no_lane or system.refuses(mode_workload.mode, mode_workload.name, cpus)
+    if lane is Lane.INSN:
+        return Seats(lane, Placement.VIRTUAL, (), refused)
+    if cpus <= len(ground.pins):
+        return Seats(lane, ground.physical, ground.pins[:cpus], refused)
+    if not options.oversubscribe:
+        named = ",".join(map(str, ground.pins))
+        few = f"{cpus} CPUs need {cpus} host CPUs to pin to, there {_are(len(ground.pins))} ({named})"
+        return Seats(lane, ground.physical, (), refused or few)
+    return Seats(lane, Placement.OVERSUBSCRIBED, ground.pins, refused)
+
+
+def _are(count: int) -> str:
+    return "is 1" if count == 1 else f"are {count}"
+
+
+def counts(request: Request, options: Options, ground: Ground, system: System) -> tuple[int, ...]:
+    """The CPU counts at which a test over cells runs."""
+    if options.smp is not None:
+        return options.smp
+    lane, _ = ground.lanes[system.kind]
+    wanted = {n for n in DEFAULT_COUNTS if lane is Lane.INSN or n <= len(ground.pins)}
+    return tuple(sorted(wanted | {n for mark in request.thresholds for n in (mark.cpus, mark.base)}))
+
+
+def systems_of(request: Request, options: Options) -> tuple[System, ...]:
+    found = [catalog.load_system(word) for word in request.systems or options.systems]
+    names = [system.name for system in found]
+    if len(set(names)) != len(names):
+        raise UsageError(f"--system names the same system twice: {', '.join(names)}")
+    wants_selftest = request.workload == SELFTEST
+    return tuple(system for system in found if (system.ask is Ask.SELFTEST) == wants_selftest)
+
+
+def check_words(options: Options) -> None:
+    """Refuses systems, workloads and parameters that cannot be meant, before anything is collected."""
+    for word in options.systems:
+        catalog.load_system(word)
+    for target, key, value in options.sets:
+        catalog.fill(catalog.load_workload(target), {key: value})
+
+
+def parameters(request: Request, options: Options) -> dict[str, object]:
+    """The mark's own parameters, --quick's below them and --set's above."""
+    workload = catalog.load_workload(request.workload)
+    given: dict[str, object] = dict(request.given)
+    if options.quick:
+        given.update(workload.quick)
+    given.update({key: value for target, key, value in options.sets if target == workload.name})
+    return given
+
+
+def plan_cell(request: Request, system: System, cpus: int, ground: Ground, options: Options) -> PlannedCell:
+    workload = catalog.load_workload(request.workload)
+    values, label = catalog.fill(workload, parameters(request, options))
+    if options.quick:
+        label = catalog.fill(workload, request.given)[1]
+    cell = Cell(system.name, workload.name, workload.mode, values, cpus, label)
+    return PlannedCell(cell, system, workload, seats(system, workload, cpus, ground, options))
+
+
+def plan_cells(request: Request, options: Options, ground: Ground) -> tuple[PlannedCell, ...]:
+    return tuple(
+        plan_cell(request, system, cpus, ground, options)
+        for system in systems_of(request, options)
+        for cpus in counts(request, options, ground, system)
+    )
+
+
+def plan_gates(request: Request, options: Options, ground: Ground) -> tuple[PlannedGate, ...]:
+    return tuple(
+        _plan_gate(request, mark, system, ground, options)
+        for system in systems_of(request, options)
+        for mark in request.thresholds
+    )
+
+
+def _plan_gate(
+    request: Request, mark: Threshold, system: System, ground: Ground, options: Options
+) -> PlannedGate:
+    unasked = ""
+    if options.smp is not None and mark.cpus not in options.smp:
+        unasked = f"{mark.cpus} CPUs are not among --smp {','.join(map(str, options.smp))}"
+    base = replace(plan_cell(request, system, mark.base, ground, options), unasked=unasked)
+    arm = replace(plan_cell(request, system, mark.cpus, ground, options), unasked=unasked)
+    suffix = "" if mark.window is Window.WORK else f"-{mark.window}"
+    suffix += "" if mark.base == 1 else f"-from{mark.base}"
+    kind = "control" if mark.at_most is not None else "speedup"
+    gate = Gate(
+        id=f"{arm.cell.id}{suffix}",
+        kind=kind,
+        base=base.cell,
+        cell=arm.cell,
+        window=mark.window,
+        at_least=mark.at_least,
+        at_most=mark.at_most,
+        insn=mark.insn,
+    )
+    return PlannedGate(gate.id, gate, base, arm)
+
+
+def sweeps(cells: Iterable[PlannedCell], gates: Iterable[PlannedGate]) -> tuple[SweepPlan, ...]:
+    """Groups by row what the picked tests need; a gate brings both of its arms."""
+    rows: dict[str, dict[str, PlannedCell]] = {}
+    over: dict[str, list[PlannedGate]] = {}
+    gates = tuple(gates)
+    for cell in (*cells, *(arm for gate in gates for arm in (gate.base, gate.arm))):
+        row = rows.setdefault(cell.cell.row, {})
+        if cell.cell.id not in row or row[cell.cell.id].unasked:
+            row[cell.cell.id] = cell
+    for gate in gates:
+        kept = over.setdefault(gate.arm.cell.row, [])
+        if not any(one.asks == gate.asks for one in kept):
+            kept.append(_told_apart(gate, kept))
+    return tuple(
+        SweepPlan(
+            row=row,
+            cells=tuple(sorted(found.values(), key=lambda cell: cell.cell.cpus)),
+            gates=tuple(over.get(row, ())),
+        )
+        for row, found in rows.items()
+    )
+
+
+def _told_apart(gate: PlannedGate, others: Sequence[PlannedGate]) -> PlannedGate:
+    """Two tests may ask the same arms for different thresholds: then the threshold becomes part of the id."""
+    if all(one.id != gate.id for one in others):
+        return gate
+    words = [f"{name}-{value:g}" for name, value in gate.bounds if value is not None]
+    name = "-".join([gate.id, *words])
+    return replace(gate, id=name, gate=replace(gate.gate, id=name))
+
+
+def order(arms: Sequence[str], rounds: int, seed: int) -> tuple[str, ...]:
+    """Counterbalanced blocks: each round holds every arm once, every second one backwards.
+
+    A linear drift of the host then shifts all arms alike but for half a block (statistics.md).
+    """
+    start = list(arms)
+    random.Random(seed).shuffle(start)  # noqa: S311
+    return tuple(arm for k in range(rounds) for arm in (start if k % 2 == 0 else start[::-1]))
+
+
+def estimate_s(sweep: SweepPlan, options: Options) -> float:
+    """A rough length of one sweep, warm-ups included."""
+    return sum(SECONDS_A_RUN[cell.seats.lane] * (runs_of(cell, options) + 1) for cell in sweep.runnable)
+
+
+def runs_of(cell: PlannedCell, options: Options) -> int:
+    return options.seeds if cell.seats.lane is Lane.INSN else options.runs
+
+
+def describe(plans: Sequence[SweepPlan], options: Options, seed: int) -> str:
+    """What --plan prints."""
+    lines: list[str] = []
+    for sweep in plans:
+        lines.append(f"sweep {sweep.row}")
+        for cell in sweep.cells:
+            lines.append("  " + _describe_cell(cell, options))
+        for gate in sweep.gates:
+            lines.append("  " + _describe_gate(gate, options))
+        arms = [str(cell.cell.cpus) for cell in sweep.runnable]
+        rounds = max((runs_of(cell, options) for cell in sweep.runnable), default=0)
+        exact = any(cell.seats.lane is Lane.INSN for cell in sweep.runnable)
+        first = "one seed, which is run twice" if exact else "one warm-up each"
+        lines.append(f"  order  smp {' '.join(order(arms, rounds, seed))} after {first}")
+    minutes = sum(estimate_s(sweep, options) for sweep in plans) / 60
+    lines.append(f"order seed {seed}; about {max(minutes, 0.1):.1f} minutes; nothing was booted")
+    return "\n".join(lines)
+
+
+def _describe_cell(planned: PlannedCell, options: Options) -> str:
+    if planned.skip:
+        return f"cell   {planned.cell.id}: SKIP: {planned.skip}"
+    where = f"pins {','.join(map(str, planned.seats.pins))}" if planned.seats.pins else "no pins needed"
+    mode, lane = planned.cell.mode, planned.seats.lane
+    count = runs_of(planned, options)
+    runs = f"{count} seeds" if lane is Lane.INSN else f"{count} runs + 1 warm-up"
+    return f"cell   {planned.cell.id}: {mode}, lane {lane}, {planned.seats.placement}, {where}, {runs}"
+
+
+def _describe_gate(planned: PlannedGate, options: Options) -> str:
+    gate = planned.gate
+    bound = f"at least {gate.at_least}" if gate.at_least is not None else f"at most {gate.at_most}"
+    if planned.arm.seats.lane is Lane.INSN and gate.insn is not None:
+        bound = f"at least {gate.insn}"
+    text = f"gate   {planned.id}: {gate.window} speedup over smp{planned.base.cell.cpus} {bound}x"
+    skip = planned.skip or ("" if options.gates else options.why_no_gates)
+    if not skip and runs_of(planned.arm, options) < SMALLEST_LOOK:
+        skip = f"{runs_of(planned.arm, options)} seeds are too few to decide anything"
+    return f"{text}: SKIP: {skip}" if skip else text
+
+
+def with_smt_row(cells: tuple[PlannedCell, ...], ground: Ground, options: Options) -> tuple[PlannedCell, ...]:
+    """Adds `smpN-smt`, over all logical CPUs, for --include-smt; it is never gated."""
+    if not options.include_smt or len(ground.smt_pins) <= len(ground.pins):
+        return cells
+    count = len(ground.smt_pins)
+    firsts = {planned.cell.row: planned for planned in reversed(cells)}
+    added = [
+        replace(
+            first,
+            cell=replace(first.cell, cpus=count, variant="smt"),
+            seats=smt_seats(first.system, first.workload, ground),
+        )
+        for first in firsts.values()
+    ]
+    return (*cells, *added)
+
+
+def smt_seats(system: System, workload: Workload, ground: Ground) -> Seats:
+    """Over all logical CPUs, on the lane of the row's other arms."""
+    lane, no_lane = ground.lanes[system.kind]
+    refused = no_lane or system.refuses(workload.mode, workload.name, len(ground.smt_pins))
+    if lane is Lane.INSN:
+        refused = "the instruction clock's CPUs share no core, so hyperthreads cannot be seen on it"
+    return Seats(lane, Placement.SMT, ground.smt_pins, refused)
