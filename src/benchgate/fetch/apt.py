@@ -1,0 +1,191 @@
+"""apt's own client with lists, cache and settings of its own: installs nothing, changes no system file.
+
+Takes a private folder and the text of a sources file; gives what packages there are, and their files,
+authenticated by apt. The machine's proxies, certificates and keys stay in force. Fails with FetchError.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchgate.cache import Notice
+from benchgate.errors import FetchError
+from benchgate.files import file_digest
+from benchgate.toolchain import environment
+
+TOOLS = ("apt-get", "apt-cache", "dpkg", "dpkg-deb")
+_UPDATE_S = 300.0
+_DOWNLOAD_S = 900.0
+_ASK_S = 60.0
+
+# Hooks would touch the system's own cache; other languages and metadata would be downloaded for nothing.
+_SETTINGS = """\
+#clear APT::Update::Pre-Invoke;
+#clear APT::Update::Post-Invoke;
+#clear APT::Update::Post-Invoke-Success;
+#clear APT::Architectures;
+#clear Acquire::IndexTargets::deb::Translations;
+#clear Acquire::IndexTargets::deb::DEP-11;
+#clear Acquire::IndexTargets::deb::CNF;
+#clear Acquire::IndexTargets::deb::Contents-deb;
+APT::Architecture "amd64";
+APT::Architectures { "amd64"; };
+APT::Sandbox::User "";
+APT::Update::Error-Mode "any";
+APT::Get::AllowUnauthenticated "false";
+Acquire::Languages "none";
+Acquire::AllowInsecureRepositories "false";
+Acquire::Retries "2";
+Acquire::http::Timeout "30";
+Acquire::https::Timeout "30";
+Dir::Etc::sourceparts "/dev/null";
+Dir::Etc::preferences "/dev/null";
+Dir::Etc::preferencesparts "/dev/null";
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """One version of one package, as the package source describes it."""
+
+    name: str
+    version: str
+    sha256: str
+    size_bytes: int
+    depends: str = ""
+
+
+class Apt:
+    """One private client. `update` first."""
+
+    def __init__(self, folder: Path, sources: str, notice: Notice) -> None:
+        if re.search(r'["\n\\]', str(folder)):
+            raise FetchError(f"apt cannot use the folder {folder}: set BENCHGATE_CACHE to a plain path")
+        self._folder = folder
+        self.notice = notice
+        self._settings = folder / "apt.conf"
+        for name in ("state", "lists/partial", "cache/archives/partial", "debs"):
+            (folder / name).mkdir(parents=True)
+        (folder / "status").touch()  # nothing is installed: versions of this machine do not count
+        (folder / "private.sources").write_text(sources)
+        places = {
+            "Dir::Etc::sourcelist": "private.sources",
+            "Dir::State": "state",
+            "Dir::State::lists": "lists",
+            "Dir::State::status": "status",
+            "Dir::Cache": "cache",
+            # Container images turn these two off; then each question would parse all lists again.
+            "Dir::Cache::pkgcache": "pkgcache.bin",
+            "Dir::Cache::srcpkgcache": "srcpkgcache.bin",
+        }
+        lines = [
+            f'{name} "{place if place.endswith(".bin") else folder / place}";\n'
+            for name, place in places.items()
+        ]
+        self._settings.write_text(_SETTINGS + "".join(lines))
+
+    def update(self) -> None:
+        self.notice("reading this machine's package source ...")
+        self._run(("apt-get", "-qq", "update"), _UPDATE_S)
+
+    def versions(self, name: str) -> tuple[Package, ...]:
+        """All that the source offers of one package, the newest first."""
+        return self._show(name, "--all-versions")
+
+    def candidate(self, name: str) -> Package | None:
+        """What apt would install: backports only where nothing else is there."""
+        return next(iter(self._show(name, "--no-all-versions")), None)
+
+    def newer_or_equal(self, version: str, other: str) -> bool:
+        argv = ("dpkg", "--compare-versions", version, "ge", other)
+        return subprocess.run(argv, timeout=_ASK_S, check=False, capture_output=True).returncode == 0
+
+    def download(self, packages: Sequence[Package]) -> list[Path]:
+        """The files, each with the digest that its package promises."""
+        found = []
+        for package in packages:
+            folder = self._folder / "debs" / package.sha256
+            folder.mkdir(exist_ok=True)
+            found.append(folder)
+        missing = [
+            (one, folder) for one, folder in zip(packages, found, strict=True) if not any(folder.iterdir())
+        ]
+        if missing:
+            words = [f"{one.name}={one.version}" for one, _ in missing]
+            incoming = self._folder / "incoming"
+            incoming.mkdir(exist_ok=True)
+            self._run(("apt-get", "-qq", "download", *words), _DOWNLOAD_S, incoming)
+            for package, folder in missing:
+                self._accept(incoming, package, folder)
+        return [next(folder.iterdir()) for folder in found]
+
+    def _accept(self, incoming: Path, package: Package, folder: Path) -> None:
+        for path in incoming.glob(f"{package.name}_*.deb"):
+            if file_digest(path) != package.sha256:
+                raise FetchError(
+                    f"{path.name} does not have the SHA-256 that is promised ({package.sha256[:16]}...): "
+                    "the package source is broken or somebody changes files on the way; do not use it"
+                )
+            path.rename(folder / path.name)
+            return
+        raise FetchError(f"apt downloaded no file for {package.name} {package.version}: try again")
+
+    def _show(self, name: str, which: str) -> tuple[Package, ...]:
+        argv = ("apt-cache", "-c", str(self._settings), "show", which, name)
+        done = subprocess.run(
+            argv,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_ASK_S,
+            env=environment(),
+            check=False,
+        )
+        return parse_packages(done.stdout) if done.returncode == 0 else ()
+
+    def _run(self, argv: tuple[str, ...], timeout_s: float, folder: Path | None = None) -> None:
+        full = (argv[0], "-c", str(self._settings), *argv[1:])
+        try:
+            done = subprocess.run(
+                full,
+                cwd=folder or self._folder,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                stdin=subprocess.DEVNULL,
+                timeout=timeout_s,
+                env=environment(),
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise FetchError(
+                f"`apt-get {argv[-1]}` did not end within {timeout_s:.0f} s: try again"
+            ) from error
+        if done.returncode:
+            said = [line for line in done.stderr.splitlines() if line.startswith(("E:", "W:"))]
+            why = said[0][2:].strip() if said else f"status {done.returncode}"
+            raise FetchError(
+                f"apt could not get what is needed from this machine's package source: {why[:300]}; "
+                "check the network and `apt-get update`, or give --qemu PATH and --linux-kernel PATH"
+            )
+
+
+def available() -> bool:
+    return all(shutil.which(tool) for tool in TOOLS)
+
+
+def parse_packages(text: str) -> tuple[Package, ...]:
+    """From `apt-cache show`: one stanza a version. Stanzas without a digest cannot be downloaded."""
+    found = []
+    for block in text.split("\n\n"):
+        fields = dict(re.findall(r"^([A-Za-z0-9-]+): (.*)$", block, flags=re.MULTILINE))
+        if {"Package", "Version", "SHA256", "Size"} <= fields.keys():
+            depends = ", ".join(filter(None, (fields.get("Pre-Depends"), fields.get("Depends"))))
+            size = int(fields["Size"]) if fields["Size"].isdecimal() else 0
+            found.append(Package(fields["Package"], fields["Version"], fields["SHA256"], size, depends))
+    return tuple(found)

@@ -1,0 +1,157 @@
+"""Which packages QEMU and the Linux image need today: the newest that apt authenticates.
+
+Takes an apt client and the sonames that the system has, gives a `PinnedSet`. What a program needs is read
+from its bytes and sought along its package's dependencies; nothing else of them is fetched.
+Fails with FetchError where the package source lacks something.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from benchgate.errors import FetchError
+from benchgate.fetch import elf
+from benchgate.fetch.apt import Apt, Package
+from benchgate.fetch.pins import Pin, PinnedSet
+from benchgate.fetch.sources import Release
+from benchgate.fetch.unpack import unpack
+
+# The program, its own ROMs, the BIOS and the network cards' ROMs.
+_QEMU = ("qemu-system-x86", "qemu-system-data", "seabios", "ipxe-qemu")
+_BINARY = "bin/qemu-system-x86_64"
+_LIBRARY = re.compile(r"(?:usr/)?lib/x86_64-linux-gnu/(lib[^/]+\.so(?:\.[^/]*)?)")
+_ROM = re.compile(r"usr/(?:share/qemu|share/seabios|lib/ipxe/qemu)/([^/]+\.(?:bin|rom))")
+_IMAGE = re.compile(r"linux-image-[0-9][^ ,|]*")
+_ATOM = re.compile(r"([a-z0-9][a-z0-9.+-]*)(?::\S+)?\s*(?:\((<<|<=|=|>=|>>)\s*([^)]+)\))?")
+_LOADER_BOUND = re.compile(r"(?:lib(?:c|m|dl|pthread|rt|resolv|util|anl)|ld-linux-x86-64)\.so\.\d+")
+"""Parts of the C library: they belong to the system's loader, never to a private folder."""
+_ROUNDS = 12
+
+
+def choose_qemu(member: str) -> str | None:
+    """Where a package's file goes in the private folder: bin/, share/ or lib/."""
+    if member == "usr/bin/qemu-system-x86_64":
+        return _BINARY
+    if match := _ROM.fullmatch(member):
+        return f"share/{match[1]}"
+    match = _LIBRARY.fullmatch(member)
+    return f"lib/{match[1]}" if match else None
+
+
+def linux(apt: Apt, release: Release) -> PinnedSet:
+    latest = _newest(apt, release.linux)
+    names = _IMAGE.findall(latest.depends)
+    if not names:
+        raise FetchError(
+            f"{latest.name} {latest.version} depends on no Linux image: give --linux-kernel PATH"
+        )
+    image = _newest(apt, names[0])
+    return PinnedSet(release.name, upstream(image.version), (Pin(image),))
+
+
+def qemu(apt: Apt, release: Release, has: frozenset[str], folder: Path) -> PinnedSet:
+    """`folder` is for a look into the packages."""
+    roots = [_newest(apt, name) for name in _QEMU]
+    for path in apt.download(roots):
+        unpack(path, folder, choose_qemu)
+    search = _Search(apt, has, folder)
+    search.owes(roots[0], elf.needed(folder / _BINARY))
+    return PinnedSet(release.name, upstream(roots[0].version), (*(Pin(one) for one in roots), *search.run()))
+
+
+def upstream(version: str) -> str:
+    """`10.0.2` from Debian's `1:10.0.2+ds-2+deb13u1~bpo12+1`."""
+    match = re.match(r"(?:\d+:)?(\d+(?:\.\d+)*)", version)
+    return match[1] if match else version
+
+
+class _Search:
+    """Follows what is needed from package to package until every library has one."""
+
+    def __init__(self, apt: Apt, has: frozenset[str], folder: Path) -> None:
+        self._apt = apt
+        self._has = has
+        self._folder = folder
+        self._open: list[tuple[Package, frozenset[str]]] = []
+        self._looked: dict[str, tuple[Package, frozenset[str]]] = {}
+        self._wanted: set[str] = set()
+
+    def owes(self, package: Package, sonames: frozenset[str]) -> None:
+        """`package` needs these libraries; what is needed is found among its dependencies."""
+        missing = frozenset(
+            one for one in sonames - self._has - self._wanted if not _LOADER_BOUND.fullmatch(one)
+        )
+        if missing:
+            self._open.append((package, missing))
+            self._wanted |= missing
+
+    def run(self) -> tuple[Pin, ...]:
+        while self._open:
+            owner, missing = self._open.pop()
+            missing = self._seek(missing, list(self._likely(owner, missing)))
+            missing = self._seek(missing, list(libraries_of(owner)))
+            if missing:
+                raise FetchError(
+                    f"no dependency of {owner.name} {owner.version} supplies {', '.join(sorted(missing))}: "
+                    "give --qemu PATH"
+                )
+        used = [
+            Pin(package, tuple(sorted(gives & self._wanted)))
+            for package, gives in self._looked.values()
+            if gives & self._wanted
+        ]
+        return tuple(sorted(used, key=lambda pin: pin.package.name))
+
+    def _likely(self, owner: Package, missing: frozenset[str]) -> Iterator[tuple[str, str, str]]:
+        """Debian names a library's package after its soname: libfuse3.so.3 -> libfuse3-3."""
+        for atom in libraries_of(owner):
+            plain = atom[0].replace("-", "").removesuffix("t64")
+            if any(plain.startswith(one.replace("-", "").replace(".so.", "")) for one in missing):
+                yield atom
+
+    def _seek(self, missing: frozenset[str], atoms: Iterable[tuple[str, str, str]]) -> frozenset[str]:
+        """Looks into those packages; gives what is still missing."""
+        if not missing:
+            return missing
+        fresh = [self._choose(*atom) for atom in atoms if atom[0] not in self._looked]
+        packages = [one for one in fresh if one is not None]
+        for package, path in zip(packages, self._apt.download(packages), strict=True):
+            place = self._folder / "look" / package.name
+            unpack(path, place, choose_qemu)
+            files = list((place / "lib").glob("*"))
+            self._looked[package.name] = (package, frozenset(one.name for one in files))
+        found: set[str] = set()
+        for package, gives in list(self._looked.values()):
+            if here := gives & missing:
+                found |= here
+                lib = self._folder / "look" / package.name / "lib"
+                self.owes(package, frozenset().union(*(elf.needed(lib / name) for name in here)))
+        return missing - found
+
+    def _choose(self, name: str, relation: str, version: str) -> Package | None:
+        """apt's candidate where it satisfies the dependency, else the newest."""
+        usual = self._apt.candidate(name)
+        if usual and (relation not in (">=", ">>") or self._apt.newer_or_equal(usual.version, version)):
+            return usual
+        return next(iter(self._apt.versions(name)), None)
+
+
+def libraries_of(package: Package) -> Iterator[tuple[str, str, str]]:
+    """Name, relation and version of each dependency that is a shared library by its name."""
+    for clause in package.depends.split(","):
+        for alternative in clause.split("|"):
+            match = _ATOM.match(alternative.strip())
+            if match and match[1].startswith(("lib", "zlib")) and match[1] != "libc6":
+                yield match[1], match[2] or "", (match[3] or "").strip()
+
+
+def _newest(apt: Apt, name: str) -> Package:
+    versions = apt.versions(name)
+    if not versions:
+        raise FetchError(
+            f"this machine's package source has no {name}: give --qemu PATH and --linux-kernel PATH, "
+            "or add the distribution's main component"
+        )
+    return versions[0]
