@@ -1,0 +1,381 @@
+// The harness: reads the manifest, runs the workload between the window's marks, reports on the wire.
+//
+// Takes its orders from the manifest and everything of the system from the port (bench.h). Gives the lines
+// of docs/wire.md. Fails by port_fail() with the reason, and then prints no end line. It needs no libc but
+// memcpy and memset, which a compiler may call by itself; it is built with -ffreestanding on every system.
+#include "bench.h"
+
+#define MANIFEST_BYTES 4096
+#define LINE_BYTES 512
+#define VALUE_BYTES 64
+
+// ---- small things that a libc would give
+
+static size_t length_of(const char *text) {
+    size_t n = 0;
+    while (text[n] != 0)
+        n++;
+    return n;
+}
+
+static int same(const char *a, const char *b) {
+    while (*a != 0 && *a == *b) {
+        a++;
+        b++;
+    }
+    return *a == *b;
+}
+
+static _Noreturn void fail_about(const char *before, const char *what, const char *after) {
+    static char why[160];
+    const char *part[3] = {before, what, after};
+    size_t used = 0;
+    for (int i = 0; i < 3; i++)
+        for (const char *c = part[i]; *c != 0 && used < sizeof why - 1; c++)
+            why[used++] = *c;
+    why[used] = 0;
+    port_fail(why);
+}
+
+// ---- the manifest
+
+static char manifest_words[MANIFEST_BYTES];
+static size_t manifest_bytes;
+
+// Keeps a copy in which every word ends with a zero byte.
+static void manifest_read(const char *manifest) {
+    size_t length = length_of(manifest);
+    if (length >= MANIFEST_BYTES)
+        port_fail("the manifest is longer than 4095 bytes");
+    for (size_t i = 0; i < length; i++) {
+        char c = manifest[i];
+        manifest_words[i] = c == ' ' || c == '\t' || c == '\n' || c == '\r' ? 0 : c;
+    }
+    manifest_words[length] = 0;
+    manifest_bytes = length + 1;
+}
+
+// The value, if `word` is `bench.KEY=VALUE` with this key.
+static const char *value_in(const char *word, const char *key) {
+    for (const char *c = "bench."; *c != 0; c++)
+        if (*word++ != *c)
+            return NULL;
+    for (; *key != 0; key++)
+        if (*word++ != *key)
+            return NULL;
+    return *word == '=' ? word + 1 : NULL;
+}
+
+const char *bench_param(const char *key) {
+    for (size_t at = 0; at < manifest_bytes; at += length_of(manifest_words + at) + 1) {
+        const char *value = value_in(manifest_words + at, key);
+        if (value != NULL)
+            return value;
+    }
+    return NULL;
+}
+
+uint64_t bench_param_u64(const char *key, uint64_t otherwise) {
+    const char *text = bench_param(key);
+    if (text == NULL)
+        return otherwise;
+    uint64_t value = 0;
+    if (*text == 0)
+        fail_about("parameter ", key, " is empty");
+    for (; *text != 0; text++) {
+        if (*text < '0' || *text > '9')
+            fail_about("parameter ", key, " is not a decimal number");
+        uint64_t digit = (uint64_t)(*text - '0');
+        if (value > (INT64_MAX - digit) / 10)
+            fail_about("parameter ", key, " is too large");
+        value = value * 10 + digit;
+    }
+    return value;
+}
+
+int bench_param_is(const char *key, const char *value) {
+    const char *text = bench_param(key);
+    return text != NULL && same(text, value);
+}
+
+// A value that goes back on the wire must fit it.
+static const char *echoed(const char *key) {
+    const char *value = bench_param(key);
+    if (value == NULL)
+        fail_about("parameter ", key, " is missing from the manifest");
+    size_t length = length_of(value);
+    if (length == 0 || length > VALUE_BYTES)
+        fail_about("parameter ", key, " must have 1 to 64 characters");
+    for (const char *c = value; *c != 0; c++) {
+        int letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9');
+        if (!letter && *c != '_' && *c != '.' && *c != ':' && *c != '+' && *c != '-')
+            fail_about("parameter ", key, " has a character that the wire does not carry");
+    }
+    return value;
+}
+
+// ---- the wire
+
+static char line[LINE_BYTES];
+static size_t line_used;
+static uint64_t line_count;
+
+static void put_char(char c) {
+    if (line_used == LINE_BYTES - 1) // one byte is kept for the newline
+        port_fail("a line on the wire would be longer than 512 bytes");
+    line[line_used++] = c;
+}
+
+static void put_text(const char *text) {
+    for (; *text != 0; text++)
+        put_char(*text);
+}
+
+static void put_decimal(uint64_t value) {
+    char digits[20];
+    unsigned n = 0;
+    do {
+        digits[n++] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value != 0);
+    while (n != 0)
+        put_char(digits[--n]);
+}
+
+static void put_hex(uint64_t value, int digits) {
+    while (digits-- > 0)
+        put_char("0123456789abcdef"[(value >> (4 * digits)) & 15]);
+}
+
+static uint32_t crc32_of_line(void) {
+    uint32_t crc = 0xffffffff;
+    for (size_t i = 0; i < line_used; i++) {
+        crc ^= (uint8_t)line[i];
+        for (int bit = 0; bit < 8; bit++)
+            crc = (crc >> 1) ^ ((crc & 1) ? 0xedb88320 : 0);
+    }
+    return ~crc;
+}
+
+void bench_line_begin(const char *kind) {
+    line_used = 0;
+    put_text("@bench ");
+    put_text(kind);
+}
+
+void bench_line_word(const char *key, const char *value) {
+    put_char(' ');
+    put_text(key);
+    put_char('=');
+    put_text(value);
+}
+
+void bench_line_u64(const char *key, uint64_t value) {
+    bench_line_word(key, "");
+    put_decimal(value);
+}
+
+void bench_line_hex(const char *key, uint64_t value) {
+    bench_line_word(key, "0x");
+    put_hex(value, 16);
+}
+
+void bench_line_end(void) {
+    bench_line_u64("seq", line_count++);
+    uint32_t crc = crc32_of_line();
+    bench_line_word("crc", "");
+    put_hex(crc, 8);
+    line[line_used++] = '\n';
+    port_line(line, line_used);
+}
+
+// ---- the run
+
+static void relax(void) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+}
+
+// Takes the page faults and first calls that would otherwise fall into the window: a forked worker comes
+// without page tables for shared memory and for the clock's page.
+static void warm_up(struct bench_job *job, unsigned worker) {
+    job->slot[worker].start = port_now();
+    (void)*(volatile uint64_t *)&job->task[worker][0];
+    (void)port_cpu();
+}
+
+// The last worker to arrive opens the gate for all, itself included.
+static void pass_gate(struct bench_job *job) {
+    uint32_t here = __atomic_add_fetch(&job->arrived, 1, __ATOMIC_ACQ_REL);
+    if (here == job->workers)
+        port_gate_open(&job->gate, 1);
+    else
+        port_gate_wait(&job->gate, 1);
+}
+
+// The mark comes just before the clock at both ends. So whatever a clock read costs before and after its
+// sample lies once inside and once outside, and the window by marks is as long as the window by the clock.
+void bench_worker(struct bench_job *job, unsigned worker) {
+    struct bench_slot *slot = &job->slot[worker];
+    warm_up(job, worker);
+    pass_gate(job);
+    slot->cpu = port_cpu();
+    BENCH_MARK(BENCH_MARK_WORK_BEGIN);
+    uint64_t start = port_now();
+    bench_workload.work(job, worker, slot);
+    BENCH_MARK(BENCH_MARK_WORK_END);
+    uint64_t end = port_now();
+    slot->cpu_end = port_cpu();
+    slot->start = start;
+    slot->end = end;
+    __atomic_add_fetch(&job->finished, 1, __ATOMIC_ACQ_REL);
+}
+
+static void run(struct bench_job *job) {
+    (void)port_now();
+    port_window_open();
+    BENCH_MARK(BENCH_MARK_TOTAL_BEGIN);
+    job->total_start = port_now();
+    for (unsigned i = 0; i < job->workers; i++)
+        if (port_spawn(bench_workload.mode, job, i) != 0)
+            port_fail("a worker could not be started");
+    if (job->wait_spin)
+        while (__atomic_load_n(&job->finished, __ATOMIC_ACQUIRE) != job->workers)
+            relax();
+    int bad = 0;
+    for (unsigned i = 0; i < job->workers; i++)
+        bad |= port_join(bench_workload.mode, i) != 0;
+    BENCH_MARK(BENCH_MARK_TOTAL_END);
+    job->total_end = port_now();
+    port_window_close();
+    if (bad || __atomic_load_n(&job->finished, __ATOMIC_ACQUIRE) != job->workers)
+        port_fail("a worker did not finish its work");
+}
+
+// ---- the report
+
+static void report_begin(const struct bench_job *job) {
+    bench_line_begin("begin");
+    bench_line_word("v", "1");
+    bench_line_word("nonce", echoed("nonce"));
+    bench_line_word("system", port_system());
+    bench_line_word("workload", bench_workload.name);
+    bench_line_word("mode", bench_workload.mode == BENCH_PROCESS ? "process" : "thread");
+    bench_line_u64("workers", job->workers);
+    bench_line_u64("online", port_online());
+    bench_line_word("unit", port_unit());
+    for (const char *const *name = bench_workload.param_names; *name != NULL; name++)
+        bench_line_word(*name, echoed(*name));
+    bench_line_end();
+}
+
+static void report_worker(const struct bench_job *job, unsigned worker) {
+    const struct bench_slot *slot = &job->slot[worker];
+    bench_line_begin("worker");
+    bench_line_u64("id", worker);
+    bench_line_u64("cpu", (uint64_t)slot->cpu);
+    bench_line_u64("cpu_end", (uint64_t)slot->cpu_end);
+    bench_line_u64("start", slot->start);
+    bench_line_u64("end", slot->end);
+    for (unsigned i = 0; bench_workload.task_names[i] != NULL; i++)
+        bench_line_u64(bench_workload.task_names[i], job->task[worker][i]);
+    for (unsigned i = 0; bench_workload.value_names[i] != NULL; i++) {
+        const char *name = bench_workload.value_names[i];
+        if (*name == '#')
+            bench_line_hex(name + 1, slot->value[i]);
+        else
+            bench_line_u64(name, slot->value[i]);
+    }
+    bench_line_end();
+}
+
+static void report_window(const struct bench_job *job) {
+    uint64_t first = job->slot[0].start, last = job->slot[0].end;
+    for (unsigned i = 1; i < job->workers; i++) {
+        if (job->slot[i].start < first)
+            first = job->slot[i].start;
+        if (job->slot[i].end > last)
+            last = job->slot[i].end;
+    }
+    bench_line_begin("window");
+    bench_line_u64("work_start", first);
+    bench_line_u64("work_end", last);
+    bench_line_u64("total_start", job->total_start);
+    bench_line_u64("total_end", job->total_end);
+    bench_line_end();
+}
+
+static void report_result(struct bench_job *job) {
+    struct bench_field field[BENCH_VALUES];
+    unsigned count = bench_workload.result(job, field);
+    bench_line_begin("result");
+    for (unsigned i = 0; i < count; i++) {
+        if (field[i].hex)
+            bench_line_hex(field[i].name, field[i].value);
+        else
+            bench_line_u64(field[i].name, field[i].value);
+    }
+    bench_line_end();
+}
+
+static void report_foreign(void) {
+    uint64_t time = 0;
+    bench_line_begin("foreign");
+    if (port_foreign(&time) == 0)
+        bench_line_u64("time", time);
+    else
+        bench_line_word("time", "na");
+    bench_line_end();
+}
+
+static void report(struct bench_job *job) {
+    report_begin(job);
+    for (unsigned i = 0; i < job->workers; i++)
+        report_worker(job, i);
+    report_window(job);
+    report_result(job);
+    report_foreign();
+    port_report();
+    uint64_t before = line_count;
+    bench_line_begin("end");
+    bench_line_u64("lines", before);
+    bench_line_end();
+}
+
+// ---- the whole
+
+// Refuses what this program cannot run before anything is started.
+static unsigned check_request(void) {
+    if (!bench_param_is("workload", bench_workload.name))
+        fail_about("bench.workload does not ask for ", bench_workload.name,
+                   ", which is what this program runs");
+    const char *mode = bench_workload.mode == BENCH_PROCESS ? "process" : "thread";
+    if (!bench_param_is("mode", mode))
+        fail_about("this workload runs with bench.mode=", mode, " only");
+    (void)echoed("nonce");
+    for (const char *const *name = bench_workload.param_names; *name != NULL; name++)
+        (void)echoed(*name);
+    uint64_t workers = bench_param_u64("workers", 0);
+    if (workers < 1 || workers > BENCH_MAX_WORKERS)
+        port_fail("bench.workers must be 1 to 64");
+    return (unsigned)workers;
+}
+
+int bench_main(const char *manifest) {
+    manifest_read(manifest);
+    unsigned workers = check_request();
+    struct bench_job *job = port_shared(sizeof *job);
+    if (job == NULL)
+        port_fail("no memory for the job");
+    job->workers = workers;
+    job->wait_spin = (uint32_t)bench_param_is("wait", "spin");
+    if (bench_param("wait") != NULL && !job->wait_spin && !bench_param_is("wait", "join"))
+        port_fail("bench.wait must be join or spin");
+    const char *wrong = bench_workload.prepare(job);
+    if (wrong != NULL)
+        port_fail(wrong);
+    run(job);
+    report(job);
+    return 0;
+}

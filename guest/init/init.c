@@ -1,0 +1,218 @@
+// PID 1 of the Linux guest: mounts what is needed, waits until nothing else runs, starts /bench, leaves.
+//
+// Takes bench.* words from the kernel's command line. Prints the log lines `benchready ...` when the guest
+// is quiet and `benchexit ...` with the program's status. Leaves through isa-debug-exit (QEMU exits with 33
+// after success, 35 after failure); without that device it powers off.
+//
+// bench.busy=1 starts a task that burns CPU beside the benchmark: the fault that a verifier must refuse.
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/io.h>
+#include <sys/mount.h>
+#include <sys/reboot.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+#define EXIT_PORT 0xf4
+#define EXIT_GOOD 0x10
+#define EXIT_BAD 0x11
+
+// Quiet means: over each of QUIET_STEPS steps in a row, tasks other than this one ran less than
+// QUIET_SHARE percent of the step, on all CPUs together.
+#define STEP_MS 20
+#define QUIET_STEPS 3
+#define QUIET_SHARE 2
+#define DEADLINE_MS 20000
+
+static void say(const char *format, ...) {
+    char line[200];
+    va_list arguments;
+    va_start(arguments, format);
+    int n = vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    if (n > (int)sizeof line - 1)
+        n = (int)sizeof line - 1;
+    if (write(STDOUT_FILENO, line, (size_t)n) < 0)
+        return; // no console: the host's deadline speaks for us
+}
+
+static _Noreturn void leave(int good) {
+    tcdrain(STDOUT_FILENO);
+    if (ioperm(EXIT_PORT, 4, 1) == 0)
+        outl(good ? EXIT_GOOD : EXIT_BAD, EXIT_PORT);
+    if (!good)
+        say("benchfail: the guest ends in failure\n");
+    tcdrain(STDOUT_FILENO);
+    reboot(RB_POWER_OFF);
+    for (;;)
+        pause();
+}
+
+static _Noreturn void fail(const char *why) {
+    say("benchfail: init: %s: %m\n", why);
+    leave(0);
+}
+
+static void mount_on(const char *type, const char *where) {
+    mkdir(where, 0755);
+    if (mount(type, where, type, 0, NULL) != 0)
+        fail(where);
+}
+
+// The kernel opens /dev/console for PID 1 only if the archive holds that node; devtmpfs always does.
+static void open_console(void) {
+    int fd = open("/dev/console", O_RDWR | O_NOCTTY);
+    if (fd < 0)
+        leave(0);
+    for (int i = 0; i < 3; i++)
+        if (fd != i && dup2(fd, i) < 0)
+            leave(0);
+    if (fd > 2)
+        close(fd);
+}
+
+static void set(const char *path, const char *value) {
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    if (write(fd, value, strlen(value)) < 0)
+        say("benchinit: %s: %m\n", path);
+    close(fd);
+}
+
+// Reads a small file of /proc or /sys; an empty text where there is none.
+static const char *contents(const char *path) {
+    static char text[4096];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+    text[n > 0 ? n : 0] = 0;
+    if (fd >= 0)
+        close(fd);
+    return text;
+}
+
+// Is this word on the kernel's command line?
+static int asked(const char *word) {
+    const char *line = contents("/proc/cmdline");
+    size_t length = strlen(word);
+    for (const char *at = line; (at = strstr(at, word)) != NULL; at += length)
+        if ((at == line || at[-1] == ' ') && strchr(" \n", at[length]) != NULL) // also the closing zero
+            return 1;
+    return 0;
+}
+
+static void sleep_ms(long ms) {
+    const struct timespec time = {ms / 1000, ms % 1000 * 1000000};
+    nanosleep(&time, NULL);
+}
+
+static long long now_ns(clockid_t clock) {
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return now.tv_sec * 1000000000ll + now.tv_nsec;
+}
+
+// Nanoseconds that any task ran on any CPU since boot; -1 where the kernel does not tell.
+static long long all_ran(void) {
+    FILE *file = fopen("/proc/schedstat", "re");
+    if (file == NULL)
+        return -1;
+    char line[512];
+    long long sum = -1, ran;
+    while (fgets(line, sizeof line, file) != NULL)
+        if (sscanf(line, "cpu%*u %*u %*u %*u %*u %*u %*u %lld", &ran) == 1)
+            sum = (sum < 0 ? 0 : sum) + ran;
+    fclose(file);
+    return sum;
+}
+
+// How many tasks run or want to run now, this one included: 3 in `0.00 0.01 0.05 3/80 123`.
+static int runnable(void) {
+    int count = 0;
+    return sscanf(contents("/proc/loadavg"), "%*s %*s %*s %d/", &count) == 1 ? count : -1;
+}
+
+// One step: did anything else run in it, or does now? A task that runs without a pause is missing in the run
+// queues' count until it stops, therefore both.
+static int quiet_step(void) {
+    long long all = all_ran(), mine = now_ns(CLOCK_PROCESS_CPUTIME_ID), from = now_ns(CLOCK_MONOTONIC);
+    sleep_ms(STEP_MS);
+    int alone = runnable() == 1;
+    long long others = all_ran() - all - (now_ns(CLOCK_PROCESS_CPUTIME_ID) - mine);
+    return alone && others * 100 < (now_ns(CLOCK_MONOTONIC) - from) * QUIET_SHARE;
+}
+
+// About a second after boot Linux calibrates its TSC again, stops all CPUs and changes over to the new clock.
+// That must not happen inside the window.
+static int clock_settled(void) {
+    return strstr(contents("/sys/devices/system/clocksource/clocksource0/current_clocksource"), "early") ==
+           NULL;
+}
+
+static char quiet_line[64]; // said after the run: output now would wake the serial port's power management
+
+static void wait_until_quiet(void) {
+    long long begin = now_ns(CLOCK_MONOTONIC), waited = 0;
+    const char *quiet = all_ran() < 0 ? "unknown" : "no";
+    int steps = 0;
+    while (*quiet == 'n' && waited < DEADLINE_MS * 1000000ll) {
+        steps = quiet_step() && clock_settled() ? steps + 1 : 0;
+        quiet = steps == QUIET_STEPS ? "yes" : "no";
+        waited = now_ns(CLOCK_MONOTONIC) - begin;
+    }
+    snprintf(quiet_line, sizeof quiet_line, "benchquiet quiet=%s waited_ms=%lld\n", quiet, waited / 1000000);
+}
+
+// Turns off what the kernel does by itself once a second or more often: folding of statistics, proactive
+// compaction, the lock-up watchdog. None of it belongs to a benchmark.
+static void stop_housekeeping(void) {
+    set("/proc/sys/vm/compaction_proactiveness", "0");
+    set("/proc/sys/vm/stat_interval", "3600");
+    set("/proc/sys/kernel/watchdog", "0");
+}
+
+static void start_busy_task(void) {
+    if (fork() != 0)
+        return;
+    for (volatile unsigned i = 0;; i++)
+        ;
+}
+
+static int run_bench(void) {
+    pid_t pid = fork();
+    if (pid < 0)
+        fail("fork");
+    if (pid == 0) {
+        char *const argument[] = {"/bench", NULL}, *const environment[] = {NULL};
+        execve("/bench", argument, environment);
+        say("benchfail: init: /bench: %m\n");
+        _exit(127);
+    }
+    int status;
+    while (waitpid(pid, &status, 0) != pid)
+        ;
+    return status;
+}
+
+int main(void) {
+    mkdir("/dev", 0755);
+    if (mount("devtmpfs", "/dev", "devtmpfs", 0, NULL) != 0)
+        leave(0);
+    open_console();
+    mount_on("proc", "/proc");
+    mount_on("sysfs", "/sys");
+    say("\nbenchready\n"); // firmware may have left half a line
+    stop_housekeeping();
+    wait_until_quiet();
+    if (asked("bench.busy=1"))
+        start_busy_task();
+    int status = run_bench();
+    say("%sbenchexit status=%d\n", quiet_line, status);
+    leave(status == 0);
+}
