@@ -1,0 +1,165 @@
+// The lockstep machine and QEMU's threads: who waits, and who lets whom go.
+#define _GNU_SOURCE
+#include "clock_state.h"
+
+#include "journal.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+struct clock_vcpu vcpus[LOCKSTEP_MAX];
+struct lockstep machine;
+struct clock_options options;
+bool started;
+struct clock_checks clock_checks;
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static int wakeup_fd = -1;
+static uint64_t notifications;
+
+void lock(void) {
+    pthread_mutex_lock(&mutex);
+}
+
+void unlock(void) {
+    pthread_mutex_unlock(&mutex);
+}
+
+void clock_setup(const struct clock_options *given) {
+    options = *given;
+    lockstep_init(&machine, &options.rules);
+#if INSN_FULL
+    lockstep_main_works(&machine);
+    wakeup_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (wakeup_fd < 0)
+        journal_refuse("no eventfd");
+#endif
+}
+
+bool clock_started(void) {
+    return started;
+}
+
+// ---- grants
+
+void let_go(unsigned c) {
+    atomic_fetch_add(&vcpus[c].go, 1);
+    if ((int)c != clock_self)
+        syscall(SYS_futex, &vcpus[c].go, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+void ping_main(void) {
+    uint64_t one = 1;
+    (void)!syscall(SYS_write, wakeup_fd, &one, sizeof one);
+}
+
+void hand_out(void) {
+    if (!started) // threads come up in the host's order; no time may pass yet
+        return;
+    struct lockstep_grants grants;
+    lockstep_step(&machine, &grants);
+    for (unsigned i = 0; i < grants.count; i++)
+        let_go(grants.vcpu[i]);
+    if (grants.main)
+        ping_main();
+}
+
+bool wait_for_let_go(unsigned c, long ns) {
+    struct timespec span = {ns / 1000000000, ns % 1000000000};
+    uint32_t go = atomic_load(&vcpus[c].go);
+    unlock();
+    long result = syscall(SYS_futex, &vcpus[c].go, FUTEX_WAIT_PRIVATE, go, &span, NULL, 0);
+    bool late = result != 0 && errno == ETIMEDOUT;
+    lock();
+    return late;
+}
+
+bool on_errand(unsigned c) {
+    return vcpus[c].errand && machine.vcpu[c].state == LOCKSTEP_HALT;
+}
+
+// Until this vCPU is granted, or sent on an errand.
+void await_grant(unsigned c) {
+    while (machine.vcpu[c].state != LOCKSTEP_RUN && !on_errand(c)) {
+        if (wait_for_let_go(c, 1000000000)) {
+            unlock();
+            clock_watch();
+            lock();
+        }
+    }
+}
+
+// ---- what the main thread does
+
+int clock_wakeup_fd(void) {
+    return wakeup_fd;
+}
+
+uint64_t clock_notifications(void) {
+    lock();
+    uint64_t n = notifications;
+    unlock();
+    return n;
+}
+
+bool clock_main_idle(uint64_t deadline, uint64_t seq) {
+    lock();
+    bool idle = seq == notifications;
+    if (idle) {
+        lockstep_main_idle(&machine, deadline);
+        hand_out();
+    }
+    unlock();
+    return idle;
+}
+
+bool clock_main_may_work(void) {
+    lock();
+    bool may = machine.main == LOCKSTEP_MAIN_BUSY;
+    unlock();
+    return may;
+}
+
+void clock_main_wants(void) {
+    lock();
+    if (machine.main == LOCKSTEP_MAIN_IDLE) {
+        lockstep_main_wants(&machine);
+        hand_out();
+    }
+    unlock();
+}
+
+void clock_main_works(void) {
+    lock();
+    lockstep_main_works(&machine);
+    unlock();
+}
+
+void clock_main_blocks(bool blocks) {
+    lock();
+    if (blocks && started)
+        lockstep_main_blocks(&machine);
+    else
+        lockstep_main_works(&machine);
+    hand_out();
+    unlock();
+}
+
+void clock_notify(void) {
+    lock();
+    notifications++;
+    clock_checks.notes++;
+    if (machine.main == LOCKSTEP_MAIN_IDLE) {
+        lockstep_main_wants(&machine);
+        hand_out();
+    }
+    if (machine.vcpu[clock_self].state == LOCKSTEP_RUN)
+        clock_stop_soon(); // so that a timer that it has just set is seen in time
+    unlock();
+}

@@ -1,0 +1,190 @@
+// What a vCPU's thread does: reaches its limit, halts, wakes others, goes on errands.
+#include "clock_state.h"
+
+#include <stdatomic.h>
+
+#define CREEP_NS 200000 // level count: how long a vCPU stands still at most, before it runs one block
+
+void clock_adopt(unsigned c) {
+    lock();
+    lockstep_appear(&machine, c);
+    vcpus[c].time = machine.vcpu[c].time;
+    set_budget(c, 0);
+    hand_out();
+    unlock();
+}
+
+static void start(void) {
+    started = true;
+#if INSN_FULL
+    ping_main(); // the main loop may sleep in host time
+#endif
+}
+
+// QEMU's background threads (RCU) wake vCPUs at host times, only to have them look around. The machine must
+// not notice, or a run would not repeat: the vCPU stays halted for it. If it turns out that there is guest
+// code to run after all, see end_errand.
+static void send_on_errand(unsigned c) {
+    vcpus[c].errand = true;
+    let_go(c);
+}
+
+// The thread was off on QEMU's business, and now there is guest code to run: somebody woke the vCPU
+// meanwhile. It waits for its turn as if it had slept till then; the block that it stands before counts
+// from there. True if it may go on.
+static bool end_errand(unsigned c) {
+    uint64_t block = counter_read(c) - vcpus[c].base;
+    counter_write(c, vcpus[c].base);
+    lockstep_wake(&machine, c, machine.now);
+    vcpus[c].errand = false;
+    hand_out();
+    await_grant(c);
+    take_grant(c);
+    counter_write(c, vcpus[c].base + block);
+    return counter_read(c) < COUNTER_TRIGGER;
+}
+
+// How it spent the stretch since it last stood still. A loop that only pauses spends 50 of about 54 ns so.
+static enum lockstep_spin spins(unsigned c) {
+    uint64_t paused = counter_paused(c), since = paused - vcpus[c].paused;
+    uint64_t stretch = vcpus[c].time - machine.vcpu[c].time;
+    vcpus[c].paused = paused;
+    if (since == 0)
+        return LOCKSTEP_WORKS;
+    return 4 * since >= 3 * stretch ? LOCKSTEP_ONLY_PAUSES : LOCKSTEP_PAUSES;
+}
+
+void clock_limit_reached(unsigned c, void *unused) {
+    (void)unused;
+    lock();
+    if (!started)
+        start();
+    if (vcpus[c].errand && end_errand(c)) {
+        unlock();
+        return;
+    }
+    fold(c);
+    lockstep_arrive(&machine, c, vcpus[c].time, spins(c));
+    hand_out();
+#if INSN_FULL
+    await_grant(c);
+    take_grant(c);
+#else
+    // QEMU may need this vCPU out of translated code (another's exclusive section), and does not say so.
+    // So nobody stands still for long: after a while one block runs, which is where QEMU can stop it.
+    if (machine.vcpu[c].state != LOCKSTEP_RUN) {
+        wait_for_let_go(c, CREEP_NS);
+    }
+    if (machine.vcpu[c].state == LOCKSTEP_RUN)
+        take_grant(c);
+    else {
+        clock_checks.creeps++;
+        machine.vcpu[c].state = LOCKSTEP_RUN;
+        set_budget(c, 0);
+    }
+#endif
+    unlock();
+}
+
+void clock_idle(unsigned c) {
+    lock();
+    fold(c);
+    clock_checks.halts++;
+    lockstep_halt(&machine, c, vcpus[c].time);
+    hand_out();
+    unlock();
+}
+
+void clock_resume(unsigned c) {
+    lock();
+    lockstep_resume(&machine, c);
+    take_grant(c);
+    unlock();
+}
+
+uint64_t clock_own_waits(void) {
+    return vcpus[clock_self].waits;
+}
+
+void clock_asleep(bool asleep) {
+    unsigned c = (unsigned)clock_self;
+    lock();
+    vcpus[c].asleep = asleep;
+    vcpus[c].pending = false;
+    unlock();
+}
+
+// The thread sleeps here, not in libc: so who woke it and at what time is known, and it can be kept
+// asleep until its turn has come.
+void clock_wait_begin(void *condition) {
+    unsigned c = (unsigned)clock_self;
+    lock();
+    clock_checks.waits++;
+    vcpus[c].waits++;
+    fold(c);
+    if (vcpus[c].asleep)
+        vcpus[c].halt = condition;
+    if (vcpus[c].errand) { // back from it; the machine may have woken it meanwhile
+        vcpus[c].errand = false;
+        vcpus[c].waiting = condition;
+    } else if (vcpus[c].pending && vcpus[c].halt == condition)
+        clock_checks.pendings++; // woken since it looked: it does not sleep at all
+    else {
+        vcpus[c].waiting = condition;
+        lockstep_halt(&machine, c, vcpus[c].time);
+    }
+    vcpus[c].pending = false;
+    unlock();
+}
+
+void clock_wait_end(void) {
+    unsigned c = (unsigned)clock_self;
+    lock();
+    if (vcpus[c].waiting) {
+        hand_out();
+        await_grant(c);
+        vcpus[c].waiting = NULL;
+        if (on_errand(c))
+            set_budget(c, 0);
+        else {
+            vcpus[c].errand = false;
+            take_grant(c);
+        }
+    }
+    unlock();
+}
+
+// Before the guest has started there is no turn to wait for.
+static void wake(unsigned c, uint64_t time) {
+    if (!lockstep_wake(&machine, c, time) || started)
+        return;
+    machine.vcpu[c].state = LOCKSTEP_RUN;
+    machine.vcpu[c].until = machine.vcpu[c].time;
+    let_go(c);
+}
+
+bool clock_signal(void *condition, bool by_machine) {
+    bool found = false;
+    lock();
+    for (unsigned c = 0; c < machine.count; c++) {
+        bool waits = vcpus[c].waiting == condition || (vcpus[c].errand && vcpus[c].halt == condition);
+        if (waits && machine.vcpu[c].state == LOCKSTEP_HALT) {
+            if (!by_machine && started) {
+                send_on_errand(c);
+                continue;
+            }
+            found = true;
+            wake(c, started && clock_self >= 0 ? clock_own((unsigned)clock_self) : machine.now);
+        } else if (vcpus[c].asleep && vcpus[c].halt == condition && !vcpus[c].waiting &&
+                   machine.vcpu[c].state == LOCKSTEP_RUN)
+            vcpus[c].pending = true;
+    }
+    if (found && started) {
+        clock_checks.signals++;
+        if (clock_self >= 0 && machine.vcpu[clock_self].state == LOCKSTEP_RUN)
+            clock_stop_soon(); // so that the woken one gets its turn at this time
+        hand_out();
+    }
+    unlock();
+    return found;
+}

@@ -1,0 +1,118 @@
+// Two ways to count: with API 3 translated code does it and calls back only when it is due; with API 1
+// each block calls back.
+#include "counter.h"
+
+#include <string.h>
+
+static qemu_exec_callback *on_trigger;
+
+#if INSN_API >= 3
+
+static struct qemu_counter executed, tsc_reads, paused;
+
+void counter_setup(qemu_exec_callback *reached) {
+    on_trigger = reached;
+    executed.score = qemu_plugin_scoreboard_new(3 * sizeof(uint64_t));
+    tsc_reads = (struct qemu_counter){executed.score, sizeof(uint64_t)};
+    paused = (struct qemu_counter){executed.score, 2 * sizeof(uint64_t)};
+}
+
+void counter_instrument(struct qemu_plugin_tb *tb, size_t instructions) {
+    qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, QEMU_INLINE_ADD, executed, instructions);
+    qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, on_trigger, QEMU_NO_REGS, QEMU_COND_GE, executed,
+                                              COUNTER_TRIGGER, NULL);
+}
+
+uint64_t counter_read(unsigned vcpu) {
+    return qemu_plugin_u64_get(executed, vcpu);
+}
+
+void counter_write(unsigned vcpu, uint64_t value) {
+    qemu_plugin_u64_set(executed, vcpu, value);
+}
+
+bool counter_bytes(const struct qemu_plugin_insn *insn, uint8_t *into, size_t length) {
+    size_t size = qemu_plugin_insn_size(insn);
+    return size <= length && qemu_plugin_insn_data(insn, into, size) == size;
+}
+
+void counter_charge_pause(struct qemu_plugin_insn *insn) {
+    const uint64_t more = COUNTER_PAUSE - 1;
+    qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(insn, QEMU_INLINE_ADD, executed, more);
+    qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(insn, QEMU_INLINE_ADD, paused, more);
+}
+
+uint64_t counter_paused(unsigned vcpu) {
+    return qemu_plugin_u64_get(paused, vcpu);
+}
+
+void counter_count_tsc(struct qemu_plugin_insn *insn) {
+    qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(insn, QEMU_INLINE_ADD, tsc_reads, 1);
+}
+
+uint64_t counter_tsc(unsigned vcpu) {
+    return qemu_plugin_u64_get(tsc_reads, vcpu);
+}
+
+#else
+
+static struct { _Alignas(128) uint64_t executed, paused, tsc_reads; } counters[LOCKSTEP_MAX];
+
+void counter_setup(qemu_exec_callback *reached) {
+    on_trigger = reached;
+}
+
+static void entered(unsigned vcpu, void *instructions) {
+    counters[vcpu].executed += (uintptr_t)instructions;
+    if (counters[vcpu].executed >= COUNTER_TRIGGER)
+        on_trigger(vcpu, NULL);
+}
+
+void counter_instrument(struct qemu_plugin_tb *tb, size_t instructions) {
+    qemu_plugin_register_vcpu_tb_exec_cb(tb, entered, QEMU_NO_REGS, (void *)(uintptr_t)instructions);
+}
+
+uint64_t counter_read(unsigned vcpu) {
+    return counters[vcpu].executed;
+}
+
+void counter_write(unsigned vcpu, uint64_t value) {
+    counters[vcpu].executed = value;
+}
+
+bool counter_bytes(const struct qemu_plugin_insn *insn, uint8_t *into, size_t length) {
+    size_t size = qemu_plugin_insn_size(insn);
+    if (size > length)
+        return false;
+    memcpy(into, qemu_plugin_insn_data(insn), size);
+    return true;
+}
+
+static void pausing(unsigned vcpu, void *unused) {
+    (void)unused;
+    counters[vcpu].executed += COUNTER_PAUSE - 1;
+    counters[vcpu].paused += COUNTER_PAUSE - 1;
+}
+
+void counter_charge_pause(struct qemu_plugin_insn *insn) {
+    qemu_plugin_register_vcpu_insn_exec_cb(insn, pausing, QEMU_NO_REGS, NULL);
+}
+
+uint64_t counter_paused(unsigned vcpu) {
+    return counters[vcpu].paused;
+}
+
+static void reading_tsc(unsigned vcpu, void *unused) {
+    (void)unused;
+    counters[vcpu].tsc_reads++;
+}
+
+void counter_count_tsc(struct qemu_plugin_insn *insn) {
+    qemu_plugin_register_vcpu_insn_exec_cb(insn, reading_tsc, QEMU_NO_REGS, NULL);
+}
+
+uint64_t counter_tsc(unsigned vcpu) {
+    return counters[vcpu].tsc_reads;
+}
+
+#endif

@@ -1,0 +1,245 @@
+// Level full: what QEMU asks of libc, answered in instruction time.
+//
+// The plugin is preloaded too, so these definitions come before libc's. QEMU takes its time from
+// clock_gettime(CLOCK_MONOTONIC), its main loop sleeps in ppoll with the next timer as the timeout, its
+// vCPUs halt in pthread_cond_wait, and a vCPU tells the main loop of a new timer by writing an eventfd.
+// (TCG has no way to be given a clock: the plugin interface's time control moves only qtest's.)
+// Threads that are neither the main thread nor a vCPU keep the real libc.
+#define _GNU_SOURCE
+#include "libc.h"
+
+#include "clock.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default")))
+#define MAX_FDS 512
+
+static bool active;
+static _Thread_local bool is_main;
+static uint64_t base_ns; // the host's clock when the plugin was loaded
+
+static struct {
+    int (*ppoll)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *);
+    int (*cond_wait)(pthread_cond_t *, pthread_mutex_t *);
+    int (*cond_timedwait)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
+    int (*broadcast)(pthread_cond_t *);
+    int (*signal)(pthread_cond_t *);
+    int (*clock_gettime)(clockid_t, struct timespec *);
+    int (*gettimeofday)(struct timeval *, void *);
+    ssize_t (*write)(int, const void *, size_t);
+} real;
+
+// dlsym gives void *; a function pointer has the same size here.
+static void find(void *into, const char *name, const char *version) {
+    void *symbol = version ? dlvsym(RTLD_NEXT, name, version) : dlsym(RTLD_NEXT, name);
+    memcpy(into, &symbol, sizeof symbol);
+}
+
+__attribute__((constructor)) static void resolve(void) {
+    find(&real.ppoll, "ppoll", NULL);
+    find(&real.write, "write", NULL);
+    find(&real.clock_gettime, "clock_gettime", NULL);
+    find(&real.gettimeofday, "gettimeofday", NULL);
+    find(&real.cond_wait, "pthread_cond_wait", "GLIBC_2.3.2");
+    find(&real.cond_timedwait, "pthread_cond_timedwait", "GLIBC_2.3.2");
+    find(&real.broadcast, "pthread_cond_broadcast", "GLIBC_2.3.2");
+    find(&real.signal, "pthread_cond_signal", "GLIBC_2.3.2");
+}
+
+// Other constructors may come before ours.
+static void ready(void) {
+    if (!real.signal)
+        resolve();
+}
+
+const char *libc_problem(void) {
+    ready();
+    if (!real.ppoll || !real.write || !real.clock_gettime || !real.gettimeofday || !real.cond_wait ||
+        !real.cond_timedwait || !real.broadcast || !real.signal)
+        return "this libc is not the glibc that the clock knows";
+    Dl_info mine, theirs;
+    void *seen = dlsym(RTLD_DEFAULT, "ppoll");
+    if (!seen || !dladdr((void *)&active, &mine) || !dladdr(seen, &theirs) ||
+        mine.dli_fbase != theirs.dli_fbase)
+        return "it must be in LD_PRELOAD too";
+    return NULL;
+}
+
+void libc_activate(void) {
+    struct timespec now;
+    real.clock_gettime(CLOCK_MONOTONIC, &now);
+    base_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    is_main = true;
+    active = true;
+}
+
+bool libc_is_main(void) {
+    return is_main;
+}
+
+static bool ours(void) {
+    return active && (is_main || clock_self >= 0);
+}
+
+// ---- the clock
+
+static uint64_t monotonic(void) {
+    if (clock_self >= 0)
+        clock_checks.vcpu_clock++;
+    else
+        clock_checks.main_clock++;
+    return base_ns + clock_seen();
+}
+
+EXPORT int clock_gettime(clockid_t id, struct timespec *now) {
+    ready();
+    if (!ours())
+        return real.clock_gettime(id, now);
+    if (id != CLOCK_MONOTONIC)
+        return (int)syscall(SYS_clock_gettime, id, now); // not the vDSO, which may read the TSC
+    uint64_t ns = monotonic();
+    now->tv_sec = (time_t)(ns / 1000000000);
+    now->tv_nsec = (long)(ns % 1000000000);
+    return 0;
+}
+
+EXPORT int gettimeofday(struct timeval *restrict now, void *restrict zone) {
+    ready();
+    return ours() ? (int)syscall(SYS_gettimeofday, now, zone) : real.gettimeofday(now, zone);
+}
+
+// ---- a vCPU tells the main loop something
+
+EXPORT ssize_t write(int fd, const void *bytes, size_t length) {
+    ready();
+    ssize_t written = real.write(fd, bytes, length);
+    if (active && clock_self >= 0 && length == sizeof(uint64_t)) {
+        int saved = errno;
+        clock_notify();
+        errno = saved;
+    }
+    return written;
+}
+
+// ---- halts and wake-ups
+
+EXPORT int pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex) {
+    ready();
+    if (!ours())
+        return real.cond_wait(condition, mutex);
+    if (clock_self >= 0) {
+        // Signals are sent by threads that hold the mutex, or are remembered: see clock_signal. The order
+        // "register, then unlock" is kept by registering before the mutex is given back.
+        clock_wait_begin(condition);
+        pthread_mutex_unlock(mutex);
+        clock_wait_end();
+        pthread_mutex_lock(mutex);
+        return 0;
+    }
+    clock_main_blocks(true); // QEMU pauses or resets the machine: the vCPUs must be able to run
+    int result = real.cond_wait(condition, mutex);
+    clock_main_blocks(false);
+    return result;
+}
+
+EXPORT int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex,
+                                  const struct timespec *until) {
+    ready();
+    if (!active || !is_main)
+        return real.cond_timedwait(condition, mutex, until);
+    clock_main_blocks(true);
+    int result = real.cond_timedwait(condition, mutex, until);
+    clock_main_blocks(false);
+    return result;
+}
+
+EXPORT int pthread_cond_broadcast(pthread_cond_t *condition) {
+    ready();
+    if (active)
+        clock_signal(condition, ours());
+    return real.broadcast(condition);
+}
+
+EXPORT int pthread_cond_signal(pthread_cond_t *condition) {
+    ready();
+    if (active)
+        clock_signal(condition, ours());
+    return real.signal(condition);
+}
+
+// ---- the main loop
+
+static int poll_now(struct pollfd *fds, nfds_t count, const sigset_t *mask) {
+    static const struct timespec zero;
+    return real.ppoll(fds, count, &zero, mask);
+}
+
+// Sleeps in host time until a descriptor or the clock's own is ready; at most a second.
+static int poll_with_wakeup(struct pollfd *fds, nfds_t count, const struct timespec *limit,
+                            const sigset_t *mask) {
+    struct pollfd all[MAX_FDS + 1];
+    memcpy(all, fds, count * sizeof *fds);
+    all[count] = (struct pollfd){clock_wakeup_fd(), POLLIN, 0};
+    static const struct timespec second = {1, 0};
+    int result = real.ppoll(all, count + 1, limit && limit->tv_sec == 0 ? limit : &second, mask);
+    int saved = errno;
+    memcpy(fds, all, count * sizeof *fds);
+    uint64_t drained;
+    if (result > 0 && all[count].revents) {
+        (void)!syscall(SYS_read, clock_wakeup_fd(), &drained, sizeof drained);
+        result--;
+    }
+    errno = saved;
+    return result;
+}
+
+// Sleeps until the machine lets the main loop work. What comes from outside the guest waits, like the
+// main loop's other work, until every vCPU stands still.
+static void sleep_in_step(struct pollfd *fds, nfds_t count, const sigset_t *mask) {
+    bool asked = false;
+    while (!clock_main_may_work()) {
+        int events = asked ? poll_with_wakeup(fds, 0, NULL, mask) : poll_with_wakeup(fds, count, NULL, mask);
+        if (events != 0 && !asked) {
+            asked = true;
+            clock_main_wants();
+        } else
+            clock_watch();
+    }
+}
+
+static int poll_in_step(struct pollfd *fds, nfds_t count, uint64_t span, const sigset_t *mask) {
+    uint64_t entered = clock_seen();
+    uint64_t deadline = span == LOCKSTEP_NEVER ? LOCKSTEP_NEVER : entered + span;
+    for (;;) {
+        uint64_t seq = clock_notifications();
+        int result = poll_now(fds, count, mask);
+        if (result != 0 || clock_seen() >= deadline)
+            return result;
+        if (clock_main_idle(deadline, seq))
+            sleep_in_step(fds, count, mask);
+    }
+}
+
+EXPORT int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *limit, const sigset_t *mask) {
+    ready();
+    if (!active || !is_main || count > MAX_FDS)
+        return real.ppoll(fds, count, limit, mask);
+    clock_checks.main_polls++;
+    if (!clock_started()) {
+        int result = poll_with_wakeup(fds, count, limit, mask);
+        if (result != 0 || !clock_started())
+            return result;
+    }
+    uint64_t span = limit ? (uint64_t)limit->tv_sec * 1000000000 + (uint64_t)limit->tv_nsec : LOCKSTEP_NEVER;
+    return poll_in_step(fds, count, span, mask);
+}

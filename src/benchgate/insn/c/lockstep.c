@@ -1,0 +1,264 @@
+// Takes and gives: see lockstep.h. Deterministic: equal events give equal grants, whatever the host does.
+#include "lockstep.h"
+
+#include <string.h>
+
+// How far a vCPU may go that has no other to keep in step with. It stops early when it wakes one.
+#define LONE_QUANTA 64
+
+// splitmix64's finaliser (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators). Hashed
+// from time and vCPU, not drawn from a stream: a wake-up that comes to nothing must not shift the rest.
+static uint64_t mix(uint64_t x) {
+    x += 0x9e3779b97f4a7c15u;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+static uint64_t chance(const struct lockstep *m, uint64_t salt, uint64_t time, unsigned c) {
+    return mix(mix(mix(m->rules.seed ^ salt) ^ time) ^ c);
+}
+
+void lockstep_init(struct lockstep *m, const struct lockstep_rules *rules) {
+    memset(m, 0, sizeof *m);
+    m->count = rules->count;
+    m->rules = *rules;
+    if (m->rules.fine > m->rules.quantum)
+        m->rules.fine = m->rules.quantum;
+    m->deadline = LOCKSTEP_NEVER;
+}
+
+// Start skew: no two machines begin with all CPUs at the very same instant.
+void lockstep_appear(struct lockstep *m, unsigned c) {
+    struct lockstep_vcpu *v = &m->vcpu[c];
+    if (v->state != LOCKSTEP_ABSENT)
+        return;
+    v->state = LOCKSTEP_RUN;
+    v->time = m->now + (m->rules.seed ? chance(m, 1, 0, c) % m->rules.quantum : 0);
+    v->until = v->time;
+}
+
+static void set_time(struct lockstep_vcpu *v, uint64_t time) {
+    if (v->time < time)
+        v->time = time;
+}
+
+void lockstep_arrive(struct lockstep *m, unsigned c, uint64_t time, enum lockstep_spin spins) {
+    set_time(&m->vcpu[c], time);
+    m->vcpu[c].spins = spins;
+    if (spins != LOCKSTEP_ONLY_PAUSES)
+        m->vcpu[c].waits_since = m->vcpu[c].time;
+    m->vcpu[c].state = LOCKSTEP_READY;
+}
+
+void lockstep_halt(struct lockstep *m, unsigned c, uint64_t time) {
+    set_time(&m->vcpu[c], time);
+    m->vcpu[c].spins = LOCKSTEP_WORKS;
+    m->vcpu[c].waits_since = m->vcpu[c].time;
+    m->vcpu[c].state = LOCKSTEP_HALT;
+}
+
+static void end_halt(struct lockstep *m, struct lockstep_vcpu *v, uint64_t time) {
+    if (time < m->now)
+        time = m->now;
+    if (time > v->time) {
+        v->halted += time - v->time;
+        v->time = time;
+    }
+}
+
+bool lockstep_wake(struct lockstep *m, unsigned c, uint64_t time) {
+    struct lockstep_vcpu *v = &m->vcpu[c];
+    if (v->state != LOCKSTEP_HALT)
+        return false;
+    end_halt(m, v, time);
+    v->state = LOCKSTEP_READY;
+    return true;
+}
+
+void lockstep_resume(struct lockstep *m, unsigned c) {
+    struct lockstep_vcpu *v = &m->vcpu[c];
+    uint64_t latest = m->now, slowest = LOCKSTEP_NEVER;
+    for (unsigned i = 0; i < m->count; i++) {
+        const struct lockstep_vcpu *o = &m->vcpu[i];
+        if (o->time > latest)
+            latest = o->time;
+        if ((o->state == LOCKSTEP_RUN || o->state == LOCKSTEP_READY) && o->time < slowest)
+            slowest = o->time;
+    }
+    end_halt(m, v, slowest == LOCKSTEP_NEVER ? latest : slowest);
+    v->state = LOCKSTEP_RUN;
+    v->until = v->time;
+}
+
+void lockstep_window(struct lockstep *m, bool open) {
+    m->window = open;
+}
+
+void lockstep_main_wants(struct lockstep *m) {
+    if (m->main == LOCKSTEP_MAIN_IDLE || m->main == LOCKSTEP_MAIN_NONE)
+        m->main = LOCKSTEP_MAIN_WANTS;
+}
+
+void lockstep_main_idle(struct lockstep *m, uint64_t deadline) {
+    m->main = LOCKSTEP_MAIN_IDLE;
+    m->deadline = deadline;
+}
+
+void lockstep_main_blocks(struct lockstep *m) {
+    m->main = LOCKSTEP_MAIN_NONE;
+    m->deadline = LOCKSTEP_NEVER;
+}
+
+void lockstep_main_works(struct lockstep *m) {
+    m->main = LOCKSTEP_MAIN_BUSY;
+}
+
+bool lockstep_still(const struct lockstep *m) {
+    for (unsigned c = 0; c < m->count; c++)
+        if (m->vcpu[c].state == LOCKSTEP_RUN || m->vcpu[c].state == LOCKSTEP_ABSENT)
+            return false;
+    return true;
+}
+
+struct census {
+    bool absent;
+    uint64_t spinning; // the shortest time for which one who spins has done nothing else; NEVER: nobody spins
+    unsigned running, ready;
+    uint64_t lowest, second; // of the active vCPUs' times
+    unsigned first;          // the ready vCPU whose turn it is, in serial mode
+};
+
+static bool before(const struct lockstep *m, unsigned a, unsigned b) {
+    const struct lockstep_vcpu *x = &m->vcpu[a], *y = &m->vcpu[b];
+    if (x->time != y->time)
+        return x->time < y->time;
+    if (!m->rules.seed)
+        return a < b;
+    uint64_t i = chance(m, 2, x->time, a), j = chance(m, 2, x->time, b);
+    return i != j ? i < j : a < b;
+}
+
+static struct census take_census(const struct lockstep *m) {
+    struct census s = {
+        .spinning = LOCKSTEP_NEVER, .lowest = LOCKSTEP_NEVER, .second = LOCKSTEP_NEVER, .first = m->count};
+    for (unsigned c = 0; c < m->count; c++) {
+        const struct lockstep_vcpu *v = &m->vcpu[c];
+        if (v->state == LOCKSTEP_ABSENT)
+            s.absent = true;
+        if (v->state != LOCKSTEP_RUN && v->state != LOCKSTEP_READY)
+            continue;
+        if (v->spins != LOCKSTEP_WORKS && v->time - v->waits_since < s.spinning)
+            s.spinning = v->time - v->waits_since;
+        if (v->state == LOCKSTEP_RUN)
+            s.running++;
+        else if (s.ready++ == 0 || before(m, c, s.first))
+            s.first = c;
+        if (v->time < s.lowest) {
+            s.second = s.lowest;
+            s.lowest = v->time;
+        } else if (v->time < s.second)
+            s.second = v->time;
+    }
+    return s;
+}
+
+static uint64_t add(uint64_t time, uint64_t span) {
+    return time > LOCKSTEP_NEVER - span ? LOCKSTEP_NEVER : time + span;
+}
+
+static uint64_t lower(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+
+// What is late by a thousandth of the wait is late by nothing that matters; without this a guest that spins
+// for long, as some wait for their workers, would take forever.
+static uint64_t whole_quantum(const struct lockstep *m, uint64_t spinning) {
+    uint64_t quantum = m->rules.quantum, tolerable = spinning / 1000;
+    if (spinning != LOCKSTEP_NEVER && tolerable < quantum)
+        quantum = tolerable > m->rules.fine ? tolerable : m->rules.fine;
+    return m->window ? quantum : quantum * m->rules.rush;
+}
+
+// Quantum phase: with a seed each stretch is between a half and a whole quantum long.
+static uint64_t quantum_at(const struct lockstep *m, const struct census *s, unsigned c) {
+    uint64_t quantum = whole_quantum(m, s->spinning);
+    return m->rules.seed ? quantum - chance(m, 3, s->lowest, c) % (quantum / 2) : quantum;
+}
+
+static void grant(struct lockstep *m, struct lockstep_grants *out, unsigned c, uint64_t until) {
+    struct lockstep_vcpu *v = &m->vcpu[c];
+    v->state = LOCKSTEP_RUN;
+    v->until = until > v->time ? until : v->time;
+    m->grants++;
+    out->vcpu[out->count++] = c;
+}
+
+static void grant_main(struct lockstep *m, struct lockstep_grants *out) {
+    m->main = LOCKSTEP_MAIN_BUSY;
+    m->main_turns++;
+    out->main = true;
+}
+
+// The lowest runs past the second lowest by a quantum: twice as long a turn as stopping a quantum after
+// itself would be, and nobody is ever further ahead.
+static void grant_serial(struct lockstep *m, struct lockstep_grants *out, const struct census *s) {
+    if (s->running)
+        return;
+    uint64_t until = s->second == LOCKSTEP_NEVER
+                         ? add(s->lowest, LONE_QUANTA * whole_quantum(m, LOCKSTEP_NEVER))
+                         : add(s->second, quantum_at(m, s, s->first));
+    grant(m, out, s->first, lower(until, m->deadline));
+}
+
+// A window that slides: whoever is less than a quantum ahead may go on, in halves, so that two vCPUs that
+// run side by side on two host CPUs seldom have to wait for each other.
+static void grant_parallel(struct lockstep *m, struct lockstep_grants *out, const struct census *s) {
+    bool lone = s->running + s->ready == 1;
+    for (unsigned c = 0; c < m->count; c++) {
+        const struct lockstep_vcpu *v = &m->vcpu[c];
+        if (v->state != LOCKSTEP_READY)
+            continue;
+        uint64_t quantum = quantum_at(m, s, c);
+        uint64_t edge = lower(add(s->lowest, lone ? LONE_QUANTA * whole_quantum(m, LOCKSTEP_NEVER) : quantum),
+                              m->deadline);
+        uint64_t stretch = s->spinning != LOCKSTEP_NEVER ? quantum : quantum / 2;
+        if (v->time < edge)
+            grant(m, out, c, lone ? edge : lower(edge, add(v->time, stretch)));
+    }
+}
+
+void lockstep_step(struct lockstep *m, struct lockstep_grants *out) {
+    out->main = false;
+    out->count = 0;
+    struct census s = take_census(m);
+    if (s.absent || m->main == LOCKSTEP_MAIN_BUSY)
+        return;
+    if (m->main == LOCKSTEP_MAIN_WANTS) {
+        if (s.lowest != LOCKSTEP_NEVER && s.lowest > m->now && !s.running)
+            m->now = s.lowest;
+        if (!s.running)
+            grant_main(m, out);
+        return;
+    }
+    bool timer = m->main == LOCKSTEP_MAIN_IDLE && m->deadline != LOCKSTEP_NEVER;
+    if (!s.running && !s.ready) {
+        if (timer) {
+            m->jumps++;
+            m->now = m->deadline > m->now ? m->deadline : m->now;
+            grant_main(m, out);
+        }
+        return;
+    }
+    if (s.lowest > m->now)
+        m->now = s.lowest;
+    if (timer && m->now >= m->deadline) {
+        if (!s.running)
+            grant_main(m, out);
+        return;
+    }
+    if (m->rules.serial)
+        grant_serial(m, out, &s);
+    else
+        grant_parallel(m, out, &s);
+}

@@ -1,0 +1,255 @@
+// The plugin as QEMU sees it: options, callbacks, checks at load and while it runs.
+#define _GNU_SOURCE
+#include "attribution.h"
+#include "clock.h"
+#include "counter.h"
+#include "journal.h"
+#include "libc.h"
+#include "marks.h"
+#include "tsc.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+EXPORT int qemu_plugin_version = INSN_API;
+EXPORT int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, char **argv);
+
+struct settings {
+    const char *out, *attribution;
+    struct clock_options clock;
+};
+
+static unsigned vcpu_count;
+
+// ---- options, each `name=value`
+
+static bool number(const char *text, uint64_t least, uint64_t most, uint64_t *value) {
+    char *end;
+    errno = 0;
+    unsigned long long n = strtoull(text, &end, 10);
+    if (errno || end == text || *end || *text == '-' || n < least || n > most)
+        return false;
+    *value = n;
+    return true;
+}
+
+static bool option(struct settings *s, const char *argument) {
+    uint64_t n = 0;
+    const char *value = strchr(argument, '=');
+    if (!value++)
+        return false;
+    size_t name = (size_t)(value - argument) - 1;
+#define IS(word) (name == sizeof(word) - 1 && memcmp(argument, word, name) == 0)
+    if (IS("out"))
+        return *(s->out = value) != 0;
+    if (IS("attribution"))
+        return *(s->attribution = value) != 0;
+    if (IS("quantum") && number(value, 100, 1000000000, &n))
+        return s->clock.rules.quantum = n, true;
+    if (IS("fine") && number(value, 100, 1000000000, &n))
+        return s->clock.rules.fine = n, true;
+    if (IS("rush") && number(value, 1, 1000, &n))
+        return s->clock.rules.rush = n, true;
+    if (IS("seed") && number(value, 0, UINT64_MAX, &n))
+        return s->clock.rules.seed = n, true;
+    if (IS("skip") && number(value, 0, 1000000, &n))
+        return s->clock.skip = n, true;
+    if (IS("patience") && number(value, 1, 86400, &n))
+        return s->clock.patience = (unsigned)n, true;
+    if (IS("serial") && number(value, 0, 1, &n))
+        return s->clock.rules.serial = n, true;
+#undef IS
+    return false;
+}
+
+// ---- callbacks
+
+enum { PLAIN, PAUSE, READS_TSC };
+
+static int kind_of(const struct qemu_plugin_insn *insn) {
+    uint8_t b[3] = {0};
+    if (!counter_bytes(insn, b, sizeof b))
+        return PLAIN;
+    if (b[0] == 0xf3 && b[1] == 0x90)
+        return PAUSE;
+    return b[0] == 0x0f && (b[1] == 0x31 || (b[1] == 0x01 && b[2] == 0xf9)) ? READS_TSC : PLAIN;
+}
+
+static void translated(uint64_t id, struct qemu_plugin_tb *tb) {
+    (void)id;
+    size_t total = qemu_plugin_tb_n_insns(tb);
+    counter_instrument(tb, total);
+    attribution_block(tb, total);
+    for (size_t i = 0; i < total; i++) {
+        struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+        int kind = kind_of(insn);
+        if (kind == PAUSE)
+            counter_charge_pause(insn);
+        else if (kind == READS_TSC)
+            counter_count_tsc(insn);
+        else
+            marks_look_at(insn, i, total);
+    }
+}
+
+#if INSN_FULL
+
+static void adopt(unsigned vcpu) {
+    if (clock_self >= 0 || libc_is_main())
+        return;
+    clock_self = (int)vcpu;
+    clock_adopt(vcpu);
+    tsc_trap_this_thread();
+}
+
+static void appeared(uint64_t id, unsigned vcpu) {
+    (void)id;
+    adopt(vcpu);
+}
+
+static _Thread_local uint64_t waits_before;
+
+static void idle(uint64_t id, unsigned vcpu) {
+    (void)id;
+    adopt(vcpu);
+    clock_checks.halts++;
+    waits_before = clock_own_waits();
+    clock_asleep(true);
+}
+
+static void resumed(uint64_t id, unsigned vcpu) {
+    (void)id;
+    clock_asleep(false);
+    if (clock_own_waits() == waits_before)
+        journal_refuse("vCPU %u halted without pthread_cond_wait: this QEMU sleeps in another way", vcpu);
+}
+
+#define PATIENCE_NS 100000000 // of guest time, by which every hook must have been used
+
+// Is each hook really in use? Looked at whenever a vCPU stands still, until it can be answered.
+static void check_hooks(unsigned vcpu) {
+    static bool settled;
+    uint64_t now = clock_own(vcpu);
+    if (settled || now < PATIENCE_NS)
+        return;
+    settled = true;
+    if (!clock_checks.main_polls || !clock_checks.main_clock)
+        journal_refuse("the main loop uses another sleep or clock than ppoll and clock_gettime");
+    if (!clock_checks.notes)
+        journal_refuse("no vCPU ever told the main loop of a timer by writing an eventfd");
+}
+
+static void check_tsc(unsigned vcpu) {
+    uint64_t guest = counter_tsc(vcpu);
+    if (guest > 100 && !clock_checks.tsc_traps)
+        journal_refuse("the guest read its TSC %llu times and no read of the host's was trapped",
+                       (unsigned long long)guest);
+}
+
+static void reached(unsigned vcpu, void *data) {
+    adopt(vcpu);
+    check_hooks(vcpu);
+    check_tsc(vcpu);
+    clock_limit_reached(vcpu, data);
+}
+
+#else
+
+static void appeared(uint64_t id, unsigned vcpu) {
+    (void)id;
+    clock_adopt(vcpu);
+}
+
+static void idle(uint64_t id, unsigned vcpu) {
+    (void)id;
+    clock_idle(vcpu);
+}
+
+static void resumed(uint64_t id, unsigned vcpu) {
+    (void)id;
+    clock_resume(vcpu);
+}
+
+#define reached clock_limit_reached
+
+#endif
+
+static void ended(uint64_t id, void *data) {
+    (void)id, (void)data;
+    clock_report();
+    uint64_t guest_tsc = 0;
+    for (unsigned c = 0; c < vcpu_count; c++)
+        guest_tsc += counter_tsc(c);
+    journal_line("check guest_tsc %llu", (unsigned long long)guest_tsc);
+    journal_line("closed");
+}
+
+// ---- load
+
+static int complain(const char *what, const char *detail) {
+    fprintf(stderr, "instruction clock: %s%s\n", what, detail);
+    return -1;
+}
+
+static const char *problem(const struct qemu_info *info, struct settings *s) {
+    if (!info->system_emulation || strcmp(info->target_name, "x86_64") != 0)
+        return "it is for qemu-system-x86_64";
+    if (info->system.smp_vcpus < 1 || info->system.smp_vcpus > LOCKSTEP_MAX)
+        return "too many vCPUs";
+#if INSN_API >= 3
+    if (!dlsym(RTLD_DEFAULT, "qemu_plugin_register_vcpu_tb_exec_cond_cb"))
+        return "this QEMU has no conditional callbacks; level count with API 1 is for it";
+#endif
+#if INSN_FULL
+    const char *why = libc_problem();
+    why = why ? why : tsc_setup();
+    if (why)
+        return why;
+#endif
+    if (!s->out || !journal_open(s->out))
+        return "its log cannot be written (option out=FILE)";
+    return s->attribution ? attribution_setup(s->attribution, (unsigned)info->system.smp_vcpus) : NULL;
+}
+
+static void write_header(const struct qemu_info *info, const struct settings *s) {
+    journal_line("insn-clock 1");
+    journal_line("level %s", INSN_FULL ? "full" : "count");
+    journal_line("mode %s", s->clock.rules.serial ? "serial" : "parallel");
+    journal_line("seed %llu", (unsigned long long)s->clock.rules.seed);
+    journal_line("quantum %llu", (unsigned long long)s->clock.rules.quantum);
+    journal_line("fine %llu", (unsigned long long)s->clock.rules.fine);
+    journal_line("rush %llu", (unsigned long long)s->clock.rules.rush);
+    journal_line("vcpus %d", info->system.smp_vcpus);
+    journal_line("api %d %d %d", INSN_API, info->version.min, info->version.cur);
+}
+
+int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, char **argv) {
+    struct settings s = {
+        .clock = {.rules = {.quantum = 5000, .fine = 100, .rush = 25}, .skip = 10000, .patience = 60}};
+    for (int i = 0; i < argc; i++)
+        if (!option(&s, argv[i]))
+            return complain("cannot mean the option ", argv[i]);
+    const char *why = problem(info, &s);
+    if (why)
+        return complain("refused: ", why);
+    vcpu_count = s.clock.rules.count = (unsigned)info->system.smp_vcpus;
+    write_header(info, &s);
+    counter_setup(reached);
+    clock_setup(&s.clock);
+#if INSN_FULL
+    libc_activate();
+    tsc_trap_this_thread();
+#endif
+    qemu_plugin_register_vcpu_init_cb(id, appeared);
+    qemu_plugin_register_vcpu_idle_cb(id, idle);
+    qemu_plugin_register_vcpu_resume_cb(id, resumed);
+    qemu_plugin_register_vcpu_tb_trans_cb(id, translated);
+    qemu_plugin_register_atexit_cb(id, ended, NULL);
+    return 0;
+}

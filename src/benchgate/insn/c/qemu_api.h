@@ -1,0 +1,68 @@
+// The few functions of QEMU's plugin interface that are used here, as its documentation describes them
+// (docs/devel/tcg-plugins). Distributions ship no header for it. INSN_API is the version asked for:
+// 1 (QEMU 7.2) or 3 (QEMU 9.1: counters per vCPU kept by translated code, conditional callbacks).
+#ifndef QEMU_API_H
+#define QEMU_API_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct qemu_plugin_tb;
+struct qemu_plugin_insn;
+struct qemu_plugin_scoreboard;
+
+struct qemu_counter {
+    struct qemu_plugin_scoreboard *score;
+    size_t offset;
+};
+
+struct qemu_info {
+    const char *target_name;
+    struct {
+        int min, cur;
+    } version;
+    bool system_emulation;
+    struct {
+        int smp_vcpus, max_vcpus;
+    } system;
+};
+
+enum { QEMU_NO_REGS = 0, QEMU_INLINE_ADD = 0, QEMU_COND_GE = 7 };
+
+typedef void qemu_vcpu_callback(uint64_t id, unsigned vcpu);
+typedef void qemu_exec_callback(unsigned vcpu, void *data);
+typedef void qemu_trans_callback(uint64_t id, struct qemu_plugin_tb *tb);
+typedef void qemu_exit_callback(uint64_t id, void *data);
+
+void qemu_plugin_register_vcpu_init_cb(uint64_t id, qemu_vcpu_callback *cb);
+void qemu_plugin_register_vcpu_idle_cb(uint64_t id, qemu_vcpu_callback *cb);
+void qemu_plugin_register_vcpu_resume_cb(uint64_t id, qemu_vcpu_callback *cb);
+void qemu_plugin_register_vcpu_tb_trans_cb(uint64_t id, qemu_trans_callback *cb);
+void qemu_plugin_register_atexit_cb(uint64_t id, qemu_exit_callback *cb, void *data);
+void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *tb, qemu_exec_callback *cb, int flags,
+                                          void *data);
+void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, qemu_exec_callback *cb, int flags,
+                                            void *data);
+size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
+uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *tb);
+struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t index);
+size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
+
+#if INSN_API >= 3
+size_t qemu_plugin_insn_data(const struct qemu_plugin_insn *insn, void *into, size_t length);
+void qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(struct qemu_plugin_tb *tb, int op,
+                                                       struct qemu_counter counter, uint64_t value);
+void qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(struct qemu_plugin_insn *insn, int op,
+                                                         struct qemu_counter counter, uint64_t value);
+void qemu_plugin_register_vcpu_tb_exec_cond_cb(struct qemu_plugin_tb *tb, qemu_exec_callback *cb, int flags,
+                                               int condition, struct qemu_counter counter, uint64_t value,
+                                               void *data);
+struct qemu_plugin_scoreboard *qemu_plugin_scoreboard_new(size_t element_size);
+uint64_t qemu_plugin_u64_get(struct qemu_counter counter, unsigned vcpu);
+void qemu_plugin_u64_set(struct qemu_counter counter, unsigned vcpu, uint64_t value);
+#else
+const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn);
+#endif
+
+#endif

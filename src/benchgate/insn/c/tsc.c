@@ -1,0 +1,95 @@
+// QEMU reads the TSC inline for the guest's rdtsc. The kernel can be asked to trap it (PR_SET_TSC); the
+// trap is answered with instruction time, so that the guest's TSC ticks once per instruction.
+#define _GNU_SOURCE
+#include "tsc.h"
+
+#include "clock.h"
+#include "journal.h"
+
+#include "libc.h"
+
+#include <link.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <ucontext.h>
+
+static struct sigaction before;
+static uintptr_t text_begin, text_end; // QEMU's own code
+
+// The program itself is the first object of the list.
+static int find_text(struct dl_phdr_info *info, size_t size, void *unused) {
+    (void)size, (void)unused;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        if (p->p_type == PT_LOAD && (p->p_flags & PF_X)) {
+            text_begin = info->dlpi_addr + p->p_vaddr;
+            text_end = text_begin + p->p_memsz;
+        }
+    }
+    return 1;
+}
+
+// The length of rdtsc or rdtscp at `code`, or 0.
+static int tsc_length(const uint8_t *code) {
+    if (code[0] == 0x0f && code[1] == 0x31)
+        return 2;
+    if (code[0] == 0x0f && code[1] == 0x01 && code[2] == 0xf9)
+        return 3;
+    return 0;
+}
+
+// For a library that asks in the main thread.
+static uint64_t hosts_own(void) {
+    prctl(PR_SET_TSC, PR_TSC_ENABLE);
+    uint64_t now = __builtin_ia32_rdtsc();
+    prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
+    return now;
+}
+
+static void trapped(int number, siginfo_t *info, void *context) {
+    greg_t *r = ((ucontext_t *)context)->uc_mcontext.gregs;
+    int length = info->si_code == SI_KERNEL ? tsc_length((const uint8_t *)r[REG_RIP]) : 0;
+    if (!length) { // somebody's own fault: as if we were not here
+        (void)number;
+        sigaction(SIGSEGV, &before, NULL);
+        return;
+    }
+    uintptr_t at = (uintptr_t)r[REG_RIP];
+    if (clock_self < 0 && !libc_is_main()) { // a thread that got the setting from its parent
+        prctl(PR_SET_TSC, PR_TSC_ENABLE);
+        return;
+    }
+    uint64_t now;
+    if (clock_self >= 0) {
+        clock_checks.tsc_traps++;
+        now = clock_spin_read();
+    } else if (at >= text_begin && at < text_end)
+        now = clock_seen(); // QEMU starts or stops the guest's ticks
+    else
+        now = hosts_own();
+    r[REG_RAX] = (greg_t)(uint32_t)now;
+    r[REG_RDX] = (greg_t)(now >> 32);
+    if (length == 3)
+        r[REG_RCX] = 0;
+    r[REG_RIP] += length;
+}
+
+const char *tsc_setup(void) {
+    int mode = 0;
+    if (prctl(PR_GET_TSC, &mode))
+        return "this kernel cannot trap reads of the TSC";
+    dl_iterate_phdr(find_text, NULL);
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_sigaction = trapped;
+    action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
+    return sigaction(SIGSEGV, &action, &before) ? "no signal handler for the TSC trap" : NULL;
+}
+
+void tsc_trap_this_thread(void) {
+    if (prctl(PR_SET_TSC, PR_TSC_SIGSEGV))
+        journal_refuse("this host does not let reads of the TSC be trapped");
+}

@@ -1,0 +1,256 @@
+"""Reads what the instruction clock wrote, strictly.
+
+Takes the path of a clock log; gives a frozen `ClockLog`. The file stands on disk and may hold anything:
+whatever does not fit raises VerifyError, with the line and the reason. A log of a clock that refused or was
+stuck is a good log; `problem` says what happened. So is one without an end (QEMU was killed after the
+result): its `totals` are empty and `closed` is false.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum, StrEnum
+from pathlib import Path
+from types import MappingProxyType
+
+from benchgate.errors import VerifyError
+
+LOG_LIMIT = 4 << 20
+_MOST = 2**63
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,19}")
+_WORD = re.compile(r"[a-z][a-z0-9_]{0,39}")
+_HEADER = ("insn-clock", "level", "mode", "seed", "quantum", "fine", "rush", "vcpus", "api")
+
+
+class Level(StrEnum):
+    """What this QEMU can do: guest time is instruction time; only counting and lockstep; nothing."""
+
+    FULL = "full"
+    COUNT = "count"
+    NONE = "none"
+
+
+class ClockMode(StrEnum):
+    SERIAL = "serial"
+    PARALLEL = "parallel"
+
+
+class MarkKind(IntEnum):
+    """The kinds of BENCH_MARK in guest/bench.h."""
+
+    WORK_BEGIN = 1
+    WORK_END = 2
+    TOTAL_BEGIN = 3
+    TOTAL_END = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One executed mark. `kind` is a number and not a MarkKind: a foreign one must be seen to be refused."""
+
+    kind: int
+    vcpu: int
+    time: int
+
+
+@dataclass(frozen=True, slots=True)
+class VcpuTotals:
+    """How one vCPU's time came about, in ns. `executed` is also its number of instructions."""
+
+    time: int
+    executed: int
+    paused: int
+    """What `pause` instructions count for, beyond one instruction each."""
+    skipped: int
+    """Loops that spun on the TSC were taken forward by this much."""
+    halted: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClockLog:
+    level: Level
+    mode: ClockMode
+    seed: int
+    quantum: int
+    """In the window, nobody is further ahead of the slowest vCPU than this many ns ..."""
+    fine: int
+    """... or this many, while a vCPU spins."""
+    rush: int
+    """Both are this many times as long outside the window."""
+    vcpus: int
+    api: tuple[int, int, int]
+    """The plugin interface's version that was asked for, and the least and the newest that QEMU offers."""
+    marks: tuple[Mark, ...]
+    totals: tuple[VcpuTotals, ...] = ()
+    end: int | None = None
+    checks: Mapping[str, int] = field(default_factory=dict)
+    """Self-check counters that repeat with a serial run."""
+    host: Mapping[str, int] = field(default_factory=dict)
+    """Counters that also depend on how the host woke threads."""
+    refused: str = ""
+    stuck: tuple[str, ...] = ()
+    flooded: bool = False
+    closed: bool = False
+
+    @property
+    def problem(self) -> str:
+        """Why this run is no result, or nothing."""
+        if self.refused:
+            return f"the instruction clock refused this QEMU: {self.refused}"
+        if self.stuck:
+            return f"the lockstep was stuck: {'; '.join(self.stuck)}"
+        if self.flooded:
+            return "the guest executed more marks than the clock's log holds"
+        return ""
+
+    @property
+    def repeatable(self) -> tuple[object, ...]:
+        """All that must be equal between two serial runs of one seed."""
+        return (self.level, self.mode, self.seed, self.marks, self.totals, self.end, dict(self.checks))
+
+
+def read_log(path: Path) -> ClockLog:
+    """The log at `path`."""
+    try:
+        with path.open("rb") as stream:
+            raw = stream.read(LOG_LIMIT + 1)
+    except OSError as error:
+        raise VerifyError(f"the instruction clock left no log at {path}: {error.strerror}") from error
+    if len(raw) > LOG_LIMIT:
+        raise VerifyError(f"{path}: a clock log has at most {LOG_LIMIT} bytes")
+    try:
+        text = raw.decode("ascii")
+    except UnicodeDecodeError as error:
+        raise VerifyError(f"{path}: byte {error.start} is not ASCII: this is no clock log") from error
+    return _Reader(path).read(text)
+
+
+class _Reader:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.line = 0
+        self.marks: list[Mark] = []
+        self.totals: list[VcpuTotals] = []
+        self.counters: dict[str, dict[str, int]] = {"check": {}, "host": {}}
+        self.stuck: list[str] = []
+        self.refused = ""
+        self.end: int | None = None
+        self.flooded = self.closed = False
+        self.vcpus = 0
+
+    def fail(self, why: str) -> VerifyError:
+        return VerifyError(f"{self.path}:{self.line}: {why}")
+
+    def number(self, word: str, *, below: int = _MOST) -> int:
+        if not _NUMBER.fullmatch(word) or int(word) >= below:
+            raise self.fail(f"`{word[:40]}` is not a number below {below}")
+        return int(word)
+
+    def read(self, text: str) -> ClockLog:
+        lines = text.split("\n")
+        if lines and lines[-1]:
+            lines.pop()  # a line that a dying QEMU did not finish
+        header = self._header(lines)
+        handlers: dict[str, Callable[[list[str]], None]] = {
+            "mark": self._mark,
+            "vcpu": self._vcpu,
+            "check": self._counter,
+            "host": self._counter,
+            "end": self._end,
+        }
+        for self.line, line in enumerate(lines[len(_HEADER) :], len(_HEADER) + 1):
+            self._line(line, handlers)
+        if self.closed and (len(self.totals) != self.vcpus or self.end is None):
+            raise self.fail("the log is closed, but the totals are not whole")
+        level, mode = header
+        return ClockLog(
+            level=level,
+            mode=mode,
+            seed=self.seed,
+            quantum=self.quantum,
+            fine=self.fine,
+            rush=self.rush,
+            vcpus=self.vcpus,
+            api=self.api,
+            marks=tuple(self.marks),
+            totals=tuple(self.totals),
+            end=self.end,
+            checks=MappingProxyType(self.counters["check"]),
+            host=MappingProxyType(self.counters["host"]),
+            refused=self.refused,
+            stuck=tuple(self.stuck),
+            flooded=self.flooded,
+            closed=self.closed,
+        )
+
+    def _header(self, lines: list[str]) -> tuple[Level, ClockMode]:
+        words: dict[str, list[str]] = {}
+        for self.line, name in enumerate(_HEADER, 1):
+            found, *values = lines[self.line - 1].split(" ") if len(lines) >= self.line else [""]
+            if found != name or len(values) != (3 if name == "api" else 1):
+                raise self.fail(f"expected `{name}`: this is no whole log of the instruction clock")
+            words[name] = values
+        self.line = 1
+        if words["insn-clock"] != ["1"]:
+            raise self.fail(f"version `{words['insn-clock'][0][:20]}` of the clock's log is unknown")
+        self.seed = self.number(words["seed"][0], below=2**64)
+        self.quantum, self.fine, self.rush = (
+            self.number(words[name][0], below=2**40) for name in ("quantum", "fine", "rush")
+        )
+        self.vcpus = self.number(words["vcpus"][0], below=257)
+        least, oldest, newest = (self.number(word) for word in words["api"])
+        self.api = (least, oldest, newest)
+        try:
+            return Level(words["level"][0]), ClockMode(words["mode"][0])
+        except ValueError as error:
+            raise self.fail("an unknown level or mode") from error
+
+    def _line(self, line: str, handlers: dict[str, Callable[[list[str]], None]]) -> None:
+        word, _, rest = line.partition(" ")
+        if self.closed and line:
+            raise self.fail("something follows the end of the log")
+        if word == "refused":
+            self.refused = _printable(rest)
+        elif word == "stuck":
+            self.stuck.append(_printable(rest))
+        elif word == "flood":
+            self.flooded = True
+        elif line == "closed":
+            self.closed = True
+        elif word in handlers:
+            handlers[word](line.split(" "))
+        elif line:
+            raise self.fail(f"unknown line `{_printable(line[:60])}`")
+
+    def _mark(self, words: list[str]) -> None:
+        if len(words) != 4 or not re.fullmatch(r"[0-9a-f]{2}", words[1]):
+            raise self.fail("a mark is `mark KIND VCPU TIME`")
+        vcpu = self.number(words[2], below=self.vcpus)
+        self.marks.append(Mark(int(words[1], 16), vcpu, self.number(words[3])))
+
+    def _vcpu(self, words: list[str]) -> None:
+        names = ("time", "executed", "paused", "skipped", "halted")
+        if tuple(words[2::2]) != names or len(words) != 12 or words[1] != str(len(self.totals)):
+            raise self.fail(
+                "vCPU totals are `vcpu N time T executed E paused P skipped S halted H`, in order"
+            )
+        if len(self.totals) >= self.vcpus:
+            raise self.fail("totals of a vCPU that does not exist")
+        self.totals.append(VcpuTotals(*(self.number(word) for word in words[3::2])))
+
+    def _counter(self, words: list[str]) -> None:
+        counters = self.counters[words[0]]
+        if len(words) != 3 or not _WORD.fullmatch(words[1]) or words[1] in counters:
+            raise self.fail(f"a counter is `{words[0]} NAME VALUE`, once each")
+        counters[words[1]] = self.number(words[2], below=2**64)
+
+    def _end(self, words: list[str]) -> None:
+        if len(words) != 2 or self.end is not None:
+            raise self.fail("the end is `end TIME`, once")
+        self.end = self.number(words[1])
+
+
+def _printable(text: str) -> str:
+    return "".join(character if character.isprintable() else "?" for character in text[:300])

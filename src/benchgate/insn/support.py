@@ -1,0 +1,172 @@
+"""Which level of the instruction clock a QEMU carries, found by trying it.
+
+Takes a QEMU; gives `Support`. The trial boots a guest of a few hundred bytes (c/probe.S) under the real
+plugin: every hook must really be in use, and the guest's TSC, PIT and sleep must advance with the
+instructions it executes. A QEMU whose figures do not fit is refused, with the figure. It never raises for a
+QEMU that cannot carry the clock: level `none` with the reason is an answer. A level that was found is kept
+in the cache for this boot of the host, QEMU and plugin.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchgate.cache import entry
+from benchgate.errors import BuildError, VerifyError
+from benchgate.host.probe import Emulator
+from benchgate.insn.launch import arguments
+from benchgate.insn.log import ClockLog, ClockMode, Level, read_log
+from benchgate.insn.plugin import SOURCE, prepare, source_digest
+from benchgate.toolchain import compiler, run_all
+
+TRIAL_S = 60.0
+_GOOD_EXIT = 33
+_FIGURES = re.compile(rb"probe loop=(\d{1,10}) pit=(\d{1,10}) sleep=(\d{1,10}) ap=(\d{1,10})\r?\n")
+_MARKED = 2_000_002  # instructions between probe.S's marks: the loop, its preparation and the first mark
+_RANGES = {
+    "loop": (2_000_000, 2_000_200, "the TSC during 2,000,000 instructions"),
+    "pit": (14_290, 14_350, "the PIT during 12,000,000 instructions"),
+    "sleep": (9_990_000, 10_050_000, "the TSC over a sleep of 10,000,000 ns"),
+    "ap": (11_990_000, 12_100_000, "the TSC while another CPU started and executed 2,000,000 instructions"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    level: Level
+    reason: str
+    """Why it is not a better level; for `full`, what was measured."""
+    api: int
+    """The newest plugin interface that this QEMU offers; 0 where none was seen."""
+    qemu_version: str
+    plugin: str
+    """Digest of the plugin's sources."""
+
+
+def support(qemu: Emulator) -> Support:
+    """The best level that this QEMU carries here."""
+    version = ".".join(map(str, qemu.version))
+    refusals: list[str] = []
+    for level in (Level.FULL, Level.COUNT):
+        try:
+            plugin = prepare(qemu, level)
+            found = _kept(qemu, level, plugin)
+        except (BuildError, VerifyError) as error:
+            refusals.append(f"{level}: {error}")
+            continue
+        reason = "; ".join(refusals) or str(found["measured"])
+        return Support(level, reason, int(found["api"]), version, source_digest())
+    return Support(Level.NONE, "; ".join(refusals), 0, version, source_digest())
+
+
+def _kept(qemu: Emulator, level: Level, plugin: Path) -> dict[str, str]:
+    key = {
+        "boot": Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip(),
+        "qemu": qemu.digest,
+        "binary": str(qemu.binary),
+        "plugin": str(plugin),
+        "sources": source_digest(),
+        "level": level.value,
+    }
+
+    def make(files: Path) -> None:
+        # Two CPUs first: where they work, one does.
+        measured = [trial(qemu, level, plugin, cpus) for cpus in (2, 1)]
+        text = "; ".join(f"{cpus} CPU: {words}" for cpus, (words, _) in zip((2, 1), measured, strict=True))
+        record = {"measured": text, "api": str(measured[0][1].api[2])}
+        (files / "found.json").write_text(json.dumps(record), encoding="utf-8")
+
+    found = json.loads((entry("insn-trial", key, make) / "found.json").read_text(encoding="utf-8"))
+    return {str(name): str(value) for name, value in found.items()}
+
+
+def trial(qemu: Emulator, level: Level, plugin: Path, cpus: int) -> tuple[str, ClockLog]:
+    """One boot of the probe guest: what it measured, in words, and the clock's log. VerifyError: refused."""
+    with tempfile.TemporaryDirectory(prefix="benchgate-insn-") as folder:
+        log = Path(folder) / "clock.log"
+        launch = arguments(
+            plugin,
+            level=level,
+            mode=ClockMode.SERIAL,
+            log=log,
+            seed=0,
+            cpus=cpus,
+            machine="q35",
+            patience_s=20,
+        )
+        argv = [str(qemu.binary)]
+        for data in qemu.data:
+            argv += ["-L", str(data)]
+        argv += ["-M", "q35", "-m", "32M", "-cpu", "max", "-smp", str(cpus), "-accel", "tcg,thread=multi"]
+        argv += ["-nodefaults", "-display", "none", "-nic", "none", "-no-reboot", "-serial", "stdio"]
+        argv += ["-device", "isa-debug-exit,iobase=0xf4,iosize=4", "-kernel", str(guest(cpus))]
+        argv += launch.argv_extra
+        environment = {**os.environ, **qemu.environment, **launch.environment}
+        status, console, complaint = _run(argv, environment)
+        seen = read_log(log) if log.exists() else None
+    if seen is not None and seen.problem:
+        raise VerifyError(seen.problem)
+    if status != _GOOD_EXIT or seen is None:
+        raise VerifyError(f"the trial guest ended with {status}: {complaint or 'no word from QEMU'}")
+    return judge(level, cpus, console, seen), seen
+
+
+def _run(argv: list[str], environment: dict[str, str]) -> tuple[int | str, bytes, str]:
+    try:
+        done = subprocess.run(
+            argv, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=TRIAL_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return f"no answer in {TRIAL_S:.0f} s", b"", ""
+    except OSError as error:
+        return f"no start ({error.strerror})", b"", ""
+    words = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    return done.returncode, done.stdout[:4096], words[-1][:300] if words else ""
+
+
+def judge(level: Level, cpus: int, console: bytes, log: ClockLog) -> str:
+    """What the probe guest and the clock say, held against the arithmetic."""
+    begins, ends = ([mark.time for mark in log.marks if mark.kind == kind] for kind in (1, 2))
+    if len(begins) != 1 or len(ends) != 1 or ends[0] - begins[0] != _MARKED:
+        raise VerifyError(
+            f"between the probe's marks there are {_MARKED} instructions; the clock saw {log.marks}"
+        )
+    found = _FIGURES.search(console)
+    if found is None:
+        raise VerifyError("the trial guest did not print its figures")
+    figures = dict(zip(_RANGES, map(int, found.groups()), strict=True))
+    if level is Level.COUNT:
+        return f"{_MARKED} instructions counted"
+    for name, (low, high, what) in _RANGES.items():
+        if name == "ap" and cpus == 1:
+            continue
+        if not low <= figures[name] <= high:
+            raise VerifyError(f"{what} advanced by {figures[name]}, not {low} to {high}")
+    for name in ("vcpu_clock", "tsc_traps", "notes"):
+        if not log.checks.get(name):
+            raise VerifyError(f"this QEMU never used a hook of the clock ({name})")
+    return ", ".join(f"{name}={figures[name]}" for name in _RANGES)
+
+
+def guest(cpus: int) -> Path:
+    """The probe guest for one or two CPUs."""
+    source = SOURCE / "probe.S"
+    name = f"probe{cpus}.elf"
+    flags = ["-m32", f"-DCPUS={cpus}", "-nostdlib", "-static", "-no-pie"]
+    flags += ["-Wl,--build-id=none", "-Wl,-Ttext=0x100000", "-Wl,-e,start"]
+    key = {
+        "compiler": compiler().identity,
+        "flags": " ".join(flags),
+        "source": source.read_text(encoding="utf-8"),
+    }
+
+    def make(files: Path) -> None:
+        run_all([[*compiler().argv, *flags, str(source), "-o", str(files / name)]], files, name, 60.0)
+
+    return entry("insn-probe", key, make) / name
