@@ -1,0 +1,86 @@
+// Both clocks are measured against channel 2 of the 8254 timer. Where there is none (microvm under KVM) the
+// hypervisor's timing leaf says it; else the LAPIC is taken to run at 1 GHz, as KVM defines it.
+#include "arch/tsc.h"
+
+#include "arch/lapic.h"
+#include "arch/x86.h"
+#include "core/print.h"
+
+#define PIT_HZ 1193182
+#define PIT_CHANNEL2 0x42
+#define PIT_COMMAND 0x43
+#define PORT_B 0x61
+#define WINDOW 2386 // PIT ticks: 2 ms
+
+uint64_t cycles_per_us = 1000;
+uint64_t lapic_ticks_per_ms = 1000000;
+
+static uint16_t pit_read(void) {
+    outb(PIT_COMMAND, 0x80); // latch channel 2
+    uint8_t lo = inb(PIT_CHANNEL2);
+    return (uint16_t)(inb(PIT_CHANNEL2) << 8 | lo);
+}
+
+static bool pit_runs(void) {
+    outb(PORT_B, (uint8_t)((inb(PORT_B) & ~2) | 1)); // gate on, speaker off
+    outb(PIT_COMMAND, 0xb0);                         // mode 0, count down once
+    outb(PIT_CHANNEL2, 0xff);
+    outb(PIT_CHANNEL2, 0xff);
+    uint16_t first = pit_read();
+    for (unsigned i = 0; i < 1000; i++)
+        if (first > 0xff && pit_read() < first)
+            return true;
+    return false;
+}
+
+static bool by_pit(void) {
+    if (!pit_runs())
+        return false;
+    lapic_count_from(UINT32_MAX);
+    uint16_t p0 = pit_read();
+    uint64_t t0 = now();
+    uint32_t l0 = lapic_count();
+    uint16_t p1;
+    do
+        p1 = pit_read();
+    while ((uint16_t)(p0 - p1) < WINDOW);
+    uint64_t t1 = now();
+    uint32_t l1 = lapic_count();
+    uint64_t ticks = (uint16_t)(p0 - p1);
+    cycles_per_us = (t1 - t0) * PIT_HZ / ticks / 1000000;
+    lapic_ticks_per_ms = (uint64_t)(l0 - l1) * PIT_HZ / ticks / 1000;
+    return true;
+}
+
+static bool by_hypervisor(void) {
+    if (!(cpuid(1, 0).c >> 31) || cpuid(0x40000000, 0).a < 0x40000010)
+        return false;
+    struct cpuid leaf = cpuid(0x40000010, 0); // TSC and APIC bus frequency in kHz
+    cycles_per_us = leaf.a / 1000;
+    lapic_ticks_per_ms = leaf.b;
+    return cycles_per_us != 0 && lapic_ticks_per_ms != 0;
+}
+
+static void by_lapic(void) {
+    lapic_ticks_per_ms = 1000000;
+    lapic_count_from(UINT32_MAX);
+    uint64_t t0 = now();
+    while (UINT32_MAX - lapic_count() < 2 * lapic_ticks_per_ms)
+        pause();
+    cycles_per_us = (now() - t0) / 2000;
+}
+
+void tsc_init(void) {
+    if (!by_hypervisor() && !by_pit())
+        by_lapic();
+    lapic_count_from(0);
+    if (cycles_per_us == 0)
+        cycles_per_us = 1;
+    if (lapic_ticks_per_ms == 0)
+        panic("why=no-timer");
+}
+
+void delay_us(uint64_t us) {
+    for (uint64_t begin = now(); now() - begin < us * cycles_per_us;)
+        pause();
+}

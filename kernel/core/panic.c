@@ -1,0 +1,30 @@
+#include "arch/lapic.h"
+#include "arch/serial.h"
+#include "arch/x86.h"
+#include "core/percpu.h"
+#include "core/print.h"
+
+static _Atomic uint32_t panicked; // CPU + 1 of the first
+
+void machine_exit(unsigned value) {
+    outl(EXIT_PORT, value);
+    halt_for_ever(); // there is no such device: stay quiet
+}
+
+void panic(const char *pattern, ...) {
+    irq_off();
+    unsigned me = lapic_cpu();
+    uint32_t nobody = 0;
+    if (!atomic_compare_exchange_strong(&panicked, &nobody, me + 1))
+        halt_for_ever();
+    lapic_stop_others();
+    char line[256];
+    size_t used = format(line, sizeof line, "\npanic: cpu=%u ", me);
+    va_list list;
+    va_start(list, pattern);
+    used += format_list(line + used, sizeof line - used - 1, pattern, list);
+    va_end(list);
+    line[used++] = '\n';
+    serial_write_now(line, used);
+    machine_exit(EXIT_PANIC);
+}

@@ -1,0 +1,74 @@
+// What each processor owns. A field is written by its own CPU only, except those marked shared; these stand
+// on cache lines of their own. this_cpu() is valid once percpu_install has run there.
+#ifndef CORE_PERCPU_H
+#define CORE_PERCPU_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "config.h"
+#include "measure/counters.h"
+
+struct thread;
+struct address_space;
+
+struct tss {
+    uint32_t reserved0;
+    uint64_t stack[3];
+    uint64_t reserved1;
+    uint64_t ist[7];
+    uint64_t reserved2;
+    uint16_t reserved3, io_map;
+} __attribute__((packed));
+
+struct cpu {
+    // The first three are known to trap.S by their offsets 0, 8 and 16.
+    struct cpu *self;
+    uint64_t kernel_stack; // top, for syscall entry
+    uint64_t user_stack;   // scratch of syscall entry
+    unsigned index;
+    uint32_t apic_id;
+    struct thread *current;
+    struct thread *idle;
+    struct thread *before;       // who ran here before the switch under way
+    bool requeue;                // and whether it goes back into a queue
+    uint64_t charged_to;         // until when the running thread's time is accounted
+    struct address_space *space; // the one in CR3; an idle CPU keeps the last one
+    uint64_t slice_end;          // 0: the timer is for sleepers only
+    uint64_t timer_at;           // what the timer is set to, 0: off
+    uint32_t lock_held;          // debug: bitmap of lock classes
+    bool reschedule;             // look for another thread before going back to user mode
+    void *pages;                 // free pages kept here, linked through their first word
+    unsigned page_count;
+
+    _Alignas(128) struct counters count;
+
+    // Shared: others write, this CPU reads.
+    _Alignas(128) _Atomic uint64_t tlb_asked; // see arch/tlb.h
+    _Alignas(128) _Atomic uint64_t tlb_done;
+    _Alignas(128) _Atomic bool online;
+
+    _Alignas(128) struct tss tss;
+    uint64_t gdt[7];
+    _Alignas(16) uint8_t fault_stack[3][4096]; // double fault, NMI, machine check
+};
+
+extern struct cpu cpus[MAX_CPUS];
+extern unsigned cpu_count; // found and started; fixed before the first thread runs
+extern int cpu_of_apic[MAX_APIC_ID];
+
+#if __STDC_HOSTED__
+struct cpu *this_cpu(void); // host/ has no GS of its own
+#else
+static inline struct cpu *this_cpu(void) {
+    struct cpu *cpu;
+    __asm__ volatile("movq %%gs:0, %0" : "=r"(cpu));
+    return cpu;
+}
+#endif
+
+// GDT, TSS, GS and the syscall registers of this processor.
+void percpu_install(unsigned index);
+
+#endif

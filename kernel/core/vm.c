@@ -1,0 +1,286 @@
+#include "core/vm.h"
+
+#include "arch/tlb.h"
+#include "arch/x86.h"
+#include "core/fault.h"
+#include "core/percpu.h"
+#include "core/print.h"
+#include "core/string.h"
+#include "ring/abi.h"
+
+#define UNMAP_BATCH 64
+
+extern uint64_t kernel_pml4[512], kernel_pd[512], direct_pd[2048];
+extern char text_start[], rodata_start[], data_start[], kernel_end[];
+
+struct address_space shared_space = {.lock = LOCK(shared), .next = USER_SHARED};
+static struct address_space kernel_space = {.lock = LOCK(vm)};
+uint64_t page_nx;
+
+static uint64_t physical(const void *kernel) {
+    return (uint64_t)kernel - KERNEL_BASE;
+}
+static unsigned slot_of(uint64_t where, unsigned level) {
+    return where >> (12 + 9 * level) & 511;
+}
+
+void vm_init(void) {
+    if (rdmsr(MSR_EFER) & EFER_NXE)
+        page_nx = PTE_NX;
+    for (unsigned i = 0; i < 2048; i++)
+        direct_pd[i] |= page_nx;
+    for (unsigned i = 0; i < 512; i++) {
+        uint64_t where = KERNEL_BASE + (uint64_t)i * LARGE_PAGE, rights;
+        if (where < (uint64_t)text_start || where >= (uint64_t)kernel_end)
+            rights = 0;
+        else if (where < (uint64_t)rodata_start)
+            rights = PTE_PRESENT;
+        else
+            rights = PTE_PRESENT | page_nx | (where >= (uint64_t)data_start ? PTE_WRITE : 0);
+        kernel_pd[i] = rights ? (uint64_t)i * LARGE_PAGE | PTE_LARGE | PTE_GLOBAL | rights : 0;
+    }
+    kernel_space.root = physical(kernel_pml4);
+    kernel_pml4[slot_of(STACKS_BASE, 3)] = page_take_zeroed() | PTE_PRESENT | PTE_WRITE;
+    kernel_pml4[slot_of(USER_SHARED, 3)] = page_take_zeroed() | PTE_PRESENT | PTE_WRITE | PTE_USER;
+    shared_space.root = kernel_space.root;
+    atomic_store(&shared_space.cpus, ~0ul >> (64 - cpu_count));
+}
+
+void vm_cpu_init(void) {
+    wrmsr(MSR_PAT, 0x0007040600070406); // the reset value: WB WT UC- UC, twice
+    write_cr3(physical(kernel_pml4));
+    uint64_t bits = 0x80; // PGE: only now, so that nothing of the identity map was ever global
+    if (CONFIG_HARDENED && cpuid(0, 0).a >= 7) {
+        uint32_t b = cpuid(7, 0).b;
+        bits |= (b >> 7 & 1 ? CR4_SMEP : 0) | (b >> 20 & 1 ? CR4_SMAP : 0);
+    }
+    write_cr4(read_cr4() | bits);
+}
+
+void vm_enter(struct cpu *cpu, struct address_space *space) {
+    if (cpu->space == space)
+        return;
+    if (cpu->space != NULL)
+        atomic_fetch_and_explicit(&cpu->space->cpus, ~(1ul << cpu->index), memory_order_release);
+    // seq_cst, with tlb_shoot: the bit is out before the tables are used
+    atomic_fetch_or_explicit(&space->cpus, 1ul << cpu->index, memory_order_seq_cst);
+    cpu->space = space;
+    write_cr3(space->root);
+}
+
+void vm_leave(struct cpu *cpu) {
+    struct address_space *space = cpu->space;
+    if (space == NULL)
+        return;
+    write_cr3(physical(kernel_pml4));
+    cpu->space = NULL;
+    // release: this CPU uses the tables no more when the bit is seen cleared
+    atomic_fetch_and_explicit(&space->cpus, ~(1ul << cpu->index), memory_order_release);
+}
+
+// The entry that maps `where`, or NULL. With make, missing tables are added while there is memory.
+static uint64_t *entry_of(struct address_space *space, uint64_t where, bool make) {
+    uint64_t *table = at(space->root);
+    for (unsigned level = 3; level > 0; level--) {
+        uint64_t *entry = &table[slot_of(where, level)];
+        if (!(*entry & PTE_PRESENT)) {
+            uint64_t page = make ? page_take_zeroed() : 0;
+            if (page == 0)
+                return NULL;
+            *entry = page | PTE_PRESENT | PTE_WRITE | PTE_USER;
+        }
+        table = at(*entry & PTE_ADDRESS);
+    }
+    return &table[slot_of(where, 0)];
+}
+
+static bool put_page(struct address_space *space, uint64_t where, uint64_t page, uint64_t rights) {
+    uint64_t *entry = entry_of(space, where, true);
+    if (entry == NULL || (*entry & PTE_PRESENT))
+        return false;
+    *entry = page | PTE_PRESENT | PTE_USER | rights;
+    return true;
+}
+
+bool vm_map_page(struct address_space *space, uint64_t where, uint64_t page, uint64_t rights) {
+    lock_take(&space->lock);
+    bool done = put_page(space, where, page, rights);
+    lock_drop(&space->lock);
+    return done;
+}
+
+static bool put_zeroed(struct address_space *space, uint64_t where) {
+    uint64_t page = page_take_zeroed();
+    if (page != 0 && put_page(space, where, page, PTE_WRITE | page_nx))
+        return true;
+    if (page != 0)
+        page_give(page);
+    return false;
+}
+
+bool vm_create(struct address_space *space) {
+    uint64_t root = page_take_zeroed();
+    if (root == 0)
+        return false;
+    uint64_t *table = at(root);
+    const uint64_t common[] = {DIRECT_BASE, STACKS_BASE, KERNEL_BASE, USER_SHARED};
+    for (unsigned i = 0; i < sizeof common / sizeof *common; i++)
+        table[slot_of(common[i], 3)] = kernel_pml4[slot_of(common[i], 3)];
+    *space = (struct address_space){.root = root, .lock = LOCK(vm), .next = USER_PRIVATE};
+    return true;
+}
+
+static void free_below(uint64_t table, unsigned level) {
+    for (unsigned i = 0; i < 512; i++) {
+        uint64_t entry = ((uint64_t *)at(table))[i];
+        if (!(entry & PTE_PRESENT))
+            continue;
+        if (level > 0)
+            free_below(entry & PTE_ADDRESS, level - 1);
+        else if (!(entry & PTE_BORROWED))
+            page_give(entry & PTE_ADDRESS);
+    }
+    page_give(table);
+}
+
+void vm_destroy(struct address_space *space) {
+    // Idle CPUs that still have it loaded let go when asked. One that is just leaving its last thread here
+    // may answer before it does: so ask until none is left.
+    do
+        tlb_shoot(space);
+    while (atomic_load_explicit(&space->cpus, memory_order_acquire) != 0);
+    uint64_t *table = at(space->root);
+    for (unsigned i = 0; i < slot_of(USER_SHARED, 3); i++)
+        if (table[i] & PTE_PRESENT)
+            free_below(table[i] & PTE_ADDRESS, 2);
+    page_give(space->root);
+    space->root = 0;
+}
+
+uint64_t vm_map(struct address_space *space, uint64_t bytes) {
+    uint64_t pages = (bytes + PAGE_SIZE - 1) / PAGE_SIZE, done = 0;
+    if (bytes == 0 || pages > RAM_LIMIT / PAGE_SIZE)
+        return 0;
+    lock_take(&space->lock);
+    uint64_t where = space->next;
+    while (done < pages && put_zeroed(space, where + done * PAGE_SIZE))
+        done++;
+    space->next += (pages + 1) * PAGE_SIZE; // a gap catches overruns
+    lock_drop(&space->lock);
+    if (done == pages)
+        return where;
+    vm_unmap(space, where, done * PAGE_SIZE);
+    return 0;
+}
+
+// Clears at most `most` entries from *where on and collects their pages. True: the range is done.
+static bool clear_entries(struct address_space *space, uint64_t *where, uint64_t end, uint64_t *pages,
+                          unsigned *count) {
+    lock_take(&space->lock);
+    for (; *where < end && *count < UNMAP_BATCH; *where += PAGE_SIZE) {
+        uint64_t *entry = entry_of(space, *where, false);
+        if (entry == NULL || !(*entry & PTE_PRESENT))
+            continue;
+        pages[(*count)++] = *entry & PTE_ADDRESS;
+        *entry = 0;
+    }
+    lock_drop(&space->lock);
+    return *where >= end;
+}
+
+// Clears entries first, then tells the other CPUs, then frees: nobody can reach a page that is free.
+int vm_unmap(struct address_space *space, uint64_t where, uint64_t bytes) {
+    uint64_t low = space == &shared_space ? USER_SHARED : USER_PRIVATE;
+    uint64_t end = where + bytes;
+    if (where % PAGE_SIZE || bytes % PAGE_SIZE || end < where || where < low || end > space->next)
+        return -RING_EINVAL;
+    bool done = false;
+    while (!done) {
+        uint64_t pages[UNMAP_BATCH];
+        unsigned count = 0;
+        done = clear_entries(space, &where, end, pages, &count);
+        if (count != 0 && fault_is(FAULT_SKIP_SHOOTDOWN))
+            write_cr3(read_cr3());
+        else if (count != 0)
+            tlb_shoot(space);
+        while (count != 0)
+            page_give(pages[--count]);
+    }
+    return 0;
+}
+
+// Stacks (all of a slot behind its guard page) and the image's zeroed data come page by page.
+static bool fills_in(const struct address_space *space, uint64_t where) {
+    if (where >= space->zero_from && where < space->zero_to)
+        return true;
+    uint64_t slot = where >= USER_THREADS ? USER_THREADS : USER_MAIN_SLOT;
+    uint64_t end = slot + (slot == USER_MAIN_SLOT ? 1 : space->slots) * RING_SLOT_BYTES;
+    return where >= slot && where < end && where % RING_SLOT_BYTES >= RING_STACK_OFFSET;
+}
+
+bool vm_fault(struct address_space *space, uint64_t where) {
+    where &= ~(uint64_t)(PAGE_SIZE - 1);
+    lock_take(&space->lock);
+    bool done = false;
+    if (fills_in(space, where)) {
+        uint64_t *entry = entry_of(space, where, false);
+        // Two threads may fault on one page: the second finds it there.
+        done = (entry != NULL && (*entry & PTE_PRESENT)) || put_zeroed(space, where);
+    }
+    lock_drop(&space->lock);
+    return done;
+}
+
+uint64_t vm_translate(struct address_space *space, uint64_t where, bool write) {
+    if (where >= USER_END)
+        return 0;
+    uint64_t need = PTE_PRESENT | PTE_USER | (write ? PTE_WRITE : 0), physical = 0;
+    lock_take(&space->lock);
+    uint64_t *entry = entry_of(space, where, false);
+    if (entry != NULL && (*entry & need) == need)
+        physical = (*entry & PTE_ADDRESS) | (where & (PAGE_SIZE - 1));
+    lock_drop(&space->lock);
+    return physical;
+}
+
+static bool copy(struct address_space *space, uint64_t user, char *kernel, size_t bytes, bool out) {
+    while (bytes != 0) {
+        size_t part = PAGE_SIZE - user % PAGE_SIZE;
+        if (part > bytes)
+            part = bytes;
+        uint64_t physical = vm_translate(space, user, out);
+        if (physical == 0)
+            return false;
+        if (out)
+            memcpy(at(physical), kernel, part);
+        else
+            memcpy(kernel, at(physical), part);
+        user += part;
+        kernel += part;
+        bytes -= part;
+    }
+    return true;
+}
+
+bool vm_copy_in(struct address_space *space, void *to, uint64_t from, size_t bytes) {
+    return copy(space, from, to, bytes, false);
+}
+
+bool vm_copy_out(struct address_space *space, uint64_t to, const void *from, size_t bytes) {
+    return copy(space, to, (char *)(uintptr_t)from, bytes, true);
+}
+
+uint64_t vm_kernel_stack(unsigned n) {
+    uint64_t bytes = KERNEL_STACK_PAGES * PAGE_SIZE, top = STACKS_BASE + (n + 1) * 2 * bytes;
+    lock_take(&kernel_space.lock);
+    for (uint64_t where = top - bytes; where < top; where += PAGE_SIZE) {
+        uint64_t *entry = entry_of(&kernel_space, where, true);
+        uint64_t page = entry == NULL || (*entry & PTE_PRESENT) ? 0 : page_take();
+        if (page != 0)
+            *entry = page | PTE_PRESENT | PTE_WRITE | PTE_GLOBAL | page_nx;
+        else if (entry == NULL || !(*entry & PTE_PRESENT))
+            top = 0; // no memory: what is mapped serves the next try
+    }
+    lock_drop(&kernel_space.lock);
+    return top;
+}

@@ -1,0 +1,24 @@
+// The kernel's schedulers, ring and park on a Linux host, under ASan and UBSan. A POSIX thread plays a CPU:
+// host_cpu says which. A check returns 0, or the number of the line where it failed.
+#ifndef HOST_HOST_H
+#define HOST_HOST_H
+
+#include <stdint.h>
+
+#define NEED(condition)                                                                                      \
+    do {                                                                                                     \
+        if (!(condition))                                                                                    \
+            return __LINE__;                                                                                 \
+    } while (0)
+
+struct check {
+    const char *name;
+    int (*run)(uint64_t seed);
+};
+
+extern const struct check sched_checks[], ring_checks[], park_checks[];
+extern _Thread_local unsigned host_cpu;
+
+uint64_t host_random(uint64_t *state);
+
+#endif

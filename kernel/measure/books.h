@@ -1,0 +1,11 @@
+// The books of threads that ended while the window was open, and the samples of where user code was.
+#ifndef MEASURE_BOOKS_H
+#define MEASURE_BOOKS_H
+
+#include <stdint.h>
+
+void books_clear(void); // the window opens
+int64_t books_read(uint64_t index, uint64_t field);
+int64_t books_sample(uint64_t cpu, uint64_t index);
+
+#endif

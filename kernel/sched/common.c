@@ -1,0 +1,143 @@
+#include "sched/common.h"
+
+#include <stddef.h>
+
+#include "arch/tsc.h"
+#include "core/fault.h"
+#include "sched/choose.h"
+
+struct sched_cpus sched_cpus;
+struct sched_queue sched_queues[MAX_CPUS];
+struct sched_search sched_search[MAX_CPUS];
+const struct sched_policy *sched = &sched_wfq;
+
+static bool same(const char *a, const char *b) {
+    while (*a && *a == *b)
+        a++, b++;
+    return *a == *b;
+}
+
+const struct sched_policy *sched_named(const char *name) {
+    const struct sched_policy *all[] = {&sched_global, &sched_rr, &sched_wfq};
+    for (unsigned i = 0; i < 3; i++)
+        if (same(all[i]->name, name))
+            return all[i];
+    return NULL;
+}
+
+void sched_init_queues(unsigned cpus) {
+    sched_cpus.count = cpus;
+    for (unsigned i = 0; i < cpus; i++)
+        sched_queues[i] = (struct sched_queue){.lock = LOCK(queue)};
+}
+
+int sched_claim_idle(unsigned wish) {
+    for (;;) {
+        uint64_t idle = atomic_load_explicit(&sched_cpus.idle, memory_order_seq_cst);
+        if (idle == 0)
+            return -1;
+        uint64_t later = idle >> wish << wish;
+        unsigned cpu = (unsigned)__builtin_ctzl(later ? later : idle);
+        uint64_t bit = 1ul << cpu;
+        if (atomic_fetch_and_explicit(&sched_cpus.idle, ~bit, memory_order_seq_cst) & bit)
+            return (int)cpu;
+    }
+}
+
+void sched_hold_fault(void) {
+    if (fault_is(FAULT_LOCK_HOLD))
+        delay_us(fault_value ? fault_value : 20);
+}
+
+void fifo_add(struct sched_queue *queue, struct sched_entity *entity) {
+    entity->next = NULL;
+    entity->queued = true;
+    if (queue->head)
+        queue->tail->next = entity;
+    else
+        queue->head = entity;
+    queue->tail = entity;
+    queue->enqueued++;
+    queue->length++;
+}
+
+struct sched_entity *fifo_take(struct sched_queue *queue) {
+    struct sched_entity *entity = queue->head;
+    if (entity == NULL)
+        return NULL;
+    queue->head = entity->next;
+    entity->queued = false;
+    queue->dequeued++;
+    queue->length--;
+    return entity;
+}
+
+bool fifo_remove(struct sched_queue *queue, struct sched_entity *entity) {
+    struct sched_entity *before = NULL;
+    for (struct sched_entity *e = queue->head; e != NULL; before = e, e = e->next) {
+        if (e != entity)
+            continue;
+        *(before ? &before->next : &queue->head) = e->next;
+        if (queue->tail == e)
+            queue->tail = before;
+        e->queued = false;
+        queue->dequeued++;
+        queue->length--;
+        return true;
+    }
+    return false;
+}
+
+// A hint without the lock.
+unsigned sched_waiting(unsigned cpu) {
+    return *(volatile unsigned *)&sched_queues[cpu].length;
+}
+
+bool sched_balanced(unsigned cpu) {
+    struct sched_queue *queue = &sched_queues[cpu];
+    lock_take(&queue->lock);
+    bool good = queue->enqueued == queue->dequeued + queue->length;
+    lock_drop(&queue->lock);
+    return good;
+}
+
+// Where it ran last, if that is idle; any other idle CPU; else the shortest queue.
+unsigned sched_wake_cpu(const struct sched_entity *entity, unsigned here, bool *claimed) {
+    int idle = sched_claim_idle(entity->cpu);
+    *claimed = idle >= 0;
+    if (idle >= 0)
+        return (unsigned)idle;
+    unsigned best = here;
+    for (unsigned i = 0; i < sched_cpus.count && sched_waiting(best) != 0; i++) {
+        unsigned cpu = (entity->cpu + i) % sched_cpus.count;
+        if (sched_waiting(cpu) < sched_waiting(best))
+            best = cpu;
+    }
+    return best;
+}
+
+// Cilk's thieves look at random victims (Blumofe and Leiserson 1999); these start behind their own number,
+// so that they spread out and a run repeats.
+struct sched_entity *sched_search_others(unsigned cpu, struct sched_entity *(*take)(struct sched_queue *)) {
+    struct sched_search *search = &sched_search[cpu];
+    unsigned victims = 0, limit = STEAL_VICTIMS;
+    unsigned rounds = fault_is(FAULT_UNBOUNDED_STEAL) ? 64 : 1;
+    for (unsigned i = 1; i < sched_cpus.count * rounds && victims < limit; i++) {
+        struct sched_queue *queue = &sched_queues[(cpu + i) % sched_cpus.count];
+        if (fault_is(FAULT_UNBOUNDED_STEAL))
+            search->tried++;
+        if (queue == &sched_queues[cpu] || *(volatile unsigned *)&queue->length == 0)
+            continue;
+        victims++;
+        search->tried++;
+        if (!lock_try(&queue->lock, cpu))
+            continue;
+        struct sched_entity *entity = take(queue);
+        lock_drop(&queue->lock);
+        if (entity != NULL) {
+            search->done++;
+            return entity;
+        }
+    }
+    return NULL;
+}

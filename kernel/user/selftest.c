@@ -1,0 +1,128 @@
+// What runs when the command line asks for no workload. One line a check: `selftest: NAME ok`, or
+// `selftest: NAME FAILED line=N`; exit status 0 if all were good. The words selftest=quick (the default,
+// the smokes that a figure needs), =hostile, =stress or =all choose, only=NAME picks one check.
+#include "user/selftest.h"
+
+#include <stddef.h>
+
+#include "arch/layout.h"
+
+#define SELFTEST_BOARD USER_SHARED // the first shared mapping of all
+
+struct board *board;
+
+int program(uint64_t first, uint64_t second);
+
+int64_t start(enum ring_spawn kind, body *what, uint64_t argument) {
+    // Another process has its own data: it finds the board by its address, which is the same everywhere.
+    return RING_DO(RING_SPAWN, kind, (uint64_t)what, argument);
+}
+
+int64_t start_weighted(body *what, uint64_t argument, uint64_t weight) {
+    return RING_DO(RING_SPAWN, RING_SPAWN_THREAD, (uint64_t)what, argument, weight);
+}
+
+int64_t finish(enum ring_spawn kind, int64_t id) {
+    return join(kind, id);
+}
+
+uint64_t clock_us(void) {
+    uint32_t lo, hi;
+    __asm__ volatile("lfence; rdtsc" : "=a"(lo), "=d"(hi)::"memory");
+    return ((uint64_t)hi << 32 | lo) / info()->cycles_per_us;
+}
+
+static const char *option(const char *key) {
+    const char *line = info()->command_line;
+    for (size_t i = 0; line[i]; i++) {
+        size_t n = 0;
+        while (key[n] && line[i + n] == key[n])
+            n++;
+        if ((i == 0 || line[i - 1] == ' ') && !key[n] && line[i + n] == '=')
+            return line + i + n + 1;
+    }
+    return NULL;
+}
+
+uint64_t option_number(const char *key, uint64_t otherwise) {
+    const char *text = option(key);
+    if (text == NULL)
+        return otherwise;
+    uint64_t v = 0;
+    for (; *text >= '0' && *text <= '9'; text++)
+        v = v * 10 + (uint64_t)(*text - '0');
+    return v;
+}
+
+int option_is(const char *key, const char *value) {
+    const char *text = option(key);
+    while (text != NULL && *value && *text == *value)
+        text++, value++;
+    return text != NULL && !*value && (!*text || *text == ' ');
+}
+
+// ---- lines
+
+static char line[128];
+static size_t used;
+
+static void put(const char *text) {
+    while (*text && used < sizeof line)
+        line[used++] = *text++;
+}
+
+static void put_number(uint64_t v) {
+    char digits[21];
+    size_t n = sizeof digits;
+    digits[--n] = 0;
+    do
+        digits[--n] = (char)('0' + v % 10);
+    while (v /= 10);
+    put(digits + n);
+}
+
+static int run(const struct check *check) {
+    for (unsigned i = 0; i < 64; i++) {
+        board->word[i] = 0;
+        board->number[i] = 0;
+    }
+    uint64_t begin = clock_us();
+    int failed = check->run();
+    used = 0;
+    put("selftest: ");
+    put(check->name);
+    put(failed ? " FAILED line=" : " ok us=");
+    put_number(failed ? (uint64_t)failed : clock_us() - begin);
+    put("\n");
+    write_text(line, used);
+    return failed != 0;
+}
+
+static int run_all(const struct check *check) {
+    int failed = 0;
+    for (; check->name != NULL; check++)
+        if (option("only") == NULL || option_is("only", check->name))
+            failed += run(check);
+    return failed;
+}
+
+int program(uint64_t first, uint64_t second) {
+    board = (struct board *)SELFTEST_BOARD;
+    if (first != 0)
+        return ((body *)first)(second);
+    if (RING_DO(RING_MAP, sizeof *board, 1) != (int64_t)board)
+        return 1;
+    int all = option_is("selftest", "all"), failed = 0;
+    if (all || option("selftest") == NULL || option_is("selftest", "quick"))
+        failed += run_all(basic_checks);
+    if (all || option_is("selftest", "hostile"))
+        failed += run_all(hostile_checks);
+    if (all || option_is("selftest", "stress"))
+        failed += run_all(stress_checks);
+    used = 0;
+    put("selftest: done failed=");
+    put_number((uint64_t)failed);
+    put("\n");
+    write_text(line, used);
+    return failed != 0;
+}

@@ -1,0 +1,166 @@
+// What a program must not be able to do. Each child tries one thing and is killed for it, with the vector
+// that is expected, or gets an error; whatever it does, its siblings and the kernel go on.
+#include "user/selftest.h"
+
+#include <stddef.h>
+
+#include "arch/layout.h"
+
+#define KILLED(vector) (RING_STATUS_KILLED + (vector))
+#define SURVIVED 77
+
+static int read_kernel(uint64_t where) {
+    return *(volatile char *)where ? SURVIVED : SURVIVED;
+}
+static int write_kernel(uint64_t where) {
+    *(volatile char *)where = 1;
+    return SURVIVED;
+}
+static int jump(uint64_t where) {
+    ((void (*)(void))where)();
+    return SURVIVED;
+}
+static int write_text_page(uint64_t argument) {
+    (void)argument;
+    return write_kernel(USER_IMAGE);
+}
+static int run_stack(uint64_t argument) {
+    char code[] = {(char)0xc3};
+    (void)argument;
+    return jump((uint64_t)code);
+}
+
+#define INSTRUCTION(name, text)                                                                              \
+    static int name(uint64_t argument) {                                                                     \
+        (void)argument;                                                                                      \
+        __asm__ volatile(text ::: "rax", "rcx", "rdx", "memory");                                            \
+        return SURVIVED;                                                                                     \
+    }
+INSTRUCTION(no_interrupts, "cli")
+INSTRUCTION(halt, "hlt")
+INSTRUCTION(tables, "mov %%cr3, %%rax")
+INSTRUCTION(registers, "xor %%ecx, %%ecx; wrmsr")
+INSTRUCTION(port, "mov $0xf4, %%dx; mov $0x10, %%al; outb %%al, %%dx")
+INSTRUCTION(gate, "int $0x80")
+INSTRUCTION(timer_gate, "int $0x40")
+INSTRUCTION(divide, "xor %%ecx, %%ecx; xor %%edx, %%edx; mov $1, %%eax; div %%ecx")
+INSTRUCTION(undefined, "ud2")
+INSTRUCTION(x87, "fninit; fld1")
+INSTRUCTION(sse, "xorps %%xmm0, %%xmm0")
+INSTRUCTION(breakpoint, "int3")
+INSTRUCTION(step, "pushfq; orq $0x100, (%%rsp); popfq; nop; nop")
+INSTRUCTION(bad_stack, "xor %%esp, %%esp; push %%rax")
+INSTRUCTION(segment, "mov $0x08, %%eax; mov %%eax, %%ss")
+
+static int recurse(uint64_t depth) {
+    volatile char fill[1024];
+    fill[0] = (char)depth;
+    return depth == UINT64_MAX ? fill[0] : recurse(depth + 1) + fill[0];
+}
+
+static int expect(body *what, uint64_t argument, int64_t status) {
+    return finish(RING_SPAWN_PROCESS, start(RING_SPAWN_PROCESS, what, argument)) == status;
+}
+
+static int memory(void) {
+    NEED(expect(read_kernel, 0, KILLED(14)));
+    NEED(expect(read_kernel, KERNEL_BASE + KERNEL_LOAD, KILLED(14)));
+    NEED(expect(read_kernel, DIRECT_BASE, KILLED(14)));
+    NEED(expect(write_kernel, KERNEL_BASE + KERNEL_LOAD, KILLED(14)));
+    NEED(expect(write_kernel, STACKS_BASE, KILLED(14)));
+    NEED(expect(read_kernel, 0x800000000000, KILLED(13))); // not canonical
+    NEED(expect(jump, KERNEL_BASE + KERNEL_LOAD, KILLED(14)));
+    NEED(expect(write_text_page, 0, KILLED(14)));
+    NEED(expect(write_kernel, USER_MAIN_SLOT + RING_INFO_OFFSET, KILLED(14)));
+    NEED(expect(run_stack, 0, KILLED(14)));
+    NEED(expect(recurse, 0, KILLED(14)));
+    return 0;
+}
+
+static int instructions(void) {
+    NEED(expect(no_interrupts, 0, KILLED(13)));
+    NEED(expect(halt, 0, KILLED(13)));
+    NEED(expect(tables, 0, KILLED(13)));
+    NEED(expect(registers, 0, KILLED(13)));
+    NEED(expect(port, 0, KILLED(13)));
+    NEED(expect(gate, 0, KILLED(13)));
+    NEED(expect(timer_gate, 0, KILLED(13)));
+    NEED(expect(segment, 0, KILLED(13)));
+    NEED(expect(divide, 0, KILLED(0)));
+    NEED(expect(undefined, 0, KILLED(6)));
+    NEED(expect(x87, 0, KILLED(7)));
+    NEED(expect(sse, 0, KILLED(6)));
+    NEED(expect(breakpoint, 0, KILLED(3)));
+    NEED(expect(step, 0, KILLED(1)));
+    NEED(expect(bad_stack, 0, KILLED(14)));
+    return 0;
+}
+
+static int too_many_submissions(uint64_t by) {
+    my_ring()->sq_tail += (uint32_t)by;
+    kernel_call(RING_CALL_ENTER, 1, 0, 0);
+    return SURVIVED;
+}
+static int impossible_head(uint64_t by) {
+    my_ring()->cq_head += (uint32_t)by;
+    kernel_call(RING_CALL_ENTER, 1, 0, 0);
+    return SURVIVED;
+}
+// The kernel keeps its own counts: what it wrote may be overwritten without harm.
+static int overwritten_counts(uint64_t argument) {
+    my_ring()->sq_head = 12345;
+    my_ring()->cq_tail = my_ring()->cq_head;
+    return RING_DO(RING_NOP, 0) == 0 ? (int)argument : 1;
+}
+
+static int rings(void) {
+    NEED(expect(too_many_submissions, RING_SIZE + 1, KILLED(RING_VECTOR_NONE)));
+    NEED(expect(too_many_submissions, 0x80000000, KILLED(RING_VECTOR_NONE)));
+    NEED(expect(impossible_head, 1, KILLED(RING_VECTOR_NONE)));
+    NEED(expect(impossible_head, 0x7fffffff, KILLED(RING_VECTOR_NONE)));
+    NEED(expect(overwritten_counts, 5, 5));
+    return 0;
+}
+
+static int arguments(void) {
+    const uint64_t bad[] = {0,
+                            1,
+                            KERNEL_BASE + KERNEL_LOAD,
+                            DIRECT_BASE,
+                            USER_END,
+                            UINT64_MAX - 3,
+                            0x800000000000,
+                            USER_SHARED - 4096,
+                            (uint64_t)board + 2};
+    for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
+        NEED(RING_DO(RING_PARK, bad[i], 0) == -RING_EFAULT);
+        NEED(RING_DO(RING_UNPARK, bad[i], 1) == -RING_EFAULT);
+        NEED(i == 8 || RING_DO(RING_LOG, bad[i], 16) == -RING_EFAULT);
+        NEED(RING_DO(RING_UNMAP, bad[i], 4096) == -RING_EINVAL);
+        NEED(RING_DO(RING_WAIT, bad[i], RING_SPAWN_PROCESS) == -RING_ESRCH);
+        NEED(RING_DO(RING_WAIT, bad[i], RING_SPAWN_THREAD) == -RING_ESRCH);
+        NEED(RING_DO(RING_CALL, bad[i], 0, 0) == -RING_ESRCH);
+        NEED(i == 0 || RING_DO(RING_REPLY, bad[i], 0, 0) == -RING_ESRCH);
+    }
+    NEED(RING_DO(RING_LOG, (uint64_t)board, RING_LOG_BYTES + 1) == -RING_EINVAL);
+    NEED(RING_DO(RING_LOG, (uint64_t)board, UINT64_MAX) == -RING_EINVAL);
+    NEED(RING_DO(RING_MAP, 0, 0) == -RING_EINVAL);
+    NEED(RING_DO(RING_MAP, UINT64_MAX, 0) == -RING_EINVAL);
+    NEED(RING_DO(RING_MAP, 0xff000000, 0) == -RING_ENOMEM);
+    NEED(RING_DO(RING_UNMAP, USER_PRIVATE, UINT64_MAX - 4095) == -RING_EINVAL);
+    NEED(RING_DO(RING_SPAWN, 2, 0, 0) == -RING_EINVAL);
+    NEED(RING_DO(RING_SPAWN, 0, 0, 0, UINT64_MAX) == -RING_EINVAL);
+    NEED(RING_DO(RING_SPAWN, 0, 0, 0, 0, RING_LATENCIES) == -RING_EINVAL);
+    NEED(kernel_call(RING_CALLS, 0, 0, 0) == -RING_EINVAL);
+    NEED(kernel_call((enum ring_call) - 1, 0, 0, 0) == -RING_EINVAL);
+    NEED(kernel_call(RING_CALL_READ, UINT64_MAX, UINT64_MAX, UINT64_MAX) == -RING_EINVAL);
+    return 0;
+}
+
+const struct check hostile_checks[] = {
+    {"hostile-memory", memory},
+    {"hostile-instructions", instructions},
+    {"hostile-rings", rings},
+    {"hostile-arguments", arguments},
+    {NULL, NULL},
+};
