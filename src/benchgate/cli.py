@@ -1,0 +1,225 @@
+"""The `benchgate` command: what one does beside running tests. Thin; each word is one function below.
+
+Takes argv, gives an exit status: 0 done, 1 a verdict that is no PASS, 4 usage or set-up, `verify` as in
+docs/read-a-verdict.md. A BenchgateError is printed as its sentence; a traceback is a defect of ours.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from benchgate.errors import BenchgateError, UsageError
+from benchgate.model import Workload
+
+Command = Callable[[argparse.Namespace], int]
+
+TEMPLATE = """\
+import pytest
+
+pytestmark = pytest.mark.smp
+
+
+@pytest.mark.workload("primes")
+@pytest.mark.speedup(cpus=2, at_least=1.6, insn=1.9)
+def test_scales(verdict):
+    verdict.require_pass()
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    given = list(sys.argv[1:] if argv is None else argv)
+    if given[:1] == ["plan"] and given[1:] not in (["-h"], ["--help"]):
+        given.insert(1, "--")  # what follows are pytest's options, not ours
+    words = _parser().parse_args(given)
+    try:
+        command: Command = words.command
+        return command(words)
+    except BenchgateError as error:
+        print(f"benchgate: {error}", file=sys.stderr)
+        return 4
+    except KeyboardInterrupt:
+        print("benchgate: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="benchgate",
+        description="Kernel benchmarks as gated tests. pytest measures; this is what goes with it.",
+    )
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+
+    def add(name: str, command: Command, about: str) -> argparse.ArgumentParser:
+        sub = commands.add_parser(name, help=about, description=about)
+        sub.set_defaults(command=command)
+        return sub
+
+    doctor = add("doctor", _doctor, "what this host is good for, in one screen")
+    doctor.add_argument("--qemu", metavar="PATH", help="look at this QEMU instead of the pinned one")
+    doctor.add_argument("--fresh", action="store_true", help="probe the accelerators again")
+    plan = add("plan", _plan, "what a test run would measure; boots nothing (pytest --plan)")
+    plan.add_argument("words", nargs=argparse.REMAINDER, metavar="...", help="as for pytest")
+    init = add("init", _init, "write a small test file to start from")
+    init.add_argument("folder", nargs="?", default=".", help="where (default: here)")
+    verify = add("verify", _verify, "check a session folder: hashes, verifiers, statistics, verdicts")
+    verify.add_argument("folder", help="reports/runs/..., or reports/latest")
+    _add_workload(verify)
+    rejudge = add("rejudge", _rejudge, "verdicts again from what stands on disk; boots nothing")
+    rejudge.add_argument("folder", help="a session folder, or a results.csv alone (then nothing is PASS)")
+    _add_workload(rejudge)
+    _add_replay(add("replay", _replay, "repeat a run of the instruction clock exactly"))
+    _add_cache(add("cache", _cache_list, "list what is kept: QEMU, Linux image, built programs"))
+    return parser
+
+
+def _add_cache(cache: argparse.ArgumentParser) -> None:
+    actions = cache.add_subparsers(title="actions", metavar="ACTION")
+    gc = actions.add_parser("gc", help="trim what is kept; never what is in use")
+    gc.add_argument("--keep", type=_bytes, metavar="SIZE", help="most to keep, such as 2G (default: 2G)")
+    gc.add_argument(
+        "--days", type=float, metavar="N", help="drop what was not used for so long (default: 90)"
+    )
+    gc.set_defaults(command=_cache_gc)
+
+
+def _bytes(word: str) -> int:
+    units = {"K": 2**10, "M": 2**20, "G": 2**30}
+    number, unit = (word[:-1], units[word[-1:].upper()]) if word[-1:].upper() in units else (word, 1)
+    if not number.isdecimal():
+        raise argparse.ArgumentTypeError(f"`{word}` is not a size such as 500M or 2G")
+    return int(number) * unit
+
+
+def _doctor(words: argparse.Namespace) -> int:
+    from benchgate import doctor  # noqa: PLC0415 - numpy and QEMU are not needed to print a usage line
+
+    print(doctor.report(Path(words.qemu).absolute() if words.qemu else None, fresh=words.fresh))
+    return 0
+
+
+def _plan(words: argparse.Namespace) -> int:
+    given = words.words[1:] if words.words[:1] == ["--"] else words.words
+    return subprocess.call([sys.executable, "-m", "pytest", "--plan", *given])
+
+
+def _init(words: argparse.Namespace) -> int:
+    folder = Path(words.folder)
+    path = folder / "test_scaling.py"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8") as stream:
+            stream.write(TEMPLATE)
+    except FileExistsError:
+        raise UsageError(f"{path} is there already; it is left as it is") from None
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
+    print(f"wrote {path}; run: pytest {path}")
+    return 0
+
+
+def _add_workload(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--workload",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="the YAML file of a workload of your own, whose oracle you trust; repeatable",
+    )
+
+
+def _trusted(words: argparse.Namespace) -> dict[str, Workload]:
+    from benchgate import catalog  # noqa: PLC0415
+
+    found = [catalog.load_workload(str(Path(path).absolute())) for path in words.workload]
+    return {workload.name: workload for workload in found}
+
+
+def _add_replay(command: argparse.ArgumentParser) -> None:
+    command.add_argument("run", help="reports/runs/SESSION/runs/NNNN-...")
+    command.add_argument(
+        "--system", metavar="PATH", help="the YAML file, where the system is one of your own"
+    )
+    command.add_argument(
+        "--attribution", action="store_true", help="say where the window's instructions went"
+    )
+    command.add_argument(
+        "--gdb", action="store_true", help="stop before the first instruction, for a debugger"
+    )
+    command.add_argument(
+        "--out", metavar="DIR", help="keep the replay's files here (default: replay-NNNN-...)"
+    )
+    _add_workload(command)
+
+
+def _say(line: str) -> None:
+    print(f"benchgate: {line}", file=sys.stderr, flush=True)
+
+
+def _replay(words: argparse.Namespace) -> int:
+    from benchgate import replay  # noqa: PLC0415
+
+    order = replay.Order(
+        folder=Path(words.run).absolute(),
+        out=Path(words.out or f"replay-{Path(words.run).name}").absolute(),
+        system=words.system,
+        workloads=_trusted(words),
+        attribution=words.attribution,
+        gdb=words.gdb,
+    )
+    text, same = replay.replay(order, _say)
+    print(text)
+    return 0 if same else 1
+
+
+def _verify(words: argparse.Namespace) -> int:
+    from benchgate import evidence, rejudge  # noqa: PLC0415
+
+    trusted = _trusted(words)
+    report = evidence.verify_bundle(Path(words.folder), lambda folder: rejudge.recompute(folder, trusted))
+    print(report.text)
+    return report.exit_code
+
+
+def _rejudge(words: argparse.Namespace) -> int:
+    from benchgate import rejudge  # noqa: PLC0415
+
+    text, code = rejudge.show(Path(words.folder), _trusted(words))
+    print(text)
+    return code
+
+
+def _cache_list(_: argparse.Namespace) -> int:
+    from benchgate import cache  # noqa: PLC0415
+
+    entries = cache.listing()
+    for one in entries:
+        what = " ".join(f"{key}={value[:16]}" for key, value in sorted(one.key.items()))
+        used = "in use" if one.in_use else ""
+        print(
+            f"{one.size_bytes / 2**20:9.1f} MiB  {one.kind:12} {one.digest[:8]}  {what[:90]} {used}".rstrip()
+        )
+    total = sum(one.size_bytes for one in entries)
+    print(f"{total / 2**20:9.1f} MiB  in {cache.cache_root()}; `benchgate cache gc` trims it")
+    return 0
+
+
+def _cache_gc(words: argparse.Namespace) -> int:
+    from benchgate import cache  # noqa: PLC0415
+
+    keep = 2 * 2**30 if words.keep is None else words.keep
+    days = 90.0 if words.days is None else words.days
+    gone = cache.collect(keep_bytes=keep, max_unused_s=days * 86400)
+    print(f"removed {len(gone)} entries, {sum(one.size_bytes for one in gone) / 2**20:.1f} MiB")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

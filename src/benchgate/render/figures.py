@@ -1,0 +1,170 @@
+"""Rows become the figures of a report: series of arms, their spread, and speedups over the smallest arm.
+
+Takes a SessionView, gives frozen figures; a speedup that a verdict states is taken from the verdict, so
+that no report shows two. An arm with a run that is no result, and an oversubscribed one, has no speedup.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from benchgate import stats
+from benchgate.gates.base import SMALLEST_LOOK
+from benchgate.model import Lane, Mode, Outcome, Params, Placement, Verdict, Window
+from benchgate.render.model import RunRow, SessionView
+from benchgate.stats import Interval, Spread
+
+SeriesKey = tuple[str, str, Params, Mode, Lane]
+
+
+@dataclass(frozen=True, slots=True)
+class Speedup:
+    base_cpus: int
+    ratio: float
+    interval: Interval
+    threshold: float | None
+    """None where no gate asks."""
+    word: str
+    """The verdict's word; empty where no gate asks."""
+    runs: int
+    """How many runs an arm it was reached with."""
+    is_ceiling: bool
+    """The gate passes below its threshold: a negative control."""
+    paired: Interval | None
+    """The paired log-t interval of all counted runs: a diagnostic."""
+
+    @property
+    def has_interval(self) -> bool:
+        """With fewer runs than the smallest look an interval would look surer than it is."""
+        return self.runs >= SMALLEST_LOOK
+
+
+@dataclass(frozen=True, slots=True)
+class ArmFigures:
+    cpus: int
+    name: str
+    """`smp2`, `smp8-smt`."""
+    placement: Placement
+    pins: tuple[int, ...]
+    unit: str
+    outcomes: Counter[Outcome]
+    work: Spread | None
+    total: Spread | None
+    samples: tuple[tuple[int, int], ...]
+    """(work, total) of every counted run, in the order in which they were taken."""
+    speedups: dict[Window, Speedup]
+
+    @property
+    def is_variant(self) -> bool:
+        """A row beside its twin, for information; never gated."""
+        return self.name != f"smp{self.cpus}"
+
+    @property
+    def is_broken(self) -> bool:
+        return bool(self.outcomes[Outcome.INVALID] or self.outcomes[Outcome.CRASHED])
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """The arms of one row on one lane, by rising CPU count."""
+
+    name: str
+    system: str
+    workload: str
+    params: Params
+    mode: Mode
+    lane: Lane
+    arms: tuple[ArmFigures, ...]
+
+
+def series_of(view: SessionView) -> tuple[Series, ...]:
+    groups: dict[SeriesKey, list[RunRow]] = {}
+    for row in view.rows:
+        groups.setdefault((row.system, row.workload, row.params, row.mode, row.lane), []).append(row)
+    names = Counter(_name(rows[0]) for rows in groups.values())
+    return tuple(
+        _series(view, key, rows, is_ambiguous=names[_name(rows[0])] > 1) for key, rows in groups.items()
+    )
+
+
+def _name(row: RunRow) -> str:
+    return row.cell.row
+
+
+def _series(view: SessionView, key: SeriesKey, rows: list[RunRow], *, is_ambiguous: bool) -> Series:
+    system, workload, params, mode, lane = key
+    name = _name(rows[0])
+    if is_ambiguous:
+        settings = ", ".join(f"{one}={value}" for one, value in params)
+        name = f"{name} ({', '.join(filter(None, (settings, lane)))})"
+    arms: list[ArmFigures] = []
+    for kind in sorted({_kind(row) for row in rows}):
+        bare = _arm([row for row in rows if _kind(row) == kind])
+        arms.append(bare)
+        bare.speedups.update(_speedups(view, key, arms[0], bare))
+    return Series(name, system, workload, params, mode, lane, tuple(arms))
+
+
+def _kind(row: RunRow) -> tuple[int, str, Placement]:
+    """What sets the arms of a row apart; a lone results.csv has no variant, but the placement."""
+    return row.cpus, row.variant, row.placement
+
+
+def _arm(rows: list[RunRow]) -> ArmFigures:
+    counted = sorted((row for row in rows if row.counts), key=lambda row: row.run)
+    samples = tuple((row.work, row.total) for row in counted if row.work and row.total)
+    return ArmFigures(
+        cpus=rows[0].cpus,
+        name=f"smp{rows[0].cpus}" + (f"-{rows[0].variant}" if rows[0].variant else ""),
+        placement=rows[0].placement,
+        pins=rows[0].pins,
+        unit=next((row.unit for row in counted), ""),
+        outcomes=Counter(row.outcome for row in rows),
+        work=stats.spread([work for work, _ in samples]) if samples else None,
+        total=stats.spread([total for _, total in samples]) if samples else None,
+        samples=samples,
+        speedups={},
+    )
+
+
+def _speedups(view: SessionView, key: SeriesKey, base: ArmFigures, arm: ArmFigures) -> dict[Window, Speedup]:
+    found: dict[Window, Speedup] = {}
+    for place, window in enumerate((Window.WORK, Window.TOTAL)):
+        verdict = None if arm.is_variant else _verdict(view, key, arm.cpus, window)
+        tops, bottoms = ([float(one[place]) for one in each.samples] for each in (base, arm))
+        comparable = _comparable(base, arm)
+        paired = _paired(tops, bottoms, view.alpha) if comparable else None
+        word, threshold = (str(verdict.outcome), verdict.threshold) if verdict else ("", None)
+        ceiling = verdict is not None and verdict.gate == "control"
+        if verdict and verdict.ratio and verdict.low and verdict.high and verdict.base_cpus:
+            interval, runs = Interval(verdict.low, verdict.high), verdict.runs
+            found[window] = Speedup(
+                verdict.base_cpus, verdict.ratio, interval, threshold, word, runs, ceiling, paired
+            )
+        elif comparable:
+            interval = stats.bootstrap(tops, bottoms).interval(view.alpha)
+            ratio, runs = stats.ratio_of_medians(tops, bottoms), min(len(tops), len(bottoms))
+            found[window] = Speedup(base.cpus, ratio, interval, threshold, word, runs, ceiling, paired)
+    return found
+
+
+def _paired(tops: list[float], bottoms: list[float], alpha: float) -> Interval | None:
+    few = min(len(tops), len(bottoms)) < SMALLEST_LOOK
+    return None if few else stats.paired_log_interval(tops, bottoms, alpha)
+
+
+def _comparable(base: ArmFigures, arm: ArmFigures) -> bool:
+    if base.cpus == arm.cpus or not base.samples or not arm.samples or base.is_broken or arm.is_broken:
+        return False
+    same = base.unit == arm.unit and base.placement == arm.placement
+    return same and arm.placement is not Placement.OVERSUBSCRIBED
+
+
+def _verdict(view: SessionView, key: SeriesKey, cpus: int, window: Window) -> Verdict | None:
+    wanted = (*key, cpus, window)
+    for one in view.shown_verdicts:
+        asked = (one.system, one.workload, one.params, one.mode, one.lane or key[4], one.cpus, one.metric)
+        if one.base_cpus is not None and asked == wanted:
+            return one
+    return None

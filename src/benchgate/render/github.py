@@ -1,0 +1,51 @@
+"""For GitHub's runners: the step summary and one annotation a verdict that needs somebody's eyes.
+
+Takes a SessionView and the environment, gives text; whoever calls prints or appends it. Outside of
+GitHub, `wanted` says so and nothing is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchgate.model import Verdict, Word
+from benchgate.render import markdown
+from benchgate.render.escape import github_message, github_property
+from benchgate.render.model import SessionView, headline
+
+LARGEST_SUMMARY = 1024 * 1024
+"""GitHub refuses a step summary above 1 MiB."""
+
+LEVELS = {Word.FAIL: "error", Word.INVALID: "error", Word.INCONCLUSIVE: "warning", Word.SKIP: "notice"}
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    summary: Path | None
+    annotations: bool
+
+
+def wanted(environment: Mapping[str, str]) -> Wanted:
+    path = environment.get("GITHUB_STEP_SUMMARY", "")
+    return Wanted(Path(path) if path else None, environment.get("GITHUB_ACTIONS") == "true")
+
+
+def step_summary(view: SessionView) -> str:
+    """The summary without its picture: a step summary cannot show files of the runner."""
+    lines = markdown.render(view).splitlines(keepends=True)
+    text = "".join(line for line in lines if f"]({markdown.PICTURE})" not in line)
+    if len(text.encode()) <= LARGEST_SUMMARY:
+        return text
+    return f"# {headline(view)}\n\nThe summary is too long for GitHub; it is in the session's summary.md.\n"
+
+
+def workflow_commands(view: SessionView) -> tuple[str, ...]:
+    """One annotation a line, for standard output."""
+    return tuple(_annotation(one) for one in view.shown_verdicts if one.outcome in LEVELS)
+
+
+def _annotation(verdict: Verdict) -> str:
+    title = github_property(f"benchgate {verdict.id}")
+    return f"::{LEVELS[verdict.outcome]} title={title}::{github_message(verdict.reason)}"

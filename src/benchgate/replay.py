@@ -1,0 +1,179 @@
+"""Repeats one run of the instruction clock exactly: with attribution, or stopped under a debugger.
+
+Takes a run's folder and where the replay's files go; gives what to print, and whether it was the same run.
+The machine is built anew from our catalog and the files that the caller names; nothing that stands in a
+bundle is executed. Fails with UsageError for a run of another lane, and with EvidenceError where the guest,
+QEMU or the clock is not what the run was made with: then it could not be the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pexpect
+
+from benchgate import boot, bundle, catalog, fetch, insn, repeat, run
+from benchgate.boot import Clock, Machine
+from benchgate.bundle import SESSION
+from benchgate.errors import EvidenceError, UsageError
+from benchgate.host import accel
+from benchgate.images import Images, guest_digest
+from benchgate.insn import ClockLog
+from benchgate.machine import guest
+from benchgate.machine.console import Limits
+from benchgate.model import Accel, BootSpec, Lane, Placement, RawRun, Workload
+from benchgate.plan import PlannedCell, Seats
+from benchgate.rejudge import find_workload
+from benchgate.run import RunRequest
+from benchgate.systems import FETCHED_LINUX, System
+
+Notice = Callable[[str], None]
+DEBUGGER_S = 86_400.0
+"""How long a replay waits for somebody's debugger."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    folder: Path
+    out: Path
+    system: str | None
+    workloads: Mapping[str, Workload]
+    attribution: bool
+    gdb: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Stage:
+    """The run of old, and all that makes it again."""
+
+    raw: RawRun
+    planned: PlannedCell
+    images: Images
+    machine: Machine
+    out: Path
+
+    def spec(self, *, attribution: Path | None = None) -> BootSpec:
+        image = self.images.of(self.planned)
+        log = boot.clock_log(self.out)
+        return boot.guest_spec(
+            self.planned,
+            image,
+            self.machine,
+            self.raw.nonce,
+            log=log,
+            seed=self.raw.seed,
+            attribution=attribution,
+        )
+
+
+def replay(order: Order, notice: Notice) -> tuple[str, bool]:
+    """What to print, and whether the replay was the same run."""
+    stage = _stage(order, notice)
+    try:
+        order.out.mkdir(parents=True)
+    except OSError as error:
+        raise UsageError(
+            f"--out {order.out}: {error.strerror}; name a folder that is not there yet"
+        ) from error
+    if order.gdb:
+        return _debug(stage, notice), True
+    file = order.out / "attribution.txt" if order.attribution else None
+    again = run.execute(_request(stage, stage.spec(attribution=file)))
+    difference = repeat.difference(stage.raw, again)
+    lines = [f"{order.out}: {difference or 'the same run: marks, counts and console are equal'}"]
+    if file is not None:
+        lines.append(_attribution(stage, file))
+    return "\n".join(lines), not difference
+
+
+def _stage(order: Order, notice: Notice) -> _Stage:
+    raw = run.load(order.folder)
+    if raw.lane is not Lane.INSN or raw.clock_log is None:
+        raise UsageError(
+            f"{order.folder}: only runs of the instruction clock repeat; this is lane {raw.lane}"
+        )
+    old = insn.read_log(raw.clock_log)
+    facts = bundle.read_object(order.folder.parent.parent, SESSION)
+    workload = find_workload(facts, raw.cell.workload, order.workloads)
+    system = _system(order, facts, raw)
+    planned = PlannedCell(raw.cell, system, workload, Seats(Lane.INSN, Placement.VIRTUAL, ()))
+    images = Images(None, False, notice)
+    if guest_digest(images.of(planned)) != raw.guest_digest:
+        raise EvidenceError(
+            f"{order.folder}: the guest is built from other sources or by another compiler now"
+        )
+    return _Stage(raw, planned, images, _machine(facts, old, notice), order.out)
+
+
+def _system(order: Order, facts: Mapping[str, Any], raw: RawRun) -> System:
+    """Ours by name, somebody's own by the path that they give, with the settings of the run."""
+    name = raw.cell.system.partition(".")[0]
+    chosen = dict(facts.get("settings", {}).get(raw.cell.system, {}))
+    word = ":".join([order.system or name, *(f"{key}={value}" for key, value in chosen.items())])
+    found = catalog.load_system(word)
+    if found.name != raw.cell.system:
+        raise UsageError(
+            f"--system {order.system} is {found.name}, and the run was made on {raw.cell.system}"
+        )
+    return found
+
+
+def _machine(facts: Mapping[str, Any], old: ClockLog, notice: Notice) -> Machine:
+    qemu = fetch.qemu(notice=notice)
+    was = facts.get("inputs", {}).get("qemu", {}).get("digest")
+    if was != qemu.digest:
+        raise EvidenceError(f"the run was made with another QEMU (digest {was!r:.80}); it would not repeat")
+    probe = accel.probe(qemu, Accel.TCG)
+    clock = Clock(insn.prepare(qemu, old.level), old.level, old.mode)
+    return Machine(qemu, Accel.TCG, probe.cpu_model or "", clock)
+
+
+def _request(stage: _Stage, spec: BootSpec) -> RunRequest:
+    raw = stage.raw
+    return RunRequest(
+        cell=raw.cell,
+        spec=spec,
+        folder=stage.out,
+        nonce=raw.nonce,
+        attempt=raw.attempt,
+        order=raw.order,
+        seed=raw.seed,
+        placement=raw.placement,
+        warmup=raw.warmup,
+        guest_digest=raw.guest_digest,
+        watch=boot.watch(stage.planned.system),
+        clock_log=boot.clock_log(stage.out),
+    )
+
+
+def _attribution(stage: _Stage, file: Path) -> str:
+    """Writes the folded stacks beside the raw file; gives the top table."""
+    user = stage.images.symbols(stage.planned)
+    image = stage.images.of(stage.planned)
+    kernel = image.kernel
+    if stage.planned.system.kernel == FETCHED_LINUX and kernel is not None:
+        kernel = insn.linux_symbols(stage.machine.qemu, kernel)
+    seen = insn.read_attribution(
+        file,
+        insn.NO_SYMBOLS if kernel is None else insn.read_symbols(kernel),
+        None if user is None else insn.read_symbols(user),
+    )
+    (stage.out / "folded.txt").write_text(insn.folded(seen), encoding="utf-8")
+    return f"{insn.top_table(seen)}folded stacks: {stage.out / 'folded.txt'}"
+
+
+def _debug(stage: _Stage, notice: Notice) -> str:
+    """Stopped before the first instruction; runs when the debugger says so."""
+    socket = stage.out / "gdb.sock"
+    spec = stage.spec()
+    argv = (*spec.argv, "-gdb", f"unix:{socket},server=on,wait=off")
+    stopped = BootSpec(argv, spec.environment, spec.lane, spec.cpus, spec.pins, spec.deadlines)
+    with guest.started(stopped, stage.out, mark=stage.raw.nonce, limits=Limits()) as machine:
+        machine.prepare()
+        notice(f"stopped before its first instruction; gdb -ex 'target remote {socket}'; Ctrl-C here ends it")
+        machine.console.expect(pexpect.EOF, timeout=DEBUGGER_S)
+        machine.child.wait(10.0)
+    return f"{stage.out}: the debugged run has ended; its console is serial.log"

@@ -1,0 +1,311 @@
+"""All that a measuring session holds: the machine's lock, QEMU, images, the session's folder. It is the Lab
+that carries out a sweep's attempts.
+
+Takes options; gives judged runs and, in the end, a session folder from which all can be judged again. Opening
+fails with HostError, LockError, FetchError or BuildError before anything is measured; what was measured is on
+disk from the moment it exists.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from benchgate import (
+    attribution,
+    boot,
+    bundle,
+    catalog,
+    choice,
+    evidence,
+    fetch,
+    insn,
+    lanes,
+    provenance,
+    publish,
+    report,
+    smoke,
+    verify,
+    wire,
+)
+from benchgate.boot import Machine
+from benchgate.errors import HostError, UsageError
+from benchgate.gates.base import CapacityBound
+from benchgate.host import capacity, envelope, lock, topology
+from benchgate.host.accel import AccelProbe
+from benchgate.host.capacity import CapacityPair
+from benchgate.host.topology import Topology
+from benchgate.images import Images, guest_digest
+from benchgate.machine import guest, profile, stale
+from benchgate.model import Accel, BootSpec, Image, Lane, RawRun
+from benchgate.options import Options
+from benchgate.plan import Ground, PlannedCell, SweepPlan
+from benchgate.progress import Progress
+from benchgate.rejudge import conclude_session
+from benchgate.render import attribution as render_attribution
+from benchgate.render.model import SessionView
+from benchgate.run import RunRequest, execute
+from benchgate.sweep import Attempt, JudgedRun, judge
+from benchgate.systems import Kind, ResultFormat
+
+
+def ground_of(options: Options) -> Ground:
+    """The host's CPUs, and the lanes that they suggest without booting anything."""
+    seen = topology.read()
+    pins = topology.choose_pins(seen, options.cpus)
+    return _ground(seen, options, lanes.expected(options.clock, topology.placement(seen, pins, len(pins))))
+
+
+def _ground(seen: Topology, options: Options, lanes: Mapping[str, tuple[Lane, str]]) -> Ground:
+    pins = topology.choose_pins(seen, options.cpus)
+    every = topology.choose_pins(seen, options.cpus, include_smt=True)
+    return Ground(pins, every, lanes, topology.placement(seen, pins, len(pins)))
+
+
+class Workshop:
+    """Opened before the first attempt, closed once."""
+
+    def __init__(self, options: Options, progress: Progress) -> None:
+        self.options, self.progress = options, progress
+        policy = catalog.load_policy("default").with_runs(options.runs, options.max_runs)
+        self.policy = replace(policy, informs="" if options.gates else options.why_no_gates)
+        self._stack = ExitStack()
+        self._images = Images(options.linux_kernel, options.locked, progress.note)
+        self._pairs: dict[tuple[str, int], list[CapacityPair]] = {}
+        self._topology = topology.read()
+        self._qemu: fetch.Qemu | None = None
+        self._probes: Mapping[Accel, AccelProbe] = {}
+        self._machine: Machine | None = None
+        self._session: evidence.Session | None = None
+        self._judged: list[JudgedRun] = []
+        self._attributions: dict[tuple[str, int], attribution.Table] = {}
+        self._facts: dict[str, Any] = {}
+        self.ground = ground_of(options)
+
+    # ---- opening
+
+    def open(self, sweeps: Sequence[SweepPlan], images: Sequence[PlannedCell] = ()) -> None:
+        """Fetches and builds first, so that nobody waits for the lock while we compile. `images` are those
+        that a user's own tests ask for."""
+        cells = [*(cell for sweep in sweeps for cell in sweep.runnable), *images]
+        if any(cell.system.kind is Kind.QEMU for cell in cells):
+            self._qemu = fetch.qemu(self.options.qemu, locked=self.options.locked, notice=self.progress.note)
+        for cell in cells:
+            self._images.of(cell)
+        self._stack.enter_context(lock.measuring(self.options.lock_wait_s, notice=self.progress.note))
+        for line in stale.sweep_stale():
+            self.progress.note(line)
+        if self._qemu is not None:
+            self._choose(self._qemu)
+
+    def _choose(self, qemu: fetch.Qemu) -> None:
+        found = choice.choose(qemu, self.options, self._topology, self.ground.pins, self.progress.note)
+        self._machine, self._probes = found.machine, found.probes
+        self.ground = _ground(self._topology, self.options, lanes.of_kinds(self.options.clock, found.lane))
+        if found.lane is Lane.INSN:  # its samples are seeds
+            most = max(self.options.seeds, self.options.max_runs)
+            self.policy = self.policy.with_runs(self.options.seeds, most)
+
+    def begin(self, sweeps: Sequence[SweepPlan]) -> None:
+        """Makes the session's folder, with all that a later judge needs."""
+        seen = envelope.collect(
+            self._topology, qemu=self._qemu, probes=self._probes.values(), pins=self.ground.pins
+        )
+        self._session = evidence.Session.create(
+            self.options.reports,
+            provenance.described(self.options, seen),
+            started=datetime.now(UTC),
+            short_id=secrets.token_hex(3),
+        )
+        self._facts = provenance.planned(sweeps, self.policy, self._inputs(sweeps))
+        self._session.update(**self._facts)
+        runs = sum(report.expected_runs(sweep, self.options) for sweep in sweeps)
+        self.progress.expect(runs)
+
+    def _inputs(self, sweeps: Sequence[SweepPlan]) -> dict[str, Any]:
+        """QEMU and every image, by digest; `labels` is what each row made from them must say."""
+        images = {one.cell.row: self._images.of(one) for sweep in sweeps for one in sweep.runnable[:1]}
+        labels = {label for image in images.values() for label in image.labels}
+        found: dict[str, Any] = {row: dict(image.digests) for row, image in images.items()}
+        if self._qemu is not None:
+            labels.update(self._qemu.labels)
+            version = ".".join(map(str, self._qemu.version))
+            found["qemu"] = {"version": version, "digest": self._qemu.digest, "origin": self._qemu.origin}
+        return {**found, "labels": sorted(labels)}
+
+    # ---- the Lab
+
+    def attempt(self, attempt: Attempt) -> JudgedRun:
+        cell, label = attempt.planned.cell, attempt.label
+        self._smoke(attempt.planned)
+        request = self._request(attempt, self._open_session.begin(cell.id))
+        raw = execute(request, partial(self.progress.phase, cell.id, label))
+        judged = judge(raw, partial(self._verify, attempt.planned))
+        self._keep(judged)
+        if self.options.measure and judged.verified:
+            self._attribute(attempt.planned, judged)
+        self.progress.ended(cell.id, label, report.figure(judged))
+        return judged
+
+    def _smoke(self, planned: PlannedCell) -> None:
+        """Runs a system's smokes before the first attempt at a CPU count; `_verify` asks how they went."""
+        wanted, cell = planned.system.smoke, planned.cell
+        folder = smoke.place(self._open_session.folder, cell.system, cell.cpus)
+        if wanted is None or folder.exists():
+            return
+        self.progress.phase(cell.id, "smokes", "running")
+        image, nonce = self._images.of(planned), secrets.token_hex(8)
+        machine, log = self._guest_machine(planned), boot.clock_log(folder)
+        spec = boot.guest_spec(planned, image, machine, nonce, log=log, words=wanted.append)
+        smoke.execute(planned, spec, folder, guest_digest=guest_digest(image), nonce=nonce)
+
+    def _request(self, attempt: Attempt, place: evidence.Attempt) -> RunRequest:
+        planned = attempt.planned
+        image = self._images.of(planned)
+        nonce = self._nonce(attempt)
+        return RunRequest(
+            cell=planned.cell,
+            spec=self._spec(planned, image, nonce, log=boot.clock_log(place.folder), seed=attempt.seed),
+            folder=place.folder,
+            nonce=nonce,
+            attempt=place.run,
+            order=attempt.order,
+            seed=attempt.seed,
+            placement=planned.seats.placement,
+            warmup=attempt.warmup,
+            guest_digest=guest_digest(image),
+            watch=boot.watch(planned.system),
+            clock_log=boot.clock_log(place.folder) if planned.seats.lane is Lane.INSN else None,
+        )
+
+    def _spec(
+        self, planned: PlannedCell, image: Image, nonce: str, *, log: Path | None = None, seed: int = 0
+    ) -> BootSpec:
+        measure = self.options.measure
+        if planned.system.kind is Kind.NATIVE:
+            return boot.native_spec(planned, image, nonce, measure=measure)
+        machine = self._guest_machine(planned)
+        return boot.guest_spec(planned, image, machine, nonce, log=log, seed=seed, measure=measure)
+
+    def _guest_machine(self, planned: PlannedCell) -> Machine:
+        if self._machine is None:
+            raise HostError(f"{planned.cell.id}: no QEMU was made ready")
+        return self._machine
+
+    def _nonce(self, attempt: Attempt) -> str:
+        """On the instruction clock a digest, so that consoles repeat; elsewhere a random word."""
+        if attempt.planned.seats.lane is not Lane.INSN:
+            return secrets.token_hex(8)
+        text = f"{self.options.order_seed} {attempt.planned.cell.id} {attempt.seed}"
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def _verify(self, planned: PlannedCell, raw: RawRun) -> Any:
+        smoke.require(self._open_session.folder, planned.system, raw)
+        return verify.verify_on(raw, planned.workload, planned.system)
+
+    def _attribute(self, planned: PlannedCell, judged: JudgedRun) -> None:
+        """The table of a cell's last verified run."""
+        if planned.system.result.format is ResultFormat.PATTERNS:
+            return
+        said = wire.parse(verify.read_console(judged.run), nonce=judged.run.nonce)
+        file = self._images.symbols(planned)
+        symbols = attribution.NO_SYMBOLS if file is None else insn.read_symbols(file)
+        cell = planned.cell
+        self._attributions[cell.row, cell.cpus] = attribution.table(cell.id, said, symbols)
+
+    @property
+    def attributions(self) -> tuple[attribution.Table, ...]:
+        """With --measure: one of each cell, by row and CPU count."""
+        return tuple(self._attributions[key] for key in sorted(self._attributions))
+
+    def _keep(self, judged: JudgedRun) -> None:
+        self._judged.append(judged)
+        self._open_session.record(report.row(judged))
+
+    def capacity(self, row: str, counts: tuple[int, ...]) -> Mapping[int, CapacityBound]:
+        """One more pair at each count; the bounds come from all pairs of this row."""
+        if self._machine is None:
+            return {}
+        probe = self._probes[self._machine.accel]
+        bounds = {}
+        for count in counts:
+            pins = self.ground.pins[:count]
+            pairs = self._pairs.setdefault((row, count), [])
+            pairs += capacity.sample(self._machine.qemu, probe, pins, first=len(pairs))
+            found = capacity.estimate(probe.accel, pins, pairs)
+            lane = Lane.KVM if probe.accel is Accel.KVM else Lane.TCG
+            bounds[count] = CapacityBound(lane, count, found.ratio, found.low, found.high)
+        self._facts["capacity"][row] = provenance.bounds_of(bounds)
+        self._open_session.update(capacity=self._facts["capacity"])
+        return bounds
+
+    def profile(self, sweep: SweepPlan) -> None:
+        """--profile-host: one boot more, of the row's largest guest, under perf; a note and no sample."""
+        guests = [one for one in sweep.runnable if one.system.kind is Kind.QEMU and not one.cell.variant]
+        if not guests:
+            return self._note(f"profile of {sweep.row}: unavailable: only a guest's QEMU is profiled")
+        planned, name = guests[-1], f"profile/{sweep.row}"
+        folder, mark = self._open_session.folder / name, secrets.token_hex(8)
+        self.progress.phase(planned.cell.id, "profile", "running")
+        spec = self._spec(planned, self._images.of(planned), mark, log=boot.clock_log(folder))
+        found = profile.record(spec, folder, mark=mark, watch=boot.watch(planned.system))
+        said = f"{name}/{profile.DATA} (perf report -i)" if found.file else f"unavailable: {found.reason}"
+        return self._note(f"profile of {planned.cell.id}: {said}")
+
+    def _note(self, text: str) -> None:
+        """A sentence for the reader of the reports; it stands in session.json, for a later judge too."""
+        self.progress.note(text)
+        self._facts["notes"] = [*self._facts.get("notes", ()), text]
+        self._open_session.update(notes=self._facts["notes"])
+
+    # ---- images and boots, for a user's own tests
+
+    def image(self, planned: PlannedCell) -> Image:
+        return self._images.of(planned)
+
+    def seated(self, planned: PlannedCell, cpus: int) -> PlannedCell:
+        """Where the image of a user's own test boots at that many CPUs; never on the instruction clock, for
+        nothing is timed."""
+        accelerator = Accel.TCG if self._machine is None else self._machine.accel
+        ground = replace(self.ground, lanes=lanes.of_kinds("wall", lanes.wall_lane(accelerator)))
+        return report.reseated(planned, cpus, ground, self.options)
+
+    def interactive(self, seated: PlannedCell) -> AbstractContextManager[guest.Machine]:
+        """A running guest, pinned, with its console as pexpect; ended with the block."""
+        if seated.system.kind is Kind.NATIVE:
+            raise UsageError(f"{seated.cell.row}: native Linux has no console; there is nothing to boot")
+        nonce = secrets.token_hex(8)
+        machine = replace(self._guest_machine(seated), clock=None)
+        spec = boot.guest_spec(seated, self._images.of(seated), machine, nonce, measure=self.options.measure)
+        return guest.boot_interactive(spec, mark=nonce)
+
+    # ---- the end
+
+    @property
+    def _open_session(self) -> evidence.Session:
+        if self._session is None:
+            raise HostError("nothing can be measured before the session's folder is made")
+        return self._session
+
+    def close(self, *, missing: str) -> SessionView | None:
+        """Writes every report; what was measured is there already. None where nothing was begun."""
+        with self._stack:
+            if self._session is None:
+                return None
+            self._session.close(datetime.now(UTC), missing=missing)
+            facts = bundle.read_object(self._session.folder, bundle.SESSION)
+            verdicts, bounds = conclude_session(facts, tuple(self._judged), str(self._session.folder))
+            rows = [report.row(judged) for judged in self._judged]
+            view = report.view(facts=facts, rows=rows, verdicts=verdicts, capacity=bounds, policy=self.policy)
+            if self.options.measure:
+                text = render_attribution.markdown(self.attributions)
+                self._session.write("attribution.md", text)
+            publish.write(self._session, view, self.options, self.progress.note)
+            return view
