@@ -1,0 +1,78 @@
+"""What gates, arms and policies refuse to be, and which looks a session has."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from benchgate import gates
+from benchgate.errors import DecideError, UsageError
+from benchgate.gates.base import Arm, Evidence
+from benchgate.model import Lane, Placement
+from tests.unit.factories import POLICY, cell, measurement, speedup
+
+
+@pytest.mark.parametrize(
+    ("runs", "max_runs", "looks"),
+    [
+        (None, None, (5, 9, 15, 25)),
+        (None, 5, (5,)),
+        (None, 14, (5, 9)),
+        (7, None, (7, 9, 15, 25)),
+        (9, 15, (9, 15)),
+        (31, None, (31,)),
+        (1, None, ()),
+        (1, 25, ()),
+    ],
+)
+def test_the_looks_of_a_session(runs: int | None, max_runs: int | None, looks: tuple[int, ...]) -> None:
+    assert POLICY.with_runs(runs, max_runs).session_looks == looks
+
+
+@pytest.mark.parametrize("runs", [0, -1, 2, 3, 4, 6, 8])
+def test_runs_that_cannot_be_meant(runs: int) -> None:
+    with pytest.raises(UsageError, match=f"--runs {runs}: it must be odd and at least 5, or 1"):
+        POLICY.with_runs(runs, None)
+
+
+def test_a_cap_below_the_first_look_is_refused() -> None:
+    with pytest.raises(UsageError, match="--max-runs 5 is below --runs 9"):
+        POLICY.with_runs(9, 5)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"looks": ()},
+        {"looks": (5, 5)},
+        {"looks": (9, 5)},
+        {"looks": (3, 5)},
+        {"looks": (5, 10)},
+        {"alpha": 0.0},
+        {"alpha": 0.2},
+        {"superlinear": 0.9},
+        {"capacity_reach": 0.0},
+        {"max_voided": -1},
+    ],
+)
+def test_policies_that_contradict_themselves(change: dict[str, object]) -> None:
+    with pytest.raises(ValueError):
+        replace(POLICY, **change)  # type: ignore[arg-type]
+
+
+def test_an_arm_holds_its_own_measurements_only() -> None:
+    work = measurement(cell(2), [1.0])
+    for broken in (
+        {"cell": cell(1), "work": work},
+        {"cell": cell(2), "total": work},
+        {"cell": cell(2), "work": work, "lane": Lane.KVM, "placement": Placement.PHYSICAL},
+    ):
+        with pytest.raises(ValueError):
+            Arm(**broken)  # type: ignore[arg-type]
+
+
+def test_a_kind_is_a_file_and_an_unknown_one_names_those_there_are() -> None:
+    assert {"speedup", "control", "verified"} <= set(gates.kinds())
+    with pytest.raises(DecideError, match="no gate of kind 'ratio'; there are: control, speedup, verified"):
+        gates.judge(replace(speedup(), kind="ratio"), Evidence({}, POLICY, {}))

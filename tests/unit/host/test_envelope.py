@@ -1,0 +1,102 @@
+"""What the host tells goes in as told; what it does not is "unavailable"."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchgate.host import envelope, topology
+from benchgate.host.accel import AccelProbe
+from benchgate.model import Accel
+
+from .conftest import Tree, host_files
+
+TOLD = {
+    "sys/devices/system/clocksource/clocksource0/current_clocksource": "tsc",
+    "sys/devices/system/clockevents/clockevent0/current_device": "lapic-deadline",
+    "sys/devices/system/cpu/cpu0/cpufreq/scaling_driver": "intel_pstate",
+    "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor": "performance",
+    "sys/devices/system/cpu/intel_pstate/no_turbo": "1",
+    "proc/meminfo": "MemTotal:       16000000 kB\nMemFree: 1 kB",
+    "sys/class/dmi/id/bios_vendor": "Maker",
+    "sys/class/dmi/id/bios_version": "1.0",
+    "sys/class/dmi/id/sys_vendor": "Some Cloud",
+    "sys/class/dmi/id/product_name": "c9.large",
+    "dev/kmsg": "6,1,2,-;APIC: Switched APIC routing to: physical x2apic",
+}
+
+
+def collect(root: Path, **more: Any) -> dict[str, Any]:
+    return envelope.collect(topology.read(root, affinity=(0, 1)), root=root, **more)
+
+
+def test_what_is_told(tree: Tree) -> None:
+    found = collect(tree(host_files("0-1", {0: "0", 1: "1"}, flags="hypervisor") | TOLD), pins=(0, 1))
+    assert (found["sockets"], found["cores"], found["threads"], found["topology_source"]) == (
+        1,
+        2,
+        2,
+        "sysfs",
+    )
+    assert (found["timer_source"], found["timer_event"]) == ("tsc", "lapic-deadline")
+    assert found["frequency_policy"] == "intel_pstate, performance, boost off"
+    assert found["memory_kib"] == 16_000_000
+    assert (found["firmware"], found["device_model"]) == ("Maker 1.0", "Some Cloud c9.large")
+    assert (found["provider"], found["instance"]) == ("Some Cloud", "c9.large")
+    assert found["apic_mode"] == "physical x2apic"
+    assert found["pins"] == [0, 1]
+
+
+def test_bare_metal_has_no_provider(tree: Tree) -> None:
+    found = collect(tree(host_files("0-1", {0: "0", 1: "1"}) | TOLD))
+    assert (found["provider"], found["instance"]) == ("unavailable", "unavailable")
+    assert found["device_model"] == "Some Cloud c9.large"
+
+
+def test_what_is_not_told_is_unavailable(tmp_path: Path) -> None:
+    found = collect(tmp_path)
+    own = {"threads", "online", "affinity", "topology_hidden", "hypervisor", "pins", "accelerators"}
+    own |= {"kernel", "toolchain", "python", "isolation"}
+    assert {name: value for name, value in found.items() if name not in own and value != "unavailable"} == {}
+    assert set(found["isolation"].values()) == {"unavailable"}
+
+
+def test_accelerators_come_with_their_sentence(tmp_path: Path) -> None:
+    probe = AccelProbe(Accel.KVM, False, None, None, None, "kvm: absent: this host has no /dev/kvm")
+    assert collect(tmp_path, probes=[probe])["accelerators"] == {
+        "kvm": {
+            "usable": False,
+            "million_instructions_per_second": "unavailable",
+            "boot_s": "unavailable",
+            "cpu_model": "unavailable",
+            "reason": "kvm: absent: this host has no /dev/kvm",
+        }
+    }
+
+
+@pytest.mark.parametrize(
+    ("log", "mode"),
+    [
+        ("Switched APIC routing to physical flat.", "physical flat"),
+        ("x2apic enabled", "unavailable"),
+        ("Switched APIC routing to: \x1b[31m", "unavailable"),
+    ],
+)
+def test_the_kernels_log(tree: Tree, log: str, mode: str) -> None:
+    assert envelope.apic_mode(tree({"dev/kmsg": log})) == mode
+
+
+@pytest.mark.parametrize(("bit", "mode"), [(1 << 10, "x2apic"), (0, "xapic")])
+def test_the_register_goes_before_the_log(tree: Tree, bit: int, mode: str) -> None:
+    root = tree({"dev/cpu/0/msr": "", "dev/kmsg": TOLD["dev/kmsg"]})
+    value = (0xFEE00800 | bit).to_bytes(8, "little")
+    (root / "dev/cpu/0/msr").write_bytes(bytes(0x1B) + value)
+    assert envelope.apic_mode(root) == mode
+
+
+def test_this_hosts_envelope_is_plain_json() -> None:
+    found = envelope.collect(topology.read())
+    assert json.loads(json.dumps(found)) == found

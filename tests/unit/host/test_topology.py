@@ -1,0 +1,189 @@
+"""Fake hosts: what is read from them, what may be pinned to, and what a placement is called."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from benchgate.errors import HostError, UsageError
+from benchgate.host import topology
+from benchgate.model import Placement
+
+from .conftest import Tree, host_files
+
+FOUR_BY_TWO = {n: f"{n % 4},{n % 4 + 4}" for n in range(8)}
+"""4 cores, 8 threads, numbered as Linux does on Intel: CPU 4 is the other hyperthread of CPU 0's core."""
+TWO_ALONE = {0: "0", 1: "1"}
+
+
+def test_four_cores_eight_threads(tree: Tree) -> None:
+    found = topology.read(tree(host_files("0-7", FOUR_BY_TWO)), affinity=range(8))
+    assert (found.sockets, found.cores, len(found.online), found.smt) == (1, 4, 8, True)
+    assert (found.source, found.hypervisor, found.hidden) == ("sysfs", False, False)
+    assert topology.choose_pins(found) == (0, 1, 2, 3)
+    assert topology.choose_pins(found, include_smt=True) == (0, 1, 2, 3, 4, 5, 6, 7)
+
+
+def test_neighbouring_hyperthreads(tree: Tree) -> None:
+    cores = {0: "0-1", 1: "0-1", 2: "2-3", 3: "2-3"}
+    found = topology.read(tree(host_files("0-3", cores)), affinity=range(4))
+    assert topology.choose_pins(found) == (0, 2)
+    assert topology.choose_pins(found, include_smt=True) == (0, 2, 1, 3)
+
+
+@pytest.mark.parametrize(
+    ("pins", "cpus", "expected"),
+    [
+        ((0,), 1, Placement.PHYSICAL),
+        ((0, 1), 2, Placement.PHYSICAL),
+        ((0, 4), 2, Placement.SMT),
+        ((0, 1, 4), 2, Placement.PHYSICAL),
+        ((0, 1, 4), 3, Placement.SMT),
+        ((0, 1), 3, Placement.OVERSUBSCRIBED),
+        ((), 1, Placement.OVERSUBSCRIBED),
+    ],
+)
+def test_placement(tree: Tree, pins: tuple[int, ...], cpus: int, expected: Placement) -> None:
+    found = topology.read(tree(host_files("0-7", FOUR_BY_TWO)), affinity=range(8))
+    assert topology.placement(found, pins, cpus) is expected
+
+
+def test_a_hypervisor_that_shows_no_hyperthreads_may_hide_them(tree: Tree) -> None:
+    found = topology.read(tree(host_files("0-1", TWO_ALONE, flags="hypervisor")), affinity=(0, 1))
+    assert found.hidden
+    assert topology.placement(found, (0, 1), 2) is Placement.VIRTUAL
+    assert topology.placement(found, (0,), 2) is Placement.OVERSUBSCRIBED
+
+
+def test_a_hypervisor_that_shows_hyperthreads_is_believed(tree: Tree) -> None:
+    found = topology.read(tree(host_files("0-7", FOUR_BY_TWO, flags="hypervisor")), affinity=range(8))
+    assert not found.hidden
+    assert topology.placement(found, (0, 1), 2) is Placement.PHYSICAL
+
+
+def test_one_thread_a_core_on_bare_metal_is_what_it_says(tree: Tree) -> None:
+    found = topology.read(tree(host_files("0-1", TWO_ALONE)), affinity=(0, 1))
+    assert topology.placement(found, (0, 1), 2) is Placement.PHYSICAL
+
+
+def test_without_topology_files_nothing_is_claimed(tree: Tree) -> None:
+    found = topology.read(tree(host_files("0-1", {})), affinity=(0, 1))
+    assert (found.source, found.sockets, found.cores, found.hidden) == ("unavailable", None, None, True)
+    assert topology.choose_pins(found) == (0, 1)
+
+
+def test_without_sys_the_mask_is_all_that_is_known(tmp_path: Path) -> None:
+    found = topology.read(tmp_path, affinity=(1, 3))
+    assert (found.online, found.source) == ((1, 3), "unavailable")
+    told = [getattr(found.isolation, name) for name in found.isolation.__slots__]
+    assert told == ["unavailable"] * 5
+
+
+def test_without_anything_it_says_so(tmp_path: Path) -> None:
+    with pytest.raises(HostError, match="which CPUs are online"):
+        topology.read(tmp_path, affinity=())
+
+
+def test_an_offline_cpu(tree: Tree) -> None:
+    cores = {0: "0", 1: "1", 3: "3"}
+    found = topology.read(tree(host_files("0-1,3", cores, present="0-3")), affinity=(0, 1, 3))
+    assert found.usable == (0, 1, 3)
+    with pytest.raises(UsageError) as refused:
+        topology.choose_pins(found, (0, 2))
+    assert str(refused.value) == (
+        "--cpus: CPU 2 is offline. This host has CPUs 0-1,3 online and 2 offline; this process may use 0-1,3."
+    )
+
+
+def test_cpus_that_do_not_exist_are_named_with_those_that_do(tree: Tree) -> None:
+    found = topology.read(tree(host_files("0-1", TWO_ALONE)), affinity=(0, 1))
+    with pytest.raises(UsageError) as refused:
+        topology.choose_pins(found, (0, 1, 2, 3))
+    assert str(refused.value) == (
+        "--cpus: CPU 2 does not exist; CPU 3 does not exist. "
+        "This host has CPUs 0-1 online; this process may use 0-1."
+    )
+
+
+def test_the_affinity_mask_limits(tree: Tree) -> None:
+    found = topology.read(tree(host_files("0-7", FOUR_BY_TWO)), affinity=(1, 4, 5))
+    assert topology.choose_pins(found) == (1, 4)  # 5 shares its core with 1
+    assert topology.choose_pins(found, (5, 4)) == (5, 4)
+    with pytest.raises(
+        UsageError, match=r"CPU 0 is outside this process's affinity mask\. .* may use 1,4-5\."
+    ):
+        topology.choose_pins(found, (0, 1))
+
+
+def test_a_mask_without_any_online_cpu_is_refused(tree: Tree) -> None:
+    found = topology.read(tree(host_files("0-1", TWO_ALONE)), affinity=(7,))
+    with pytest.raises(UsageError, match="affinity mask"):
+        topology.choose_pins(found)
+
+
+@pytest.mark.parametrize(("cpus", "says"), [((0, 0), "CPU 0 is named 2 times"), ((), "no CPU is named")])
+def test_pins_must_be_distinct_and_some(tree: Tree, cpus: tuple[int, ...], says: str) -> None:
+    found = topology.read(tree(host_files("0-1", TWO_ALONE)), affinity=(0, 1))
+    with pytest.raises(UsageError, match=says):
+        topology.choose_pins(found, cpus)
+
+
+def test_isolated_cpus(tree: Tree) -> None:
+    files = host_files(
+        "0-3",
+        {n: str(n) for n in range(4)},
+        isolated="2-3",
+        nohz_full="2-3",
+        cmdline="isolcpus=domain,managed_irq,2-3 nohz_full=2-3 rcu_nocbs=1-3",
+    )
+    found = topology.read(tree(files), affinity=(0, 1))
+    assert (found.isolation.isolcpus, found.isolation.nohz_full) == ("2-3", "2-3")
+    assert found.isolation.rcu_nocbs == "1-3"
+    assert topology.isolated_by(found, (2, 3)) == ("isolcpus", "nohz_full", "rcu_nocbs")
+    assert topology.isolated_by(found, (1, 2)) == ("rcu_nocbs",)
+    assert topology.isolated_by(found, ()) == ()
+    with pytest.raises(UsageError, match=r"because it is isolated \(start with: taskset -c 0-3"):
+        topology.choose_pins(found, (2, 3))
+
+
+def test_flags_before_isolated_cpus_are_not_cpus(tree: Tree) -> None:
+    files = host_files("0-3", {n: str(n) for n in range(4)}, cmdline="isolcpus=domain,managed_irq,2-3")
+    root = tree(files)
+    (root / "sys/devices/system/cpu/isolated").unlink()
+    assert topology.read(root, affinity=range(4)).isolation.isolcpus == "2-3"
+
+
+def test_nothing_isolated_is_none_and_not_unavailable(tree: Tree) -> None:
+    isolation = topology.read(tree(host_files("0-1", TWO_ALONE)), affinity=(0, 1)).isolation
+    assert (isolation.isolcpus, isolation.nohz_full, isolation.rcu_nocbs) == ("none", "none", "none")
+    assert (isolation.service_manager, isolation.cpuset) == ("none", "unavailable")
+
+
+@pytest.mark.parametrize(
+    ("cgroup", "file", "text", "expected"),
+    [
+        ("0::/ci.slice", "sys/fs/cgroup/ci.slice/cpuset.cpus.effective", "1", "1"),
+        ("0::/ci.slice", "sys/fs/cgroup/ci.slice/cpuset.cpus.effective", "0-1", "none"),
+        ("3:cpuset:/ci\n0::/", "sys/fs/cgroup/cpuset/ci/cpuset.effective_cpus", "0", "0"),
+        ("4:cpu,cpuset:/ci", "sys/fs/cgroup/cpuset/ci/cpuset.cpus", "1", "1"),
+    ],
+)
+def test_the_control_group(tree: Tree, cgroup: str, file: str, text: str, expected: str) -> None:
+    root = tree(host_files("0-1", TWO_ALONE, cgroup=cgroup) | {file: text})
+    assert topology.read(root, affinity=(0, 1)).isolation.cpuset == expected
+
+
+def test_a_service_manager_that_confines(tree: Tree) -> None:
+    found = topology.read(
+        tree(host_files("0-3", {n: str(n) for n in range(4)}, manager="0-1")), affinity=(0, 1)
+    )
+    assert found.isolation.service_manager == "0-1"
+
+
+def test_this_very_host_can_be_pinned_to() -> None:
+    found = topology.read()
+    pins = topology.choose_pins(found)
+    assert pins
+    assert set(pins) <= os.sched_getaffinity(0)

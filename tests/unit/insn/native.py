@@ -1,0 +1,116 @@
+"""The lockstep machine's C, compiled as it is and called by ctypes."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from benchgate.insn.plugin import SOURCE
+from benchgate.toolchain import compiler
+
+MOST = 256
+NEVER = 2**64 - 1
+ABSENT, RUN, READY, HALT = range(4)
+NONE, BUSY, WANTS, IDLE = range(4)
+
+
+class Vcpu(ctypes.Structure):
+    _fields_ = (
+        ("state", ctypes.c_int),
+        ("time", ctypes.c_uint64),
+        ("until", ctypes.c_uint64),
+        ("halted", ctypes.c_uint64),
+        ("waits_since", ctypes.c_uint64),
+        ("spins", ctypes.c_int),
+    )
+
+
+class Rules(ctypes.Structure):
+    _fields_ = (
+        ("count", ctypes.c_uint),
+        ("serial", ctypes.c_bool),
+        ("quantum", ctypes.c_uint64),
+        ("fine", ctypes.c_uint64),
+        ("rush", ctypes.c_uint64),
+        ("seed", ctypes.c_uint64),
+    )
+
+
+class Machine(ctypes.Structure):
+    _fields_ = (
+        ("count", ctypes.c_uint),
+        ("rules", Rules),
+        ("window", ctypes.c_bool),
+        ("now", ctypes.c_uint64),
+        ("deadline", ctypes.c_uint64),
+        ("main", ctypes.c_int),
+        ("grants", ctypes.c_uint64),
+        ("jumps", ctypes.c_uint64),
+        ("main_turns", ctypes.c_uint64),
+        ("vcpu", Vcpu * MOST),
+    )
+
+
+class Grants(ctypes.Structure):
+    _fields_ = (("main", ctypes.c_bool), ("count", ctypes.c_uint), ("vcpu", ctypes.c_uint * MOST))
+
+
+@dataclass(frozen=True)
+class Given:
+    main: bool
+    vcpus: tuple[int, ...]
+
+
+class Lockstep:
+    """One machine; every method is one C call."""
+
+    def __init__(self, library: ctypes.CDLL, rules: Rules) -> None:
+        self.library = library
+        self.machine = Machine()
+        library.lockstep_init(ctypes.byref(self.machine), ctypes.byref(rules))
+
+    def __getattr__(self, name: str) -> Callable[..., object]:
+        function = getattr(self.library, f"lockstep_{name}")
+
+        def call(*values: int) -> object:
+            typed = [ctypes.c_uint64(value) for value in values]
+            return function(ctypes.byref(self.machine), *typed)
+
+        return call
+
+    def step(self) -> Given:
+        out = Grants()
+        self.library.lockstep_step(ctypes.byref(self.machine), ctypes.byref(out))
+        return Given(bool(out.main), tuple(out.vcpu[: out.count]))
+
+
+def load(folder: Path, *, change: tuple[str, str] | None = None) -> ctypes.CDLL:
+    """lockstep.c as a library; with `change`, a text in it is replaced first, to see a test fail."""
+    text = (SOURCE / "lockstep.c").read_text(encoding="utf-8")
+    if change is not None:
+        assert change[0] in text, "the change does not fit the source any more"
+        text = text.replace(*change)
+    source, library = folder / "lockstep.c", folder / "lockstep.so"
+    source.write_text(text, encoding="utf-8")
+    argv = [
+        *compiler().argv,
+        "-std=c11",
+        "-O1",
+        "-shared",
+        "-fPIC",
+        f"-I{SOURCE}",
+        str(source),
+        "-o",
+        str(library),
+    ]
+    subprocess.run(argv, check=True, timeout=120)
+    return ctypes.CDLL(str(library))
+
+
+@cache
+def as_shipped(folder: Path) -> ctypes.CDLL:
+    return load(folder)

@@ -1,0 +1,273 @@
+"""The state machine against a model of what a machine with a common clock may do.
+
+The model knows no rule of the C but the promises in lockstep.h: it plays vCPUs and a main loop with random
+behaviour, and checks each promise after each step.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import random
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.unit.insn.native import BUSY, HALT, IDLE, NEVER, READY, RUN, Lockstep, Rules, load
+
+QUANTUM, FINE, RUSH = 1000, 100, 4
+LONE = 64
+BLOCK = 30
+"""A vCPU may pass its limit by less than a block."""
+
+
+class PromiseBrokenError(AssertionError):
+    pass
+
+
+def promise(kept: bool, what: str) -> None:
+    if not kept:
+        raise PromiseBrokenError(what)
+
+
+@dataclass
+class Play:
+    """A random guest on a lockstep machine."""
+
+    lockstep: Lockstep
+    rules: Rules
+    dice: random.Random
+    timers: list[int] = field(default_factory=list)
+    trace: list[tuple[object, ...]] = field(default_factory=list)
+    latest_now: int = 0
+
+    def begin(self) -> None:
+        m = self.lockstep.machine
+        self.lockstep.appear(0)
+        self.lockstep.arrive(0, m.vcpu[0].time, 0)
+        for c in range(1, m.count):
+            promise(self.lockstep.step().vcpus == (), "nobody runs before all vCPUs are there")
+            self.lockstep.appear(c)
+            self.lockstep.halt(c, m.vcpu[c].time)
+        self.main_sleeps()
+
+    def main_sleeps(self) -> None:
+        m = self.lockstep.machine
+        self.timers = [at for at in self.timers if at > m.now]
+        while len(self.timers) < 2:
+            self.timers.append(m.now + self.dice.randint(1, 20 * QUANTUM))
+        for c in range(m.count):
+            if m.vcpu[c].state == HALT and self.dice.random() < 0.4:
+                self.lockstep.wake(c, m.now)
+        self.lockstep.main_idle(min(self.timers))
+
+    def check(self) -> None:
+        m = self.lockstep.machine
+        given = self.lockstep.step()
+        running = [c for c in range(m.count) if m.vcpu[c].state == RUN]
+        active = [m.vcpu[c].time for c in range(m.count) if m.vcpu[c].state in (RUN, READY)]
+        promise(m.now >= self.latest_now, "the machine's time never goes back")
+        self.latest_now = m.now
+        if given.main:
+            promise(not running and m.main == BUSY, "the main loop works only while all vCPUs stand still")
+            self.trace.append(("main", m.now))
+            return
+        if self.rules.serial:
+            promise(len(running) <= 1, "one vCPU at a time")
+        span = (1 if m.window else RUSH) * QUANTUM
+        for c in given.vcpus:
+            v = m.vcpu[c]
+            promise(v.time <= v.until <= m.deadline, "nobody runs past the next timer")
+            others = [time for d, time in enumerate(self.times()) if d != c and time is not None]
+            slowest = min(others, default=None)
+            limit = span if slowest is not None else LONE * span
+            base = min(active) if slowest is None else max(min(active), slowest if self.rules.serial else 0)
+            promise(v.until - base <= limit, "nobody is more than a quantum ahead of the slowest")
+            if self.rules.serial:
+                promise(v.time == min(active), "the lowest time has its turn")
+            self.trace.append((c, v.time, v.until))
+        if m.main == IDLE:
+            stuck = not running and not given.vcpus
+            promise(not stuck or not active, "somebody who is ready may go on")
+            promise(bool(active) or m.deadline == NEVER, "an idle machine goes to its next timer")
+
+    def times(self) -> list[int | None]:
+        m = self.lockstep.machine
+        return [m.vcpu[c].time if m.vcpu[c].state in (RUN, READY) else None for c in range(m.count)]
+
+    def move(self) -> None:
+        """One thing happens: a running vCPU comes back, or the main loop is done."""
+        m = self.lockstep.machine
+        running = [c for c in range(m.count) if m.vcpu[c].state == RUN]
+        if m.main == BUSY:
+            self.main_sleeps()
+        elif running:
+            self.come_back(self.dice.choice(running))
+        else:
+            self.lockstep.main_wants()
+        self.check()
+        if self.dice.random() < 0.2:
+            self.check()  # somebody else looks, and nothing has happened
+
+    def come_back(self, c: int) -> None:
+        m = self.lockstep.machine
+        v = m.vcpu[c]
+        what = self.dice.random()
+        early = self.dice.randint(v.time, v.until)
+        if what < 0.25:
+            self.lockstep.halt(c, early)
+        elif what < 0.4:
+            other = self.dice.randrange(m.count)
+            if other != c:
+                self.lockstep.wake(other, early)
+            self.lockstep.arrive(c, early, 0)
+        elif what < 0.5:
+            self.lockstep.main_wants()
+            self.lockstep.arrive(c, early, 0)
+        elif what < 0.55:
+            self.lockstep.window(self.dice.random() < 0.5)
+            self.lockstep.arrive(c, early, 0)
+        else:
+            self.lockstep.arrive(c, v.until + self.dice.randint(0, BLOCK - 1), max(0, int(what * 20) - 17))
+
+
+def rules(count: int, *, serial: bool, seed: int) -> Rules:
+    return Rules(count, serial, QUANTUM, FINE, RUSH, seed)
+
+
+def play(library: ctypes.CDLL, count: int, *, serial: bool, seed: int, dice: int, moves: int = 300) -> Play:
+    order = rules(count, serial=serial, seed=seed)
+    game = Play(Lockstep(library, order), order, random.Random(dice))
+    game.begin()
+    game.check()
+    for _ in range(moves):
+        game.move()
+    return game
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    count=st.integers(1, 12),
+    serial=st.booleans(),
+    seed=st.sampled_from((0, 1, 7, 2**64 - 1)),
+    dice=st.integers(0, 2**32),
+)
+def test_every_promise_holds(library: ctypes.CDLL, count: int, serial: bool, seed: int, dice: int) -> None:
+    game = play(library, count, serial=serial, seed=seed, dice=dice)
+    assert game.lockstep.machine.grants > 0
+
+
+@settings(max_examples=30, deadline=None)
+@given(count=st.integers(2, 8), seed=st.integers(1, 2**64 - 1), dice=st.integers(0, 2**32))
+def test_equal_events_give_equal_grants(library: ctypes.CDLL, count: int, seed: int, dice: int) -> None:
+    one, two = (play(library, count, serial=True, seed=seed, dice=dice).trace for _ in range(2))
+    assert one == two
+
+
+def test_seeds_give_other_interleavings(library: ctypes.CDLL) -> None:
+    traces = {tuple(play(library, 4, serial=True, seed=seed, dice=5).trace) for seed in range(8)}
+    assert len(traces) == 8
+
+
+STILL = "        if (!s.running)\n            grant_main(m, out);\n        return;\n    }\n    bool"
+BREAKAGES = {
+    "next timer": ("grant(m, out, s->first, lower(until, m->deadline));", "grant(m, out, s->first, until);"),
+    "ahead of": ("add(s->second, quantum_at(m, s, s->first))", "add(s->second, 36 * m->rules.quantum)"),
+    "lowest time": ("return x->time < y->time;", "return x->time > y->time;"),
+    "one vCPU|lowest time|ahead of": ("    if (s->running)\n        return;\n", ""),
+    "stand still": (STILL, STILL.replace("        if (!s.running)\n    ", "")),
+    "before all vCPUs": ("s.absent || m->main", "m->main"),
+    "idle machine": ("            m->jumps++;\n", "            return;\n"),
+}
+
+
+def play_often(library: ctypes.CDLL) -> None:
+    for dice in range(300):
+        play(library, 4, serial=bool(dice % 4), seed=dice % 3, dice=dice)
+
+
+@pytest.mark.parametrize("broken", BREAKAGES)
+def test_a_broken_machine_breaks_a_promise(tmp_path: Path, broken: str) -> None:
+    library = load(tmp_path, change=BREAKAGES[broken])
+    with pytest.raises(PromiseBrokenError, match=broken):
+        play_often(library)
+
+
+# ---- single rules, by hand
+
+
+def started(library: ctypes.CDLL, count: int, *, serial: bool = True) -> Lockstep:
+    machine = Lockstep(library, rules(count, serial=serial, seed=0))
+    for c in range(count):
+        machine.appear(c)
+    machine.window(1)
+    return machine
+
+
+def test_a_woken_vcpu_goes_on_at_the_time_of_its_waker(library: ctypes.CDLL) -> None:
+    machine = started(library, 2)
+    machine.halt(1, 0)
+    machine.arrive(0, 700, 0)
+    machine.wake(1, 700)
+    assert machine.machine.vcpu[1].time == 700
+    assert machine.machine.vcpu[1].halted == 700
+
+
+def test_an_idle_machine_jumps_to_its_timer(library: ctypes.CDLL) -> None:
+    machine = started(library, 2)
+    machine.halt(0, 10)
+    machine.halt(1, 20)
+    machine.main_idle(5_000_000)
+    assert machine.step().main
+    assert machine.machine.now == 5_000_000
+
+
+def test_while_somebody_spins_the_quantum_is_fine(library: ctypes.CDLL) -> None:
+    machine = started(library, 2)
+    machine.arrive(0, 500, 1)
+    machine.arrive(1, 400, 0)
+    assert machine.step().vcpus == (1,)
+    assert machine.machine.vcpu[1].until == 500 + FINE
+    machine.arrive(1, 600, 0)
+    machine.arrive(0, 550, 0)
+    machine.step()
+    assert machine.machine.vcpu[0].until == 600 + QUANTUM
+
+
+def test_who_has_long_done_nothing_but_spin_is_kept_in_looser_step(library: ctypes.CDLL) -> None:
+    machine = started(library, 2)
+    machine.arrive(0, 1_000, 1)
+    for time in (2_000, 501_000):
+        machine.arrive(0, time, 2)
+    machine.arrive(1, 500_500, 0)
+    machine.step()
+    assert machine.machine.vcpu[1].until == 501_000 + 500
+    machine.arrive(1, 501_100, 1)  # a second one begins to spin
+    machine.step()
+    assert machine.machine.vcpu[0].until == 501_100 + FINE
+
+
+def test_in_parallel_all_within_the_quantum_run(library: ctypes.CDLL) -> None:
+    machine = started(library, 3, serial=False)
+    for c, time in enumerate((100, 900, 1200)):
+        machine.arrive(c, time, 0)
+    assert machine.step().vcpus == (0, 1)
+
+
+def test_at_level_count_a_vcpu_rejoins_at_the_slowest_active_time(library: ctypes.CDLL) -> None:
+    machine = started(library, 3, serial=False)
+    machine.halt(2, 5)
+    machine.arrive(0, 3000, 0)
+    machine.arrive(1, 2500, 0)
+    machine.resume(2)
+    assert machine.machine.vcpu[2].time == 2500
+    assert machine.machine.vcpu[2].state == RUN
+
+
+def test_a_wake_of_one_who_is_not_halted_does_nothing(library: ctypes.CDLL) -> None:
+    machine = started(library, 1)
+    machine.arrive(0, 50, 0)
+    machine.wake(0, 90)
+    assert (machine.machine.vcpu[0].state, machine.machine.vcpu[0].time) == (READY, 50)

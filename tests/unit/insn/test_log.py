@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchgate.errors import VerifyError
+from benchgate.insn import ClockMode, Level, Mark, VcpuTotals, read_log
+
+WHOLE = """insn-clock 1
+level full
+mode serial
+seed 7
+quantum 5000
+fine 100
+rush 25
+vcpus 2
+api 3 2 4
+mark 03 0 1000
+mark 01 1 1100
+mark 02 1 9100
+mark 04 0 9200
+vcpu 0 time 9500 executed 9000 paused 100 skipped 0 halted 400
+vcpu 1 time 9400 executed 9000 paused 0 skipped 0 halted 400
+check notes 3
+host grants 17
+end 9400
+closed
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    return tmp_path / "clock.log"
+
+
+def test_a_whole_log_is_read(place: Path) -> None:
+    place.write_text(WHOLE, encoding="ascii")
+    log = read_log(place)
+    assert (log.level, log.mode, log.seed, log.api) == (Level.FULL, ClockMode.SERIAL, 7, (3, 2, 4))
+    assert (log.quantum, log.fine, log.rush, log.vcpus) == (5000, 100, 25, 2)
+    assert log.marks[1] == Mark(1, 1, 1100)
+    assert log.totals == (VcpuTotals(9500, 9000, 100, 0, 400), VcpuTotals(9400, 9000, 0, 0, 400))
+    assert (log.end, dict(log.checks), dict(log.host)) == (9400, {"notes": 3}, {"grants": 17})
+    assert log.closed
+    assert log.problem == ""
+
+
+def test_a_log_of_a_killed_qemu_has_marks_and_no_totals(place: Path) -> None:
+    place.write_text(WHOLE[: WHOLE.index("vcpu 0 time") + 9], encoding="ascii")
+    log = read_log(place)
+    assert len(log.marks) == 4
+    assert (log.totals, log.end, log.closed) == ((), None, False)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("insn-clock 1", "insn-clock 2", "version"),
+        ("level full", "level half", "unknown level"),
+        ("seed 7", "seed -7", "not a number"),
+        ("seed 7", "seed 07", "not a number"),
+        ("seed 7\n", "", "expected `seed`"),
+        ("vcpus 2", "vcpus 300", "below 257"),
+        ("mark 01 1 1100", "mark 01 2 1100", "below 2"),
+        ("mark 01 1 1100", "mark 01 1", "a mark is"),
+        ("mark 01 1 1100", "mark 1 1 1100", "a mark is"),
+        ("mark 01 1 1100", "mork 01 1 1100", "unknown line"),
+        ("mark 01 1 1100", "mark 01 1 99999999999999999999", "not a number"),
+        ("vcpu 1 time", "vcpu 0 time", "in order"),
+        ("vcpu 1 time 9400", "vcpu 1 time -1", "not a number"),
+        ("executed 9000 paused 0", "executed 9000 slept 0", "vCPU totals are"),
+        ("check notes 3", "check notes 3\ncheck notes 3", "once each"),
+        ("check notes 3", "check ../x 3", "once each"),
+        ("end 9400", "end 9400\nend 9400", "once"),
+        ("vcpu 1 time 9400 executed 9000 paused 0 skipped 0 halted 400\n", "", "not whole"),
+        ("closed\n", "closed\nmark 01 0 5\n", "follows the end"),
+    ],
+)
+def test_what_does_not_fit_is_refused(place: Path, old: str, new: str, why: str) -> None:
+    assert old in WHOLE
+    place.write_text(WHOLE.replace(old, new), encoding="ascii")
+    with pytest.raises(VerifyError, match=why):
+        read_log(place)
+
+
+def test_refusals_and_stuck_machines_are_problems(place: Path) -> None:
+    head = WHOLE[: WHOLE.index("mark 03")]
+    place.write_text(head + "refused the guest's \x07clock\n", encoding="ascii")
+    assert read_log(place).problem.endswith("the guest's ?clock")
+    place.write_text(head + "stuck no progress for 60 s\nstuck vcpu 1 at 5\n", encoding="ascii")
+    assert "vcpu 1 at 5" in read_log(place).problem
+    place.write_text(head + "flood 4096\n", encoding="ascii")
+    assert "more marks" in read_log(place).problem
+
+
+def test_an_absent_a_huge_and_a_binary_log_are_refused(place: Path) -> None:
+    with pytest.raises(VerifyError, match="left no log"):
+        read_log(place)
+    place.write_bytes(b"\xff" * 10)
+    with pytest.raises(VerifyError, match="not ASCII"):
+        read_log(place)
+    with place.open("wb") as stream:
+        stream.truncate(5 << 20)
+    with pytest.raises(VerifyError, match="at most"):
+        read_log(place)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_any_damage_is_refused_or_read_but_never_a_crash(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    place = tmp_path_factory.getbasetemp() / "damaged.log"
+    at = data.draw(st.integers(0, len(WHOLE) - 1))
+    patch = data.draw(st.binary(max_size=12))
+    raw = WHOLE.encode()
+    place.write_bytes(raw[:at] + patch + raw[at + data.draw(st.integers(0, 20)) :])
+    try:
+        read_log(place)
+    except VerifyError as error:
+        assert str(place) in str(error)  # noqa: PT017

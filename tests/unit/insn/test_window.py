@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from benchgate.errors import VerifyError
+from benchgate.insn import ClockLog, ClockMode, Level, Mark, agree, window
+from benchgate.model import WorkerReport
+
+GOOD = ((3, 0, 1_000), (1, 0, 2_000), (1, 1, 2_100), (2, 1, 90_000), (2, 0, 92_000), (4, 0, 93_000))
+
+
+def log(marks: Sequence[tuple[int, int, int]], *, level: Level = Level.FULL) -> ClockLog:
+    return ClockLog(
+        level=level,
+        mode=ClockMode.SERIAL,
+        seed=0,
+        quantum=100,
+        fine=10,
+        rush=2,
+        vcpus=2,
+        api=(3, 2, 4),
+        marks=tuple(Mark(*mark) for mark in marks),
+    )
+
+
+def report(worker: int, cpu: int, start: int, end: int, *, cpu_end: int | None = None) -> WorkerReport:
+    return WorkerReport(worker, cpu, cpu if cpu_end is None else cpu_end, start, end, {})
+
+
+def test_the_window_is_from_the_first_begin_to_the_last_end() -> None:
+    seen = window(log(GOOD), 2)
+    assert (seen.work, seen.total) == (90_000, 92_000)
+    assert [mark.vcpu for mark in seen.begins] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("marks", "workers", "why"),
+    [
+        (GOOD[1:], 2, "missing marks: 0 total-begin"),
+        (GOOD[:-1], 2, "missing marks: 0 total-end"),
+        (GOOD, 3, "missing marks: 2 work-begin"),
+        (GOOD, 1, "doubled marks: 2 work-begin"),
+        ((*GOOD, (4, 0, 99_000)), 2, "doubled marks: 2 total-end"),
+        ((*GOOD[:2], (9, 1, 2_050), *GOOD[2:]), 2, "foreign mark .kind 0x09. on vCPU 1"),
+        ((), 2, "missing marks"),
+        ((GOOD[1], GOOD[0], *GOOD[2:]), 2, "work-begin outside the total window"),
+        ((*GOOD[:4], GOOD[5], GOOD[4]), 2, "ends while 1 workers run"),
+        ((GOOD[0], GOOD[3], *GOOD[1:3], *GOOD[4:]), 2, "work-end before its work-begin"),
+        ((GOOD[0], (1, 0, 95_000), (1, 1, 95_000), *GOOD[3:]), 2, "empty"),
+        (((3, 0, 8_000), *GOOD[1:]), 2, "does not enclose"),
+        ((*GOOD[:-1], (4, 0, 80_000)), 2, "does not enclose"),
+    ],
+)
+def test_marks_that_do_not_add_up_are_refused(
+    marks: Sequence[tuple[int, int, int]], workers: int, why: str
+) -> None:
+    with pytest.raises(VerifyError, match=why):
+        window(log(marks), workers)
+
+
+def test_the_locksteps_own_slack_is_allowed() -> None:
+    seen = window(log(((3, 0, 2_150), *GOOD[1:])), 2)
+    assert seen.total_begin == seen.work_begin == 2_000
+
+
+def test_a_report_that_agrees_passes() -> None:
+    agree(log(GOOD), window(log(GOOD), 2), [report(0, 0, 500, 90_500), report(1, 1, 600, 88_000)], unit="ns")
+
+
+def test_a_report_of_other_cpus_is_refused() -> None:
+    reports = [report(0, 0, 500, 90_500), report(1, 0, 600, 88_000)]
+    with pytest.raises(VerifyError, match="began on CPUs"):
+        agree(log(GOOD), window(log(GOOD), 2), reports, unit="ns")
+    reports[1] = report(1, 1, 600, 88_000, cpu_end=0)
+    with pytest.raises(VerifyError, match="ended on CPUs"):
+        agree(log(GOOD), window(log(GOOD), 2), reports, unit="ns")
+
+
+def test_a_guest_clock_that_does_not_follow_is_refused_only_at_level_full() -> None:
+    reports = [report(0, 0, 0, 300_000), report(1, 1, 0, 300_000)]
+    with pytest.raises(VerifyError, match="does not follow the instructions"):
+        agree(log(GOOD), window(log(GOOD), 2), reports, unit="ns")
+    agree(log(GOOD, level=Level.COUNT), window(log(GOOD), 2), reports, unit="ns")
+    agree(log(GOOD), window(log(GOOD), 2), reports, unit="cycles")

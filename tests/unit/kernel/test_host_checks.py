@@ -1,0 +1,40 @@
+"""The kernel's schedulers, ring and park, compiled natively under ASan and UBSan; what its build writes."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from benchgate.data import data_root
+
+DEADLINE_S = 300
+
+
+def make(out: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["make", "-s", "-C", str(data_root() / "kernel"), f"OUT={out}", *words],
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )
+
+
+def test_native_checks_pass(tmp_path: Path) -> None:
+    done = make(tmp_path, "host-test")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.splitlines()[-1] == "10 passed, 0 failed"
+
+
+def test_an_unknown_profile_is_refused(tmp_path: Path) -> None:
+    done = make(tmp_path, "PROFILE=quick")
+    assert done.returncode != 0
+    assert "PROFILE=quick is not known: debug, hardened, balanced or fast" in done.stderr
+
+
+def test_the_build_writes_below_out_only(tmp_path: Path) -> None:
+    kernel = data_root() / "kernel"
+    before = sorted(kernel.rglob("*"))
+    assert make(tmp_path, "PROFILE=fast").returncode == 0
+    assert (tmp_path / "tern.elf").read_bytes()[:4] == b"\x7fELF"
+    assert sorted(kernel.rglob("*")) == before

@@ -1,0 +1,244 @@
+"""The console: every byte on disk, every pattern found wherever reads happen to cut it."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pexpect
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchgate.machine.console import Console, FloodError, Follower, Limits, SerialLog, complaint
+from benchgate.machine.watch import GUEST_WATCH, Cause, Stage, Watch
+from benchgate.model import Deadlines
+
+GOOD = (
+    b"SeaBIOS\r\n[  0.1] Linux\r\nbenchready quiet=yes\r\n@bench begin v=1 seq=0 crc=00000000\r\n"
+    b"@bench end lines=1 seq=1 crc=00000000\r\n"
+)
+
+
+@dataclass
+class StubChild:
+    """Stands for the program behind the console."""
+
+    ended: bool = False
+
+    def has_ended(self) -> bool:
+        return self.ended
+
+    def wait(self, _: float) -> bool:
+        return self.ended
+
+
+@dataclass
+class Rig:
+    """A console whose far end the test holds."""
+
+    folder: Path
+    bound: int = 1 << 20
+    moments: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.read, self.write = os.pipe()
+        self.entry_read, self.entry = os.pipe()
+        self.kept = io.BytesIO()
+        self.log = SerialLog(self.kept, self.bound)
+        self.console = Console(self.read, self.entry, self.log)
+        self.child = StubChild()
+        (self.folder / "stderr.log").touch()
+
+    def follower(
+        self, watch: Watch = GUEST_WATCH, boot_s: float = 60, run_s: float = 60, **limits: Any
+    ) -> Follower:
+        bounds = Limits(**{"leave_s": 0.1, "linger_s": 0.1, **limits})
+        return Follower(
+            self.console,
+            self.log,
+            watch,
+            Deadlines(boot_s, run_s),
+            bounds,
+            self.moments.append,
+            self.child,  # type: ignore[arg-type]
+            self.folder,
+        )
+
+    def hang_up(self) -> None:
+        os.close(self.write)
+        self.write = -1
+
+    def close(self) -> None:
+        for descriptor in (self.read, self.write, self.entry_read, self.entry):
+            if descriptor >= 0:
+                os.close(descriptor)
+
+
+class CutConsole(Console):
+    """Gets its reads from a list, cut as the kernel might cut them, never more than was asked for."""
+
+    def __init__(self, rig: Rig, pieces: list[bytes]) -> None:
+        super().__init__(rig.read, rig.entry, rig.log)
+        self._pieces = [piece for piece in pieces if piece]
+
+    def read_nonblocking(self, size: int = 1, timeout: float | None = -1) -> bytes:  # noqa: ARG002
+        if not self._pieces:
+            raise pexpect.EOF("closed")
+        piece = self._pieces.pop(0)
+        if len(piece) > size:
+            self._pieces.insert(0, piece[size:])
+        return piece[:size]
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Iterator[Rig]:
+    made = Rig(tmp_path)
+    yield made
+    made.close()
+
+
+def test_a_good_console_from_its_first_byte_to_its_last(rig: Rig) -> None:
+    os.write(rig.write, GOOD)
+    rig.hang_up()
+    sight = rig.follower().follow()
+    assert (sight.cause, sight.stage) == (Cause.CLOSED, Stage.ENDED)
+    assert rig.moments == ["ready", "result", "end"]
+    assert rig.kept.getvalue() == GOOD
+
+
+@settings(max_examples=30, deadline=None)
+@given(cuts=st.lists(st.integers(0, len(GOOD)), max_size=5), noise=st.integers(0, 12_000))
+def test_patterns_are_found_wherever_reads_cut_them(
+    tmp_path_factory: pytest.TempPathFactory, cuts: list[int], noise: int
+) -> None:
+    rig = Rig(tmp_path_factory.mktemp("rig"))
+    try:
+        whole = b"n" * noise + b"\n" + GOOD
+        edges = [0, *sorted(noise + 1 + cut for cut in cuts), len(whole)]
+        rig.console = CutConsole(rig, [whole[a:b] for a, b in pairwise(edges)])
+        sight = rig.follower().follow()
+        assert sight.stage is Stage.ENDED
+        assert rig.moments == ["ready", "result", "end"]
+    finally:
+        rig.close()
+
+
+def test_a_line_torn_by_two_full_reads_is_found(rig: Rig) -> None:
+    """pexpect forgets what it had when a read fills its whole window."""
+    before_tear = len(b"SeaBIOS\r\n[  0.1] Linux\r\nbenchr")
+    whole = b"n" * (8191 - before_tear) + b"\n" + GOOD + b"m" * 16_384
+    rig.console = CutConsole(rig, [whole])
+    assert rig.follower().follow().stage is Stage.ENDED
+    assert rig.moments == ["ready", "result", "end"]
+
+
+def test_a_burst_larger_than_any_read_hides_nothing(rig: Rig) -> None:
+    os.write(rig.write, b"x" * 30_000 + b"\n" + GOOD + b"y" * 20_000)
+    rig.hang_up()
+    assert rig.follower().follow().stage is Stage.ENDED
+    assert len(rig.kept.getvalue()) == 50_001 + len(GOOD)
+
+
+def test_a_word_within_a_line_is_no_panic_even_when_old_text_scrolls_by(rig: Rig) -> None:
+    """A searcher that takes the begin of its window for the begin of a line would find one."""
+    line = b"no panic: all is well, " * 40 + b"\n"
+    os.write(rig.write, GOOD.replace(b"benchready", line * 50 + b"benchready"))
+    rig.hang_up()
+    assert rig.follower().follow().cause is Cause.CLOSED
+
+
+def test_a_panic_on_the_very_first_line_counts(rig: Rig) -> None:
+    os.write(rig.write, b"panic: cpu=0 early\r\n")
+    rig.hang_up()
+    sight = rig.follower().follow()
+    assert (sight.cause, sight.line) == (Cause.PANIC, "panic: cpu=0 early")
+
+
+def test_a_failure_beats_what_came_before_it(rig: Rig) -> None:
+    os.write(rig.write, GOOD + b"benchfail: too late\r\n")
+    rig.hang_up()
+    sight = rig.follower().follow()
+    assert (sight.cause, sight.stage, sight.line) == (Cause.FAILURE, Stage.ENDED, "benchfail: too late")
+
+
+def test_an_end_line_without_a_ready_line_is_seen(rig: Rig) -> None:
+    os.write(rig.write, GOOD.replace(b"benchready", b"bencxready"))
+    rig.hang_up()
+    assert rig.follower().follow().stage is Stage.ENDED
+
+
+def test_a_system_that_cannot_leave_is_finished_by_its_end_line(rig: Rig) -> None:
+    os.write(rig.write, GOOD)
+    watch = Watch(ready=GUEST_WATCH.ready, end=GUEST_WATCH.end, kill_after_end=True)
+    assert rig.follower(watch).follow().cause is Cause.FINISHED
+
+
+def test_each_stage_has_its_deadline(rig: Rig) -> None:
+    sight = rig.follower(boot_s=0.05).follow()
+    assert (sight.cause, sight.stage, sight.line) == (Cause.DEADLINE, Stage.BOOTING, "")
+    os.write(rig.write, b"\nbenchready x\n")
+    sight = rig.follower(run_s=0.05).follow()
+    assert (sight.cause, sight.stage, sight.line) == (Cause.DEADLINE, Stage.RUNNING, "benchready x")
+    os.write(rig.write, GOOD)
+    assert rig.follower(leave_s=0.05).follow().stage is Stage.ENDED
+
+
+def test_both_deadlines_count_where_nothing_tells_boot_from_run(rig: Rig) -> None:
+    sight = rig.follower(Watch(end=b"never"), boot_s=0.05, run_s=0.05).follow()
+    assert (sight.cause, sight.stage) == (Cause.DEADLINE, Stage.RUNNING)
+    assert rig.moments == ["ready"]
+
+
+def test_a_program_that_ended_is_not_waited_for_by_an_open_pipe(rig: Rig) -> None:
+    rig.child.ended = True
+    assert rig.follower().follow().cause is Cause.CLOSED
+
+
+def test_the_log_stops_at_its_bound(tmp_path: Path) -> None:
+    rig = Rig(tmp_path, bound=100)
+    try:
+        os.write(rig.write, b"z" * 5000)
+        sight = rig.follower().follow()
+        assert (sight.cause, sight.stage) == (Cause.FLOOD, Stage.BOOTING)
+        assert rig.kept.getvalue() == b"z" * 100
+        with pytest.raises(FloodError):
+            rig.log.write(b"more")
+    finally:
+        rig.close()
+
+
+def test_what_is_sent_arrives_and_a_deaf_guest_does_not_hang_its_sender(rig: Rig) -> None:
+    assert rig.console.sendline("uptime") == 7
+    assert os.read(rig.entry_read, 100) == b"uptime\n"
+    os.set_blocking(rig.entry, False)
+    rig.console.timeout = 0.05
+    with pytest.raises(pexpect.TIMEOUT, match="took only"):
+        rig.console.send(b"x" * 5_000_000)
+
+
+def test_waiting_bytes_are_told_from_the_end(rig: Rig) -> None:
+    assert not rig.console.has_output()
+    os.write(rig.write, b"x")
+    assert rig.console.has_output()
+    assert os.read(rig.read, 9) == b"x"
+    rig.hang_up()
+    assert not rig.console.has_output()
+
+
+def test_the_last_line_that_says_something(rig: Rig) -> None:
+    rig.log.write(b"first\r\nsecond\r\n\r\n  \n")
+    assert rig.log.last_line == b"second\r"
+
+
+def test_the_complaint_is_the_last_line_on_standard_error(tmp_path: Path) -> None:
+    path = tmp_path / "stderr.log"
+    path.write_bytes(b"x" * 10_000 + b"\nwarning: a\nqemu: no \x1b[31mmemory\n\n")
+    assert complaint(tmp_path) == "qemu: no ?[31mmemory"
+    path.write_bytes(b"")
+    assert complaint(tmp_path) == ""

@@ -1,0 +1,184 @@
+"""QMP's synchronous face against a scripted far end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchgate.errors import UsageError
+from benchgate.machine.qmp import Qmp, QmpError
+
+GREETING = {
+    "QMP": {"version": {"qemu": {"major": 10, "minor": 0, "micro": 2}, "package": ""}, "capabilities": []}
+}
+
+
+class FarEnd(threading.Thread):
+    """Greets, then gives one prepared answer for each command; a string answer is sent raw."""
+
+    def __init__(self, connection: socket.socket, answers: list[Any]) -> None:
+        super().__init__()
+        self.connection, self.answers = connection, [{}, *answers]
+        self.seen: list[Any] = []
+
+    def run(self) -> None:
+        self.say(GREETING)
+        decoder = json.JSONDecoder()
+        for answer in self.answers:
+            data = self.connection.recv(65536)
+            if not data:
+                return
+            request, _ = decoder.raw_decode(data.decode())
+            self.seen.append(request)
+            if isinstance(answer, str):
+                self.connection.sendall(answer.encode())
+            elif answer is not None:
+                self.say({"return": answer} | ({"id": request["id"]} if "id" in request else {}))
+
+    def say(self, message: Any) -> None:
+        self.connection.sendall(json.dumps(message).encode() + b"\r\n")
+
+
+class Session:
+    def __init__(self, transcript: Path) -> None:
+        self.near, self.far = socket.socketpair()
+        self.transcript = transcript
+        self.ends: list[FarEnd] = []
+
+    def open(self, *answers: Any) -> Qmp:
+        end = FarEnd(self.far, list(answers))
+        end.start()
+        self.ends.append(end)
+        qmp = Qmp(self.near, self.transcript)
+        qmp.connect(30)
+        return qmp
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[Session]:
+    made = Session(tmp_path / "qmp.log")
+    yield made
+    made.near.close()
+    for end in made.ends:
+        end.join(30)
+    made.far.close()
+
+
+def cpus(*pairs: tuple[object, object]) -> list[dict[str, object]]:
+    return [{"cpu-index": index, "thread-id": thread} for index, thread in pairs]
+
+
+def test_threads_come_in_the_order_of_their_vcpus(session: Session) -> None:
+    with session.open(cpus((2, 12), (0, 10), (1, 11))) as qmp:
+        assert qmp.cpu_threads(30) == (10, 11, 12)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {},
+        [{}],
+        [7],
+        cpus((0, "10")),
+        cpus((0, 10), (0, 11)),
+        cpus((1, 10)),
+        cpus((0, 10), (2, 11)),
+        cpus((None, 10)),
+    ],
+)
+def test_an_answer_that_names_no_threads_is_refused(session: Session, answer: Any) -> None:
+    with session.open(answer) as qmp, pytest.raises(QmpError, match=r"query-cpus-fast|numbered"):
+        qmp.cpu_threads(30)
+
+
+def test_the_transcript_has_both_directions_in_order(session: Session) -> None:
+    with session.open({"running": True}) as qmp:
+        assert qmp.execute("query-status") == {"running": True}
+    lines = [json.loads(line) for line in session.transcript.read_text().splitlines()]
+    assert [next(key for key in line if key != "t_ns") for line in lines] == [
+        "received",
+        "sent",
+        "received",
+        "sent",
+        "received",
+    ]
+    assert lines[3]["sent"]["execute"] == "query-status"
+    assert all(isinstance(line["t_ns"], int) for line in lines)
+
+
+def test_an_answer_that_never_comes_ends_at_its_deadline(session: Session) -> None:
+    with (
+        session.open(None) as qmp,
+        pytest.raises(QmpError, match=r"did not answer stop over QMP within 0\.05 s"),
+    ):
+        qmp.execute("stop", seconds=0.05)
+
+
+def test_a_refusal_is_told(session: Session) -> None:
+    refusal = '{"error": {"class": "GenericError", "desc": "not now"}, "id": "__qmp#00000"}\r\n'
+    with session.open(refusal) as qmp, pytest.raises(QmpError, match="QMP failed at stop: not now"):
+        qmp.execute("stop")
+
+
+@pytest.mark.parametrize(
+    "raw", ["garbage\r\n", "[]\r\n", "{}\r\n\r\n" * 3, '{"error": {}}\r\n', "\x00\xff\n"]
+)
+def test_nonsense_is_an_error_and_no_hang(session: Session, raw: str) -> None:
+    with session.open(raw) as qmp, pytest.raises(QmpError):
+        qmp.execute("stop", seconds=0.3)
+
+
+def test_a_far_end_that_hangs_up_is_told(tmp_path: Path) -> None:
+    near, far = socket.socketpair()
+    far.close()
+    with Qmp(near, tmp_path / "qmp.log") as qmp, pytest.raises(QmpError, match="greeting"):
+        qmp.connect(30)
+
+
+def test_a_far_end_without_a_greeting_is_told(tmp_path: Path) -> None:
+    near, far = socket.socketpair()
+    with far, Qmp(near, tmp_path / "qmp.log") as qmp, pytest.raises(QmpError, match=r"within 0\.05 s"):
+        qmp.connect(0.05)
+
+
+def test_draining_takes_late_events_and_sends_nothing(session: Session) -> None:
+    with session.open() as qmp:
+        session.ends[0].join(30)
+        sent = len(session.ends[0].seen)
+        session.ends[0].say({"event": "SHUTDOWN", "timestamp": {"seconds": 1, "microseconds": 2}, "data": {}})
+        session.far.shutdown(socket.SHUT_WR)
+        qmp.drain(30)
+        assert '"SHUTDOWN"' in session.transcript.read_text()
+    session.far.settimeout(30)
+    assert session.far.recv(1) == b""
+    assert sent == 1
+
+
+def test_the_transcript_is_bounded(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benchgate.machine.qmp._TRANSCRIPT_BYTES", 500)
+    with session.open(json.dumps({"return": "y" * 2000, "id": "__qmp#00000"}) + "\n") as qmp:
+        assert qmp.execute("big") == "y" * 2000
+    assert session.transcript.stat().st_size <= 500
+
+
+def test_closing_twice_is_harmless_and_a_closed_session_drains_nothing(session: Session) -> None:
+    qmp = session.open()
+    qmp.close()
+    qmp.close()
+    qmp.drain(1)
+
+
+def test_inside_a_running_loop_it_says_what_to_do(tmp_path: Path) -> None:
+    async def inside() -> None:
+        near, far = socket.socketpair()
+        with near, far, pytest.raises(UsageError, match=r"asyncio\.to_thread"):
+            Qmp(near, tmp_path / "qmp.log")
+
+    asyncio.run(inside())

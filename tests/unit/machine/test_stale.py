@@ -1,0 +1,127 @@
+"""The sweep ends what is ours and left over, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchgate.errors import HostError
+from benchgate.machine.process import start_time
+from benchgate.machine.stale import recorded, runtime_folder, sweep_stale
+
+MARK = "benchgate-00ff00ff00ff00ff"
+
+
+@pytest.fixture(autouse=True)
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def guest() -> Iterator[subprocess.Popen[bytes]]:
+    """Something that could be a left-over guest: it has the mark in its argv and leads a group."""
+    process = subprocess.Popen(["/bin/sh", "-c", "sleep 600; :", MARK], process_group=0)
+    yield process
+    process.kill()
+    process.wait()
+
+
+def record(process: subprocess.Popen[bytes], **changes: Any) -> Path:
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    values = {
+        "mark": MARK,
+        "pid": process.pid,
+        "started": start_time(process.pid),
+        "owner": dead.pid,
+        "owner_started": 1,
+    }
+    path = runtime_folder() / "guest-1-1.json"
+    path.write_text(json.dumps({**values, **changes}))
+    return path
+
+
+def test_a_left_over_guest_is_ended(guest: subprocess.Popen[bytes], root: Path) -> None:
+    record(guest)
+    (sentence,) = sweep_stale()
+    assert f"ended guest {guest.pid}" in sentence
+    assert guest.wait(60) == -9
+    assert list(root.iterdir()) == []
+
+
+def test_an_owners_number_given_to_another_process_does_not_protect(guest: subprocess.Popen[bytes]) -> None:
+    record(guest, owner=os.getpid(), owner_started=1)
+    assert len(sweep_stale()) == 1
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"started": 1}, {"mark": "benchgate-another0"}, {"pid": 2**22 + 1}],
+    ids=["start", "mark", "pid"],
+)
+def test_what_is_not_surely_ours_lives(guest: subprocess.Popen[bytes], changes: dict[str, Any]) -> None:
+    path = record(guest, **changes)
+    assert sweep_stale() == ()
+    assert guest.poll() is None
+    assert not path.exists()
+
+
+def test_a_living_session_keeps_its_guest(guest: subprocess.Popen[bytes]) -> None:
+    path = record(guest, owner=os.getpid(), owner_started=start_time(os.getpid()))
+    assert sweep_stale() == ()
+    assert guest.poll() is None
+    assert path.exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"", b"{", b"[]", b'"x"', b'{"pid": 1}', b"\xff\xfe", b'{"a":' * 5000],
+)
+def test_a_record_that_is_none_is_dropped(text: bytes) -> None:
+    path = runtime_folder() / "guest-2-2.json"
+    path.write_bytes(text)
+    assert sweep_stale() == ()
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("changes", [{"pid": 1}, {"pid": "7"}, {"pid": True}, {"mark": 7}, {"mark": ""}])
+def test_a_record_with_wrong_values_ends_nothing(
+    guest: subprocess.Popen[bytes], changes: dict[str, Any]
+) -> None:
+    record(guest, **changes)
+    assert sweep_stale() == ()
+    assert guest.poll() is None
+
+
+def test_a_record_lives_as_long_as_its_guest(guest: subprocess.Popen[bytes], root: Path) -> None:
+    with recorded(guest.pid, start_time(guest.pid), MARK):
+        (path,) = runtime_folder().iterdir()
+        values = json.loads(path.read_text())
+        assert (values["pid"], values["owner"], values["mark"]) == (guest.pid, os.getpid(), MARK)
+        assert runtime_folder().stat().st_mode & 0o777 == 0o700
+    assert list(root.iterdir()) == []
+
+
+def test_a_mark_that_could_be_anybodys_is_refused(guest: subprocess.Popen[bytes]) -> None:
+    with pytest.raises(ValueError, match="too short"), recorded(guest.pid, 1, "qemu"):
+        pass
+
+
+def test_a_folder_that_others_can_write_is_refused(root: Path) -> None:
+    (root / f"benchgate-{os.getuid()}").mkdir()
+    (root / f"benchgate-{os.getuid()}").chmod(0o777)
+    with pytest.raises(HostError, match="not a private folder"):
+        sweep_stale()
+
+
+def test_a_link_in_the_folders_place_is_refused(root: Path, tmp_path: Path) -> None:
+    (root / f"benchgate-{os.getuid()}").symlink_to(tmp_path)
+    with pytest.raises(HostError, match="not a private folder"):
+        runtime_folder()

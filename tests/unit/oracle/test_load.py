@@ -1,0 +1,77 @@
+"""Oracles are found by name in a closed list, or as a user's own file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchgate import oracle
+from benchgate.errors import CatalogError, VerifyError
+from benchgate.model import WorkerReport
+
+
+def test_the_names_there_are() -> None:
+    assert set(oracle.names()) >= {"checksum", "primes"}
+    for name in oracle.names():
+        assert callable(oracle.load(name))
+
+
+@pytest.mark.parametrize("name", ["os", "../verify", "", "primes.check", "__init__"])
+def test_nothing_else_is_imported_by_name(name: str) -> None:
+    with pytest.raises(CatalogError, match="there is no oracle"):
+        oracle.load(name)
+
+
+def test_a_users_own_file(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "from benchgate.errors import VerifyError\n"
+        "def check(params, reports, result):\n    raise VerifyError('seen')\n"
+    )
+    with pytest.raises(VerifyError, match="seen"):
+        oracle.load("mine.py", tmp_path)({}, [], {})
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("x = 1\n", "defines no function check"),
+        ("def check(:\n", "cannot be loaded"),
+        ("import nosuch1\n", "nosuch1"),
+    ],
+)
+def test_a_file_that_is_no_oracle(tmp_path: Path, text: str, reason: str) -> None:
+    (tmp_path / "bad.py").write_text(text)
+    with pytest.raises(CatalogError, match=reason):
+        oracle.load("bad.py", tmp_path)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(CatalogError, match=r"there is no oracle file .*gone\.py"):
+        oracle.load("gone.py", tmp_path)
+
+
+def report(number: int, **values: int) -> WorkerReport:
+    return WorkerReport(number, 0, 0, 1, 2, values)
+
+
+@pytest.mark.parametrize(
+    ("cuts", "reason"),
+    [
+        ([(0, 5), (6, 10)], "worker 1 had 6..10 where its range starts at 5"),
+        ([(0, 5), (4, 10)], "worker 1 had 4..10"),
+        ([(0, 12)], "worker 0 had 0..12"),
+        ([(0, 5), (5, 4)], "worker 1 had 5..4"),
+        ([(0, 5), (5, 9)], "end at 9, the work ends at 10"),
+    ],
+)
+def test_ranges_must_follow_each_other(cuts: list[tuple[int, int]], reason: str) -> None:
+    with pytest.raises(VerifyError, match=reason):
+        oracle.ranges([report(n, lo=lo, hi=hi) for n, (lo, hi) in enumerate(cuts)], 0, 10)
+
+
+def test_equal_cost_has_a_tolerance_and_a_grain() -> None:
+    oracle.equal_cost([report(0, divs=1019), report(1, divs=981)], "divs", grain=0)
+    with pytest.raises(VerifyError, match="worker 0 had divs=1021"):
+        oracle.equal_cost([report(0, divs=1021), report(1, divs=979)], "divs", grain=0)
+    oracle.equal_cost([report(0, divs=1021), report(1, divs=979)], "divs", grain=21)

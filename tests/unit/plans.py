@@ -1,0 +1,44 @@
+"""Planned cells and sweeps for tests of what comes after planning; the host is two plain CPUs under TCG."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchgate import marks, plan, systemfile, systems
+from benchgate.marks import Mark
+from benchgate.model import Lane
+from benchgate.options import Options
+from benchgate.plan import Ground, PlannedCell, SweepPlan
+
+GROUND = Ground((4, 5), (4, 5), {"qemu": (Lane.TCG, ""), "native": (Lane.NATIVE, "")})
+OWN = """\
+version: 1
+name: mine
+kind: qemu
+qemu: {machine: pc, cpu: max, memory: 64M, smp: "{n},sockets={n}", arguments: [-device, foo]}
+boot: {kernel: k.elf, append: quiet}
+console: {ready: "^hello", failures: ["^oops", "broken"]}
+deadlines: {boot_s: 5, run_s: 7}
+end: {by: exit, exit_codes: [33, 0]}
+"""
+
+
+def sweep(*cpus: int, system: str = "linux", options: Options | None = None, **given: object) -> SweepPlan:
+    """`primes` on one system, with a gate at each count."""
+    chosen = options or Options(systems=(system,))
+    gates = [Mark((), {"cpus": count, "at_least": 1.6}) for count in cpus]
+    request = marks.read(Mark(("primes",), given), gates)
+    cells = plan.plan_cells(request, chosen, GROUND)
+    (found,) = plan.sweeps(cells, plan.plan_gates(request, chosen, GROUND))
+    return found
+
+
+def planned(cpus: int, *, system: str = "linux", oversubscribe: bool = False) -> PlannedCell:
+    chosen = Options(systems=(system,), smp=(cpus,), oversubscribe=oversubscribe)
+    return next(cell for cell in sweep(options=chosen).cells if cell.cell.cpus == cpus)
+
+
+def own_system(folder: Path, text: str = OWN) -> systems.System:
+    path = folder / "mine.yaml"
+    path.write_text(text)
+    return systemfile.load(path)

@@ -1,0 +1,137 @@
+"""Nothing from outside becomes markup, a formula, a command or a terminal's order."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchgate.model import Ending, Word
+from benchgate.render import escape, github, junit, markdown, speedup_svg, terminal
+from benchgate.render.model import SessionView, row_of
+from tests.unit.factories import cell, raw_run, rows, scaled_view
+
+EVIL = (
+    "\x1b[2J\x1b]0;owned\x07 \u202eright \u2028line\r\n# head\n| cell | <script>alert(1)</script> "
+    "[go](https://e.example/) ![i](http://e.example/i.png) @admin #1 `tick` **bold** ]]> &lt; \x00 \ud800 "
+    "www.e.example"
+)
+
+
+def evil_view() -> SessionView:
+    full = scaled_view(
+        notes=(EVIL,), labels=(EVIL,), isolation=EVIL, machine=((EVIL, EVIL),), repeat=(f"```\n{EVIL}",)
+    )
+    told = replace(full.verdicts[0], outcome=Word.FAIL, reason=f"FAIL: {EVIL}", id=EVIL)
+    bad = row_of(raw_run(cell(4), attempt=30, ending=Ending.FAILED), None, EVIL)
+    strange = replace(cell(2), system="x](y)\x1b", label="<b>\u202e|")
+    return replace(
+        full, rows=(*full.rows, bad, *rows(cell(1), [9]), *rows(strange, [9], first=40)), verdicts=(told,)
+    )
+
+
+def test_a_summary_holds_no_markup_of_others() -> None:
+    text = markdown.render(evil_view())
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    assert "\n# head" not in text
+    prose = text.split("## Again")[0]  # below stand the commands, in a fence
+    assert "<script>" not in prose.replace("\\<script>", "")
+    assert "](https" not in prose
+    assert "://" not in prose
+    assert "@admin" not in prose
+    assert text.count("```") == 4  # the bars and the commands, each opened and closed
+
+
+def test_a_table_row_keeps_its_columns() -> None:
+    lines = markdown.render(evil_view()).splitlines()
+    heads = [line for line in lines if line.startswith("| arm")]
+    body = [line for line in lines if line.startswith("| smp")]
+    assert len(body) >= 4
+    assert {line.replace("\\|", "").count("|") for line in body} == {heads[0].count("|")}
+
+
+def test_a_terminal_gets_nothing_that_it_obeys() -> None:
+    text = terminal.render(evil_view(), 100)
+    assert all(char.isprintable() for char in text.replace("\n", ""))
+    assert "\\x1b[2J" in text
+
+
+def test_xml_stays_xml() -> None:
+    root = ET.fromstring(junit.render(evil_view()))
+    told = root.find("testsuite/testcase/failure")
+    assert told is not None
+    assert "<script>alert(1)</script>" in (told.text or "")
+    assert "\\x1b[2J" in (told.text or "")
+    ET.fromstring(speedup_svg.render(evil_view()))
+
+
+def test_one_annotation_is_one_command() -> None:
+    commands = github.workflow_commands(evil_view())
+    assert len(commands) == 1
+    assert "\n" not in commands[0]
+    assert "\r" not in commands[0]
+    title = commands[0].split("::")[1]
+    assert title.startswith("error title=")
+    assert ":" not in title.removeprefix("error title=")
+    assert "," not in title
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("# head", "\\# head"),
+        ("## head", "\\## head"),
+        ("  - item", "\\- item"),
+        ("> quote", "\\> quote"),
+        ("1. item", "1\\. item"),
+        ("12) item", "12\\) item"),
+        ("---", "\\---"),
+        ("===", "\\==="),
+        ("1.43 [1.41, 1.46] > 1.6", "1.43 [1.41, 1.46] > 1.6"),
+        ("-cpu max", "-cpu max"),
+    ],
+)
+def test_no_block_begins_in_a_list_item(text: str, made: str) -> None:
+    assert escape.markdown(text) == made
+
+
+def test_an_encoded_line_break_does_not_become_one() -> None:
+    assert escape.github_message("100%0A::set-output") == "100%250A::set-output"
+    assert escape.github_property("a:b,c%") == "a%3Ab%2Cc%25"
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "'"])
+def test_no_spreadsheet_formula(start: str) -> None:
+    made = escape.csv_field(f"{start}1+1")
+    assert made[0] in "'\\"
+    if start.isprintable():
+        assert escape.plain_field(made) == f"{start}1+1"
+
+
+@given(st.text())
+def test_printable_is_printable_and_leaves_plain_text_alone(text: str) -> None:
+    made = escape.printable(text)
+    assert made == "" or made.isprintable()
+    if text.isprintable():
+        assert made == text
+
+
+@given(st.text())
+def test_any_text_survives_xml(text: str) -> None:
+    element = ET.fromstring(f'<a b="{escape.xml(text)}">{escape.xml(text)}</a>')
+    if text.isprintable():
+        assert element.text in (text, text or None)
+        assert element.get("b") == text
+
+
+@given(st.text())
+def test_markdown_is_one_line_without_a_bare_mark(text: str) -> None:
+    made = escape.markdown(text)
+    assert made == "" or made.isprintable()
+    for mark in "|`<*":
+        bare = made.replace("\\\\", "").replace(f"\\{mark}", "")
+        assert mark not in bare

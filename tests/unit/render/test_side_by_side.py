@@ -1,0 +1,75 @@
+"""Two systems on one workload: their own figures beside each other, and no ratio between them."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchgate.model import Ending, Lane
+from benchgate.render import markdown, side_by_side, terminal
+from benchgate.render.model import SessionView, row_of
+from tests.unit.factories import cell, raw_run, rows, scaled_view, view
+
+MS = 1_000_000
+GUEST = (190 * MS, 200 * MS, 210 * MS), (100 * MS, 100 * MS, 100 * MS)
+HOST = (60 * MS, 66 * MS, 70 * MS), (40 * MS, 44 * MS, 48 * MS)
+
+
+def both(lane: Lane = Lane.NATIVE) -> SessionView:
+    """The guest is twice as fast with two CPUs, this host's own Linux 1.5 times."""
+    linux = [row for n, work in enumerate(GUEST) for row in rows(cell(n + 1), work, first=1 + 3 * n)]
+    native = [
+        row
+        for n, work in enumerate(HOST)
+        for row in rows(cell(n + 1, system="native"), work, first=7 + 3 * n, lane=lane)
+    ]
+    return view(*linux, *native)
+
+
+def test_each_system_has_its_own_median_and_its_own_ratio() -> None:
+    lines = side_by_side.text(both(), 120)
+    assert [line.split() for line in lines if line.startswith("workload")] == [
+        ["workload", "window", "linux,", "tcg", "native"]
+    ]
+    (work,) = (line for line in lines if line.startswith("primes") and "  work  " in line)
+    assert "smp1 200.0 ms; smp2 2.00x" in work
+    assert work.endswith("smp1 66.00 ms; smp2 1.50x")
+    assert sum(line.startswith("primes") for line in lines) == 2
+
+
+def test_no_ratio_is_ever_one_of_two_lanes() -> None:
+    """200 over 44 and 66 over 100 are the ratios that mixed arms would give."""
+    shown = "\n".join([*side_by_side.text(both(), 120), *side_by_side.lines_of_markdown(both())])
+    assert "4.55x" not in shown
+    assert "3.03x" not in shown
+    assert "0.66x" not in shown
+
+
+def test_one_system_has_nothing_beside_it() -> None:
+    assert side_by_side.text(scaled_view(), 120) == []
+    assert side_by_side.lines_of_markdown(scaled_view()) == []
+    assert side_by_side.TITLE not in terminal.render(scaled_view(), 120)
+
+
+def test_an_arm_with_a_bad_run_has_no_figure() -> None:
+    bad = row_of(
+        raw_run(cell(2, system="native"), attempt=99, ending=Ending.FAILED, lane=Lane.NATIVE), None, "wrong"
+    )
+    seen = view(*both().rows, bad)
+    (work,) = (line for line in side_by_side.text(seen, 120) if "  work  " in line)
+    assert "smp2 2.00x" in work
+    assert work.endswith("smp1 66.00 ms; smp2 INVALID")
+
+
+@pytest.mark.parametrize("room", [40, 60])
+def test_a_narrow_terminal_gets_it_stacked(room: int) -> None:
+    lines = side_by_side.text(both(), room)
+    assert max(map(len, lines)) <= room
+    assert "  native: smp1 66.00 ms; smp2 1.50x" in lines
+
+
+def test_it_stands_in_the_terminal_and_in_the_summary() -> None:
+    assert side_by_side.TITLE in terminal.render(both(), 100)
+    summary = markdown.render(both())
+    assert "## Side by side" in summary
+    assert "| workload | window | linux, tcg | native |" in summary
+    assert "| primes | work | smp1 200.0 ms; smp2 2.00x | smp1 66.00 ms; smp2 1.50x |" in summary

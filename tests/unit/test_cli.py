@@ -1,0 +1,187 @@
+"""The command: every word does its work, and every refusal is one sentence with exit status 4."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchgate import cache, cli, doctor
+from benchgate.errors import HostError
+from tests.unit.sessions import finished_session
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("BENCHGATE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """The sentence of a command that must be refused."""
+    assert cli.main(words) == 4
+    told = capsys.readouterr()
+    assert told.out == ""
+    (line,) = told.err.splitlines()
+    assert line.startswith("benchgate: ")
+    return line
+
+
+def test_init_writes_a_test_file_that_is_python_and_leaves_one_that_is_there(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["init", "new"]) == 0
+    text = (home / "new" / "test_scaling.py").read_text()
+    assert [node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)] == [
+        "test_scales"
+    ]
+    assert capsys.readouterr().out == "wrote new/test_scaling.py; run: pytest new/test_scaling.py\n"
+    assert "new/test_scaling.py is there already" in refused(capsys, "init", "new")
+    assert (home / "new" / "test_scaling.py").read_text() == text
+
+
+def test_init_where_nothing_can_be_written(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (home / "file").write_text("")
+    assert "cannot be written" in refused(capsys, "init", "file/below")
+
+
+def test_doctor_prints_its_report(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seen: list[object] = []
+
+    def report(path: Path | None, *, fresh: bool) -> str:
+        seen.append((path, fresh))
+        return "all is well"
+
+    monkeypatch.setattr(doctor, "report", report)
+    assert cli.main(["doctor"]) == 0
+    assert cli.main(["doctor", "--qemu", "/q", "--fresh"]) == 0
+    assert seen == [(None, False), (Path("/q"), True)]
+    assert capsys.readouterr().out == "all is well\n" * 2
+
+
+def test_an_error_of_ours_is_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def report(*_: object, **__: object) -> str:
+        raise HostError("this machine has no CPUs")
+
+    monkeypatch.setattr(doctor, "report", report)
+    assert refused(capsys, "doctor") == "benchgate: this machine has no CPUs"
+
+
+def test_an_interrupt_is_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def report(*_: object, **__: object) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(doctor, "report", report)
+    assert cli.main(["doctor"]) == 130
+    assert capsys.readouterr().err == "benchgate: interrupted\n"
+
+
+def test_the_cache_is_listed_and_trimmed(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with_bytes = cache.entry("probe", {"digest": "abc"}, _fill)
+    assert cli.main(["cache"]) == 0
+    first, total = capsys.readouterr().out.splitlines()
+    assert first.split()[:3] == ["1.0", "MiB", "probe"]
+    assert "digest=abc" in first
+    assert total.split()[:2] == ["1.0", "MiB"]
+    assert with_bytes.is_dir()
+    assert cli.main(["cache", "gc", "--keep", "5M"]) == 0
+    assert capsys.readouterr().out.startswith("removed 0 entries")
+
+
+def _fill(folder: Path) -> None:
+    (folder / "file").write_bytes(b"x" * 2**20)
+
+
+@pytest.mark.parametrize(("word", "size"), [("17", 17), ("2k", 2048), ("500M", 500 * 2**20), ("2G", 2**31)])
+def test_sizes(word: str, size: int) -> None:
+    assert cli._bytes(word) == size
+
+
+@pytest.mark.parametrize("word", ["", "G", "1.5G", "-1", "2T", "many"])
+def test_sizes_that_cannot_be_meant(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        cli.main(["cache", "gc", f"--keep={word}"])
+    assert caught.value.code == 2
+    assert "is not a size such as 500M or 2G" in capsys.readouterr().err
+
+
+def test_verify_of_a_folder_that_was_edited(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = finished_session(home / "reports").folder
+    (folder / "summary.md").write_text("# a better PASS\n")
+    assert cli.main(["verify", str(folder)]) == 10
+    assert "summary.md" in capsys.readouterr().out
+
+
+def test_verify_of_what_is_no_session(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = cli.main(["verify", str(home / "nothing")])
+    assert code == 11
+    assert "nothing" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["nothing", "results.csv"])
+def test_rejudge_of_what_is_not_there(name: str, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert name in refused(capsys, "rejudge", str(home / name))
+
+
+def test_rejudge_of_a_file_that_is_no_results_csv(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (home / "results.csv").write_text("a,b\n1,2\n")
+    assert "results.csv" in refused(capsys, "rejudge", str(home / "results.csv"))
+
+
+@pytest.mark.parametrize("words", [[], ["fly"], ["verify"], ["cache", "burn"]])
+def test_usage(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        cli.main(words)
+    assert caught.value.code != 0
+    assert capsys.readouterr().err.startswith("usage: benchgate")
+
+
+TEST_FILE = """\
+import pytest
+
+@pytest.mark.workload("primes")
+def test_right(cell):
+    cell.require_verified()
+"""
+
+
+def run(*words: str, stdout: int) -> subprocess.CompletedProcess[bytes]:
+    argv = [sys.executable, "-m", "benchgate.cli", *words]
+    return subprocess.run(argv, stdout=stdout, stderr=subprocess.PIPE, timeout=120, check=False)
+
+
+def test_a_reader_that_went_away_is_no_error() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        done = run("cache", stdout=write)
+    finally:
+        os.close(write)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_plan_is_pytests_own(home: Path) -> None:
+    (home / "test_one.py").write_text(TEST_FILE)
+    done = run("plan", "-p", "no:cacheprovider", "test_one.py", "--clock=wall", stdout=subprocess.PIPE)
+    assert b"cell   primes-linux-smp1: " in done.stdout
+    assert b"nothing was booted" in done.stdout
+    assert not (home / "reports").exists()
+
+
+@pytest.mark.parametrize("word", ["-h", "--help"])
+def test_plan_explains_itself(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        cli.main(["plan", word])
+    assert caught.value.code == 0
+    assert "boots nothing" in capsys.readouterr().out

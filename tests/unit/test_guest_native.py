@@ -1,0 +1,235 @@
+"""The C of the guest, compiled and run on this host: right answers, and refusals that say why."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchgate import build, catalog, toolchain, verify, wire, yamlfile
+from benchgate.data import data_root
+from benchgate.errors import VerifyError
+from benchgate.model import Cell, Ending, Lane, Placement, RawRun, Workload
+
+NONCE = "0123456789abcdef"
+DEADLINE_S = 60
+SMALL: dict[str, dict[str, object]] = {
+    "primes": {"hi": 40_000},
+    "checksum": {"blocks": 5000, "rounds": 3},
+    "tasks": {"steps": 2000},
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory) -> object:
+    """Programs are compiled once for this file."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BENCHGATE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+def words(workload: Workload, count: int, /, **changes: object) -> dict[str, object]:
+    params, _ = catalog.fill(workload, SMALL.get(workload.name, {}))
+    found = {"workload": workload.name, "mode": workload.mode, "workers": count, "cpus": count}
+    return {**found, "nonce": NONCE, **dict(params), **changes}
+
+
+def execute(workload: Workload, asked: dict[str, object]) -> subprocess.CompletedProcess[bytes]:
+    argv = [
+        str(build.guest_program(workload)),
+        *(f"bench.{k}={v}" for k, v in asked.items() if v is not None),
+    ]
+    return subprocess.run(argv, capture_output=True, timeout=DEADLINE_S, check=False)
+
+
+def run_of(folder: Path, workload: Workload, workers: int, **changes: object) -> RawRun:
+    asked = words(workload, workers, **changes)
+    done = execute(workload, asked)
+    (folder / verify.CONSOLE).write_bytes(done.stdout)
+    params, label = catalog.fill(workload, {k: v for k, v in asked.items() if k in workload.params})
+    pins = tuple(int(cpu) for cpu in str(changes.get("pin", "")).split(",") if cpu)
+    return RawRun(
+        cell=Cell("native", workload.name, workload.mode, params, workers, label),
+        folder=folder,
+        attempt=1,
+        order=0,
+        nonce=NONCE,
+        seed=0,
+        lane=Lane.NATIVE,
+        placement=Placement.VIRTUAL,
+        pins=pins,
+        warmup=False,
+        ending=Ending.DONE,
+        exit_status=done.returncode,
+        guest_digest="",
+    )
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3, 4])
+@pytest.mark.parametrize("name", ["primes", "checksum", "tasks"])
+def test_every_worker_is_right(tmp_path: Path, name: str, workers: int) -> None:
+    workload = catalog.load_workload(name)
+    verified = verify.verify(run_of(tmp_path, workload, workers), workload)
+    assert len(verified.workers) == workers
+    assert verified.foreign is None  # other people's tasks on this host are not the guest's business
+
+
+@pytest.mark.parametrize("change", [{"wait": "spin"}, {"split": "width"}, {"split": "one"}, {"hi": 10_000}])
+def test_the_other_parameters_of_primes(tmp_path: Path, change: dict[str, object]) -> None:
+    workload = catalog.load_workload("primes")
+    verify.verify(run_of(tmp_path, workload, 2, **change), workload)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+@pytest.mark.parametrize("name", ["primes", "checksum"])
+def test_one_worker_may_have_all_of_the_work(tmp_path: Path, name: str, workers: int) -> None:
+    workload = catalog.load_workload(name)
+    verified = verify.verify(run_of(tmp_path, workload, workers, split="one"), workload)
+    first, *others = [worker.values for worker in verified.workers]
+    last = {"primes": 40_001, "checksum": 5000}[name]
+    assert (first["lo"], first["hi"]) == ({"primes": 2, "checksum": 0}[name], last)
+    for idle in others:
+        assert (idle["lo"], idle["hi"]) == (last, last)
+        assert {idle[key] for key in idle.keys() - {"lo", "hi"}} == {0}
+
+
+def test_64_workers(tmp_path: Path) -> None:
+    workload = catalog.load_workload("primes")
+    assert len(verify.verify(run_of(tmp_path, workload, 64), workload).workers) == 64
+
+
+def test_pinned_workers_stay_where_they_are_put(tmp_path: Path) -> None:
+    cpu = max(os.sched_getaffinity(0))
+    workload = catalog.load_workload("checksum")
+    verified = verify.verify(run_of(tmp_path, workload, 2, pin=f"{cpu},{cpu}"), workload)
+    assert {(worker.cpu, worker.cpu_end) for worker in verified.workers} == {(cpu, cpu)}
+
+
+def test_the_root_does_not_depend_on_the_number_of_workers(tmp_path: Path) -> None:
+    workload = catalog.load_workload("checksum")
+    roots = set()
+    for workers in (1, 2, 3, 7):
+        run = run_of(tmp_path, workload, workers)
+        roots.add(wire.parse(verify.read_console(run), nonce=NONCE).result["root"])
+    assert len(roots) == 1
+
+
+def test_equal_cost_is_exact_to_one_number(tmp_path: Path) -> None:
+    workload = catalog.load_workload("primes")
+    verified = verify.verify(run_of(tmp_path, workload, 4), workload)
+    divs = [worker.values["divs"] for worker in verified.workers]
+    assert max(divs) - min(divs) <= 2 * 200  # the dearest number below 40,000 costs 100 divisions
+
+
+# ---- refusals
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"hi": None}, "parameter hi is missing from the manifest"),
+        ({"hi": "3e6"}, "parameter hi is not a decimal number"),
+        ({"hi": ""}, "parameter hi must have 1 to 64 characters"),
+        ({"hi": "-5"}, "parameter hi is not a decimal number"),
+        ({"hi": 2**64}, "parameter hi is too large"),
+        ({"hi": 999}, "bench.hi must be 1000 to 20000000"),
+        ({"hi": 20_000_001}, "bench.hi must be 1000 to 20000000"),
+        ({"split": "fair"}, "bench.split must be cost, width or one"),
+        ({"wait": "nap"}, "bench.wait must be join or spin"),
+        ({"workers": 0}, "bench.workers must be 1 to 64"),
+        ({"workers": 65}, "bench.workers must be 1 to 64"),
+        ({"workers": None}, "bench.workers must be 1 to 64"),
+        ({"workload": "checksum"}, "bench.workload does not ask for primes"),
+        ({"mode": "thread"}, "this workload runs with bench.mode=process only"),
+        ({"nonce": None}, "parameter nonce is missing"),
+        ({"nonce": "a/b"}, "parameter nonce has a character that the wire does not carry"),
+        ({"nonce": "x" * 65}, "parameter nonce must have 1 to 64 characters"),
+        ({"nonce": "x" * 4100}, "longer than 4094 bytes"),
+        ({"pin": "0"}, "bench.pin must name one CPU for each worker"),
+        ({"pin": "0,x"}, "bench.pin must be a list of CPU numbers"),
+        ({"pin": "0,1023"}, "bench.pin names a CPU that this process may not use"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_by_name(change: dict[str, object], reason: str) -> None:
+    workload = catalog.load_workload("primes")
+    if change == {"pin": "0,1023"} and 1023 in os.sched_getaffinity(0):
+        change = {"pin": "0,9999"}
+    done = execute(workload, words(workload, 2, **change))
+    assert done.returncode == 1
+    assert re.match(rb"benchfail: .*" + re.escape(reason.encode()), done.stdout)
+    assert b"@bench" not in done.stdout
+
+
+def broken(tmp_path: Path, name: str, old: str, new: str) -> Workload:
+    """The workload with one line of its C replaced."""
+    workload = catalog.load_workload(name)
+    text = workload.source.read_text()
+    assert text.count(old) == 1
+    source = tmp_path / f"{name}.c"
+    source.write_text(text.replace(old, new))
+    return replace(workload, source=source)
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "reason"),
+    [
+        (
+            "primes",
+            "for (uint32_t n = lo; n < hi; n++)",
+            "for (uint32_t n = lo + worker; n < hi; n++)",
+            "worker 1",
+        ),
+        (
+            "primes",
+            "count += (unsigned)prime;",
+            "count += (unsigned)prime + (worker == 1 && n == hi - 1);",
+            "worker 1",
+        ),
+        ("checksum", "hashes[block] = hash;", "hashes[block] = hash ^ (block == 9);", "the result"),
+        ("checksum", "fold = fold * FOLD + hash;", "fold = fold * FOLD + (hash ^ worker);", "worker 1"),
+        ("checksum", "round < rounds;", "round + worker < rounds;", "worker 1"),
+    ],
+)
+def test_code_that_computes_something_else_is_found_out(
+    tmp_path: Path, name: str, old: str, new: str, reason: str
+) -> None:
+    workload = broken(tmp_path, name, old, new)
+    with pytest.raises(VerifyError, match=f"wrong answer: {reason}"):
+        verify.verify(run_of(tmp_path, workload, 2), workload)
+
+
+def test_a_worker_that_crashes_fails_the_run(tmp_path: Path) -> None:
+    crash = "uint64_t count = 0, sum = 0, divs = 0;\n    if (worker == 1)\n        __builtin_trap();"
+    workload = broken(tmp_path, "primes", "uint64_t count = 0, sum = 0, divs = 0;", crash)
+    done = execute(workload, words(workload, 2))
+    assert (done.returncode, done.stdout) == (1, b"benchfail: a worker did not finish its work\n")
+
+
+# ---- what other parts build on
+
+
+def test_each_mark_of_the_window_is_in_the_program() -> None:
+    program = build.guest_program(catalog.load_workload("primes")).read_bytes()
+    for kind in (1, 2, 3, 4):
+        mark = b"\x0f\x1f\x84\x00" + (0x4C420000 | kind << 8).to_bytes(4, "little")
+        assert program.count(mark) >= 1  # a compiler may copy the code around one, for two ways through it
+
+
+def test_harness_and_workloads_need_no_libc(tmp_path: Path) -> None:
+    guest = data_root() / "guest"
+    recipe = yamlfile.load(guest / "build.yaml")
+    flags = [*recipe.texts("common"), *recipe.texts("portable"), f"-I{guest}"]
+    header = (guest / "bench.h").read_text()
+    for source in [guest / "bench.c", *(guest / "workloads").glob("*.c")]:
+        target = tmp_path / "one.o"
+        argv = [*toolchain.compiler().argv, *flags, "-c", str(source), "-o", str(target)]
+        subprocess.run(argv, check=True, timeout=DEADLINE_S)
+        names = subprocess.run(
+            ["nm", "-u", str(target)], capture_output=True, text=True, check=True, timeout=9
+        )
+        for symbol in names.stdout.split()[1::2]:
+            assert symbol in ("memcpy", "memset", "bench_workload") or f"{symbol}(" in header

@@ -1,0 +1,126 @@
+"""Planning is pure: cells, gates, order, seats, and a reason for every skip."""
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from benchgate import marks, plan
+from benchgate.errors import UsageError
+from benchgate.marks import Mark
+from benchgate.model import Lane, Placement
+from benchgate.options import Options
+from benchgate.plan import Ground
+
+TWO = Ground(pins=(0, 1), smt_pins=(0, 1), lanes={"qemu": (Lane.TCG, ""), "native": (Lane.NATIVE, "")})
+INSN = replace(TWO, lanes={"qemu": (Lane.INSN, ""), "native": (Lane.NATIVE, "no instruction clock")})
+
+
+def request(*cpus: int, **given: object) -> plan.Request:
+    gates = [Mark((), {"cpus": count, "at_least": 1.6 * count / 2, "insn": 1.9}) for count in cpus]
+    return marks.read(Mark(("primes",), given), gates)
+
+
+def test_cells_are_those_that_the_pins_allow_and_those_that_gates_need() -> None:
+    cells = plan.plan_cells(request(), Options(), TWO)
+    assert [cell.cell.id for cell in cells] == ["primes-linux-smp1", "primes-linux-smp2"]
+    assert [cell.seats.pins for cell in cells] == [(0,), (0, 1)]
+    cells = plan.plan_cells(request(2, 4), Options(), TWO)
+    assert [cell.cell.cpus for cell in cells] == [1, 2, 4]
+    assert cells[2].skip == "4 CPUs need 4 host CPUs to pin to, there are 2 (0,1)"
+
+
+def test_oversubscribed_cells_run_only_on_request_and_are_labelled() -> None:
+    cells = plan.plan_cells(request(4), Options(oversubscribe=True), TWO)
+    assert cells[-1].skip == ""
+    assert cells[-1].seats.placement is Placement.OVERSUBSCRIBED
+
+
+def test_a_count_outside_smp_is_skipped_with_that_reason() -> None:
+    (gate,) = plan.plan_gates(request(2), Options(smp=(1, 4)), TWO)
+    assert gate.skip == "2 CPUs are not among --smp 1,4"
+
+
+def test_the_instruction_clock_needs_no_pins() -> None:
+    cells = plan.plan_cells(request(4), Options(smp=(1, 4, 32)), INSN)
+    assert [cell.cell.cpus for cell in cells] == [1, 4, 32]
+    assert not any(cell.skip or cell.seats.pins for cell in cells)
+
+
+def test_a_system_without_a_lane_is_skipped_with_the_lanes_reason() -> None:
+    cells = plan.plan_cells(request(), Options(systems=("native",)), INSN)
+    assert {cell.skip for cell in cells} == {"no instruction clock"}
+
+
+def test_parameters_that_differ_name_the_row_and_set_wins() -> None:
+    (cell, *_) = plan.plan_cells(request(hi=20000), Options(), TWO)
+    assert cell.cell.id == "primes.hi-20000-linux-smp1"
+    (cell, *_) = plan.plan_cells(request(hi=20000), Options(sets=(("primes", "hi", "30000"),)), TWO)
+    assert cell.cell.param("hi") == 30000
+    (cell, *_) = plan.plan_cells(request(), Options(quick=True), TWO)
+    assert cell.cell.id == "primes-linux-smp1"
+    assert cell.cell.param("hi") != 3_000_000
+
+
+def test_a_picked_gate_brings_both_of_its_arms() -> None:
+    (gate,) = plan.plan_gates(request(2), Options(), TWO)
+    (sweep,) = plan.sweeps([], [gate])
+    assert [cell.cell.id for cell in sweep.cells] == ["primes-linux-smp1", "primes-linux-smp2"]
+    assert [one.id for one in sweep.gates] == ["primes-linux-smp2"]
+
+
+def test_rows_are_sweeps_of_their_own() -> None:
+    cells = plan.plan_cells(request(), Options(systems=("linux", "native")), TWO)
+    assert [sweep.row for sweep in plan.sweeps(cells, [])] == ["primes-linux", "primes-native"]
+
+
+def test_the_same_system_twice_is_refused() -> None:
+    with pytest.raises(UsageError, match="names the same system twice"):
+        plan.plan_cells(request(), Options(systems=("linux", "linux")), TWO)
+
+
+def test_the_order_holds_every_arm_once_a_round_and_turns_every_second_round() -> None:
+    found = plan.order(("a", "b", "c"), 6, seed=7)
+    rounds = [found[k : k + 3] for k in range(0, 18, 3)]
+    assert all(Counter(one) == Counter("abc") for one in rounds)
+    assert rounds[1] == rounds[0][::-1]
+    assert rounds[2] == rounds[0]
+    assert found == plan.order(("a", "b", "c"), 6, seed=7)
+    assert len({plan.order(("a", "b", "c"), 1, seed) for seed in range(20)}) > 1
+
+
+def test_a_linear_drift_shifts_all_arms_alike() -> None:
+    found = plan.order(("a", "b"), 6, seed=1)
+    places = {arm: [k for k, one in enumerate(found) if one == arm] for arm in "ab"}
+    assert sum(places["a"]) == sum(places["b"])
+
+
+def test_the_plan_shows_cells_order_lanes_pins_skips_and_minutes() -> None:
+    cells = plan.plan_cells(request(2, 4), Options(), TWO)
+    text = plan.describe(plan.sweeps(cells, plan.plan_gates(request(2, 4), Options(), TWO)), Options(), 3)
+    assert "cell   primes-linux-smp2: process, lane tcg, physical, pins 0,1, 5 runs + 1 warm-up" in text
+    assert "cell   primes-linux-smp4: SKIP: 4 CPUs need 4 host CPUs" in text
+    assert "gate   primes-linux-smp2: work speedup over smp1 at least 1.6x" in text
+    assert "gate   primes-linux-smp4: work speedup over smp1 at least 3.2x: SKIP: 4 CPUs need" in text
+    assert "order seed 3; about 0.8 minutes; nothing was booted" in text
+
+
+def test_all_logical_cpus_make_a_row_of_their_own_that_is_never_gated() -> None:
+    ground = replace(TWO, smt_pins=(0, 1, 2, 3))
+    cells = plan.plan_cells(request(), Options(include_smt=True), ground)
+    assert [cell.cell.id for cell in plan.with_smt_row(cells, ground, Options(include_smt=True))] == [
+        "primes-linux-smp1",
+        "primes-linux-smp2",
+        "primes-linux-smp4-smt",
+    ]
+    assert plan.with_smt_row(cells, ground, Options()) == cells
+
+
+def test_smp_leaves_gates_out_but_never_the_base_of_one_that_it_asks_for() -> None:
+    for ground in (TWO, INSN):
+        cells = plan.plan_cells(request(2, 4), Options(smp=(2,)), ground)
+        assert [cell.cell.cpus for cell in cells] == [2]
+        (sweep,) = plan.sweeps(cells, plan.plan_gates(request(2, 4), Options(smp=(2,)), ground))
+        assert [cell.cell.cpus for cell in sweep.runnable] == [1, 2]
+        assert [bool(gate.skip) for gate in sweep.gates] == [False, True]
+        assert sweep.gates[1].skip == "4 CPUs are not among --smp 2"

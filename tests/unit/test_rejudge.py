@@ -1,0 +1,255 @@
+"""Judging again from hand-made session folders: the same figures, and a refusal for all that does not fit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchgate import bundle, evidence, provenance, publish, rejudge, report, run
+from benchgate.errors import EvidenceError
+from benchgate.evidence import Session
+from benchgate.model import Outcome, RawRun, Word
+from benchgate.options import Options
+from tests.unit.factories import POLICY
+from tests.unit.plans import sweep
+from tests.unit.sessions import END, new_session
+from tests.wirekit import field, lie, primes_run, recorded
+
+GOOD = recorded("good-linux-primes-smp2")
+PLAN = sweep(2, hi=100_000)
+CELL = next(planned.cell for planned in PLAN.cells if planned.cell.cpus == 2)
+WORK = field(GOOD, "window", "work_end") - field(GOOD, "window", "work_start")
+
+
+def attempt(session: Session, text: bytes = GOOD, **changes: Any) -> RawRun:
+    """One run of two CPUs, as `execute` leaves it and the session records it."""
+    place = session.begin(CELL.id)
+    raw = replace(primes_run(place.folder, text), cell=CELL, attempt=place.run, **changes)
+    run.save(raw)
+    judged = rejudge._judge(place.folder, provenance.planned([PLAN], POLICY, {}), "session.json")
+    session.record(report.row(judged))
+    return raw
+
+
+def close(session: Session) -> Path:
+    session.close(END)
+    return session.folder
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Session:
+    made = new_session(tmp_path / "reports")
+    made.update(**provenance.planned([PLAN], POLICY, {}))
+    return made
+
+
+def change(folder: Path, edit: Callable[[dict[str, Any]], object]) -> None:
+    path = folder / bundle.SESSION
+    facts = json.loads(path.read_text())
+    edit(facts)
+    path.write_text(json.dumps(facts))
+
+
+def test_a_verified_run_gives_its_own_figure(session: Session) -> None:
+    attempt(session)
+    found = rejudge.judge_session(close(session))
+    (judged,) = found.runs
+    assert judged.verified is not None
+    assert (judged.verified.work, judged.outcome) == (WORK, Outcome.OK)
+    (verdict,) = found.verdicts
+    assert verdict.outcome is Word.SKIP  # one CPU was planned and never tried
+    assert found.policy == POLICY
+
+
+def test_a_console_that_lies_is_found_again(session: Session) -> None:
+    attempt(session, lie(GOOD, "result", count=1))
+    (judged,) = rejudge.judge_session(close(session)).runs
+    assert (judged.outcome, judged.verified) == (Outcome.INVALID, None)
+    assert "the result reported count=1" in judged.reason
+
+
+def test_a_lone_results_csv_never_passes(session: Session) -> None:
+    attempt(session)
+    text, code = rejudge.show(close(session) / "results.csv")
+    assert text.startswith("UNVERIFIED")
+    assert code == 5
+
+
+def test_what_would_be_rendered_again_is_what_stands_there(session: Session) -> None:
+    attempt(session)
+    folder = close(session)
+    again = rejudge.recompute(folder)
+    assert again["results.csv"] == (folder / "results.csv").read_text()
+    assert json.loads(again["verdicts.json"])[0]["outcome"] == "SKIP"
+
+
+REPORTS = ("verdicts.json", "benchmark.json", "speedups.json", "speedup.svg", "summary.md", "junit.xml")
+
+
+def published(session: Session) -> Path:
+    """As a session ends: every report written, and sealed."""
+    attempt(session)
+    folder = close(session)
+    found = rejudge.judge_session(folder)
+    rows = [report.row(judged) for judged in found.runs]
+    shown = report.view(
+        facts=found.facts, rows=rows, verdicts=found.verdicts, capacity=found.capacity, policy=found.policy
+    )
+    publish.write(session, shown, Options(reports=folder.parents[1], inconclusive_fails=True), print)
+    return folder
+
+
+def reseal(folder: Path) -> None:
+    """What a forger does who knows of the manifest."""
+    names = [name for name in bundle.files_below(folder) if name != bundle.MANIFEST]
+    digests = {name: bundle.digest_of(folder, name) for name in names}
+    (folder / bundle.MANIFEST).write_text(bundle.manifest_text(digests))
+
+
+def test_what_was_published_is_intact(session: Session) -> None:
+    check = evidence.verify_bundle(published(session), rejudge.recompute)
+    assert (check.exit_code, check.text) == (evidence.INTACT, check.messages[0])
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_a_report_that_was_edited_and_sealed_again_is_a_mismatch(session: Session, name: str) -> None:
+    folder = published(session)
+    text = (folder / name).read_text()
+    forged = (
+        '[{"outcome": "PASS"}]' if name.endswith(".json") else text.replace("1", "2").replace("SKIP", "PASS")
+    )
+    assert forged != text
+    (folder / name).write_text(forged)
+    reseal(folder)
+    check = evidence.verify_bundle(folder, rejudge.recompute)
+    assert check.exit_code == evidence.MISMATCH
+    assert f"{name} does not follow from the runs" in check.text
+
+
+def test_a_reason_names_no_place_so_that_a_copied_session_says_the_same(session: Session) -> None:
+    raw = attempt(session)
+    (raw.folder / "serial.log").unlink()
+    (judged,) = rejudge.judge_session(close(session)).runs
+    assert f"the run's console runs/{raw.folder.name}/serial.log cannot be read" in judged.reason
+
+
+@pytest.mark.parametrize("options", [None, [], {}, {"inconclusive_fails": 1}])
+def test_options_that_do_not_say_what_fails(session: Session, options: object) -> None:
+    folder = published(session)
+    change(folder, lambda facts: facts.update(options=options))
+    with pytest.raises(EvidenceError, match=r"options\.inconclusive_fails is not true or false"):
+        rejudge.recompute(folder)
+
+
+def test_a_strangers_cell_is_refused(session: Session) -> None:
+    raw = attempt(session)
+    run.save(replace(raw, cell=replace(CELL, cpus=7)))
+    with pytest.raises(EvidenceError, match=r"runs/0001-.*: its cell is not in the session's plan"):
+        rejudge.judge_session(close(session))
+
+
+def test_a_run_whose_record_is_missing_is_named(session: Session) -> None:
+    raw = attempt(session)
+    folder = close(session)
+    (raw.folder / "run.json").unlink()
+    with pytest.raises(EvidenceError, match=r"run\.json cannot be read: No such file"):
+        rejudge.judge_session(folder)
+
+
+def test_a_run_whose_console_is_missing_is_no_result(session: Session) -> None:
+    raw = attempt(session)
+    (raw.folder / "serial.log").unlink()
+    (judged,) = rejudge.judge_session(close(session)).runs
+    assert judged.verified is None
+    assert "serial.log cannot be read" in judged.reason
+
+
+def test_a_session_without_runs(session: Session) -> None:
+    folder = close(session)
+    (folder / "runs").rmdir()
+    with pytest.raises(EvidenceError, match="runs cannot be read: No such file"):
+        rejudge.judge_session(folder)
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        (lambda f: f["workloads"].update(primes="moon"), "workload `moon` is not known|not one of ours"),
+        (lambda f: f["workloads"].update(primes="/nowhere/moon.yaml"), "name its YAML file with --workload"),
+        (lambda f: f.update(workloads={}), "says nothing of primes.hi-100000-linux-smp2"),
+        (lambda f: f.update(systems={}), "says nothing of primes.hi-100000-linux-smp2"),
+        (lambda f: f["systems"].update(linux="name: ["), "cannot be judged here"),
+        (lambda f: f["systems"].update(linux="unavailable"), "cannot be judged here"),
+        (lambda f: f.pop("policy"), "the policy cannot be read"),
+        (lambda f: f.pop("plan"), "the plan cannot be read"),
+        (lambda f: f.update(capacity=[]), "the capacity cannot be read"),
+        (lambda f: gate(f).update(at_least=float("inf")), "the plan cannot be read: .*at_least: inf is not"),
+        (lambda f: gate(f).update(at_least=float("nan")), "the plan cannot be read: .*at_least: nan is not"),
+        (lambda f: gate(f).update(at_least=10**400), "the plan cannot be read: .*at_least: 1000.* is not"),
+        (lambda f: gate(f).update(at_least="2"), "the plan cannot be read: .*at_least: '2' is not"),
+        (lambda f: gate(f).update(at_least=True), "the plan cannot be read: .*at_least: True is not"),
+        (lambda f: gate(f).update(kind=[]), r"the plan cannot be read: .*kind: \[\] is not a word"),
+        (lambda f: f["policy"].update(superlinear=float("inf")), "the policy cannot be read: .*superlinear"),
+        (lambda f: f["policy"].update(first=5.5), "the policy cannot be read: .*5.5 is not"),
+        (lambda f: f["policy"].update(informs=5), "the policy cannot be read: .*informs: 5 is not a word"),
+    ],
+)
+def test_facts_that_do_not_fit(session: Session, edit: Callable[[dict[str, Any]], object], said: str) -> None:
+    attempt(session)
+    folder = close(session)
+    change(folder, edit)
+    with pytest.raises(EvidenceError, match=said) as caught:
+        rejudge.judge_session(folder)
+    assert str(folder / bundle.SESSION) in str(caught.value)
+
+
+def gate(facts: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = facts["plan"][0]["gates"][0]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        (lambda f: f.update(envelope=[1]), r"envelope is \[1\], not an object"),
+        (lambda f: f["envelope"].update(isolation=1), "isolation is 1, not an object"),
+        (lambda f: f["envelope"].update(accelerators={"kvm": 1}), "kvm is 1, not an object"),
+        (lambda f: f.update(versions=3), "versions is 3, not an object"),
+        (lambda f: f.update(inputs=None), "inputs is None, not an object"),
+        (lambda f: f["inputs"].update(labels=5), "labels is 5, not a list"),
+        (lambda f: f["inputs"].update(qemu="x"), "qemu is 'x', not an object"),
+        (lambda f: f.update(notes="x"), "notes is 'x', not a list"),
+    ],
+)
+def test_facts_that_cannot_be_shown(
+    session: Session, edit: Callable[[dict[str, Any]], object], said: str
+) -> None:
+    attempt(session)
+    folder = close(session)
+    change(folder, edit)
+    with pytest.raises(EvidenceError, match=said):
+        rejudge.show(folder)
+
+
+def test_a_folder_that_is_no_session(tmp_path: Path) -> None:
+    with pytest.raises(EvidenceError, match=r"session\.json"):
+        rejudge.judge_session(tmp_path)
+
+
+def test_a_bundle_never_names_the_program_that_judges_it(session: Session, tmp_path: Path) -> None:
+    """An oracle is a program: one that a bundle brings along must not run because somebody verifies it."""
+    attempt(session)
+    folder = close(session)
+    ran = tmp_path / "ran"
+    (folder / "evil.py").write_text(f"open({str(ran)!r}, 'w')\ndef check(*_): pass\n")
+    (folder / "evil.c").write_text("")
+    (folder / "evil.yaml").write_text("name: primes\nmode: process\nsource: evil.c\noracle: evil.py\n")
+    change(folder, lambda facts: facts["workloads"].update(primes=str(folder / "evil.yaml")))
+    with pytest.raises(EvidenceError, match="if you trust it"):
+        rejudge.judge_session(folder)
+    assert not ran.exists()

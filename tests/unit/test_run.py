@@ -1,0 +1,148 @@
+"""run.json: what is written is read back, and nothing else is believed."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchgate.errors import EvidenceError
+from benchgate.model import Cell, Ending, Lane, Mode, Placement, RawRun
+from benchgate.run import load, save
+
+CELL = Cell("linux", "primes", Mode.PROCESS, (("cut", "cost"), ("hi", 3_000_000)), 2, "primes-x", "smt")
+
+
+@pytest.fixture
+def raw(tmp_path: Path) -> RawRun:
+    return RawRun(
+        cell=CELL,
+        folder=tmp_path,
+        attempt=3,
+        order=5,
+        nonce="00ff",
+        seed=9,
+        lane=Lane.INSN,
+        placement=Placement.SMT,
+        pins=(1, 0),
+        warmup=True,
+        ending=Ending.PANIC,
+        exit_status=-9,
+        guest_digest="ab",
+        clock_log=tmp_path / "clock.log",
+        void_reason="steal",
+        host_delay_ns=123_456,
+        detail='a "quoted" \\ detail, ä',
+    )
+
+
+def test_what_is_saved_is_loaded(raw: RawRun) -> None:
+    save(raw)
+    assert load(raw.folder) == raw
+    assert load(raw.folder).cell.id == "primes-x-linux-smp2-smt"
+    plain = replace(raw, exit_status=None, clock_log=None, pins=(), warmup=False, host_delay_ns=None)
+    save(plain)
+    assert load(raw.folder) == plain
+    assert sorted(path.name for path in raw.folder.iterdir()) == ["run.json"]
+
+
+def test_a_folder_can_move(raw: RawRun, tmp_path: Path) -> None:
+    save(raw)
+    moved = tmp_path.parent / (tmp_path.name + "-moved")
+    tmp_path.rename(moved)
+    assert load(moved) == replace(raw, folder=moved, clock_log=moved / "clock.log")
+
+
+def change(raw: RawRun, edit: Callable[[dict[str, Any]], object]) -> Path:
+    save(raw)
+    path = raw.folder / "run.json"
+    value = json.loads(path.read_text())
+    edit(value)
+    path.write_text(json.dumps(value))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("edit", "why"),
+    [
+        (lambda v: v.pop("nonce"), "the run has no nonce"),
+        (lambda v: v.update(more=1), "unknown key 'more'"),
+        (lambda v: v["cell"].update(more=1), "unknown key 'more'"),
+        (lambda v: v.update(schema=2), "schema is not 1"),
+        (lambda v: v.update(schema=True), "schema has a wrong type"),
+        (lambda v: v.update(attempt=0), "attempt is out of range"),
+        (lambda v: v.update(attempt=1.0), "attempt has a wrong type"),
+        (lambda v: v.update(seed=2**64), "seed is out of range"),
+        (lambda v: v.update(nonce="a b"), "nonce is not a plain word"),
+        (lambda v: v.update(nonce=""), "nonce is not a plain word"),
+        (lambda v: v.update(lane="warp"), "not a valid Lane"),
+        (lambda v: v.update(ending="fine"), "not a valid Ending"),
+        (lambda v: v.update(pins=[0, "1"]), "pins are not CPU numbers"),
+        (lambda v: v.update(pins=[-1]), "pins are not CPU numbers"),
+        (lambda v: v.update(warmup=0), "warmup has a wrong type"),
+        (lambda v: v.update(exit_status=True), "exit_status has a wrong type"),
+        (lambda v: v.update(clock_log="../x"), "outside the run's folder"),
+        (lambda v: v.update(clock_log="/etc/passwd"), "outside the run's folder"),
+        (lambda v: v.update(clock_log=""), "outside the run's folder"),
+        (lambda v: v.update(cell=[]), "cell has a wrong type"),
+        (lambda v: v["cell"].update(cpus=0), "cpus is out of range"),
+        (lambda v: v["cell"].update(system="../x"), "system is not a plain word"),
+        (lambda v: v["cell"].update(variant="a b"), "variant is not a plain word"),
+        (lambda v: v["cell"].pop("variant"), "cell has no variant"),
+        (lambda v: v.pop("host_delay_ns"), "the run has no host_delay_ns"),
+        (lambda v: v.update(host_delay_ns=-1), "host_delay_ns is out of range"),
+        (lambda v: v.update(host_delay_ns="0"), "host_delay_ns has a wrong type"),
+        (lambda v: v["cell"]["params"].update(hi=1.5), "neither a number nor a word"),
+        (lambda v: v["cell"]["params"].update(hi=True), "neither a number nor a word"),
+    ],
+)
+def test_what_benchgate_did_not_write_is_refused(
+    raw: RawRun, edit: Callable[[dict[str, Any]], object], why: str
+) -> None:
+    path = change(raw, edit)
+    with pytest.raises(EvidenceError, match=why) as caught:
+        load(raw.folder)
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text", [b"", b"{", b"[]", b"null", b"\xff", b"[" * 60_000, b'{"schema": 1}', b" " * 70_000]
+)
+def test_a_file_that_is_no_run_is_refused(raw: RawRun, text: bytes) -> None:
+    (raw.folder / "run.json").write_bytes(text)
+    with pytest.raises(EvidenceError, match=r"run\.json"):
+        load(raw.folder)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(EvidenceError, match=r"run\.json cannot be read: No such file"):
+        load(tmp_path)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+KEYS = [
+    *("schema", "cell", "attempt", "order", "nonce", "seed", "lane", "placement", "pins", "warmup"),
+    *("ending", "exit_status", "guest_digest", "clock_log", "void_reason", "detail", "host_delay_ns"),
+]
+
+
+@given(key=st.sampled_from(KEYS), value=JSON)
+def test_any_value_anywhere_is_taken_or_refused_but_never_a_crash(
+    tmp_path_factory: pytest.TempPathFactory, key: str, value: Any
+) -> None:
+    folder = tmp_path_factory.mktemp("run")
+    made = RawRun(CELL, folder, 1, 0, "n", 0, Lane.TCG, Placement.VIRTUAL, (), False, Ending.DONE, 33, "d")
+    change(made, lambda v: v.update({key: value}))
+    with contextlib.suppress(EvidenceError):
+        assert load(folder).cell == CELL

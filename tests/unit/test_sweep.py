@@ -1,0 +1,144 @@
+"""The loop, with a lab that answers at once: what it runs, in which order, and when it stops."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchgate import marks, plan, sweep
+from benchgate.errors import VerifyError
+from benchgate.gates.base import CapacityBound
+from benchgate.marks import Mark
+from benchgate.model import Ending, Lane, Outcome, RawRun, VerifiedRun, Word
+from benchgate.options import Options
+from benchgate.plan import Ground
+from benchgate.sweep import Attempt, JudgedRun
+from tests.unit.factories import POLICY, raw_run, verified
+
+GROUND = Ground(pins=(0, 1), smt_pins=(0, 1), lanes={"qemu": (Lane.TCG, ""), "native": (Lane.NATIVE, "")})
+
+
+def the_plan(*cpus: int, at_least: float = 1.6) -> plan.SweepPlan:
+    gates = [Mark((), {"cpus": count, "at_least": at_least}) for count in cpus]
+    request = marks.read(Mark(("primes",), {}), gates)
+    cells = plan.plan_cells(request, Options(), GROUND)
+    (found,) = plan.sweeps(cells, plan.plan_gates(request, Options(), GROUND))
+    return found
+
+
+class FakeLab:
+    """Answers every attempt with a figure: 1000 over the CPU count, plus one a run."""
+
+    def __init__(self, **wrong: str) -> None:
+        self.asked: list[Attempt] = []
+        self.capacities: list[tuple[int, ...]] = []
+        self.wrong = wrong
+
+    def attempt(self, attempt: Attempt) -> JudgedRun:
+        self.asked.append(attempt)
+        cell = attempt.planned.cell
+        run = raw_run(cell, attempt=len(self.asked), warmup=attempt.warmup)
+        reason = self.wrong.get(f"smp{cell.cpus}")
+        if reason and not attempt.warmup:
+            return JudgedRun(run, None, Outcome.INVALID, reason)
+        outcome = Outcome.WARMUP if attempt.warmup else Outcome.OK
+        return JudgedRun(run, verified(run, 1_000_000 // cell.cpus + len(self.asked)), outcome)
+
+    def capacity(self, row: str, counts: tuple[int, ...]) -> Mapping[int, CapacityBound]:
+        assert row == "primes-linux"
+        self.capacities.append(counts)
+        return {count: CapacityBound(Lane.TCG, count, 1.4, 1.35, 1.45) for count in counts}
+
+
+def ids(lab: FakeLab) -> list[str]:
+    return [f"{'w' if one.warmup else ''}{one.planned.cell.cpus}" for one in lab.asked]
+
+
+def test_each_arm_gets_one_warm_up_and_its_runs_interleaved() -> None:
+    lab = FakeLab()
+    result = sweep.run_sweep(the_plan(2), Options(), replace(POLICY, max_runs=5), lab, seed=1)
+    asked = ids(lab)
+    assert sorted(asked[:2]) == ["w1", "w2"]
+    assert sorted(asked[2:]) == ["1"] * 5 + ["2"] * 5
+    first = asked[2:4]
+    assert asked[4:6] == first[::-1]
+    assert result.order == tuple(one.planned.cell.id for one in lab.asked)
+    assert [one.order for one in lab.asked] == list(range(1, 13))
+    assert [verdict.outcome for verdict in result.verdicts] == [Word.PASS]
+    assert result.arms["primes-linux-smp1"].runs == 5
+
+
+def test_the_hosts_capacity_is_taken_between_the_rounds() -> None:
+    lab = FakeLab()
+    sweep.run_sweep(the_plan(2), Options(), POLICY, lab, seed=1)
+    assert lab.capacities == [(2,)] * 5
+
+
+def test_one_wrong_run_ends_the_sweep_and_no_verdict_passes() -> None:
+    lab = FakeLab(smp2="worker 1 counted 5 primes, the oracle says 7")
+    result = sweep.run_sweep(the_plan(2), Options(), POLICY, lab, seed=1)
+    assert ids(lab).count("2") == 1
+    assert [verdict.outcome for verdict in result.verdicts] == [Word.INVALID]
+    assert "worker 1 counted 5 primes" in result.verdicts[0].reason
+
+
+def test_skipped_arms_are_not_run_and_their_gate_says_why() -> None:
+    lab = FakeLab()
+    result = sweep.run_sweep(the_plan(2, 4), Options(), replace(POLICY, max_runs=5), lab, seed=1)
+    assert "4" not in ids(lab)
+    assert [verdict.outcome for verdict in result.verdicts] == [Word.PASS, Word.SKIP]
+    assert "4 CPUs need 4 host CPUs" in result.verdicts[1].reason
+
+
+def test_a_single_run_is_measured_and_gates_nothing() -> None:
+    lab = FakeLab()
+    options = Options(runs=1, max_runs=1)
+    result = sweep.run_sweep(the_plan(2), options, POLICY.with_runs(1, 1), lab, seed=1)
+    assert ids(lab).count("2") == 1
+    assert [verdict.outcome for verdict in result.verdicts] == [Word.SKIP]
+
+
+def test_seeds_count_up_within_an_arm_so_that_arms_share_them() -> None:
+    lab = FakeLab()
+    sweep.run_sweep(the_plan(2), Options(), replace(POLICY, max_runs=5), lab, seed=1)
+    by_arm = {count: [one.seed for one in lab.asked if one.planned.cell.cpus == count] for count in (1, 2)}
+    assert by_arm[1] == by_arm[2] == [1, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("run", "verify", "outcome"),
+    [
+        (lambda run: run, "good", Outcome.OK),
+        (lambda run: replace(run, warmup=True), "good", Outcome.WARMUP),
+        (lambda run: run, "bad", Outcome.INVALID),
+        (lambda run: replace(run, warmup=True), "bad", Outcome.INVALID),
+        (lambda run: replace(run, ending=Ending.PANIC), "bad", Outcome.CRASHED),
+        (lambda run: replace(run, void_reason="steal 2%"), "good", Outcome.VOID),
+        (lambda run: replace(run, void_reason="steal 2%"), "bad", Outcome.INVALID),
+    ],
+)
+def test_what_becomes_of_a_run(run: Callable[[RawRun], RawRun], verify: str, outcome: Outcome) -> None:
+    def check(raw: RawRun) -> VerifiedRun:
+        if verify == "bad":
+            raise VerifyError("the end line is missing")
+        return verified(raw, 1000)
+
+    cell = the_plan(2).cells[0].cell
+    judged = sweep.judge(run(raw_run(cell)), check)
+    assert judged.outcome is outcome
+    assert (judged.verified is None) == (verify == "bad")
+
+
+def test_an_arm_without_a_good_run_has_no_figure() -> None:
+    cell = the_plan(2).cells[0].cell
+    bad = JudgedRun(raw_run(cell, folder=Path("0001-x")), None, Outcome.INVALID, "no end line")
+    arm = sweep.arm(cell, [bad], "")
+    assert (arm.work, arm.total, arm.attempted) == (None, None, 1)
+    assert arm.invalid == ("0001-x: no end line",)
+
+
+def test_reseating_puts_cells_on_the_lane_that_the_host_turned_out_to_have() -> None:
+    fresh = sweep.reseat(the_plan(2), replace(GROUND, lanes={"qemu": (Lane.KVM, "")}), Options())
+    assert {cell.seats.lane for cell in fresh.cells} == {Lane.KVM}
+    assert {gate.arm.seats.lane for gate in fresh.gates} == {Lane.KVM}

@@ -1,0 +1,128 @@
+"""System YAML: what is read, and what is refused by file, line and key."""
+
+from pathlib import Path
+
+import pytest
+
+from benchgate import systemfile, systems
+from benchgate.errors import CatalogError
+from benchgate.model import Mode
+from benchgate.systems import Ask, EndBy, Kind, ResultFormat
+
+GOOD = """\
+version: 1
+name: mine
+kind: qemu
+boot:
+  kernel: out/kernel.elf
+  append: quiet
+"""
+SELFTEST = """\
+version: 1
+name: mine
+kind: qemu
+boot: {kernel: k.elf}
+ask: selftest
+console: {online: '(?P<n>[0-9]+) CPUs'}
+result:
+  format: patterns
+  work: {pattern: 'elapsed=(?P<value>[0-9]+)', unit: cycles, shift: 20}
+  answers: ['primes=(?P<count>[0-9]+)']
+  expect: {count: '216816'}
+"""
+
+
+def load(tmp_path: Path, text: str) -> systems.System:
+    path = tmp_path / "mine.yaml"
+    path.write_text(text, encoding="utf-8")
+    return systemfile.load(path)
+
+
+def test_a_short_file_gets_sensible_defaults(tmp_path: Path) -> None:
+    system = load(tmp_path, GOOD)
+    assert (system.name, system.kind, system.ask) == ("mine", Kind.QEMU, Ask.CMDLINE)
+    assert system.kernel == "out/kernel.elf"
+    assert (system.qemu.machine, system.qemu.smp, system.exit_codes) == ("q35", "{n}", (33,))
+    assert (system.end_by, system.result.format) == (EndBy.EXIT, ResultFormat.BENCH)
+
+
+def test_every_word_of_the_schema_is_read(tmp_path: Path) -> None:
+    system = load(
+        tmp_path,
+        GOOD
+        + """\
+qemu: {machine: pc, cpu: max, memory: 1G, smp: "{n},sockets={n}", arguments: [-device, foo]}
+build: {commands: [[make, all]], folder: src, sources: [src]}
+modes: [thread]
+console: {ready: "^ready", failures: ["panic"], online: "cpus=(?P<n>[0-9]+)"}
+end: {by: kill}
+deadlines: {boot_s: 5, run_s: 7.5}
+cpus: {minimum: 2, maximum: 8}
+""",
+    )
+    assert system.qemu == systems.QemuWords("pc", "max", "1G", "{n},sockets={n}", ("-device", "foo"))
+    assert system.build is not None
+    assert system.build.commands == (("make", "all"),)
+    assert system.modes == (Mode.THREAD,)
+    assert (system.ready, system.failures, system.online) == ("^ready", ("panic",), "cpus=(?P<n>[0-9]+)")
+    assert system.end_by is EndBy.KILL
+    assert (system.deadlines.boot_s, system.deadlines.run_s) == (5.0, 7.5)
+    assert "2 to 8 CPUs" in system.refuses(Mode.THREAD, "checksum", 1)
+    assert "no process" in system.refuses(Mode.PROCESS, "primes", 2)
+    assert system.refuses(Mode.THREAD, "checksum", 2) == ""
+
+
+def test_a_self_test_has_figures_and_known_answers(tmp_path: Path) -> None:
+    system = load(tmp_path, SELFTEST)
+    assert system.ask is Ask.SELFTEST
+    assert system.result.work is not None
+    assert (system.result.work.unit, system.result.work.shift) == ("cycles", 20)
+    assert system.result.expect == {"count": "216816"}
+    assert system.refuses(Mode.PROCESS, "primes", 1) == "mine runs only its own self-test"
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        (GOOD + "bootx: 1\n", r"mine\.yaml:7: bootx: unknown key; did you mean `boot`\?"),
+        (GOOD.replace("kernel: out/kernel.elf", "kernal: x"), r"boot\.kernel: is missing"),
+        (GOOD.replace("name: mine", "name: [a]"), r"mine\.yaml:2: name: expected text"),
+        (GOOD.replace("name: mine", "name: ../x"), r"is not a name"),
+        (GOOD.replace("version: 1", "version: 2"), r"reads version 1"),
+        (GOOD.replace("kind: qemu\n", ""), r"kind: is missing"),
+        ("version: 1\nname: a\nkind: qemu\n", r"boot: is missing"),
+        (GOOD + "ports: [22]\n", r"mine\.yaml:7: ports: host ports cannot be used yet"),
+        (GOOD + "ask: prompt\n", r"ask: send/expect steps at a prompt cannot be used yet"),
+        (GOOD + "steps: [a]\n", r"steps: send/expect steps at a prompt cannot be used yet"),
+        (GOOD + "  disks: [a]\n", r"boot\.disks: booting from disks cannot be used yet"),
+        (GOOD + "  firmware: x\n", r"boot\.firmware: booting by firmware cannot be used yet"),
+        (GOOD + "qemu: {smp: '4'}\n", r"qemu\.smp: must contain \{n\}"),
+        (GOOD + "ask: selftest\n", r"result: is missing: a self-test must say"),
+        (GOOD + "modes: [fiber]\n", r"expected process or thread, found fiber"),
+        (GOOD + "cpus: {minimum: 4, maximum: 2}\n", r"cpus\.maximum: is 2, not between 4 and 64"),
+        (GOOD + "console: {failures: ['(']}\n", r"`\(` is not a regular expression"),
+        (
+            GOOD + "console: {failures: ['x*']}\n",
+            r"mine\.yaml:7: console\.failures: `x\*` matches nothing at all",
+        ),
+        (GOOD + "console: {failures: ['']}\n", r"mine\.yaml:7: console\.failures: `` matches nothing at all"),
+        (GOOD + "console: {ready: 'x*'}\n", r"mine\.yaml:7: console\.ready: `x\*` matches nothing at all"),
+        (
+            SELFTEST.replace("console: {online: '(?P<n>[0-9]+) CPUs'}\n", ""),
+            r"console: `online` is missing: a pattern with",
+        ),
+        (
+            SELFTEST.replace("online: '(?P<n>[0-9]+) CPUs'", "ready: up"),
+            r"mine\.yaml:6: console: `online` is missing",
+        ),
+        (
+            SELFTEST.replace("  expect: {count: '216816'}\n", ""),
+            r"a figure without a known answer is not a result",
+        ),
+        (SELFTEST.replace("{count:", "{cuont:"), r"no pattern in `answers` has a group \(\?P<cuont>"),
+        (SELFTEST.replace("(?P<value>[0-9]+)", "[0-9]+"), r"needs a named group \(\?P<value>"),
+    ],
+)
+def test_what_does_not_fit_is_refused(tmp_path: Path, text: str, complaint: str) -> None:
+    with pytest.raises(CatalogError, match=complaint):
+        load(tmp_path, text)
