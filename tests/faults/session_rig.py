@@ -1,0 +1,147 @@
+"""A session of the stand-in QEMU as a process of its own, to be killed, crowded or starved of disk.
+
+Its guests answer well until the attempt that a test names, which then hangs in its run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.machines import processes_with, wait_until
+from tests.plugin.conftest import CONFTEST, TEST_FILE, Rig
+
+PATIENCE_S = 120
+"""Ends a broken test; nothing is measured with it."""
+
+# The real lock may be held by whoever else measures on this machine.
+OWN_LOCK = """
+from functools import partial
+from benchgate.host import lock
+
+lock.measuring = partial(lock.measuring, name={name!r})
+"""
+
+PLAYS_AT = """
+from dataclasses import replace
+from itertools import count
+from benchgate.workshop import Workshop
+
+attempt, places = Workshop.attempt, count(1)
+
+def staged(self, asked):
+    if next(places) == {order}:
+        system = asked.planned.system
+        system = replace(system, append=system.append.replace("fake.play=good", "fake.play={play}"))
+        asked = replace(asked, planned=replace(asked.planned, system=system))
+    return attempt(self, asked)
+
+Workshop.attempt = staged
+"""
+
+
+@dataclass
+class SessionRig:
+    rig: Rig
+    lock: str
+
+    @property
+    def reports(self) -> Path:
+        return self.rig.folder / "reports"
+
+    @property
+    def latest(self) -> Path:
+        return self.reports / "latest"
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.latest / "session.json").read_text())
+        return found
+
+    def play_at(self, order: int, play: str, more: str = "") -> None:
+        """The attempt of that place plays something else than a good console."""
+        self.conftest(PLAYS_AT.format(order=order, play=play) + more)
+
+    def hang_at(self, order: int) -> None:
+        """The attempt of that place hangs in its run, for longer than any test waits."""
+        self.play_at(order, "hang-run")
+
+    def conftest(self, more: str = "") -> None:
+        self.rig.pytester.makeconftest(CONFTEST + OWN_LOCK.format(name=self.lock) + more)
+
+    def argv(self, *words: str) -> list[str]:
+        words_of_rig = self.rig.arguments(*words)
+        yaml = self.rig.folder / "fake.yaml"
+        yaml.write_text(yaml.read_text().replace("run_s: 5", f"run_s: {10 * PATIENCE_S}"))
+        return [sys.executable, "-m", "pytest", *words_of_rig]
+
+    @contextmanager
+    def started(
+        self, *words: str, preexec_fn: Callable[[], None] | None = None
+    ) -> Iterator[subprocess.Popen[str]]:
+        """A session in a process group of its own; what is left of it is ended with the block."""
+        process = subprocess.Popen(
+            self.argv(*words),
+            cwd=self.rig.pytester.path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+            preexec_fn=preexec_fn,  # noqa: PLW1509 - one call of setrlimit
+        )
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.communicate(timeout=PATIENCE_S)
+
+    def run(self, *words: str, preexec_fn: Callable[[], None] | None = None) -> tuple[int, str]:
+        with self.started(*words, preexec_fn=preexec_fn) as process:
+            said, _ = process.communicate(timeout=PATIENCE_S)
+            return process.returncode, said
+
+    def await_hanging(self, order: int) -> Path:
+        """The folder of the attempt that hangs, once its guest has come up."""
+
+        def is_up() -> bool:
+            return any(b"benchready" in path.read_bytes() for path in self._serials(order))
+
+        assert wait_until(is_up, PATIENCE_S), f"attempt {order} never came up"
+        return self._serials(order)[0].parent
+
+    def _serials(self, order: int) -> list[Path]:
+        return list(self.reports.glob(f"runs/*/runs/{order:04d}-*/serial.log"))
+
+    def guests(self) -> list[int]:
+        """Living processes that were given this session's kernel."""
+        return processes_with(str(self.rig.folder / "kernel"))
+
+
+def benchgate(*words: str | Path) -> tuple[int, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "benchgate.cli", *map(str, words)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_S,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def make(pytester: pytest.Pytester, folder: Path) -> SessionRig:
+    (folder / "kernel").write_bytes(b"kernel")
+    pytester.makepyfile(test_scaling=TEST_FILE)
+    rig = Rig(pytester, folder)
+    rig.consoles((19_000_000, 10_000_000))
+    made = SessionRig(rig, f"benchgate-test-{os.getpid()}-{folder.name}")
+    made.conftest()
+    return made

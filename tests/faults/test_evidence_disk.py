@@ -1,0 +1,152 @@
+"""A disk that is full, or a place that cannot be written: said in a sentence, and what was there is kept."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from benchgate import bundle
+from benchgate.errors import EvidenceError
+from benchgate.evidence import Session, verify_bundle
+from benchgate.render import results_csv
+from benchgate.render.model import row_of
+from tests.unit.factories import cell, raw_run, verified
+from tests.unit.sessions import INFO, START, finished_session, new_session
+
+REPO = Path(__file__).parents[2]
+
+FILL = """
+import resource, signal, sys
+from pathlib import Path
+from benchgate.errors import EvidenceError
+from benchgate.render.model import row_of
+from tests.unit.factories import cell, raw_run, verified
+from tests.unit.sessions import new_session
+
+session = new_session(Path(sys.argv[1]))
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+try:
+    for number in range(1, 1000):
+        session.begin("primes-linux-smp1")
+        session.record(row_of(raw_run(cell(1), attempt=number), verified(raw_run(cell(1)), 100)))
+except EvidenceError as told:
+    print(told)
+"""
+
+
+def test_a_file_that_cannot_grow_keeps_whole_lines_only(tmp_path: Path) -> None:
+    """A real limit of the system, not a pretended one: the write is cut short in the middle of a line."""
+    done = subprocess.run(
+        [sys.executable, "-c", FILL, str(tmp_path)],
+        cwd=REPO,
+        env={**os.environ, "PYTHONPATH": f"{REPO / 'src'}:{REPO}"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "cannot be written: File too large; what was written before is kept; make room" in done.stdout
+    folder = (tmp_path / "latest").resolve()
+    rows = results_csv.parse((folder / "results.csv").read_text(), "results.csv")
+    links = bundle.parse_chain((folder / "attempts.jsonl").read_text(), "attempts.jsonl")
+    assert rows
+    assert [row.run for row in rows] == list(range(1, len(rows) + 1))
+    assert len(links) in (len(rows), len(rows) + 1)
+    assert bundle.read_object(folder, "session.json")["state"] == "partial"
+
+
+def test_no_room_for_a_report_leaves_the_old_one_and_no_litter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = new_session(tmp_path)
+    session.write("summary.md", "old\n")
+
+    def full(_: int) -> None:
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(EvidenceError, match=r"summary\.md cannot be written: No space left on device; what"):
+        session.write("summary.md", "new\n")
+    assert (session.folder / "summary.md").read_text() == "old\n"
+    assert not (session.folder / "summary.md.new").exists()
+
+
+def test_no_room_for_a_row_takes_the_row_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = new_session(tmp_path)
+    session.begin("primes-linux-smp1")
+
+    def full(_: int) -> None:
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(EvidenceError, match="No space left on device"):
+        session.record(row_of(raw_run(cell(1)), verified(raw_run(cell(1)), 100)))
+    assert (session.folder / "attempts.jsonl").read_text() == ""
+    assert (session.folder / "results.csv").read_text() == results_csv.HEADER
+
+
+def test_reports_that_is_a_file(tmp_path: Path) -> None:
+    place = tmp_path / "reports"
+    place.write_text("mine")
+    with pytest.raises(EvidenceError, match=r"cannot be written: .*--reports"):
+        Session.create(place, INFO, started=START, short_id="abcdef")
+    assert place.read_text() == "mine"
+
+
+def test_latest_that_is_a_folder_of_the_user_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "latest").mkdir()
+    (tmp_path / "latest/notes").write_text("mine")
+    with pytest.raises(EvidenceError, match=r"latest cannot be written: .*move away what is there"):
+        new_session(tmp_path)
+    assert (tmp_path / "latest/notes").read_text() == "mine"
+    assert [path.name for path in tmp_path.iterdir()] == ["latest"]  # no folder of a session is left behind
+
+
+def test_two_sessions_of_one_name_do_not_share_a_folder(tmp_path: Path) -> None:
+    finished_session(tmp_path)
+    with pytest.raises(EvidenceError, match="File exists"):
+        new_session(tmp_path)
+
+
+def test_results_that_became_a_link_are_not_written_through(tmp_path: Path) -> None:
+    session = new_session(tmp_path)
+    session.begin("primes-linux-smp1")
+    target = tmp_path / "target"
+    target.write_text("mine")
+    (session.folder / "results.csv").unlink()
+    (session.folder / "results.csv").symlink_to(target)
+    with pytest.raises(EvidenceError, match=r"results\.csv cannot be written"):
+        session.record(row_of(raw_run(cell(1)), verified(raw_run(cell(1)), 100)))
+    assert target.read_text() == "mine"
+
+
+ENDLESS = FILL.replace("(4096, 4096)", "(1 << 30, 1 << 30)").replace("range(1, 1000)", "range(1, 10**6)")
+
+
+def test_a_kill_leaves_what_was_measured_and_a_session_that_says_it_is_partial(tmp_path: Path) -> None:
+    writer = subprocess.Popen(
+        [sys.executable, "-c", ENDLESS, str(tmp_path)],
+        cwd=REPO,
+        env={**os.environ, "PYTHONPATH": f"{REPO / 'src'}:{REPO}"},
+    )
+    results = tmp_path / "latest/results.csv"
+    deadline = time.monotonic() + 60
+    while not (results.exists() and results.read_text().count("\n") > 5):
+        assert time.monotonic() < deadline, "the writer wrote nothing"
+        time.sleep(0.01)
+    writer.kill()
+    assert writer.wait(timeout=30) == -9
+    folder = (tmp_path / "latest").resolve()
+    rows = results_csv.parse(results.read_text(), "results.csv")
+    assert [row.run for row in rows] == list(range(1, len(rows) + 1))
+    assert bundle.read_object(folder, "session.json")["state"] == "partial"
+    check = verify_bundle(folder)
+    assert check.exit_code == 11
+    assert "tampered" not in check.text

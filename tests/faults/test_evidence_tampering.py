@@ -1,0 +1,281 @@
+"""Bundles that were changed, cut, or made to do harm: each is refused with its own exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from benchgate import bundle
+from benchgate.errors import EvidenceError
+from benchgate.evidence import verify_bundle
+from tests.unit.sessions import finished_session, recomputed
+
+RUN = "runs/0002-primes-linux-smp1"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return finished_session(tmp_path / "reports").folder
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def reseal(folder: Path) -> None:
+    """What a forger does who knows of the manifest."""
+    names = [name for name in bundle.files_below(folder) if name != bundle.MANIFEST]
+    digests = {name: bundle.digest_of(folder, name) for name in names}
+    (folder / bundle.MANIFEST).write_text(bundle.manifest_text(digests))
+
+
+def refused(folder: Path, code: int, said: str) -> None:
+    check = verify_bundle(folder, recomputed)
+    assert check.exit_code == code, check.text
+    assert said in check.text
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["session.json", "results.csv", "verdicts.json", "summary.md", "attempts.jsonl", f"{RUN}/serial.log"],
+)
+def test_a_changed_byte_is_found_in_every_file(folder: Path, name: str) -> None:
+    data = bytearray((folder / name).read_bytes())
+    data[-2] ^= 1
+    (folder / name).write_bytes(data)
+    assert verify_bundle(folder, recomputed).exit_code == 10
+
+
+def test_a_raw_log_changed_and_resealed_breaks_the_chain(folder: Path) -> None:
+    edit(folder / RUN / "serial.log", "console", "konsole")
+    reseal(folder)
+    refused(folder, 10, f"{RUN} was changed after its run")
+
+
+def test_an_outcome_changed_and_resealed_breaks_the_chain(folder: Path) -> None:
+    edit(folder / "attempts.jsonl", '"invalid"', '"ok"')
+    reseal(folder)
+    refused(folder, 10, "the chain of attempts breaks at run 3")
+
+
+def test_the_last_attempt_cut_off_and_resealed_is_found(folder: Path) -> None:
+    lines = (folder / "attempts.jsonl").read_text().splitlines(keepends=True)
+    (folder / "attempts.jsonl").write_text("".join(lines[:-1]))
+    rows = (folder / "results.csv").read_text().splitlines(keepends=True)
+    (folder / "results.csv").write_text("".join(rows[:-1]))
+    shutil.rmtree(folder / "runs/0003-primes-linux-smp1")
+    reseal(folder)
+    refused(folder, 10, "attempts were cut off or added")
+
+
+def test_attempts_moved_from_another_session_are_found(folder: Path) -> None:
+    edit(folder / "session.json", folder.name, f"{folder.name[:-6]}zzzzzz")
+    reseal(folder)
+    refused(folder, 10, "the chain of attempts breaks at run 1")
+
+
+def test_an_added_file_is_found(folder: Path) -> None:
+    (folder / RUN / "more.log").write_text("x")
+    refused(folder, 10, f"{RUN}/more.log is not in the manifest")
+
+
+@pytest.mark.parametrize("name", ["summary.md", f"{RUN}/serial.log"])
+def test_a_missing_file_is_incomplete_unless_the_chain_knows_it(folder: Path, name: str) -> None:
+    (folder / name).unlink()
+    code = 11 if name == "summary.md" else 10
+    refused(folder, code, f"{name} is in the manifest and not on the disk")
+
+
+def test_a_missing_attempt_is_incomplete(folder: Path) -> None:
+    shutil.rmtree(folder / RUN)
+    refused(folder, 11, f"{RUN} is gone; every attempt is kept")
+
+
+def test_an_attempt_that_was_never_recorded_is_incomplete(folder: Path) -> None:
+    (folder / "runs/0004-primes-linux-smp2").mkdir()
+    refused(folder, 11, "runs/0004-primes-linux-smp2 was begun and never recorded")
+
+
+def test_a_row_that_was_changed_and_resealed_is_a_mismatch(folder: Path) -> None:
+    edit(folder / "results.csv", ",3,2,7,invalid,", ",3,2,7,crashed,")
+    reseal(folder)
+    refused(folder, 12, "results.csv has 3 runs that are not the 3 of attempts.jsonl")
+
+
+def test_a_verdict_that_does_not_follow_is_a_mismatch(folder: Path) -> None:
+    edit(folder / "verdicts.json", '"outcome": "PASS"', '"outcome": "FAIL"')
+    reseal(folder)
+    refused(folder, 12, "verdicts.json does not follow from the runs")
+    assert verify_bundle(folder).exit_code == 0  # without judging again nobody can tell
+
+
+@pytest.mark.parametrize("text", ["[", "[" * 100_000, "null"])
+def test_a_verdict_file_that_is_no_list_is_a_mismatch(folder: Path, text: str) -> None:
+    (folder / "verdicts.json").write_text(text)
+    reseal(folder)
+    refused(folder, 12, "verdicts.json does not follow")
+
+
+def test_judging_again_without_an_answer_is_no_success(folder: Path) -> None:
+    def silent(_: Path) -> Mapping[str, str]:
+        return {}
+
+    check = verify_bundle(folder, silent)
+    assert check.exit_code == 12
+    assert "gave no verdicts" in check.text
+
+
+def test_judging_again_that_fails_is_a_mismatch(folder: Path) -> None:
+    def failing(_: Path) -> Mapping[str, str]:
+        raise EvidenceError("run 2 has no serial.log")
+
+    check = verify_bundle(folder, failing)
+    assert (check.exit_code, check.messages[1]) == (12, "mismatch: run 2 has no serial.log")
+
+
+@pytest.mark.parametrize("wrong", [ValueError, TypeError, KeyError, ZeroDivisionError, OverflowError])
+def test_figures_that_contradict_themselves_are_a_mismatch(folder: Path, wrong: type[Exception]) -> None:
+    def failing(_: Path) -> Mapping[str, str]:
+        raise wrong("out of range")
+
+    check = verify_bundle(folder, failing)
+    assert check.exit_code == 12
+    assert f"cannot be judged again: {wrong.__name__}" in check.text
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("version", 2), ("version", "1"), ("version", True), ("format", "x")]
+)
+def test_an_unknown_version_is_said_before_all_else(folder: Path, field: str, value: object) -> None:
+    data = json.loads((folder / "session.json").read_text())
+    (folder / "session.json").write_text(json.dumps(data | {field: value}))
+    refused(folder, 13, "is not known")
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "\udc80", "{" * 200_000, '{"a":' * 100_000])
+def test_a_session_file_that_is_no_object_is_tampered_with(folder: Path, text: str) -> None:
+    (folder / "session.json").write_bytes(text.encode(errors="surrogateescape"))
+    assert verify_bundle(folder, recomputed).exit_code == 10
+
+
+def test_what_is_no_session_is_incomplete(tmp_path: Path) -> None:
+    for place in (tmp_path, tmp_path / "absent"):
+        assert verify_bundle(place, recomputed).exit_code == 11
+    (tmp_path / "file").write_text("x")
+    assert verify_bundle(tmp_path / "file", recomputed).exit_code == 11
+
+
+def link_out(folder: Path) -> None:
+    (folder / "summary.md").unlink()
+    (folder / "summary.md").symlink_to("/etc/passwd")
+
+
+def link_folder_out(folder: Path) -> None:
+    shutil.move(folder / RUN, folder.parent / "elsewhere")
+    (folder / RUN).symlink_to(folder.parent / "elsewhere")
+
+
+def link_session(folder: Path) -> None:
+    shutil.copy(folder / "session.json", folder.parent / "s.json")
+    (folder / "session.json").unlink()
+    (folder / "session.json").symlink_to(folder.parent / "s.json")
+
+
+def link_session_to_another_version(folder: Path) -> None:
+    """Followed, it would be called an unknown version instead of what it is."""
+    (folder.parent / "s.json").write_text('{"format": "benchgate-session", "version": 99}')
+    (folder / "session.json").unlink()
+    (folder / "session.json").symlink_to(folder.parent / "s.json")
+
+
+def pipe(folder: Path) -> None:
+    (folder / "summary.md").unlink()
+    os.mkfifo(folder / "summary.md")
+
+
+def pipe_for_session(folder: Path) -> None:
+    (folder / "session.json").unlink()
+    os.mkfifo(folder / "session.json")
+
+
+def huge(folder: Path) -> None:
+    with (folder / "summary.md").open("wb") as stream:
+        stream.truncate(1 << 40)  # sparse: a terabyte that takes no room
+
+
+def huge_session(folder: Path) -> None:
+    with (folder / "session.json").open("r+b") as stream:
+        stream.truncate(1 << 40)
+
+
+def escape_by_manifest(folder: Path) -> None:
+    with (folder / "manifest.sha256").open("a") as stream:
+        stream.write(f"{'0' * 64}  ../../../etc/passwd\n")
+
+
+def absolute_manifest(folder: Path) -> None:
+    with (folder / "manifest.sha256").open("a") as stream:
+        stream.write(f"{'0' * 64}  /etc/passwd\n")
+
+
+def escape_by_chain(folder: Path) -> None:
+    edit(folder / "attempts.jsonl", RUN, "runs/../../../../etc")
+    reseal(folder)
+
+
+def escape_by_a_whole_chain(folder: Path) -> None:
+    """A forger who chains anew, with an attempt outside of the session."""
+    facts = json.loads((folder / "session.json").read_text())
+    previous, lines = bundle.chain_start(facts["id"]), []
+    for number, link in enumerate(bundle.parse_chain((folder / "attempts.jsonl").read_text(), "a"), start=1):
+        place = "runs/../../../outside" if number == 2 else link.folder
+        made = bundle.chained(previous, number, place, link.outcome, link.digest)
+        previous = made.chain
+        lines.append(made.line())
+    shutil.copytree(folder / RUN, folder.parents[1] / "outside")
+    (folder / "attempts.jsonl").write_text("".join(lines))
+    (folder / "session.json").write_text(json.dumps(facts | {"chain": previous}))
+    reseal(folder)
+    assert (folder / "runs/../../../outside/serial.log").exists()
+
+
+def terminal_name(folder: Path) -> None:
+    (folder / "\x1b[31mred").write_text("x")
+
+
+def deep(folder: Path) -> None:
+    (folder / "/".join("d" * 20)).mkdir(parents=True)
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        link_out,
+        link_folder_out,
+        link_session,
+        link_session_to_another_version,
+        pipe,
+        pipe_for_session,
+        huge,
+        huge_session,
+        escape_by_manifest,
+        absolute_manifest,
+        escape_by_chain,
+        escape_by_a_whole_chain,
+        terminal_name,
+        deep,
+    ],
+)
+def test_bundles_made_to_do_harm_are_refused(folder: Path, attack: Callable[[Path], None]) -> None:
+    attack(folder)
+    check = verify_bundle(folder, recomputed)
+    assert check.exit_code == 10
+    assert "root:" not in check.text
+    assert "\x1b" not in check.text

@@ -1,0 +1,118 @@
+"""The probe guest for real: on every machine under TCG, and under KVM, which may turn out to be unusable."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from benchgate import fetch
+from benchgate.data import data_root
+from benchgate.errors import HostError
+from benchgate.fetch import Qemu
+from benchgate.host import accel, capacity, plugin_api, probe, topology
+from benchgate.host.probe import ProbeFailed, ProbeGuest
+from benchgate.model import Accel
+
+KVM = Path("/dev/kvm")
+STEPS = 1_000
+"""Few: under a KVM that emulates they take milliseconds, a tenth of a second's worth would take minutes."""
+
+
+@pytest.fixture(scope="module")
+def qemu() -> Qemu:
+    return fetch.qemu()
+
+
+@pytest.fixture
+def kvm_device() -> Path:
+    """The device, or a skip that says why it cannot be had."""
+    try:
+        os.close(os.open(KVM, os.O_RDWR))
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.EACCES, errno.EPERM, errno.ENODEV):
+            pytest.skip(f"this test needs {KVM}: {error.strerror}")
+        raise
+    return KVM
+
+
+def compute(qemu: Qemu, kind: Accel, model: str, machine: str) -> None:
+    """Boots, computes, has the answer checked, leaves by itself."""
+    with ProbeGuest(qemu, kind, model, machine=machine) as guest:
+        guest.ready(60.0)
+        (seconds,) = probe.answers([guest], STEPS, 60.0)
+        guest.end(60.0)
+    assert seconds > 0
+
+
+@pytest.mark.parametrize("machine", ["pc", "q35", "microvm"])
+def test_the_probe_guest_runs_under_tcg(qemu: Qemu, machine: str) -> None:
+    compute(qemu, Accel.TCG, "max", machine)
+
+
+def test_a_guest_whose_sums_are_wrong_notices_it(
+    qemu: Qemu, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = tmp_path / "guest" / "probe"
+    shutil.copytree(data_root() / "guest" / "probe", broken)
+    source = broken / "probe.c"
+    text = source.read_text()
+    source.write_text(text.replace('"add %[i], %[c]\\n\\t"', '"sub %[i], %[c]\\n\\t"'))
+    assert source.read_text() != text
+    monkeypatch.setattr(probe, "data_root", lambda: tmp_path)
+    with pytest.raises(ProbeFailed, match="status 35"):
+        compute(qemu, Accel.TCG, "max", probe.MACHINE)
+
+
+@pytest.mark.parametrize("order", [b"12x\n", b"\n", b"1234567890123456789\n", b"-1\n"])
+def test_a_guest_refuses_a_malformed_order(qemu: Qemu, order: bytes) -> None:
+    with ProbeGuest(qemu, Accel.TCG, "max") as guest:
+        guest.ready(60.0)
+        assert guest._process.stdin is not None
+        guest._process.stdin.write(order)
+        assert guest._process.wait(60.0) == 35
+
+
+def test_the_probe_guest_runs_under_kvm(qemu: Qemu, kvm_device: Path) -> None:
+    troubles = []
+    for model in (*accel.CPU_MODELS[Accel.KVM], "qemu64"):
+        try:
+            compute(qemu, Accel.KVM, model, probe.MACHINE)
+        except ProbeFailed as error:  # `-cpu host` aborts QEMU on some hosts
+            troubles.append(f"{model}: {error}")
+        else:
+            return
+    pytest.fail(f"{kvm_device} opens, and no CPU model runs: {troubles}")
+
+
+def test_kvm_is_judged_by_its_figure_and_never_by_its_device(qemu: Qemu, kvm_device: Path) -> None:
+    tcg, kvm = accel.probe(qemu, Accel.TCG), accel.probe(qemu, Accel.KVM, device=kvm_device)
+    assert tcg.usable
+    assert tcg.figure is not None
+    assert kvm.usable is (kvm.figure is not None and kvm.figure >= accel.KEEPS_UP * tcg.figure)
+    probes = {Accel.TCG: tcg, Accel.KVM: kvm}
+    assert accel.choose("auto", probes).accel is (Accel.KVM if kvm.usable else Accel.TCG)
+    if kvm.usable:
+        assert kvm.reason.startswith("kvm: usable: ")
+        assert accel.choose("kvm", probes) is kvm
+    else:
+        assert kvm.reason.startswith("kvm: present, unusable: ")
+        with pytest.raises(HostError, match="--accel kvm: kvm: present, unusable: "):
+            accel.choose("kvm", probes)
+
+
+def test_capacity_is_measured_on_this_host(qemu: Qemu) -> None:
+    pins = topology.choose_pins(topology.read(), include_smt=True)[:2]
+    found = capacity.measure(qemu, accel.probe(qemu, Accel.TCG), pins, len(pins), pairs=2)
+    assert found.cpus == len(pins)
+    assert 0 < found.low <= found.ratio <= found.high
+
+
+def test_qemu_tells_its_plugin_api(qemu: Qemu) -> None:
+    found = plugin_api.ask(qemu)
+    # QEMU 9.1 came with version 3, and each release since has that or a later one.
+    assert found.version is not None
+    assert found.version >= (3 if qemu.version >= (9, 1, 0) else 1)

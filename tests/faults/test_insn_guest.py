@@ -1,0 +1,123 @@
+"""The instruction clock under a Linux guest: it repeats, it tells the truth, and its books close.
+
+A few boots here; `nox -s soak` runs all cases at all CPU counts.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchgate import insn
+from benchgate.insn import ClockMode, Level, plugin, read_attribution, read_symbols, top_table
+from tests.insnlab import CASES, PRIMES, Boot, Case, Debugger, burning, lab, run_case
+
+SMALL = PRIMES.format(hi=300_000)
+
+
+def told(boot: Boot) -> tuple[str, object]:
+    """All that must repeat."""
+    assert boot.status == 33, boot.errors
+    assert boot.log is not None
+    assert boot.log.closed
+    return boot.console, boot.log.repeatable
+
+
+@pytest.mark.parametrize(("cpus", "burners"), [(2, 0), (4, 2)])
+def test_a_serial_run_repeats_bit_for_bit(cpus: int, burners: int) -> None:
+    first = told(lab().boot("primes", cpus, SMALL, seed=11))
+    with burning(burners):
+        assert told(lab().boot("primes", cpus, SMALL, seed=11)) == first
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("cpus", [1, 2, 4, 8])
+@pytest.mark.parametrize("burners", [0, 2])
+def test_twenty_serial_runs_are_one_run(cpus: int, burners: int) -> None:
+    first = told(lab().boot("primes", cpus, SMALL, seed=5))
+    with burning(burners):
+        for _ in range(19):
+            assert told(lab().boot("primes", cpus, SMALL, seed=5)) == first
+
+
+def test_another_build_of_the_plugin_gives_the_same_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = told(lab().boot("primes", 2, SMALL, seed=3))
+    other = tuple("-O1" if flag == "-O2" else flag for flag in plugin.FLAGS)
+    assert other != plugin.FLAGS
+    monkeypatch.setattr(plugin, "FLAGS", other)
+    assert told(lab().boot("primes", 2, SMALL, seed=3)) == first
+
+
+def test_a_run_under_a_debugger_is_the_same_run_until_it_is_stopped() -> None:
+    bench = lab()
+    attached = told(bench.boot("primes", 2, SMALL, seed=8, debugger=Debugger()))
+    assert attached == told(bench.boot("primes", 2, SMALL, seed=8))
+
+
+def test_a_debugger_may_stop_a_run_for_as_long_as_it_likes() -> None:
+    bench = lab()
+    symbols = read_symbols(insn.linux_symbols(bench.qemu, bench.kernel))
+    debugger = Debugger(dict(zip(symbols.names, symbols.addresses, strict=True))["do_exit"])
+    stopped = bench.boot("primes", 2, SMALL, seed=8, debugger=debugger)
+    assert debugger.stops == 1
+    straight = bench.boot("primes", 2, SMALL, seed=8)
+    assert stopped.window(2).work == pytest.approx(straight.window(2).work, rel=0.002)
+
+
+def test_seeds_are_other_runs_of_the_same_speed() -> None:
+    boots = [lab().boot("primes", 2, SMALL, seed=seed) for seed in (1, 2, 3)]
+    windows = [boot.window(2).work for boot in boots]
+    assert len(set(windows)) == 3
+    assert max(windows) / min(windows) < 1.01
+
+
+def test_two_cpus_are_twice_as_fast_and_parallel_agrees_with_serial() -> None:
+    one, two = (lab().boot("primes", cpus, SMALL).window(cpus).work for cpus in (1, 2))
+    assert 1.9 <= one / two <= 2.02
+    parallel = lab(mode=ClockMode.PARALLEL).boot("primes", 2, SMALL).window(2).work
+    assert parallel == pytest.approx(two, rel=0.002)
+
+
+def test_level_count_counts_the_same_instructions() -> None:
+    full = lab().boot("primes", 2, SMALL).window(2).work
+    counted = lab(Level.COUNT, ClockMode.PARALLEL).boot("primes", 2, SMALL).window(2).work
+    assert counted == pytest.approx(full, rel=0.02)
+
+
+def name_of(case: Case) -> str:
+    return f"{case.name}-{case.workers or 'all'}"
+
+
+@pytest.mark.parametrize("case", [CASES[1], CASES[6], CASES[8]], ids=name_of)
+def test_durations_are_those_of_arithmetic(case: Case) -> None:
+    assert run_case(lab(), case, 4, seed=1).error < 0.01
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("cpus", [2, 4, 8])
+@pytest.mark.parametrize("case", CASES, ids=name_of)
+def test_every_duration_is_that_of_arithmetic(case: Case, cpus: int) -> None:
+    assert run_case(lab(), case, cpus, seed=2).error < 0.01
+
+
+def test_the_books_of_time_close(tmp_path: Path) -> None:
+    path = tmp_path / "attribution"
+    boot = lab().boot("primes", 2, SMALL, seed=9, attribution=path)
+    assert boot.log is not None
+    for vcpu in boot.log.totals:
+        known = vcpu.executed + vcpu.paused + vcpu.skipped + vcpu.halted
+        # A seed's start skew is all that is not one of the four.
+        assert 0 <= vcpu.time - known < insn.QUANTUM
+    # An HPET would make 41,000 round trips through the main loop at boot.
+    assert 0 < boot.log.checks["notes"] < 2_000
+    bench = lab()
+    seen = read_attribution(path, read_symbols(insn.linux_symbols(bench.qemu, bench.kernel)))
+    assert seen.window == pytest.approx(boot.window(2).total, abs=2)
+    for share in seen.vcpus:
+        known = share.user + share.kernel + share.paused + share.skipped + share.halted
+        assert known == pytest.approx(seen.window, abs=insn.QUANTUM)
+        assert share.user > 0.9 * seen.window
+    assert "user [user]" in top_table(seen)
+    named = {symbol for space, symbol in seen.by_symbol() if space == "kernel"}
+    assert "do_exit" in named  # each worker is a process that ends inside the window

@@ -1,0 +1,166 @@
+"""The clock refuses rather than give a wrong time, and it never hangs. Tiny guests, real QEMU."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from benchgate import fetch, insn
+from benchgate.errors import VerifyError
+from benchgate.fetch import Qemu
+from benchgate.insn import ClockLog, ClockMode, Level
+from benchgate.insn.support import guest, judge, trial
+from benchgate.toolchain import compiler
+
+STUCK, REFUSED = 97, 98
+
+
+@pytest.fixture(scope="module")
+def qemu() -> Qemu:
+    return fetch.qemu()
+
+
+def run(
+    qemu: Qemu, kernel: Path, log: Path, *, cpus: int = 1, patience_s: int = 60, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    launch = insn.arguments(
+        insn.prepare(qemu, Level.FULL),
+        level=Level.FULL,
+        mode=ClockMode.SERIAL,
+        log=log,
+        seed=0,
+        cpus=cpus,
+        machine="q35",
+        patience_s=patience_s,
+    )
+    argv = [str(qemu.binary)]
+    for data in qemu.data:
+        argv += ["-L", str(data)]
+    argv += ["-M", "q35", "-m", "32M", "-cpu", "max", "-smp", str(cpus), "-accel", "tcg,thread=multi"]
+    argv += ["-nodefaults", "-display", "none", "-nic", "none", "-no-reboot", "-serial", "stdio"]
+    argv += ["-device", "isa-debug-exit,iobase=0xf4,iosize=4", "-kernel", str(kernel), *launch.argv_extra]
+    whole = {**os.environ, **qemu.environment, **launch.environment, **environment}
+    return subprocess.run(
+        argv, env=whole, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def helper(folder: Path, name: str, source: str) -> Path:
+    """A library that is preloaded before the clock, to take one of its hooks away."""
+    library = folder / f"{name}.so"
+    (folder / f"{name}.c").write_text(source, encoding="ascii")
+    argv = [*compiler().argv, "-shared", "-fPIC", str(folder / f"{name}.c"), "-o", str(library), "-ldl"]
+    subprocess.run(argv, check=True, timeout=60)
+    return library
+
+
+def test_the_pinned_qemu_carries_the_full_clock(qemu: Qemu) -> None:
+    found = insn.support(qemu)
+    assert found.level is Level.FULL, found.reason
+    assert "sleep=" in found.reason
+
+
+def test_a_plugin_that_is_not_preloaded_is_refused(qemu: Qemu, tmp_path: Path) -> None:
+    done = run(qemu, guest(1), tmp_path / "log", LD_PRELOAD="")
+    assert done.returncode == 1
+    assert "LD_PRELOAD" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "why"),
+    [
+        (
+            "poll",
+            "#define _GNU_SOURCE\n#include <poll.h>\n#include <signal.h>\n"
+            "#include <sys/syscall.h>\n#include <unistd.h>\n"
+            "int ppoll(struct pollfd *f, nfds_t n, const struct timespec *t, const sigset_t *s) {\n"
+            "  struct timespec c; if (t) c = *t; return syscall(SYS_ppoll, f, n, t ? &c : 0, s, 8); }\n",
+            "LD_PRELOAD",
+        ),
+        (
+            "halt",
+            "#define _GNU_SOURCE\n#include <dlfcn.h>\n#include <pthread.h>\n"
+            "int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m) {\n"
+            '  int (*real)(pthread_cond_t *, pthread_mutex_t *) = dlvsym(dlopen("libc.so.6", 2), '
+            '"pthread_cond_wait", "GLIBC_2.3.2"); return real(c, m); }\n',
+            "sleeps in another way",
+        ),
+        (
+            "clock",
+            "#include <sys/syscall.h>\n#include <time.h>\n#include <unistd.h>\n"
+            "int clock_gettime(clockid_t k, struct timespec *t) {\n"
+            "  return syscall(SYS_clock_gettime, k, t); }\n",
+            "another sleep or clock",
+        ),
+    ],
+)
+def test_a_qemu_that_does_not_use_a_hook_is_refused(
+    qemu: Qemu, tmp_path: Path, name: str, source: str, why: str
+) -> None:
+    plugin = insn.prepare(qemu, Level.FULL)
+    before = helper(tmp_path, name, source)
+    done = run(qemu, guest(1), tmp_path / "log", patience_s=20, LD_PRELOAD=f"{before}:{plugin}")
+    assert done.returncode in (1, REFUSED), done.stderr
+    assert why in done.stderr
+    if done.returncode == REFUSED:
+        with pytest.raises(VerifyError, match="refused this QEMU"):
+            insn.window(insn.read_log(tmp_path / "log"), 1)
+
+
+def test_a_stuck_lockstep_says_who_waits_for_what(qemu: Qemu, tmp_path: Path) -> None:
+    # The console is a pipe that nobody reads: the vCPU blocks in QEMU for ever.
+    source = (
+        "#define _GNU_SOURCE\n#include <sys/syscall.h>\n#include <sys/uio.h>\n#include <unistd.h>\n"
+        "ssize_t writev(int fd, const struct iovec *v, int n) {\n"
+        "  if (n == 1 && v->iov_len == 1 && *(char *)v->iov_base == 'p') for (;;) pause();\n"
+        "  return syscall(SYS_writev, fd, v, n); }\n"
+    )
+    plugin = insn.prepare(qemu, Level.FULL)
+    before = helper(tmp_path, "blocked", source)
+    done = run(qemu, guest(2), tmp_path / "log", cpus=2, patience_s=3, LD_PRELOAD=f"{before}:{plugin}")
+    assert done.returncode == STUCK, done.stderr
+    log = insn.read_log(tmp_path / "log")
+    assert any("vcpu 0" in line and "has not come back" in line for line in log.stuck), log.stuck
+    assert any("vcpu 1" in line and "halted" in line for line in log.stuck), log.stuck
+    with pytest.raises(VerifyError, match="the lockstep was stuck"):
+        insn.window(log, 1)
+
+
+@pytest.mark.parametrize("option", ["quantum=0", "seed=-1", "serial=2", "colour=red", "patience", "out="])
+def test_an_option_that_cannot_be_meant_is_refused(qemu: Qemu, tmp_path: Path, option: str) -> None:
+    plugin = insn.prepare(qemu, Level.COUNT)
+    argv = [str(qemu.binary), "-M", "none", "-accel", "tcg", "-display", "none"]
+    argv += ["-plugin", f"{plugin},out={tmp_path / 'log'},{option}"]
+    done = subprocess.run(
+        argv, env={**os.environ, **qemu.environment}, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 1
+    assert (
+        "instruction clock: cannot mean the option" in done.stderr or "log cannot be written" in done.stderr
+    )
+
+
+# ---- figures of a trial that do not fit
+
+
+@pytest.fixture(scope="module")
+def good(qemu: Qemu) -> ClockLog:
+    return trial(qemu, Level.FULL, insn.prepare(qemu, Level.FULL), 1)[1]
+
+
+@pytest.mark.parametrize(
+    ("console", "why"),
+    [
+        (b"", "did not print"),
+        (b"probe loop=5000000 pit=14318 sleep=10000150 ap=0\n", "the TSC during"),
+        (b"probe loop=2000010 pit=28000 sleep=10000150 ap=0\n", "the PIT during"),
+        (b"probe loop=2000010 pit=14318 sleep=26000000 ap=0\n", "a sleep of"),
+    ],
+)
+def test_a_guest_clock_that_does_not_follow_is_refused(good: ClockLog, console: bytes, why: str) -> None:
+    judge(Level.FULL, 1, b"probe loop=2000010 pit=14318 sleep=10000150 ap=0\n", good)
+    with pytest.raises(VerifyError, match=why):
+        judge(Level.FULL, 1, console, good)

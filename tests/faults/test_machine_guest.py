@@ -1,0 +1,319 @@
+"""What a boot must survive and name: every way in which a guest or its QEMU fails, played by the stand-in."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from benchgate import wire
+from benchgate.errors import BootError, EvidenceError, VerifyError
+from benchgate.machine.console import Limits
+from benchgate.machine.guest import boot_interactive
+from benchgate.model import Deadlines, Ending, RawRun
+from benchgate.run import RunRequest, execute, load
+from tests.machines import FAKE_QEMU, NONCE, PATIENT, QUICK, boot, processes_with, request
+
+HANGS_IN_BOOT = Deadlines(boot_s=0.5, run_s=60.0)
+HANGS_IN_RUN = Deadlines(boot_s=60.0, run_s=0.5)
+
+
+@pytest.fixture(autouse=True)
+def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A runtime folder of this test's own, which must be empty afterwards, with no guest left either."""
+    folder = tmp_path / "runtime"
+    folder.mkdir()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
+    before = set(Path("/proc/self/fd").iterdir())
+    yield folder
+    assert list(folder.iterdir()) == []
+    assert processes_with(f"benchgate-{NONCE},") == []
+    assert set(Path("/proc/self/fd").iterdir()) == before
+
+
+def run(tmp_path: Path, play: str, deadlines: Deadlines = PATIENT, **limits: float) -> RawRun:
+    spec = boot(tmp_path, play, deadlines=deadlines)
+    bounds = Limits(**{**_fields(QUICK), **limits})  # type: ignore[arg-type]
+    asked = request(spec, tmp_path / "run", limits=bounds)
+    raw = execute(asked)
+    assert load(asked.folder) == raw
+    return raw
+
+
+def _fields(limits: Limits) -> dict[str, float]:
+    return {name: getattr(limits, name) for name in limits.__slots__}
+
+
+def serial(raw: RawRun) -> bytes:
+    return (raw.folder / "serial.log").read_bytes()
+
+
+def test_a_good_guest_is_done_and_leaves_its_evidence(tmp_path: Path) -> None:
+    phases: list[str] = []
+    spec = boot(tmp_path, "good", pins=(0,) * 2)
+    raw = execute(request(spec, tmp_path / "run"), phases.append)
+    assert (raw.ending, raw.exit_status, raw.detail) == (Ending.DONE, 33, "")
+    assert phases == ["starting", "booting", "running", "ended"]
+    assert serial(raw).count(b"@bench ") == 7
+    assert serial(raw).endswith(b"\r\n")
+    assert json.loads((raw.folder / "argv.json").read_text()) == list(spec.argv)
+    assert "PATH" in json.loads((raw.folder / "environment.json").read_text())
+    affinity = json.loads((raw.folder / "affinity.json").read_text())
+    assert [item["found"] for item in affinity if item["vcpu"] is not None] == [[0], [0]]
+    samples = json.loads((raw.folder / "threads.json").read_text())
+    assert [sample["moment"] for sample in samples][:2] == ["start", "ready"]
+    vcpus = [thread for thread in samples[0]["threads"] if thread["vcpu"] is not None]
+    assert [thread["vcpu"] for thread in vcpus] == [0, 1]
+    assert all(isinstance(thread["run_ns"], int) for thread in vcpus)
+
+
+def test_what_the_host_withheld_stands_in_the_run(tmp_path: Path) -> None:
+    """The sum by hand, from the file that a third party has."""
+    raw = run(tmp_path, "stays")  # which has all its threads until it is stopped
+    samples = {one["moment"]: one["threads"] for one in json.loads((raw.folder / "threads.json").read_text())}
+    waited = [
+        sum(use["delay_ns"] for use in samples[moment] if use["vcpu"] is not None)
+        for moment in ("ready", "result")
+    ]
+    assert raw.host_delay_ns == waited[1] - waited[0]
+
+
+def test_what_the_host_withheld_is_not_known_of_a_guest_that_never_got_ready(tmp_path: Path) -> None:
+    assert run(tmp_path, "panic").host_delay_ns is None
+
+
+def test_a_recorded_console_is_replayed_under_a_new_nonce(tmp_path: Path) -> None:
+    """What plugin tests stand on: the wire's own reader takes the replay, and only under this run's nonce."""
+    play = f"good fake.console={FAKE_QEMU.parent}/consoles/good-linux-primes-smp{{n}}.log"
+    raw = run(tmp_path, play)
+    assert (raw.ending, raw.detail) == (Ending.DONE, "")
+    assert len(wire.parse(serial(raw), nonce=NONCE).reports) == 2
+    with pytest.raises(VerifyError):
+        wire.parse(serial(raw), nonce="ffffffffffffffff")
+
+
+def test_a_guest_quicker_than_qmps_answer_still_counts(tmp_path: Path) -> None:
+    raw = run(tmp_path, "quick")
+    assert (raw.ending, raw.detail) == (Ending.DONE, "")
+    assert b'"return": {}, "id"' not in (raw.folder / "qmp.log").read_bytes()
+
+
+def test_nothing_is_sent_after_cont(tmp_path: Path) -> None:
+    raw = run(tmp_path, "good")
+    lines = [json.loads(line) for line in (raw.folder / "qmp.log").read_text().splitlines()]
+    sent = [line["sent"]["execute"] for line in lines if "sent" in line]
+    assert sent == ["qmp_capabilities", "query-cpus-fast", "cont"]
+    assert lines[-1]["received"]["event"] == "SHUTDOWN"
+
+
+def test_a_console_in_small_pieces_is_read_byte_for_byte(tmp_path: Path) -> None:
+    whole = serial(run(tmp_path, "good"))
+    pieces = run(tmp_path, "dribble")
+    assert pieces.ending is Ending.DONE
+    assert serial(pieces) == whole
+
+
+@pytest.mark.parametrize(
+    ("play", "ending", "detail"),
+    [
+        ("panic", Ending.PANIC, "Kernel panic - not syncing: VFS: Unable to mount root fs"),
+        ("panic-reboot", Ending.PANIC, "Attempted to kill init!"),
+        ("panic-tern", Ending.PANIC, "panic: cpu=1 lock held too long"),
+        ("fail", Ending.FAILED, "benchfail: out of memory for 2 workers"),
+        ("late-fail", Ending.FAILED, "benchfail: worker 1 never stopped"),
+        ("early", Ending.EOF, "before its end line"),
+        ("killed", Ending.EOF, "killed by SIGKILL while it ran"),
+        ("stays", Ending.RUN_DEADLINE, "did not leave"),
+        ("orphan", Ending.EOF, "gave up with status 1"),
+        ("endless", Ending.OUTPUT_LIMIT, "more than 1048576 bytes of output"),
+        ("endless-stderr", Ending.OUTPUT_LIMIT, "on standard error"),
+    ],
+)
+def test_a_failing_guest_ends_by_its_name(tmp_path: Path, play: str, ending: Ending, detail: str) -> None:
+    raw = run(tmp_path, play)
+    assert raw.ending is ending
+    assert detail in raw.detail
+
+
+@pytest.mark.parametrize("play", ["wrong-nonce", "torn"])
+def test_a_lying_console_is_kept_for_the_verifier(tmp_path: Path, play: str) -> None:
+    """From outside it looks good; that it is not is for the wire's reader to say, from these bytes."""
+    raw = run(tmp_path, play)
+    assert raw.ending is Ending.DONE
+    assert (b"nonce=deadbeefdeadbeef" in serial(raw)) == (play == "wrong-nonce")
+    assert len(serial(raw)) > 200
+
+
+def test_a_panic_keeps_the_text_that_follows(tmp_path: Path) -> None:
+    assert b"Comm: swapper/0" in serial(run(tmp_path, "panic"))
+
+
+def test_hang_in_boot(tmp_path: Path) -> None:
+    raw = run(tmp_path, "hang-boot", HANGS_IN_BOOT)
+    assert raw.ending is Ending.BOOT_DEADLINE
+    assert raw.detail == "not ready within 0.5 s; the last line was: SeaBIOS (fake)"
+
+
+@pytest.mark.parametrize("play", ["hang-run", "stubborn"])
+def test_hang_in_the_run_even_when_sigterm_is_ignored(tmp_path: Path, play: str) -> None:
+    raw = run(tmp_path, play, HANGS_IN_RUN)
+    assert raw.ending is Ending.RUN_DEADLINE
+    assert "within its deadline (0.5 s)" in raw.detail
+    assert raw.exit_status == (-9 if play == "stubborn" else 0)
+
+
+def test_the_logs_of_an_endless_guest_are_bounded(tmp_path: Path) -> None:
+    assert len(serial(run(tmp_path, "endless", console_bytes=5000))) == 5000
+    raw = run(tmp_path, "endless-stderr", stderr_bytes=3000)
+    assert (raw.folder / "stderr.log").stat().st_size == 3000
+
+
+def test_terminal_escapes_do_not_reach_the_detail(tmp_path: Path) -> None:
+    raw = run(tmp_path, "escape", HANGS_IN_BOOT)
+    assert raw.detail.isascii()
+    assert raw.detail.isprintable()
+    assert len(raw.detail) < 300
+    assert b"\x1b[2J" in serial(raw)
+
+
+@pytest.mark.parametrize(
+    ("play", "detail"),
+    [
+        ("cannot-start", "failed to set MSR"),
+        ("bad-greeting", "QMP failed at the greeting"),
+        ("few-cpus", "QEMU made 1 vCPUs where 2 were asked for"),
+        ("foreign-thread", "not threads of process"),
+        ("cont-dies", "ran no guest (status 1)"),
+    ],
+)
+def test_a_qemu_that_runs_no_guest(tmp_path: Path, play: str, detail: str) -> None:
+    raw = run(tmp_path, play)
+    assert raw.ending is Ending.NO_START
+    assert detail in raw.detail
+
+
+@pytest.mark.parametrize("play", ["no-greeting", "mute"])
+def test_a_qemu_that_says_nothing_over_qmp(
+    tmp_path: Path, play: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("benchgate.machine.guest._QMP_S", 0.5)
+    raw = run(tmp_path, play)
+    assert raw.ending is Ending.NO_START
+    assert "within 0.5 s" in raw.detail
+
+
+def test_vcpus_on_one_thread_cannot_be_pinned(tmp_path: Path) -> None:
+    raw = execute(request(boot(tmp_path, "one-thread", pins=(0, 0)), tmp_path / "run"))
+    assert raw.ending is Ending.NO_START
+    assert "several vCPUs on one thread" in raw.detail
+
+
+def test_a_pin_that_is_not_there(tmp_path: Path) -> None:
+    raw = execute(request(boot(tmp_path, pins=(0, 4095)), tmp_path / "run"))
+    assert raw.ending is Ending.NO_START
+    assert "cannot be pinned to CPU 4095" in raw.detail
+
+
+def test_unreadable_kernel_image(tmp_path: Path) -> None:
+    spec = boot(tmp_path, kernel=tmp_path / "no-such-kernel")
+    raw = execute(request(spec, tmp_path / "run"))
+    assert raw.ending is Ending.NO_START
+    assert "could not open kernel file" in raw.detail
+
+
+def broken_binary(tmp_path: Path, text: bytes | None, mode: int) -> RunRequest:
+    spec = boot(tmp_path)
+    binary = tmp_path / "broken-qemu"
+    if text is not None:
+        binary.write_bytes(text)
+        binary.chmod(mode)
+    argv = (str(binary), *spec.argv[1:])
+    return request(type(spec)(argv, {}, spec.lane, 2, (), spec.deadlines), tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("text", "mode", "why"),
+    [(None, 0, "ENOENT"), (b"#!/bin/sh\n", 0o644, "EACCES"), (b"\x7fELF nonsense", 0o755, "ENOEXEC")],
+)
+def test_a_binary_that_cannot_be_executed(tmp_path: Path, text: bytes | None, mode: int, why: str) -> None:
+    asked = broken_binary(tmp_path, text, mode)
+    with pytest.raises(BootError, match=rf"cannot execute .*broken-qemu.*{why}"):
+        execute(asked)
+    kept = load(asked.folder)
+    assert kept.ending is Ending.NO_START
+    assert why in kept.detail
+
+
+def test_a_full_disk_is_named(tmp_path: Path) -> None:
+    asked = request(boot(tmp_path), tmp_path / "run")
+    (asked.folder / "serial.log").symlink_to("/dev/full")
+    with pytest.raises(EvidenceError, match="No space left on device"):
+        execute(asked)
+    assert load(asked.folder).ending is Ending.INTERRUPTED
+
+
+def test_two_boots_at_once_do_not_meet(tmp_path: Path) -> None:
+    nonces = ("aaaaaaaaaaaaaaaa", "bbbbbbbbbbbbbbbb")
+    found: dict[str, RawRun] = {}
+
+    def one(nonce: str) -> None:
+        home = tmp_path / nonce
+        home.mkdir()
+        found[nonce] = execute(request(boot(home, "dribble", nonce=nonce), home / "run", nonce=nonce))
+
+    threads = [threading.Thread(target=one, args=(nonce,)) for nonce in nonces]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    for nonce, other in (nonces, nonces[::-1]):
+        assert found[nonce].ending is Ending.DONE
+        assert f"nonce={nonce} ".encode() in serial(found[nonce])
+        assert other.encode() not in serial(found[nonce])
+
+
+def test_long_paths_are_no_obstacle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A unix socket's path ends at 107 bytes; no socket of a guest has a path."""
+    deep = tmp_path.joinpath(*["a-folder-with-a-long-name" * 2] * 6)
+    deep.mkdir(parents=True)
+    monkeypatch.setenv("TMPDIR", str(deep))
+    raw = execute(request(boot(tmp_path), deep / "run"))
+    assert len(str(raw.folder)) > 300
+    assert raw.ending is Ending.DONE
+
+
+def test_a_user_talks_to_the_console(tmp_path: Path) -> None:
+    spec = boot(tmp_path, "echo")
+    with boot_interactive(spec, mark=NONCE) as machine:
+        machine.console.expect(b"READY")
+        assert machine.exit_status is None
+        machine.console.sendline("hello")
+        machine.console.expect(rb"you said (\w+)")
+        assert machine.console.match.group(1) == b"hello"
+        assert machine.qmp.execute("query-status") == {"running": True, "status": "running"}
+        machine.console.sendline("quit")
+        machine.console.rest(60)
+        assert machine.child.wait(60)
+        assert machine.exit_status == 33
+
+
+def test_a_test_that_fails_with_a_guest_running_leaves_none(tmp_path: Path) -> None:
+    pids = []
+
+    def failing_test() -> None:
+        with boot_interactive(boot(tmp_path, "hang-run"), mark=NONCE) as machine:
+            pids.append(machine.child.pid)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        failing_test()
+    assert not Path(f"/proc/{pids[0]}").exists()
+
+
+def test_a_guest_that_cannot_start_is_an_error_for_a_user(tmp_path: Path) -> None:
+    spec = boot(tmp_path, "cannot-start")
+    with pytest.raises(BootError, match="failed to set MSR"), boot_interactive(spec, mark=NONCE):
+        raise AssertionError("it must not get here")

@@ -1,0 +1,116 @@
+"""The native program as one process: its good run, and every way in which it fails."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from benchgate.errors import BootError
+from benchgate.machine.console import Limits
+from benchgate.model import BootSpec, Deadlines, Ending, Lane, RawRun
+from benchgate.run import execute, load
+from tests.machines import NONCE, PATIENT, QUICK, processes_with, request
+
+WIRE = "\\n".join(["@bench begin v=1 seq=0 crc=0", "@bench end lines=1 seq=1 crc=0", ""])
+WORKERS = """
+import os, sys, time
+pids = []
+for cpu in map(int, sys.argv[2].partition("=")[2].split(",")):
+    pid = os.fork()
+    if pid == 0:
+        os.sched_setaffinity(0, {cpu})
+        time.sleep(0.6)
+        os._exit(0)
+    pids.append(pid)
+for pid in pids:
+    os.waitpid(pid, 0)
+print("@bench begin v=1\\n@bench end lines=1", flush=True)
+"""
+
+
+@pytest.fixture(autouse=True)
+def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    folder = tmp_path / "runtime"
+    folder.mkdir()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
+    before = set(Path("/proc/self/fd").iterdir())
+    yield
+    assert list(folder.iterdir()) == []
+    assert processes_with(f"bench.nonce={NONCE}") == []
+    assert set(Path("/proc/self/fd").iterdir()) == before
+
+
+def run(
+    tmp_path: Path,
+    script: str,
+    *,
+    deadlines: Deadlines = PATIENT,
+    limits: Limits = QUICK,
+    pins: tuple[int, ...] = (),
+) -> RawRun:
+    words = (f"bench.nonce={NONCE}", f"bench.pin={','.join(map(str, pins))}")
+    argv = (sys.executable, "-I", "-S", "-c", script, *words)
+    spec = BootSpec(argv, {}, Lane.NATIVE, max(1, len(pins)), pins, deadlines)
+    asked = request(spec, tmp_path / "run", limits=limits)
+    raw = execute(asked)
+    assert load(asked.folder) == raw
+    return raw
+
+
+def test_a_good_run_is_kept_byte_for_byte(tmp_path: Path) -> None:
+    raw = run(tmp_path, f"print('{WIRE}', end='')")
+    assert (raw.ending, raw.exit_status, raw.detail) == (Ending.DONE, 0, "")
+    assert (raw.folder / "serial.log").read_bytes() == WIRE.replace("\\n", "\n").encode()
+    assert not (raw.folder / "qmp.log").exists()
+
+
+def test_workers_are_seen_on_their_pins(tmp_path: Path) -> None:
+    pins = tuple(sorted(os.sched_getaffinity(0)))[:2]
+    raw = run(tmp_path, WORKERS, pins=pins)
+    assert raw.ending is Ending.DONE
+    placed = json.loads((raw.folder / "affinity.json").read_text())
+    assert {item["found"][0] for item in placed} == set(pins)
+
+
+@pytest.mark.parametrize(
+    ("script", "ending", "detail"),
+    [
+        (
+            "print('benchfail: no memory', flush=True); raise SystemExit(35)",
+            Ending.FAILED,
+            "benchfail: no memory",
+        ),
+        ("raise SystemExit(7)", Ending.FAILED, "left with status 7 while it ran"),
+        ("import os; os.abort()", Ending.EOF, "killed by SIGABRT while it ran"),
+        ("print('@bench begin v=1')", Ending.EOF, "before its end line"),
+        ("raise ValueError('sad')", Ending.EOF, "status 1 while it ran: ValueError: sad"),
+        ("while True: print('x' * 999)", Ending.OUTPUT_LIMIT, "bytes of output"),
+    ],
+)
+def test_failures_end_by_their_names(tmp_path: Path, script: str, ending: Ending, detail: str) -> None:
+    raw = run(tmp_path, script)
+    assert raw.ending is ending
+    assert detail in raw.detail
+
+
+def test_a_hang_ends_at_the_deadline_with_all_its_workers(tmp_path: Path) -> None:
+    script = "import os, time; os.fork(); time.sleep(600)"
+    raw = run(tmp_path, script, deadlines=Deadlines(0.2, 0.3))
+    assert raw.ending is Ending.RUN_DEADLINE
+    assert raw.exit_status == -15
+
+
+def test_a_pin_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(BootError, match=r"cannot place .*EINVAL"):
+        run(tmp_path, "pass", pins=(4095,))
+
+
+def test_a_program_that_is_not_there(tmp_path: Path) -> None:
+    spec = BootSpec(("/no/program", f"bench.nonce={NONCE}"), {}, Lane.NATIVE, 1, (), PATIENT)
+    with pytest.raises(BootError, match=r"cannot execute /no/program: .*ENOENT"):
+        execute(request(spec, tmp_path / "run"))

@@ -1,0 +1,91 @@
+"""However the session ends, no guest outlives it, and the attempt is on disk."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from benchgate.machine.stale import runtime_folder, sweep_stale
+from benchgate.model import Ending
+from benchgate.run import load
+from tests.machines import NONCE, processes_with, wait_until
+
+REPO = Path(__file__).parents[2]
+MARK = f"benchgate-{NONCE},"
+SESSION = """
+    import sys
+    from pathlib import Path
+    from benchgate.run import execute
+    from tests.machines import boot, request
+    home = Path(sys.argv[1])
+    execute(request(boot(home, sys.argv[2]), home / "run"), lambda phase: print(phase, flush=True))
+"""
+
+
+@pytest.fixture(autouse=True)
+def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "runtime"
+    folder.mkdir()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
+    return folder
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """A session whose guest hangs in its run, from the moment that it runs."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(SESSION), str(tmp_path), "hang-run"],
+        env={**os.environ, "PYTHONPATH": f"{REPO / 'src'}:{REPO}"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line.strip() == "running":
+                break
+        else:
+            pytest.fail(f"no guest ran: {process.communicate()[1]}")
+        assert len(processes_with(MARK)) == 1
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_no_guest_outlives_its_session(
+    session: subprocess.Popen[str], tmp_path: Path, number: signal.Signals
+) -> None:
+    session.send_signal(number)
+    session.communicate(timeout=60)
+    assert wait_until(lambda: processes_with(MARK) == [])
+    kept = load(tmp_path / "run")
+    assert kept.ending is Ending.INTERRUPTED
+    assert b"benchready" in (tmp_path / "run" / "serial.log").read_bytes()
+
+
+def test_a_killed_session_leaves_only_a_record_that_is_swept(
+    session: subprocess.Popen[str], runtime: Path
+) -> None:
+    session.kill()
+    session.communicate(timeout=60)
+    assert wait_until(lambda: processes_with(MARK) == [])
+    assert len(list(runtime_folder().iterdir())) == 1
+    assert sweep_stale() == ()
+    assert list(runtime.iterdir()) == []
+
+
+def test_the_sweep_leaves_a_living_sessions_guest_alone(session: subprocess.Popen[str]) -> None:
+    assert sweep_stale() == ()
+    assert len(processes_with(MARK)) == 1
+    assert session.poll() is None

@@ -1,0 +1,137 @@
+"""However a session is ended, no guest outlives it, and what it had measured is kept, called partial."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from benchgate.machine.stale import runtime_folder
+from tests.faults.session_rig import PATIENCE_S, SessionRig, benchgate, make
+from tests.machines import wait_until
+from tests.plugin.conftest import TEST_FILE
+
+SECOND_ROW = """
+@pytest.mark.workload("primes", hi=10_000, wait="spin")
+@pytest.mark.speedup(cpus=2, at_least=1.6)
+def test_spins(verdict):
+    verdict.require_pass()
+"""
+HANGING = 4
+MEASURED = HANGING - 1
+
+
+@pytest.fixture
+def session(pytester: pytest.Pytester, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SessionRig:
+    """A session whose fourth attempt hangs: two warm-ups and a run have ended by then."""
+    runtime = tmp_path / "runtime"
+    runtime.mkdir()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
+    made = make(pytester, tmp_path)
+    made.hang_at(HANGING)
+    return made
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_session_that_is_ended_leaves_no_guest_and_keeps_what_it_measured(
+    session: SessionRig, number: signal.Signals
+) -> None:
+    with session.started() as process:
+        hanging = session.await_hanging(HANGING)
+        assert len(session.guests()) == 1
+        process.send_signal(number)
+        said, _ = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == (-number if number == signal.SIGKILL else pytest.ExitCode.INTERRUPTED)
+    assert "Traceback" not in said
+    assert wait_until(lambda: session.guests() == [])
+
+    assert session.facts["state"] == "partial"
+    why = "killed" if number == signal.SIGKILL else "interrupted before primes.hi-10000-fake"
+    assert why in session.facts["state_reason"]
+    rows = (session.latest / "results.csv").read_text().splitlines()[1:]
+    assert len(rows) == MEASURED
+    assert json.loads((hanging / "run.json").read_text())["ending"] == "interrupted"
+
+    code, text = benchgate("verify", session.latest)
+    assert code == 11
+    assert "the session is partial" in text
+    assert f"{hanging.name} was begun and never recorded" in text
+    code, text = benchgate("rejudge", session.latest)
+    assert code == 5
+    assert text.startswith("SKIP: nothing was decided (PARTIAL session: ")
+    assert "PASS" not in text
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_reports_of_an_interrupted_session_say_what_rejudge_says(
+    session: SessionRig, number: signal.Signals
+) -> None:
+    with session.started() as process:
+        session.await_hanging(HANGING)
+        process.send_signal(number)
+        said, _ = process.communicate(timeout=PATIENCE_S)
+    assert "PARTIAL session" in said
+    assert (session.latest / "summary.md").read_text().startswith("# SKIP: nothing was decided (PARTIAL")
+    (verdict,) = json.loads((session.latest / "verdicts.json").read_text())
+    _, again = benchgate("rejudge", session.latest)
+    assert verdict["outcome"] == "SKIP"
+    assert verdict["reason"] in " ".join(again.split())
+
+
+def test_a_gate_that_was_decided_before_the_kill_is_shown_but_does_not_count(session: SessionRig) -> None:
+    """Of two rows the first is whole; a session that lacks the second must not exit as if all had passed."""
+    session.rig.pytester.makepyfile(test_scaling=TEST_FILE + SECOND_ROW)
+    session.hang_at(13)
+    with session.started() as process:
+        session.await_hanging(13)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == pytest.ExitCode.INTERRUPTED
+    code, text = benchgate("rejudge", session.latest)
+    assert code == 5
+    assert "PARTIAL session: interrupted before primes.hi-10000.wait-spin-fake" in " ".join(text.split())
+
+
+def test_the_next_session_removes_the_record_that_a_killed_one_left(session: SessionRig) -> None:
+    with session.started() as process:
+        session.await_hanging(HANGING)
+        process.kill()
+        process.communicate(timeout=PATIENCE_S)
+    assert [path.name.startswith("guest-") for path in runtime_folder().iterdir()] == [True]
+    session.conftest()
+    code, said = session.run()
+    assert code == 0, said
+    assert list(Path(os.environ["XDG_RUNTIME_DIR"]).iterdir()) == []
+
+
+def test_a_second_session_says_who_measures_and_gives_up_in_time(session: SessionRig) -> None:
+    with session.started() as first:
+        session.await_hanging(HANGING)
+        before = len(list((session.reports / "runs").iterdir()))
+        code, said = session.run("--lock-wait=1")
+        assert code == 4
+        assert f"another session measures on this host: process {first.pid} of user " in said
+        assert f"waiting up to 1 s for process {first.pid}" in said
+        assert "Traceback" not in said
+        assert len(list((session.reports / "runs").iterdir())) == before
+        assert first.poll() is None
+
+
+def test_a_second_session_waits_and_then_measures(session: SessionRig) -> None:
+    with session.started() as first:
+        session.await_hanging(HANGING)
+        session.conftest()
+        with session.started() as second:
+            assert second.stdout is not None
+            deadline, line = time.monotonic() + PATIENCE_S, ""
+            while "waiting up to 600 s" not in line and time.monotonic() < deadline:
+                line = second.stdout.readline()
+            first.send_signal(signal.SIGINT)
+            said, _ = second.communicate(timeout=PATIENCE_S)
+            first.communicate(timeout=PATIENCE_S)
+    assert second.returncode == 0, said
+    assert session.facts["state"] == "complete"

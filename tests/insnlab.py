@@ -1,0 +1,340 @@
+"""Boots of the Linux guest on the instruction clock, for tests and for the tables of docs/insn.md.
+
+`python -m tests.insnlab truth|repeat|cost|modes` prints a table. Nothing here judges; `Boot` says what came
+out.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchgate import build, fetch, insn
+from benchgate.data import data_root
+from benchgate.host.probe import Emulator
+from benchgate.insn import ClockLog, ClockMode, ClockWindow, Level
+from benchgate.model import Mode, Workload
+
+TRUTH = Path(__file__).parent / "data" / "truth" / "truth.c"
+BOOT_S = 600
+LINUX = "console=ttyS0 quiet psi=0 cgroup_disable=memory nowatchdog panic=-1"
+MS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Boot:
+    status: int
+    console: str
+    errors: str
+    log: ClockLog | None
+    seconds: float
+    cpu_seconds: float
+
+    def window(self, workers: int) -> ClockWindow:
+        assert self.log is not None, self.errors
+        assert self.status == 33, f"{self.status}\n{self.console}\n{self.errors}"
+        return insn.window(self.log, workers)
+
+    def words(self, kind: str) -> list[dict[str, str]]:
+        lines = [line for line in self.console.splitlines() if line.startswith(f"@bench {kind} ")]
+        return [dict(re.findall(r"(\w+)=(\S+)", line)) for line in lines]
+
+
+def workload(name: str) -> Workload:
+    source = TRUTH if name == "truth" else data_root() / "guest" / "workloads" / f"{name}.c"
+    return Workload(name, Mode.PROCESS if name == "primes" else Mode.THREAD, source, name, {})
+
+
+@dataclass(frozen=True)
+class Lab:
+    """One QEMU, one Linux image, a level and a mode."""
+
+    qemu: Emulator
+    kernel: Path
+    level: Level = Level.FULL
+    mode: ClockMode = ClockMode.SERIAL
+    options: dict[str, int] = field(default_factory=dict)
+
+    def boot(
+        self,
+        name: str,
+        cpus: int,
+        words: str,
+        *,
+        workers: int = 0,
+        seed: int = 0,
+        attribution: Path | None = None,
+        debugger: Callable[[Path], None] | None = None,
+    ) -> Boot:
+        """Plain TCG of the same QEMU at level none."""
+        program = workload(name)
+        initrd = build.linux_initramfs(build.guest_program(program))
+        workers = workers or cpus
+        with tempfile.TemporaryDirectory(prefix="insnlab-") as folder:
+            log, console = Path(folder) / "clock.log", Path(folder) / "console"
+            argv, environment = self.command(cpus, log, seed, attribution)
+            append = f"{LINUX} {' '.join(insn.LINUX_WORDS)}"
+            append += (
+                f" bench.workload={name} bench.mode={program.mode} bench.workers={workers} bench.cpus={cpus}"
+            )
+            append += f" bench.nonce=lab {words}"
+            argv += ["-serial", f"file:{console}", "-kernel", str(self.kernel), "-initrd", str(initrd)]
+            argv += ["-append", append]
+            before, begin = os.times(), time.monotonic()
+            if debugger is not None:
+                argv += ["-S", "-gdb", f"unix:{folder}/gdb,server=on,wait=off"]
+            with subprocess.Popen(argv, env=environment, stderr=subprocess.PIPE, text=True) as process:
+                try:
+                    if debugger is not None:
+                        debugger(Path(folder) / "gdb")
+                    errors = process.communicate(timeout=BOOT_S)[1]
+                finally:
+                    process.kill()
+            after, end = os.times(), time.monotonic()
+            used = after.children_user + after.children_system - before.children_user - before.children_system
+            text = console.read_text(errors="replace") if console.exists() else ""
+            seen = insn.read_log(log) if log.exists() else None
+        return Boot(process.returncode, text, errors, seen, end - begin, used)
+
+    def command(
+        self, cpus: int, log: Path, seed: int, attribution: Path | None = None
+    ) -> tuple[list[str], dict[str, str]]:
+        argv = [str(self.qemu.binary)]
+        for data in self.qemu.data:
+            argv += ["-L", str(data)]
+        argv += ["-M", "q35", "-m", "512M", "-cpu", "max", "-smp", str(cpus), "-accel", "tcg,thread=multi"]
+        argv += ["-nodefaults", "-display", "none", "-nic", "none", "-no-reboot"]
+        argv += ["-device", "isa-debug-exit,iobase=0xf4,iosize=4"]
+        environment = {**os.environ, **self.qemu.environment}
+        if self.level is not Level.NONE:
+            launch = insn.arguments(
+                insn.prepare(self.qemu, self.level),
+                level=self.level,
+                mode=self.mode,
+                log=log,
+                seed=seed,
+                attribution=attribution,
+                cpus=cpus,
+                machine="q35",
+                **self.options,  # type: ignore[arg-type]
+            )
+            argv += launch.argv_extra
+            environment.update(launch.environment)
+        else:
+            argv += ["-machine", "hpet=off"]
+        return argv, environment
+
+
+def lab(level: Level = Level.FULL, mode: ClockMode = ClockMode.SERIAL, **options: int) -> Lab:
+    """On the pinned QEMU; $INSNLAB_QEMU names another program."""
+    other = os.environ.get("INSNLAB_QEMU")
+    qemu = fetch.qemu(Path(other)) if other else fetch.qemu()
+    return Lab(qemu, fetch.linux_kernel().image, level, mode, options)
+
+
+class Debugger:
+    """Starts the guest as a client of QEMU's gdb stub; with an address, stops it there once for a while."""
+
+    def __init__(self, address: int = 0, pause_s: float = 0.5) -> None:
+        self.address = address
+        self.pause_s = pause_s
+        self.stops = 0
+        self.received = b""
+
+    def __call__(self, path: Path) -> None:
+        with socket.socket(socket.AF_UNIX) as stub:
+            stub.settimeout(BOOT_S)
+            deadline = time.monotonic() + 60
+            while stub.connect_ex(str(path)) != 0:
+                assert time.monotonic() < deadline, "the gdb stub does not listen"
+                time.sleep(0.05)
+            if self.address:
+                assert self.ask(stub, f"Z0,{self.address:x},1") == b"OK"
+                assert self.ask(stub, "c").startswith(b"T05")
+                self.stops += 1
+                time.sleep(self.pause_s)
+                assert self.ask(stub, f"z0,{self.address:x},1") == b"OK"
+            assert self.ask(stub, "c").startswith(b"W"), "the guest ends by itself"
+
+    def ask(self, stub: socket.socket, words: str) -> bytes:
+        """The answer; acknowledgements are not sent, which the stub does not mind."""
+        stub.sendall(f"${words}#{sum(words.encode()) & 255:02x}".encode())
+        while (found := re.search(rb"\$([^#]*)#..", self.received)) is None:
+            more = stub.recv(4096)
+            assert more, "the gdb stub hung up"
+            self.received += more
+        self.received = self.received[found.end() :]
+        return found[1]
+
+
+@contextmanager
+def burning(threads: int) -> Iterator[None]:
+    """Both host cores busy with something else."""
+    burners = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(threads)]
+    try:
+        yield
+    finally:
+        for burner in burners:
+            burner.kill()
+            burner.wait(10)
+
+
+# ---- cases whose duration follows from arithmetic; see data/truth/truth.c
+
+WORK = 80 * MS
+HOLD = 64_000
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    expected: Callable[[int, int], float]
+    """From the work and the number of workers."""
+    about: str
+    work: int = WORK
+    workers: int = 0
+    """0: as many as CPUs."""
+
+
+def slowest_of_three(whole: int, workers: int) -> float:
+    return 3 * whole / (workers + 2)
+
+
+def under_a_lock(whole: int, workers: int) -> float:
+    return whole // workers // HOLD * workers * HOLD
+
+
+def constant(_whole: int, _workers: int) -> float:
+    return 200 * MS
+
+
+CASES = (
+    Case("perfect", lambda whole, workers: whole / workers, "perfectly parallel"),
+    Case("triple", slowest_of_three, "one worker has three times the work"),
+    Case("serial10", lambda whole, workers: whole * (0.1 + 0.9 / workers), "a serial section of 10%"),
+    Case("serial50", lambda whole, workers: whole * (0.5 + 0.5 / workers), "a serial section of 50%"),
+    Case("barrier", slowest_of_three, "blocking barriers, uneven phases"),
+    Case("spinbarrier", slowest_of_three, "spinning barriers, uneven phases"),
+    Case("lock", under_a_lock, "a fair spin lock around everything"),
+    Case("perfect", lambda whole, workers: whole / workers, "one busy CPU, the others idle", workers=1),
+    Case("sleepers", constant, "20 sleeps of 10 ms beside a computing task"),
+    Case("periodic", constant, "a timer of 10 ms, 3 ms of work each"),
+    Case(
+        "background",
+        lambda whole, workers: 2 * whole / workers,
+        "a background task takes half of CPU 0",
+        work=1600 * MS,
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    expected: float
+    clock: int
+    guest: int
+
+    @property
+    def error(self) -> float:
+        return max(abs(self.clock / self.expected - 1), abs(self.guest / self.expected - 1))
+
+
+def run_case(bench: Lab, case: Case, cpus: int, *, seed: int = 0) -> Outcome:
+    workers = case.workers or cpus
+    pins = ",".join(map(str, range(workers)))
+    words = f"bench.case={case.name} bench.work={case.work} bench.hold={HOLD} bench.pin={pins}"
+    done = bench.boot("truth", cpus, words, workers=workers, seed=seed)
+    window = done.window(workers)
+    said = done.words("window")[0]
+    guest = int(said["work_end"]) - int(said["work_start"])
+    return Outcome(case.expected(case.work, workers), window.work, guest)
+
+
+PRIMES = "bench.hi={hi} bench.split=cost bench.wait=join"
+
+
+# ---- tables
+
+
+def chosen(usual: tuple[int, ...]) -> tuple[int, ...]:
+    """CPU counts; $INSNLAB_CPUS=1,4 names others."""
+    given = os.environ.get("INSNLAB_CPUS")
+    return tuple(map(int, given.split(","))) if given else usual
+
+
+def table_truth() -> None:
+    bench = lab()
+    print("| what | CPUs | arithmetic, ns | instruction clock | guest's clock |\n|---|---|---|---|---|")
+    for case in CASES:
+        for cpus in chosen((2, 4, 8)):
+            seen = run_case(bench, case, cpus)
+            figures = " | ".join(
+                f"{value:,} ({value / seen.expected - 1:+.2%})" for value in (seen.clock, seen.guest)
+            )
+            print(f"| {case.about} | {cpus} | {seen.expected:,.0f} | {figures} |", flush=True)
+
+
+def table_repeat() -> None:
+    times = int(os.environ.get("INSNLAB_TIMES", "5"))
+    print("| CPUs | host | runs | different results | window, ns |\n|---|---|---|---|---|")
+    for cpus in chosen((1, 2, 4, 8)):
+        for word, burners in (("as it is", 0), ("both cores burning", 2)):
+            with burning(burners):
+                boots = [
+                    lab().boot("primes", cpus, PRIMES.format(hi=300_000), seed=cpus) for _ in range(times)
+                ]
+            different = len({(boot.console, repr(boot.log.repeatable) if boot.log else "") for boot in boots})
+            print(
+                f"| {cpus} | {word} | {times} | {different - 1} | {boots[0].window(cpus).work:,} |",
+                flush=True,
+            )
+
+
+def table_cost() -> None:
+    print("| CPUs | plain TCG, CPU s | count | full, parallel | full, serial |\n|---|---|---|---|---|")
+    for cpus in chosen((1, 2, 4, 8)):
+        words = PRIMES.format(hi=3_000_000)
+        plain = lab(Level.NONE).boot("primes", cpus, words).cpu_seconds
+        kinds = ((Level.COUNT, "parallel"), (Level.FULL, "parallel"), (Level.FULL, "serial"))
+        costs = [lab(level, ClockMode(mode)).boot("primes", cpus, words).cpu_seconds for level, mode in kinds]
+        print(
+            f"| {cpus} | {plain:.2f} | "
+            + " | ".join(f"{cost:.2f} ({cost / plain:.2f}x)" for cost in costs)
+            + " |",
+            flush=True,
+        )
+
+
+def table_modes() -> None:
+    print("| CPUs | serial, ns | speedup | parallel, ns | from serial |\n|---|---|---|---|---|")
+    base = 0
+    for cpus in chosen((1, 2, 4, 8, 16, 32)):
+        words = PRIMES.format(hi=3_000_000)
+        serial, parallel = (
+            lab(Level.FULL, mode).boot("primes", cpus, words).window(cpus).work for mode in ClockMode
+        )
+        base = base or serial
+        print(
+            f"| {cpus} | {serial:,} | {base / serial:.3f}x | {parallel:,} | {parallel / serial - 1:+.3%} |",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    tables: dict[str, Callable[[], None]] = {
+        "truth": table_truth,
+        "repeat": table_repeat,
+        "cost": table_cost,
+        "modes": table_modes,
+    }
+    for word in sys.argv[1:]:
+        tables[word]()

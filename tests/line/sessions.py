@@ -1,0 +1,122 @@
+"""Whole sessions as a stranger starts them: pytest as a program, in a folder of its own, real guests.
+
+A session waits for the host's lock like anybody's, so nothing here may assume how long one takes.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+REPO = Path(__file__).parents[2]
+PATIENCE_S = 900
+"""Ends a broken test; nothing is measured with it."""
+
+CELLS = """\
+import pytest
+
+pytestmark = pytest.mark.smp
+
+
+@pytest.mark.workload({workload})
+def test_every_run_is_right(cell):
+    cell.require_verified()
+"""
+GATED = (
+    CELLS
+    + """
+
+@pytest.mark.workload({workload})
+@pytest.mark.speedup(cpus=2, at_least=1.6)
+def test_scales(verdict):
+    verdict.require_pass()
+"""
+)
+
+
+@dataclass(frozen=True)
+class Session:
+    """What a session said and left."""
+
+    code: int
+    said: str
+    folder: Path
+
+    @property
+    def rows(self) -> list[dict[str, str]]:
+        with (self.folder / "results.csv").open() as stream:
+            return list(csv.DictReader(stream))
+
+    @property
+    def verdicts(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads((self.folder / "verdicts.json").read_text())
+        return found
+
+    def outcomes(self, cpus: int, system: str = "linux") -> list[str]:
+        """The counted runs of an arm."""
+        mine = [row for row in self.rows if row["cpus"] == str(cpus) and row["system"] == system]
+        return [row["outcome"] for row in mine if row["outcome"] != "warmup"]
+
+
+def run_pytest(where: Path, *words: str | Path, python: str | Path = sys.executable) -> Session:
+    """A session in that folder; its reports are there too."""
+    own = [
+        "-W",
+        "error",
+        "-p",
+        "no:cacheprovider",
+        f"--reports={where}/reports",
+    ]
+    code, said = run([python, "-m", "pytest", *own, *words], where)
+    return Session(code, said, where / "reports" / "latest")
+
+
+def run_on_wall_time(where: Path, *words: str | Path) -> Session:
+    """A session under TCG on wall time. Where the host takes the CPU from a guest at the wrong moment, the
+    guest's own account says that it was not quiet: that run is INVALID through no fault of the line, so the
+    session is made again, at most twice. No other reason excuses anything."""
+    for _ in range(3):
+        session = run_pytest(where, "--accel=tcg", "--clock=wall", *words)
+        if "the guest was not quiet" not in (session.folder / "summary.md").read_text():
+            break
+    return session
+
+
+def run_benchgate(where: Path, *words: str | Path, python: str | Path = sys.executable) -> tuple[int, str]:
+    return run([python, "-m", "benchgate.cli", *words], where)
+
+
+def run(words: Sequence[str | Path], where: Path) -> tuple[int, str]:
+    done = subprocess.run(
+        list(map(str, words)),
+        cwd=where,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        timeout=PATIENCE_S,
+    )
+    return done.returncode, done.stdout
+
+
+def write_test(where: Path, text: str, workload: str) -> Path:
+    path = where / "test_line.py"
+    path.write_text(text.format(workload=workload))
+    return path
+
+
+def linux_with(where: Path, name: str, words: str) -> Path:
+    """Our own Linux guest under another name, with more words on its command line."""
+    text = (REPO / "fixtures" / "systems" / "linux.yaml").read_text()
+    assert "name: linux\n" in text
+    (line,) = (line for line in text.splitlines() if line.strip().startswith("append:"))
+    path = where / f"{name}.yaml"
+    path.write_text(text.replace("name: linux\n", f"name: {name}\n").replace(line, f"{line} {words}"))
+    return path

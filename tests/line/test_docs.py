@@ -1,0 +1,80 @@
+"""What docs/bring-your-own-kernel.md says of a system's YAML is what the reader of such files does."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from pathlib import Path
+
+import pytest
+import yaml
+
+from benchgate import systemfile, systems
+from benchgate.errors import CatalogError
+from tests.line.sessions import REPO
+
+DOC = (REPO / "docs" / "bring-your-own-kernel.md").read_text()
+CI = (REPO / "docs" / "run-in-ci.md").read_text()
+EXAMPLES = re.findall(r"^```yaml\n(.*?)^```", DOC, re.MULTILINE | re.DOTALL)
+SMALLEST = """
+version: 1
+name: mine
+kind: qemu
+{more}
+boot:
+  kernel: mine.elf
+{below}
+"""
+
+
+def read(text: str, folder: Path) -> systems.System:
+    path = folder / "mine.yaml"
+    path.write_text(text)
+    return systemfile.load(path)
+
+
+def test_every_example_is_read(tmp_path: Path) -> None:
+    assert [read(text, tmp_path).name for text in EXAMPLES] == ["mine", "fixed"]
+    fixed = read(EXAMPLES[1], tmp_path)
+    assert (fixed.ask, fixed.end_by, fixed.cpus) == (systems.Ask.SELFTEST, systems.EndBy.KILL, (1, 8))
+
+
+def keys_of(value: object, before: str = "") -> set[str]:
+    """The paths of all keys of a file: `boot.kernel`; below `result.work` and `expect` they are values."""
+    if not isinstance(value, dict) or before in {"result.work.", "result.expect."}:
+        return {before.rstrip(".")}
+    return {one for key, inner in value.items() for one in keys_of(inner, f"{before}{key}.")}
+
+
+def test_every_key_of_our_own_systems_stands_in_the_table() -> None:
+    table = set(re.findall(r"`([a-zA-Z_.]+)`", DOC.split("## Every key")[1].split("## What is refused")[0]))
+    ours = [path.read_text() for path in (REPO / "fixtures" / "systems").glob("*.yaml")]
+    seen = {key for text in [*ours, *EXAMPLES] for key in keys_of(yaml.safe_load(text))}
+    seen = {re.sub(r"^settings\.\w+\.", "settings.NAME.", key) for key in seen}
+    assert len(seen) > 15
+    assert sorted(seen - table) == []
+
+
+@pytest.mark.parametrize(
+    ("more", "below", "said"),
+    [
+        ("ask: prompt", "", "send/expect steps at a prompt"),
+        ("steps: [ls]", "", "send/expect steps at a prompt"),
+        ("input: {echo: true}", "", "pacing, line ending and echo"),
+        ("ports: [22]", "", "host ports"),
+        ("qemu: {binary: qemu-mine}", "", "--qemu PATH"),
+        ("", "  disks: [root.img]", "booting from disks"),
+        ("", "  firmware: OVMF.fd", "booting by firmware"),
+    ],
+)
+def test_what_is_refused_for_now_is_refused_by_name(tmp_path: Path, more: str, below: str, said: str) -> None:
+    with pytest.raises(CatalogError, match=said) as caught:
+        read(SMALLEST.format(more=more, below=below), tmp_path)
+    assert re.search(r"mine\.yaml:\d+: ", str(caught.value))
+    assert read(SMALLEST.format(more="", below=""), tmp_path).name == "mine"
+
+
+def test_the_workflow_is_yaml() -> None:
+    (first, *_) = re.findall(r"^```yaml\n(.*?)^```", CI, re.MULTILINE | re.DOTALL)
+    steps = yaml.safe_load(textwrap.dedent(first))["jobs"]["gate"]["steps"]
+    assert any("pytest" in step.get("run", "") for step in steps)

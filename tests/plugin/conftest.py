@@ -1,0 +1,170 @@
+"""A rig for tests of the whole line without a VM: a system whose QEMU is tests/data/fake-qemu.
+
+Its consoles are written here, with answers from a plain trial division, and times that each test chooses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import chain, pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from benchgate.host import accel, capacity
+from benchgate.workshop import Workshop
+
+HI = 10_000
+KEPT_LOADED = (np, scipy.stats)
+"""pytester forgets the modules that a run inside this process imports; these two cannot be loaded twice."""
+FAKE_QEMU = Path(__file__).parents[1] / "data" / "fake-qemu"
+
+# The stand-in plays consoles, it does not compute: neither the probe guest nor capacity can run in it.
+CONFTEST = """
+from benchgate.host import accel, capacity
+from benchgate.host.accel import AccelProbe
+from benchgate.host.capacity import CapacityPair
+from benchgate.model import Accel
+
+def probe(qemu, which, **_):
+    usable = which is Accel.TCG
+    return AccelProbe(which, usable, 1000.0, 0.1, "max", f"{which}: usable" if usable else f"{which}: absent")
+
+accel.probe = probe
+capacity.sample = lambda qemu, probe, pins, **_: (CapacityPair(1.0, (1.0,) * len(pins)),)
+"""
+
+SYSTEM = """\
+version: 1
+name: fake
+kind: qemu
+boot:
+  kernel: kernel
+  append: fake.play={play} fake.console={consoles}/smp{{n}}.log
+console: {{ready: "^benchready"}}
+deadlines: {{boot_s: 5, run_s: 5}}
+"""
+
+TEST_FILE = """\
+import pytest
+
+pytestmark = pytest.mark.smp
+
+@pytest.mark.workload("primes", hi=10_000)
+def test_every_run_is_right(cell):
+    cell.require_verified()
+
+@pytest.mark.workload("primes", hi=10_000)
+@pytest.mark.speedup(cpus=2, at_least=1.6)
+def test_scales(verdict):
+    verdict.require_pass()
+"""
+
+GATE = "test_scaling.py::test_scales[primes.hi-10000-fake-smp2]"
+
+
+@cache
+def trial_division(lo: int, hi: int) -> tuple[int, int, int]:
+    """Primes in lo..hi-1: how many, their sum, and the divisions that trial division needs."""
+    count = total = divisions = 0
+    for n in range(lo, hi):
+        is_prime = True
+        for d in chain((2,), range(3, n, 2)):
+            if d * d > n:
+                break
+            divisions += 1
+            if n % d == 0:
+                is_prime = False
+                break
+        count, total = count + is_prime, total + n * is_prime
+    return count, total, divisions
+
+
+@cache
+def equal_cost_cuts(workers: int) -> list[int]:
+    """Borders of ranges with about the same number of divisions each."""
+    costs = [trial_division(n, n + 1)[2] for n in range(2, HI + 1)]
+    whole, seen, cuts = sum(costs), 0, [2]
+    for n, cost in enumerate(costs, 2):
+        seen += cost
+        if len(cuts) < workers and seen * workers >= whole * len(cuts):
+            cuts.append(n + 1)
+    return [*cuts, HI + 1]
+
+
+def console(cpus: int, work: int, *, wrong_worker: int | None = None) -> str:
+    """What a good guest prints, nonce and CRCs aside (the stand-in makes those)."""
+    cuts = equal_cost_cuts(cpus)
+    found = [trial_division(lo, hi) for lo, hi in pairwise(cuts)]
+    lines = [
+        f"begin v=1 nonce=x system=linux workload=primes mode=process workers={cpus} online={cpus} unit=ns "
+        f"hi={HI} split=cost wait=join"
+    ]
+    for worker, (count, total, divisions) in enumerate(found):
+        said = count - (worker == wrong_worker)
+        span = f"lo={cuts[worker]} hi={cuts[worker + 1]}"
+        lines.append(
+            f"worker id={worker} cpu={worker} cpu_end={worker} start=1000 end={1000 + work} {span} "
+            f"count={said} sum={total} divs={divisions}"
+        )
+    lines.append(f"window work_start=1000 work_end={1000 + work} total_start=500 total_end={2000 + work}")
+    whole = [sum(column) for column in zip(*found, strict=True)]
+    lines.append(f"result count={whole[0]} sum={whole[1]} divs={whole[2]}")
+    lines.append("foreign time=0")
+    lines.append(f"end lines={len(lines)}")
+    framed = [f"@bench {line} seq={number} crc=00000000" for number, line in enumerate(lines)]
+    return "\n".join(["[    0.0] booting", "benchready pid=1", *framed, ""])
+
+
+@dataclass
+class Rig:
+    pytester: pytest.Pytester
+    folder: Path
+    more: str = ""
+    """Further lines of the system's YAML."""
+
+    def system(self, play: str = "good") -> str:
+        path = self.folder / "fake.yaml"
+        path.write_text(SYSTEM.format(play=play, consoles=self.folder) + self.more)
+        return str(path)
+
+    def consoles(self, work: Sequence[int], *, wrong_worker: int | None = None) -> None:
+        """Work windows for 1, 2 ... CPUs."""
+        for cpus, one in enumerate(work, 1):
+            wrong = wrong_worker if cpus == len(work) else None
+            (self.folder / f"smp{cpus}.log").write_text(console(cpus, one, wrong_worker=wrong))
+
+    def arguments(self, *words: str, play: str = "good") -> list[str]:
+        # With `=`, since pytest takes a word that is a path for one of its own arguments.
+        own = [
+            "--clock=wall",
+            f"--system={self.system(play)}",
+            f"--qemu={FAKE_QEMU}",
+            f"--reports={self.folder}/reports",
+        ]
+        return [*own, "-W", "error", "--strict-markers", "-p", "no:cacheprovider", *words]
+
+    def run(self, *words: str, play: str = "good") -> pytest.RunResult:
+        return self.pytester.runpytest_inprocess(*self.arguments(*words, play=play))
+
+    @property
+    def latest(self) -> Path:
+        return self.folder / "reports" / "latest"
+
+
+@pytest.fixture
+def rig(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Rig:
+    """Two CPUs, whatever the host has; the gate passes with 1.9x unless the test says otherwise."""
+    # A run inside this process shares our modules: what its conftest puts in their place is put back.
+    for owner, name in ((accel, "probe"), (capacity, "sample"), (Workshop, "attempt")):
+        monkeypatch.setattr(owner, name, getattr(owner, name))
+    (tmp_path / "kernel").write_bytes(b"kernel")
+    pytester.makeconftest(CONFTEST)
+    pytester.makepyfile(test_scaling=TEST_FILE)
+    made = Rig(pytester, tmp_path)
+    made.consoles((19_000_000, 10_000_000))
+    return made

@@ -1,0 +1,260 @@
+"""Gates through pytest: outcomes, exit codes, what stands on disk afterwards."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from tests.plugin.conftest import CONFTEST, GATE, TEST_FILE, Rig
+
+from benchgate import evidence, rejudge
+
+
+def results(rig: Rig) -> list[dict[str, str]]:
+    with (rig.latest / "results.csv").open() as stream:
+        return list(csv.DictReader(stream))
+
+
+def test_a_gate_that_holds_passes_and_leaves_its_evidence(rig: Rig) -> None:
+    result = rig.run("-v")
+    assert result.ret == 0
+    result.assert_outcomes(passed=3)
+    result.stdout.fnmatch_lines(
+        [
+            "*::test_every_run_is_right?primes.hi-10000-fake-smp1? PASSED*",
+            "*::test_scales?primes.hi-10000-fake-smp2? PASSED*",
+            "PASS: 1 of 1 verdicts",
+            "report: *reports/latest/summary.md",
+        ]
+    )
+    names = {path.name for path in rig.latest.iterdir()}
+    assert {
+        "session.json",
+        "results.csv",
+        "verdicts.json",
+        "summary.md",
+        "junit.xml",
+        "benchmark.json",
+        "manifest.sha256",
+        "runs",
+    } <= names
+    (verdict,) = json.loads((rig.latest / "verdicts.json").read_text())
+    assert (verdict["outcome"], verdict["runs"], verdict["threshold"]) == ("PASS", 5, 1.6)
+    assert verdict["ratio"] == pytest.approx(1.9)
+    rows = results(rig)
+    assert [row["outcome"] for row in rows].count("ok") == 10
+    assert [row["outcome"] for row in rows].count("warmup") == 2
+    assert {row["verified"] for row in rows} == {"true"}
+
+
+def test_what_stands_on_disk_gives_the_same_verdicts_again(rig: Rig) -> None:
+    rig.run()
+    check = evidence.verify_bundle(rig.latest, rejudge.recompute)
+    assert (check.exit_code, check.text) == (
+        0,
+        f"{rig.latest}: intact (hashes, chain and every verdict agree)",
+    )
+    text, code = rejudge.show(rig.latest)
+    assert code == 0
+    assert "PASS: primes.hi-10000-fake smp2/smp1 = 1.90" in text
+    text, code = rejudge.show(rig.latest / "results.csv")
+    assert code == 5
+    assert text.startswith("UNVERIFIED")
+    assert "PASS" not in text
+
+
+def test_an_edited_figure_is_found(rig: Rig) -> None:
+    rig.run()
+    log = next((rig.latest / "runs").glob("*smp2/serial.log"))
+    log.write_bytes(log.read_bytes().replace(b"count=", b"count=1"))
+    check = evidence.verify_bundle(rig.latest, rejudge.recompute)
+    assert check.exit_code == 10
+
+
+def test_a_gate_that_does_not_hold_fails_in_one_line(rig: Rig) -> None:
+    rig.consoles((19_000_000, 13_000_000))
+    result = rig.run()
+    assert result.ret == 1
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines(
+        ["FAIL: primes.hi-10000-fake smp2/smp1 = 1.46 [[]1.46, 1.46[]] < 1.6*; next: *"]
+    )
+
+
+def test_a_wrong_answer_is_no_result_however_fast(rig: Rig) -> None:
+    rig.consoles((19_000_000, 9_600_000), wrong_worker=1)
+    result = rig.run()
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["INVALID: primes.hi-10000-fake smp2/smp1: *worker 1*"])
+    assert not any("PASS" in line for line in result.outlines if "smp2/smp1" in line)
+    rows = results(rig)
+    assert [row["outcome"] for row in rows if row["verified"] == "false"] == ["invalid"]
+    assert [row["work"] for row in rows if row["verified"] == "false"] == [""]
+
+
+def test_a_speedup_that_no_two_cpus_can_give_is_invalid(rig: Rig) -> None:
+    rig.consoles((30_000_000, 10_000_000))
+    result = rig.run()
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["INVALID: primes.hi-10000-fake smp2/smp1 = 3.00*"])
+
+
+@pytest.mark.parametrize(
+    ("play", "said"),
+    [
+        ("panic", "*Kernel panic*"),
+        ("killed", "*killed by SIGKILL*"),
+        ("early", "*end line*"),
+        ("torn", "*"),
+        ("wrong-nonce", "*nonce*"),
+        ("fail", "*benchfail: out of memory*"),
+        ("cannot-start", "*failed to set MSR*"),
+        ("few-cpus", "*vCPUs*"),
+    ],
+)
+def test_a_guest_that_fails_is_invalid_and_named(rig: Rig, play: str, said: str) -> None:
+    result = rig.run(play=play)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines([f"INVALID: primes.hi-10000-fake-smp{said}"])
+    assert json.loads((rig.latest / "verdicts.json").read_text())[0]["outcome"] == "INVALID"
+
+
+def test_picking_a_gate_runs_both_of_its_arms(rig: Rig) -> None:
+    result = rig.run(GATE)
+    assert result.ret == 0
+    rows = results(rig)
+    assert {row["cpus"] for row in rows} == {"1", "2"}
+
+
+def test_quick_measures_and_decides_nothing(rig: Rig) -> None:
+    result = rig.run("--quick", "--set", "primes.hi=10000")
+    assert result.ret == 5
+    result.assert_outcomes(passed=2, skipped=1)
+    result.stdout.fnmatch_lines(["SKIP: nothing was decided"])
+
+
+def test_a_single_run_decides_nothing(rig: Rig) -> None:
+    result = rig.run("--runs", "1")
+    assert result.ret == 5
+    assert json.loads((rig.latest / "verdicts.json").read_text())[0]["outcome"] == "SKIP"
+
+
+NOISY = """
+import shutil
+from pathlib import Path
+from benchgate.workshop import Workshop
+
+folder, attempt = Path({folder!r}), Workshop.attempt
+
+def noisy(self, asked):
+    other = folder / f"noisy-smp2-{{asked.seed % 2}}.log"
+    shutil.copy(other, folder / "smp2.log")
+    return attempt(self, asked)
+
+Workshop.attempt = noisy
+"""
+
+
+@pytest.fixture
+def noisy(rig: Rig) -> Rig:
+    """Two CPUs are now 1.4, now 1.8 times as fast as one."""
+    for turn, work in enumerate((13_570_000, 10_560_000)):
+        rig.consoles((19_000_000, work))
+        (rig.folder / "smp2.log").rename(rig.folder / f"noisy-smp2-{turn}.log")
+    rig.pytester.makeconftest(CONFTEST + NOISY.format(folder=str(rig.folder)))
+    return rig
+
+
+def test_only_inconclusive_has_an_exit_code_of_its_own(noisy: Rig) -> None:
+    assert noisy.run().ret == 75
+    assert json.loads((noisy.latest / "verdicts.json").read_text())[0]["outcome"] == "INCONCLUSIVE"
+
+
+def test_inconclusive_may_warn_and_is_still_no_decision(noisy: Rig) -> None:
+    result = noisy.run("--inconclusive", "warn")
+    result.assert_outcomes(passed=2, skipped=1)
+    assert result.ret == 5
+
+
+def test_a_failure_beside_an_inconclusive_gate_is_a_failure(noisy: Rig) -> None:
+    noisy.pytester.makepyfile(test_other="def test_other():\n    assert 0\n")
+    assert noisy.run().ret == 1
+
+
+def test_junit_holds_the_numbers_and_no_item_is_billed_for_the_sweep(rig: Rig) -> None:
+    rig.run("--junitxml", str(rig.folder / "mine.xml"), "--durations", "3")
+    mine = ElementTree.parse(rig.folder / "mine.xml").getroot()
+    properties = {one.get("name"): one.get("value") for one in mine.iter("property")}
+    assert properties["benchgate.verdict"] == "PASS"
+    assert float(properties["benchgate.ratio"] or 0) == pytest.approx(1.9)
+    assert all(float(case.get("time") or 9) < 0.5 for case in mine.iter("testcase"))
+    assert list(ElementTree.parse(rig.latest / "junit.xml").getroot().iter("testcase"))
+
+
+def test_pytest_benchmark_reads_our_json(rig: Rig) -> None:
+    rig.run()
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest_benchmark", "compare", str(rig.latest / "benchmark.json")],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "primes.hi-10000-fake-smp2" in done.stdout
+
+
+def test_a_github_runner_is_told_and_may_refuse(
+    rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "gone" / "step.md"))
+    rig.consoles((19_000_000, 13_000_000))
+    result = rig.run()
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["::error title=benchgate primes.hi-10000-fake-smp2::FAIL*"])
+    result.stderr.fnmatch_lines(["benchgate: GITHUB_STEP_SUMMARY=*step.md cannot be written*"])
+    assert evidence.verify_bundle(rig.latest, rejudge.recompute).exit_code == 0
+
+
+TWO_THRESHOLDS = """\
+import pytest
+
+pytestmark = pytest.mark.workload("primes", hi=10_000)
+
+@pytest.mark.speedup(cpus=2, at_least={0})
+def test_first(verdict):
+    verdict.require_pass()
+
+@pytest.mark.speedup(cpus=2, at_least={1})
+def test_second(verdict):
+    verdict.require_pass()
+"""
+
+
+@pytest.mark.parametrize("bounds", [(1.95, 1.2), (1.2, 1.95)])
+def test_two_thresholds_over_the_same_arms_are_two_gates(rig: Rig, bounds: tuple[float, float]) -> None:
+    rig.pytester.makepyfile(test_scaling=TWO_THRESHOLDS.format(*bounds))
+    result = rig.run()
+    result.assert_outcomes(passed=1, failed=1)
+    assert result.ret == 1
+    told = json.loads((rig.latest / "verdicts.json").read_text())
+    assert sorted((one["threshold"], one["outcome"]) for one in told) == [(1.2, "PASS"), (1.95, "FAIL")]
+    assert evidence.verify_bundle(rig.latest, rejudge.recompute).exit_code == 0
+
+
+def test_a_verdict_that_no_test_required_still_decides_the_exit_code(rig: Rig) -> None:
+    rig.consoles((19_000_000, 19_000_000))
+    rig.pytester.makepyfile(
+        test_scaling=TEST_FILE.replace("    verdict.require_pass()", "    assert verdict")
+    )
+    assert rig.run().ret == 1
+
+
+def test_a_session_in_which_everything_was_skipped_is_no_success(rig: Rig) -> None:
+    assert rig.run("-k", "right", "--smp", "60").ret == 5

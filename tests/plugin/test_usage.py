@@ -1,0 +1,177 @@
+"""What a user may ask of the plugin, and how a mistake is answered: one sentence, no traceback."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from tests.plugin.conftest import GATE, Rig
+
+from benchgate.options import TABLE
+
+
+def test_cpus_that_are_not_there_are_a_usage_error_that_names_those_there_are(rig: Rig) -> None:
+    result = rig.run("--cpus", "0,4000")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["ERROR: *4000*"])
+    assert any(str(cpu) in line for cpu in os.sched_getaffinity(0) for line in result.errlines)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--runs", "4"), "--runs 4: a first look takes an odd number"),
+        (("--smp", "0"), "CPU counts go from 1 to 64"),
+        (("--set", "hi=4"), "--set hi=4: expected WORKLOAD.KEY=VALUE"),
+        (("--max-runs", "3"), "--max-runs 3 is below --runs 5"),
+    ],
+)
+def test_options_that_cannot_be_meant(rig: Rig, words: tuple[str, ...], said: str) -> None:
+    result = rig.run(*words)
+    assert result.ret == 4
+    result.stderr.fnmatch_lines([f"*{said}*"])
+
+
+def test_timed_tests_refuse_xdist(rig: Rig) -> None:
+    result = rig.run("-n", "2")
+    assert result.ret == 4
+    assert "timed tests run one at a time" in result.stderr.str() + result.stdout.str()
+
+
+def test_the_plan_boots_nothing(rig: Rig) -> None:
+    result = rig.run("--plan", play="cannot-start")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        [
+            "sweep primes.hi-10000-fake",
+            "  cell   primes.hi-10000-fake-smp1: process, lane tcg, *, pins *, 5 runs + 1 warm-up",
+            "  gate   primes.hi-10000-fake-smp2: work speedup over smp1 at least 1.6x",
+            "  order  smp *",
+            "*minutes; nothing was booted",
+        ]
+    )
+    assert not (rig.folder / "reports").exists()
+
+
+def test_collecting_boots_nothing(rig: Rig) -> None:
+    result = rig.run("--collect-only", "-q", play="cannot-start")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines([GATE])
+    assert not (rig.folder / "reports").exists()
+
+
+@pytest.mark.parametrize(
+    ("mark", "said"),
+    [
+        ("speedup(cpu=2, at_least=1.6)", "mark speedup: no argument `cpu`; did you mean `cpus`[?]"),
+        ("speedup(cpus=2)", "mark speedup: needs either `at_least` or `at_most`"),
+        ("speedup(2, 1.6)", "mark speedup: arguments have names*"),
+    ],
+)
+def test_a_misspelt_mark_is_a_collection_error_that_names_it(rig: Rig, mark: str, said: str) -> None:
+    rig.pytester.makepyfile(
+        test_scaling=f"""
+        import pytest
+
+        @pytest.mark.workload("primes")
+        @pytest.mark.{mark}
+        def test_scales(verdict):
+            verdict.require_pass()
+        """
+    )
+    result = rig.run()
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines([f"*{said}*"])
+    assert "Traceback" not in result.stdout.str()
+
+
+def test_a_workload_that_is_not_known_is_answered_with_the_known_ones(rig: Rig) -> None:
+    rig.pytester.makepyfile(
+        test_scaling="""
+        import pytest
+
+        @pytest.mark.workload("prims")
+        def test_right(cell):
+            cell.require_verified()
+        """
+    )
+    result = rig.run()
+    result.stdout.fnmatch_lines(["*workload `prims` is not known; did you mean `primes`[?]*"])
+
+
+def test_a_missing_qemu_is_one_sentence_and_exit_4(rig: Rig) -> None:
+    words = [word if "fake-qemu" not in word else f"--qemu={rig.folder}/none" for word in rig.arguments()]
+    result = rig.pytester.runpytest_inprocess(*words)
+    assert result.ret == 4
+    assert "there is no program that this user can run" in result.stdout.str() + result.stderr.str()
+    assert "Traceback" not in result.stdout.str()
+
+
+def test_a_kernel_image_that_is_not_there_is_named_with_its_yaml(rig: Rig) -> None:
+    (rig.folder / "kernel").unlink()
+    result = rig.run()
+    assert result.ret == 4
+    assert "boot.kernel" in result.stdout.str() + result.stderr.str()
+    assert "does not exist" in result.stdout.str() + result.stderr.str()
+
+
+def test_more_vcpus_than_pins_is_functional_only(rig: Rig) -> None:
+    result = rig.run("--cpus", str(min(os.sched_getaffinity(0))), "-rs")
+    assert result.ret == 5
+    result.stdout.fnmatch_lines(["*2 CPUs need 2 host CPUs to pin to, there is 1*"])
+    result = rig.run("--cpus", str(min(os.sched_getaffinity(0))), "--oversubscribe", "-rs")
+    assert result.ret == 5
+    result.stdout.fnmatch_lines(["*more CPUs than pins, functional only, never a speedup*"])
+
+
+def test_options_stand_in_the_ini_file_too(rig: Rig) -> None:
+    rig.pytester.makeini("[pytest]\nbenchgate_runs = 4\n")
+    result = rig.run()
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["*--runs 4: a first look takes an odd number*"])
+    assert rig.run("--runs", "5").ret == 0
+
+
+def test_every_option_is_helped_with_under_our_name(rig: Rig) -> None:
+    result = rig.pytester.runpytest_inprocess("--help")
+    text = result.stdout.str()
+    ours = text[text.index("benchgate: kernel benchmarks as gated tests") :]
+    for option in TABLE:
+        assert option.flag in ours
+        assert option.key in text
+
+
+def test_tests_of_other_people_run_as_ever(rig: Rig) -> None:
+    rig.pytester.makepyfile(test_scaling="def test_plain():\n    assert True\n")
+    assert rig.pytester.runpytest_inprocess("-W", "error").ret == 0
+    assert rig.pytester.runpytest_inprocess("-p", "no:benchgate", "-p", "no:cacheprovider").ret == 0
+    assert not (rig.folder / "reports").exists()
+    assert not (rig.pytester.path / "reports").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--set", "prime.hi=1000"), "workload `prime` is not known; did you mean `primes`[?]*"),
+        (("--set", "primes.hii=1"), "workload primes has no parameter `hii`; did you mean `hi`[?]"),
+        (("--set", "primes.hi=abc"), "parameter hi: `abc` is not a whole number *"),
+        (("--system", "linus"), "system `linus` is not known; did you mean `linux`[?]*"),
+        (("--system", "./nosuch.yaml"), "*nosuch.yaml: cannot be read: No such file or directory"),
+        (("--system", "linux:foo=bar"), "linux has no setting `foo`; it has none"),
+        (("--cpus=",), "--cpus is empty; leave it out or give it a value"),
+    ],
+)
+def test_words_that_name_nothing_are_usage_errors(rig: Rig, words: tuple[str, ...], said: str) -> None:
+    result = rig.run(*words)
+    assert result.ret == 4
+    result.stderr.fnmatch_lines([f"ERROR: {said}"])
+    assert "Traceback" not in result.stderr.str()
+
+
+def test_paths_in_an_ini_file_are_relative_to_it(rig: Rig) -> None:
+    home = rig.pytester.mkdir("home")
+    (home / "pytest.ini").write_text("[pytest]\nbenchgate_system = mine.yaml\nbenchgate_reports = out\n")
+    (home / "mine.yaml").write_text("version: 1\nname: mine\nkind: moon\n")
+    (home / "test_it.py").write_text("def test_it():\n    pass\n")
+    result = rig.pytester.runpytest_inprocess("home/test_it.py")
+    result.stderr.fnmatch_lines([f"ERROR: {home}/mine.yaml:3: kind: is `moon`, not one of *"])

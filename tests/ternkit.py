@@ -1,0 +1,137 @@
+"""Boots of tern (and of any system that a YAML describes) for tests, judged by the product's own verifier.
+
+No pins and no lock: what these tests ask is whether an answer is right or a defect is found, never how fast.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+
+from benchgate import boot, catalog, fetch, insn, run, smoke, verify, wire
+from benchgate.boot import Clock, Machine
+from benchgate.fetch import Qemu
+from benchgate.images import Images, guest_digest
+from benchgate.insn import ClockMode
+from benchgate.model import Accel, Cell, Lane, Placement, RawRun
+from benchgate.plan import PlannedCell, Seats
+from benchgate.run import RunRequest
+from benchgate.sweep import JudgedRun, judge
+from benchgate.systems import Smoke, System
+from benchgate.wire import Transcript
+
+Params = Mapping[str, object]
+NONE: Params = MappingProxyType({})
+ANYTHING = r"selftest: done failed=\d+"
+
+
+@dataclass
+class Bootkit:
+    folder: Path
+    qemu: Qemu
+    level: insn.Level | None = None
+    """Set: boots are on the instruction clock."""
+    accel: Accel = Accel.TCG
+    _images: Images = field(default_factory=lambda: Images(None, False, lambda _: None))
+    _boots: int = 0
+
+    @property
+    def lane(self) -> Lane:
+        return Lane.INSN if self.level else Lane(self.accel)
+
+    def planned(self, system: System, workload: str, cpus: int, given: Params = NONE) -> PlannedCell:
+        found = catalog.load_workload(workload)
+        values, label = catalog.fill(found, given)
+        cell = Cell(system.name, workload, found.mode, values, cpus, label)
+        return PlannedCell(cell, system, found, Seats(self.lane, Placement.VIRTUAL, ()))
+
+    def run(
+        self, system: System | str, workload: str, cpus: int, given: Params = NONE, *, measure: bool = False
+    ) -> JudgedRun:
+        """One boot with a workload, and what the verifier makes of it."""
+        known = catalog.load_system(system) if isinstance(system, str) else system
+        planned = self.planned(known, workload, cpus, given)
+        raw = self._execute(planned, measure=measure)
+        return judge(raw, lambda one: verify.verify_on(one, planned.workload, planned.system))
+
+    def words(self, system: System | str, cpus: int, words: str, passes: str = ANYTHING) -> RawRun:
+        """One boot with this command line and no workload."""
+        known = catalog.load_system(system) if isinstance(system, str) else system
+        asked = replace(known, smoke=Smoke(words, passes))
+        return self._execute(self.planned(asked, "primes", cpus), words=words)
+
+    def symbols(self, system: str, workload: str) -> Path | None:
+        return self._images.symbols(self.planned(catalog.load_system(system), workload, 1))
+
+    def _execute(self, planned: PlannedCell, *, measure: bool = False, words: str | None = None) -> RawRun:
+        self._boots += 1
+        folder = self.folder / f"{self._boots:02d}-{planned.cell.id}"
+        folder.mkdir(parents=True)
+        image, nonce, log = self._images.of(planned), secrets.token_hex(8), boot.clock_log(folder)
+        spec = boot.guest_spec(
+            planned, image, self._machine(), nonce, log=log, seed=1, measure=measure, words=words
+        )
+        own = planned.system.smoke
+        watch = smoke.watch(planned.system, own) if words is not None and own else boot.watch(planned.system)
+        return run.execute(
+            RunRequest(
+                planned.cell,
+                spec,
+                folder,
+                nonce,
+                attempt=self._boots,
+                order=0,
+                seed=1,
+                placement=Placement.VIRTUAL,
+                warmup=False,
+                guest_digest=guest_digest(image),
+                watch=watch,
+                clock_log=log if self.level else None,
+            )
+        )
+
+    def _machine(self) -> Machine:
+        clock = None
+        if self.level:
+            clock = Clock(insn.prepare(self.qemu, self.level), self.level, ClockMode.SERIAL)
+        return Machine(self.qemu, self.accel, "host" if self.accel is Accel.KVM else "max", clock)
+
+
+def tern(folder: Path) -> Bootkit:
+    """Plain TCG."""
+    return Bootkit(folder, fetch.qemu())
+
+
+def console(raw: RawRun) -> str:
+    return verify.read_console(raw).decode("ascii", "replace").replace("\r\n", "\n")
+
+
+def transcript(judged: JudgedRun) -> Transcript:
+    return wire.parse(verify.read_console(judged.run), nonce=judged.run.nonce)
+
+
+def checks(raw: RawRun) -> dict[str, bool]:
+    """What a self-test said of each of its checks."""
+    return {
+        name: word == "ok"
+        for name, word in re.findall(r"^selftest: ([\w-]+) (ok|FAILED)\b", console(raw), re.MULTILINE)
+    }
+
+
+def with_deadlines(system: System, run_s: float) -> System:
+    return replace(system, deadlines=replace(system.deadlines, run_s=run_s))
+
+
+def rewritten(system: str, folder: Path, old: str, new: str) -> System:
+    """A system of ours with one word of its YAML changed, loaded from a file of its own."""
+    source = catalog.load_system(system).file
+    text = source.read_text(encoding="utf-8")
+    assert text.count(old) == 1
+    text = text.replace(old, new).replace("../../", f"{source.parents[2]}/")
+    path = folder / f"{system}.yaml"
+    path.write_text(text, encoding="utf-8")
+    return catalog.load_system(str(path))

@@ -1,0 +1,39 @@
+"""Scheduling: short steps that give way after each, so that the run queue is what a window is made of.
+
+One binary of tern, three schedulers. Gated are the per-CPU queues, and, as a control, that one queue for all
+shows its cost: a compute-only row would hide it. The limits are for the instruction clock, where 4 CPUs cost
+no host CPUs; on wall time with fewer pins the gates skip and say so.
+
+Measured on it on 2026-11-21 (this row, 5 seeds, QEMU 10.0.2, tern `balanced`), work over smp1:
+
+    sched    smp2                smp4
+    wfq      2.03 [2.02, 2.12]   4.14 [4.06, 4.16]
+    rr       2.00 [2.00, 2.00]   4.00 [4.00, 4.10]
+    global   1.90 [1.90, 1.90]   3.65 [3.64, 3.67]
+
+So 3.8 at 4 CPUs tells the worst queue of one's own from the one for all, with room on both sides. (wfq is a
+little above 4: on one CPU it moves four tasks through its heap at each step, with four CPUs often one.)
+"""
+
+import pytest
+
+from benchgate.bench import VerdictResult
+
+pytestmark = [pytest.mark.threads, pytest.mark.tern]
+
+PER_CPU = ("kernel", "kernel:sched=rr")
+
+
+@pytest.mark.system(*PER_CPU)
+@pytest.mark.workload("tasks", steps=100_000)
+@pytest.mark.speedup(cpus=2, at_least=1.6, insn=1.95)
+@pytest.mark.speedup(cpus=4, at_least=3.0, insn=3.8)
+def test_queues_of_their_own_scale(verdict: VerdictResult) -> None:
+    verdict.require_pass()
+
+
+@pytest.mark.system("kernel:sched=global")
+@pytest.mark.workload("tasks", steps=100_000)
+@pytest.mark.speedup(cpus=4, at_most=3.8)
+def test_one_queue_for_all_costs(verdict: VerdictResult) -> None:
+    verdict.require_pass()

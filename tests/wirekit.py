@@ -1,0 +1,104 @@
+"""Consoles for tests: the recorded ones, and made ones that lie with a right frame.
+
+The frame is written here a second time, from docs/wire.md, so that a mistake in wire.py is not shared.
+"""
+
+from __future__ import annotations
+
+import binascii
+from dataclasses import replace
+from pathlib import Path
+
+from benchgate.model import Cell, Ending, Lane, Mode, Params, ParamSpec, Placement, RawRun, Workload
+
+RECORDED = Path(__file__).parent / "data" / "consoles"
+NONCE = "deadbeef01"
+
+PRIMES = Workload(
+    name="primes",
+    mode=Mode.PROCESS,
+    source=Path("guest/workloads/primes.c"),
+    oracle="primes",
+    params={name: ParamSpec(name, 0) for name in ("hi", "split", "wait")},
+)
+CHECKSUM = replace(
+    PRIMES,
+    name="checksum",
+    mode=Mode.THREAD,
+    oracle="checksum",
+    params={name: ParamSpec(name, 0) for name in ("blocks", "rounds", "split", "wait")},
+)
+
+
+def recorded(name: str) -> bytes:
+    return (RECORDED / f"{name}.log").read_bytes()
+
+
+def frame(words: str, seq: int) -> bytes:
+    body = f"@bench {words} seq={seq}".encode()
+    return body + b" crc=%08x" % binascii.crc32(body)
+
+
+def console(*lines: str, ending: bytes = b"\n") -> bytes:
+    """Lines without their frames, e.g. `begin v=1 ...`; the end line is added."""
+    framed = [frame(line, seq) for seq, line in enumerate([*lines, f"end lines={len(lines)}"])]
+    return b"".join(line + ending for line in framed)
+
+
+def bare(text: bytes) -> list[str]:
+    """A console's lines without frames and without its end line, ready to be changed and framed anew."""
+    lines = [line for line in text.decode("ascii", "replace").split("\n") if line.startswith("@bench ")]
+    return [line.removeprefix("@bench ").rsplit(" seq=", 1)[0] for line in lines][:-1]
+
+
+def lie(text: bytes, kind: str, **changes: object) -> bytes:
+    """The console with fields of its first line of that kind (`worker1`: of worker 1) changed."""
+    lines = bare(text)
+    head = f"worker id={kind.removeprefix('worker')} " if kind.startswith("worker") else f"{kind} "
+    at = next(number for number, line in enumerate(lines) if line.startswith(head))
+    words = lines[at].split(" ")
+    for key, value in changes.items():
+        place = next(number for number, word in enumerate(words) if word.startswith(f"{key}="))
+        words[place] = f"{key}={value}"
+    lines[at] = " ".join(words)
+    return console(*lines)
+
+
+def field(text: bytes, kind: str, key: str) -> int:
+    """The number in a field, to lie about."""
+    head = f"worker id={kind.removeprefix('worker')} " if kind.startswith("worker") else f"{kind} "
+    line = next(line for line in bare(text) if line.startswith(head))
+    return int(next(word for word in line.split(" ") if word.startswith(f"{key}=")).split("=")[1], 0)
+
+
+def raw_run(folder: Path, text: bytes, params: Params, *, mode: Mode = Mode.PROCESS, cpus: int = 2) -> RawRun:
+    """A run that ended well, with this console in its folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "serial.log").write_bytes(text)
+    return RawRun(
+        cell=Cell("linux", "primes" if mode is Mode.PROCESS else "checksum", mode, params, cpus),
+        folder=folder,
+        attempt=1,
+        order=0,
+        nonce=NONCE,
+        seed=0,
+        lane=Lane.TCG,
+        placement=Placement.PHYSICAL,
+        pins=tuple(range(cpus)),
+        warmup=False,
+        ending=Ending.DONE,
+        exit_status=33,
+        guest_digest="a" * 64,
+    )
+
+
+PRIMES_PARAMS: Params = (("hi", 100_000), ("split", "cost"), ("wait", "join"))
+CHECKSUM_PARAMS: Params = (("blocks", 4096), ("rounds", 64), ("split", "cost"), ("wait", "join"))
+
+
+def primes_run(folder: Path, text: bytes) -> RawRun:
+    return raw_run(folder, text, PRIMES_PARAMS)
+
+
+def checksum_run(folder: Path, text: bytes) -> RawRun:
+    return raw_run(folder, text, CHECKSUM_PARAMS, mode=Mode.THREAD)
