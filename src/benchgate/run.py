@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from benchgate.errors import BootError, EvidenceError, HostError
-from benchgate.machine.accounting import host_delay_ns
+from benchgate.machine.accounting import host_delay_ns, host_span_ns
 from benchgate.machine.console import Limits
 from benchgate.machine.guest import OnPhase, run_guest, write_json
 from benchgate.machine.native import run_native
@@ -114,6 +114,7 @@ def _run(request: RunRequest, raw: RawRun, on_phase: OnPhase) -> RawRun:
         exit_status=end.exit_status,
         detail=end.detail,
         host_delay_ns=host_delay_ns(end.samples),
+        host_span_ns=host_span_ns(end.samples),
     )
 
 
@@ -179,6 +180,7 @@ def _as_json(raw: RawRun) -> dict[str, object]:
         "clock_log": None if raw.clock_log is None else os.fspath(raw.clock_log.relative_to(raw.folder)),
         "void_reason": raw.void_reason,
         "host_delay_ns": raw.host_delay_ns,
+        "host_span_ns": raw.host_span_ns,
         "detail": raw.detail,
     }
 
@@ -254,6 +256,7 @@ def _from_json(value: object, folder: Path) -> RawRun:
         clock_log=_inside(folder, clock_log) if isinstance(clock_log, str) else None,
         void_reason=run.text("void_reason"),
         host_delay_ns=run.number_or_none("host_delay_ns"),
+        host_span_ns=run.number_or_none("host_span_ns"),
         detail=run.text("detail"),
     )
     run.done()

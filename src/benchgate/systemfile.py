@@ -92,6 +92,7 @@ def _native(top: Section, path: Path, name: str) -> System:
         kind=Kind.NATIVE,
         about=top.text("about", ""),
         file=path,
+        result=Result(counts_foreign=False),  # this host is not ours alone
         exit_codes=(0,),
         deadlines=_deadlines(top),
         cpus=_cpus(top),
@@ -241,8 +242,9 @@ def _result(top: Section, ask: Ask) -> Result:
     if form is ResultFormat.BENCH:
         if ask is Ask.SELFTEST:
             words.fail("a self-test is read by `patterns`", "format")
+        called, foreign = words.text("system", ""), words.choice("foreign", ("counted", "na"), "counted")
         words.close()
-        return Result()
+        return Result(form, called, foreign == "counted")
     answers = words.texts("answers")
     expect = words.plain("expect")
     groups = {name for pattern in answers for name in _groups(words, pattern, "answers")}
@@ -251,7 +253,8 @@ def _result(top: Section, ask: Ask) -> Result:
     if unmatched := sorted(set(expect) - groups):
         words.fail(f"no pattern in `answers` has a group (?P<{unmatched[0]}>...)", "expect")
     work = _pattern(words, "work") or words.fail("is missing", "work")
-    found = Result(form, work, _pattern(words, "total"), expect, answers)
+    total = _pattern(words, "total")
+    found = Result(form, work=work, total=total, expect=expect, answers=answers)
     words.close()
     return found
 

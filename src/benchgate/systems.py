@@ -24,6 +24,11 @@ SELFTEST = "selftest"
 DEADLINES = Deadlines(boot_s=60.0, run_s=120.0)
 
 
+def plain_name(name: str) -> str:
+    """A system's name without its settings, which stand behind the first dot."""
+    return name.partition(".")[0]
+
+
 class Kind(StrEnum):
     QEMU = "qemu"
     NATIVE = "native"
@@ -78,6 +83,10 @@ class ResultPattern:
 @dataclass(frozen=True, slots=True)
 class Result:
     format: ResultFormat = ResultFormat.BENCH
+    system: str = ""
+    """What the wire's begin line calls it; empty: its own name."""
+    counts_foreign: bool = True
+    """Whether it counts the CPU time of others in its window; only one that cannot may answer `na`."""
     work: ResultPattern | None = None
     total: ResultPattern | None = None
     expect: Mapping[str, str] | None = None

@@ -73,6 +73,14 @@ def test_a_console_that_lies_is_found_again(session: Session) -> None:
     assert "the result reported count=1" in judged.reason
 
 
+def test_a_window_longer_than_the_host_saw_is_found_again(session: Session) -> None:
+    text = lie(GOOD, "window", total_end=field(GOOD, "window", "total_start") + 5_000_000_001)
+    attempt(session, text, host_span_ns=10**9 * 8 // 3)
+    (judged,) = rejudge.judge_session(close(session)).runs
+    assert judged.outcome is Outcome.INVALID
+    assert "by the host's clock the whole machine ran for 2666666666 ns only" in judged.reason
+
+
 def test_a_lone_results_csv_never_passes(session: Session) -> None:
     attempt(session)
     text, code = rejudge.show(close(session) / "results.csv")
