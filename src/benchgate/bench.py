@@ -18,6 +18,7 @@ import pytest
 from benchgate import plan
 from benchgate.attribution import Table
 from benchgate.errors import BenchgateError
+from benchgate.interruptions import Interruptions
 from benchgate.machine.guest import Machine
 from benchgate.model import Image, Outcome, Verdict, Word
 from benchgate.options import Options
@@ -186,6 +187,11 @@ class Bench:
 
     _view: SessionView | None = None
     _attributions: tuple[Table, ...] = ()
+
+    @cached_property
+    def interruptions(self) -> Interruptions:
+        """What ends the session before its time."""
+        return Interruptions(self.progress.note)
 
     def summary(self, width: int) -> str:
         """What the terminal shows: the verdicts, the figures, and where the rest is."""

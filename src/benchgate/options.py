@@ -67,7 +67,7 @@ TABLE: tuple[Option, ...] = (
         "verified runs an arm at the first look: odd, at least 5; 1 measures and gates nothing",
         metavar="N",
     ),
-    Option("max-runs", "most runs an arm at later looks (default: as --runs)", metavar="N"),
+    Option("max-runs", "the last look: 9, 15 or 25 runs an arm (default: as --runs)", metavar="N"),
     Option(
         "seeds",
         "runs an arm on the instruction clock: its samples are seeds (default: as --runs)",

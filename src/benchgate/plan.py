@@ -160,11 +160,12 @@ def systems_of(request: Request, options: Options) -> tuple[System, ...]:
 
 
 def check_words(options: Options) -> None:
-    """Refuses systems, workloads and parameters that cannot be meant, before anything is collected."""
+    """Refuses systems, workloads, parameters and runs that cannot be meant, before anything is collected."""
     for word in options.systems:
         catalog.load_system(word)
     for target, key, value in options.sets:
         catalog.fill(catalog.load_workload(target), {key: value})
+    catalog.load_policy("default").with_runs(options.runs, options.max_runs)
 
 
 def parameters(request: Request, options: Options) -> dict[str, object]:

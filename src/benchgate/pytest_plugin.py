@@ -7,10 +7,9 @@ UsageError or a collection error in one sentence; whatever stops the measuring i
 from __future__ import annotations
 
 import contextlib
-import signal
 import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 
@@ -79,7 +78,7 @@ def _options(config: pytest.Config) -> Options:
         return _ini(config, option) if given is None else given
 
     found = options.read(lookup)
-    if found.sets or found.systems != Options().systems:
+    if found.sets or found.systems != Options().systems or found.max_runs != found.runs:
         plan.check_words(found)
     return found
 
@@ -209,20 +208,13 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
 
 
 @pytest.fixture(scope="session")
-def benchgate_session(request: pytest.FixtureRequest) -> Iterator[Bench]:
+def benchgate_session(request: pytest.FixtureRequest) -> Bench:
     """The measuring session; opened by the first item that needs it."""
     bench = request.config.stash[BENCH]
     if hasattr(request.config, "workerinput"):
         pytest.fail(NOT_IN_PARALLEL, pytrace=False)
-    previous = signal.signal(signal.SIGTERM, _interrupt)
-    try:
-        yield bench
-    finally:
-        signal.signal(signal.SIGTERM, previous)
-
-
-def _interrupt(number: int, _: object) -> NoReturn:
-    raise KeyboardInterrupt(f"signal {number}")
+    bench.interruptions.watch()  # until the session's folder is closed, in pytest_sessionfinish
+    return bench
 
 
 @pytest.fixture
@@ -333,6 +325,8 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
         bench.close(interrupted=exitstatus in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR))
     except BenchgateError as error:
         bench.complaint = str(error)
+    finally:
+        bench.interruptions.release()
     if bench.complaint:
         session.exitstatus = int(pytest.ExitCode.USAGE_ERROR)
         return

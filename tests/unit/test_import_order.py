@@ -23,7 +23,7 @@ LIST = """
     selftest verify smoke repeat measure gates decide sweep attribution
     render.escape render.model render.results_csv
     bundle evidence retention provenance render formats report rejudge replay publish
-    progress workshop bench doctor simulation
+    progress interruptions workshop bench doctor simulation
     pytest_plugin cli
 """
 ORDER = LIST.split()
