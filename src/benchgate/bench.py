@@ -222,7 +222,7 @@ class RowResult:
 
     def verdict(self, planned: PlannedGate) -> VerdictResult:
         """Its id may have been told apart from another gate's on the same arms; what it asks is its own."""
-        name = next(gate.id for gate in self.result.plan.gates if gate.asks == planned.asks)
+        name = next(one.gate.id for one in self.result.plan.gates if one.asks == planned.asks)
         found = next(verdict for verdict in self.result.verdicts if verdict.id == name)
         properties: Properties = [
             ("benchgate.verdict", str(found.outcome)),

@@ -131,7 +131,7 @@ def _parametrize(metafunc: pytest.Metafunc, name: str, request: plan.Request, be
         cells = plan.with_smt_row(
             plan.plan_cells(request, bench.options, bench.ground), bench.ground, bench.options
         )
-        metafunc.parametrize("cell", cells, ids=[one.cell.id for one in cells], indirect=True)
+        metafunc.parametrize("cell", cells, ids=[one.asked.id for one in cells], indirect=True)
     elif name == "verdict":
         gates = plan.plan_gates(request, bench.options, bench.ground)
         metafunc.parametrize("verdict", gates, ids=[one.id for one in gates], indirect=True)
@@ -140,7 +140,7 @@ def _parametrize(metafunc: pytest.Metafunc, name: str, request: plan.Request, be
             plan.plan_cell(request, system, 1, bench.ground, bench.options)
             for system in plan.systems_of(request, bench.options)
         ]
-        metafunc.parametrize("image", found, ids=[one.cell.row for one in found], indirect=True)
+        metafunc.parametrize("image", found, ids=[one.asked.row for one in found], indirect=True)
 
 
 def marker(node: pytest.Item | pytest.Function, name: str) -> Mark | None:

@@ -65,7 +65,8 @@ def test_a_session_that_is_ended_leaves_no_guest_and_keeps_what_it_measured(
     assert f"{hanging.name} was begun and never recorded" in text
     code, text = benchgate("rejudge", session.latest)
     assert code == 5
-    assert text.startswith("SKIP: nothing was decided (PARTIAL session: ")
+    assert text.startswith("PARTIAL: ")
+    assert "; until then SKIP: nothing was decided" in " ".join(text.split())
     assert "PASS" not in text
 
 
@@ -77,8 +78,8 @@ def test_the_reports_of_an_interrupted_session_say_what_rejudge_says(
         session.await_hanging(HANGING)
         process.send_signal(number)
         said, _ = process.communicate(timeout=PATIENCE_S)
-    assert "PARTIAL session" in said
-    assert (session.latest / "summary.md").read_text().startswith("# SKIP: nothing was decided (PARTIAL")
+    assert "\nPARTIAL: interrupted before " in said
+    assert (session.latest / "summary.md").read_text().startswith("# PARTIAL: interrupted before ")
     (verdict,) = json.loads((session.latest / "verdicts.json").read_text())
     _, again = benchgate("rejudge", session.latest)
     assert verdict["outcome"] == "SKIP"
@@ -156,7 +157,8 @@ def test_a_gate_that_was_decided_before_the_kill_is_shown_but_does_not_count(ses
     assert process.returncode == pytest.ExitCode.INTERRUPTED
     code, text = benchgate("rejudge", session.latest)
     assert code == 5
-    assert "PARTIAL session: interrupted before primes.hi-10000.wait-spin-fake" in " ".join(text.split())
+    assert text.startswith("PARTIAL: interrupted before primes.hi-10000.wait-spin-fake")
+    assert "; until then PASS: 1 of 2 verdicts" in " ".join(text.split())
 
 
 def test_the_next_session_removes_the_record_that_a_killed_one_left(session: SessionRig) -> None:

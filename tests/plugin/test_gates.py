@@ -13,6 +13,7 @@ import pytest
 from tests.plugin.conftest import CONFTEST, GATE, TEST_FILE, Rig
 
 from benchgate import evidence, rejudge
+from benchgate.catalog import load_workload
 
 
 def results(rig: Rig) -> list[dict[str, str]]:
@@ -164,6 +165,15 @@ def test_quick_measures_and_decides_nothing(rig: Rig) -> None:
     assert result.ret == 5
     result.assert_outcomes(passed=2, skipped=1)
     result.stdout.fnmatch_lines(["SKIP: nothing was decided"])
+
+
+def test_quick_rows_are_labelled_by_their_reduced_parameters(rig: Rig) -> None:
+    rig.pytester.makepyfile(test_scaling=TEST_FILE.replace(", hi=10_000", ""))
+    result = rig.run("--quick", "test_scaling.py::test_scales[primes-fake-smp2]")
+    reduced = load_workload("primes").quick["hi"]
+    assert json.loads((rig.latest / "verdicts.json").read_text())[0]["id"] == f"primes.hi-{reduced}-fake-smp2"
+    assert {row["params"] for row in results(rig)} == {f"hi={reduced};split=cost;wait=join"}
+    result.stdout.fnmatch_lines([f"primes.hi-{reduced}-fake (tcg, *)", f"INVALID: primes.hi-{reduced}-fake*"])
 
 
 def test_a_single_run_decides_nothing(rig: Rig) -> None:

@@ -141,7 +141,8 @@ class SessionView:
 
 
 def headline(view: SessionView) -> str:
-    """The first line of every report. It says PASS only if every verdict that was reached is one."""
+    """The first line of every report. It begins with PASS only if every verdict that was asked for was reached
+    and every one that decides anything is PASS."""
     if not view.is_verified:
         return "UNVERIFIED: figures from results.csv alone; without the runs' logs nothing is decided"
     words = [one.outcome for one in view.verdicts]
@@ -155,5 +156,5 @@ def headline(view: SessionView) -> str:
         )
         head = f"{worst}: {words.count(worst)} of {len(words)} verdicts" + (f", {others}" if others else "")
     if view.state != "complete":
-        head = f"{head} (PARTIAL session: {view.state_reason or 'it did not finish'})"
+        head = f"PARTIAL: {view.state_reason or 'the session did not finish'}; until then {head}"
     return head

@@ -59,7 +59,7 @@ def test_nothing_decided_is_no_pass(words: tuple[Word, ...]) -> None:
 
 def test_a_partial_session_says_so_first() -> None:
     seen = scaled_view(state="partial", state_reason="interrupted by Ctrl-C")
-    assert headline(seen) == "PASS: 1 of 1 verdicts (PARTIAL session: interrupted by Ctrl-C)"
+    assert headline(seen) == "PARTIAL: interrupted by Ctrl-C; until then PASS: 1 of 1 verdicts"
 
 
 def test_a_lone_results_csv_is_shown_and_never_passes() -> None:
