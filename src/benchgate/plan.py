@@ -62,8 +62,8 @@ class PlannedCell:
     workload: Workload
     seats: Seats
     test_label: str = ""
-    """What its tests call it, where that is not its label: --quick takes other parameters than the test names,
-    which every row must show, and yet the test can still be picked by the id that it always has."""
+    """What its tests call it, where that is not its label: --quick takes other parameters than the test
+    names. Every row must show them, and yet the test can be picked by the id that it always has."""
     unasked: str = ""
     """Why --smp leaves it out; the base of a gate that was asked for is never left out."""
 

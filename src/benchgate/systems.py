@@ -29,6 +29,17 @@ def plain_name(name: str) -> str:
     return name.partition(".")[0]
 
 
+def console_pattern(pattern: str) -> bytes:
+    """A pattern of the YAML as it is looked for while the guest prints. There `^` and `$` cannot be the begin
+    and the end of what was read so far, which may be the middle of a line: they are the bytes beside it."""
+    anchors = {"^": r"(?<=[\r\n])", "$": r"(?=[\r\n])"}
+    return _TOKEN.sub(lambda found: anchors.get(found[0], found[0]), pattern).encode()
+
+
+_TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[$^]", re.DOTALL)
+"""An escaped character, a set of characters, or an anchor."""
+
+
 class Kind(StrEnum):
     QEMU = "qemu"
     NATIVE = "native"

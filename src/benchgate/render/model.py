@@ -141,8 +141,8 @@ class SessionView:
 
 
 def headline(view: SessionView) -> str:
-    """The first line of every report. It begins with PASS only if every verdict that was asked for was reached
-    and every one that decides anything is PASS."""
+    """The first line of every report. It begins with PASS only if the session is whole and every verdict that
+    decides anything is PASS."""
     if not view.is_verified:
         return "UNVERIFIED: figures from results.csv alone; without the runs' logs nothing is decided"
     words = [one.outcome for one in view.verdicts]
