@@ -18,6 +18,7 @@ import pytest
 from benchgate import plan
 from benchgate.attribution import Table
 from benchgate.errors import BenchgateError
+from benchgate.gates.ratio import broken_arm
 from benchgate.interruptions import Interruptions
 from benchgate.machine.guest import Machine
 from benchgate.model import Image, Outcome, Verdict, Word
@@ -42,6 +43,8 @@ class CellResult:
     runs: tuple[JudgedRun, ...]
     skipped: str
     properties: Properties
+    ended_by: str = ""
+    """Which arm's bad run ended the sweep, and why."""
 
     def require_verified(self) -> None:
         """Fails unless every attempt of this cell was verified, and there was one."""
@@ -51,7 +54,8 @@ class CellResult:
             more = f" ({len(bad)} of {len(self.runs)} runs)" if len(bad) > 1 else ""
             pytest.fail(f"INVALID: {self.id}: {bad[0].reason}{more}; see {where}/serial.log", pytrace=False)
         if not any(run.outcome is Outcome.OK for run in self.runs):
-            pytest.fail(f"INVALID: {self.id}: no verified run", pytrace=False)
+            why = f": the sweep ended at {self.ended_by}" if self.ended_by else ""
+            pytest.fail(f"INVALID: {self.id}: no verified run{why}", pytrace=False)
 
     @property
     def work(self) -> tuple[int, ...]:
@@ -218,7 +222,8 @@ class RowResult:
         properties: Properties = [("benchgate.cell", cell_id)]
         if arm.work is not None:
             properties += [("benchgate.lane", str(arm.lane)), ("benchgate.work", str(arm.work.samples))]
-        return CellResult(cell_id, runs, arm.skipped, properties)
+        ended_by = next(filter(None, map(broken_arm, self.result.arms.values())), "")
+        return CellResult(cell_id, runs, arm.skipped, properties, ended_by)
 
     def verdict(self, planned: PlannedGate) -> VerdictResult:
         """Its id may have been told apart from another gate's on the same arms; what it asks is its own."""
