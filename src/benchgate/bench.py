@@ -16,7 +16,6 @@ from functools import cached_property
 import pytest
 
 from benchgate import plan
-from benchgate.attribution import Table
 from benchgate.errors import BenchgateError
 from benchgate.gates.ratio import broken_arm
 from benchgate.interruptions import Interruptions
@@ -187,10 +186,8 @@ class Bench:
             missing = [row for row in self._sweeps if row not in self._results]
             reason = f"interrupted before {', '.join(missing) or 'its end'}" if interrupted or missing else ""
             self._view = shop.close(missing=reason)
-            self._attributions = shop.attributions
 
     _view: SessionView | None = None
-    _attributions: tuple[Table, ...] = ()
 
     @cached_property
     def interruptions(self) -> Interruptions:
@@ -203,7 +200,7 @@ class Bench:
             return self.complaint
         lines = [
             terminal.render(self._view, width),
-            *([attribution.terminal(self._attributions, width)] if self._attributions else []),
+            *([attribution.terminal(tables, width)] if (tables := self._view.attributions) else []),
             f"report: {self.options.reports / 'latest' / 'summary.md'}",
         ]
         return "\n".join([*lines, self.complaint] if self.complaint else lines)

@@ -13,12 +13,13 @@ import pytest
 from benchgate import bundle, evidence, provenance, publish, rejudge, report, run
 from benchgate.errors import EvidenceError
 from benchgate.evidence import Session
+from benchgate.insn import NO_SYMBOLS, Symbols
 from benchgate.model import Outcome, RawRun, Word
 from benchgate.options import Options
 from tests.unit.factories import POLICY
 from tests.unit.plans import sweep
-from tests.unit.sessions import END, new_session
-from tests.wirekit import field, lie, primes_run, recorded
+from tests.unit.sessions import END, INFO, new_session
+from tests.wirekit import bare, console, field, lie, primes_run, recorded
 
 GOOD = recorded("good-linux-primes-smp2")
 PLAN = sweep(2, hi=100_000)
@@ -99,14 +100,19 @@ def test_what_would_be_rendered_again_is_what_stands_there(session: Session) -> 
 REPORTS = ("verdicts.json", "benchmark.json", "speedups.json", "speedup.svg", "summary.md", "junit.xml")
 
 
-def published(session: Session) -> Path:
+def published(session: Session, text: bytes = GOOD) -> Path:
     """As a session ends: every report written, and sealed."""
-    attempt(session)
+    attempt(session, text)
     folder = close(session)
     found = rejudge.judge_session(folder)
     rows = [report.row(judged) for judged in found.runs]
     shown = report.view(
-        facts=found.facts, rows=rows, verdicts=found.verdicts, capacity=found.capacity, policy=found.policy
+        facts=found.facts,
+        rows=rows,
+        verdicts=found.verdicts,
+        capacity=found.capacity,
+        policy=found.policy,
+        attributions=rejudge.attributions(found.facts, found.runs, "session.json"),
     )
     publish.write(session, shown, Options(reports=folder.parents[1], inconclusive_fails=True), print)
     return folder
@@ -137,6 +143,49 @@ def test_a_report_that_was_edited_and_sealed_again_is_a_mismatch(session: Sessio
     check = evidence.verify_bundle(folder, rejudge.recompute)
     assert check.exit_code == evidence.MISMATCH
     assert f"{name} does not follow from the runs" in check.text
+
+
+@pytest.fixture
+def measured(session: Session) -> Path:
+    """A session with --measure: one sample in a function, one outside of any."""
+    samples = [f"measure phase=work cpu=0 name=sample_pc value={value}" for value in (4100, 9000)]
+    session.update(
+        options={**INFO.options, "measure": True},
+        symbols={CELL.row: provenance.symbols_of(Symbols((4096,), (4196,), ("count_range",)), NO_SYMBOLS)},
+    )
+    return published(session, console(*bare(GOOD), *samples))
+
+
+def test_what_the_guest_counted_is_rendered_again(measured: Path) -> None:
+    assert "| count_range | 1 | 50% |" in (measured / "attribution.md").read_text()
+    assert evidence.verify_bundle(measured, rejudge.recompute).exit_code == evidence.INTACT
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda folder: forge(folder / "attribution.md", "count_range", "kernel_lock"),
+        lambda folder: forge(folder / "attribution.md", "| 1 | 50% |", "| 9 | 50% |"),
+        lambda folder: forge(folder / "session.json", '"count_range"', '"kernel_lock"'),
+        lambda folder: change(folder, lambda facts: facts.pop("symbols")),
+        lambda folder: change(folder, lambda facts: facts.update(symbols={CELL.row: [[4096, "x", 3]]})),
+        lambda folder: change(folder, lambda facts: facts["options"].update(measure=False)),
+    ],
+    ids=["name", "count", "other-symbols", "no-symbols", "bad-symbols", "not-measured"],
+)
+def test_an_attribution_that_does_not_follow_is_a_mismatch(
+    measured: Path, edit: Callable[[Path], object]
+) -> None:
+    edit(measured)
+    reseal(measured)
+    check = evidence.verify_bundle(measured, rejudge.recompute)
+    assert check.exit_code == evidence.MISMATCH, check.text
+
+
+def forge(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
 
 
 def test_a_reason_names_no_place_so_that_a_copied_session_says_the_same(session: Session) -> None:

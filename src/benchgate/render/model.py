@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from benchgate.attribution import Table
 from benchgate.gates.base import CapacityBound
 from benchgate.measure import outcome_of
 from benchgate.model import (
@@ -121,6 +122,8 @@ class SessionView:
     """Sentences for the reader: why this lane, what was skipped."""
     repeat: tuple[str, ...] = ()
     """Commands that repeat and check this session."""
+    attributions: tuple[Table, ...] | None = None
+    """With --measure: where the time went, one table of each cell. None: it was not asked."""
     is_verified: bool = True
     """False for a lone results.csv: its figures are shown, nothing is decided."""
 
