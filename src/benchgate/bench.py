@@ -15,7 +15,7 @@ from functools import cached_property
 
 import pytest
 
-from benchgate import plan
+from benchgate import plan, report
 from benchgate.errors import BenchgateError
 from benchgate.gates.ratio import broken_arm
 from benchgate.interruptions import Interruptions
@@ -174,6 +174,25 @@ class Bench:
     def any_verified(self) -> bool:
         """Whether any attempt of this session is a result at all."""
         return any(judged.verified for result in self._results.values() for judged in result.runs)
+
+    def exit_code(self, pytests: int) -> int:
+        """0 every gate PASS; 1 a FAIL or INVALID; 5 nothing was decided; 75 only INCONCLUSIVE.
+
+        Verdicts speak first: a FAIL that no test required is still one, and nothing verified is no success.
+        """
+        passed = pytests == pytest.ExitCode.OK
+        if not self.picked or not (passed or pytests == pytest.ExitCode.TESTS_FAILED):
+            return pytests
+        words = [verdict.outcome for verdict in self.asked_verdicts()]
+        if any(word in (Word.FAIL, Word.INVALID) for word in words):
+            return int(pytest.ExitCode.TESTS_FAILED)
+        if not passed:
+            return 75 if self.only_inconclusive_failed() else pytests
+        if not self.options.inconclusive_fails:
+            words = [word for word in words if word is not Word.INCONCLUSIVE] or [Word.SKIP]
+        if words:
+            return report.exit_code(words)
+        return 0 if self.any_verified() else report.UNDECIDED
 
     def only_inconclusive_failed(self) -> bool:
         failed = [line for line in self._reports if line.outcome == "failed"]
