@@ -129,6 +129,10 @@ def _judge(
     folder: Path, facts: Mapping[str, Any], where: str, workloads: Workloads = NO_WORKLOADS
 ) -> JudgedRun:
     raw = run.load(folder)
+    if folder.name != f"{raw.attempt:04d}-{raw.cell.id}":
+        raise EvidenceError(
+            f"{folder / 'run.json'} is of attempt {raw.attempt}, {raw.cell.id}: a run was moved"
+        )
 
     def check(one: RawRun) -> VerifiedRun:
         try:
@@ -153,8 +157,6 @@ def recompute(folder: Path, workloads: Workloads = NO_WORKLOADS) -> dict[str, st
     judged = judge_session(folder, workloads)
     fails = provenance.read_flag(judged.facts, "inconclusive_fails", str(folder / SESSION))
     view = _view_of(judged, str(folder / SESSION))
-    if view.attributions is None and (folder / formats.ATTRIBUTION).exists():
-        raise EvidenceError(f"{folder / formats.ATTRIBUTION}: this session was made without --measure")
     return {RESULTS: results_csv.render(view.rows), **formats.rendered(view, inconclusive_fails=fails)}
 
 

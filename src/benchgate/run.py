@@ -12,7 +12,6 @@ moment, so that even a session that was killed leaves a record of it.
 from __future__ import annotations
 
 import errno
-import json
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from benchgate.errors import BootError, EvidenceError, HostError
+from benchgate.files import read_json
 from benchgate.machine.accounting import host_delay_ns, host_span_ns
 from benchgate.machine.console import Limits
 from benchgate.machine.guest import OnPhase, run_guest, write_json
@@ -147,7 +147,7 @@ def load(folder: Path) -> RawRun:
     if len(text) > _FILE_BYTES:
         raise EvidenceError(f"{path} is larger than any run.json that benchgate writes.")
     try:
-        return _from_json(json.loads(text), folder)
+        return _from_json(read_json(text), folder)
     except (ValueError, RecursionError) as error:
         raise EvidenceError(f"{path} is not a run that benchgate wrote: {error}.") from error
 

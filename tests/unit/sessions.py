@@ -51,4 +51,4 @@ def finished_session(reports: Path, *, missing: str = "") -> Session:
 
 def recomputed(folder: Path) -> Mapping[str, str]:
     assert folder.is_dir()
-    return {"verdicts.json": verdicts_json.render(VERDICTS)}
+    return {"verdicts.json": verdicts_json.render(VERDICTS), "summary.md": "# PASS\n"}

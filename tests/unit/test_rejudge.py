@@ -205,9 +205,20 @@ def test_options_that_do_not_say_what_fails(session: Session, options: object) -
 
 def test_a_strangers_cell_is_refused(session: Session) -> None:
     raw = attempt(session)
-    run.save(replace(raw, cell=replace(CELL, cpus=7)))
+    stranger = replace(raw, cell=replace(CELL, cpus=7), folder=raw.folder.with_name(f"0001-{CELL.row}-smp7"))
+    raw.folder.rename(stranger.folder)
+    run.save(stranger)
     with pytest.raises(EvidenceError, match=r"runs/0001-.*: its cell is not in the session's plan"):
         rejudge.judge_session(close(session))
+
+
+def test_runs_that_changed_places_are_refused(session: Session) -> None:
+    first, second = attempt(session), attempt(session)
+    folder = close(session)
+    first.folder.rename(folder / "aside")
+    second.folder.rename(first.folder)
+    with pytest.raises(EvidenceError, match=r"runs/0001-.*/run\.json is of attempt 2, .*: a run was moved"):
+        rejudge.judge_session(folder)
 
 
 def test_a_run_whose_record_is_missing_is_named(session: Session) -> None:
@@ -245,13 +256,13 @@ def test_a_session_without_runs(session: Session) -> None:
         (lambda f: f.pop("policy"), "the policy cannot be read"),
         (lambda f: f.pop("plan"), "the plan cannot be read"),
         (lambda f: f.update(capacity=[]), "the capacity cannot be read"),
-        (lambda f: gate(f).update(at_least=float("inf")), "the plan cannot be read: .*at_least: inf is not"),
-        (lambda f: gate(f).update(at_least=float("nan")), "the plan cannot be read: .*at_least: nan is not"),
+        (lambda f: gate(f).update(at_least=float("inf")), "Infinity is not a number of JSON"),
+        (lambda f: gate(f).update(at_least=float("nan")), "NaN is not a number of JSON"),
         (lambda f: gate(f).update(at_least=10**400), "the plan cannot be read: .*at_least: 1000.* is not"),
         (lambda f: gate(f).update(at_least="2"), "the plan cannot be read: .*at_least: '2' is not"),
         (lambda f: gate(f).update(at_least=True), "the plan cannot be read: .*at_least: True is not"),
         (lambda f: gate(f).update(kind=[]), r"the plan cannot be read: .*kind: \[\] is not a word"),
-        (lambda f: f["policy"].update(superlinear=float("inf")), "the policy cannot be read: .*superlinear"),
+        (lambda f: f["policy"].update(superlinear=10**400), "the policy cannot be read: .*superlinear"),
         (lambda f: f["policy"].update(first=5.5), "the policy cannot be read: .*5.5 is not"),
         (lambda f: f["policy"].update(informs=5), "the policy cannot be read: .*informs: 5 is not a word"),
     ],

@@ -116,7 +116,19 @@ def test_what_benchgate_did_not_write_is_refused(
 
 
 @pytest.mark.parametrize(
-    "text", [b"", b"{", b"[]", b"null", b"\xff", b"[" * 60_000, b'{"schema": 1}', b" " * 70_000]
+    "text",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b"\xff",
+        b'{"schema": 1, "schema": 1}',
+        b'{"schema": NaN}',
+        b"[" * 60_000,
+        b'{"schema": 1}',
+        b" " * 70_000,
+    ],
 )
 def test_a_file_that_is_no_run_is_refused(raw: RawRun, text: bytes) -> None:
     (raw.folder / "run.json").write_bytes(text)
