@@ -16,8 +16,8 @@ from typing import Any
 
 
 def read_json(text: str | bytes) -> Any:
-    """JSON of one meaning only; else ValueError (or RecursionError). Of a key that stands twice one reader sees
-    the first value and another the second, and NaN is no number of JSON."""
+    """JSON of one meaning only; else ValueError (or RecursionError). Of a key that stands twice one reader
+    sees the first value and another the second, and NaN is no number of JSON."""
     return json.loads(text, object_pairs_hook=_object, parse_constant=_no_number)
 
 
