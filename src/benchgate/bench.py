@@ -137,10 +137,14 @@ class Bench:
 
     def _open(self) -> Workshop:
         if self._workshop is None:
-            shop = self._workshop = Workshop(self.options, self.progress)
-            shop.open(tuple(self._sweeps.values()), self._images)
-            self._sweeps = {row: reseat(s, shop.ground, self.options) for row, s in self._sweeps.items()}
-            shop.begin(tuple(self._sweeps.values()))
+            shop = Workshop(self.options, self.progress)
+            with ExitStack() as undo:
+                undo.callback(shop.close, missing="it could not be begun")
+                shop.open(tuple(self._sweeps.values()), self._images)
+                self._sweeps = {row: reseat(s, shop.ground, self.options) for row, s in self._sweeps.items()}
+                shop.begin(tuple(self._sweeps.values()))
+                undo.pop_all()
+            self._workshop = shop
         return self._workshop
 
     def image(self, planned: PlannedCell) -> Image:

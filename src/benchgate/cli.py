@@ -93,7 +93,7 @@ def _add_cache(cache: argparse.ArgumentParser) -> None:
 def _bytes(word: str) -> int:
     units = {"K": 2**10, "M": 2**20, "G": 2**30}
     number, unit = (word[:-1], units[word[-1:].upper()]) if word[-1:].upper() in units else (word, 1)
-    if not number.isdecimal():
+    if not (number.isascii() and number.isdecimal() and len(number) < 16):
         raise argparse.ArgumentTypeError(f"`{word}` is not a size such as 500M or 2G")
     return int(number) * unit
 
