@@ -89,6 +89,7 @@ def raw_run(folder: Path, text: bytes, params: Params, *, mode: Mode = Mode.PROC
         ending=Ending.DONE,
         exit_status=33,
         guest_digest="a" * 64,
+        host_span_ns=30_000_000_000,
     )
 
 

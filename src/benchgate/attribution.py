@@ -9,6 +9,7 @@ is missing.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 from benchgate.insn.attribution import NO_SYMBOLS, Symbols
 from benchgate.wire import Measure, Transcript
 
-__all__ = ["NO_SYMBOLS", "Table", "table"]
+__all__ = ["NO_SYMBOLS", "Table", "sampled_symbols", "table"]
 PHASES = ("spawn_ready", "work", "shutdown", "final_total")
 WHOLE = PHASES[-1]
 """The phase that is the whole window, the three others included."""
@@ -111,6 +112,18 @@ def table(cell: str, said: Transcript, symbols: Symbols = NO_SYMBOLS) -> Table:
         locks={lock: {phase: _lock(lines, lock, phase) for phase in PHASES} for lock in locks},
         threads=_threads(lines),
         samples=_samples([line for name, line in lines if name == _SAMPLE], symbols),
+    )
+
+
+def sampled_symbols(said: Transcript, symbols: Symbols) -> Symbols:
+    """Those in which a sample lies: all that a later judge, without the program, needs for the same table."""
+    values = [line.value for line in said.measures if line.name == _SAMPLE and line.value is not None]
+    places = {bisect_right(symbols.addresses, value) - 1 for value in values if symbols.name_of(value)}
+    kept = sorted(places)
+    return Symbols(
+        tuple(symbols.addresses[at] for at in kept),
+        tuple(symbols.ends[at] for at in kept),
+        tuple(symbols.names[at] for at in kept),
     )
 
 

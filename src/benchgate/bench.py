@@ -15,9 +15,10 @@ from functools import cached_property
 
 import pytest
 
-from benchgate import plan
-from benchgate.attribution import Table
+from benchgate import plan, report
 from benchgate.errors import BenchgateError
+from benchgate.gates.ratio import broken_arm
+from benchgate.interruptions import Interruptions
 from benchgate.machine.guest import Machine
 from benchgate.model import Image, Outcome, Verdict, Word
 from benchgate.options import Options
@@ -41,6 +42,8 @@ class CellResult:
     runs: tuple[JudgedRun, ...]
     skipped: str
     properties: Properties
+    ended_by: str = ""
+    """Which arm's bad run ended the sweep, and why."""
 
     def require_verified(self) -> None:
         """Fails unless every attempt of this cell was verified, and there was one."""
@@ -50,7 +53,8 @@ class CellResult:
             more = f" ({len(bad)} of {len(self.runs)} runs)" if len(bad) > 1 else ""
             pytest.fail(f"INVALID: {self.id}: {bad[0].reason}{more}; see {where}/serial.log", pytrace=False)
         if not any(run.outcome is Outcome.OK for run in self.runs):
-            pytest.fail(f"INVALID: {self.id}: no verified run", pytrace=False)
+            why = f": the sweep ended at {self.ended_by}" if self.ended_by else ""
+            pytest.fail(f"INVALID: {self.id}: no verified run{why}", pytrace=False)
 
     @property
     def work(self) -> tuple[int, ...]:
@@ -133,10 +137,14 @@ class Bench:
 
     def _open(self) -> Workshop:
         if self._workshop is None:
-            shop = self._workshop = Workshop(self.options, self.progress)
-            shop.open(tuple(self._sweeps.values()), self._images)
-            self._sweeps = {row: reseat(s, shop.ground, self.options) for row, s in self._sweeps.items()}
-            shop.begin(tuple(self._sweeps.values()))
+            shop = Workshop(self.options, self.progress)
+            with ExitStack() as undo:
+                undo.callback(shop.close, missing="it could not be begun")
+                shop.open(tuple(self._sweeps.values()), self._images)
+                self._sweeps = {row: reseat(s, shop.ground, self.options) for row, s in self._sweeps.items()}
+                shop.begin(tuple(self._sweeps.values()))
+                undo.pop_all()
+            self._workshop = shop
         return self._workshop
 
     def image(self, planned: PlannedCell) -> Image:
@@ -171,6 +179,25 @@ class Bench:
         """Whether any attempt of this session is a result at all."""
         return any(judged.verified for result in self._results.values() for judged in result.runs)
 
+    def exit_code(self, pytests: int) -> int:
+        """0 every gate PASS; 1 a FAIL or INVALID; 5 nothing was decided; 75 only INCONCLUSIVE.
+
+        Verdicts speak first: a FAIL that no test required is still one, and nothing verified is no success.
+        """
+        passed = pytests == pytest.ExitCode.OK
+        if not self.picked or not (passed or pytests == pytest.ExitCode.TESTS_FAILED):
+            return pytests
+        words = [verdict.outcome for verdict in self.asked_verdicts()]
+        if any(word in (Word.FAIL, Word.INVALID) for word in words):
+            return int(pytest.ExitCode.TESTS_FAILED)
+        if not passed:
+            return 75 if self.only_inconclusive_failed() else pytests
+        if not self.options.inconclusive_fails:
+            words = [word for word in words if word is not Word.INCONCLUSIVE] or [Word.SKIP]
+        if words:
+            return report.exit_code(words)
+        return 0 if self.any_verified() else report.UNDECIDED
+
     def only_inconclusive_failed(self) -> bool:
         failed = [line for line in self._reports if line.outcome == "failed"]
         return bool(failed) and all(line.message.startswith(Word.INCONCLUSIVE) for line in failed)
@@ -182,10 +209,13 @@ class Bench:
             missing = [row for row in self._sweeps if row not in self._results]
             reason = f"interrupted before {', '.join(missing) or 'its end'}" if interrupted or missing else ""
             self._view = shop.close(missing=reason)
-            self._attributions = shop.attributions
 
     _view: SessionView | None = None
-    _attributions: tuple[Table, ...] = ()
+
+    @cached_property
+    def interruptions(self) -> Interruptions:
+        """What ends the session before its time."""
+        return Interruptions(self.progress.note)
 
     def summary(self, width: int) -> str:
         """What the terminal shows: the verdicts, the figures, and where the rest is."""
@@ -193,7 +223,7 @@ class Bench:
             return self.complaint
         lines = [
             terminal.render(self._view, width),
-            *([attribution.terminal(self._attributions, width)] if self._attributions else []),
+            *([attribution.terminal(tables, width)] if (tables := self._view.attributions) else []),
             f"report: {self.options.reports / 'latest' / 'summary.md'}",
         ]
         return "\n".join([*lines, self.complaint] if self.complaint else lines)
@@ -212,11 +242,12 @@ class RowResult:
         properties: Properties = [("benchgate.cell", cell_id)]
         if arm.work is not None:
             properties += [("benchgate.lane", str(arm.lane)), ("benchgate.work", str(arm.work.samples))]
-        return CellResult(cell_id, runs, arm.skipped, properties)
+        ended_by = next(filter(None, map(broken_arm, self.result.arms.values())), "")
+        return CellResult(cell_id, runs, arm.skipped, properties, ended_by)
 
     def verdict(self, planned: PlannedGate) -> VerdictResult:
         """Its id may have been told apart from another gate's on the same arms; what it asks is its own."""
-        name = next(gate.id for gate in self.result.plan.gates if gate.asks == planned.asks)
+        name = next(one.gate.id for one in self.result.plan.gates if one.asks == planned.asks)
         found = next(verdict for verdict in self.result.verdicts if verdict.id == name)
         properties: Properties = [
             ("benchgate.verdict", str(found.outcome)),

@@ -18,7 +18,7 @@ from benchgate.machine import qemu as qemu_line
 from benchgate.machine.watch import GUEST_WATCH, NATIVE_WATCH, Watch
 from benchgate.model import Accel, BootSpec, Cell, Deadlines, Image, Lane
 from benchgate.plan import PlannedCell
-from benchgate.systems import Ask, EndBy, Kind, ResultFormat, System
+from benchgate.systems import Ask, EndBy, Kind, ResultFormat, System, console_pattern
 
 NO_CLOCK = insn.Launch((), MappingProxyType({}))
 PATIENCE = {Lane.KVM: 1.0, Lane.TCG: 1.0, Lane.NATIVE: 1.0, Lane.INSN: 3.0}
@@ -164,21 +164,15 @@ def watch(system: System) -> Watch:
     """What to look for on this system's console."""
     if system.kind is Kind.NATIVE:
         return NATIVE_WATCH
-    failures = tuple(at_line_start(pattern) for pattern in system.failures)
+    failures = tuple(console_pattern(pattern) for pattern in system.failures)
     base = replace(
         GUEST_WATCH,
-        ready=at_line_start(system.ready) if system.ready else None,
+        ready=console_pattern(system.ready) if system.ready else None,
         failures=GUEST_WATCH.failures + failures,
         success=frozenset(system.exit_codes),
         kill_after_end=system.end_by is EndBy.KILL,
     )
     if system.result.format is ResultFormat.BENCH:
         return base
-    end = at_line_start(system.result.answers[-1]) if system.end_by is EndBy.KILL else None
+    end = console_pattern(system.result.answers[-1]) if system.end_by is EndBy.KILL else None
     return replace(base, result=None, end=end)
-
-
-def at_line_start(pattern: str) -> bytes:
-    """A leading `^` means the begin of a line, which the console's watcher sees as the byte before it."""
-    raw = pattern.encode()
-    return rb"[\r\n]" + raw[1:] if raw.startswith(b"^") else raw

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchgate.errors import EvidenceError
+from benchgate.files import read_json
 
 MANIFEST = "manifest.sha256"
 ATTEMPTS = "attempts.jsonl"
@@ -108,7 +109,7 @@ def read_text(folder: Path, name: str, limit: int = LARGEST_TEXT) -> str:
 def read_object(folder: Path, name: str) -> dict[str, object]:
     """A JSON object in a file below the folder."""
     try:
-        data = json.loads(read_text(folder, name))
+        data = read_json(read_text(folder, name))
     except (ValueError, RecursionError) as wrong:
         raise EvidenceError(f"{folder / name} is no JSON: {wrong}") from None
     if not isinstance(data, dict):
@@ -201,7 +202,7 @@ def _write_all(stream: io.FileIO, data: bytes) -> None:
 
 def _link(line: str, where: str) -> Link:
     try:
-        data = json.loads(line)
+        data = read_json(line)
     except (ValueError, RecursionError):
         data = None
     kinds = {"run": int, "folder": str, "outcome": str, "digest": str, "chain": str}

@@ -93,7 +93,7 @@ def _add_cache(cache: argparse.ArgumentParser) -> None:
 def _bytes(word: str) -> int:
     units = {"K": 2**10, "M": 2**20, "G": 2**30}
     number, unit = (word[:-1], units[word[-1:].upper()]) if word[-1:].upper() in units else (word, 1)
-    if not number.isdecimal():
+    if not (number.isascii() and number.isdecimal() and len(number) < 16):
         raise argparse.ArgumentTypeError(f"`{word}` is not a size such as 500M or 2G")
     return int(number) * unit
 
@@ -197,9 +197,9 @@ def _rejudge(words: argparse.Namespace) -> int:
 
 
 def _cache_list(_: argparse.Namespace) -> int:
-    from benchgate import cache  # noqa: PLC0415
+    from benchgate import shelf, trim  # noqa: PLC0415
 
-    entries = cache.listing()
+    entries = trim.listing()
     for one in entries:
         what = " ".join(f"{key}={value[:16]}" for key, value in sorted(one.key.items()))
         used = "in use" if one.in_use else ""
@@ -207,16 +207,16 @@ def _cache_list(_: argparse.Namespace) -> int:
             f"{one.size_bytes / 2**20:9.1f} MiB  {one.kind:12} {one.digest[:8]}  {what[:90]} {used}".rstrip()
         )
     total = sum(one.size_bytes for one in entries)
-    print(f"{total / 2**20:9.1f} MiB  in {cache.cache_root()}; `benchgate cache gc` trims it")
+    print(f"{total / 2**20:9.1f} MiB  in {shelf.cache_root()}; `benchgate cache gc` trims it")
     return 0
 
 
 def _cache_gc(words: argparse.Namespace) -> int:
-    from benchgate import cache  # noqa: PLC0415
+    from benchgate import trim  # noqa: PLC0415
 
     keep = 2 * 2**30 if words.keep is None else words.keep
     days = 90.0 if words.days is None else words.days
-    gone = cache.collect(keep_bytes=keep, max_unused_s=days * 86400)
+    gone = trim.collect(keep_bytes=keep, max_unused_s=days * 86400)
     print(f"removed {len(gone)} entries, {sum(one.size_bytes for one in gone) / 2**20:.1f} MiB")
     return 0
 

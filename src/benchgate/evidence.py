@@ -28,6 +28,8 @@ from benchgate.render.model import RunRow
 
 FORMAT, VERSION = "benchgate-session", 1
 RESULTS, VERDICTS = "results.csv", "verdicts.json"
+OWN = frozenset({SESSION, ATTEMPTS, MANIFEST, RESULTS, "runs", "smokes", "profile"})
+"""What a session's folder holds beside its reports."""
 PARTIAL, COMPLETE = "partial", "complete"
 
 INTACT, TAMPERED, INCOMPLETE, MISMATCH, UNKNOWN_VERSION = 0, 10, 11, 12, 13
@@ -289,19 +291,13 @@ def _check_answers(findings: _Findings, folder: Path, recompute: Recompute) -> N
     if VERDICTS not in expected:
         raise EvidenceError(f"judging {folder} again gave no verdicts")
     for name, text in expected.items():
-        if not _is_same(name, bundle.read_text(folder, name), text):
+        due = text.encode(errors="backslashreplace").decode()  # as `bundle.write_whole` puts it
+        if bundle.read_text(folder, name) != due:
             findings.add(MISMATCH, f"{name} does not follow from the runs")
-
-
-def _is_same(name: str, seen: str, expected: str) -> bool:
-    """JSON is compared by what it says, not by its spaces."""
-    expected = expected.encode(errors="backslashreplace").decode()  # as `bundle.write_whole` puts it
-    if seen == expected or not name.endswith(".json"):
-        return seen == expected
-    try:
-        return bool(json.loads(seen) == json.loads(expected))
-    except (ValueError, RecursionError):
-        return False
+    for name in sorted(
+        {found.partition("/")[0] for found in bundle.files_below(folder)} - OWN - set(expected)
+    ):
+        findings.add(MISMATCH, f"{name} is no part of a session: it follows from nothing")
 
 
 def _require_free(latest: Path) -> None:

@@ -8,9 +8,30 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import hashlib
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+
+def read_json(text: str | bytes) -> Any:
+    """JSON of one meaning only; else ValueError (or RecursionError). Of a key that stands twice one reader
+    sees the first value and another the second, and NaN is no number of JSON."""
+    return json.loads(text, object_pairs_hook=_object, parse_constant=_no_number)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {twice!r:.40} stands there twice")
+    return found
+
+
+def _no_number(word: str) -> Any:
+    raise ValueError(f"{word} is not a number of JSON")
 
 
 def file_digest(path: Path) -> str:

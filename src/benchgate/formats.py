@@ -9,10 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from benchgate.evidence import VERDICTS
-from benchgate.render import benchmark_json, bigger_is_better, junit, markdown, speedup_svg, verdicts_json
+from benchgate.render import (
+    attribution,
+    benchmark_json,
+    bigger_is_better,
+    junit,
+    markdown,
+    speedup_svg,
+    verdicts_json,
+)
 from benchgate.render.model import SessionView
 
-SUMMARY, JUNIT = "summary.md", "junit.xml"
+SUMMARY, JUNIT, ATTRIBUTION = "summary.md", "junit.xml", "attribution.md"
 Renderer = Callable[[SessionView], str]
 FILES: Mapping[str, Renderer] = {
     VERDICTS: lambda view: verdicts_json.render(view.verdicts),
@@ -26,4 +34,6 @@ FILES: Mapping[str, Renderer] = {
 def rendered(view: SessionView, *, inconclusive_fails: bool) -> dict[str, str]:
     """All of them, by file name."""
     texts = {name: render(view) for name, render in FILES.items()}
+    if view.attributions is not None:
+        texts[ATTRIBUTION] = attribution.markdown(view.attributions)
     return {**texts, JUNIT: junit.render(view, is_inconclusive_failure=inconclusive_fails)}

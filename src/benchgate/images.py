@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchgate import build, fetch
-from benchgate.cache import Notice
 from benchgate.errors import BuildError
 from benchgate.fetch import LinuxKernel
 from benchgate.files import file_digest
 from benchgate.model import Image
 from benchgate.plan import PlannedCell
+from benchgate.shelf import Notice
 from benchgate.systems import FETCHED_LINUX, WORKLOAD_INITRD, Kind, System
 
 

@@ -206,6 +206,8 @@ class RawRun:
     """Why a detector that was named beforehand voids this run; empty: it does not."""
     host_delay_ns: int | None = None
     """How long its vCPU or worker threads were ready but did not run, by the host; None: not known."""
+    host_span_ns: int | None = None
+    """How long the machine ran, by the host's own clock: no window of its is longer. None: not known."""
     detail: str = ""
     """What the outside saw, in one sentence; empty where the ending says it all."""
 

@@ -6,6 +6,7 @@ cannot be meant is a UsageError that names the option. The flag wins over the in
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +15,8 @@ from benchgate.errors import UsageError
 from benchgate.model import Accel
 
 MAX_CPUS = 64
+_NUMBER = re.compile(r"[0-9]{1,9}")
+"""Digits of other scripts are digits to Python too, and its numbers have no end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,7 @@ TABLE: tuple[Option, ...] = (
         "verified runs an arm at the first look: odd, at least 5; 1 measures and gates nothing",
         metavar="N",
     ),
-    Option("max-runs", "most runs an arm at later looks (default: as --runs)", metavar="N"),
+    Option("max-runs", "the last look: 9, 15 or 25 runs an arm (default: as --runs)", metavar="N"),
     Option(
         "seeds",
         "runs an arm on the instruction clock: its samples are seeds (default: as --runs)",
@@ -196,7 +199,7 @@ def cpu_list(name: str, value: object) -> tuple[int, ...] | None:
     found: list[int] = []
     for part in text.split(","):
         first, dash, last = part.partition("-")
-        if not first.isdecimal() or (dash and not last.isdecimal()):
+        if not _NUMBER.fullmatch(first) or (dash and not _NUMBER.fullmatch(last)):
             raise UsageError(f"--{name} {text}: `{part}` is not a number or a range such as 0-3")
         low, high = int(first), int(last or first)
         if high < low or high - low > 4096:
@@ -227,7 +230,7 @@ def _whole(name: str, value: object, default: int, *, low: int) -> int:
     text = str("" if value is None else value).strip()
     if not text:
         return default
-    if not text.isdecimal() or int(text) < low:
+    if not _NUMBER.fullmatch(text) or int(text) < low:
         raise UsageError(f"--{name} {text}: expected a whole number of at least {low}")
     return int(text)
 

@@ -61,8 +61,16 @@ class PlannedCell:
     system: System
     workload: Workload
     seats: Seats
+    test_label: str = ""
+    """What its tests call it, where that is not its label: --quick takes other parameters than the test
+    names. Every row must show them, and yet the test can be picked by the id that it always has."""
     unasked: str = ""
     """Why --smp leaves it out; the base of a gate that was asked for is never left out."""
+
+    @property
+    def asked(self) -> Cell:
+        """As its tests call it."""
+        return replace(self.cell, label=self.test_label or self.cell.label)
 
     @property
     def skip(self) -> str:
@@ -71,7 +79,7 @@ class PlannedCell:
 
 @dataclass(frozen=True, slots=True)
 class PlannedGate:
-    """One gate; `id` is its test id."""
+    """One gate; `id` is its test id, the gate's own is the verdict's."""
 
     id: str
     gate: Gate
@@ -160,11 +168,12 @@ def systems_of(request: Request, options: Options) -> tuple[System, ...]:
 
 
 def check_words(options: Options) -> None:
-    """Refuses systems, workloads and parameters that cannot be meant, before anything is collected."""
+    """Refuses systems, workloads, parameters and runs that cannot be meant, before anything is collected."""
     for word in options.systems:
         catalog.load_system(word)
     for target, key, value in options.sets:
         catalog.fill(catalog.load_workload(target), {key: value})
+    catalog.load_policy("default").with_runs(options.runs, options.max_runs)
 
 
 def parameters(request: Request, options: Options) -> dict[str, object]:
@@ -180,10 +189,9 @@ def parameters(request: Request, options: Options) -> dict[str, object]:
 def plan_cell(request: Request, system: System, cpus: int, ground: Ground, options: Options) -> PlannedCell:
     workload = catalog.load_workload(request.workload)
     values, label = catalog.fill(workload, parameters(request, options))
-    if options.quick:
-        label = catalog.fill(workload, request.given)[1]
+    called = catalog.fill(workload, request.given)[1] if options.quick else label
     cell = Cell(system.name, workload.name, workload.mode, values, cpus, label)
-    return PlannedCell(cell, system, workload, seats(system, workload, cpus, ground, options))
+    return PlannedCell(cell, system, workload, seats(system, workload, cpus, ground, options), called)
 
 
 def plan_cells(request: Request, options: Options, ground: Ground) -> tuple[PlannedCell, ...]:
@@ -223,7 +231,7 @@ def _plan_gate(
         at_most=mark.at_most,
         insn=mark.insn,
     )
-    return PlannedGate(gate.id, gate, base, arm)
+    return PlannedGate(f"{arm.asked.id}{suffix}", gate, base, arm)
 
 
 def sweeps(cells: Iterable[PlannedCell], gates: Iterable[PlannedGate]) -> tuple[SweepPlan, ...]:
@@ -251,11 +259,10 @@ def sweeps(cells: Iterable[PlannedCell], gates: Iterable[PlannedGate]) -> tuple[
 
 def _told_apart(gate: PlannedGate, others: Sequence[PlannedGate]) -> PlannedGate:
     """Two tests may ask the same arms for different thresholds: then the threshold becomes part of the id."""
-    if all(one.id != gate.id for one in others):
+    if all(one.gate.id != gate.gate.id for one in others):
         return gate
     words = [f"{name}-{value:g}" for name, value in gate.bounds if value is not None]
-    name = "-".join([gate.id, *words])
-    return replace(gate, id=name, gate=replace(gate.gate, id=name))
+    return replace(gate, gate=replace(gate.gate, id="-".join([gate.gate.id, *words])))
 
 
 def order(arms: Sequence[str], rounds: int, seed: int) -> tuple[str, ...]:
@@ -311,7 +318,7 @@ def _describe_gate(planned: PlannedGate, options: Options) -> str:
     bound = f"at least {gate.at_least}" if gate.at_least is not None else f"at most {gate.at_most}"
     if planned.arm.seats.lane is Lane.INSN and gate.insn is not None:
         bound = f"at least {gate.insn}"
-    text = f"gate   {planned.id}: {gate.window} speedup over smp{planned.base.cell.cpus} {bound}x"
+    text = f"gate   {gate.id}: {gate.window} speedup over smp{planned.base.cell.cpus} {bound}x"
     skip = planned.skip or ("" if options.gates else options.why_no_gates)
     if not skip and runs_of(planned.arm, options) < SMALLEST_LOOK:
         skip = f"{runs_of(planned.arm, options)} seeds are too few to decide anything"

@@ -21,6 +21,7 @@ from benchgate.errors import EvidenceError
 from benchgate.evidence import SessionInfo
 from benchgate.gates.base import CapacityBound, Gate, Policy
 from benchgate.host.facts import UNAVAILABLE
+from benchgate.insn import Symbols
 from benchgate.model import Cell, Lane, Mode, Window, Workload
 from benchgate.options import Options
 from benchgate.plan import PlannedCell, SweepPlan
@@ -172,13 +173,30 @@ def read_policy(facts: Mapping[str, Any], where: str) -> Policy:
         raise EvidenceError(f"{where}: the policy cannot be read: {type(error).__name__} {error}") from error
 
 
-def read_inconclusive_fails(facts: Mapping[str, Any], where: str) -> bool:
-    """The one option that a report depends on."""
+def read_flag(facts: Mapping[str, Any], name: str, where: str) -> bool:
+    """An option that a report depends on: `inconclusive_fails`, `measure`."""
     options = facts.get("options")
-    found = options.get("inconclusive_fails") if isinstance(options, Mapping) else None
+    found = options.get(name) if isinstance(options, Mapping) else None
     if not isinstance(found, bool):
-        raise EvidenceError(f"{where}: options.inconclusive_fails is not true or false")
+        raise EvidenceError(f"{where}: options.{name} is not true or false")
     return found
+
+
+def symbols_of(known: Symbols, more: Symbols) -> list[tuple[int, int, str]]:
+    """Both together, as session.json holds a row's symbols."""
+    found = {*zip(known.addresses, known.ends, known.names, strict=True)}
+    return sorted(found | {*zip(more.addresses, more.ends, more.names, strict=True)})
+
+
+def read_symbols(facts: Mapping[str, Any], row: str, where: str) -> Symbols:
+    """The symbols in which a row's samples lie; none where none were taken."""
+    try:
+        kept = facts.get("symbols", {}).get(row, ())
+        found = sorted((_int(address), _int(end), str(name)) for address, end, name in kept)
+    except (AttributeError, TypeError, ValueError) as error:
+        raise EvidenceError(f"{where}: the symbols of {row} cannot be read: {error}") from error
+    addresses, ends, names = zip(*found, strict=True) if found else ((), (), ())
+    return Symbols(addresses, ends, names)
 
 
 def _read_cell(words: Mapping[str, Any]) -> Cell:

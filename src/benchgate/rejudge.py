@@ -7,13 +7,26 @@ cannot be read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from benchgate import bundle, catalog, evidence, formats, provenance, report, run, smoke, systemfile, verify
+from benchgate import (
+    attribution,
+    bundle,
+    catalog,
+    evidence,
+    formats,
+    provenance,
+    report,
+    run,
+    smoke,
+    systemfile,
+    verify,
+    wire,
+)
 from benchgate.bundle import ATTEMPTS, SESSION
 from benchgate.errors import CatalogError, EvidenceError
 from benchgate.evidence import RESULTS
@@ -65,6 +78,26 @@ def judge_session(folder: Path, workloads: Workloads = NO_WORKLOADS) -> Judgemen
     return Judgement(facts, provenance.read_policy(facts, where), runs, verdicts, capacity)
 
 
+def attributions(
+    facts: Mapping[str, Any], runs: Sequence[JudgedRun], where: str
+) -> tuple[attribution.Table, ...] | None:
+    """The table of each cell's last verified run, by row and CPU count; None without --measure."""
+    if not provenance.read_flag(facts, "measure", where):
+        return None
+    last: dict[tuple[str, int, str], VerifiedRun] = {}
+    for judged in runs:
+        # A self-test that is read by patterns has neither workers nor measure lines.
+        if judged.verified and judged.verified.workers:
+            cell = judged.run.cell
+            last[cell.row, cell.cpus, cell.variant] = judged.verified
+    return tuple(_table(last[key].run, facts, where) for key in sorted(last))
+
+
+def _table(run: RawRun, facts: Mapping[str, Any], where: str) -> attribution.Table:
+    said = wire.parse(verify.read_console(run), nonce=run.nonce)
+    return attribution.table(run.cell.id, said, provenance.read_symbols(facts, run.cell.row, where))
+
+
 def _run_folders(folder: Path, facts: Mapping[str, Any]) -> list[Path]:
     """The attempts to judge. The one during which a session was ended was never judged, and is not now."""
     try:
@@ -96,6 +129,10 @@ def _judge(
     folder: Path, facts: Mapping[str, Any], where: str, workloads: Workloads = NO_WORKLOADS
 ) -> JudgedRun:
     raw = run.load(folder)
+    if folder.name != f"{raw.attempt:04d}-{raw.cell.id}":
+        raise EvidenceError(
+            f"{folder / 'run.json'} is of attempt {raw.attempt}, {raw.cell.id}: a run was moved"
+        )
 
     def check(one: RawRun) -> VerifiedRun:
         try:
@@ -118,27 +155,32 @@ def _judge(
 def recompute(folder: Path, workloads: Workloads = NO_WORKLOADS) -> dict[str, str]:
     """What results.csv and every report should hold, for `benchgate verify`."""
     judged = judge_session(folder, workloads)
-    fails = provenance.read_inconclusive_fails(judged.facts, str(folder / SESSION))
-    view = _view_of(judged)
+    fails = provenance.read_flag(judged.facts, "inconclusive_fails", str(folder / SESSION))
+    view = _view_of(judged, str(folder / SESSION))
     return {RESULTS: results_csv.render(view.rows), **formats.rendered(view, inconclusive_fails=fails)}
 
 
 def show(path: Path, workloads: Workloads = NO_WORKLOADS, width: int = 100) -> tuple[str, int]:
     """The terminal's summary of a session or of a lone results.csv, and the exit code it deserves."""
-    view = _view_of_csv(path) if path.is_file() else _view_of(judge_session(path, workloads))
+    view = (
+        _view_of_csv(path)
+        if path.is_file()
+        else _view_of(judge_session(path, workloads), str(path / SESSION))
+    )
     verdicts = view.verdicts if view.is_verified else ()
     code = report.exit_code([one.outcome for one in verdicts])
     is_partial = view.state != evidence.COMPLETE
     return terminal.render(view, width), report.UNDECIDED if is_partial and code == 0 else code
 
 
-def _view_of(judged: Judgement) -> SessionView:
+def _view_of(judged: Judgement, where: str) -> SessionView:
     return report.view(
         facts=judged.facts,
         rows=[report.row(one) for one in judged.runs],
         verdicts=judged.verdicts,
         capacity=judged.capacity,
         policy=judged.policy,
+        attributions=attributions(judged.facts, judged.runs, where),
     )
 
 

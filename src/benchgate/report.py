@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from benchgate import plan
+from benchgate.attribution import Table
 from benchgate.bundle import SESSION
 from benchgate.errors import EvidenceError
 from benchgate.gates.base import CapacityBound, Policy
@@ -62,13 +63,14 @@ def reseated(planned: PlannedCell, cpus: int, ground: Ground, options: Options) 
     return replace(planned, cell=replace(planned.cell, cpus=cpus), seats=seats)
 
 
-def view(
+def view(  # noqa: PLR0913 - a session has this many sides
     *,
     facts: Mapping[str, Any],
     rows: Sequence[RunRow],
     verdicts: Sequence[Verdict],
     capacity: Mapping[int, CapacityBound],
     policy: Policy,
+    attributions: tuple[Table, ...] | None = None,
 ) -> SessionView:
     """`facts` is what session.json holds. EvidenceError where it holds something else than was written."""
     envelope, inputs = _object(facts, "envelope"), _object(facts, "inputs")
@@ -90,6 +92,7 @@ def view(
         isolation=isolation(envelope),
         labels=_texts(inputs, "labels"),
         notes=_texts(facts, "notes"),
+        attributions=attributions,
         repeat=(str(facts.get("command", "pytest")), f"benchgate rejudge reports/runs/{session_id}"),
     )
 

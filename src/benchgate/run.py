@@ -12,7 +12,6 @@ moment, so that even a session that was killed leaves a record of it.
 from __future__ import annotations
 
 import errno
-import json
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -22,7 +21,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from benchgate.errors import BootError, EvidenceError, HostError
-from benchgate.machine.accounting import host_delay_ns
+from benchgate.files import read_json
+from benchgate.machine.accounting import host_delay_ns, host_span_ns
 from benchgate.machine.console import Limits
 from benchgate.machine.guest import OnPhase, run_guest, write_json
 from benchgate.machine.native import run_native
@@ -115,6 +115,7 @@ def _run(request: RunRequest, raw: RawRun, on_phase: OnPhase) -> RawRun:
         exit_status=end.exit_status,
         detail=end.detail,
         host_delay_ns=host_delay_ns(end.samples),
+        host_span_ns=host_span_ns(end.samples),
     )
 
 
@@ -147,7 +148,7 @@ def load(folder: Path) -> RawRun:
     if len(text) > _FILE_BYTES:
         raise EvidenceError(f"{path} is larger than any run.json that benchgate writes.")
     try:
-        return _from_json(json.loads(text), folder)
+        return _from_json(read_json(text), folder)
     except (ValueError, RecursionError) as error:
         raise EvidenceError(f"{path} is not a run that benchgate wrote: {error}.") from error
 
@@ -180,6 +181,7 @@ def _as_json(raw: RawRun) -> dict[str, object]:
         "clock_log": None if raw.clock_log is None else os.fspath(raw.clock_log.relative_to(raw.folder)),
         "void_reason": raw.void_reason,
         "host_delay_ns": raw.host_delay_ns,
+        "host_span_ns": raw.host_span_ns,
         "detail": raw.detail,
     }
 
@@ -255,6 +257,7 @@ def _from_json(value: object, folder: Path) -> RawRun:
         clock_log=_inside(folder, clock_log) if isinstance(clock_log, str) else None,
         void_reason=run.text("void_reason"),
         host_delay_ns=run.number_or_none("host_delay_ns"),
+        host_span_ns=run.number_or_none("host_span_ns"),
         detail=run.text("detail"),
     )
     run.done()

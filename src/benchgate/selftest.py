@@ -46,8 +46,8 @@ def read(console: bytes, result: Result) -> Figures:
 def online(console: bytes, pattern: str) -> int:
     """How many CPUs came up, by the pattern with a group (?P<n>...)."""
     match = _only(plain(console), pattern, "online")
-    if not match["n"].isdecimal() or len(match["n"]) > 5:
-        raise VerifyError(f"online: `{match['n'][:20]}` is not a number of CPUs")
+    if not re.fullmatch(r"[0-9]{1,5}", match["n"] or ""):
+        raise VerifyError(f"online: `{_shown(match['n'] or '')}` is not a number of CPUs")
     return int(match["n"])
 
 

@@ -17,7 +17,7 @@ from benchgate.machine.watch import GUEST_WATCH, Watch
 from benchgate.model import BootSpec, Cell, Ending, Lane, RawRun
 from benchgate.plan import PlannedCell
 from benchgate.run import RunRequest
-from benchgate.systems import EndBy, Smoke, System
+from benchgate.systems import EndBy, Smoke, System, console_pattern
 
 FOLDER = "smokes"
 WORKLOAD = "smoke"
@@ -33,9 +33,9 @@ def watch(system: System, smoke: Smoke) -> Watch:
     is_killed = system.end_by is EndBy.KILL
     return replace(
         GUEST_WATCH,
-        ready=boot.at_line_start(system.ready) if system.ready else None,
+        ready=console_pattern(system.ready) if system.ready else None,
         result=None,
-        end=boot.at_line_start(smoke.passes) if is_killed else None,
+        end=console_pattern(smoke.passes) if is_killed else None,
         success=frozenset(system.exit_codes),
         kill_after_end=is_killed,
     )

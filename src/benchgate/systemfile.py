@@ -29,6 +29,7 @@ from benchgate.systems import (
     ResultPattern,
     Smoke,
     System,
+    console_pattern,
 )
 from benchgate.yamlfile import Section
 
@@ -92,6 +93,7 @@ def _native(top: Section, path: Path, name: str) -> System:
         kind=Kind.NATIVE,
         about=top.text("about", ""),
         file=path,
+        result=Result(counts_foreign=False),  # this host is not ours alone
         exit_codes=(0,),
         deadlines=_deadlines(top),
         cpus=_cpus(top),
@@ -104,7 +106,7 @@ def _guest(top: Section, path: Path, name: str, settings: Mapping[str, str]) -> 
     console = _console(top)
     end_by, codes = _end(top)
     ask = _ask(top)
-    result = _result(top, ask)
+    result = _result(top, ask, end_by)
     system = System(
         name=name,
         kind=Kind.QEMU,
@@ -119,7 +121,7 @@ def _guest(top: Section, path: Path, name: str, settings: Mapping[str, str]) -> 
         settings=settings,
         ask=ask,
         modes=_modes(top),
-        smoke=_smoke(top, settings),
+        smoke=_smoke(top, settings, end_by),
         ready=console[0],
         failures=console[1],
         online=console[2],
@@ -215,23 +217,29 @@ def _console(top: Section) -> tuple[str, tuple[str, ...], str]:
         return "", (), ""
     failures = words.texts("failures")
     for pattern in failures:
-        _groups(words, pattern, "failures")
-        _refuse_empty_match(words, "failures", pattern)
-    ready = words.pattern("ready", "")
+        _check_watched(words, "failures", pattern)
+    ready = words.text("ready", "")
     if ready:
-        _refuse_empty_match(words, "ready", ready)
+        _check_watched(words, "ready", ready)
     found = ready, failures, words.pattern("online", "", groups=("n",))
     words.close()
     return found
 
 
-def _refuse_empty_match(words: Section, key: str, pattern: str) -> None:
-    """What matches nothing at all matches every console, at its first byte."""
-    if re.search(pattern, "", re.MULTILINE):
+def _check_watched(words: Section, key: str, pattern: str) -> None:
+    """A pattern that is looked for while a guest prints, in bytes; what is fine for text may not be for them.
+    What matches nothing at all would match every console, at its first byte."""
+    _groups(words, pattern, key)
+    try:
+        watched = yamlfile.regex(console_pattern(pattern))
+    except ValueError as error:
+        words.fail(f"`{pattern}` cannot be looked for in a console's bytes: it {error}", key)
+    found = watched.search(b"\n\n")
+    if found is not None and not found[0]:
         words.fail(f"`{pattern}` matches nothing at all, so it would be seen on any console", key)
 
 
-def _result(top: Section, ask: Ask) -> Result:
+def _result(top: Section, ask: Ask, end_by: EndBy) -> Result:
     words = top.section("result")
     if words is None:
         if ask is Ask.SELFTEST:
@@ -241,37 +249,43 @@ def _result(top: Section, ask: Ask) -> Result:
     if form is ResultFormat.BENCH:
         if ask is Ask.SELFTEST:
             words.fail("a self-test is read by `patterns`", "format")
+        called, foreign = words.text("system", ""), words.choice("foreign", ("counted", "na"), "counted")
         words.close()
-        return Result()
+        return Result(form, called, foreign == "counted")
     answers = words.texts("answers")
     expect = words.plain("expect")
     groups = {name for pattern in answers for name in _groups(words, pattern, "answers")}
     if not expect or not answers:
         words.fail("a figure without a known answer is not a result: give `answers` and `expect`", "expect")
+    if end_by is EndBy.KILL:
+        _check_watched(words, "answers", answers[-1])
     if unmatched := sorted(set(expect) - groups):
         words.fail(f"no pattern in `answers` has a group (?P<{unmatched[0]}>...)", "expect")
     work = _pattern(words, "work") or words.fail("is missing", "work")
-    found = Result(form, work, _pattern(words, "total"), expect, answers)
+    total = _pattern(words, "total")
+    found = Result(form, work=work, total=total, expect=expect, answers=answers)
     words.close()
     return found
 
 
-def _smoke(top: Section, settings: Mapping[str, str]) -> Smoke | None:
+def _smoke(top: Section, settings: Mapping[str, str], end_by: EndBy) -> Smoke | None:
     words = top.section("smoke")
     if words is None:
         return None
     found = Smoke(_filled(words.text("append", ""), settings), words.pattern("pass"))
     if re.search(found.passes, ""):
         words.fail("matches nothing at all, so it would pass any console", "pass")
+    if end_by is EndBy.KILL:
+        _check_watched(words, "pass", found.passes)
     words.close()
     return found
 
 
 def _groups(words: Section, pattern: str, key: str) -> tuple[str, ...]:
     try:
-        return tuple(re.compile(pattern).groupindex)
-    except re.error as error:
-        words.fail(f"`{pattern}` is not a regular expression: {error}", key)
+        return tuple(yamlfile.regex(pattern).groupindex)
+    except ValueError as error:
+        words.fail(f"`{pattern}` {error}", key)
 
 
 def _pattern(result: Section, key: str) -> ResultPattern | None:

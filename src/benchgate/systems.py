@@ -24,6 +24,22 @@ SELFTEST = "selftest"
 DEADLINES = Deadlines(boot_s=60.0, run_s=120.0)
 
 
+def plain_name(name: str) -> str:
+    """A system's name without its settings, which stand behind the first dot."""
+    return name.partition(".")[0]
+
+
+def console_pattern(pattern: str) -> bytes:
+    """A pattern of the YAML as it is looked for while the guest prints. There `^` and `$` cannot be the begin
+    and the end of what was read so far, which may be the middle of a line: they are the bytes beside it."""
+    anchors = {"^": r"(?<=[\r\n])", "$": r"(?=[\r\n])"}
+    return _TOKEN.sub(lambda found: anchors.get(found[0], found[0]), pattern).encode()
+
+
+_TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[$^]", re.DOTALL)
+"""An escaped character, a set of characters, or an anchor."""
+
+
 class Kind(StrEnum):
     QEMU = "qemu"
     NATIVE = "native"
@@ -78,6 +94,10 @@ class ResultPattern:
 @dataclass(frozen=True, slots=True)
 class Result:
     format: ResultFormat = ResultFormat.BENCH
+    system: str = ""
+    """What the wire's begin line calls it; empty: its own name."""
+    counts_foreign: bool = True
+    """Whether it counts the CPU time of others in its window; only one that cannot may answer `na`."""
     work: ResultPattern | None = None
     total: ResultPattern | None = None
     expect: Mapping[str, str] | None = None

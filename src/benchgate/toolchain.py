@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from benchgate.cache import cache_root
 from benchgate.errors import BuildError
 from benchgate.files import file_digest
+from benchgate.shelf import cache_root
 
 _SHOWN_LINES = 12
 _NAMES = ("cc", "gcc", "clang")

@@ -11,13 +11,14 @@ from collections.abc import Collection
 from benchgate import insn, oracle, selftest, wire
 from benchgate.errors import VerifyError
 from benchgate.model import _VERIFY_ONLY, Cell, Ending, Lane, RawRun, VerifiedRun, WorkerReport, Workload
-from benchgate.systems import EndBy, Result, ResultFormat, System
+from benchgate.systems import EndBy, Result, ResultFormat, System, plain_name
 from benchgate.wire import Transcript
 
 CONSOLE = "serial.log"
 UNITS = ("ns", "cycles")
 INSN_UNIT = "insn"
 """One instruction of the clock, which is one nanosecond of the guest's time."""
+BENCH_RESULT = Result()
 EXIT_CODES = (0, 33)
 """Powered off, or left through isa-debug-exit with success."""
 
@@ -39,33 +40,47 @@ A guest's clock runs on while the host lets a vCPU wait, and the task that was o
 Only as much is allowed as the host counted; where it does not tell, all of it; on the instruction clock
 nothing."""
 
+SPAN_RATIO, SPAN_SLACK_NS = 1.5, 1_000_000_000
+"""On a wall lane no window is longer than the host saw its machine run. A guest calibrates its clock by
+itself, sometimes badly, and the host may have been late to look: therefore so much more is allowed."""
+MOST_CYCLES_PER_NS = 10
+"""No processor's counter ticks faster than 10 GHz."""
+SHORTEST_WINDOW = 10_000
+"""In ns or cycles. A wall clock cannot tell what is shorter from the cost of asking it."""
+
 
 def verify_on(run: RawRun, workload: Workload, system: System) -> VerifiedRun:
     """By the words of the system's YAML: how it prints, and which ends are good."""
     codes = None if system.end_by is EndBy.KILL else system.exit_codes
     if system.result.format is ResultFormat.PATTERNS:
         return verify_selftest(run, system.result, online=system.online, exit_codes=codes)
-    return verify(run, workload, exit_codes=codes)
+    return verify(run, workload, system.result, exit_codes=codes)
 
 
 def verify(
-    run: RawRun, workload: Workload, *, exit_codes: Collection[int] | None = EXIT_CODES
+    run: RawRun,
+    workload: Workload,
+    result: Result = BENCH_RESULT,
+    *,
+    exit_codes: Collection[int] | None = EXIT_CODES,
 ) -> VerifiedRun:
     """The run, once its ending, transcript, window and every worker's answer have been found right.
 
-    `exit_codes` None: the status says nothing, as the machine is killed after its result.
+    `result`: what the system says of itself. `exit_codes` None: the status says nothing, as the machine is
+    killed after its result.
     """
     console = read_console(run)
     _check_ending(run, console, exit_codes)
     transcript = wire.parse(console, nonce=run.nonce)
-    _check_echo(run.cell, workload, transcript)
+    _check_echo(run.cell, workload, transcript, result)
     _check_cpus(run, transcript)
     _check_window(transcript)
     _check_books(transcript)
     check = oracle.load(workload.oracle, workload.source.parent)
     check(dict(run.cell.params), transcript.reports, transcript.result)
-    _check_foreign(run, transcript)
+    _check_foreign(run, transcript, result)
     unit, work, total = _window(run, transcript)
+    _check_span(run, unit, work, total)
     return VerifiedRun(
         run=run,
         unit=unit,
@@ -90,15 +105,15 @@ def verify_selftest(
     figures = selftest.read(console, result)
     if run.lane is Lane.INSN and read_clock(run).level is not insn.Level.FULL:
         raise VerifyError("a system without marks can be timed by the instruction clock at level full only")
-    if figures.total is not None and figures.total < figures.work:
-        raise VerifyError(
-            f"the total window ({figures.total}) is shorter than the work window ({figures.work})"
-        )
+    total = figures.work if figures.total is None else figures.total
+    if total < figures.work:
+        raise VerifyError(f"the total window ({total}) is shorter than the work window ({figures.work})")
+    _check_span(run, figures.unit, figures.work, total)
     return VerifiedRun(
         run=run,
         unit=figures.unit,
         work=figures.work,
-        total=figures.work if figures.total is None else figures.total,
+        total=total,
         foreign=None,
         workers=(),
         key=_VERIFY_ONLY,
@@ -128,8 +143,14 @@ def _check_ending(run: RawRun, console: bytes, exit_codes: Collection[int] | Non
         raise VerifyError(f"the run ended well, but the guest said `{said}`")
 
 
-def _check_echo(cell: Cell, workload: Workload, said: Transcript) -> None:
+def _check_echo(cell: Cell, workload: Workload, said: Transcript, result: Result) -> None:
     """The console is of this very cell: a wrong binary or a wrong manifest measures something else."""
+    known_as = result.system or plain_name(cell.system)
+    if said.system != known_as:
+        raise VerifyError(
+            f"system was {known_as}, but the run was made by {said.system}; where {cell.system} calls "
+            f"itself so, its YAML says `system: {said.system}` under `result`"
+        )
     asked = {"workload": workload.name, "mode": str(cell.mode), "workers": cell.cpus}
     echoed = {"workload": said.workload, "mode": said.mode, "workers": said.workers}
     asked.update({f"parameter {name}": str(value) for name, value in cell.params})
@@ -190,6 +211,30 @@ def _window(run: RawRun, said: Transcript) -> tuple[str, int, int]:
     return INSN_UNIT, seen.work, seen.total
 
 
+def _check_span(run: RawRun, unit: str, work: int, total: int) -> None:
+    """The window fits into what the host itself saw of the run: a guest's clock is not trusted either."""
+    if run.lane is Lane.INSN:
+        log = read_clock(run)
+        if log.end is not None and total > log.end:
+            raise VerifyError(
+                f"the window has {total} {unit}, but the instruction clock ended at {log.end} ns"
+            )
+        return
+    if work < SHORTEST_WINDOW:
+        raise VerifyError(
+            f"a work window of {work} {unit} is too short for a wall clock; at least {SHORTEST_WINDOW} are "
+            "needed: give the workload more to do, or take --clock insn"
+        )
+    if run.host_span_ns is None:
+        raise VerifyError("the host did not see how long the machine ran, so nothing bounds its window")
+    most = SPAN_RATIO * run.host_span_ns + SPAN_SLACK_NS
+    if total > most * (1 if unit == "ns" else MOST_CYCLES_PER_NS):
+        raise VerifyError(
+            f"the window has {total} {unit}, but by the host's clock the whole machine ran for "
+            f"{run.host_span_ns} ns only: the guest's clock is wrong"
+        )
+
+
 def read_clock(run: RawRun) -> insn.ClockLog:
     """The run's clock log, once it is seen to be of this run and of a clock that did not refuse."""
     if run.clock_log is None:
@@ -230,9 +275,16 @@ def foreign_limit(run: RawRun, said: Transcript) -> float:
     return max(share, floor * said.online) + stall
 
 
-def _check_foreign(run: RawRun, said: Transcript) -> None:
+def _check_foreign(run: RawRun, said: Transcript, result: Result) -> None:
+    if said.foreign is None:
+        if result.counts_foreign:
+            raise VerifyError(
+                "the guest did not count the CPU time of others (foreign time=na), so nothing shows that it "
+                "was quiet; a system that cannot count it says `foreign: na` under `result` in its YAML"
+            )
+        return
     limit = foreign_limit(run, said)
-    if said.foreign is not None and said.foreign > limit:
+    if said.foreign > limit:
         capacity = (said.work_end - said.work_start) * said.online
         raise VerifyError(
             f"the guest was not quiet: others used {said.foreign} {said.unit} of CPU time, "

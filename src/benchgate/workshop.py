@@ -49,8 +49,7 @@ from benchgate.model import Accel, BootSpec, Image, Lane, RawRun
 from benchgate.options import Options
 from benchgate.plan import Ground, PlannedCell, SweepPlan
 from benchgate.progress import Progress
-from benchgate.rejudge import conclude_session
-from benchgate.render import attribution as render_attribution
+from benchgate.rejudge import attributions, conclude_session
 from benchgate.render.model import SessionView
 from benchgate.run import RunRequest
 from benchgate.sweep import Attempt, JudgedRun, judge
@@ -88,7 +87,6 @@ class Workshop:
         self._machine: Machine | None = None
         self._session: evidence.Session | None = None
         self._judged: list[JudgedRun] = []
-        self._attributions: dict[tuple[str, int], attribution.Table] = {}
         self._facts: dict[str, Any] = {}
         self.ground = ground_of(options)
 
@@ -174,7 +172,7 @@ class Workshop:
         judged = judge(raw, partial(self._verify, attempt.planned))
         self._keep(judged)
         if self.options.measure and judged.verified:
-            self._attribute(attempt.planned, judged)
+            self._keep_symbols(attempt.planned, judged)
         self.progress.ended(attempt.planned.cell.id, attempt.label, report.figure(judged))
         return judged
 
@@ -234,20 +232,16 @@ class Workshop:
         smoke.require(self._open_session.folder, planned.system, raw)
         return verify.verify_on(raw, planned.workload, planned.system)
 
-    def _attribute(self, planned: PlannedCell, judged: JudgedRun) -> None:
-        """The table of a cell's last verified run."""
-        if planned.system.result.format is ResultFormat.PATTERNS:
+    def _keep_symbols(self, planned: PlannedCell, judged: JudgedRun) -> None:
+        """Names for the sampled addresses; a later judge has no program to look them up in."""
+        file = self._images.symbols(planned)
+        if file is None or planned.system.result.format is ResultFormat.PATTERNS:
             return
         said = wire.parse(verify.read_console(judged.run), nonce=judged.run.nonce)
-        file = self._images.symbols(planned)
-        symbols = attribution.NO_SYMBOLS if file is None else insn.read_symbols(file)
-        cell = planned.cell
-        self._attributions[cell.row, cell.cpus] = attribution.table(cell.id, said, symbols)
-
-    @property
-    def attributions(self) -> tuple[attribution.Table, ...]:
-        """With --measure: one of each cell, by row and CPU count."""
-        return tuple(self._attributions[key] for key in sorted(self._attributions))
+        found = attribution.sampled_symbols(said, insn.read_symbols(file))
+        row, kept = planned.cell.row, self._facts.setdefault("symbols", {})
+        kept[row] = provenance.symbols_of(provenance.read_symbols(self._facts, row, "this session"), found)
+        self._open_session.update(symbols=kept)
 
     def _keep(self, judged: JudgedRun) -> None:
         self._judged.append(judged)
@@ -327,9 +321,13 @@ class Workshop:
             facts = bundle.read_object(self._session.folder, bundle.SESSION)
             verdicts, bounds = conclude_session(facts, tuple(self._judged), str(self._session.folder))
             rows = [report.row(judged) for judged in self._judged]
-            view = report.view(facts=facts, rows=rows, verdicts=verdicts, capacity=bounds, policy=self.policy)
-            if self.options.measure:
-                text = render_attribution.markdown(self.attributions)
-                self._session.write("attribution.md", text)
+            view = report.view(
+                facts=facts,
+                rows=rows,
+                verdicts=verdicts,
+                capacity=bounds,
+                policy=self.policy,
+                attributions=attributions(facts, self._judged, str(self._session.folder)),
+            )
             publish.write(self._session, view, self.options, self.progress.note)
             return view

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import difflib
 import re
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NoReturn, TypeVar
+from typing import AnyStr, NoReturn, TypeVar
 
 import yaml
 
@@ -64,6 +65,17 @@ def _refuse_traps(text: str, path: Path) -> None:
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > MAX_DEPTH:
             raise CatalogError(f"{path}:{line}: is nested more than {MAX_DEPTH} deep")
+
+
+def regex(pattern: AnyStr) -> re.Pattern[AnyStr]:
+    """Compiled; ValueError that says why not. What Python only warns of is refused too: under `-W error` it
+    would end the session in which the pattern is first used."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            return re.compile(pattern)
+    except (re.error, OverflowError, RecursionError, ValueError, Warning) as error:
+        raise ValueError(f"is not a regular expression: {error}") from None
 
 
 class Section:
@@ -140,9 +152,9 @@ class Section:
         """A regular expression that compiles and has the named groups; `\"\"` where absent and default."""
         value = self.text(key, default)
         try:
-            compiled = re.compile(value)
-        except re.error as error:
-            self.fail(f"is not a regular expression: {error}", key)
+            compiled = regex(value)
+        except ValueError as error:
+            self.fail(str(error), key)
         missing = [group for group in groups if group not in compiled.groupindex]
         if value and missing:
             self.fail(f"needs a named group (?P<{missing[0]}>...)", key)

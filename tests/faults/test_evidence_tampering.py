@@ -116,6 +116,36 @@ def test_a_verdict_that_does_not_follow_is_a_mismatch(folder: Path) -> None:
     assert verify_bundle(folder).exit_code == 0  # without judging again nobody can tell
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"base_cpus": 1', '"base_cpus": true'),
+        ('"runs": 5', '"runs": 5.0'),
+        ('"outcome": "PASS"', '"outcome": "FAIL", "outcome": "PASS"'),
+    ],
+)
+def test_a_verdict_that_another_program_reads_otherwise_is_a_mismatch(
+    folder: Path, old: str, new: str
+) -> None:
+    edit(folder / "verdicts.json", old, new)
+    reseal(folder)
+    refused(folder, 12, "verdicts.json does not follow from the runs")
+
+
+@pytest.mark.parametrize("name", ["VERDICT.md", "more/attribution.md"])
+def test_a_report_that_follows_from_nothing_is_a_mismatch(folder: Path, name: str) -> None:
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_text("# PASS\n")
+    reseal(folder)
+    refused(folder, 12, f"{name.partition('/')[0]} is no part of a session")
+
+
+def test_facts_of_two_meanings_are_refused(folder: Path) -> None:
+    edit(folder / "session.json", '"state": "complete"', '"state": "partial", "state": "complete"')
+    reseal(folder)
+    refused(folder, 10, "the key 'state' stands there twice")
+
+
 @pytest.mark.parametrize("text", ["[", "[" * 100_000, "null"])
 def test_a_verdict_file_that_is_no_list_is_a_mismatch(folder: Path, text: str) -> None:
     (folder / "verdicts.json").write_text(text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -80,6 +81,18 @@ def test_what_the_host_withheld_stands_in_the_run(tmp_path: Path) -> None:
         for moment in ("ready", "result")
     ]
     assert raw.host_delay_ns == waited[1] - waited[0]
+
+
+@pytest.mark.parametrize("play", ["good", "stays"])
+def test_how_long_the_machine_ran_stands_in_the_run(tmp_path: Path, play: str) -> None:
+    """From `cont` to its exit, or to when it was stopped; by the host's clock."""
+    before = time.monotonic_ns()
+    raw = run(tmp_path, play)
+    samples = json.loads((raw.folder / "threads.json").read_text())
+    assert samples[-1]["moment"] == {"good": "exit", "stays": "stop"}[play]
+    assert raw.host_span_ns == samples[-1]["t_ns"] - samples[0]["t_ns"]
+    assert raw.host_span_ns is not None
+    assert 0 < raw.host_span_ns < time.monotonic_ns() - before
 
 
 def test_what_the_host_withheld_is_not_known_of_a_guest_that_never_got_ready(tmp_path: Path) -> None:

@@ -67,6 +67,9 @@ def test_a_good_run_is_kept_byte_for_byte(tmp_path: Path) -> None:
     assert (raw.ending, raw.exit_status, raw.detail) == (Ending.DONE, 0, "")
     assert (raw.folder / "serial.log").read_bytes() == WIRE.replace("\\n", "\n").encode()
     assert not (raw.folder / "qmp.log").exists()
+    samples = json.loads((raw.folder / "threads.json").read_text())
+    assert [one["moment"] for one in samples] == ["start", "ready", "result", "end", "exit"]
+    assert raw.host_span_ns == samples[-1]["t_ns"] - samples[0]["t_ns"]
 
 
 def test_workers_are_seen_on_their_pins(tmp_path: Path) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
+import subprocess
+import termios
 import time
 from pathlib import Path
 
@@ -36,7 +39,7 @@ def session(pytester: pytest.Pytester, tmp_path: Path, monkeypatch: pytest.Monke
     return made
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_a_session_that_is_ended_leaves_no_guest_and_keeps_what_it_measured(
     session: SessionRig, number: signal.Signals
 ) -> None:
@@ -62,7 +65,8 @@ def test_a_session_that_is_ended_leaves_no_guest_and_keeps_what_it_measured(
     assert f"{hanging.name} was begun and never recorded" in text
     code, text = benchgate("rejudge", session.latest)
     assert code == 5
-    assert text.startswith("SKIP: nothing was decided (PARTIAL session: ")
+    assert text.startswith("PARTIAL: ")
+    assert "; until then SKIP: nothing was decided" in " ".join(text.split())
     assert "PASS" not in text
 
 
@@ -97,12 +101,72 @@ def test_the_reports_of_an_interrupted_session_say_what_rejudge_says(
         session.await_hanging(HANGING)
         process.send_signal(number)
         said, _ = process.communicate(timeout=PATIENCE_S)
-    assert "PARTIAL session" in said
-    assert (session.latest / "summary.md").read_text().startswith("# SKIP: nothing was decided (PARTIAL")
+    assert "\nPARTIAL: interrupted before " in said
+    assert (session.latest / "summary.md").read_text().startswith("# PARTIAL: interrupted before ")
     (verdict,) = json.loads((session.latest / "verdicts.json").read_text())
     _, again = benchgate("rejudge", session.latest)
     assert verdict["outcome"] == "SKIP"
     assert verdict["reason"] in " ".join(again.split())
+
+
+SLOW_CLOSE = """
+import time
+from pathlib import Path
+from benchgate.evidence import Session
+
+close = Session.close
+
+def slow(self, finished, *, missing=""):
+    Path({sign!r}).touch()
+    time.sleep(3)
+    close(self, finished, missing=missing)
+
+Session.close = slow
+"""
+
+
+def test_an_impatient_second_signal_does_not_leave_half_a_session(
+    session: SessionRig, tmp_path: Path
+) -> None:
+    sign = tmp_path / "closing"
+    session.play_at(HANGING, "hang-run", SLOW_CLOSE.format(sign=str(sign)))
+    with session.started() as process:
+        session.await_hanging(HANGING)
+        process.send_signal(signal.SIGINT)
+        assert wait_until(sign.exists, PATIENCE_S)
+        process.send_signal(signal.SIGINT)
+        said, _ = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == pytest.ExitCode.INTERRUPTED, said
+    assert "keeping what was measured; once more ends it at once" in said
+    assert "Traceback" not in said
+    assert session.guests() == []
+    assert "interrupted before" in session.facts["state_reason"]
+    assert (session.latest / "manifest.sha256").exists()
+
+
+def test_a_terminal_that_is_closed_ends_the_session_in_good_order(session: SessionRig) -> None:
+    ours, theirs = os.openpty()
+    process = subprocess.Popen(
+        session.argv(),
+        cwd=session.rig.pytester.path,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509
+    )
+    try:
+        os.close(theirs)
+        session.await_hanging(HANGING)
+        os.close(ours)
+        process.wait(timeout=PATIENCE_S)
+    finally:
+        process.kill()
+        process.wait(timeout=PATIENCE_S)
+    assert session.guests() == []
+    assert "interrupted before" in session.facts["state_reason"]
+    assert (session.latest / "manifest.sha256").exists()
+    assert benchgate("verify", session.latest)[0] == 11
 
 
 def test_a_gate_that_was_decided_before_the_kill_is_shown_but_does_not_count(session: SessionRig) -> None:
@@ -116,7 +180,8 @@ def test_a_gate_that_was_decided_before_the_kill_is_shown_but_does_not_count(ses
     assert process.returncode == pytest.ExitCode.INTERRUPTED
     code, text = benchgate("rejudge", session.latest)
     assert code == 5
-    assert "PARTIAL session: interrupted before primes.hi-10000.wait-spin-fake" in " ".join(text.split())
+    assert text.startswith("PARTIAL: interrupted before primes.hi-10000.wait-spin-fake")
+    assert "; until then PASS: 1 of 2 verdicts" in " ".join(text.split())
 
 
 def test_the_next_session_removes_the_record_that_a_killed_one_left(session: SessionRig) -> None:

@@ -118,5 +118,6 @@ def linux_with(where: Path, name: str, words: str) -> Path:
     assert "name: linux\n" in text
     (line,) = (line for line in text.splitlines() if line.strip().startswith("append:"))
     path = where / f"{name}.yaml"
-    path.write_text(text.replace("name: linux\n", f"name: {name}\n").replace(line, f"{line} {words}"))
+    text = text.replace("name: linux\n", f"name: {name}\nresult: {{system: linux}}\n")
+    path.write_text(text.replace(line, f"{line} {words}"))
     return path

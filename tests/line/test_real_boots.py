@@ -66,7 +66,7 @@ def test_a_quick_session_runs_the_whole_line_and_decides_nothing(where: Path) ->
     session = run_pytest(where, REPO / "tests" / "smp", "--quick", "--smp=1,2", "-m", "smp", "-k", picked)
     assert session.code == 5, session.said
     assert "SKIP: nothing was decided" in session.said
-    assert re.search(r"^benchgate: \[1/\d\] primes-linux-smp[12] ", session.said, re.MULTILINE)
+    assert re.search(r"^benchgate: \[1/\d\] primes[.]hi-[0-9]+-linux-smp[12] ", session.said, re.MULTILINE)
     assert [session.outcomes(cpus) for cpus in (1, 2)] == [["ok"], ["ok"]]
     assert {row["outcome"] for row in session.rows} == {"warmup", "ok"}
     assert {row["verified"] for row in session.rows} == {"true"}

@@ -101,7 +101,7 @@ def console(cpus: int, work: int, *, wrong_worker: int | None = None) -> str:
     cuts = equal_cost_cuts(cpus)
     found = [trial_division(lo, hi) for lo, hi in pairwise(cuts)]
     lines = [
-        f"begin v=1 nonce=x system=linux workload=primes mode=process workers={cpus} online={cpus} unit=ns "
+        f"begin v=1 nonce=x system=fake workload=primes mode=process workers={cpus} online={cpus} unit=ns "
         f"hi={HI} split=cost wait=join"
     ]
     for worker, (count, total, divisions) in enumerate(found):

@@ -13,6 +13,7 @@ import pytest
 from tests.plugin.conftest import CONFTEST, GATE, TEST_FILE, Rig
 
 from benchgate import evidence, rejudge
+from benchgate.catalog import load_workload
 
 
 def results(rig: Rig) -> list[dict[str, str]]:
@@ -104,6 +105,34 @@ def test_a_speedup_that_no_two_cpus_can_give_is_invalid(rig: Rig) -> None:
     result.stdout.fnmatch_lines(["INVALID: primes.hi-10000-fake smp2/smp1 = 3.00*"])
 
 
+def test_figures_that_the_host_never_had_time_for_are_invalid(rig: Rig) -> None:
+    """1.9x, every line true to its CRC: but no machine that ran for less than a second worked for 19 s."""
+    rig.consoles((19_000_000_000, 10_000_000_000))
+    result = rig.run("--runs", "1")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["INVALID: primes.hi-10000-fake-smp?: *by the host's clock*"])
+    assert evidence.verify_bundle(rig.latest, rejudge.recompute).exit_code == 0
+    assert rejudge.show(rig.latest)[1] == 1
+
+
+def test_a_console_of_another_system_is_invalid(rig: Rig) -> None:
+    rig.more = "result: {system: moon}\n"
+    result = rig.run("--runs", "1")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["INVALID: primes.hi-10000-fake-smp?: *system was moon, but * by fake*"])
+
+
+@pytest.mark.parametrize("declared", ["", "result: {foreign: na}\n"])
+def test_a_guest_that_does_not_count_foreign_time_must_say_so_beforehand(rig: Rig, declared: str) -> None:
+    for path in rig.folder.glob("smp?.log"):
+        path.write_text(path.read_text().replace("foreign time=0", "foreign time=na"))
+    rig.more = declared
+    result = rig.run("--runs", "1")
+    assert result.ret == (5 if declared else 1)
+    if not declared:
+        result.stdout.fnmatch_lines(["INVALID: primes.hi-10000-fake-smp?: *foreign time=na*"])
+
+
 @pytest.mark.parametrize(
     ("play", "said"),
     [
@@ -136,6 +165,15 @@ def test_quick_measures_and_decides_nothing(rig: Rig) -> None:
     assert result.ret == 5
     result.assert_outcomes(passed=2, skipped=1)
     result.stdout.fnmatch_lines(["SKIP: nothing was decided"])
+
+
+def test_quick_rows_are_labelled_by_their_reduced_parameters(rig: Rig) -> None:
+    rig.pytester.makepyfile(test_scaling=TEST_FILE.replace(", hi=10_000", ""))
+    result = rig.run("--quick", "test_scaling.py::test_scales[primes-fake-smp2]")
+    reduced = load_workload("primes").quick["hi"]
+    assert json.loads((rig.latest / "verdicts.json").read_text())[0]["id"] == f"primes.hi-{reduced}-fake-smp2"
+    assert {row["params"] for row in results(rig)} == {f"hi={reduced};split=cost;wait=join"}
+    result.stdout.fnmatch_lines([f"primes.hi-{reduced}-fake (tcg, *)", f"INVALID: primes.hi-{reduced}-fake*"])
 
 
 def test_a_single_run_decides_nothing(rig: Rig) -> None:

@@ -94,6 +94,7 @@ def test_measuring_by_the_guest_decides_nothing_and_says_why(rig: Rig) -> None:
     for argv in (rig.latest / "runs").glob("*/argv.json"):
         (line,) = [word for word in json.loads(argv.read_text()) if "bench.nonce=" in word]
         assert " bench.measure=1" in line
+    assert "## primes.hi-10000-fake-smp2 (times in ns)" in (rig.latest / "attribution.md").read_text()
     assert_intact(rig)
 
 

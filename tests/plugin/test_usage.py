@@ -24,6 +24,7 @@ def test_cpus_that_are_not_there_are_a_usage_error_that_names_those_there_are(ri
         (("--smp", "0"), "CPU counts go from 1 to 64"),
         (("--set", "hi=4"), "--set hi=4: expected WORKLOAD.KEY=VALUE"),
         (("--max-runs", "3"), "--max-runs 3 is below --runs 5"),
+        (("--max-runs", "6"), "--max-runs 6: no verdict can fall there*one of 5, 9, 15, 25"),
     ],
 )
 def test_options_that_cannot_be_meant(rig: Rig, words: tuple[str, ...], said: str) -> None:

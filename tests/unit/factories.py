@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from benchgate import model
@@ -19,6 +20,7 @@ from benchgate.model import (
     Verdict,
     VerifiedRun,
     Window,
+    Word,
 )
 from benchgate.render.model import RunRow, SessionView, row_of
 
@@ -173,3 +175,10 @@ def scaled_view(**changes: object) -> SessionView:
     found = decide([speedup(2)], arms, POLICY).verdicts
     warm = row_of(raw_run(cell(1), attempt=11, warmup=True), verified(raw_run(cell(1)), 1_300_000_000))
     return view(*base, *two, warm, **{"verdicts": found, **changes})  # type: ignore[arg-type]
+
+
+def failing(word: Word, **changes: object) -> SessionView:
+    """The same with a verdict of that word."""
+    first = scaled_view()
+    told = replace(first.verdicts[0], outcome=word, reason=f"{word}: primes-linux smp2/smp1 ...")
+    return replace(first, verdicts=(told,), **changes)  # type: ignore[arg-type]

@@ -16,7 +16,7 @@ from tests.unit.factories import POLICY, arm, cell, raw_run, speedup, verified
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 END = datetime(2026, 1, 2, 3, 6, 0, tzinfo=UTC)
 INFO = SessionInfo(
-    options={"cpus": "0,1", "inconclusive_fails": True},
+    options={"cpus": "0,1", "inconclusive_fails": True, "measure": False},
     commit="0123abc",
     diff_digest="",
     versions={"benchgate": "0.1.0"},
@@ -51,4 +51,4 @@ def finished_session(reports: Path, *, missing: str = "") -> Session:
 
 def recomputed(folder: Path) -> Mapping[str, str]:
     assert folder.is_dir()
-    return {"verdicts.json": verdicts_json.render(VERDICTS)}
+    return {"verdicts.json": verdicts_json.render(VERDICTS), "summary.md": "# PASS\n"}

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from benchgate import build, cache, toolchain
+from benchgate import build, toolchain, trim
 from benchgate.errors import BuildError
 from benchgate.model import Mode, Workload
 
@@ -243,4 +243,4 @@ def test_logs_of_failed_builds_are_one_per_name(tmp_path: Path, root: Path) -> N
         with pytest.raises(BuildError):
             build.run_build([["false"]], tmp_path, [], name="mine")
     assert [path.name for path in (root / "logs").iterdir()] == ["build-mine.log"]
-    assert cache.listing() == ()
+    assert trim.listing() == ()

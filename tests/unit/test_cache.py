@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from benchgate import cache
+from benchgate import cache, shelf, trim
 from benchgate.errors import BuildError, HostError
 
 KEY = {"source": "abc"}
@@ -66,19 +66,19 @@ def must_not_make(files: Path) -> None:
 class TestRoot:
     def test_own_variable_comes_first(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("XDG_CACHE_HOME", "/elsewhere")
-        assert cache.cache_root() == root
+        assert shelf.cache_root() == root
 
     def test_then_the_desktop_variable(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv("BENCHGATE_CACHE")
         monkeypatch.setenv("XDG_CACHE_HOME", "/elsewhere")
-        assert cache.cache_root() == Path("/elsewhere/benchgate")
+        assert shelf.cache_root() == Path("/elsewhere/benchgate")
 
     @pytest.mark.parametrize("value", ["", "relative/path"])
     def test_then_the_home_folder(self, monkeypatch: pytest.MonkeyPatch, value: str) -> None:
         monkeypatch.delenv("BENCHGATE_CACHE")
         monkeypatch.setenv("XDG_CACHE_HOME", value)
         monkeypatch.setenv("HOME", "/somebody")
-        assert cache.cache_root() == Path("/somebody/.cache/benchgate")
+        assert shelf.cache_root() == Path("/somebody/.cache/benchgate")
 
 
 class TestEntry:
@@ -201,7 +201,7 @@ class TestStorage:
         with pytest.raises(FileNotFoundError, match="never made"):
             cache.entry("guest", KEY, forget)
 
-    @pytest.mark.parametrize("look", [cache.listing, cache.collect])
+    @pytest.mark.parametrize("look", [trim.listing, trim.collect])
     def test_a_root_that_is_a_file_holds_no_list(self, root: Path, look: Callable[[], object]) -> None:
         root.write_text("in the way")
         with pytest.raises(HostError, match=r"the cache .* is no folder: set BENCHGATE_CACHE"):
@@ -247,13 +247,13 @@ class TestCollect:
             os.close(cache._held.popitem()[1])
 
     def test_an_empty_cache_lists_and_collects_nothing(self) -> None:
-        assert cache.listing() == ()
-        assert cache.collect(keep_bytes=0, max_unused_s=0) == ()
+        assert trim.listing() == ()
+        assert trim.collect(keep_bytes=0, max_unused_s=0) == ()
 
     def test_the_list_says_what_when_and_how_much(self) -> None:
         before = time.time()
         cache.entry("guest", KEY, write_hello)
-        (one,) = cache.listing()
+        (one,) = trim.listing()
         assert (one.kind, dict(one.key), one.in_use) == ("guest", KEY, True)
         assert before - 1 <= one.made_s <= time.time()
         assert before - 1 <= one.used_s <= time.time() + 1
@@ -265,7 +265,7 @@ class TestCollect:
             self.make(name, 10_000, age, now) for name, age in (("a", 300), ("b", 200), ("c", 100))
         )
         self.release()
-        gone = cache.collect(keep_bytes=25_000)
+        gone = trim.collect(keep_bytes=25_000)
         assert [one.folder for one in gone] == [old]
         assert (middle.is_dir(), new.is_dir(), old.exists()) == (True, True, False)
 
@@ -275,12 +275,12 @@ class TestCollect:
         used = self.make("b", 10, 1000, now)
         cache.entry("guest", {"name": "b"}, must_not_make)
         self.release()
-        assert [one.folder for one in cache.collect(max_unused_s=500)] == [old]
+        assert [one.folder for one in trim.collect(max_unused_s=500)] == [old]
         assert used.is_dir()
 
     def test_a_folder_in_use_here_stays(self) -> None:
         folder = self.make("a", 10, 1000, time.time())
-        assert cache.collect(keep_bytes=0, max_unused_s=0) == ()
+        assert trim.collect(keep_bytes=0, max_unused_s=0) == ()
         assert folder.is_dir()
 
     def test_a_folder_in_use_by_another_session_stays(self, other: list[subprocess.Popen[str]]) -> None:
@@ -291,17 +291,17 @@ class TestCollect:
             "cache.entry('guest', {'name': 'a'}, None)\nprint('using', flush=True)\nsys.stdin.readline()",
         )
         assert said(user) == "using"
-        assert cache.collect(keep_bytes=0, max_unused_s=0) == ()
-        assert cache.listing()[0].in_use
+        assert trim.collect(keep_bytes=0, max_unused_s=0) == ()
+        assert trim.listing()[0].in_use
         user.kill()
         user.wait(10)
-        assert [one.folder for one in cache.collect(keep_bytes=0)] == [folder]
+        assert [one.folder for one in trim.collect(keep_bytes=0)] == [folder]
 
     def test_what_a_killed_session_left_is_removed(self, root: Path) -> None:
         digest = "0123456789abcdef" * 2
         (root / "guest" / f"{digest}.tmp" / "files").mkdir(parents=True)
         (root / "guest" / f"{digest}.lock").write_text("1\n")
-        cache.collect()
+        trim.collect()
         assert list((root / "guest").iterdir()) == []
 
     def test_what_is_being_made_stays(self, other: list[subprocess.Popen[str]]) -> None:
@@ -312,7 +312,7 @@ class TestCollect:
             "print(cache.entry('guest', {'source': 'abc'}, make), flush=True)",
         )
         assert said(maker) == "half"
-        assert cache.collect(keep_bytes=0, max_unused_s=0) == ()
+        assert trim.collect(keep_bytes=0, max_unused_s=0) == ()
         assert maker.stdin is not None
         maker.stdin.write("go\n")
         maker.stdin.flush()
@@ -322,11 +322,11 @@ class TestCollect:
         folder = self.make("a", 10, 0, time.time())
         self.release()
         (folder / "record.json").write_text("{")
-        assert [one.folder for one in cache.collect()] == [folder]
+        assert [one.folder for one in trim.collect()] == [folder]
 
     def test_what_is_not_ours_is_left_alone(self, root: Path) -> None:
         (root / "guest" / "notes").mkdir(parents=True)
         (root / "README").write_text("mine")
-        cache.collect(keep_bytes=0, max_unused_s=0)
+        trim.collect(keep_bytes=0, max_unused_s=0)
         assert (root / "guest" / "notes").is_dir()
         assert (root / "README").is_file()

@@ -13,7 +13,7 @@ import pytest
 from benchgate import build, catalog, toolchain, verify, wire, yamlfile
 from benchgate.data import data_root
 from benchgate.errors import VerifyError
-from benchgate.model import Cell, Ending, Lane, Placement, RawRun, Workload
+from benchgate.model import Cell, Ending, Lane, Placement, RawRun, VerifiedRun, Workload
 
 NONCE = "0123456789abcdef"
 DEADLINE_S = 60
@@ -66,14 +66,19 @@ def run_of(folder: Path, workload: Workload, workers: int, **changes: object) ->
         ending=Ending.DONE,
         exit_status=done.returncode,
         guest_digest="",
+        host_span_ns=DEADLINE_S * 10**9,
     )
+
+
+def verified_by(run: RawRun, workload: Workload) -> VerifiedRun:
+    return verify.verify_on(run, workload, catalog.load_system("native"))
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3, 4])
 @pytest.mark.parametrize("name", ["primes", "checksum", "tasks"])
 def test_every_worker_is_right(tmp_path: Path, name: str, workers: int) -> None:
     workload = catalog.load_workload(name)
-    verified = verify.verify(run_of(tmp_path, workload, workers), workload)
+    verified = verified_by(run_of(tmp_path, workload, workers), workload)
     assert len(verified.workers) == workers
     assert verified.foreign is None  # other people's tasks on this host are not the guest's business
 
@@ -81,14 +86,14 @@ def test_every_worker_is_right(tmp_path: Path, name: str, workers: int) -> None:
 @pytest.mark.parametrize("change", [{"wait": "spin"}, {"split": "width"}, {"split": "one"}, {"hi": 10_000}])
 def test_the_other_parameters_of_primes(tmp_path: Path, change: dict[str, object]) -> None:
     workload = catalog.load_workload("primes")
-    verify.verify(run_of(tmp_path, workload, 2, **change), workload)
+    verified_by(run_of(tmp_path, workload, 2, **change), workload)
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
 @pytest.mark.parametrize("name", ["primes", "checksum"])
 def test_one_worker_may_have_all_of_the_work(tmp_path: Path, name: str, workers: int) -> None:
     workload = catalog.load_workload(name)
-    verified = verify.verify(run_of(tmp_path, workload, workers, split="one"), workload)
+    verified = verified_by(run_of(tmp_path, workload, workers, split="one"), workload)
     first, *others = [worker.values for worker in verified.workers]
     last = {"primes": 40_001, "checksum": 5000}[name]
     assert (first["lo"], first["hi"]) == ({"primes": 2, "checksum": 0}[name], last)
@@ -99,13 +104,13 @@ def test_one_worker_may_have_all_of_the_work(tmp_path: Path, name: str, workers:
 
 def test_64_workers(tmp_path: Path) -> None:
     workload = catalog.load_workload("primes")
-    assert len(verify.verify(run_of(tmp_path, workload, 64), workload).workers) == 64
+    assert len(verified_by(run_of(tmp_path, workload, 64), workload).workers) == 64
 
 
 def test_pinned_workers_stay_where_they_are_put(tmp_path: Path) -> None:
     cpu = max(os.sched_getaffinity(0))
     workload = catalog.load_workload("checksum")
-    verified = verify.verify(run_of(tmp_path, workload, 2, pin=f"{cpu},{cpu}"), workload)
+    verified = verified_by(run_of(tmp_path, workload, 2, pin=f"{cpu},{cpu}"), workload)
     assert {(worker.cpu, worker.cpu_end) for worker in verified.workers} == {(cpu, cpu)}
 
 
@@ -120,7 +125,7 @@ def test_the_root_does_not_depend_on_the_number_of_workers(tmp_path: Path) -> No
 
 def test_equal_cost_is_exact_to_one_number(tmp_path: Path) -> None:
     workload = catalog.load_workload("primes")
-    verified = verify.verify(run_of(tmp_path, workload, 4), workload)
+    verified = verified_by(run_of(tmp_path, workload, 4), workload)
     divs = [worker.values["divs"] for worker in verified.workers]
     assert max(divs) - min(divs) <= 2 * 200  # the dearest number below 40,000 costs 100 divisions
 
@@ -199,7 +204,7 @@ def test_code_that_computes_something_else_is_found_out(
 ) -> None:
     workload = broken(tmp_path, name, old, new)
     with pytest.raises(VerifyError, match=f"wrong answer: {reason}"):
-        verify.verify(run_of(tmp_path, workload, 2), workload)
+        verified_by(run_of(tmp_path, workload, 2), workload)
 
 
 def test_a_worker_that_crashes_fails_the_run(tmp_path: Path) -> None:

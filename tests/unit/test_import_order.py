@@ -16,15 +16,15 @@ ROOT = Path(benchgate.__file__).parent
 # A package stands for all of its modules, but for those that the list names apart: `gates.base` holds the
 # words in which a plan speaks of gates, and evidence keeps results.csv, whose format is a renderer.
 LIST = """
-    errors model files data cache toolchain yamlfile
+    errors model files data shelf cache trim toolchain yamlfile
     host gates.base systems systemfile policies catalog oracle wire stats
     options plan marks
     fetch build images insn lanes machine boot choice run together
     selftest verify smoke repeat measure gates decide sweep attribution
     render.escape render.model render.results_csv
     bundle evidence retention provenance render formats report rejudge replay publish
-    progress workshop bench doctor simulation
-    pytest_plugin cli
+    progress interruptions workshop bench doctor simulation
+    flags items pytest_plugin cli
 """
 ORDER = LIST.split()
 

@@ -57,9 +57,27 @@ def test_parameters_that_differ_name_the_row_and_set_wins() -> None:
     assert cell.cell.id == "primes.hi-20000-linux-smp1"
     (cell, *_) = plan.plan_cells(request(hi=20000), Options(sets=(("primes", "hi", "30000"),)), TWO)
     assert cell.cell.param("hi") == 30000
+
+
+def test_quick_rows_show_what_they_were_made_with_and_keep_their_test_ids() -> None:
     (cell, *_) = plan.plan_cells(request(), Options(quick=True), TWO)
-    assert cell.cell.id == "primes-linux-smp1"
-    assert cell.cell.param("hi") != 3_000_000
+    hi = cell.cell.param("hi")
+    assert hi != 3_000_000
+    assert (cell.cell.id, cell.asked.id) == (f"primes.hi-{hi}-linux-smp1", "primes-linux-smp1")
+    (gate,) = plan.plan_gates(request(2), Options(quick=True), TWO)
+    assert (gate.gate.id, gate.id) == (f"primes.hi-{hi}-linux-smp2", "primes-linux-smp2")
+
+
+def test_two_tests_that_quick_makes_one_are_measured_once_and_told_apart() -> None:
+    options = Options(quick=True)
+    small, large = request(2, hi=20_000), replace(request(2), thresholds=request(4).thresholds)
+    small = replace(small, thresholds=(replace(small.thresholds[0], at_least=1.2),))
+    large = replace(large, thresholds=(replace(large.thresholds[0], cpus=2),))
+    gates = [*plan.plan_gates(small, options, TWO), *plan.plan_gates(large, options, TWO)]
+    assert [gate.id for gate in gates] == ["primes.hi-20000-linux-smp2", "primes-linux-smp2"]
+    (sweep,) = plan.sweeps([], gates)
+    assert len(sweep.cells) == 2
+    assert len({gate.gate.id for gate in sweep.gates}) == 2
 
 
 def test_a_picked_gate_brings_both_of_its_arms() -> None:

@@ -13,12 +13,13 @@ import pytest
 from benchgate import bundle, evidence, provenance, publish, rejudge, report, run
 from benchgate.errors import EvidenceError
 from benchgate.evidence import Session
+from benchgate.insn import NO_SYMBOLS, Symbols
 from benchgate.model import Outcome, RawRun, Word
 from benchgate.options import Options
 from tests.unit.factories import POLICY
 from tests.unit.plans import sweep
-from tests.unit.sessions import END, new_session
-from tests.wirekit import field, lie, primes_run, recorded
+from tests.unit.sessions import END, INFO, new_session
+from tests.wirekit import bare, console, field, lie, primes_run, recorded
 
 GOOD = recorded("good-linux-primes-smp2")
 PLAN = sweep(2, hi=100_000)
@@ -73,6 +74,14 @@ def test_a_console_that_lies_is_found_again(session: Session) -> None:
     assert "the result reported count=1" in judged.reason
 
 
+def test_a_window_longer_than_the_host_saw_is_found_again(session: Session) -> None:
+    text = lie(GOOD, "window", total_end=field(GOOD, "window", "total_start") + 5_000_000_001)
+    attempt(session, text, host_span_ns=10**9 * 8 // 3)
+    (judged,) = rejudge.judge_session(close(session)).runs
+    assert judged.outcome is Outcome.INVALID
+    assert "by the host's clock the whole machine ran for 2666666666 ns only" in judged.reason
+
+
 def test_a_lone_results_csv_never_passes(session: Session) -> None:
     attempt(session)
     text, code = rejudge.show(close(session) / "results.csv")
@@ -91,14 +100,19 @@ def test_what_would_be_rendered_again_is_what_stands_there(session: Session) -> 
 REPORTS = ("verdicts.json", "benchmark.json", "speedups.json", "speedup.svg", "summary.md", "junit.xml")
 
 
-def published(session: Session) -> Path:
+def published(session: Session, text: bytes = GOOD) -> Path:
     """As a session ends: every report written, and sealed."""
-    attempt(session)
+    attempt(session, text)
     folder = close(session)
     found = rejudge.judge_session(folder)
     rows = [report.row(judged) for judged in found.runs]
     shown = report.view(
-        facts=found.facts, rows=rows, verdicts=found.verdicts, capacity=found.capacity, policy=found.policy
+        facts=found.facts,
+        rows=rows,
+        verdicts=found.verdicts,
+        capacity=found.capacity,
+        policy=found.policy,
+        attributions=rejudge.attributions(found.facts, found.runs, "session.json"),
     )
     publish.write(session, shown, Options(reports=folder.parents[1], inconclusive_fails=True), print)
     return folder
@@ -131,6 +145,49 @@ def test_a_report_that_was_edited_and_sealed_again_is_a_mismatch(session: Sessio
     assert f"{name} does not follow from the runs" in check.text
 
 
+@pytest.fixture
+def measured(session: Session) -> Path:
+    """A session with --measure: one sample in a function, one outside of any."""
+    samples = [f"measure phase=work cpu=0 name=sample_pc value={value}" for value in (4100, 9000)]
+    session.update(
+        options={**INFO.options, "measure": True},
+        symbols={CELL.row: provenance.symbols_of(Symbols((4096,), (4196,), ("count_range",)), NO_SYMBOLS)},
+    )
+    return published(session, console(*bare(GOOD), *samples))
+
+
+def test_what_the_guest_counted_is_rendered_again(measured: Path) -> None:
+    assert "| count_range | 1 | 50% |" in (measured / "attribution.md").read_text()
+    assert evidence.verify_bundle(measured, rejudge.recompute).exit_code == evidence.INTACT
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda folder: forge(folder / "attribution.md", "count_range", "kernel_lock"),
+        lambda folder: forge(folder / "attribution.md", "| 1 | 50% |", "| 9 | 50% |"),
+        lambda folder: forge(folder / "session.json", '"count_range"', '"kernel_lock"'),
+        lambda folder: change(folder, lambda facts: facts.pop("symbols")),
+        lambda folder: change(folder, lambda facts: facts.update(symbols={CELL.row: [[4096, "x", 3]]})),
+        lambda folder: change(folder, lambda facts: facts["options"].update(measure=False)),
+    ],
+    ids=["name", "count", "other-symbols", "no-symbols", "bad-symbols", "not-measured"],
+)
+def test_an_attribution_that_does_not_follow_is_a_mismatch(
+    measured: Path, edit: Callable[[Path], object]
+) -> None:
+    edit(measured)
+    reseal(measured)
+    check = evidence.verify_bundle(measured, rejudge.recompute)
+    assert check.exit_code == evidence.MISMATCH, check.text
+
+
+def forge(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
 def test_a_reason_names_no_place_so_that_a_copied_session_says_the_same(session: Session) -> None:
     raw = attempt(session)
     (raw.folder / "serial.log").unlink()
@@ -148,9 +205,20 @@ def test_options_that_do_not_say_what_fails(session: Session, options: object) -
 
 def test_a_strangers_cell_is_refused(session: Session) -> None:
     raw = attempt(session)
-    run.save(replace(raw, cell=replace(CELL, cpus=7)))
+    stranger = replace(raw, cell=replace(CELL, cpus=7), folder=raw.folder.with_name(f"0001-{CELL.row}-smp7"))
+    raw.folder.rename(stranger.folder)
+    run.save(stranger)
     with pytest.raises(EvidenceError, match=r"runs/0001-.*: its cell is not in the session's plan"):
         rejudge.judge_session(close(session))
+
+
+def test_runs_that_changed_places_are_refused(session: Session) -> None:
+    first, second = attempt(session), attempt(session)
+    folder = close(session)
+    first.folder.rename(folder / "aside")
+    second.folder.rename(first.folder)
+    with pytest.raises(EvidenceError, match=r"runs/0001-.*/run\.json is of attempt 2, .*: a run was moved"):
+        rejudge.judge_session(folder)
 
 
 def test_a_run_whose_record_is_missing_is_named(session: Session) -> None:
@@ -188,13 +256,13 @@ def test_a_session_without_runs(session: Session) -> None:
         (lambda f: f.pop("policy"), "the policy cannot be read"),
         (lambda f: f.pop("plan"), "the plan cannot be read"),
         (lambda f: f.update(capacity=[]), "the capacity cannot be read"),
-        (lambda f: gate(f).update(at_least=float("inf")), "the plan cannot be read: .*at_least: inf is not"),
-        (lambda f: gate(f).update(at_least=float("nan")), "the plan cannot be read: .*at_least: nan is not"),
+        (lambda f: gate(f).update(at_least=float("inf")), "Infinity is not a number of JSON"),
+        (lambda f: gate(f).update(at_least=float("nan")), "NaN is not a number of JSON"),
         (lambda f: gate(f).update(at_least=10**400), "the plan cannot be read: .*at_least: 1000.* is not"),
         (lambda f: gate(f).update(at_least="2"), "the plan cannot be read: .*at_least: '2' is not"),
         (lambda f: gate(f).update(at_least=True), "the plan cannot be read: .*at_least: True is not"),
         (lambda f: gate(f).update(kind=[]), r"the plan cannot be read: .*kind: \[\] is not a word"),
-        (lambda f: f["policy"].update(superlinear=float("inf")), "the policy cannot be read: .*superlinear"),
+        (lambda f: f["policy"].update(superlinear=10**400), "the policy cannot be read: .*superlinear"),
         (lambda f: f["policy"].update(first=5.5), "the policy cannot be read: .*5.5 is not"),
         (lambda f: f["policy"].update(informs=5), "the policy cannot be read: .*informs: 5 is not a word"),
     ],

@@ -39,6 +39,7 @@ def raw(tmp_path: Path) -> RawRun:
         clock_log=tmp_path / "clock.log",
         void_reason="steal",
         host_delay_ns=123_456,
+        host_span_ns=7_000_000_000,
         detail='a "quoted" \\ detail, ä',
     )
 
@@ -99,6 +100,8 @@ def change(raw: RawRun, edit: Callable[[dict[str, Any]], object]) -> Path:
         (lambda v: v.pop("host_delay_ns"), "the run has no host_delay_ns"),
         (lambda v: v.update(host_delay_ns=-1), "host_delay_ns is out of range"),
         (lambda v: v.update(host_delay_ns="0"), "host_delay_ns has a wrong type"),
+        (lambda v: v.update(host_span_ns=-1), "host_span_ns is out of range"),
+        (lambda v: v.pop("host_span_ns"), "has no host_span_ns"),
         (lambda v: v["cell"]["params"].update(hi=1.5), "neither a number nor a word"),
         (lambda v: v["cell"]["params"].update(hi=True), "neither a number nor a word"),
     ],
@@ -113,7 +116,19 @@ def test_what_benchgate_did_not_write_is_refused(
 
 
 @pytest.mark.parametrize(
-    "text", [b"", b"{", b"[]", b"null", b"\xff", b"[" * 60_000, b'{"schema": 1}', b" " * 70_000]
+    "text",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b"\xff",
+        b'{"schema": 1, "schema": 1}',
+        b'{"schema": NaN}',
+        b"[" * 60_000,
+        b'{"schema": 1}',
+        b" " * 70_000,
+    ],
 )
 def test_a_file_that_is_no_run_is_refused(raw: RawRun, text: bytes) -> None:
     (raw.folder / "run.json").write_bytes(text)
@@ -134,6 +149,7 @@ JSON = st.recursive(
 KEYS = [
     *("schema", "cell", "attempt", "order", "nonce", "seed", "lane", "placement", "pins", "warmup"),
     *("ending", "exit_status", "guest_digest", "clock_log", "void_reason", "detail", "host_delay_ns"),
+    "host_span_ns",
 ]
 
 

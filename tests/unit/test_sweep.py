@@ -114,6 +114,30 @@ def test_one_wrong_run_ends_the_sweep_and_no_verdict_passes() -> None:
     assert "worker 1 counted 5 primes" in result.verdicts[0].reason
 
 
+def test_a_gate_whose_sweep_another_arm_ended_is_invalid_by_its_reason() -> None:
+    ground = replace(GROUND, pins=(0, 1, 2, 3))
+    lab = FakeLab(smp4="worker 3 never reported")
+    result = sweep.run_sweep(sweep.reseat(the_plan(2, 4), ground, Options()), Options(), POLICY, lab, seed=1)
+    two, four = result.verdicts
+    assert (two.outcome, four.outcome) == (Word.INVALID, Word.INVALID)
+    assert two.reason.startswith(
+        "INVALID: primes-linux smp2/smp1: too few runs, for the sweep ended at primes-linux-smp4: "
+    )
+    assert "worker 3 never reported" in two.reason
+
+
+def test_a_gate_that_was_settled_before_another_arm_broke_stands() -> None:
+    ground = replace(GROUND, pins=(0, 1, 2, 3))
+    planned = sweep.reseat(the_plan(2, 4), ground, Options())
+    done = sweep.run_sweep(planned, Options(), replace(POLICY, max_runs=5), FakeLab(), seed=1)
+    last = next(judged for judged in reversed(done.runs) if judged.run.cell.cpus == 4)
+    bad = replace(last, verified=None, outcome=Outcome.INVALID, reason="late lie")
+    runs = [bad if judged is last else judged for judged in done.runs]
+    gates = [one.gate for one in planned.gates]
+    found = sweep.conclude(planned.pairs, gates, runs, POLICY, {})
+    assert [verdict.outcome for verdict in found] == [Word.PASS, Word.INVALID]
+
+
 def test_skipped_arms_are_not_run_and_their_gate_says_why() -> None:
     lab = FakeLab()
     result = sweep.run_sweep(the_plan(2, 4), Options(), replace(POLICY, max_runs=5), lab, seed=1)

@@ -1,5 +1,6 @@
 """System YAML: what is read, and what is refused by file, line and key."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,9 @@ result:
   answers: ['primes=(?P<count>[0-9]+)']
   expect: {count: '216816'}
 """
+
+
+KILLED = SELFTEST.replace("'primes=(", "'count=(") + "end: {by: kill}\n"
 
 
 def load(tmp_path: Path, text: str) -> systems.System:
@@ -119,6 +123,30 @@ def test_a_self_test_has_figures_and_known_answers(tmp_path: Path) -> None:
             SELFTEST.replace("  expect: {count: '216816'}\n", ""),
             r"a figure without a known answer is not a result",
         ),
+        (
+            GOOD + "console: {failures: ['(?u)oops']}\n",
+            r"mine\.yaml:7: console\.failures: `\(\?u\)oops` cannot be looked for in a console's bytes",
+        ),
+        (
+            GOOD + r"console: {ready: 'caf\u00e9'}" + "\n",
+            r"mine\.yaml:7: console\.ready: `caf.u00e9` cannot be looked for .*: it is .*bad escape",
+        ),
+        (GOOD + "console: {ready: '^$'}\n", r"console\.ready: `\^\$` matches nothing at all"),
+        (GOOD + "console: {ready: '^'}\n", r"console\.ready: `\^` matches nothing at all"),
+        (GOOD + "console: {ready: '[[a]b'}\n", r"ready: `\[\[a\]b` is not a .*: Possible nested set"),
+        (
+            GOOD + "console: {online: '(?P<n>a{99999999999})'}\n",
+            r"console\.online: is not a .*: the repetition",
+        ),
+        (
+            KILLED.replace("count=(?P<count>[0-9]+)", "(count=(?P<count>[0-9]+))?"),
+            r"mine\.yaml:10: result\.answers: `.*` matches nothing at all, so it would",
+        ),
+        (KILLED.replace("count=", r"(?u)count="), r"result\.answers: `.*` cannot be looked for"),
+        (
+            KILLED + "smoke: {pass: '(?u)good'}\n",
+            r"mine\.yaml:13: smoke\.pass: `.*` cannot be looked for in a console's bytes",
+        ),
         (SELFTEST.replace("{count:", "{cuont:"), r"no pattern in `answers` has a group \(\?P<cuont>"),
         (SELFTEST.replace("(?P<value>[0-9]+)", "[0-9]+"), r"needs a named group \(\?P<value>"),
     ],
@@ -126,3 +154,22 @@ def test_a_self_test_has_figures_and_known_answers(tmp_path: Path) -> None:
 def test_what_does_not_fit_is_refused(tmp_path: Path, text: str, complaint: str) -> None:
     with pytest.raises(CatalogError, match=complaint):
         load(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "matches"),
+    [
+        ("^up$", b"\nup\r\n", True),
+        ("^up$", b"\nup\n", True),
+        ("^up$", b"\nup", False),  # the rest of the line may still come
+        ("^up$", b"up\n", False),  # a read began here; the line may have begun before
+        ("^up|^on", b"\non", True),
+        ("^up|^on", b"\nxon", False),
+        (r"\^up\$", b"x^up$x", True),
+        (r"[$^\]]up[^\n]$", b"]upx\r", True),
+        (r"[]^]up", b"^up", True),
+        ("caf\u00e9$", "caf\u00e9\n".encode(), True),
+    ],
+)
+def test_anchors_stand_for_the_bytes_beside_a_line(pattern: str, text: bytes, matches: bool) -> None:
+    assert bool(re.search(systems.console_pattern(pattern), text)) is matches

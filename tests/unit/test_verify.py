@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from benchgate import verify, wire
+from benchgate import systemfile, verify, wire
 from benchgate.errors import CatalogError, VerifyError
 from benchgate.model import Cell, Ending, Lane, RawRun
+from benchgate.systems import Result
 from tests.wirekit import (
     CHECKSUM,
     NONCE,
@@ -23,6 +24,7 @@ from tests.wirekit import (
     recorded,
 )
 
+SYSTEMS = Path(__file__).parents[2] / "fixtures" / "systems"
 GOOD = recorded("good-linux-primes-smp2")
 SUMS = recorded("good-linux-checksum-smp2")
 
@@ -43,9 +45,18 @@ def test_a_good_checksum_run(tmp_path: Path) -> None:
     assert sum(worker.values["blocks"] for worker in verified.workers) == 4096
 
 
-def test_a_guest_that_powers_off_and_one_that_cannot_tell_foreign_time(tmp_path: Path) -> None:
-    run = replace(primes_run(tmp_path, lie(GOOD, "foreign", time="na")), exit_status=0)
-    assert verify.verify(run, PRIMES).foreign is None
+def test_a_guest_that_powers_off(tmp_path: Path) -> None:
+    assert verify.verify(replace(primes_run(tmp_path, GOOD), exit_status=0), PRIMES).work > 0
+
+
+def test_only_a_system_that_says_so_may_leave_foreign_time_out(tmp_path: Path) -> None:
+    run = primes_run(tmp_path, lie(GOOD, "foreign", time="na"))
+    assert verify.verify(run, PRIMES, Result(counts_foreign=False)).foreign is None
+    with pytest.raises(VerifyError, match=r"foreign time=na.* says `foreign: na` under `result`"):
+        verify.verify(run, PRIMES)
+    native = systemfile.load(SYSTEMS / "native.yaml")
+    linux = systemfile.load(SYSTEMS / "linux.yaml")
+    assert (native.result.counts_foreign, linux.result.counts_foreign) == (False, True)
 
 
 # ---- how it ended
@@ -122,6 +133,7 @@ def both_ranges_shifted(text: bytes) -> bytes:
         pytest.param(said("begin", online=3), "2 CPUs were asked for, but 3 came up", id="a CPU too many"),
         pytest.param(said("begin", hi=100001), "parameter hi was 100000, but", id="other parameter"),
         pytest.param(said("begin", split="width"), "parameter split was cost, but", id="other split"),
+        pytest.param(said("begin", system="native"), "system was linux, but .* by native", id="other system"),
         pytest.param(said("begin", workload="primer"), "workload was primes, but", id="other workload"),
         pytest.param(said("begin", mode="thread"), "mode was process, but", id="other mode"),
         pytest.param(said("begin", unit="ms"), "unit ms is not known", id="other unit"),
@@ -242,6 +254,49 @@ def test_books_that_do_not_balance(tmp_path: Path) -> None:
     bad = console(*kept, "balance name=queue0 left=7 right=8")
     with pytest.raises(VerifyError, match="do not balance: queue0: 7 is not 8"):
         verify.verify(primes_run(tmp_path / "bad", bad), PRIMES)
+
+
+# ---- the host's own clock
+
+
+SECOND = 1_000_000_000
+
+
+@pytest.mark.parametrize(("unit", "factor"), [("ns", 1), ("cycles", 10)])
+def test_no_window_is_longer_than_the_host_saw_the_machine_run(
+    tmp_path: Path, unit: str, factor: int
+) -> None:
+    text = lie(lie(GOOD, "begin", unit=unit), "foreign", time=0)
+    begin = field(text, "window", "total_start")
+    most = (3 * SECOND + SECOND) * factor
+    run = replace(primes_run(tmp_path, lie(text, "window", total_end=begin + most)), host_span_ns=2 * SECOND)
+    assert verify.verify(run, PRIMES).total == most
+    run = replace(
+        primes_run(tmp_path, lie(text, "window", total_end=begin + most + 1)), host_span_ns=2 * SECOND
+    )
+    with pytest.raises(VerifyError, match=rf"the window has {most + 1} {unit}, .* for 2000000000 ns only"):
+        verify.verify(run, PRIMES)
+
+
+def test_a_window_that_begins_before_the_boot(tmp_path: Path) -> None:
+    run = primes_run(tmp_path, lie(GOOD, "window", total_start=0))
+    assert field(GOOD, "window", "total_end") > 1.5 * SECOND
+    with pytest.raises(VerifyError, match="the guest's clock is wrong"):
+        verify.verify(replace(run, host_span_ns=SECOND // 4), PRIMES)
+
+
+def test_a_run_that_nobody_timed_is_no_result(tmp_path: Path) -> None:
+    with pytest.raises(VerifyError, match="nothing bounds its window"):
+        verify.verify(replace(primes_run(tmp_path, GOOD), host_span_ns=None), PRIMES)
+
+
+def test_a_window_too_short_for_a_wall_clock(tmp_path: Path) -> None:
+    start = field(GOOD, "window", "work_start")
+    text = lie(GOOD, "window", work_end=start + 9_999)
+    for worker in ("worker0", "worker1"):
+        text = lie(text, worker, start=start, end=start + 9_999)
+    with pytest.raises(VerifyError, match="a work window of 9999 ns is too short"):
+        verify.verify(primes_run(tmp_path, text), PRIMES)
 
 
 # ---- native placement

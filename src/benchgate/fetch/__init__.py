@@ -18,7 +18,6 @@ from types import MappingProxyType
 from typing import Any
 
 from benchgate import cache, toolchain
-from benchgate.cache import Notice
 from benchgate.errors import FetchError
 from benchgate.fetch import elf, newest, store
 from benchgate.fetch.apt import Apt
@@ -27,6 +26,7 @@ from benchgate.fetch.sources import Release
 from benchgate.fetch.store import Session
 from benchgate.fetch.unpack import unpack
 from benchgate.files import file_digest, tree_digest
+from benchgate.shelf import Notice
 
 __all__ = ["LinuxKernel", "Qemu", "linux_kernel", "prepare", "qemu"]
 

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchgate.cache import Notice
 from benchgate.errors import FetchError
 from benchgate.files import file_digest
+from benchgate.shelf import Notice
 from benchgate.toolchain import environment
 
 TOOLS = ("apt-get", "apt-cache", "dpkg", "dpkg-deb")

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from benchgate import cache
-from benchgate.cache import Notice
 from benchgate.errors import FetchError
+from benchgate.shelf import Notice
 
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 _PIP_S = 900.0

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from benchgate import cache
-from benchgate.cache import Notice
 from benchgate.data import data_root
 from benchgate.errors import FetchError
 from benchgate.fetch import newest, pins, pythonlock, sources, store
 from benchgate.fetch.pins import PinnedSet
 from benchgate.fetch.sources import Release
 from benchgate.fetch.store import Session
+from benchgate.shelf import Notice
 
 _HEAD = (
     "# Reviewed versions, tried in order. Renewed by `nox -s relock`: review the difference, then commit.\n\n"

@@ -17,7 +17,6 @@ from types import TracebackType
 from typing import Any, Self
 
 from benchgate import cache
-from benchgate.cache import Notice
 from benchgate.data import data_root
 from benchgate.errors import FetchError
 from benchgate.fetch import apt as aptclient
@@ -25,6 +24,7 @@ from benchgate.fetch import elf, pins, sources
 from benchgate.fetch.apt import Apt
 from benchgate.fetch.pins import PinnedSet
 from benchgate.fetch.sources import Release
+from benchgate.shelf import Notice
 
 REVIEWED, UNREVIEWED = "reviewed", "unreviewed image"
 ABOUT = "fetched.json"

@@ -126,6 +126,12 @@ class Policy:
         most = max(self.max_runs, first) if max_runs is None else max_runs
         if most < first:
             raise UsageError(f"--max-runs {most} is below --runs {first}: raise it or leave it out")
+        looks = (first, *(look for look in self.looks if look > first))
+        if first >= SMALLEST_LOOK and most not in looks:
+            raise UsageError(
+                f"--max-runs {most}: no verdict can fall there, so runs beyond a look would be in vain; "
+                f"it takes one of {', '.join(map(str, looks))}"
+            )
         return replace(self, first=first, max_runs=most)
 
     @property

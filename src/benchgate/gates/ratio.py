@@ -97,8 +97,11 @@ def _look(gate: Gate, evidence: Evidence, rule: Rule, limit: float) -> Ruling:
                 return Ruling(verdict(gate, *settled, seen.fields))
     needs = {one.cell.id: wanted for one in (base, arm)} if wanted else {}
     if seen is None:
-        text = _too_few(gate, evidence, ready)
         fields = {"lane": arm.lane or base.lane, "threshold": limit, "runs": ready}
+        if broken := broken_beside(evidence):
+            text = reason(Word.INVALID, f"{subject(gate)}: {broken}", SEE_RUNS)
+            return Ruling(verdict(gate, Word.INVALID, text, fields), needs)
+        text = _too_few(gate, evidence, ready)
         return Ruling(verdict(gate, Word.SKIP, text, fields), needs)
     return Ruling(verdict(gate, Word.INCONCLUSIVE, _undecided(gate, evidence, seen), seen.fields), needs)
 
@@ -148,6 +151,12 @@ def broken_arm(arm: Arm) -> str:
     if arm.attempted and not arm.runs and not arm.voided:
         return f"{arm.cell.id}: {counted(arm.attempted, 'run')} attempted, none gave a verified result"
     return ""
+
+
+def broken_beside(evidence: Evidence) -> str:
+    """Why arms that did nothing wrong have too few runs: a sweep ends where any of its arms breaks."""
+    broken = next(filter(None, map(broken_arm, evidence.arms.values())), "")
+    return f"too few runs, for the sweep ended at {broken}" if broken else ""
 
 
 def _contradiction(base: Measurement, other: Measurement) -> str:

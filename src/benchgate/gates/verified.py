@@ -1,14 +1,15 @@
 """verified: was every run of a cell right? It says nothing of speed.
 
 Takes a gate with a cell and no base, gives a Ruling. PASS when all runs wanted are there and verified;
-INVALID when one of them is not; SKIP when none was attempted or fewer than wanted are there.
+INVALID when one of them is not, or another arm's ended the sweep before all were made; SKIP when none was
+attempted or fewer than wanted are there.
 """
 
 from __future__ import annotations
 
 from benchgate.errors import DecideError
 from benchgate.gates.base import Evidence, Gate, Ruling
-from benchgate.gates.ratio import SEE_RUNS, broken_arm, known_arm
+from benchgate.gates.ratio import SEE_RUNS, broken_arm, broken_beside, known_arm
 from benchgate.gates.wording import counted, reason, verdict
 from benchgate.model import Placement, Word
 
@@ -30,6 +31,9 @@ def judge(gate: Gate, evidence: Evidence) -> Ruling:
         what = f"{gate.cell.id}: {counted(arm.voided, 'run')} voided by host noise"
         text = reason(Word.INCONCLUSIVE, what, "repeat on a quieter host")
         return Ruling(verdict(gate, Word.INCONCLUSIVE, text, facts))
+    if arm.runs < wanted and (beside := broken_beside(evidence)):
+        text = reason(Word.INVALID, f"{gate.cell.id}: {beside}", SEE_RUNS)
+        return Ruling(verdict(gate, Word.INVALID, text, facts), {gate.cell.id: wanted})
     if arm.runs < wanted:
         text = reason(Word.SKIP, f"{gate.cell.id}: {arm.runs} of {counted(wanted, 'run')} done")
         return Ruling(verdict(gate, Word.SKIP, text, facts), {gate.cell.id: wanted})

@@ -2,8 +2,8 @@
 
 Takes a process; gives a `Sample` with an entry per thread, as the kernel counts it since the thread began. A
 figure that the host does not offer is None, never 0. `host_delay_ns` says of two samples how long the vCPUs
-waited between them. Does not fail: threads of a process that has ended are absent, for an ended machine is no
-mistake of the reader.
+waited between them, `host_span_ns` of all how long the machine ran. Does not fail: threads of a process that
+has ended are absent, for an ended machine is no mistake of the reader.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class ThreadUse:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """All threads at one moment (`start`, `ready`, `result`, `end`)."""
+    """All threads at one moment (`start`, `ready`, `result`, `end`, and `exit` or `stop`)."""
 
     moment: str
     t_ns: int
@@ -67,6 +67,13 @@ def host_delay_ns(samples: Sequence[Sample], since: str = "ready", until: str = 
             return None
         waited += end - start
     return waited
+
+
+def host_span_ns(samples: Sequence[Sample]) -> int | None:
+    """How long the machine ran, by the host's clock: from being let go to its exit. None: it was not seen."""
+    moments = {one.moment: one.t_ns for one in samples}
+    over = moments.get("exit", moments.get("stop"))
+    return None if over is None or "start" not in moments else over - moments["start"]
 
 
 def _delays(of: Sample) -> dict[int, int | None]:

@@ -128,8 +128,7 @@ def run_guest(  # noqa: PLR0913 - what a boot needs, by name
         sight = follower.follow()
         on_phase("ended")
         left = follower.await_exit(sight)
-        if not left:
-            machine.mark("stop")
+        machine.mark("exit" if left else "stop")
         status = machine.child.stop(0 if left else _STOP_GRACE_S)
         machine.qmp.drain(_DRAIN_S)
         judged = follower.judge(sight, status if left else None)

@@ -43,6 +43,7 @@ def run_native(  # noqa: PLR0913 - what a run needs, by name
     with contextlib.ExitStack() as stack:
         stack.callback(keep_samples, folder, samples)
         streams = stack.enter_context(piped(folder, limits))
+        began = time.monotonic_ns()
         child = process.start(
             spec.argv,
             process.base_environment(spec.environment),
@@ -59,7 +60,7 @@ def run_native(  # noqa: PLR0913 - what a run needs, by name
         def on_moment(moment: str) -> None:
             samples.append(sample(child.pid, moment, ()))
 
-        on_moment("start")
+        samples.append(Sample("start", began, ()))
         write_json(folder / "affinity.json", [item.as_json() for item in _find_workers(child, spec.pins)])
         follower = Follower(
             streams.console, streams.log, watch, spec.deadlines, limits, on_moment, child, folder
@@ -67,8 +68,9 @@ def run_native(  # noqa: PLR0913 - what a run needs, by name
         sight = follower.follow()
         on_phase("ended")
         left = follower.await_exit(sight)
+        on_moment("exit" if left else "stop")
         status = child.stop(0 if left else _STOP_GRACE_S)
-        return GuestEnd(*follower.judge(sight, status if left else None), status)
+        return GuestEnd(*follower.judge(sight, status if left else None), status, tuple(samples))
 
 
 def _find_workers(child: Child, pins: tuple[int, ...]) -> tuple[Placed, ...]:

@@ -38,9 +38,19 @@ class Record:
 
 
 def runtime_folder() -> Path:
-    """A private folder for the records, made if need be."""
-    root = os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()
-    folder = Path(root) / f"benchgate-{os.getuid()}"
+    """A private folder for the records, made if need be; below the temporary folder where $XDG_RUNTIME_DIR is
+    one of another user or of a login that has ended, as it is for many who came by `su`."""
+    roots = dict.fromkeys(filter(None, (os.environ.get("XDG_RUNTIME_DIR"), tempfile.gettempdir())))
+    trouble = ""
+    for root in roots:
+        try:
+            return _private(Path(root) / f"benchgate-{os.getuid()}")
+        except OSError as error:
+            trouble = f"{error.filename}: {error.strerror}"
+    raise HostError(f"no folder for the records of running guests: {trouble}. Set XDG_RUNTIME_DIR.")
+
+
+def _private(folder: Path) -> Path:
     with contextlib.suppress(FileExistsError):
         folder.mkdir(mode=0o700)
     found = folder.lstat()

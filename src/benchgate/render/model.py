@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from benchgate.attribution import Table
 from benchgate.gates.base import CapacityBound
 from benchgate.measure import outcome_of
 from benchgate.model import (
@@ -121,6 +122,8 @@ class SessionView:
     """Sentences for the reader: why this lane, what was skipped."""
     repeat: tuple[str, ...] = ()
     """Commands that repeat and check this session."""
+    attributions: tuple[Table, ...] | None = None
+    """With --measure: where the time went, one table of each cell. None: it was not asked."""
     is_verified: bool = True
     """False for a lone results.csv: its figures are shown, nothing is decided."""
 
@@ -141,7 +144,8 @@ class SessionView:
 
 
 def headline(view: SessionView) -> str:
-    """The first line of every report. It says PASS only if every verdict that was reached is one."""
+    """The first line of every report. It begins with PASS only if the session is whole and every verdict that
+    decides anything is PASS."""
     if not view.is_verified:
         return "UNVERIFIED: figures from results.csv alone; without the runs' logs nothing is decided"
     words = [one.outcome for one in view.verdicts]
@@ -155,5 +159,5 @@ def headline(view: SessionView) -> str:
         )
         head = f"{worst}: {words.count(worst)} of {len(words)} verdicts" + (f", {others}" if others else "")
     if view.state != "complete":
-        head = f"{head} (PARTIAL session: {view.state_reason or 'it did not finish'})"
+        head = f"PARTIAL: {view.state_reason or 'the session did not finish'}; until then {head}"
     return head

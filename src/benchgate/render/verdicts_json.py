@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Mapping
 
 from benchgate.errors import EvidenceError
+from benchgate.files import read_json
 from benchgate.model import Lane, Mode, Verdict, Word
 
 FIELDS = (
@@ -43,7 +44,7 @@ def render(verdicts: Iterable[Verdict]) -> str:
 
 def parse(text: str, where: str) -> tuple[Verdict, ...]:
     try:
-        data = json.loads(text)
+        data = read_json(text)
     except (ValueError, RecursionError) as wrong:
         raise EvidenceError(f"{where}: not JSON: {wrong}") from None
     if not isinstance(data, list):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from benchgate import cache, fetch
+from benchgate import fetch, shelf, trim
 from benchgate.errors import FetchError
 from benchgate.fetch import elf
 from benchgate.fetch.__main__ import main
@@ -71,7 +71,7 @@ def add_qemu(pool: Pool, programs: Programs, version: str = "1:10.0.2+ds-1", mor
 
 
 def left_over() -> list[str]:
-    return [str(path) for path in cache.cache_root().rglob("*") if path.suffix in (".tmp", ".lock")]
+    return [str(path) for path in shelf.cache_root().rglob("*") if path.suffix in (".tmp", ".lock")]
 
 
 class TestReviewed:
@@ -135,7 +135,7 @@ class TestReviewed:
             stream.write(b"more")
         with pytest.raises(FetchError, match="does not have the SHA-256 that is promised"):
             fetch.linux_kernel()
-        assert cache.listing() == ()
+        assert trim.listing() == ()
         assert left_over() == []
 
     def test_an_older_reviewed_set_is_tried_next(self, pool: Pool) -> None:

@@ -18,7 +18,8 @@ from tests.unit.factories import POLICY, cell, measurement, speedup
     [
         (None, None, (5, 9, 15, 25)),
         (None, 5, (5,)),
-        (None, 14, (5, 9)),
+        (None, 9, (5, 9)),
+        (7, 7, (7,)),
         (7, None, (7, 9, 15, 25)),
         (9, 15, (9, 15)),
         (31, None, (31,)),
@@ -39,6 +40,15 @@ def test_runs_that_cannot_be_meant(runs: int) -> None:
 def test_a_cap_below_the_first_look_is_refused() -> None:
     with pytest.raises(UsageError, match="--max-runs 5 is below --runs 9"):
         POLICY.with_runs(9, 5)
+
+
+@pytest.mark.parametrize(
+    ("runs", "max_runs", "looks"),
+    [(None, 6, "5, 9, 15, 25"), (None, 24, "5, 9, 15, 25"), (7, 8, "7, 9, 15, 25"), (9, 14, "9, 15, 25")],
+)
+def test_a_cap_at_which_no_verdict_falls_is_refused(runs: int | None, max_runs: int, looks: str) -> None:
+    with pytest.raises(UsageError, match=f"--max-runs {max_runs}: .*it takes one of {looks}$"):
+        POLICY.with_runs(runs, max_runs)
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,13 @@ def test_too_few_runs_go_on() -> None:
     assert (ruling.verdict.outcome, ruling.needs) == (Word.SKIP, {"primes-linux-smp2": 5})
 
 
+def test_too_few_runs_because_another_arm_broke_is_invalid_by_its_reason() -> None:
+    arms = (arm(cell(2), [100] * 4), arm(cell(1), [190] * 4, invalid=("a worker lies",)))
+    ruling = judge(right(), Evidence({one.cell.id: one for one in arms}, POLICY.with_runs(5, None), {}))
+    assert ruling.verdict.outcome is Word.INVALID
+    assert "ended at primes-linux-smp1: 1 of 5 runs not verified: a worker lies" in ruling.verdict.reason
+
+
 def test_one_run_is_enough_where_one_is_asked_for() -> None:
     assert rule(arm(cell(2), [100]), runs=1).verdict.outcome is Word.PASS
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from benchgate.machine.accounting import Sample, ThreadUse, host_delay_ns
+from benchgate.machine.accounting import Sample, ThreadUse, host_delay_ns, host_span_ns
 
 
 def use(thread: int, vcpu: int | None, delay_ns: int | None, timeslices: int | None = 3) -> ThreadUse:
@@ -43,3 +43,13 @@ def test_no_waiting_is_nought_and_not_unknown() -> None:
 )
 def test_what_is_not_known_in_full_is_not_known(samples: tuple[Sample, ...]) -> None:
     assert host_delay_ns(samples) is None
+
+
+@pytest.mark.parametrize("last", ["exit", "stop"])
+def test_the_span_is_from_being_let_go_to_the_exit(last: str) -> None:
+    assert host_span_ns((replace(START, t_ns=5), READY, END, Sample(last, 42, ()))) == 37
+
+
+@pytest.mark.parametrize("samples", [(), (START, READY, RESULT, END), (READY, Sample("exit", 40, ()))])
+def test_a_machine_whose_exit_was_not_seen_has_no_span(samples: tuple[Sample, ...]) -> None:
+    assert host_span_ns(samples) is None

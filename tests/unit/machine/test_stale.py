@@ -125,3 +125,22 @@ def test_a_link_in_the_folders_place_is_refused(root: Path, tmp_path: Path) -> N
     (root / f"benchgate-{os.getuid()}").symlink_to(tmp_path)
     with pytest.raises(HostError, match="not a private folder"):
         runtime_folder()
+
+
+@pytest.mark.parametrize("kind", ["gone", "file"])
+def test_a_runtime_folder_that_cannot_be_used_is_replaced_by_the_temporary_one(
+    root: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    if kind == "file":
+        (root / "file").write_text("")
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(root / kind / "run"))
+    monkeypatch.setattr("tempfile.tempdir", str(root))
+    assert runtime_folder() == root / f"benchgate-{os.getuid()}"
+    assert sweep_stale() == ()
+
+
+def test_no_folder_at_all_is_said(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(root / "gone"))
+    monkeypatch.setattr("tempfile.tempdir", str(root / "gone too"))
+    with pytest.raises(HostError, match=r"records of running guests: .*gone too.*Set XDG_RUNTIME_DIR"):
+        runtime_folder()

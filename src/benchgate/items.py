@@ -1,0 +1,77 @@
+"""What a test function asks of benchgate, by its marks and fixtures; and what each of its items stands for.
+
+Takes pytest's metafuncs and items, gives planned cells, gates and images. A mistake in a mark is given back
+as one sentence, for the hook that reports it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from benchgate import marks, plan
+from benchgate.bench import Bench
+from benchgate.errors import BenchgateError
+from benchgate.marks import Mark
+from benchgate.plan import PlannedCell, PlannedGate
+
+FIXTURES = ("cell", "verdict", "image")
+
+
+def plan_items(metafunc: pytest.Metafunc, bench: Bench) -> str:
+    """Makes the items of one test function; gives what is wrong with its marks, if anything is."""
+    names = [name for name in FIXTURES if name in metafunc.fixturenames]
+    workload = _mark(metafunc.definition.get_closest_marker("workload"))
+    if not names or (workload is None and names == ["image"]):
+        return ""
+    try:
+        request = marks.read(
+            workload,
+            [Mark(one.args, one.kwargs) for one in metafunc.definition.iter_markers("speedup")],
+            [Mark(one.args, one.kwargs) for one in metafunc.definition.iter_markers("system")],
+        )
+        if "verdict" in names and not request.thresholds:
+            return "a test of verdicts needs @pytest.mark.speedup(cpus=2, at_least=1.6)"
+        for name in names:
+            _parametrize(metafunc, name, request, bench)
+    except BenchgateError as error:
+        return str(error)
+    return ""
+
+
+def cells(items: Sequence[pytest.Item]) -> list[PlannedCell]:
+    return [one for item in items if isinstance(one := _param(item, "cell"), PlannedCell)]
+
+
+def gates(items: Sequence[pytest.Item]) -> list[PlannedGate]:
+    return [one for item in items if isinstance(one := _param(item, "verdict"), PlannedGate)]
+
+
+def images(items: Sequence[pytest.Item]) -> tuple[PlannedCell, ...]:
+    """What their `image` fixtures make, each once."""
+    found = [one for item in items if isinstance(one := _param(item, "image"), PlannedCell)]
+    return tuple({one.cell.row: one for one in found}.values())
+
+
+def _mark(found: pytest.Mark | None) -> Mark | None:
+    return None if found is None else Mark(found.args, found.kwargs)
+
+
+def _parametrize(metafunc: pytest.Metafunc, name: str, request: plan.Request, bench: Bench) -> None:
+    ground, options = bench.ground, bench.options
+    if name == "cell":
+        cells = plan.with_smt_row(plan.plan_cells(request, options, ground), ground, options)
+        metafunc.parametrize("cell", cells, ids=[one.asked.id for one in cells], indirect=True)
+    elif name == "verdict":
+        gates = plan.plan_gates(request, options, ground)
+        metafunc.parametrize("verdict", gates, ids=[one.id for one in gates], indirect=True)
+    else:
+        systems = plan.systems_of(request, options)
+        found = [plan.plan_cell(request, system, 1, ground, options) for system in systems]
+        metafunc.parametrize("image", found, ids=[one.asked.row for one in found], indirect=True)
+
+
+def _param(item: pytest.Item, name: str) -> object:
+    spec = getattr(item, "callspec", None)
+    return None if spec is None else spec.params.get(name)

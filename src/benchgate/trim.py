@@ -1,0 +1,121 @@
+"""What the cache keeps, and what of it goes: dead temporaries, damaged folders, the longest unused.
+
+Takes limits of age and size, gives what was removed; never touches a folder in use, which is held by a shared
+lock on itself. Fails with HostError as the cache does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from benchgate.errors import HostError
+from benchgate.files import weigh
+from benchgate.shelf import (
+    DIGEST,
+    KIND,
+    cache_root,
+    collect_temporaries,
+    making,
+    record_of,
+    remove,
+    storage_trouble,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One kept folder, as `benchgate cache` shows it."""
+
+    kind: str
+    digest: str
+    folder: Path
+    key: Mapping[str, str]
+    """Empty where the record cannot be read: such a folder is never used, only collected."""
+    made_s: float
+    used_s: float
+    size_bytes: int
+    in_use: bool
+
+
+def listing() -> tuple[Entry, ...]:
+    """Everything kept, the longest unused first."""
+    with storage_trouble(cache_root()):
+        found = [_describe(place) for place in _places()]
+    return tuple(sorted((one for one in found if one), key=lambda one: (one.used_s, one.digest)))
+
+
+def collect(
+    *, keep_bytes: int | None = None, max_unused_s: float | None = None, now_s: float | None = None
+) -> tuple[Entry, ...]:
+    """Removes dead temporaries and damaged folders, then what is unused for too long, then the longest
+    unused until `keep_bytes` are left. Never touches a folder in use. Gives what was removed."""
+    now = time.time() if now_s is None else now_s
+    with storage_trouble(cache_root()):
+        collect_temporaries()
+        kept = listing()
+        excess = sum(one.size_bytes for one in kept) - keep_bytes if keep_bytes is not None else 0
+        gone: list[Entry] = []
+        for one in kept:
+            old = max_unused_s is not None and now - one.used_s > max_unused_s
+            if (old or excess > 0 or not one.key) and _discard(one.folder):
+                gone.append(one)
+                excess -= one.size_bytes
+    return tuple(gone)
+
+
+def _places() -> Iterator[Path]:
+    root = cache_root()
+    if root.exists() and not root.is_dir():
+        raise HostError(f"the cache {root} is no folder: set BENCHGATE_CACHE to one")
+    if root.is_dir():
+        for kind in sorted(root.iterdir()):
+            if KIND.fullmatch(kind.name) and kind.is_dir():
+                yield from (one for one in sorted(kind.iterdir()) if DIGEST.fullmatch(one.name))
+
+
+def _describe(place: Path) -> Entry | None:
+    record = record_of(place)
+    try:
+        used = (place / "record.json" if record else place).stat().st_mtime
+        size = weigh(place)[1]
+        busy = _busy(place)
+    except FileNotFoundError:
+        return None  # removed by another session meanwhile
+    key = {str(name): str(value) for name, value in record.get("key", {}).items()}
+    made = record.get("made_s", used)
+    return Entry(place.parent.name, place.name, place, MappingProxyType(key), made, used, size, busy)
+
+
+def _busy(place: Path) -> bool:
+    descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return True  # also where folders cannot be locked: in doubt it is in use
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _discard(place: Path) -> bool:
+    """Removes one folder unless it is in use or just being made."""
+    with contextlib.suppress(HostError, FileNotFoundError), making(place, 0.0, None):
+        descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            remove(place)
+        except OSError as error:
+            if not isinstance(error, BlockingIOError):
+                raise
+            return False
+        finally:
+            os.close(descriptor)
+        return True
+    return False
