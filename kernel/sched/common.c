@@ -93,6 +93,15 @@ unsigned sched_waiting(unsigned cpu) {
     return *(volatile unsigned *)&sched_queues[cpu].length;
 }
 
+bool sched_anybody_waits(void) {
+    // seq_cst: the look comes after the caller's bit in sched_cpus.idle
+    atomic_thread_fence(memory_order_seq_cst);
+    for (unsigned i = 0; i < sched_cpus.count; i++)
+        if (sched_waiting(i) != 0)
+            return true;
+    return false;
+}
+
 bool sched_balanced(unsigned cpu) {
     struct sched_queue *queue = &sched_queues[cpu];
     lock_take(&queue->lock);

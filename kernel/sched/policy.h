@@ -57,6 +57,7 @@ extern struct sched_cpus sched_cpus;
 
 // An idle CPU, `wish` or the next ones after it, and claims it; -1: all are busy.
 int sched_claim_idle(unsigned wish);
+bool sched_anybody_waits(void); // in any queue; exact for a thread that was enqueued before a fence
 
 // One waiting list with its lock and its books.
 struct sched_queue {
