@@ -99,7 +99,7 @@ class Bootkit:
         clock = None
         if self.level:
             clock = Clock(insn.prepare(self.qemu, self.level), self.level, ClockMode.SERIAL)
-        return Machine(self.qemu, self.accel, "host" if self.accel is Accel.KVM else "max", clock)
+        return Machine(self.qemu, self.accel, "qemu64" if self.accel is Accel.KVM else "max", clock)
 
 
 def tern(folder: Path) -> Bootkit:

@@ -28,10 +28,18 @@ static void account(struct thread *thread, enum thread_state state, uint64_t t) 
     thread->state = state;
 }
 
-// What the running thread has used so far, for the scheduler.
-static void charge(struct cpu *cpu, struct thread *thread, uint64_t t) {
-    uint64_t used = t - cpu->charged_to;
-    cpu->charged_to = t;
+// Accounts for this CPU's time until now; from now on it goes to `next`. Who takes a snapshot of another CPU
+// (measure.c) repeats it while `version` is odd or moves, and the time is read in between: so no snapshot can
+// be of a later moment than the charge that follows it.
+static uint64_t charge(struct cpu *cpu, const struct thread *next) {
+    if (measure_on) {
+        atomic_fetch_add_explicit(&cpu->books.version, 1, memory_order_seq_cst);
+        fence_loads(); // the clock is read after that is out
+    }
+    uint64_t t = now(), used = t - cpu->books.until;
+    struct thread *thread = cpu->current;
+    cpu->books.until = t;
+    cpu->books.idle = next == cpu->idle;
     thread->entity.ran += used;
     if (thread == cpu->idle)
         cpu->count.idle_cycles += used;
@@ -39,10 +47,13 @@ static void charge(struct cpu *cpu, struct thread *thread, uint64_t t) {
         cpu->count.busy_cycles += used;
     if (thread->process != NULL && !thread->process->of_workload)
         cpu->count.foreign_cycles += used;
+    if (measure_on) // release: pairs with the acquire in take_border
+        atomic_fetch_add_explicit(&cpu->books.version, 1, memory_order_release);
+    return t;
 }
 
 uint64_t thread_cycles(void) {
-    charge(this_cpu(), current(), now());
+    charge(this_cpu(), current());
     return current()->entity.ran;
 }
 
@@ -94,8 +105,7 @@ static void finish_switch(void) {
 static void switch_to(struct thread *next, bool requeue) {
     struct cpu *cpu = this_cpu();
     struct thread *before = cpu->current;
-    uint64_t t = now();
-    charge(cpu, before, t);
+    uint64_t t = charge(cpu, next);
     if (fault_is(FAULT_PANIC) && next != cpu->idle && cpu->index == fault_value)
         panic("why=fault");
     if (requeue)
@@ -146,12 +156,12 @@ static void leave(void) {
 void thread_yield(void) {
     struct cpu *cpu = this_cpu();
     cpu->reschedule = false;
-    charge(cpu, cpu->current, now());
+    uint64_t t = charge(cpu, cpu->current);
     struct thread *next = choose(cpu, false);
     if (next != NULL)
         switch_to(next, true);
     else
-        slice_begin(cpu, now());
+        slice_begin(cpu, t);
 }
 
 void thread_reschedule(void) {
@@ -170,12 +180,11 @@ void thread_poked(void) {
 
 void thread_tick(void) {
     struct cpu *cpu = this_cpu();
-    uint64_t t = now();
     if (cpu->current == cpu->idle) {
         cpu->slice_end = 0;
         return;
     }
-    charge(cpu, cpu->current, t);
+    uint64_t t = charge(cpu, cpu->current);
     if (sched->tick(cpu->index, &cpu->current->entity))
         cpu->reschedule = true;
     cpu->slice_end = t + slice_us(cpu) * cycles_per_us;
@@ -348,7 +357,8 @@ void thread_idle_init(unsigned index) {
     struct thread *idle = &idle_threads[index];
     idle->entity = (struct sched_entity){.weight = 1, .cpu = index};
     idle->state = THREAD_RUNNING;
-    idle->since = cpu->charged_to = now();
+    idle->since = cpu->books.until = now();
+    cpu->books.idle = true;
     atomic_store_explicit(&idle->on_cpu, true, memory_order_relaxed);
     cpu->idle = cpu->current = idle;
 }
