@@ -31,8 +31,8 @@ struct cpu {
     uint32_t apic_id;
     struct thread *current;
     struct thread *idle;
-    struct thread *before;       // who ran here before the switch under way
-    bool requeue;                // and whether it goes back into a queue
+    struct thread *before; // who ran here before the switch under way
+    bool requeue;          // and whether it goes back into a queue
     struct {
         _Atomic uint32_t version; // odd: being written; counts up with measure=1 only
         bool idle;                // whose time runs now: the idle thread's
