@@ -37,6 +37,7 @@ class Bootkit:
     """Set: boots are on the instruction clock."""
     accel: Accel = Accel.TCG
     cpu_model: str = "max"
+    seed: int = 1
     _images: Images = field(default_factory=lambda: Images(None, False, lambda _: None))
     _boots: int = 0
 
@@ -74,7 +75,7 @@ class Bootkit:
         folder.mkdir(parents=True)
         image, nonce, log = self._images.of(planned), secrets.token_hex(8), boot.clock_log(folder)
         spec = boot.guest_spec(
-            planned, image, self._machine(), nonce, log=log, seed=1, measure=measure, words=words
+            planned, image, self._machine(), nonce, log=log, seed=self.seed, measure=measure, words=words
         )
         own = planned.system.smoke
         watch = smoke.watch(planned.system, own) if words is not None and own else boot.watch(planned.system)
@@ -86,7 +87,7 @@ class Bootkit:
                 nonce,
                 attempt=self._boots,
                 order=0,
-                seed=1,
+                seed=self.seed,
                 placement=Placement.VIRTUAL,
                 warmup=False,
                 guest_digest=guest_digest(image),

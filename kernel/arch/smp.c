@@ -84,8 +84,8 @@ static void wake_missing(void) {
 static void check_clocks(uint64_t woken) {
     uint64_t limit = SKEW_US * cycles_per_us, t = now();
     for (unsigned i = 1; i < cpu_count; i++)
-        if (cpus[i].charged_to + limit < woken || cpus[i].charged_to > t + limit)
-            panic("why=tsc-skew other=%u there=%lu from=%lu to=%lu", i, cpus[i].charged_to, woken, t);
+        if (cpus[i].books.until + limit < woken || cpus[i].books.until > t + limit)
+            panic("why=tsc-skew other=%u there=%lu from=%lu to=%lu", i, cpus[i].books.until, woken, t);
 }
 
 void smp_start(void) {

@@ -44,7 +44,7 @@ static void interrupt(struct frame *frame) {
     case VECTOR_RESCHEDULE:
         lapic_end();
         cpu->count.resched_taken++;
-        cpu->reschedule = true;
+        thread_poked();
         break;
     case VECTOR_TLB:
         lapic_end();

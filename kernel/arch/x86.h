@@ -74,6 +74,11 @@ static inline void invlpg(uint64_t at) {
     __asm__ volatile("invlpg (%0)" ::"r"(at) : "memory");
 }
 
+// Neither a load nor rdtsc after it begins before all before it is done (SDM vol. 2, LFENCE).
+static inline void fence_loads(void) {
+    __asm__ volatile("lfence" ::: "memory");
+}
+
 static inline void pause(void) {
     __asm__ volatile("pause" ::: "memory");
 }

@@ -31,9 +31,13 @@ struct cpu {
     uint32_t apic_id;
     struct thread *current;
     struct thread *idle;
-    struct thread *before;       // who ran here before the switch under way
-    bool requeue;                // and whether it goes back into a queue
-    uint64_t charged_to;         // until when the running thread's time is accounted
+    struct thread *before; // who ran here before the switch under way
+    bool requeue;          // and whether it goes back into a queue
+    struct {
+        _Atomic uint32_t version; // odd: being written; counts up with measure=1 only
+        bool idle;                // whose time runs now: the idle thread's
+        uint64_t until;           // time before that is in the counters
+    } books;
     struct address_space *space; // the one in CR3; an idle CPU keeps the last one
     uint64_t slice_end;          // 0: the timer is for sleepers only
     uint64_t timer_at;           // what the timer is set to, 0: off

@@ -28,10 +28,18 @@ static void account(struct thread *thread, enum thread_state state, uint64_t t) 
     thread->state = state;
 }
 
-// What the running thread has used so far, for the scheduler.
-static void charge(struct cpu *cpu, struct thread *thread, uint64_t t) {
-    uint64_t used = t - cpu->charged_to;
-    cpu->charged_to = t;
+// Accounts for this CPU's time until now; from now on it goes to `next`. Who takes a snapshot of another CPU
+// (measure.c) repeats it while `version` is odd or moves, and the time is read in between: so no snapshot can
+// be of a later moment than the charge that follows it.
+static uint64_t charge(struct cpu *cpu, const struct thread *next) {
+    if (measure_on) {
+        atomic_fetch_add_explicit(&cpu->books.version, 1, memory_order_seq_cst);
+        fence_loads(); // the clock is read after that is out
+    }
+    uint64_t t = now(), used = t - cpu->books.until;
+    struct thread *thread = cpu->current;
+    cpu->books.until = t;
+    cpu->books.idle = next == cpu->idle;
     thread->entity.ran += used;
     if (thread == cpu->idle)
         cpu->count.idle_cycles += used;
@@ -39,10 +47,13 @@ static void charge(struct cpu *cpu, struct thread *thread, uint64_t t) {
         cpu->count.busy_cycles += used;
     if (thread->process != NULL && !thread->process->of_workload)
         cpu->count.foreign_cycles += used;
+    if (measure_on) // release: pairs with the acquire in take_border
+        atomic_fetch_add_explicit(&cpu->books.version, 1, memory_order_release);
+    return t;
 }
 
 uint64_t thread_cycles(void) {
-    charge(this_cpu(), current(), now());
+    charge(this_cpu(), current());
     return current()->entity.ran;
 }
 
@@ -57,6 +68,24 @@ static void slice_begin(struct cpu *cpu, uint64_t t) {
     timer_slice(t + slice_us(cpu) * cycles_per_us);
 }
 
+static void send_reschedule(struct cpu *from, unsigned to) {
+    if (fault_is(FAULT_DROP_IPI) && ++from->count.resched_sent % (fault_value ? fault_value : 1) == 0)
+        return;
+    from->count.resched_sent++;
+    lapic_send(cpus[to].apic_id, VECTOR_RESCHEDULE);
+}
+
+// A thread has just come into a queue, and its CPU has something else to run: an idle CPU shall take it.
+static bool offer(unsigned near) {
+    struct cpu *cpu = this_cpu();
+    // seq_cst, with thread_idle: that one sees the thread in the queue, or its bit is seen here
+    atomic_thread_fence(memory_order_seq_cst);
+    int idle = sched_claim_idle(near);
+    if (idle >= 0 && (unsigned)idle != cpu->index) // else this is the idle loop's own CPU, on its way there
+        send_reschedule(cpu, (unsigned)idle);
+    return idle >= 0;
+}
+
 // Runs on the new thread's stack, for the one that ran before.
 static void finish_switch(void) {
     struct cpu *cpu = this_cpu();
@@ -65,17 +94,18 @@ static void finish_switch(void) {
     bool dead = before->state == THREAD_DEAD;
     // release: pairs with the acquire of settle(); the stack is left
     atomic_store_explicit(&before->on_cpu, false, memory_order_release);
-    if (requeue)
+    if (requeue) {
         sched->enqueue(cpu->index, &before->entity, SCHED_PREEMPTED);
-    else if (dead)
+        offer(cpu->index);
+    } else if (dead) {
         process_bury(before);
+    }
 }
 
 static void switch_to(struct thread *next, bool requeue) {
     struct cpu *cpu = this_cpu();
     struct thread *before = cpu->current;
-    uint64_t t = now();
-    charge(cpu, before, t);
+    uint64_t t = charge(cpu, next);
     if (fault_is(FAULT_PANIC) && next != cpu->idle && cpu->index == fault_value)
         panic("why=fault");
     if (requeue)
@@ -126,12 +156,12 @@ static void leave(void) {
 void thread_yield(void) {
     struct cpu *cpu = this_cpu();
     cpu->reschedule = false;
-    charge(cpu, cpu->current, now());
+    uint64_t t = charge(cpu, cpu->current);
     struct thread *next = choose(cpu, false);
     if (next != NULL)
         switch_to(next, true);
     else
-        slice_begin(cpu, now());
+        slice_begin(cpu, t);
 }
 
 void thread_reschedule(void) {
@@ -139,14 +169,22 @@ void thread_reschedule(void) {
         thread_yield();
 }
 
+// Who sent it meant an idle CPU, or one whose thread should give way. A CPU that has found work meanwhile
+// passes the request on, so that there is always an idle CPU asked for each thread that waits.
+void thread_poked(void) {
+    struct cpu *cpu = this_cpu();
+    cpu->reschedule = true;
+    if (cpu->current != cpu->idle && sched_anybody_waits())
+        offer(cpu->index);
+}
+
 void thread_tick(void) {
     struct cpu *cpu = this_cpu();
-    uint64_t t = now();
     if (cpu->current == cpu->idle) {
         cpu->slice_end = 0;
         return;
     }
-    charge(cpu, cpu->current, t);
+    uint64_t t = charge(cpu, cpu->current);
     if (sched->tick(cpu->index, &cpu->current->entity))
         cpu->reschedule = true;
     cpu->slice_end = t + slice_us(cpu) * cycles_per_us;
@@ -166,13 +204,6 @@ static void settle(struct thread *thread) {
     }
 }
 
-static void send_reschedule(struct cpu *from, unsigned to) {
-    if (fault_is(FAULT_DROP_IPI) && ++from->count.resched_sent % (fault_value ? fault_value : 1) == 0)
-        return;
-    from->count.resched_sent++;
-    lapic_send(cpus[to].apic_id, VECTOR_RESCHEDULE);
-}
-
 static void make_ready(struct thread *thread, enum sched_why why) {
     struct cpu *cpu = this_cpu();
     settle(thread);
@@ -188,16 +219,12 @@ static void make_ready(struct thread *thread, enum sched_why why) {
             send_reschedule(cpu, to);
         return;
     }
-    // A CPU may have gone idle since sched_claim_idle looked. seq_cst, with thread_idle: it sees the thread
-    // in the queue, or its bit is seen here.
-    atomic_thread_fence(memory_order_seq_cst);
-    int idle = sched_claim_idle(to);
     struct thread *there = cpus[to].current; // a hint only: it may change while we look
-    if (idle >= 0 && (unsigned)idle != cpu->index)
-        send_reschedule(cpu, (unsigned)idle);
-    else if (to == cpu->index)
-        cpu->reschedule |= there != cpu->idle && sched->preempts(&thread->entity, &there->entity);
-    else if (there != cpus[to].idle && sched->preempts(&thread->entity, &there->entity))
+    if (offer(to) || there == cpus[to].idle || !sched->preempts(&thread->entity, &there->entity))
+        return;
+    if (to == cpu->index)
+        cpu->reschedule = true;
+    else
         send_reschedule(cpu, to);
 }
 
@@ -330,29 +357,37 @@ void thread_idle_init(unsigned index) {
     struct thread *idle = &idle_threads[index];
     idle->entity = (struct sched_entity){.weight = 1, .cpu = index};
     idle->state = THREAD_RUNNING;
-    idle->since = cpu->charged_to = now();
+    idle->since = cpu->books.until = now();
+    cpu->books.idle = true;
     atomic_store_explicit(&idle->on_cpu, true, memory_order_relaxed);
     cpu->idle = cpu->current = idle;
 }
 
-// The bit in sched_cpus.idle and the look at the queues are both seq_cst, as are the enqueue and the look at
-// the bit on the other side (sched_claim_idle): one of the two sees the other. An interrupt that comes
-// between the look and hlt stays pending until sti, and ends the halt.
+// Nobody halts while a thread waits in a queue. The bit says that this CPU halts, or will have looked at all
+// queues before it does. Both are seq_cst, as are the enqueue and the look at the bits on the other side
+// (offer): one of the two sees the other. An interrupt that comes between the look and hlt stays pending
+// until sti, and ends the halt.
+static void halt_unless_needed(struct cpu *cpu) {
+    uint64_t bit = 1ul << cpu->index;
+    atomic_fetch_or_explicit(&sched_cpus.idle, bit, memory_order_seq_cst);
+    if (sched_anybody_waits())
+        pause(); // the search is bounded and never waits for a lock: once more
+    else if (fault_is(FAULT_IDLE_SPIN))
+        __asm__ volatile("sti; nop; cli" ::: "memory");
+    else
+        irq_on_and_halt();
+    atomic_fetch_and_explicit(&sched_cpus.idle, ~bit, memory_order_relaxed);
+}
+
 void thread_idle(void) {
     struct cpu *cpu = this_cpu();
-    uint64_t bit = 1ul << cpu->index;
     for (;;) {
-        atomic_fetch_or_explicit(&sched_cpus.idle, bit, memory_order_seq_cst);
         tlb_serve();
         struct thread *next = choose(cpu, true);
-        if (next != NULL) {
-            atomic_fetch_and_explicit(&sched_cpus.idle, ~bit, memory_order_seq_cst);
-            cpu->reschedule = false;
+        cpu->reschedule = false;
+        if (next != NULL)
             switch_to(next, false);
-        } else if (fault_is(FAULT_IDLE_SPIN)) {
-            __asm__ volatile("sti; nop; cli" ::: "memory");
-        } else {
-            irq_on_and_halt();
-        }
+        else
+            halt_unless_needed(cpu);
     }
 }

@@ -2,7 +2,7 @@
 // RUNNING on a CPU, RUNNABLE in a queue of the scheduler, BLOCKED in a wait queue, DEAD nowhere.
 //
 // Locks: wait queues carry their own (process or park class); the scheduler's come after them.
-// Interrupt handlers may call thread_expire and thread_tick only.
+// Interrupt handlers may call thread_expire, thread_tick and thread_poked only.
 #ifndef CORE_THREAD_H
 #define CORE_THREAD_H
 
@@ -88,6 +88,7 @@ void thread_expire(struct thread *thread, uint64_t count); // timer interrupt: a
 void thread_yield(void);
 uint64_t thread_cycles(void); // what the caller has run
 void thread_tick(void);       // timer interrupt: the slice is over
+void thread_poked(void);      // reschedule interrupt
 void thread_reschedule(void); // on the way to user mode: switch if asked to
 
 static inline struct thread *current(void) {

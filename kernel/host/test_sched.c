@@ -52,7 +52,7 @@ static int may_come(const struct sched_policy *policy, const struct model *model
 static int take_out(const struct sched_policy *policy, struct model *model, struct sched_entity *entity,
                     struct sched_entity *taken) {
     unsigned i = (unsigned)(taken - entity);
-    NEED(i < ENTITIES && model->where[i] >= 0 && !taken->queued);
+    NEED(i < ENTITIES && model->where[i] >= 0 && taken->queue == NULL);
     NEED(may_come(policy, model, entity, i));
     model->where[i] = -1;
     taken->ran += 1000 * (i + 1);
@@ -85,7 +85,7 @@ static int one_step(const struct sched_policy *policy, struct model *model, stru
         break;
     default:
         NEED(policy->dequeue(&entity[i]) == (model->where[i] >= 0));
-        NEED(!entity[i].queued);
+        NEED(entity[i].queue == NULL);
         model->where[i] = -1;
         return 0;
     }

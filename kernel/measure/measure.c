@@ -2,6 +2,7 @@
 
 #include "arch/serial.h"
 #include "arch/tsc.h"
+#include "arch/x86.h"
 #include "core/alloc.h"
 #include "core/percpu.h"
 #include "core/string.h"
@@ -14,28 +15,48 @@ bool measure_on;
 
 // Border b is the beginning of phase b; the last one the end of the window. Each is taken once, by the one
 // CPU that moved `phase` on; other CPUs' counters are read while they run.
-static struct counters border[RING_PHASES + 1][MAX_CPUS];
+static struct border {
+    struct counters count;
+    uint64_t time; // when this CPU's were read
+} border[RING_PHASES + 1][MAX_CPUS];
 static _Atomic unsigned phase = RING_PHASES; // the window is closed
 
 bool measure_window_open(void) {
     return atomic_load_explicit(&phase, memory_order_relaxed) != RING_PHASES;
 }
 
-// Time since the last switch is not yet in the books of a CPU that has run one thread for long.
-static void take_border(struct counters *to, const struct cpu *cpu, uint64_t t) {
-    *to = cpu->count;
-    uint64_t since = t > cpu->charged_to ? t - cpu->charged_to : 0;
-    *(cpu->current == cpu->idle ? &to->idle_cycles : &to->busy_cycles) += since;
-    to->steals_tried = sched_search[cpu->index].tried;
-    to->steals_done = sched_search[cpu->index].done;
+static void copy_counters(struct counters *to, const struct counters *from) {
+    const uint64_t *source = (const uint64_t *)from;
+    for (unsigned i = 0; i < COUNTERS; i++)
+        ((uint64_t *)to)[i] = __atomic_load_n(&source[i], __ATOMIC_RELAXED);
+}
+
+// Time since the last switch is not yet in the books of a CPU that has run one thread for long. What is read
+// here belongs to one moment (see charge in core/thread.c): a later border is never below an earlier one.
+static void take_border(struct border *to, const struct cpu *cpu) {
+    uint32_t version;
+    uint64_t until;
+    bool idle;
+    do {
+        // acquire: pairs with the release at the end of charge
+        version = atomic_load_explicit(&cpu->books.version, memory_order_acquire);
+        copy_counters(&to->count, &cpu->count);
+        until = __atomic_load_n(&cpu->books.until, __ATOMIC_RELAXED);
+        idle = __atomic_load_n(&cpu->books.idle, __ATOMIC_RELAXED);
+        fence_loads();
+        to->time = now();
+        fence_loads();
+    } while (version % 2 != 0 || version != atomic_load_explicit(&cpu->books.version, memory_order_relaxed));
+    *(idle ? &to->count.idle_cycles : &to->count.busy_cycles) += to->time - until;
+    to->count.steals_tried = sched_search[cpu->index].tried;
+    to->count.steals_done = sched_search[cpu->index].done;
 }
 
 static void move_on(unsigned from, unsigned to) {
     if (!atomic_compare_exchange_strong(&phase, &from, to))
         return;
-    uint64_t t = now();
     for (unsigned i = 0; measure_on && i < cpu_count; i++)
-        take_border(&border[to][i], &cpus[i], t);
+        take_border(&border[to][i], &cpus[i]);
 }
 
 int64_t measure_window(uint64_t what) {
@@ -63,19 +84,28 @@ int64_t measure_window(uint64_t what) {
     }
 }
 
-static uint64_t number_of(const struct counters *counters, uint64_t which) {
-    return ((const uint64_t *)counters)[which];
+// index: phase * MAX_CPUS + CPU; the phase after the last is the whole window. False: there is no such.
+static bool borders_of(uint64_t index, const struct border **from, const struct border **to) {
+    uint64_t p = index / MAX_CPUS, cpu = index % MAX_CPUS;
+    if (p > RING_PHASES || cpu >= cpu_count)
+        return false;
+    *from = &border[p == RING_PHASES ? 0 : p][cpu];
+    *to = &border[p == RING_PHASES ? RING_PHASES : p + 1][cpu];
+    return true;
 }
 
-// index: phase * MAX_CPUS + CPU; the phase after the last is the whole window.
 static int64_t read_counter(uint64_t index, uint64_t which) {
-    uint64_t p = index / MAX_CPUS, cpu = index % MAX_CPUS;
-    if (p > RING_PHASES || cpu >= cpu_count || which >= COUNTERS)
+    const struct border *from, *to;
+    if (which >= COUNTERS || !borders_of(index, &from, &to))
         return -RING_EINVAL;
-    uint64_t from = number_of(&border[p == RING_PHASES ? 0 : p][cpu], which);
-    uint64_t to = number_of(&border[p == RING_PHASES ? RING_PHASES : p + 1][cpu], which);
+    uint64_t before = ((const uint64_t *)&from->count)[which], after = ((const uint64_t *)&to->count)[which];
     bool highest = which == __builtin_offsetof(struct counters, queue_depth_max) / 8;
-    return (int64_t)(highest ? to : to - from);
+    return (int64_t)(highest ? after : after - before);
+}
+
+static int64_t read_elapsed(uint64_t index) {
+    const struct border *from, *to;
+    return borders_of(index, &from, &to) ? (int64_t)(to->time - from->time) : -RING_EINVAL;
 }
 
 static uint64_t foreign_cycles(void) {
@@ -106,6 +136,8 @@ int64_t measure_read(uint64_t which, uint64_t index, uint64_t further) {
         return (int64_t)foreign_cycles();
     case RING_READ_COUNTER:
         return read_counter(index, further);
+    case RING_READ_ELAPSED:
+        return read_elapsed(index);
     case RING_READ_THREAD:
         return books_read(index, further);
     case RING_READ_SAMPLE:

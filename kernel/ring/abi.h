@@ -78,6 +78,7 @@ enum ring_number {
     RING_READ_FOREIGN,   // cycles that threads which are not of the workload have used
     // After a window with measure=1; an index beyond the last gives -RING_EINVAL.
     RING_READ_COUNTER, // phase * MAX_CPUS + CPU (phase RING_PHASES: the whole window), counter
+    RING_READ_ELAPSED, // the same index: cycles between these borders on that CPU
     RING_READ_THREAD,  // ended thread, enum ring_book
     RING_READ_SAMPLE,  // CPU, sample: where user code was at a timer tick
     RING_READ_QUEUE,   // CPU, 0: enqueued, 1: dequeued + queued

@@ -44,53 +44,70 @@ int sched_claim_idle(unsigned wish) {
     }
 }
 
-void sched_hold_fault(void) {
+void queue_put(struct sched_queue *queue, struct sched_entity *entity, struct sched_entity *behind) {
+    entity->queue = queue;
+    entity->previous = behind;
+    entity->next = behind ? behind->next : queue->first;
+    *(entity->next ? &entity->next->previous : &queue->last) = entity;
+    *(behind ? &behind->next : &queue->first) = entity;
+    queue->enqueued++;
+    queue->length++;
     if (fault_is(FAULT_LOCK_HOLD))
         delay_us(fault_value ? fault_value : 20);
 }
 
-void fifo_add(struct sched_queue *queue, struct sched_entity *entity) {
-    entity->next = NULL;
-    entity->queued = true;
-    if (queue->head)
-        queue->tail->next = entity;
-    else
-        queue->head = entity;
-    queue->tail = entity;
-    queue->enqueued++;
-    queue->length++;
-}
-
-struct sched_entity *fifo_take(struct sched_queue *queue) {
-    struct sched_entity *entity = queue->head;
-    if (entity == NULL)
-        return NULL;
-    queue->head = entity->next;
-    entity->queued = false;
+static void take_out(struct sched_queue *queue, struct sched_entity *entity) {
+    *(entity->previous ? &entity->previous->next : &queue->first) = entity->next;
+    *(entity->next ? &entity->next->previous : &queue->last) = entity->previous;
+    entity->queue = NULL;
     queue->dequeued++;
     queue->length--;
+}
+
+struct sched_entity *queue_take(struct sched_queue *queue) {
+    struct sched_entity *entity = queue->first;
+    if (entity == NULL)
+        return NULL;
+    take_out(queue, entity);
+    if ((int64_t)(entity->virtual_time - queue->clock) > 0)
+        queue->clock = entity->virtual_time;
     return entity;
 }
 
-bool fifo_remove(struct sched_queue *queue, struct sched_entity *entity) {
-    struct sched_entity *before = NULL;
-    for (struct sched_entity *e = queue->head; e != NULL; before = e, e = e->next) {
-        if (e != entity)
-            continue;
-        *(before ? &before->next : &queue->head) = e->next;
-        if (queue->tail == e)
-            queue->tail = before;
-        e->queued = false;
-        queue->dequeued++;
-        queue->length--;
-        return true;
-    }
-    return false;
+bool sched_dequeue(struct sched_entity *entity) {
+    struct sched_queue *queue = __atomic_load_n(&entity->queue, __ATOMIC_RELAXED);
+    if (queue == NULL)
+        return false;
+    lock_take(&queue->lock);
+    bool there = entity->queue == queue;
+    if (there)
+        take_out(queue, entity);
+    lock_drop(&queue->lock);
+    return there;
+}
+
+struct sched_entity *sched_pick_own(unsigned cpu) {
+    struct sched_queue *queue = &sched_queues[cpu];
+    if (sched_waiting(cpu) == 0)
+        return NULL;
+    lock_take(&queue->lock);
+    struct sched_entity *entity = queue_take(queue);
+    lock_drop(&queue->lock);
+    return entity;
 }
 
 // A hint without the lock.
 unsigned sched_waiting(unsigned cpu) {
     return *(volatile unsigned *)&sched_queues[cpu].length;
+}
+
+bool sched_anybody_waits(void) {
+    // seq_cst: the look comes after the caller's bit in sched_cpus.idle
+    atomic_thread_fence(memory_order_seq_cst);
+    for (unsigned i = 0; i < sched_cpus.count; i++)
+        if (sched_waiting(i) != 0)
+            return true;
+    return false;
 }
 
 bool sched_balanced(unsigned cpu) {
@@ -118,7 +135,7 @@ unsigned sched_wake_cpu(const struct sched_entity *entity, unsigned here, bool *
 
 // Cilk's thieves look at random victims (Blumofe and Leiserson 1999); these start behind their own number,
 // so that they spread out and a run repeats.
-struct sched_entity *sched_search_others(unsigned cpu, struct sched_entity *(*take)(struct sched_queue *)) {
+struct sched_entity *sched_search_others(unsigned cpu) {
     struct sched_search *search = &sched_search[cpu];
     unsigned victims = 0, limit = STEAL_VICTIMS;
     unsigned rounds = fault_is(FAULT_UNBOUNDED_STEAL) ? 64 : 1;
@@ -126,13 +143,13 @@ struct sched_entity *sched_search_others(unsigned cpu, struct sched_entity *(*ta
         struct sched_queue *queue = &sched_queues[(cpu + i) % sched_cpus.count];
         if (fault_is(FAULT_UNBOUNDED_STEAL))
             search->tried++;
-        if (queue == &sched_queues[cpu] || *(volatile unsigned *)&queue->length == 0)
+        if (queue == &sched_queues[cpu] || sched_waiting((cpu + i) % sched_cpus.count) == 0)
             continue;
         victims++;
         search->tried++;
         if (!lock_try(&queue->lock, cpu))
             continue;
-        struct sched_entity *entity = take(queue);
+        struct sched_entity *entity = queue_take(queue);
         lock_drop(&queue->lock);
         if (entity != NULL) {
             search->done++;

@@ -8,23 +8,15 @@ static struct sched_queue *const all = &sched_queues[0];
 static void enqueue(unsigned cpu, struct sched_entity *entity, enum sched_why why) {
     (void)cpu, (void)why;
     lock_take(&all->lock);
-    fifo_add(all, entity);
-    sched_hold_fault();
+    queue_put(all, entity, all->last);
     lock_drop(&all->lock);
-}
-
-static bool dequeue(struct sched_entity *entity) {
-    lock_take(&all->lock);
-    bool found = fifo_remove(all, entity);
-    lock_drop(&all->lock);
-    return found;
 }
 
 // Takes the lock without a look beforehand: that look is what makes a queue of one's own cheap.
 static struct sched_entity *pick(unsigned cpu) {
     (void)cpu;
     lock_take(&all->lock);
-    struct sched_entity *entity = fifo_take(all);
+    struct sched_entity *entity = queue_take(all);
     lock_drop(&all->lock);
     return entity;
 }
@@ -63,7 +55,7 @@ const struct sched_policy sched_global = {
     .name = "global",
     .init = sched_init_queues,
     .enqueue = enqueue,
-    .dequeue = dequeue,
+    .dequeue = sched_dequeue,
     .pick = pick,
     .tick = tick,
     .wake_cpu = wake_cpu,

@@ -20,11 +20,11 @@ enum sched_why { SCHED_NEW, SCHED_WAKE, SCHED_PREEMPTED };
 struct sched_entity {
     uint32_t weight;
     uint8_t latency; // enum ring_latency
-    bool queued;     // guarded by the lock of the queue it is in
     unsigned cpu;    // where it ran last, or is to run
     uint64_t ran;    // cycles on a CPU, all its life
-    // fifo, rr: the next in the queue. wfq: a pairing heap
-    struct sched_entity *next, *child;
+    // Guarded by the lock of the queue it is in; NULL: in none.
+    struct sched_queue *queue;
+    struct sched_entity *next, *previous;
     uint64_t virtual_time; // wfq: weighted cycles, relative to its queue's clock while it is queued
     uint64_t finish;       // wfq: the key
     uint64_t charged;      // wfq: how much of ran is in virtual_time
@@ -57,14 +57,15 @@ extern struct sched_cpus sched_cpus;
 
 // An idle CPU, `wish` or the next ones after it, and claims it; -1: all are busy.
 int sched_claim_idle(unsigned wish);
+bool sched_anybody_waits(void); // in any queue; exact for a thread that was enqueued before a fence
 
 // One waiting list with its lock and its books.
 struct sched_queue {
     _Alignas(128) struct lock lock;
     unsigned length;
     uint64_t enqueued, dequeued;
-    struct sched_entity *head, *tail; // wfq: head is the heap's root
-    uint64_t clock;                   // wfq: virtual time of the queue
+    struct sched_entity *first, *last;
+    uint64_t clock; // wfq: virtual time of the queue, that of whom it served last; never goes back
 };
 
 // What a search for work counts; the kernel adds it to its counters.

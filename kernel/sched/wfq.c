@@ -3,10 +3,12 @@
 // ordered by virtual finish: virtual time plus one slice. A queue's clock follows the smallest virtual time
 // it has served; a thread that goes to another queue keeps its distance to the clock.
 //
-// The order is kept in a pairing heap (Fredman, Sedgewick, Sleator and Tarjan 1986).
+// The order is that of a list. Whoever comes in is put in its place from the end: who has just run belongs
+// there, so that most of the time the first look is the last; at worst it passes all who wait.
 #include <stddef.h>
 
 #include "core/fault.h"
+#include "ring/abi.h"
 #include "sched/common.h"
 
 #define SLICE (SLICE_SHARED_US * sched_cpus.cycles_per_us)
@@ -27,61 +29,6 @@ static void charge(struct sched_entity *entity) {
     entity->charged = entity->ran;
 }
 
-// ---- the heap
-
-static struct sched_entity *meld(struct sched_entity *a, struct sched_entity *b) {
-    if (a == NULL)
-        return b;
-    if (b == NULL)
-        return a;
-    if (before(b->finish, a->finish)) {
-        struct sched_entity *t = a;
-        a = b;
-        b = t;
-    }
-    b->next = a->child;
-    a->child = b;
-    return a;
-}
-
-// Two passes over the children: meld in pairs from left to right, then all from right to left.
-static struct sched_entity *meld_children(struct sched_entity *first) {
-    struct sched_entity *pairs = NULL, *root = NULL;
-    while (first != NULL) {
-        struct sched_entity *a = first, *b = a->next;
-        first = b ? b->next : NULL;
-        a->next = NULL;
-        if (b != NULL)
-            b->next = NULL;
-        a = meld(a, b);
-        a->next = pairs;
-        pairs = a;
-    }
-    while (pairs != NULL) {
-        struct sched_entity *a = pairs;
-        pairs = a->next;
-        a->next = NULL;
-        root = meld(root, a);
-    }
-    return root;
-}
-
-static struct sched_entity *take_first(struct sched_queue *queue) {
-    struct sched_entity *entity = queue->head;
-    if (entity == NULL)
-        return NULL;
-    queue->head = meld_children(entity->child);
-    entity->child = entity->next = NULL;
-    entity->queued = false;
-    queue->dequeued++;
-    queue->length--;
-    if (before(queue->clock, entity->virtual_time))
-        queue->clock = entity->virtual_time;
-    return entity;
-}
-
-// ---- the policy
-
 static uint64_t clock_of(unsigned cpu) {
     return *(volatile uint64_t *)&sched_queues[cpu].clock;
 }
@@ -92,12 +39,19 @@ static void place(struct sched_queue *queue, struct sched_entity *entity, enum s
     if (why == SCHED_PREEMPTED)
         return;
     uint64_t floor = queue->clock;
-    if (entity->latency == 1)
+    if (entity->latency == RING_LATENCY_SHORT)
         floor -= SLICE;
-    else if (entity->latency == 2 && why == SCHED_NEW)
+    else if (entity->latency == RING_LATENCY_BATCH && why == SCHED_NEW)
         floor += SLICE;
     if (why == SCHED_NEW || before(entity->virtual_time, floor))
         entity->virtual_time = floor;
+}
+
+static struct sched_entity *last_before(const struct sched_queue *queue, uint64_t finish) {
+    struct sched_entity *entity = queue->last;
+    while (entity != NULL && before(finish, entity->finish))
+        entity = entity->previous;
+    return entity;
 }
 
 static void enqueue(unsigned cpu, struct sched_entity *entity, enum sched_why why) {
@@ -109,59 +63,15 @@ static void enqueue(unsigned cpu, struct sched_entity *entity, enum sched_why wh
     entity->cpu = cpu;
     place(queue, entity, why);
     entity->finish = entity->virtual_time + weighted(entity, SLICE);
-    entity->child = entity->next = NULL;
-    entity->queued = true;
-    queue->head = meld(queue->head, entity);
-    queue->enqueued++;
-    queue->length++;
-    sched_hold_fault();
+    queue_put(queue, entity, last_before(queue, entity->finish));
     lock_drop(&queue->lock);
-}
-
-static struct sched_entity *pick(unsigned cpu) {
-    struct sched_queue *queue = &sched_queues[cpu];
-    if (sched_waiting(cpu) == 0)
-        return NULL;
-    lock_take(&queue->lock);
-    struct sched_entity *entity = take_first(queue);
-    lock_drop(&queue->lock);
-    return entity;
-}
-
-// Rare, so simple: takes everything out and puts the others back.
-static bool dequeue(struct sched_entity *entity) {
-    struct sched_queue *queue = &sched_queues[entity->cpu];
-    struct sched_entity *others = NULL, *e;
-    bool found = false;
-    lock_take(&queue->lock);
-    uint64_t clock = queue->clock;
-    while ((e = take_first(queue)) != NULL) {
-        if (e == entity) {
-            found = true;
-            continue;
-        }
-        e->next = others;
-        others = e;
-    }
-    queue->clock = clock;
-    while (others != NULL) {
-        e = others;
-        others = e->next;
-        e->next = NULL;
-        e->queued = true;
-        queue->head = meld(queue->head, e);
-        queue->dequeued--;
-        queue->length++;
-    }
-    lock_drop(&queue->lock);
-    return found;
 }
 
 static bool tick(unsigned cpu, struct sched_entity *running) {
     struct sched_queue *queue = &sched_queues[cpu];
     charge(running);
     lock_take(&queue->lock);
-    struct sched_entity *first = queue->head;
+    struct sched_entity *first = queue->first;
     uint64_t least = running->virtual_time;
     if (first != NULL && before(first->virtual_time, least))
         least = first->virtual_time;
@@ -174,7 +84,7 @@ static bool tick(unsigned cpu, struct sched_entity *running) {
 
 // The thief takes the thread that would have run next there, and moves it to its own clock.
 static struct sched_entity *steal(unsigned cpu) {
-    struct sched_entity *entity = sched_search_others(cpu, take_first);
+    struct sched_entity *entity = sched_search_others(cpu);
     if (entity != NULL) {
         entity->virtual_time += clock_of(cpu) - clock_of(entity->cpu);
         entity->cpu = cpu;
@@ -185,7 +95,7 @@ static struct sched_entity *steal(unsigned cpu) {
 static bool preempts(const struct sched_entity *woken, const struct sched_entity *running) {
     if (woken->cpu != running->cpu)
         return false;
-    uint64_t margin = woken->latency == 1 ? 0 : SLICE / 2;
+    uint64_t margin = woken->latency == RING_LATENCY_SHORT ? 0 : SLICE / 2;
     return before(woken->virtual_time + margin, running->virtual_time);
 }
 
@@ -193,8 +103,8 @@ const struct sched_policy sched_wfq = {
     .name = "wfq",
     .init = sched_init_queues,
     .enqueue = enqueue,
-    .dequeue = dequeue,
-    .pick = pick,
+    .dequeue = sched_dequeue,
+    .pick = sched_pick_own,
     .tick = tick,
     .wake_cpu = sched_wake_cpu,
     .steal = steal,

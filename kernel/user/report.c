@@ -109,7 +109,13 @@ static void put_balance(const char *name, uint64_t left, uint64_t right) {
     bench_line_end();
 }
 
-// Running, runnable and blocked time are a thread's whole life; what came into a queue left it or is there.
+static uint64_t counted(uint64_t cpu, uint64_t counter) {
+    return (uint64_t)read_number(RING_READ_COUNTER, RING_PHASES * MAX_CPUS + cpu, counter);
+}
+#define COUNTER(name) (__builtin_offsetof(struct counters, name) / sizeof(uint64_t))
+
+// Running, runnable and blocked time are a thread's whole life; what came into a queue left it or is there;
+// a CPU is busy or idle.
 static void report_balances(void) {
     for (uint64_t i = 0; read_number(RING_READ_THREAD, i, RING_BOOK_ID) >= 0; i++)
         put_balance(numbered("thread_", i, ""),
@@ -118,6 +124,10 @@ static void report_balances(void) {
     for (uint64_t cpu = 0; cpu < info()->online; cpu++)
         put_balance(numbered("queue_", cpu, ""), (uint64_t)read_number(RING_READ_QUEUE, cpu, 0),
                     (uint64_t)read_number(RING_READ_QUEUE, cpu, 1));
+    for (uint64_t cpu = 0; cpu < info()->online; cpu++)
+        put_balance(numbered("cpu_", cpu, ""),
+                    counted(cpu, COUNTER(busy_cycles)) + counted(cpu, COUNTER(idle_cycles)),
+                    (uint64_t)read_number(RING_READ_ELAPSED, RING_PHASES * MAX_CPUS + cpu, 0));
 }
 
 void report_books(void) {

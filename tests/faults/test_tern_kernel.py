@@ -100,8 +100,8 @@ def test_smokes_and_hostile_programs(tern: Tern) -> None:
 def test_books_balance_and_phases_add_up(tern: Tern) -> None:
     said = tern.run(2)
     names = [book.name for book in said.balances]
-    assert names == ["thread_0", "thread_1", "queue_0", "queue_1"]
-    assert all(book.left == book.right > 0 for book in said.balances if book.name.startswith("thread"))
+    assert names == ["thread_0", "thread_1", "queue_0", "queue_1", "cpu_0", "cpu_1"]
+    assert all(book.left == book.right > 0 for book in said.balances if not book.name.startswith("queue"))
     assert all(book.left == book.right for book in said.balances)
     for name in ("syscalls", "switches", "busy_cycles", "lock_queue_takes"):
         assert sum(counted(said, name, phase) for phase in PHASES) == counted(said, name)

@@ -1,5 +1,5 @@
 """tern in real boots: right answers by the same oracles as everybody's, on three machines; its own checks;
-bad programs; the boot's time by its own log."""
+bad programs; the boot's time by its own clock."""
 
 from __future__ import annotations
 
@@ -81,21 +81,17 @@ def test_programs_that_misbehave_are_killed_and_the_others_go_on(kit: Bootkit) -
     assert len(lines) >= 30
 
 
-def test_the_boot_reaches_its_first_program_in_time(kit: Bootkit) -> None:
-    """By its own clock, 100 ms on one CPU and 250 ms on eight; the best of three, as others use this host."""
-    for cpus, most_ms in ((1, 100), (8, 250)):
-        best = min(boot_ms(kit, cpus) for _ in range(3))
-        assert best < most_ms
-
-
-def boot_ms(kit: Bootkit, cpus: int) -> float:
-    """From power-on, when the time stamp counter is 0, to the begin of the total window, after prepare()."""
-    judged = kit.run("kernel", "primes", cpus, {"hi": 10_000})
-    console = ternkit.console(judged.run)
-    rate = re.search(r"^tern: .*\bcycles_per_us=(\d+)", console, re.MULTILINE)
+@pytest.mark.parametrize(("cpus", "most_ms"), [(1, 100), (8, 250)])
+def test_the_boot_reaches_its_first_program_in_time(kit: Bootkit, cpus: int, most_ms: int) -> None:
+    """From power-on, firmware included, to the begin of the total window, on the instruction clock: plain TCG
+    takes about as long on a host that nobody else uses, which a test cannot ask for."""
+    timed = replace(kit, folder=kit.folder / f"boot-smp{cpus}", level=insn.Level.FULL)
+    judged = timed.run("kernel", "primes", cpus, {"hi": 10_000})
     assert judged.verified, judged.reason
+    rate = re.search(r"^tern: .*\bcycles_per_us=(\d+)", ternkit.console(judged.run), re.MULTILINE)
     assert rate
-    return ternkit.transcript(judged).total_start / int(rate[1]) / 1000
+    # the time stamp counter is 0 at power-on
+    assert 0 < ternkit.transcript(judged).total_start / int(rate[1]) / 1000 < most_ms
 
 
 # ---- one binary, whatever its scheduler
@@ -127,21 +123,26 @@ def test_the_attribution_of_a_real_boot(kit: Bootkit) -> None:
     said = ternkit.transcript(judged)
     symbols = insn.read_symbols(need(kit.symbols("kernel", "checksum")))
     table = attribution.table(judged.run.cell.id, said, symbols)
-    phases = [table.value("busy_time", phase) for phase in attribution.PHASES]
-    assert all(phases)
-    # tern counts modulo 2**64: a CPU's clock may be read a little before its counters, so that a phase may
-    # come out a little below nothing. Together they are the whole all the same.
-    assert sum(phase or 0 for phase in phases[:3]) % 2**64 == phases[3]
+    assert all(measure.value < 2**63 for measure in said.measures if measure.value is not None)
+    for bucket in ("busy_time", "idle_time"):
+        phases = [need_figure(table.value(bucket, phase)) for phase in attribution.PHASES]
+        assert sum(phases[:3]) == phases[3]
+    assert table.value("busy_time")
     assert table.value("network_polls") is None  # no such bucket here, which is not 0
     assert table.samples
     assert attribution.UNKNOWN not in table.samples
     for thread in table.threads:
         parts = (thread.running, thread.runnable, thread.blocked)
         assert sum(part or 0 for part in parts) == thread.lifetime
-    assert {balance.name for balance in said.balances} >= {"thread_0", "queue_0", "queue_1"}
+    assert {balance.name for balance in said.balances} >= {"thread_0", "queue_0", "queue_1", "cpu_0", "cpu_1"}
 
 
-@pytest.mark.parametrize("book", ["thread_0", "queue_1"])
+def need_figure(value: int | None) -> int:
+    assert value is not None
+    return value
+
+
+@pytest.mark.parametrize("book", ["thread_0", "queue_1", "cpu_0"])
 def test_books_that_do_not_balance_are_refused(kit: Bootkit, tmp_path: Path, book: str) -> None:
     """The console of a good boot, with one side of one of its books one higher and every frame right."""
     judged = kit.run("kernel", "primes", 2, SMALL["primes"], measure=True)
