@@ -58,9 +58,7 @@ def test_serial_runs_of_one_seed_are_one_run(
         with burning(burners):
             others = [told(_built(monkeypatch, cpus, number)) != told(first) for number in range(RUNS)]
         different += sum(others)
-        tables["serial"].append(
-            f"| {cpus} | {word} | {RUNS} | {sum(others)} | {first.window(cpus).work:,} |"
-        )
+        tables["serial"].append(f"| {cpus} | {word} | {RUNS} | {sum(others)} | {first.window(cpus).work:,} |")
     assert different == 0
 
 
