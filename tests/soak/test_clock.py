@@ -80,3 +80,9 @@ def test_parallel_runs_lie_close_together(cpus: int, tables: dict[str, list[str]
             f"| {cpus} | {word} | {len(windows)} | {fmean(windows):,.0f} | {spread:.3%} |"
         )
         assert spread <= MOST_CV, windows
+
+
+def test_a_guest_of_32_cpus_is_found_quiet() -> None:
+    """What PID 1 spends on reading about so many CPUs is not somebody else's."""
+    console = lab().boot("primes", 32, PRIMES.format(hi=30_000)).console
+    assert "benchquiet quiet=yes" in console
