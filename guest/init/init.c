@@ -107,15 +107,21 @@ static int asked(const char *word) {
     return 0;
 }
 
-static void sleep_ms(long ms) {
-    const struct timespec time = {ms / 1000, ms % 1000 * 1000000};
-    nanosleep(&time, NULL);
-}
-
 static long long now_ns(clockid_t clock) {
     struct timespec now;
     clock_gettime(clock, &now);
     return now.tv_sec * 1000000000ll + now.tv_nsec;
+}
+
+// What this task had run when it last went to sleep. The run queues count a task's time when it stops, so
+// this is what they hold of it: its work since then, which is long where there are many CPUs to read about,
+// must not be taken for somebody else's.
+static long long own_counted;
+
+static void sleep_ms(long ms) {
+    const struct timespec time = {ms / 1000, ms % 1000 * 1000000};
+    own_counted = now_ns(CLOCK_PROCESS_CPUTIME_ID);
+    nanosleep(&time, NULL);
 }
 
 // Nanoseconds that any task ran on any CPU since boot; -1 where the kernel does not tell.
@@ -141,10 +147,10 @@ static int runnable(void) {
 // One step: did anything else run in it, or does now? A task that runs without a pause is missing in the run
 // queues' count until it stops, therefore both.
 static int quiet_step(void) {
-    long long all = all_ran(), mine = now_ns(CLOCK_PROCESS_CPUTIME_ID), from = now_ns(CLOCK_MONOTONIC);
+    long long all = all_ran(), mine = own_counted, from = now_ns(CLOCK_MONOTONIC);
     sleep_ms(STEP_MS);
     int alone = runnable() == 1;
-    long long others = all_ran() - all - (now_ns(CLOCK_PROCESS_CPUTIME_ID) - mine);
+    long long others = all_ran() - all - (own_counted - mine);
     return alone && others * 100 < (now_ns(CLOCK_MONOTONIC) - from) * QUIET_SHARE;
 }
 
@@ -161,6 +167,7 @@ static void wait_until_quiet(void) {
     long long begin = now_ns(CLOCK_MONOTONIC), waited = 0;
     const char *quiet = all_ran() < 0 ? "unknown" : "no";
     int steps = 0;
+    sleep_ms(1);
     while (*quiet == 'n' && waited < DEADLINE_MS * 1000000ll) {
         steps = quiet_step() && clock_settled() ? steps + 1 : 0;
         quiet = steps == QUIET_STEPS ? "yes" : "no";

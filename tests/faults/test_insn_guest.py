@@ -31,16 +31,6 @@ def test_a_serial_run_repeats_bit_for_bit(cpus: int, burners: int) -> None:
         assert told(lab().boot("primes", cpus, SMALL, seed=11)) == first
 
 
-@pytest.mark.soak
-@pytest.mark.parametrize("cpus", [1, 2, 4, 8])
-@pytest.mark.parametrize("burners", [0, 2])
-def test_twenty_serial_runs_are_one_run(cpus: int, burners: int) -> None:
-    first = told(lab().boot("primes", cpus, SMALL, seed=5))
-    with burning(burners):
-        for _ in range(19):
-            assert told(lab().boot("primes", cpus, SMALL, seed=5)) == first
-
-
 def test_another_build_of_the_plugin_gives_the_same_run(monkeypatch: pytest.MonkeyPatch) -> None:
     first = told(lab().boot("primes", 2, SMALL, seed=3))
     other = tuple("-O1" if flag == "-O2" else flag for flag in plugin.FLAGS)

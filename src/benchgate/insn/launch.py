@@ -60,7 +60,7 @@ def arguments(  # noqa: PLR0913 - one run has this many choices
     """`-accel tcg,thread=multi` is the caller's; no QMP command may be sent after `cont` on this lane.
 
     `marked`: the guest brackets its window with marks, so the boot may run in looser step. A system without
-    marks needs close step all the time.
+    marks may measure at any time, so it is kept in close step, and no loop is cut short.
     """
     level, mode = Level(level), ClockMode(mode)
     if level is Level.NONE:

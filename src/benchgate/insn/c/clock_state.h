@@ -8,9 +8,10 @@
 
 struct clock_vcpu {
     _Alignas(128) uint64_t time, base; // time as of counter value `base`
-    uint64_t paused;                   // as of the last stop
+    uint64_t paused, waited;           // as of the last stop
     uint64_t counted, skipped, waits;  // counted: instructions and what pauses count for
-    uint64_t last_tsc, skip;           // of a loop that spins on the TSC
+    uint64_t last_tsc, spins_since;    // of a loop that spins on the TSC
+    uint64_t timed, skip;
     unsigned spins;
     _Atomic uint32_t go; // changes with each grant
     void *waiting;       // the condition that its thread waits for

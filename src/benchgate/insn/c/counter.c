@@ -8,17 +8,24 @@ static qemu_exec_callback *on_trigger;
 
 #if INSN_API >= 3
 
-static struct qemu_counter executed, tsc_reads, paused;
+static struct qemu_counter executed, tsc_reads, paused, waited, timed;
 
 void counter_setup(qemu_exec_callback *reached) {
     on_trigger = reached;
-    executed.score = qemu_plugin_scoreboard_new(3 * sizeof(uint64_t));
+    executed.score = qemu_plugin_scoreboard_new(5 * sizeof(uint64_t));
     tsc_reads = (struct qemu_counter){executed.score, sizeof(uint64_t)};
     paused = (struct qemu_counter){executed.score, 2 * sizeof(uint64_t)};
+    waited = (struct qemu_counter){executed.score, 3 * sizeof(uint64_t)};
+    timed = (struct qemu_counter){executed.score, 4 * sizeof(uint64_t)};
 }
 
-void counter_instrument(struct qemu_plugin_tb *tb, size_t instructions) {
+void counter_instrument(struct qemu_plugin_tb *tb, size_t instructions, struct spin spin) {
     qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, QEMU_INLINE_ADD, executed, instructions);
+    if (spin.on == SPIN_ON_MEMORY)
+        qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, QEMU_INLINE_ADD, waited,
+                                                           spin.instructions);
+    else if (spin.on == SPIN_ON_CLOCK)
+        qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, QEMU_INLINE_ADD, timed, 1);
     qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, on_trigger, QEMU_NO_REGS, QEMU_COND_GE, executed,
                                               COUNTER_TRIGGER, NULL);
 }
@@ -46,6 +53,14 @@ uint64_t counter_paused(unsigned vcpu) {
     return qemu_plugin_u64_get(paused, vcpu);
 }
 
+uint64_t counter_waited(unsigned vcpu) {
+    return qemu_plugin_u64_get(waited, vcpu);
+}
+
+uint64_t counter_timed(unsigned vcpu) {
+    return qemu_plugin_u64_get(timed, vcpu);
+}
+
 void counter_count_tsc(struct qemu_plugin_insn *insn) {
     qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(insn, QEMU_INLINE_ADD, tsc_reads, 1);
 }
@@ -56,7 +71,7 @@ uint64_t counter_tsc(unsigned vcpu) {
 
 #else
 
-static struct { _Alignas(128) uint64_t executed, paused, tsc_reads; } counters[LOCKSTEP_MAX];
+static struct { _Alignas(128) uint64_t executed, paused, waited, timed, tsc_reads; } counters[LOCKSTEP_MAX];
 
 void counter_setup(qemu_exec_callback *reached) {
     on_trigger = reached;
@@ -68,8 +83,21 @@ static void entered(unsigned vcpu, void *instructions) {
         on_trigger(vcpu, NULL);
 }
 
-void counter_instrument(struct qemu_plugin_tb *tb, size_t instructions) {
-    qemu_plugin_register_vcpu_tb_exec_cb(tb, entered, QEMU_NO_REGS, (void *)(uintptr_t)instructions);
+static void entered_to_wait(unsigned vcpu, void *instructions) {
+    counters[vcpu].waited += (uintptr_t)instructions; // of its last block only
+    entered(vcpu, instructions);
+}
+
+static void entered_to_be_on_time(unsigned vcpu, void *instructions) {
+    counters[vcpu].timed++;
+    entered(vcpu, instructions);
+}
+
+void counter_instrument(struct qemu_plugin_tb *tb, size_t instructions, struct spin spin) {
+    qemu_exec_callback *call = spin.on == SPIN_ON_MEMORY  ? entered_to_wait
+                               : spin.on == SPIN_ON_CLOCK ? entered_to_be_on_time
+                                                       : entered;
+    qemu_plugin_register_vcpu_tb_exec_cb(tb, call, QEMU_NO_REGS, (void *)(uintptr_t)instructions);
 }
 
 uint64_t counter_read(unsigned vcpu) {
@@ -100,6 +128,14 @@ void counter_charge_pause(struct qemu_plugin_insn *insn) {
 
 uint64_t counter_paused(unsigned vcpu) {
     return counters[vcpu].paused;
+}
+
+uint64_t counter_waited(unsigned vcpu) {
+    return counters[vcpu].waited;
+}
+
+uint64_t counter_timed(unsigned vcpu) {
+    return counters[vcpu].timed;
 }
 
 static void reading_tsc(unsigned vcpu, void *unused) {

@@ -5,12 +5,13 @@
 
 #include "lockstep.h"
 #include "qemu_api.h"
+#include "spin.h"
 
 #define COUNTER_TRIGGER (UINT64_C(1) << 40)
 
 void counter_setup(qemu_exec_callback *reached);
 // For each block when it is translated. A block counts as a whole when it is entered.
-void counter_instrument(struct qemu_plugin_tb *tb, size_t instructions);
+void counter_instrument(struct qemu_plugin_tb *tb, size_t instructions, struct spin spin);
 uint64_t counter_read(unsigned vcpu);
 void counter_write(unsigned vcpu, uint64_t value);
 // The bytes of an instruction of at most `length` bytes; false if it is longer.
@@ -22,6 +23,9 @@ bool counter_bytes(const struct qemu_plugin_insn *insn, uint8_t *into, size_t le
 #define COUNTER_PAUSE 50
 void counter_charge_pause(struct qemu_plugin_insn *insn);
 uint64_t counter_paused(unsigned vcpu); // how much of counter_read is due to that
+
+uint64_t counter_waited(unsigned vcpu); // instructions in blocks that wait for memory
+uint64_t counter_timed(unsigned vcpu);  // rounds of blocks that wait for the clock
 
 // Guest instructions that read the TSC.
 void counter_count_tsc(struct qemu_plugin_insn *insn);

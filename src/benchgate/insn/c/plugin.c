@@ -10,6 +10,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,10 +82,31 @@ static int kind_of(const struct qemu_plugin_insn *insn) {
     return b[0] == 0x0f && (b[1] == 0x31 || (b[1] == 0x01 && b[2] == 0xf9)) ? READS_TSC : PLAIN;
 }
 
+// Looks for the block before this one by its end: another vCPU may have translated it.
+static struct spin spin(const struct qemu_plugin_tb *tb, size_t total) {
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    static struct spin_trail trails[1024];
+    const size_t many = sizeof trails / sizeof trails[0];
+    uint64_t at = qemu_plugin_tb_vaddr(tb);
+    struct spin found = {0};
+    pthread_mutex_lock(&mutex);
+    struct spin_trail trail = trails[at % many];
+    for (size_t i = 0; i < total; i++) {
+        const struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+        struct spin_insn seen = {.length = qemu_plugin_insn_size(insn)};
+        if (counter_bytes(insn, seen.bytes, sizeof seen.bytes))
+            found = spin_follow(&trail, at, &seen);
+        at += seen.length;
+    }
+    trails[at % many] = trail;
+    pthread_mutex_unlock(&mutex);
+    return found;
+}
+
 static void translated(uint64_t id, struct qemu_plugin_tb *tb) {
     (void)id;
     size_t total = qemu_plugin_tb_n_insns(tb);
-    counter_instrument(tb, total);
+    counter_instrument(tb, total, spin(tb, total));
     attribution_block(tb, total);
     for (size_t i = 0; i < total; i++) {
         struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);

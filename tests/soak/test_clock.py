@@ -1,0 +1,88 @@
+"""The instruction clock's repeats: serial runs of one seed are one run, parallel ones lie close together.
+
+Prints two tables for docs/insn.md. `BENCHGATE_SOAK_RUNS` says how many boots a row has (20).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from statistics import fmean, stdev
+
+import pytest
+
+from benchgate.insn import ClockMode, plugin
+from tests.insnlab import PRIMES, Boot, Lab, burning, lab
+
+pytestmark = pytest.mark.soak
+
+RUNS = int(os.environ.get("BENCHGATE_SOAK_RUNS", "20"))
+CPUS = (1, 2, 4, 8)
+LOADS = (("as it was", 0), ("both cores burning", 2))
+WORDS = PRIMES.format(hi=300_000)
+MOST_CV = 0.001
+BUILDS = (plugin.FLAGS, tuple("-O1" if flag == "-O2" else flag for flag in plugin.FLAGS))
+
+
+@pytest.fixture(scope="module")
+def tables(request: pytest.FixtureRequest) -> Iterator[dict[str, list[str]]]:
+    tables = {
+        "serial": ["| CPUs | host | runs | different results | window, ns |", "|---|---|---|---|---|"],
+        "parallel": ["| CPUs | host | runs | window, mean ns | CV |", "|---|---|---|---|---|"],
+    }
+    yield tables
+    capture = request.config.pluginmanager.get_plugin("capturemanager")
+    assert capture is not None
+    with capture.global_and_fixture_disabled():
+        for lines in tables.values():
+            print("\n" + "\n".join(lines))
+
+
+def told(boot: Boot) -> tuple[str, object]:
+    """All that must repeat: the console, the marks, the totals and the counters."""
+    assert boot.status == 33, boot.errors
+    assert boot.log is not None
+    assert boot.log.closed
+    return boot.console, boot.log.repeatable
+
+
+@pytest.mark.parametrize("cpus", CPUS)
+def test_serial_runs_of_one_seed_are_one_run(
+    cpus: int, tables: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the host does beside them, and whichever of two builds of the plugin makes them."""
+    assert len(set(BUILDS)) == 2
+    first = lab().boot("primes", cpus, WORDS, seed=5)
+    different = 0
+    for word, burners in LOADS:
+        with burning(burners):
+            others = [told(_built(monkeypatch, cpus, number)) != told(first) for number in range(RUNS)]
+        different += sum(others)
+        tables["serial"].append(f"| {cpus} | {word} | {RUNS} | {sum(others)} | {first.window(cpus).work:,} |")
+    assert different == 0
+
+
+def _built(monkeypatch: pytest.MonkeyPatch, cpus: int, number: int) -> Boot:
+    monkeypatch.setattr(plugin, "FLAGS", BUILDS[number % 2])
+    return lab().boot("primes", cpus, WORDS, seed=5)
+
+
+@pytest.mark.parametrize("cpus", CPUS)
+def test_parallel_runs_lie_close_together(cpus: int, tables: dict[str, list[str]]) -> None:
+    bench: Lab = lab(mode=ClockMode.PARALLEL)
+    for word, burners in LOADS:
+        with burning(burners):
+            windows = [
+                bench.boot("primes", cpus, WORDS, seed=5).window(cpus).work for _ in range(max(RUNS // 2, 2))
+            ]
+        spread = stdev(windows) / fmean(windows)
+        tables["parallel"].append(
+            f"| {cpus} | {word} | {len(windows)} | {fmean(windows):,.0f} | {spread:.3%} |"
+        )
+        assert spread <= MOST_CV, windows
+
+
+def test_a_guest_of_32_cpus_is_found_quiet() -> None:
+    """What PID 1 spends on reading about so many CPUs is not somebody else's."""
+    console = lab().boot("primes", 32, PRIMES.format(hi=30_000)).console
+    assert "benchquiet quiet=yes" in console

@@ -1,0 +1,135 @@
+"""Which loops only wait, and which do work, by their bytes."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from benchgate.insn.plugin import SOURCE
+from benchgate.toolchain import compiler
+
+WORKS, ON_MEMORY, ON_CLOCK = range(3)
+MOST, LONGEST = 16, 15
+
+
+class Insn(ctypes.Structure):
+    _fields_ = (("bytes", ctypes.c_uint8 * LONGEST), ("length", ctypes.c_size_t))
+
+
+class Trail(ctypes.Structure):
+    _fields_ = (("end", ctypes.c_uint64), ("count", ctypes.c_size_t), ("insns", Insn * MOST))
+
+
+class Spin(ctypes.Structure):
+    _fields_ = (("on", ctypes.c_int), ("instructions", ctypes.c_size_t))
+
+
+def build(folder: Path, change: tuple[str, str] | None = None) -> ctypes.CDLL:
+    text = (SOURCE / "spin.c").read_text(encoding="utf-8")
+    if change is not None:
+        assert change[0] in text, "the change does not fit the source any more"
+        text = text.replace(*change)
+    source, library = folder / "spin.c", folder / "spin.so"
+    source.write_text(text, encoding="utf-8")
+    argv = [*compiler().argv, "-std=c11", "-O1", "-shared", "-fPIC", f"-I{SOURCE}"]
+    subprocess.run([*argv, str(source), "-o", str(library)], check=True, timeout=120)
+    found = ctypes.CDLL(str(library))
+    found.spin_follow.restype = Spin
+    return found
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    return build(tmp_path_factory.mktemp("spin"))
+
+
+def judge(library: ctypes.CDLL, code: str) -> tuple[int, int]:
+    """What the last of these instructions closes; a `-` between two is a place where they lie apart."""
+    trail, at, found = Trail(), 0x1000, Spin()
+    for word in code.split():
+        if word == "-":
+            at += 64
+            continue
+        raw = bytes.fromhex(word)
+        insn = Insn((ctypes.c_uint8 * LONGEST)(*raw), len(raw))
+        found = library.spin_follow(ctypes.byref(trail), ctypes.c_uint64(at), ctypes.byref(insn))
+        at += len(raw)
+    return found.on, found.instructions
+
+
+LOOPS = {
+    "test and set: mov $1,%eax; xchg %eax,(%rdi); test %eax,%eax; jne": (
+        "b801000000 8707 85c0 75f5",
+        ON_MEMORY,
+    ),
+    "xchg %al,(%rdi); test %al,%al; jne": ("8607 84c0 75fa", ON_MEMORY),
+    "ticket: mov (%rdi),%eax; cmp %esi,%eax; jne": ("8b07 39f0 75fa", ON_MEMORY),
+    "flag: cmpb $0,(%rdi); je": ("803f00 74fb", ON_MEMORY),
+    "far: cmpl $0,0x1234(%rip); je near": ("833d3412000000 0f84f3ffffff", ON_MEMORY),
+    "xor %eax,%eax; lock cmpxchg %ecx,(%rdi); jne": ("31c0 f00fb10f 75f8", ON_MEMORY),
+    "lock btsl $0,(%rdi); jc": ("f00fba2f00 72f9", ON_MEMORY),
+    "left on the way: mov (%rdi),%eax; test %eax,%eax; jne out; pause; jmp": (
+        "8b07 85c0 7504 f390 ebf6",
+        ON_MEMORY,
+    ),
+    "rdtsc; shl $32,%rdx; mov %eax,%eax; or %rax,%rdx; cmp %rcx,%rdx; jb": (
+        "0f31 48c1e220 89c0 4809c2 4839ca 72f0",
+        ON_CLOCK,
+    ),
+    "lfence; rdtscp; sub %ebx,%eax; cmp %esi,%eax; jb": ("0faee8 0f01f9 29d8 39f0 72f4", ON_CLOCK),
+}
+WORK = {
+    "counts: dec %ecx; jne": "ffc9 75fc",
+    "counts rounds: rdtsc; sub $1,%ecx; jne": "0f31 83e901 75f9",
+    "counts as it waits: mov (%rdi),%eax; add $1,%ecx; test %eax,%eax; je": "8b07 83c101 85c0 74f7",
+    "walks a list: mov (%rax),%rax; test %rax,%rax; jne": "488b00 4885c0 75f8",
+    "walks a list by a copy: mov (%rbx),%rax; mov %rax,%rbx; test; jne": "488b03 4889c3 4885c0 75f5",
+    "searches: cmp %al,(%rdi,%rcx); lea 1(%rcx),%rcx; jne": "38040f 488d4901 75f7",
+    "adds atomically: mov (%rdi),%eax; lea 1(%rax),%edx; lock cmpxchg %edx,(%rdi); jne to the lea": (
+        "8b07 8d5001 f00fb117 75f7"
+    ),
+    "stores: mov %eax,(%rdi); cmp %eax,(%rsi); jne": "8907 3906 75fa",
+    "looks at nothing: test %eax,%eax; jne": "85c0 75fc",
+    "jumps within: mov (%rdi),%eax; je over; mov (%rsi),%eax; test; jne": "8b07 7402 8b06 85c0 75f6",
+    "forward: cmpb $0,(%rdi); je": "803f00 7405",
+    "an unknown instruction: cpuid; cmpb $0,(%rdi); je": "0fa2 803f00 74f9",
+    "in two places: cmpb $0,(%rdi); ...; je": "803f00 - 74fb",
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_a_loop_that_waits_is_seen(library: ctypes.CDLL, name: str) -> None:
+    code, on = LOOPS[name]
+    assert judge(library, code) == (on, len(code.split()))
+
+
+@pytest.mark.parametrize("name", WORK)
+def test_a_loop_that_works_is_not_taken_for_one_that_waits(library: ctypes.CDLL, name: str) -> None:
+    assert judge(library, WORK[name]) == (WORKS, 0)
+
+
+def test_what_stands_before_a_loop_is_not_part_of_it(library: ctypes.CDLL) -> None:
+    before = " ".join(["ffc9"] * 40)
+    assert judge(library, f"{before} 803f00 74fb") == (ON_MEMORY, 2)
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        (("(began_with & changed) ||", ""), "walks a list: mov (%rax),%rax; test %rax,%rax; jne"),
+        (("!(loads || clock)", "0"), "looks at nothing: test %eax,%eax; jne"),
+        (
+            ("|| (at + by >= 0 && at + by < length)", ""),
+            "jumps within: mov (%rdi),%eax; je over; mov (%rsi),%eax; test; jne",
+        ),
+        (("start != trail->end", "0"), "in two places: cmpb $0,(%rdi); ...; je"),
+        (("if (e.unknown)", "if (0)"), "stores: mov %eax,(%rdi); cmp %eax,(%rsi); jne"),
+    ],
+)
+def test_these_tests_see_a_judge_that_forgets_a_rule(
+    tmp_path: Path, change: tuple[str, str], name: str
+) -> None:
+    assert judge(build(tmp_path, change), WORK[name]) != (WORKS, 0)
