@@ -174,11 +174,14 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     images = {one.cell.row: one for item in session.items if (one := _planned_image(item)) is not None}
     if picked or images:
         _tell_xdist(session.config)
-    session.config.stash[BENCH].pick(
-        [one for one in picked if isinstance(one, plan.PlannedCell)],
-        [one for one in picked if isinstance(one, plan.PlannedGate)],
-        tuple(images.values()),
-    )
+    try:
+        session.config.stash[BENCH].pick(
+            [one for one in picked if isinstance(one, plan.PlannedCell)],
+            [one for one in picked if isinstance(one, plan.PlannedGate)],
+            tuple(images.values()),
+        )
+    except UsageError as error:
+        raise pytest.UsageError(str(error)) from None
 
 
 def _tell_xdist(config: pytest.Config) -> None:

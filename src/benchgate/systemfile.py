@@ -32,8 +32,8 @@ from benchgate.systems import (
 )
 from benchgate.yamlfile import Section
 
-SETTING = re.compile(r"(?!out\Z|n\Z)[a-z][a-z0-9_]{0,31}\Z")
-"""`{out}` and `{n}` have their own meaning."""
+SETTING = re.compile(r"(?!(?:out|n|source|workload)\Z)[a-z][a-z0-9_]{0,31}\Z")
+"""`{out}`, `{n}`, `{source}` and `{workload}` have their own meaning."""
 
 
 def load(path: Path, chosen: Mapping[str, str] = MappingProxyType({})) -> System:

@@ -16,6 +16,8 @@ from benchgate.model import Deadlines, Mode
 
 FETCHED_LINUX = "fetch:linux"
 WORKLOAD_INITRD = "workload"
+SOURCE = "{source}"
+"""In a build's commands: the path of the workload's C file; `{workload}` is its name."""
 NAME = re.compile(r"[a-z][a-z0-9_]{0,31}\Z")
 SELFTEST = "selftest"
 """The name of the workload that a system with a fixed self-test runs."""
@@ -64,6 +66,11 @@ class Build:
     folder: Path
     sources: tuple[Path, ...]
     """What the result depends on: its digest is the key under which it is kept."""
+
+    @property
+    def per_workload(self) -> bool:
+        """Whether the workload's C source goes into it: then each workload has a build of its own."""
+        return any(SOURCE in word for command in self.commands for word in command)
 
 
 @dataclass(frozen=True, slots=True)
