@@ -1,8 +1,14 @@
-"""Marks of our own tests. Long tests run only when they are asked for: `nox -s soak`, `pytest -m soak`."""
+"""Marks of our own tests, and signals. Long tests run only when they are asked for: `nox -s soak`."""
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
+
+HEARD: dict[int, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGHUP: signal.SIG_DFL}
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -19,3 +25,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if long:
         config.hook.pytest_deselected(items=long)
         items[:] = [item for item in items if item not in long]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def hears_signals() -> Iterator[None]:
+    """A shell starts its background jobs deaf to SIGINT, `nohup` to SIGHUP, and children inherit that through
+    exec: without this, `nohup ./run tests &` would wait in vain for the sessions that our tests end."""
+    deaf = [number for number in HEARD if signal.getsignal(number) is signal.SIG_IGN]
+    for number in deaf:
+        signal.signal(number, HEARD[number])
+    yield
+    for number in deaf:
+        signal.signal(number, signal.SIG_IGN)

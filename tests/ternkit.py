@@ -36,6 +36,7 @@ class Bootkit:
     level: insn.Level | None = None
     """Set: boots are on the instruction clock."""
     accel: Accel = Accel.TCG
+    cpu_model: str = "max"
     _images: Images = field(default_factory=lambda: Images(None, False, lambda _: None))
     _boots: int = 0
 
@@ -98,7 +99,7 @@ class Bootkit:
         clock = None
         if self.level:
             clock = Clock(insn.prepare(self.qemu, self.level), self.level, ClockMode.SERIAL)
-        return Machine(self.qemu, self.accel, "host" if self.accel is Accel.KVM else "max", clock)
+        return Machine(self.qemu, self.accel, self.cpu_model, clock)
 
 
 def tern(folder: Path) -> Bootkit:

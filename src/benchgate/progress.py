@@ -7,6 +7,7 @@ stream ends the display, nothing else.
 from __future__ import annotations
 
 import shutil
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -29,6 +30,8 @@ class Progress:
     before_first: Callable[[], None] | None = None
     """Called once, before the next text: ends the line that somebody else has begun on the same screen."""
     _began_s: float = field(default_factory=time.monotonic)
+    _turn: threading.Lock = field(default_factory=threading.Lock)
+    """Guests that run side by side tell of themselves from threads of their own."""
     _shown: bool = False
 
     def expect(self, runs: int) -> None:
@@ -79,7 +82,8 @@ class Progress:
         if begin is not None:
             begin()
         try:
-            self.stream.write(text)
-            self.stream.flush()
+            with self._turn:
+                self.stream.write(text)
+                self.stream.flush()
         except (OSError, ValueError):
             self.live = False

@@ -58,7 +58,8 @@ class RunRequest:
 
 
 def execute(request: RunRequest, on_phase: OnPhase = lambda _: None) -> RawRun:
-    """Runs it once. `on_phase` hears starting, booting, running, ended."""
+    """Runs it once. `on_phase` hears starting, booting, running, ended, of a guest at least once a second;
+    what it raises ends the run as an interrupt does."""
     raw = _attempt(request)
     try:
         write_json(request.folder / "argv.json", list(request.spec.argv))

@@ -7,10 +7,11 @@ A guest that fails is a judged run, never an exception; what the Lab cannot carr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from benchgate import plan
 from benchgate.decide import arm_of, decide
@@ -46,7 +47,13 @@ class Attempt:
 class Lab(Protocol):
     """What carries out a plan: boots, keeps records, measures the host beside it."""
 
-    def attempt(self, attempt: Attempt) -> JudgedRun: ...
+    def at_once(self, planned: PlannedCell) -> int:
+        """How many attempts at such cells can run side by side without feeling each other."""
+        ...
+
+    def attempts(self, group: Sequence[Attempt]) -> Iterator[JudgedRun]:
+        """Carries out a group side by side; gives each in the group's order, once all have ended."""
+        ...
 
     def capacity(self, row: str, counts: tuple[int, ...]) -> Mapping[int, CapacityBound]:
         """Takes one more sample of the host's capacity at each count; gives this row's bounds so far."""
@@ -62,6 +69,7 @@ class SweepResult:
     order: tuple[str, ...]
 
 
+_T = TypeVar("_T")
 Verifier = Callable[[RawRun], VerifiedRun]
 
 
@@ -115,13 +123,25 @@ def conclude(
 def run_sweep(sweep: SweepPlan, options: Options, policy: Policy, lab: Lab, seed: int) -> SweepResult:
     """Runs until nothing more is needed; the verdicts are `decide`'s last word."""
     state = _State(sweep, options, lab, seed)
-    state.warm_up()
     while wanted := state.wanted(policy):
         state.round(wanted)
         if state.broken:
             break
     verdicts = conclude(sweep.pairs, state.gates, state.runs, policy, state.bounds)
     return SweepResult(sweep, tuple(state.runs), state.arms(), verdicts, tuple(state.order))
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """A run that is wanted, before its turn gives it a place and a seed."""
+
+    cell_id: str
+    warmup: bool
+    label: str
+
+
+def _cut(things: Sequence[_T], size: int) -> Iterator[Sequence[_T]]:
+    return (things[start : start + size] for start in range(0, len(things), size))
 
 
 class _State:
@@ -134,6 +154,8 @@ class _State:
         self.runs: list[JudgedRun] = []
         self.order: list[str] = []
         self.bounds: Mapping[int, CapacityBound] = {}
+        self.at_once = min((lab.at_once(planned) for planned in sweep.runnable), default=1)
+        self.warm_ups = self._warm_ups()
 
     @property
     def broken(self) -> bool:
@@ -143,15 +165,13 @@ class _State:
     def arms(self) -> dict[str, Arm]:
         return arms(self.sweep.pairs, self.runs)
 
-    def warm_up(self) -> None:
+    def _warm_ups(self) -> list[_Wish]:
         """One discarded run an arm. The instruction clock needs none: there one arm's first seed is run
         twice, and a difference makes the lane INVALID on this host."""
         wall = [cell_id for cell_id, one in self.cells.items() if one.seats.lane is not Lane.INSN]
-        for cell_id in plan.order(wall, 1, self.seed):
-            self._attempt(cell_id, warmup=True, label="warm-up")
         exact = [cell_id for cell_id in self.cells if cell_id not in wall]
-        for cell_id in exact[:2][-1:]:
-            self._attempt(cell_id, warmup=True, label="seed 1, to be repeated")
+        discarded = [_Wish(cell_id, True, "warm-up") for cell_id in plan.order(wall, 1, self.seed)]
+        return discarded + [_Wish(cell_id, True, "seed 1, to be repeated") for cell_id in exact[:2][-1:]]
 
     def wanted(self, policy: Policy) -> dict[str, int]:
         """Cell id -> verified runs that are wanted in all, where some are still missing."""
@@ -164,12 +184,22 @@ class _State:
 
     def round(self, wanted: Mapping[str, int]) -> None:
         """Brings every wanted arm to its count, interleaved, with the host's capacity in between."""
-        missing = max(count - self._good(cell_id) for cell_id, count in wanted.items())
-        for place, cell_id in enumerate(plan.order(tuple(self.cells), missing, self.seed)):
-            have = self._good(cell_id)
-            if have < wanted.get(cell_id, 0) and not self.broken:
-                self._attempt(cell_id, warmup=False, label=self._label(cell_id, have + 1, wanted[cell_id]))
-            if (place + 1) % len(self.cells) == 0 and not self.broken:
+        have = Counter({cell_id: self._good(cell_id) for cell_id in self.cells})
+        missing = max(count - have[cell_id] for cell_id, count in wanted.items())
+        for stretch in _cut(
+            plan.order(tuple(self.cells), missing, self.seed), len(self.cells) * self.at_once
+        ):
+            wishes, self.warm_ups = self.warm_ups, []
+            for cell_id in stretch:
+                if have[cell_id] < wanted.get(cell_id, 0):
+                    have[cell_id] += 1
+                    label = self._label(cell_id, have[cell_id], wanted[cell_id])
+                    wishes.append(_Wish(cell_id, False, label))
+            for group in _cut(wishes, self.at_once):
+                if self.broken:
+                    return
+                self._attempt(group)
+            if not self.broken:
                 self._take_capacity()
 
     def _take_capacity(self) -> None:
@@ -179,12 +209,16 @@ class _State:
         if counts:
             self.bounds = self.lab.capacity(self.sweep.row, counts)
 
-    def _attempt(self, cell_id: str, *, warmup: bool, label: str) -> None:
-        counted = sum(judged.run.cell.id == cell_id and not judged.run.warmup for judged in self.runs)
-        seed = 1 if warmup else counted + 1
-        attempt = Attempt(self.cells[cell_id], len(self.order) + 1, warmup, seed, label)
-        self.order.append(cell_id)
-        self.runs.append(self.lab.attempt(attempt))
+    def _attempt(self, wishes: Sequence[_Wish]) -> None:
+        counted = Counter(judged.run.cell.id for judged in self.runs if not judged.run.warmup)
+        group = []
+        for wish in wishes:
+            counted[wish.cell_id] += not wish.warmup
+            self.order.append(wish.cell_id)
+            seed = 1 if wish.warmup else counted[wish.cell_id]
+            planned = self.cells[wish.cell_id]
+            group.append(Attempt(planned, len(self.order), wish.warmup, seed, wish.label))
+        self.runs.extend(self.lab.attempts(group))
 
     def _label(self, cell_id: str, run: int, of: int) -> str:
         what = "seed" if self.cells[cell_id].seats.lane is Lane.INSN else "run"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -38,11 +38,12 @@ from benchgate import (
 from benchgate.boot import Machine
 from benchgate.errors import HostError, UsageError
 from benchgate.gates.base import CapacityBound
-from benchgate.host import capacity, envelope, lock, topology
+from benchgate.host import capacity, envelope, lock, room, topology
 from benchgate.host.accel import AccelProbe
 from benchgate.host.capacity import CapacityPair
 from benchgate.host.topology import Topology
 from benchgate.images import Images, guest_digest
+from benchgate.insn import ClockMode
 from benchgate.machine import guest, profile, stale
 from benchgate.model import Accel, BootSpec, Image, Lane, RawRun
 from benchgate.options import Options
@@ -51,9 +52,10 @@ from benchgate.progress import Progress
 from benchgate.rejudge import conclude_session
 from benchgate.render import attribution as render_attribution
 from benchgate.render.model import SessionView
-from benchgate.run import RunRequest, execute
+from benchgate.run import RunRequest
 from benchgate.sweep import Attempt, JudgedRun, judge
 from benchgate.systems import Kind, ResultFormat
+from benchgate.together import Job, execute_all
 
 
 def ground_of(options: Options) -> Ground:
@@ -142,16 +144,31 @@ class Workshop:
 
     # ---- the Lab
 
-    def attempt(self, attempt: Attempt) -> JudgedRun:
-        cell, label = attempt.planned.cell, attempt.label
-        self._smoke(attempt.planned)
+    def at_once(self, planned: PlannedCell) -> int:
+        """In serial, runs of the instruction clock do not feel each other: as many as there is room for."""
+        machine = self._machine
+        if planned.seats.lane is not Lane.INSN or machine is None or machine.clock is None:
+            return 1
+        return room.guests(planned.system.qemu.memory) if machine.clock.mode is ClockMode.SERIAL else 1
+
+    def attempts(self, group: Sequence[Attempt]) -> Iterator[JudgedRun]:
+        for attempt in group:
+            self._smoke(attempt.planned)
+        jobs = [self._job(attempt) for attempt in group]
+        for place, raw in execute_all(jobs):
+            yield self._judged_run(group[place], raw)
+
+    def _job(self, attempt: Attempt) -> Job:
+        cell = attempt.planned.cell
         request = self._request(attempt, self._open_session.begin(cell.id))
-        raw = execute(request, partial(self.progress.phase, cell.id, label))
+        return Job(request, partial(self.progress.phase, cell.id, attempt.label))
+
+    def _judged_run(self, attempt: Attempt, raw: RawRun) -> JudgedRun:
         judged = judge(raw, partial(self._verify, attempt.planned))
         self._keep(judged)
         if self.options.measure and judged.verified:
             self._attribute(attempt.planned, judged)
-        self.progress.ended(cell.id, label, report.figure(judged))
+        self.progress.ended(attempt.planned.cell.id, attempt.label, report.figure(judged))
         return judged
 
     def _smoke(self, planned: PlannedCell) -> None:

@@ -36,16 +36,19 @@ from dataclasses import replace
 from itertools import count
 from benchgate.workshop import Workshop
 
-attempt, places = Workshop.attempt, count(1)
+attempts, places = Workshop.attempts, count(1)
 
-def staged(self, asked):
-    if next(places) == {order}:
-        system = asked.planned.system
-        system = replace(system, append=system.append.replace("fake.play=good", "fake.play={play}"))
-        asked = replace(asked, planned=replace(asked.planned, system=system))
-    return attempt(self, asked)
+def played(asked):
+    if next(places) != {order}:
+        return asked
+    system = asked.planned.system
+    system = replace(system, append=system.append.replace("fake.play=good", "fake.play={play}"))
+    return replace(asked, planned=replace(asked.planned, system=system))
 
-Workshop.attempt = staged
+def staged(self, group):
+    return attempts(self, [played(asked) for asked in group])
+
+Workshop.attempts = staged
 """
 
 

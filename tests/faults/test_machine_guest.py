@@ -56,7 +56,7 @@ def test_a_good_guest_is_done_and_leaves_its_evidence(tmp_path: Path) -> None:
     spec = boot(tmp_path, "good", pins=(0,) * 2)
     raw = execute(request(spec, tmp_path / "run"), phases.append)
     assert (raw.ending, raw.exit_status, raw.detail) == (Ending.DONE, 33, "")
-    assert phases == ["starting", "booting", "running", "ended"]
+    assert list(dict.fromkeys(phases)) == ["starting", "booting", "running", "ended"]
     assert serial(raw).count(b"@bench ") == 7
     assert serial(raw).endswith(b"\r\n")
     assert json.loads((raw.folder / "argv.json").read_text()) == list(spec.argv)

@@ -66,6 +66,29 @@ def test_a_session_that_is_ended_leaves_no_guest_and_keeps_what_it_measured(
     assert "PASS" not in text
 
 
+SIDE_BY_SIDE = """
+from benchgate.workshop import Workshop
+
+Workshop.at_once = lambda self, planned: 2
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_guests_side_by_side_are_ended_together(session: SessionRig, number: signal.Signals) -> None:
+    """The fourth hangs while the third, its companion, is long done; nothing of either is lost or left."""
+    session.play_at(HANGING, "hang-run", SIDE_BY_SIDE)
+    with session.started() as process:
+        hanging = session.await_hanging(HANGING)
+        companion = next((session.latest / "runs").glob(f"{HANGING - 1:04d}-*"))
+        assert wait_until(lambda: json.loads((companion / "run.json").read_text())["ending"] == "done")
+        process.send_signal(number)
+        process.communicate(timeout=PATIENCE_S)
+    assert wait_until(lambda: session.guests() == [])
+    assert json.loads((hanging / "run.json").read_text())["ending"] == "interrupted"
+    rows = (session.latest / "results.csv").read_text().splitlines()[1:]
+    assert len(rows) == MEASURED - (number == signal.SIGKILL)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_reports_of_an_interrupted_session_say_what_rejudge_says(
     session: SessionRig, number: signal.Signals

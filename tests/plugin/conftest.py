@@ -160,7 +160,7 @@ class Rig:
 def rig(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Rig:
     """Two CPUs, whatever the host has; the gate passes with 1.9x unless the test says otherwise."""
     # A run inside this process shares our modules: what its conftest puts in their place is put back.
-    for owner, name in ((accel, "probe"), (capacity, "sample"), (Workshop, "attempt")):
+    for owner, name in ((accel, "probe"), (capacity, "sample"), (Workshop, "attempts")):
         monkeypatch.setattr(owner, name, getattr(owner, name))
     (tmp_path / "kernel").write_bytes(b"kernel")
     pytester.makeconftest(CONFTEST)

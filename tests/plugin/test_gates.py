@@ -149,14 +149,15 @@ import shutil
 from pathlib import Path
 from benchgate.workshop import Workshop
 
-folder, attempt = Path({folder!r}), Workshop.attempt
+folder, attempts = Path({folder!r}), Workshop.attempts
 
-def noisy(self, asked):
+def noisy(self, group):
+    (asked,) = group
     other = folder / f"noisy-smp2-{{asked.seed % 2}}.log"
     shutil.copy(other, folder / "smp2.log")
-    return attempt(self, asked)
+    return attempts(self, group)
 
-Workshop.attempt = noisy
+Workshop.attempts = noisy
 """
 
 

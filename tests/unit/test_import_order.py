@@ -19,7 +19,7 @@ LIST = """
     errors model files data cache toolchain yamlfile plaintext
     host gates.base systems systemfile policies catalog oracle wire stats
     options plan marks
-    fetch build images insn lanes machine boot choice run
+    fetch build images insn lanes machine boot choice run together
     selftest verify smoke repeat measure gates decide sweep attribution
     render.escape render.model render.results_csv
     bundle evidence retention provenance render formats report rejudge replay publish

@@ -1,6 +1,6 @@
 """The loop, with a lab that answers at once: what it runs, in which order, and when it stops."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,12 +30,22 @@ def the_plan(*cpus: int, at_least: float = 1.6) -> plan.SweepPlan:
 class FakeLab:
     """Answers every attempt with a figure: 1000 over the CPU count, plus one a run."""
 
-    def __init__(self, **wrong: str) -> None:
+    def __init__(self, side_by_side: int = 1, **wrong: str) -> None:
+        self.side_by_side = side_by_side
+        self.groups: list[int] = []
         self.asked: list[Attempt] = []
         self.capacities: list[tuple[int, ...]] = []
         self.wrong = wrong
 
-    def attempt(self, attempt: Attempt) -> JudgedRun:
+    def at_once(self, planned: plan.PlannedCell) -> int:
+        assert planned.cell.row == "primes-linux"
+        return self.side_by_side
+
+    def attempts(self, group: Sequence[Attempt]) -> Iterator[JudgedRun]:
+        self.groups.append(len(group))
+        yield from map(self._attempt, group)
+
+    def _attempt(self, attempt: Attempt) -> JudgedRun:
         self.asked.append(attempt)
         cell = attempt.planned.cell
         run = raw_run(cell, attempt=len(self.asked), warmup=attempt.warmup)
@@ -73,6 +83,27 @@ def test_the_hosts_capacity_is_taken_between_the_rounds() -> None:
     lab = FakeLab()
     sweep.run_sweep(the_plan(2), Options(), POLICY, lab, seed=1)
     assert lab.capacities == [(2,)] * 5
+
+
+def test_side_by_side_the_same_runs_are_made_in_the_same_order() -> None:
+    alone, beside = FakeLab(), FakeLab(side_by_side=5)
+    for lab in (alone, beside):
+        sweep.run_sweep(the_plan(2), Options(), replace(POLICY, max_runs=5), lab, seed=1)
+    assert set(alone.groups) == {1}
+    assert max(beside.groups) == 5
+    told = [
+        [(one.planned.cell.id, one.order, one.seed, one.label) for one in lab.asked]
+        for lab in (alone, beside)
+    ]
+    assert sorted(told[0]) == sorted(told[1])
+    assert told[0][:7] == told[1][:7]
+
+
+def test_side_by_side_a_wrong_run_ends_the_sweep_with_its_group() -> None:
+    lab = FakeLab(side_by_side=4, smp2="worker 1 counted 5 primes, the oracle says 7")
+    result = sweep.run_sweep(the_plan(2), Options(), POLICY, lab, seed=1)
+    assert lab.groups == [4]
+    assert [verdict.outcome for verdict in result.verdicts] == [Word.INVALID]
 
 
 def test_one_wrong_run_ends_the_sweep_and_no_verdict_passes() -> None:

@@ -141,7 +141,8 @@ class Console(fdspawn):  # type: ignore[misc] # pexpect has no types
 
 @dataclass
 class Follower:
-    """Watches one console to its end. Calls `on_moment` when a pattern is first seen."""
+    """Watches one console to its end. Calls `on_moment` when a pattern is first seen, and `beat` at least
+    once a second; what they raise ends the watch."""
 
     console: Console
     log: SerialLog
@@ -151,6 +152,7 @@ class Follower:
     on_moment: Callable[[str], None]
     child: Child
     folder: Path
+    beat: Callable[[], None] = lambda: None
 
     def follow(self) -> Sight:
         stage = Stage.BOOTING if self.watch.ready else Stage.RUNNING
@@ -207,6 +209,7 @@ class Follower:
         names = list(waits)
         choices = [*waits.values(), pexpect.EOF, pexpect.TIMEOUT]
         while True:
+            self.beat()
             left = deadline - time.monotonic()
             if left <= 0:
                 return Sight(Cause.DEADLINE, Stage.RUNNING)

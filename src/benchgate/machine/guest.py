@@ -65,6 +65,10 @@ class Machine:
         """None while it runs. Reaps it once it has ended."""
         return self.child.stop(0) if self.child.has_ended() else None
 
+    @property
+    def is_ready(self) -> bool:
+        return any(sample.moment == "ready" for sample in self.samples)
+
     def prepare(self) -> tuple[Placed, ...]:
         """Finds the vCPU threads, pins them, reads them back. QmpError or PinError: it cannot be run."""
         self.qmp.connect(_QMP_S)
@@ -110,15 +114,16 @@ def run_guest(  # noqa: PLR0913 - what a boot needs, by name
             status = machine.child.stop(_STOP_GRACE_S if not machine.child.wait(0.2) else 0)
             machine.console.rest(_DRAIN_S)
             return GuestEnd(Ending.NO_START, _no_start(machine, status, error), status)
-        on_phase("booting")
-
-        def on_moment(moment: str) -> None:
-            machine.mark(moment)
-            if moment == "ready":
-                on_phase("running")
-
         follower = Follower(
-            machine.console, machine.log, watch, spec.deadlines, limits, on_moment, machine.child, folder
+            machine.console,
+            machine.log,
+            watch,
+            spec.deadlines,
+            limits,
+            machine.mark,
+            machine.child,
+            folder,
+            lambda: on_phase("running" if machine.is_ready else "booting"),
         )
         sight = follower.follow()
         on_phase("ended")
