@@ -108,6 +108,8 @@ class Bench:
     def pick(
         self, cells: Sequence[PlannedCell], gates: Sequence[PlannedGate], images: Sequence[PlannedCell] = ()
     ) -> None:
+        arms = [arm for gate in gates for arm in (gate.base, gate.arm)]
+        plan.check_names((*cells, *arms, *images))
         self._sweeps = {sweep.row: sweep for sweep in plan.sweeps(cells, gates)}
         self._images = tuple(images)
         self.picked = bool(cells or gates)

@@ -17,8 +17,9 @@ from benchgate.insn import ClockMode, Level
 from benchgate.machine import qemu as qemu_line
 from benchgate.machine.watch import GUEST_WATCH, NATIVE_WATCH, Watch
 from benchgate.model import Accel, BootSpec, Cell, Deadlines, Image, Lane
+from benchgate.plaintext import by_lines
 from benchgate.plan import PlannedCell
-from benchgate.systems import Ask, EndBy, Kind, ResultFormat, System, console_pattern
+from benchgate.systems import Ask, EndBy, Kind, Result, ResultFormat, System
 
 NO_CLOCK = insn.Launch((), MappingProxyType({}))
 PATIENCE = {Lane.KVM: 1.0, Lane.TCG: 1.0, Lane.NATIVE: 1.0, Lane.INSN: 3.0}
@@ -164,15 +165,25 @@ def watch(system: System) -> Watch:
     """What to look for on this system's console."""
     if system.kind is Kind.NATIVE:
         return NATIVE_WATCH
-    failures = tuple(console_pattern(pattern) for pattern in system.failures)
     base = replace(
         GUEST_WATCH,
-        ready=console_pattern(system.ready) if system.ready else None,
-        failures=GUEST_WATCH.failures + failures,
+        ready=by_lines(system.ready) if system.ready else None,
+        failures=GUEST_WATCH.failures + tuple(by_lines(pattern) for pattern in system.failures),
         success=frozenset(system.exit_codes),
         kill_after_end=system.end_by is EndBy.KILL,
     )
     if system.result.format is ResultFormat.BENCH:
         return base
-    end = console_pattern(system.result.answers[-1]) if system.end_by is EndBy.KILL else None
-    return replace(base, result=None, end=end)
+    ends = _said(system.result) if system.end_by is EndBy.KILL else ()
+    return replace(base, result=None, ends=ends)
+
+
+def _said(result: Result) -> tuple[bytes, ...]:
+    """All that the verifier will ask for."""
+    figures = tuple(figure.regex for figure in (result.work, result.total) if figure)
+    return tuple(whole_line(pattern) for pattern in (*result.answers, *figures))
+
+
+def whole_line(pattern: str) -> bytes:
+    """To the line's end: a number that is still being printed is another number."""
+    return rb"(?:%b)[^\n]*\n" % by_lines(pattern)

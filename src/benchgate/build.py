@@ -7,7 +7,7 @@ digests of all sources, the flags and the compiler. Fails with BuildError and th
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache as once
 from pathlib import Path
@@ -36,9 +36,7 @@ class Recipe:
 
 def guest_program(workload: Workload) -> Path:
     """The static Linux binary of a workload; the guest's /bench, and what `native` runs."""
-    if not workload.source.is_file():
-        raise BuildError(f"workload {workload.name}: there is no source file {workload.source}")
-    return _program("bench", workload.name, workload.source.absolute())
+    return _program("bench", workload.name, _source_of(workload))
 
 
 def guest_init() -> Path:
@@ -59,15 +57,19 @@ def linux_initramfs(program: Path) -> Path:
     return cache.entry("initramfs", key, make) / "initramfs.cpio"
 
 
-def run_build(
+def run_build(  # noqa: PLR0913 - a build has this many sides
     commands: Sequence[Sequence[str]],
     folder: Path,
     sources: Sequence[Path],
     *,
     name: str,
+    workload: Workload | None = None,
     timeout_s: float = 900.0,
 ) -> Path:
-    """Runs a system's build commands in `folder`; `{out}` stands for the folder that is given back."""
+    """Runs a system's build commands in `folder`; `{out}` stands for the folder that is given back.
+
+    With a workload, which must be one that has a C file, `{source}` is that file and `{workload}` its name.
+    """
     for source in sources:
         if not source.exists():
             raise BuildError(f"building {name}: there is no source {source}; correct `build: sources:`")
@@ -78,13 +80,31 @@ def run_build(
         "sources": json.dumps([_source_digest(source) for source in sources]),
     }
 
+    words: dict[str, str] = {}
+    if workload is not None:
+        source = _source_of(workload)
+        key |= {"workload": workload.name, "source": file_digest(source)}
+        words = {"{source}": str(source), "{workload}": workload.name}
+
     def make(files: Path) -> None:
-        filled = [[word.replace(_OUT, str(files)) for word in argv] for argv in commands]
+        filled = [[_filled(word, {**words, _OUT: str(files)}) for word in argv] for argv in commands]
         toolchain.run_all(filled, folder, name, timeout_s)
         if not any(files.iterdir()):
             raise BuildError(f"building {name}: the commands ended well but wrote nothing into {_OUT}")
 
     return cache.entry("system", key, make, wait_s=timeout_s + 60)
+
+
+def _filled(word: str, words: Mapping[str, str]) -> str:
+    for name, value in words.items():
+        word = word.replace(name, value)
+    return word
+
+
+def _source_of(workload: Workload) -> Path:
+    if not workload.source.is_file():
+        raise BuildError(f"workload {workload.name}: there is no source file {workload.source}")
+    return workload.source.absolute()
 
 
 def _source_digest(source: Path) -> str:

@@ -16,10 +16,10 @@ from benchgate import build, fetch
 from benchgate.errors import BuildError
 from benchgate.fetch import LinuxKernel
 from benchgate.files import file_digest
-from benchgate.model import Image
+from benchgate.model import Image, Workload
 from benchgate.plan import PlannedCell
 from benchgate.shelf import Notice
-from benchgate.systems import FETCHED_LINUX, WORKLOAD_INITRD, Kind, System
+from benchgate.systems import FETCHED_LINUX, WORKLOAD_INITRD, Build, Kind, System
 
 
 def guest_digest(image: Image) -> str:
@@ -49,7 +49,9 @@ class Images:
         system = planned.system
         if not system.symbols:
             return None
-        return self._file(system, system.symbols.replace("{workload}", planned.workload.name), "boot.symbols")
+        return self._file(
+            planned, system.symbols.replace("{workload}", planned.workload.name), "boot.symbols"
+        )
 
     def linux(self) -> LinuxKernel:
         if self._linux is None:
@@ -61,18 +63,19 @@ class Images:
         if system.kind is Kind.NATIVE:
             program = build.guest_program(planned.workload)
             return Image(None, None, program, {"program": file_digest(program)})
-        kernel, digests, labels = self._kernel(system)
+        kernel, digests, labels = self._kernel(planned)
         initrd = self._initrd(planned)
         if initrd is not None:
             digests = {**digests, "initrd": file_digest(initrd)}
         return Image(kernel, initrd, None, digests, labels)
 
-    def _kernel(self, system: System) -> tuple[Path, Mapping[str, str], tuple[str, ...]]:
+    def _kernel(self, planned: PlannedCell) -> tuple[Path, Mapping[str, str], tuple[str, ...]]:
+        system = planned.system
         if system.kernel == FETCHED_LINUX:
             linux = self.linux()
             digests = {"kernel": linux.digest, "kernel_config": linux.config_digest}
             return linux.image, digests, linux.labels
-        path = self._file(system, system.kernel, "boot.kernel")
+        path = self._file(planned, system.kernel, "boot.kernel")
         return path, {"kernel": file_digest(path)}, ()
 
     def _initrd(self, planned: PlannedCell) -> Path | None:
@@ -81,21 +84,29 @@ class Images:
             return None
         if system.initrd == WORKLOAD_INITRD:
             return build.linux_initramfs(build.guest_program(planned.workload))
-        return self._file(system, system.initrd, "boot.initrd")
+        return self._file(planned, system.initrd, "boot.initrd")
 
-    def _file(self, system: System, word: str, key: str) -> Path:
+    def _file(self, planned: PlannedCell, word: str, key: str) -> Path:
         """A file that a YAML names: built into {out}, or beside the YAML."""
+        system = planned.system
         if "{out}" in word:
             if system.build is None:
                 raise BuildError(f"{system.file}: {key}: {{out}} is made by `build`, which is missing")
             self.notice(f"building {system.name}")
-            # By its plain name: settings that change no command share one build, so one binary.
-            name = system.name.partition(".")[0]
-            out = build.run_build(system.build.commands, system.build.folder, system.build.sources, name=name)
-            path = Path(word.replace("{out}", str(out)))
+            path = Path(word.replace("{out}", str(self._built(system, system.build, planned.workload))))
         else:
             path = system.file.parent / word
         if not path.is_file() or not os.access(path, os.R_OK):
             why = "cannot be read" if path.exists() else "does not exist"
             raise BuildError(f"{system.file}: {key}: {path} {why}; build it first, or correct the path")
         return path
+
+    def _built(self, system: System, recipe: Build, workload: Workload) -> Path:
+        """By its plain name: settings that change no command share one build, so one binary."""
+        return build.run_build(
+            recipe.commands,
+            recipe.folder,
+            recipe.sources,
+            name=system.name.partition(".")[0],
+            workload=workload if recipe.per_workload else None,
+        )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from benchgate import catalog
 from benchgate.errors import UsageError
@@ -263,6 +264,24 @@ def _told_apart(gate: PlannedGate, others: Sequence[PlannedGate]) -> PlannedGate
         return gate
     words = [f"{name}-{value:g}" for name, value in gate.bounds if value is not None]
     return replace(gate, gate=replace(gate.gate, id="-".join([gate.gate.id, *words])))
+
+
+def check_names(planned: Iterable[PlannedCell]) -> None:
+    """UsageError where one name means two files: rows are called by names, so their runs would be mixed."""
+    seen: dict[tuple[str, str], Path | str] = {}
+    for one in planned:
+        named: tuple[tuple[str, str, Path | str], ...] = (
+            ("workload", one.workload.name, one.workload.file),
+            ("system", one.system.name.partition(".")[0], one.system.file),
+        )
+        for what, name, file in named:
+            other = seen.setdefault((what, name), file)
+            if other != file:
+                files = " and ".join(str(path or "our own") for path in (other, file))
+                raise UsageError(
+                    f"two {what}s are called `{name}`: {files}; rows are called by that name, so give one "
+                    "of them another `name`, or run them in two sessions"
+                )
 
 
 def order(arms: Sequence[str], rounds: int, seed: int) -> tuple[str, ...]:

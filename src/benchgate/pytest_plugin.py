@@ -15,7 +15,7 @@ import pytest
 
 from benchgate import flags, items, plan
 from benchgate.bench import Bench, CellResult, VerdictResult
-from benchgate.errors import BenchgateError
+from benchgate.errors import BenchgateError, UsageError
 from benchgate.progress import Progress
 from benchgate.report import ReportLine
 
@@ -65,7 +65,10 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     picked = items.cells(session.items), items.gates(session.items), items.images(session.items)
     if any(picked):
         _tell_xdist(session.config)
-    session.config.stash[BENCH].pick(*picked)
+    try:
+        session.config.stash[BENCH].pick(*picked)
+    except UsageError as error:
+        raise pytest.UsageError(str(error)) from None
 
 
 def _tell_xdist(config: pytest.Config) -> None:

@@ -11,12 +11,12 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
+from benchgate import plaintext
 from benchgate.errors import VerifyError
 from benchgate.systems import Result, ResultPattern
 from benchgate.wire import MAX_CONSOLE_BYTES
 
 _NANOSECONDS = {"ns": 1, "us": 1_000, "ms": 1_000_000}
-_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_c])")
 _MAX_FIGURE = 2**63
 
 
@@ -55,8 +55,7 @@ def plain(console: bytes) -> str:
     """The console as text: one newline a line, terminal escapes taken out."""
     if len(console) > MAX_CONSOLE_BYTES:
         raise VerifyError(f"the console has {len(console)} bytes; more than {MAX_CONSOLE_BYTES} are not read")
-    text = console.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
-    return _ESCAPES.sub("", text)
+    return plaintext.plain(console).decode("utf-8", "replace")
 
 
 def _check_answers(text: str, result: Result) -> None:

@@ -15,9 +15,10 @@ from benchgate import boot, run, verify, wire
 from benchgate.errors import EvidenceError, UsageError, VerifyError
 from benchgate.machine.watch import GUEST_WATCH, Watch
 from benchgate.model import BootSpec, Cell, Ending, Lane, RawRun
+from benchgate.plaintext import by_lines, plain
 from benchgate.plan import PlannedCell
 from benchgate.run import RunRequest
-from benchgate.systems import EndBy, Smoke, System, console_pattern
+from benchgate.systems import EndBy, Smoke, System
 
 FOLDER = "smokes"
 WORKLOAD = "smoke"
@@ -33,9 +34,9 @@ def watch(system: System, smoke: Smoke) -> Watch:
     is_killed = system.end_by is EndBy.KILL
     return replace(
         GUEST_WATCH,
-        ready=console_pattern(system.ready) if system.ready else None,
+        ready=by_lines(system.ready) if system.ready else None,
         result=None,
-        end=console_pattern(smoke.passes) if is_killed else None,
+        ends=(boot.whole_line(smoke.passes),) if is_killed else (),
         success=frozenset(system.exit_codes),
         kill_after_end=is_killed,
     )
@@ -89,7 +90,7 @@ def _trouble(kept: RawRun, system: System, smoke: Smoke) -> str:
         return f"ended with {kept.ending}: {kept.detail}" + (f"; it said `{said}`" if said else "")
     if system.end_by is EndBy.EXIT and kept.exit_status not in system.exit_codes:
         return f"exit status {kept.exit_status} does not mean success"
-    text = console.decode("ascii", "replace").replace("\r\n", "\n")
+    text = plain(console).decode("ascii", "replace")
     return "" if re.search(smoke.passes, text, re.MULTILINE) else f"nothing matched `{smoke.passes}`"
 
 

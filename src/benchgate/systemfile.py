@@ -15,6 +15,7 @@ from types import MappingProxyType
 from benchgate import yamlfile
 from benchgate.errors import UsageError
 from benchgate.model import Deadlines, Mode
+from benchgate.plaintext import by_lines
 from benchgate.systems import (
     DEADLINES,
     NAME,
@@ -29,12 +30,11 @@ from benchgate.systems import (
     ResultPattern,
     Smoke,
     System,
-    console_pattern,
 )
 from benchgate.yamlfile import Section
 
-SETTING = re.compile(r"(?!out\Z|n\Z)[a-z][a-z0-9_]{0,31}\Z")
-"""`{out}` and `{n}` have their own meaning."""
+SETTING = re.compile(r"(?!(?:out|n|source|workload)\Z)[a-z][a-z0-9_]{0,31}\Z")
+"""`{out}`, `{n}`, `{source}` and `{workload}` have their own meaning."""
 
 
 def load(path: Path, chosen: Mapping[str, str] = MappingProxyType({})) -> System:
@@ -231,7 +231,7 @@ def _check_watched(words: Section, key: str, pattern: str) -> None:
     What matches nothing at all would match every console, at its first byte."""
     _groups(words, pattern, key)
     try:
-        watched = yamlfile.regex(console_pattern(pattern))
+        watched = yamlfile.regex(by_lines(pattern))
     except ValueError as error:
         words.fail(f"`{pattern}` cannot be looked for in a console's bytes: it {error}", key)
     found = watched.search(b"\n\n")

@@ -16,6 +16,8 @@ from benchgate.model import Deadlines, Mode
 
 FETCHED_LINUX = "fetch:linux"
 WORKLOAD_INITRD = "workload"
+SOURCE = "{source}"
+"""In a build's commands: the path of the workload's C file; `{workload}` is its name."""
 NAME = re.compile(r"[a-z][a-z0-9_]{0,31}\Z")
 SELFTEST = "selftest"
 """The name of the workload that a system with a fixed self-test runs."""
@@ -27,17 +29,6 @@ DEADLINES = Deadlines(boot_s=60.0, run_s=120.0)
 def plain_name(name: str) -> str:
     """A system's name without its settings, which stand behind the first dot."""
     return name.partition(".")[0]
-
-
-def console_pattern(pattern: str) -> bytes:
-    """A pattern of the YAML as it is looked for while the guest prints. There `^` and `$` cannot be the begin
-    and the end of what was read so far, which may be the middle of a line: they are the bytes beside it."""
-    anchors = {"^": r"(?<=[\r\n])", "$": r"(?=[\r\n])"}
-    return _TOKEN.sub(lambda found: anchors.get(found[0], found[0]), pattern).encode()
-
-
-_TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[$^]", re.DOTALL)
-"""An escaped character, a set of characters, or an anchor."""
 
 
 class Kind(StrEnum):
@@ -80,6 +71,11 @@ class Build:
     folder: Path
     sources: tuple[Path, ...]
     """What the result depends on: its digest is the key under which it is kept."""
+
+    @property
+    def per_workload(self) -> bool:
+        """Whether the workload's C source goes into it: then each workload has a build of its own."""
+        return any(SOURCE in word for command in self.commands for word in command)
 
 
 @dataclass(frozen=True, slots=True)

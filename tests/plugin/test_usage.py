@@ -7,6 +7,7 @@ import os
 import pytest
 from tests.plugin.conftest import GATE, Rig
 
+from benchgate.data import data_root
 from benchgate.options import TABLE
 
 
@@ -176,3 +177,15 @@ def test_paths_in_an_ini_file_are_relative_to_it(rig: Rig) -> None:
     (home / "test_it.py").write_text("def test_it():\n    pass\n")
     result = rig.pytester.runpytest_inprocess("home/test_it.py")
     result.stderr.fnmatch_lines([f"ERROR: {home}/mine.yaml:3: kind: is `moon`, not one of *"])
+
+
+def test_two_workloads_of_one_name_are_refused_before_anything_boots(rig: Rig) -> None:
+    ours = data_root() / "fixtures/workloads/primes.yaml"
+    text = ours.read_text().replace("source: ", f"source: {data_root()}/")
+    (rig.pytester.path / "twin.yaml").write_text(text)
+    more = '@pytest.mark.workload("twin.yaml")\ndef test_twin(cell):\n    cell.require_verified()\n'
+    (rig.pytester.path / "test_twin.py").write_text(f"import pytest\n\n\n{more}")
+    result = rig.run(play="cannot-start")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["ERROR: two workloads are called `primes`: our own and */twin.yaml; *"])
+    assert not (rig.folder / "reports").exists()

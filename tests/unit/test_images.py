@@ -111,6 +111,26 @@ def test_a_kernel_that_its_own_commands_build(tmp_path: Path, monkeypatch: pytes
     assert image.digests == {"kernel": sha256(b"made")}
 
 
+def test_a_kernel_that_holds_the_workload_is_built_for_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BENCHGATE_CACHE", str(tmp_path / "cache"))
+    mine = tmp_path / "a b" / "sums.c"
+    mine.parent.mkdir()
+    mine.write_text("int sums;")
+    text = OWN.replace("k.elf", "'{out}/k.elf'")
+    text += "build: {commands: [[cp, '{source}', '{out}/k.elf'], [touch, '{out}/{workload}']]}\n"
+    shelf, shipped = images(), own(tmp_path, text)
+    other = replace(shipped, workload=replace(shipped.workload, name="sums", source=mine))
+    assert shelf.of(other).digests == {"kernel": sha256(b"int sums;")}
+    assert shelf.of(shipped).digests == {"kernel": sha256(shipped.workload.source.read_bytes())}
+    kernel = shelf.of(other).kernel
+    assert kernel is not None
+    assert kernel.with_name("sums").is_file()
+    mine.write_text("int changed;")
+    assert images().of(other).digests == {"kernel": sha256(b"int changed;")}
+
+
 def test_one_digest_for_all_that_a_guest_is_made_of() -> None:
     one = Image(None, None, None, {"b": "2", "a": "1"})
     assert guest_digest(one) == sha256(b"a=1\nb=2\n")

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ from benchgate.marks import Mark
 from benchgate.model import Lane, Placement
 from benchgate.options import Options
 from benchgate.plan import Ground
+from tests.unit import plans
 
 TWO = Ground(pins=(0, 1), smt_pins=(0, 1), lanes={"qemu": (Lane.TCG, ""), "native": (Lane.NATIVE, "")})
 INSN = replace(TWO, lanes={"qemu": (Lane.INSN, ""), "native": (Lane.NATIVE, "no instruction clock")})
@@ -95,6 +97,17 @@ def test_rows_are_sweeps_of_their_own() -> None:
 def test_the_same_system_twice_is_refused() -> None:
     with pytest.raises(UsageError, match="names the same system twice"):
         plan.plan_cells(request(), Options(systems=("linux", "linux")), TWO)
+
+
+def test_one_name_for_two_files_is_refused(tmp_path: Path) -> None:
+    one = plans.planned(1)
+    twin = replace(one, workload=replace(one.workload, file="/mine/primes.yaml"))
+    with pytest.raises(UsageError, match=r"two workloads are called `primes`: our own and /mine/"):
+        plan.check_names([one, twin])
+    other = replace(one, system=replace(one.system, name="linux.tick-slow", file=tmp_path / "linux.yaml"))
+    with pytest.raises(UsageError, match=r"two systems are called `linux`: .* and .*linux\.yaml"):
+        plan.check_names([one, other])
+    plan.check_names([one, plans.planned(2), replace(one, system=replace(one.system, name="linux.x-y"))])
 
 
 def test_the_order_holds_every_arm_once_a_round_and_turns_every_second_round() -> None:

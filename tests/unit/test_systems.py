@@ -1,6 +1,5 @@
 """System YAML: what is read, and what is refused by file, line and key."""
 
-import re
 from pathlib import Path
 
 import pytest
@@ -154,22 +153,3 @@ def test_a_self_test_has_figures_and_known_answers(tmp_path: Path) -> None:
 def test_what_does_not_fit_is_refused(tmp_path: Path, text: str, complaint: str) -> None:
     with pytest.raises(CatalogError, match=complaint):
         load(tmp_path, text)
-
-
-@pytest.mark.parametrize(
-    ("pattern", "text", "matches"),
-    [
-        ("^up$", b"\nup\r\n", True),
-        ("^up$", b"\nup\n", True),
-        ("^up$", b"\nup", False),  # the rest of the line may still come
-        ("^up$", b"up\n", False),  # a read began here; the line may have begun before
-        ("^up|^on", b"\non", True),
-        ("^up|^on", b"\nxon", False),
-        (r"\^up\$", b"x^up$x", True),
-        (r"[$^\]]up[^\n]$", b"]upx\r", True),
-        (r"[]^]up", b"^up", True),
-        ("caf\u00e9$", "caf\u00e9\n".encode(), True),
-    ],
-)
-def test_anchors_stand_for_the_bytes_beside_a_line(pattern: str, text: bytes, matches: bool) -> None:
-    assert bool(re.search(systems.console_pattern(pattern), text)) is matches

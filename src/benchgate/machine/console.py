@@ -26,6 +26,7 @@ from benchgate.errors import BootError
 from benchgate.machine.process import Child
 from benchgate.machine.watch import Cause, Sight, Stage, Watch, clean, judge
 from benchgate.model import Deadlines, Ending
+from benchgate.plaintext import Stream
 
 _READ_BYTES = 8192
 _LONGEST_MATCH = 1024
@@ -93,8 +94,14 @@ class Console(fdspawn):  # type: ignore[misc] # pexpect has no types
         self.logfile_read = log
         self.buffer = b"\n"  # the first line begins like every other, see watch.py
         self._entry = entry
+        self.plain: Stream | None = None
+        """Set: patterns see plain lines; the log has every byte in any case."""
 
     def read_nonblocking(self, size: int = 1, timeout: float | None = -1) -> bytes:
+        data = self._read(size, timeout)
+        return data if self.plain is None else self.plain.feed(data)
+
+    def _read(self, size: int, timeout: float | None) -> bytes:
         if timeout == -1:
             timeout = self.timeout
         if _readable(self.child_fd, timeout):
@@ -151,6 +158,7 @@ class Follower:
         stage = Stage.BOOTING if self.watch.ready else Stage.RUNNING
         if stage is Stage.RUNNING:
             self.on_moment("ready")
+        self.console.plain = self.console.plain or Stream()
         deadline = time.monotonic() + self.deadlines.boot_s
         if self.watch.ready is None:
             deadline += self.deadlines.run_s
@@ -164,10 +172,15 @@ class Follower:
                 )
             if isinstance(found, Sight):
                 return Sight(found.cause, stage, clean(self.log.last_line), found.note)
-            name, line = found
+            key, line = found
+            name = key.rstrip("0123456789")
             if name in {"panic", "failure"}:
                 return self._failed(Cause(name), stage, line)
-            waits = {key: pattern for key, pattern in waits.items() if not key.startswith(name)}
+            del waits[key]
+            if name == "end" and any(other.startswith("end") for other in waits):
+                seen = self.console.before + line  # the others may stand on the same line, or before it
+                self.console.buffer = seen + self.console.buffer
+                continue
             self.on_moment(name)
             if name == "ready":
                 stage, deadline = Stage.RUNNING, time.monotonic() + self.deadlines.run_s
@@ -187,11 +200,12 @@ class Follower:
     def _patterns(self) -> dict[str, re.Pattern[bytes]]:
         named: dict[str, bytes | None] = {f"panic{i}": pattern for i, pattern in enumerate(self.watch.panics)}
         named |= {f"failure{i}": pattern for i, pattern in enumerate(self.watch.failures)}
-        named |= {"ready": self.watch.ready, "result": self.watch.result, "end": self.watch.end}
+        named |= {"ready": self.watch.ready, "result": self.watch.result}
+        named |= {f"end{i}": pattern for i, pattern in enumerate(self.watch.ends)}
         return {key: re.compile(pattern) for key, pattern in named.items() if pattern}
 
     def _next(self, waits: dict[str, re.Pattern[bytes]], deadline: float) -> tuple[str, bytes] | Sight:
-        """The next pattern on the console, as its name and text; or why there will be none."""
+        """The next pattern on the console, as its key and text; or why there will be none."""
         names = list(waits)
         choices = [*waits.values(), pexpect.EOF, pexpect.TIMEOUT]
         while True:
@@ -201,7 +215,7 @@ class Follower:
                 return Sight(Cause.DEADLINE, Stage.RUNNING)
             index = self.console.expect_list(choices, timeout=min(left, _SLICE_S))
             if index < len(names):
-                return names[index].rstrip("0123456789"), self.console.after
+                return names[index], self.console.after
             if index == len(names):
                 return Sight(Cause.CLOSED, Stage.RUNNING)
             if (self.folder / "stderr.log").stat().st_size > self.limits.stderr_bytes:

@@ -26,7 +26,7 @@ from benchgate.machine.pinning import Placed
 from benchgate.machine.process import Child
 from benchgate.machine.qemu import QMP_DESCRIPTOR
 from benchgate.machine.qmp import Qmp, QmpError
-from benchgate.machine.watch import Watch
+from benchgate.machine.watch import Cause, Watch
 from benchgate.model import BootSpec, Ending
 
 OnPhase = Callable[[str], None]
@@ -43,6 +43,7 @@ class GuestEnd:
     ending: Ending
     detail: str
     exit_status: int | None
+    """None: it was ended, as its system wants, once it had said everything."""
     samples: tuple[Sample, ...] = ()
     """What its threads had from the host, as it stands in threads.json."""
 
@@ -131,8 +132,9 @@ def run_guest(  # noqa: PLR0913 - what a boot needs, by name
         machine.mark("exit" if left else "stop")
         status = machine.child.stop(0 if left else _STOP_GRACE_S)
         machine.qmp.drain(_DRAIN_S)
+        own = None if sight.cause is Cause.FINISHED else status
         judged = follower.judge(sight, status if left else None)
-        return GuestEnd(*judged, status, tuple(machine.samples))
+        return GuestEnd(*judged, own, tuple(machine.samples))
 
 
 @contextlib.contextmanager

@@ -22,6 +22,7 @@ from benchgate.machine.guest import started
 from benchgate.machine.process import Child
 from benchgate.machine.watch import Watch, clean
 from benchgate.model import BootSpec
+from benchgate.plaintext import Stream
 
 DATA, LOG = "perf.data", "perf.log"
 _ATTACH_S = 10.0
@@ -51,7 +52,8 @@ def record(spec: BootSpec, folder: Path, *, mark: str, watch: Watch) -> Profile:
                 if child.has_ended():
                     return Profile(None, _refusal(folder))
                 machine.go()
-                stops = [pexpect.EOF, pexpect.TIMEOUT, *([watch.end] if watch.end else [])]
+                machine.console.plain = Stream()
+                stops = [pexpect.EOF, pexpect.TIMEOUT, *watch.ends]
                 machine.console.expect(stops, timeout=spec.deadlines.boot_s + spec.deadlines.run_s)
             finally:
                 child.stop(_FINISH_S)  # on SIGTERM perf writes what it has

@@ -18,14 +18,15 @@ _SHOWN = 160
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """The patterns are regular expressions over bytes. A failure or panic beats everything else."""
+    """The patterns are regular expressions over bytes, tried on plain lines (plaintext.py). A failure or
+    panic beats everything else."""
 
     ready: bytes | None = None
     """Ends the boot. None: the whole console counts as the run, under both deadlines together."""
     result: bytes | None = None
     """The window is over: the moment to ask the host what the vCPU threads got."""
-    end: bytes | None = None
-    """The last line of a good run. None: the exit status alone decides."""
+    ends: tuple[bytes, ...] = ()
+    """What a good run has printed when it ends, in any order. Empty: the exit status alone decides."""
     panics: tuple[bytes, ...] = ()
     failures: tuple[bytes, ...] = ()
     success: frozenset[int] = frozenset({0})
@@ -34,7 +35,7 @@ class Watch:
     """For systems that cannot power off: the end line is the end."""
 
     def __post_init__(self) -> None:
-        for pattern in (self.ready, self.result, self.end, *self.panics, *self.failures):
+        for pattern in (self.ready, self.result, *self.ends, *self.panics, *self.failures):
             if pattern is None:
                 continue
             try:
@@ -47,20 +48,20 @@ class Watch:
 
 # A line's begin is the byte before it: `^` would also match where a read happens to begin. The console begins
 # with a line end of its own, so that the first line has one too.
-_PANICS = (rb"Kernel panic - not syncing[^\r\n]*", rb"[\r\n]panic:[^\r\n]*")
-_FAILURES = (rb"[\r\n]benchfail:[^\r\n]*",)
+_PANICS = (rb"Kernel panic - not syncing[^\n]*", rb"\npanic:[^\n]*")
+_FAILURES = (rb"\nbenchfail:[^\n]*",)
 
 # Systems that speak the wire format (docs/wire.md). QEMU exits with 33 for a success through isa-debug-exit.
 GUEST_WATCH = Watch(
-    ready=rb"[\r\n]benchready\b[^\r\n]*",
-    result=rb"[\r\n]@bench begin ",
-    end=rb"[\r\n]@bench end [^\r\n]*(?=[\r\n])",
+    ready=rb"\nbenchready\b[^\n]*",
+    result=rb"\n@bench begin ",
+    ends=(rb"\n@bench end [^\n]*(?=\n)",),
     panics=_PANICS,
     failures=_FAILURES,
     success=frozenset({0, 33}),
 )
 NATIVE_WATCH = Watch(
-    result=GUEST_WATCH.result, end=GUEST_WATCH.end, failures=_FAILURES, success=frozenset({0})
+    result=GUEST_WATCH.result, ends=GUEST_WATCH.ends, failures=_FAILURES, success=frozenset({0})
 )
 
 
@@ -129,7 +130,7 @@ def judge(  # noqa: PLR0911 - one return per cause
 
 def _judge_exit(sight: Sight, status: int | None, watch: Watch, complaint: str) -> tuple[Ending, str]:
     said = f": {complaint}" if complaint else ""
-    finished = watch.end is None or sight.stage is Stage.ENDED
+    finished = not watch.ends or sight.stage is Stage.ENDED
     if status is None or status < 0:
         how = f"killed by {_signal_name(-status)}" if status else "closed its console and had to be stopped"
         return Ending.EOF, f"the machine was {how} {_where(sight.stage)}{said}"

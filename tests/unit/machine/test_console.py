@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchgate import boot
+from benchgate.catalog import load_system
 from benchgate.machine.console import Console, FloodError, Follower, Limits, SerialLog, complaint
 from benchgate.machine.watch import GUEST_WATCH, Cause, Stage, Watch
 from benchgate.model import Deadlines
+from benchgate.systems import EndBy, Result, ResultFormat, ResultPattern
 
 GOOD = (
     b"SeaBIOS\r\n[  0.1] Linux\r\nbenchready quiet=yes\r\n@bench begin v=1 seq=0 crc=00000000\r\n"
@@ -87,7 +90,7 @@ class CutConsole(Console):
         super().__init__(rig.read, rig.entry, rig.log)
         self._pieces = [piece for piece in pieces if piece]
 
-    def read_nonblocking(self, size: int = 1, timeout: float | None = -1) -> bytes:  # noqa: ARG002
+    def _read(self, size: int, timeout: float | None) -> bytes:  # noqa: ARG002
         if not self._pieces:
             raise pexpect.EOF("closed")
         piece = self._pieces.pop(0)
@@ -175,8 +178,26 @@ def test_an_end_line_without_a_ready_line_is_seen(rig: Rig) -> None:
 
 def test_a_system_that_cannot_leave_is_finished_by_its_end_line(rig: Rig) -> None:
     os.write(rig.write, GOOD)
-    watch = Watch(ready=GUEST_WATCH.ready, end=GUEST_WATCH.end, kill_after_end=True)
+    watch = Watch(ready=GUEST_WATCH.ready, ends=GUEST_WATCH.ends, kill_after_end=True)
     assert rig.follower(watch).follow().cause is Cause.FINISHED
+
+
+def test_what_is_killed_has_said_everything_in_whole_lines(
+    rig: Rig,
+) -> None:
+    result = Result(
+        ResultFormat.PATTERNS,
+        work=ResultPattern("^work: (?P<value>[0-9]+)", "us", 0),
+        expect={"primes": "9592"},
+        answers=("^primes=(?P<primes>[0-9]+)$", "^primes=(?P<again>[0-9]+)"),
+    )
+    found = boot.watch(replace(load_system("kernel"), ready="", end_by=EndBy.KILL, result=result))
+    said = b"fixed\r\nprimes=9592\r\n\x1b[32mwork:\x1b[0m 13688\r\n"
+    for cut in range(1, len(said) - 1):
+        rig.console = CutConsole(rig, [said[:cut], said[cut:]])
+        assert rig.follower(found).follow().cause is Cause.FINISHED, said[:cut]
+        rig.console = CutConsole(rig, [said[:cut]])
+        assert rig.follower(found).follow().cause is Cause.CLOSED, said[:cut]
 
 
 def test_each_stage_has_its_deadline(rig: Rig) -> None:
@@ -190,7 +211,7 @@ def test_each_stage_has_its_deadline(rig: Rig) -> None:
 
 
 def test_both_deadlines_count_where_nothing_tells_boot_from_run(rig: Rig) -> None:
-    sight = rig.follower(Watch(end=b"never"), boot_s=0.05, run_s=0.05).follow()
+    sight = rig.follower(Watch(ends=(b"never",)), boot_s=0.05, run_s=0.05).follow()
     assert (sight.cause, sight.stage) == (Cause.DEADLINE, Stage.RUNNING)
     assert rig.moments == ["ready"]
 

@@ -94,11 +94,11 @@ def test_what_counts_as_a_panic(text: bytes, matches: bool) -> None:
 @pytest.mark.parametrize(
     ("pattern", "text", "matches"),
     [
-        (GUEST_WATCH.end, b"\n@bench end lines=6 seq=6 crc=12345678\r\n", True),
-        (GUEST_WATCH.end, b"\n@bench end lines=6 seq=6 crc=1234", False),
-        (GUEST_WATCH.end, b"\nxx@bench end lines=6\n", False),
+        (GUEST_WATCH.ends[0], b"\n@bench end lines=6 seq=6 crc=12345678\n", True),
+        (GUEST_WATCH.ends[0], b"\n@bench end lines=6 seq=6 crc=1234", False),
+        (GUEST_WATCH.ends[0], b"\nxx@bench end lines=6\n", False),
         (GUEST_WATCH.ready, b"\nbenchready quiet=yes\n", True),
-        (GUEST_WATCH.ready, b"\r\nbenchready\r\n", True),
+        (GUEST_WATCH.ready, b"\nbenchready\n", True),
         (GUEST_WATCH.ready, b"\nbenchreadyish\n", False),
         (GUEST_WATCH.ready, b"\nwaiting for benchready quiet\n", False),
     ],
@@ -110,7 +110,7 @@ def test_lines_count_only_whole_and_from_their_begin(pattern: bytes, text: bytes
 @pytest.mark.parametrize("pattern", [b"(", b"", b"x*", b"[\\r\\n]?"])
 def test_a_pattern_that_cannot_tell_anything_is_refused(pattern: bytes) -> None:
     with pytest.raises(ValueError, match=r"regular expression|any console"):
-        Watch(end=pattern)
+        Watch(ends=(pattern,))
     with pytest.raises(ValueError, match=r"regular expression|any console"):
         Watch(panics=(pattern,))
 
