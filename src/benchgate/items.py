@@ -17,11 +17,12 @@ from benchgate.marks import Mark
 from benchgate.plan import PlannedCell, PlannedGate
 
 FIXTURES = ("cell", "verdict", "image")
+PLUGIN = "benchgate.pytest_plugin"
 
 
 def plan_items(metafunc: pytest.Metafunc, bench: Bench) -> str:
     """Makes the items of one test function; gives what is wrong with its marks, if anything is."""
-    names = [name for name in FIXTURES if name in metafunc.fixturenames]
+    names = [name for name in FIXTURES if name in metafunc.fixturenames and _is_ours(metafunc, name)]
     workload = _mark(metafunc.definition.get_closest_marker("workload"))
     if not names or (workload is None and names == ["image"]):
         return ""
@@ -52,6 +53,21 @@ def images(items: Sequence[pytest.Item]) -> tuple[PlannedCell, ...]:
     """What their `image` fixtures make, each once."""
     found = [one for item in items if isinstance(one := _param(item, "image"), PlannedCell)]
     return tuple({one.cell.row: one for one in found}.values())
+
+
+def _is_ours(metafunc: pytest.Metafunc, name: str) -> bool:
+    """Whether a test that says `cell` means our fixture: other people may have one of that name, or give the
+    argument its values themselves. One that is laid over ours, and asks for it, still ends at ours."""
+    given = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize") if mark.args]
+    words = {word.strip() for one in given for word in (one.split(",") if isinstance(one, str) else one)}
+    if name in words:
+        return False
+    for layer in reversed(metafunc._arg2fixturedefs.get(name, ())):
+        if layer.func.__module__ == PLUGIN:
+            return True
+        if name not in layer.argnames:
+            return False
+    return False
 
 
 def _mark(found: pytest.Mark | None) -> Mark | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from tests.plugin.conftest import GATE, Rig
+from tests.plugin.conftest import CONFTEST, GATE, Rig
 
 from benchgate.data import data_root
 from benchgate.options import TABLE
@@ -189,3 +189,57 @@ def test_two_workloads_of_one_name_are_refused_before_anything_boots(rig: Rig) -
     assert result.ret == 4
     result.stderr.fnmatch_lines(["ERROR: two workloads are called `primes`: our own and */twin.yaml; *"])
     assert not (rig.folder / "reports").exists()
+
+
+OTHERS = """
+import pytest
+
+@pytest.fixture
+def cell():
+    return "mine"
+
+@pytest.fixture(params=[1, 2])
+def verdict(request):
+    return request.param
+"""
+OTHERS_TESTS = """
+import pytest
+
+def test_cell(cell):
+    assert cell == "mine"
+
+def test_verdict(verdict):
+    assert verdict in (1, 2)
+
+@pytest.mark.parametrize(("cell", "image"), [(3, 4)])
+def test_given(cell, image):
+    assert (cell, image) == (3, 4)
+
+@pytest.mark.parametrize("x, boot", [(1, 2)])
+def test_given_too(x, boot):
+    assert boot == 2
+"""
+
+
+def test_fixtures_of_other_people_may_have_our_names(rig: Rig) -> None:
+    rig.pytester.makeconftest(OTHERS)
+    rig.pytester.makepyfile(test_scaling=OTHERS_TESTS)
+    result = rig.pytester.runpytest_inprocess("-W", "error", "--strict-markers")
+    result.assert_outcomes(passed=5)
+
+
+def test_a_fixture_laid_over_ours_gets_what_ours_gives(rig: Rig) -> None:
+    over = (
+        "import pytest\n@pytest.fixture\ndef cell(cell):\n    cell.require_verified()\n    return cell.id\n"
+    )
+    rig.pytester.makeconftest(CONFTEST + over)
+    rig.pytester.makepyfile(
+        test_scaling="""
+        import pytest
+
+        @pytest.mark.workload("primes", hi=10_000)
+        def test_right(cell):
+            assert cell.startswith("primes.hi-10000-fake-smp")
+        """
+    )
+    rig.run("--runs=1").assert_outcomes(passed=2)
