@@ -45,7 +45,7 @@ static uint64_t charge(struct cpu *cpu, const struct thread *next) {
         cpu->count.idle_cycles += used;
     else
         cpu->count.busy_cycles += used;
-    if (thread->process != NULL && !thread->process->of_workload)
+    if (thread->process != NULL && thread->process->orphan)
         cpu->count.foreign_cycles += used;
     if (measure_on) // release: pairs with the acquire in take_border
         atomic_fetch_add_explicit(&cpu->books.version, 1, memory_order_release);

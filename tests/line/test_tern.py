@@ -62,6 +62,27 @@ KILLED = re.compile(
 )
 
 
+def test_programs_that_take_all_there_is_get_no_more(kit: Bootkit) -> None:
+    """Thread and process bombs, memory, a process that dies among threads in every kind of wait; with little
+    memory, so that there is an end of it."""
+    small = replace(
+        catalog.load_system("kernel"), qemu=replace(catalog.load_system("kernel").qemu, memory="40M")
+    )
+    done = kit.words(small, 2, "selftest=bombs")
+    assert done.ending is Ending.DONE, ternkit.console(done)
+    seen = ternkit.checks(done)
+    assert set(seen) == {"bomb-threads", "bomb-processes", "bomb-waiters", "bomb-memory", "bomb-timeout"}
+    assert all(seen.values())
+
+
+@pytest.mark.parametrize("word", ["measure=1", "fault=panic"])
+def test_the_fast_profile_refuses_what_it_has_not(kit: Bootkit, word: str) -> None:
+    """It keeps no books of locks and has no faults: figures of nothing would read as zero."""
+    done = kit.words("kernel:profile=fast", 1, f"boot=only {word}")
+    assert done.ending is Ending.PANIC
+    assert f"panic: cpu=0 why=option word={word} reason=the-fast-profile-" in ternkit.console(done)
+
+
 def test_programs_that_misbehave_are_killed_and_the_others_go_on(kit: Bootkit) -> None:
     """Each child tries one thing and is killed by one line; the check that knows their statuses goes on."""
     done = kit.words("kernel", 2, "selftest=hostile")
