@@ -161,7 +161,7 @@ void vm_destroy(struct address_space *space) {
 // come after it.
 uint64_t vm_map(struct address_space *space, uint64_t bytes) {
     uint64_t pages = (bytes + PAGE_SIZE - 1) / PAGE_SIZE, done = 0;
-    uint64_t room = (pages + 1) * PAGE_SIZE; // a gap catches overruns
+    uint64_t room = (pages + 1) * PAGE_SIZE;      // a gap catches overruns
     if (bytes == 0 || pages > alloc_free_pages()) // what cannot be need not be tried
         return 0;
     lock_take(&space->lock);
