@@ -35,8 +35,8 @@
 #ifndef CONFIG_HARDENED
 #define CONFIG_HARDENED 0 // SMEP, SMAP, UBSan traps, stack protector
 #endif
-#ifndef CONFIG_ASSERT
-#define CONFIG_ASSERT 1 // cheap invariants; the fast profile drops them
+#ifndef CONFIG_CHECKS
+#define CONFIG_CHECKS 1 // cheap invariants, books of locks, faults on demand; the fast profile has none
 #endif
 
 #endif

@@ -66,6 +66,16 @@ class Bootkit:
         asked = replace(known, smoke=Smoke(words, passes))
         return self._execute(self.planned(asked, "primes", cpus), words=words)
 
+    def smoke(self, system: System, cpus: int) -> RawRun:
+        """The system's own smokes, as a session runs them."""
+        planned, nonce = self.planned(system, "primes", cpus), secrets.token_hex(8)
+        session, image = self.folder / f"smoked-{nonce}", self._images.of(planned)
+        folder = smoke.place(session, system.name, cpus)
+        words = system.smoke.append if system.smoke else ""
+        spec = boot.guest_spec(planned, image, self._machine(), nonce, words=words)
+        smoke.execute(planned, spec, folder, guest_digest=guest_digest(image), nonce=nonce)
+        return run.load(folder)
+
     def symbols(self, system: str, workload: str) -> Path | None:
         return self._images.symbols(self.planned(catalog.load_system(system), workload, 1))
 

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "config.h"
+
 enum fault {
     FAULT_NONE,
     FAULT_DROP_IPI,        // every Nth reschedule IPI is not sent
@@ -23,7 +25,7 @@ extern enum fault fault_chosen;
 extern uint64_t fault_value;
 
 static inline bool fault_is(enum fault fault) {
-    return __builtin_expect(fault_chosen == fault, 0);
+    return CONFIG_CHECKS && __builtin_expect(fault_chosen == fault, 0);
 }
 
 void fault_choose(const char *command_line); // boot

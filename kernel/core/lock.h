@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "config.h"
 #include "measure/counters.h"
 
 struct lock {
@@ -32,7 +33,7 @@ static inline bool lock_try(struct lock *lock, unsigned cpu) {
     if (!atomic_compare_exchange_strong_explicit(&lock->owner, &free, cpu + 1, memory_order_acquire,
                                                  memory_order_relaxed))
         return false;
-    if (lock_books)
+    if (CONFIG_CHECKS && lock_books)
         lock_note(lock, true);
     return true;
 }
@@ -40,7 +41,7 @@ static inline bool lock_try(struct lock *lock, unsigned cpu) {
 void lock_take(struct lock *lock);
 
 static inline void lock_drop(struct lock *lock) {
-    if (lock_books)
+    if (CONFIG_CHECKS && lock_books)
         lock_note(lock, false);
     // release: pairs with the acquire in lock_try
     atomic_store_explicit(&lock->owner, 0, memory_order_release);

@@ -73,6 +73,8 @@ void kernel_main(void) {
     read_start_info();
     fault_choose(option("fault"));
     measure_on = option_is("measure", "1") || option_is("bench.measure", "1");
+    if (measure_on && !CONFIG_CHECKS)
+        panic("why=option word=measure=1 reason=the-fast-profile-keeps-no-books");
     lock_books |= measure_on;
     tsc_init();
     smp_find(rsdp);

@@ -57,6 +57,8 @@ static const struct {
 void fault_choose(const char *word) {
     if (word == NULL || text_same(word, "none"))
         return;
+    if (!CONFIG_CHECKS)
+        panic("why=option word=fault=%s reason=the-fast-profile-has-none", word);
     size_t n = 0;
     while (word[n] && word[n] != ':')
         n++;

@@ -19,7 +19,7 @@ _Noreturn void machine_exit(unsigned value);
 #include "config.h"
 #define assert(condition)                                                                                    \
     do {                                                                                                     \
-        if (CONFIG_ASSERT && !(condition))                                                                   \
+        if (CONFIG_CHECKS && !(condition))                                                                   \
             panic("why=assert file=%s line=%d", __FILE__, __LINE__);                                         \
     } while (0)
 #else

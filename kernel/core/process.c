@@ -86,8 +86,7 @@ static struct process *take_process(struct process *parent, const struct image *
     free_processes = process->sibling;
     int id = next_id(process->id, process->slot, MAX_PROCESSES);
     unsigned slot = process->slot;
-    *process =
-        (struct process){.id = id, .slot = slot, .of_workload = true, .image = image, .parent = parent};
+    *process = (struct process){.id = id, .slot = slot, .image = image, .parent = parent};
     process->inbox = &inboxes[slot];
     inbox_open(process->inbox, id);
     process->joiners.lock = &family_lock;
@@ -115,6 +114,7 @@ static void forget_child(struct process *child) {
                 break;
             }
     child->parent = NULL;
+    child->orphan = !child->ended;
     child->collected = true;
     if (child->ended && child->unburied == 0)
         free_process(child);

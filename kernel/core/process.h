@@ -26,7 +26,7 @@ struct inbox {
 struct process {
     int id;
     unsigned slot;
-    bool of_workload;
+    bool orphan; // its parent went before it did: its time is foreign to the workload
     const struct image *image;
     struct address_space space;
     struct ring_owner ring;

@@ -45,7 +45,7 @@ static uint64_t charge(struct cpu *cpu, const struct thread *next) {
         cpu->count.idle_cycles += used;
     else
         cpu->count.busy_cycles += used;
-    if (thread->process != NULL && !thread->process->of_workload)
+    if (thread->process != NULL && thread->process->orphan)
         cpu->count.foreign_cycles += used;
     if (measure_on) // release: pairs with the acquire in take_border
         atomic_fetch_add_explicit(&cpu->books.version, 1, memory_order_release);
@@ -105,6 +105,9 @@ static void finish_switch(void) {
 static void switch_to(struct thread *next, bool requeue) {
     struct cpu *cpu = this_cpu();
     struct thread *before = cpu->current;
+    // One owner, and never on two CPUs: it came out of a queue, and nobody stands on its stack.
+    assert(next == cpu->idle || (next->state == THREAD_RUNNABLE && next->entity.queue == NULL));
+    assert(!atomic_load_explicit(&next->on_cpu, memory_order_relaxed));
     uint64_t t = charge(cpu, next);
     if (fault_is(FAULT_PANIC) && next != cpu->idle && cpu->index == fault_value)
         panic("why=fault");
@@ -235,6 +238,7 @@ void thread_start(struct thread *thread) {
 // ---- waiting
 
 static void queue_add(struct wait_queue *queue, struct thread *thread) {
+    assert(atomic_load_explicit(&thread->waits_in, memory_order_relaxed) == NULL);
     thread->next = NULL;
     thread->previous = queue->tail;
     if (queue->tail)

@@ -157,19 +157,27 @@ void vm_destroy(struct address_space *space) {
     space->root = 0;
 }
 
+// Addresses are given out once, in order; but those of a map that failed are given again, unless another has
+// come after it.
 uint64_t vm_map(struct address_space *space, uint64_t bytes) {
     uint64_t pages = (bytes + PAGE_SIZE - 1) / PAGE_SIZE, done = 0;
-    if (bytes == 0 || pages > RAM_LIMIT / PAGE_SIZE)
+    uint64_t room = (pages + 1) * PAGE_SIZE;      // a gap catches overruns
+    if (bytes == 0 || pages > alloc_free_pages()) // what cannot be need not be tried
         return 0;
     lock_take(&space->lock);
     uint64_t where = space->next;
-    while (done < pages && put_zeroed(space, where + done * PAGE_SIZE))
+    bool fits = room <= (space == &shared_space ? USER_END : USER_SHARED) - where;
+    while (fits && done < pages && put_zeroed(space, where + done * PAGE_SIZE))
         done++;
-    space->next += (pages + 1) * PAGE_SIZE; // a gap catches overruns
+    space->next += fits ? room : 0;
     lock_drop(&space->lock);
     if (done == pages)
         return where;
     vm_unmap(space, where, done * PAGE_SIZE);
+    lock_take(&space->lock);
+    if (space->next == where + room)
+        space->next = where;
+    lock_drop(&space->lock);
     return 0;
 }
 
@@ -243,31 +251,21 @@ uint64_t vm_translate(struct address_space *space, uint64_t where, bool write) {
     return physical;
 }
 
-static bool copy(struct address_space *space, uint64_t user, char *kernel, size_t bytes, bool out) {
+bool vm_copy_in(struct address_space *space, void *to, uint64_t from, size_t bytes) {
+    char *kernel = to;
     while (bytes != 0) {
-        size_t part = PAGE_SIZE - user % PAGE_SIZE;
+        size_t part = PAGE_SIZE - from % PAGE_SIZE;
         if (part > bytes)
             part = bytes;
-        uint64_t physical = vm_translate(space, user, out);
+        uint64_t physical = vm_translate(space, from, false);
         if (physical == 0)
             return false;
-        if (out)
-            memcpy(at(physical), kernel, part);
-        else
-            memcpy(kernel, at(physical), part);
-        user += part;
+        memcpy(kernel, at(physical), part);
+        from += part;
         kernel += part;
         bytes -= part;
     }
     return true;
-}
-
-bool vm_copy_in(struct address_space *space, void *to, uint64_t from, size_t bytes) {
-    return copy(space, from, to, bytes, false);
-}
-
-bool vm_copy_out(struct address_space *space, uint64_t to, const void *from, size_t bytes) {
-    return copy(space, to, (char *)(uintptr_t)from, bytes, true);
 }
 
 uint64_t vm_kernel_stack(unsigned n) {

@@ -49,10 +49,10 @@ bool vm_map_page(struct address_space *space, uint64_t where, uint64_t page, uin
 uint64_t vm_map(struct address_space *space, uint64_t bytes); // zeroed; 0: no memory
 int vm_unmap(struct address_space *space, uint64_t where, uint64_t bytes);
 bool vm_fault(struct address_space *space, uint64_t where); // page fault; true: filled in
-// The page behind a user address, 0 if there is none (or none writable).
+// The page behind a user address, 0 if there is none (or none writable). It stays until the caller waits for
+// something: who unmaps it frees it only when this CPU has answered the shootdown.
 uint64_t vm_translate(struct address_space *space, uint64_t where, bool write);
 bool vm_copy_in(struct address_space *space, void *to, uint64_t from, size_t bytes);
-bool vm_copy_out(struct address_space *space, uint64_t to, const void *from, size_t bytes);
 
 // Kernel stack number n, mapped the first time; returns its top, 0 without memory.
 uint64_t vm_kernel_stack(unsigned n);

@@ -22,7 +22,7 @@
     X(queue_depth_max) /* deepest queue that an enqueue here has seen */                                     \
     X(idle_cycles)     /* in the idle thread */                                                              \
     X(busy_cycles)     /* in any other thread */                                                             \
-    X(foreign_cycles)  /* in threads that are not of the workload */                                         \
+    X(foreign_cycles)  /* in processes whose parent is gone */                                               \
     X(serial_bytes)    /* written to the port */
 
 // Lock classes in the order in which they may be taken: a CPU that holds one takes only later ones.

@@ -75,7 +75,7 @@ enum ring_book {
 enum ring_number {
     RING_READ_FREE_PAGES,
     RING_READ_MY_CYCLES, // what the calling thread has run
-    RING_READ_FOREIGN,   // cycles that threads which are not of the workload have used
+    RING_READ_FOREIGN,   // cycles that processes have used whose parent is gone
     // After a window with measure=1; an index beyond the last gives -RING_EINVAL.
     RING_READ_COUNTER, // phase * MAX_CPUS + CPU (phase RING_PHASES: the whole window), counter
     RING_READ_ELAPSED, // the same index: cycles between these borders on that CPU

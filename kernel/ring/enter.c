@@ -27,10 +27,16 @@ static int64_t drain(struct ring_owner *owner, uint64_t min_complete, uint64_t d
     return next < 0 ? next : done;
 }
 
+// A deadline beyond what the clock can say is put at half of that: centuries.
+static uint64_t after(uint64_t us) {
+    uint64_t most = UINT64_MAX / 2 / cycles_per_us;
+    return now() + (us < most ? us : most) * cycles_per_us + 1;
+}
+
 int64_t ring_enter(uint64_t min_complete, uint64_t timeout_ns, bool process_ring) {
     struct thread *me = current();
     struct ring_owner *owner = process_ring || me->user_slot == 0 ? &me->process->ring : &me->ring;
-    uint64_t deadline = timeout_ns ? now() + timeout_ns / 1000 * cycles_per_us + 1 : 0;
+    uint64_t deadline = timeout_ns ? after(timeout_ns / 1000) : 0;
     if (!claim(owner))
         return -RING_EAGAIN;
     int64_t result = drain(owner, min_complete, deadline);

@@ -4,6 +4,7 @@
 
 #include "arch/tsc.h"
 #include "core/fault.h"
+#include "core/print.h"
 #include "sched/choose.h"
 
 struct sched_cpus sched_cpus;
@@ -45,6 +46,7 @@ int sched_claim_idle(unsigned wish) {
 }
 
 void queue_put(struct sched_queue *queue, struct sched_entity *entity, struct sched_entity *behind) {
+    assert(entity->queue == NULL); // a thread has one owner
     entity->queue = queue;
     entity->previous = behind;
     entity->next = behind ? behind->next : queue->first;
@@ -59,6 +61,7 @@ void queue_put(struct sched_queue *queue, struct sched_entity *entity, struct sc
 static void take_out(struct sched_queue *queue, struct sched_entity *entity) {
     *(entity->previous ? &entity->previous->next : &queue->first) = entity->next;
     *(entity->next ? &entity->next->previous : &queue->last) = entity->previous;
+    assert(queue->length != 0);
     entity->queue = NULL;
     queue->dequeued++;
     queue->length--;

@@ -1,6 +1,6 @@
 // What runs when the command line asks for no workload. One line a check: `selftest: NAME ok`, or
 // `selftest: NAME FAILED line=N`; exit status 0 if all were good. The words selftest=quick (the default,
-// the smokes that a figure needs), =hostile, =stress or =all choose, only=NAME picks one check.
+// the smokes that a figure needs), =hostile, =bombs, =stress or =all choose, only=NAME picks one check.
 #include "user/selftest.h"
 
 #include <stddef.h>
@@ -117,6 +117,8 @@ int program(uint64_t first, uint64_t second) {
         failed += run_all(basic_checks);
     if (all || option_is("selftest", "hostile"))
         failed += run_all(hostile_checks);
+    if (all || option_is("selftest", "bombs"))
+        failed += run_all(bomb_checks);
     if (all || option_is("selftest", "stress"))
         failed += run_all(stress_checks);
     used = 0;

@@ -162,6 +162,30 @@ static int exit_cleans_up(void) {
     return 0;
 }
 
+static int outlive(uint64_t us) {
+    for (uint64_t begin = clock_us(); clock_us() - begin < us;)
+        ;
+    return 0;
+}
+
+static int leave_an_orphan(uint64_t us) {
+    return start(RING_SPAWN_PROCESS, outlive, us) > 0 ? 0 : 1;
+}
+
+// Whose parent has gone belongs to no workload: its time is counted apart.
+static int orphans_are_foreign(void) {
+    int64_t before = kernel_call(RING_CALL_READ, RING_READ_FOREIGN, 0, 0);
+    NEED(finish(RING_SPAWN_PROCESS, start(RING_SPAWN_PROCESS, give_back, 0)) == 0);
+    NEED(kernel_call(RING_CALL_READ, RING_READ_FOREIGN, 0, 0) == before);
+    NEED(finish(RING_SPAWN_PROCESS, start(RING_SPAWN_PROCESS, leave_an_orphan, 1000)) == 0);
+    for (unsigned i = 0; i < 1000; i++) {
+        if (kernel_call(RING_CALL_READ, RING_READ_FOREIGN, 0, 0) > before)
+            return 0;
+        park_for(&board->word[0], 0, 500);
+    }
+    return __LINE__;
+}
+
 static int nap(uint64_t us) {
     uint64_t begin = clock_us();
     NEED(park_for(&board->word[0], 0, us) == -RING_ETIMEDOUT);
@@ -181,7 +205,9 @@ static int nested_timers(void) {
 }
 
 const struct check basic_checks[] = {
-    {"spawn-process", spawn_processes}, {"spawn-thread", spawn_threads}, {"ring", ring_round_trip},
-    {"ring-wait", ring_does_not_block}, {"park", park_ping_pong},        {"call", call_and_reply},
-    {"exit", exit_cleans_up},           {"timers", nested_timers},       {NULL, NULL},
+    {"spawn-process", spawn_processes}, {"spawn-thread", spawn_threads},
+    {"ring", ring_round_trip},          {"ring-wait", ring_does_not_block},
+    {"park", park_ping_pong},           {"call", call_and_reply},
+    {"exit", exit_cleans_up},           {"orphans", orphans_are_foreign},
+    {"timers", nested_timers},          {NULL, NULL},
 };

@@ -50,7 +50,27 @@ INSTRUCTION(sse, "xorps %%xmm0, %%xmm0")
 INSTRUCTION(breakpoint, "int3")
 INSTRUCTION(step, "pushfq; orq $0x100, (%%rsp); popfq; nop; nop")
 INSTRUCTION(bad_stack, "xor %%esp, %%esp; push %%rax")
+INSTRUCTION(input, "in $0x64, %%al")
+INSTRUCTION(other_gs, "swapgs")
+INSTRUCTION(debug_registers, "mov %%rax, %%dr7")
+INSTRUCTION(translation, "invlpg (%%rsp)")
+INSTRUCTION(far_return, "pushq $0x08; pushq $0x400000; lretq")
+INSTRUCTION(interrupt_return, "pushq $0x10; pushq %%rsp; pushf; pushq $0x08; pushq $0x400000; iretq")
+INSTRUCTION(step_into_kernel, "pushfq; orq $0x100, (%%rsp); popfq; mov $2, %%eax; syscall; nop")
 INSTRUCTION(segment, "mov $0x08, %%eax; mov %%eax, %%ss")
+
+// Odd, but nobody's business: system calls with a stack pointer and a GS of one's own choice.
+static int odd_registers(uint64_t argument) {
+    uint64_t number = RING_CALL_CPU;
+    __asm__ volatile("mov %1, %%eax; mov %%eax, %%gs; mov %%eax, %%fs\n\t"
+                     "mov %%rsp, %%rbx; mov $0x8000000000000000, %%rsp\n\t"
+                     "mov %0, %%rax; syscall; mov %%rbx, %%rsp; mov %%rax, %0"
+                     : "+r"(number)
+                     : "i"(USER_DATA)
+                     : "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "memory");
+    return number < info()->online ? (int)argument : 1;
+}
+INSTRUCTION(odd_stack, "mov $0x8000000000000000, %%rsp; mov $2, %%eax; syscall; pushq %%rax")
 
 static int recurse(uint64_t depth) {
     volatile char fill[1024];
@@ -86,6 +106,15 @@ static int instructions(void) {
     NEED(expect(gate, 0, KILLED(13)));
     NEED(expect(timer_gate, 0, KILLED(13)));
     NEED(expect(segment, 0, KILLED(13)));
+    NEED(expect(input, 0, KILLED(13)));
+    NEED(expect(other_gs, 0, KILLED(13)));
+    NEED(expect(debug_registers, 0, KILLED(13)));
+    NEED(expect(translation, 0, KILLED(13)));
+    NEED(expect(far_return, 0, KILLED(13)));
+    NEED(expect(interrupt_return, 0, KILLED(13)));
+    NEED(expect(step_into_kernel, 0, KILLED(1)));
+    NEED(expect(odd_stack, 0, KILLED(12)) || expect(odd_stack, 0, KILLED(13))); // TCG takes it for the latter
+    NEED(expect(odd_registers, 6, 6));
     NEED(expect(divide, 0, KILLED(0)));
     NEED(expect(undefined, 0, KILLED(6)));
     NEED(expect(x87, 0, KILLED(7)));
@@ -148,6 +177,10 @@ static int arguments(void) {
     NEED(RING_DO(RING_MAP, UINT64_MAX, 0) == -RING_EINVAL);
     NEED(RING_DO(RING_MAP, 0xff000000, 0) == -RING_ENOMEM);
     NEED(RING_DO(RING_UNMAP, USER_PRIVATE, UINT64_MAX - 4095) == -RING_EINVAL);
+    const uint64_t mine[] = {USER_MAIN_SLOT, USER_MAIN_SLOT + RING_INFO_OFFSET, (uint64_t)bad & ~4095ul,
+                             USER_IMAGE, USER_THREADS}; // its ring, info page, stack, text, threads
+    for (unsigned i = 0; i < sizeof mine / sizeof *mine; i++)
+        NEED(RING_DO(RING_UNMAP, mine[i], 4096) == -RING_EINVAL);
     NEED(RING_DO(RING_SPAWN, 2, 0, 0) == -RING_EINVAL);
     NEED(RING_DO(RING_SPAWN, 0, 0, 0, UINT64_MAX) == -RING_EINVAL);
     NEED(RING_DO(RING_SPAWN, 0, 0, 0, 0, RING_LATENCIES) == -RING_EINVAL);

@@ -14,7 +14,7 @@ from pathlib import Path
 from benchgate import boot, run, verify, wire
 from benchgate.errors import EvidenceError, UsageError, VerifyError
 from benchgate.machine.watch import GUEST_WATCH, Watch
-from benchgate.model import BootSpec, Cell, Ending, Lane, RawRun
+from benchgate.model import BootSpec, Cell, Deadlines, Ending, Lane, RawRun
 from benchgate.plaintext import by_lines, plain
 from benchgate.plan import PlannedCell
 from benchgate.run import RunRequest
@@ -42,6 +42,12 @@ def watch(system: System, smoke: Smoke) -> Watch:
     )
 
 
+def deadlines(stated: Deadlines) -> Deadlines:
+    """Of a lane, for its smokes: they are short, so once the guest is up they get no more than it had for
+    coming up. A hang is then seen in seconds, not after the minutes that a workload may take."""
+    return replace(stated, run_s=min(stated.run_s, stated.boot_s))
+
+
 def execute(planned: PlannedCell, spec: BootSpec, folder: Path, *, guest_digest: str, nonce: str) -> None:
     """One boot, kept as every run is. Whether it passed is for `require` to say."""
     system, cell = planned.system, planned.cell
@@ -51,7 +57,7 @@ def execute(planned: PlannedCell, spec: BootSpec, folder: Path, *, guest_digest:
     run.execute(
         RunRequest(
             cell=Cell(cell.system, WORKLOAD, cell.mode, (), cell.cpus),
-            spec=spec,
+            spec=replace(spec, deadlines=deadlines(spec.deadlines)),
             folder=folder,
             nonce=nonce,
             attempt=1,

@@ -6,6 +6,9 @@ costs time in many short tasks, a global queue, is a gate's (tests/threads/test_
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
+
 import pytest
 
 from benchgate import attribution, catalog
@@ -73,6 +76,17 @@ def test_the_park_smoke_finds_a_lost_wake_up(kit: Bootkit) -> None:
     bad = kit.words(ternkit.with_deadlines(broken("lost-wake"), HANGS_S), 2, f"fault=lost-wake {words}")
     assert (bad.ending, ternkit.checks(bad)) == (Ending.RUN_DEADLINE, {})
     assert "not finished within its deadline" in bad.detail
+
+
+def test_a_smoke_that_hangs_is_ended_long_before_a_workload_would_be(kit: Bootkit) -> None:
+    """Its limit is that of the boot; the 120 s of a run would be waited for here if it were not."""
+    system = broken("lost-wake")
+    hasty = replace(system, deadlines=replace(system.deadlines, boot_s=5.0))
+    assert hasty.deadlines.run_s == 120
+    begin = time.monotonic()
+    done = kit.smoke(hasty, 2)
+    assert (done.ending, "not finished within its deadline" in done.detail) == (Ending.RUN_DEADLINE, True)
+    assert time.monotonic() - begin < hasty.deadlines.run_s / 2
 
 
 def test_the_stress_check_finds_a_skipped_shootdown(kit: Bootkit) -> None:

@@ -1,4 +1,4 @@
-"""Defects of tern that answer everything rightly and only cost time: a speedup gate says FAIL and how much.
+"""Defects of tern that answer rightly and only cost time: a speedup gate says FAIL, with the ratio.
 
 Sessions on the instruction clock, on a row of a few milliseconds. What else could have found the defect is
 held to be silent: every answer is verified.

@@ -63,6 +63,27 @@ KILLED = re.compile(
 )
 
 
+def test_programs_that_take_all_there_is_get_no_more(kit: Bootkit) -> None:
+    """Thread and process bombs, memory, a process that dies among threads in every kind of wait; with little
+    memory, so that there is an end of it."""
+    small = replace(
+        catalog.load_system("kernel"), qemu=replace(catalog.load_system("kernel").qemu, memory="40M")
+    )
+    done = kit.words(small, 2, "selftest=bombs")
+    assert done.ending is Ending.DONE, ternkit.console(done)
+    seen = ternkit.checks(done)
+    assert set(seen) == {"bomb-threads", "bomb-processes", "bomb-waiters", "bomb-memory", "bomb-timeout"}
+    assert all(seen.values())
+
+
+@pytest.mark.parametrize("word", ["measure=1", "fault=panic"])
+def test_the_fast_profile_refuses_what_it_has_not(kit: Bootkit, word: str) -> None:
+    """It keeps no books of locks and has no faults: figures of nothing would read as zero."""
+    done = kit.words("kernel:profile=fast", 1, f"boot=only {word}")
+    assert done.ending is Ending.PANIC
+    assert f"panic: cpu=0 why=option word={word} reason=the-fast-profile-" in ternkit.console(done)
+
+
 def test_programs_that_misbehave_are_killed_and_the_others_go_on(kit: Bootkit) -> None:
     """Each child tries one thing and is killed by one line; the check that knows their statuses goes on."""
     done = kit.words("kernel", 2, "selftest=hostile")
@@ -92,6 +113,30 @@ def test_the_boot_reaches_its_first_program_in_time(kit: Bootkit, cpus: int, mos
     assert rate
     # the time stamp counter is 0 at power-on
     assert 0 < ternkit.transcript(judged).total_start / int(rate[1]) / 1000 < most_ms
+
+
+def late(kit: Bootkit, seed: int) -> int:
+    """Nanoseconds from the first worker's start to the last one's, of sixteen that one gate lets go."""
+    timed = replace(kit, folder=kit.folder / f"gate-{seed}", level=insn.Level.FULL, seed=seed)
+    judged = timed.run("kernel", "checksum", 16, SMALL["checksum"])
+    assert judged.verified, judged.reason
+    starts = [worker.start for worker in ternkit.transcript(judged).reports]
+    assert len(starts) == 16
+    return max(starts) - min(starts)
+
+
+LATE_NS = 100_000
+"""All start within 10 us; who waits in a queue while a CPU halts starts when another ends, a millisecond on.
+Before nobody halted while a thread waits, that was so in 7 of 25 seeds."""
+
+
+def test_no_worker_waits_while_a_cpu_halts(kit: Bootkit) -> None:
+    assert max(late(kit, seed) for seed in (3, 5)) < LATE_NS
+
+
+@pytest.mark.soak
+def test_no_worker_waits_while_a_cpu_halts_on_any_seed(kit: Bootkit) -> None:
+    assert max(late(kit, seed) for seed in range(1, 41)) < LATE_NS
 
 
 # ---- one binary, whatever its scheduler

@@ -9,7 +9,7 @@ import pytest
 
 from benchgate import run, smoke, systemfile, systems
 from benchgate.errors import CatalogError, VerifyError
-from benchgate.model import Cell, Ending, Lane, Mode, RawRun
+from benchgate.model import Cell, Deadlines, Ending, Lane, Mode, RawRun
 from benchgate.systems import System
 from tests.unit.factories import raw_run
 
@@ -60,6 +60,12 @@ def kept(session: Path, text: bytes = GOOD, **changes: object) -> RawRun:
     boot = replace(raw_run(replace(cell, workload="smoke", label="smoke")), folder=folder)
     run.save(replace(boot, **changes))  # type: ignore[arg-type]
     return raw_run(cell)
+
+
+@pytest.mark.parametrize(("boot_s", "run_s", "gets"), [(20, 120, 20), (60, 360, 60), (20, 5, 5)])
+def test_a_smoke_gets_no_longer_than_a_boot(boot_s: float, run_s: float, gets: float) -> None:
+    """Whatever the lane: its factor is in both."""
+    assert smoke.deadlines(Deadlines(boot_s, run_s)) == Deadlines(boot_s, gets)
 
 
 def test_smokes_that_passed(tmp_path: Path) -> None:
