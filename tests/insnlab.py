@@ -1,6 +1,6 @@
 """Boots of the Linux guest on the instruction clock, for tests and for the tables of docs/insn.md.
 
-`python -m tests.insnlab truth|repeat|cost|modes` prints a table. Nothing here judges; `Boot` says what came
+`python -m tests.insnlab truth|cost|modes` prints a table. Nothing here judges; `Boot` says what came
 out.
 """
 
@@ -74,8 +74,10 @@ class Lab:
         seed: int = 0,
         attribution: Path | None = None,
         debugger: Callable[[Path], None] | None = None,
+        extra: tuple[str, ...] = (),
+        during: Callable[[Path], None] | None = None,
     ) -> Boot:
-        """Plain TCG of the same QEMU at level none."""
+        """Plain TCG of the same QEMU at level none. `during` is given the folder while QEMU runs."""
         program = workload(name)
         initrd = build.linux_initramfs(build.guest_program(program))
         workers = workers or cpus
@@ -88,7 +90,7 @@ class Lab:
             )
             append += f" bench.nonce=lab {words}"
             argv += ["-serial", f"file:{console}", "-kernel", str(self.kernel), "-initrd", str(initrd)]
-            argv += ["-append", append]
+            argv += ["-append", append, *(word.replace("FOLDER", folder) for word in extra)]
             before, begin = os.times(), time.monotonic()
             if debugger is not None:
                 argv += ["-S", "-gdb", f"unix:{folder}/gdb,server=on,wait=off"]
@@ -96,6 +98,8 @@ class Lab:
                 try:
                     if debugger is not None:
                         debugger(Path(folder) / "gdb")
+                    if during is not None:
+                        during(Path(folder))
                     errors = process.communicate(timeout=BOOT_S)[1]
                 finally:
                     process.kill()
@@ -283,22 +287,6 @@ def table_truth() -> None:
             print(f"| {case.about} | {cpus} | {seen.expected:,.0f} | {figures} |", flush=True)
 
 
-def table_repeat() -> None:
-    times = int(os.environ.get("INSNLAB_TIMES", "5"))
-    print("| CPUs | host | runs | different results | window, ns |\n|---|---|---|---|---|")
-    for cpus in chosen((1, 2, 4, 8)):
-        for word, burners in (("as it is", 0), ("both cores burning", 2)):
-            with burning(burners):
-                boots = [
-                    lab().boot("primes", cpus, PRIMES.format(hi=300_000), seed=cpus) for _ in range(times)
-                ]
-            different = len({(boot.console, repr(boot.log.repeatable) if boot.log else "") for boot in boots})
-            print(
-                f"| {cpus} | {word} | {times} | {different - 1} | {boots[0].window(cpus).work:,} |",
-                flush=True,
-            )
-
-
 def table_cost() -> None:
     print("| CPUs | plain TCG, CPU s | count | full, parallel | full, serial |\n|---|---|---|---|---|")
     for cpus in chosen((1, 2, 4, 8)):
@@ -332,7 +320,6 @@ def table_modes() -> None:
 if __name__ == "__main__":
     tables: dict[str, Callable[[], None]] = {
         "truth": table_truth,
-        "repeat": table_repeat,
         "cost": table_cost,
         "modes": table_modes,
     }

@@ -8,6 +8,7 @@ QEMU or the clock is not what the run was made with: then it could not be the sa
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,7 @@ import pexpect
 from benchgate import boot, bundle, catalog, fetch, insn, repeat, run
 from benchgate.boot import Clock, Machine
 from benchgate.bundle import SESSION
-from benchgate.errors import EvidenceError, UsageError
+from benchgate.errors import EvidenceError, UsageError, VerifyError
 from benchgate.host import accel
 from benchgate.images import Images, guest_digest
 from benchgate.insn import ClockLog
@@ -151,11 +152,7 @@ def _request(stage: _Stage, spec: BootSpec) -> RunRequest:
 
 def _attribution(stage: _Stage, file: Path) -> str:
     """Writes the folded stacks beside the raw file; gives the top table."""
-    user = stage.images.symbols(stage.planned)
-    image = stage.images.of(stage.planned)
-    kernel = image.kernel
-    if stage.planned.system.kernel == FETCHED_LINUX and kernel is not None:
-        kernel = insn.linux_symbols(stage.machine.qemu, kernel)
+    user, kernel = stage.images.symbols(stage.planned), _kernel_symbols(stage)
     seen = insn.read_attribution(
         file,
         insn.NO_SYMBOLS if kernel is None else insn.read_symbols(kernel),
@@ -165,15 +162,47 @@ def _attribution(stage: _Stage, file: Path) -> str:
     return f"{insn.top_table(seen)}folded stacks: {stage.out / 'folded.txt'}"
 
 
+def _kernel_symbols(stage: _Stage) -> Path | None:
+    kernel = stage.images.of(stage.planned).kernel
+    if kernel is not None and stage.planned.system.kernel == FETCHED_LINUX:
+        return insn.linux_symbols(stage.machine.qemu, kernel)
+    return kernel
+
+
 def _debug(stage: _Stage, notice: Notice) -> str:
     """Stopped before the first instruction; runs when the debugger says so."""
     socket = stage.out / "gdb.sock"
     spec = stage.spec()
     argv = (*spec.argv, "-gdb", f"unix:{socket},server=on,wait=off")
     stopped = BootSpec(argv, spec.environment, spec.lane, spec.cpus, spec.pins, spec.deadlines)
+    command = shlex.join(["gdb", *_gdb_symbols(stage), "-ex", f"target remote {socket}"])
     with guest.started(stopped, stage.out, mark=stage.raw.nonce, limits=Limits()) as machine:
         machine.prepare()
-        notice(f"stopped before its first instruction; gdb -ex 'target remote {socket}'; Ctrl-C here ends it")
+        notice(f"stopped before its first instruction; {command}; Ctrl-C here ends it")
         machine.console.expect(pexpect.EOF, timeout=DEBUGGER_S)
         machine.child.wait(10.0)
-    return f"{stage.out}: the debugged run has ended; its console is serial.log"
+    return f"{stage.out}: the debugged run has ended: {_compared(stage)}; its console is serial.log"
+
+
+def _gdb_symbols(stage: _Stage) -> list[str]:
+    """For gdb: an ELF kernel itself, or the symbols of a distribution's Linux, whose file has none."""
+    symbols = _kernel_symbols(stage)
+    if symbols is None or stage.planned.system.kernel != FETCHED_LINUX:
+        return [] if symbols is None else [str(symbols)]
+    made = stage.out / "symbols.elf"
+    made.write_bytes(insn.symbol_file(insn.read_symbols(symbols)))
+    return [str(made)]
+
+
+def _compared(stage: _Stage) -> str:
+    """The debugged run's window beside the original's."""
+    assert stage.raw.clock_log is not None  # see _stage
+    old, new = insn.read_log(stage.raw.clock_log), insn.read_log(boot.clock_log(stage.out))
+    if old.marks == new.marks:
+        return "every mark at the time of the original"
+    workers = sum(mark.kind == insn.MarkKind.WORK_BEGIN for mark in old.marks)
+    try:
+        was, now = insn.window(old, workers).work, insn.window(new, workers).work
+    except VerifyError as error:
+        return f"it is not the whole run ({error})"
+    return f"work window {now} ns, {was} in the original (a stop may move a CPU by up to a quantum)"

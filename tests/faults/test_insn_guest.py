@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from benchgate import insn
+from benchgate.errors import VerifyError
 from benchgate.insn import ClockMode, Level, plugin, read_attribution, read_symbols, top_table
 from tests.insnlab import CASES, PRIMES, Boot, Case, Debugger, burning, lab, run_case
 
@@ -73,6 +74,12 @@ def test_level_count_counts_the_same_instructions() -> None:
     full = lab().boot("primes", 2, SMALL).window(2).work
     counted = lab(Level.COUNT, ClockMode.PARALLEL).boot("primes", 2, SMALL).window(2).work
     assert counted == pytest.approx(full, rel=0.02)
+
+
+def test_level_count_refuses_a_worker_that_sleeps() -> None:
+    sleepers = next(case for case in CASES if case.name == "sleepers")
+    with pytest.raises(VerifyError, match="waited inside its window: at level count"):
+        run_case(lab(Level.COUNT, ClockMode.PARALLEL), sleepers, 2)
 
 
 def name_of(case: Case) -> str:

@@ -13,7 +13,7 @@ from benchgate.insn.attribution import (
     read_symbols,
     top_table,
 )
-from benchgate.insn.kernelsyms import linux_symbols
+from benchgate.insn.kernelsyms import linux_symbols, symbol_file
 from benchgate.insn.launch import LINUX_WORDS, QUANTUM, Launch, arguments
 from benchgate.insn.log import ClockLog, ClockMode, Level, Mark, MarkKind, VcpuTotals, read_log
 from benchgate.insn.plugin import prepare, source_digest
@@ -49,6 +49,7 @@ __all__ = [
     "read_symbols",
     "source_digest",
     "support",
+    "symbol_file",
     "top_table",
     "window",
 ]

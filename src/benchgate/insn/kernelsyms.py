@@ -9,6 +9,7 @@ distribution's kernel has its symbols in /proc/kallsyms only, so a guest of one 
 from __future__ import annotations
 
 import os
+import struct
 import subprocess
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from benchgate.cache import entry
 from benchgate.errors import BuildError
 from benchgate.files import file_digest
 from benchgate.host.probe import Emulator
-from benchgate.insn.attribution import read_symbols
+from benchgate.insn.attribution import Symbols, read_symbols
 from benchgate.insn.plugin import SOURCE
 from benchgate.toolchain import compiler, run_all
 
@@ -70,3 +71,28 @@ def _boot(qemu: Emulator, image: Path, archive: Path, symbols: Path) -> None:
     if done.returncode != 33:
         said = done.stderr.decode("utf-8", "replace").strip()[:200]
         raise BuildError(f"{image} did not print its symbols (status {done.returncode}) {said}")
+
+
+def symbol_file(symbols: Symbols) -> bytes:
+    """An ELF64 file that holds nothing but these text symbols, as debuggers take them (System V ABI,
+    chapter 4)."""
+    names, table = bytearray(b"\0"), bytearray(24)
+    for name, address in zip(symbols.names, symbols.addresses, strict=True):
+        table += struct.pack("<IBBHQQ", len(names), 0x12, 0, 1, address, 0)  # a global function in section 1
+        names += name.encode("ascii", "replace") + b"\0"
+    sections = b"\0.text\0.symtab\0.strtab\0"
+    low, high = symbols.addresses[0], symbols.addresses[-1] + 1
+    at_table, at_names = 64, 64 + len(table)
+    at_sections = at_names + len(names)
+    at_headers = at_sections + len(sections)
+    headers = (
+        (0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+        (1, 8, 6, low, 64, high - low, 0, 0, 16, 0),  # the code itself is in the guest only
+        (7, 2, 0, 0, at_table, len(table), 3, 1, 8, 24),
+        (15, 3, 0, 0, at_names, len(names), 0, 0, 1, 0),
+        (15, 3, 0, 0, at_sections, len(sections), 0, 0, 1, 0),
+    )
+    head = b"\x7fELF\x02\x01\x01".ljust(16, b"\0")
+    head += struct.pack("<HHIQQQIHHHHHH", 2, 62, 1, low, 0, at_headers, 0, 64, 0, 0, 64, len(headers), 4)
+    tail = b"".join(struct.pack("<IIQQQQIIQQ", *header) for header in headers)
+    return head + table + names + sections + tail

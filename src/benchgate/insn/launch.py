@@ -27,6 +27,7 @@ RUSH = 25
 LINUX_WORDS = (
     "cryptomgr.notests",  # else self-tests share a CPU with the workload
     "lpj=4000000",  # spares each CPU the calibration of its delay loop
+    "no_timer_check",  # a delay by that loop, against a timer on the host's time where that is the guest's
     "tsc=reliable",  # the clock is one for all CPUs; no watchdog needs to compare it
     "clocksource=tsc",
     "hpet=disable",  # emulating the RTC by HPET makes 41,000 timer re-arms at boot
@@ -51,6 +52,7 @@ def arguments(  # noqa: PLR0913 - one run has this many choices
     seed: int,
     quantum: int | None = None,
     fine: int | None = None,
+    rush: int | None = None,
     marked: bool = True,
     attribution: Path | None = None,
     cpus: int = 1,
@@ -75,7 +77,7 @@ def arguments(  # noqa: PLR0913 - one run has this many choices
         "seed": seed,
         "quantum": usual[0] if quantum is None else quantum,
         "fine": usual[1] if fine is None else fine,
-        "rush": RUSH if marked else 1,
+        "rush": (RUSH if marked else 1) if rush is None else rush,
         "serial": int(mode is ClockMode.SERIAL),
         "patience": patience_s,
     }

@@ -92,6 +92,8 @@ class ClockLog:
     refused: str = ""
     stuck: tuple[str, ...] = ()
     flooded: bool = False
+    waited: int | None = None
+    """Level count: the first vCPU that halted in the middle of a worker's window."""
     closed: bool = False
 
     @property
@@ -101,6 +103,11 @@ class ClockLog:
             return f"the instruction clock refused this QEMU: {self.refused}"
         if self.stuck:
             return f"the lockstep was stuck: {'; '.join(self.stuck)}"
+        if self.waited is not None:
+            return (
+                f"a worker on vCPU {self.waited} waited inside its window: at level count timers run on the "
+                "host's time, so only windows that compute can be measured; use a QEMU of level full"
+            )
         if self.flooded:
             return "the guest executed more marks than the clock's log holds"
         return ""
@@ -136,6 +143,7 @@ class _Reader:
         self.counters: dict[str, dict[str, int]] = {"check": {}, "host": {}}
         self.stuck: list[str] = []
         self.refused = ""
+        self.waited: int | None = None
         self.end: int | None = None
         self.flooded = self.closed = False
         self.vcpus = 0
@@ -156,6 +164,7 @@ class _Reader:
         handlers: dict[str, Callable[[list[str]], None]] = {
             "mark": self._mark,
             "vcpu": self._vcpu,
+            "waited": self._waited,
             "check": self._counter,
             "host": self._counter,
             "end": self._end,
@@ -182,6 +191,7 @@ class _Reader:
             refused=self.refused,
             stuck=tuple(self.stuck),
             flooded=self.flooded,
+            waited=self.waited,
             closed=self.closed,
         )
 
@@ -229,6 +239,12 @@ class _Reader:
             raise self.fail("a mark is `mark KIND VCPU TIME`")
         vcpu = self.number(words[2], below=self.vcpus)
         self.marks.append(Mark(int(words[1], 16), vcpu, self.number(words[3])))
+
+    def _waited(self, words: list[str]) -> None:
+        if len(words) != 3 or self.waited is not None:
+            raise self.fail("a wait is `waited VCPU TIME`, once")
+        self.number(words[2])
+        self.waited = self.number(words[1], below=self.vcpus)
 
     def _vcpu(self, words: list[str]) -> None:
         names = ("time", "executed", "paused", "skipped", "halted")

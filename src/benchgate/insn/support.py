@@ -127,7 +127,8 @@ def _run(argv: list[str], environment: dict[str, str]) -> tuple[int | str, bytes
     except OSError as error:
         return f"no start ({error.strerror})", b"", ""
     words = done.stderr.decode("utf-8", "replace").strip().splitlines()
-    return done.returncode, done.stdout[:4096], words[-1][:300] if words else ""
+    ours = [line for line in words if line.startswith("instruction clock:")]
+    return done.returncode, done.stdout[:4096], (ours or words or [""])[-1][:300]
 
 
 def judge(level: Level, cpus: int, console: bytes, log: ClockLog) -> str:

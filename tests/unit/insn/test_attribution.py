@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchgate.errors import VerifyError
-from benchgate.insn import folded, read_attribution, read_symbols, top_table
+from benchgate.insn import folded, read_attribution, read_symbols, symbol_file, top_table
 from benchgate.toolchain import compiler
 
 FILE = """insn-attribution 1
@@ -49,6 +49,19 @@ def test_symbols_of_a_map_are_text_in_order(kernel: Path) -> None:
     assert symbols.name_of(0xFFFFFFFF810001FF) == "schedule"
     assert symbols.name_of(0xFFFFFFFF80000000) is None
     assert symbols.name_of(0xFFFFFFFF90000000) is None
+
+
+def test_other_programs_can_read_the_symbols_that_are_made_for_a_debugger(
+    tmp_path: Path, kernel: Path
+) -> None:
+    made = tmp_path / "symbols.elf"
+    made.write_bytes(symbol_file(read_symbols(kernel)))
+    said = subprocess.run(["nm", made], capture_output=True, text=True, timeout=60, check=True).stdout
+    assert [line.split() for line in said.splitlines()] == [
+        ["ffffffff81000000", "T", "alias_behind"],
+        ["ffffffff81000300", "T", "last"],
+        ["ffffffff81000100", "T", "schedule"],
+    ]
 
 
 def test_instructions_go_to_vcpus_spaces_and_symbols(attribution: Path, kernel: Path) -> None:

@@ -76,6 +76,8 @@ def test_a_log_of_a_killed_qemu_has_marks_and_no_totals(place: Path) -> None:
         ("check notes 3", "check ../x 3", "once each"),
         ("end 9400", "end 9400\nend 9400", "once"),
         ("vcpu 1 time 9400 executed 9000 paused 0 skipped 0 halted 400\n", "", "not whole"),
+        ("mark 02 1 9100", "waited 2 9100", "below 2"),
+        ("mark 02 1 9100", "waited 1", "a wait is"),
         ("closed\n", "closed\nmark 01 0 5\n", "follows the end"),
     ],
 )
@@ -94,6 +96,8 @@ def test_refusals_and_stuck_machines_are_problems(place: Path) -> None:
     assert "vcpu 1 at 5" in read_log(place).problem
     place.write_text(head + "flood 4096\n", encoding="ascii")
     assert "more marks" in read_log(place).problem
+    place.write_text(head + "waited 1 1200\n", encoding="ascii")
+    assert "a worker on vCPU 1 waited inside its window" in read_log(place).problem
 
 
 def test_an_absent_a_huge_and_a_binary_log_are_refused(place: Path) -> None:

@@ -1,0 +1,73 @@
+"""`benchgate replay RUN --gdb` with a real gdb: it stops where it is told, and the run is the run it was."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.line.sessions import CELLS, PATIENCE_S, run_pytest, write_test
+
+pytestmark = pytest.mark.skipif(shutil.which("gdb") is None, reason="gdb is not installed")
+SYSTEMS = {"kernel": "break *process_exit", "linux": "break *do_exit"}
+
+
+@pytest.mark.parametrize("system", [pytest.param("linux", marks=pytest.mark.soak), "kernel"])
+def test_gdb_stops_a_replay_in_a_function_and_lets_it_end(
+    tmp_path_factory: pytest.TempPathFactory, system: str
+) -> None:
+    where = tmp_path_factory.mktemp("gdb")
+    write_test(where, CELLS, '"primes", hi=20000')
+    words = (f"--system={system}", "--clock=insn", "--smp=2", "--runs=1")
+    session = run_pytest(where, *words)
+    assert session.code == 0, session.said
+    run = sorted((session.folder / "runs").iterdir())[-1]
+    out = where / "again"
+    argv = [sys.executable, "-m", "benchgate.cli", "replay", str(run), "--gdb", "--out", str(out)]
+    with subprocess.Popen(
+        argv, cwd=where, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as replay:
+        try:
+            said = debugged(replay, SYSTEMS[system])
+            told, complaints = replay.communicate(timeout=PATIENCE_S)
+        finally:
+            replay.kill()
+    assert re.search(r"0x0*fff0 in \?\?", said), said  # the reset vector: nothing has run
+    assert re.search(r"Breakpoint 1, 0x\w+ in (process_exit|do_exit)", said), said
+    assert replay.returncode == 0, complaints
+    assert "every mark at the time of the original" in told or within_a_quantum(told), told
+    assert not (out / "gdb.sock").exists()
+
+
+def debugged(replay: subprocess.Popen[str], stop: str) -> str:
+    """What gdb said: started as the replay's own line says it, with a breakpoint, and then let go."""
+    assert replay.stderr is not None
+    deadline = time.monotonic() + PATIENCE_S
+    for line in replay.stderr:
+        if found := re.search(r"instruction; gdb (.*); Ctrl-C", line):
+            break
+        assert time.monotonic() < deadline
+    else:
+        pytest.fail("the replay ended before it stopped for the debugger")
+    gdb = f"gdb -nx -batch {found[1]} -ex '{stop}' -ex continue -ex delete -ex continue"
+    done = subprocess.run(
+        gdb,
+        shell=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    return done.stdout
+
+
+def within_a_quantum(told: str) -> bool:
+    """Both CPUs were stopped: each may have been moved by a quantum (docs/insn.md)."""
+    found = re.search(r"work window (\d+) ns, (\d+) in the original", told)
+    return found is not None and abs(int(found[1]) - int(found[2])) <= 2 * 5_000
