@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from benchgate import marks, options, plan, report
+from benchgate import catalog, marks, options, plan, report
 from benchgate.bench import Bench, CellResult, VerdictResult
 from benchgate.errors import BenchgateError, UsageError
 from benchgate.marks import Mark
@@ -120,6 +120,7 @@ def _plan_items(metafunc: pytest.Metafunc, names: Sequence[str]) -> str:
         )
         if "verdict" in names and not request.thresholds:
             return "a test of verdicts needs @pytest.mark.speedup(cpus=2, at_least=1.6)"
+        bench.collected.add(catalog.load_workload(request.workload).name)
         for name in names:
             _parametrize(metafunc, name, request, bench)
     except BenchgateError as error:
