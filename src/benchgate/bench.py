@@ -93,6 +93,8 @@ class Bench:
     _results: dict[str, SweepResult] = field(default_factory=dict)
     _workshop: Workshop | None = None
     _reports: list[ReportLine] = field(default_factory=list)
+    collected: set[str] = field(default_factory=set)
+    """The workloads of all tests, picked or not."""
     picked: bool = False
     """Whether this session has a test that wants a figure."""
 
@@ -109,6 +111,7 @@ class Bench:
         self, cells: Sequence[PlannedCell], gates: Sequence[PlannedGate], images: Sequence[PlannedCell] = ()
     ) -> None:
         arms = [arm for gate in gates for arm in (gate.base, gate.arm)]
+        plan.check_sets(self.options, self.collected)
         plan.check_names((*cells, *arms, *images))
         self._sweeps = {sweep.row: sweep for sweep in plan.sweeps(cells, gates)}
         self._images = tuple(images)

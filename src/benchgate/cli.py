@@ -65,6 +65,8 @@ def _parser() -> argparse.ArgumentParser:
     doctor = add("doctor", _doctor, "what this host is good for, in one screen")
     doctor.add_argument("--qemu", metavar="PATH", help="look at this QEMU instead of the pinned one")
     doctor.add_argument("--fresh", action="store_true", help="probe the accelerators again")
+    setup = add("setup", _setup, "have QEMU and the Linux image ready; afterwards no network is needed")
+    setup.add_argument("--locked", action="store_true", help="reviewed versions only")
     plan = add("plan", _plan, "what a test run would measure; boots nothing (pytest --plan)")
     plan.add_argument("words", nargs=argparse.REMAINDER, metavar="...", help="as for pytest")
     init = add("init", _init, "write a small test file to start from")
@@ -103,6 +105,12 @@ def _doctor(words: argparse.Namespace) -> int:
 
     print(doctor.report(Path(words.qemu).absolute() if words.qemu else None, fresh=words.fresh))
     return 0
+
+
+def _setup(words: argparse.Namespace) -> int:
+    from benchgate.fetch import __main__ as fetch  # noqa: PLC0415
+
+    return fetch.main(["setup", *(["--locked"] if words.locked else [])])
 
 
 def _plan(words: argparse.Namespace) -> int:

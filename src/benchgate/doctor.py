@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from benchgate import fetch, insn, lanes, toolchain
-from benchgate.errors import BenchgateError
+from benchgate.errors import BenchgateError, BuildError
 from benchgate.fetch import Qemu
 from benchgate.host import lock, noise, plugin_api, topology
 from benchgate.host.doctor import THRESHOLDS, Host, Said, doctor_facts, doctor_text
@@ -26,7 +26,10 @@ def report(qemu_path: Path | None = None, *, fresh: bool = False) -> str:
     host = Host(seen, pins, {}, {})
     if qemu is not None:
         with lock.measuring(LOCK_WAIT_S, notice=_say):
-            host = survey(qemu, seen, pins, tuple(THRESHOLDS), fresh=fresh)
+            try:
+                host = survey(qemu, seen, pins, tuple(THRESHOLDS), fresh=fresh)
+            except BuildError as error:
+                words += f"; nothing was tried on it: {error}"
     said = Said(words, _linux(), _compiler(), _insn(qemu), noise.detectors())
     return doctor_text(doctor_facts(host, said))
 
@@ -40,8 +43,12 @@ def _qemu(path: Path | None) -> tuple[Qemu | None, str]:
         found = fetch.qemu(path, notice=_say)
     except BenchgateError as error:
         return None, f"none: {error}"
+    try:
+        plugins = plugin_api.ask(found).reason
+    except BenchgateError as error:
+        plugins = f"plugin API not asked for: {error}"
     version = ".".join(map(str, found.version))
-    return found, f"{version} ({found.origin}), {plugin_api.ask(found).reason}"
+    return found, f"{version} ({found.origin}), {plugins}"
 
 
 def _linux() -> str:
@@ -62,5 +69,8 @@ def _compiler() -> str:
 def _insn(qemu: Qemu | None) -> tuple[bool, str]:
     if qemu is None:
         return False, "no QEMU"
-    found = insn.support(qemu)
+    try:
+        found = insn.support(qemu)
+    except BenchgateError as error:
+        return False, f"level none: {error}"
     return lanes.can_decide(found), f"level {found.level}: {found.reason}"

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from benchgate import marks, plan
+from benchgate import catalog, marks, plan
 from benchgate.bench import Bench
 from benchgate.errors import BenchgateError
 from benchgate.marks import Mark
@@ -34,6 +34,7 @@ def plan_items(metafunc: pytest.Metafunc, bench: Bench) -> str:
         )
         if "verdict" in names and not request.thresholds:
             return "a test of verdicts needs @pytest.mark.speedup(cpus=2, at_least=1.6)"
+        bench.collected.add(catalog.load_workload(request.workload).name)
         for name in names:
             _parametrize(metafunc, name, request, bench)
     except BenchgateError as error:

@@ -7,7 +7,7 @@ nothing and reads nothing. Fails with UsageError where a mark or an option canno
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -169,12 +169,24 @@ def systems_of(request: Request, options: Options) -> tuple[System, ...]:
 
 
 def check_words(options: Options) -> None:
-    """Refuses systems, workloads, parameters and runs that cannot be meant, before anything is collected."""
+    """Refuses systems, parameters and runs that cannot be meant, before anything is collected."""
     for word in options.systems:
         catalog.load_system(word)
     for target, key, value in options.sets:
-        catalog.fill(catalog.load_workload(target), {key: value})
+        if target in catalog.names("workloads"):
+            catalog.fill(catalog.load_workload(target), {key: value})
     catalog.load_policy("default").with_runs(options.runs, options.max_runs)
+
+
+def check_sets(options: Options, collected: Collection[str]) -> None:
+    """UsageError where --set names a workload that is not ours and that no collected test runs."""
+    known = {*collected, *catalog.names("workloads")}
+    for target, key, _ in options.sets:
+        if collected and target not in known:
+            raise UsageError(
+                f"--set {target}.{key}: no test here runs a workload `{target}`; there are "
+                f"{', '.join(sorted(known))}"
+            )
 
 
 def parameters(request: Request, options: Options) -> dict[str, object]:

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from benchgate import systemfile, systems
+from benchgate import cli, systemfile, systems
 from benchgate.errors import CatalogError
+from benchgate.options import TABLE
 from tests.line.sessions import REPO
 
 DOC = (REPO / "docs" / "bring-your-own-kernel.md").read_text()
@@ -78,3 +79,33 @@ def test_the_workflow_is_yaml() -> None:
     (first, *_) = re.findall(r"^```yaml\n(.*?)^```", CI, re.MULTILINE | re.DOTALL)
     steps = yaml.safe_load(textwrap.dedent(first))["jobs"]["gate"]["steps"]
     assert any("pytest" in step.get("run", "") for step in steps)
+
+
+PAGES = [REPO / "README.md", *sorted((REPO / "docs").glob("*.md"))]
+
+
+def shown(pattern: str) -> dict[str, str]:
+    """What stands in code blocks and spans, and on which page."""
+    found: dict[str, str] = {}
+    for page in PAGES:
+        for block, span in re.findall(r"^```\w*\n(.*?)^```|`([^`\n]+)`", page.read_text(), re.M | re.S):
+            found |= dict.fromkeys(re.findall(pattern, block or span, re.M), page.name)
+    return found
+
+
+def test_every_command_that_is_shown_exists(capsys: pytest.CaptureFixture[str]) -> None:
+    words = shown(r"(?:^|[ (])benchgate ([a-z]+)\b(?!:)")
+    assert {"setup", "doctor", "replay", "cache"} <= words.keys()
+    for word, page in words.items():
+        with pytest.raises(SystemExit) as left:
+            cli.main([word, "--help"])
+        assert left.value.code == 0, f"{page}: benchgate {word}: {capsys.readouterr().err}"
+
+
+def test_every_option_that_is_shown_exists() -> None:
+    """Long options of lines that call pytest or a session of ours; those of other programs are named here."""
+    known = {option.flag for option in TABLE} | {"--junitxml", "--lf", "--list", "--locked"}
+    lines = shown(r"^(?:\$ )?(?:pytest|\./run|nox) [^\n]*")
+    words = {word: page for line, page in lines.items() for word in re.findall(r"(?<=\s)--[a-z-]{2,}", line)}
+    assert {"--clock", "--smp", "--quick", "--plan"} <= words.keys()
+    assert {word: page for word, page in words.items() if word not in known} == {}

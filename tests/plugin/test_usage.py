@@ -243,3 +243,17 @@ def test_a_fixture_laid_over_ours_gets_what_ours_gives(rig: Rig) -> None:
         """
     )
     rig.run("--runs=1").assert_outcomes(passed=2)
+
+
+def test_set_reaches_a_workload_that_only_a_test_names(rig: Rig) -> None:
+    text = (data_root() / "fixtures/workloads/primes.yaml").read_text()
+    text = text.replace("source: ", f"source: {data_root()}/").replace("name: primes", "name: own")
+    (rig.pytester.path / "own.yaml").write_text(text)
+    mark = '@pytest.mark.workload("own.yaml")\ndef test_own(cell):\n    cell.require_verified()\n'
+    (rig.pytester.path / "test_own.py").write_text(f"import pytest\n\n\n{mark}")
+    result = rig.run("--plan", "--set", "own.hi=20000", "test_own.py")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["sweep own.hi-20000-fake"])
+    result = rig.run("--plan", "--set", "won.hi=20000", "test_own.py")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["ERROR: --set won.hi: no test here runs a workload `won`; there are *own*"])

@@ -9,10 +9,10 @@ from typing import NoReturn
 
 import pytest
 
-from benchgate import doctor, fetch, toolchain
+from benchgate import doctor, fetch, insn, toolchain
 from benchgate.errors import BuildError, FetchError, LockError
 from benchgate.fetch import LinuxKernel
-from benchgate.host import lock
+from benchgate.host import lock, plugin_api
 
 
 def refuse(error: Exception) -> object:
@@ -42,6 +42,20 @@ def test_a_host_without_anything_still_gets_its_report(
     said = rows(doctor.report())
     for reason in ("no QEMU here; give --qemu PATH", "no Linux here", "no C compiler; install gcc"):
         assert f"none: {reason}" in said
+
+
+def test_a_qemu_without_a_compiler_gets_its_report(nothing: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = fetch.Qemu(Path("/q"), {}, (), (10, 0, 2), "d", "user", ())
+    monkeypatch.setattr(fetch, "qemu", lambda *_, **__: found)
+    monkeypatch.setattr(plugin_api, "ask", refuse(BuildError("no C compiler; install gcc")))
+    monkeypatch.setattr(lock, "measuring", lambda *_, **__: contextlib.nullcontext())
+    monkeypatch.setattr(doctor, "survey", refuse(BuildError("no C compiler; install gcc")))
+    monkeypatch.setattr(insn, "support", refuse(BuildError("no C compiler; install gcc")))
+    said = rows(doctor.report())
+    assert "10.0.2 (user), plugin API not asked for: no C compiler" in said
+    assert "nothing was tried on it: no C compiler; install gcc" in said
+    assert "compiler none: no C compiler" in said
+    assert "lane insn no: level none: no C compiler" in said
 
 
 def test_a_users_qemu_is_the_one_that_is_looked_at(nothing: None, monkeypatch: pytest.MonkeyPatch) -> None:

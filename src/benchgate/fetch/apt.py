@@ -136,23 +136,25 @@ class Apt:
         raise FetchError(f"apt downloaded no file for {package.name} {package.version}: try again")
 
     def _show(self, name: str, which: str) -> tuple[Package, ...]:
-        argv = ("apt-cache", "-c", str(self._settings), "show", which, name)
-        done = subprocess.run(
-            argv,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_ASK_S,
-            env=environment(),
-            check=False,
-        )
+        done = self._ask(("apt-cache", "show", which, name), _ASK_S)
         return parse_packages(done.stdout) if done.returncode == 0 else ()
 
     def _run(self, argv: tuple[str, ...], timeout_s: float, folder: Path | None = None) -> None:
-        full = (argv[0], "-c", str(self._settings), *argv[1:])
+        done = self._ask(argv, timeout_s, folder)
+        if done.returncode:
+            said = [line for line in done.stderr.splitlines() if line.startswith(("E:", "W:"))]
+            why = said[0][2:].strip() if said else f"status {done.returncode}"
+            raise FetchError(
+                f"apt could not get what is needed from this machine's package source: {why[:300]}; "
+                "check the network and `apt-get update`, or give --qemu PATH and --linux-kernel PATH"
+            )
+
+    def _ask(
+        self, argv: tuple[str, ...], timeout_s: float, folder: Path | None = None
+    ) -> subprocess.CompletedProcess[str]:
         try:
-            done = subprocess.run(
-                full,
+            return subprocess.run(
+                (argv[0], "-c", str(self._settings), *argv[1:]),
                 cwd=folder or self._folder,
                 capture_output=True,
                 text=True,
@@ -164,15 +166,8 @@ class Apt:
             )
         except subprocess.TimeoutExpired as error:
             raise FetchError(
-                f"`apt-get {argv[-1]}` did not end within {timeout_s:.0f} s: try again"
+                f"`{argv[0]} {argv[-1]}` did not end within {timeout_s:.0f} s: try again"
             ) from error
-        if done.returncode:
-            said = [line for line in done.stderr.splitlines() if line.startswith(("E:", "W:"))]
-            why = said[0][2:].strip() if said else f"status {done.returncode}"
-            raise FetchError(
-                f"apt could not get what is needed from this machine's package source: {why[:300]}; "
-                "check the network and `apt-get update`, or give --qemu PATH and --linux-kernel PATH"
-            )
 
 
 def available() -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,8 @@ from benchgate.errors import FetchError
 
 _WITH_BACKPORTS = frozenset({"bookworm"})
 """Debian releases whose own QEMU is too old for the instruction clock; their backports are not."""
+_ALIASES = frozenset({"stable", "oldstable", "oldoldstable", "testing", "unstable", "sid"})
+"""What Debian calls whichever release it is."""
 _OPTIONS = {
     "arch": "Architectures",
     "signed-by": "Signed-By",
@@ -110,22 +112,30 @@ def parse_lines(text: str) -> list[Stanza]:
 
 def private_sources(stanzas: list[Stanza], wanted: Release, here: Release) -> str:
     """The machine's own source of its distribution, with the suites that we want, as deb822 text."""
-    own = [one for one in stanzas if here.codename in one["suites"].split() and "main" in _components(one)]
+    names = {here.codename, *(_ALIASES if here.family == "debian" else ())}
+    own = [one for one in stanzas if names & {*one["suites"].split()} and "main" in _components(one)]
     if not own:
         raise FetchError(
             f"/etc/apt names no package source with the suite {here.codename} and the component main: "
             "add the distribution's own, or give --qemu PATH and --linux-kernel PATH"
         )
-    best = max(own, key=lambda one: _likeness(one, wanted))  # the first of equals
+    kept_up = {f"{name}-{more}" for name in names for more in ("updates", "security", "backports")}
+    theirs = {uri for one in stanzas if kept_up & {*one["suites"].split()} for uri in one["uris"].split()}
+    best = max(own, key=lambda one: _likeness(one, wanted, theirs))  # the first of equals
     fields = {**best, "types": "deb", "suites": " ".join(wanted.suites), "architectures": "amd64"}
     return "".join(f"{name.title()}: {value}\n" for name, value in fields.items())
 
 
-def _likeness(stanza: Stanza, wanted: Release) -> int:
-    """Other sources may use the same suite names: the distribution's own is told by its key and its path."""
-    keyring = f"{wanted.family}-archive-keyring" in stanza.get("signed-by", "")
-    ends = any(uri.rstrip("/").endswith(f"/{wanted.family}") for uri in stanza["uris"].split())
-    return 4 * keyring + 2 * ends + (wanted.family in stanza["uris"])
+def _likeness(stanza: Stanza, wanted: Release, kept_up: Collection[str]) -> tuple[bool, bool, bool, bool]:
+    """Other sources may use the same suite names. The distribution's own is told by its key, by suites that
+    only a distribution has beside the release (`kept_up`: their URIs), by no foreign key, and by its path."""
+    key, uris = stanza.get("signed-by", ""), stanza["uris"].split()
+    return (
+        f"{wanted.family}-archive-keyring" in key,
+        any(uri in kept_up for uri in uris),
+        not key,
+        any(uri.rstrip("/").endswith(f"/{wanted.family}") for uri in uris),
+    )
 
 
 def _usable(fields: Stanza) -> bool:

@@ -118,6 +118,11 @@ def fetch(kind: str, resolve: Resolve, fill: Fill, *, locked: bool, session: Ses
     for one in sets:
         with contextlib.suppress(_Gone):
             return _kept(_fetch_reviewed(kind, one, release, fill, session), REVIEWED)
+    if locked and not sets:
+        raise FetchError(
+            f"nothing of {kind} was reviewed for {release.name}, and --locked takes nothing else: leave it "
+            f"out (rows then say `{UNREVIEWED}`), or run on a release that stands in {lock_path(kind).name}"
+        )
     if locked:
         raise FetchError(
             f"no reviewed version of {kind} for {release.name} is at this machine's package source any more: "

@@ -36,6 +36,7 @@ def _sign(word: Word, interval: Interval, threshold: float) -> str:
 RULE = ratio.Rule(
     settle=_settle,
     sign=_sign,
-    advice="--measure shows where the time goes; the workers' own times are in each run's serial.log",
+    advice="--measure (on insn also: benchgate replay RUN --attribution) shows where the time goes; "
+    "the workers' own times are in each run's serial.log",
     host_may_excuse=True,
 )

@@ -163,7 +163,7 @@ class TestUnreviewed:
     def test_locked_refuses_it_even_when_it_is_kept(self, pool: Pool) -> None:
         add_linux(pool)
         fetch.linux_kernel()
-        with pytest.raises(FetchError, match="no reviewed version of linux for debian-bookworm"):
+        with pytest.raises(FetchError, match="nothing of linux was reviewed for debian-bookworm"):
             fetch.linux_kernel(locked=True)
 
     def test_the_same_version_with_another_digest_is_not_the_reviewed_one(self, pool: Pool) -> None:

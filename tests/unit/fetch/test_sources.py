@@ -181,6 +181,35 @@ class TestPrivateSources:
         assert one["suites"] == "noble noble-updates noble-security"
         assert one["components"] == "main restricted universe"
 
+    def test_a_hosted_runners_ubuntu_without_keys_is_told_by_its_updates(self) -> None:
+        text = (
+            "deb [signed-by=/usr/share/keyrings/vendor.gpg] https://vendor.example/ubuntu noble main\n"
+            "deb https://ppa.example/somebody/ppa/ubuntu noble main\n"
+            "deb mirror+file:/etc/apt/apt-mirrors.txt noble main restricted\n"
+            "deb mirror+file:/etc/apt/apt-mirrors.txt noble-updates main restricted\n"
+        )
+        one = private(sources.parse_lines(text), NOBLE)
+        assert one["uris"] == "mirror+file:/etc/apt/apt-mirrors.txt"
+
+    def test_ubuntu_sources_of_a_new_installation(self) -> None:
+        text = (
+            "Types: deb\nURIs: http://mirror.example/ubuntu/\nSuites: noble noble-updates noble-backports\n"
+            "Components: main universe restricted multiverse\n"
+            "Signed-By: /usr/share/keyrings/ubuntu-archive-keyring.gpg\n\n"
+            "## security updates\nTypes: deb\nURIs: http://security.example/ubuntu/\n"
+            "Suites: noble-security\nComponents: main universe restricted multiverse\n"
+            "Signed-By: /usr/share/keyrings/ubuntu-archive-keyring.gpg\n"
+        )
+        one = private(sources.parse_deb822(text), NOBLE)
+        assert one["uris"] == "http://mirror.example/ubuntu/"
+        assert one["suites"] == "noble noble-updates noble-security"
+
+    def test_debian_by_its_alias(self) -> None:
+        one = private(sources.parse_lines("deb http://mirror.example/debian stable main\n"), BOOKWORM)
+        assert one["suites"] == "bookworm bookworm-backports"
+        with pytest.raises(FetchError):
+            private(sources.parse_lines("deb http://mirror.example/ubuntu stable main\n"), NOBLE)
+
     def test_another_release_is_sought_at_this_ones_source(self) -> None:
         trixie = wanted({"ID": "debian", "VERSION_CODENAME": "trixie"})
         text = sources.private_sources(sources.parse_deb822(DEB822), trixie, wanted(BOOKWORM))
