@@ -18,7 +18,7 @@ from benchgate.fetch import Qemu
 
 NONCE = "0123456789abcdef"
 DEADLINE_S = 60.0
-GOOD, PANIC = 33, 37
+GOOD, FAILED, PANIC = 33, 35, 37
 KILLED = re.compile(
     rb"killed: process=\d+ thread=\d+ cpu=\d+ why=[a-z0-9-]+ vector=\d+ address=[0-9a-f]+ ip=[0-9a-f]+"
 )
@@ -109,7 +109,18 @@ def test_a_panic_has_its_line_and_its_exit_status(tern: Tern) -> None:
     assert re.search(rb"^panic: cpu=1 why=fault$", console, re.MULTILINE)
 
 
-def test_an_unknown_word_is_refused(tern: Tern) -> None:
-    status, console = tern.boot(1, "sched=best")
+@pytest.mark.parametrize("cpus", [1, 4])
+def test_an_unknown_word_is_refused(tern: Tern, cpus: int) -> None:
+    """Before the other processors are up: to stop one that still is the firmware's would reset the machine,
+    which looks like a shutdown that was asked for."""
+    status, console = tern.boot(cpus, "sched=best")
     assert status == PANIC
     assert b"panic: cpu=0 why=option word=sched=best known=global,rr,wfq" in console
+
+
+@pytest.mark.parametrize("words", ["selftest=nosuch", "only=nosuch"])
+def test_checks_that_do_not_exist_have_not_passed(tern: Tern, words: str) -> None:
+    status, console = tern.boot(1, words)
+    assert status == FAILED
+    assert b"selftest: FAILED: no check has that name" in console
+    assert b"selftest: done failed=1" in console
