@@ -25,7 +25,6 @@
 #define DIVIDE_BY_1 0xb
 #define ICR_BUSY 0x1000
 #define ICR_ASSERT 0x4000
-#define ICR_OTHERS 0xc0000
 #define ICR_INIT 0x500
 #define ICR_SIPI 0x600
 #define ICR_NMI 0x400
@@ -116,16 +115,12 @@ void lapic_count_from(uint32_t start) {
 void lapic_send(uint32_t apic_id, enum vector vector) {
     command(apic_id, ICR_ASSERT | vector);
 }
-void lapic_send_others(enum vector vector) {
-    command(0, ICR_OTHERS | ICR_ASSERT | vector);
-}
 void lapic_reset(uint32_t apic_id) {
     command(apic_id, ICR_ASSERT | ICR_INIT);
 }
 void lapic_wake(uint32_t apic_id, uint32_t page) {
     command(apic_id, ICR_ASSERT | ICR_SIPI | page);
 }
-void lapic_stop_others(void) {
-    if (cpu_count > 1)
-        command(0, ICR_OTHERS | ICR_ASSERT | ICR_NMI);
+void lapic_stop(uint32_t apic_id) {
+    command(apic_id, ICR_ASSERT | ICR_NMI);
 }

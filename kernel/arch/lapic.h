@@ -23,9 +23,8 @@ void lapic_timer(uint64_t cycles); // one interrupt after that many TSC cycles; 
 uint32_t lapic_count(void);
 void lapic_count_from(uint32_t start); // a masked countdown, for calibration
 void lapic_send(uint32_t apic_id, enum vector vector);
-void lapic_send_others(enum vector vector);
 void lapic_wake(uint32_t apic_id, uint32_t page); // SIPI: real mode code at page * 4096
 void lapic_reset(uint32_t apic_id);               // INIT
-void lapic_stop_others(void);                     // NMI: they end in fatal_interrupt and halt
+void lapic_stop(uint32_t apic_id);                // NMI: it ends in fatal_interrupt and halts
 
 #endif

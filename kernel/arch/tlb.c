@@ -10,6 +10,7 @@
 
 void tlb_flush_here(void) {
     struct cpu *cpu = this_cpu();
+    // acquire: pairs with the release of the add in tlb_shoot; what was cleared before it is flushed here
     uint64_t asked = atomic_load_explicit(&cpu->tlb_asked, memory_order_acquire);
     if (cpu->current == cpu->idle && cpu->space != NULL)
         vm_leave(cpu); // an idle CPU gives the space up, and is not asked again
@@ -22,6 +23,7 @@ void tlb_flush_here(void) {
 
 static void wait_for(unsigned target, uint64_t ticket) {
     uint64_t limit = now() + SPIN_LIMIT_MS * 1000 * cycles_per_us;
+    // acquire: pairs with the release at the end of tlb_flush_here
     while (atomic_load_explicit(&cpus[target].tlb_done, memory_order_acquire) < ticket) {
         tlb_serve();
         pause();
@@ -43,7 +45,8 @@ void tlb_shoot(struct address_space *space) {
     cpu->count.shootdowns++;
     for (uint64_t left = targets; left; left &= left - 1) {
         unsigned t = (unsigned)__builtin_ctzl(left);
-        ticket[t] = 1 + atomic_fetch_add_explicit(&cpus[t].tlb_asked, 1, memory_order_acq_rel);
+        // release: pairs with the acquires in tlb_serve and tlb_flush_here
+        ticket[t] = 1 + atomic_fetch_add_explicit(&cpus[t].tlb_asked, 1, memory_order_release);
         lapic_send(cpus[t].apic_id, VECTOR_TLB);
     }
     for (uint64_t left = targets; left; left &= left - 1) {

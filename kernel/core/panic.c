@@ -11,13 +11,21 @@ void machine_exit(unsigned value) {
     halt_for_ever(); // there is no such device: stay quiet
 }
 
+// Only those that are up: one that the firmware has parked has nothing to take an NMI with, and resets the
+// machine.
+static void stop_others(unsigned me) {
+    for (unsigned i = 0; i < cpu_count; i++)
+        if (i != me && (i == 0 || atomic_load_explicit(&cpus[i].online, memory_order_relaxed)))
+            lapic_stop(cpus[i].apic_id);
+}
+
 void panic(const char *pattern, ...) {
     irq_off();
     unsigned me = lapic_cpu();
     uint32_t nobody = 0;
     if (!atomic_compare_exchange_strong(&panicked, &nobody, me + 1))
         halt_for_ever();
-    lapic_stop_others();
+    stop_others(me);
     char line[256];
     size_t used = format(line, sizeof line, "\npanic: cpu=%u ", me);
     va_list list;

@@ -199,6 +199,7 @@ void thread_tick(void) {
 // stack is free before anybody else can pick the thread.
 static void settle(struct thread *thread) {
     uint64_t limit = now() + SPIN_LIMIT_MS * 1000 * cycles_per_us;
+    // acquire: pairs with the release in finish_switch
     while (atomic_load_explicit(&thread->on_cpu, memory_order_acquire)) {
         tlb_serve();
         pause();
@@ -291,6 +292,7 @@ void wake_thread(struct wait_queue *queue, struct thread *thread, int result) {
 
 // Ends a wait from outside, if it is still the one that was meant.
 static void end_wait(struct thread *thread, int result, const uint64_t *count, const struct lock *held) {
+    // acquire: pairs with the release in queue_add, after which the queue's lock is known
     struct wait_queue *queue = atomic_load_explicit(&thread->waits_in, memory_order_acquire);
     if (queue == NULL)
         return;

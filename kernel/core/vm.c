@@ -145,7 +145,8 @@ static void free_below(uint64_t table, unsigned level) {
 
 void vm_destroy(struct address_space *space) {
     // Idle CPUs that still have it loaded let go when asked. One that is just leaving its last thread here
-    // may answer before it does: so ask until none is left.
+    // may answer before it does: so ask until none is left. acquire: pairs with the release in vm_leave and
+    // vm_enter.
     do
         tlb_shoot(space);
     while (atomic_load_explicit(&space->cpus, memory_order_acquire) != 0);

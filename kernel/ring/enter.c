@@ -6,7 +6,7 @@
 
 static bool claim(struct ring_owner *owner) {
     uint32_t free = 0;
-    // acquire and release: the next to drain sees what this one did to the counts
+    // acquire: pairs with the release in ring_enter; the next to drain sees what this one did to the counts
     return atomic_compare_exchange_strong_explicit(&owner->busy, &free, 1, memory_order_acquire,
                                                    memory_order_relaxed);
 }

@@ -13,6 +13,7 @@ int ring_take(struct ring_owner *owner, struct ring_submission *to) {
     struct ring *ring = owner->ring;
     // acquire: pairs with the program's release of sq_tail, after it has filled the submission in
     uint32_t tail = __atomic_load_n(&ring->sq_tail, __ATOMIC_ACQUIRE);
+    // acquire: pairs with the program's release of cq_head, after it has read the completion
     uint32_t seen = __atomic_load_n(&ring->cq_head, __ATOMIC_ACQUIRE);
     if (tail - owner->head > RING_SIZE || owner->tail - seen > RING_SIZE)
         return -RING_EINVAL;

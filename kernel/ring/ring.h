@@ -26,7 +26,7 @@ void ring_put(struct ring_owner *owner, const struct ring_completion *completion
 // The enter call. May block; may not come back (see ring/abi.h).
 int64_t ring_enter(uint64_t min_complete, uint64_t timeout_ns, bool process_ring);
 
-// One operation. -RING_EAGAIN with *later set: it would have to wait, and `wait` is false.
+// One operation. Result -RING_EAGAIN with wait->later set: it would have to wait, and that is not allowed.
 struct ring_wait {
     bool allowed;
     bool later;

@@ -17,6 +17,7 @@ int program(uint64_t first, uint64_t second) {
     }
     struct bench_job *job = (struct bench_job *)first;
     bench_worker(job, (unsigned)second);
+    // acquire: pairs with the harness's addition to finished
     if (info()->measure && __atomic_load_n(&job->finished, __ATOMIC_ACQUIRE) == job->workers)
         kernel_call(RING_CALL_WINDOW, RING_WINDOW_WORKED, 0, 0);
     if (info()->wrong_checksum == (uint32_t)port_cpu() + 1) // fault=wrong-checksum:CPU

@@ -81,7 +81,11 @@ static void put_number(uint64_t v) {
     put(digits + n);
 }
 
+static unsigned checks_run;
+static const char none[] = "selftest: FAILED: no check has that name\n";
+
 static int run(const struct check *check) {
+    checks_run++;
     for (unsigned i = 0; i < 64; i++) {
         board->word[i] = 0;
         board->number[i] = 0;
@@ -121,6 +125,10 @@ int program(uint64_t first, uint64_t second) {
         failed += run_all(bomb_checks);
     if (all || option_is("selftest", "stress"))
         failed += run_all(stress_checks);
+    if (checks_run == 0) { // what was asked for does not exist: that is no success
+        write_text(none, sizeof none - 1);
+        failed = 1;
+    }
     used = 0;
     put("selftest: done failed=");
     put_number((uint64_t)failed);
