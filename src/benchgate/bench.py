@@ -50,7 +50,8 @@ class CellResult:
             more = f" ({len(bad)} of {len(self.runs)} runs)" if len(bad) > 1 else ""
             pytest.fail(f"INVALID: {self.id}: {bad[0].reason}{more}; see {where}/serial.log", pytrace=False)
         if not any(run.outcome is Outcome.OK for run in self.runs):
-            pytest.fail(f"INVALID: {self.id}: no verified run", pytrace=False)
+            why = "" if self.runs else "; it was not tried, since another CPU count of its row is INVALID"
+            pytest.fail(f"INVALID: {self.id}: no verified run{why}", pytrace=False)
 
     @property
     def work(self) -> tuple[int, ...]:
