@@ -18,7 +18,7 @@ FAKE_QEMU = Path(__file__).parent / "data" / "fake-qemu"
 # Its own in each session, since several may test on one machine; handed down to a test's child processes.
 NONCE = os.environ.setdefault("BENCHGATE_TEST_NONCE", secrets.token_hex(8))
 PATIENT = Deadlines(boot_s=60.0, run_s=60.0)
-QUICK = Limits(console_bytes=1 << 20, stderr_bytes=1 << 20, leave_s=0.3, linger_s=0.2)
+QUICK = Limits(console_bytes=1 << 20, stderr_bytes=1 << 20, leave_s=30.0, linger_s=0.2)
 
 
 class FakeQemu:

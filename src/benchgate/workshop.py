@@ -79,6 +79,7 @@ class Workshop:
         policy = catalog.load_policy("default").with_runs(options.runs, options.max_runs)
         self.policy = replace(policy, informs="" if options.gates else options.why_no_gates)
         self._stack = ExitStack()
+        self._quiet = self._stack.enter_context(ExitStack())
         self._images = Images(options.linux_kernel, options.locked, progress.note)
         self._pairs: dict[tuple[str, int], list[CapacityPair]] = {}
         self._topology = topology.read()
@@ -101,11 +102,19 @@ class Workshop:
             self._qemu = fetch.qemu(self.options.qemu, locked=self.options.locked, notice=self.progress.note)
         for cell in cells:
             self._images.of(cell)
-        self._stack.enter_context(lock.measuring(self.options.lock_wait_s, notice=self.progress.note))
+        self._quiet.enter_context(lock.measuring(self.options.lock_wait_s, notice=self.progress.note))
         for line in stale.sweep_stale():
             self.progress.note(line)
         if self._qemu is not None:
             self._choose(self._qemu)
+        if self._is_exact and all(cell.system.kind is Kind.QEMU for cell in cells):
+            self._quiet.close()  # nothing that follows feels another session, and none need wait for us
+
+    @property
+    def _is_exact(self) -> bool:
+        """Whether guests run on the instruction clock in serial, where the host's load changes no digit."""
+        clock = None if self._machine is None else self._machine.clock
+        return clock is not None and clock.mode is ClockMode.SERIAL
 
     def _choose(self, qemu: fetch.Qemu) -> None:
         found = choice.choose(qemu, self.options, self._topology, self.ground.pins, self.progress.note)
@@ -145,11 +154,9 @@ class Workshop:
     # ---- the Lab
 
     def at_once(self, planned: PlannedCell) -> int:
-        """In serial, runs of the instruction clock do not feel each other: as many as there is room for."""
-        machine = self._machine
-        if planned.seats.lane is not Lane.INSN or machine is None or machine.clock is None:
-            return 1
-        return room.guests(planned.system.qemu.memory) if machine.clock.mode is ClockMode.SERIAL else 1
+        """Exact runs do not feel each other: as many as there is room for."""
+        exact = self._is_exact and planned.seats.lane is Lane.INSN
+        return room.guests(planned.system.qemu.memory) if exact else 1
 
     def attempts(self, group: Sequence[Attempt]) -> Iterator[JudgedRun]:
         for attempt in group:

@@ -19,6 +19,7 @@ from tests.machines import FAKE_QEMU, NONCE, PATIENT, QUICK, boot, processes_wit
 
 HANGS_IN_BOOT = Deadlines(boot_s=0.5, run_s=60.0)
 HANGS_IN_RUN = Deadlines(boot_s=60.0, run_s=0.5)
+STAYS_S = 0.3
 
 
 @pytest.fixture(autouse=True)
@@ -72,7 +73,7 @@ def test_a_good_guest_is_done_and_leaves_its_evidence(tmp_path: Path) -> None:
 
 def test_what_the_host_withheld_stands_in_the_run(tmp_path: Path) -> None:
     """The sum by hand, from the file that a third party has."""
-    raw = run(tmp_path, "stays")  # which has all its threads until it is stopped
+    raw = run(tmp_path, "stays", leave_s=STAYS_S)  # which has all its threads until it is stopped
     samples = {one["moment"]: one["threads"] for one in json.loads((raw.folder / "threads.json").read_text())}
     waited = [
         sum(use["delay_ns"] for use in samples[moment] if use["vcpu"] is not None)
@@ -133,7 +134,7 @@ def test_a_console_in_small_pieces_is_read_byte_for_byte(tmp_path: Path) -> None
     ],
 )
 def test_a_failing_guest_ends_by_its_name(tmp_path: Path, play: str, ending: Ending, detail: str) -> None:
-    raw = run(tmp_path, play)
+    raw = run(tmp_path, play, leave_s=STAYS_S if play == "stays" else QUICK.leave_s)
     assert raw.ending is ending
     assert detail in raw.detail
 

@@ -40,6 +40,19 @@ def test_boots(image, boot):
     assert guest.console.match[1] == b"2"
     guest.console.expect(pexpect.EOF)
 """
+LOCKED = """\
+import os
+import pytest
+from benchgate.host import lock
+
+
+@pytest.mark.smp
+@pytest.mark.workload("primes", hi=10_000)
+def test_who_measures(cell):
+    cell.require_verified()
+    holder = lock.holder()
+    assert (holder is not None and holder.pid == os.getpid()) is {holds}
+"""
 
 
 @pytest.fixture
@@ -67,6 +80,17 @@ def test_a_quick_session_runs_the_whole_line_and_decides_nothing(where: Path) ->
     assert code == 5, said
     for verdict in session.verdicts:
         assert verdict["reason"] in " ".join(said.split())
+
+
+@pytest.mark.parametrize(("lane", "holds"), [("insn", False), ("wall", True)])
+def test_only_what_the_hosts_load_can_change_holds_the_hosts_lock(
+    where: Path, lane: str, holds: bool
+) -> None:
+    (where / "test_lock.py").write_text(LOCKED.format(holds=holds))
+    words = ("--system=kernel", "--smp=1", "--runs=1", "--seeds=1", "--accel=tcg", f"--clock={lane}")
+    session = run_pytest(where, *words)
+    assert "1 passed" in session.said
+    assert session.outcomes(1, "kernel") == ["ok"]
 
 
 def test_a_gate_follows_from_its_figures(where: Path) -> None:
