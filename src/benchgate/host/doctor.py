@@ -154,6 +154,8 @@ def _topology_rows(topology: Topology, pins: Sequence[int]) -> list[Row]:
     smt = "several hyperthreads a core" if topology.smt else "one thread a core"
     if topology.hidden:
         smt += ", as a hypervisor says" if topology.hypervisor else ", as far as is known"
+        if topology.cores is None:
+            smt = "the host does not say which CPUs share a core"
         smt += ", which may hide hyperthreads: placement is `virtual`"
     covered = isolated_by(topology, pins)
     isolation = f"pins covered by {', '.join(covered)}" if covered else "none of the pins is isolated"

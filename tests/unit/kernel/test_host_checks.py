@@ -38,3 +38,14 @@ def test_the_build_writes_below_out_only(tmp_path: Path) -> None:
     assert make(tmp_path, "PROFILE=fast").returncode == 0
     assert (tmp_path / "tern.elf").read_bytes()[:4] == b"\x7fELF"
     assert sorted(kernel.rglob("*")) == before
+
+
+def test_a_kernel_is_built_around_somebodys_own_workload(tmp_path: Path) -> None:
+    source = tmp_path / "their folder" / "x.c"
+    source.parent.mkdir()
+    source.write_text((data_root() / "guest/workloads/primes.c").read_text())
+    done = make(tmp_path / "out", "PROFILE=fast", "WORKLOAD=mine", f"SOURCE={source}")
+    assert done.returncode == 0, done.stderr
+    programs = sorted(path.name for path in (tmp_path / "out" / "programs").iterdir())
+    assert programs == ["mine.elf", "selftest.elf"]
+    assert b"\0mine\0" in (tmp_path / "out" / "tern.elf").read_bytes()
