@@ -56,10 +56,18 @@ def test_serial_runs_of_one_seed_are_one_run(
     different = 0
     for word, burners in LOADS:
         with burning(burners):
-            others = [told(_built(monkeypatch, cpus, number)) != told(first) for number in range(RUNS)]
+            others = [_differs(first, _built(monkeypatch, cpus, number)) for number in range(RUNS)]
         different += sum(others)
         tables["serial"].append(f"| {cpus} | {word} | {RUNS} | {sum(others)} | {first.window(cpus).work:,} |")
     assert different == 0
+
+
+def _differs(first: Boot, other: Boot) -> bool:
+    """Says at what, for whoever must find out why."""
+    one, two = told(first), told(other)
+    if one != two:
+        print(f"{first.console}\n{first.log}\n{other.console}\n{other.log}")
+    return one != two
 
 
 def _built(monkeypatch: pytest.MonkeyPatch, cpus: int, number: int) -> Boot:

@@ -77,8 +77,8 @@ static uint64_t twice(uint64_t step) {
 }
 
 // How far to take a vCPU's time forward that spins on the TSC. A block that does nothing else may be taken
-// forward by a thousandth of the time that it has waited, always: nobody can tell. In other loops somebody may
-// be timing something short, so they are cut short only in a boot, outside the window, in growing steps.
+// forward by a thousandth of the time that it has waited, always: nobody can tell. In other loops somebody
+// may be timing something short, so they are cut short only in a boot, outside the window, in growing steps.
 static uint64_t step_of(unsigned c, uint64_t own) {
     uint64_t timed = counter_timed(c);
     bool only_waits = timed != vcpus[c].timed;

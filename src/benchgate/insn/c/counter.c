@@ -22,8 +22,7 @@ void counter_setup(qemu_exec_callback *reached) {
 void counter_instrument(struct qemu_plugin_tb *tb, size_t instructions, struct spin spin) {
     qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, QEMU_INLINE_ADD, executed, instructions);
     if (spin.on == SPIN_ON_MEMORY)
-        qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, QEMU_INLINE_ADD, waited,
-                                                           spin.instructions);
+        qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, QEMU_INLINE_ADD, waited, spin.instructions);
     else if (spin.on == SPIN_ON_CLOCK)
         qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, QEMU_INLINE_ADD, timed, 1);
     qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, on_trigger, QEMU_NO_REGS, QEMU_COND_GE, executed,
@@ -71,7 +70,9 @@ uint64_t counter_tsc(unsigned vcpu) {
 
 #else
 
-static struct { _Alignas(128) uint64_t executed, paused, waited, timed, tsc_reads; } counters[LOCKSTEP_MAX];
+static struct {
+    _Alignas(128) uint64_t executed, paused, waited, timed, tsc_reads;
+} counters[LOCKSTEP_MAX];
 
 void counter_setup(qemu_exec_callback *reached) {
     on_trigger = reached;
@@ -96,7 +97,7 @@ static void entered_to_be_on_time(unsigned vcpu, void *instructions) {
 void counter_instrument(struct qemu_plugin_tb *tb, size_t instructions, struct spin spin) {
     qemu_exec_callback *call = spin.on == SPIN_ON_MEMORY  ? entered_to_wait
                                : spin.on == SPIN_ON_CLOCK ? entered_to_be_on_time
-                                                       : entered;
+                                                          : entered;
     qemu_plugin_register_vcpu_tb_exec_cb(tb, call, QEMU_NO_REGS, (void *)(uintptr_t)instructions);
 }
 

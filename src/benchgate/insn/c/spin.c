@@ -111,7 +111,7 @@ static struct effect two_bytes(const uint8_t *at, const struct operands *o) {
     switch (at[0]) {
     case 0x01:
         return at[1] == 0xf9 ? clock_and_cpu : unknown(); // rdtscp
-    case 0x31: // rdtsc
+    case 0x31:                                            // rdtsc
         return clock;
     case 0x1f: // a long nop
         return (struct effect){0};

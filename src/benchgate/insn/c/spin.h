@@ -18,8 +18,8 @@ struct spin_insn {
     size_t length;
 };
 
-// The instructions before `end`, as far as they lie in a row: QEMU ends a block at each pause and each read of
-// the TSC, so that a loop may be of several.
+// The instructions before `end`, as far as they lie in a row: QEMU ends a block at each pause and each read
+// of the TSC, so that a loop may be of several.
 struct spin_trail {
     uint64_t end;
     size_t count;

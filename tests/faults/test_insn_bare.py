@@ -1,0 +1,130 @@
+"""The clock under bare machines: what Linux seldom does, timed by arithmetic. A boot takes 0.3 s.
+
+No marks: such a guest may measure at any time, so every TSC tick counts.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from benchgate import insn
+from benchgate.insn import ClockLog
+from benchgate.toolchain import compiler
+from tests.insnlab import BOOT_S, lab
+
+SOURCE = Path(__file__).parents[1] / "data" / "stress"
+FLAGS = (
+    *(
+        "-std=gnu11",
+        "-O1",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-ffreestanding",
+        "-fno-pic",
+        "-fno-stack-protector",
+    ),
+    *("-mno-red-zone", "-mgeneral-regs-only", "-mcmodel=small", "-nostdlib", "-static", "-no-pie"),
+    *("-Wl,--build-id=none", "-Wl,-z,noexecstack", "-Wl,--no-warn-rwx-segments"),
+)
+
+
+@dataclass(frozen=True)
+class Told:
+    status: int
+    console: str
+    log: ClockLog
+
+    @property
+    def took(self) -> int:
+        found = re.search(r"^stress \w+ took=(\d+)$", self.console, re.MULTILINE)
+        assert found, self.console
+        return int(found[1])
+
+    def each(self, key: str) -> list[int]:
+        """Of every CPU, in order."""
+        return [int(value) for value in re.findall(rf"^stress \w+ cpu=.* {key}=(\d+)", self.console, re.M)]
+
+
+@pytest.fixture(scope="module")
+def guest(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("stress") / "stress.elf"
+    sources = (f"-Wl,-T,{SOURCE / 'stress.ld'}", str(SOURCE / "start.S"), str(SOURCE / "stress.c"))
+    subprocess.run([*compiler().argv, *FLAGS, *sources, "-o", str(made)], check=True, timeout=120)
+    return made
+
+
+def boot(guest: Path, folder: Path, case: str, cpus: int) -> Told:
+    log, console = folder / "clock.log", folder / "console"
+    argv, environment = lab(marked=False).command(cpus, log, seed=7)
+    argv += ["-serial", f"file:{console}", "-kernel", str(guest), "-append", f"case={case} cpus={cpus}"]
+    done = subprocess.run(argv, env=environment, capture_output=True, timeout=BOOT_S, check=False)
+    return Told(done.returncode, console.read_text(), insn.read_log(log))
+
+
+def test_one_shot_timers_on_every_cpu_come_when_they_are_due(guest: Path, tmp_path: Path) -> None:
+    told = boot(guest, tmp_path, "oneshot", 4)
+    assert told.status == 33
+    assert told.each("ticks") == [200] * 4
+    assert max(told.each("worst")) < 1_000
+    assert told.took == pytest.approx(200 * 20_000, rel=0.01)
+
+
+def test_what_is_timed_is_not_cut_short(guest: Path, tmp_path: Path) -> None:
+    """1,000 times 100 instructions between two reads of the TSC; 12 at most are the reads'."""
+    (spent,) = boot(guest, tmp_path, "micro", 1).each("sum")
+    assert 1000 * 100 <= spent <= 1000 * 112
+
+
+def test_a_wait_for_the_clock_ends_on_time_and_is_cheap(guest: Path, tmp_path: Path) -> None:
+    told = boot(guest, tmp_path, "tscspin", 4)
+    assert max(told.each("worst")) < 500_000 // 1000 + insn.QUANTUM
+    assert told.took == pytest.approx(20 * 500_000, rel=0.01)
+    assert told.log.checks["tsc_traps"] < 1_000_000  # 6,700,000 with nothing taken forward
+
+
+def test_a_lock_that_spins_without_pause_is_held_by_one_at_a_time(guest: Path, tmp_path: Path) -> None:
+    told = boot(guest, tmp_path, "rudelock", 4)
+    assert told.each("x") == [50] * 4
+    assert told.took == pytest.approx(4 * 50 * 12_000, rel=0.01)
+
+
+def test_interrupts_between_halted_cpus_arrive_at_once(guest: Path, tmp_path: Path) -> None:
+    told = boot(guest, tmp_path, "relay", 8)
+    assert min(told.each("ipis")) == 200
+    assert 8 * 10 < max(told.each("worst")) < 8 * 100
+
+
+def repeats(guest: Path, tmp_path: Path, case: str, cpus: int) -> bool:
+    folders = [tmp_path / name for name in ("first", "second")]
+    for folder in folders:
+        folder.mkdir()
+    first, second = (boot(guest, folder, case, cpus) for folder in folders)
+    assert first.status == 33, first.console
+    return (first.console, first.log.repeatable) == (second.console, second.log.repeatable)
+
+
+@pytest.mark.parametrize("case", ["handover", "splitlock", "nmi"])
+def test_a_run_of_bare_cpus_repeats_bit_for_bit(guest: Path, tmp_path: Path, case: str) -> None:
+    assert repeats(guest, tmp_path, case, 4)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("cpus", [1, 8, 32])
+@pytest.mark.parametrize(
+    "case", ["alone", "clocks", "copy", "faults", "nothing", "oneshot", "registers", "selfmod", "tscspin"]
+)
+def test_every_bare_run_repeats_bit_for_bit(guest: Path, tmp_path: Path, case: str, cpus: int) -> None:
+    assert repeats(guest, tmp_path, case, cpus)
+
+
+def test_a_triple_fault_is_the_end_and_no_result(guest: Path, tmp_path: Path) -> None:
+    told = boot(guest, tmp_path, "triple", 2)
+    assert told.status == 0
+    assert "took=" not in told.console
+    assert not told.log.stuck
