@@ -73,7 +73,8 @@ def test_two_cpus_are_twice_as_fast_and_parallel_agrees_with_serial() -> None:
 def test_level_count_counts_the_same_instructions() -> None:
     full = lab().boot("primes", 2, SMALL).window(2).work
     counted = lab(Level.COUNT, ClockMode.PARALLEL).boot("primes", 2, SMALL).window(2).work
-    assert counted == pytest.approx(full, rel=0.02)
+    # Its timers tick on the host's time: a busy host brings more of them into one window, never fewer.
+    assert full * 0.99 <= counted <= full * 1.2
 
 
 def test_level_count_refuses_a_worker_that_sleeps() -> None:

@@ -71,7 +71,7 @@ class Qmp:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        self.close(polite=kind is None or issubclass(kind, Exception))
 
     def connect(self, seconds: float) -> None:
         """Waits for the greeting and negotiates."""
@@ -111,11 +111,13 @@ class Qmp:
 
         self._loop.run_until_complete(until_closed())
 
-    def close(self) -> None:
+    def close(self, *, polite: bool = True) -> None:
+        """An interrupt may have come in the middle of a call: then there is no good order to part in."""
         if self._loop.is_closed():
             return
         try:
-            self._run(self._client.disconnect(), _CLOSE_S, "the end of the session")
+            if polite:
+                self._run(self._client.disconnect(), _CLOSE_S, "the end of the session")
         except QmpError:
             pass  # a QEMU that is gone or speaks nonsense cannot part in good order
         finally:

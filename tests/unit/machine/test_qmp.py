@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
 import socket
 import threading
 from collections.abc import Iterator
@@ -182,3 +183,15 @@ def test_inside_a_running_loop_it_says_what_to_do(tmp_path: Path) -> None:
             Qmp(near, tmp_path / "qmp.log")
 
     asyncio.run(inside())
+
+
+def test_an_interrupt_while_waiting_for_the_greeting_passes_through(tmp_path: Path) -> None:
+    near, far = socket.socketpair()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    threading.Timer(0.2, signal.pthread_kill, [threading.main_thread().ident, signal.SIGINT]).start()
+    try:
+        with far, pytest.raises(KeyboardInterrupt), Qmp(near, tmp_path / "qmp.log") as qmp:
+            qmp.connect(30)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert near.fileno() == -1
