@@ -16,7 +16,7 @@
 #define IDLE_STACK 8192
 #define INIT_US 50 // so that each has been reset before it is woken, emulated ones too
 #define SECOND_SIPI_US 1000
-#define ARRIVAL_MS 5000
+#define ARRIVAL_MS 5000 // the last wait; each is twice as long as the one before
 #define SKEW_US 100
 
 extern char trampoline[], trampoline_end[];
@@ -97,10 +97,11 @@ void smp_start(void) {
     delay_us(INIT_US);
     uint64_t woken = now();
     wake_missing();
-    if (!wait_for_all(SECOND_SIPI_US)) {
-        wake_missing();
-        if (!wait_for_all(ARRIVAL_MS * 1000))
+    // One that runs already does not mind another SIPI.
+    for (uint64_t us = SECOND_SIPI_US; !wait_for_all(us); us *= 2) {
+        if (us > ARRIVAL_MS * 1000)
             panic("why=cpus-missing found=%u arrived=%u", cpu_count, arrived());
+        wake_missing();
     }
     check_clocks(woken);
 }
