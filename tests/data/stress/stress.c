@@ -21,9 +21,7 @@ _Noreturn void cpu_main(unsigned me);
 static unsigned cpus = 1;
 static char name[32];
 static volatile unsigned arrived, go, finished;
-static struct {
-    _Alignas(64) volatile uint64_t ticks, ipis, nmis, faults, at, sum, worst, x;
-} seen[MOST];
+static struct { _Alignas(64) volatile uint64_t ticks, ipis, nmis, faults, at, sum, worst, x; } seen[MOST];
 
 // ---- the machine
 
