@@ -16,6 +16,7 @@ from benchgate.errors import VerifyError
 from benchgate.host import accel
 from benchgate.model import Accel, Ending
 from benchgate.plan import PlannedCell
+from benchgate.sweep import JudgedRun
 from tests import ternkit, wirekit
 from tests.ternkit import Bootkit
 
@@ -31,8 +32,13 @@ def kit(tmp_path_factory: pytest.TempPathFactory) -> Bootkit:
     return ternkit.tern(tmp_path_factory.mktemp("tern"))
 
 
-@pytest.mark.parametrize("cpus", [1, 2, 4])
-@pytest.mark.parametrize("workload", SMALL)
+ALL = [(workload, cpus) for workload in SMALL for cpus in (1, 2, 4)]
+FEW = [("primes", 1), ("checksum", 4), ("tasks", 2)]
+
+
+@pytest.mark.parametrize(
+    ("workload", "cpus"), [one if one in FEW else pytest.param(*one, marks=pytest.mark.soak) for one in ALL]
+)
 def test_every_answer_is_right(kit: Bootkit, workload: str, cpus: int) -> None:
     judged = kit.run("kernel", workload, cpus, SMALL[workload])
     assert judged.verified, judged.reason
@@ -162,10 +168,15 @@ def need(path: Path | None) -> Path:
 # ---- attribution
 
 
-def test_the_attribution_of_a_real_boot(kit: Bootkit) -> None:
+@pytest.fixture(scope="module")
+def measured(kit: Bootkit) -> JudgedRun:
     judged = kit.run("kernel", "checksum", 2, {"blocks": 16_384}, measure=True)
     assert judged.verified, judged.reason
-    said = ternkit.transcript(judged)
+    return judged
+
+
+def test_the_attribution_of_a_real_boot(kit: Bootkit, measured: JudgedRun) -> None:
+    judged, said = measured, ternkit.transcript(measured)
     symbols = insn.read_symbols(need(kit.symbols("kernel", "checksum")))
     table = attribution.table(judged.run.cell.id, said, symbols)
     assert all(measure.value < 2**63 for measure in said.measures if measure.value is not None)
@@ -188,17 +199,17 @@ def need_figure(value: int | None) -> int:
 
 
 @pytest.mark.parametrize("book", ["thread_0", "queue_1", "cpu_0"])
-def test_books_that_do_not_balance_are_refused(kit: Bootkit, tmp_path: Path, book: str) -> None:
+def test_books_that_do_not_balance_are_refused(
+    kit: Bootkit, measured: JudgedRun, tmp_path: Path, book: str
+) -> None:
     """The console of a good boot, with one side of one of its books one higher and every frame right."""
-    judged = kit.run("kernel", "primes", 2, SMALL["primes"], measure=True)
-    assert judged.verified, judged.reason
-    lines = wirekit.bare(verify.read_console(judged.run))
+    lines = wirekit.bare(verify.read_console(measured.run))
     at = next(n for n, line in enumerate(lines) if line.startswith(f"balance name={book} "))
     head, right = lines[at].rsplit("=", 1)
     lines[at] = f"{head}={int(right) + 1}"
     (tmp_path / verify.CONSOLE).write_bytes(wirekit.console(*lines))
-    lying = replace(judged.run, folder=tmp_path)
-    cell = kit.planned(catalog.load_system("kernel"), "primes", 2)
+    lying = replace(measured.run, folder=tmp_path)
+    cell = kit.planned(catalog.load_system("kernel"), "checksum", 2)
     with pytest.raises(VerifyError, match=f"the guest's books do not balance: {book}"):
         verify.verify_on(lying, cell.workload, cell.system)
 
