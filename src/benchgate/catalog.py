@@ -7,7 +7,7 @@ and key; for a name, with the names there are.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -42,14 +42,14 @@ def _find(kind: str, word: str) -> Path:
         return Path(word).absolute()
     path = _shelf(kind) / f"{word}.yaml"
     if not NAME.match(word) or not path.is_file():
-        known = names(kind)
-        near = difflib.get_close_matches(word, known, n=1)
-        hint = f"did you mean `{near[0]}`? " if near else ""
-        raise CatalogError(
-            f"{kind[:-1]} `{word}` is not known; {hint}there are {', '.join(known)}, "
-            "or give the path of a YAML file"
-        )
+        raise CatalogError(f"{unknown(kind, word, names(kind))}, or give the path of a YAML file")
     return path
+
+
+def unknown(kind: str, word: str, known: Collection[str]) -> str:
+    near = difflib.get_close_matches(word, known, n=1)
+    hint = f"did you mean `{near[0]}`? " if near else ""
+    return f"{kind[:-1]} `{word}` is not known; {hint}there are {', '.join(sorted(known))}"
 
 
 @cache

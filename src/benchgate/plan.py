@@ -183,10 +183,7 @@ def check_sets(options: Options, collected: Collection[str]) -> None:
     known = {*collected, *catalog.names("workloads")}
     for target, key, _ in options.sets:
         if collected and target not in known:
-            raise UsageError(
-                f"--set {target}.{key}: no test here runs a workload `{target}`; there are "
-                f"{', '.join(sorted(known))}"
-            )
+            raise UsageError(f"--set {target}.{key}: {catalog.unknown('workloads', target, known)}")
 
 
 def parameters(request: Request, options: Options) -> dict[str, object]:

@@ -87,7 +87,7 @@ def test_what_the_host_withheld_stands_in_the_run(tmp_path: Path) -> None:
 def test_how_long_the_machine_ran_stands_in_the_run(tmp_path: Path, play: str) -> None:
     """From `cont` to its exit, or to when it was stopped; by the host's clock."""
     before = time.monotonic_ns()
-    raw = run(tmp_path, play)
+    raw = run(tmp_path, play, leave_s=STAYS_S if play == "stays" else QUICK.leave_s)
     samples = json.loads((raw.folder / "threads.json").read_text())
     assert samples[-1]["moment"] == {"good": "exit", "stays": "stop"}[play]
     assert raw.host_span_ns == samples[-1]["t_ns"] - samples[0]["t_ns"]

@@ -154,7 +154,10 @@ def test_tests_of_other_people_run_as_ever(rig: Rig) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--set", "prime.hi=1000"), "workload `prime` is not known; did you mean `primes`[?]*"),
+        (
+            ("--set", "prime.hi=1000"),
+            "--set prime.hi: workload `prime` is not known; did you mean `primes`[?]*",
+        ),
         (("--set", "primes.hii=1"), "workload primes has no parameter `hii`; did you mean `hi`[?]"),
         (("--set", "primes.hi=abc"), "parameter hi: `abc` is not a whole number *"),
         (("--system", "linus"), "system `linus` is not known; did you mean `linux`[?]*"),
@@ -256,4 +259,4 @@ def test_set_reaches_a_workload_that_only_a_test_names(rig: Rig) -> None:
     result.stdout.fnmatch_lines(["sweep own.hi-20000-fake"])
     result = rig.run("--plan", "--set", "won.hi=20000", "test_own.py")
     assert result.ret == 4
-    result.stderr.fnmatch_lines(["ERROR: --set won.hi: no test here runs a workload `won`; there are *own*"])
+    result.stderr.fnmatch_lines(["ERROR: --set won.hi: workload `won` is not known; did you mean `own`[?] *"])
