@@ -46,7 +46,7 @@ def tern(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """The project's own test suite; boots real guests, at most 60."""
+    """The project's own test suite; boots real guests: fewer than 60 of Linux, and tern's short ones."""
     named = any(
         Path(word.partition("::")[0]).exists() for word in session.posargs if not word.startswith("-")
     )
