@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import nox
@@ -15,14 +16,22 @@ nox.options.error_on_missing_interpreters = False
 
 HERE = Path(__file__).parent
 SUITE = ("tests/smp", "tests/threads")
-OWN = ("tests/unit", "tests/plugin", "tests/faults", "tests/line")
-"""The tests of benchgate itself; the suite above is what benchgate is for."""
+ALONGSIDE = ("tests/unit", "tests/plugin")
+"""Tests of benchgate itself that boot nothing: a worker of xdist for each CPU."""
+ALONE = ("tests/faults", "tests/line")
+"""Those that boot guests, kill sessions and look at the host: one at a time."""
+NOTHING_FOUND = 5
+
+
+def _call(name: str, *args: str) -> int:
+    """Runs a module of the environment that nox itself runs in, whatever PATH says."""
+    return subprocess.call([sys.executable, "-m", name, *args], cwd=HERE)
 
 
 def _module(name: str, *args: str) -> None:
-    """Runs a module of the environment that nox itself runs in, whatever PATH says. The exit code is the
-    session's own: nox would make 1 of pytest's 5 (nothing was decided) and 75 (only INCONCLUSIVE)."""
-    code = subprocess.call([sys.executable, "-m", name, *args], cwd=HERE)
+    """The exit code is the session's own: nox would make 1 of pytest's 5 (nothing was decided) and 75 (only
+    INCONCLUSIVE)."""
+    code = _call(name, *args)
     if code:
         raise SystemExit(code)
 
@@ -50,7 +59,19 @@ def tests(session: nox.Session) -> None:
     named = any(
         Path(word.partition("::")[0]).exists() for word in session.posargs if not word.startswith("-")
     )
-    _pytest(*(() if named else OWN), *session.posargs)
+    if named:
+        _pytest(*session.posargs)
+        return
+    codes = [_call("pytest", *ALONGSIDE, "-n", "logical", "--dist", "loadfile", *session.posargs)]
+    codes += [_call("pytest", *ALONE, *session.posargs)]
+    if code := _together(codes):
+        raise SystemExit(code)
+
+
+def _together(codes: Sequence[int]) -> int:
+    """Of two halves: what failed, else success; a `-k` may well find nothing in one of them."""
+    failed = [code for code in codes if code not in (0, NOTHING_FOUND)]
+    return failed[0] if failed else min(codes)
 
 
 @nox.session(name="linux-baseline")

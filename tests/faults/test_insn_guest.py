@@ -5,6 +5,7 @@ A few boots here; `nox -s soak` runs all cases at all CPU counts.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -87,14 +88,17 @@ def test_level_count_refuses_a_worker_that_sleeps() -> None:
         run_case(lab(Level.COUNT, ClockMode.PARALLEL), sleepers, 2)
 
 
-def name_of(value: object) -> str:
-    return f"{value.name}-{value.workers or 'all'}" if isinstance(value, Case) else str(value)
+def name_of(case: Case) -> str:
+    return f"{case.name}-{case.workers or 'all'}"
 
 
-# A lock that all fight for is exact and slow: the more CPUs, the slower.
-@pytest.mark.parametrize(("case", "cpus"), [(CASES[1], 4), (CASES[6], 2), (CASES[8], 4)], ids=name_of)
-def test_durations_are_those_of_arithmetic(case: Case, cpus: int) -> None:
-    assert run_case(lab(), case, cpus, seed=1).error < 0.01
+# A lock that all fight for is exact and slow.
+FEW = [CASES[1], replace(CASES[6], work=CASES[6].work // 8), CASES[8]]
+
+
+@pytest.mark.parametrize("case", FEW, ids=name_of)
+def test_durations_are_those_of_arithmetic(case: Case) -> None:
+    assert run_case(lab(), case, 4, seed=1).error < 0.01
 
 
 @pytest.mark.soak

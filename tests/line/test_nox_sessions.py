@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 import sys
+from functools import cache
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -26,6 +29,17 @@ import pytest
 def test_fails():
     assert 1 == 2
 """
+
+
+@cache
+def noxfile() -> ModuleType:
+    """Once: nox refuses a session that is registered again."""
+    spec = importlib.util.spec_from_file_location("noxfile", REPO / "noxfile.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture
@@ -67,3 +81,25 @@ def test_a_test_that_fails_fails_the_gate(checkout: Path) -> None:
     (checkout / "tests" / "smp" / "test_primes.py").write_text(FAILS)
     code, said = gate(checkout)
     assert code == 1, said
+
+
+def test_both_halves_of_our_own_tests_are_run_though_the_first_fails(checkout: Path) -> None:
+    for name, truth in (("unit", "1 == 2"), ("plugin", "1 == 1"), ("faults", "1 == 1"), ("line", "1 == 1")):
+        (checkout / "tests" / name).mkdir()
+        (checkout / "tests" / name / f"test_{name}.py").write_text(
+            f"def test_{name}():\n    assert {truth}\n"
+        )
+    code, said = run([sys.executable, "-m", "nox", "--session", "tests"], checkout)
+    assert code == 1, said
+    assert "1 failed, 1 passed" in said
+    assert "2 passed" in said
+
+
+@pytest.mark.parametrize(
+    ("codes", "code"),
+    [((0, 0), 0), ((1, 0), 1), ((0, 1), 1), ((5, 0), 0), ((0, 5), 0), ((5, 5), 5), ((5, 2), 2), ((4, 5), 4)],
+)
+def test_two_halves_fail_where_one_does_and_find_nothing_only_together(
+    codes: tuple[int, int], code: int
+) -> None:
+    assert noxfile()._together(codes) == code
