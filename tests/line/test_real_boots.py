@@ -95,39 +95,37 @@ def test_only_what_the_hosts_load_can_change_holds_the_hosts_lock(
 
 
 @pytest.fixture(scope="module")
-def both(tmp_path_factory: pytest.TempPathFactory) -> Session:
-    """One session of the guest and of native Linux, for all that can be seen on it: twelve boots."""
-    where = tmp_path_factory.mktemp("both")
+def gated(tmp_path_factory: pytest.TempPathFactory) -> Session:
+    """One session for all that can be seen on it: eleven boots, on the clock that no busy host can disturb;
+    on wall time one run of ten may well meet a stall."""
+    where = tmp_path_factory.mktemp("gated")
     write_test(where, GATED, SMALL)
-    return run_on_wall_time(where, "--system=linux", "--system=native", "--smp=1,2")
+    return run_pytest(where, "--clock=insn", "--smp=1,2")
 
 
-def test_a_gate_follows_from_its_figures(both: Session) -> None:
-    assert [both.outcomes(cpus) for cpus in (1, 2)] == [["ok"] * 5, ["ok"] * 5], both.said
-    rows = [row for row in both.rows if row["system"] == "linux" and row["outcome"] == "ok"]
+def test_a_gate_follows_from_its_figures(gated: Session) -> None:
+    assert [gated.outcomes(cpus) for cpus in (1, 2)] == [["ok"] * 5, ["ok"] * 5], gated.said
+    rows = [row for row in gated.rows if row["system"] == "linux" and row["outcome"] == "ok"]
     work = {cpus: [int(row["work"]) for row in rows if row["cpus"] == str(cpus)] for cpus in (1, 2)}
     ratio = statistics.median(work[1]) / statistics.median(work[2])
-    verdict, _ = both.verdicts
+    (verdict,) = gated.verdicts
     assert verdict["system"] == "linux"
     assert verdict["ratio"] == pytest.approx(ratio)
     assert verdict["low"] <= ratio <= verdict["high"]
     assert min(work[1]) / max(work[2]) <= verdict["low"]
     assert verdict["high"] <= max(work[1]) / min(work[2])
-    assert verdict["outcome"] in {"PASS", "FAIL", "INVALID", "INCONCLUSIVE"}
-    assert verdict["outcome"] == "PASS" or not verdict["low"] > 1.6 or verdict["low"] > 2.1
-    assert verdict["outcome"] != "PASS" or verdict["low"] > 1.6
-    assert verdict["outcome"] != "FAIL" or verdict["high"] < 1.6
+    assert (verdict["outcome"], verdict["low"] > 1.9) == ("PASS", True)
     assert verdict["reason"].startswith(
         f"{verdict['outcome']}: primes.hi-200000-linux smp2/smp1 = {ratio:.2f}"
     )
-    assert run_benchgate(both.folder, "verify", both.folder)[0] == 0
+    assert run_benchgate(gated.folder, "verify", gated.folder)[0] == 0
 
 
-def test_the_exit_code_follows_from_the_verdicts(both: Session) -> None:
-    words = {verdict["outcome"] for verdict in both.verdicts}
+def test_the_exit_code_follows_from_the_verdicts(gated: Session) -> None:
+    words = {verdict["outcome"] for verdict in gated.verdicts}
     assert words <= {"PASS", "FAIL", "INVALID", "INCONCLUSIVE"}
     due = 1 if words & {"FAIL", "INVALID"} else 75 if "INCONCLUSIVE" in words else 0
-    assert both.code == due, both.said
+    assert gated.code == due, gated.said
 
 
 def test_a_users_own_test_boots_a_guest_and_talks_to_its_console(where: Path) -> None:
@@ -168,9 +166,10 @@ def test_more_vcpus_than_pins_are_functional_only(where: Path) -> None:
     assert {row["placement"] for row in session.rows} == {"oversubscribed"}
 
 
-def test_native_linux_stands_beside_the_guest(both: Session) -> None:
-    lanes = {row["system"]: row["lane"] for row in both.rows}
-    assert lanes == {"linux": "tcg", "native": "native"}
-    assert [both.outcomes(cpus, "native") for cpus in (1, 2)] == [["ok"] * 5] * 2
-    assert "Side by side" in both.said
-    assert "## Side by side" in (both.folder / "summary.md").read_text()
+def test_native_linux_stands_beside_the_guest(where: Path) -> None:
+    write_test(where, CELLS, SMALL)
+    session = run_on_wall_time(where, "--system=linux", "--system=native", "--smp=1,2", "--runs=1")
+    assert {row["system"]: row["lane"] for row in session.rows} == {"linux": "tcg", "native": "native"}
+    assert [session.outcomes(cpus, "native") for cpus in (1, 2)] == [["ok"]] * 2
+    assert "Side by side" in session.said
+    assert "## Side by side" in (session.folder / "summary.md").read_text()
