@@ -186,21 +186,24 @@ class _State:
         """Brings every wanted arm to its count, interleaved, with the host's capacity in between."""
         have = Counter({cell_id: self._good(cell_id) for cell_id in self.cells})
         missing = max(count - have[cell_id] for cell_id, count in wanted.items())
-        for stretch in _cut(
-            plan.order(tuple(self.cells), missing, self.seed), len(self.cells) * self.at_once
-        ):
-            wishes, self.warm_ups = self.warm_ups, []
-            for cell_id in stretch:
-                if have[cell_id] < wanted.get(cell_id, 0):
-                    have[cell_id] += 1
-                    label = self._label(cell_id, have[cell_id], wanted[cell_id])
-                    wishes.append(_Wish(cell_id, False, label))
+        order = plan.order(tuple(self.cells), missing, self.seed)
+        for stretch in _cut(order, len(self.cells) * self.at_once):
+            wishes, self.warm_ups = [*self.warm_ups, *self._wishes(stretch, have, wanted)], []
             for group in _cut(wishes, self.at_once):
                 if self.broken:
                     return
                 self._attempt(group)
             if not self.broken:
                 self._take_capacity()
+
+    def _wishes(
+        self, stretch: Sequence[str], have: Counter[str], wanted: Mapping[str, int]
+    ) -> Iterator[_Wish]:
+        """The runs of a stretch that are still missing; counts them in `have`."""
+        for cell_id in stretch:
+            if have[cell_id] < wanted.get(cell_id, 0):
+                have[cell_id] += 1
+                yield _Wish(cell_id, False, self._label(cell_id, have[cell_id], wanted[cell_id]))
 
     def _take_capacity(self) -> None:
         arms = [p for p in self.cells.values() if not p.cell.variant]  # a variant is never gated
