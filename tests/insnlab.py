@@ -21,10 +21,13 @@ from pathlib import Path
 from benchgate import build, fetch, insn
 from benchgate.data import data_root
 from benchgate.host.probe import Emulator
-from benchgate.insn import ClockLog, ClockMode, ClockWindow, Level
+from benchgate.insn import ClockLog, ClockMode, ClockWindow, Level, plugin
 from benchgate.model import Mode, Workload
+from benchgate.toolchain import compiler
 
-TRUTH = Path(__file__).parent / "data" / "truth" / "truth.c"
+DATA = Path(__file__).parent / "data"
+TRUTH = DATA / "truth" / "truth.c"
+ERRANDS = DATA / "errands" / "errands.c"
 BOOT_S = 600
 LINUX = "console=ttyS0 quiet psi=0 cgroup_disable=memory nowatchdog panic=-1"
 MS = 1_000_000
@@ -178,6 +181,16 @@ class Debugger:
             self.received += more
         self.received = self.received[found.end() :]
         return found[1]
+
+
+def errands(folder: Path, every_us: int) -> tuple[str, ...]:
+    """What a boot's `extra` needs so that QEMU has jobs for every vCPU at the host's times."""
+    made = folder / "errands.so"
+    interface = plugin.api_of(lab().qemu)
+    flags = [flag for flag in plugin.FLAGS if not flag.startswith("-ffile-prefix-map")]
+    argv = [*compiler().argv, *flags, f"-DQEMU_API={interface}", str(ERRANDS), "-o", str(made), "-lpthread"]
+    subprocess.run(argv, check=True)
+    return ("-plugin", f"{made},every={every_us}")
 
 
 @contextmanager

@@ -14,7 +14,7 @@ import pytest
 from benchgate import insn
 from benchgate.errors import VerifyError
 from benchgate.insn import ClockMode, Level, plugin, read_attribution, read_symbols, top_table
-from tests.insnlab import CASES, PRIMES, Boot, Case, Debugger, burning, lab, run_case
+from tests.insnlab import CASES, PRIMES, Boot, Case, Debugger, burning, errands, lab, run_case
 
 SMALL = PRIMES.format(hi=300_000)
 
@@ -38,6 +38,15 @@ def test_a_serial_run_repeats_bit_for_bit(cpus: int, burners: int) -> None:
     first = told(plain(cpus, 1))
     with burning(burners):
         assert told(lab().boot("primes", cpus, SMALL, seed=1)) == first
+
+
+@pytest.mark.parametrize("attempt", [1, 2])
+def test_what_qemu_does_in_the_background_does_not_reach_the_guest(tmp_path: Path, attempt: int) -> None:
+    """Vcpus that are woken for QEMU's own business at the host's times do not run out of turn for it."""
+    disturbed = lab().boot("primes", 4, SMALL, seed=1, extra=errands(tmp_path, every_us=20))
+    assert told(disturbed) == told(plain(4, 1))
+    assert disturbed.log is not None
+    assert disturbed.log.host["errands"] > 1_000
 
 
 def test_another_build_of_the_plugin_gives_the_same_run(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from statistics import fmean, stdev
 
 import pytest
 
 from benchgate.insn import ClockMode, plugin
-from tests.insnlab import PRIMES, Boot, Lab, burning, lab
+from tests.insnlab import PRIMES, Boot, Lab, burning, errands, lab
 
 pytestmark = pytest.mark.soak
 
@@ -48,15 +49,16 @@ def told(boot: Boot) -> tuple[str, object]:
 
 @pytest.mark.parametrize("cpus", CPUS)
 def test_serial_runs_of_one_seed_are_one_run(
-    cpus: int, tables: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch
+    cpus: int, tables: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Whatever the host does beside them, and whichever of two builds of the plugin makes them."""
     assert len(set(BUILDS)) == 2
     first = lab().boot("primes", cpus, WORDS, seed=5)
     different = 0
-    for word, burners in LOADS:
+    jobs = errands(tmp_path, every_us=20)
+    for word, burners, extra in (*((*load, ()) for load in LOADS), ("QEMU's own jobs every 20 us", 0, jobs)):
         with burning(burners):
-            others = [_differs(first, _built(monkeypatch, cpus, number)) for number in range(RUNS)]
+            others = [_differs(first, _built(monkeypatch, cpus, number, extra)) for number in range(RUNS)]
         different += sum(others)
         tables["serial"].append(f"| {cpus} | {word} | {RUNS} | {sum(others)} | {first.window(cpus).work:,} |")
     assert different == 0
@@ -70,9 +72,9 @@ def _differs(first: Boot, other: Boot) -> bool:
     return one != two
 
 
-def _built(monkeypatch: pytest.MonkeyPatch, cpus: int, number: int) -> Boot:
+def _built(monkeypatch: pytest.MonkeyPatch, cpus: int, number: int, extra: tuple[str, ...]) -> Boot:
     monkeypatch.setattr(plugin, "FLAGS", BUILDS[number % 2])
-    return lab().boot("primes", cpus, WORDS, seed=5)
+    return lab().boot("primes", cpus, WORDS, seed=5, extra=extra)
 
 
 @pytest.mark.parametrize("cpus", CPUS)

@@ -60,7 +60,7 @@ void ping_main(void) {
 }
 
 void hand_out(void) {
-    if (!started) // threads come up in the host's order; no time may pass yet
+    if (!started || errands_hold()) // threads come up in the host's order; no time may pass yet
         return;
     struct lockstep_grants grants;
     lockstep_step(&machine, &grants);
@@ -78,10 +78,6 @@ bool wait_for_let_go(unsigned c, long ns) {
     bool late = result != 0 && errno == ETIMEDOUT;
     lock();
     return late;
-}
-
-bool on_errand(unsigned c) {
-    return vcpus[c].errand && machine.vcpu[c].state == LOCKSTEP_HALT;
 }
 
 // Until this vCPU is granted, or sent on an errand.

@@ -63,7 +63,7 @@ void clock_report(void); // totals, at exit
 // Self-check counters, each the number of times a hook was really used.
 struct clock_checks {
     _Atomic uint64_t main_clock, vcpu_clock, main_polls, halts, waits, signals, notes, tsc_traps, creeps,
-        pendings;
+        pendings, errands;
 };
 extern struct clock_checks clock_checks;
 

@@ -6,6 +6,8 @@
 #include "clock.h"
 #include "counter.h"
 
+enum clock_errand { ERRAND_NONE, ERRAND_DUE, ERRAND_OFF };
+
 struct clock_vcpu {
     _Alignas(128) uint64_t time, base; // time as of counter value `base`
     uint64_t paused, waited;           // as of the last stop
@@ -18,7 +20,7 @@ struct clock_vcpu {
     void *halt;          // the condition that it was last seen to sleep on
     bool asleep;         // between QEMU's idle and resume callbacks
     bool pending;        // woken after it had looked and before it slept
-    bool errand;         // halted for the machine, but its thread is off on QEMU's own business
+    enum clock_errand errand;
 };
 
 // The lock guards `machine`, `started`, notifications and, of a vCPU, what others may touch: waiting, halt,
@@ -34,6 +36,10 @@ void unlock(void);
 void hand_out(void);
 // With the lock held, in a vCPU's thread: until it is granted, or sent on an errand.
 void await_grant(unsigned vcpu);
+// With the lock held. QEMU has a job for a halted vCPU; whether such jobs keep all others waiting now (those
+// that may begin do); whether this one is off, halted for the machine all the while.
+void errand_wanted(unsigned vcpu);
+bool errands_hold(void);
 bool on_errand(unsigned vcpu);
 void let_go(unsigned vcpu);                   // wakes its thread
 bool wait_for_let_go(unsigned vcpu, long ns); // with the lock held, gives it back meanwhile; true: timeout

@@ -21,22 +21,14 @@ static void start(void) {
 #endif
 }
 
-// QEMU's background threads (RCU) wake vCPUs at host times, only to have them look around. The machine must
-// not notice, or a run would not repeat: the vCPU stays halted for it. If it turns out that there is guest
-// code to run after all, see end_errand.
-static void send_on_errand(unsigned c) {
-    vcpus[c].errand = true;
-    let_go(c);
-}
-
-// The thread was off on QEMU's business, and now there is guest code to run: somebody woke the vCPU
-// meanwhile. It waits for its turn as if it had slept till then; the block that it stands before counts
-// from there. True if it may go on.
+// The thread was off on an errand, and now there is guest code to run: somebody outside the guest (a device's
+// own thread) woke the vCPU meanwhile. It waits for its turn as if it had slept till then; the block that it
+// stands before counts from there. True if it may go on.
 static bool end_errand(unsigned c) {
     uint64_t block = counter_read(c) - vcpus[c].base;
     counter_write(c, vcpus[c].base);
     lockstep_wake(&machine, c, machine.now);
-    vcpus[c].errand = false;
+    vcpus[c].errand = ERRAND_NONE;
     hand_out();
     await_grant(c);
     take_grant(c);
@@ -65,7 +57,7 @@ void clock_limit_reached(unsigned c, void *unused) {
     lock();
     if (!started)
         start();
-    if (vcpus[c].errand && end_errand(c)) {
+    if (vcpus[c].errand == ERRAND_OFF && end_errand(c)) {
         unlock();
         return;
     }
@@ -130,8 +122,8 @@ void clock_wait_begin(void *condition) {
     fold(c);
     if (vcpus[c].asleep)
         vcpus[c].halt = condition;
-    if (vcpus[c].errand) { // back from it; the machine may have woken it meanwhile
-        vcpus[c].errand = false;
+    if (vcpus[c].errand == ERRAND_OFF) { // back from it
+        vcpus[c].errand = ERRAND_NONE;
         vcpus[c].waiting = condition;
     } else if (vcpus[c].pending && vcpus[c].halt == condition)
         clock_checks.pendings++; // woken since it looked: it does not sleep at all
@@ -153,7 +145,7 @@ void clock_wait_end(void) {
         if (on_errand(c))
             set_budget(c, 0);
         else {
-            vcpus[c].errand = false;
+            vcpus[c].errand = ERRAND_NONE;
             take_grant(c);
         }
     }
@@ -162,7 +154,11 @@ void clock_wait_end(void) {
 
 // Before the guest has started there is no turn to wait for.
 static void wake(unsigned c, uint64_t time) {
-    if (!lockstep_wake(&machine, c, time) || started)
+    if (!lockstep_wake(&machine, c, time))
+        return;
+    if (vcpus[c].waiting) // it has not left; what it was to do it does in its turn
+        vcpus[c].errand = ERRAND_NONE;
+    if (started)
         return;
     machine.vcpu[c].state = LOCKSTEP_RUN;
     machine.vcpu[c].until = machine.vcpu[c].time;
@@ -170,13 +166,15 @@ static void wake(unsigned c, uint64_t time) {
 }
 
 bool clock_signal(void *condition, bool by_machine) {
-    bool found = false;
+    bool found = false, wanted = false;
     lock();
     for (unsigned c = 0; c < machine.count; c++) {
-        bool waits = vcpus[c].waiting == condition || (vcpus[c].errand && vcpus[c].halt == condition);
+        bool off = vcpus[c].errand == ERRAND_OFF && vcpus[c].halt == condition;
+        bool waits = vcpus[c].waiting == condition || off;
         if (waits && machine.vcpu[c].state == LOCKSTEP_HALT) {
             if (!by_machine && started) {
-                send_on_errand(c);
+                errand_wanted(c);
+                wanted = true;
                 continue;
             }
             found = true;
@@ -191,6 +189,8 @@ bool clock_signal(void *condition, bool by_machine) {
             clock_stop_soon(); // so that the woken one gets its turn at this time
         hand_out();
     }
+    if (wanted)
+        hand_out();
     unlock();
     return found;
 }

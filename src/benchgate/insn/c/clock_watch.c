@@ -8,8 +8,10 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char *state_word(const struct lockstep_vcpu *v) {
-    switch (v->state) {
+static const char *state_word(unsigned c) {
+    if (on_errand(c))
+        return "halted, and off on QEMU's own business";
+    switch (machine.vcpu[c].state) {
     case LOCKSTEP_ABSENT:
         return "absent: its thread has not been seen";
     case LOCKSTEP_RUN:
@@ -35,7 +37,7 @@ static void die_stuck(void) {
     for (unsigned c = 0; c < machine.count; c++) {
         const struct lockstep_vcpu *v = &machine.vcpu[c];
         snprintf(line, sizeof line, "stuck vcpu %u at %llu limit %llu: %s", c, (unsigned long long)v->time,
-                 (unsigned long long)v->until, state_word(v));
+                 (unsigned long long)v->until, state_word(c));
         journal_line("%s", line);
         dprintf(STDERR_FILENO, "instruction clock: %s\n", line);
     }
@@ -102,6 +104,7 @@ void clock_report(void) {
         {"host", "waits", clock_checks.waits},
         {"host", "signals", clock_checks.signals},
         {"host", "pendings", clock_checks.pendings},
+        {"host", "errands", clock_checks.errands},
         {"host", "creeps", clock_checks.creeps},
     };
     for (unsigned i = 0; i < sizeof lines / sizeof lines[0]; i++)

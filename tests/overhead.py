@@ -1,0 +1,68 @@
+"""What benchgate itself costs: a gate's time against the sum of the bare QEMU runs that it contains.
+
+`python -m tests.overhead COMMAND...`, such as `./run gate`, runs the command, which must leave a session in
+reports/latest, and then each of its guests once more, alone and one after the other, with nothing of
+benchgate's around them: the same argv without QMP, its console thrown away. Prints both times and their
+ratio. Measures, so nothing else may run beside it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+LATEST = Path("reports") / "latest"
+BOOT_S = 600
+_QMP = ("-chardev", "socket,id=qmp,fd=3", "-mon", "chardev=qmp,mode=control")
+
+
+def bare(argv: list[str], clock_log: Path) -> list[str]:
+    """The same guest, free to run at once and with nobody to talk to."""
+    at = argv.index(_QMP[1]) - 1
+    assert tuple(argv[at : at + len(_QMP)]) == _QMP, argv
+    words = argv[:at] + argv[at + len(_QMP) :]
+    return [_with_log(word, clock_log) for word in words if word != "-S"]
+
+
+def _with_log(word: str, clock_log: Path) -> str:
+    """Where the clock's plugin writes its log."""
+    parts = word.split(",")
+    return ",".join(f"out={clock_log}" if part.startswith("out=") else part for part in parts)
+
+
+def seconds_of(argv: list[str], environment: dict[str, str] | None = None) -> tuple[float, int]:
+    begin = time.monotonic()
+    done = subprocess.run(
+        argv, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, timeout=BOOT_S, check=False
+    )
+    return time.monotonic() - begin, done.returncode
+
+
+def main(command: list[str]) -> int:
+    if not command:
+        print(__doc__, file=sys.stderr)
+        return 2
+    begin = time.monotonic()
+    status = subprocess.run(command, check=False).returncode
+    whole = time.monotonic() - begin
+    runs = sorted((LATEST / "runs").glob("*/argv.json"))
+    total = 0.0
+    with tempfile.TemporaryDirectory(prefix="overhead-") as folder:
+        for path in runs:
+            argv = bare(json.loads(path.read_text()), Path(folder) / "clock.log")
+            environment = json.loads((path.parent / "environment.json").read_text())
+            took, ended = seconds_of(argv, {**os.environ, **environment})
+            total += took
+            print(f"{path.parent.name}: {took:.2f} s, status {ended}", flush=True)
+    print(f"{' '.join(command)}: exit {status}, {whole:.1f} s")
+    print(f"its {len(runs)} guests, bare and one after the other: {total:.1f} s; ratio {whole / total:.2f}")
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
