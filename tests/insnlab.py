@@ -194,9 +194,11 @@ def errands(folder: Path, every_us: int) -> tuple[str, ...]:
 
 
 @contextmanager
-def burning(threads: int) -> Iterator[None]:
-    """Both host cores busy with something else."""
+def burning(threads: int, on: set[int] | None = None) -> Iterator[None]:
+    """The host's CPUs, or those named, busy with something else."""
     burners = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(threads)]
+    for burner in burners:
+        os.sched_setaffinity(burner.pid, on or os.sched_getaffinity(0))
     try:
         yield
     finally:

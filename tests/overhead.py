@@ -38,7 +38,12 @@ def _with_log(word: str, clock_log: Path) -> str:
 def seconds_of(argv: list[str], environment: dict[str, str] | None = None) -> tuple[float, int]:
     begin = time.monotonic()
     done = subprocess.run(
-        argv, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, timeout=BOOT_S, check=False
+        argv,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        timeout=BOOT_S,
+        check=False,
     )
     return time.monotonic() - begin, done.returncode
 

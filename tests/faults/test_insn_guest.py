@@ -5,10 +5,14 @@ A few boots here; `nox -s soak` runs all cases at all CPU counts.
 
 from __future__ import annotations
 
+import os
+import time
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+import psutil
 import pytest
 
 from benchgate import insn
@@ -16,6 +20,7 @@ from benchgate.errors import VerifyError
 from benchgate.insn import ClockMode, Level, plugin, read_attribution, read_symbols, top_table
 from tests.insnlab import CASES, PRIMES, Boot, Case, Debugger, burning, errands, lab, run_case
 
+NAMED_THREADS = ("-name", "guest=lab,debug-threads=on")
 SMALL = PRIMES.format(hi=300_000)
 
 
@@ -47,6 +52,37 @@ def test_what_qemu_does_in_the_background_does_not_reach_the_guest(tmp_path: Pat
     assert told(disturbed) == told(plain(4, 1))
     assert disturbed.log is not None
     assert disturbed.log.host["errands"] > 1_000
+
+
+def host_cpus_of_its_vcpus() -> set[int]:
+    """Where the threads of this process's only QEMU may run: a CPU, or all while they float."""
+    (qemu,) = (child for child in psutil.Process().children() if "qemu" in child.name())
+    tasks = Path(f"/proc/{qemu.pid}/task").glob("*/comm")
+    vcpus = [int(task.parent.name) for task in tasks if task.read_text().startswith("CPU ")]
+    return set().union(*(os.sched_getaffinity(vcpu) for vcpu in vcpus))
+
+
+def until(answer: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not answer():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one host CPU: nowhere else to be")
+def test_a_serial_machine_stays_on_one_host_cpu_and_leaves_it_to_whoever_needs_it() -> None:
+    seen: list[set[int]] = []
+
+    def during(_folder: Path) -> None:
+        until(lambda: len(host_cpus_of_its_vcpus()) == 1)
+        seen.append(host_cpus_of_its_vcpus())
+        with burning(2, seen[0]):
+            until(lambda: len(host_cpus_of_its_vcpus() | seen[0]) == 2)
+        seen.append(host_cpus_of_its_vcpus())
+
+    words = PRIMES.format(hi=3_000_000)
+    assert lab().boot("primes", 2, words, during=during, extra=NAMED_THREADS).window(2).work > 0
+    assert len(seen) == 2
 
 
 def test_another_build_of_the_plugin_gives_the_same_run(monkeypatch: pytest.MonkeyPatch) -> None:

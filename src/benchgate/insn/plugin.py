@@ -20,7 +20,7 @@ from benchgate.toolchain import compiler, run_all
 SOURCE = Path(__file__).parent / "c"
 _COMMON = (
     *("lockstep.c", "clock.c", "clock_time.c", "clock_vcpu.c", "clock_errands.c", "clock_watch.c"),
-    *("counter.c", "spin.c", "journal.c", "marks.c", "attribution.c", "plugin.c"),
+    *("counter.c", "spin.c", "placement.c", "journal.c", "marks.c", "attribution.c", "plugin.c"),
 )
 _FULL = ("libc.c", "tsc.c")
 FLAGS = (

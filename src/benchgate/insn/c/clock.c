@@ -3,6 +3,7 @@
 #include "clock_state.h"
 
 #include "journal.h"
+#include "placement.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -62,6 +63,8 @@ void ping_main(void) {
 void hand_out(void) {
     if (!started || errands_hold()) // threads come up in the host's order; no time may pass yet
         return;
+    if (options.rules.serial)
+        placement_look();
     struct lockstep_grants grants;
     lockstep_step(&machine, &grants);
     for (unsigned i = 0; i < grants.count; i++)

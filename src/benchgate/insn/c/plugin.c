@@ -6,6 +6,7 @@
 #include "journal.h"
 #include "libc.h"
 #include "marks.h"
+#include "placement.h"
 #include "tsc.h"
 
 #include <dlfcn.h>
@@ -127,6 +128,7 @@ static void adopt(unsigned vcpu) {
     if (clock_self >= 0 || libc_is_main())
         return;
     clock_self = (int)vcpu;
+    placement_join();
     clock_adopt(vcpu);
     tsc_trap_this_thread();
 }
@@ -271,6 +273,7 @@ int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, cha
     clock_setup(&s.clock);
 #if INSN_FULL
     libc_activate();
+    placement_setup();
     tsc_trap_this_thread();
 #endif
     qemu_plugin_register_vcpu_init_cb(id, appeared);

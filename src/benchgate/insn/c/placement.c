@@ -1,0 +1,71 @@
+#define _GNU_SOURCE
+#include "placement.h"
+
+#include "lockstep.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOOK_NS 250000000 // a share is taken over this long
+#define FLOAT_NS 10000000
+#define LEAST_SHARE 80   // percent
+#define CALLS_A_LOOK 16u // the host's clock is not read at each call
+
+static cpu_set_t allowed;
+static pid_t threads[LOCKSTEP_MAX + 1];
+static _Atomic unsigned joined;
+static bool off, fixed;
+static uint64_t since, used; // the host's time and ours at the last look
+
+static uint64_t host_ns(clockid_t id) {
+    struct timespec now;
+    syscall(SYS_clock_gettime, id, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+// A thread that has ended is no harm.
+static void place(const cpu_set_t *where) {
+    for (unsigned i = 0; i < joined; i++)
+        sched_setaffinity(threads[i], sizeof *where, where);
+}
+
+static void fix_here(void) {
+    cpu_set_t here;
+    CPU_ZERO(&here);
+    CPU_SET((unsigned)sched_getcpu(), &here);
+    place(&here);
+    fixed = true;
+}
+
+void placement_join(void) {
+    threads[atomic_fetch_add(&joined, 1)] = (pid_t)syscall(SYS_gettid);
+}
+
+// A host with more CPUs than the set can hold is left alone.
+void placement_setup(void) {
+    off = sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) == 1;
+    placement_join();
+}
+
+void placement_look(void) {
+    static unsigned calls;
+    if (off || calls++ % CALLS_A_LOOK)
+        return;
+    uint64_t now = host_ns(CLOCK_MONOTONIC), span = now - since;
+    if (since && span < (fixed ? LOOK_NS : FLOAT_NS))
+        return;
+    uint64_t own = host_ns(CLOCK_PROCESS_CPUTIME_ID);
+    if (!fixed)
+        fix_here();
+    else if (100 * (own - used) < LEAST_SHARE * span) {
+        place(&allowed);
+        fixed = false;
+    }
+    since = now;
+    used = own;
+}
