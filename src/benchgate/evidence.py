@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from benchgate import bundle
+from benchgate import allowance, bundle
 from benchgate.bundle import ATTEMPTS, MANIFEST, SESSION, Link
 from benchgate.errors import BenchgateError, EvidenceError
 from benchgate.machine.process import start_time
@@ -31,6 +31,9 @@ RESULTS, VERDICTS = "results.csv", "verdicts.json"
 OWN = frozenset({SESSION, ATTEMPTS, MANIFEST, RESULTS, "runs", "smokes", "profile"})
 """What a session's folder holds beside its reports."""
 PARTIAL, COMPLETE = "partial", "complete"
+
+MOST_CPU_S = 300
+"""To judge a session again takes seconds."""
 
 INTACT, TAMPERED, INCOMPLETE, MISMATCH, UNKNOWN_VERSION = 0, 10, 11, 12, 13
 
@@ -227,6 +230,8 @@ def _session(folder: Path) -> dict[str, object]:
         folder = folder.resolve()  # `reports/latest` is a link that the user named
     if not folder.is_dir():
         raise EvidenceError(f"{folder} is no folder; name a session under reports/runs/")
+    if not os.path.lexists(folder / SESSION):
+        raise EvidenceError(f"{folder} holds no {SESSION}; name a session under reports/runs/")
     try:
         return bundle.read_object(folder, SESSION)
     except OSError as wrong:
@@ -283,7 +288,13 @@ def _check_rows(findings: _Findings, folder: Path, links: tuple[Link, ...]) -> N
 
 def _check_answers(findings: _Findings, folder: Path, recompute: Recompute) -> None:
     try:
-        expected = recompute(folder)
+        with allowance.cpu_seconds(MOST_CPU_S):
+            expected = recompute(folder)
+    except allowance.Exhausted:
+        raise EvidenceError(
+            f"{folder} cannot be judged again: that takes more than {MOST_CPU_S} s of CPU time. Look at the "
+            f"search patterns of the systems in its {SESSION}: one may be made never to end"
+        ) from None
     except (ArithmeticError, LookupError, TypeError, ValueError) as wrong:
         # A stranger's figures can contradict each other in ways that nobody foresaw.
         why = f"{type(wrong).__name__}: {wrong}"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
-from benchgate import bundle
+from benchgate import bundle, evidence
 from benchgate.errors import EvidenceError
 from benchgate.evidence import verify_bundle
 from tests.unit.sessions import finished_session, recomputed
@@ -168,6 +169,18 @@ def test_judging_again_that_fails_is_a_mismatch(folder: Path) -> None:
 
     check = verify_bundle(folder, failing)
     assert (check.exit_code, check.messages[1]) == (12, "mismatch: run 2 has no serial.log")
+
+
+def test_a_pattern_that_never_ends_is_given_up(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evidence, "MOST_CPU_S", 0.2)
+
+    def stuck(_folder: Path) -> dict[str, str]:
+        re.search(r"(a+)+$", "a" * 60 + "b")
+        return {}
+
+    check = verify_bundle(folder, stuck)
+    assert check.exit_code == 12
+    assert "more than 0.2 s of CPU time" in check.text
 
 
 @pytest.mark.parametrize("wrong", [ValueError, TypeError, KeyError, ZeroDivisionError, OverflowError])

@@ -16,7 +16,7 @@ ROOT = Path(benchgate.__file__).parent
 # A package stands for all of its modules, but for those that the list names apart: `gates.base` holds the
 # words in which a plan speaks of gates, and evidence keeps results.csv, whose format is a renderer.
 LIST = """
-    errors model files data shelf cache trim toolchain yamlfile plaintext
+    errors model files allowance data shelf cache trim toolchain yamlfile plaintext
     host gates.base systems systemfile policies catalog oracle wire stats
     options plan marks
     fetch build images insn lanes machine boot choice run together
