@@ -21,8 +21,9 @@ from pathlib import Path
 from benchgate import build, fetch, insn
 from benchgate.data import data_root
 from benchgate.host.probe import Emulator
+from benchgate.host.quirks import cpu_words
 from benchgate.insn import ClockLog, ClockMode, ClockWindow, Level, plugin
-from benchgate.model import Mode, Workload
+from benchgate.model import Accel, Mode, Workload
 from benchgate.toolchain import compiler
 
 DATA = Path(__file__).parent / "data"
@@ -118,7 +119,8 @@ class Lab:
         argv = [str(self.qemu.binary)]
         for data in self.qemu.data:
             argv += ["-L", str(data)]
-        argv += ["-M", "q35", "-m", "512M", "-cpu", "max", "-smp", str(cpus), "-accel", "tcg,thread=multi"]
+        cpu = cpu_words("max", Accel.TCG, self.qemu.version)
+        argv += ["-M", "q35", "-m", "512M", "-cpu", cpu, "-smp", str(cpus), "-accel", "tcg,thread=multi"]
         argv += ["-nodefaults", "-display", "none", "-nic", "none", "-no-reboot"]
         argv += ["-device", "isa-debug-exit,iobase=0xf4,iosize=4"]
         environment = {**os.environ, **self.qemu.environment}

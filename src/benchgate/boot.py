@@ -13,6 +13,7 @@ from types import MappingProxyType
 from benchgate import insn
 from benchgate.errors import UsageError
 from benchgate.fetch import Qemu
+from benchgate.host.quirks import cpu_words
 from benchgate.insn import ClockMode, Level
 from benchgate.machine import qemu as qemu_line
 from benchgate.machine.watch import GUEST_WATCH, NATIVE_WATCH, Watch
@@ -90,7 +91,7 @@ def guest_spec(  # noqa: PLR0913 - one boot has this many sides
     argv = qemu_line.command(
         machine.qemu,
         machine=system.qemu.machine,
-        cpu=system.qemu.cpu or machine.cpu_model,
+        cpu=cpu_words(system.qemu.cpu or machine.cpu_model, machine.accel, machine.qemu.version),
         memory=system.qemu.memory,
         smp=qemu_line.smp_option(system.qemu.smp, cell.cpus),
         accel=machine.accel,

@@ -18,8 +18,10 @@ from benchgate.cache import entry
 from benchgate.errors import BuildError
 from benchgate.files import file_digest
 from benchgate.host.probe import Emulator
+from benchgate.host.quirks import cpu_words
 from benchgate.insn.attribution import Symbols, read_symbols
 from benchgate.insn.plugin import SOURCE
+from benchgate.model import Accel
 from benchgate.toolchain import compiler, run_all
 
 BOOT_S = 300.0
@@ -53,7 +55,8 @@ def _boot(qemu: Emulator, image: Path, archive: Path, symbols: Path) -> None:
     argv = [str(qemu.binary)]
     for data in qemu.data:
         argv += ["-L", str(data)]
-    argv += ["-M", "q35", "-m", "512M", "-cpu", "max", "-accel", "tcg", "-nodefaults", "-display", "none"]
+    cpu = cpu_words("max", Accel.TCG, qemu.version)
+    argv += ["-M", "q35", "-m", "512M", "-cpu", cpu, "-accel", "tcg", "-nodefaults", "-display", "none"]
     argv += ["-nic", "none", "-no-reboot", "-debugcon", f"file:{symbols}".replace(",", ",,")]
     argv += ["-device", "isa-debug-exit,iobase=0xf4,iosize=4", "-kernel", str(image), "-initrd", str(archive)]
     argv += ["-append", "nokaslr cryptomgr.notests lpj=4000000 panic=-1 quiet"]
