@@ -12,10 +12,10 @@
 #define MARK_BYTES 8
 #define MOST_MARKS 4096 // in one log; a guest that runs into more is not one of ours
 
-static _Atomic int at_work[LOCKSTEP_MAX];
+static _Atomic int at_work;
 
-bool marks_at_work(unsigned vcpu) {
-    return atomic_load(&at_work[vcpu]) > 0;
+int marks_at_work(void) {
+    return atomic_load(&at_work);
 }
 
 // Kind and distance travel in the callback's pointer: nothing to allocate for each translation.
@@ -31,9 +31,9 @@ static void executed(unsigned vcpu, void *data) {
         journal_line("flood %u", MOST_MARKS);
     attribution_mark(kind, time);
     if (kind == MARK_WORK_BEGIN)
-        atomic_fetch_add(&at_work[vcpu], 1);
+        atomic_fetch_add(&at_work, 1);
     else if (kind == MARK_WORK_END)
-        atomic_fetch_sub(&at_work[vcpu], 1);
+        atomic_fetch_sub(&at_work, 1);
     if (kind == MARK_TOTAL_BEGIN || kind == MARK_WORK_BEGIN)
         clock_window(vcpu, true);
     else if (kind == MARK_TOTAL_END)

@@ -9,7 +9,7 @@ enum { MARK_WORK_BEGIN = 1, MARK_WORK_END = 2, MARK_TOTAL_BEGIN = 3, MARK_TOTAL_
 // Looks at instruction `index` of the `total` of a block that is being translated.
 void marks_look_at(struct qemu_plugin_insn *insn, size_t index, size_t total);
 
-// This vCPU executed a work-begin and no work-end yet.
-bool marks_at_work(unsigned vcpu);
+// How many workers are between their work-begin and their work-end.
+int marks_at_work(void);
 
 #endif

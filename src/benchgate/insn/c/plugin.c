@@ -186,22 +186,27 @@ static void reached(unsigned vcpu, void *data) {
 
 #else
 
+static _Atomic int awake;
+
 static void appeared(uint64_t id, unsigned vcpu) {
     (void)id;
+    atomic_fetch_add(&awake, 1);
     clock_adopt(vcpu);
 }
 
-// Timers run on the host's time here, so how long a worker waits is no figure of the guest's.
+// Timers run on the host's time here, so how long a worker waits is no figure of the guest's. Workers may
+// move to other vCPUs; one waits when fewer vCPUs are awake than workers are at work.
 static void idle(uint64_t id, unsigned vcpu) {
     static _Atomic bool said;
     (void)id;
-    if (marks_at_work(vcpu) && !atomic_exchange(&said, true))
+    if (atomic_fetch_sub(&awake, 1) - 1 < marks_at_work() && !atomic_exchange(&said, true))
         journal_line("waited %u %llu", vcpu, (unsigned long long)clock_own(vcpu));
     clock_idle(vcpu);
 }
 
 static void resumed(uint64_t id, unsigned vcpu) {
     (void)id;
+    atomic_fetch_add(&awake, 1);
     clock_resume(vcpu);
 }
 
