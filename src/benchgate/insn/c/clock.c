@@ -24,12 +24,29 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static int wakeup_fd = -1;
 static uint64_t notifications;
 
+// Whom this thread has let go and not woken yet. They need the lock first thing, so they are woken when it is
+// free: the host may run them at once in our place, and then they would only have us run again.
+static _Thread_local struct {
+    unsigned count, vcpu[2 * LOCKSTEP_MAX]; // each for an errand and for a turn, at most
+    bool main;
+} asleep;
+
+static void wake_all(void) {
+    while (asleep.count)
+        syscall(SYS_futex, &vcpus[asleep.vcpu[--asleep.count]].go, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    uint64_t one = 1;
+    if (asleep.main)
+        (void)!syscall(SYS_write, wakeup_fd, &one, sizeof one);
+    asleep.main = false;
+}
+
 void lock(void) {
     pthread_mutex_lock(&mutex);
 }
 
 void unlock(void) {
     pthread_mutex_unlock(&mutex);
+    wake_all();
 }
 
 void clock_setup(const struct clock_options *given) {
@@ -52,12 +69,11 @@ bool clock_started(void) {
 void let_go(unsigned c) {
     atomic_fetch_add(&vcpus[c].go, 1);
     if ((int)c != clock_self)
-        syscall(SYS_futex, &vcpus[c].go, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+        asleep.vcpu[asleep.count++] = c;
 }
 
 void ping_main(void) {
-    uint64_t one = 1;
-    (void)!syscall(SYS_write, wakeup_fd, &one, sizeof one);
+    asleep.main = true;
 }
 
 void hand_out(void) {

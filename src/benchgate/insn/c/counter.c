@@ -8,11 +8,13 @@ static qemu_exec_callback *on_trigger;
 
 #if INSN_API >= 3
 
+#define APART 128 // bytes: no two vCPUs' counters on one cache line, and to find them is a shift
+
 static struct qemu_counter executed, tsc_reads, paused, waited, timed;
 
 void counter_setup(qemu_exec_callback *reached) {
     on_trigger = reached;
-    executed.score = qemu_plugin_scoreboard_new(5 * sizeof(uint64_t));
+    executed.score = qemu_plugin_scoreboard_new(APART);
     tsc_reads = (struct qemu_counter){executed.score, sizeof(uint64_t)};
     paused = (struct qemu_counter){executed.score, 2 * sizeof(uint64_t)};
     waited = (struct qemu_counter){executed.score, 3 * sizeof(uint64_t)};
