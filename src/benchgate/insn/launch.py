@@ -19,6 +19,8 @@ QUANTUM = 5_000
 """In the timed window nobody is further ahead of the slowest vCPU than this many ns ..."""
 FINE = 100
 """... or, while a vCPU spins, this many. What is handed over through memory is seen that late or early."""
+PARALLEL_QUANTUM = 10_000
+"""The first of them in parallel mode, which is not exact anyway and there to be fast."""
 COUNT_QUANTUM = 20_000
 COUNT_FINE = 2_000
 """The same at level count, where nothing is exact and keeping vCPUs closer only costs."""
@@ -71,7 +73,9 @@ def arguments(  # noqa: PLR0913 - one run has this many choices
         raise UsageError(f"the instruction clock carries 1 to 256 CPUs, not {cpus}")
     if not 0 <= seed < 2**64:
         raise UsageError(f"a seed of the instruction clock is a number from 0 to 2**64 - 1, not {seed}")
-    usual = (QUANTUM, FINE) if level is Level.FULL else (COUNT_QUANTUM, COUNT_FINE)
+    usual = (COUNT_QUANTUM, COUNT_FINE)
+    if level is Level.FULL:
+        usual = (QUANTUM if mode == ClockMode.SERIAL else PARALLEL_QUANTUM, FINE)
     words: dict[str, object] = {
         "out": log,
         "seed": seed,

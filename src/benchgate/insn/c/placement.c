@@ -19,7 +19,8 @@
 static cpu_set_t allowed;
 static pid_t threads[LOCKSTEP_MAX + 1];
 static _Atomic unsigned joined;
-static bool off, fixed;
+static unsigned cpus = 1;
+static bool fixed;
 static uint64_t since, used; // the host's time and ours at the last look
 
 static uint64_t host_ns(clockid_t id) {
@@ -48,13 +49,18 @@ void placement_join(void) {
 
 // A host with more CPUs than the set can hold is left alone.
 void placement_setup(void) {
-    off = sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) == 1;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0)
+        cpus = (unsigned)CPU_COUNT(&allowed);
     placement_join();
+}
+
+unsigned placement_cpus(void) {
+    return cpus;
 }
 
 void placement_look(void) {
     static unsigned calls;
-    if (off || calls++ % CALLS_A_LOOK)
+    if (cpus == 1 || calls++ % CALLS_A_LOOK)
         return;
     uint64_t now = host_ns(CLOCK_MONOTONIC), span = now - since;
     if (since && span < (fixed ? LOOK_NS : FLOAT_NS))

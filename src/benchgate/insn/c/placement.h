@@ -7,8 +7,9 @@
 #ifndef PLACEMENT_H
 #define PLACEMENT_H
 
-void placement_setup(void); // by the main thread, at load
-void placement_join(void);  // by a vCPU's thread, once
-void placement_look(void);  // often, by one thread at a time, once the guest runs
+void placement_setup(void);    // by the main thread, at load
+unsigned placement_cpus(void); // how many host CPUs there are for the machine, at least 1
+void placement_join(void);     // by a vCPU's thread, once
+void placement_look(void);     // often, by one thread at a time, once the guest runs
 
 #endif

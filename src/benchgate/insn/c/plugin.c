@@ -276,9 +276,9 @@ int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, cha
     write_header(info, &s);
     counter_setup(reached);
     clock_setup(&s.clock);
+    placement_setup();
 #if INSN_FULL
     libc_activate();
-    placement_setup();
     tsc_trap_this_thread();
 #endif
     qemu_plugin_register_vcpu_init_cb(id, appeared);
