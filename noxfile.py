@@ -108,7 +108,8 @@ def types(session: nox.Session) -> None:
 @nox.session
 def soak(session: nox.Session) -> None:
     """Long repeats, for a night and not for CI."""
-    _pytest("tests", "-m", "soak", *session.posargs)
+    named = any(Path(word.partition("::")[0]).exists() for word in session.posargs)
+    _pytest(*(() if named else ("tests",)), "-m", "soak", *session.posargs)
 
 
 @nox.session
