@@ -16,6 +16,7 @@ nox.options.error_on_missing_interpreters = False
 
 HERE = Path(__file__).parent
 SUITE = ("tests/smp", "tests/threads")
+LINUX_ROWS = "(smp or threads) and not history and not tern"
 ALONGSIDE = ("tests/unit", "tests/plugin")
 """Tests of benchgate itself that boot nothing: a worker of xdist for each CPU."""
 ALONE = ("tests/faults", "tests/line")
@@ -43,7 +44,7 @@ def _pytest(*args: str) -> None:
 @nox.session
 def gate(session: nox.Session) -> None:
     """The 1-to-2 gate: boot, measure, decide, report. `-- --quick` is short and decides nothing."""
-    _pytest(*SUITE, "-m", "(smp or threads) and not history and not tern", "-q", *session.posargs)
+    _pytest(*SUITE, "-m", LINUX_ROWS, "-q", *session.posargs)
 
 
 @nox.session
@@ -78,7 +79,7 @@ def _together(codes: Sequence[int]) -> int:
 def linux_baseline(session: nox.Session) -> None:
     """Linux guest and native Linux: same workloads, same pins, side by side."""
     systems = ("--system", "linux", "--system", "native")
-    _pytest(*SUITE, "-m", "smp or threads", *systems, "--clock", "wall", *session.posargs)
+    _pytest(*SUITE, "-m", LINUX_ROWS, *systems, "--clock", "wall", "-q", *session.posargs)
 
 
 @nox.session
