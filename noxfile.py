@@ -41,6 +41,11 @@ def _pytest(*args: str) -> None:
     _module("pytest", *args)
 
 
+def _names_tests(words: Sequence[str]) -> bool:
+    """Whether somebody says which files or tests to run."""
+    return any(Path(word.partition("::")[0]).exists() for word in words if not word.startswith("-"))
+
+
 @nox.session
 def gate(session: nox.Session) -> None:
     """The 1-to-2 gate: boot, measure, decide, report. `-- --quick` is short and decides nothing."""
@@ -57,10 +62,7 @@ def tern(session: nox.Session) -> None:
 @nox.session
 def tests(session: nox.Session) -> None:
     """The project's own test suite; boots real guests: fewer than 60 of Linux, and tern's short ones."""
-    named = any(
-        Path(word.partition("::")[0]).exists() for word in session.posargs if not word.startswith("-")
-    )
-    if named:
+    if _names_tests(session.posargs):
         _pytest(*session.posargs)
         return
     codes = [_call("pytest", *ALONGSIDE, "-n", "logical", "--dist", "loadfile", *session.posargs)]
@@ -109,8 +111,8 @@ def types(session: nox.Session) -> None:
 @nox.session
 def soak(session: nox.Session) -> None:
     """Long repeats, for a night and not for CI."""
-    named = any(Path(word.partition("::")[0]).exists() for word in session.posargs)
-    _pytest(*(() if named else ("tests",)), "-m", "soak", *session.posargs)
+    where = () if _names_tests(session.posargs) else ("tests",)
+    _pytest(*where, "-m", "soak", *session.posargs)
 
 
 @nox.session

@@ -35,7 +35,7 @@ def _with_log(word: str, clock_log: Path) -> str:
     return ",".join(f"out={clock_log}" if part.startswith("out=") else part for part in parts)
 
 
-def seconds_of(argv: list[str], environment: dict[str, str] | None = None) -> tuple[float, int]:
+def seconds_of(argv: list[str], environment: dict[str, str]) -> tuple[float, int]:
     begin = time.monotonic()
     done = subprocess.run(
         argv,

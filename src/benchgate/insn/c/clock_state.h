@@ -41,7 +41,7 @@ void await_grant(unsigned vcpu);
 void errand_wanted(unsigned vcpu);
 bool errands_hold(void);
 bool on_errand(unsigned vcpu);
-void let_go(unsigned vcpu);                   // wakes its thread
+void let_go(unsigned vcpu);                   // its thread is woken when the lock is given back
 bool wait_for_let_go(unsigned vcpu, long ns); // with the lock held, gives it back meanwhile; true: timeout
 void ping_main(void);
 

@@ -144,10 +144,8 @@ void clock_wait_end(void) {
         vcpus[c].waiting = NULL;
         if (on_errand(c))
             set_budget(c, 0);
-        else {
-            vcpus[c].errand = ERRAND_NONE;
+        else
             take_grant(c);
-        }
     }
     unlock();
 }
