@@ -47,6 +47,7 @@ class Machine(ctypes.Structure):
         ("window", ctypes.c_bool),
         ("now", ctypes.c_uint64),
         ("deadline", ctypes.c_uint64),
+        ("met", ctypes.c_uint64),
         ("main", ctypes.c_int),
         ("grants", ctypes.c_uint64),
         ("jumps", ctypes.c_uint64),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import random
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from tests.unit.insn.native import BUSY, HALT, IDLE, NEVER, READY, RUN, Lockstep
 
 QUANTUM, FINE, RUSH = 1000, 100, 4
 LONE = 64
+CALM = 8
 BLOCK = 30
 """A vCPU may pass its limit by less than a block."""
 
@@ -42,6 +44,8 @@ class Play:
     timers: list[int] = field(default_factory=list)
     trace: list[tuple[object, ...]] = field(default_factory=list)
     latest_now: int = 0
+    met: int = 0
+    """When vCPUs last had to do with each other."""
 
     def begin(self) -> None:
         m = self.lockstep.machine
@@ -61,6 +65,7 @@ class Play:
         for c in range(m.count):
             if m.vcpu[c].state == HALT and self.dice.random() < 0.4:
                 self.lockstep.wake(c, m.now)
+                self.met = m.now
         self.lockstep.main_idle(min(self.timers))
 
     def check(self) -> None:
@@ -76,7 +81,7 @@ class Play:
             return
         if self.rules.serial:
             promise(len(running) <= 1, "one vCPU at a time")
-        span = (1 if m.window else RUSH) * QUANTUM
+        span = (self.calm_quanta(min(active, default=0)) if m.window else RUSH) * QUANTUM
         for c in given.vcpus:
             v = m.vcpu[c]
             promise(v.time <= v.until <= m.deadline, "nobody runs past the next timer")
@@ -92,6 +97,10 @@ class Play:
             stuck = not running and not given.vcpus
             promise(not stuck or not active, "somebody who is ready may go on")
             promise(bool(active) or m.deadline == NEVER, "an idle machine goes to its next timer")
+
+    def calm_quanta(self, now: int) -> float:
+        """A thousandth of the time since they met, in quanta; a waiting vCPU makes it less."""
+        return min(max((now - self.met) / 1000 / QUANTUM, 1), CALM)
 
     def times(self) -> list[int | None]:
         m = self.lockstep.machine
@@ -118,6 +127,7 @@ class Play:
         early = self.dice.randint(v.time, v.until)
         if what < 0.25:
             self.lockstep.halt(c, early)
+            self.met = max(self.met, early)
         elif what < 0.4:
             other = self.dice.randrange(m.count)
             if other != c:
@@ -128,6 +138,7 @@ class Play:
             self.lockstep.arrive(c, early, 0)
         elif what < 0.55:
             self.lockstep.window(self.dice.random() < 0.5)
+            self.met = m.now
             self.lockstep.arrive(c, early, 0)
         else:
             self.lockstep.arrive(c, v.until + self.dice.randint(0, BLOCK - 1), max(0, int(what * 20) - 17))
@@ -247,6 +258,80 @@ def test_who_has_long_done_nothing_but_spin_is_kept_in_looser_step(library: ctyp
     machine.arrive(1, 501_100, 1)  # a second one begins to spin
     machine.step()
     assert machine.machine.vcpu[0].until == 501_100 + FINE
+
+
+def calm(library: ctypes.CDLL, time: int) -> Lockstep:
+    """Two vCPUs that computed since 0, each for itself."""
+    machine = started(library, 2)
+    machine.arrive(0, time, 0)
+    machine.arrive(1, time, 0)
+    return machine
+
+
+def length_of_turn(machine: Lockstep) -> int:
+    (turn,) = machine.step().vcpus
+    other = machine.machine.vcpu[1 - turn]
+    return machine.machine.vcpu[turn].until - other.time  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize(("time", "quanta"), [(900, 1), (999_000, 1), (3_500_000, 3.5), (9_000_000, 8), (10**9, 8)])
+def test_who_computes_for_long_for_himself_is_kept_in_looser_step(
+    library: ctypes.CDLL, time: int, quanta: float
+) -> None:
+    assert length_of_turn(calm(library, time)) == QUANTUM * quanta
+
+
+def go_out(machine: Lockstep) -> None:
+    machine.halt(2, 0)
+
+
+def interrupt(machine: Lockstep) -> None:
+    machine.halt(2, 0)
+    machine.meet(MET)
+
+
+def halt(machine: Lockstep) -> None:
+    machine.halt(2, MET)
+
+
+def be_woken(machine: Lockstep) -> None:
+    machine.halt(2, 0)
+    machine.wake(2, MET)
+    machine.arrive(2, 2 * MET, 0)
+
+
+def wait_for_memory(machine: Lockstep) -> None:
+    machine.arrive(2, MET, 1)
+    machine.arrive(2, 2 * MET, 0)
+
+
+def close_and_open(machine: Lockstep) -> None:
+    machine.halt(2, 0)
+    machine.arrive(0, MET, 0)
+    machine.arrive(1, MET, 0)
+    machine.step()
+    machine.window(1)
+
+
+MET = 5_000_000
+MEETINGS = {go_out: 6, interrupt: 1, halt: 1, be_woken: 1, wait_for_memory: 1, close_and_open: 1}
+
+
+@pytest.mark.parametrize("meeting", MEETINGS)
+def test_who_has_had_to_do_with_another_is_kept_in_close_step(
+    library: ctypes.CDLL, meeting: Callable[[Lockstep], None]
+) -> None:
+    machine = started(library, 3)
+    meeting(machine)
+    for c in (0, 1):
+        machine.arrive(c, MET + 1_000_000, 0)
+    assert length_of_turn(machine) == QUANTUM * MEETINGS[meeting]
+
+
+def test_outside_the_window_turns_do_not_grow(library: ctypes.CDLL) -> None:
+    machine = calm(library, 9_000_000)
+    machine.window(0)
+    assert length_of_turn(machine) == QUANTUM * RUSH
 
 
 def test_in_parallel_all_within_the_quantum_run(library: ctypes.CDLL) -> None:

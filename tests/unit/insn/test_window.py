@@ -65,6 +65,12 @@ def test_the_locksteps_own_slack_is_allowed() -> None:
     assert seen.total_begin == seen.work_begin == 2_000
 
 
+def test_at_level_count_a_parent_that_slept_comes_back_early_and_its_marks_still_enclose_the_work() -> None:
+    early = ((3, 0, 8_000), *GOOD[1:-1], (4, 0, 80_000))
+    seen = window(log(early, level=Level.COUNT), 2)
+    assert (seen.total_begin, seen.total_end) == (2_000, 92_000)
+
+
 def test_a_report_that_agrees_passes() -> None:
     agree(log(GOOD), window(log(GOOD), 2), [report(0, 0, 500, 90_500), report(1, 1, 600, 88_000)], unit="ns")
 

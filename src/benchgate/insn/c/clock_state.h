@@ -13,13 +13,13 @@ struct clock_vcpu {
     uint64_t paused, waited;           // as of the last stop
     uint64_t counted, skipped, waits;  // counted: instructions and what pauses count for
     uint64_t last_tsc, spins_since;    // of a loop that spins on the TSC
-    uint64_t timed, skip;
-    unsigned spins;
-    _Atomic uint32_t go; // changes with each grant
-    void *waiting;       // the condition that its thread waits for
-    void *halt;          // the condition that it was last seen to sleep on
-    bool asleep;         // between QEMU's idle and resume callbacks
-    bool pending;        // woken after it had looked and before it slept
+    uint64_t timed, skip, tsc_reads;
+    unsigned spins, in_a_row; // stretches in which it read the TSC
+    _Atomic uint32_t go;      // changes with each grant
+    void *waiting;            // the condition that its thread waits for
+    void *halt;               // the condition that it was last seen to sleep on
+    bool asleep;              // between QEMU's idle and resume callbacks
+    bool pending;             // woken after it had looked and before it slept
     enum clock_errand errand;
 };
 

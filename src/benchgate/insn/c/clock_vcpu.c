@@ -52,6 +52,16 @@ static enum lockstep_spin spins(unsigned c) {
     return 4 * since >= 3 * stretch ? LOCKSTEP_ONLY_PAUSES : LOCKSTEP_PAUSES;
 }
 
+#define OFTEN 3 // a timer tick reads the clock a few times, in one stretch or two
+
+// A vCPU that reads the clock in every stretch measures something, and the clock is one for all.
+static bool measures(unsigned c) {
+    uint64_t reads = counter_tsc(c);
+    vcpus[c].in_a_row = reads != vcpus[c].tsc_reads ? vcpus[c].in_a_row + 1 : 0;
+    vcpus[c].tsc_reads = reads;
+    return vcpus[c].in_a_row >= OFTEN;
+}
+
 void clock_limit_reached(unsigned c, void *unused) {
     (void)unused;
     lock();
@@ -63,6 +73,8 @@ void clock_limit_reached(unsigned c, void *unused) {
     }
     fold(c);
     lockstep_arrive(&machine, c, vcpus[c].time, spins(c));
+    if (measures(c))
+        lockstep_meet(&machine, vcpus[c].time);
     hand_out();
 #if INSN_FULL
     await_grant(c);
@@ -163,6 +175,13 @@ static void wake(unsigned c, uint64_t time) {
     let_go(c);
 }
 
+static void signal_one_who_runs(unsigned c, bool by_machine) {
+    if (by_machine && started && clock_self >= 0 && clock_self != (int)c)
+        lockstep_meet(&machine, clock_own((unsigned)clock_self));
+    if (vcpus[c].asleep && !vcpus[c].waiting && machine.vcpu[c].state == LOCKSTEP_RUN)
+        vcpus[c].pending = true;
+}
+
 bool clock_signal(void *condition, bool by_machine) {
     bool found = false, wanted = false;
     lock();
@@ -177,9 +196,8 @@ bool clock_signal(void *condition, bool by_machine) {
             }
             found = true;
             wake(c, started && clock_self >= 0 ? clock_own((unsigned)clock_self) : machine.now);
-        } else if (vcpus[c].asleep && vcpus[c].halt == condition && !vcpus[c].waiting &&
-                   machine.vcpu[c].state == LOCKSTEP_RUN)
-            vcpus[c].pending = true;
+        } else if (vcpus[c].halt == condition)
+            signal_one_who_runs(c, by_machine);
     }
     if (found && started) {
         clock_checks.signals++;

@@ -43,11 +43,18 @@ static void set_time(struct lockstep_vcpu *v, uint64_t time) {
         v->time = time;
 }
 
+void lockstep_meet(struct lockstep *m, uint64_t time) {
+    if (m->met < time)
+        m->met = time;
+}
+
 void lockstep_arrive(struct lockstep *m, unsigned c, uint64_t time, enum lockstep_spin spins) {
     set_time(&m->vcpu[c], time);
     m->vcpu[c].spins = spins;
     if (spins != LOCKSTEP_ONLY_PAUSES)
         m->vcpu[c].waits_since = m->vcpu[c].time;
+    if (spins == LOCKSTEP_PAUSES)
+        lockstep_meet(m, time);
     m->vcpu[c].state = LOCKSTEP_READY;
 }
 
@@ -56,11 +63,13 @@ void lockstep_halt(struct lockstep *m, unsigned c, uint64_t time) {
     m->vcpu[c].spins = LOCKSTEP_WORKS;
     m->vcpu[c].waits_since = m->vcpu[c].time;
     m->vcpu[c].state = LOCKSTEP_HALT;
+    lockstep_meet(m, time);
 }
 
 static void end_halt(struct lockstep *m, struct lockstep_vcpu *v, uint64_t time) {
     if (time < m->now)
         time = m->now;
+    lockstep_meet(m, time);
     if (time > v->time) {
         v->halted += time - v->time;
         v->time = time;
@@ -93,6 +102,7 @@ void lockstep_resume(struct lockstep *m, unsigned c) {
 
 void lockstep_window(struct lockstep *m, bool open) {
     m->window = open;
+    m->met = m->now;
 }
 
 void lockstep_main_wants(struct lockstep *m) {
@@ -173,16 +183,31 @@ static uint64_t lower(uint64_t a, uint64_t b) {
 
 // What is late by a thousandth of the wait is late by nothing that matters; without this a guest that spins
 // for long, as some wait for their workers, would take forever.
-static uint64_t whole_quantum(const struct lockstep *m, uint64_t spinning) {
-    uint64_t quantum = m->rules.quantum, tolerable = spinning / 1000;
-    if (spinning != LOCKSTEP_NEVER && tolerable < quantum)
-        quantum = tolerable > m->rules.fine ? tolerable : m->rules.fine;
-    return m->window ? quantum : quantum * m->rules.rush;
+static uint64_t of_spinners(const struct lockstep *m, uint64_t spinning) {
+    uint64_t tolerable = spinning / 1000;
+    return tolerable > m->rules.fine ? tolerable : m->rules.fine;
+}
+
+// Those who compute each for itself need not be kept close: by a thousandth of the time for which nobody has
+// halted, woken, interrupted or waited for another.
+static uint64_t of_workers(const struct lockstep *m, uint64_t now) {
+    uint64_t quantum = m->rules.quantum, tolerable = now > m->met ? (now - m->met) / 1000 : 0;
+    if (tolerable < quantum)
+        return quantum;
+    return tolerable < LOCKSTEP_CALM * quantum ? tolerable : LOCKSTEP_CALM * quantum;
+}
+
+static uint64_t whole_quantum(const struct lockstep *m, const struct census *s, uint64_t spinning) {
+    bool exact = m->window || m->rules.rush == 1;
+    uint64_t quantum = exact ? of_workers(m, s->lowest) : m->rules.quantum;
+    if (spinning != LOCKSTEP_NEVER)
+        quantum = lower(quantum, of_spinners(m, spinning));
+    return exact ? quantum : quantum * m->rules.rush;
 }
 
 // Quantum phase: with a seed each stretch is between a half and a whole quantum long.
 static uint64_t quantum_at(const struct lockstep *m, const struct census *s, unsigned c) {
-    uint64_t quantum = whole_quantum(m, s->spinning);
+    uint64_t quantum = whole_quantum(m, s, s->spinning);
     return m->rules.seed ? quantum - chance(m, 3, s->lowest, c) % (quantum / 2) : quantum;
 }
 
@@ -206,7 +231,7 @@ static void grant_serial(struct lockstep *m, struct lockstep_grants *out, const 
     if (s->running)
         return;
     uint64_t until = s->second == LOCKSTEP_NEVER
-                         ? add(s->lowest, LONE_QUANTA * whole_quantum(m, LOCKSTEP_NEVER))
+                         ? add(s->lowest, LONE_QUANTA * whole_quantum(m, s, LOCKSTEP_NEVER))
                          : add(s->second, quantum_at(m, s, s->first));
     grant(m, out, s->first, lower(until, m->deadline));
 }
@@ -220,8 +245,8 @@ static void grant_parallel(struct lockstep *m, struct lockstep_grants *out, cons
         if (v->state != LOCKSTEP_READY)
             continue;
         uint64_t quantum = quantum_at(m, s, c);
-        uint64_t edge = lower(add(s->lowest, lone ? LONE_QUANTA * whole_quantum(m, LOCKSTEP_NEVER) : quantum),
-                              m->deadline);
+        uint64_t edge = lower(
+            add(s->lowest, lone ? LONE_QUANTA * whole_quantum(m, s, LOCKSTEP_NEVER) : quantum), m->deadline);
         uint64_t stretch = s->spinning != LOCKSTEP_NEVER ? quantum : quantum / 2;
         if (v->time < edge)
             grant(m, out, c, lone ? edge : lower(edge, add(v->time, stretch)));

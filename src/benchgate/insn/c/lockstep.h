@@ -9,8 +9,9 @@
 // vCPUs run only while it sleeps. When all vCPUs are halted, time jumps to the next timer. In serial mode
 // one vCPU runs at a time, always the one whose time is lowest. While a vCPU spins, waiting for another's
 // memory, the quantum is the fine one: what it waits for it then sees at nearly the right time. It grows to a
-// thousandth of the time for which all who spin have done nothing else. Outside the
-// timed window both are `rush` times as long.
+// thousandth of the time for which all who spin have done nothing else. The quantum itself grows, to
+// LOCKSTEP_CALM of its lengths at most, to a thousandth of the time since vCPUs last had to do with each
+// other. Outside the timed window both are `rush` times as long, and do not grow.
 #ifndef LOCKSTEP_H
 #define LOCKSTEP_H
 
@@ -19,6 +20,7 @@
 
 #define LOCKSTEP_MAX 256
 #define LOCKSTEP_NEVER UINT64_MAX
+#define LOCKSTEP_CALM 8
 
 enum lockstep_state {
     LOCKSTEP_ABSENT, // its thread has not been seen yet; nobody runs before it has
@@ -59,6 +61,7 @@ struct lockstep {
     bool window;       // the timed window is open
     uint64_t now;      // the machine's time: that of the slowest active vCPU; never goes back
     uint64_t deadline; // the main loop's next timer, while it is idle
+    uint64_t met;      // when vCPUs last had to do with each other
     enum lockstep_main main;
     uint64_t grants, jumps, main_turns;
     struct lockstep_vcpu vcpu[LOCKSTEP_MAX];
@@ -81,6 +84,10 @@ void lockstep_halt(struct lockstep *m, unsigned c, uint64_t time);
 bool lockstep_wake(struct lockstep *m, unsigned c, uint64_t time);
 // It woke by itself and cannot be made to wait (level count): it runs on as if granted.
 void lockstep_resume(struct lockstep *m, unsigned c);
+
+// A vCPU had to do with others at `time`, in a way that halts and wakes nobody: it interrupted one that runs,
+// or it measures time, which is one for all.
+void lockstep_meet(struct lockstep *m, uint64_t time);
 
 // The timed window opens or closes.
 void lockstep_window(struct lockstep *m, bool open);
