@@ -100,6 +100,20 @@ def test_interrupts_between_halted_cpus_arrive_at_once(guest: Path, tmp_path: Pa
     assert 8 * 10 < max(told.each("worst")) < 8 * 100
 
 
+@pytest.mark.parametrize(
+    ("case", "least", "most"),
+    [("compute", 15_000, 20_000), ("poke", insn.QUANTUM, insn.QUANTUM), ("measure", insn.QUANTUM, insn.QUANTUM)],
+)
+def test_cpus_that_have_nothing_to_do_with_each_other_are_kept_in_looser_step(
+    guest: Path, tmp_path: Path, case: str, least: int, most: int
+) -> None:
+    """For 20 ms: a thousandth of that. Who interrupts another, or measures time, is kept in close step."""
+    told = boot(guest, tmp_path, case, 2)
+    assert told.took == pytest.approx(20_000_000, rel=0.05)
+    assert told.each("ipis") == [0, 20 if case == "poke" else 0]
+    assert least <= told.log.checks["longest"] <= most
+
+
 def repeats(guest: Path, tmp_path: Path, case: str, cpus: int) -> bool:
     folders = [tmp_path / name for name in ("first", "second")]
     for folder in folders:

@@ -439,6 +439,32 @@ static void handover(unsigned me) {
     }
 }
 
+// Each CPU for itself, for 20 ms.
+static void compute(unsigned me) {
+    (void)me;
+    work(10000000);
+}
+
+// The same, but the last CPU is interrupted once a millisecond.
+static void poke(unsigned me) {
+    __asm__ volatile("sti");
+    for (unsigned i = 0; i < 20; i++) {
+        if (me == 0)
+            send(cpus - 1, VECTOR_IPI);
+        work(500000);
+    }
+    __asm__ volatile("cli");
+}
+
+// The same, but CPU 0 reads the time once a microsecond.
+static void measure(unsigned me) {
+    for (unsigned i = 0; i < 20000; i++) {
+        work(500);
+        if (me == 0)
+            seen[me].at = tsc();
+    }
+}
+
 static void triple(unsigned me) {
     if (me != cpus - 1)
         for (;;)
@@ -456,6 +482,7 @@ static const struct {
     {"nmi", nmi},         {"rudelock", rudelock},   {"selfmod", selfmod},     {"copy", copy},
     {"faults", faults},   {"registers", registers}, {"splitlock", splitlock}, {"nothing", nothing},
     {"clocks", clocks},   {"handover", handover},   {"triple", triple},       {"alone", nothing},
+    {"compute", compute}, {"poke", poke},           {"measure", measure},
 };
 
 // ---- start

@@ -96,6 +96,7 @@ void clock_report(void) {
         {"check", "vcpu_clock", clock_checks.vcpu_clock},
         {"check", "tsc_traps", clock_checks.tsc_traps},
         {"check", "notes", clock_checks.notes},
+        {"check", "longest", machine.longest},
         {"host", "grants", machine.grants},
         {"host", "main_turns", machine.main_turns},
         {"host", "main_clock", clock_checks.main_clock},

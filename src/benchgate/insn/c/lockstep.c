@@ -197,16 +197,20 @@ static uint64_t of_workers(const struct lockstep *m, uint64_t now) {
     return tolerable < LOCKSTEP_CALM * quantum ? tolerable : LOCKSTEP_CALM * quantum;
 }
 
-static uint64_t whole_quantum(const struct lockstep *m, const struct census *s, uint64_t spinning) {
+static uint64_t whole_quantum(struct lockstep *m, const struct census *s, uint64_t spinning) {
     bool exact = m->window || m->rules.rush == 1;
     uint64_t quantum = exact ? of_workers(m, s->lowest) : m->rules.quantum;
     if (spinning != LOCKSTEP_NEVER)
         quantum = lower(quantum, of_spinners(m, spinning));
-    return exact ? quantum : quantum * m->rules.rush;
+    if (!exact)
+        return quantum * m->rules.rush;
+    if (quantum > m->longest)
+        m->longest = quantum;
+    return quantum;
 }
 
 // Quantum phase: with a seed each stretch is between a half and a whole quantum long.
-static uint64_t quantum_at(const struct lockstep *m, const struct census *s, unsigned c) {
+static uint64_t quantum_at(struct lockstep *m, const struct census *s, unsigned c) {
     uint64_t quantum = whole_quantum(m, s, s->spinning);
     return m->rules.seed ? quantum - chance(m, 3, s->lowest, c) % (quantum / 2) : quantum;
 }

@@ -62,6 +62,7 @@ struct lockstep {
     uint64_t now;      // the machine's time: that of the slowest active vCPU; never goes back
     uint64_t deadline; // the main loop's next timer, while it is idle
     uint64_t met;      // when vCPUs last had to do with each other
+    uint64_t longest;  // of the quanta that were used where time is measured
     enum lockstep_main main;
     uint64_t grants, jumps, main_turns;
     struct lockstep_vcpu vcpu[LOCKSTEP_MAX];
