@@ -54,7 +54,7 @@ class Told:
 @pytest.fixture(scope="module")
 def guest(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("stress") / "stress.elf"
-    sources = (f"-Wl,-T,{SOURCE / 'stress.ld'}", str(SOURCE / "start.S"), str(SOURCE / "stress.c"))
+    sources = (f"-Wl,-T,{SOURCE / 'stress.ld'}", *map(str, (SOURCE / "start.S", *sorted(SOURCE.glob("*.c")))))
     subprocess.run([*compiler().argv, *FLAGS, *sources, "-o", str(made)], check=True, timeout=120)
     return made
 
