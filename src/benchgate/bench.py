@@ -15,7 +15,7 @@ from functools import cached_property
 
 import pytest
 
-from benchgate import plan, report
+from benchgate import outline, plan, report
 from benchgate.errors import BenchgateError
 from benchgate.gates.ratio import broken_arm
 from benchgate.interruptions import Interruptions
@@ -118,7 +118,7 @@ class Bench:
         self.picked = bool(cells or gates)
 
     def describe(self) -> str:
-        return plan.describe(tuple(self._sweeps.values()), self.options, self.options.order_seed)
+        return outline.describe(tuple(self._sweeps.values()), self.options, self.options.order_seed)
 
     # ---- measuring
 

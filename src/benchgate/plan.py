@@ -13,14 +13,12 @@ from pathlib import Path
 
 from benchgate import catalog
 from benchgate.errors import UsageError
-from benchgate.gates.base import SMALLEST_LOOK, Gate
+from benchgate.gates.base import Gate
 from benchgate.model import Cell, Lane, Placement, Window, Workload
 from benchgate.options import Options
 from benchgate.systems import SELFTEST, Ask, System
 
 DEFAULT_COUNTS = (1, 2, 4)
-SECONDS_A_RUN = {Lane.TCG: 4.0, Lane.KVM: 2.0, Lane.NATIVE: 1.5, Lane.INSN: 8.0}
-"""Rough, for the estimate of --plan only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,54 +301,8 @@ def order(arms: Sequence[str], rounds: int, seed: int) -> tuple[str, ...]:
     return tuple(arm for k in range(rounds) for arm in (start if k % 2 == 0 else start[::-1]))
 
 
-def estimate_s(sweep: SweepPlan, options: Options) -> float:
-    """A rough length of one sweep, warm-ups included."""
-    return sum(SECONDS_A_RUN[cell.seats.lane] * (runs_of(cell, options) + 1) for cell in sweep.runnable)
-
-
 def runs_of(cell: PlannedCell, options: Options) -> int:
     return options.seeds if cell.seats.lane is Lane.INSN else options.runs
-
-
-def describe(plans: Sequence[SweepPlan], options: Options, seed: int) -> str:
-    """What --plan prints."""
-    lines: list[str] = []
-    for sweep in plans:
-        lines.append(f"sweep {sweep.row}")
-        for cell in sweep.cells:
-            lines.append("  " + _describe_cell(cell, options))
-        for gate in sweep.gates:
-            lines.append("  " + _describe_gate(gate, options))
-        arms = [str(cell.cell.cpus) for cell in sweep.runnable]
-        rounds = max((runs_of(cell, options) for cell in sweep.runnable), default=0)
-        exact = any(cell.seats.lane is Lane.INSN for cell in sweep.runnable)
-        first = "one seed, which is run twice" if exact else "one warm-up each"
-        lines.append(f"  order  smp {' '.join(order(arms, rounds, seed))} after {first}")
-    minutes = sum(estimate_s(sweep, options) for sweep in plans) / 60
-    lines.append(f"order seed {seed}; about {max(minutes, 0.1):.1f} minutes; nothing was booted")
-    return "\n".join(lines)
-
-
-def _describe_cell(planned: PlannedCell, options: Options) -> str:
-    if planned.skip:
-        return f"cell   {planned.cell.id}: SKIP: {planned.skip}"
-    where = f"pins {','.join(map(str, planned.seats.pins))}" if planned.seats.pins else "no pins needed"
-    mode, lane = planned.cell.mode, planned.seats.lane
-    count = runs_of(planned, options)
-    runs = f"{count} seeds" if lane is Lane.INSN else f"{count} runs + 1 warm-up"
-    return f"cell   {planned.cell.id}: {mode}, lane {lane}, {planned.seats.placement}, {where}, {runs}"
-
-
-def _describe_gate(planned: PlannedGate, options: Options) -> str:
-    gate = planned.gate
-    bound = f"at least {gate.at_least}" if gate.at_least is not None else f"at most {gate.at_most}"
-    if planned.arm.seats.lane is Lane.INSN and gate.insn is not None:
-        bound = f"at least {gate.insn}"
-    text = f"gate   {gate.id}: {gate.window} speedup over smp{planned.base.cell.cpus} {bound}x"
-    skip = planned.skip or ("" if options.gates else options.why_no_gates)
-    if not skip and runs_of(planned.arm, options) < SMALLEST_LOOK:
-        skip = f"{runs_of(planned.arm, options)} seeds are too few to decide anything"
-    return f"{text}: SKIP: {skip}" if skip else text
 
 
 def with_smt_row(cells: tuple[PlannedCell, ...], ground: Ground, options: Options) -> tuple[PlannedCell, ...]:

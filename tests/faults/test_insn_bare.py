@@ -102,7 +102,11 @@ def test_interrupts_between_halted_cpus_arrive_at_once(guest: Path, tmp_path: Pa
 
 @pytest.mark.parametrize(
     ("case", "least", "most"),
-    [("compute", 15_000, 20_000), ("poke", insn.QUANTUM, insn.QUANTUM), ("measure", insn.QUANTUM, insn.QUANTUM)],
+    [
+        ("compute", 15_000, 20_000),
+        ("poke", insn.QUANTUM, insn.QUANTUM),
+        ("measure", insn.QUANTUM, insn.QUANTUM),
+    ],
 )
 def test_cpus_that_have_nothing_to_do_with_each_other_are_kept_in_looser_step(
     guest: Path, tmp_path: Path, case: str, least: int, most: int

@@ -18,7 +18,7 @@ ROOT = Path(benchgate.__file__).parent
 LIST = """
     errors model files allowance data shelf cache trim toolchain yamlfile plaintext
     host gates.base systems systemfile policies catalog oracle wire stats
-    options plan marks
+    options plan outline marks
     fetch build images insn lanes machine boot choice run together
     selftest verify smoke repeat measure gates decide sweep attribution
     render.escape render.model render.results_csv

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchgate import marks, plan
+from benchgate import marks, outline, plan
 from benchgate.errors import UsageError
 from benchgate.marks import Mark
 from benchgate.model import Lane, Placement
@@ -128,7 +128,7 @@ def test_a_linear_drift_shifts_all_arms_alike() -> None:
 
 def test_the_plan_shows_cells_order_lanes_pins_skips_and_minutes() -> None:
     cells = plan.plan_cells(request(2, 4), Options(), TWO)
-    text = plan.describe(plan.sweeps(cells, plan.plan_gates(request(2, 4), Options(), TWO)), Options(), 3)
+    text = outline.describe(plan.sweeps(cells, plan.plan_gates(request(2, 4), Options(), TWO)), Options(), 3)
     assert "cell   primes-linux-smp2: process, lane tcg, physical, pins 0,1, 5 runs + 1 warm-up" in text
     assert "cell   primes-linux-smp4: SKIP: 4 CPUs need 4 host CPUs" in text
     assert "gate   primes-linux-smp2: work speedup over smp1 at least 1.6x" in text

@@ -81,8 +81,10 @@ def window(log: ClockLog, workers: int) -> ClockWindow:
 
 
 def _slack(log: ClockLog) -> float:
-    """How far apart in time marks of different vCPUs may be that stand in this order in the log. At level count
-    a parent that slept comes back at the time of the slowest, whoever woke it: there the order is all there is.
+    """How far apart in time marks of different vCPUs may be that stand in this order in the log.
+
+    At level count a parent that slept comes back at the time of the slowest, whoever woke it: there the order
+    is all there is.
     """
     return 2 * log.quantum * log.rush if log.level is Level.FULL else math.inf
 

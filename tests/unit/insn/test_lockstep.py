@@ -274,7 +274,9 @@ def length_of_turn(machine: Lockstep) -> int:
     return machine.machine.vcpu[turn].until - other.time  # type: ignore[no-any-return]
 
 
-@pytest.mark.parametrize(("time", "quanta"), [(900, 1), (999_000, 1), (3_500_000, 3.5), (9_000_000, 8), (10**9, 8)])
+@pytest.mark.parametrize(
+    ("time", "quanta"), [(900, 1), (999_000, 1), (3_500_000, 3.5), (9_000_000, 8), (10**9, 8)]
+)
 def test_who_computes_for_long_for_himself_is_kept_in_looser_step(
     library: ctypes.CDLL, time: int, quanta: float
 ) -> None:
@@ -314,7 +316,14 @@ def close_and_open(machine: Lockstep) -> None:
 
 
 MET = 5_000_000
-MEETINGS = {go_out: 6, interrupt: 1, halt: 1, be_woken: 1, wait_for_memory: 1, close_and_open: 1}
+MEETINGS: dict[Callable[[Lockstep], None], int] = {
+    go_out: 6,
+    interrupt: 1,
+    halt: 1,
+    be_woken: 1,
+    wait_for_memory: 1,
+    close_and_open: 1,
+}
 
 
 @pytest.mark.parametrize("meeting", MEETINGS)
