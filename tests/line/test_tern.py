@@ -160,7 +160,7 @@ def test_a_worker_that_was_woken_is_interrupted_once_a_slice(kit: Bootkit) -> No
     assert rate
     slices, over = divmod(said.work_end - said.work_start, SLICE_US * int(rate[1]))
     assert slices >= 2
-    assert SLICE_US / 4 < over / int(rate[1]) < SLICE_US * 3 / 4  # so that it is clear how many ticks there are
+    assert SLICE_US / 4 < over / int(rate[1]) < SLICE_US * 3 / 4  # it is clear how many ticks there are
     ticks = {
         measure.cpu: measure.value
         for measure in said.measures
