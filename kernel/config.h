@@ -17,6 +17,7 @@
 // A CPU that runs a thread takes one timer tick per slice, an idle CPU takes none.
 #define SLICE_ALONE_US 10000 // nobody waits
 #define SLICE_SHARED_US 2000 // somebody waits in the queue
+#define SLICE_SLACK_US 200   // a slice may be this much shorter, where a timer is set for then already
 #define STEAL_VICTIMS 4      // queues that one search for work may look at
 
 #define PARK_BUCKETS 256

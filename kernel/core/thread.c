@@ -393,7 +393,7 @@ void thread_idle(void) {
         cpu->reschedule = false;
         if (next != NULL)
             switch_to(next, false);
-        else
-            halt_unless_needed(cpu);
+        // Who switches back here has searched in vain a moment ago (leave); whoever came since is seen.
+        halt_unless_needed(cpu);
     }
 }

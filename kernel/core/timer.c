@@ -49,8 +49,13 @@ void timer_cancel(struct thread *thread) {
     lock_drop(&sleepers[cpu].lock);
 }
 
+// A thread that has just been woken finds the timer set for the slice of whoever ran before it, often itself
+// before it slept. Where that is nearly the same, it serves: else it comes first and only sets itself anew.
 void timer_slice(uint64_t end) {
     struct cpu *cpu = this_cpu();
+    uint64_t slack = SLICE_SLACK_US * cycles_per_us;
+    if (cpu->timer_at != 0 && cpu->timer_at <= end && end - cpu->timer_at <= slack)
+        end = cpu->timer_at;
     cpu->slice_end = end;
     set_for(cpu, end);
 }

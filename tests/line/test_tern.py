@@ -145,6 +145,30 @@ def test_no_worker_waits_while_a_cpu_halts_on_any_seed(kit: Bootkit) -> None:
     assert max(late(kit, seed) for seed in range(1, 41)) < LATE_NS
 
 
+SLICE_US = 2000
+"""Of a thread while books are kept (kernel/config.h)."""
+
+
+def test_a_worker_that_was_woken_is_interrupted_once_a_slice(kit: Bootkit) -> None:
+    """The timer that stood for the end of its slice before it slept is not one interrupt more. CPU 0 is left
+    out: the coordinator's slices, which are not the worker's, leave the timer at any time."""
+    timed = replace(kit, folder=kit.folder / "ticks", level=insn.Level.FULL)
+    judged = timed.run("kernel", "checksum", 4, {"blocks": 4096, "rounds": 128}, measure=True)
+    assert judged.verified, judged.reason
+    said = ternkit.transcript(judged)
+    rate = re.search(r"^tern: .*\bcycles_per_us=(\d+)", ternkit.console(judged.run), re.MULTILINE)
+    assert rate
+    slices, over = divmod(said.work_end - said.work_start, SLICE_US * int(rate[1]))
+    assert slices >= 2
+    assert SLICE_US / 4 < over / int(rate[1]) < SLICE_US * 3 / 4  # it is clear how many ticks there are
+    ticks = {
+        measure.cpu: measure.value
+        for measure in said.measures
+        if (measure.phase, measure.name) == ("work", "ticks") and measure.cpu
+    }
+    assert ticks == dict.fromkeys((1, 2, 3), slices)
+
+
 # ---- one binary, whatever its scheduler
 
 
