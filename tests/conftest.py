@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from tests.line.sessions import Session
     from tests.ternkit import Bootkit
 
 HEARD: dict[int, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGHUP: signal.SIG_DFL}
@@ -48,3 +49,11 @@ def kit(tmp_path_factory: pytest.TempPathFactory) -> Bootkit:
     from tests import ternkit  # a suite of rows, which has this file too, needs none of it
 
     return ternkit.tern(tmp_path_factory.mktemp("tern"))
+
+
+@pytest.fixture(scope="session")
+def dropped_ipis(tmp_path_factory: pytest.TempPathFactory) -> Session:
+    """One quick session of a tern with a defect, for all that can be seen on it."""
+    from tests.line import sessions
+
+    return sessions.dropped_ipis(tmp_path_factory.mktemp("dropped-ipis"))

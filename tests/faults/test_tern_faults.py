@@ -39,7 +39,7 @@ def tabled(judged: JudgedRun) -> Table:
 
 @pytest.fixture(scope="module")
 def healthy(kit: Bootkit) -> Table:
-    return attributed(kit, "kernel", "primes", hi=200_000)
+    return tabled(ternkit.primes_on_q35(kit))
 
 
 def need(value: int | None) -> int:
