@@ -84,7 +84,7 @@ class SessionRig:
     def argv(self, *words: str) -> list[str]:
         words_of_rig = self.rig.arguments(*words)
         yaml = self.rig.folder / "fake.yaml"
-        # A busy host may take its time to start a stand-in; an attempt that ended for it would end the session.
+        # A busy host may take its time to start a stand-in; an attempt that this ends would end the session.
         text, patient = yaml.read_text(), f"boot_s: {PATIENCE_S}, run_s: {10 * PATIENCE_S}"
         assert "boot_s: 5, run_s: 5" in text
         yaml.write_text(text.replace("boot_s: 5, run_s: 5", patient))

@@ -134,7 +134,7 @@ def on_four(case: Case) -> Boot:
 
 
 @pytest.mark.parametrize(("case", "burners"), [(UNEVEN, 0), (SLEEPERS, 2)], ids=["idle", "burning"])
-def test_what_qemu_and_the_host_do_in_the_background_does_not_reach_the_guest(
+def test_what_qemu_does_in_the_background_does_not_reach_the_guest(
     tmp_path: Path, case: Case, burners: int
 ) -> None:
     """Vcpus that are woken for QEMU's own business at the host's times do not run out of turn for it, whether
