@@ -31,6 +31,20 @@ from benchgate.host import lock
 lock.measuring = partial(lock.measuring, name={name!r})
 """
 
+# A busy host may take its time to end a stand-in; an attempt that failed for it would end the session.
+PATIENT = f"""
+from dataclasses import replace
+from benchgate.machine.console import Limits
+from benchgate.workshop import Workshop
+
+request = Workshop._request
+
+def patient(*words):
+    return replace(request(*words), limits=Limits(leave_s={PATIENCE_S}))
+
+Workshop._request = patient
+"""
+
 PLAYS_AT = """
 from dataclasses import replace
 from itertools import count
@@ -79,7 +93,7 @@ class SessionRig:
         self.play_at(order, "hang-run")
 
     def conftest(self, more: str = "") -> None:
-        self.rig.pytester.makeconftest(CONFTEST + OWN_LOCK.format(name=self.lock) + more)
+        self.rig.pytester.makeconftest(CONFTEST + PATIENT + OWN_LOCK.format(name=self.lock) + more)
 
     def argv(self, *words: str) -> list[str]:
         words_of_rig = self.rig.arguments(*words)
