@@ -51,18 +51,16 @@ def told(boot: Boot) -> tuple[str, object]:
 
 @dataclass(frozen=True)
 class Moved:
-    """A run whose host CPU somebody else took, where it was before and after that, and its attribution."""
+    """A run whose host CPU somebody else took, and where it was before and after that."""
 
     boot: Boot
     seen: tuple[set[int], ...]
-    attribution: Path
 
 
 @pytest.fixture(scope="module")
-def moved(tmp_path_factory: pytest.TempPathFactory) -> Moved:
+def moved() -> Moved:
     """Two CPUs, seed 1: the boot that all compare with who run it again in another way. As it goes on, all
     of the host CPU that it is on is asked for by others."""
-    attribution = tmp_path_factory.mktemp("moved") / "attribution"
     seen: list[set[int]] = []
 
     def during(_folder: Path) -> None:
@@ -73,10 +71,8 @@ def moved(tmp_path_factory: pytest.TempPathFactory) -> Moved:
         seen.append(host_cpus_of_its_vcpus())
 
     watched = during if HOST_CPUS > 1 else None
-    boot = lab().boot(
-        "primes", 2, SMALL, seed=1, attribution=attribution, during=watched, extra=NAMED_THREADS
-    )
-    return Moved(boot, tuple(seen), attribution)
+    boot = lab().boot("primes", 2, SMALL, seed=1, during=watched, extra=NAMED_THREADS)
+    return Moved(boot, tuple(seen))
 
 
 def host_cpus_of_its_vcpus() -> set[int]:
@@ -162,7 +158,7 @@ def test_every_duration_is_that_of_arithmetic(case: Case, cpus: int) -> None:
 
 
 def test_parallel_agrees_with_serial(moved: Moved) -> None:
-    """That two CPUs are twice as fast, and that seeds are other runs, tests/line/test_wheel.py sees."""
+    """That two CPUs are twice as fast is seen in tests/line/test_wheel.py."""
     parallel = lab(mode=ClockMode.PARALLEL).boot("primes", 2, SMALL, seed=1).window(2).work
     assert parallel == pytest.approx(moved.boot.window(2).work, rel=0.002)
 
@@ -182,8 +178,15 @@ def test_level_count_refuses_a_worker_that_sleeps() -> None:
 # ---- the books
 
 
-def test_the_books_of_time_close(moved: Moved) -> None:
-    boot, path = moved.boot, moved.attribution
+@pytest.fixture(scope="module")
+def booked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Boot, Path]:
+    """Another seed, with attribution."""
+    path = tmp_path_factory.mktemp("booked") / "attribution"
+    return lab().boot("primes", 2, SMALL, seed=2, attribution=path), path
+
+
+def test_the_books_of_time_close(booked: tuple[Boot, Path]) -> None:
+    boot, path = booked
     assert boot.log is not None
     for vcpu in boot.log.totals:
         known = vcpu.executed + vcpu.paused + vcpu.skipped + vcpu.halted
@@ -201,3 +204,10 @@ def test_the_books_of_time_close(moved: Moved) -> None:
     assert "user [user]" in top_table(seen)
     named = {symbol for space, symbol in seen.by_symbol() if space == "kernel"}
     assert "do_exit" in named  # each worker is a process that ends inside the window
+
+
+def test_another_seed_is_another_run_of_the_same_speed(moved: Moved, booked: tuple[Boot, Path]) -> None:
+    """All else is equal here, the nonce too; five seeds of a session are in tests/line/test_wheel.py."""
+    one, two = moved.boot.window(2).work, booked[0].window(2).work
+    assert one != two
+    assert max(one, two) / min(one, two) < 1.01
