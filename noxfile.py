@@ -61,7 +61,7 @@ def tern(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """The project's own test suite; boots real guests: fewer than 60 of Linux, and tern's short ones."""
+    """The project's own test suite; boots real guests: at most 60, about half of them Linux and half tern."""
     if _names_tests(session.posargs):
         _pytest(*session.posargs)
         return

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from tests.line.sessions import Session
+    from tests.ternkit import Bootkit
 
 HEARD: dict[int, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGHUP: signal.SIG_DFL}
 
@@ -37,3 +41,19 @@ def hears_signals() -> Iterator[None]:
     yield
     for number in deaf:
         signal.signal(number, signal.SIG_IGN)
+
+
+@pytest.fixture(scope="session")
+def kit(tmp_path_factory: pytest.TempPathFactory) -> Bootkit:
+    """One for all files, so that they share boots."""
+    from tests import ternkit  # a suite of rows, which has this file too, needs none of it
+
+    return ternkit.tern(tmp_path_factory.mktemp("tern"))
+
+
+@pytest.fixture(scope="session")
+def dropped_ipis(tmp_path_factory: pytest.TempPathFactory) -> Session:
+    """One quick session of a tern with a defect, for all that can be seen on it."""
+    from tests.line import sessions
+
+    return sessions.dropped_ipis(tmp_path_factory.mktemp("dropped-ipis"))

@@ -269,15 +269,23 @@ class Outcome:
         return max(abs(self.clock / self.expected - 1), abs(self.guest / self.expected - 1))
 
 
-def run_case(bench: Lab, case: Case, cpus: int, *, seed: int = 0) -> Outcome:
+def boot_case(bench: Lab, case: Case, cpus: int, *, seed: int = 0, extra: tuple[str, ...] = ()) -> Boot:
     workers = case.workers or cpus
     pins = ",".join(map(str, range(workers)))
     words = f"bench.case={case.name} bench.work={case.work} bench.hold={HOLD} bench.pin={pins}"
-    done = bench.boot("truth", cpus, words, workers=workers, seed=seed)
+    return bench.boot("truth", cpus, words, workers=workers, seed=seed, extra=extra)
+
+
+def outcome(case: Case, cpus: int, done: Boot) -> Outcome:
+    workers = case.workers or cpus
     window = done.window(workers)
     said = done.words("window")[0]
     guest = int(said["work_end"]) - int(said["work_start"])
     return Outcome(case.expected(case.work, workers), window.work, guest)
+
+
+def run_case(bench: Lab, case: Case, cpus: int, *, seed: int = 0) -> Outcome:
+    return outcome(case, cpus, boot_case(bench, case, cpus, seed=seed))
 
 
 PRIMES = "bench.hi={hi} bench.split=cost bench.wait=join"

@@ -1,22 +1,25 @@
 """Boots of tern (and of any system that a YAML describes) for tests, judged by the product's own verifier.
 
 No pins and no lock: what these tests ask is whether an answer is right or a defect is found, never how fast.
+The fixture `kit` gives all of a session's tests one `Bootkit`, so that those who ask for the same boot share
+it; the boots that several files look at stand at the end.
 """
 
 from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import TypeVar
 
 from benchgate import boot, catalog, fetch, insn, run, smoke, verify, wire
 from benchgate.boot import Clock, Machine
 from benchgate.fetch import Qemu
 from benchgate.images import Images, guest_digest
-from benchgate.insn import ClockMode
+from benchgate.insn import ClockMode, Level
 from benchgate.model import Accel, Cell, Lane, Placement, RawRun
 from benchgate.plan import PlannedCell, Seats
 from benchgate.run import RunRequest
@@ -27,6 +30,7 @@ from benchgate.wire import Transcript
 Params = Mapping[str, object]
 NONE: Params = MappingProxyType({})
 ANYTHING = r"selftest: done failed=\d+"
+_T = TypeVar("_T")
 
 
 @dataclass
@@ -40,6 +44,14 @@ class Bootkit:
     seed: int = 1
     _images: Images = field(default_factory=lambda: Images(None, False, lambda _: None))
     _boots: int = 0
+    _kept: dict[str, object] = field(default_factory=dict)
+
+    def once(self, what: str, make: Callable[[], _T]) -> _T:
+        """What `make` gives, or gave the first who asked for it; a boot that failed is made again."""
+        if what not in self._kept:
+            self._kept[what] = make()
+        found: _T = self._kept[what]  # type: ignore[assignment]
+        return found
 
     @property
     def lane(self) -> Lane:
@@ -134,16 +146,50 @@ def checks(raw: RawRun) -> dict[str, bool]:
     }
 
 
-def with_deadlines(system: System, run_s: float) -> System:
-    return replace(system, deadlines=replace(system.deadlines, run_s=run_s))
+def on_machine(system: str, machine: str) -> System:
+    """On another than q35, which is tern's own."""
+    found = catalog.load_system(system)
+    assert found.qemu.machine == "q35"
+    return replace(found, qemu=replace(found.qemu, machine=machine))
 
 
-def rewritten(system: str, folder: Path, old: str, new: str) -> System:
-    """A system of ours with one word of its YAML changed, loaded from a file of its own."""
-    source = catalog.load_system(system).file
-    text = source.read_text(encoding="utf-8")
-    assert text.count(old) == 1
-    text = text.replace(old, new).replace("../../", f"{source.parents[2]}/")
-    path = folder / f"{system}.yaml"
-    path.write_text(text, encoding="utf-8")
-    return catalog.load_system(str(path))
+# ---- boots that several tests look at; each on another machine, by another build or on another clock
+
+
+def primes_on_q35(kit: Bootkit) -> JudgedRun:
+    """Two CPUs, one of which has all of the work, with attribution."""
+    given = {"hi": 200_000, "split": "one"}
+    return kit.once("primes", lambda: kit.run("kernel", "primes", 2, given, measure=True))
+
+
+CHECKSUM = on_machine("kernel:profile=debug", "microvm")
+
+
+def checksum_on_microvm(kit: Bootkit) -> JudgedRun:
+    """Four CPUs, the debug profile, with attribution."""
+    return kit.once("checksum", lambda: kit.run(CHECKSUM, "checksum", 4, {"blocks": 16_384}, measure=True))
+
+
+def tasks_on_pc(kit: Bootkit) -> JudgedRun:
+    """Two CPUs, with attribution."""
+    system = on_machine("kernel", "pc")
+    return kit.once("tasks", lambda: kit.run(system, "tasks", 2, {"steps": 4000}, measure=True))
+
+
+def sixteen(kit: Bootkit, seed: int) -> JudgedRun:
+    """Sixteen CPUs on the instruction clock."""
+    timed = replace(kit, folder=kit.folder / f"gate-{seed}", level=Level.FULL, seed=seed)
+    run = {"blocks": 4096, "rounds": 4}
+    return kit.once(f"sixteen {seed}", lambda: timed.run("kernel", "checksum", 16, run))
+
+
+def own_checks(kit: Bootkit) -> RawRun:
+    """Two CPUs, no word on the command line."""
+    return kit.once("own checks", lambda: kit.words("kernel", 2, ""))
+
+
+def every_check(kit: Bootkit) -> RawRun:
+    """Two CPUs, all that the self-test knows, with so little memory that there is an end of it."""
+    known = catalog.load_system("kernel")
+    small = replace(known, qemu=replace(known.qemu, memory="40M"))
+    return kit.once("every check", lambda: kit.words(small, 2, "selftest=all"))

@@ -31,6 +31,20 @@ from benchgate.host import lock
 lock.measuring = partial(lock.measuring, name={name!r})
 """
 
+# A busy host may take its time to end a stand-in; an attempt that failed for it would end the session.
+PATIENT = f"""
+from dataclasses import replace
+from benchgate.machine.console import Limits
+from benchgate.workshop import Workshop
+
+request = Workshop._request
+
+def patient(*words):
+    return replace(request(*words), limits=Limits(leave_s={PATIENCE_S}))
+
+Workshop._request = patient
+"""
+
 PLAYS_AT = """
 from dataclasses import replace
 from itertools import count
@@ -79,12 +93,15 @@ class SessionRig:
         self.play_at(order, "hang-run")
 
     def conftest(self, more: str = "") -> None:
-        self.rig.pytester.makeconftest(CONFTEST + OWN_LOCK.format(name=self.lock) + more)
+        self.rig.pytester.makeconftest(CONFTEST + PATIENT + OWN_LOCK.format(name=self.lock) + more)
 
     def argv(self, *words: str) -> list[str]:
         words_of_rig = self.rig.arguments(*words)
         yaml = self.rig.folder / "fake.yaml"
-        yaml.write_text(yaml.read_text().replace("run_s: 5", f"run_s: {10 * PATIENCE_S}"))
+        # A busy host may take its time to start a stand-in; an attempt that this ends would end the session.
+        text, patient = yaml.read_text(), f"boot_s: {PATIENCE_S}, run_s: {10 * PATIENCE_S}"
+        assert "boot_s: 5, run_s: 5" in text
+        yaml.write_text(text.replace("boot_s: 5, run_s: 5", patient))
         return [sys.executable, "-m", "pytest", *words_of_rig]
 
     @contextmanager
@@ -118,8 +135,14 @@ class SessionRig:
         def is_up() -> bool:
             return any(b"benchready" in path.read_bytes() for path in self._serials(order))
 
-        assert wait_until(is_up, PATIENCE_S), f"attempt {order} never came up"
+        assert wait_until(is_up, PATIENCE_S), f"attempt {order} never came up: {self._endings()}"
         return self._serials(order)[0].parent
+
+    def _endings(self) -> dict[str, str]:
+        """How each attempt ended so far, and why."""
+        runs = sorted(self.reports.glob("runs/*/runs/*/run.json"))
+        said = {path.parent.name: json.loads(path.read_text()) for path in runs}
+        return {name: f"{one['ending']}: {one['detail']}" for name, one in said.items()}
 
     def _serials(self, order: int) -> list[Path]:
         return list(self.reports.glob(f"runs/*/runs/{order:04d}-*/serial.log"))

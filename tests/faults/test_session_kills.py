@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import signal
 import subprocess
 import termios
@@ -200,10 +201,12 @@ def test_a_second_session_says_who_measures_and_gives_up_in_time(session: Sessio
     with session.started() as first:
         session.await_hanging(HANGING)
         before = len(list((session.reports / "runs").iterdir()))
-        code, said = session.run("--lock-wait=1")
-        assert code == 4
+        code, said = session.run("--lock-wait=3")
+        assert code == 4, said
         assert f"another session measures on this host: process {first.pid} of user " in said
-        assert f"waiting up to 1 s for process {first.pid}" in said
+        # Who asks late, on a busy host, has less left to wait.
+        assert re.search(rf"waiting up to [1-3] s for process {first.pid}\b", said), said
+        assert "waited 3 s" in said
         assert "Traceback" not in said
         assert len(list((session.reports / "runs").iterdir())) == before
         assert first.poll() is None

@@ -1,52 +1,56 @@
 """Defects of tern that answer rightly and only cost time: a speedup gate says FAIL, with the ratio.
 
-Sessions on the instruction clock, on a row of a few milliseconds. What else could have found the defect is
-held to be silent: every answer is verified.
+Runs on the instruction clock, of a row of a few milliseconds. What else could have found the defect is held
+to be silent: every answer is verified.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.line.sessions import Session, run_pytest
-
-ROW = """\
-import pytest
-
-pytestmark = pytest.mark.threads
+from benchgate import catalog, run, verify
+from benchgate.decide import arm_of, decide
+from benchgate.gates.base import Gate
+from tests.line.sessions import Session, gated_tern
 
 
-@pytest.mark.system("{system}")
-@pytest.mark.workload("tasks", steps=4000)
-@pytest.mark.speedup(cpus=2, at_least=1.6)
-def test_scales(verdict):
-    verdict.require_pass()
-"""
+def test_a_speedup_gate_finds_dropped_ipis(dropped_ipis: Session) -> None:
+    """Nobody tells the second CPU that there is work: the first does nearly all of it. The defect leaves
+    nothing to a seed, which the soak below shows, so each arm's one run stands for the five of a gate."""
+    workload, system = catalog.load_workload("tasks"), catalog.load_system("kernel:fault=drop-ipi")
+    runs = [run.load(folder) for folder in sorted((dropped_ipis.folder / "runs").iterdir())]
+    arms = []
+    for cpus in (1, 2):
+        (counted,) = (one for one in runs if one.cell.cpus == cpus and not one.warmup)
+        good = verify.verify_on(counted, workload, system)
+        five = [replace(good, run=replace(counted, attempt=seed, seed=seed)) for seed in range(1, 6)]
+        arms.append(arm_of(counted.cell, five))
+    one, two = (arm.cell for arm in arms)
+    gate = Gate("scales", "speedup", one, two, at_least=1.6)
+    (verdict,) = decide([gate], {arm.cell.id: arm for arm in arms}, catalog.load_policy("default")).verdicts
+    assert (verdict.outcome, verdict.ratio) == ("FAIL", verdict.high), verdict.reason
+    assert verdict.ratio is not None
+    assert 1 < verdict.ratio < 1.5
 
 
-def gated(where: Path, system: str) -> tuple[Session, dict[str, Any]]:
-    file = where / "test_row.py"
-    file.write_text(ROW.format(system=system))
-    session = run_pytest(where, file, "--clock=insn", "--smp=1,2", "--runs=5")
+def fails(where: Path, system: str) -> Session:
+    session = gated_tern(where, system, "--runs=5")
     (verdict,) = session.verdicts
-    return session, verdict
-
-
-def fails(where: Path, system: str) -> None:
-    session, verdict = gated(where, system)
     assert (session.code, verdict["outcome"]) == (1, "FAIL"), session.said
     assert verdict["high"] < 1.5
     row = verdict["system"]
     assert f"FAIL: tasks.steps-4000-{row} smp2/smp1 = {verdict['ratio']:.2f} [" in session.said
     assert [session.outcomes(cpus, row) for cpus in (1, 2)] == [["ok"] * 5] * 2
+    return session
 
 
-def test_a_speedup_gate_finds_dropped_ipis(tmp_path: Path) -> None:
-    """Nobody tells the second CPU that there is work: the first does nearly all of it."""
-    fails(tmp_path, "kernel:fault=drop-ipi")
+@pytest.mark.soak
+def test_dropped_ipis_leave_nothing_to_a_seed(tmp_path: Path) -> None:
+    session = fails(tmp_path, "kernel:fault=drop-ipi")
+    assert [len(set(session.work(cpus, "kernel.fault-drop-ipi"))) for cpus in (1, 2)] == [1, 1]
 
 
 @pytest.mark.soak
@@ -58,5 +62,6 @@ def test_a_speedup_gate_finds_a_lock_held_too_long(tmp_path: Path) -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("system", ["kernel", "kernel:sched=global"])
 def test_the_same_gate_passes_without_the_fault(tmp_path: Path, system: str) -> None:
-    session, verdict = gated(tmp_path, system)
+    session = gated_tern(tmp_path, system, "--runs=5")
+    (verdict,) = session.verdicts
     assert (session.code, verdict["outcome"]) == (0, "PASS"), session.said

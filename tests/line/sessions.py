@@ -28,16 +28,30 @@ pytestmark = pytest.mark.smp
 def test_every_run_is_right(cell):
     cell.require_verified()
 """
-GATED = (
-    CELLS
-    + """
+WHO_MEASURES = """
 
+@pytest.mark.system({systems})
 @pytest.mark.workload({workload})
+def test_who_measures(cell):
+    import os
+    from benchgate.host import lock
+
+    cell.require_verified()
+    holder = lock.holder()
+    assert (holder is not None and holder.pid == os.getpid()) is {holds}
+"""
+TERN = """\
+import pytest
+
+pytestmark = pytest.mark.threads
+
+
+@pytest.mark.system("{system}")
+@pytest.mark.workload("tasks", steps=4000)
 @pytest.mark.speedup(cpus=2, at_least=1.6)
 def test_scales(verdict):
     verdict.require_pass()
 """
-)
 
 
 @dataclass(frozen=True)
@@ -57,6 +71,11 @@ class Session:
     def verdicts(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = json.loads((self.folder / "verdicts.json").read_text())
         return found
+
+    def work(self, cpus: int, system: str) -> list[int]:
+        """The counted runs' figures."""
+        mine = [row for row in self.rows if row["cpus"] == str(cpus) and row["system"] == system]
+        return [int(row["work"]) for row in mine if row["outcome"] == "ok"]
 
     def outcomes(self, cpus: int, system: str = "linux") -> list[str]:
         """The counted runs of an arm."""
@@ -104,6 +123,19 @@ def run(words: Sequence[str | Path], where: Path) -> tuple[int, str]:
         timeout=PATIENCE_S,
     )
     return done.returncode, done.stdout
+
+
+def gated_tern(where: Path, system: str, *words: str, more: str = "") -> Session:
+    """A row of a few milliseconds with its gate, on the instruction clock, which no busy host disturbs."""
+    (where / "test_row.py").write_text(TERN.format(system=system) + more)
+    return run_pytest(where, "test_row.py", "-v", "--clock=insn", "--smp=1,2", *words)
+
+
+def dropped_ipis(where: Path) -> Session:
+    """A quick session of a tern that would fail its gate: five boots."""
+    system = "kernel:fault=drop-ipi"
+    who = WHO_MEASURES.format(systems=f'"{system}"', workload='"tasks", steps=4000', holds=False)
+    return gated_tern(where, system, "--quick", more=who)
 
 
 def write_test(where: Path, text: str, workload: str) -> Path:

@@ -7,25 +7,30 @@ import shutil
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
-from tests.line.sessions import CELLS, PATIENCE_S, run_pytest, write_test
+from tests.line.sessions import CELLS, PATIENCE_S, Session, run_pytest, write_test
 
 pytestmark = pytest.mark.skipif(shutil.which("gdb") is None, reason="gdb is not installed")
 SYSTEMS = {"kernel": "break *process_exit", "linux": "break *do_exit"}
 
 
-@pytest.mark.parametrize("system", [pytest.param("linux", marks=pytest.mark.soak), "kernel"])
-def test_gdb_stops_a_replay_in_a_function_and_lets_it_end(
-    tmp_path_factory: pytest.TempPathFactory, system: str
-) -> None:
-    where = tmp_path_factory.mktemp("gdb")
-    write_test(where, CELLS, '"primes", hi=20000')
-    words = (f"--system={system}", "--clock=insn", "--smp=2", "--runs=1")
-    session = run_pytest(where, *words)
+def test_gdb_stops_a_replay_in_a_function_and_lets_it_end(dropped_ipis: Session, tmp_path: Path) -> None:
+    stops_and_ends(dropped_ipis, tmp_path, "kernel")
+
+
+@pytest.mark.soak
+def test_gdb_stops_a_replay_of_linux(tmp_path: Path) -> None:
+    write_test(tmp_path, CELLS, '"primes", hi=20000')
+    session = run_pytest(tmp_path, "--clock=insn", "--smp=2", "--runs=1")
     assert session.code == 0, session.said
-    run = sorted((session.folder / "runs").iterdir())[-1]
+    stops_and_ends(session, tmp_path, "linux")
+
+
+def stops_and_ends(session: Session, where: Path, system: str) -> None:
+    run = sorted((session.folder / "runs").glob("*-smp2"))[-1]
     out = where / "again"
     argv = [sys.executable, "-m", "benchgate.cli", "replay", str(run), "--gdb", "--out", str(out)]
     with subprocess.Popen(

@@ -3,21 +3,25 @@ bad programs; the boot's time by its own clock."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from benchgate import attribution, catalog, images, insn, verify
+from benchgate import attribution, catalog, images, insn, run, verify, wire
 from benchgate.build import file_digest
 from benchgate.errors import VerifyError
 from benchgate.host import accel
-from benchgate.model import Accel, Ending
+from benchgate.model import Accel, Ending, Lane, RawRun
 from benchgate.plan import PlannedCell
 from benchgate.sweep import JudgedRun
+from benchgate.wire import Transcript
 from tests import ternkit, wirekit
+from tests.line.sessions import Session
 from tests.ternkit import Bootkit
 
 SMALL: dict[str, dict[str, int]] = {
@@ -27,37 +31,39 @@ SMALL: dict[str, dict[str, int]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def kit(tmp_path_factory: pytest.TempPathFactory) -> Bootkit:
-    return ternkit.tern(tmp_path_factory.mktemp("tern"))
-
-
-ALL = [(workload, cpus) for workload in SMALL for cpus in (1, 2, 4)]
-FEW = [("primes", 1), ("checksum", 4), ("tasks", 2)]
-
-
-@pytest.mark.parametrize(
-    ("workload", "cpus"), [one if one in FEW else pytest.param(*one, marks=pytest.mark.soak) for one in ALL]
-)
-def test_every_answer_is_right(kit: Bootkit, workload: str, cpus: int) -> None:
-    judged = kit.run("kernel", workload, cpus, SMALL[workload])
+def is_right(judged: JudgedRun, cpus: int) -> None:
     assert judged.verified, judged.reason
     assert len(judged.verified.workers) == cpus
     assert ternkit.transcript(judged).system == "tern"
 
 
-@pytest.mark.parametrize("machine", ["pc", "microvm"])  # q35 is the system's own
-def test_other_machines(kit: Bootkit, tmp_path: Path, machine: str) -> None:
-    system = ternkit.rewritten("kernel", tmp_path, "machine: q35", f"machine: {machine}")
-    judged = kit.run(system, "primes", 2, SMALL["primes"])
-    assert judged.verified, judged.reason
-    argv = (judged.run.folder / "argv.json").read_text()
-    assert f'"{machine}"' in argv
-    assert "q35" not in argv
+@pytest.mark.parametrize(
+    ("boot", "cpus", "machine"),
+    [
+        (ternkit.primes_on_q35, 2, "q35"),
+        (ternkit.tasks_on_pc, 2, "pc"),
+        (ternkit.checksum_on_microvm, 4, "microvm"),
+    ],
+    ids=["primes-2-q35", "tasks-2-pc", "checksum-4-microvm"],
+)
+def test_every_answer_is_right_on_every_machine(
+    kit: Bootkit, boot: Callable[[Bootkit], JudgedRun], cpus: int, machine: str
+) -> None:
+    judged = boot(kit)
+    is_right(judged, cpus)
+    argv = json.loads((judged.run.folder / "argv.json").read_text())
+    assert argv[argv.index("-machine") + 1] == machine
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("cpus", [1, 2, 4])
+@pytest.mark.parametrize("workload", SMALL)
+def test_every_answer_is_right(kit: Bootkit, workload: str, cpus: int) -> None:
+    is_right(kit.run("kernel", workload, cpus, SMALL[workload]), cpus)
 
 
 def test_its_own_checks_pass_without_a_manifest(kit: Bootkit) -> None:
-    done = kit.words("kernel", 2, "")
+    done = ternkit.own_checks(kit)
     seen = ternkit.checks(done)
     assert done.ending is Ending.DONE
     assert {"spawn-process", "spawn-thread", "ring", "park", "exit", "timers"} <= set(seen)
@@ -70,15 +76,13 @@ KILLED = re.compile(
 
 
 def test_programs_that_take_all_there_is_get_no_more(kit: Bootkit) -> None:
-    """Thread and process bombs, memory, a process that dies among threads in every kind of wait; with little
-    memory, so that there is an end of it."""
-    small = replace(
-        catalog.load_system("kernel"), qemu=replace(catalog.load_system("kernel").qemu, memory="40M")
-    )
-    done = kit.words(small, 2, "selftest=bombs")
+    """Thread and process bombs, memory, a process that dies among threads in every kind of wait."""
+    done = ternkit.every_check(kit)
     assert done.ending is Ending.DONE, ternkit.console(done)
+    assert '"40M"' in (done.folder / "argv.json").read_text()
     seen = ternkit.checks(done)
-    assert set(seen) == {"bomb-threads", "bomb-processes", "bomb-waiters", "bomb-memory", "bomb-timeout"}
+    bombs = {name for name in seen if name.startswith("bomb-")}
+    assert bombs == {"bomb-threads", "bomb-processes", "bomb-waiters", "bomb-memory", "bomb-timeout"}
     assert all(seen.values())
 
 
@@ -92,15 +96,14 @@ def test_the_fast_profile_refuses_what_it_has_not(kit: Bootkit, word: str) -> No
 
 def test_programs_that_misbehave_are_killed_and_the_others_go_on(kit: Bootkit) -> None:
     """Each child tries one thing and is killed by one line; the check that knows their statuses goes on."""
-    done = kit.words("kernel", 2, "selftest=hostile")
+    done = ternkit.every_check(kit)
     assert done.ending is Ending.DONE, ternkit.console(done)
-    assert set(ternkit.checks(done)) == {
-        "hostile-memory",
-        "hostile-instructions",
-        "hostile-rings",
-        "hostile-arguments",
-    }
-    lines = [line for line in ternkit.console(done).splitlines() if line.startswith("killed:")]
+    seen = ternkit.checks(done)
+    hostile = {name for name in seen if name.startswith("hostile-")}
+    assert hostile == {"hostile-memory", "hostile-instructions", "hostile-rings", "hostile-arguments"}
+    assert all(seen.values())
+    before = ternkit.console(done).partition("selftest: hostile-arguments ")[0]  # others are killed later
+    lines = [line for line in before.splitlines() if line.startswith("killed:")]
     found = [KILLED.match(line) for line in lines]
     assert all(found), [line for line, match in zip(lines, found, strict=True) if not match]
     vectors = {(match[1], int(match[2])) for match in found if match}
@@ -108,23 +111,36 @@ def test_programs_that_misbehave_are_killed_and_the_others_go_on(kit: Bootkit) -
     assert len(lines) >= 30
 
 
-@pytest.mark.parametrize(("cpus", "most_ms"), [(1, 100), (8, 250)])
-def test_the_boot_reaches_its_first_program_in_time(kit: Bootkit, cpus: int, most_ms: int) -> None:
+def boot_ms(raw: RawRun) -> float:
     """From power-on, firmware included, to the begin of the total window, on the instruction clock: plain TCG
     takes about as long on a host that nobody else uses, which a test cannot ask for."""
-    timed = replace(kit, folder=kit.folder / f"boot-smp{cpus}", level=insn.Level.FULL)
-    judged = timed.run("kernel", "primes", cpus, {"hi": 10_000})
-    assert judged.verified, judged.reason
-    rate = re.search(r"^tern: .*\bcycles_per_us=(\d+)", ternkit.console(judged.run), re.MULTILINE)
+    rate = re.search(r"^tern: .*\bcycles_per_us=(\d+)", ternkit.console(raw), re.MULTILINE)
     assert rate
     # the time stamp counter is 0 at power-on
-    assert 0 < ternkit.transcript(judged).total_start / int(rate[1]) / 1000 < most_ms
+    begun = wire.parse(verify.read_console(raw), nonce=raw.nonce).total_start
+    return begun / int(rate[1]) / 1000
+
+
+def test_the_boot_reaches_its_first_program_in_time(dropped_ipis: Session) -> None:
+    """Its defect is none on one CPU."""
+    raw = run.load(sorted((dropped_ipis.folder / "runs").glob("*-smp1"))[-1])
+    assert raw.lane is Lane.INSN
+    assert dropped_ipis.outcomes(1, "kernel.fault-drop-ipi") == ["ok"]
+    assert 0 < boot_ms(raw) < 100
+
+
+def test_the_boot_of_many_cpus_reaches_its_first_program_in_time(kit: Bootkit) -> None:
+    judged = ternkit.sixteen(kit, SEEDS[0])
+    is_right(judged, 16)
+    assert 0 < boot_ms(judged.run) < 250
+
+
+SEEDS = (3, 5)
 
 
 def late(kit: Bootkit, seed: int) -> int:
     """Nanoseconds from the first worker's start to the last one's, of sixteen that one gate lets go."""
-    timed = replace(kit, folder=kit.folder / f"gate-{seed}", level=insn.Level.FULL, seed=seed)
-    judged = timed.run("kernel", "checksum", 16, SMALL["checksum"])
+    judged = ternkit.sixteen(kit, seed)
     assert judged.verified, judged.reason
     starts = [worker.start for worker in ternkit.transcript(judged).reports]
     assert len(starts) == 16
@@ -137,7 +153,7 @@ Before nobody halted while a thread waits, that was so in 7 of 25 seeds."""
 
 
 def test_no_worker_waits_while_a_cpu_halts(kit: Bootkit) -> None:
-    assert max(late(kit, seed) for seed in (3, 5)) < LATE_NS
+    assert max(late(kit, seed) for seed in SEEDS) < LATE_NS
 
 
 @pytest.mark.soak
@@ -194,14 +210,14 @@ def need(path: Path | None) -> Path:
 
 @pytest.fixture(scope="module")
 def measured(kit: Bootkit) -> JudgedRun:
-    judged = kit.run("kernel", "checksum", 2, {"blocks": 16_384}, measure=True)
+    judged = ternkit.checksum_on_microvm(kit)
     assert judged.verified, judged.reason
     return judged
 
 
 def test_the_attribution_of_a_real_boot(kit: Bootkit, measured: JudgedRun) -> None:
     judged, said = measured, ternkit.transcript(measured)
-    symbols = insn.read_symbols(need(kit.symbols("kernel", "checksum")))
+    symbols = insn.read_symbols(need(kit.symbols("kernel:profile=debug", "checksum")))
     table = attribution.table(judged.run.cell.id, said, symbols)
     assert all(measure.value < 2**63 for measure in said.measures if measure.value is not None)
     for bucket in ("busy_time", "idle_time"):
@@ -214,7 +230,21 @@ def test_the_attribution_of_a_real_boot(kit: Bootkit, measured: JudgedRun) -> No
     for thread in table.threads:
         parts = (thread.running, thread.runnable, thread.blocked)
         assert sum(part or 0 for part in parts) == thread.lifetime
-    assert {balance.name for balance in said.balances} >= {"thread_0", "queue_0", "queue_1", "cpu_0", "cpu_1"}
+    books = [balance.name for balance in said.balances]
+    assert books == [f"{kind}_{number}" for kind in ("thread", "queue", "cpu") for number in range(4)]
+    assert all(book.left == book.right for book in said.balances)
+    assert all(book.left > 0 for book in said.balances if not book.name.startswith("queue"))
+    for name in ("syscalls", "switches", "busy_cycles", "lock_queue_takes"):
+        assert sum(counted(said, name, phase) for phase in PHASES) == counted(said, name, "final_total")
+
+
+PHASES = ("spawn_ready", "work", "shutdown")
+
+
+def counted(said: Transcript, name: str, phase: str) -> int:
+    found = [measure.value for measure in said.measures if (measure.phase, measure.name) == (phase, name)]
+    assert found, f"no measure line has phase={phase} name={name}"
+    return sum(value for value in found if value is not None)
 
 
 def need_figure(value: int | None) -> int:
@@ -233,7 +263,7 @@ def test_books_that_do_not_balance_are_refused(
     lines[at] = f"{head}={int(right) + 1}"
     (tmp_path / verify.CONSOLE).write_bytes(wirekit.console(*lines))
     lying = replace(measured.run, folder=tmp_path)
-    cell = kit.planned(catalog.load_system("kernel"), "checksum", 2)
+    cell = kit.planned(ternkit.CHECKSUM, "checksum", 4)
     with pytest.raises(VerifyError, match=f"the guest's books do not balance: {book}"):
         verify.verify_on(lying, cell.workload, cell.system)
 
@@ -251,12 +281,9 @@ def test_a_tiny_boot_under_kvm(kit: Bootkit, tmp_path: Path) -> None:
     troubles = []
     for model in (*accel.CPU_MODELS[Accel.KVM], "qemu64"):  # `-cpu host` aborts QEMU on some hosts
         here = replace(kit, folder=tmp_path / model, accel=Accel.KVM, cpu_model=model)
-        for cpus in (1, 2):
-            done = here.words("kernel", cpus, "boot=only", rf"^tern: cpus={cpus} ")
-            if done.ending is Ending.NO_START:
-                troubles.append(f"{model}: {done.detail}")
-                break
+        done = here.words("kernel", 2, "boot=only", r"^tern: cpus=2 ")
+        if done.ending is not Ending.NO_START:
             assert done.ending is Ending.DONE, f"{done.detail}\n{ternkit.console(done)}"
-        else:
             return
+        troubles.append(f"{model}: {done.detail}")
     pytest.fail(f"/dev/kvm opens, and no CPU model runs: {troubles}")

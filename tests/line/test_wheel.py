@@ -1,13 +1,15 @@
-"""Installed from the wheel in an empty environment, in an empty folder: a guest boots and is measured.
+"""Installed from the wheel in an empty environment, in an empty folder: guests boot and a gate is decided.
 
 No network: the environment's dependencies are lent by a .pth line, benchgate itself comes from the wheel.
 """
 
 from __future__ import annotations
 
+import statistics
 import sys
 import sysconfig
 import zipfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -77,9 +79,11 @@ def stranger(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Stranger:
     return Stranger(python, environment, folder)
 
 
-@pytest.fixture(autouse=True)
-def own_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("PYTHONPATH", raising=False)
+@pytest.fixture(scope="module", autouse=True)
+def own_path() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("PYTHONPATH", raising=False)
+        yield
 
 
 def test_the_wheel_of_the_sdist_is_the_wheel_of_the_checkout(wheel: Path, tmp_path: Path) -> None:
@@ -99,17 +103,55 @@ def test_benchgate_and_its_data_come_from_the_wheel(stranger: Stranger) -> None:
     assert [name for name in FILES if not (root / name).is_file()] == []
 
 
-def test_a_stranger_starts_from_init_and_boots_a_guest(stranger: Stranger) -> None:
+@pytest.fixture(scope="module")
+def gated(stranger: Stranger) -> Session:
+    """One session for all that can be seen on it: eleven boots, on the clock that no busy host can disturb;
+    on wall time one run of ten may well meet a stall."""
     code, said = run([stranger.environment / "bin" / "benchgate", "init"], stranger.folder)
     assert code == 0, said
     assert [path.name for path in stranger.folder.iterdir()] == ["test_scaling.py"]
-    session: Session = run_pytest(
-        stranger.folder, "--quick", "--accel=tcg", "--clock=wall", "--strict-markers", python=stranger.python
-    )
-    assert session.code == 5, session.said
-    assert [session.outcomes(cpus) for cpus in (1, 2)] == [["ok"], ["ok"]]
-    assert {row["verified"] for row in session.rows} == {"true"}
-    assert run_benchgate(stranger.folder, "verify", session.folder, python=stranger.python)[0] == 0
+    words = ("--clock=insn", "--smp=1,2", "--set=primes.hi=200_000", "--strict-markers")
+    return run_pytest(stranger.folder, *words, python=stranger.python)
+
+
+def test_a_stranger_starts_from_init_and_boots_a_guest(stranger: Stranger, gated: Session) -> None:
+    assert [gated.outcomes(cpus) for cpus in (1, 2)] == [["ok"] * 5, ["ok"] * 5], gated.said
+    assert {row["verified"] for row in gated.rows} == {"true"}
+    assert run_benchgate(stranger.folder, "verify", gated.folder, python=stranger.python)[0] == 0
     code, said = run([stranger.environment / "bin" / "benchgate", "init"], stranger.folder)
     assert code == 4
     assert "is there already" in said
+
+
+def test_a_gate_follows_from_its_figures(gated: Session) -> None:
+    work = {cpus: gated.work(cpus, "linux") for cpus in (1, 2)}
+    ratio = statistics.median(work[1]) / statistics.median(work[2])
+    (verdict,) = gated.verdicts
+    assert verdict["system"] == "linux"
+    assert verdict["ratio"] == pytest.approx(ratio)
+    assert verdict["low"] <= ratio <= verdict["high"]
+    assert min(work[1]) / max(work[2]) <= verdict["low"]
+    assert verdict["high"] <= max(work[1]) / min(work[2])
+    assert (verdict["outcome"], verdict["low"] > 1.9) == ("PASS", True)
+    assert verdict["reason"].startswith(
+        f"{verdict['outcome']}: primes.hi-200000-linux smp2/smp1 = {ratio:.2f}"
+    )
+    assert run_benchgate(gated.folder, "verify", gated.folder)[0] == 0
+
+
+def test_the_exit_code_follows_from_the_verdicts(gated: Session) -> None:
+    words = {verdict["outcome"] for verdict in gated.verdicts}
+    assert words <= {"PASS", "FAIL", "INVALID", "INCONCLUSIVE"}
+    due = 1 if words & {"FAIL", "INVALID"} else 75 if "INCONCLUSIVE" in words else 0
+    assert gated.code == due, gated.said
+
+
+def test_two_cpus_are_twice_as_fast(gated: Session) -> None:
+    (verdict,) = gated.verdicts
+    assert 1.9 <= verdict["ratio"] <= 2.02
+
+
+def test_seeds_are_other_runs_of_the_same_speed(gated: Session) -> None:
+    windows = gated.work(2, "linux")
+    assert len(set(windows)) == 5
+    assert max(windows) / min(windows) < 1.01
