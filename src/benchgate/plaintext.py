@@ -18,7 +18,7 @@ _ENDS = {"^": r"(?<=\n)", "$": r"(?=\n)"}
 
 def plain(console: bytes) -> bytes:
     """A whole console."""
-    return _ESCAPES.sub(b"", console).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    return _ESCAPES.sub(b"", console.replace(b"\r\n", b"\n").replace(b"\r", b"\n"))
 
 
 class Stream:

@@ -18,6 +18,11 @@ def test_lines_without_colours_and_carriage_returns() -> None:
     assert plain(b"a\x1b") == b"a\x1b"
 
 
+def test_an_escape_parts_cr_from_lf_however_reads_cut_them() -> None:
+    stream = Stream()
+    assert b"".join(map(stream.feed, (b"\r", b"\x1b", b"[1m\n."))) == plain(b"\r\x1b[1m\n.") == b"\n\n."
+
+
 @given(st.lists(st.sampled_from([b"\r", b"\n", b"\x1b[", b"3", b"1m", b"x"]), max_size=30), st.data())
 def test_reads_may_cut_anywhere(parts: list[bytes], data: st.DataObject) -> None:
     text = b"".join(parts) + b".\n\n"
