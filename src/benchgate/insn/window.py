@@ -4,7 +4,7 @@ Takes a `ClockLog` and how many workers there were; gives a `ClockWindow`. Raise
 missing, doubled, foreign or out of order, or where the guest's own report tells another story. Pure.
 
 The order of the lines is the order of execution: a mark is written when it is executed. Times of different
-vCPUs may be apart by up to a quantum, so they are not used to judge order.
+vCPUs may be apart by what the lockstep allows, so they are not used to judge order.
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ AGREEMENT = 0.005
 """How far the guest's own timing of the window may be from the clock's, as a share of it ..."""
 AGREEMENT_NS = 100_000
 """... or at least this much: the clock may be a quantum ahead for each side, and reading it takes time."""
+
+CALM = 8
+"""How many times as long a quantum may become (LOCKSTEP_CALM in c/lockstep.h)."""
 
 _NAMES = {
     MarkKind.WORK_BEGIN: "work-begin",
@@ -86,7 +89,7 @@ def _slack(log: ClockLog) -> float:
     At level count a parent that slept comes back at the time of the slowest, whoever woke it: there the order
     is all there is.
     """
-    return 2 * log.quantum * log.rush if log.level is Level.FULL else math.inf
+    return 2 * log.quantum * max(log.rush, CALM) if log.level is Level.FULL else math.inf
 
 
 def _count(marks: Iterable[Mark], workers: int) -> None:

@@ -307,6 +307,13 @@ def wait_for_memory(machine: Lockstep) -> None:
     machine.arrive(2, 2 * MET, 0)
 
 
+def only_pause_for_long(machine: Lockstep) -> None:
+    for time in (MET - 4_000_000, MET - 1_000_000):
+        machine.arrive(2, time, 2)
+    machine.arrive(2, MET, 0)
+    machine.arrive(2, 2 * MET, 0)
+
+
 def close_and_open(machine: Lockstep) -> None:
     machine.halt(2, 0)
     machine.arrive(0, MET, 0)
@@ -322,6 +329,7 @@ MEETINGS: dict[Callable[[Lockstep], None], int] = {
     halt: 1,
     be_woken: 1,
     wait_for_memory: 1,
+    only_pause_for_long: 1,
     close_and_open: 1,
 }
 

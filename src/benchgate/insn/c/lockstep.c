@@ -49,11 +49,12 @@ void lockstep_meet(struct lockstep *m, uint64_t time) {
 }
 
 void lockstep_arrive(struct lockstep *m, unsigned c, uint64_t time, enum lockstep_spin spins) {
+    enum lockstep_spin was = m->vcpu[c].spins;
     set_time(&m->vcpu[c], time);
     m->vcpu[c].spins = spins;
     if (spins != LOCKSTEP_ONLY_PAUSES)
         m->vcpu[c].waits_since = m->vcpu[c].time;
-    if (spins == LOCKSTEP_PAUSES)
+    if (spins == LOCKSTEP_PAUSES || spins != was) // who only pauses meets others at the begin and the end
         lockstep_meet(m, time);
     m->vcpu[c].state = LOCKSTEP_READY;
 }

@@ -11,7 +11,8 @@
 // memory, the quantum is the fine one: what it waits for it then sees at nearly the right time. It grows to a
 // thousandth of the time for which all who spin have done nothing else. The quantum itself grows, to
 // LOCKSTEP_CALM of its lengths at most, to a thousandth of the time since vCPUs last had to do with each
-// other. Outside the timed window both are `rush` times as long, and do not grow.
+// other. Outside the timed window both are `rush` times as long, and the quantum does not grow; with a rush
+// of 1 all of a run counts as the window.
 #ifndef LOCKSTEP_H
 #define LOCKSTEP_H
 
@@ -62,7 +63,7 @@ struct lockstep {
     uint64_t now;      // the machine's time: that of the slowest active vCPU; never goes back
     uint64_t deadline; // the main loop's next timer, while it is idle
     uint64_t met;      // when vCPUs last had to do with each other
-    uint64_t longest;  // of the quanta that were used where time is measured
+    uint64_t longest;  // of the quanta that were in force where time is measured
     enum lockstep_main main;
     uint64_t grants, jumps, main_turns;
     struct lockstep_vcpu vcpu[LOCKSTEP_MAX];
