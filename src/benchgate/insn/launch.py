@@ -16,8 +16,8 @@ from benchgate.errors import UsageError
 from benchgate.insn.log import ClockMode, Level
 
 QUANTUM = 5_000
-"""In the timed window nobody is further ahead of the slowest vCPU than this many ns (eight times as many while
-vCPUs have nothing to do with each other) ..."""
+"""In the timed window nobody is further ahead of the slowest vCPU than this many ns, or than it has grown to
+(LOCKSTEP_CALM in c/lockstep.h) ..."""
 FINE = 100
 """... or, while a vCPU spins, this many. What is handed over through memory is seen that late or early."""
 PARALLEL_QUANTUM = 10_000
