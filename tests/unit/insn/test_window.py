@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 from benchgate.errors import VerifyError
 from benchgate.insn import ClockLog, ClockMode, Level, Mark, agree, window
+from benchgate.insn.plugin import SOURCE
+from benchgate.insn.window import CALM
 from benchgate.model import WorkerReport
 
 GOOD = ((3, 0, 1_000), (1, 0, 2_000), (1, 1, 2_100), (2, 1, 90_000), (2, 0, 92_000), (4, 0, 93_000))
@@ -63,6 +66,19 @@ def test_marks_that_do_not_add_up_are_refused(
 def test_the_locksteps_own_slack_is_allowed() -> None:
     seen = window(log(((3, 0, 2_150), *GOOD[1:])), 2)
     assert seen.total_begin == seen.work_begin == 2_000
+
+
+def test_a_system_without_rush_may_be_apart_by_what_a_quantum_grows_to() -> None:
+    """Its quantum of 100 ns may have become 800, on either side."""
+    close = replace(log(((3, 0, 3_500), *GOOD[1:])), rush=1)
+    assert window(close, 2).total_begin == 2_000
+    with pytest.raises(VerifyError, match="does not enclose"):
+        window(replace(close, marks=(Mark(3, 0, 3_700), *close.marks[1:])), 2)
+
+
+def test_the_slack_is_of_the_clock_as_it_is_built() -> None:
+    header = (SOURCE / "lockstep.h").read_text(encoding="utf-8")
+    assert f"#define LOCKSTEP_CALM {CALM}\n" in header
 
 
 def test_at_level_count_a_parent_that_slept_comes_back_early_and_its_marks_still_enclose_the_work() -> None:
