@@ -17,8 +17,7 @@ import sys
 
 PR_SET_PDEATHSIG = 1
 SIGKILL = 9
-SIGPIPE = 13
-SIGXFSZ = 25
+SIGNALS = 64
 RLIMIT_CORE = 4
 
 
@@ -31,9 +30,10 @@ def main(order_fd: int, status_fd: int) -> None:
         report(status_fd, "tie", ctypes.get_errno())
     if os.getppid() != order["parent"]:
         os._exit(1)  # the parent died before the tie was made: no signal will come
-    # Python ignores these two; a program expects them at their defaults.
-    libc.signal(SIGPIPE, None)
-    libc.signal(SIGXFSZ, None)
+    # A program expects them at their defaults, and what is ignored stays so: SIGPIPE by Python, SIGINT and
+    # SIGQUIT by a shell's `&`, SIGHUP by nohup. Some cannot be set, and those are never ignored.
+    for number in range(1, SIGNALS + 1):
+        libc.signal(number, None)
     # A QEMU that aborts (KVM that cannot set an MSR) would leave a core file as large as the guest.
     libc.setrlimit(RLIMIT_CORE, (ctypes.c_ulong * 2)(0, 0))
     step = "place"

@@ -48,7 +48,14 @@ def core_files() -> Iterator[None]:
     resource.setrlimit(resource.RLIMIT_CORE, before)
 
 
-@pytest.mark.usefixtures("core_files")
+@pytest.fixture
+def started_by_a_shell_in_the_background() -> Iterator[None]:
+    before = signal.signal(signal.SIGQUIT, signal.SIG_IGN)
+    yield
+    signal.signal(signal.SIGQUIT, before)
+
+
+@pytest.mark.usefixtures("core_files", "started_by_a_shell_in_the_background")
 def test_it_leads_its_own_group_with_plain_signals_and_no_core_file() -> None:
     child, read = shell("grep -E 'SigIgn|SigBlk' /proc/self/status; ulimit -Hc; cut -d' ' -f5 /proc/$$/stat")
     lines = output(child, read).decode().split()
