@@ -199,7 +199,10 @@ class TestRunBuild:
             build.run_build(commands, folder, [folder], name="mine")
         assert list((root / "system").iterdir()) == []
 
-    def test_a_command_that_is_not_there_is_said(self, tmp_path: Path) -> None:
+    def test_a_command_that_is_not_there_is_said(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("PATH", "/usr/bin:/bin")  # a folder that may not be searched would be the answer
         folder = self.kernel(tmp_path / "kernel")
         with pytest.raises(BuildError, match="cannot run no-such-make: No such file"):
             build.run_build([["no-such-make"]], folder, [folder], name="mine")
