@@ -35,6 +35,7 @@ from benchgate.model import RawRun, Verdict, VerifiedRun, Workload
 from benchgate.render import results_csv, terminal
 from benchgate.render.model import SessionView
 from benchgate.sweep import JudgedRun, conclude, judge
+from benchgate.systems import SELFTEST
 
 Workloads = Mapping[str, Workload]
 NO_WORKLOADS: Workloads = MappingProxyType({})
@@ -117,7 +118,7 @@ def find_workload(facts: Mapping[str, Any], name: str, workloads: Workloads) -> 
     if name in workloads:
         return workloads[name]
     word = str(facts["workloads"][name])
-    if word != name:
+    if word != name or name not in (SELFTEST, *catalog.names("workloads")):  # `x.yaml` is a path, too
         raise EvidenceError(
             f"workload {name} is not one of ours, and its oracle is a program: "
             f"if you trust it, name its YAML file with --workload (it was {word!r:.200})"

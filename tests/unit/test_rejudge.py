@@ -309,9 +309,11 @@ def test_a_folder_that_is_no_session(tmp_path: Path) -> None:
         rejudge.judge_session(tmp_path)
 
 
-def test_a_bundle_never_names_the_program_that_judges_it(session: Session, tmp_path: Path) -> None:
+def test_a_bundle_never_names_the_program_that_judges_it(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """An oracle is a program: one that a bundle brings along must not run because somebody verifies it."""
-    attempt(session)
+    raw = attempt(session)
     folder = close(session)
     ran = tmp_path / "ran"
     (folder / "evil.py").write_text(f"open({str(ran)!r}, 'w')\ndef check(*_): pass\n")
@@ -320,4 +322,10 @@ def test_a_bundle_never_names_the_program_that_judges_it(session: Session, tmp_p
     change(folder, lambda facts: facts["workloads"].update(primes=str(folder / "evil.yaml")))
     with pytest.raises(EvidenceError, match="if you trust it"):
         rejudge.judge_session(folder)
+    monkeypatch.chdir(folder)  # from within, a name alone is enough of a path
+    for path in (folder / bundle.SESSION, raw.folder / "run.json"):
+        forge(path, '"workload": "primes"', '"workload": "evil.yaml"')
+    change(folder, lambda facts: facts.update(workloads={"evil.yaml": "evil.yaml"}))
+    with pytest.raises(EvidenceError, match="if you trust it"):
+        rejudge.judge_session(Path())
     assert not ran.exists()
