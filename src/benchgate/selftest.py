@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 
 from benchgate import plaintext
 from benchgate.errors import VerifyError
@@ -18,6 +18,11 @@ from benchgate.wire import MAX_CONSOLE_BYTES
 
 _NANOSECONDS = {"ns": 1, "us": 1_000, "ms": 1_000_000}
 _MAX_FIGURE = 2**63
+_NUMBER = re.compile(
+    r"[+-]?(?:[0-9]+|[1-9][0-9]{0,2}(?:(?:,[0-9]{3})+|(?:_[0-9]{3})+))"
+    r"(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,4})?"
+)
+"""Grouped by threes or not at all: where a comma is the decimal point, `1,5` is not 15."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +90,11 @@ def _only(text: str, pattern: str, what: str) -> re.Match[str]:
 
 def _figure(text: str, what: str, pattern: ResultPattern) -> int:
     """Whole nanoseconds or cycles; digits may be grouped by commas, a shifted counter is shifted back."""
-    written = _only(text, pattern.regex, what)["value"] or ""
-    try:
-        value = Decimal(written.replace(",", "").replace("_", ""))
-    except InvalidOperation as error:
-        raise VerifyError(f"{what}: `{_shown(written)}` is not a number") from error
-    if not value.is_finite() or not 0 < value < _MAX_FIGURE:
+    written = (_only(text, pattern.regex, what)["value"] or "").strip()
+    if not _NUMBER.fullmatch(written):
+        raise VerifyError(f"{what}: `{_shown(written)}` is not a number such as 1234.5 or 1,234.5")
+    value = Decimal(written.replace(",", "").replace("_", ""))
+    if not 0 < value < _MAX_FIGURE:
         raise VerifyError(f"{what}: {_shown(written)} is not a length of time")
     figure = int(value * _NANOSECONDS.get(pattern.unit, 1) * 2**pattern.shift)
     if not 0 < figure < _MAX_FIGURE:
