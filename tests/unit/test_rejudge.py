@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from benchgate import bundle, evidence, provenance, publish, rejudge, report, run
+from benchgate import bundle, cli, evidence, provenance, publish, rejudge, report, run
 from benchgate.errors import EvidenceError
 from benchgate.evidence import Session
 from benchgate.insn import NO_SYMBOLS, Symbols
@@ -302,6 +302,28 @@ def test_facts_that_cannot_be_shown(
     change(folder, edit)
     with pytest.raises(EvidenceError, match=said):
         rejudge.show(folder)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda f: f["systems"].update(linux='version: 1\nname: "\\e[2Jintact"\n'),
+        lambda f: f["policy"].update({"\x1b[2J": 1}),
+        lambda f: f["plan"][0]["gates"][0]["cell"].update(label="\x1b[2J"),
+    ],
+)
+def test_a_stranger_says_nothing_to_the_terminal(
+    session: Session, capsys: pytest.CaptureFixture[str], edit: Callable[[dict[str, Any]], object]
+) -> None:
+    """By an escape it could wipe what was found and write `intact`."""
+    folder = published(session)
+    change(folder, edit)
+    reseal(folder)
+    assert [cli.main([word, str(folder)]) for word in ("verify", "rejudge")] == [12, 4]
+    said = capsys.readouterr()
+    assert "\\x1b[2J" in said.out
+    assert "\\x1b[2J" in said.err
+    assert "\x1b" not in said.out + said.err
 
 
 def test_a_folder_that_is_no_session(tmp_path: Path) -> None:
