@@ -195,5 +195,6 @@ def _view_of_csv(path: Path) -> SessionView:
         verdicts=(),
         alpha=policy.alpha,
         overall_error=policy.overall_error,
+        superlinear=policy.superlinear,
         is_verified=False,
     )
