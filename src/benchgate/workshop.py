@@ -119,8 +119,7 @@ class Workshop:
         self._machine, self._probes = found.machine, found.probes
         self.ground = _ground(self._topology, self.options, lanes.of_kinds(self.options.clock, found.lane))
         if found.lane is Lane.INSN:  # its samples are seeds
-            most = max(self.options.seeds, self.options.max_runs)
-            self.policy = self.policy.with_runs(self.options.seeds, most)
+            self.policy = self.policy.with_runs(self.options.seeds, self.options.max_seeds)
 
     def begin(self, sweeps: Sequence[SweepPlan]) -> None:
         """Makes the session's folder, with all that a later judge needs."""
