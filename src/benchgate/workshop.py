@@ -157,6 +157,7 @@ class Workshop:
 
     def attempts(self, group: Sequence[Attempt]) -> Iterator[JudgedRun]:
         for attempt in group:
+            self._images.check(attempt.planned)
             self._smoke(attempt.planned)
         jobs = [self._job(attempt) for attempt in group]
         for place, raw in execute_all(jobs):
