@@ -65,6 +65,16 @@ def test_what_is_refused(old: bytes, new: bytes, reason: str) -> None:
         selftest.read(GOOD.replace(old, new), RESULT)
 
 
+@pytest.mark.parametrize(("sums", "wrong"), [((99, 100), 99), ((100, 98), 98)])
+def test_an_answer_must_be_right_wherever_it_stands(sums: tuple[int, int], wrong: int) -> None:
+    """One that each CPU prints under the same name: no right one hides another CPU's wrong one."""
+    answers = (*RESULT.answers, r"^cpu0 root=(?P<root>\d+)$", r"^cpu1 root=(?P<root>\d+)$")
+    result = replace(RESULT, answers=answers, expect={**(RESULT.expect or {}), "root": "100"})
+    text = GOOD + b"cpu0 root=%d\ncpu1 root=%d\n" % sums
+    with pytest.raises(VerifyError, match=f"wrong answer: root is {wrong}, right is 100"):
+        selftest.read(text, result)
+
+
 def test_work_and_total_on_different_clocks() -> None:
     result = replace(RESULT, total=ResultPattern(r"total: (?P<value>\d+)", "cycles", 0))
     with pytest.raises(VerifyError, match="work is in ns and total in cycles"):
