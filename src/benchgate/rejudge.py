@@ -70,9 +70,9 @@ def judge_session(folder: Path, workloads: Workloads = NO_WORKLOADS) -> Judgemen
     """`workloads`: a user's own, by name. Their oracles are programs, so a bundle cannot name them itself."""
     facts = bundle.read_object(folder, SESSION)
     where = str(folder / SESSION)
-    known = {cell.id for sweep in provenance.read_plan(facts, where) for cell, _ in sweep.cells}
+    known = {cell for sweep in provenance.read_plan(facts, where) for cell, _ in sweep.cells}
     runs = tuple(_judge(path, facts, where, workloads) for path in _run_folders(folder, facts))
-    strangers = [judged.run.folder.name for judged in runs if judged.run.cell.id not in known]
+    strangers = [judged.run.folder.name for judged in runs if judged.run.cell not in known]
     if strangers:
         raise EvidenceError(f"{folder / 'runs' / strangers[0]}: its cell is not in the session's plan")
     verdicts, capacity = conclude_session(facts, runs, where)

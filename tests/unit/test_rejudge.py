@@ -212,6 +212,14 @@ def test_a_strangers_cell_is_refused(session: Session) -> None:
         rejudge.judge_session(close(session))
 
 
+def test_a_cell_that_only_shares_its_id_with_a_planned_one_is_refused(session: Session) -> None:
+    attempt(session)
+    folder = close(session)
+    change(folder, lambda facts: [c["cell"].update(workload="x") for c in facts["plan"][0]["cells"]])
+    with pytest.raises(EvidenceError, match=r"runs/0001-.*: its cell is not in the session's plan"):
+        rejudge.show(folder)
+
+
 def test_runs_that_changed_places_are_refused(session: Session) -> None:
     first, second = attempt(session), attempt(session)
     folder = close(session)
@@ -255,6 +263,7 @@ def test_a_session_without_runs(session: Session) -> None:
         (lambda f: f["systems"].update(linux="unavailable"), "cannot be judged here"),
         (lambda f: f.pop("policy"), "the policy cannot be read"),
         (lambda f: f.pop("plan"), "the plan cannot be read"),
+        (lambda f: gate(f)["cell"].update(params=None), "the plan cannot be read"),
         (lambda f: f.update(capacity=[]), "the capacity cannot be read"),
         (lambda f: gate(f).update(at_least=float("inf")), "Infinity is not a number of JSON"),
         (lambda f: gate(f).update(at_least=float("nan")), "NaN is not a number of JSON"),
