@@ -58,6 +58,8 @@ def verify_on(run: RawRun, workload: Workload, system: System) -> VerifiedRun:
         found = verify_selftest(run, system.result, online=system.online, exit_codes=codes)
     else:
         found = verify(run, workload, system.result, exit_codes=codes)
+        if system.online:
+            _check_online(run, read_console(run), system.online)
     _check_failures(read_console(run), system.failures)
     return found
 
@@ -105,8 +107,7 @@ def verify_selftest(
     _check_ending(run, console, exit_codes)
     if not online:
         raise VerifyError("the system's YAML names no `console.online`: nothing shows how many CPUs came up")
-    if (came := selftest.online(console, online)) != run.cell.cpus:
-        raise VerifyError(f"{run.cell.cpus} CPUs were asked for, but {came} came up")
+    _check_online(run, console, online)
     figures = selftest.read(console, result)
     if run.lane is Lane.INSN and read_clock(run).level is not insn.Level.FULL:
         raise VerifyError("a system without marks can be timed by the instruction clock at level full only")
@@ -146,6 +147,11 @@ def _check_ending(run: RawRun, console: bytes, exit_codes: Collection[int] | Non
         raise VerifyError(f"exit status {run.exit_status} does not mean success{why}")
     if said:
         raise VerifyError(f"the run ended well, but the guest said `{said}`")
+
+
+def _check_online(run: RawRun, console: bytes, pattern: str) -> None:
+    if (came := selftest.online(console, pattern)) != run.cell.cpus:
+        raise VerifyError(f"{run.cell.cpus} CPUs were asked for, but {came} came up")
 
 
 def _check_failures(console: bytes, patterns: Collection[str]) -> None:
