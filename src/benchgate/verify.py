@@ -11,6 +11,7 @@ from collections.abc import Collection
 
 from benchgate import insn, oracle, selftest, wire
 from benchgate.errors import VerifyError
+from benchgate.files import open_now
 from benchgate.model import _VERIFY_ONLY, Cell, Ending, Lane, RawRun, VerifiedRun, WorkerReport, Workload
 from benchgate.plaintext import by_lines, plain
 from benchgate.systems import EndBy, Result, ResultFormat, System, plain_name
@@ -129,7 +130,7 @@ def verify_selftest(
 def read_console(run: RawRun) -> bytes:
     path = run.folder / CONSOLE
     try:
-        with path.open("rb") as file:
+        with open_now(path) as file:
             return file.read(wire.MAX_CONSOLE_BYTES + 1)
     except OSError as error:
         raise VerifyError(f"the run's console {path} cannot be read: {error.strerror}") from error

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -243,6 +246,18 @@ def test_a_run_whose_console_is_missing_is_no_result(session: Session) -> None:
     (judged,) = rejudge.judge_session(close(session)).runs
     assert judged.verified is None
     assert "serial.log cannot be read" in judged.reason
+
+
+@pytest.mark.parametrize(("name", "status"), [("serial.log", 1), ("run.json", 4)])
+def test_a_pipe_in_place_of_a_file_is_not_waited_for(session: Session, name: str, status: int) -> None:
+    raw = attempt(session)
+    folder = close(session)
+    (raw.folder / name).unlink()
+    os.mkfifo(raw.folder / name)
+    command = [sys.executable, "-m", "benchgate.cli", "rejudge", str(folder)]
+    done = subprocess.run(command, capture_output=True, timeout=20, check=False)
+    assert done.returncode == status
+    assert b"Traceback" not in done.stderr
 
 
 def test_a_session_without_runs(session: Session) -> None:
