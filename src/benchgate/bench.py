@@ -44,6 +44,8 @@ class CellResult:
     properties: Properties
     ended_by: str = ""
     """Which arm's bad run ended the sweep, and why."""
+    broken: str = ""
+    """Why the arm is no result, though each of its runs may be one by itself."""
 
     def require_verified(self) -> None:
         """Fails unless every attempt of this cell was verified, and there was one."""
@@ -55,6 +57,8 @@ class CellResult:
         if not any(run.outcome is Outcome.OK for run in self.runs):
             why = f": the sweep ended at {self.ended_by}" if self.ended_by else ""
             pytest.fail(f"INVALID: {self.id}: no verified run{why}", pytrace=False)
+        if self.broken:
+            pytest.fail(f"INVALID: {self.broken}", pytrace=False)
 
     @property
     def work(self) -> tuple[int, ...]:
@@ -248,7 +252,7 @@ class RowResult:
         if arm.work is not None:
             properties += [("benchgate.lane", str(arm.lane)), ("benchgate.work", str(arm.work.samples))]
         ended_by = next(filter(None, map(broken_arm, self.result.arms.values())), "")
-        return CellResult(cell_id, runs, arm.skipped, properties, ended_by)
+        return CellResult(cell_id, runs, arm.skipped, properties, ended_by, broken_arm(arm))
 
     def verdict(self, planned: PlannedGate) -> VerdictResult:
         """Its id may have been told apart from another gate's on the same arms; what it asks is its own."""

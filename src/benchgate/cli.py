@@ -15,6 +15,7 @@ from pathlib import Path
 
 from benchgate.errors import BenchgateError, UsageError
 from benchgate.model import Workload
+from benchgate.render.escape import printable_lines
 
 Command = Callable[[argparse.Namespace], int]
 
@@ -40,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         command: Command = words.command
         return command(words)
     except BenchgateError as error:
-        print(f"benchgate: {error}", file=sys.stderr)
+        print(f"benchgate: {printable_lines(str(error))}", file=sys.stderr)
         return 4
     except KeyboardInterrupt:
         print("benchgate: interrupted", file=sys.stderr)

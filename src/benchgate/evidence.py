@@ -24,6 +24,7 @@ from benchgate.bundle import ATTEMPTS, MANIFEST, SESSION, Link
 from benchgate.errors import BenchgateError, EvidenceError
 from benchgate.machine.process import start_time
 from benchgate.render import results_csv
+from benchgate.render.escape import printable
 from benchgate.render.model import RunRow
 
 FORMAT, VERSION = "benchgate-session", 1
@@ -175,7 +176,7 @@ class Check:
 
     @property
     def text(self) -> str:
-        return "\n".join(self.messages)
+        return "\n".join(map(printable, self.messages))
 
 
 def verify_bundle(folder: Path, recompute: Recompute | None = None) -> Check:

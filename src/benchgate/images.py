@@ -28,6 +28,13 @@ def guest_digest(image: Image) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def _holds(path: Path, digest: str) -> bool:
+    try:
+        return file_digest(path) == digest
+    except OSError:
+        return False
+
+
 @dataclass
 class Images:
     """Makes each image once a session."""
@@ -43,6 +50,17 @@ class Images:
         if key not in self._made:
             self._made[key] = self._make(planned)
         return self._made[key]
+
+    def check(self, planned: PlannedCell) -> None:
+        """BuildError if a file is no longer what was digested: each boot reads it anew, and one that somebody
+        rebuilds beside a session would make a ratio of two kernels."""
+        image = self.of(planned)
+        for name, path in (("kernel", image.kernel), ("initrd", image.initrd), ("program", image.program)):
+            if path is not None and not _holds(path, image.digests[name]):
+                raise BuildError(
+                    f"{path} was changed while {planned.cell.row} was being measured, so its runs would be "
+                    "of different guests; run again, and build before or after"
+                )
 
     def symbols(self, planned: PlannedCell) -> Path | None:
         """The ELF file that names the addresses of the program that runs, where the system keeps one."""

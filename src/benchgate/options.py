@@ -143,6 +143,11 @@ class Options:
         return self.runs >= 5 and not self.quick and not self.measure and self.clock_mode == "serial"
 
     @property
+    def max_seeds(self) -> int:
+        """The last look on the instruction clock: its first one, unless --max-runs asks for more."""
+        return max(self.seeds, self.max_runs) if self.max_runs > self.runs else self.seeds
+
+    @property
     def why_no_gates(self) -> str:
         if self.quick:
             return "--quick decides nothing"

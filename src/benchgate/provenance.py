@@ -148,7 +148,7 @@ def read_plan(facts: Mapping[str, Any], where: str) -> tuple[StoredSweep, ...]:
             )
             for sweep in facts["plan"]
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise EvidenceError(f"{where}: the plan cannot be read: {type(error).__name__} {error}") from error
 
 

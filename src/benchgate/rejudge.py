@@ -35,6 +35,7 @@ from benchgate.model import RawRun, Verdict, VerifiedRun, Workload
 from benchgate.render import results_csv, terminal
 from benchgate.render.model import SessionView
 from benchgate.sweep import JudgedRun, conclude, judge
+from benchgate.systems import SELFTEST
 
 Workloads = Mapping[str, Workload]
 NO_WORKLOADS: Workloads = MappingProxyType({})
@@ -69,9 +70,9 @@ def judge_session(folder: Path, workloads: Workloads = NO_WORKLOADS) -> Judgemen
     """`workloads`: a user's own, by name. Their oracles are programs, so a bundle cannot name them itself."""
     facts = bundle.read_object(folder, SESSION)
     where = str(folder / SESSION)
-    known = {cell.id for sweep in provenance.read_plan(facts, where) for cell, _ in sweep.cells}
+    known = {cell for sweep in provenance.read_plan(facts, where) for cell, _ in sweep.cells}
     runs = tuple(_judge(path, facts, where, workloads) for path in _run_folders(folder, facts))
-    strangers = [judged.run.folder.name for judged in runs if judged.run.cell.id not in known]
+    strangers = [judged.run.folder.name for judged in runs if judged.run.cell not in known]
     if strangers:
         raise EvidenceError(f"{folder / 'runs' / strangers[0]}: its cell is not in the session's plan")
     verdicts, capacity = conclude_session(facts, runs, where)
@@ -117,7 +118,7 @@ def find_workload(facts: Mapping[str, Any], name: str, workloads: Workloads) -> 
     if name in workloads:
         return workloads[name]
     word = str(facts["workloads"][name])
-    if word != name:
+    if word != name or name not in (SELFTEST, *catalog.names("workloads")):  # `x.yaml` is a path, too
         raise EvidenceError(
             f"workload {name} is not one of ours, and its oracle is a program: "
             f"if you trust it, name its YAML file with --workload (it was {word!r:.200})"
@@ -194,5 +195,6 @@ def _view_of_csv(path: Path) -> SessionView:
         verdicts=(),
         alpha=policy.alpha,
         overall_error=policy.overall_error,
+        superlinear=policy.superlinear,
         is_verified=False,
     )

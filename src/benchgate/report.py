@@ -83,6 +83,7 @@ def view(  # noqa: PLR0913 - a session has this many sides
         verdicts=tuple(verdicts),
         alpha=policy.alpha,
         overall_error=policy.overall_error,
+        superlinear=policy.superlinear,
         started=str(facts.get("started", "")),
         finished=str(facts.get("finished") or ""),
         version=str(_object(facts, "versions").get("pytest-benchgate", UNAVAILABLE)),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 
 from benchgate import plaintext
 from benchgate.errors import VerifyError
@@ -18,6 +18,11 @@ from benchgate.wire import MAX_CONSOLE_BYTES
 
 _NANOSECONDS = {"ns": 1, "us": 1_000, "ms": 1_000_000}
 _MAX_FIGURE = 2**63
+_NUMBER = re.compile(
+    r"[+-]?(?:[0-9]+|[1-9][0-9]{0,2}(?:(?:,[0-9]{3})+|(?:_[0-9]{3})+))"
+    r"(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,4})?"
+)
+"""Grouped by threes or not at all: where a comma is the decimal point, `1,5` is not 15."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +64,22 @@ def plain(console: bytes) -> str:
 
 
 def _check_answers(text: str, result: Result) -> None:
-    found: dict[str, str] = {}
-    for pattern in result.answers:
-        groups = _only(text, pattern, "answers").groupdict()
-        found.update({name: value for name, value in groups.items() if value is not None})
+    """An answer may stand in several places, one a CPU for instance: it must be right in each."""
     expect = result.expect or {}
     if not expect:
         raise VerifyError("the system's YAML names no expected answer: nothing shows that the run was right")
-    for name, right in expect.items():
-        if name not in found:
+    found = [
+        (name, value)
+        for pattern in result.answers
+        for name, value in _only(text, pattern, "answers").groupdict().items()
+        if name in expect and value is not None
+    ]
+    for name, value in found:
+        if value != expect[name]:
+            raise VerifyError(f"wrong answer: {name} is {_shown(value)}, right is {expect[name]}")
+    for name in expect:
+        if name not in dict(found):
             raise VerifyError(f"answer {name} is missing from the console")
-        if found[name] != right:
-            raise VerifyError(f"wrong answer: {name} is {_shown(found[name])}, right is {right}")
 
 
 def _only(text: str, pattern: str, what: str) -> re.Match[str]:
@@ -85,12 +94,11 @@ def _only(text: str, pattern: str, what: str) -> re.Match[str]:
 
 def _figure(text: str, what: str, pattern: ResultPattern) -> int:
     """Whole nanoseconds or cycles; digits may be grouped by commas, a shifted counter is shifted back."""
-    written = _only(text, pattern.regex, what)["value"] or ""
-    try:
-        value = Decimal(written.replace(",", "").replace("_", ""))
-    except InvalidOperation as error:
-        raise VerifyError(f"{what}: `{_shown(written)}` is not a number") from error
-    if not value.is_finite() or not 0 < value < _MAX_FIGURE:
+    written = (_only(text, pattern.regex, what)["value"] or "").strip()
+    if not _NUMBER.fullmatch(written):
+        raise VerifyError(f"{what}: `{_shown(written)}` is not a number such as 1234.5 or 1,234.5")
+    value = Decimal(written.replace(",", "").replace("_", ""))
+    if not 0 < value < _MAX_FIGURE:
         raise VerifyError(f"{what}: {_shown(written)} is not a length of time")
     figure = int(value * _NANOSECONDS.get(pattern.unit, 1) * 2**pattern.shift)
     if not 0 < figure < _MAX_FIGURE:

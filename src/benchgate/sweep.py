@@ -84,12 +84,13 @@ def judge(run: RawRun, verify: Verifier) -> JudgedRun:
     return JudgedRun(run, verified, outcome_of(run, verified), run.void_reason)
 
 
-def arm(cell: Cell, runs: Sequence[JudgedRun], skipped: str) -> Arm:
-    """One arm from its judged runs, in the order in which they were taken."""
+def arm(cell: Cell, runs: Sequence[JudgedRun], skipped: str, odds: Sequence[str] = ()) -> Arm:
+    """One arm from its judged runs, in the order in which they were taken. `odds`: what is wrong with the
+    instruction clock on this host."""
     good = [judged.verified for judged in runs if judged.verified]
     bad = [f"{judged.run.folder.name}: {judged.reason}" for judged in runs if not judged.verified]
-    bad += unrepeated([judged.run for judged in runs if judged.verified])
-    return arm_of(cell, good, bad, skipped=skipped)
+    exact = any(judged.run.lane is Lane.INSN for judged in runs)
+    return arm_of(cell, good, [*bad, *(odds if exact else ())], skipped=skipped)
 
 
 def unrepeated(runs: Sequence[RawRun]) -> list[str]:
@@ -100,11 +101,13 @@ def unrepeated(runs: Sequence[RawRun]) -> list[str]:
 
 
 def arms(cells: Sequence[tuple[Cell, str]], runs: Sequence[JudgedRun]) -> dict[str, Arm]:
-    """Every planned cell's arm; `cells` are pairs of a cell and why it was skipped."""
+    """Every planned cell's arm; `cells` are pairs of a cell and why it was skipped. Only one arm repeats a
+    seed, and it speaks for the clock of all of them."""
     of: dict[str, list[JudgedRun]] = {cell.id: [] for cell, _ in cells}
     for judged in runs:
         of[judged.run.cell.id].append(judged)
-    return {cell.id: arm(cell, of[cell.id], skipped) for cell, skipped in cells}
+    odds = [words for some in of.values() for words in unrepeated([one.run for one in some if one.verified])]
+    return {cell.id: arm(cell, of[cell.id], skipped, odds) for cell, skipped in cells}
 
 
 def conclude(

@@ -6,11 +6,14 @@ workload's oracle. Fails with VerifyError, whose message is the run's verdict: w
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 
 from benchgate import insn, oracle, selftest, wire
 from benchgate.errors import VerifyError
+from benchgate.files import open_now
 from benchgate.model import _VERIFY_ONLY, Cell, Ending, Lane, RawRun, VerifiedRun, WorkerReport, Workload
+from benchgate.plaintext import by_lines, plain
 from benchgate.systems import EndBy, Result, ResultFormat, System, plain_name
 from benchgate.wire import Transcript
 
@@ -53,8 +56,13 @@ def verify_on(run: RawRun, workload: Workload, system: System) -> VerifiedRun:
     """By the words of the system's YAML: how it prints, and which ends are good."""
     codes = None if system.end_by is EndBy.KILL else system.exit_codes
     if system.result.format is ResultFormat.PATTERNS:
-        return verify_selftest(run, system.result, online=system.online, exit_codes=codes)
-    return verify(run, workload, system.result, exit_codes=codes)
+        found = verify_selftest(run, system.result, online=system.online, exit_codes=codes)
+    else:
+        found = verify(run, workload, system.result, exit_codes=codes)
+        if system.online:
+            _check_online(run, read_console(run), system.online)
+    _check_failures(read_console(run), system.failures)
+    return found
 
 
 def verify(
@@ -100,8 +108,7 @@ def verify_selftest(
     _check_ending(run, console, exit_codes)
     if not online:
         raise VerifyError("the system's YAML names no `console.online`: nothing shows how many CPUs came up")
-    if (came := selftest.online(console, online)) != run.cell.cpus:
-        raise VerifyError(f"{run.cell.cpus} CPUs were asked for, but {came} came up")
+    _check_online(run, console, online)
     figures = selftest.read(console, result)
     if run.lane is Lane.INSN and read_clock(run).level is not insn.Level.FULL:
         raise VerifyError("a system without marks can be timed by the instruction clock at level full only")
@@ -123,7 +130,7 @@ def verify_selftest(
 def read_console(run: RawRun) -> bytes:
     path = run.folder / CONSOLE
     try:
-        with path.open("rb") as file:
+        with open_now(path) as file:
             return file.read(wire.MAX_CONSOLE_BYTES + 1)
     except OSError as error:
         raise VerifyError(f"the run's console {path} cannot be read: {error.strerror}") from error
@@ -141,6 +148,19 @@ def _check_ending(run: RawRun, console: bytes, exit_codes: Collection[int] | Non
         raise VerifyError(f"exit status {run.exit_status} does not mean success{why}")
     if said:
         raise VerifyError(f"the run ended well, but the guest said `{said}`")
+
+
+def _check_online(run: RawRun, console: bytes, pattern: str) -> None:
+    if (came := selftest.online(console, pattern)) != run.cell.cpus:
+        raise VerifyError(f"{run.cell.cpus} CPUs were asked for, but {came} came up")
+
+
+def _check_failures(console: bytes, patterns: Collection[str]) -> None:
+    """Who watched the run may have missed one: on the line that another pattern took, or after the result."""
+    text = b"\n" + plain(console)
+    for pattern in patterns:
+        if re.search(by_lines(pattern), text):
+            raise VerifyError(f"the run ended well, but its console matches the failure pattern `{pattern}`")
 
 
 def _check_echo(cell: Cell, workload: Workload, said: Transcript, result: Result) -> None:

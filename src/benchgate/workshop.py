@@ -119,8 +119,7 @@ class Workshop:
         self._machine, self._probes = found.machine, found.probes
         self.ground = _ground(self._topology, self.options, lanes.of_kinds(self.options.clock, found.lane))
         if found.lane is Lane.INSN:  # its samples are seeds
-            most = max(self.options.seeds, self.options.max_runs)
-            self.policy = self.policy.with_runs(self.options.seeds, most)
+            self.policy = self.policy.with_runs(self.options.seeds, self.options.max_seeds)
 
     def begin(self, sweeps: Sequence[SweepPlan]) -> None:
         """Makes the session's folder, with all that a later judge needs."""
@@ -158,6 +157,7 @@ class Workshop:
 
     def attempts(self, group: Sequence[Attempt]) -> Iterator[JudgedRun]:
         for attempt in group:
+            self._images.check(attempt.planned)
             self._smoke(attempt.planned)
         jobs = [self._job(attempt) for attempt in group]
         for place, raw in execute_all(jobs):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -66,6 +67,20 @@ def test_native_is_the_program(made: list[str], tmp_path: Path) -> None:
     assert (image.kernel, image.initrd, image.program) == (None, None, tmp_path / "program")
     assert image.digests == {"program": sha256(b"program")}
     assert made == ["program"]
+
+
+@pytest.mark.parametrize("rebuild", [lambda path: path.write_bytes(b"new"), Path.unlink])
+def test_a_kernel_that_is_rebuilt_beside_a_session_is_not_booted(
+    tmp_path: Path, rebuild: Callable[[Path], object]
+) -> None:
+    (tmp_path / "k.elf").write_bytes(b"elf")
+    shelf, cell = images(), own(tmp_path)
+    shelf.check(cell)
+    (tmp_path / "k.elf").write_bytes(b"elf")  # linked anew, and the same
+    shelf.check(cell)
+    rebuild(tmp_path / "k.elf")
+    with pytest.raises(BuildError, match=r"k\.elf was changed while primes-.* was being measured"):
+        shelf.check(cell)
 
 
 def test_a_users_kernel_beside_its_yaml(tmp_path: Path) -> None:

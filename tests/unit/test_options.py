@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from benchgate import options
+from benchgate import catalog, options
 from benchgate.errors import UsageError
 from benchgate.model import Accel
 
@@ -31,6 +31,25 @@ def test_words_become_values() -> None:
     assert found.systems == ("linux", "native", "x.yaml")
     assert found.reports == Path("r").absolute()
     assert read(set=["primes.hi=300"]).sets == (("primes", "hi", "300"),)
+
+
+@pytest.mark.parametrize(
+    ("given", "looks"),
+    [
+        ({}, (5,)),
+        ({"runs": "7"}, (7,)),
+        ({"runs": "7", "seeds": "5"}, (5,)),
+        ({"runs": "5", "seeds": "7"}, (7,)),
+        ({"runs": "7", "seeds": "1"}, ()),
+        ({"runs": "7", "seeds": "5", "max_runs": "15"}, (5, 9, 15)),
+        ({"runs": "5", "seeds": "27", "max_runs": "25"}, (27,)),
+    ],
+)
+def test_seeds_have_a_last_look_of_their_own(given: dict[str, object], looks: tuple[int, ...]) -> None:
+    """Without --max-runs it is their first one, however many runs the wall lanes take."""
+    found = read(**given)
+    policy = catalog.load_policy("default").with_runs(found.seeds, found.max_seeds)
+    assert policy.session_looks == looks
 
 
 @pytest.mark.parametrize("given", [{"quick": True}, {"runs": "1"}, {"measure": True}])

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from benchgate import bundle, evidence, provenance, publish, rejudge, report, run
+from benchgate import bundle, cli, evidence, provenance, publish, rejudge, report, run
 from benchgate.errors import EvidenceError
 from benchgate.evidence import Session
 from benchgate.insn import NO_SYMBOLS, Symbols
@@ -212,6 +215,14 @@ def test_a_strangers_cell_is_refused(session: Session) -> None:
         rejudge.judge_session(close(session))
 
 
+def test_a_cell_that_only_shares_its_id_with_a_planned_one_is_refused(session: Session) -> None:
+    attempt(session)
+    folder = close(session)
+    change(folder, lambda facts: [c["cell"].update(workload="x") for c in facts["plan"][0]["cells"]])
+    with pytest.raises(EvidenceError, match=r"runs/0001-.*: its cell is not in the session's plan"):
+        rejudge.show(folder)
+
+
 def test_runs_that_changed_places_are_refused(session: Session) -> None:
     first, second = attempt(session), attempt(session)
     folder = close(session)
@@ -237,6 +248,18 @@ def test_a_run_whose_console_is_missing_is_no_result(session: Session) -> None:
     assert "serial.log cannot be read" in judged.reason
 
 
+@pytest.mark.parametrize(("name", "status"), [("serial.log", 1), ("run.json", 4)])
+def test_a_pipe_in_place_of_a_file_is_not_waited_for(session: Session, name: str, status: int) -> None:
+    raw = attempt(session)
+    folder = close(session)
+    (raw.folder / name).unlink()
+    os.mkfifo(raw.folder / name)
+    command = [sys.executable, "-m", "benchgate.cli", "rejudge", str(folder)]
+    done = subprocess.run(command, capture_output=True, timeout=20, check=False)
+    assert done.returncode == status
+    assert b"Traceback" not in done.stderr
+
+
 def test_a_session_without_runs(session: Session) -> None:
     folder = close(session)
     (folder / "runs").rmdir()
@@ -255,6 +278,7 @@ def test_a_session_without_runs(session: Session) -> None:
         (lambda f: f["systems"].update(linux="unavailable"), "cannot be judged here"),
         (lambda f: f.pop("policy"), "the policy cannot be read"),
         (lambda f: f.pop("plan"), "the plan cannot be read"),
+        (lambda f: gate(f)["cell"].update(params=None), "the plan cannot be read"),
         (lambda f: f.update(capacity=[]), "the capacity cannot be read"),
         (lambda f: gate(f).update(at_least=float("inf")), "Infinity is not a number of JSON"),
         (lambda f: gate(f).update(at_least=float("nan")), "NaN is not a number of JSON"),
@@ -304,14 +328,38 @@ def test_facts_that_cannot_be_shown(
         rejudge.show(folder)
 
 
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda f: f["systems"].update(linux='version: 1\nname: "\\e[2Jintact"\n'),
+        lambda f: f["policy"].update({"\x1b[2J": 1}),
+        lambda f: f["plan"][0]["gates"][0]["cell"].update(label="\x1b[2J"),
+    ],
+)
+def test_a_stranger_says_nothing_to_the_terminal(
+    session: Session, capsys: pytest.CaptureFixture[str], edit: Callable[[dict[str, Any]], object]
+) -> None:
+    """By an escape it could wipe what was found and write `intact`."""
+    folder = published(session)
+    change(folder, edit)
+    reseal(folder)
+    assert [cli.main([word, str(folder)]) for word in ("verify", "rejudge")] == [12, 4]
+    said = capsys.readouterr()
+    assert "\\x1b[2J" in said.out
+    assert "\\x1b[2J" in said.err
+    assert "\x1b" not in said.out + said.err
+
+
 def test_a_folder_that_is_no_session(tmp_path: Path) -> None:
     with pytest.raises(EvidenceError, match=r"session\.json"):
         rejudge.judge_session(tmp_path)
 
 
-def test_a_bundle_never_names_the_program_that_judges_it(session: Session, tmp_path: Path) -> None:
+def test_a_bundle_never_names_the_program_that_judges_it(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """An oracle is a program: one that a bundle brings along must not run because somebody verifies it."""
-    attempt(session)
+    raw = attempt(session)
     folder = close(session)
     ran = tmp_path / "ran"
     (folder / "evil.py").write_text(f"open({str(ran)!r}, 'w')\ndef check(*_): pass\n")
@@ -320,4 +368,10 @@ def test_a_bundle_never_names_the_program_that_judges_it(session: Session, tmp_p
     change(folder, lambda facts: facts["workloads"].update(primes=str(folder / "evil.yaml")))
     with pytest.raises(EvidenceError, match="if you trust it"):
         rejudge.judge_session(folder)
+    monkeypatch.chdir(folder)  # from within, a name alone is enough of a path
+    for path in (folder / bundle.SESSION, raw.folder / "run.json"):
+        forge(path, '"workload": "primes"', '"workload": "evil.yaml"')
+    change(folder, lambda facts: facts.update(workloads={"evil.yaml": "evil.yaml"}))
+    with pytest.raises(EvidenceError, match="if you trust it"):
+        rejudge.judge_session(Path())
     assert not ran.exists()

@@ -34,6 +34,12 @@ def test_a_counter_that_was_shifted() -> None:
     assert selftest.read(GOOD + b"cycles>>20: 1639\n", result) == selftest.Figures("cycles", 1639 << 20, None)
 
 
+@pytest.mark.parametrize("written", ["2", "  2", "2.0", "2.", "+2", "2e0", "02"])
+def test_ways_to_write_a_number(written: str) -> None:
+    result = replace(RESULT, total=ResultPattern(r"^total: (?P<value>.+) ms$", "ms", 0))
+    assert selftest.read(GOOD.replace(b"total: 2", f"total: {written}".encode()), result).total == 2_000_000
+
+
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
@@ -43,7 +49,12 @@ def test_a_counter_that_was_shifted() -> None:
         (b"boot", b"work: 1 us", "work: .* matches more than once"),
         (b"1,250.5", b"1.2.3", "work: `1.2.3` is not a number"),
         (b"1,250.5", b"0", "work: 0 is not a length of time"),
-        (b"total: 2", b"total: NaN", "NaN is not a length of time"),
+        (b"1,250.5", b"1,25", "work: `1,25` is not a number"),
+        (b"1,250.5", b"0,750", "work: `0,750` is not a number"),
+        (b"1,250.5", b"1.250,5", "work: `1.250,5` is not a number"),
+        (b"total: 2", "total: \u0661\u0662".encode(), "total: `\u0661\u0662` is not a number"),
+        (b"total: 2", b"total: 1_0", "total: `1_0` is not a number"),
+        (b"total: 2", b"total: NaN", "total: `NaN` is not a number"),
         (b"total: 2", b"total: 1e30", "is not a length of time"),
         (b"total: 2", b"total: 9e15", "out of range"),
     ],
@@ -52,6 +63,16 @@ def test_what_is_refused(old: bytes, new: bytes, reason: str) -> None:
     assert GOOD.count(old) == 1
     with pytest.raises(VerifyError, match=reason):
         selftest.read(GOOD.replace(old, new), RESULT)
+
+
+@pytest.mark.parametrize(("sums", "wrong"), [((99, 100), 99), ((100, 98), 98)])
+def test_an_answer_must_be_right_wherever_it_stands(sums: tuple[int, int], wrong: int) -> None:
+    """One that each CPU prints under the same name: no right one hides another CPU's wrong one."""
+    answers = (*RESULT.answers, r"^cpu0 root=(?P<root>\d+)$", r"^cpu1 root=(?P<root>\d+)$")
+    result = replace(RESULT, answers=answers, expect={**(RESULT.expect or {}), "root": "100"})
+    text = GOOD + b"cpu0 root=%d\ncpu1 root=%d\n" % sums
+    with pytest.raises(VerifyError, match=f"wrong answer: root is {wrong}, right is 100"):
+        selftest.read(text, result)
 
 
 def test_work_and_total_on_different_clocks() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchgate import marks, plan, sweep
+from benchgate.bench import RowResult
 from benchgate.errors import VerifyError
 from benchgate.gates.base import CapacityBound
 from benchgate.marks import Mark
@@ -48,7 +49,9 @@ class FakeLab:
     def _attempt(self, attempt: Attempt) -> JudgedRun:
         self.asked.append(attempt)
         cell = attempt.planned.cell
-        run = raw_run(cell, attempt=len(self.asked), warmup=attempt.warmup)
+        lane = attempt.planned.seats.lane
+        run = raw_run(cell, attempt=len(self.asked), warmup=attempt.warmup, lane=lane)
+        run = replace(run, seed=attempt.seed)
         reason = self.wrong.get(f"smp{cell.cpus}")
         if reason and not attempt.warmup:
             return JudgedRun(run, None, Outcome.INVALID, reason)
@@ -136,6 +139,21 @@ def test_a_gate_that_was_settled_before_another_arm_broke_stands() -> None:
     gates = [one.gate for one in planned.gates]
     found = sweep.conclude(planned.pairs, gates, runs, POLICY, {})
     assert [verdict.outcome for verdict in found] == [Word.PASS, Word.INVALID]
+
+
+def test_a_clock_that_does_not_repeat_at_one_count_gives_no_result_at_any(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One arm alone repeats a seed; what is wrong with it is wrong with the host."""
+    monkeypatch.setattr(sweep, "difference", lambda one, two: f"{one.attempt} and {two.attempt} differ")
+    ground = replace(GROUND, lanes={"qemu": (Lane.INSN, "")})
+    planned = sweep.reseat(the_plan(2, 4), ground, Options())
+    result = sweep.run_sweep(planned, Options(), replace(POLICY, max_runs=5), FakeLab(), seed=1)
+    assert [verdict.outcome for verdict in result.verdicts] == [Word.INVALID, Word.INVALID]
+    for cpus in (1, 2, 4):
+        cell = RowResult(result, Options()).cell(f"primes-linux-smp{cpus}")
+        with pytest.raises(pytest.fail.Exception, match=r"^INVALID: primes-linux-smp.*: 1 and . differ"):
+            cell.require_verified()
 
 
 def test_skipped_arms_are_not_run_and_their_gate_says_why() -> None:

@@ -49,6 +49,35 @@ def test_a_guest_that_powers_off(tmp_path: Path) -> None:
     assert verify.verify(replace(primes_run(tmp_path, GOOD), exit_status=0), PRIMES).work > 0
 
 
+@pytest.mark.parametrize(
+    ("up", "said"),
+    [
+        (b"2 CPUs up\n", ""),
+        (b"1 CPUs up\n", "but 1 came up"),
+        (b"", "online: nothing on the console matches"),
+    ],
+)
+def test_who_names_a_proof_of_its_cpus_is_held_to_it(tmp_path: Path, up: bytes, said: str) -> None:
+    """Beside what the begin line says: a port can only repeat there what it was asked for."""
+    system = replace(systemfile.load(SYSTEMS / "linux.yaml"), online="^(?P<n>[0-9]+) CPUs up$")
+    run = primes_run(tmp_path, up + GOOD)
+    if not said:
+        assert verify.verify_on(run, PRIMES, system).work > 0
+        return
+    with pytest.raises(VerifyError, match=said):
+        verify.verify_on(run, PRIMES, system)
+
+
+@pytest.mark.parametrize("at", ["first", "last"])
+def test_a_failure_beats_the_result_wherever_it_stands(tmp_path: Path, at: str) -> None:
+    """On the line that another pattern took, or in the very read that held the end: whoever watched the run
+    has not seen it then, and says that it is done."""
+    line = b"benchready BUG: soft lockup\r\n"
+    run = primes_run(tmp_path, line + GOOD if at == "first" else GOOD + line)
+    with pytest.raises(VerifyError, match="its console matches the failure pattern `BUG: `"):
+        verify.verify_on(run, PRIMES, systemfile.load(SYSTEMS / "linux.yaml"))
+
+
 def test_only_a_system_that_says_so_may_leave_foreign_time_out(tmp_path: Path) -> None:
     run = primes_run(tmp_path, lie(GOOD, "foreign", time="na"))
     assert verify.verify(run, PRIMES, Result(counts_foreign=False)).foreign is None

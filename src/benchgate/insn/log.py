@@ -16,6 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from benchgate.errors import VerifyError
+from benchgate.files import open_now
 
 LOG_LIMIT = 4 << 20
 _MOST = 2**63
@@ -121,7 +122,7 @@ class ClockLog:
 def read_log(path: Path) -> ClockLog:
     """The log at `path`."""
     try:
-        with path.open("rb") as stream:
+        with open_now(path) as stream:
             raw = stream.read(LOG_LIMIT + 1)
     except OSError as error:
         raise VerifyError(f"the instruction clock left no log at {path}: {error.strerror}") from error

@@ -23,6 +23,11 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() else _visible(char) for char in text)
 
 
+def printable_lines(text: str) -> str:
+    """The same for text that has lines of its own."""
+    return "\n".join(map(printable, text.split("\n")))
+
+
 def markdown(text: str) -> str:
     """For the middle of a Markdown line or table cell: no markup, link, mention or HTML of its own."""
     safe = _MARKDOWN_MARKS.sub(lambda found: "\\" + found.group(), printable(text).strip())

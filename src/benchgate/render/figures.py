@@ -7,11 +7,12 @@ that no report shows two. An arm with a run that is no result, and an oversubscr
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from benchgate import stats
 from benchgate.gates.base import SMALLEST_LOOK
-from benchgate.model import Lane, Mode, Outcome, Params, Placement, Verdict, Window
+from benchgate.model import Lane, Mode, Outcome, Params, Placement, Verdict, Window, Word
 from benchgate.render.model import RunRow, SessionView
 from benchgate.stats import Interval, Spread
 
@@ -26,7 +27,7 @@ class Speedup:
     threshold: float | None
     """None where no gate asks."""
     word: str
-    """The verdict's word; empty where no gate asks."""
+    """The verdict's word; where no gate asks, INVALID if the figures contradict themselves, else empty."""
     runs: int
     """How many runs an arm it was reached with."""
     is_ceiling: bool
@@ -130,8 +131,9 @@ def _arm(rows: list[RunRow]) -> ArmFigures:
 
 def _speedups(view: SessionView, key: SeriesKey, base: ArmFigures, arm: ArmFigures) -> dict[Window, Speedup]:
     found: dict[Window, Speedup] = {}
+    asked = () if arm.is_variant else _verdicts(view, key, arm.cpus)
     for place, window in enumerate((Window.WORK, Window.TOTAL)):
-        verdict = None if arm.is_variant else _verdict(view, key, arm.cpus, window)
+        verdict = next((one for one in asked if one.metric == window), None)
         tops, bottoms = ([float(one[place]) for one in each.samples] for each in (base, arm))
         comparable = _comparable(base, arm)
         paired = _paired(tops, bottoms, view.alpha) if comparable else None
@@ -145,8 +147,20 @@ def _speedups(view: SessionView, key: SeriesKey, base: ArmFigures, arm: ArmFigur
         elif comparable:
             interval = stats.bootstrap(tops, bottoms).interval(view.alpha)
             ratio, runs = stats.ratio_of_medians(tops, bottoms), min(len(tops), len(bottoms))
-            found[window] = Speedup(base.cpus, ratio, interval, threshold, word, runs, ceiling, paired)
+            told = Speedup(base.cpus, ratio, interval, threshold, word, runs, ceiling, paired)
+            spoilt = not word and (_is_impossible(view, told, arm) or _is_invalid(asked))
+            found[window] = replace(told, word=str(Word.INVALID)) if spoilt else told
     return found
+
+
+def _is_impossible(view: SessionView, seen: Speedup, arm: ArmFigures) -> bool:
+    """More than the CPUs allow, as a gate would find if one asked."""
+    return seen.has_interval and seen.interval.low > arm.cpus / seen.base_cpus * view.superlinear
+
+
+def _is_invalid(verdicts: Sequence[Verdict]) -> bool:
+    """What is wrong with an arm in one window is wrong with it in the other."""
+    return any(one.outcome is Word.INVALID for one in verdicts)
 
 
 def _paired(tops: list[float], bottoms: list[float], alpha: float) -> Interval | None:
@@ -161,10 +175,12 @@ def _comparable(base: ArmFigures, arm: ArmFigures) -> bool:
     return same and arm.placement is not Placement.OVERSUBSCRIBED
 
 
-def _verdict(view: SessionView, key: SeriesKey, cpus: int, window: Window) -> Verdict | None:
-    wanted = (*key, cpus, window)
-    for one in view.shown_verdicts:
-        asked = (one.system, one.workload, one.params, one.mode, one.lane or key[4], one.cpus, one.metric)
-        if one.base_cpus is not None and asked == wanted:
-            return one
-    return None
+def _verdicts(view: SessionView, key: SeriesKey, cpus: int) -> tuple[Verdict, ...]:
+    """Those that compare this arm with another, worst first."""
+    wanted = (*key, cpus)
+    return tuple(
+        one
+        for one in view.shown_verdicts
+        if one.base_cpus is not None
+        and (one.system, one.workload, one.params, one.mode, one.lane or key[4], one.cpus) == wanted
+    )

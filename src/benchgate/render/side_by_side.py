@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchgate.model import Lane, Mode, Params, Window
+from benchgate.model import Lane, Mode, Params, Window, Word
 from benchgate.render import columns, units
 from benchgate.render.escape import markdown, printable
 from benchgate.render.figures import ArmFigures, Series, series_of
@@ -88,8 +88,9 @@ def _ratios(series: Series, window: Window) -> list[str]:
     told = []
     for arm in series.arms[1:]:
         seen = arm.speedups.get(window)
-        broken = "INVALID" if arm.is_broken else "-"
-        told.append(f"{arm.name} {broken if seen is None or arm.is_broken else f'{seen.ratio:.2f}x'}")
+        broken = arm.is_broken or (seen is not None and seen.word == Word.INVALID)
+        ratio = f"{seen.ratio:.2f}x" if seen else "-"
+        told.append(f"{arm.name} {'INVALID' if broken else ratio}")
     return told
 
 

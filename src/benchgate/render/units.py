@@ -44,8 +44,10 @@ def gate(seen: Speedup | None, *, is_broken: bool) -> str:
     """What a gate says of this arm: `1.6x PASS`."""
     if is_broken:
         return "INVALID"
-    if seen is None or not seen.word or seen.threshold is None:
+    if seen is None or not seen.word:
         return "-"
+    if seen.threshold is None:
+        return seen.word
     return f"{'<' if seen.is_ceiling else '>'} {seen.threshold:g}x {seen.word}"
 
 

@@ -21,6 +21,7 @@ from benchgate.render import (
     junit,
     markdown,
     speedup_svg,
+    terminal,
 )
 from tests.unit.factories import cell, failing, rows, scaled_view, view
 
@@ -129,9 +130,17 @@ def test_bigger_is_better_holds_ratios_only() -> None:
     assert first["extra"].startswith("PASS")
     one = scaled_view().verdicts[0]
     invalid = scaled_view(verdicts=(replace(one, outcome=Word.INVALID),))
-    assert [told["name"] for told in json.loads(bigger_is_better.render(invalid))] == [
-        "primes-linux smp2/smp1 total (tcg)"
-    ]
+    assert json.loads(bigger_is_better.render(invalid)) == []  # of total neither: it is the same runs
+
+
+def test_a_ratio_that_no_gate_asks_for_may_not_be_impossible_either() -> None:
+    """A slow base arm or a wrong clock: five runs each, 4.00x with two CPUs."""
+    impossible = view(*rows(cell(1), [400_000] * 5), *rows(cell(2), [100_000] * 5, first=6))
+    assert json.loads(bigger_is_better.render(impossible)) == []
+    (two,) = (line for line in terminal.render(impossible, 120).splitlines() if line.startswith("smp2"))
+    assert two.split()[-1] == "INVALID"
+    entries = json.loads(benchmark_json.render(impossible))["benchmarks"]
+    assert [one["extra_info"].get("verdict") for one in entries] == [None, None, "INVALID", "INVALID"]
 
 
 def test_github_is_served_only_where_it_is() -> None:

@@ -60,6 +60,14 @@ def test_an_arm_with_a_bad_run_has_no_figure() -> None:
     assert work.endswith("smp1 66.00 ms; smp2 INVALID")
 
 
+def test_an_impossible_ratio_is_no_figure() -> None:
+    runs = [*rows(cell(1), [400_000] * 5), *rows(cell(2), [100_000] * 5, first=6)]
+    runs += rows(cell(1, system="native"), [400_000] * 5, first=11, lane=Lane.NATIVE)
+    lines = side_by_side.text(view(*runs), 120)
+    (work,) = (line for line in lines if line.startswith("primes") and "  work  " in line)
+    assert "smp2 INVALID" in work
+
+
 @pytest.mark.parametrize("room", [40, 60])
 def test_a_narrow_terminal_gets_it_stacked(room: int) -> None:
     lines = side_by_side.text(both(), room)
