@@ -39,7 +39,7 @@ struct thread {
     // Guarded by the lock of the wait queue that it is in.
     _Atomic(struct wait_queue *) waits_in;
     struct thread *next, *previous;
-    uint64_t key; // park: the word's physical address
+    uint64_t key; // park: which word it waits for
     int wait_result;
     uint64_t wait_count; // tells one wait from the next
 
