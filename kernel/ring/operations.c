@@ -63,8 +63,7 @@ static uint64_t word_at(uint64_t address) {
 }
 
 // A word of private memory is known by its process and its address, one of shared memory by its address,
-// which is the same everywhere. Addresses are given out once, so a page that comes again does so by another
-// key.
+// which is the same everywhere. Addresses are given out once: a page that comes again has another key.
 static uint64_t key_of(uint64_t address) {
     _Static_assert(MAX_PROCESSES <= 1024, "a word's address, a multiple of 4, leaves 10 bits beside it");
     return address << 8 | (address < USER_SHARED ? current()->process->slot : 0);
