@@ -110,23 +110,13 @@ static bool load(struct address_space *space, const struct image *image, uint64_
     return true;
 }
 
-// A new page, zeroed; 0: no memory.
-static uint64_t map_zeroed(struct address_space *space, uint64_t where) {
-    uint64_t page = page_take_zeroed();
-    if (page != 0 && !vm_map_page(space, where, page, PTE_WRITE | page_nx)) {
-        page_give(page);
-        return 0;
-    }
-    return page;
-}
-
 // A ring page and the first page of the stack. A slot that was used before still has both.
 static bool open_slot(struct process *process, uint64_t slot, struct ring_owner *owner, uint64_t *stack) {
     uint64_t top = slot + RING_SLOT_BYTES;
     uint64_t ring = vm_translate(&process->space, slot, true);
     if (ring == 0) {
-        ring = map_zeroed(&process->space, slot);
-        if (ring == 0 || map_zeroed(&process->space, top - PAGE_SIZE) == 0)
+        ring = vm_map_zeroed(&process->space, slot);
+        if (ring == 0 || vm_map_zeroed(&process->space, top - PAGE_SIZE) == 0)
             return false;
     }
     ring_open(owner, at(ring));

@@ -195,11 +195,7 @@ static int64_t free_pages(void) {
 static int start_without_memory(void) {
     if (free_pages() > MOST_PAGES)
         return 0;
-    int64_t ids[2]; // at once: three kernel stacks, which stay
-    for (unsigned i = 0; i < 2; i++)
-        ids[i] = start(RING_SPAWN_PROCESS, start_a_thread, 5);
-    for (unsigned i = 0; i < 2; i++)
-        NEED(finish(RING_SPAWN_PROCESS, ids[i]) == 5);
+    NEED(thread_bomb() == 0); // kernel stacks, once they are there, stay
     int64_t hog = start(RING_SPAWN_PROCESS, take_all, 6);
     for (unsigned i = 0; i < STEPS; i++) {
         NEED(RING_DO(RING_CALL, (uint64_t)hog, 0, 0) == 0);
