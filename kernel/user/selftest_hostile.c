@@ -110,8 +110,9 @@ static int instructions(void) {
     NEED(expect(other_gs, 0, KILLED(13)));
     NEED(expect(debug_registers, 0, KILLED(13)));
     NEED(expect(translation, 0, KILLED(13)));
-    NEED(expect(far_return, 0, KILLED(13)));
-    NEED(expect(interrupt_return, 0, KILLED(13)));
+    // QEMU 7.2 reads a program's stack with the kernel's rights there, and so meets SMAP.
+    NEED(expect(far_return, 0, KILLED(13)) || expect(far_return, 0, KILLED(14)));
+    NEED(expect(interrupt_return, 0, KILLED(13)) || expect(interrupt_return, 0, KILLED(14)));
     NEED(expect(step_into_kernel, 0, KILLED(1)));
     NEED(expect(odd_stack, 0, KILLED(12)) || expect(odd_stack, 0, KILLED(13))); // TCG takes it for the latter
     NEED(expect(odd_registers, 6, 6));
