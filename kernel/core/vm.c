@@ -179,7 +179,7 @@ uint64_t vm_map(struct address_space *space, uint64_t bytes) {
         return 0;
     lock_take(&space->lock);
     uint64_t where = space->next;
-    bool fits = room <= (space == &shared_space ? USER_END : USER_SHARED) - where;
+    bool fits = room <= (space == &shared_space ? USER_SHARED_END : USER_SHARED) - where;
     space->next += fits ? room : 0;
     lock_drop(&space->lock);
     while (fits && done < pages && vm_map_zeroed(space, where + done * PAGE_SIZE) != 0)
