@@ -188,8 +188,8 @@ def own_checks(kit: Bootkit) -> RawRun:
     return kit.once("own checks", lambda: kit.words("kernel", 2, ""))
 
 
-def every_check(kit: Bootkit) -> RawRun:
-    """Two CPUs, all that the self-test knows, with so little memory that there is an end of it."""
+def every_check(kit: Bootkit, cpus: int = 2) -> RawRun:
+    """All that the self-test knows, with so little memory that there is an end of it."""
     known = catalog.load_system("kernel")
     small = replace(known, qemu=replace(known.qemu, memory="40M"))
-    return kit.once("every check", lambda: kit.words(small, 2, "selftest=all"))
+    return kit.once(f"every check {cpus}", lambda: kit.words(small, cpus, "selftest=all"))

@@ -27,6 +27,7 @@
 #define USER_THREADS 0x40000000
 #define USER_PRIVATE 0x100000000
 #define USER_SHARED 0x100000000000
+#define USER_SHARED_END 0x108000000000 // what one entry of the top table maps
 #define USER_END 0x7ffffffff000
 
 // Selectors. sysret wants user data just below user code.

@@ -64,7 +64,7 @@ void trap(struct frame *frame) {
         user_exception(frame);
     else
         interrupt(frame);
-    if (user) { // the idle loop looks for work by itself
+    if (user) { // the kernel looks by itself: the idle loop for work, thread_breathe for both
         thread_reschedule();
         process_check_killed();
     }

@@ -94,6 +94,10 @@ static inline uint64_t read_flags(void) {
 static inline void irq_on_and_halt(void) {
     __asm__ volatile("sti; hlt; cli" ::: "memory");
 }
+// Interrupts that wait are taken, no others.
+static inline void irq_on_for_a_moment(void) {
+    __asm__ volatile("sti; nop; cli" ::: "memory");
+}
 _Noreturn static inline void halt_for_ever(void) {
     for (;;)
         __asm__ volatile("cli; hlt" ::: "memory");

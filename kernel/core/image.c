@@ -115,12 +115,8 @@ static bool open_slot(struct process *process, uint64_t slot, struct ring_owner 
     uint64_t top = slot + RING_SLOT_BYTES;
     uint64_t ring = vm_translate(&process->space, slot, true);
     if (ring == 0) {
-        uint64_t first = page_take_zeroed();
-        ring = page_take_zeroed();
-        if (first == 0 || ring == 0)
-            return false;
-        if (!vm_map_page(&process->space, slot, ring, PTE_WRITE | page_nx) ||
-            !vm_map_page(&process->space, top - PAGE_SIZE, first, PTE_WRITE | page_nx))
+        ring = vm_map_zeroed(&process->space, slot);
+        if (ring == 0 || vm_map_zeroed(&process->space, top - PAGE_SIZE) == 0)
             return false;
     }
     ring_open(owner, at(ring));

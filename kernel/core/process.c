@@ -88,7 +88,6 @@ static struct process *take_process(struct process *parent, const struct image *
     unsigned slot = process->slot;
     *process = (struct process){.id = id, .slot = slot, .image = image, .parent = parent};
     process->inbox = &inboxes[slot];
-    inbox_open(process->inbox, id);
     process->joiners.lock = &family_lock;
     if (parent != NULL) {
         process->sibling = parent->children;
@@ -130,6 +129,7 @@ int process_spawn(struct process *parent, const struct image *image, uint64_t fi
     int id = -RING_ENOMEM;
     if (thread != NULL) {
         id = process->id;
+        inbox_open(process->inbox, id); // only now: who calls a process that never is would wait for ever
         thread->argument[0] = first;
         thread->argument[1] = second;
     } else if (process != NULL) {

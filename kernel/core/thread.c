@@ -172,6 +172,11 @@ void thread_reschedule(void) {
         thread_yield();
 }
 
+void thread_breathe(void) {
+    irq_on_for_a_moment();
+    thread_reschedule();
+}
+
 // Who sent it meant an idle CPU, or one whose thread should give way. A CPU that has found work meanwhile
 // passes the request on, so that there is always an idle CPU asked for each thread that waits.
 void thread_poked(void) {
@@ -379,7 +384,7 @@ static void halt_unless_needed(struct cpu *cpu) {
     if (sched_anybody_waits())
         pause(); // the search is bounded and never waits for a lock: once more
     else if (fault_is(FAULT_IDLE_SPIN))
-        __asm__ volatile("sti; nop; cli" ::: "memory");
+        irq_on_for_a_moment();
     else
         irq_on_and_halt();
     atomic_fetch_and_explicit(&sched_cpus.idle, ~bit, memory_order_relaxed);

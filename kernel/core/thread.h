@@ -39,7 +39,7 @@ struct thread {
     // Guarded by the lock of the wait queue that it is in.
     _Atomic(struct wait_queue *) waits_in;
     struct thread *next, *previous;
-    uint64_t key; // park: the word's physical address
+    uint64_t key; // park: which word it waits for
     int wait_result;
     uint64_t wait_count; // tells one wait from the next
 
@@ -90,6 +90,8 @@ uint64_t thread_cycles(void); // what the caller has run
 void thread_tick(void);       // timer interrupt: the slice is over
 void thread_poked(void);      // reschedule interrupt
 void thread_reschedule(void); // on the way to user mode: switch if asked to
+// Between two steps of a long operation, with no lock held: interrupts are taken, and others may run.
+void thread_breathe(void);
 
 static inline struct thread *current(void) {
     return this_cpu()->current;

@@ -6,9 +6,11 @@
 #include "core/percpu.h"
 #include "core/print.h"
 #include "core/string.h"
+#include "core/thread.h"
 #include "ring/abi.h"
 
-#define UNMAP_BATCH 64
+#define BATCH_PAGES 64   // mapped or unmapped before others may run
+#define BATCH_LOOKS 4096 // addresses that are looked at for that
 
 extern uint64_t kernel_pml4[512], kernel_pd[512], direct_pd[2048];
 extern char text_start[], rodata_start[], data_start[], kernel_end[];
@@ -109,6 +111,16 @@ bool vm_map_page(struct address_space *space, uint64_t where, uint64_t page, uin
     return done;
 }
 
+// Zeroed without the lock: that is what takes time.
+uint64_t vm_map_zeroed(struct address_space *space, uint64_t where) {
+    uint64_t page = page_take_zeroed();
+    if (page != 0 && !vm_map_page(space, where, page, PTE_WRITE | page_nx)) {
+        page_give(page);
+        return 0;
+    }
+    return page;
+}
+
 static bool put_zeroed(struct address_space *space, uint64_t where) {
     uint64_t page = page_take_zeroed();
     if (page != 0 && put_page(space, where, page, PTE_WRITE | page_nx))
@@ -159,7 +171,7 @@ void vm_destroy(struct address_space *space) {
 }
 
 // Addresses are given out once, in order; but those of a map that failed are given again, unless another has
-// come after it.
+// come after it. The lock is not kept from page to page: all RAM at once would take seconds.
 uint64_t vm_map(struct address_space *space, uint64_t bytes) {
     uint64_t pages = (bytes + PAGE_SIZE - 1) / PAGE_SIZE, done = 0;
     uint64_t room = (pages + 1) * PAGE_SIZE;      // a gap catches overruns
@@ -167,11 +179,12 @@ uint64_t vm_map(struct address_space *space, uint64_t bytes) {
         return 0;
     lock_take(&space->lock);
     uint64_t where = space->next;
-    bool fits = room <= (space == &shared_space ? USER_END : USER_SHARED) - where;
-    while (fits && done < pages && put_zeroed(space, where + done * PAGE_SIZE))
-        done++;
+    bool fits = room <= (space == &shared_space ? USER_SHARED_END : USER_SHARED) - where;
     space->next += fits ? room : 0;
     lock_drop(&space->lock);
+    while (fits && done < pages && vm_map_zeroed(space, where + done * PAGE_SIZE) != 0)
+        if (++done % BATCH_PAGES == 0)
+            thread_breathe();
     if (done == pages)
         return where;
     vm_unmap(space, where, done * PAGE_SIZE);
@@ -182,11 +195,13 @@ uint64_t vm_map(struct address_space *space, uint64_t bytes) {
     return 0;
 }
 
-// Clears at most `most` entries from *where on and collects their pages. True: the range is done.
+// Clears entries from *where on, one step of them, and collects their pages. True: the range is done.
 static bool clear_entries(struct address_space *space, uint64_t *where, uint64_t end, uint64_t *pages,
                           unsigned *count) {
+    uint64_t left = (end - *where) / PAGE_SIZE;
+    uint64_t stop = left < BATCH_LOOKS ? end : *where + BATCH_LOOKS * PAGE_SIZE;
     lock_take(&space->lock);
-    for (; *where < end && *count < UNMAP_BATCH; *where += PAGE_SIZE) {
+    for (; *where < stop && *count < BATCH_PAGES; *where += PAGE_SIZE) {
         uint64_t *entry = entry_of(space, *where, false);
         if (entry == NULL || !(*entry & PTE_PRESENT))
             continue;
@@ -205,7 +220,7 @@ int vm_unmap(struct address_space *space, uint64_t where, uint64_t bytes) {
         return -RING_EINVAL;
     bool done = false;
     while (!done) {
-        uint64_t pages[UNMAP_BATCH];
+        uint64_t pages[BATCH_PAGES];
         unsigned count = 0;
         done = clear_entries(space, &where, end, pages, &count);
         if (count != 0 && fault_is(FAULT_SKIP_SHOOTDOWN))
@@ -214,6 +229,8 @@ int vm_unmap(struct address_space *space, uint64_t where, uint64_t bytes) {
             tlb_shoot(space);
         while (count != 0)
             page_give(pages[--count]);
+        if (!done)
+            thread_breathe();
     }
     return 0;
 }

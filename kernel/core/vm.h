@@ -46,7 +46,8 @@ void vm_leave(struct cpu *cpu);
 
 // rights: PTE_WRITE, PTE_NX, PTE_BORROWED. False: no memory, or something is there.
 bool vm_map_page(struct address_space *space, uint64_t where, uint64_t page, uint64_t rights);
-uint64_t vm_map(struct address_space *space, uint64_t bytes); // zeroed; 0: no memory
+uint64_t vm_map_zeroed(struct address_space *space, uint64_t where); // a new page; 0: no memory
+uint64_t vm_map(struct address_space *space, uint64_t bytes);        // zeroed; 0: no memory
 int vm_unmap(struct address_space *space, uint64_t where, uint64_t bytes);
 bool vm_fault(struct address_space *space, uint64_t where); // page fault; true: filled in
 // The page behind a user address, 0 if there is none (or none writable). It stays until the caller waits for

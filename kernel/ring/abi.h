@@ -6,8 +6,8 @@
 //
 //   - An operation that would block is waited for while fewer than min_complete operations of this entry
 //     are complete, and not beyond the timeout. Otherwise it stays at the head and enter returns.
-//   - enter returns how many it completed, or a negative error. A ring whose counts cannot be (more
-//     submissions than it has room for) ends the process.
+//   - enter returns how many it completed, RING_SIZE at most, or a negative error. A ring whose counts cannot
+//     be (more submissions than it has room for) ends the process.
 //
 // Each process owns a ring, at the bottom of its main thread's slot. A thread that is spawned has a slot and
 // a ring of its own. A slot is aligned to its size, so that a thread finds its ring by its stack pointer.

@@ -62,16 +62,22 @@ static uint64_t word_at(uint64_t address) {
     return physical;
 }
 
+// A word of private memory is known by its process and its address, one of shared memory by its address,
+// which is the same everywhere. Addresses are given out once: a page that comes again has another key.
+static uint64_t key_of(uint64_t address) {
+    _Static_assert(MAX_PROCESSES <= 1024, "a word's address, a multiple of 4, leaves 10 bits beside it");
+    return address << 8 | (address < USER_SHARED ? current()->process->slot : 0);
+}
+
 static int64_t do_park(const uint64_t *a, struct ring_wait *wait, uint64_t *words) {
     (void)words;
     uint64_t physical = word_at(a[0]);
-    return physical ? park(physical, at(physical), (uint32_t)a[1], wait) : -RING_EFAULT;
+    return physical ? park(key_of(a[0]), at(physical), (uint32_t)a[1], wait) : -RING_EFAULT;
 }
 
 static int64_t do_unpark(const uint64_t *a, struct ring_wait *wait, uint64_t *words) {
     (void)wait, (void)words;
-    uint64_t physical = word_at(a[0]);
-    return physical ? (int64_t)unpark(physical, a[1]) : -RING_EFAULT;
+    return word_at(a[0]) ? (int64_t)unpark(key_of(a[0]), a[1]) : -RING_EFAULT;
 }
 
 static int64_t do_map(const uint64_t *a, struct ring_wait *wait, uint64_t *words) {

@@ -9,12 +9,12 @@ static struct {
     struct wait_queue queue; // guarded by lock
 } buckets[PARK_BUCKETS] = {[0 ... PARK_BUCKETS - 1] = {.lock = LOCK(park)}};
 
-static unsigned bucket_of(uint64_t physical) {
-    return (unsigned)(physical * 0x9e3779b97f4a7c15ul >> 40) % PARK_BUCKETS;
+static unsigned bucket_of(uint64_t key) {
+    return (unsigned)(key * 0x9e3779b97f4a7c15ul >> 40) % PARK_BUCKETS;
 }
 
-int park(uint64_t physical, const uint32_t *word, uint32_t expected, struct ring_wait *wait) {
-    unsigned b = bucket_of(physical);
+int park(uint64_t key, const uint32_t *word, uint32_t expected, struct ring_wait *wait) {
+    unsigned b = bucket_of(key);
     lock_take(&buckets[b].lock);
     // acquire: pairs with the waker's store to the word
     bool differs = __atomic_load_n(word, __ATOMIC_ACQUIRE) != expected;
@@ -24,19 +24,19 @@ int park(uint64_t physical, const uint32_t *word, uint32_t expected, struct ring
         return -RING_EAGAIN;
     }
     buckets[b].queue.lock = &buckets[b].lock;
-    current()->key = physical;
+    current()->key = key;
     return wait_on(&buckets[b].queue, wait->deadline);
 }
 
-uint64_t unpark(uint64_t physical, uint64_t most) {
+uint64_t unpark(uint64_t key, uint64_t most) {
     static _Atomic uint64_t found; // fault=lost-wake counts here
-    unsigned b = bucket_of(physical);
+    unsigned b = bucket_of(key);
     uint64_t woken = 0;
     lock_take(&buckets[b].lock);
     struct thread *next;
     for (struct thread *t = buckets[b].queue.head; t != NULL && woken < most; t = next) {
         next = t->next;
-        if (t->key != physical)
+        if (t->key != key)
             continue;
         woken++;
         if (fault_is(FAULT_LOST_WAKE) && atomic_fetch_add(&found, 1) + 1 == (fault_value ? fault_value : 1))

@@ -137,6 +137,78 @@ static int sleep_without_end(uint64_t argument) {
     return park_for(&board->word[WORD_FOREVER], 0, UINT64_MAX / 1000);
 }
 
+// ---- memory that is gone
+
+static int sleep_at(uint64_t word) {
+    say_asleep();
+    RING_DO(RING_PARK, word, 0);
+    return 0;
+}
+
+// Unmaps a page under its sleeper. Who gets that page next is not to meet it there: its wake-ups are its own.
+static int unmap_under_a_sleeper(uint64_t argument) {
+    int64_t page = RING_DO(RING_MAP, 4096, 0);
+    NEED(page > 0 && start(RING_SPAWN_THREAD, sleep_at, (uint64_t)page) > 0);
+    while (__atomic_load_n(&board->word[WORD_ASLEEP], __ATOMIC_ACQUIRE) == 0)
+        kernel_call(RING_CALL_YIELD, 0, 0, 0);
+    park_for(&board->word[0], 0, 2000); // it is on its way
+    NEED(RING_DO(RING_UNMAP, (uint64_t)page, 4096) == 0);
+    for (unsigned i = 0; i < 8; i++) {
+        NEED((page = RING_DO(RING_MAP, 4096, 0)) > 0);
+        NEED(RING_DO(RING_UNPARK, (uint64_t)page, 1) == 0);
+    }
+    return (int)argument;
+}
+
+static int sleeper_without_memory(void) {
+    NEED(finish(RING_SPAWN_PROCESS, start(RING_SPAWN_PROCESS, unmap_under_a_sleeper, 5)) == 5);
+    return 0;
+}
+
+enum { STEPS = 16, MOST_PAGES = 32768 };
+
+// Takes all memory, and gives a page back for each call.
+static int take_all(uint64_t argument) {
+    uint64_t words[2];
+    int64_t caller = 0, first = RING_DO(RING_MAP, STEPS * 4096, 0);
+    for (uint64_t bytes = 0x100000; bytes >= 4096; bytes /= 2)
+        while (RING_DO(RING_MAP, bytes, 0) > 0)
+            ;
+    for (uint64_t i = 0; i < STEPS; i++) {
+        caller = ring_do(RING_REPLY, (const uint64_t[5]){(uint64_t)caller, 0, 1}, words);
+        NEED(caller > 0 && RING_DO(RING_UNMAP, (uint64_t)first + i * 4096, 4096) == 0);
+    }
+    RING_DO(RING_REPLY, (uint64_t)caller, 0, 0);
+    return (int)argument;
+}
+
+static int start_a_thread(uint64_t argument) {
+    return (int)finish(RING_SPAWN_THREAD, start(RING_SPAWN_THREAD, nothing, argument));
+}
+
+static int64_t free_pages(void) {
+    return kernel_call(RING_CALL_READ, RING_READ_FREE_PAGES, 0, 0);
+}
+
+// A process for which there is a page, two, three ...: wherever it fails, it gives back what it had. Where
+// memory is large, taking it all would be at the host's cost.
+static int start_without_memory(void) {
+    if (free_pages() > MOST_PAGES)
+        return 0;
+    NEED(thread_bomb() == 0); // kernel stacks, once they are there, stay
+    int64_t hog = start(RING_SPAWN_PROCESS, take_all, 6);
+    for (unsigned i = 0; i < STEPS; i++) {
+        NEED(RING_DO(RING_CALL, (uint64_t)hog, 0, 0) == 0);
+        int64_t before = free_pages();
+        finish(RING_SPAWN_PROCESS, start(RING_SPAWN_PROCESS, start_a_thread, 5));
+        for (unsigned tries = 0; tries < 1000 && free_pages() < before; tries++)
+            park_for(&board->word[0], 0, 500); // it cleans up after its parent was told
+        NEED(free_pages() >= before);
+    }
+    NEED(finish(RING_SPAWN_PROCESS, hog) == 6);
+    return 0;
+}
+
 // A timeout that no clock can hold is a long time, not none.
 static int longest_timeout(void) {
     int64_t id = start(RING_SPAWN_THREAD, sleep_without_end, 0);
@@ -153,6 +225,12 @@ static int longest_timeout(void) {
 }
 
 const struct check bomb_checks[] = {
-    {"bomb-threads", thread_bomb}, {"bomb-processes", process_bomb},  {"bomb-waiters", ended_while_waiting},
-    {"bomb-memory", map_too_much}, {"bomb-timeout", longest_timeout}, {NULL, NULL},
+    {"bomb-threads", thread_bomb},
+    {"bomb-processes", process_bomb},
+    {"bomb-waiters", ended_while_waiting},
+    {"bomb-memory", map_too_much},
+    {"bomb-unmapped", sleeper_without_memory},
+    {"bomb-starved", start_without_memory},
+    {"bomb-timeout", longest_timeout},
+    {NULL, NULL},
 };

@@ -110,8 +110,9 @@ static int instructions(void) {
     NEED(expect(other_gs, 0, KILLED(13)));
     NEED(expect(debug_registers, 0, KILLED(13)));
     NEED(expect(translation, 0, KILLED(13)));
-    NEED(expect(far_return, 0, KILLED(13)));
-    NEED(expect(interrupt_return, 0, KILLED(13)));
+    // QEMU 7.2 reads a program's stack with the kernel's rights there, and so meets SMAP.
+    NEED(expect(far_return, 0, KILLED(13)) || expect(far_return, 0, KILLED(14)));
+    NEED(expect(interrupt_return, 0, KILLED(13)) || expect(interrupt_return, 0, KILLED(14)));
     NEED(expect(step_into_kernel, 0, KILLED(1)));
     NEED(expect(odd_stack, 0, KILLED(12)) || expect(odd_stack, 0, KILLED(13))); // TCG takes it for the latter
     NEED(expect(odd_registers, 6, 6));
@@ -142,12 +143,41 @@ static int overwritten_counts(uint64_t argument) {
     return RING_DO(RING_NOP, 0) == 0 ? (int)argument : 1;
 }
 
+static struct ring *fed;
+
+// While its sibling sleeps at the end of its ring, it fills that again, but for the place of the sleeper.
+static int feed(uint64_t asleep_at) {
+    while (__atomic_load_n(&fed->cq_tail, __ATOMIC_ACQUIRE) != (uint32_t)asleep_at)
+        kernel_call(RING_CALL_YIELD, 0, 0, 0);
+    fed->cq_head = fed->cq_tail;
+    __atomic_store_n(&fed->sq_tail, fed->sq_tail + RING_SIZE - 1, __ATOMIC_RELEASE);
+    while (RING_DO(RING_UNPARK, (uint64_t)&board->word[0], 1) == 0)
+        kernel_call(RING_CALL_YIELD, 0, 0, 0);
+    return 0;
+}
+
+// An entry ends all the same: else a sibling that never stops would keep this CPU in the kernel for ever.
+static int refilled_ring(uint64_t argument) {
+    fed = my_ring();
+    uint32_t tail = fed->sq_tail + 1; // once the sibling is started
+    NEED(start(RING_SPAWN_THREAD, feed, tail + RING_SIZE - 1) > 0);
+    for (unsigned i = 0; i < RING_SIZE; i++)
+        fed->sq[i] = (struct ring_submission){.operation = RING_NOP};
+    fed->sq[(tail + RING_SIZE - 1) % RING_SIZE] =
+        (struct ring_submission){.operation = RING_PARK, .argument = {(uint64_t)&board->word[0], 0}};
+    __atomic_store_n(&fed->sq_tail, tail + RING_SIZE, __ATOMIC_RELEASE);
+    NEED(kernel_call(RING_CALL_ENTER, 2 * RING_SIZE, 0, 0) == RING_SIZE);
+    NEED(kernel_call(RING_CALL_ENTER, 2 * RING_SIZE, 0, 0) == RING_SIZE - 1);
+    return (int)argument;
+}
+
 static int rings(void) {
     NEED(expect(too_many_submissions, RING_SIZE + 1, KILLED(RING_VECTOR_NONE)));
     NEED(expect(too_many_submissions, 0x80000000, KILLED(RING_VECTOR_NONE)));
     NEED(expect(impossible_head, 1, KILLED(RING_VECTOR_NONE)));
     NEED(expect(impossible_head, 0x7fffffff, KILLED(RING_VECTOR_NONE)));
     NEED(expect(overwritten_counts, 5, 5));
+    NEED(expect(refilled_ring, 5, 5));
     return 0;
 }
 

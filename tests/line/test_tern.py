@@ -84,11 +84,13 @@ def test_every_check_passes_in_one_boot(kit: Bootkit) -> None:
 
 
 def test_programs_that_take_all_there_is_get_no_more(kit: Bootkit) -> None:
-    """Thread and process bombs, memory, a process that dies among threads in every kind of wait."""
+    """Thread and process bombs, memory, a process that dies among threads in every kind of wait, one that
+    sleeps on memory that is gone, and processes that fail at each page they need."""
     done = ternkit.every_check(kit)
     assert '"40M"' in (done.folder / "argv.json").read_text()
     bombs = {name for name, good in ternkit.checks(done).items() if good and name.startswith("bomb-")}
-    assert bombs == {"bomb-threads", "bomb-processes", "bomb-waiters", "bomb-memory", "bomb-timeout"}
+    kinds = ("threads", "processes", "waiters", "memory", "unmapped", "starved", "timeout")
+    assert bombs == {f"bomb-{kind}" for kind in kinds}
 
 
 @pytest.mark.parametrize("word", ["measure=1", "fault=panic"])
