@@ -48,6 +48,7 @@ class Machine(ctypes.Structure):
         ("now", ctypes.c_uint64),
         ("deadline", ctypes.c_uint64),
         ("met", ctypes.c_uint64),
+        ("waited", ctypes.c_uint64),
         ("longest", ctypes.c_uint64),
         ("main", ctypes.c_int),
         ("grants", ctypes.c_uint64),
