@@ -37,6 +37,7 @@ class Rules(ctypes.Structure):
         ("fine", ctypes.c_uint64),
         ("rush", ctypes.c_uint64),
         ("seed", ctypes.c_uint64),
+        ("aftermath", ctypes.c_bool),
     )
 
 

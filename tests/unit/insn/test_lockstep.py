@@ -145,7 +145,7 @@ class Play:
 
 
 def rules(count: int, *, serial: bool, seed: int) -> Rules:
-    return Rules(count, serial, QUANTUM, FINE, RUSH, seed)
+    return Rules(count, serial, QUANTUM, FINE, RUSH, seed, True)
 
 
 def play(library: ctypes.CDLL, count: int, *, serial: bool, seed: int, dice: int, moves: int = 300) -> Play:
@@ -368,6 +368,20 @@ def test_after_a_wait_turns_are_short_and_grow_with_the_time_since(
     for c in (0, 1):
         machine.arrive(c, MET + later, 0)
     assert length_of_turn(machine) == turn
+
+
+def test_at_level_count_a_wait_has_no_aftermath(library: ctypes.CDLL) -> None:
+    order = rules(2, serial=False, seed=0)
+    order.aftermath = False
+    machine = Lockstep(library, order)
+    for c in (0, 1):
+        machine.appear(c)
+    machine.window(1)
+    machine.waited(MET)
+    for c in (0, 1):
+        machine.arrive(c, MET, 0)
+    machine.step()
+    assert machine.machine.vcpu[0].until == MET + QUANTUM // 2
 
 
 def test_outside_the_window_turns_do_not_grow(library: ctypes.CDLL) -> None:

@@ -207,7 +207,7 @@ static uint64_t of_workers(const struct lockstep *m, uint64_t now) {
 // Who has just waited works now and soon waits again. Its short pieces of work are kept apart by a part of
 // their own length, else each exchange would cost what is left of a quantum.
 static uint64_t of_aftermath(const struct lockstep *m, uint64_t now) {
-    if (!m->waited)
+    if (!m->waited || !m->rules.aftermath)
         return LOCKSTEP_NEVER;
     uint64_t tolerable = now > m->waited ? (now - m->waited) / LOCKSTEP_AFTERMATH : 0;
     return tolerable > m->rules.fine ? tolerable : m->rules.fine;

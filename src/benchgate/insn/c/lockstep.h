@@ -57,6 +57,7 @@ struct lockstep_rules {
     bool serial;
     uint64_t quantum, fine, rush;
     uint64_t seed;
+    bool aftermath; // not at level count, where keeping vCPUs close takes host time, which its guest sees
 };
 
 struct lockstep {
