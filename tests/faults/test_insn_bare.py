@@ -94,6 +94,14 @@ def test_a_lock_that_spins_without_pause_is_held_by_one_at_a_time(guest: Path, t
     assert told.took == pytest.approx(4 * 50 * 12_000, rel=0.01)
 
 
+@pytest.mark.parametrize("case", ["shootdown", "alternate"])
+def test_short_work_and_a_wait_in_turn_take_as_long_as_the_work(
+    guest: Path, tmp_path: Path, case: str
+) -> None:
+    """1,000 pieces of 1,000 instructions; interrupts and their handlers are 60 ns in 2,000."""
+    assert boot(guest, tmp_path, case, 2).took == pytest.approx(1_030_000, rel=0.05)
+
+
 def test_interrupts_between_halted_cpus_arrive_at_once(guest: Path, tmp_path: Path) -> None:
     told = boot(guest, tmp_path, "relay", 8)
     assert min(told.each("ipis")) == 200

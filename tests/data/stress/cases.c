@@ -261,6 +261,35 @@ static void measure(unsigned me) {
     }
 }
 
+// CPU 0 interrupts all others and waits until each has said so, as who changes page tables does.
+static void shootdown(unsigned me) {
+    __asm__ volatile("sti");
+    for (unsigned i = 1; me == 0 && i <= 500; i++) {
+        work(1000);
+        for (unsigned to = 1; to < cpus; to++)
+            send(to, VECTOR_IPI);
+        for (unsigned to = 1; to < cpus; to++)
+            while (seen[to].ipis < i)
+                pause();
+    }
+    seen[me].x = 1;
+    while (!seen[0].x)
+        work(500);
+    __asm__ volatile("cli");
+}
+
+static volatile unsigned turn;
+
+// Two CPUs work in turn, and who waits does not pause.
+static void alternate(unsigned me) {
+    for (unsigned i = 0; me < 2 && i < 500; i++) {
+        while (turn != 2 * i + me)
+            ;
+        work(500);
+        turn++;
+    }
+}
+
 static void triple(unsigned me) {
     if (me != cpus - 1)
         for (;;)
@@ -271,10 +300,26 @@ static void triple(unsigned me) {
 }
 
 const struct stress_case cases[] = {
-    {"oneshot", oneshot}, {"tscspin", tscspin},     {"relay", relay},         {"micro", micro},
-    {"nmi", nmi},         {"rudelock", rudelock},   {"selfmod", selfmod},     {"copy", copy},
-    {"faults", faults},   {"registers", registers}, {"splitlock", splitlock}, {"nothing", nothing},
-    {"clocks", clocks},   {"handover", handover},   {"triple", triple},       {"alone", nothing},
-    {"compute", compute}, {"poke", poke},           {"measure", measure},
+    {"oneshot", oneshot},
+    {"tscspin", tscspin},
+    {"relay", relay},
+    {"micro", micro},
+    {"nmi", nmi},
+    {"rudelock", rudelock},
+    {"selfmod", selfmod},
+    {"copy", copy},
+    {"faults", faults},
+    {"registers", registers},
+    {"splitlock", splitlock},
+    {"nothing", nothing},
+    {"clocks", clocks},
+    {"handover", handover},
+    {"triple", triple},
+    {"alone", nothing},
+    {"compute", compute},
+    {"poke", poke},
+    {"measure", measure},
+    {"shootdown", shootdown},
+    {"alternate", alternate},
 };
 const unsigned case_count = sizeof cases / sizeof cases[0];

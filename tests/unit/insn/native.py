@@ -37,6 +37,7 @@ class Rules(ctypes.Structure):
         ("fine", ctypes.c_uint64),
         ("rush", ctypes.c_uint64),
         ("seed", ctypes.c_uint64),
+        ("aftermath", ctypes.c_bool),
     )
 
 
@@ -48,6 +49,7 @@ class Machine(ctypes.Structure):
         ("now", ctypes.c_uint64),
         ("deadline", ctypes.c_uint64),
         ("met", ctypes.c_uint64),
+        ("waited", ctypes.c_uint64),
         ("longest", ctypes.c_uint64),
         ("main", ctypes.c_int),
         ("grants", ctypes.c_uint64),

@@ -145,7 +145,7 @@ class Play:
 
 
 def rules(count: int, *, serial: bool, seed: int) -> Rules:
-    return Rules(count, serial, QUANTUM, FINE, RUSH, seed)
+    return Rules(count, serial, QUANTUM, FINE, RUSH, seed, True)
 
 
 def play(library: ctypes.CDLL, count: int, *, serial: bool, seed: int, dice: int, moves: int = 300) -> Play:
@@ -244,7 +244,7 @@ def test_while_somebody_spins_the_quantum_is_fine(library: ctypes.CDLL) -> None:
     machine.arrive(1, 600, 0)
     machine.arrive(0, 550, 0)
     machine.step()
-    assert machine.machine.vcpu[0].until == 600 + QUANTUM
+    assert machine.machine.vcpu[0].until == 600 + FINE  # it has only just ceased
 
 
 def test_who_has_long_done_nothing_but_spin_is_kept_in_looser_step(library: ctypes.CDLL) -> None:
@@ -287,7 +287,7 @@ def go_out(machine: Lockstep) -> None:
     machine.halt(2, 0)
 
 
-def interrupt(machine: Lockstep) -> None:
+def measure_time(machine: Lockstep) -> None:
     machine.halt(2, 0)
     machine.meet(MET)
 
@@ -323,12 +323,12 @@ def close_and_open(machine: Lockstep) -> None:
 
 
 MET = 5_000_000
-MEETINGS: dict[Callable[[Lockstep], None], int] = {
+MEETINGS: dict[Callable[[Lockstep], None], float] = {
     go_out: 6,
-    interrupt: 1,
+    measure_time: 1,
     halt: 1,
     be_woken: 1,
-    wait_for_memory: 1,
+    wait_for_memory: FINE / QUANTUM,
     only_pause_for_long: 1,
     close_and_open: 1,
 }
@@ -343,6 +343,45 @@ def test_who_has_had_to_do_with_another_is_kept_in_close_step(
     for c in (0, 1):
         machine.arrive(c, MET + 1_000_000, 0)
     assert length_of_turn(machine) == QUANTUM * MEETINGS[meeting]
+
+
+def wait_for_another(machine: Lockstep) -> None:
+    machine.arrive(2, MET, 1)
+    machine.halt(2, MET)
+
+
+def want_an_answer(machine: Lockstep) -> None:
+    machine.halt(2, MET)
+    machine.waited(MET)
+
+
+@pytest.mark.parametrize("waiting", [wait_for_another, want_an_answer])
+@pytest.mark.parametrize(
+    ("later", "turn"),
+    [(10, FINE), (1_000, FINE), (4_000, 200), (10_000, 500), (20_000, QUANTUM), (10**6, QUANTUM)],
+)
+def test_after_a_wait_turns_are_short_and_grow_with_the_time_since(
+    library: ctypes.CDLL, waiting: Callable[[Lockstep], None], later: int, turn: int
+) -> None:
+    machine = started(library, 3)
+    waiting(machine)
+    for c in (0, 1):
+        machine.arrive(c, MET + later, 0)
+    assert length_of_turn(machine) == turn
+
+
+def test_at_level_count_a_wait_has_no_aftermath(library: ctypes.CDLL) -> None:
+    order = rules(2, serial=False, seed=0)
+    order.aftermath = False
+    machine = Lockstep(library, order)
+    for c in (0, 1):
+        machine.appear(c)
+    machine.window(1)
+    machine.waited(MET)
+    for c in (0, 1):
+        machine.arrive(c, MET, 0)
+    machine.step()
+    assert machine.machine.vcpu[0].until == MET + QUANTUM // 2
 
 
 def test_outside_the_window_turns_do_not_grow(library: ctypes.CDLL) -> None:

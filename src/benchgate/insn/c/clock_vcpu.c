@@ -45,7 +45,7 @@ static enum lockstep_spin spins(unsigned c) {
     uint64_t stretch = vcpus[c].time - machine.vcpu[c].time;
     vcpus[c].paused = paused;
     vcpus[c].waited = waited;
-    if (looked >= FEWEST_WAITED)
+    if (looked >= FEWEST_WAITED || 4 * looked >= stretch)
         since += looked;
     if (since == 0)
         return LOCKSTEP_WORKS;
@@ -176,8 +176,11 @@ static void wake(unsigned c, uint64_t time) {
 }
 
 static void signal_one_who_runs(unsigned c, bool by_machine) {
-    if (by_machine && started && clock_self >= 0 && clock_self != (int)c)
-        lockstep_meet(&machine, clock_own((unsigned)clock_self));
+    if (by_machine && started && clock_self >= 0 && clock_self != (int)c) {
+        lockstep_waited(&machine, clock_own((unsigned)clock_self));
+        if (machine.vcpu[clock_self].state == LOCKSTEP_RUN)
+            clock_stop_soon(); // it may wait for the answer: the other gets its turn
+    }
     if (vcpus[c].asleep && !vcpus[c].waiting && machine.vcpu[c].state == LOCKSTEP_RUN)
         vcpus[c].pending = true;
 }
@@ -201,6 +204,8 @@ bool clock_signal(void *condition, bool by_machine) {
     }
     if (found && started) {
         clock_checks.signals++;
+        if (clock_self >= 0)
+            lockstep_waited(&machine, clock_own((unsigned)clock_self));
         if (clock_self >= 0 && machine.vcpu[clock_self].state == LOCKSTEP_RUN)
             clock_stop_soon(); // so that the woken one gets its turn at this time
         hand_out();

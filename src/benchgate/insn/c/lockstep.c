@@ -48,6 +48,12 @@ void lockstep_meet(struct lockstep *m, uint64_t time) {
         m->met = time;
 }
 
+void lockstep_waited(struct lockstep *m, uint64_t time) {
+    lockstep_meet(m, time);
+    if (m->waited < time)
+        m->waited = time;
+}
+
 void lockstep_arrive(struct lockstep *m, unsigned c, uint64_t time, enum lockstep_spin spins) {
     enum lockstep_spin was = m->vcpu[c].spins;
     set_time(&m->vcpu[c], time);
@@ -55,7 +61,7 @@ void lockstep_arrive(struct lockstep *m, unsigned c, uint64_t time, enum lockste
     if (spins != LOCKSTEP_ONLY_PAUSES)
         m->vcpu[c].waits_since = m->vcpu[c].time;
     if (spins == LOCKSTEP_PAUSES || spins != was) // who only pauses meets others at the begin and the end
-        lockstep_meet(m, time);
+        lockstep_waited(m, time);
     m->vcpu[c].state = LOCKSTEP_READY;
 }
 
@@ -198,11 +204,22 @@ static uint64_t of_workers(const struct lockstep *m, uint64_t now) {
     return tolerable < LOCKSTEP_CALM * quantum ? tolerable : LOCKSTEP_CALM * quantum;
 }
 
-static uint64_t whole_quantum(struct lockstep *m, const struct census *s, uint64_t spinning) {
-    bool exact = m->window || m->rules.rush == 1;
-    uint64_t quantum = exact ? of_workers(m, s->lowest) : m->rules.quantum;
-    if (spinning != LOCKSTEP_NEVER)
-        quantum = lower(quantum, of_spinners(m, spinning));
+// Who has just waited works now and soon waits again. Its short pieces of work are kept apart by a part of
+// their own length, else each exchange would cost what is left of a quantum.
+static uint64_t of_aftermath(const struct lockstep *m, uint64_t now) {
+    if (!m->waited || !m->rules.aftermath)
+        return LOCKSTEP_NEVER;
+    uint64_t tolerable = now > m->waited ? (now - m->waited) / LOCKSTEP_AFTERMATH : 0;
+    return tolerable > m->rules.fine ? tolerable : m->rules.fine;
+}
+
+static bool is_exact(const struct lockstep *m) {
+    return m->window || m->rules.rush == 1;
+}
+
+static uint64_t whole_quantum(struct lockstep *m, const struct census *s, uint64_t closest) {
+    bool exact = is_exact(m);
+    uint64_t quantum = lower(exact ? of_workers(m, s->lowest) : m->rules.quantum, closest);
     if (!exact)
         return quantum * m->rules.rush;
     if (quantum > m->longest)
@@ -212,7 +229,10 @@ static uint64_t whole_quantum(struct lockstep *m, const struct census *s, uint64
 
 // Quantum phase: with a seed each stretch is between a half and a whole quantum long.
 static uint64_t quantum_at(struct lockstep *m, const struct census *s, unsigned c) {
-    uint64_t quantum = whole_quantum(m, s, s->spinning);
+    uint64_t closest = is_exact(m) ? of_aftermath(m, s->lowest) : LOCKSTEP_NEVER;
+    if (s->spinning != LOCKSTEP_NEVER)
+        closest = lower(closest, of_spinners(m, s->spinning));
+    uint64_t quantum = whole_quantum(m, s, closest);
     return m->rules.seed ? quantum - chance(m, 3, s->lowest, c) % (quantum / 2) : quantum;
 }
 

@@ -9,10 +9,12 @@
 // vCPUs run only while it sleeps. When all vCPUs are halted, time jumps to the next timer. In serial mode
 // one vCPU runs at a time, always the one whose time is lowest. While a vCPU spins, waiting for another's
 // memory, the quantum is the fine one: what it waits for it then sees at nearly the right time. It grows to a
-// thousandth of the time for which all who spin have done nothing else. The quantum itself grows, to
-// LOCKSTEP_CALM of its lengths at most, to a thousandth of the time since vCPUs last had to do with each
-// other. Outside the timed window both are `rush` times as long, and the quantum does not grow; with a rush
-// of 1 all of a run counts as the window.
+// thousandth of the time for which all who spin have done nothing else. After a vCPU has waited for another,
+// or woken or interrupted it, the quantum is no longer than a LOCKSTEP_AFTERMATH-th of the time since: who
+// did so once soon does it again, and what it then waits for must not be a whole quantum away. The quantum
+// itself grows, to LOCKSTEP_CALM of its lengths at most, to a thousandth of the time since vCPUs last had to
+// do with each other. Outside the timed window both are `rush` times as long, and the quantum neither grows
+// nor has an aftermath; with a rush of 1 all of a run counts as the window.
 #ifndef LOCKSTEP_H
 #define LOCKSTEP_H
 
@@ -22,6 +24,7 @@
 #define LOCKSTEP_MAX 256
 #define LOCKSTEP_NEVER UINT64_MAX
 #define LOCKSTEP_CALM 8
+#define LOCKSTEP_AFTERMATH 20
 
 enum lockstep_state {
     LOCKSTEP_ABSENT, // its thread has not been seen yet; nobody runs before it has
@@ -54,6 +57,7 @@ struct lockstep_rules {
     bool serial;
     uint64_t quantum, fine, rush;
     uint64_t seed;
+    bool aftermath; // not at level count, where keeping vCPUs close takes host time, which its guest sees
 };
 
 struct lockstep {
@@ -63,6 +67,7 @@ struct lockstep {
     uint64_t now;      // the machine's time: that of the slowest active vCPU; never goes back
     uint64_t deadline; // the main loop's next timer, while it is idle
     uint64_t met;      // when vCPUs last had to do with each other
+    uint64_t waited;   // when one last waited for another, woke or interrupted it; 0: not yet
     uint64_t longest;  // of the quanta that were in force where time is measured
     enum lockstep_main main;
     uint64_t grants, jumps, main_turns;
@@ -87,9 +92,11 @@ bool lockstep_wake(struct lockstep *m, unsigned c, uint64_t time);
 // It woke by itself and cannot be made to wait (level count): it runs on as if granted.
 void lockstep_resume(struct lockstep *m, unsigned c);
 
-// A vCPU had to do with others at `time`, in a way that halts and wakes nobody: it interrupted one that runs,
-// or it measures time, which is one for all.
+// A vCPU had to do with others at `time`, in a way that halts and wakes nobody: it measures time, which is
+// one for all.
 void lockstep_meet(struct lockstep *m, uint64_t time);
+// It waited for another, or woke or interrupted it and may wait for the answer.
+void lockstep_waited(struct lockstep *m, uint64_t time);
 
 // The timed window opens or closes.
 void lockstep_window(struct lockstep *m, bool open);

@@ -265,7 +265,9 @@ static void write_header(const struct qemu_info *info, const struct settings *s)
 
 int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, char **argv) {
     struct settings s = {
-        .clock = {.rules = {.quantum = 5000, .fine = 100, .rush = 25}, .skip = 10000, .patience = 60}};
+        .clock = {.rules = {.quantum = 5000, .fine = 100, .rush = 25, .aftermath = INSN_FULL},
+                  .skip = 10000,
+                  .patience = 60}};
     for (int i = 0; i < argc; i++)
         if (!option(&s, argv[i]))
             return complain("cannot mean the option ", argv[i]);
