@@ -18,6 +18,7 @@ import pytest
 from benchgate import outline, plan, report
 from benchgate.errors import BenchgateError
 from benchgate.gates.ratio import broken_arm
+from benchgate.host.facts import printable
 from benchgate.interruptions import Interruptions
 from benchgate.machine.guest import Machine
 from benchgate.model import Image, Outcome, Verdict, Word
@@ -91,6 +92,9 @@ class Bench:
     _sweeps: dict[str, SweepPlan] = field(default_factory=dict)
     _images: tuple[PlannedCell, ...] = ()
     _results: dict[str, SweepResult] = field(default_factory=dict)
+    _broken_off: dict[str, str] = field(default_factory=dict)
+    """Rows that something ended before their time, such as another plugin's limit for one test, and what. A
+    second attempt at such a row would be mixed with the runs of the first."""
     _workshop: Workshop | None = None
     _reports: list[ReportLine] = field(default_factory=list)
     collected: set[str] = field(default_factory=set)
@@ -124,10 +128,19 @@ class Bench:
 
     def row(self, row: str) -> RowResult:
         """The row's results; measured now if they are not there yet."""
+        if row in self._broken_off:
+            pytest.fail(
+                f"INVALID: {row}: its measuring was broken off ({self._broken_off[row]}) and is not begun again in "
+                "this session; next: give tests that measure more time, for the first of a row waits for all",
+                pytrace=False,
+            )
         if row not in self._results:
             began = time.monotonic()
             try:
                 self._measure(row)
+            except BaseException as stop:
+                self._broken_off[row] = printable(f"{type(stop).__name__}: {stop}")
+                raise
             finally:
                 self.spent_s += time.monotonic() - began
         return RowResult(self._results[row], self.options)
