@@ -130,8 +130,8 @@ class Bench:
         """The row's results; measured now if they are not there yet."""
         if row in self._broken_off:
             pytest.fail(
-                f"INVALID: {row}: its measuring was broken off ({self._broken_off[row]}) and is not begun again in "
-                "this session; next: give tests that measure more time, for the first of a row waits for all",
+                f"INVALID: {row}: its measuring was broken off ({self._broken_off[row]}) and is not begun again "
+                "in this session; next: give tests that measure more time, for the first of a row waits for all",
                 pytrace=False,
             )
         if row not in self._results:
