@@ -22,7 +22,7 @@ from benchgate.host.facts import printable
 from benchgate.interruptions import Interruptions
 from benchgate.machine.guest import Machine
 from benchgate.model import Image, Outcome, Verdict, Word
-from benchgate.options import Options
+from benchgate.options import MAX_CPUS, Options
 from benchgate.plan import Ground, PlannedCell, PlannedGate, SweepPlan
 from benchgate.progress import Progress
 from benchgate.render import attribution, terminal
@@ -130,8 +130,9 @@ class Bench:
         """The row's results; measured now if they are not there yet."""
         if row in self._broken_off:
             pytest.fail(
-                f"INVALID: {row}: its measuring was broken off ({self._broken_off[row]}) and is not begun again "
-                "in this session; next: give tests that measure more time, for the first of a row waits for all",
+                f"INVALID: {row}: its measuring was broken off ({self._broken_off[row]}) and is not begun "
+                "again in this session; next: give tests that measure more time, as the first of a row waits "
+                "for all of it",
                 pytrace=False,
             )
         if row not in self._results:
@@ -175,6 +176,8 @@ class Bench:
         with ExitStack() as stack:
 
             def start(cpus: int = 1) -> Machine:
+                if type(cpus) is not int or not 1 <= cpus <= MAX_CPUS:
+                    pytest.fail(f"boot(cpus={cpus!r}): not a CPU count from 1 to {MAX_CPUS}", pytrace=False)
                 seated = shop.seated(planned, cpus)
                 if seated.skip:
                     pytest.skip(seated.skip)
