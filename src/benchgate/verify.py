@@ -264,7 +264,7 @@ def _check_answers(run: RawRun, workload: Workload, said: Transcript) -> None:
         raise VerifyError(f"the oracle {workload.oracle} could not check the answers: {why:.200}") from error
     if answer is not None:
         raise VerifyError(
-            f"the oracle {workload.oracle} gave {answer!r:.80} back; a check raises VerifyError or gives nothing"
+            f"the oracle {workload.oracle} gave {answer!r:.80} back; a check gives nothing, or VerifyError"
         )
 
 

@@ -96,7 +96,7 @@ def test_a_console_that_is_not_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        ("return False", "gave False back; a check raises VerifyError"),
+        ("return False", "gave False back; a check gives nothing, or VerifyError"),
         ("return True", "gave True back"),
         ("assert result['sum'] == 1, 'so not'", "could not check the answers: AssertionError: so not"),
         ("reports[0].values['none']", "could not check the answers: KeyError: 'none'"),
