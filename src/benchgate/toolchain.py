@@ -46,7 +46,10 @@ def compiler() -> Compiler:
 
 @cache
 def _compiler(wish: str, path: str) -> Compiler:
-    candidates = [shlex.split(wish)] if wish.strip() else [[name] for name in _NAMES]
+    try:
+        candidates = [shlex.split(wish)] if wish.strip() else [[name] for name in _NAMES]
+    except ValueError as error:
+        raise BuildError(f"CC is `{wish}`, which cannot be read: {error}; correct or unset it") from None
     for argv in candidates:
         if found := shutil.which(argv[0], path=path):
             return _describe((found, *argv[1:]))
