@@ -18,10 +18,11 @@ import pytest
 from benchgate import outline, plan, report
 from benchgate.errors import BenchgateError
 from benchgate.gates.ratio import broken_arm
+from benchgate.host.facts import printable
 from benchgate.interruptions import Interruptions
 from benchgate.machine.guest import Machine
 from benchgate.model import Image, Outcome, Verdict, Word
-from benchgate.options import Options
+from benchgate.options import MAX_CPUS, Options
 from benchgate.plan import Ground, PlannedCell, PlannedGate, SweepPlan
 from benchgate.progress import Progress
 from benchgate.render import attribution, terminal
@@ -95,6 +96,9 @@ class Bench:
     _sweeps: dict[str, SweepPlan] = field(default_factory=dict)
     _images: tuple[PlannedCell, ...] = ()
     _results: dict[str, SweepResult] = field(default_factory=dict)
+    _broken_off: dict[str, str] = field(default_factory=dict)
+    """Rows that something ended before their time, such as another plugin's limit for one test, and what. A
+    second attempt at such a row would be mixed with the runs of the first."""
     _workshop: Workshop | None = None
     _reports: list[ReportLine] = field(default_factory=list)
     collected: set[str] = field(default_factory=set)
@@ -128,10 +132,20 @@ class Bench:
 
     def row(self, row: str) -> RowResult:
         """The row's results; measured now if they are not there yet."""
+        if row in self._broken_off:
+            pytest.fail(
+                f"INVALID: {row}: its measuring was broken off ({self._broken_off[row]}) and is not begun "
+                "again in this session; next: give tests that measure more time, as the first of a row waits "
+                "for all of it",
+                pytrace=False,
+            )
         if row not in self._results:
             began = time.monotonic()
             try:
                 self._measure(row)
+            except BaseException as stop:
+                self._broken_off[row] = printable(f"{type(stop).__name__}: {stop}")
+                raise
             finally:
                 self.spent_s += time.monotonic() - began
         return RowResult(self._results[row], self.options)
@@ -166,6 +180,8 @@ class Bench:
         with ExitStack() as stack:
 
             def start(cpus: int = 1) -> Machine:
+                if type(cpus) is not int or not 1 <= cpus <= MAX_CPUS:
+                    pytest.fail(f"boot(cpus={cpus!r}): not a CPU count from 1 to {MAX_CPUS}", pytrace=False)
                 seated = shop.seated(planned, cpus)
                 if seated.skip:
                     pytest.skip(seated.skip)

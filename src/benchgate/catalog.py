@@ -84,7 +84,7 @@ def load_workload(word: str) -> Workload:
         name=name,
         mode=Mode(top.choice("mode", tuple(Mode))),
         source=_source(top, path),
-        oracle=top.text("oracle"),
+        oracle=_oracle(top, path),
         params=params,
         quick=_quick(top, params),
         about=top.text("about", ""),
@@ -101,6 +101,14 @@ def _source(top: Section, path: Path) -> Path:
     if not source.is_file():
         top.fail(f"there is no file {source}", "source")
     return source
+
+
+def _oracle(top: Section, path: Path) -> str:
+    """Looked for before anything is built and booted for it."""
+    word = top.text("oracle")
+    if word.endswith(".py") and not (path.parent / word).is_file():
+        top.fail(f"there is no file {path.parent / word}", "oracle")
+    return word
 
 
 def _params(top: Section) -> Mapping[str, ParamSpec]:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from benchgate.errors import BenchgateError, UsageError
 from benchgate.model import Workload
@@ -51,8 +53,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
 
 
+class _Parser(argparse.ArgumentParser):
+    """For its commands too. A wrong word ends as it does with pytest: 4, where argparse takes 2."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(4, f"{self.prog}: error: {message}\n")
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="benchgate",
         description="Kernel benchmarks as gated tests. pytest measures; this is what goes with it.",
     )
@@ -88,7 +98,7 @@ def _add_cache(cache: argparse.ArgumentParser) -> None:
     gc = actions.add_parser("gc", help="trim what is kept; never what is in use")
     gc.add_argument("--keep", type=_bytes, metavar="SIZE", help="most to keep, such as 2G (default: 2G)")
     gc.add_argument(
-        "--days", type=float, metavar="N", help="drop what was not used for so long (default: 90)"
+        "--days", type=_days, metavar="N", help="drop what was not used for so long (default: 90)"
     )
     gc.set_defaults(command=_cache_gc)
 
@@ -101,10 +111,17 @@ def _bytes(word: str) -> int:
     return int(number) * unit
 
 
+def _days(word: str) -> float:
+    if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6})?", word):
+        raise argparse.ArgumentTypeError(f"`{word}` is not a number of days such as 30 or 0.5")
+    return float(word)
+
+
 def _doctor(words: argparse.Namespace) -> int:
     from benchgate import doctor  # noqa: PLC0415 - numpy and QEMU are not needed to print a usage line
 
-    print(doctor.report(Path(words.qemu).absolute() if words.qemu else None, fresh=words.fresh))
+    qemu = None if words.qemu is None else Path(words.qemu).absolute()
+    print(doctor.report(qemu, fresh=words.fresh))
     return 0
 
 
@@ -126,8 +143,8 @@ def _init(words: argparse.Namespace) -> int:
         folder.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8") as stream:
             stream.write(TEMPLATE)
-    except FileExistsError:
-        raise UsageError(f"{path} is there already; it is left as it is") from None
+    except FileExistsError as error:
+        raise UsageError(f"{error.filename} is there already; it is left as it is") from None
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from error
     print(f"wrote {path}; run: pytest {path}")

@@ -265,6 +265,10 @@ def _check_chain(findings: _Findings, folder: Path, facts: Mapping[str, object])
         findings.add(
             TAMPERED, f"{ATTEMPTS} does not end where {SESSION} says: attempts were cut off or added"
         )
+    if facts.get("state") == COMPLETE and links and links[-1].run != len(links):
+        findings.add(
+            INCOMPLETE, f"{ATTEMPTS} holds {len(links)} of {links[-1].run} attempts; all are recorded"
+        )
     for link in links:
         if not (folder / link.folder).is_dir():
             findings.add(INCOMPLETE, f"{link.folder} is gone; every attempt is kept")

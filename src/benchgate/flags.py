@@ -25,7 +25,7 @@ def register(parser: pytest.Parser) -> None:
 def read(config: pytest.Config) -> Options:
     def lookup(option: Option) -> object:
         given = config.getoption(option.dest, None)
-        if given == "":
+        if given == "" or (isinstance(given, list) and "" in given):
             raise UsageError(f"{option.flag} is empty; leave it out or give it a value")
         return _ini(config, option) if given is None else given
 

@@ -111,7 +111,7 @@ def benchgate_session(request: pytest.FixtureRequest) -> Bench:
 @pytest.fixture
 def cell(request: pytest.FixtureRequest, benchgate_session: Bench) -> CellResult:
     """One cell's verified runs: `cell.require_verified()`."""
-    planned: plan.PlannedCell = request.param
+    planned: plan.PlannedCell = _planned(request)
     _skip_if(planned.skip)
     result: CellResult = _measured(request, benchgate_session, planned.cell.row).cell(planned.cell.id)
     request.node.user_properties.extend(result.properties)
@@ -121,7 +121,7 @@ def cell(request: pytest.FixtureRequest, benchgate_session: Bench) -> CellResult
 @pytest.fixture
 def verdict(request: pytest.FixtureRequest, benchgate_session: Bench) -> VerdictResult:
     """One gate's verdict: `verdict.require_pass()`."""
-    planned: plan.PlannedGate = request.param
+    planned: plan.PlannedGate = _planned(request)
     row = _measured(request, benchgate_session, planned.arm.cell.row)
     result: VerdictResult = row.verdict(planned)
     request.node.user_properties.extend(result.properties)
@@ -131,7 +131,8 @@ def verdict(request: pytest.FixtureRequest, benchgate_session: Bench) -> Verdict
 @pytest.fixture
 def image(request: pytest.FixtureRequest, benchgate_session: Bench) -> Any:
     """A built system, ready to boot: what the `workload` mark names, on each system."""
-    return _or_exit(request.config, lambda: benchgate_session.image(request.param))
+    planned: plan.PlannedCell = _planned(request)
+    return _or_exit(request.config, lambda: benchgate_session.image(planned))
 
 
 @pytest.fixture
@@ -143,6 +144,18 @@ def boot(
     """`boot(cpus=2)` boots the image, pinned, and gives its console as pexpect; ended after the test."""
     with benchgate_session.boots(request.node.callspec.params["image"]) as start:
         yield start
+
+
+def _planned(request: pytest.FixtureRequest) -> Any:
+    """What collection planned for this item; it plans by the arguments and marks of functions alone."""
+    if not hasattr(request, "param"):
+        pytest.fail(
+            f"nothing was planned for the fixture `{request.fixturename}` here: a test function must carry "
+            '@pytest.mark.workload("primes", ...) and name the fixture, or one that does, as an argument; '
+            "getfixturevalue and unittest's classes come too late",
+            pytrace=False,
+        )
+    return request.param
 
 
 def _skip_if(reason: str) -> None:

@@ -115,7 +115,8 @@ def storage_trouble(place: Path) -> Iterator[None]:
 def _is_refusal(error: OSError) -> bool:
     """Of the cache's folder, or of one above it. A file that a build did not make is none."""
     named, root = Path(os.fsdecode(error.filename or "")), cache_root()
-    inside = named.is_relative_to(root)
+    inside, is_there = named.is_relative_to(root), os.path.isdir(root)  # noqa: PTH112 - never fails
+    above = not is_there and root.is_relative_to(named)
     if error.errno in _NO_PLACE:
-        return not os.path.isdir(root) and (inside or root.is_relative_to(named))  # noqa: PTH112 - never fails
-    return inside and error.errno in _REFUSED
+        return above or (inside and not is_there)
+    return error.errno in _REFUSED and (inside or above)

@@ -14,10 +14,11 @@ import shlex
 import shutil
 import signal
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from benchgate.errors import BuildError
 from benchgate.files import file_digest
@@ -45,7 +46,10 @@ def compiler() -> Compiler:
 
 @cache
 def _compiler(wish: str, path: str) -> Compiler:
-    candidates = [shlex.split(wish)] if wish.strip() else [[name] for name in _NAMES]
+    try:
+        candidates = [shlex.split(wish)] if wish.strip() else [[name] for name in _NAMES]
+    except ValueError as error:
+        raise BuildError(f"CC is `{wish}`, which cannot be read: {error}; correct or unset it") from None
     for argv in candidates:
         if found := shutil.which(argv[0], path=path):
             return _describe((found, *argv[1:]))
@@ -67,9 +71,7 @@ def _describe(argv: tuple[str, ...]) -> Compiler:
 
 def _ask(argv: tuple[str, ...]) -> str:
     try:
-        done = subprocess.run(
-            argv, capture_output=True, text=True, errors="replace", timeout=60, env=environment(), check=False
-        )
+        done = hear(argv, 60, environment())
     except (OSError, subprocess.TimeoutExpired) as error:
         raise BuildError(f"the C compiler {argv[0]} does not answer: {error}") from error
     if done.returncode:
@@ -94,6 +96,34 @@ def environment() -> dict[str, str]:
     outer = {"MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "GCC_COLORS"}
     kept = {name: value for name, value in os.environ.items() if name not in outer}
     return kept | {"LC_ALL": "C", "SOURCE_DATE_EPOCH": "1"}
+
+
+def hear(
+    argv: Sequence[str], timeout_s: float, environment: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
+    """Runs a program for what it says. Raises as `subprocess.run` does; but whatever happens, no process of
+    it stays: a user's program may be a script, and then it is not the script that hangs."""
+    with subprocess.Popen(
+        argv,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    ) as process:
+        try:
+            said, complained = process.communicate(timeout=timeout_s)
+        finally:
+            end_group(process)
+    return subprocess.CompletedProcess(argv, process.returncode, said, complained)
+
+
+def end_group(process: subprocess.Popen[Any]) -> None:
+    """Kills all that a process with a session of its own has started, and itself."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def run_all(commands: Sequence[Sequence[str]], folder: Path, name: str, timeout_s: float) -> None:
@@ -144,8 +174,7 @@ def _wait(process: subprocess.Popen[bytes], timeout_s: float) -> int | str:
     except subprocess.TimeoutExpired:
         return "late"
     finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+        end_group(process)
         process.wait(10)
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection
 
 from benchgate import insn, oracle, selftest, wire
-from benchgate.errors import VerifyError
+from benchgate.errors import BenchgateError, VerifyError
 from benchgate.files import open_now
 from benchgate.model import _VERIFY_ONLY, Cell, Ending, Lane, RawRun, VerifiedRun, WorkerReport, Workload
 from benchgate.plaintext import by_lines, plain
@@ -84,8 +84,7 @@ def verify(
     _check_cpus(run, transcript)
     _check_window(transcript)
     _check_books(transcript)
-    check = oracle.load(workload.oracle, workload.source.parent)
-    check(dict(run.cell.params), transcript.reports, transcript.result)
+    _check_answers(run, workload, transcript)
     _check_foreign(run, transcript, result)
     unit, work, total = _window(run, transcript)
     _check_span(run, unit, work, total)
@@ -270,6 +269,23 @@ def read_clock(run: RawRun) -> insn.ClockLog:
 def _is_idle(report: WorkerReport) -> bool:
     """Without work, one may end in the tick of the clock it began in; the oracle sees that none was due."""
     return "lo" in report.values and report.values["lo"] == report.values.get("hi")
+
+
+def _check_answers(run: RawRun, workload: Workload, said: Transcript) -> None:
+    """By the oracle. It says that something is wrong by VerifyError alone: one that falls over what a run
+    reported has not found it right, nor has one that gives an answer where nobody looks."""
+    check = oracle.load(workload.oracle, workload.source.parent)
+    try:
+        answer: object = check(dict(run.cell.params), said.reports, said.result)
+    except BenchgateError:
+        raise
+    except Exception as error:  # whatever a user's program can do wrong
+        why = f"{type(error).__name__}: {error}"
+        raise VerifyError(f"the oracle {workload.oracle} could not check the answers: {why:.200}") from error
+    if answer is not None:
+        raise VerifyError(
+            f"the oracle {workload.oracle} gave {answer!r:.80} back; a check gives nothing, or VerifyError"
+        )
 
 
 def _check_books(said: Transcript) -> None:

@@ -56,12 +56,15 @@ def parse(text: str, path: Path) -> Section:
 
 
 def _refuse_traps(text: str, path: Path) -> None:
-    """Aliases, by which a small file becomes a huge value, and depths that no file of ours has."""
+    """Aliases, by which a small file becomes a huge value, tags, by which a value is not what it looks like,
+    and depths that no file of ours has."""
     depth = 0
     for event in yaml.parse(text, Loader=yaml.SafeLoader):
         line = getattr(event.start_mark, "line", 0) + 1
-        if isinstance(event, yaml.AliasEvent):
-            raise CatalogError(f"{path}:{line}: aliases (*{event.anchor}) are not read")
+        anchor, tag = getattr(event, "anchor", None), getattr(event, "tag", None)
+        if anchor or tag:
+            what = f"the tag {tag}" if tag else f"aliases and anchors ({anchor})"
+            raise CatalogError(f"{path}:{line}: {what}: not read here; write the value itself")
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > MAX_DEPTH:
             raise CatalogError(f"{path}:{line}: is nested more than {MAX_DEPTH} deep")
@@ -121,7 +124,11 @@ class Section:
     # ---- scalars
 
     def text(self, key: str, default: str | None = None) -> str:
-        return self._scalar(key, default, "text", str)
+        """What must be there says something: a key without a value counts as missing."""
+        found = self._scalar(key, default, "text", str)
+        if default is None and not found.strip():
+            self.fail("is missing: nothing stands behind the key", key)
+        return found
 
     def integer(self, key: str, default: int | None = None, *, low: int = 0, high: int = 2**63 - 1) -> int:
         value = self._scalar(key, default, "a whole number", _to_int)

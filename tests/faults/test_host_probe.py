@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import psutil
 import pytest
 
 from benchgate.errors import HostError
@@ -19,6 +20,7 @@ from benchgate.host.accel import AccelProbe
 from benchgate.host.probe import ProbeFailed, ProbeGuest
 from benchgate.host.survey import survey
 from benchgate.model import Accel
+from tests.machines import wait_until
 
 FAKE = Path(__file__).with_name("fake_probe_qemu.py")
 
@@ -188,6 +190,17 @@ def test_no_guest_is_left_behind(fake: FakeQemu) -> None:
         guest.pause()
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+def test_no_guest_is_left_behind_by_a_script_that_starts_qemu(fake: FakeQemu) -> None:
+    """A wrapper without `exec`: then QEMU is not the process that was started, but its child."""
+    fake.binary.write_text(fake.binary.read_text().replace("exec ", "") + "true\n")
+    with ProbeGuest(fake, Accel.TCG, "max") as guest:
+        guest.ready(5.0)
+        (child,) = psutil.Process(guest.pid).children()
+        guest.pause()
+        assert wait_until(lambda: child.status() == psutil.STATUS_STOPPED)
+    assert _gone_within(child.pid, 5.0)
 
 
 def test_no_guest_outlives_a_killed_session(fake: FakeQemu, tmp_path: Path) -> None:

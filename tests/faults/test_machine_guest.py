@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -207,6 +208,17 @@ def test_a_qemu_that_runs_no_guest(tmp_path: Path, play: str, detail: str) -> No
     raw = run(tmp_path, play)
     assert raw.ending is Ending.NO_START
     assert detail in raw.detail
+
+
+def test_a_qemu_that_we_end_is_not_asked_for_the_cause(tmp_path: Path) -> None:
+    """A wrapper without `exec`; what it says when it is ended is not why it could not be used."""
+    spec = boot(tmp_path)
+    wrapper = tmp_path / "wrapper"
+    wrapper.write_text(f'#!/bin/sh\ntrap "echo terminating on signal 15 >&2" TERM\n{spec.argv[0]} "$@"\n')
+    wrapper.chmod(0o755)
+    raw = execute(request(replace(spec, argv=(str(wrapper), *spec.argv[1:])), tmp_path / "run"))
+    assert raw.ending is Ending.NO_START
+    assert raw.detail.endswith("Give the QEMU binary itself, or a wrapper that ends in exec.")
 
 
 @pytest.mark.parametrize("play", ["no-greeting", "mute"])

@@ -225,6 +225,35 @@ def test_a_failure_beside_an_inconclusive_gate_is_a_failure(noisy: Rig) -> None:
     assert noisy.run().ret == 1
 
 
+BROKEN_OFF = """
+import pytest
+from benchgate.workshop import Workshop
+
+attempts, groups = Workshop.attempts, []
+
+def broken_off(self, group):
+    groups.append(group)
+    if len(groups) == 4:
+        self._job(group[0])
+        pytest.fail("Timeout (>60.0s) from pytest-timeout.")
+    return attempts(self, group)
+
+Workshop.attempts = broken_off
+"""
+
+
+def test_a_row_that_is_broken_off_is_not_measured_again_and_said_to_be_partial(rig: Rig) -> None:
+    """As pytest-timeout does, in the midst of a sweep, to the first test that needs it."""
+    rig.pytester.makeconftest(CONFTEST + BROKEN_OFF)
+    result = rig.run()
+    result.assert_outcomes(errors=3)
+    result.stdout.fnmatch_lines(["INVALID: *-fake: its measuring was broken off (Failed: Timeout*; next: *"])
+    assert result.ret == 1
+    assert len((rig.latest / "results.csv").read_text().splitlines()) == 1 + 3
+    check = evidence.verify_bundle(rig.latest, rejudge.recompute)
+    assert check.exit_code == evidence.INCOMPLETE, check.text
+
+
 def test_junit_holds_the_numbers_and_no_item_is_billed_for_the_sweep(rig: Rig) -> None:
     rig.run("--junitxml", str(rig.folder / "mine.xml"), "--durations", "3")
     mine = ElementTree.parse(rig.folder / "mine.xml").getroot()

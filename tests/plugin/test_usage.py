@@ -164,6 +164,8 @@ def test_tests_of_other_people_run_as_ever(rig: Rig) -> None:
         (("--system", "./nosuch.yaml"), "*nosuch.yaml: cannot be read: No such file or directory"),
         (("--system", "linux:foo=bar"), "linux has no setting `foo`; it has none"),
         (("--cpus=",), "--cpus is empty; leave it out or give it a value"),
+        (("--system=",), "--system is empty; leave it out or give it a value"),
+        (("--set=",), "--set is empty; leave it out or give it a value"),
     ],
 )
 def test_words_that_name_nothing_are_usage_errors(rig: Rig, words: tuple[str, ...], said: str) -> None:
@@ -229,6 +231,56 @@ def test_fixtures_of_other_people_may_have_our_names(rig: Rig) -> None:
     rig.pytester.makepyfile(test_scaling=OTHERS_TESTS)
     result = rig.pytester.runpytest_inprocess("-W", "error", "--strict-markers")
     result.assert_outcomes(passed=5)
+
+
+UNPLANNED = """
+import pytest
+import unittest
+
+def test_no_mark(boot):
+    pass
+
+@pytest.mark.workload("primes")
+def test_too_late(request):
+    request.getfixturevalue("cell")
+
+@pytest.mark.workload("primes")
+class TestOfUnittest(unittest.TestCase):
+    @pytest.fixture(autouse=True)
+    def measured(self, cell):
+        self.cell = cell
+
+    def test_right(self):
+        self.cell.require_verified()
+"""
+
+
+def test_a_fixture_for_which_nothing_was_planned_says_what_to_write(rig: Rig) -> None:
+    rig.pytester.makepyfile(test_scaling=UNPLANNED)
+    result = rig.run()
+    result.assert_outcomes(failed=1, errors=2)
+    for name in ("image", "cell", "cell"):
+        result.stdout.fnmatch_lines(
+            [f"nothing was planned for the fixture `{name}` here: a test function must*"]
+        )
+    result.stdout.no_fnmatch_line("*AttributeError*")
+
+
+BOOTS = """
+import pytest
+
+@pytest.mark.workload("primes", hi=10_000)
+@pytest.mark.parametrize("cpus", [0, -1, 65, "2", True])
+def test_boot(boot, cpus):
+    boot(cpus=cpus)
+"""
+
+
+def test_a_boot_at_what_is_no_cpu_count_is_one_sentence(rig: Rig) -> None:
+    rig.pytester.makepyfile(test_scaling=BOOTS)
+    result = rig.run()
+    result.assert_outcomes(failed=5)
+    result.stdout.fnmatch_lines(["boot(cpus='2'): not a CPU count from 1 to 64"])
 
 
 def test_a_fixture_laid_over_ours_gets_what_ours_gives(rig: Rig) -> None:

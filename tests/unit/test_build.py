@@ -106,6 +106,11 @@ class TestCompiler:
         with pytest.raises(BuildError, match="CC names `no-such-cc -m64`"):
             toolchain.compiler()
 
+    def test_a_wish_with_an_open_quote_is_said(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("CC", "gcc 'x")
+        with pytest.raises(BuildError, match="CC is `gcc 'x`, which cannot be read: No closing quotation"):
+            toolchain.compiler()
+
     def test_one_without_a_static_library_names_what_to_install(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -188,7 +188,9 @@ class TestStorage:
         with pytest.raises(HostError, match=r"the cache folder cannot be used: .*BENCHGATE_CACHE"):
             cache.entry("guest", KEY, write_hello)
 
-    @pytest.mark.parametrize("place", ["/proc/nosuch", "/proc/nosuch/deep/down", f"/tmp/{'x' * 300}"])
+    @pytest.mark.parametrize(
+        "place", ["/proc/nosuch", "/proc/nosuch/deep/down", "/sys/nosuch/deep", f"/tmp/{'x' * 300}"]
+    )
     def test_a_root_that_cannot_be_made_is_said(self, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
         monkeypatch.setenv("BENCHGATE_CACHE", place)
         with pytest.raises(HostError, match=r"the cache folder cannot be used: .*BENCHGATE_CACHE"):

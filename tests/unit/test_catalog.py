@@ -67,6 +67,7 @@ def test_parameters_that_cannot_be_meant_are_refused(
         ("source: spin.c", "source: none.c", r"source: there is no file"),
         ("quick: {size", "quick: {sice", r"quick: `sice` is not one of the parameters"),
         ("oracle: spin\n", "", r"oracle: is missing"),
+        ("oracle: spin\n", "oracle: none.py\n", r"bad\.yaml:4: oracle: there is no file .*none\.py"),
         ("mode: thread", "mode: fiber", r"mode: is `fiber`, not one of process, thread"),
         ("default: 100", "default: 1", r"params\.size\.default: is 1, not between 10 and 1000"),
         ("maximum: 1_000, ", "", r"params\.size\.maximum: is missing"),

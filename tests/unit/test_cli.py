@@ -48,6 +48,7 @@ def test_init_writes_a_test_file_that_is_python_and_leaves_one_that_is_there(
 def test_init_where_nothing_can_be_written(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (home / "file").write_text("")
     assert "cannot be written" in refused(capsys, "init", "file/below")
+    assert refused(capsys, "init", "file") == "benchgate: file is there already; it is left as it is"
 
 
 def test_doctor_prints_its_report(
@@ -112,8 +113,19 @@ def test_sizes(word: str, size: int) -> None:
 def test_sizes_that_cannot_be_meant(word: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         cli.main(["cache", "gc", f"--keep={word}"])
-    assert caught.value.code == 2
+    assert caught.value.code == 4
     assert "is not a size such as 500M or 2G" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("word", ["", "-1", "nan", "inf", "1e3", "many"])
+def test_days_that_cannot_be_meant_remove_nothing(
+    word: str, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("BENCHGATE_CACHE", str(home / "cache"))
+    with pytest.raises(SystemExit) as caught:
+        cli.main(["cache", "gc", f"--days={word}"])
+    assert caught.value.code == 4
+    assert "is not a number of days" in capsys.readouterr().err
 
 
 def test_verify_of_a_folder_that_was_edited(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

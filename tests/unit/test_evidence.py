@@ -128,6 +128,29 @@ def test_an_interrupted_session_keeps_its_runs_and_says_why(tmp_path: Path) -> N
     )
 
 
+def with_a_gap(reports: Path, *, missing: str) -> Session:
+    """Of two attempts side by side the first was broken off, while the second had ended."""
+    session = new_session(reports)
+    for number in (1, 2):
+        (session.begin("primes-linux-smp1").folder / "serial.log").write_text(f"run {number}\n")
+    session.record(row_of(raw_run(cell(1), attempt=2), verified(raw_run(cell(1)), 100)))
+    session.close(START, missing=missing)
+    session.seal()
+    return session
+
+
+def test_an_attempt_broken_off_beside_another_is_incomplete_and_not_tampered(tmp_path: Path) -> None:
+    check = verify_bundle(with_a_gap(tmp_path, missing="interrupted").folder)
+    assert check.exit_code == 11
+    assert "runs/0001-primes-linux-smp1 was begun and never recorded" in check.text
+
+
+def test_a_complete_session_has_recorded_every_attempt(tmp_path: Path) -> None:
+    check = verify_bundle(with_a_gap(tmp_path, missing="").folder)
+    assert check.exit_code == 11
+    assert "holds 1 of 2 attempts" in check.text
+
+
 def test_crashed_and_voided_attempts_are_kept_and_counted(tmp_path: Path) -> None:
     session = finished_session(tmp_path)
     rows = results_csv.parse((session.folder / "results.csv").read_text(), "results.csv")

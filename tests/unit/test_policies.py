@@ -53,7 +53,7 @@ def test_a_policy_with_defaults() -> None:
         ("looks: [5, 9]", "looks: [5, {}]", r"mine\.yaml:2: looks: expected words"),
         ("looks: [5, 9]", "looks: [5, nine]", r"mine\.yaml:2: looks: expected whole numbers"),
         ("first: 5", "first: 5\ninforms: no", r"mine\.yaml:6: informs: unknown key"),
-        ("name: mine", "name: ''", r"mine\.yaml:1: name: `` is not a name"),
+        ("name: mine", "name: ''", r"mine\.yaml:1: name: is missing: nothing stands behind the key"),
         ("name: mine", "name: [", r"mine\.yaml:\d+: is not YAML"),
     ],
 )

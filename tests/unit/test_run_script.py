@@ -21,6 +21,7 @@ TOOLS = (
     "mkdir",
     "mv",
     "printf",
+    "readlink",
     "rm",
     "sed",
     "sh",
@@ -73,10 +74,14 @@ class Machine:
         self.tool("cc", COMPILER.format(library=library))
 
     def run(
-        self, *words: str, cwd: Path | None = None, more: Mapping[str, str] | None = None
+        self,
+        *words: str,
+        cwd: Path | None = None,
+        more: Mapping[str, str] | None = None,
+        script: Path | None = None,
     ) -> tuple[int, str]:
         done = subprocess.run(
-            [str(self.checkout / "run"), *words],
+            [str(script or self.checkout / "run"), *words],
             cwd=cwd or self.checkout,
             env={"PATH": str(self.bin), "LOG": str(self.log), "HOME": str(self.bin), **(more or {})},
             stdin=subprocess.DEVNULL,
@@ -292,6 +297,13 @@ class TestSessions:
         assert status == 0, said
         assert machine.calls("nox") == ["nox <--session> <gate> <--> <--quick> <-k> <a b>"]
 
+    def test_a_link_to_it_is_it(self, machine: Machine, tmp_path: Path) -> None:
+        link = tmp_path / "bench"
+        link.symlink_to(machine.checkout / "run")
+        assert machine.run("setup", script=link)[0] == 0
+        assert (machine.checkout / ".venv").is_dir()
+        assert not (tmp_path / ".venv").exists()
+
     def test_noxs_exit_status_is_ours(self, machine: Machine) -> None:
         machine.run("setup")
         (machine.checkout / ".venv/bin/nox").write_text("#!/bin/sh\nexit 75\n")
@@ -305,3 +317,4 @@ class TestSessions:
     def test_an_unknown_option_is_an_error(self, machine: Machine) -> None:
         status, said = machine.run("--quick")
         assert (status, "`--quick` is no session" in said) == (4, True)
+        assert not (machine.checkout / ".venv").exists()  # nothing is set up for a slip of the hand

@@ -122,6 +122,22 @@ def test_a_console_that_is_not_there(tmp_path: Path) -> None:
         verify.verify(run, PRIMES)
 
 
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("return False", "gave False back; a check gives nothing, or VerifyError"),
+        ("return True", "gave True back"),
+        ("assert result['sum'] == 1, 'so not'", "could not check the answers: AssertionError: so not"),
+        ("reports[0].values['none']", "could not check the answers: KeyError: 'none'"),
+    ],
+)
+def test_an_oracle_that_does_not_speak_by_verify_errors(tmp_path: Path, body: str, reason: str) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(f"def check(params, reports, result):\n    {body}\n")
+    with pytest.raises(VerifyError, match=reason):
+        verify.verify(primes_run(tmp_path, GOOD), replace(PRIMES, oracle=str(path)))
+
+
 def test_an_oracle_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(CatalogError, match=r"no oracle `moon`; there are checksum, primes"):
         verify.verify(primes_run(tmp_path, GOOD), replace(PRIMES, oracle="moon"))

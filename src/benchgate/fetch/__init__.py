@@ -168,15 +168,7 @@ def _own_qemu(path: Path, origin: str) -> Qemu:
 
 def _version(binary: Path, more: Mapping[str, str]) -> tuple[int, int, int]:
     try:
-        done = subprocess.run(
-            (str(binary), "--version"),
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_ASK_S,
-            env={**toolchain.environment(), **more},
-            check=False,
-        )
+        done = toolchain.hear((str(binary), "--version"), _ASK_S, {**toolchain.environment(), **more})
     except (OSError, subprocess.TimeoutExpired) as error:
         raise FetchError(f"{binary} cannot be started: {error}; give another with --qemu PATH") from error
     match = re.search(r"QEMU emulator version (\d+)\.(\d+)\.(\d+)", done.stdout)

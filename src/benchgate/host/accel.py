@@ -25,6 +25,7 @@ from benchgate.host import probe as guest
 from benchgate.host.facts import UNAVAILABLE, printable, text_of
 from benchgate.host.probe import Emulator, ProbeFailed, ProbeGuest
 from benchgate.model import Accel
+from benchgate.toolchain import hear
 
 _FORMAT = 1
 CPU_MODELS = {Accel.KVM: ("host", "max"), Accel.TCG: ("max",)}
@@ -188,10 +189,7 @@ def _device_trouble(device: Path) -> str | None:
 
 def _binary_trouble(qemu: Emulator) -> str | None:
     try:
-        done = subprocess.run(
-            guest.leashed([str(qemu.binary), "-accel", "help"], qemu.environment),
-            capture_output=True, text=True, timeout=20, check=False,
-        )  # fmt: skip
+        done = hear(guest.leashed([str(qemu.binary), "-accel", "help"], qemu.environment), 20, os.environ)
     except subprocess.TimeoutExpired:
         return f"present, unusable: {qemu.binary} -accel help does not end"
     if done.returncode:

@@ -6,6 +6,7 @@ names the newest that it has. Fails with BuildError where there is no C compiler
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from benchgate.data import data_root
 from benchgate.files import file_digest
 from benchgate.host.facts import printable
 from benchgate.host.probe import Emulator, leashed
-from benchgate.toolchain import compiler, run_all
+from benchgate.toolchain import compiler, hear, run_all
 
 _FLAGS = ("-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror")
 _NEWEST = re.compile(r"supports only up to version (\d{1,4})")
@@ -34,9 +35,7 @@ def ask(qemu: Emulator) -> PluginApi:
     argv = [str(qemu.binary), *(word for folder in qemu.data for word in ("-L", str(folder)))]
     argv += ["-machine", "none", "-display", "none", "-nodefaults", "-plugin", str(_plugin())]
     try:
-        done = subprocess.run(
-            leashed(argv, qemu.environment), capture_output=True, text=True, timeout=20, check=False
-        )
+        done = hear(leashed(argv, qemu.environment), 20, os.environ)
     except subprocess.TimeoutExpired:
         return PluginApi(None, "QEMU did not answer within 20 s")
     return read_refusal(done.stderr)

@@ -28,7 +28,7 @@ from benchgate.errors import HostError
 from benchgate.files import file_digest
 from benchgate.host.facts import printable
 from benchgate.model import Accel
-from benchgate.toolchain import compiler, run_all
+from benchgate.toolchain import compiler, end_group, run_all
 
 INSTRUCTIONS_PER_STEP = 10
 """In the loop of guest/probe/probe.c."""
@@ -172,7 +172,7 @@ class ProbeGuest:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._process.kill()
+        end_group(self._process)  # QEMU may be a script's child, which would compute on for ever
         # A killed process that the kernel cannot end yet is not ours to wait for without bound.
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(10.0)
@@ -206,7 +206,7 @@ class ProbeGuest:
 
     def pause(self, deadline_s: float = 5.0) -> None:
         """Takes the guest off its CPU; returns once it is off."""
-        os.kill(self.pid, signal.SIGSTOP)
+        os.killpg(self.pid, signal.SIGSTOP)
         limit = time.monotonic() + deadline_s
         while os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
             if time.monotonic() > limit:
@@ -214,7 +214,7 @@ class ProbeGuest:
             time.sleep(0.0005)
 
     def resume(self) -> None:
-        os.kill(self.pid, signal.SIGCONT)
+        os.killpg(self.pid, signal.SIGCONT)
 
     def end(self, deadline_s: float) -> None:
         """Has the guest leave by itself, and holds it to its exit status."""

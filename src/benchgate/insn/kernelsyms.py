@@ -22,7 +22,7 @@ from benchgate.host.quirks import cpu_words
 from benchgate.insn.attribution import Symbols, read_symbols
 from benchgate.insn.plugin import SOURCE
 from benchgate.model import Accel
-from benchgate.toolchain import compiler, run_all
+from benchgate.toolchain import compiler, hear, run_all
 
 BOOT_S = 300.0
 FEWEST = 1000
@@ -61,18 +61,11 @@ def _boot(qemu: Emulator, image: Path, archive: Path, symbols: Path) -> None:
     argv += ["-device", "isa-debug-exit,iobase=0xf4,iosize=4", "-kernel", str(image), "-initrd", str(archive)]
     argv += ["-append", "nokaslr cryptomgr.notests lpj=4000000 panic=-1 quiet"]
     try:
-        done = subprocess.run(
-            argv,
-            env={**os.environ, **qemu.environment},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=BOOT_S,
-            check=False,
-        )
+        done = hear(argv, BOOT_S, {**os.environ, **qemu.environment})
     except (OSError, subprocess.TimeoutExpired) as error:
         raise BuildError(f"{image} did not boot to print its symbols: {error}") from error
     if done.returncode != 33:
-        said = done.stderr.decode("utf-8", "replace").strip()[:200]
+        said = done.stderr.strip()[:200]
         raise BuildError(f"{image} did not print its symbols (status {done.returncode}) {said}")
 
 

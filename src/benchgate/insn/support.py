@@ -23,7 +23,7 @@ from benchgate.host.probe import Emulator
 from benchgate.insn.launch import arguments
 from benchgate.insn.log import ClockLog, ClockMode, Level, read_log
 from benchgate.insn.plugin import SOURCE, prepare, source_digest
-from benchgate.toolchain import compiler, run_all
+from benchgate.toolchain import compiler, hear, run_all
 
 TRIAL_S = 60.0
 _GOOD_EXIT = 33
@@ -119,16 +119,14 @@ def trial(qemu: Emulator, level: Level, plugin: Path, cpus: int) -> tuple[str, C
 
 def _run(argv: list[str], environment: dict[str, str]) -> tuple[int | str, bytes, str]:
     try:
-        done = subprocess.run(
-            argv, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=TRIAL_S, check=False
-        )
+        done = hear(argv, TRIAL_S, environment)
     except subprocess.TimeoutExpired:
         return f"no answer in {TRIAL_S:.0f} s", b"", ""
     except OSError as error:
         return f"no start ({error.strerror})", b"", ""
-    words = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    words = done.stderr.strip().splitlines()
     ours = [line for line in words if line.startswith("instruction clock:")]
-    return done.returncode, done.stdout[:4096], (ours or words or [""])[-1][:300]
+    return done.returncode, done.stdout[:4096].encode(), (ours or words or [""])[-1][:300]
 
 
 def judge(level: Level, cpus: int, console: bytes, log: ClockLog) -> str:

@@ -112,9 +112,9 @@ def run_guest(  # noqa: PLR0913 - what a boot needs, by name
             machine.prepare()
             machine.go()
         except BootError as error:
-            status = machine.child.stop(_STOP_GRACE_S if not machine.child.wait(0.2) else 0)
+            why, status = _no_start(machine, error)
             machine.console.rest(_DRAIN_S)
-            return GuestEnd(Ending.NO_START, _no_start(machine, status, error), status)
+            return GuestEnd(Ending.NO_START, why, status)
         follower = Follower(
             machine.console,
             machine.log,
@@ -153,8 +153,7 @@ def boot_interactive(
             machine.prepare()
             machine.go()
         except BootError as error:
-            status = machine.child.stop(_STOP_GRACE_S if not machine.child.wait(0.2) else 0)
-            raise BootError(_no_start(machine, status, error)) from error
+            raise BootError(_no_start(machine, error)[0]) from error
         machine.console.timeout = spec.deadlines.boot_s
         yield machine
 
@@ -239,6 +238,10 @@ def keep_samples(folder: Path, samples: Sequence[Sample]) -> None:
     write_json(folder / "threads.json", [item.as_json() for item in samples])
 
 
-def _no_start(machine: Machine, status: int, error: BootError) -> str:
-    """QEMU's own words where it has any: it knows best why it gave up."""
-    return f"QEMU ran no guest (status {status}): {complaint(machine.folder) or error}"
+def _no_start(machine: Machine, error: BootError) -> tuple[str, int]:
+    """Ends it; gives why no guest ran, and its status. In QEMU's own words where it gave up by itself: it
+    knows best why. Where we end it, it speaks of nothing but that."""
+    gave_up = machine.child.wait(0.2)
+    status = machine.child.stop(0 if gave_up else _STOP_GRACE_S)
+    why = (complaint(machine.folder) if gave_up else "") or error
+    return f"QEMU ran no guest (status {status}): {why}", status

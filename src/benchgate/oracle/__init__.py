@@ -62,8 +62,8 @@ def _from_file(path: Path) -> Any:
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except (ImportError, SyntaxError, NameError) as error:
-        raise CatalogError(f"oracle file {path} cannot be loaded: {error}") from error
+    except Exception as error:  # whatever a user's program can do wrong
+        raise CatalogError(f"oracle file {path} cannot be loaded: {type(error).__name__}: {error}") from error
     return module
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.machines import processes_with, wait_until
 
 from benchgate import fetch, shelf, trim
 from benchgate.errors import FetchError
@@ -270,6 +271,15 @@ class TestUsersOwn:
     def test_what_is_no_qemu_is_refused(self, pool: Pool, text: str, said: str) -> None:
         with pytest.raises(FetchError, match=said):
             fetch.qemu(pool.tool("my-qemu", text))
+
+    def test_a_script_that_hangs_is_refused_and_leaves_nothing(
+        self, pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(fetch, "_ASK_S", 0.5)
+        script = f"#!/bin/sh\n/bin/sh -c '/bin/sleep 20; true' {tmp_path}/child &\nwait\n"
+        with pytest.raises(FetchError, match=r"cannot be started: .* timed out"):
+            fetch.qemu(pool.tool("my-qemu", script))
+        assert wait_until(lambda: not processes_with(f"{tmp_path}/child"), 5.0)
 
     def test_a_missing_qemu_is_refused(self, tmp_path: Path) -> None:
         with pytest.raises(FetchError, match=r"--qemu .*/none: there is no program"):

@@ -38,6 +38,7 @@ def test_a_users_own_file(tmp_path: Path) -> None:
         ("x = 1\n", "defines no function check"),
         ("def check(:\n", "cannot be loaded"),
         ("import nosuch1\n", "nosuch1"),
+        ("open('/nosuch')\n", "cannot be loaded: FileNotFoundError"),
     ],
 )
 def test_a_file_that_is_no_oracle(tmp_path: Path, text: str, reason: str) -> None:
