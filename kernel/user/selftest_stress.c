@@ -64,36 +64,6 @@ static int map_storm(void) {
     return 0;
 }
 
-static int count_naps(uint64_t us) {
-    while (!__atomic_load_n(&board->word[2], __ATOMIC_ACQUIRE)) {
-        park_for(&board->word[0], 0, us);
-        __atomic_add_fetch(&board->number[0], 1, __ATOMIC_ACQ_REL);
-    }
-    return 0;
-}
-
-static uint64_t naps(void) {
-    return __atomic_load_n(&board->number[0], __ATOMIC_ACQUIRE);
-}
-
-// A large map takes milliseconds. Whoever is to run meanwhile does, on the same CPU too.
-static int map_at_length(void) {
-    uint64_t bytes = 2048 * PAGE, us = 0, meanwhile = 0;
-    int64_t other = start(RING_SPAWN_THREAD, count_naps, 200);
-    NEED(other > 0);
-    while (us < 60000) {
-        uint64_t before = naps(), begin = clock_us();
-        int64_t where = RING_DO(RING_MAP, bytes, 0);
-        us += clock_us() - begin;
-        meanwhile += naps() - before;
-        NEED(where > 0 && RING_DO(RING_UNMAP, (uint64_t)where, bytes) == 0);
-    }
-    __atomic_store_n(&board->word[2], 1, __ATOMIC_RELEASE);
-    NEED(finish(RING_SPAWN_THREAD, other) == 0);
-    NEED(meanwhile > 2); // one or two may have come on the way there
-    return 0;
-}
-
 // Reads the page so often that this CPU surely knows its translation, says so, and waits, on its CPU, for
 // the page to be gone. Then reads it once more: that must be the end of it.
 static int touch_after_unmap(uint64_t page) {
@@ -171,11 +141,6 @@ static int fair_shares(void) {
 }
 
 const struct check stress_checks[] = {
-    {"stress-spawn", spawn_storm},
-    {"stress-leak", no_leak},
-    {"stress-map", map_storm},
-    {"stress-long-map", map_at_length},
-    {"stress-shootdown", shootdown},
-    {"stress-fair", fair_shares},
-    {NULL, NULL},
+    {"stress-spawn", spawn_storm},   {"stress-leak", no_leak},     {"stress-map", map_storm},
+    {"stress-shootdown", shootdown}, {"stress-fair", fair_shares}, {NULL, NULL},
 };

@@ -98,12 +98,13 @@ def test_the_stress_check_finds_a_skipped_shootdown(kit: Bootkit) -> None:
 
 
 def test_the_stress_check_finds_an_unfair_weight(kit: Bootkit) -> None:
-    """On one CPU, whose queue it is that keeps the promise. Only there, too, must a long map let others run,
-    and is all memory taken that a start can fail for."""
+    """On one CPU, whose queue it is that keeps the promise. Only there, too, is all memory taken that a start
+    can fail for."""
     good = ternkit.every_check(kit, 1)
     seen = ternkit.checks(good)
-    assert good.ending is Ending.DONE and all(seen.values()), ternkit.console(good)
-    assert {"stress-fair", "stress-long-map", "bomb-starved"} <= set(seen)
+    assert all(seen.values()), ternkit.console(good)
+    assert good.ending is Ending.DONE
+    assert {"stress-fair", "bomb-starved"} <= set(seen)
     bad = kit.words("kernel", 1, "fault=unfair-weight selftest=stress only=stress-fair")
     assert (bad.ending, ternkit.checks(bad)) == (Ending.FAILED, {"stress-fair": False})
 
