@@ -226,7 +226,7 @@ def _window(run: RawRun, said: Transcript) -> tuple[str, int, int]:
         return said.unit, said.work_end - said.work_start, said.total_end - said.total_start
     log = read_clock(run)
     seen = insn.window(log, run.cell.cpus)
-    insn.agree(log, seen, said.reports, unit=said.unit)
+    insn.agree(log, seen, said.reports, unit=said.unit, total=said.total_end - said.total_start)
     return INSN_UNIT, seen.work, seen.total
 
 

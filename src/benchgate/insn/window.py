@@ -129,10 +129,13 @@ def _order(marks: Iterable[Mark]) -> None:
             raise VerifyError(f"marks out of order: the total window ends while {running} workers run")
 
 
-def agree(log: ClockLog, seen: ClockWindow, reports: Iterable[WorkerReport], *, unit: str) -> None:
+def agree(
+    log: ClockLog, seen: ClockWindow, reports: Iterable[WorkerReport], *, unit: str, total: int
+) -> None:
     """Holds the guest's own report against the clock; raises VerifyError where they contradict each other.
 
     CPUs are compared always, times only at level full and in ns: elsewhere the guest's clock is another.
+    `total`: the guest's own total window.
     """
     workers = tuple(reports)
     for what, marks, cpus in (
@@ -147,9 +150,10 @@ def agree(log: ClockLog, seen: ClockWindow, reports: Iterable[WorkerReport], *, 
             )
     if log.level is not Level.FULL or unit != "ns" or not workers:
         return
-    reported = max(report.end for report in workers) - min(report.start for report in workers)
-    if abs(reported - seen.work) > max(AGREEMENT_NS, AGREEMENT * seen.work):
-        raise VerifyError(
-            f"the guest timed the work at {reported} ns, the instruction clock at {seen.work} ns: "
-            "its clock does not follow the instructions"
-        )
+    work = max(report.end for report in workers) - min(report.start for report in workers)
+    for what, reported, counted in (("work", work, seen.work), ("total", total, seen.total)):
+        if abs(reported - counted) > max(AGREEMENT_NS, AGREEMENT * counted):
+            raise VerifyError(
+                f"the guest timed the {what} at {reported} ns, the instruction clock at {counted} ns: "
+                "its clock does not follow the instructions"
+            )

@@ -88,21 +88,33 @@ def test_at_level_count_a_parent_that_slept_comes_back_early_and_its_marks_still
 
 
 def test_a_report_that_agrees_passes() -> None:
-    agree(log(GOOD), window(log(GOOD), 2), [report(0, 0, 500, 90_500), report(1, 1, 600, 88_000)], unit="ns")
+    agree(
+        log(GOOD),
+        window(log(GOOD), 2),
+        [report(0, 0, 500, 90_500), report(1, 1, 600, 88_000)],
+        unit="ns",
+        total=92_000,
+    )
 
 
 def test_a_report_of_other_cpus_is_refused() -> None:
     reports = [report(0, 0, 500, 90_500), report(1, 0, 600, 88_000)]
     with pytest.raises(VerifyError, match="began on CPUs"):
-        agree(log(GOOD), window(log(GOOD), 2), reports, unit="ns")
+        agree(log(GOOD), window(log(GOOD), 2), reports, unit="ns", total=92_000)
     reports[1] = report(1, 1, 600, 88_000, cpu_end=0)
     with pytest.raises(VerifyError, match="ended on CPUs"):
-        agree(log(GOOD), window(log(GOOD), 2), reports, unit="ns")
+        agree(log(GOOD), window(log(GOOD), 2), reports, unit="ns", total=92_000)
 
 
 def test_a_guest_clock_that_does_not_follow_is_refused_only_at_level_full() -> None:
     reports = [report(0, 0, 0, 300_000), report(1, 1, 0, 300_000)]
     with pytest.raises(VerifyError, match="does not follow the instructions"):
-        agree(log(GOOD), window(log(GOOD), 2), reports, unit="ns")
-    agree(log(GOOD, level=Level.COUNT), window(log(GOOD), 2), reports, unit="ns")
-    agree(log(GOOD), window(log(GOOD), 2), reports, unit="cycles")
+        agree(log(GOOD), window(log(GOOD), 2), reports, unit="ns", total=92_000)
+    agree(log(GOOD, level=Level.COUNT), window(log(GOOD), 2), reports, unit="ns", total=92_000)
+    agree(log(GOOD), window(log(GOOD), 2), reports, unit="cycles", total=92_000)
+
+
+def test_the_guests_total_is_held_against_the_clock_too() -> None:
+    reports = [report(0, 0, 500, 90_500), report(1, 1, 600, 88_000)]
+    with pytest.raises(VerifyError, match="timed the total at 200000 ns"):
+        agree(log(GOOD), window(log(GOOD), 2), reports, unit="ns", total=200_000)
