@@ -75,7 +75,8 @@ void clock_watch(void) {
 
 static void report_vcpu(unsigned c) {
     const struct lockstep_vcpu *v = &machine.vcpu[c];
-    uint64_t time = v->state == LOCKSTEP_RUN ? clock_own(c) : v->time;
+    uint64_t own = clock_own(c); // behind, where it was granted a turn that its thread has not taken yet
+    uint64_t time = v->state == LOCKSTEP_RUN && own > v->time ? own : v->time;
     journal_line("vcpu %u time %llu executed %llu paused %llu skipped %llu halted %llu", c,
                  (unsigned long long)time, (unsigned long long)clock_executed(c),
                  (unsigned long long)clock_paused(c), (unsigned long long)vcpus[c].skipped,
