@@ -14,7 +14,8 @@ static inline uint64_t now(void) {
     return (uint64_t)hi << 32 | lo;
 }
 
-// Measures both clocks against one reference for 2 ms. The LAPIC must be on.
+// Measures both clocks against one reference, for 2 ms at a time until two in a row are alike. The LAPIC must
+// be on.
 void tsc_init(void);
 void delay_us(uint64_t us);
 
