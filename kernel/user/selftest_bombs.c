@@ -214,11 +214,11 @@ static int longest_timeout(void) {
     int64_t id = start(RING_SPAWN_THREAD, sleep_without_end, 0);
     while (__atomic_load_n(&board->word[WORD_ASLEEP], __ATOMIC_ACQUIRE) == 0)
         kernel_call(RING_CALL_YIELD, 0, 0, 0);
-    park_for(&board->word[0], 0, 2000);
-    __atomic_store_n(&board->word[WORD_FOREVER], 1, __ATOMIC_RELEASE);
-    uint64_t woken = 0;
-    for (unsigned i = 0; i < 1000 && woken == 0; i++)
+    uint64_t woken = 0; // it is on its way; its word does not change, or who comes late would not sleep
+    for (unsigned i = 0; i < 1000 && woken == 0; i++) {
+        park_for(&board->word[0], 0, 500);
         woken = (uint64_t)RING_DO(RING_UNPARK, (uint64_t)&board->word[WORD_FOREVER], 1);
+    }
     NEED(woken == 1);
     NEED(finish(RING_SPAWN_THREAD, id) == 0);
     return 0;
