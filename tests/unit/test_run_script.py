@@ -297,6 +297,11 @@ class TestSessions:
         assert status == 0, said
         assert machine.calls("nox") == ["nox <--session> <gate> <--> <--quick> <-k> <a b>"]
 
+    def test_they_may_stand_behind_two_dashes_as_for_nox(self, machine: Machine, tmp_path: Path) -> None:
+        status, said = machine.run("gate", "--", "--quick", cwd=tmp_path)
+        assert status == 0, said
+        assert machine.calls("nox") == ["nox <--session> <gate> <--> <--quick>"]
+
     def test_a_link_to_it_is_it(self, machine: Machine, tmp_path: Path) -> None:
         link = tmp_path / "bench"
         link.symlink_to(machine.checkout / "run")
