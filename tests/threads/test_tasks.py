@@ -7,14 +7,14 @@ no host CPUs; on wall time with fewer pins the gates skip and say so.
 Measured on it on 2026-11-22 (this row, 5 seeds, QEMU 10.0.2, tern `balanced`), work over smp1:
 
     sched    smp2                smp4
-    wfq      1.98 [1.98, 1.98]   3.96 [3.96, 4.21]
-    rr       2.00 [2.00, 2.00]   4.23 [3.99, 4.27]
+    wfq      1.98 [1.98, 1.98]   4.22 [3.96, 4.29]
+    rr       2.00 [2.00, 2.00]   3.99 [3.99, 3.99]
     global   -                   3.54 [3.54, 3.55]
 
-So 3.8 at 4 CPUs tells the worst queue of one's own from the one for all, with room on both sides. Steps of 100
-multiplications, twice as long, leave the one queue free so often that it still gives 3.87. A little above 4 is no
-triumph: the tasks do not spread evenly, and a task that is alone on its CPU gives way to nobody, which saves the
-switch (`--measure` counts fewer switches than yields there, and as many on one CPU).
+So 3.8 at 4 CPUs tells the worst queue of one's own from the one for all, with room on both sides. Steps of
+100 multiplications, twice as long, leave the one queue free so often that it still gives 3.87. A little above
+4 is no triumph: the tasks do not spread evenly, and a task that is alone on its CPU gives way to nobody,
+which saves the switch.
 """
 
 import pytest
