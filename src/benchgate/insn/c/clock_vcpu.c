@@ -175,12 +175,18 @@ static void wake(unsigned c, uint64_t time) {
     let_go(c);
 }
 
+// The vCPU that wakes or interrupts another may wait for its answer: the other gets its turn at this time.
+static void give_way(void) {
+    if (clock_self < 0)
+        return;
+    lockstep_waited(&machine, clock_own((unsigned)clock_self));
+    if (machine.vcpu[clock_self].state == LOCKSTEP_RUN)
+        clock_stop_soon();
+}
+
 static void signal_one_who_runs(unsigned c, bool by_machine) {
-    if (by_machine && started && clock_self >= 0 && clock_self != (int)c) {
-        lockstep_waited(&machine, clock_own((unsigned)clock_self));
-        if (machine.vcpu[clock_self].state == LOCKSTEP_RUN)
-            clock_stop_soon(); // it may wait for the answer: the other gets its turn
-    }
+    if (by_machine && started && clock_self != (int)c)
+        give_way();
     if (vcpus[c].asleep && !vcpus[c].waiting && machine.vcpu[c].state == LOCKSTEP_RUN)
         vcpus[c].pending = true;
 }
@@ -204,10 +210,7 @@ bool clock_signal(void *condition, bool by_machine) {
     }
     if (found && started) {
         clock_checks.signals++;
-        if (clock_self >= 0)
-            lockstep_waited(&machine, clock_own((unsigned)clock_self));
-        if (clock_self >= 0 && machine.vcpu[clock_self].state == LOCKSTEP_RUN)
-            clock_stop_soon(); // so that the woken one gets its turn at this time
+        give_way();
         hand_out();
     }
     if (wanted)
