@@ -12,7 +12,7 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 
 def read_json(text: str | bytes) -> Any:
@@ -34,9 +34,11 @@ def _no_number(word: str) -> Any:
     raise ValueError(f"{word} is not a number of JSON")
 
 
-def open_now(path: Path) -> BinaryIO:
-    """A file of a stranger's, to be read; a pipe that was put in its place would else be waited for."""
-    return os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
+def read_start(path: Path, most: int) -> bytes:
+    """The first `most` bytes of a stranger's file, and one more where it is longer. A pipe that was put in
+    its place is not waited for."""
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
+        return stream.read(most + 1)
 
 
 def file_digest(path: Path) -> str:

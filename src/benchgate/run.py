@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from benchgate.errors import BootError, EvidenceError, HostError
-from benchgate.files import open_now, read_json
+from benchgate.files import read_json, read_start
 from benchgate.machine.accounting import host_delay_ns, host_span_ns
 from benchgate.machine.console import Limits
 from benchgate.machine.guest import OnPhase, run_guest, write_json
@@ -141,8 +141,7 @@ def load(folder: Path) -> RawRun:
     """The attempt that a folder holds."""
     path = folder / "run.json"
     try:
-        with open_now(path) as stream:
-            text = stream.read(_FILE_BYTES + 1)
+        text = read_start(path, _FILE_BYTES)
     except OSError as error:
         raise EvidenceError(f"{path} cannot be read: {error.strerror}.") from error
     if len(text) > _FILE_BYTES:

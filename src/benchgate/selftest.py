@@ -77,8 +77,9 @@ def _check_answers(text: str, result: Result) -> None:
     for name, value in found:
         if value != expect[name]:
             raise VerifyError(f"wrong answer: {name} is {_shown(value)}, right is {expect[name]}")
+    named = {name for name, _ in found}
     for name in expect:
-        if name not in dict(found):
+        if name not in named:
             raise VerifyError(f"answer {name} is missing from the console")
 
 

@@ -11,7 +11,7 @@ from collections.abc import Collection
 
 from benchgate import insn, oracle, selftest, wire
 from benchgate.errors import BenchgateError, VerifyError
-from benchgate.files import open_now
+from benchgate.files import read_start
 from benchgate.model import _VERIFY_ONLY, Cell, Ending, Lane, RawRun, VerifiedRun, WorkerReport, Workload
 from benchgate.plaintext import by_lines, plain
 from benchgate.systems import EndBy, Result, ResultFormat, System, plain_name
@@ -55,13 +55,14 @@ SHORTEST_WINDOW = 10_000
 def verify_on(run: RawRun, workload: Workload, system: System) -> VerifiedRun:
     """By the words of the system's YAML: how it prints, and which ends are good."""
     codes = None if system.end_by is EndBy.KILL else system.exit_codes
+    console = read_console(run)
     if system.result.format is ResultFormat.PATTERNS:
         found = verify_selftest(run, system.result, online=system.online, exit_codes=codes)
     else:
         found = verify(run, workload, system.result, exit_codes=codes)
         if system.online:
-            _check_online(run, read_console(run), system.online)
-    _check_failures(read_console(run), system.failures)
+            _check_online(run, console, system.online)
+    _check_failures(console, system.failures)
     return found
 
 
@@ -129,8 +130,7 @@ def verify_selftest(
 def read_console(run: RawRun) -> bytes:
     path = run.folder / CONSOLE
     try:
-        with open_now(path) as file:
-            return file.read(wire.MAX_CONSOLE_BYTES + 1)
+        return read_start(path, wire.MAX_CONSOLE_BYTES)
     except OSError as error:
         raise VerifyError(f"the run's console {path} cannot be read: {error.strerror}") from error
 

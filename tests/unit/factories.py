@@ -154,6 +154,7 @@ def view(*given: RunRow, verdicts: Sequence[Verdict] = (), **changes: object) ->
         "verdicts": tuple(verdicts),
         "alpha": 0.0276,
         "overall_error": 0.05,
+        "superlinear": 1.05,
         "started": "2026-01-02T03:04:05Z",
         "finished": "2026-01-02T03:06:00Z",
         "version": "0.1.0",

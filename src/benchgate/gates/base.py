@@ -81,6 +81,11 @@ class CapacityBound:
     high: float
 
 
+def most_speedup(base_cpus: int, cpus: int, superlinear: float) -> float:
+    """Above it a speedup contradicts itself, whether a gate asks for it or not."""
+    return cpus / base_cpus * superlinear
+
+
 @dataclass(frozen=True, slots=True)
 class Policy:
     """How sure a verdict must be, and how many runs may be spent on it."""

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from benchgate.errors import DecideError
-from benchgate.gates.base import Arm, CapacityBound, Evidence, Gate, Ruling
+from benchgate.gates.base import Arm, CapacityBound, Evidence, Gate, Ruling, most_speedup
 from benchgate.gates.wording import counted, first_of, number, reason, span, subject, verdict
 from benchgate.model import Cell, Lane, Measurement, Placement, Word
 from benchgate.stats import Interval, bootstrap, ratio_of_medians
@@ -182,7 +182,7 @@ def _figures(gate: Gate, evidence: Evidence, limit: float, look: int) -> Figures
 
 def _settled(gate: Gate, evidence: Evidence, rule: Rule, seen: Figures) -> tuple[Word, str] | None:
     assert gate.base is not None
-    most = gate.cell.cpus / gate.base.cpus * evidence.policy.superlinear
+    most = most_speedup(gate.base.cpus, gate.cell.cpus, evidence.policy.superlinear)
     if seen.interval.low > most:
         what = f"{_said(gate, seen, most)}, above {number(most)}, more than its CPUs allow"
         advice = "something slowed the base arm or the clock is wrong: compare the foreign time of both arms"

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from benchgate.errors import VerifyError
-from benchgate.files import open_now
+from benchgate.files import read_start
 
 LOG_LIMIT = 4 << 20
 _MOST = 2**63
@@ -122,8 +122,7 @@ class ClockLog:
 def read_log(path: Path) -> ClockLog:
     """The log at `path`."""
     try:
-        with open_now(path) as stream:
-            raw = stream.read(LOG_LIMIT + 1)
+        raw = read_start(path, LOG_LIMIT)
     except OSError as error:
         raise VerifyError(f"the instruction clock left no log at {path}: {error.strerror}") from error
     if len(raw) > LOG_LIMIT:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from benchgate import stats
-from benchgate.gates.base import SMALLEST_LOOK
+from benchgate.gates.base import SMALLEST_LOOK, most_speedup
 from benchgate.model import Lane, Mode, Outcome, Params, Placement, Verdict, Window, Word
 from benchgate.render.model import RunRow, SessionView
 from benchgate.stats import Interval, Spread
@@ -155,7 +155,7 @@ def _speedups(view: SessionView, key: SeriesKey, base: ArmFigures, arm: ArmFigur
 
 def _is_impossible(view: SessionView, seen: Speedup, arm: ArmFigures) -> bool:
     """More than the CPUs allow, as a gate would find if one asked."""
-    return seen.has_interval and seen.interval.low > arm.cpus / seen.base_cpus * view.superlinear
+    return seen.has_interval and seen.interval.low > most_speedup(seen.base_cpus, arm.cpus, view.superlinear)
 
 
 def _is_invalid(verdicts: Sequence[Verdict]) -> bool:

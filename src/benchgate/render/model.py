@@ -107,8 +107,8 @@ class SessionView:
     verdicts: tuple[Verdict, ...]
     alpha: float
     overall_error: float
-    superlinear: float = 1.05
-    """A speedup above this times the CPU ratio contradicts itself."""
+    superlinear: float
+    """The policy's: a speedup above this times the CPU ratio contradicts itself."""
     state_reason: str = ""
     started: str = ""
     finished: str = ""
