@@ -1,4 +1,4 @@
-"""Every developer and CI command. `./run SESSION` makes the machine ready and then calls this."""
+"""All commands for developers and CI. `./run SESSION` prepares the machine and then calls this."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ nox.options.error_on_missing_interpreters = False
 HERE = Path(__file__).parent
 SUITE = ("tests/smp", "tests/threads")
 LINUX_ROWS = "(smp or threads) and not history and not tern"
-ALONGSIDE = ("tests/unit", "tests/plugin")
-"""Tests of benchgate itself that boot nothing: a worker of xdist for each CPU."""
+ALONGSIDE = ("tests/unit", "tests/plugin", "guest/workloads")
+"""Tests of benchgate itself that boot nothing. They run under xdist, with one worker per CPU."""
 ALONE = ("tests/faults", "tests/line")
-"""Those that boot guests, kill sessions and look at the host: one at a time."""
+"""Tests that boot guests, kill sessions and inspect the host. They run one at a time."""
 NOTHING_FOUND = 5
 
 
 def _call(name: str, *args: str) -> int:
-    """Runs a module of the environment that nox itself runs in, whatever PATH says."""
+    """Runs a module with the Python that runs nox, independent of PATH."""
     return subprocess.call([sys.executable, "-m", name, *args], cwd=HERE)
 
 
 def _module(name: str, *args: str) -> None:
-    """The exit code is the session's own: nox would make 1 of pytest's 5 (nothing was decided) and 75 (only
-    INCONCLUSIVE)."""
+    """Exits with the module's own status: nox would turn pytest's 5 (nothing was decided) and 75 (only
+    INCONCLUSIVE) into 1."""
     code = _call(name, *args)
     if code:
         raise SystemExit(code)
@@ -42,26 +42,26 @@ def _pytest(*args: str) -> None:
 
 
 def _names_tests(words: Sequence[str]) -> bool:
-    """Whether somebody says which files or tests to run."""
+    """True if the arguments name files or tests to run."""
     return any(Path(word.partition("::")[0]).exists() for word in words if not word.startswith("-"))
 
 
 @nox.session
 def gate(session: nox.Session) -> None:
-    """The 1-to-2 gate: boot, measure, decide, report. `-- --quick` is short and decides nothing."""
+    """Run the 1-to-2 gate: boot, measure, decide, report. `-- --quick` is short and decides nothing."""
     _pytest(*SUITE, "-m", LINUX_ROWS, "-q", *session.posargs)
 
 
 @nox.session
 def tern(session: nox.Session) -> None:
-    """Our own kernel beside the Linux guest: the same rows, and those that compare its schedulers."""
+    """Run our own kernel beside the Linux guest: the same rows, and rows that compare its schedulers."""
     systems = ("--system", "kernel", "--system", "linux")
     _pytest(*SUITE, "-m", "(smp or threads) and not history", "-q", *systems, *session.posargs)
 
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """The project's own test suite; boots real guests: at most 60, about half of them Linux and half tern."""
+    """Run the project's own test suite, which boots real guests (Linux and tern)."""
     if _names_tests(session.posargs):
         _pytest(*session.posargs)
         return
@@ -72,56 +72,56 @@ def tests(session: nox.Session) -> None:
 
 
 def _together(codes: Sequence[int]) -> int:
-    """Of two halves: what failed, else success; a `-k` may well find nothing in one of them."""
+    """The first failure of the two halves, else success. Only a `-k` that selects nothing in both is 5."""
     failed = [code for code in codes if code not in (0, NOTHING_FOUND)]
     return failed[0] if failed else min(codes)
 
 
 @nox.session(name="linux-baseline")
 def linux_baseline(session: nox.Session) -> None:
-    """Linux guest and native Linux: same workloads, same pins, side by side."""
+    """Run Linux as a guest and natively, side by side: same workloads, same pins."""
     systems = ("--system", "linux", "--system", "native")
     _pytest(*SUITE, "-m", LINUX_ROWS, *systems, "--clock", "wall", "-q", *session.posargs)
 
 
 @nox.session
 def profiles(session: nox.Session) -> None:
-    """What safety costs: tern's build profiles on one row, compared. `-- -k debug` runs one of them."""
+    """Compare tern's build profiles on one row: what safety costs. `-- -k debug` runs one of them."""
     _pytest("tests/profiles", "-m", "profiles", "-q", *session.posargs)
 
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Style of Python and C."""
+    """Check the style of Python and C."""
     _module("ruff", "check", ".")
     _module("ruff", "format", "--check", ".")
     sources = sorted(str(p) for root in ("guest", "kernel", "src") for p in (HERE / root).rglob("*.[ch]"))
     if clang_format := next((d for d in os.get_exec_path() if Path(d, "clang-format").is_file()), None):
         session.run(f"{clang_format}/clang-format", "--dry-run", "--Werror", *sources, external=True)
     else:
-        session.warn("clang-format is not there: the style of the C was not looked at")
+        session.warn("clang-format is not installed: the style of the C was not checked")
 
 
 @nox.session
 def types(session: nox.Session) -> None:
-    """mypy, strict, on src, tests and this file."""
+    """Run mypy, strict, on src, tests and this file."""
     _module("mypy", *session.posargs)
 
 
 @nox.session
 def soak(session: nox.Session) -> None:
-    """Long repeats, for a night and not for CI."""
+    """Run the long repeats, overnight and not in CI."""
     where = () if _names_tests(session.posargs) else ("tests",)
     _pytest(*where, "-m", "soak", *session.posargs)
 
 
 @nox.session
 def relock(session: nox.Session) -> None:
-    """Renews fixtures/*.lock and the Python lock from what the package sources offer today."""
-    _module("benchgate.fetch", "relock", *session.posargs)
+    """Renew fixtures/*.lock and the Python lock from what the package sources offer today."""
+    _module("tools.relock", *session.posargs)
 
 
 @nox.session
 def simulate(session: nox.Session) -> None:
-    """The error rates of the decision rule, simulated with the shipped code (docs/read-a-verdict.md)."""
-    _module("benchgate.simulation", *session.posargs)
+    """Simulate the error rates of the decision rule with the shipped code (docs/read-a-verdict.md)."""
+    _module("tools.simulation", *session.posargs)

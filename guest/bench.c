@@ -1,15 +1,15 @@
 // The harness: reads the manifest, runs the workload between the window's marks, reports on the wire.
 //
-// Takes its orders from the manifest and everything of the system from the port (bench.h). Gives the lines
-// of docs/wire.md. Fails by port_fail() with the reason, and then prints no end line. It needs no libc but
-// memcpy and memset, which a compiler may call by itself; it is built with -ffreestanding on every system.
+// Takes the manifest, and everything that depends on the system from the port (bench.h). Gives the lines of
+// docs/wire.md. Fails by port_fail() with the reason, and then prints no end line. From libc it needs only
+// memcpy and memset, because a compiler may insert calls to them; every system builds it with -ffreestanding.
 #include "bench.h"
 
 #define MANIFEST_BYTES 4096
 #define LINE_BYTES 512
 #define VALUE_BYTES 64
 
-// ---- small things that a libc would give
+// ---- small functions that a libc would provide
 
 static size_t length_of(const char *text) {
     size_t n = 0;
@@ -42,7 +42,7 @@ static _Noreturn void fail_about(const char *before, const char *what, const cha
 static char manifest_words[MANIFEST_BYTES];
 static size_t manifest_bytes;
 
-// Keeps a copy in which every word ends with a zero byte.
+// Keeps a copy in which every word ends with a zero byte, so that words can be compared in place.
 static void manifest_read(const char *manifest) {
     size_t length = length_of(manifest);
     if (length >= MANIFEST_BYTES)
@@ -55,7 +55,7 @@ static void manifest_read(const char *manifest) {
     manifest_bytes = length + 1;
 }
 
-// The value, if `word` is `bench.KEY=VALUE` with this key.
+// Returns VALUE if `word` is `bench.KEY=VALUE` with this key, else NULL.
 static const char *value_in(const char *word, const char *key) {
     for (const char *c = "bench."; *c != 0; c++)
         if (*word++ != *c)
@@ -98,7 +98,7 @@ int bench_param_is(const char *key, const char *value) {
     return text != NULL && same(text, value);
 }
 
-// A value that goes back on the wire must fit it.
+// Checks that the wire can carry a value before the run starts.
 static const char *echoed(const char *key) {
     const char *value = bench_param(key);
     if (value == NULL)
@@ -121,7 +121,7 @@ static size_t line_used;
 static uint64_t line_count;
 
 static void put_char(char c) {
-    if (line_used == LINE_BYTES - 1) // one byte is kept for the newline
+    if (line_used == LINE_BYTES - 1) // the last byte is for the newline
         port_fail("a line on the wire would be longer than 512 bytes");
     line[line_used++] = c;
 }
@@ -197,15 +197,15 @@ static void relax(void) {
 #endif
 }
 
-// Takes the page faults and first calls that would otherwise fall into the window: a forked worker comes
-// without page tables for shared memory and for the clock's page.
+// Causes the page faults and first calls that would otherwise happen inside the window: a forked worker
+// starts without page tables for shared memory and for the clock's page.
 static void warm_up(struct bench_job *job, unsigned worker) {
     job->slot[worker].start = port_now();
     (void)*(volatile uint64_t *)&job->task[worker][0];
     (void)port_cpu();
 }
 
-// The last worker to arrive opens the gate for all, itself included.
+// The last worker to arrive opens the gate for all.
 static void pass_gate(struct bench_job *job) {
     uint32_t here = __atomic_add_fetch(&job->arrived, 1, __ATOMIC_ACQ_REL);
     if (here == job->workers)
@@ -214,8 +214,8 @@ static void pass_gate(struct bench_job *job) {
         port_gate_wait(&job->gate, 1);
 }
 
-// The mark comes just before the clock at both ends. So whatever a clock read costs before and after its
-// sample lies once inside and once outside, and the window by marks is as long as the window by the clock.
+// At both ends the mark comes just before the clock is read. The cost of a clock read before and after its
+// sample then counts once inside and once outside, so the window by marks is as long as the window by clock.
 void bench_worker(struct bench_job *job, unsigned worker) {
     struct bench_slot *slot = &job->slot[worker];
     warm_up(job, worker);
@@ -345,7 +345,7 @@ static void report(struct bench_job *job) {
 
 // ---- the whole
 
-// Refuses what this program cannot run before anything is started.
+// Refuses an unsuitable manifest before any worker starts. Returns the number of workers.
 static unsigned check_request(void) {
     if (!bench_param_is("workload", bench_workload.name))
         fail_about("bench.workload does not ask for ", bench_workload.name,

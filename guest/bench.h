@@ -1,8 +1,8 @@
 // The contract between a workload, the harness (bench.c) and a port (port/*/, kernel/user/).
 //
-// A workload is one C file that defines `const struct bench_workload bench_workload`. It never prints,
-// never reads a clock and never makes a system call in work(). The harness does all that around it,
-// the port says how this system does it. The same workload source runs on every system.
+// A workload is one C file that defines `const struct bench_workload bench_workload`. Its work() never
+// prints, never reads a clock and never makes a system call. The harness does these things around it, and the
+// port implements them for one system. The same workload source runs on every system.
 #ifndef BENCH_H
 #define BENCH_H
 
@@ -13,8 +13,8 @@
 #define BENCH_VALUES 8
 #define BENCH_TASK_WORDS 4
 
-// A mark is a long NOP whose displacement carries the payload 0x4c42'KK'00 (KK: the kind). It is legal
-// at any privilege on every system, does nothing, and lets an instruction clock see the window.
+// A mark is a long NOP whose displacement contains 0x4c42'KK'00 (KK: the kind). It does nothing, is legal at
+// any privilege level on every system, and shows an instruction clock where the window is.
 #define BENCH_MARK_WORK_BEGIN 0x01
 #define BENCH_MARK_WORK_END 0x02
 #define BENCH_MARK_TOTAL_BEGIN 0x03
@@ -28,7 +28,7 @@
 
 enum bench_mode { BENCH_PROCESS, BENCH_THREAD };
 
-// What one worker found. One slot per worker, on cache lines of its own; written by its worker only.
+// One worker's findings. Each slot has cache lines of its own and is written by its worker only.
 struct bench_slot {
     _Alignas(128) uint64_t start; // set by the harness after the start gate
     uint64_t end;
@@ -37,12 +37,12 @@ struct bench_slot {
     uint64_t value[BENCH_VALUES]; // set by work(), named by bench_workload.value_names
 };
 
-// Shared by the coordinator and all workers, also across processes: no pointer in it but `data`, which
+// Shared by the coordinator and all workers, also across processes. `data` is therefore its only pointer; it
 // is valid at the same address in every worker.
 struct bench_job {
     uint32_t workers;
-    uint32_t wait_spin;             // 1: the coordinator spins while it waits (a historical negative control)
-    _Alignas(128) uint32_t arrived; // start gate: workers that stand at it
+    uint32_t wait_spin;             // 1: the coordinator spins while it waits (a negative control)
+    _Alignas(128) uint32_t arrived; // start gate: workers that have arrived
     _Alignas(128) uint32_t gate;    // start gate: 0 closed, 1 open
     _Alignas(128) uint32_t finished;
     _Alignas(128) uint64_t task[BENCH_MAX_WORKERS][BENCH_TASK_WORDS]; // set by prepare()
@@ -51,7 +51,7 @@ struct bench_job {
     struct bench_slot slot[BENCH_MAX_WORKERS];
 };
 
-// One line's worth of named results; the harness prints them as key=value.
+// One named result; the harness prints them as key=value on one line.
 struct bench_field {
     const char *name;
     uint64_t value;
@@ -64,58 +64,61 @@ struct bench_workload {
     const char *const *param_names; // NULL-terminated; each is echoed on the begin line
     const char *const *task_names;  // NULL-terminated, at most BENCH_TASK_WORDS; echoed per worker
     const char *const *value_names; // NULL-terminated, at most BENCH_VALUES; a leading '#' prints in hex
-    // Untimed, in the coordinator. Fills job->task, may allocate. Returns NULL, or what is wrong.
+    // Untimed, in the coordinator. Fills job->task, may allocate. Returns NULL, or an error message.
     const char *(*prepare)(struct bench_job *job);
-    // Timed. No system call, no output. In process mode it runs in another address space: only *job and
-    // what job->data points to is shared.
+    // Timed. No system call, no output. In process mode it runs in another address space, which shares only
+    // *job and the memory that job->data points to.
     void (*work)(struct bench_job *job, unsigned worker, struct bench_slot *slot);
-    // Untimed, in the coordinator, after the last join. Returns how many fields it filled (at most 8).
+    // Untimed, in the coordinator, after the last join. Returns how many fields it filled, at most
+    // BENCH_VALUES.
     unsigned (*result)(struct bench_job *job, struct bench_field *fields);
 };
 
 extern const struct bench_workload bench_workload;
 
-// ---- parameters, from the manifest: words `bench.KEY=VALUE` on the kernel command line or in argv. Every
-// parameter of the workload must be there: the defaults live in its YAML only.
+// ---- parameters, from the manifest: words `bench.KEY=VALUE` on the kernel command line or in argv. It must
+// contain every parameter of the workload, because defaults exist in the workload's YAML only.
 const char *bench_param(const char *key);                      // NULL if absent
 uint64_t bench_param_u64(const char *key, uint64_t otherwise); // a malformed number ends the run
 int bench_param_is(const char *key, const char *value);
 
 // ---- the harness; a port calls these
 int bench_main(const char *manifest);                      // coordinator; returns the exit status
-void bench_worker(struct bench_job *job, unsigned worker); // body of a worker, gate and marks included
-// One `@bench` line; sequence number and CRC are added. For port_report() (kinds measure and balance).
+void bench_worker(struct bench_job *job, unsigned worker); // body of a worker, with gate and marks
+// One `@bench` line; bench_line_end adds sequence number and CRC. port_report() uses these for measure and
+// balance lines.
 void bench_line_begin(const char *kind);
 void bench_line_word(const char *key, const char *value);
 void bench_line_u64(const char *key, uint64_t value);
 void bench_line_hex(const char *key, uint64_t value);
 void bench_line_end(void);
 
-// ---- what a port supplies
+// ---- the functions that a port provides
 uint64_t port_now(void);          // in port_unit()
 const char *port_unit(void);      // "ns" or "cycles"
 const char *port_system(void);    // "linux", "native", "tern" ...
 int port_cpu(void);               // the CPU this runs on
 unsigned port_online(void);       // CPUs that came up
-void *port_private(size_t bytes); // zeroed, page-aligned, NULL when there is no more
+void *port_private(size_t bytes); // zeroed, page-aligned; NULL if there is no memory
 void *port_shared(size_t bytes);  // the same, visible to all workers at the same address
-// Starts a worker that calls bench_worker(job, worker). 0, or a negative error.
+// Starts a worker that calls bench_worker(job, worker). Returns 0 or a negative error.
 int port_spawn(enum bench_mode mode, struct bench_job *job, unsigned worker);
-int port_join(enum bench_mode mode, unsigned worker); // blocks; the worker's exit status, 0 is good
-void port_gate_wait(uint32_t *word, uint32_t value);  // returns once *word == value; blocks or spins politely
+int port_join(enum bench_mode mode, unsigned worker); // blocks; the worker's exit status, 0 on success
+void port_gate_wait(uint32_t *word, uint32_t value);  // returns once *word == value; may block or spin
 void port_gate_open(uint32_t *word, uint32_t value);  // stores value, wakes all waiters
-void port_window_open(void);  // just before total_start: snapshot of who uses the CPUs
-void port_window_close(void); // just after total_end
-// CPU time, in port_unit(), of anything but coordinator and workers between open and close.
-// 0 and *value set; -1 where this system cannot tell.
+void port_window_open(void);                          // just before total_start: takes a snapshot of CPU use
+void port_window_close(void);                         // just after total_end
+// CPU time, in port_unit(), that anything except coordinator and workers used between open and close. Returns
+// 0 and sets *value, or returns -1 if this system cannot tell.
 int port_foreign(uint64_t *value);
-void port_report(void); // after the foreign line: measure and balance lines, or nothing
+void port_report(void); // after the foreign line: prints measure and balance lines, if any
 void port_line(const char *line, size_t length); // writes a whole line, atomically, newline included
-// For workloads that measure scheduling, whose work() may call these three and nothing else of a port: a
-// thread of this process (its number, or a negative error), its end (0 is good), and giving way to another.
+// For workloads that measure scheduling: their work() may call these three functions, and nothing else of a
+// port. port_task starts a thread of this process and returns its number or a negative error; port_task_join
+// waits for its end and returns 0 on success; port_yield lets another thread run.
 int port_task(void (*body)(void *argument), void *argument);
 int port_task_join(int task);
 void port_yield(void);
-_Noreturn void port_fail(const char *why); // one log line "benchfail: WHY", then a failing exit
+_Noreturn void port_fail(const char *why); // prints one log line "benchfail: WHY", then exits with failure
 
 #endif

@@ -1,4 +1,4 @@
-"""Makes boots of the stand-in QEMU for tests, each with words that say what it plays."""
+"""Boots of the fake QEMU for tests. `fake.play=` on the command line selects its behaviour."""
 
 from __future__ import annotations
 
@@ -9,28 +9,25 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from benchgate.machine.console import Limits
-from benchgate.machine.qemu import command, guest_name
-from benchgate.model import Accel, BootSpec, Cell, Deadlines, Lane, Mode, Placement
-from benchgate.run import RunRequest
+from benchgate.base.cells import Accel, Cell, Lane, Mode, Placement
+from benchgate.base.qemu import CONTROLLED, Qemu, command, guest_name
+from benchgate.base.runs import BootSpec, Deadlines
+from benchgate.run.attempt import RunRequest
+from benchgate.run.console import Limits
 
 FAKE_QEMU = Path(__file__).parent / "data" / "fake-qemu"
-# Its own in each session, since several may test on one machine; handed down to a test's child processes.
+# Unique per test session, since several may run on one host. Child processes of a test inherit it.
 NONCE = os.environ.setdefault("BENCHGATE_TEST_NONCE", secrets.token_hex(8))
 PATIENT = Deadlines(boot_s=60.0, run_s=60.0)
 QUICK = Limits(console_bytes=1 << 20, stderr_bytes=1 << 20, leave_s=30.0, linger_s=0.2)
 
 
-class FakeQemu:
-    """The stand-in under this very interpreter; the one in PATH may be a slow shim."""
-
-    environment: dict[str, str] = {}  # noqa: RUF012 - a protocol's plain attribute
-    data: tuple[Path, ...] = ()
-
-    def __init__(self, folder: Path) -> None:
-        self.binary = folder / "fake-qemu"
-        self.binary.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S {FAKE_QEMU} "$@"\n')
-        self.binary.chmod(0o755)
+def fake_qemu(folder: Path) -> Qemu:
+    """The fake QEMU, run by this interpreter, because the python3 on PATH may be a slow wrapper."""
+    binary = folder / "fake-qemu"
+    binary.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S {FAKE_QEMU} "$@"\n')
+    binary.chmod(0o755)
+    return Qemu(binary, {}, (), (10, 0, 2), "fake")
 
 
 def boot(
@@ -44,10 +41,11 @@ def boot(
     lane: Lane = Lane.TCG,
     kernel: Path = FAKE_QEMU,
 ) -> BootSpec:
-    """`folder` is where the stand-in's wrapper is made."""
+    """`folder`: where to put the fake QEMU's wrapper."""
     argv = command(
-        FakeQemu(folder),
+        fake_qemu(folder),
         machine="q35",
+        console=CONTROLLED,
         cpu="max",
         memory="64M",
         smp=str(cpus),
@@ -77,7 +75,7 @@ def request(spec: BootSpec, folder: Path, *, nonce: str = NONCE, limits: Limits 
 
 
 def wait_until(condition: Callable[[], bool], seconds: float = 30.0) -> bool:
-    """Whether it came true in time. The bound is there to end a broken test, not to measure."""
+    """True if the condition came true in time. The bound only ends a broken test."""
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
@@ -87,7 +85,8 @@ def wait_until(condition: Callable[[], bool], seconds: float = 30.0) -> bool:
 
 
 def processes_with(word: str) -> list[int]:
-    """Living processes that have a word in their argv (this one's own tests' guests have a nonce there)."""
+    """The running processes with this word in their argv. The guests of this test session have its nonce
+    there."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():

@@ -1,8 +1,8 @@
-"""Boots of tern (and of any system that a YAML describes) for tests, judged by the product's own verifier.
+"""Boots of tern, or of any system that a YAML file describes, judged by the product's own verifier.
 
-No pins and no lock: what these tests ask is whether an answer is right or a defect is found, never how fast.
-The fixture `kit` gives all of a session's tests one `Bootkit`, so that those who ask for the same boot share
-it; the boots that several files look at stand at the end.
+No pinning and no host lock: these tests check whether an answer is right or a defect is found, never how fast
+a run was. The fixture `kit` gives all tests of a session the same `Bootkit`, so tests that need the same boot
+share it. The boots that several test files use are at the end of this module.
 """
 
 from __future__ import annotations
@@ -15,17 +15,27 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TypeVar
 
-from benchgate import boot, catalog, fetch, insn, run, smoke, verify, wire
-from benchgate.boot import Clock, Machine
-from benchgate.fetch import Qemu
-from benchgate.images import Images, guest_digest
-from benchgate.insn import ClockMode, Level
-from benchgate.model import Accel, Cell, Lane, Placement, RawRun
-from benchgate.plan import PlannedCell, Seats
-from benchgate.run import RunRequest
-from benchgate.sweep import JudgedRun, judge
-from benchgate.systems import Smoke, System
-from benchgate.wire import Transcript
+from benchgate.base.cells import Accel, Cell, Lane, Placement
+from benchgate.base.qemu import Qemu
+from benchgate.base.runs import RawRun
+from benchgate.base.systems import Smoke, System
+from benchgate.build.fetch import inputs
+from benchgate.build.images import Images, guest_digest
+from benchgate.insn.log import ClockMode, Level
+from benchgate.insn.plugin import prepare
+from benchgate.judge import verify, wire
+from benchgate.judge.judged_run import JudgedRun, judge_run
+from benchgate.judge.run_files import read_console
+from benchgate.judge.wire import Transcript
+from benchgate.plan import catalog
+from benchgate.plan.planned import PlannedCell, Seats
+from benchgate.plan.workloadfile import fill
+from benchgate.run import argv, attempt
+from benchgate.run.argv import ClockConfig, VmConfig
+from benchgate.run.attempt import RunRequest
+from benchgate.run.record import clock_log, load, smoke_folder
+from benchgate.run.smoke import execute, smoke_watch
+from benchgate.run.watch import watch_for
 
 Params = Mapping[str, object]
 NONE: Params = MappingProxyType({})
@@ -37,8 +47,8 @@ _T = TypeVar("_T")
 class Bootkit:
     folder: Path
     qemu: Qemu
-    level: insn.Level | None = None
-    """Set: boots are on the instruction clock."""
+    level: Level | None = None
+    """If set, boots are on the instruction clock."""
     accel: Accel = Accel.TCG
     cpu_model: str = "max"
     seed: int = 1
@@ -47,7 +57,7 @@ class Bootkit:
     _kept: dict[str, object] = field(default_factory=dict)
 
     def once(self, what: str, make: Callable[[], _T]) -> _T:
-        """What `make` gives, or gave the first who asked for it; a boot that failed is made again."""
+        """The result of `make`, which is called once per `what`; again if it raised an exception."""
         if what not in self._kept:
             self._kept[what] = make()
         found: _T = self._kept[what]  # type: ignore[assignment]
@@ -59,18 +69,18 @@ class Bootkit:
 
     def planned(self, system: System, workload: str, cpus: int, given: Params = NONE) -> PlannedCell:
         found = catalog.load_workload(workload)
-        values, label = catalog.fill(found, given)
+        values, label = fill(found, given)
         cell = Cell(system.name, workload, found.mode, values, cpus, label)
         return PlannedCell(cell, system, found, Seats(self.lane, Placement.VIRTUAL, ()))
 
     def run(
         self, system: System | str, workload: str, cpus: int, given: Params = NONE, *, measure: bool = False
     ) -> JudgedRun:
-        """One boot with a workload, and what the verifier makes of it."""
+        """One boot with a workload, judged by the verifier."""
         known = catalog.load_system(system) if isinstance(system, str) else system
         planned = self.planned(known, workload, cpus, given)
         raw = self._execute(planned, measure=measure)
-        return judge(raw, lambda one: verify.verify_on(one, planned.workload, planned.system))
+        return judge_run(raw, lambda one: verify.verify_on(one, planned.workload, planned.system))
 
     def words(self, system: System | str, cpus: int, words: str, passes: str = ANYTHING) -> RawRun:
         """One boot with this command line and no workload."""
@@ -79,29 +89,34 @@ class Bootkit:
         return self._execute(self.planned(asked, "primes", cpus), words=words)
 
     def smoke(self, system: System, cpus: int) -> RawRun:
-        """The system's own smokes, as a session runs them."""
+        """The smokes of the system, run as in a session."""
         planned, nonce = self.planned(system, "primes", cpus), secrets.token_hex(8)
-        session, image = self.folder / f"smoked-{nonce}", self._images.of(planned)
-        folder = smoke.place(session, system.name, cpus)
+        session, image = self.folder / f"smoked-{nonce}", self._images.of(planned.system, planned.workload)
+        folder = smoke_folder(session, system.name, cpus)
         words = system.smoke.append if system.smoke else ""
-        spec = boot.guest_spec(planned, image, self._machine(), nonce, words=words)
-        smoke.execute(planned, spec, folder, guest_digest=guest_digest(image), nonce=nonce)
-        return run.load(folder)
+        spec = argv.guest_spec(planned, image, self._machine(), nonce, words=words)
+        execute(planned, spec, folder, guest_digest=guest_digest(image), nonce=nonce)
+        return load(folder)
 
     def symbols(self, system: str, workload: str) -> Path | None:
-        return self._images.symbols(self.planned(catalog.load_system(system), workload, 1))
+        planned = self.planned(catalog.load_system(system), workload, 1)
+        return self._images.symbols(planned.system, planned.workload)
 
     def _execute(self, planned: PlannedCell, *, measure: bool = False, words: str | None = None) -> RawRun:
         self._boots += 1
         folder = self.folder / f"{self._boots:02d}-{planned.cell.id}"
         folder.mkdir(parents=True)
-        image, nonce, log = self._images.of(planned), secrets.token_hex(8), boot.clock_log(folder)
-        spec = boot.guest_spec(
+        image, nonce, log = (
+            self._images.of(planned.system, planned.workload),
+            secrets.token_hex(8),
+            clock_log(folder),
+        )
+        spec = argv.guest_spec(
             planned, image, self._machine(), nonce, log=log, seed=self.seed, measure=measure, words=words
         )
         own = planned.system.smoke
-        watch = smoke.watch(planned.system, own) if words is not None and own else boot.watch(planned.system)
-        return run.execute(
+        watch = smoke_watch(planned.system, own) if words is not None and own else watch_for(planned.system)
+        return attempt.execute(
             RunRequest(
                 planned.cell,
                 spec,
@@ -118,28 +133,28 @@ class Bootkit:
             )
         )
 
-    def _machine(self) -> Machine:
+    def _machine(self) -> VmConfig:
         clock = None
         if self.level:
-            clock = Clock(insn.prepare(self.qemu, self.level), self.level, ClockMode.SERIAL)
-        return Machine(self.qemu, self.accel, self.cpu_model, clock)
+            clock = ClockConfig(prepare(self.qemu, self.level), self.level, ClockMode.SERIAL)
+        return VmConfig(self.qemu, self.accel, self.cpu_model, clock)
 
 
 def tern(folder: Path) -> Bootkit:
     """Plain TCG."""
-    return Bootkit(folder, fetch.qemu())
+    return Bootkit(folder, inputs.qemu())
 
 
 def console(raw: RawRun) -> str:
-    return verify.read_console(raw).decode("ascii", "replace").replace("\r\n", "\n")
+    return read_console(raw).decode("ascii", "replace").replace("\r\n", "\n")
 
 
 def transcript(judged: JudgedRun) -> Transcript:
-    return wire.parse(verify.read_console(judged.run), nonce=judged.run.nonce)
+    return wire.parse(read_console(judged.run), nonce=judged.run.nonce)
 
 
 def checks(raw: RawRun) -> dict[str, bool]:
-    """What a self-test said of each of its checks."""
+    """The result of each check of a self-test."""
     return {
         name: word == "ok"
         for name, word in re.findall(r"^selftest: ([\w-]+) (ok|FAILED)\b", console(raw), re.MULTILINE)
@@ -147,17 +162,17 @@ def checks(raw: RawRun) -> dict[str, bool]:
 
 
 def on_machine(system: str, machine: str) -> System:
-    """On another than q35, which is tern's own."""
+    """The system on another machine than q35, its default."""
     found = catalog.load_system(system)
     assert found.qemu.machine == "q35"
     return replace(found, qemu=replace(found.qemu, machine=machine))
 
 
-# ---- boots that several tests look at; each on another machine, by another build or on another clock
+# ---- boots that several tests use; each on another machine, with another build or on another clock
 
 
 def primes_on_q35(kit: Bootkit) -> JudgedRun:
-    """Two CPUs, one of which has all of the work, with attribution."""
+    """Two CPUs, all of the work on one of them, with attribution."""
     given = {"hi": 200_000, "split": "one"}
     return kit.once("primes", lambda: kit.run("kernel", "primes", 2, given, measure=True))
 
@@ -179,17 +194,17 @@ def tasks_on_pc(kit: Bootkit) -> JudgedRun:
 def sixteen(kit: Bootkit, seed: int) -> JudgedRun:
     """Sixteen CPUs on the instruction clock."""
     timed = replace(kit, folder=kit.folder / f"gate-{seed}", level=Level.FULL, seed=seed)
-    run = {"blocks": 4096, "rounds": 4}
-    return kit.once(f"sixteen {seed}", lambda: timed.run("kernel", "checksum", 16, run))
+    attempt = {"blocks": 4096, "rounds": 4}
+    return kit.once(f"sixteen {seed}", lambda: timed.run("kernel", "checksum", 16, attempt))
 
 
 def own_checks(kit: Bootkit) -> RawRun:
-    """Two CPUs, no word on the command line."""
+    """Two CPUs, with an empty command line."""
     return kit.once("own checks", lambda: kit.words("kernel", 2, ""))
 
 
 def every_check(kit: Bootkit, cpus: int = 2) -> RawRun:
-    """All that the self-test knows, with so little memory that there is an end of it."""
+    """All self-tests, with so little memory that they can exhaust it."""
     known = catalog.load_system("kernel")
     small = replace(known, qemu=replace(known.qemu, memory="40M"))
     return kit.once(f"every check {cpus}", lambda: kit.words(small, cpus, "selftest=all"))

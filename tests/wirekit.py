@@ -1,6 +1,6 @@
-"""Consoles for tests: the recorded ones, and made ones that lie with a right frame.
+"""Consoles for tests: recorded ones, and forged ones with correct frames.
 
-The frame is written here a second time, from docs/wire.md, so that a mistake in wire.py is not shared.
+The framing is implemented here again, from docs/wire.md, so that a mistake in wire.py is not repeated.
 """
 
 from __future__ import annotations
@@ -9,23 +9,26 @@ import binascii
 from dataclasses import replace
 from pathlib import Path
 
-from benchgate.model import Cell, Ending, Lane, Mode, Params, ParamSpec, Placement, RawRun, Workload
+from benchgate.base.cells import Cell, Lane, Mode, Params, ParamSpec, Placement, Workload
+from benchgate.base.runs import Ending, RawRun
 
+WORKLOADS = Path(__file__).parents[1] / "guest" / "workloads"
 RECORDED = Path(__file__).parent / "data" / "consoles"
 NONCE = "deadbeef01"
 
 PRIMES = Workload(
     name="primes",
     mode=Mode.PROCESS,
-    source=Path("guest/workloads/primes.c"),
-    oracle="primes",
+    file=WORKLOADS / "primes" / "workload.yaml",
+    source=WORKLOADS / "primes" / "primes.c",
+    oracle=WORKLOADS / "primes" / "oracle.py",
     params={name: ParamSpec(name, 0) for name in ("hi", "split", "wait")},
 )
 CHECKSUM = replace(
     PRIMES,
     name="checksum",
     mode=Mode.THREAD,
-    oracle="checksum",
+    oracle=WORKLOADS / "checksum" / "oracle.py",
     params={name: ParamSpec(name, 0) for name in ("blocks", "rounds", "split", "wait")},
 )
 
@@ -40,20 +43,20 @@ def frame(words: str, seq: int) -> bytes:
 
 
 def console(*lines: str, ending: bytes = b"\n") -> bytes:
-    """Lines without their frames, e.g. `begin v=1 ...`; the end line is added."""
+    """A console from lines without frames, such as `begin v=1 ...`. It adds the frames and the end line."""
     framed = [frame(line, seq) for seq, line in enumerate([*lines, f"end lines={len(lines)}"])]
     return b"".join(line + ending for line in framed)
 
 
-def bare(text: bytes) -> list[str]:
-    """A console's lines without frames and without its end line, ready to be changed and framed anew."""
+def unframed(text: bytes) -> list[str]:
+    """The lines of a console without their frames and without the end line, for `console`."""
     lines = [line for line in text.decode("ascii", "replace").split("\n") if line.startswith("@bench ")]
     return [line.removeprefix("@bench ").rsplit(" seq=", 1)[0] for line in lines][:-1]
 
 
-def lie(text: bytes, kind: str, **changes: object) -> bytes:
-    """The console with fields of its first line of that kind (`worker1`: of worker 1) changed."""
-    lines = bare(text)
+def altered(text: bytes, kind: str, **changes: object) -> bytes:
+    """The console with changed fields in its first line of this kind (`worker1`: the line of worker 1)."""
+    lines = unframed(text)
     head = f"worker id={kind.removeprefix('worker')} " if kind.startswith("worker") else f"{kind} "
     at = next(number for number, line in enumerate(lines) if line.startswith(head))
     words = lines[at].split(" ")
@@ -65,14 +68,14 @@ def lie(text: bytes, kind: str, **changes: object) -> bytes:
 
 
 def field(text: bytes, kind: str, key: str) -> int:
-    """The number in a field, to lie about."""
+    """The number in a field."""
     head = f"worker id={kind.removeprefix('worker')} " if kind.startswith("worker") else f"{kind} "
-    line = next(line for line in bare(text) if line.startswith(head))
+    line = next(line for line in unframed(text) if line.startswith(head))
     return int(next(word for word in line.split(" ") if word.startswith(f"{key}=")).split("=")[1], 0)
 
 
 def raw_run(folder: Path, text: bytes, params: Params, *, mode: Mode = Mode.PROCESS, cpus: int = 2) -> RawRun:
-    """A run that ended well, with this console in its folder."""
+    """A successful run with this console in its folder."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "serial.log").write_bytes(text)
     return RawRun(

@@ -1,10 +1,10 @@
-// PID 1 of the Linux guest: mounts what is needed, waits until nothing else runs, starts /bench, leaves.
+// PID 1 of the Linux guest: mounts file systems, waits until nothing else runs, starts /bench, leaves.
 //
-// Takes bench.* words from the kernel's command line. Prints the log lines `benchready ...` when the guest
-// is quiet and `benchexit ...` with the program's status. Leaves through isa-debug-exit (QEMU exits with 33
-// after success, 35 after failure); without that device it powers off.
+// Takes bench.* words from the kernel's command line. Prints the log line `benchready` as soon as the console
+// works, and `benchquiet ...` and `benchexit ...` with the program's status after the run. Leaves through
+// isa-debug-exit (QEMU exits with 33 after success, 35 after failure); without that device it powers off.
 //
-// bench.busy=1 starts a task that burns CPU beside the benchmark: the fault that a verifier must refuse.
+// bench.busy=1 starts a task that burns CPU time beside the benchmark; a verifier must refuse such a run.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdarg.h>
@@ -23,8 +23,8 @@
 #define EXIT_GOOD 0x10
 #define EXIT_BAD 0x11
 
-// Quiet means: over each of QUIET_STEPS steps in a row, tasks other than this one ran less than
-// QUIET_SHARE percent of the step, on all CPUs together.
+// The guest is quiet if, in each of QUIET_STEPS consecutive steps, tasks other than this one ran for less
+// than QUIET_SHARE percent of the step, on all CPUs together.
 #define STEP_MS 20
 #define QUIET_STEPS 3
 #define QUIET_SHARE 2
@@ -39,7 +39,7 @@ static void say(const char *format, ...) {
     if (n > (int)sizeof line - 1)
         n = (int)sizeof line - 1;
     if (write(STDOUT_FILENO, line, (size_t)n) < 0)
-        return; // no console: the host's deadline speaks for us
+        return; // without a console nothing can be reported; the host's deadline ends the run
 }
 
 static _Noreturn void leave(int good) {
@@ -65,7 +65,7 @@ static void mount_on(const char *type, const char *where) {
         fail(where);
 }
 
-// The kernel opens /dev/console for PID 1 only if the archive holds that node; devtmpfs always does.
+// The kernel opens /dev/console for PID 1 only if the archive contains that node; devtmpfs always has it.
 static void open_console(void) {
     int fd = open("/dev/console", O_RDWR | O_NOCTTY);
     if (fd < 0)
@@ -86,7 +86,7 @@ static void set(const char *path, const char *value) {
     close(fd);
 }
 
-// Reads a small file of /proc or /sys; an empty text where there is none.
+// Reads a small file of /proc or /sys; returns an empty text if it does not exist.
 static const char *contents(const char *path) {
     static char text[4096];
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -97,12 +97,12 @@ static const char *contents(const char *path) {
     return text;
 }
 
-// Is this word on the kernel's command line?
+// True if this word is on the kernel's command line.
 static int asked(const char *word) {
     const char *line = contents("/proc/cmdline");
     size_t length = strlen(word);
     for (const char *at = line; (at = strstr(at, word)) != NULL; at += length)
-        if ((at == line || at[-1] == ' ') && strchr(" \n", at[length]) != NULL) // also the closing zero
+        if ((at == line || at[-1] == ' ') && strchr(" \n", at[length]) != NULL) // also the terminating 0
             return 1;
     return 0;
 }
@@ -113,9 +113,9 @@ static long long now_ns(clockid_t clock) {
     return now.tv_sec * 1000000000ll + now.tv_nsec;
 }
 
-// What this task had run when it last went to sleep. The run queues count a task's time when it stops, so
-// this is what they hold of it: its work since then, which is long where there are many CPUs to read about,
-// must not be taken for somebody else's.
+// The CPU time of this task when it last went to sleep. The run queues count a task's time when it stops
+// running, so this is the part that they include. The time since then, which is long if there are many CPUs
+// to read about, must not be attributed to other tasks.
 static long long own_counted;
 
 static void sleep_ms(long ms) {
@@ -124,7 +124,7 @@ static void sleep_ms(long ms) {
     nanosleep(&time, NULL);
 }
 
-// Nanoseconds that any task ran on any CPU since boot; -1 where the kernel does not tell.
+// Nanoseconds for which tasks ran on all CPUs since boot; -1 if the kernel does not report it.
 static long long all_ran(void) {
     FILE *file = fopen("/proc/schedstat", "re");
     if (file == NULL)
@@ -138,14 +138,14 @@ static long long all_ran(void) {
     return sum;
 }
 
-// How many tasks run or want to run now, this one included: 3 in `0.00 0.01 0.05 3/80 123`.
+// How many tasks are running or runnable now, including this one: 3 in `0.00 0.01 0.05 3/80 123`.
 static int runnable(void) {
     int count = 0;
     return sscanf(contents("/proc/loadavg"), "%*s %*s %*s %d/", &count) == 1 ? count : -1;
 }
 
-// One step: did anything else run in it, or does now? A task that runs without a pause is missing in the run
-// queues' count until it stops, therefore both.
+// One step: true if hardly anything else ran in it and nothing else is runnable now. Both are checked,
+// because the run queues do not count a task that runs without a pause until it stops.
 static int quiet_step(void) {
     long long all = all_ran(), mine = own_counted, from = now_ns(CLOCK_MONOTONIC);
     sleep_ms(STEP_MS);
@@ -154,14 +154,14 @@ static int quiet_step(void) {
     return alone && others * 100 < (now_ns(CLOCK_MONOTONIC) - from) * QUIET_SHARE;
 }
 
-// About a second after boot Linux calibrates its TSC again, stops all CPUs and changes over to the new clock.
+// About a second after boot Linux calibrates its TSC again, stops all CPUs and switches to the new clock.
 // That must not happen inside the window.
 static int clock_settled(void) {
     return strstr(contents("/sys/devices/system/clocksource/clocksource0/current_clocksource"), "early") ==
            NULL;
 }
 
-static char quiet_line[64]; // said after the run: output now would wake the serial port's power management
+static char quiet_line[64]; // printed after the run: output now would wake the serial port's power management
 
 static void wait_until_quiet(void) {
     long long begin = now_ns(CLOCK_MONOTONIC), waited = 0;
@@ -176,8 +176,8 @@ static void wait_until_quiet(void) {
     snprintf(quiet_line, sizeof quiet_line, "benchquiet quiet=%s waited_ms=%lld\n", quiet, waited / 1000000);
 }
 
-// Turns off what the kernel does by itself once a second or more often: folding of statistics, proactive
-// compaction, the lock-up watchdog. None of it belongs to a benchmark.
+// Turns off periodic work of the kernel, because none of it belongs to a benchmark: folding of statistics,
+// proactive compaction, the lock-up watchdog.
 static void stop_housekeeping(void) {
     set("/proc/sys/vm/compaction_proactiveness", "0");
     set("/proc/sys/vm/stat_interval", "3600");
@@ -214,7 +214,7 @@ int main(void) {
     open_console();
     mount_on("proc", "/proc");
     mount_on("sysfs", "/sys");
-    say("\nbenchready\n"); // firmware may have left half a line
+    say("\nbenchready\n"); // firmware may have left an unfinished line
     stop_housekeeping();
     wait_until_quiet();
     if (asked("bench.busy=1"))

@@ -1,5 +1,6 @@
-// A TCG plugin that demands an API version no QEMU has: the refusal names the newest it does have.
-// QEMU's contract for plugins (docs/devel/tcg-plugins.rst, "API versioning") is these two symbols.
+// A TCG plugin that requires an API version that no QEMU has. QEMU's error message then names the newest
+// version that it supports. These two symbols are QEMU's contract for plugins (its
+// docs/devel/tcg-plugins.rst, "API versioning").
 
 extern int qemu_plugin_version;
 int qemu_plugin_version = 999;

@@ -1,10 +1,10 @@
-// The probe guest: computes as many steps as the host asks for, checks itself, says what it found.
+// The probe guest: computes as many steps as the host requests, checks itself, and reports the result.
 //
-// Takes from the serial port: a decimal count of steps and a newline; 0 ends the guest.
-// Gives on the serial port: "probe ready v=1" once, then "probe steps=N state=HEX" for each order.
-// Fails by leaving with status 35 when its own check does not hold or an order is malformed; a good end
-// is status 33. Between orders it polls, so its CPU stays busy: guests that are measured side by side
-// disturb one another evenly, also while one of them has finished.
+// Takes from the serial port: a decimal number of steps and a newline; 0 ends the guest.
+// Gives on the serial port: "probe ready v=1" once, then "probe steps=N state=HEX" for each request.
+// Fails by leaving with status 35 if its own check fails or a request is malformed; success is status 33.
+// Between requests it polls, so its CPU stays busy: guests that are measured side by side then disturb each
+// other evenly, even after one of them has finished.
 
 #include <stdint.h>
 
@@ -14,8 +14,8 @@
 #define EXIT_BAD 0x11
 #define CHAINS 4
 
-// Knuth's MMIX generator. Four chains side by side: a single one only waits for its multiplier, and two
-// hyperthreads that wait would look like two whole cores.
+// Knuth's MMIX generator. There are four independent chains because a single one would only wait for its
+// multiplier, and two hyperthreads that wait would look like two whole cores.
 static const uint64_t multiplier = 6364136223846793005u;
 static const uint64_t increment = 1442695040888963407u;
 
@@ -53,7 +53,7 @@ static void put_number(uint64_t value, unsigned base) {
         out8(SERIAL, (uint8_t)digits[--count]);
 }
 
-// Ten instructions a step, whatever the compiler: the host turns steps into instructions per second.
+// Ten instructions per step with any compiler, because the host converts steps to instructions per second.
 static void compute(uint64_t steps, uint64_t x[CHAINS]) {
     uint64_t a = x[0], b = x[1], c = x[2], d = x[3];
     __asm__ volatile("1: imul %[m], %[a]\n\t"
@@ -72,7 +72,7 @@ static void compute(uint64_t steps, uint64_t x[CHAINS]) {
     x[0] = a, x[1] = b, x[2] = c, x[3] = d;
 }
 
-// The same state in about log2(steps) multiplications: F. Brown, "Random number generation with arbitrary
+// Computes the same state in about log2(steps) iterations: F. Brown, "Random number generation with arbitrary
 // stride", Trans. Am. Nucl. Soc. 71 (1994).
 static uint64_t jump(uint64_t start, uint64_t steps) {
     uint64_t factor = multiplier, addend = increment, product = 1, sum = 0;
@@ -104,7 +104,8 @@ static void answer(uint64_t steps) {
     put_text("\n");
 }
 
-// A few steps between two looks: each look takes QEMU's big lock, which its main loop needs to deliver.
+// Computes a few steps between two polls, because each poll takes QEMU's big lock, and QEMU's main loop needs
+// that lock to deliver a character.
 static char get_char(void) {
     uint64_t x[CHAINS] = {0};
     while (!(in8(SERIAL + 5) & 1))
@@ -127,7 +128,7 @@ static uint64_t get_order(void) {
 
 _Noreturn void probe_main(void) {
     out8(SERIAL + 1, 0);    // no interrupts
-    out8(SERIAL + 2, 0x01); // FIFO on: an order arrives whole
+    out8(SERIAL + 2, 0x01); // FIFO on: a request arrives whole
     put_text("probe ready v=1\n");
     for (;;) {
         uint64_t steps = get_order();

@@ -1,8 +1,8 @@
-// The probe guest's entry: from PVH's 32-bit protected mode to 64-bit C, in as few steps as there are.
+// The probe guest's entry: from PVH's 32-bit protected mode to 64-bit C, with as few steps as possible.
 //
-// Long mode, because that is what real guests run: a hypervisor may be quick in one mode and emulate the
-// other. No interrupt is ever taken, so there is no IDT. PVH: Xen's docs/misc/pvh.pandoc, "x86/HVM direct
-// boot ABI". Paging and the switch: Intel SDM volume 3, 10.8.5.
+// It uses long mode because real guests do: a hypervisor may be fast in one mode and emulate the other. There
+// is no IDT because it takes no interrupts. PVH: Xen's docs/misc/pvh.pandoc, "x86/HVM direct boot ABI".
+// Paging and the switch to long mode: Intel SDM volume 3, 10.8.5.
 
         .section .note.Xen, "a", @note
         .align 4
@@ -19,7 +19,7 @@ probe_entry:
         cli
         movl $(pdpt + 3), pml4          // present, writable
         movl $(pd + 3), pdpt
-        movl $0x83, pd                  // one 2 MiB page at 0; the guest lives in it
+        movl $0x83, pd                  // one 2 MiB page at 0, which contains the whole guest
         movl $pml4, %eax
         movl %eax, %cr3
         movl %cr4, %eax

@@ -82,7 +82,7 @@ static void read_mp(uint64_t pointer) {
         return;
     unsigned entries = (unsigned)get(at(table) + 34, 2);
     const uint8_t *e = at(table) + 44;
-    for (; entries && *e == 0; entries--, e += 20) // processors come first
+    for (; entries && *e == 0; entries--, e += 20) // the processor entries come first
         if (e[3] & 1)
             add(e[1]);
 }

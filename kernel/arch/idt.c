@@ -21,7 +21,7 @@ static uint8_t stack_of(int64_t vector) {
 void idt_init(void) {
     for (unsigned i = 0; trap_stubs[i].vector >= 0; i++) {
         uint64_t at = trap_stubs[i].address;
-        int user = trap_stubs[i].vector == 3; // int3 is for everybody
+        int user = trap_stubs[i].vector == 3; // user mode may execute int3
         idt[trap_stubs[i].vector] = (struct gate){.offset_low = (uint16_t)at,
                                                   .selector = KERNEL_CODE,
                                                   .ist = stack_of(trap_stubs[i].vector),

@@ -50,7 +50,8 @@ static void set(unsigned r, uint32_t v) {
 
 static void command(uint32_t apic_id, uint32_t what) {
     if (lapic_x2) {
-        // An x2APIC write is not a fence: what the receiver is to see must be out first (SDM 11.12.3).
+        // An x2APIC write does not order earlier stores: what the receiver must see has to be visible before
+        // it (SDM 11.12.3).
         __asm__ volatile("mfence; lfence" ::: "memory");
         wrmsr(0x800 + REG_ICR / 16, (uint64_t)apic_id << 32 | what);
         return;
@@ -97,7 +98,7 @@ void lapic_timer(uint64_t cycles) {
         set(REG_START, 0);
         return;
     }
-    uint64_t most = 2000000 * cycles_per_us; // whoever wants more asks again
+    uint64_t most = 2000000 * cycles_per_us; // for a longer time the timer interrupt sets the timer again
     uint64_t ticks = (cycles < most ? cycles : most) * lapic_ticks_per_ms / (1000 * cycles_per_us) + 1;
     set(REG_TIMER, VECTOR_TIMER);
     set(REG_START, ticks > UINT32_MAX ? UINT32_MAX : (uint32_t)ticks);

@@ -1,13 +1,13 @@
-// Where things are in memory. Used by C, assembly and the linker script.
+// The memory map. Included by C, assembly and the linker scripts.
 //
 //   0x0000000000200000  main thread: ring page, guard, stack (THREAD_SLOT bytes)
 //   0x0000000000400000  the program's image
-//   0x0000000040000000  slots of further threads
+//   0x0000000040000000  slots of the other threads
 //   0x0000000100000000  memory from the map operation, private
 //   0x0000100000000000  memory from the map operation, shared by every process: one page table for all
 //   0x00007ffffffff000  end of user space
 //   0xffff800000000000  all RAM below RAM_LIMIT, and the devices below 4 GiB
-//   0xffff900000000000  kernel stacks, each behind a guard page that is never mapped
+//   0xffff900000000000  kernel stacks, each behind guard pages that are never mapped
 //   0xffffffff80000000  the kernel
 #ifndef ARCH_LAYOUT_H
 #define ARCH_LAYOUT_H
@@ -16,10 +16,10 @@
 #define LARGE_PAGE 0x200000
 
 #define KERNEL_BASE 0xffffffff80000000
-#define KERNEL_LOAD 0x200000 // physical; the boot code stands below it
+#define KERNEL_LOAD 0x200000 // physical; the boot code is below it
 #define DIRECT_BASE 0xffff800000000000
 #define STACKS_BASE 0xffff900000000000
-#define TRAMPOLINE 0x8000 // physical; where application processors wake in real mode
+#define TRAMPOLINE 0x8000 // physical; application processors start here in real mode
 
 #define USER_MAIN_SLOT 0x200000
 #define USER_IMAGE 0x400000
@@ -27,10 +27,10 @@
 #define USER_THREADS 0x40000000
 #define USER_PRIVATE 0x100000000
 #define USER_SHARED 0x100000000000
-#define USER_SHARED_END 0x108000000000 // what one entry of the top table maps
+#define USER_SHARED_END 0x108000000000 // the range that one PML4 entry maps
 #define USER_END 0x7ffffffff000
 
-// Selectors. sysret wants user data just below user code.
+// Selectors. sysret requires user data just below user code.
 #define KERNEL_CODE 0x08
 #define KERNEL_DATA 0x10
 #define USER_DATA 0x1b

@@ -1,5 +1,5 @@
-// Intel SDM vol. 3, 9.4.4.1 (INIT-SIPI-SIPI). The 10 ms between INIT and SIPI that the MP specification wants
-// are for discrete APICs; Linux too leaves them out on anything newer.
+// Intel SDM vol. 3, 9.4.4.1 (INIT-SIPI-SIPI). The 10 ms that the MP specification requires between INIT and
+// SIPI are for discrete APICs; Linux also omits them on newer processors.
 #include "arch/smp.h"
 
 #include "arch/acpi.h"
@@ -14,9 +14,9 @@
 #include "core/vm.h"
 
 #define IDLE_STACK 8192
-#define INIT_US 50 // so that each has been reset before it is woken, emulated ones too
+#define INIT_US 50 // lets each processor finish its reset before the SIPI, also under emulation
 #define SECOND_SIPI_US 1000
-#define ARRIVAL_MS 5000 // the last wait; each is twice as long as the one before
+#define ARRIVAL_MS 5000 // limit of the waits, each of which is twice as long as the one before
 #define SKEW_US 100
 
 extern char trampoline[], trampoline_end[];
@@ -79,8 +79,8 @@ static void wake_missing(void) {
             lapic_wake(cpus[i].apic_id, TRAMPOLINE >> 12);
 }
 
-// A clock that differs between processors makes every figure wrong. Each has noted the time when it arrived:
-// that lies between its waking and now, on this one's clock.
+// Every figure is wrong if the TSCs of two processors differ. Each processor recorded the time of its
+// arrival, which must lie between the SIPI and now on the clock of the boot processor.
 static void check_clocks(uint64_t woken) {
     uint64_t limit = SKEW_US * cycles_per_us, t = now();
     for (unsigned i = 1; i < cpu_count; i++)
@@ -97,7 +97,7 @@ void smp_start(void) {
     delay_us(INIT_US);
     uint64_t woken = now();
     wake_missing();
-    // One that runs already does not mind another SIPI.
+    // A processor that already runs ignores another SIPI.
     for (uint64_t us = SECOND_SIPI_US; !wait_for_all(us); us *= 2) {
         if (us > ARRIVAL_MS * 1000)
             panic("why=cpus-missing found=%u arrived=%u", cpu_count, arrived());
@@ -112,8 +112,8 @@ void ap_main(uint32_t apic_id) {
     idt_load();
     vm_cpu_init();
     lapic_on();
-    thread_idle_init(index); // its books begin: check_clocks reads that time
-    // release: all of this is done when the first processor sees it
+    thread_idle_init(index); // starts its time accounting; check_clocks reads that time
+    // release: pairs with the acquire in arrived
     atomic_store_explicit(&cpus[index].online, true, memory_order_release);
     thread_idle();
 }

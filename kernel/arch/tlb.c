@@ -1,4 +1,5 @@
-// The idea of counting requests instead of listing pages is FreeBSD's smp_tlb generation, in the small.
+// Requests are counted instead of listing pages. The idea is that of FreeBSD's smp_tlb generation, in a
+// simpler form.
 #include "arch/tlb.h"
 
 #include "arch/lapic.h"
@@ -10,14 +11,15 @@
 
 void tlb_flush_here(void) {
     struct cpu *cpu = this_cpu();
-    // acquire: pairs with the release of the add in tlb_shoot; what was cleared before it is flushed here
+    // acquire: pairs with the release of the addition in tlb_shoot; entries cleared before it are flushed
+    // here
     uint64_t asked = atomic_load_explicit(&cpu->tlb_asked, memory_order_acquire);
     if (cpu->current == cpu->idle && cpu->space != NULL)
-        vm_leave(cpu); // an idle CPU gives the space up, and is not asked again
+        vm_leave(cpu); // an idle CPU drops the address space, and is not asked again
     else
         write_cr3(read_cr3());
     cpu->count.shootdown_acks++;
-    // release: the flush is over when the initiator sees this
+    // release: pairs with the acquire in wait_for; the flush is complete
     atomic_store_explicit(&cpu->tlb_done, asked, memory_order_release);
 }
 

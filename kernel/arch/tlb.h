@@ -1,7 +1,7 @@
-// TLB shootdown. Who changes a translation calls tlb_shoot after it has cleared the entries and before it
-// frees the pages. Each CPU has a mailbox of two numbers: asked (others add one) and done (the owner copies
-// asked once it has flushed everything that is not global). Who waits for others serves its own mailbox,
-// and so does who waits for a lock: two initiators cannot block each other.
+// TLB shootdown. A CPU that removes translations calls tlb_shoot after it has cleared the entries and before
+// it frees the pages. Each CPU has a mailbox of two numbers: asked (initiators add one) and done (the owner
+// copies `asked` to it after it has flushed all non-global translations). A CPU that waits for others, or for
+// a lock, serves its own mailbox meanwhile, so two initiators cannot block each other.
 #ifndef ARCH_TLB_H
 #define ARCH_TLB_H
 
@@ -12,11 +12,11 @@
 
 struct address_space;
 
-void tlb_flush_here(void); // serves a request; see tlb_serve
+void tlb_flush_here(void); // flushes and answers; called by tlb_serve
 
 static inline void tlb_serve(void) {
     struct cpu *cpu = this_cpu();
-    // acquire: pairs with the release of the initiator's add, so its cleared entries are seen
+    // acquire: pairs with the release of the initiator's addition, so its cleared entries are visible
     if (atomic_load_explicit(&cpu->tlb_asked, memory_order_acquire) !=
         atomic_load_explicit(&cpu->tlb_done, memory_order_relaxed))
         tlb_flush_here();

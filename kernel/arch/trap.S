@@ -1,4 +1,4 @@
-// All ways from user mode, interrupts and exceptions into C, and back. Interrupts stay off in the kernel.
+// Entry from user mode, interrupts and exceptions into C, and the return. Interrupts stay off in the kernel.
 #include "arch/layout.h"
 #include "config.h"
 
@@ -7,7 +7,7 @@
 
 .text
 
-// struct frame (arch/trap.h), from the low address: r15 ... rax, vector, error, rip, cs, flags, rsp, ss.
+// struct frame (arch/trap.h), from the lowest address: r15 ... rax, vector, error, rip, cs, flags, rsp, ss.
 .macro PUSH_ALL
     pushq %rax
     pushq %rcx
@@ -59,7 +59,7 @@ trap_common:
 1:  PUSH_ALL
     cld
 #if CONFIG_HARDENED
-    pushfq // user mode may have set AC, which would lift SMAP
+    pushfq // user mode may have set AC, which would disable SMAP
     andl $~0x40000, (%rsp)
     popfq
 #endif
@@ -73,7 +73,7 @@ trap_return:
 2:  addq $16, %rsp
     iretq
 
-// Double fault, NMI, machine check: on stacks of their own, GS unknown, no way back.
+// Double fault, NMI, machine check: each has its own stack, GS is unknown, and there is no return.
 trap_fatal:
     PUSH_ALL
     cld
@@ -127,8 +127,8 @@ trap_stubs: // vector, address; ends with vector -1
     .quad -1, 0
 
 .text
-// rax number, rdi rsi rdx r10 arguments. SFMASK has cleared IF, DF, TF and AC. Saves only what the C
-// convention does not, and leaves nothing of the kernel's in the registers it returns.
+// rax: number; rdi, rsi, rdx, r10: arguments. SFMASK has cleared IF, DF, TF and AC. Saves only the registers
+// that the C calling convention does not preserve, and clears the others, so that no kernel value leaks.
 .globl syscall_entry
 syscall_entry:
     swapgs
@@ -180,7 +180,7 @@ enter_user:
     swapgs
     iretq
 
-// switch_stacks(&from, to): saves what C expects to survive a call, and goes on where `to` was saved.
+// switch_stacks(&from, to): saves the callee-saved registers and continues where `to` was saved.
 .globl switch_stacks
 switch_stacks:
     pushq %rbp

@@ -1,5 +1,5 @@
-// Where interrupts and exceptions arrive. Exceptions of a program end its process; one in the kernel is a
-// panic.
+// The C entry of interrupts and exceptions. An exception in user mode kills the process; an exception in the
+// kernel is a panic.
 #include "arch/trap.h"
 
 #include "arch/lapic.h"
@@ -13,7 +13,7 @@
 
 #define PAGE_FAULT 14
 #define NMI 2
-#define FAULT_ON_PRESENT 1 // error code: the page was there
+#define FAULT_ON_PRESENT 1 // error code: the page was present
 
 static const char *const names[32] = {
     "divide",   "debug",     "nmi",      "breakpoint", "overflow",   "bound",      "opcode",   "no-fpu",
@@ -64,7 +64,7 @@ void trap(struct frame *frame) {
         user_exception(frame);
     else
         interrupt(frame);
-    if (user) { // the kernel looks by itself: the idle loop for work, thread_breathe for both
+    if (user) { // in the kernel, the idle loop and thread_breathe look for work themselves
         thread_reschedule();
         process_check_killed();
     }

@@ -1,5 +1,6 @@
-// Interrupts, exceptions and the IDT. Kernel code runs with interrupts off; they are taken in user mode and
-// in the idle loop only, so a handler never meets a lock that its own CPU holds.
+// Interrupts, exceptions and the IDT. Kernel code runs with interrupts off. They are taken in user mode, in
+// the idle loop and in thread_breathe, where no lock is held: a handler never waits for a lock of its own
+// CPU.
 #ifndef ARCH_TRAP_H
 #define ARCH_TRAP_H
 

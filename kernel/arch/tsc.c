@@ -1,5 +1,6 @@
-// Both clocks are measured against channel 2 of the 8254 timer. Where there is none (microvm under KVM) the
-// hypervisor's timing leaf says it; else the LAPIC is taken to run at 1 GHz, as KVM defines it.
+// Calibration of the TSC and the LAPIC timer. The hypervisor's timing leaf is used if there is one; else both
+// clocks are measured against channel 2 of the 8254 timer. Without an 8254 (microvm under KVM) the LAPIC is
+// assumed to run at 1 GHz, as KVM defines it.
 #include "arch/tsc.h"
 
 #include "arch/lapic.h"
@@ -54,8 +55,8 @@ static bool alike(uint64_t a, uint64_t b) {
     return a <= b + b / 16 && b <= a + a / 16;
 }
 
-// A host that takes the CPU away between two of these reads makes a clock of a tenth of its speed, and every
-// deadline far too short. It does not do so twice alike.
+// If the host preempts the vCPU between two of these reads, the clock comes out at a tenth of its speed and
+// every deadline is far too short. Two such measurements do not agree with each other.
 static bool by_pit(void) {
     if (!pit_runs())
         return false;

@@ -1,5 +1,5 @@
-// The clock: the time stamp counter, in cycles. Owns cycles_per_us, set once by tsc_init before any other
-// processor runs. Any context.
+// The clock: the time stamp counter, in cycles. Owns cycles_per_us, which tsc_init sets once before any other
+// processor runs. May be called in any context.
 #ifndef ARCH_TSC_H
 #define ARCH_TSC_H
 
@@ -14,8 +14,8 @@ static inline uint64_t now(void) {
     return (uint64_t)hi << 32 | lo;
 }
 
-// Measures both clocks against one reference, for 2 ms at a time until two in a row are alike. The LAPIC must
-// be on.
+// Measures the TSC and the LAPIC timer against one reference, for 2 ms at a time until two consecutive
+// results agree. The LAPIC must be on.
 void tsc_init(void);
 void delay_us(uint64_t us);
 

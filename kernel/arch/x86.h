@@ -1,4 +1,4 @@
-// The instructions that C has no words for. Owns nothing; may be called in any context.
+// Instructions that C cannot express. Has no state; may be called in any context.
 #ifndef ARCH_X86_H
 #define ARCH_X86_H
 
@@ -74,7 +74,7 @@ static inline void invlpg(uint64_t at) {
     __asm__ volatile("invlpg (%0)" ::"r"(at) : "memory");
 }
 
-// Neither a load nor rdtsc after it begins before all before it is done (SDM vol. 2, LFENCE).
+// Later loads and rdtsc do not start before every earlier instruction is complete (SDM vol. 2, LFENCE).
 static inline void fence_loads(void) {
     __asm__ volatile("lfence" ::: "memory");
 }
@@ -90,11 +90,11 @@ static inline uint64_t read_flags(void) {
     __asm__ volatile("pushfq; popq %0" : "=r"(v)::"memory");
     return v;
 }
-// sti takes effect after the next instruction, so no interrupt fits between it and hlt.
+// sti takes effect after the next instruction, so no interrupt can arrive between sti and hlt.
 static inline void irq_on_and_halt(void) {
     __asm__ volatile("sti; hlt; cli" ::: "memory");
 }
-// Interrupts that wait are taken, no others.
+// Takes the interrupts that are pending.
 static inline void irq_on_for_a_moment(void) {
     __asm__ volatile("sti; nop; cli" ::: "memory");
 }

@@ -1,5 +1,6 @@
-// The two ways in. QEMU's PVH entry (32-bit, paging off, %ebx = start info) brings up the first processor;
-// the trampoline (16-bit, after INIT-SIPI) all others. Both meet in go_long and leave to C in long mode.
+// The two entry points. QEMU's PVH entry (32-bit, paging off, %ebx = start info) starts the boot processor;
+// the trampoline (16-bit, after INIT-SIPI) starts all others. Both continue in go_long and enter C in long
+// mode.
 //
 // Xen, "x86/HVM direct boot ABI"; Intel SDM vol. 3, 9.8.5 (entering IA-32e mode), 8.4 (MP initialization).
 #include "arch/layout.h"
@@ -8,9 +9,9 @@
 #define PTE_RW 0x3
 #define PTE_LARGE_RW 0x183 // present, writable, large, global
 #define PTE_UNCACHED 0x18  // PCD, PWT
-#define CR0_KERNEL 0x80050037 // PG AM WP NE ET EM MP PE: nobody has floating point; CD and NW, which INIT
-                              // sets, are off
-#define CR4_BOOT 0x20          // PAE; vm_cpu_init adds the rest after it has left the identity map
+#define CR0_KERNEL 0x80050037 // PG AM WP NE ET EM MP PE. EM: floating point is not supported. CD and NW,
+                              // which INIT sets, are off
+#define CR4_BOOT 0x20          // PAE; vm_cpu_init sets the rest after it has left the identity map
 #define MSR_EFER 0xc0000080
 
 .section .note.pvh, "a", @note
@@ -26,8 +27,8 @@ pvh_start:
     cli
     cld
     movl %ebx, PA(boot_start_info)
-    // PML4: 256 shows the first 4 GiB, 511 the kernel. The boot table shows the first
-    // 2 MiB at 0 too: this code.
+    // PML4: entry 256 maps the first 4 GiB, 511 the kernel. The boot table also identity-maps the first 2
+    // MiB, where this code runs.
     movl $PA(boot_pdpt) + PTE_RW, PA(boot_pml4)
     movl $PA(boot_pd) + PTE_RW, PA(boot_pdpt)
     movl $PTE_LARGE_RW, PA(boot_pd)
@@ -43,7 +44,7 @@ pvh_start:
     addl $PAGE_SIZE, %eax
     addl $8, %edi
     loop 1b
-    // 2048 large pages; the last GiB holds the devices and is uncached.
+    // 2048 large pages; the last GiB contains the devices and is uncached.
     movl $PA(direct_pd), %edi
     movl $PTE_LARGE_RW, %eax
     movl $2048, %ecx
@@ -54,7 +55,7 @@ pvh_start:
     addl $LARGE_PAGE, %eax
     addl $8, %edi
     loop 2b
-    // The kernel: its first 64 MiB, for now with every right; vm_init trims them.
+    // The kernel: its first 64 MiB, for now with all rights; vm_init restricts them.
     movl $PA(kernel_pd), %edi
     movl $PTE_LARGE_RW, %eax
     movl $32, %ecx
@@ -79,7 +80,7 @@ go_long:
     orl $0x101, %eax // LME, SCE
     btl $20, %esi
     jnc 1f
-    orl $0x800, %eax // NXE, where there is one
+    orl $0x800, %eax // NXE, if supported
 1:  wrmsr
     movl $CR0_KERNEL, %eax
     movl %eax, %cr0
@@ -104,7 +105,7 @@ boot_high:
     call *%rax
     ud2
 
-// A processor's place is found by its APIC id: the order of arrival says nothing.
+// A processor finds its stack by its APIC id; the order of arrival is arbitrary.
 ap_high:
     movl $0xb, %edi
     xorl %eax, %eax
@@ -131,7 +132,7 @@ ap_high:
     xorl %ebp, %ebp
     movq $ap_main, %rax
     call *%rax
-3:  cli // not in the tables: sleeps for ever
+3:  cli // not listed in the tables: halts forever
     hlt
     jmp 3b
 

@@ -1,4 +1,5 @@
-// What the loader leaves in memory (Xen, "x86/HVM direct boot ABI", version 1). Read once, at boot.
+// The structures that the loader leaves in memory (Xen, "x86/HVM direct boot ABI", version 1). Read once, at
+// boot.
 #ifndef BOOT_START_INFO_H
 #define BOOT_START_INFO_H
 

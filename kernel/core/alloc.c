@@ -7,7 +7,7 @@
 #define RANGES 8
 
 static struct lock pages_lock = LOCK(pages);
-// Guarded by pages_lock. Pages never used yet are not in the list, so that boot need not touch them.
+// Guarded by pages_lock. Pages that were never used are only in `range`, so that boot does not touch them.
 static uint64_t list;
 static uint64_t listed;
 static struct { uint64_t next, end; } range[RANGES];
@@ -99,7 +99,7 @@ uint64_t alloc_free_pages(void) {
     for (unsigned i = 0; i < ranges; i++)
         n += (range[i].end - range[i].next) / PAGE_SIZE;
     lock_drop(&pages_lock);
-    for (unsigned i = 0; i < cpu_count; i++) // a hint, while they run
+    for (unsigned i = 0; i < cpu_count; i++) // only a hint, while they run
         n += cpus[i].page_count;
     return n;
 }

@@ -1,5 +1,5 @@
-// Defects on demand: `fault=NAME` or `fault=NAME:N` on the command line. They exist so that the gates can
-// be shown to catch each; without the word every check below is one load of a constant zero.
+// Defects on demand: `fault=NAME` or `fault=NAME:N` on the command line. They exist to show that the gates
+// and checks catch each of them. Without the word, each check below costs one load of a zero.
 #ifndef CORE_FAULT_H
 #define CORE_FAULT_H
 
@@ -14,11 +14,11 @@ enum fault {
     FAULT_SKIP_SHOOTDOWN,  // other CPUs keep stale translations
     FAULT_WRONG_CHECKSUM,  // the worker that ends on CPU N reports a wrong value
     FAULT_LOST_WAKE,       // the Nth unpark that finds a waiter forgets it
-    FAULT_UNBOUNDED_STEAL, // a search for work looks at every queue, again and again
-    FAULT_UNFAIR_WEIGHT,   // weights count as if all were the default's square
+    FAULT_UNBOUNDED_STEAL, // a search for work examines every queue, 64 times over
+    FAULT_UNFAIR_WEIGHT,   // weights count squared
     FAULT_LOCK_HOLD,       // a queue's lock is held N us too long
     FAULT_IDLE_SPIN,       // idle CPUs spin instead of halting
-    FAULT_PANIC,           // CPU N panics once it has work
+    FAULT_PANIC,           // CPU N panics at its first thread
 };
 
 extern enum fault fault_chosen;
@@ -28,6 +28,11 @@ static inline bool fault_is(enum fault fault) {
     return CONFIG_CHECKS && __builtin_expect(fault_chosen == fault, 0);
 }
 
-void fault_choose(const char *command_line); // boot
+// Whether the event with number `count`, from 1, is one of every N that the fault hits. N must not be 0.
+static inline bool fault_is_nth(uint64_t count) {
+    return count % fault_value == 0;
+}
+
+void fault_choose(const char *word); // boot; the value of `fault`, or NULL
 
 #endif

@@ -1,4 +1,5 @@
-// The hardened profile's stack canary: the compiler reads it in each prologue and checks it in each epilogue.
+// The stack canary of the hardened profile: the compiler reads it in each prologue and checks it in each
+// epilogue.
 #include "core/guard.h"
 
 #include "arch/tsc.h"
@@ -11,5 +12,5 @@ void __stack_chk_fail(void) {
 }
 
 void guard_init(void) {
-    __stack_chk_guard ^= now() << 8;
-} // the lowest byte stays zero: it ends a string
+    __stack_chk_guard ^= now() << 8; // the lowest byte stays zero, which stops string functions
+}

@@ -1,4 +1,5 @@
-// The stack canary of the hardened profile. guard_init is called once, by a function that never returns.
+// The stack canary of the hardened profile. guard_init is called once, by a function that never returns,
+// because it changes the canary under its callers.
 #ifndef CORE_GUARD_H
 #define CORE_GUARD_H
 

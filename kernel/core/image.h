@@ -1,4 +1,4 @@
-// The user programs that are part of the kernel: one ELF64 file per workload, and the kernel's own tests.
+// The user programs that are embedded in the kernel: one ELF64 per workload, and the self-tests.
 #ifndef CORE_IMAGE_H
 #define CORE_IMAGE_H
 
@@ -9,14 +9,15 @@ struct thread;
 
 struct image {
     const char *name;
-    const uint8_t *from, *to; // page-aligned: read-only parts are mapped where they are
+    const uint8_t *from, *to; // page-aligned: read-only segments are mapped in place
 };
 
 const struct image *image_named(const char *name);
-// Builds the process's memory: image, info page, main slot. False: no memory, or not a program for us.
+// Builds the memory of the thread's process: image, info page, main slot. False: out of memory, or the image
+// is invalid.
 bool image_load(struct thread *main);
-// The slot of a further thread.
+// Adds the slot of another thread.
 bool image_add_slot(struct thread *thread);
-void image_init(const char *command_line); // fills in what every program can read
+void image_init(const char *command_line); // fills in the info page, which every program can read
 
 #endif

@@ -1,8 +1,9 @@
-// A spin lock that knows its owner and its class. Interrupts are off all through the kernel, so there is
-// no variant for interrupt context. A waiter serves its TLB mailbox: the holder may wait for just that.
+// A spin lock that records its owner and its class. Interrupts are off in all kernel code, so there is no
+// variant for interrupt context. A waiter serves its TLB mailbox, because the lock holder may be waiting for
+// that.
 //
-// Test and test-and-set, not a ticket: on an oversubscribed host the next ticket may belong to a vCPU that
-// does not run. Rank: the order of LOCK_LIST; the debug profile checks it at each take.
+// Test and test-and-set, not a ticket lock: on an oversubscribed host the next ticket may belong to a
+// preempted vCPU. The lock order is that of LOCK_LIST; the debug profile checks it at each acquisition.
 #ifndef CORE_LOCK_H
 #define CORE_LOCK_H
 
@@ -23,9 +24,9 @@ struct lock {
 #define LOCK(name)                                                                                           \
     { .owner = 0, .class = LOCK_##name, .since = 0 }
 
-void lock_slow(struct lock *lock);            // waits until it has it
-void lock_note(struct lock *lock, bool take); // books of the debug profile and of measure=1
-extern bool lock_books;                       // set at boot when lock_note has something to do
+void lock_slow(struct lock *lock);            // spins until it has the lock
+void lock_note(struct lock *lock, bool take); // statistics for the debug profile and measure=1
+extern bool lock_books;                       // set at boot if lock_note is to be called
 
 static inline bool lock_try(struct lock *lock, unsigned cpu) {
     uint32_t free = 0;

@@ -1,4 +1,4 @@
-// The first processor's way from the boot code to the first program, top to bottom.
+// The boot processor's path from the boot code to the first program, top to bottom.
 #include "arch/lapic.h"
 #include "arch/serial.h"
 #include "arch/smp.h"
@@ -25,8 +25,8 @@ _Noreturn void kernel_main(void);
 
 static uint64_t rsdp;
 
-// Copies what is needed and hands all RAM above the kernel to the allocator: nothing of the loader's is
-// touched after this.
+// Copies what is needed and gives all RAM above the kernel to the allocator. Nothing that the loader left is
+// read after this.
 static void read_start_info(void) {
     const struct start_info *info = at(boot_start_info);
     if (info->magic != START_INFO_MAGIC || info->version < 1)
@@ -67,7 +67,7 @@ void kernel_main(void) {
     idt_load();
     serial_init();
     lapic_find();
-    outb(0x21, 0xff); // the old interrupt controllers stay silent
+    outb(0x21, 0xff); // mask the legacy interrupt controllers
     outb(0xa1, 0xff);
     lapic_on();
     read_start_info();
@@ -90,7 +90,8 @@ void kernel_main(void) {
           alloc_free_pages());
     if (option_is("boot", "only")) // the tiny boot test
         machine_exit(EXIT_GOOD);
-    // This CPU is as good as idle: the first program starts here, not across an interrupt.
+    // This CPU is about to idle. Marked as idle, it gets the first program itself, without an interrupt to
+    // another CPU.
     atomic_fetch_or_explicit(&sched_cpus.idle, 1, memory_order_seq_cst);
     if (process_spawn(NULL, first_program(), 0, 0, SCHED_WEIGHT, 0) < 0)
         panic("why=no-memory");

@@ -70,6 +70,8 @@ void fault_choose(const char *word) {
     for (unsigned i = 0; i < sizeof fault_names / sizeof *fault_names; i++)
         if (text_length(fault_names[i].name) == n && memcmp(fault_names[i].name, word, n) == 0)
             fault_chosen = fault_names[i].fault;
+    if (fault_chosen == FAULT_DROP_IPI && fault_value == 0)
+        fault_value = 1; // without N: all of them
     if (fault_chosen == FAULT_NONE)
         panic("why=option word=fault=%s reason=no-such-fault", word);
 }

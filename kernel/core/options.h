@@ -1,12 +1,13 @@
-// The command line: words KEY=VALUE, separated by blanks. Read once at boot, any context after that.
+// The command line: words KEY=VALUE, separated by spaces. Read once at boot; then the values may be looked up
+// in any context.
 #ifndef CORE_OPTIONS_H
 #define CORE_OPTIONS_H
 
 #include <stdbool.h>
 
 void options_read(const char *command_line);
-const char *option(const char *key); // its value, ends with NUL; NULL: not there
+const char *option(const char *key); // its value, NUL-terminated; NULL if absent
 bool option_is(const char *key, const char *value);
-const char *options_all(void); // the line as it was
+const char *options_all(void); // the whole line
 
 #endif

@@ -8,10 +8,10 @@ static _Atomic uint32_t panicked; // CPU + 1 of the first
 
 void machine_exit(unsigned value) {
     outl(EXIT_PORT, value);
-    halt_for_ever(); // there is no such device: stay quiet
+    halt_for_ever(); // only reached without an isa-debug-exit device
 }
 
-// Only those that are up: one that the firmware has parked has nothing to take an NMI with, and resets the
+// Only processors that are online: one that the firmware has parked cannot handle an NMI, and would reset the
 // machine.
 static void stop_others(unsigned me) {
     for (unsigned i = 0; i < cpu_count; i++)

@@ -1,5 +1,5 @@
-// What each processor owns. A field is written by its own CPU only, except those marked shared; these stand
-// on cache lines of their own. this_cpu() is valid once percpu_install has run there.
+// Per-CPU data. A field is written by its own CPU only, except the shared ones at the end, which have cache
+// lines of their own. this_cpu() is valid once percpu_install has run on that CPU.
 #ifndef CORE_PERCPU_H
 #define CORE_PERCPU_H
 
@@ -23,7 +23,7 @@ struct tss {
 } __attribute__((packed));
 
 struct cpu {
-    // The first three are known to trap.S by their offsets 0, 8 and 16.
+    // trap.S knows the first three by their offsets 0, 8 and 16.
     struct cpu *self;
     uint64_t kernel_stack; // top, for syscall entry
     uint64_t user_stack;   // scratch of syscall entry
@@ -31,24 +31,24 @@ struct cpu {
     uint32_t apic_id;
     struct thread *current;
     struct thread *idle;
-    struct thread *before; // who ran here before the switch under way
-    bool requeue;          // and whether it goes back into a queue
+    struct thread *before; // the thread that the switch under way leaves
+    bool requeue;          // whether that thread goes back into a queue
     struct {
-        _Atomic uint32_t version; // odd: being written; counts up with measure=1 only
-        bool idle;                // whose time runs now: the idle thread's
-        uint64_t until;           // time before that is in the counters
+        _Atomic uint32_t version; // odd while being written; changes with measure=1 only
+        bool idle;                // the time since `until` belongs to the idle thread
+        uint64_t until;           // the counters include the time up to this
     } books;
     struct address_space *space; // the one in CR3; an idle CPU keeps the last one
-    uint64_t slice_end;          // 0: the timer is for sleepers only
-    uint64_t timer_at;           // what the timer is set to, 0: off
+    uint64_t slice_end;          // 0: the timer serves sleepers only
+    uint64_t timer_at;           // when the timer expires, 0: off
     uint32_t lock_held;          // debug: bitmap of lock classes
-    bool reschedule;             // look for another thread before going back to user mode
-    void *pages;                 // free pages kept here, linked through their first word
+    bool reschedule;             // look for another thread before the return to user mode
+    void *pages;                 // cached free pages, linked through their first word
     unsigned page_count;
 
     _Alignas(128) struct counters count;
 
-    // Shared: others write, this CPU reads.
+    // Shared: written or polled by other CPUs.
     _Alignas(128) _Atomic uint64_t tlb_asked; // see arch/tlb.h
     _Alignas(128) _Atomic uint64_t tlb_done;
     _Alignas(128) _Atomic bool online;
@@ -63,7 +63,7 @@ extern unsigned cpu_count; // found and started; fixed before the first thread r
 extern int cpu_of_apic[MAX_APIC_ID];
 
 #if __STDC_HOSTED__
-struct cpu *this_cpu(void); // host/ has no GS of its own
+struct cpu *this_cpu(void); // host/ defines its own
 #else
 static inline struct cpu *this_cpu(void) {
     struct cpu *cpu;
@@ -72,7 +72,7 @@ static inline struct cpu *this_cpu(void) {
 }
 #endif
 
-// GDT, TSS, GS and the syscall registers of this processor.
+// Sets up the GDT, TSS, GS and the syscall registers of this processor.
 void percpu_install(unsigned index);
 
 #endif

@@ -10,7 +10,7 @@
 #include "sched/choose.h"
 
 #define THREADS_PER_PROCESS 256
-#define FIRST_ID MAX_PROCESSES // of the first process that is ever made
+#define FIRST_ID MAX_PROCESSES // the id of the first process
 
 struct lock family_lock = LOCK(process);
 uint64_t processes_started, processes_freed;
@@ -31,7 +31,7 @@ void process_init(void) {
     }
 }
 
-// An id names the slot and how often it was used, so that an old id finds nobody.
+// An id encodes the slot and how often it was used, so that an old id matches nothing.
 static int next_id(int id, unsigned slot, unsigned slots) {
     return id == 0 ? (int)(slots + slot) : (int)(((unsigned)id + slots) & 0x7fffffff);
 }
@@ -40,7 +40,7 @@ struct inbox *process_inbox(int id) {
     return id > 0 ? &inboxes[id % MAX_PROCESSES] : NULL;
 }
 
-// ---- taking and giving back, under family_lock
+// ---- allocation, under family_lock
 
 static struct thread *take_thread(struct process *process, uint64_t weight, unsigned latency) {
     struct thread *thread = free_threads;
@@ -129,7 +129,8 @@ int process_spawn(struct process *parent, const struct image *image, uint64_t fi
     int id = -RING_ENOMEM;
     if (thread != NULL) {
         id = process->id;
-        inbox_open(process->inbox, id); // only now: who calls a process that never is would wait for ever
+        // only now: a call to a process that is never started would wait forever
+        inbox_open(process->inbox, id);
         thread->argument[0] = first;
         thread->argument[1] = second;
     } else if (process != NULL) {
@@ -239,7 +240,7 @@ int process_wait_thread(int id, struct ring_wait *wait, uint64_t *status) {
     }
 }
 
-// ---- the end
+// ---- exit
 
 static void wake_all(struct wait_queue *queue) {
     while (queue->head != NULL)
@@ -256,7 +257,7 @@ static void end_process(struct process *process, int status) {
             thread_interrupt(t, &family_lock);
 }
 
-// The first process's end is that of the machine.
+// Also called when the first process ends.
 void process_exit_machine(int status) {
     serial_hold(0);
     serial_flush();
@@ -312,7 +313,7 @@ void process_kill(uint64_t vector, uint64_t address, uint64_t ip, const char *wh
     lock_take(&family_lock);
     end_process(me->process, status);
     lock_drop(&family_lock);
-    if (measure_window_open()) // a window in which a worker was killed has no figure
+    if (measure_window_open()) // a window in which a process was killed has no valid figure
         process_exit_machine(status);
     process_exit(status);
 }

@@ -1,4 +1,4 @@
-// What the compiler may call, and a word of text handling.
+// The functions that the compiler may call, and two for text.
 #ifndef CORE_STRING_H
 #define CORE_STRING_H
 

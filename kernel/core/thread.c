@@ -8,6 +8,7 @@
 #include "core/fault.h"
 #include "core/print.h"
 #include "core/process.h"
+#include "core/thread_switch.h"
 #include "core/timer.h"
 #include "core/vm.h"
 #include "measure/measure.h"
@@ -20,21 +21,15 @@ static struct thread *of(struct sched_entity *entity) {
     return (struct thread *)((char *)entity - __builtin_offsetof(struct thread, entity));
 }
 
-// ---- books
+// ---- time accounting
 
-static void account(struct thread *thread, enum thread_state state, uint64_t t) {
-    thread->spent[thread->state] += t - thread->since;
-    thread->since = t;
-    thread->state = state;
-}
-
-// Accounts for this CPU's time until now; from now on it goes to `next`. Who takes a snapshot of another CPU
-// (measure.c) repeats it while `version` is odd or moves, and the time is read in between: so no snapshot can
-// be of a later moment than the charge that follows it.
+// Charges this CPU's time until now to the current thread; from now on it belongs to `next`. A reader of
+// another CPU's counters (take_border in measure/measure.c) retries while `version` is odd or changes. The
+// clock is read between the two changes, so a snapshot is never later than the charge that follows it.
 static uint64_t charge(struct cpu *cpu, const struct thread *next) {
     if (measure_on) {
         atomic_fetch_add_explicit(&cpu->books.version, 1, memory_order_seq_cst);
-        fence_loads(); // the clock is read after that is out
+        fence_loads(); // the clock is read after the change is visible
     }
     uint64_t t = now(), used = t - cpu->books.until;
     struct thread *thread = cpu->current;
@@ -59,7 +54,7 @@ uint64_t thread_cycles(void) {
 
 // ---- switching
 
-// Attribution samples at each tick, so it asks for more of them.
+// Attribution takes a sample at each tick, so it uses the short slice.
 static uint64_t slice_us(const struct cpu *cpu) {
     return measure_on || sched->waiting(cpu->index) ? SLICE_SHARED_US : SLICE_ALONE_US;
 }
@@ -69,30 +64,33 @@ static void slice_begin(struct cpu *cpu, uint64_t t) {
 }
 
 static void send_reschedule(struct cpu *from, unsigned to) {
-    if (fault_is(FAULT_DROP_IPI) && ++from->count.resched_sent % (fault_value ? fault_value : 1) == 0)
+    uint64_t sent = from->count.resched_sent + 1;
+    if (fault_is(FAULT_DROP_IPI) && fault_is_nth(sent + from->count.resched_dropped)) {
+        from->count.resched_dropped++;
         return;
-    from->count.resched_sent++;
+    }
+    from->count.resched_sent = sent;
     lapic_send(cpus[to].apic_id, VECTOR_RESCHEDULE);
 }
 
-// A thread has just come into a queue, and its CPU has something else to run: an idle CPU shall take it.
+// A thread was just queued on a CPU that has other work: wakes an idle CPU, if there is one, to take it.
 static bool offer(unsigned near) {
     struct cpu *cpu = this_cpu();
-    // seq_cst, with thread_idle: that one sees the thread in the queue, or its bit is seen here
+    // seq_cst, with halt_unless_needed: either that CPU sees the thread in the queue, or its bit is seen here
     atomic_thread_fence(memory_order_seq_cst);
     int idle = sched_claim_idle(near);
-    if (idle >= 0 && (unsigned)idle != cpu->index) // else this is the idle loop's own CPU, on its way there
+    if (idle >= 0 && (unsigned)idle != cpu->index) // else this CPU's idle loop finds the thread
         send_reschedule(cpu, (unsigned)idle);
     return idle >= 0;
 }
 
-// Runs on the new thread's stack, for the one that ran before.
+// Runs on the new thread's stack and finishes the switch for the previous thread.
 static void finish_switch(void) {
     struct cpu *cpu = this_cpu();
     struct thread *before = cpu->before;
     bool requeue = cpu->requeue;
     bool dead = before->state == THREAD_DEAD;
-    // release: pairs with the acquire of settle(); the stack is left
+    // release: pairs with the acquire in settle; the stack is free
     atomic_store_explicit(&before->on_cpu, false, memory_order_release);
     if (requeue) {
         sched->enqueue(cpu->index, &before->entity, SCHED_PREEMPTED);
@@ -102,24 +100,25 @@ static void finish_switch(void) {
     }
 }
 
-static void switch_to(struct thread *next, bool requeue) {
+// `inline`, because with -O3 (the fast profile) it is then still inlined into thread_yield.
+inline void thread_switch(struct thread *next, bool requeue) {
     struct cpu *cpu = this_cpu();
     struct thread *before = cpu->current;
-    // One owner, and never on two CPUs: it came out of a queue, and nobody stands on its stack.
+    // The thread has one owner and runs on one CPU only: it is in no queue, and its stack is free.
     assert(next == cpu->idle || (next->state == THREAD_RUNNABLE && next->entity.queue == NULL));
     assert(!atomic_load_explicit(&next->on_cpu, memory_order_relaxed));
     uint64_t t = charge(cpu, next);
     if (fault_is(FAULT_PANIC) && next != cpu->idle && cpu->index == fault_value)
         panic("why=fault");
     if (requeue)
-        account(before, THREAD_RUNNABLE, t);
-    account(next, THREAD_RUNNING, t);
+        thread_account(before, THREAD_RUNNABLE, t);
+    thread_account(next, THREAD_RUNNING, t);
     cpu->count.switches++;
     if (next != cpu->idle) {
         cpu->count.migrations += next->ran_on != 0 && next->ran_on != cpu->index + 1;
         next->ran_on = cpu->index + 1;
         next->entity.cpu = cpu->index;
-        if (next->process->space.root != 0) // else it has yet to be built, by process_begin
+        if (next->process->space.root != 0) // else process_begin has yet to build it
             vm_enter(cpu, &next->process->space);
         else
             vm_leave(cpu);
@@ -136,8 +135,8 @@ static void switch_to(struct thread *next, bool requeue) {
     finish_switch();
 }
 
-// Only a CPU that would go idle looks into the queues of others.
-static struct thread *choose(struct cpu *cpu, bool search) {
+// Only a CPU that would otherwise idle searches the queues of other CPUs.
+struct thread *thread_choose(struct cpu *cpu, bool search) {
     uint64_t t = measure_on ? now() : 0;
     cpu->count.picks++;
     struct sched_entity *entity = sched->pick(cpu->index);
@@ -148,21 +147,13 @@ static struct thread *choose(struct cpu *cpu, bool search) {
     return entity ? of(entity) : NULL;
 }
 
-// The caller is BLOCKED or DEAD.
-static void leave(void) {
-    struct cpu *cpu = this_cpu();
-    cpu->reschedule = false;
-    struct thread *next = choose(cpu, true);
-    switch_to(next ? next : cpu->idle, false);
-}
-
 void thread_yield(void) {
     struct cpu *cpu = this_cpu();
     cpu->reschedule = false;
     uint64_t t = charge(cpu, cpu->current);
-    struct thread *next = choose(cpu, false);
+    struct thread *next = thread_choose(cpu, false);
     if (next != NULL)
-        switch_to(next, true);
+        thread_switch(next, true);
     else
         slice_begin(cpu, t);
 }
@@ -177,8 +168,8 @@ void thread_breathe(void) {
     thread_reschedule();
 }
 
-// Who sent it meant an idle CPU, or one whose thread should give way. A CPU that has found work meanwhile
-// passes the request on, so that there is always an idle CPU asked for each thread that waits.
+// The sender expected this CPU to be idle or due for preemption. A CPU that has found work meanwhile passes
+// the request on: for each waiting thread an idle CPU, if there is one, has been asked.
 void thread_poked(void) {
     struct cpu *cpu = this_cpu();
     cpu->reschedule = true;
@@ -200,8 +191,8 @@ void thread_tick(void) {
 
 // ---- waking
 
-// A thread that has just begun to wait may still be on its way off its CPU. Its waker sees to it that the
-// stack is free before anybody else can pick the thread.
+// A thread that has just blocked may still be on its stack, leaving its CPU. Its waker waits until the stack
+// is free, before any CPU can pick the thread.
 static void settle(struct thread *thread) {
     uint64_t limit = now() + SPIN_LIMIT_MS * 1000 * cycles_per_us;
     // acquire: pairs with the release in finish_switch
@@ -213,10 +204,10 @@ static void settle(struct thread *thread) {
     }
 }
 
-static void make_ready(struct thread *thread, enum sched_why why) {
+void thread_ready(struct thread *thread, enum sched_why why) {
     struct cpu *cpu = this_cpu();
     settle(thread);
-    account(thread, THREAD_RUNNABLE, now());
+    thread_account(thread, THREAD_RUNNABLE, now());
     bool claimed = false;
     unsigned to = sched->wake_cpu(&thread->entity, cpu->index, &claimed);
     sched->enqueue(to, &thread->entity, why);
@@ -224,11 +215,11 @@ static void make_ready(struct thread *thread, enum sched_why why) {
     if (depth > cpu->count.queue_depth_max)
         cpu->count.queue_depth_max = depth;
     if (claimed) {
-        if (to != cpu->index) // else this is the idle loop's own CPU, on its way there
+        if (to != cpu->index) // else this CPU's idle loop finds the thread
             send_reschedule(cpu, to);
         return;
     }
-    struct thread *there = cpus[to].current; // a hint only: it may change while we look
+    struct thread *there = cpus[to].current; // only a hint: it may change at any time
     if (offer(to) || there == cpus[to].idle || !sched->preempts(&thread->entity, &there->entity))
         return;
     if (to == cpu->index)
@@ -238,91 +229,22 @@ static void make_ready(struct thread *thread, enum sched_why why) {
 }
 
 void thread_start(struct thread *thread) {
-    make_ready(thread, SCHED_NEW);
-}
-
-// ---- waiting
-
-static void queue_add(struct wait_queue *queue, struct thread *thread) {
-    assert(atomic_load_explicit(&thread->waits_in, memory_order_relaxed) == NULL);
-    thread->next = NULL;
-    thread->previous = queue->tail;
-    if (queue->tail)
-        queue->tail->next = thread;
-    else
-        queue->head = thread;
-    queue->tail = thread;
-    atomic_store_explicit(&thread->waits_in, queue, memory_order_release);
-}
-
-static void queue_remove(struct wait_queue *queue, struct thread *thread) {
-    *(thread->previous ? &thread->previous->next : &queue->head) = thread->next;
-    *(thread->next ? &thread->next->previous : &queue->tail) = thread->previous;
-    atomic_store_explicit(&thread->waits_in, NULL, memory_order_release);
-}
-
-void wait_move(struct wait_queue *from, struct wait_queue *to, struct thread *thread) {
-    queue_remove(from, thread);
-    queue_add(to, thread);
-}
-
-int wait_on(struct wait_queue *queue, uint64_t deadline) {
-    struct thread *me = current();
-    // seq_cst, with thread_interrupt: either it finds us in the queue, or we see that we are killed
-    queue_add(queue, me);
-    atomic_thread_fence(memory_order_seq_cst);
-    if (atomic_load_explicit(&me->killed, memory_order_relaxed)) {
-        queue_remove(queue, me);
-        lock_drop(queue->lock);
-        return -RING_EINTR;
-    }
-    me->wait_count++;
-    me->wait_result = 0;
-    me->deadline = deadline;
-    account(me, THREAD_BLOCKED, now());
-    if (deadline != 0)
-        timer_sleep(me);
-    lock_drop(queue->lock);
-    leave();
-    if (deadline != 0)
-        timer_cancel(me);
-    return me->wait_result;
-}
-
-void wake_thread(struct wait_queue *queue, struct thread *thread, int result) {
-    queue_remove(queue, thread);
-    thread->wait_result = result;
-    make_ready(thread, SCHED_WAKE);
-}
-
-// Ends a wait from outside, if it is still the one that was meant.
-static void end_wait(struct thread *thread, int result, const uint64_t *count, const struct lock *held) {
-    // acquire: pairs with the release in queue_add, after which the queue's lock is known
-    struct wait_queue *queue = atomic_load_explicit(&thread->waits_in, memory_order_acquire);
-    if (queue == NULL)
-        return;
-    if (queue->lock != held)
-        lock_take(queue->lock);
-    struct wait_queue *still = atomic_load_explicit(&thread->waits_in, memory_order_relaxed);
-    if (still != NULL && still->lock == queue->lock && (count == NULL || *count == thread->wait_count))
-        wake_thread(still, thread, result);
-    if (queue->lock != held)
-        lock_drop(queue->lock);
+    thread_ready(thread, SCHED_NEW);
 }
 
 void thread_expire(struct thread *thread, uint64_t count) {
-    end_wait(thread, -RING_ETIMEDOUT, &count, NULL);
+    wait_end(thread, -RING_ETIMEDOUT, &count, NULL);
 }
 
 void thread_interrupt(struct thread *thread, const struct lock *held) {
     atomic_store_explicit(&thread->killed, true, memory_order_seq_cst);
-    end_wait(thread, -RING_EINTR, NULL, held);
+    wait_end(thread, -RING_EINTR, NULL, held);
     unsigned cpu = thread->entity.cpu;
     if (cpu != this_cpu()->index && cpus[cpu].current == thread)
         send_reschedule(this_cpu(), cpu);
 }
 
-// ---- beginning and end
+// ---- start and end
 
 void thread_setup(struct thread *thread, struct process *process, uint64_t weight, unsigned latency) {
     uint64_t t = now();
@@ -354,12 +276,12 @@ void thread_begin(void) {
 void thread_close_books(void) {
     struct thread *me = current();
     me->died = now();
-    account(me, THREAD_DEAD, me->died);
+    thread_account(me, THREAD_DEAD, me->died);
     measure_thread_ended(me);
 }
 
 void thread_end(void) {
-    leave();
+    thread_leave();
     panic("why=dead-thread-runs");
 }
 
@@ -374,15 +296,15 @@ void thread_idle_init(unsigned index) {
     cpu->idle = cpu->current = idle;
 }
 
-// Nobody halts while a thread waits in a queue. The bit says that this CPU halts, or will have looked at all
-// queues before it does. Both are seq_cst, as are the enqueue and the look at the bits on the other side
-// (offer): one of the two sees the other. An interrupt that comes between the look and hlt stays pending
-// until sti, and ends the halt.
+// No CPU halts while a thread waits in a queue. Its bit in sched_cpus.idle says that a CPU halts, or will
+// check all queues before it does. Setting the bit and then reading the queues is seq_cst here, as are the
+// enqueue and then the read of the bits in offer: at least one side sees the other. An interrupt that arrives
+// between the check and hlt stays pending until sti, and ends the halt.
 static void halt_unless_needed(struct cpu *cpu) {
     uint64_t bit = 1ul << cpu->index;
     atomic_fetch_or_explicit(&sched_cpus.idle, bit, memory_order_seq_cst);
     if (sched_anybody_waits())
-        pause(); // the search is bounded and never waits for a lock: once more
+        pause(); // the search is bounded and skips queues that are locked: search again
     else if (fault_is(FAULT_IDLE_SPIN))
         irq_on_for_a_moment();
     else
@@ -394,11 +316,12 @@ void thread_idle(void) {
     struct cpu *cpu = this_cpu();
     for (;;) {
         tlb_serve();
-        struct thread *next = choose(cpu, true);
+        struct thread *next = thread_choose(cpu, true);
         cpu->reschedule = false;
         if (next != NULL)
-            switch_to(next, false);
-        // Who switches back here has searched in vain a moment ago (leave); whoever came since is seen.
+            thread_switch(next, false);
+        // The thread that switched back here found no work a moment ago (thread_leave); halt_unless_needed
+        // sees what was queued since.
         halt_unless_needed(cpu);
     }
 }

@@ -7,11 +7,11 @@
 
 static struct {
     _Alignas(128) struct lock lock;
-    struct thread *first; // guarded by lock; by deadline
+    struct thread *first; // guarded by lock; sorted by deadline
 } sleepers[MAX_CPUS] = {[0 ... MAX_CPUS - 1] = {.lock = LOCK(timer)}};
 
-// A timer that runs out too early costs one interrupt, setting it costs a write to the LAPIC each time: so
-// it is only ever brought forward, and the interrupt sets it anew.
+// A timer that expires too early costs one interrupt, but setting it costs a LAPIC write each time. So the
+// timer is only moved to an earlier time here, and the interrupt sets it again.
 static void set_for(struct cpu *cpu, uint64_t when) {
     if (when == 0 || (cpu->timer_at != 0 && cpu->timer_at <= when))
         return;
@@ -49,8 +49,9 @@ void timer_cancel(struct thread *thread) {
     lock_drop(&sleepers[cpu].lock);
 }
 
-// A thread that has just been woken finds the timer set for the slice of whoever ran before it, often itself
-// before it slept. Where that is nearly the same, it serves: else it comes first and only sets itself anew.
+// When a thread is switched to, the timer may still be set for an earlier slice, often the thread's own
+// before it slept. If that ends almost when the new slice would, the new slice ends with it. Otherwise the
+// timer expires early and is set again.
 void timer_slice(uint64_t end) {
     struct cpu *cpu = this_cpu();
     uint64_t slack = SLICE_SLACK_US * cycles_per_us;
@@ -60,7 +61,7 @@ void timer_slice(uint64_t end) {
     set_for(cpu, end);
 }
 
-// Takes one sleeper whose time has come; *count tells which of its waits that was.
+// Removes one sleeper whose deadline has passed; *count is the number of its wait.
 static struct thread *take_due(struct cpu *cpu, uint64_t t, uint64_t *count) {
     lock_take(&sleepers[cpu->index].lock);
     struct thread *thread = sleepers[cpu->index].first;

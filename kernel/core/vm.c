@@ -9,8 +9,8 @@
 #include "core/thread.h"
 #include "ring/abi.h"
 
-#define BATCH_PAGES 64   // mapped or unmapped before others may run
-#define BATCH_LOOKS 4096 // addresses that are looked at for that
+#define BATCH_PAGES 64   // mapped or unmapped before other threads may run
+#define BATCH_LOOKS 4096 // addresses that are examined for that
 
 extern uint64_t kernel_pml4[512], kernel_pd[512], direct_pd[2048];
 extern char text_start[], rodata_start[], data_start[], kernel_end[];
@@ -51,7 +51,7 @@ void vm_init(void) {
 void vm_cpu_init(void) {
     wrmsr(MSR_PAT, 0x0007040600070406); // the reset value: WB WT UC- UC, twice
     write_cr3(physical(kernel_pml4));
-    uint64_t bits = 0x80; // PGE: only now, so that nothing of the identity map was ever global
+    uint64_t bits = 0x80; // PGE: only now, so that no page of the identity map was ever global
     if (CONFIG_HARDENED && cpuid(0, 0).a >= 7) {
         uint32_t b = cpuid(7, 0).b;
         bits |= (b >> 7 & 1 ? CR4_SMEP : 0) | (b >> 20 & 1 ? CR4_SMAP : 0);
@@ -64,7 +64,7 @@ void vm_enter(struct cpu *cpu, struct address_space *space) {
         return;
     if (cpu->space != NULL)
         atomic_fetch_and_explicit(&cpu->space->cpus, ~(1ul << cpu->index), memory_order_release);
-    // seq_cst, with tlb_shoot: the bit is out before the tables are used
+    // seq_cst, with tlb_shoot: the bit is visible before the tables are used
     atomic_fetch_or_explicit(&space->cpus, 1ul << cpu->index, memory_order_seq_cst);
     cpu->space = space;
     write_cr3(space->root);
@@ -76,11 +76,12 @@ void vm_leave(struct cpu *cpu) {
         return;
     write_cr3(physical(kernel_pml4));
     cpu->space = NULL;
-    // release: this CPU uses the tables no more when the bit is seen cleared
+    // release: a CPU that sees the bit cleared knows that this one no longer uses the tables
     atomic_fetch_and_explicit(&space->cpus, ~(1ul << cpu->index), memory_order_release);
 }
 
-// The entry that maps `where`, or NULL. With make, missing tables are added while there is memory.
+// The entry that maps `where`, or NULL if a table is missing. With `make`, missing tables are allocated; NULL
+// then means out of memory.
 static uint64_t *entry_of(struct address_space *space, uint64_t where, bool make) {
     uint64_t *table = at(space->root);
     for (unsigned level = 3; level > 0; level--) {
@@ -111,7 +112,7 @@ bool vm_map_page(struct address_space *space, uint64_t where, uint64_t page, uin
     return done;
 }
 
-// Zeroed without the lock: that is what takes time.
+// Zeroes the page before it takes the lock: that is what takes time.
 uint64_t vm_map_zeroed(struct address_space *space, uint64_t where) {
     uint64_t page = page_take_zeroed();
     if (page != 0 && !vm_map_page(space, where, page, PTE_WRITE | page_nx)) {
@@ -156,9 +157,9 @@ static void free_below(uint64_t table, unsigned level) {
 }
 
 void vm_destroy(struct address_space *space) {
-    // Idle CPUs that still have it loaded let go when asked. One that is just leaving its last thread here
-    // may answer before it does: so ask until none is left. acquire: pairs with the release in vm_leave and
-    // vm_enter.
+    // Idle CPUs that still have the space loaded drop it when asked. A CPU that is just switching away from
+    // its last thread of this space may answer before it does, so ask until none is left.
+    // acquire: pairs with the release in vm_leave and vm_enter
     do
         tlb_shoot(space);
     while (atomic_load_explicit(&space->cpus, memory_order_acquire) != 0);
@@ -170,12 +171,12 @@ void vm_destroy(struct address_space *space) {
     space->root = 0;
 }
 
-// Addresses are given out once, in order; but those of a map that failed are given again, unless another has
-// come after it. The lock is not kept from page to page: all RAM at once would take seconds.
+// Addresses are handed out once, in ascending order. Those of a failed map are reused, unless another map
+// followed it. The lock is not held from page to page: mapping all RAM takes seconds.
 uint64_t vm_map(struct address_space *space, uint64_t bytes) {
     uint64_t pages = (bytes + PAGE_SIZE - 1) / PAGE_SIZE, done = 0;
-    uint64_t room = (pages + 1) * PAGE_SIZE;      // a gap catches overruns
-    if (bytes == 0 || pages > alloc_free_pages()) // what cannot be need not be tried
+    uint64_t room = (pages + 1) * PAGE_SIZE;      // the gap catches overruns
+    if (bytes == 0 || pages > alloc_free_pages()) // cannot succeed
         return 0;
     lock_take(&space->lock);
     uint64_t where = space->next;
@@ -195,7 +196,7 @@ uint64_t vm_map(struct address_space *space, uint64_t bytes) {
     return 0;
 }
 
-// Clears entries from *where on, one step of them, and collects their pages. True: the range is done.
+// Clears one batch of entries from *where on and collects their pages. True: the range is done.
 static bool clear_entries(struct address_space *space, uint64_t *where, uint64_t end, uint64_t *pages,
                           unsigned *count) {
     uint64_t left = (end - *where) / PAGE_SIZE;
@@ -212,7 +213,7 @@ static bool clear_entries(struct address_space *space, uint64_t *where, uint64_t
     return *where >= end;
 }
 
-// Clears entries first, then tells the other CPUs, then frees: nobody can reach a page that is free.
+// Clears the entries, then flushes the other CPUs' TLBs, then frees: no CPU can reach a page that is free.
 int vm_unmap(struct address_space *space, uint64_t where, uint64_t bytes) {
     uint64_t low = space == &shared_space ? USER_SHARED : USER_PRIVATE;
     uint64_t end = where + bytes;
@@ -235,7 +236,7 @@ int vm_unmap(struct address_space *space, uint64_t where, uint64_t bytes) {
     return 0;
 }
 
-// Stacks (all of a slot behind its guard page) and the image's zeroed data come page by page.
+// Stacks (the part of a slot after its guard page) and the image's zeroed data are mapped on first use.
 static bool fills_in(const struct address_space *space, uint64_t where) {
     if (where >= space->zero_from && where < space->zero_to)
         return true;
@@ -250,7 +251,7 @@ bool vm_fault(struct address_space *space, uint64_t where) {
     bool done = false;
     if (fills_in(space, where)) {
         uint64_t *entry = entry_of(space, where, false);
-        // Two threads may fault on one page: the second finds it there.
+        // Two threads may fault on one page: the second finds it mapped.
         done = (entry != NULL && (*entry & PTE_PRESENT)) || put_zeroed(space, where);
     }
     lock_drop(&space->lock);
@@ -295,7 +296,7 @@ uint64_t vm_kernel_stack(unsigned n) {
         if (page != 0)
             *entry = page | PTE_PRESENT | PTE_WRITE | PTE_GLOBAL | page_nx;
         else if (entry == NULL || !(*entry & PTE_PRESENT))
-            top = 0; // no memory: what is mapped serves the next try
+            top = 0; // out of memory: the pages that are mapped serve the next attempt
     }
     lock_drop(&kernel_space.lock);
     return top;

@@ -1,4 +1,5 @@
-// What the checked code calls in the kernel, and the list of checks. Arguments: first seed, number of seeds.
+// Stands in for the kernel functions that the checked code calls, and runs all checks. Arguments: first seed,
+// number of seeds.
 #include "host/host.h"
 
 #include <sched.h>
@@ -61,6 +62,7 @@ int main(int argc, char **argv) {
     run_all(sched_checks, first, count);
     run_all(ring_checks, first, count);
     run_all(park_checks, first, count);
+    run_all(fault_checks, first, count);
     printf("%u passed, %u failed\n", passed, failed);
     return failed != 0;
 }

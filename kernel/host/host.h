@@ -1,5 +1,5 @@
-// The kernel's schedulers, ring and park on a Linux host, under ASan and UBSan. A POSIX thread plays a CPU:
-// host_cpu says which. A check returns 0, or the number of the line where it failed.
+// Native checks of the kernel's schedulers, ring, park and faults, on a Linux host under ASan and UBSan. A
+// POSIX thread plays a CPU; host_cpu is its number. A check returns 0, or the line where it failed.
 #ifndef HOST_HOST_H
 #define HOST_HOST_H
 
@@ -16,7 +16,7 @@ struct check {
     int (*run)(uint64_t seed);
 };
 
-extern const struct check sched_checks[], ring_checks[], park_checks[];
+extern const struct check sched_checks[], ring_checks[], park_checks[], fault_checks[];
 extern _Thread_local unsigned host_cpu;
 
 uint64_t host_random(uint64_t *state);

@@ -1,5 +1,5 @@
-// Park and unpark with POSIX threads as sleepers: every wake-up arrives, each unpark wakes no more than it
-// was asked to, and the check notices when one is lost.
+// Park and unpark with POSIX threads as sleepers: every wake-up arrives, park refuses to wait when it must,
+// and a lost wake-up (fault=lost-wake) is noticed.
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static struct thread sleeper[MAX_CPUS];
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t woken = PTHREAD_COND_INITIALIZER;
 
-// The kernel's, in little: a list, and a condition variable for the sleep itself.
+// A minimal version of the kernel's: a list, and a condition variable for the sleep itself.
 int wait_on(struct wait_queue *queue, uint64_t deadline) {
     struct thread *me = current();
     pthread_mutex_lock(&mutex);
@@ -95,7 +95,7 @@ static int a_lost_wake_is_seen(uint64_t seed) {
         return 0; // it waits for its deadline: once is enough
     fault_chosen = FAULT_LOST_WAKE;
     fault_value = 1;
-    int seen = pass_the_ball(2); // with more, the next unpark would wake the forgotten one too
+    int seen = pass_the_ball(2); // with more players the next unpark would wake the forgotten one too
     fault_chosen = FAULT_NONE;
     NEED(seen == 1);
     return 0;

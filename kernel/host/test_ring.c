@@ -1,5 +1,5 @@
-// A ring page with anything in it: what ring_take accepts is inside the page and was submitted, the rest is
-// refused. The page is allocated to the byte, so that ASan sees a step beyond it.
+// Ring pages with arbitrary contents: ring_take accepts only what is inside the page and was submitted, and
+// refuses the rest. The page is allocated exactly, so that ASan sees an access beyond it.
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ static int any_page(uint64_t seed) {
             ((uint64_t *)page)[b] = host_random(&seed);
         owner = (struct ring_owner){
             .ring = page, .head = (uint32_t)host_random(&seed), .tail = (uint32_t)host_random(&seed)};
-        // Mostly near what can be, else nothing but refusals would be seen.
+        // Mostly close to valid counts; otherwise nearly every page would be refused.
         if (host_random(&seed) % 8)
             page->sq_tail = owner.head + (uint32_t)(host_random(&seed) % (RING_SIZE + 3));
         if (host_random(&seed) % 8)
@@ -42,7 +42,7 @@ static int any_page(uint64_t seed) {
     return 0;
 }
 
-// Counts that run over 2^32: nothing is special there.
+// Counts that wrap at 2^32 are not special.
 static int counts_wrap(uint64_t seed) {
     if (page == NULL)
         page = aligned_alloc(64, sizeof *page);

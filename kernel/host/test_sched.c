@@ -1,4 +1,5 @@
-// The three policies against a plain model: who is queued where, and in which order they may come out.
+// The three policies against a simple model: which thread is queued where, and in which order threads may
+// come out.
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,7 @@ static void reset(const struct sched_policy *policy, struct sched_entity *entity
         entity[i].weight = 512 << i % 3;
 }
 
-// The model: for each entity the CPU whose queue it is in, -1 for none, and when it came in.
+// The model: for each entity the CPU whose queue it is in, -1 for none, and when it was enqueued.
 struct model {
     int where[ENTITIES];
     unsigned long since[ENTITIES], clock;
@@ -36,7 +37,7 @@ static unsigned in_queue(const struct model *model, unsigned cpu, bool global) {
     return n;
 }
 
-// Whether entity i is one that the policy may hand out now from that queue.
+// Whether the policy may return entity i next from its queue.
 static int may_come(const struct sched_policy *policy, const struct model *model,
                     const struct sched_entity *entity, unsigned i) {
     for (unsigned j = 0; j < ENTITIES; j++) {
@@ -110,7 +111,7 @@ static int agrees_with_model(uint64_t seed) {
     return 0;
 }
 
-// Runs one CPU's queue for a second of made-up time; returns whether shares follow weights within 2%.
+// Runs one CPU's queue for a second of simulated time; returns whether shares follow weights within 2%.
 static int shares_are_fair(void) {
     static const uint32_t weight[] = {1024, 2048, 3072, 512};
     struct sched_entity entity[4];
@@ -142,14 +143,14 @@ static int shares_are_fair(void) {
 static int fairness(uint64_t seed) {
     (void)seed;
     NEED(shares_are_fair());
-    fault_chosen = FAULT_UNFAIR_WEIGHT; // the check can fail
+    fault_chosen = FAULT_UNFAIR_WEIGHT; // shows that the check can fail
     int fair = shares_are_fair();
     fault_chosen = FAULT_NONE;
     NEED(!fair);
     return 0;
 }
 
-// A thread that slept comes back with no more than its class allows, however long it slept.
+// However long a thread slept, it gets no more credit than its class allows.
 static int sleepers_do_not_save_up(uint64_t seed) {
     (void)seed;
     struct sched_entity entity[3];
@@ -157,7 +158,7 @@ static int sleepers_do_not_save_up(uint64_t seed) {
     for (unsigned i = 0; i < 3; i++)
         entity[i].weight = SCHED_WEIGHT;
     sched_wfq.enqueue(0, &entity[0], SCHED_NEW);
-    entity[0].ran = 1000000000; // ran alone for long
+    entity[0].ran = 1000000000; // ran alone for a long time
     NEED(sched_wfq.pick(0) == &entity[0]);
     sched_wfq.tick(0, &entity[0]);
     sched_wfq.enqueue(0, &entity[1], SCHED_WAKE);
@@ -177,13 +178,13 @@ static int search_is_bounded(uint64_t seed) {
     memset(sched_search, 0, sizeof sched_search);
     sched_rr.init(16);
     for (unsigned cpu = 1; cpu <= 8; cpu++)
-        sched_queues[cpu].length = 1; // a hint that is wrong: the queues are empty
+        sched_queues[cpu].length = 1; // a wrong hint: the queues are empty
     NEED(sched_rr.steal(0) == NULL);
     NEED(sched_search[0].tried == STEAL_VICTIMS && sched_search[0].done == 0);
     return 0;
 }
 
-// Four CPUs at once on shared queues: nothing is lost, nothing comes out twice.
+// Four CPUs at once on shared queues: no entity is lost, none comes out twice.
 static struct sched_entity shared_entity[ENTITIES];
 static const struct sched_policy *shared_policy;
 static _Atomic int owners[ENTITIES];

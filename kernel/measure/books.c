@@ -8,14 +8,14 @@
 #define BOOKS 128
 #define SAMPLES 64
 
-// A place is claimed by one atomic addition, and then written by its claimer only.
+// An entry is claimed by one atomic addition and then written by that CPU only.
 static struct { uint64_t field[RING_BOOK_FIELDS]; } books[BOOKS];
 static _Atomic uint64_t book_count;
 
 static struct {
     _Alignas(128) uint64_t count;
     uint64_t ip[SAMPLES];
-} samples[MAX_CPUS]; // each written by its CPU only
+} samples[MAX_CPUS]; // each is written by its own CPU only
 
 void books_clear(void) {
     atomic_store(&book_count, 0);

@@ -1,4 +1,5 @@
-// The books of threads that ended while the window was open, and the samples of where user code was.
+// The time accounting of threads that ended while the window was open, and the samples of user code
+// addresses.
 #ifndef MEASURE_BOOKS_H
 #define MEASURE_BOOKS_H
 

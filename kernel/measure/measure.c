@@ -13,8 +13,8 @@
 
 bool measure_on;
 
-// Border b is the beginning of phase b; the last one the end of the window. Each is taken once, by the one
-// CPU that moved `phase` on; other CPUs' counters are read while they run.
+// Border b is the start of phase b; the last border is the end of the window. Each is recorded once, by the
+// CPU that advanced `phase`, which reads the other CPUs' counters while they run.
 static struct border {
     struct counters count;
     uint64_t time; // when this CPU's were read
@@ -31,8 +31,9 @@ static void copy_counters(struct counters *to, const struct counters *from) {
         ((uint64_t *)to)[i] = __atomic_load_n(&source[i], __ATOMIC_RELAXED);
 }
 
-// Time since the last switch is not yet in the books of a CPU that has run one thread for long. What is read
-// here belongs to one moment (see charge in core/thread.c): a later border is never below an earlier one.
+// The counters of a CPU lack the time since its last charge, which may be long; it is added here. All values
+// belong to one moment (see charge in core/thread.c): the times at a later border are never below those at an
+// earlier one.
 static void take_border(struct border *to, const struct cpu *cpu) {
     uint32_t version;
     uint64_t until;
@@ -73,7 +74,7 @@ int64_t measure_window(uint64_t what) {
         move_on(RING_PHASE_WORK, RING_PHASE_SHUTDOWN);
         return 0;
     case RING_WINDOW_CLOSE:
-        move_on(RING_PHASE_SPAWN_READY, RING_PHASE_WORK); // a phase that nobody marked is empty
+        move_on(RING_PHASE_SPAWN_READY, RING_PHASE_WORK); // a phase that was not marked is empty
         move_on(RING_PHASE_WORK, RING_PHASE_SHUTDOWN);
         move_on(RING_PHASE_SHUTDOWN, RING_PHASES);
         serial_hold(0);
@@ -84,7 +85,7 @@ int64_t measure_window(uint64_t what) {
     }
 }
 
-// index: phase * MAX_CPUS + CPU; the phase after the last is the whole window. False: there is no such.
+// index: phase * MAX_CPUS + CPU; the phase after the last is the whole window. False: there is no such index.
 static bool borders_of(uint64_t index, const struct border **from, const struct border **to) {
     uint64_t p = index / MAX_CPUS, cpu = index % MAX_CPUS;
     if (p > RING_PHASES || cpu >= cpu_count)
@@ -115,7 +116,7 @@ static uint64_t foreign_cycles(void) {
     return sum;
 }
 
-// Both sides of a queue's books: 0 enqueued, 1 dequeued + queued.
+// Both sides of a queue's balance: 0 enqueued, 1 dequeued + queued.
 static int64_t read_queue(uint64_t queue, uint64_t side) {
     if (queue >= cpu_count || side > 1)
         return -RING_EINVAL;

@@ -1,16 +1,18 @@
-// What user programs and the kernel share: system calls, the ring page, operations and their results.
+// The interface between user programs and the kernel: system calls, the ring page, operations and their
+// results.
 //
 // A ring is one page. The program writes submissions at sq_tail, the kernel takes them at sq_head and writes
-// completions at cq_tail, the program takes them at cq_head. All four count up for ever; an index is the
-// count modulo the size. One system call, enter, drains the submissions in order:
+// completions at cq_tail, the program takes them at cq_head. All four only count up; an index is the count
+// modulo the size. One system call, enter, drains the submissions in order:
 //
-//   - An operation that would block is waited for while fewer than min_complete operations of this entry
-//     are complete, and not beyond the timeout. Otherwise it stays at the head and enter returns.
-//   - enter returns how many it completed, RING_SIZE at most, or a negative error. A ring whose counts cannot
-//     be (more submissions than it has room for) ends the process.
+//   - If an operation would block, enter waits for it only while fewer than min_complete operations of this
+//     entry are complete, and only until the timeout. Otherwise the operation stays at the head and enter
+//     returns.
+//   - enter returns how many operations it completed, at most RING_SIZE, or a negative error. A ring with
+//     impossible counts (more submissions than it has room for) gets its process killed.
 //
-// Each process owns a ring, at the bottom of its main thread's slot. A thread that is spawned has a slot and
-// a ring of its own. A slot is aligned to its size, so that a thread finds its ring by its stack pointer.
+// Each process owns a ring, at the bottom of its main thread's slot. A spawned thread has a slot and a ring
+// of its own. A slot is aligned to its size, so a thread finds its ring by its stack pointer.
 #ifndef RING_ABI_H
 #define RING_ABI_H
 
@@ -18,26 +20,26 @@
 
 #define RING_SLOT_BYTES 0x20000
 #define RING_INFO_OFFSET 0x1000  // main slot only: struct ring_info, read-only
-#define RING_STACK_OFFSET 0x3000 // a page is left out as a guard before it
+#define RING_STACK_OFFSET 0x3000 // the page before it is not mapped, as a guard
 #define RING_SIZE 32
 
-enum ring_call {     // rax; arguments in rdi, rsi, rdx, r10
-    RING_CALL_ENTER, // min_complete, timeout in ns (0: none), 1: the process's ring instead of the thread's
-    RING_CALL_EXIT,  // status; ends the thread. The main thread's end is that of the process. 1: ends the run
-    RING_CALL_YIELD, //
-    RING_CALL_CPU,   // returns the CPU's number
-    RING_CALL_WINDOW, // enum ring_window: borders of the timed window, see measure/measure.h
-    RING_CALL_READ,   // enum ring_number, index, further index: a number of the kernel's books
+enum ring_call {      // rax; arguments in rdi, rsi, rdx, r10
+    RING_CALL_ENTER,  // min_complete, timeout in ns (0: none), 1: the process's ring instead of the thread's
+    RING_CALL_EXIT,   // status; ends the thread, or the process if it is the main thread. 1: ends the run
+    RING_CALL_YIELD,  // lets another thread run
+    RING_CALL_CPU,    // returns the CPU's number
+    RING_CALL_WINDOW, // enum ring_window: marks a border of the timed window, see measure/measure.h
+    RING_CALL_READ,   // enum ring_number, index, second index: a number that the kernel counted
     RING_CALLS
 };
 
 enum ring_operation {
     RING_NOP,
-    RING_CALL,   // process, word, word: waits for the reply. result: its word
-    RING_REPLY,  // call id (0: none), word, 1: then take the next call. result: id; words: caller's words
-    RING_SPAWN,  // flags, first, second argument, weight (0: 1024), latency class. result: id
-    RING_WAIT,   // id, enum ring_spawn: until that one ends. result: 0, words[0]: its exit status
-    RING_PARK,   // address of a 32-bit word, expected value: until an unpark; RING_EAGAIN if it differs
+    RING_CALL,   // process, word, word; waits for the reply. words[0]: the word of the reply
+    RING_REPLY,  // call id (0: none), word, 1: then take the next call. result: its id; words: its two words
+    RING_SPAWN,  // enum ring_spawn, two arguments, weight (0: 1024), latency class. result: id
+    RING_WAIT,   // id, enum ring_spawn; waits until it ends. result: 0, words[0]: its exit status
+    RING_PARK,   // address of a 32-bit word, expected value; waits for an unpark. RING_EAGAIN if it differs
     RING_UNPARK, // address, at most how many. result: how many were woken
     RING_MAP,    // bytes, 1: shared. result: address
     RING_UNMAP,  // address, bytes
@@ -56,7 +58,7 @@ enum ring_error {
     RING_ETIMEDOUT,
     RING_EINTR, // the thread is being ended
     RING_ENOMEM,
-    RING_ESRCH, // no such process or thread, or not yours
+    RING_ESRCH, // no such process or thread, or not the caller's
     RING_EFAULT,
 };
 
@@ -64,7 +66,7 @@ enum ring_window { RING_WINDOW_CLOSE, RING_WINDOW_OPEN, RING_WINDOW_WORK, RING_W
 enum ring_phase { RING_PHASE_SPAWN_READY, RING_PHASE_WORK, RING_PHASE_SHUTDOWN, RING_PHASES };
 enum ring_book {
     RING_BOOK_ID,
-    RING_BOOK_CPU, // its last one
+    RING_BOOK_CPU, // the last one
     RING_BOOK_RUNNING,
     RING_BOOK_RUNNABLE,
     RING_BOOK_BLOCKED,
@@ -74,23 +76,23 @@ enum ring_book {
 
 enum ring_number {
     RING_READ_FREE_PAGES,
-    RING_READ_MY_CYCLES, // what the calling thread has run
-    RING_READ_FOREIGN,   // cycles that processes have used whose parent is gone
-    // After a window with measure=1; an index beyond the last gives -RING_EINVAL.
+    RING_READ_MY_CYCLES, // the calling thread's CPU time
+    RING_READ_FOREIGN,   // cycles used by processes whose parent has ended
+    // Available after a window with measure=1; an index beyond the last gives -RING_EINVAL.
     RING_READ_COUNTER, // phase * MAX_CPUS + CPU (phase RING_PHASES: the whole window), counter
-    RING_READ_ELAPSED, // the same index: cycles between these borders on that CPU
+    RING_READ_ELAPSED, // same index: length of that phase on that CPU, in cycles
     RING_READ_THREAD,  // ended thread, enum ring_book
-    RING_READ_SAMPLE,  // CPU, sample: where user code was at a timer tick
+    RING_READ_SAMPLE,  // CPU, sample: the user code address at a timer tick
     RING_READ_QUEUE,   // CPU, 0: enqueued, 1: dequeued + queued
 };
 
-#define RING_VECTOR_NONE 0xff    // killed for something else than an exception
-#define RING_STATUS_KILLED 0x100 // plus the vector: the exit status of whoever was killed
+#define RING_VECTOR_NONE 0xff    // killed, but not for an exception
+#define RING_STATUS_KILLED 0x100 // plus the vector: the exit status of a killed process
 
 struct ring_submission {
     uint32_t operation;
     uint32_t reserved;
-    uint64_t tag; // comes back with the completion
+    uint64_t tag; // copied to the completion
     uint64_t argument[6];
 };
 
@@ -112,7 +114,7 @@ struct ring {
 struct ring_info {
     uint32_t online;
     uint32_t measure;
-    uint32_t wrong_checksum; // fault: 1 + the CPU whose worker is to report a wrong value
+    uint32_t wrong_checksum; // fault: 1 + the CPU whose worker reports a wrong value
     uint32_t reserved;
     uint64_t cycles_per_us;
     char command_line[3072];

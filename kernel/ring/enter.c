@@ -1,17 +1,19 @@
-// The enter call: drains a ring. A thread's ring is its own; a process's ring is anybody's of that process,
-// one at a time.
+// The enter call: drains a ring. A thread's ring is its own; any thread of a process may drain the process's
+// ring, one thread at a time.
 #include "arch/tsc.h"
 #include "core/process.h"
 #include "ring/ring.h"
 
 static bool claim(struct ring_owner *owner) {
     uint32_t free = 0;
-    // acquire: pairs with the release in ring_enter; the next to drain sees what this one did to the counts
+    // acquire: pairs with the release in ring_enter; the next thread to drain sees the counts that this one
+    // left
     return atomic_compare_exchange_strong_explicit(&owner->busy, &free, 1, memory_order_acquire,
                                                    memory_order_relaxed);
 }
 
-// One ring's worth at most: a sibling that fills it as fast as it is drained would hold this CPU for ever.
+// Drains RING_SIZE submissions at most: a sibling that refills the ring as fast as it is drained would keep
+// this CPU in the kernel forever.
 static int64_t drain(struct ring_owner *owner, uint64_t min_complete, uint64_t deadline) {
     int64_t done = 0;
     struct ring_submission submission;
@@ -28,7 +30,7 @@ static int64_t drain(struct ring_owner *owner, uint64_t min_complete, uint64_t d
     return next < 0 ? next : done;
 }
 
-// A deadline beyond what the clock can say is put at half of that: centuries.
+// A timeout beyond the range of the clock is cut to half of that range, which is centuries.
 static uint64_t after(uint64_t us) {
     uint64_t most = UINT64_MAX / 2 / cycles_per_us;
     return now() + (us < most ? us : most) * cycles_per_us + 1;

@@ -1,4 +1,4 @@
-// What a submission can ask for. Every argument is the program's word for it: checked here, once.
+// The operations of a ring. Every argument comes from the program and is checked here, once.
 #include "arch/serial.h"
 #include "core/alloc.h"
 #include "core/process.h"
@@ -23,7 +23,8 @@ static int64_t do_call(const uint64_t *a, struct ring_wait *wait, uint64_t *word
 
 static int64_t do_reply(const uint64_t *a, struct ring_wait *wait, uint64_t *words) {
     if (a[0] != 0) {
-        // A reply that must wait for the next call is made only once: when waiting is allowed or not asked.
+        // A reply that then waits for the next call is made only if waiting is allowed. Otherwise the
+        // operation is tried again later, and would reply twice.
         if (a[2] != 0 && !wait->allowed) {
             wait->later = true;
             return -RING_EAGAIN;
@@ -62,8 +63,9 @@ static uint64_t word_at(uint64_t address) {
     return physical;
 }
 
-// A word of private memory is known by its process and its address, one of shared memory by its address,
-// which is the same everywhere. Addresses are given out once: a page that comes again has another key.
+// The key of a word in private memory is its process and its address, of a word in shared memory its address,
+// which is the same in every process. Addresses are never reused, so a page that is mapped again has another
+// key.
 static uint64_t key_of(uint64_t address) {
     _Static_assert(MAX_PROCESSES <= 1024, "a word's address, a multiple of 4, leaves 10 bits beside it");
     return address << 8 | (address < USER_SHARED ? current()->process->slot : 0);

@@ -1,7 +1,7 @@
-// Park: waiting for a 32-bit word of user memory to change, as Franke, Russell and Kirkwood's futex (2002).
-// A word is known by its key, which nothing else ever has while somebody waits for it: not its page, which
-// may be unmapped then and serve another process. The word is compared under its bucket's lock, and unpark
-// takes that lock after the word was changed: no wake-up is lost.
+// Park: waits for a 32-bit word of user memory to change, like the futex of Franke, Russell and Kirkwood
+// (2002). A word is identified by a key, which no other word has while a thread waits for it. Its physical
+// page would not do: that may be unmapped meanwhile and given to another process. The word is compared under
+// its bucket's lock, and unpark takes that lock after the word was changed, so no wake-up is lost.
 #ifndef RING_PARK_H
 #define RING_PARK_H
 
@@ -9,9 +9,9 @@
 
 struct ring_wait;
 
-// word: through the direct map. 0 woken; -RING_EAGAIN: it is not `expected`, or (wait->later) it may not
-// wait.
+// `word` is an address in the direct map. 0: woken. -RING_EAGAIN: the word is not `expected`, or (with
+// wait->later set) waiting is not allowed.
 int park(uint64_t key, const uint32_t *word, uint32_t expected, struct ring_wait *wait);
-uint64_t unpark(uint64_t key, uint64_t most); // how many were woken
+uint64_t unpark(uint64_t key, uint64_t most); // returns how many were woken
 
 #endif

@@ -99,13 +99,13 @@ struct sched_entity *sched_pick_own(unsigned cpu) {
     return entity;
 }
 
-// A hint without the lock.
+// Only a hint: reads without the lock.
 unsigned sched_waiting(unsigned cpu) {
     return *(volatile unsigned *)&sched_queues[cpu].length;
 }
 
 bool sched_anybody_waits(void) {
-    // seq_cst: the look comes after the caller's bit in sched_cpus.idle
+    // seq_cst: the queues are read after the caller has set its bit in sched_cpus.idle
     atomic_thread_fence(memory_order_seq_cst);
     for (unsigned i = 0; i < sched_cpus.count; i++)
         if (sched_waiting(i) != 0)
@@ -121,7 +121,7 @@ bool sched_balanced(unsigned cpu) {
     return good;
 }
 
-// Where it ran last, if that is idle; any other idle CPU; else the shortest queue.
+// The CPU where it ran last, if that is idle; else another idle CPU; else the one with the shortest queue.
 unsigned sched_wake_cpu(const struct sched_entity *entity, unsigned here, bool *claimed) {
     int idle = sched_claim_idle(entity->cpu);
     *claimed = idle >= 0;
@@ -136,8 +136,8 @@ unsigned sched_wake_cpu(const struct sched_entity *entity, unsigned here, bool *
     return best;
 }
 
-// Cilk's thieves look at random victims (Blumofe and Leiserson 1999); these start behind their own number,
-// so that they spread out and a run repeats.
+// Cilk chooses its victims at random (Blumofe and Leiserson 1999). A search here starts after the CPU's own
+// number: CPUs still search in different places, and runs are repeatable.
 struct sched_entity *sched_search_others(unsigned cpu) {
     struct sched_search *search = &sched_search[cpu];
     unsigned victims = 0, limit = STEAL_VICTIMS;

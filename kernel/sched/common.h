@@ -1,4 +1,4 @@
-// What the policies share: queues with their books, and the search for an idle CPU or for work.
+// Shared by the policies: run queues, and the search for an idle CPU or for work.
 #ifndef SCHED_COMMON_H
 #define SCHED_COMMON_H
 
@@ -8,18 +8,18 @@ extern struct sched_queue sched_queues[MAX_CPUS]; // the global policy uses the 
 
 void sched_init_queues(unsigned cpus);
 
-// The queue's lock is held. `behind` is in the queue, or NULL: at its head.
+// Called with the queue's lock held. Inserts after `behind`, which is in the queue; NULL: at the head.
 void queue_put(struct sched_queue *queue, struct sched_entity *entity, struct sched_entity *behind);
-struct sched_entity *queue_take(struct sched_queue *queue); // the first, NULL: empty
+struct sched_entity *queue_take(struct sched_queue *queue); // removes the first; NULL: empty
 
-// These are the same in more than one policy; see struct sched_policy.
+// Used by more than one policy; see struct sched_policy.
 bool sched_dequeue(struct sched_entity *entity);
 struct sched_entity *sched_pick_own(unsigned cpu);
 unsigned sched_waiting(unsigned cpu);
 bool sched_balanced(unsigned cpu);
 unsigned sched_wake_cpu(const struct sched_entity *entity, unsigned here, bool *claimed);
-// One search for work: looks at no more than STEAL_VICTIMS queues that somebody waits in, tries their locks
-// and takes one thread.
+// One search for work: examines at most STEAL_VICTIMS queues that are not empty, tries their locks and takes
+// one thread.
 struct sched_entity *sched_search_others(unsigned cpu);
 
 #endif

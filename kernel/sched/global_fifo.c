@@ -1,4 +1,4 @@
-// One queue for all CPUs, first in, first out. Simple and fair; every choice of every CPU takes one lock.
+// One queue for all CPUs, first in, first out. Simple and fair; each pick on each CPU takes the same lock.
 #include <stddef.h>
 
 #include "sched/common.h"
@@ -12,7 +12,7 @@ static void enqueue(unsigned cpu, struct sched_entity *entity, enum sched_why wh
     lock_drop(&all->lock);
 }
 
-// Takes the lock without a look beforehand: that look is what makes a queue of one's own cheap.
+// Takes the lock without reading the length first: that check is what makes a per-CPU queue cheap.
 static struct sched_entity *pick(unsigned cpu) {
     (void)cpu;
     lock_take(&all->lock);
@@ -33,7 +33,7 @@ static bool tick(unsigned cpu, struct sched_entity *running) {
 
 static struct sched_entity *steal(unsigned cpu) {
     (void)cpu;
-    return NULL; // there is nobody to steal from
+    return NULL; // there is no other queue
 }
 
 static bool preempts(const struct sched_entity *woken, const struct sched_entity *running) {

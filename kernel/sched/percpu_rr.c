@@ -1,4 +1,4 @@
-// A queue for each CPU, first in, first out; whoever has nothing to do takes one thread from another.
+// One queue per CPU, first in, first out. A CPU without work takes one thread from another queue.
 #include <stddef.h>
 
 #include "sched/common.h"

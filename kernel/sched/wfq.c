@@ -1,10 +1,10 @@
-// Weighted fair queueing, one queue for each CPU (Demers, Keshav and Shenker 1989; per-CPU clocks as in
-// Linux's CFS). A thread's virtual time runs at 1/weight of real time while it is on a CPU. The queue is
-// ordered by virtual finish: virtual time plus one slice. A queue's clock follows the smallest virtual time
-// it has served; a thread that goes to another queue keeps its distance to the clock.
+// Weighted fair queueing, one queue per CPU (Demers, Keshav and Shenker 1989; per-CPU clocks as in Linux's
+// CFS). While a thread is on a CPU, its virtual time advances at 1/weight of real time. The queue is ordered
+// by virtual finish: virtual time plus one slice. A queue's clock follows the smallest virtual time it has
+// served; a thread that moves to another queue keeps its distance to the clock.
 //
-// The order is that of a list. Whoever comes in is put in its place from the end: who has just run belongs
-// there, so that most of the time the first look is the last; at worst it passes all who wait.
+// The queue is a sorted list, and an insertion searches it from the end. A thread that has just run belongs
+// there, so one comparison is usually enough; at worst the search passes all waiting threads.
 #include <stddef.h>
 
 #include "core/fault.h"
@@ -33,8 +33,8 @@ static uint64_t clock_of(unsigned cpu) {
     return *(volatile uint64_t *)&sched_queues[cpu].clock;
 }
 
-// A thread that slept may not claim the time it slept through; one of the short class may claim a slice, one
-// of the batch class starts a slice behind.
+// A thread gets no credit for the time it slept. A thread of the short class may have one slice of credit;
+// one of the batch class starts one slice behind.
 static void place(struct sched_queue *queue, struct sched_entity *entity, enum sched_why why) {
     if (why == SCHED_PREEMPTED)
         return;
@@ -82,7 +82,7 @@ static bool tick(unsigned cpu, struct sched_entity *running) {
     return yield;
 }
 
-// The thief takes the thread that would have run next there, and moves it to its own clock.
+// Takes the thread that would have run next there, and moves it to this CPU's clock.
 static struct sched_entity *steal(unsigned cpu) {
     struct sched_entity *entity = sched_search_others(cpu);
     if (entity != NULL) {

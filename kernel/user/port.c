@@ -11,13 +11,13 @@ static uint64_t foreign[2];
 int program(uint64_t first, uint64_t second) {
     if (first == 0)
         return bench_main(info()->command_line);
-    if (first < USER_IMAGE_END) { // not a job, which is in shared memory: a task's body
+    if (first < USER_IMAGE_END) { // not a job, which would be in shared memory: a task's body
         ((void (*)(void *))first)((void *)second);
         return 0;
     }
     struct bench_job *job = (struct bench_job *)first;
     bench_worker(job, (unsigned)second);
-    // acquire: pairs with the harness's addition to finished
+    // acquire: pairs with the harness's addition to `finished`
     if (info()->measure && __atomic_load_n(&job->finished, __ATOMIC_ACQUIRE) == job->workers)
         kernel_call(RING_CALL_WINDOW, RING_WINDOW_WORKED, 0, 0);
     if (info()->wrong_checksum == (uint32_t)port_cpu() + 1) // fault=wrong-checksum:CPU
@@ -122,7 +122,7 @@ void port_fail(const char *why) {
         line[used++] = *why;
     line[used++] = '\n';
     write_text(line, used);
-    kernel_call(RING_CALL_EXIT, 1, 1, 0); // the whole run
+    kernel_call(RING_CALL_EXIT, 1, 1, 0); // ends the whole run
     __builtin_unreachable();
 }
 

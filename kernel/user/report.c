@@ -42,7 +42,7 @@ static void put_measure(const char *phase, uint64_t cpu, const char *name, uint6
     bench_line_end();
 }
 
-// What each CPU counted; locks only as sums over all CPUs, to keep the console short.
+// The counters of each CPU. Locks only as sums over all CPUs, to keep the console short.
 static void report_phase(unsigned phase) {
     for (unsigned counter = 0; counter < COUNTERS; counter++) {
         uint64_t sum = 0;
@@ -60,7 +60,7 @@ static void report_phase(unsigned phase) {
     bench_line_end();
 }
 
-// A name with a number behind it.
+// Joins a name, a number and a suffix.
 static const char *numbered(const char *name, uint64_t number, const char *after) {
     static char text[64];
     char digits[21];
@@ -89,7 +89,7 @@ static void report_threads(void) {
                         book(i, field));
 }
 
-// Where user code was at each timer tick; resolved with the program's symbols on the host.
+// The address of user code at each timer tick; the host resolves it with the program's symbols.
 static void report_samples(void) {
     for (uint64_t cpu = 0; cpu < info()->online; cpu++) {
         int64_t ip;
@@ -114,8 +114,8 @@ static uint64_t counted(uint64_t cpu, uint64_t counter) {
 }
 #define COUNTER(name) (__builtin_offsetof(struct counters, name) / sizeof(uint64_t))
 
-// Running, runnable and blocked time are a thread's whole life; what came into a queue left it or is there;
-// a CPU is busy or idle.
+// A thread's running, runnable and blocked times add up to its lifetime; what was enqueued was dequeued or is
+// still queued; a CPU is either busy or idle.
 static void report_balances(void) {
     for (uint64_t i = 0; read_number(RING_READ_THREAD, i, RING_BOOK_ID) >= 0; i++)
         put_balance(numbered("thread_", i, ""),

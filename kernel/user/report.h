@@ -1,4 +1,4 @@
-// The measure and balance lines of docs/wire.md, from the kernel's books.
+// Prints the measure and balance lines of docs/wire.md from what the kernel counted.
 #ifndef USER_REPORT_H
 #define USER_REPORT_H
 

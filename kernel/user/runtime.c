@@ -51,7 +51,7 @@ int64_t ring_do(enum ring_operation operation, const uint64_t argument[5], uint6
     s->tag = tail;
     for (unsigned i = 0; i < 5; i++)
         s->argument[i] = argument[i];
-    // release and acquire: pair with the kernel's at the other ends
+    // release and acquire: pair with the kernel's in ring_take and ring_put
     __atomic_store_n(&ring->sq_tail, tail + 1, __ATOMIC_RELEASE);
     int64_t entered;
     while (__atomic_load_n(&ring->cq_tail, __ATOMIC_ACQUIRE) == head)

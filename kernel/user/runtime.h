@@ -1,4 +1,4 @@
-// What a program needs to talk to the kernel: its ring, one operation at a time, and the info page.
+// A program's interface to the kernel: its ring, one operation at a time, and the info page.
 #ifndef USER_RUNTIME_H
 #define USER_RUNTIME_H
 
@@ -6,14 +6,15 @@
 
 #include "ring/abi.h"
 
-// The program: its main thread has first = 0, every other thread and process what spawn was given.
+// The program's entry. Its first main thread has first = 0; every other thread and process has the arguments
+// given to spawn.
 int program(uint64_t first, uint64_t second);
 
 const struct ring_info *info(void);
 struct ring *my_ring(void);
 int64_t kernel_call(enum ring_call call, uint64_t first, uint64_t second, uint64_t third);
 
-// Submits one operation, waits until it is complete. words may be NULL.
+// Submits one operation and waits until it is complete. words may be NULL.
 int64_t ring_do(enum ring_operation operation, const uint64_t argument[5], uint64_t words[2]);
 #define RING_DO(operation, ...) ring_do(operation, (const uint64_t[5]){__VA_ARGS__}, 0)
 

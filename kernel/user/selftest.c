@@ -1,20 +1,20 @@
-// What runs when the command line asks for no workload. One line a check: `selftest: NAME ok`, or
-// `selftest: NAME FAILED line=N`; exit status 0 if all were good. The words selftest=quick (the default,
-// the smokes that a figure needs), =hostile, =bombs, =stress or =all choose, only=NAME picks one check.
+// Runs if the command line names no workload. Prints one line per check: `selftest: NAME ok` or `selftest:
+// NAME FAILED line=N`. Exit status 0 if all passed. selftest=quick (the default: the smokes that run before a
+// measurement), =hostile, =bombs, =stress or =all chooses the checks, only=NAME one of them.
 #include "user/selftest.h"
 
 #include <stddef.h>
 
 #include "arch/layout.h"
 
-#define SELFTEST_BOARD USER_SHARED // the first shared mapping of all
+#define SELFTEST_BOARD USER_SHARED // the address of the first shared mapping
 
 struct board *board;
 
 int program(uint64_t first, uint64_t second);
 
 int64_t start(enum ring_spawn kind, body *what, uint64_t argument) {
-    // Another process has its own data: it finds the board by its address, which is the same everywhere.
+    // Another process has its own data, but finds the board at the same address.
     return RING_DO(RING_SPAWN, kind, (uint64_t)what, argument);
 }
 
@@ -125,7 +125,7 @@ int program(uint64_t first, uint64_t second) {
         failed += run_all(bomb_checks);
     if (all || option_is("selftest", "stress"))
         failed += run_all(stress_checks);
-    if (checks_run == 0) { // what was asked for does not exist: that is no success
+    if (checks_run == 0) { // no check has that name: not a success
         write_text(none, sizeof none - 1);
         failed = 1;
     }

@@ -1,4 +1,4 @@
-// The smokes: spawn, ring round trip, park, exit, call, nested timers. Quick, and at any CPU count.
+// The smokes: spawn, ring round trip, park, exit, call, nested timers. Quick, at any CPU count.
 #include "user/selftest.h"
 
 #include <stddef.h>
@@ -16,7 +16,7 @@ static int spawn_kind(enum ring_spawn kind) {
         NEED((ids[i] = start(kind, give_back, i + 1)) > 0);
     for (unsigned i = 0; i < count; i++)
         NEED(finish(kind, ids[i]) == (int64_t)i + 1);
-    NEED(finish(kind, ids[0]) == -RING_ESRCH); // a status is given once
+    NEED(finish(kind, ids[0]) == -RING_ESRCH); // a status is returned only once
     return 0;
 }
 
@@ -57,7 +57,7 @@ static int ring_round_trip(void) {
     return 0;
 }
 
-// What would block stays at the head, and what stands behind it waits too.
+// An operation that would block stays at the head, and those behind it wait too.
 static int ring_does_not_block(void) {
     uint64_t tag;
     submit(RING_NOP, 1, 0, 0);
@@ -147,7 +147,7 @@ static int sleeper(uint64_t word) {
     return 0;
 }
 
-// Leaves everything as it is: threads that run and sleep, a child, memory. All of it must end.
+// Exits while threads run and sleep, with a child and mapped memory. All of it must be cleaned up.
 static int leave_a_mess(uint64_t argument) {
     NEED(start(RING_SPAWN_THREAD, loop, 0) > 0);
     NEED(start(RING_SPAWN_THREAD, sleeper, 63) > 0);
@@ -162,11 +162,11 @@ static int exit_cleans_up(void) {
     return 0;
 }
 
-// Runs until it has been seen to run: on a busy host its parent may need longer to end than any fixed time.
+// Runs until its time has been seen: on a busy host its parent may need longer to end than any fixed time.
 static int outlive(uint64_t us) {
     uint64_t begin = clock_us();
     while (__atomic_load_n(&board->word[1], __ATOMIC_ACQUIRE) == 0 && clock_us() - begin < us)
-        kernel_call(RING_CALL_YIELD, 0, 0, 0); // which counts its time
+        kernel_call(RING_CALL_YIELD, 0, 0, 0); // charges its time
     __atomic_store_n(&board->word[2], 1, __ATOMIC_RELEASE);
     return 0;
 }
@@ -179,8 +179,8 @@ static int64_t foreign(void) {
     return kernel_call(RING_CALL_READ, RING_READ_FOREIGN, 0, 0);
 }
 
-// Whose parent has gone belongs to no workload: its time is counted apart. Orphans of the check before may
-// still be at their end, so a child that has a parent is looked at until none of its life was foreign.
+// A process whose parent has ended belongs to no workload: its time is counted separately. Orphans of an
+// earlier check may still be ending, so children with a parent are run until one adds no foreign time.
 static int orphans_are_foreign(void) {
     int64_t before = 0, after = -1;
     for (unsigned i = 0; i < 100 && after != before; i++) {
@@ -196,7 +196,7 @@ static int orphans_are_foreign(void) {
         seen = foreign();
     }
     __atomic_store_n(&board->word[1], 1, __ATOMIC_RELEASE);
-    // The board is the next check's: whoever looks at it must have gone.
+    // The next check uses the board: the orphan must no longer read it.
     for (unsigned i = 0; i < 4000 && __atomic_load_n(&board->word[2], __ATOMIC_ACQUIRE) == 0; i++)
         park_for(&board->word[0], 0, 500);
     NEED(board->word[2] == 1 && seen > before);
@@ -210,7 +210,7 @@ static int nap(uint64_t us) {
     return 0;
 }
 
-// Later deadlines are set first, so that each timer has to be brought forward, and set back afterwards.
+// Later deadlines are set first, so each new one must move the timer forward, and back afterwards.
 static int nested_timers(void) {
     int64_t ids[8];
     for (unsigned i = 0; i < 8; i++)

@@ -1,5 +1,5 @@
-// Programs that take all there is, or end in the middle of everything. The kernel says no where there is no
-// more, ends what is to end, and has everything back afterwards.
+// Programs that exhaust a resource, or end in the middle of operations. The kernel must refuse what it cannot
+// give, end what must end, and have all resources back afterwards.
 #include "user/selftest.h"
 
 #include <stddef.h>
@@ -21,7 +21,7 @@ static int sleep_for_ever(uint64_t argument) {
     return 0;
 }
 
-// As many threads as a process may have, each asleep; then it ends under them.
+// Starts as many threads as a process may have, which all sleep; then the process ends.
 static int spawn_threads_to_the_last(uint64_t argument) {
     (void)argument;
     unsigned count = 0;
@@ -37,7 +37,7 @@ static int thread_bomb(void) {
     return 0;
 }
 
-// Each level starts two of the next and waits for neither.
+// Each level starts two processes of the next and waits for neither.
 static int double_up(uint64_t level) {
     if (level != 0)
         for (unsigned i = 0; i < 2; i++)
@@ -47,7 +47,7 @@ static int double_up(uint64_t level) {
 
 static int process_bomb(void) {
     NEED(finish(RING_SPAWN_PROCESS, start(RING_SPAWN_PROCESS, double_up, 8)) == 0);
-    // There is room again, once they have ended.
+    // Once they have ended, there is room again.
     for (unsigned tries = 0; tries < 1000; tries++) {
         int64_t id = start(RING_SPAWN_PROCESS, nothing, 3);
         if (id > 0) {
@@ -60,7 +60,7 @@ static int process_bomb(void) {
     return __LINE__;
 }
 
-// ---- ended while it waits, in each way there is
+// ---- threads that are ended in every kind of wait
 
 static int wait_for_a_call(uint64_t argument) {
     (void)argument;
@@ -119,7 +119,7 @@ static int ended_while_waiting(void) {
     return 0;
 }
 
-// More than there is, again and again: nothing is lost by that, not even addresses.
+// Repeated requests for more memory than there is: nothing is lost by them, not even addresses.
 static int map_too_much(void) {
     int64_t first = RING_DO(RING_MAP, 4096, 0);
     for (unsigned i = 0; i < 3; i++)
@@ -137,7 +137,7 @@ static int sleep_without_end(uint64_t argument) {
     return park_for(&board->word[WORD_FOREVER], 0, UINT64_MAX / 1000);
 }
 
-// ---- memory that is gone
+// ---- memory that is unmapped or exhausted
 
 static int sleep_at(uint64_t word) {
     say_asleep();
@@ -145,13 +145,14 @@ static int sleep_at(uint64_t word) {
     return 0;
 }
 
-// Unmaps a page under its sleeper. Who gets that page next is not to meet it there: its wake-ups are its own.
+// Unmaps a page while a thread sleeps on a word in it. Pages that are mapped later must not find that
+// sleeper: an unpark there wakes nobody.
 static int unmap_under_a_sleeper(uint64_t argument) {
     int64_t page = RING_DO(RING_MAP, 4096, 0);
     NEED(page > 0 && start(RING_SPAWN_THREAD, sleep_at, (uint64_t)page) > 0);
     while (__atomic_load_n(&board->word[WORD_ASLEEP], __ATOMIC_ACQUIRE) == 0)
         kernel_call(RING_CALL_YIELD, 0, 0, 0);
-    park_for(&board->word[0], 0, 2000); // it is on its way
+    park_for(&board->word[0], 0, 2000); // time for it to fall asleep
     NEED(RING_DO(RING_UNMAP, (uint64_t)page, 4096) == 0);
     for (unsigned i = 0; i < 8; i++) {
         NEED((page = RING_DO(RING_MAP, 4096, 0)) > 0);
@@ -190,31 +191,31 @@ static int64_t free_pages(void) {
     return kernel_call(RING_CALL_READ, RING_READ_FREE_PAGES, 0, 0);
 }
 
-// A process for which there is a page, two, three ...: wherever it fails, it gives back what it had. Where
-// memory is large, taking it all would be at the host's cost.
+// Starts a process with one free page, then two, three ...: wherever it fails, it returns what it took. Not
+// done with much memory, because taking all of it would cost the host.
 static int start_without_memory(void) {
     if (free_pages() > MOST_PAGES)
         return 0;
-    NEED(thread_bomb() == 0); // kernel stacks, once they are there, stay
+    NEED(thread_bomb() == 0); // kernel stacks are never freed
     int64_t hog = start(RING_SPAWN_PROCESS, take_all, 6);
     for (unsigned i = 0; i < STEPS; i++) {
         NEED(RING_DO(RING_CALL, (uint64_t)hog, 0, 0) == 0);
         int64_t before = free_pages();
         finish(RING_SPAWN_PROCESS, start(RING_SPAWN_PROCESS, start_a_thread, 5));
         for (unsigned tries = 0; tries < 1000 && free_pages() < before; tries++)
-            park_for(&board->word[0], 0, 500); // it cleans up after its parent was told
+            park_for(&board->word[0], 0, 500); // it cleans up after its parent was woken
         NEED(free_pages() >= before);
     }
     NEED(finish(RING_SPAWN_PROCESS, hog) == 6);
     return 0;
 }
 
-// A timeout that no clock can hold is a long time, not none.
+// A timeout beyond the range of the clock is a long one, not none.
 static int longest_timeout(void) {
     int64_t id = start(RING_SPAWN_THREAD, sleep_without_end, 0);
     while (__atomic_load_n(&board->word[WORD_ASLEEP], __ATOMIC_ACQUIRE) == 0)
         kernel_call(RING_CALL_YIELD, 0, 0, 0);
-    uint64_t woken = 0; // it is on its way; its word does not change, or who comes late would not sleep
+    uint64_t woken = 0; // it may not sleep yet, and its word must not change, or it never would
     for (unsigned i = 0; i < 1000 && woken == 0; i++) {
         park_for(&board->word[0], 0, 500);
         woken = (uint64_t)RING_DO(RING_UNPARK, (uint64_t)&board->word[WORD_FOREVER], 1);

@@ -1,5 +1,5 @@
-// What a program must not be able to do. Each child tries one thing and is killed for it, with the vector
-// that is expected, or gets an error; whatever it does, its siblings and the kernel go on.
+// What a program must not be able to do. Each child tries one thing and is killed with the expected vector,
+// or gets an error; its siblings and the kernel go on.
 #include "user/selftest.h"
 
 #include <stddef.h>
@@ -59,7 +59,7 @@ INSTRUCTION(interrupt_return, "pushq $0x10; pushq %%rsp; pushf; pushq $0x08; pus
 INSTRUCTION(step_into_kernel, "pushfq; orq $0x100, (%%rsp); popfq; mov $2, %%eax; syscall; nop")
 INSTRUCTION(segment, "mov $0x08, %%eax; mov %%eax, %%ss")
 
-// Odd, but nobody's business: system calls with a stack pointer and a GS of one's own choice.
+// Odd but harmless: system calls with an arbitrary stack pointer and GS.
 static int odd_registers(uint64_t argument) {
     uint64_t number = RING_CALL_CPU;
     __asm__ volatile("mov %1, %%eax; mov %%eax, %%gs; mov %%eax, %%fs\n\t"
@@ -110,11 +110,11 @@ static int instructions(void) {
     NEED(expect(other_gs, 0, KILLED(13)));
     NEED(expect(debug_registers, 0, KILLED(13)));
     NEED(expect(translation, 0, KILLED(13)));
-    // QEMU 7.2 reads a program's stack with the kernel's rights there, and so meets SMAP.
+    // QEMU 7.2 reads the program's stack with kernel rights here, and so violates SMAP.
     NEED(expect(far_return, 0, KILLED(13)) || expect(far_return, 0, KILLED(14)));
     NEED(expect(interrupt_return, 0, KILLED(13)) || expect(interrupt_return, 0, KILLED(14)));
     NEED(expect(step_into_kernel, 0, KILLED(1)));
-    NEED(expect(odd_stack, 0, KILLED(12)) || expect(odd_stack, 0, KILLED(13))); // TCG takes it for the latter
+    NEED(expect(odd_stack, 0, KILLED(12)) || expect(odd_stack, 0, KILLED(13))); // TCG reports 13
     NEED(expect(odd_registers, 6, 6));
     NEED(expect(divide, 0, KILLED(0)));
     NEED(expect(undefined, 0, KILLED(6)));
@@ -136,7 +136,7 @@ static int impossible_head(uint64_t by) {
     kernel_call(RING_CALL_ENTER, 1, 0, 0);
     return SURVIVED;
 }
-// The kernel keeps its own counts: what it wrote may be overwritten without harm.
+// The kernel keeps its own counts: overwriting the ones it wrote does no harm.
 static int overwritten_counts(uint64_t argument) {
     my_ring()->sq_head = 12345;
     my_ring()->cq_tail = my_ring()->cq_head;
@@ -145,7 +145,7 @@ static int overwritten_counts(uint64_t argument) {
 
 static struct ring *fed;
 
-// While its sibling sleeps at the end of its ring, it fills that again, but for the place of the sleeper.
+// While its sibling sleeps in the last submission of its ring, fills all other places again.
 static int feed(uint64_t asleep_at) {
     while (__atomic_load_n(&fed->cq_tail, __ATOMIC_ACQUIRE) != (uint32_t)asleep_at)
         kernel_call(RING_CALL_YIELD, 0, 0, 0);
@@ -156,7 +156,8 @@ static int feed(uint64_t asleep_at) {
     return 0;
 }
 
-// An entry ends all the same: else a sibling that never stops would keep this CPU in the kernel for ever.
+// The enter call ends all the same: otherwise a sibling that never stops would keep this CPU in the kernel
+// forever.
 static int refilled_ring(uint64_t argument) {
     fed = my_ring();
     uint32_t tail = fed->sq_tail + 1; // once the sibling is started

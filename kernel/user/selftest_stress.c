@@ -1,5 +1,5 @@
-// The same things many times over, on all CPUs, and what only shows then: stale translations, leaks, unfair
-// shares. The word stress=N sets how much.
+// Repeats operations many times, on all CPUs, to find what shows only then: stale translations, leaks, unfair
+// shares. stress=N sets the amount.
 #include "user/selftest.h"
 
 #include <stddef.h>
@@ -30,14 +30,15 @@ static int64_t free_pages(void) {
     return kernel_call(RING_CALL_READ, RING_READ_FREE_PAGES, 0, 0);
 }
 
-// The first round may take pages for good (kernel stacks); the ones after it may not.
+// The first round may keep pages (kernel stacks); later rounds may not.
 static int no_leak(void) {
     NEED(spawn_storm() == 0);
-    park_for(&board->word[0], 0, 5000); // the last ones clean up after their parent was told
+    park_for(&board->word[0], 0, 5000); // the last ones clean up after their parent was woken
     int64_t before = free_pages();
     NEED(spawn_storm() == 0);
     park_for(&board->word[0], 0, 5000);
-    // 2 pages a slot of those threads that for the first time were alive at once, kernel stacks likewise
+    // Allows for the slots (2 pages each) and kernel stacks of threads that are alive at the same time for
+    // the first time.
     NEED(free_pages() >= before - 16 * 4);
     return 0;
 }
@@ -64,8 +65,8 @@ static int map_storm(void) {
     return 0;
 }
 
-// Reads the page so often that this CPU surely knows its translation, says so, and waits, on its CPU, for
-// the page to be gone. Then reads it once more: that must be the end of it.
+// Reads the page often enough that this CPU has its translation, reports that, and spins until the page is
+// unmapped. The read after that must kill the process.
 static int touch_after_unmap(uint64_t page) {
     uint32_t *turn = &board->word[1];
     for (unsigned i = 0; i < 100; i++)
@@ -85,7 +86,7 @@ static int use_stale_translation(uint64_t argument) {
         kernel_call(RING_CALL_YIELD, 0, 0, 0);
     RING_DO(RING_UNMAP, (uint64_t)page, PAGE);
     __atomic_store_n(&board->word[1], 2, __ATOMIC_RELEASE);
-    finish(RING_SPAWN_THREAD, reader); // not reached when all is well: the process is killed
+    finish(RING_SPAWN_THREAD, reader); // not reached if all is well: the process is killed
     return 1;
 }
 
@@ -127,13 +128,13 @@ static int measure_shares(const uint64_t weight[3]) {
     return 0;
 }
 
-// On one CPU: shares by weight within 2% over a second, and all of the second used. A host that takes the
-// CPU away for long lengthens one thread's turn by that; so a second may be tried again. Wrong weights are
-// wrong in each.
+// On one CPU: shares follow weights within 2% over a second, and 90% of the second is used. A host that
+// preempts the vCPU for long lengthens one thread's turn, so the second may be repeated. Wrong weights fail
+// each time.
 static int fair_shares(void) {
     static const uint64_t weight[] = {1024, 2048, 3072};
     if (info()->online != 1 || option_is("sched", "global") || option_is("sched", "rr"))
-        return 0; // a promise of sched=wfq, which a CPU's queue keeps
+        return 0; // only sched=wfq promises this, for one CPU's queue
     int failed = 1;
     for (unsigned i = 0; i < 5 && failed; i++)
         failed = measure_shares(weight);

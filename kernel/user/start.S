@@ -1,4 +1,4 @@
-// Where a program's threads begin: rdi and rsi as given to spawn, the stack as after a call.
+// The entry of a program's threads: rdi and rsi as given to spawn, the stack as after a call.
 .text
 .globl _start
 _start:

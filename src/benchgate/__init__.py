@@ -1,0 +1,69 @@
+"""Kernel benchmarks as gated tests: the public names that tests, oracles, gates and reports may import.
+
+Takes a name and gives the object from the module that defines it. That module is imported at the first use,
+so that `import benchgate` itself is cheap. Fails with AttributeError for any other name.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from benchgate.base.cells import Cell, Lane, ParamValue, Window
+    from benchgate.base.errors import BenchgateError, VerifyError
+    from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling, Verdict, Word
+    from benchgate.base.paths import data_root
+    from benchgate.base.runs import WorkerReport
+    from benchgate.judge.answers import all_in_one, equal_cost, equal_width, expect, ranges, whole
+    from benchgate.judge.gates.wording import verdict
+    from benchgate.render.view import SessionView
+    from benchgate.run.guest import RunningGuest
+    from benchgate.session.results import CellResult, VerdictResult
+
+_NAMES_BY_MODULE = {
+    "base.cells": ("Cell", "Lane", "ParamValue", "Window"),
+    "base.errors": ("BenchgateError", "VerifyError"),
+    "base.gates": ("Arm", "Gate", "GateInput", "Policy", "Ruling", "Verdict", "Word"),
+    "base.paths": ("data_root",),
+    "base.runs": ("WorkerReport",),
+    "judge.answers": ("all_in_one", "equal_cost", "equal_width", "expect", "ranges", "whole"),
+    "judge.gates.wording": ("verdict",),
+    "render.view": ("SessionView",),
+    "run.guest": ("RunningGuest",),
+    "session.results": ("CellResult", "VerdictResult"),
+}
+_MODULE_OF = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
+
+__all__ = [
+    "Arm",
+    "BenchgateError",
+    "Cell",
+    "CellResult",
+    "Gate",
+    "GateInput",
+    "Lane",
+    "ParamValue",
+    "Policy",
+    "Ruling",
+    "RunningGuest",
+    "SessionView",
+    "Verdict",
+    "VerdictResult",
+    "VerifyError",
+    "Window",
+    "Word",
+    "WorkerReport",
+    "all_in_one",
+    "data_root",
+    "equal_cost",
+    "equal_width",
+    "expect",
+    "ranges",
+    "verdict",
+    "whole",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)

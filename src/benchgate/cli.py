@@ -13,11 +13,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
-from benchgate.errors import BenchgateError, UsageError
-from benchgate.model import Workload
-from benchgate.render.escape import printable_lines
+from benchgate.base.errors import BenchgateError, UsageError
+from benchgate.base.text import visible_lines
+
+if TYPE_CHECKING:
+    from benchgate.session.trust import Trusted
 
 Command = Callable[[argparse.Namespace], int]
 
@@ -43,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         command: Command = words.command
         return command(words)
     except BenchgateError as error:
-        print(f"benchgate: {printable_lines(str(error))}", file=sys.stderr)
+        print(f"benchgate: {visible_lines(str(error))}", file=sys.stderr)
         return 4
     except KeyboardInterrupt:
         print("benchgate: interrupted", file=sys.stderr)
@@ -84,10 +86,10 @@ def _parser() -> argparse.ArgumentParser:
     init.add_argument("folder", nargs="?", default=".", help="where (default: here)")
     verify = add("verify", _verify, "check a session folder: hashes, verifiers, statistics, verdicts")
     verify.add_argument("folder", help="reports/runs/..., or reports/latest")
-    _add_workload(verify)
+    _add_trusted(verify)
     rejudge = add("rejudge", _rejudge, "verdicts again from what stands on disk; boots nothing")
     rejudge.add_argument("folder", help="a session folder, or a results.csv alone (then nothing is PASS)")
-    _add_workload(rejudge)
+    _add_trusted(rejudge)
     _add_replay(add("replay", _replay, "repeat a run of the instruction clock exactly"))
     _add_cache(add("cache", _cache_list, "list what is kept: QEMU, Linux image, built programs"))
     return parser
@@ -118,7 +120,7 @@ def _days(word: str) -> float:
 
 
 def _doctor(words: argparse.Namespace) -> int:
-    from benchgate import doctor  # noqa: PLC0415 - numpy and QEMU are not needed to print a usage line
+    from benchgate.session import doctor  # noqa: PLC0415 - a usage line needs neither numpy nor QEMU
 
     qemu = None if words.qemu is None else Path(words.qemu).absolute()
     print(doctor.report(qemu, fresh=words.fresh))
@@ -126,9 +128,12 @@ def _doctor(words: argparse.Namespace) -> int:
 
 
 def _setup(words: argparse.Namespace) -> int:
-    from benchgate.fetch import __main__ as fetch  # noqa: PLC0415
+    from benchgate.build.fetch import inputs  # noqa: PLC0415
 
-    return fetch.main(["setup", *(["--locked"] if words.locked else [])])
+    qemu, linux = inputs.prepare(locked=words.locked, notice=_say)
+    labels = ", ".join(linux.labels) or "reviewed"
+    _say(f"QEMU {qemu.version_text} ({qemu.origin}), Linux {linux.version} ({labels})")
+    return 0
 
 
 def _plan(words: argparse.Namespace) -> int:
@@ -161,11 +166,18 @@ def _add_workload(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _trusted(words: argparse.Namespace) -> dict[str, Workload]:
-    from benchgate import catalog  # noqa: PLC0415
+def _add_trusted(command: argparse.ArgumentParser) -> None:
+    _add_workload(command)
+    for option, what in (("--gate", "a kind of gate"), ("--extra-report", "a report")):
+        about = f"the Python file of {what} of your own, which you trust; repeatable"
+        command.add_argument(option, action="append", default=[], metavar="PATH", help=about)
 
-    found = [catalog.load_workload(str(Path(path).absolute())) for path in words.workload]
-    return {workload.name: workload for workload in found}
+
+def _trusted(words: argparse.Namespace) -> Trusted:
+    from benchgate.session.trust import trusted  # noqa: PLC0415
+
+    gates, reports = getattr(words, "gate", []), getattr(words, "extra_report", [])
+    return trusted(words.workload, gates, reports)
 
 
 def _add_replay(command: argparse.ArgumentParser) -> None:
@@ -190,13 +202,13 @@ def _say(line: str) -> None:
 
 
 def _replay(words: argparse.Namespace) -> int:
-    from benchgate import replay  # noqa: PLC0415
+    from benchgate.session import replay  # noqa: PLC0415
 
     order = replay.Order(
         folder=Path(words.run).absolute(),
         out=Path(words.out or f"replay-{Path(words.run).name}").absolute(),
         system=words.system,
-        workloads=_trusted(words),
+        trusted=_trusted(words),
         attribution=words.attribution,
         gdb=words.gdb,
     )
@@ -206,16 +218,17 @@ def _replay(words: argparse.Namespace) -> int:
 
 
 def _verify(words: argparse.Namespace) -> int:
-    from benchgate import evidence, rejudge  # noqa: PLC0415
+    from benchgate.evidence import check  # noqa: PLC0415
+    from benchgate.session import rejudge  # noqa: PLC0415
 
     trusted = _trusted(words)
-    report = evidence.verify_bundle(Path(words.folder), lambda folder: rejudge.recompute(folder, trusted))
+    report = check.verify_bundle(Path(words.folder), lambda folder: rejudge.recompute(folder, trusted))
     print(report.text)
     return report.exit_code
 
 
 def _rejudge(words: argparse.Namespace) -> int:
-    from benchgate import rejudge  # noqa: PLC0415
+    from benchgate.session import rejudge  # noqa: PLC0415
 
     text, code = rejudge.show(Path(words.folder), _trusted(words))
     print(text)
@@ -223,9 +236,9 @@ def _rejudge(words: argparse.Namespace) -> int:
 
 
 def _cache_list(_: argparse.Namespace) -> int:
-    from benchgate import shelf, trim  # noqa: PLC0415
+    from benchgate.build import cache_storage, cache_trim  # noqa: PLC0415
 
-    entries = trim.listing()
+    entries = cache_trim.listing()
     for one in entries:
         what = " ".join(f"{key}={value[:16]}" for key, value in sorted(one.key.items()))
         used = "in use" if one.in_use else ""
@@ -233,16 +246,16 @@ def _cache_list(_: argparse.Namespace) -> int:
             f"{one.size_bytes / 2**20:9.1f} MiB  {one.kind:12} {one.digest[:8]}  {what[:90]} {used}".rstrip()
         )
     total = sum(one.size_bytes for one in entries)
-    print(f"{total / 2**20:9.1f} MiB  in {shelf.cache_root()}; `benchgate cache gc` trims it")
+    print(f"{total / 2**20:9.1f} MiB  in {cache_storage.cache_root()}; `benchgate cache gc` trims it")
     return 0
 
 
 def _cache_gc(words: argparse.Namespace) -> int:
-    from benchgate import trim  # noqa: PLC0415
+    from benchgate.build import cache_trim  # noqa: PLC0415
 
     keep = 2 * 2**30 if words.keep is None else words.keep
     days = 90.0 if words.days is None else words.days
-    gone = trim.collect(keep_bytes=keep, max_unused_s=days * 86400)
+    gone = cache_trim.collect_garbage(keep_bytes=keep, max_unused_s=days * 86400)
     print(f"removed {len(gone)} entries, {sum(one.size_bytes for one in gone) / 2**20:.1f} MiB")
     return 0
 

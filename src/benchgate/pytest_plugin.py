@@ -13,13 +13,14 @@ from typing import Any
 
 import pytest
 
-from benchgate import flags, items, plan
-from benchgate.bench import Bench, CellResult, VerdictResult
-from benchgate.errors import BenchgateError, UsageError
-from benchgate.progress import Progress
-from benchgate.report import ReportLine
+from benchgate.base.errors import BenchgateError, UsageError
+from benchgate.plan.planned import PlannedCell, PlannedGate
+from benchgate.session import pytest_items, pytest_options
+from benchgate.session.progress import Progress
+from benchgate.session.pytest_session import PytestSession, ReportLine
+from benchgate.session.results import CellResult, VerdictResult
 
-BENCH = pytest.StashKey[Bench]()
+BENCH = pytest.StashKey[PytestSession]()
 SPENT_S = pytest.StashKey[float]()
 TIMED = "benchgate_timed"
 """What a worker of xdist tells the session that started it."""
@@ -30,12 +31,13 @@ MARKS = (
     "threads: thread-scale sweeps over CPU counts (benchgate)",
     "workload(name, **parameters): what a test of cells or verdicts runs (benchgate)",
     "speedup(cpus, at_least=|at_most=, insn=, window='work', base=1): one gate (benchgate)",
+    "gate(kind, cpus, base=None, at_least=, at_most=, insn=, window='work'): one of any kind (benchgate)",
     "system(*names): systems of this test, instead of those of --system (benchgate)",
 )
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    flags.register(parser)
+    pytest_options.register(parser)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -43,9 +45,10 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", line)
     terminal = sys.stderr.isatty()
     try:
-        bench = config.stash[BENCH] = Bench(flags.read(config), Progress(sys.stderr, live=terminal))
-        if bench.options.cpus is not None:
-            bench.check_cpus()
+        bench = config.stash[BENCH] = PytestSession(
+            pytest_options.read(config), Progress(sys.stderr, live=terminal)
+        )
+        bench.check_cpus()
     except BenchgateError as error:
         raise pytest.UsageError(str(error)) from None
     config.pluginmanager.register(_Watcher(config.stash[BENCH]), "benchgate-watcher")
@@ -55,14 +58,18 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    mistake = items.plan_items(metafunc, metafunc.config.stash[BENCH])
+    mistake = pytest_items.plan_items(metafunc, metafunc.config.stash[BENCH])
     if mistake:
         pytest.fail(mistake, pytrace=False)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
-    picked = items.cells(session.items), items.gates(session.items), items.images(session.items)
+    picked = (
+        pytest_items.cells(session.items),
+        pytest_items.gates(session.items),
+        pytest_items.images(session.items),
+    )
     if any(picked):
         _tell_xdist(session.config)
     try:
@@ -81,7 +88,7 @@ def _tell_xdist(config: pytest.Config) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     if getattr(node, "workeroutput", {}).get(TIMED):
-        bench: Bench = node.config.stash[BENCH]
+        bench: PytestSession = node.config.stash[BENCH]
         bench.complaint = NOT_IN_PARALLEL
 
 
@@ -99,7 +106,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
 
 
 @pytest.fixture(scope="session")
-def benchgate_session(request: pytest.FixtureRequest) -> Bench:
+def benchgate_session(request: pytest.FixtureRequest) -> PytestSession:
     """The measuring session; opened by the first item that needs it."""
     bench = request.config.stash[BENCH]
     if hasattr(request.config, "workerinput"):
@@ -109,9 +116,9 @@ def benchgate_session(request: pytest.FixtureRequest) -> Bench:
 
 
 @pytest.fixture
-def cell(request: pytest.FixtureRequest, benchgate_session: Bench) -> CellResult:
+def cell(request: pytest.FixtureRequest, benchgate_session: PytestSession) -> CellResult:
     """One cell's verified runs: `cell.require_verified()`."""
-    planned: plan.PlannedCell = _planned(request)
+    planned: PlannedCell = _planned(request)
     _skip_if(planned.skip)
     result: CellResult = _measured(request, benchgate_session, planned.cell.row).cell(planned.cell.id)
     request.node.user_properties.extend(result.properties)
@@ -119,9 +126,9 @@ def cell(request: pytest.FixtureRequest, benchgate_session: Bench) -> CellResult
 
 
 @pytest.fixture
-def verdict(request: pytest.FixtureRequest, benchgate_session: Bench) -> VerdictResult:
+def verdict(request: pytest.FixtureRequest, benchgate_session: PytestSession) -> VerdictResult:
     """One gate's verdict: `verdict.require_pass()`."""
-    planned: plan.PlannedGate = _planned(request)
+    planned: PlannedGate = _planned(request)
     row = _measured(request, benchgate_session, planned.arm.cell.row)
     result: VerdictResult = row.verdict(planned)
     request.node.user_properties.extend(result.properties)
@@ -129,16 +136,16 @@ def verdict(request: pytest.FixtureRequest, benchgate_session: Bench) -> Verdict
 
 
 @pytest.fixture
-def image(request: pytest.FixtureRequest, benchgate_session: Bench) -> Any:
+def image(request: pytest.FixtureRequest, benchgate_session: PytestSession) -> Any:
     """A built system, ready to boot: what the `workload` mark names, on each system."""
-    planned: plan.PlannedCell = _planned(request)
+    planned: PlannedCell = _planned(request)
     return _or_exit(request.config, lambda: benchgate_session.image(planned))
 
 
 @pytest.fixture
 def boot(
     request: pytest.FixtureRequest,
-    benchgate_session: Bench,
+    benchgate_session: PytestSession,
     image: Any,  # noqa: ARG001 - the rung below: it is made first, and parametrizes
 ) -> Iterator[Any]:
     """`boot(cpus=2)` boots the image, pinned, and gives its console as pexpect; ended after the test."""
@@ -163,7 +170,7 @@ def _skip_if(reason: str) -> None:
         pytest.skip(reason)
 
 
-def _measured(request: pytest.FixtureRequest, bench: Bench, row: str) -> Any:
+def _measured(request: pytest.FixtureRequest, bench: PytestSession, row: str) -> Any:
     before = bench.spent_s
     found = _or_exit(request.config, lambda: bench.row(row))
     request.node.stash[SPENT_S] = bench.spent_s - before
@@ -207,7 +214,7 @@ def pytest_runtest_makereport(
 class _Watcher:
     """Hears every report; the hook gives no session, so each session registers one of these."""
 
-    def __init__(self, bench: Bench) -> None:
+    def __init__(self, bench: PytestSession) -> None:
         self._bench = bench
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

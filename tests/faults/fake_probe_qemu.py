@@ -51,7 +51,7 @@ def main(argv: list[str]) -> int:
     if argv[-2:] == ["-accel", "help"]:
         print("Accelerators supported in QEMU binary:\n" + os.environ.get("FAKE_ACCELS", "tcg\nkvm"))
         return 0
-    accel, model = (argv[argv.index(word) + 1] for word in ("-accel", "-cpu"))
+    accel, model = (argv[argv.index(option) + 1].split(",")[0] for option in ("-accel", "-cpu"))
     fault = os.environ.get(f"FAKE_{accel}_{model}", os.environ.get(f"FAKE_{accel}", ""))
     if fault == "aborts":
         print(f"qemu: error: failed to set MSR 0x48b to 0x0\nqemu: {model}: it is over", file=sys.stderr)

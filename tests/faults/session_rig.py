@@ -9,7 +9,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,23 +34,23 @@ lock.measuring = partial(lock.measuring, name={name!r})
 # A busy host may take its time to end a stand-in; an attempt that failed for it would end the session.
 PATIENT = f"""
 from dataclasses import replace
-from benchgate.machine.console import Limits
-from benchgate.workshop import Workshop
+from benchgate.run.console import Limits
+from benchgate.session.measuring import MeasuringSession
 
-request = Workshop._request
+request = MeasuringSession._request
 
 def patient(*words):
     return replace(request(*words), limits=Limits(leave_s={PATIENCE_S}))
 
-Workshop._request = patient
+MeasuringSession._request = patient
 """
 
 PLAYS_AT = """
 from dataclasses import replace
 from itertools import count
-from benchgate.workshop import Workshop
+from benchgate.session.measuring import MeasuringSession
 
-attempts, places = Workshop.attempts, count(1)
+attempts, places = MeasuringSession.attempts, count(1)
 
 def played(asked):
     if next(places) != {order}:
@@ -62,7 +62,7 @@ def played(asked):
 def staged(self, group):
     return attempts(self, [played(asked) for asked in group])
 
-Workshop.attempts = staged
+MeasuringSession.attempts = staged
 """
 
 
@@ -105,9 +105,7 @@ class SessionRig:
         return [sys.executable, "-m", "pytest", *words_of_rig]
 
     @contextmanager
-    def started(
-        self, *words: str, preexec_fn: Callable[[], None] | None = None
-    ) -> Iterator[subprocess.Popen[str]]:
+    def started(self, *words: str) -> Iterator[subprocess.Popen[str]]:
         """A session in a process group of its own; what is left of it is ended with the block."""
         process = subprocess.Popen(
             self.argv(*words),
@@ -116,7 +114,6 @@ class SessionRig:
             stderr=subprocess.STDOUT,
             text=True,
             start_new_session=True,
-            preexec_fn=preexec_fn,  # noqa: PLW1509 - one call of setrlimit
         )
         try:
             yield process
@@ -124,8 +121,8 @@ class SessionRig:
             process.kill()
             process.communicate(timeout=PATIENCE_S)
 
-    def run(self, *words: str, preexec_fn: Callable[[], None] | None = None) -> tuple[int, str]:
-        with self.started(*words, preexec_fn=preexec_fn) as process:
+    def run(self, *words: str) -> tuple[int, str]:
+        with self.started(*words) as process:
             said, _ = process.communicate(timeout=PATIENCE_S)
             return process.returncode, said
 

@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from benchgate import bundle
-from benchgate.errors import EvidenceError
-from benchgate.evidence import Session, verify_bundle
-from benchgate.render import results_csv
-from benchgate.render.model import row_of
+from benchgate.base.errors import EvidenceError
+from benchgate.evidence import results_csv
+from benchgate.evidence.chain import parse_chain
+from benchgate.evidence.check import verify_bundle
+from benchgate.evidence.files import read_object
+from benchgate.evidence.rows import row_of
+from benchgate.evidence.session_folder import SessionFolder
 from tests.unit.factories import cell, raw_run, verified
 from tests.unit.sessions import INFO, START, finished_session, new_session
 
@@ -23,8 +25,8 @@ REPO = Path(__file__).parents[2]
 FILL = """
 import resource, signal, sys
 from pathlib import Path
-from benchgate.errors import EvidenceError
-from benchgate.render.model import row_of
+from benchgate.base.errors import EvidenceError
+from benchgate.evidence.rows import row_of
 from tests.unit.factories import cell, raw_run, verified
 from tests.unit.sessions import new_session
 
@@ -55,11 +57,11 @@ def test_a_file_that_cannot_grow_keeps_whole_lines_only(tmp_path: Path) -> None:
     assert "cannot be written: File too large; what was written before is kept; make room" in done.stdout
     folder = (tmp_path / "latest").resolve()
     rows = results_csv.parse((folder / "results.csv").read_text(), "results.csv")
-    links = bundle.parse_chain((folder / "attempts.jsonl").read_text(), "attempts.jsonl")
+    links = parse_chain((folder / "attempts.jsonl").read_text(), "attempts.jsonl")
     assert rows
     assert [row.run for row in rows] == list(range(1, len(rows) + 1))
     assert len(links) in (len(rows), len(rows) + 1)
-    assert bundle.read_object(folder, "session.json")["state"] == "partial"
+    assert read_object(folder, "session.json")["state"] == "partial"
 
 
 def test_no_room_for_a_report_leaves_the_old_one_and_no_litter(
@@ -96,7 +98,7 @@ def test_reports_that_is_a_file(tmp_path: Path) -> None:
     place = tmp_path / "reports"
     place.write_text("mine")
     with pytest.raises(EvidenceError, match=r"cannot be written: .*--reports"):
-        Session.create(place, INFO, started=START, short_id="abcdef")
+        SessionFolder.create(place, INFO, started=START, short_id="abcdef")
     assert place.read_text() == "mine"
 
 
@@ -146,7 +148,7 @@ def test_a_kill_leaves_what_was_measured_and_a_session_that_says_it_is_partial(t
     folder = (tmp_path / "latest").resolve()
     rows = results_csv.parse(results.read_text(), "results.csv")
     assert [row.run for row in rows] == list(range(1, len(rows) + 1))
-    assert bundle.read_object(folder, "session.json")["state"] == "partial"
+    assert read_object(folder, "session.json")["state"] == "partial"
     check = verify_bundle(folder)
     assert check.exit_code == 11
     assert "tampered" not in check.text

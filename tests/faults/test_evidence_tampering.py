@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from benchgate import bundle, evidence
-from benchgate.errors import EvidenceError
-from benchgate.evidence import verify_bundle
+from benchgate.base.errors import EvidenceError
+from benchgate.evidence import check
+from benchgate.evidence.chain import chain_start, chained, manifest_text, parse_chain
+from benchgate.evidence.check import verify_bundle
+from benchgate.evidence.files import MANIFEST, digest_of, files_below
 from tests.unit.sessions import finished_session, recomputed
 
 RUN = "runs/0002-primes-linux-smp1"
@@ -32,15 +34,15 @@ def edit(path: Path, old: str, new: str) -> None:
 
 def reseal(folder: Path) -> None:
     """What a forger does who knows of the manifest."""
-    names = [name for name in bundle.files_below(folder) if name != bundle.MANIFEST]
-    digests = {name: bundle.digest_of(folder, name) for name in names}
-    (folder / bundle.MANIFEST).write_text(bundle.manifest_text(digests))
+    names = [name for name in files_below(folder) if name != MANIFEST]
+    digests = {name: digest_of(folder, name) for name in names}
+    (folder / MANIFEST).write_text(manifest_text(digests))
 
 
 def refused(folder: Path, code: int, said: str) -> None:
-    check = verify_bundle(folder, recomputed)
-    assert check.exit_code == code, check.text
-    assert said in check.text
+    found = verify_bundle(folder, recomputed)
+    assert found.exit_code == code, found.text
+    assert said in found.text
 
 
 @pytest.mark.parametrize(
@@ -144,7 +146,7 @@ def test_a_report_that_follows_from_nothing_is_a_mismatch(folder: Path, name: st
 def test_facts_of_two_meanings_are_refused(folder: Path) -> None:
     edit(folder / "session.json", '"state": "complete"', '"state": "partial", "state": "complete"')
     reseal(folder)
-    refused(folder, 10, "the key 'state' stands there twice")
+    refused(folder, 10, "duplicate key 'state'")
 
 
 @pytest.mark.parametrize("text", ["[", "[" * 100_000, "null"])
@@ -158,29 +160,29 @@ def test_judging_again_without_an_answer_is_no_success(folder: Path) -> None:
     def silent(_: Path) -> Mapping[str, str]:
         return {}
 
-    check = verify_bundle(folder, silent)
-    assert check.exit_code == 12
-    assert "gave no verdicts" in check.text
+    found = verify_bundle(folder, silent)
+    assert found.exit_code == 12
+    assert "gave no verdicts" in found.text
 
 
 def test_judging_again_that_fails_is_a_mismatch(folder: Path) -> None:
     def failing(_: Path) -> Mapping[str, str]:
         raise EvidenceError("run 2 has no serial.log")
 
-    check = verify_bundle(folder, failing)
-    assert (check.exit_code, check.messages[1]) == (12, "mismatch: run 2 has no serial.log")
+    found = verify_bundle(folder, failing)
+    assert (found.exit_code, found.messages[1]) == (12, "mismatch: run 2 has no serial.log")
 
 
 def test_a_pattern_that_never_ends_is_given_up(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evidence, "MOST_CPU_S", 0.2)
+    monkeypatch.setattr(check, "MOST_CPU_S", 0.2)
 
     def stuck(_folder: Path) -> dict[str, str]:
         re.search(r"(a+)+$", "a" * 60 + "b")
         return {}
 
-    check = verify_bundle(folder, stuck)
-    assert check.exit_code == 12
-    assert "more than 0.2 s of CPU time" in check.text
+    found = verify_bundle(folder, stuck)
+    assert found.exit_code == 12
+    assert "more than 0.2 s of CPU time" in found.text
 
 
 @pytest.mark.parametrize("wrong", [ValueError, TypeError, KeyError, ZeroDivisionError, OverflowError])
@@ -188,9 +190,9 @@ def test_figures_that_contradict_themselves_are_a_mismatch(folder: Path, wrong: 
     def failing(_: Path) -> Mapping[str, str]:
         raise wrong("out of range")
 
-    check = verify_bundle(folder, failing)
-    assert check.exit_code == 12
-    assert f"cannot be judged again: {wrong.__name__}" in check.text
+    found = verify_bundle(folder, failing)
+    assert found.exit_code == 12
+    assert f"cannot be judged again: {wrong.__name__}" in found.text
 
 
 @pytest.mark.parametrize(
@@ -276,10 +278,10 @@ def escape_by_chain(folder: Path) -> None:
 def escape_by_a_whole_chain(folder: Path) -> None:
     """A forger who chains anew, with an attempt outside of the session."""
     facts = json.loads((folder / "session.json").read_text())
-    previous, lines = bundle.chain_start(facts["id"]), []
-    for number, link in enumerate(bundle.parse_chain((folder / "attempts.jsonl").read_text(), "a"), start=1):
+    previous, lines = chain_start(facts["id"]), []
+    for number, link in enumerate(parse_chain((folder / "attempts.jsonl").read_text(), "a"), start=1):
         place = "runs/../../../outside" if number == 2 else link.folder
-        made = bundle.chained(previous, number, place, link.outcome, link.digest)
+        made = chained(previous, number, place, link.outcome, link.digest)
         previous = made.chain
         lines.append(made.line())
     shutil.copytree(folder / RUN, folder.parents[1] / "outside")
@@ -318,7 +320,7 @@ def deep(folder: Path) -> None:
 )
 def test_bundles_made_to_do_harm_are_refused(folder: Path, attack: Callable[[Path], None]) -> None:
     attack(folder)
-    check = verify_bundle(folder, recomputed)
-    assert check.exit_code == 10
-    assert "root:" not in check.text
-    assert "\x1b" not in check.text
+    found = verify_bundle(folder, recomputed)
+    assert found.exit_code == 10
+    assert "root:" not in found.text
+    assert "\x1b" not in found.text

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from benchgate import fetch
-from benchgate.data import data_root
-from benchgate.errors import HostError
-from benchgate.fetch import Qemu
+from benchgate.base.cells import Accel
+from benchgate.base.errors import HostError
+from benchgate.base.paths import data_root
+from benchgate.base.qemu import Qemu
+from benchgate.build.fetch import inputs
 from benchgate.host import accel, capacity, plugin_api, probe, topology
 from benchgate.host.probe import ProbeFailed, ProbeGuest
-from benchgate.model import Accel
 
 KVM = Path("/dev/kvm")
 STEPS = 1_000
@@ -24,7 +24,7 @@ STEPS = 1_000
 
 @pytest.fixture(scope="module")
 def qemu() -> Qemu:
-    return fetch.qemu()
+    return inputs.qemu()
 
 
 @pytest.fixture
@@ -71,9 +71,9 @@ def test_a_guest_whose_sums_are_wrong_notices_it(
 def test_a_guest_refuses_a_malformed_order(qemu: Qemu, order: bytes) -> None:
     with ProbeGuest(qemu, Accel.TCG, "max") as guest:
         guest.ready(60.0)
-        assert guest._process.stdin is not None
-        guest._process.stdin.write(order)
-        assert guest._process.wait(60.0) == 35
+        os.write(guest._request, order)
+        assert guest._child.wait(60.0)
+        assert guest._child.stop(0) == 35
 
 
 def test_the_probe_guest_runs_under_kvm(qemu: Qemu, kvm_device: Path) -> None:
@@ -106,7 +106,7 @@ def test_kvm_is_judged_by_its_figure_and_never_by_its_device(qemu: Qemu, kvm_dev
 
 def test_capacity_is_measured_on_this_host(qemu: Qemu) -> None:
     pins = topology.choose_pins(topology.read(), include_smt=True)[:2]
-    found = capacity.measure(qemu, accel.probe(qemu, Accel.TCG), pins, len(pins), pairs=2)
+    found = capacity.measure_capacity(qemu, accel.probe(qemu, Accel.TCG), pins, len(pins), pairs=2)
     assert found.cpus == len(pins)
     assert 0 < found.low <= found.ratio <= found.high
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from benchgate.errors import LockError
+from benchgate.base.errors import LockError
 from benchgate.host import lock
 
 HOLD = (
@@ -120,14 +120,14 @@ def test_a_copy_in_a_child_does_not_say_that_we_still_measure(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copies: list[socket.socket] = []
-    real = lock._try
+    real = lock._try_lock
 
     def copied(name: str) -> socket.socket | None:
         found = real(name)
         copies.extend([found.dup()] if found else [])
         return found
 
-    monkeypatch.setattr(lock, "_try", copied)
+    monkeypatch.setattr(lock, "_try_lock", copied)
     with lock.measuring(0, name=name):
         assert lock.holder(name) is not None
     monkeypatch.undo()
@@ -140,7 +140,7 @@ def test_a_copy_in_a_child_does_not_say_that_we_still_measure(
 def test_twice_in_one_process_is_an_error_and_not_a_wait(name: str) -> None:
     with (
         lock.measuring(0, name=name),
-        pytest.raises(LockError, match="this very process"),
+        pytest.raises(LockError, match="this process already holds"),
         lock.measuring(1, name=name),
     ):
         pass
@@ -149,7 +149,7 @@ def test_twice_in_one_process_is_an_error_and_not_a_wait(name: str) -> None:
 def test_a_name_that_is_taken_but_not_listened_on_is_waited_for_in_vain(name: str) -> None:
     with socket.socket(socket.AF_UNIX) as squatter:
         squatter.bind(f"\0{name}")
-        with pytest.raises(LockError, match="hides who it is"), lock.measuring(0.2, name=name):
+        with pytest.raises(LockError, match="an unknown process"), lock.measuring(0.2, name=name):
             pass
     with lock.measuring(0, name=name):
         pass

@@ -7,38 +7,31 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
 import pytest
 
-from benchgate.errors import HostError
+from benchgate.base.cells import Accel
+from benchgate.base.errors import HostError
+from benchgate.base.qemu import Qemu
 from benchgate.host import accel, capacity, probe, topology
-from benchgate.host.accel import AccelProbe
+from benchgate.host.accel import AccelProbe, ProbeState
 from benchgate.host.probe import ProbeFailed, ProbeGuest
 from benchgate.host.survey import survey
-from benchgate.model import Accel
 from tests.machines import wait_until
 
 FAKE = Path(__file__).with_name("fake_probe_qemu.py")
 
 
-@dataclass(frozen=True)
-class FakeQemu:
-    binary: Path
-    environment: Mapping[str, str] = field(default_factory=dict)
-    data: tuple[Path, ...] = ()
-    version: tuple[int, int, int] = (10, 0, 2)
-    digest: str = "fake"
-
-    def but(self, **environment: str) -> FakeQemu:
-        return FakeQemu(self.binary, environment)
+def but(qemu: Qemu, **environment: str) -> Qemu:
+    """The same with something wrong, see fake_probe_qemu.py."""
+    return replace(qemu, environment=environment)
 
 
 @pytest.fixture
-def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeQemu:
+def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Qemu:
     """A QEMU whose guests work; what has no /dev/kvm is given one."""
     monkeypatch.setenv("BENCHGATE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(accel, "_TARGET_S", 0.02)
@@ -46,7 +39,7 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeQemu:
     binary.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S {FAKE} "$@"\n')
     binary.chmod(0o755)
     (tmp_path / "kvm").touch()
-    return FakeQemu(binary)
+    return Qemu(binary, {}, (), (10, 0, 2), "fake")
 
 
 @pytest.fixture
@@ -54,14 +47,14 @@ def device(tmp_path: Path) -> Path:
     return tmp_path / "kvm"
 
 
-def test_good_kvm_is_usable(fake: FakeQemu, device: Path) -> None:
-    found = accel.probe_now(fake.but(FAKE_MIPS_kvm="2000"), Accel.KVM, device=device)
+def test_good_kvm_is_usable(fake: Qemu, device: Path) -> None:
+    found = accel.probe_now(but(fake, FAKE_MIPS_kvm="2000"), Accel.KVM, device=device)
     assert (found.usable, found.cpu_model) == (True, "host")
     assert found.reason.startswith("kvm: usable: ")
 
 
-def test_kvm_that_emulates_is_present_but_unusable(fake: FakeQemu, device: Path) -> None:
-    slow = fake.but(FAKE_MIPS_kvm="1")
+def test_kvm_that_emulates_is_present_but_unusable(fake: Qemu, device: Path) -> None:
+    slow = but(fake, FAKE_MIPS_kvm="1")
     found = accel.probe(slow, Accel.KVM, device=device)
     assert not found.usable
     assert found.reason.startswith("kvm: present, unusable: ")
@@ -72,14 +65,14 @@ def test_kvm_that_emulates_is_present_but_unusable(fake: FakeQemu, device: Path)
         accel.choose("kvm", {Accel.KVM: found})
 
 
-def test_cpu_host_that_aborts_qemu_is_named_and_max_is_tried(fake: FakeQemu, device: Path) -> None:
-    found = accel.probe_now(fake.but(FAKE_kvm_host="aborts", FAKE_MIPS_kvm="2000"), Accel.KVM, device=device)
+def test_cpu_host_that_aborts_qemu_is_named_and_max_is_tried(fake: Qemu, device: Path) -> None:
+    found = accel.probe_now(but(fake, FAKE_kvm_host="aborts", FAKE_MIPS_kvm="2000"), Accel.KVM, device=device)
     assert (found.usable, found.cpu_model) == (True, "max")
     assert "-cpu host: QEMU died of signal SIGABRT: qemu: host: it is over" in found.reason
 
 
-def test_kvm_with_no_cpu_model_that_works(fake: FakeQemu, device: Path) -> None:
-    found = accel.probe_now(fake.but(FAKE_kvm="aborts"), Accel.KVM, device=device)
+def test_kvm_with_no_cpu_model_that_works(fake: Qemu, device: Path) -> None:
+    found = accel.probe_now(but(fake, FAKE_kvm="aborts"), Accel.KVM, device=device)
     assert (found.usable, found.figure, found.cpu_model) == (False, None, None)
     assert found.reason.startswith("kvm: present, unusable: -cpu host: QEMU died of signal SIGABRT")
     assert "-cpu max: QEMU died" in found.reason
@@ -91,7 +84,7 @@ def test_kvm_with_no_cpu_model_that_works(fake: FakeQemu, device: Path) -> None:
         ("hangs", r"no answer within 1\.5 s \(boot\)"),
         ("hangs later", r"no answer within .* steps\)"),
         ("dies later", "QEMU died of signal SIGKILL"),
-        ("refuses", r"QEMU ended with status 1: qemu: no \[31msuch \[0m machine"),
+        ("refuses", r"QEMU ended with status 1: qemu: no \\x1b\[31msuch\\x1b\[0m machine"),
         ("babbles", "printed no line end"),
         ("other guest", "said 'Linux version 6.12' first"),
         ("wrong answer", "wrong answer for 1000 steps"),
@@ -100,33 +93,31 @@ def test_kvm_with_no_cpu_model_that_works(fake: FakeQemu, device: Path) -> None:
     ],
 )
 def test_a_guest_that_misbehaves_is_no_figure(
-    fake: FakeQemu, fault: str, says: str, monkeypatch: pytest.MonkeyPatch
+    fake: Qemu, fault: str, says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if fault.startswith("hangs"):
         monkeypatch.setattr(accel, "_BOOT_S", 1.5)
         monkeypatch.setattr(accel, "_PATIENCE_S", 2.5)
     begin = time.monotonic()
-    found = accel.probe_now(fake.but(FAKE_tcg=fault), Accel.TCG)
+    found = accel.probe_now(but(fake, FAKE_tcg=fault), Accel.TCG)
     assert (found.usable, found.figure) == (False, None)
     with pytest.raises(HostError, match=f"tcg: unusable: .*{says}"):
         accel.choose("auto", {Accel.TCG: found})
     assert time.monotonic() - begin < 30
 
 
-def test_a_qemu_that_is_not_there(tmp_path: Path, fake: FakeQemu, device: Path) -> None:
-    nothing = FakeQemu(tmp_path / "absent")
+def test_a_qemu_that_is_not_there(tmp_path: Path, fake: Qemu, device: Path) -> None:
+    nothing = Qemu(tmp_path / "absent", {}, (), (10, 0, 2), "fake")
     assert "No such file" in accel.probe_now(nothing, Accel.TCG).reason
-    assert "does not run" in accel.probe_now(nothing, Accel.KVM, device=device).reason
+    assert "cannot execute" in accel.probe_now(nothing, Accel.KVM, device=device).reason
 
 
-def test_a_host_without_the_device(fake: FakeQemu, tmp_path: Path) -> None:
+def test_a_host_without_the_device(fake: Qemu, tmp_path: Path) -> None:
     found = accel.probe_now(fake, Accel.KVM, device=tmp_path / "none")
     assert found.reason == f"kvm: absent: this host has no {tmp_path / 'none'}"
 
 
-def test_a_device_that_may_not_be_opened(
-    fake: FakeQemu, device: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_device_that_may_not_be_opened(fake: Qemu, device: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = os.open
 
     def closed(path: Path, *rest: int) -> int:
@@ -139,19 +130,19 @@ def test_a_device_that_may_not_be_opened(
     assert found.reason.startswith("kvm: present, unusable: this user may not open")
 
 
-def test_a_device_that_does_not_open(fake: FakeQemu, tmp_path: Path) -> None:
+def test_a_device_that_does_not_open(fake: Qemu, tmp_path: Path) -> None:
     found = accel.probe_now(fake, Accel.KVM, device=tmp_path)
-    assert "does not open: Is a directory" in found.reason
+    assert "cannot be opened: Is a directory" in found.reason
 
 
-def test_a_qemu_built_without_kvm(fake: FakeQemu, device: Path) -> None:
-    found = accel.probe_now(fake.but(FAKE_ACCELS="tcg"), Accel.KVM, device=device)
+def test_a_qemu_built_without_kvm(fake: Qemu, device: Path) -> None:
+    found = accel.probe_now(but(fake, FAKE_ACCELS="tcg"), Accel.KVM, device=device)
     assert found.reason == f"kvm: absent: {fake.binary} is built without it"
 
 
-def test_the_answer_is_kept_and_asked_anew_on_wish(fake: FakeQemu) -> None:
+def test_the_answer_is_kept_and_asked_anew_on_wish(fake: Qemu) -> None:
     first = accel.probe(fake, Accel.TCG)
-    slower = fake.but(FAKE_MIPS_tcg="10")
+    slower = but(fake, FAKE_MIPS_tcg="10")
     assert accel.probe(slower, Accel.TCG) == first
     again = accel.probe(slower, Accel.TCG, fresh=True)
     assert again.figure is not None
@@ -159,19 +150,19 @@ def test_the_answer_is_kept_and_asked_anew_on_wish(fake: FakeQemu) -> None:
     assert accel.probe(fake, Accel.TCG) == again
 
 
-def test_a_kept_answer_that_was_changed_is_not_believed(fake: FakeQemu, tmp_path: Path) -> None:
+def test_a_kept_answer_that_was_changed_is_not_believed(fake: Qemu, tmp_path: Path) -> None:
     first = accel.probe(fake, Accel.TCG)
     (kept,) = (tmp_path / "cache" / "accel").glob("*/files/probe.json")
     text = kept.read_text()
-    kept.write_text(text.replace('"usable": true', '"usable": 1234'))
+    kept.write_text(text.replace('"state": "usable"', '"state": "unsure"'))
     assert kept.stat().st_size == len(text)
     found = accel.probe(fake, Accel.TCG)
     assert found.usable is True
     assert found != first
 
 
-def test_a_failed_tcg_probe_is_not_kept(fake: FakeQemu) -> None:
-    assert not accel.probe(fake.but(FAKE_tcg="refuses"), Accel.TCG).usable
+def test_a_failed_tcg_probe_is_not_kept(fake: Qemu) -> None:
+    assert not accel.probe(but(fake, FAKE_tcg="refuses"), Accel.TCG).usable
     assert accel.probe(fake, Accel.TCG).usable
 
 
@@ -183,7 +174,7 @@ def test_the_expected_state_is_that_of_the_plain_loop() -> None:
         assert probe.expected_state(steps) == chains[0] ^ chains[1] ^ chains[2] ^ chains[3]
 
 
-def test_no_guest_is_left_behind(fake: FakeQemu) -> None:
+def test_no_guest_is_left_behind(fake: Qemu) -> None:
     with ProbeGuest(fake, Accel.TCG, "max") as guest:
         guest.ready(5.0)
         pid = guest.pid
@@ -192,7 +183,7 @@ def test_no_guest_is_left_behind(fake: FakeQemu) -> None:
         os.kill(pid, 0)
 
 
-def test_no_guest_is_left_behind_by_a_script_that_starts_qemu(fake: FakeQemu) -> None:
+def test_no_guest_is_left_behind_by_a_script_that_starts_qemu(fake: Qemu) -> None:
     """A wrapper without `exec`: then QEMU is not the process that was started, but its child."""
     fake.binary.write_text(fake.binary.read_text().replace("exec ", "") + "true\n")
     with ProbeGuest(fake, Accel.TCG, "max") as guest:
@@ -203,12 +194,13 @@ def test_no_guest_is_left_behind_by_a_script_that_starts_qemu(fake: FakeQemu) ->
     assert _gone_within(child.pid, 5.0)
 
 
-def test_no_guest_outlives_a_killed_session(fake: FakeQemu, tmp_path: Path) -> None:
+def test_no_guest_outlives_a_killed_session(fake: Qemu, tmp_path: Path) -> None:
     program = (
         "import pathlib, sys, types\n"
         "from benchgate.host.probe import ProbeGuest\n"
-        "from benchgate.model import Accel\n"
-        "qemu = types.SimpleNamespace(binary=pathlib.Path(sys.argv[1]), environment={}, data=())\n"
+        "from benchgate.base.cells import Accel\n"
+        "binary = pathlib.Path(sys.argv[1])\n"
+        "qemu = types.SimpleNamespace(binary=binary, environment={}, data=(), version=(10, 0, 2))\n"
         "with ProbeGuest(qemu, Accel.TCG, 'max') as guest:\n"
         "    guest.ready(10.0)\n"
         "    print(guest.pid, flush=True)\n"
@@ -228,40 +220,40 @@ def test_no_guest_outlives_a_killed_session(fake: FakeQemu, tmp_path: Path) -> N
     assert _gone_within(guest, 5.0)
 
 
-def test_a_pinned_guest_runs_on_its_pin_alone(fake: FakeQemu) -> None:
+def test_a_pinned_guest_runs_on_its_pin_alone(fake: Qemu) -> None:
     pin = max(os.sched_getaffinity(0))
     with ProbeGuest(fake, Accel.TCG, "max", pin=pin) as guest:
         guest.ready(5.0)
         assert os.sched_getaffinity(guest.pid) == {pin}
 
 
-def test_a_pin_that_cannot_be_had_is_refused(fake: FakeQemu) -> None:
+def test_a_pin_that_cannot_be_had_is_refused(fake: Qemu) -> None:
     with (
-        ProbeGuest(fake, Accel.TCG, "max", pin=1023) as guest,
         pytest.raises(ProbeFailed, match="Invalid argument"),
+        ProbeGuest(fake, Accel.TCG, "max", pin=1023),
     ):
-        guest.ready(5.0)
+        pass
 
 
-def test_capacity_of_guests_that_sleep_is_their_count(fake: FakeQemu) -> None:
+def test_capacity_of_guests_that_sleep_is_their_count(fake: Qemu) -> None:
     """A sleeping fake takes no CPU, so any number of them side by side are as quick as one."""
-    found = AccelProbe(Accel.TCG, True, 1000.0, 0.1, "max", "tcg: usable")
-    size = capacity.measure(fake, found, (0, 0, 0), 3, pairs=2)
+    found = AccelProbe(Accel.TCG, ProbeState.USABLE, 1000.0, 0.1, "max", "...")
+    size = capacity.measure_capacity(fake, found, (0, 0, 0), 3, pairs=2)
     assert size.ratio > 1.5  # one after the other would be 1
     assert len(size.pairs) == 2
 
 
-def test_capacity_with_a_wrong_answer_is_refused(fake: FakeQemu) -> None:
-    found = AccelProbe(Accel.TCG, True, 1000.0, 0.1, "max", "tcg: usable")
+def test_capacity_with_a_wrong_answer_is_refused(fake: Qemu) -> None:
+    found = AccelProbe(Accel.TCG, ProbeState.USABLE, 1000.0, 0.1, "max", "...")
     with pytest.raises(ProbeFailed, match="wrong answer"):
-        capacity.measure(fake.but(FAKE_tcg="wrong answer"), found, (0, 0), 2)
+        capacity.measure_capacity(but(fake, FAKE_tcg="wrong answer"), found, (0, 0), 2)
 
 
 def test_a_survey_measures_what_is_usable_and_what_the_pins_allow(
-    fake: FakeQemu, monkeypatch: pytest.MonkeyPatch
+    fake: Qemu, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(capacity, "SECONDS", 0.02)
-    found = survey(fake.but(FAKE_kvm="refuses"), topology.read(), (0, 0), (1, 2, 4))
+    found = survey(but(fake, FAKE_kvm="refuses"), topology.read(), (0, 0), (1, 2, 4))
     assert [(one.accel, one.usable) for one in found.probes.values()] == [
         (Accel.KVM, False),
         (Accel.TCG, True),

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from benchgate import insn
-from benchgate.insn import ClockLog
-from benchgate.toolchain import compiler
-from tests.insnlab import BOOT_S, lab
+from benchgate.build.toolchain import compiler
+from benchgate.insn.arguments import QUANTUM
+from benchgate.insn.log import ClockLog, read_log
+from tools.clock_lab import BOOT_S, lab
 
 SOURCE = Path(__file__).parents[1] / "data" / "stress"
 FLAGS = (
@@ -61,10 +61,10 @@ def guest(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def boot(guest: Path, folder: Path, case: str, cpus: int) -> Told:
     log, console = folder / "clock.log", folder / "console"
-    argv, environment = lab(marked=False).command(cpus, log, seed=7)
+    argv, environment = lab(marked=False).line(cpus, log, seed=7)
     argv += ["-serial", f"file:{console}", "-kernel", str(guest), "-append", f"case={case} cpus={cpus}"]
     done = subprocess.run(argv, env=environment, capture_output=True, timeout=BOOT_S, check=False)
-    return Told(done.returncode, console.read_text(), insn.read_log(log))
+    return Told(done.returncode, console.read_text(), read_log(log))
 
 
 def test_one_shot_timers_on_every_cpu_come_when_they_are_due(guest: Path, tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_what_is_timed_is_not_cut_short(guest: Path, tmp_path: Path) -> None:
 
 def test_a_wait_for_the_clock_ends_on_time_and_is_cheap(guest: Path, tmp_path: Path) -> None:
     told = boot(guest, tmp_path, "tscspin", 4)
-    assert max(told.each("worst")) < 500_000 // 1000 + insn.QUANTUM
+    assert max(told.each("worst")) < 500_000 // 1000 + QUANTUM
     assert told.took == pytest.approx(20 * 500_000, rel=0.01)
     assert told.log.checks["tsc_traps"] < 1_000_000  # 6,700,000 with nothing taken forward
 
@@ -112,8 +112,8 @@ def test_interrupts_between_halted_cpus_arrive_at_once(guest: Path, tmp_path: Pa
     ("case", "least", "most"),
     [
         ("compute", 15_000, 20_000),
-        ("poke", insn.QUANTUM, insn.QUANTUM),
-        ("measure", insn.QUANTUM, insn.QUANTUM),
+        ("poke", QUANTUM, QUANTUM),
+        ("measure", QUANTUM, QUANTUM),
     ],
 )
 def test_cpus_that_have_nothing_to_do_with_each_other_are_kept_in_looser_step(

@@ -16,10 +16,15 @@ from pathlib import Path
 import psutil
 import pytest
 
-from benchgate import insn
-from benchgate.errors import VerifyError
-from benchgate.insn import ClockMode, Level, plugin, read_attribution, read_symbols, top_table
-from tests.insnlab import (
+from benchgate.base.errors import VerifyError
+from benchgate.insn import plugin
+from benchgate.insn.arguments import QUANTUM
+from benchgate.insn.linux_symbols import linux_symbols
+from benchgate.insn.log import ClockMode, Level
+from benchgate.insn.plugin import FLAGS
+from benchgate.insn.profile import read_profile, top_table
+from benchgate.insn.symbols import read_symbols
+from tools.clock_lab import (
     CASES,
     PRIMES,
     Boot,
@@ -100,8 +105,8 @@ def test_a_serial_run_repeats_bit_for_bit_by_another_build_and_under_a_debugger(
     moved: Moved, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One boot for both: each alone would make another run if it reached the guest."""
-    other = tuple("-O1" if flag == "-O2" else flag for flag in plugin.FLAGS)
-    assert other != plugin.FLAGS
+    other = tuple("-O1" if flag == "-O2" else flag for flag in FLAGS)
+    assert other != FLAGS
     monkeypatch.setattr(plugin, "FLAGS", other)
     again = lab().boot("primes", 2, SMALL, seed=1, debugger=Debugger())
     assert told(again) == told(moved.boot)
@@ -109,7 +114,7 @@ def test_a_serial_run_repeats_bit_for_bit_by_another_build_and_under_a_debugger(
 
 def test_a_debugger_may_stop_a_run_for_as_long_as_it_likes(moved: Moved) -> None:
     bench = lab()
-    symbols = read_symbols(insn.linux_symbols(bench.qemu, bench.kernel))
+    symbols = read_symbols(linux_symbols(bench.qemu, bench.kernel))
     debugger = Debugger(dict(zip(symbols.names, symbols.addresses, strict=True))["do_exit"])
     stopped = bench.boot("primes", 2, SMALL, seed=1, debugger=debugger)
     assert debugger.stops == 1
@@ -182,7 +187,7 @@ def test_level_count_refuses_a_worker_that_sleeps() -> None:
 def booked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Boot, Path]:
     """Another seed, with attribution."""
     path = tmp_path_factory.mktemp("booked") / "attribution"
-    return lab().boot("primes", 2, SMALL, seed=2, attribution=path), path
+    return lab().boot("primes", 2, SMALL, seed=2, profile=path), path
 
 
 def test_the_books_of_time_close(booked: tuple[Boot, Path]) -> None:
@@ -191,15 +196,15 @@ def test_the_books_of_time_close(booked: tuple[Boot, Path]) -> None:
     for vcpu in boot.log.totals:
         known = vcpu.executed + vcpu.paused + vcpu.skipped + vcpu.halted
         # A seed's start skew is all that is not one of the four.
-        assert 0 <= vcpu.time - known < insn.QUANTUM
+        assert 0 <= vcpu.time - known < QUANTUM
     # An HPET would make 41,000 round trips through the main loop at boot.
     assert 0 < boot.log.checks["notes"] < 2_000
     bench = lab()
-    seen = read_attribution(path, read_symbols(insn.linux_symbols(bench.qemu, bench.kernel)))
+    seen = read_profile(path, read_symbols(linux_symbols(bench.qemu, bench.kernel)))
     assert seen.window == pytest.approx(boot.window(2).total, abs=2)
     for share in seen.vcpus:
         known = share.user + share.kernel + share.paused + share.skipped + share.halted
-        assert known == pytest.approx(seen.window, abs=insn.QUANTUM)
+        assert known == pytest.approx(seen.window, abs=QUANTUM)
         assert share.user > 0.9 * seen.window
     assert "user [user]" in top_table(seen)
     named = {symbol for space, symbol in seen.by_symbol() if space == "kernel"}

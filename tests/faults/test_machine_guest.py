@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from benchgate import wire
-from benchgate.errors import BootError, EvidenceError, VerifyError
-from benchgate.machine.console import Limits
-from benchgate.machine.guest import boot_interactive
-from benchgate.model import Deadlines, Ending, RawRun
-from benchgate.run import RunRequest, execute, load
+from benchgate.base.errors import BootError, EvidenceError, VerifyError
+from benchgate.base.runs import Deadlines, Ending, RawRun
+from benchgate.judge import wire
+from benchgate.run.attempt import RunRequest, execute
+from benchgate.run.console import Limits
+from benchgate.run.guest import boot_interactive
+from benchgate.run.record import load
 from tests.machines import FAKE_QEMU, NONCE, PATIENT, QUICK, boot, processes_with, request
 
 HANGS_IN_BOOT = Deadlines(boot_s=0.5, run_s=60.0)
@@ -141,8 +142,8 @@ def test_a_console_in_small_pieces_is_read_byte_for_byte(tmp_path: Path) -> None
         ("late-fail", Ending.FAILED, "benchfail: worker 1 never stopped"),
         ("early", Ending.EOF, "before its end line"),
         ("killed", Ending.EOF, "killed by SIGKILL while it ran"),
-        ("stays", Ending.RUN_DEADLINE, "did not leave"),
-        ("orphan", Ending.EOF, "gave up with status 1"),
+        ("stays", Ending.RUN_DEADLINE, "did not exit"),
+        ("orphan", Ending.EOF, "failed with status 1"),
         ("endless", Ending.OUTPUT_LIMIT, "more than 1048576 bytes of output"),
         ("endless-stderr", Ending.OUTPUT_LIMIT, "on standard error"),
     ],
@@ -199,7 +200,7 @@ def test_terminal_escapes_do_not_reach_the_detail(tmp_path: Path) -> None:
     [
         ("cannot-start", "failed to set MSR"),
         ("bad-greeting", "QMP failed at the greeting"),
-        ("few-cpus", "QEMU made 1 vCPUs where 2 were asked for"),
+        ("few-cpus", "QEMU has 1 vCPUs, but 2 were requested"),
         ("foreign-thread", "not threads of process"),
         ("cont-dies", "ran no guest (status 1)"),
     ],
@@ -225,7 +226,7 @@ def test_a_qemu_that_we_end_is_not_asked_for_the_cause(tmp_path: Path) -> None:
 def test_a_qemu_that_says_nothing_over_qmp(
     tmp_path: Path, play: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("benchgate.machine.guest._QMP_S", 0.5)
+    monkeypatch.setattr("benchgate.run.guest._QMP_S", 0.5)
     raw = run(tmp_path, play)
     assert raw.ending is Ending.NO_START
     assert "within 0.5 s" in raw.detail
@@ -321,7 +322,7 @@ def test_a_user_talks_to_the_console(tmp_path: Path) -> None:
         assert machine.console.match.group(1) == b"hello"
         assert machine.qmp.execute("query-status") == {"running": True, "status": "running"}
         machine.console.sendline("quit")
-        machine.console.rest(60)
+        machine.console.read_rest(60)
         assert machine.child.wait(60)
         assert machine.exit_status == 33
 

@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.errors import BootError
-from benchgate.machine.console import Limits
-from benchgate.model import BootSpec, Deadlines, Ending, Lane, RawRun
-from benchgate.run import execute, load
+from benchgate.base.cells import Lane
+from benchgate.base.errors import BootError
+from benchgate.base.runs import BootSpec, Deadlines, Ending, RawRun
+from benchgate.run.attempt import execute
+from benchgate.run.console import Limits
+from benchgate.run.record import load
 from tests.machines import NONCE, PATIENT, QUICK, processes_with, request
 
 WIRE = "\\n".join(["@bench begin v=1 seq=0 crc=0", "@bench end lines=1 seq=1 crc=0", ""])
@@ -88,7 +90,7 @@ def test_workers_are_seen_on_their_pins(tmp_path: Path) -> None:
             Ending.FAILED,
             "benchfail: no memory",
         ),
-        ("raise SystemExit(7)", Ending.FAILED, "left with status 7 while it ran"),
+        ("raise SystemExit(7)", Ending.FAILED, "exited with status 7 while it ran"),
         ("import os; os.abort()", Ending.EOF, "killed by SIGABRT while it ran"),
         ("print('@bench begin v=1')", Ending.EOF, "before its end line"),
         ("raise ValueError('sad')", Ending.EOF, "status 1 while it ran: ValueError: sad"),

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.machine.stale import runtime_folder, sweep_stale
-from benchgate.model import Ending
-from benchgate.run import load
+from benchgate.base.runs import Ending
+from benchgate.run.record import load
+from benchgate.run.stale import runtime_folder, sweep_stale
 from tests.machines import NONCE, processes_with, wait_until
 
 REPO = Path(__file__).parents[2]
@@ -22,7 +22,7 @@ MARK = f"benchgate-{NONCE},"
 SESSION = """
     import sys
     from pathlib import Path
-    from benchgate.run import execute
+    from benchgate.run.attempt import execute
     from tests.machines import boot, request
     home = Path(sys.argv[1])
     execute(request(boot(home, sys.argv[2]), home / "run"), lambda phase: print(phase, flush=True))

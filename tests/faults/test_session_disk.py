@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from tests.faults.session_rig import SessionRig, benchgate, make
 # A limit on the size of any file stands for a full disk: no root is needed, and nothing is left mounted.
 SHRINKS = """
 import resource
-from benchgate.workshop import Workshop
+from benchgate.session.measuring import MeasuringSession
 
 def shrink(wrapped):
     def shrunk(self, *words, **more):
@@ -20,7 +19,7 @@ def shrink(wrapped):
         return wrapped(self, *words, **more)
     return shrunk
 
-Workshop.{where} = shrink(Workshop.{where})
+MeasuringSession.{where} = shrink(MeasuringSession.{where})
 """
 
 
@@ -42,17 +41,15 @@ def assert_refused(code: int, said: str, named: str) -> None:
 
 
 def test_no_room_for_the_session_itself(session: SessionRig) -> None:
-    def tiny() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (2048, 2048))
-
-    code, said = session.run(preexec_fn=tiny)
+    session.conftest(SHRINKS.format(limit=2048, where="begin"))
+    code, said = session.run()
     assert_refused(code, said, "session.json cannot be written")
 
 
 def test_no_room_for_a_console(session: SessionRig) -> None:
     session.play_at(4, "endless", SHRINKS.format(limit=65_536, where="begin"))
     code, said = session.run()
-    assert_refused(code, said, "cannot keep a run's files in")
+    assert_refused(code, said, "cannot write the files of a run to")
     assert "--reports" in said
     assert len(rows(session)) == 3
     assert session.facts["state"] == "partial"

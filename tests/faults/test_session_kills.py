@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.machine.stale import runtime_folder
+from benchgate.run.stale import runtime_folder
 from tests.faults.session_rig import PATIENCE_S, SessionRig, benchgate, make
 from tests.machines import wait_until
 from tests.plugin.conftest import TEST_FILE
@@ -72,9 +72,9 @@ def test_a_session_that_is_ended_leaves_no_guest_and_keeps_what_it_measured(
 
 
 SIDE_BY_SIDE = """
-from benchgate.workshop import Workshop
+from benchgate.session.measuring import MeasuringSession
 
-Workshop.at_once = lambda self, planned: 2
+MeasuringSession.at_once = lambda self, planned: 2
 """
 
 
@@ -113,16 +113,16 @@ def test_the_reports_of_an_interrupted_session_say_what_rejudge_says(
 SLOW_CLOSE = """
 import time
 from pathlib import Path
-from benchgate.evidence import Session
+from benchgate.evidence.session_folder import SessionFolder
 
-close = Session.close
+close = SessionFolder.close
 
 def slow(self, finished, *, missing=""):
     Path({sign!r}).touch()
     time.sleep(3)
     close(self, finished, missing=missing)
 
-Session.close = slow
+SessionFolder.close = slow
 """
 
 
@@ -203,7 +203,7 @@ def test_a_second_session_says_who_measures_and_gives_up_in_time(session: Sessio
         before = len(list((session.reports / "runs").iterdir()))
         code, said = session.run("--lock-wait=3")
         assert code == 4, said
-        assert f"another session measures on this host: process {first.pid} of user " in said
+        assert f"another session is measuring on this host: process {first.pid} of user " in said
         # Who asks late, on a busy host, has less left to wait.
         assert re.search(rf"waiting up to [1-3] s for process {first.pid}\b", said), said
         assert "waited 3 s" in said

@@ -1,7 +1,7 @@
-"""Defects of tern that answer rightly and only cost time: a speedup gate says FAIL, with the ratio.
+"""Faults of tern that give right answers and only cost time: a speedup gate says FAIL, with the ratio.
 
-Runs on the instruction clock, of a row of a few milliseconds. What else could have found the defect is held
-to be silent: every answer is verified.
+The runs are on the instruction clock, of a row of a few milliseconds. Every answer is verified, so nothing
+but the gate detects the fault.
 """
 
 from __future__ import annotations
@@ -11,17 +11,20 @@ from pathlib import Path
 
 import pytest
 
-from benchgate import catalog, run, verify
-from benchgate.decide import arm_of, decide
-from benchgate.gates.base import Gate
+from benchgate.base.gates import Gate
+from benchgate.judge import verify
+from benchgate.judge.arms import arm_of
+from benchgate.judge.decide import decide
+from benchgate.plan import catalog
+from benchgate.run.record import load
 from tests.line.sessions import Session, gated_tern
 
 
 def test_a_speedup_gate_finds_dropped_ipis(dropped_ipis: Session) -> None:
-    """Nobody tells the second CPU that there is work: the first does nearly all of it. The defect leaves
-    nothing to a seed, which the soak below shows, so each arm's one run stands for the five of a gate."""
+    """No interrupt tells the second CPU that there is work: the first does nearly all of it. The seed changes
+    nothing with this fault, which the soak test below shows, so one run per arm stands for a gate's five."""
     workload, system = catalog.load_workload("tasks"), catalog.load_system("kernel:fault=drop-ipi")
-    runs = [run.load(folder) for folder in sorted((dropped_ipis.folder / "runs").iterdir())]
+    runs = [load(folder) for folder in sorted((dropped_ipis.folder / "runs").iterdir())]
     arms = []
     for cpus in (1, 2):
         (counted,) = (one for one in runs if one.cell.cpus == cpus and not one.warmup)
@@ -55,7 +58,7 @@ def test_dropped_ipis_leave_nothing_to_a_seed(tmp_path: Path) -> None:
 
 @pytest.mark.soak
 def test_a_speedup_gate_finds_a_lock_held_too_long(tmp_path: Path) -> None:
-    """20 us in the one queue's lock for each step of 1 us: the second CPU waits for the first."""
+    """20 us in the lock of the only queue for each step of 1 us: the second CPU waits for the first."""
     fails(tmp_path, "kernel:sched=global:fault=lock-hold")
 
 

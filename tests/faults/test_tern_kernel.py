@@ -1,7 +1,7 @@
-"""tern's debug profile for real: its lock ranks, deadlines and assertions hold while programs misbehave, and
-it leaves as it should when it is told nonsense. Plain TCG, console and exit status only; what finds each
-defect on demand is in test_tern_faults.py and test_tern_gates.py, and tests/line/test_tern.py has the same
-profile keep its books.
+"""Real boots of tern's debug profile: its lock order, deadlines and assertions hold while programs misbehave,
+and it exits as documented when the command line is invalid. Plain TCG, console and exit status only. What
+detects each fault on demand is in test_tern_faults.py and test_tern_gates.py; tests/line/test_tern.py boots
+the same profile with attribution.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from benchgate import build, fetch
-from benchgate.data import data_root
-from benchgate.fetch import Qemu
+from benchgate.base.paths import data_root
+from benchgate.base.qemu import Qemu
+from benchgate.build import programs
+from benchgate.build.fetch import inputs
 
 DEADLINE_S = 60.0
 GOOD, FAILED, PANIC = 33, 35, 37
@@ -53,13 +54,13 @@ class Tern:
 @pytest.fixture(scope="module")
 def tern() -> Tern:
     root = data_root()
-    out = build.run_build(
+    out = programs.run_build(
         [["make", "PROFILE=debug", "OUT={out}"]],
         root / "kernel",
         [root / "kernel", root / "guest"],
         name="tern-debug",
     )
-    return Tern(fetch.qemu(), out / "tern.elf")
+    return Tern(inputs.qemu(), out / "tern.elf")
 
 
 def test_smokes_hostile_programs_bombs_and_stress(tern: Tern) -> None:
@@ -75,9 +76,9 @@ def test_smokes_hostile_programs_bombs_and_stress(tern: Tern) -> None:
 
 
 def test_an_unknown_word_is_refused(tern: Tern) -> None:
-    """Before the other processors are up: to stop one that still is the firmware's would reset the machine,
-    which looks like a shutdown that was asked for. On one: what the fast profile refuses, in
-    tests/line/test_tern.py."""
+    """The panic comes before the other processors are up. An NMI to one that is still in the firmware would
+    reset the machine, which looks like an orderly shutdown. tests/line/test_tern.py has the words that the
+    fast profile refuses."""
     status, console = tern.boot(4, "sched=best")
     assert status == PANIC
     assert b"panic: cpu=0 why=option word=sched=best known=global,rr,wfq" in console

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from benchgate import verify, wire
-from benchgate.errors import VerifyError
-from benchgate.model import Ending
+from benchgate.base.errors import VerifyError
+from benchgate.base.runs import Ending
+from benchgate.judge import verify, wire
+from benchgate.judge.run_files import RunFiles
 from tests.wirekit import NONCE, PRIMES, primes_run, raw_run, recorded
 
 
@@ -27,11 +28,11 @@ def test_a_broken_console_is_refused(tmp_path: Path, name: str, reason: str) -> 
     with pytest.raises(wire.WireError, match=reason):
         wire.parse(recorded(name), nonce=NONCE)
     with pytest.raises(VerifyError):
-        verify.verify(primes_run(tmp_path, recorded(name)), PRIMES)
+        verify.verify(RunFiles(primes_run(tmp_path, recorded(name))), PRIMES)
 
 
 def test_a_kernel_message_between_lines_does_no_harm(tmp_path: Path) -> None:
-    verify.verify(primes_run(tmp_path, recorded("printk-between-lines")), PRIMES)
+    verify.verify(RunFiles(primes_run(tmp_path, recorded("printk-between-lines"))), PRIMES)
 
 
 def test_a_busy_guest_is_refused_although_every_line_is_true(tmp_path: Path) -> None:
@@ -40,19 +41,19 @@ def test_a_busy_guest_is_refused_although_every_line_is_true(tmp_path: Path) -> 
     with pytest.raises(
         VerifyError, match=r"not quiet: others used \d+ ns of CPU time, \d+\.\d% of the work window"
     ):
-        verify.verify(run, PRIMES)
+        verify.verify(RunFiles(run), PRIMES)
 
 
 def test_another_runs_console_is_refused(tmp_path: Path) -> None:
     run = replace(primes_run(tmp_path, recorded("good-linux-primes-smp2")), nonce="0123456789abcdef")
     with pytest.raises(VerifyError, match=f"nonce {NONCE} is not this run's 0123456789abcdef"):
-        verify.verify(run, PRIMES)
+        verify.verify(RunFiles(run), PRIMES)
 
 
 def test_a_panic_is_named_when_the_machine_saw_it(tmp_path: Path) -> None:
     run = replace(primes_run(tmp_path, recorded("panic-linux")), ending=Ending.PANIC, exit_status=0)
     with pytest.raises(VerifyError, match=r"ended with panic; the guest said `.*Kernel panic"):
-        verify.verify(run, PRIMES)
+        verify.verify(RunFiles(run), PRIMES)
 
 
 def test_a_window_that_was_swapped_with_a_result(tmp_path: Path) -> None:
@@ -60,12 +61,12 @@ def test_a_window_that_was_swapped_with_a_result(tmp_path: Path) -> None:
     lines = text.split(b"\r\n")
     at = next(number for number, line in enumerate(lines) if line.startswith(b"@bench window"))
     lines[at], lines[at + 1] = lines[at + 1], lines[at]
-    with pytest.raises(wire.WireError, match="missing, doubled or out of order"):
+    with pytest.raises(wire.WireError, match="missing, duplicate or out of order"):
         wire.parse(b"\r\n".join(lines), nonce=NONCE)
 
 
 def test_a_line_that_stands_twice(tmp_path: Path) -> None:
     text = recorded("good-linux-primes-smp2")
     line = next(line for line in text.split(b"\r\n") if line.startswith(b"@bench result"))
-    with pytest.raises(wire.WireError, match="missing, doubled or out of order"):
+    with pytest.raises(wire.WireError, match="missing, duplicate or out of order"):
         wire.parse(text.replace(line, line + b"\r\n" + line), nonce=NONCE)

@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from benchgate import cli, systemfile, systems
-from benchgate.errors import CatalogError
-from benchgate.options import TABLE
+from benchgate import cli
+from benchgate.base import systems
+from benchgate.base.errors import CatalogError
+from benchgate.plan import systemfile
+from benchgate.plan.options import TABLE
 from tests.line.sessions import REPO
 
 DOC = (REPO / "docs" / "bring-your-own-kernel.md").read_text()
@@ -81,7 +83,22 @@ def test_the_workflow_is_yaml() -> None:
     assert any("pytest" in step.get("run", "") for step in steps)
 
 
-PAGES = [REPO / "README.md", *sorted((REPO / "docs").glob("*.md"))]
+def test_our_own_workflow_runs_what_a_person_runs() -> None:
+    jobs = yaml.safe_load((REPO / ".github" / "workflows" / "ci.yml").read_text())["jobs"].values()
+    commands = {step["run"] for job in jobs for step in job["steps"] if "run" in step}
+    assert {".ci/run", "./run lint", "./run types"} <= commands
+    assert (REPO / ".ci" / "run").stat().st_mode & 0o111
+
+
+def test_every_hook_calls_a_nox_session_that_exists() -> None:
+    (repository,) = yaml.safe_load((REPO / ".pre-commit-config.yaml").read_text())["repos"]
+    sessions = set(re.findall(r"^@nox\.session\ndef (\w+)", (REPO / "noxfile.py").read_text(), re.MULTILINE))
+    entries = {hook["id"]: hook["entry"] for hook in repository["hooks"]}
+    assert entries == {name: f".venv/bin/nox --session {name}" for name in ("lint", "types")}
+    assert entries.keys() <= sessions
+
+
+PAGES = [*sorted(REPO.glob("*.md")), *sorted((REPO / "docs").glob("*.md"))]
 
 
 def shown(pattern: str) -> dict[str, str]:
@@ -94,7 +111,7 @@ def shown(pattern: str) -> dict[str, str]:
 
 
 def test_every_command_that_is_shown_exists(capsys: pytest.CaptureFixture[str]) -> None:
-    words = shown(r"(?:^|[ (])benchgate ([a-z]+)\b(?!:)")
+    words = shown(r"(?:^|[ (])benchgate (?!import\b)([a-z]+)\b(?!:)")
     assert {"setup", "doctor", "replay", "cache"} <= words.keys()
     for word, page in words.items():
         with pytest.raises(SystemExit) as left:

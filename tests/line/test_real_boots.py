@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from benchgate import attribution, run, verify, wire
+from benchgate.judge import attribution, wire
+from benchgate.judge.run_files import read_console
+from benchgate.run.record import load
 from tests.line.sessions import (
     CELLS,
     WHO_MEASURES,
@@ -98,7 +100,7 @@ def test_a_busy_guest_is_no_result(where: Path) -> None:
     assert {row["outcome"] for row in session.rows} == {"invalid"}
     assert {row["work"] for row in session.rows} == {""}
     assert "INVALID: primes-busy-smp1: " in session.said
-    assert "the guest was not quiet: others used" in session.said
+    assert "the guest was not quiet: tasks other than the workers used" in session.said
 
 
 def test_a_guest_with_fewer_cpus_than_asked_is_no_result(where: Path) -> None:
@@ -139,8 +141,8 @@ def test_native_linux_stands_beside_the_guest(crowded: Session) -> None:
 
 def test_the_attribution_of_a_linux_guest(crowded: Session) -> None:
     """The same table as tern's, `na` where Linux has no bucket."""
-    raw = run.load(sorted((crowded.folder / "runs").glob("*-linux-smp4"))[-1])
-    said = wire.parse(verify.read_console(raw), nonce=raw.nonce)
+    raw = load(sorted((crowded.folder / "runs").glob("*-linux-smp4"))[-1])
+    said = wire.parse(read_console(raw), nonce=raw.nonce)
     table = attribution.table(raw.cell.id, said)
     whole = said.total_end - said.total_start
     for cpu in range(4):

@@ -1,5 +1,5 @@
-"""tern in real boots: right answers by the same oracles as everybody's, on three machines; its own checks;
-bad programs; the boot's time by its own clock."""
+"""Real boots of tern: right answers by the oracles that every system has, on three machines; its self-tests;
+misbehaving programs; the time of a boot on its own clock."""
 
 from __future__ import annotations
 
@@ -12,14 +12,21 @@ from pathlib import Path
 
 import pytest
 
-from benchgate import attribution, catalog, images, insn, run, verify, wire
-from benchgate.build import file_digest
-from benchgate.errors import VerifyError
+from benchgate.base.cells import Accel, Lane
+from benchgate.base.errors import VerifyError
+from benchgate.base.files import file_digest
+from benchgate.base.runs import Ending, RawRun
+from benchgate.build import images
 from benchgate.host import accel
-from benchgate.model import Accel, Ending, Lane, RawRun
-from benchgate.plan import PlannedCell
-from benchgate.sweep import JudgedRun
-from benchgate.wire import Transcript
+from benchgate.insn.log import Level
+from benchgate.insn.symbols import read_symbols
+from benchgate.judge import attribution, run_files, verify, wire
+from benchgate.judge.judged_run import JudgedRun
+from benchgate.judge.run_files import read_console
+from benchgate.judge.wire import Transcript
+from benchgate.plan import catalog
+from benchgate.plan.planned import PlannedCell
+from benchgate.run.record import load
 from tests import ternkit, wirekit
 from tests.line.sessions import Session
 from tests.ternkit import Bootkit
@@ -84,8 +91,8 @@ def test_every_check_passes_in_one_boot(kit: Bootkit) -> None:
 
 
 def test_programs_that_take_all_there_is_get_no_more(kit: Bootkit) -> None:
-    """Thread and process bombs, memory, a process that dies among threads in every kind of wait, one that
-    sleeps on memory that is gone, and processes that fail at each page they need."""
+    """Thread and process bombs, memory, a process that dies while its threads are in every kind of wait, a
+    sleeper on unmapped memory, and processes that fail at each page they need."""
     done = ternkit.every_check(kit)
     assert '"40M"' in (done.folder / "argv.json").read_text()
     bombs = {name for name, good in ternkit.checks(done).items() if good and name.startswith("bomb-")}
@@ -95,14 +102,15 @@ def test_programs_that_take_all_there_is_get_no_more(kit: Bootkit) -> None:
 
 @pytest.mark.parametrize("word", ["measure=1", "fault=panic"])
 def test_the_fast_profile_refuses_what_it_has_not(kit: Bootkit, word: str) -> None:
-    """It keeps no books of locks and has no faults: figures of nothing would read as zero."""
+    """It has no lock statistics and no faults: figures that nothing counts would read as zero."""
     done = kit.words("kernel:profile=fast", 1, f"boot=only {word}")
     assert done.ending is Ending.PANIC
     assert f"panic: cpu=0 why=option word={word} reason=the-fast-profile-" in ternkit.console(done)
 
 
 def test_programs_that_misbehave_are_killed_and_the_others_go_on(kit: Bootkit) -> None:
-    """Each child tries one thing and is killed by one line; the check that knows their statuses goes on."""
+    """Each child tries one thing and is killed, with one line; the check that collects their statuses goes
+    on."""
     done = ternkit.every_check(kit)
     hostile = {name for name, good in ternkit.checks(done).items() if good and name.startswith("hostile-")}
     assert hostile == {"hostile-memory", "hostile-instructions", "hostile-rings", "hostile-arguments"}
@@ -116,18 +124,18 @@ def test_programs_that_misbehave_are_killed_and_the_others_go_on(kit: Bootkit) -
 
 
 def boot_ms(raw: RawRun) -> float:
-    """From power-on, firmware included, to the begin of the total window, on the instruction clock: plain TCG
-    takes about as long on a host that nobody else uses, which a test cannot ask for."""
+    """From power-on, firmware included, to the start of the total window, on the instruction clock. Plain TCG
+    takes about as long, but only on an idle host, which a test cannot demand."""
     rate = re.search(r"^tern: .*\bcycles_per_us=(\d+)", ternkit.console(raw), re.MULTILINE)
     assert rate
     # the time stamp counter is 0 at power-on
-    begun = wire.parse(verify.read_console(raw), nonce=raw.nonce).total_start
+    begun = wire.parse(read_console(raw), nonce=raw.nonce).total_start
     return begun / int(rate[1]) / 1000
 
 
 def test_the_boot_reaches_its_first_program_in_time(dropped_ipis: Session) -> None:
-    """Its defect is none on one CPU."""
-    raw = run.load(sorted((dropped_ipis.folder / "runs").glob("*-smp1"))[-1])
+    """On one CPU the fault of this session has no effect."""
+    raw = load(sorted((dropped_ipis.folder / "runs").glob("*-smp1"))[-1])
     assert raw.lane is Lane.INSN
     assert dropped_ipis.outcomes(1, "kernel.fault-drop-ipi") == ["ok"]
     assert 0 < boot_ms(raw) < 100
@@ -143,7 +151,7 @@ SEEDS = (3, 5)
 
 
 def late(kit: Bootkit, seed: int) -> int:
-    """Nanoseconds from the first worker's start to the last one's, of sixteen that one gate lets go."""
+    """Nanoseconds from the first worker's start to the last one's, of sixteen behind one start gate."""
     judged = ternkit.sixteen(kit, seed)
     assert judged.verified, judged.reason
     starts = [worker.start for worker in ternkit.transcript(judged).reports]
@@ -152,8 +160,8 @@ def late(kit: Bootkit, seed: int) -> int:
 
 
 LATE_NS = 100_000
-"""All start within 10 us; who waits in a queue while a CPU halts starts when another ends, a millisecond on.
-Before nobody halted while a thread waits, that was so in 7 of 25 seeds."""
+"""All start within 10 us. A worker that waits in a queue while a CPU halts starts when another one ends, a
+millisecond later; that was so in 7 of 25 seeds before no CPU halted while a thread waits."""
 
 
 def test_no_worker_waits_while_a_cpu_halts(kit: Bootkit) -> None:
@@ -166,13 +174,13 @@ def test_no_worker_waits_while_a_cpu_halts_on_any_seed(kit: Bootkit) -> None:
 
 
 SLICE_US = 2000
-"""Of a thread while books are kept (kernel/config.h)."""
+"""A thread's slice while attribution is on (SLICE_SHARED_US in kernel/config.h)."""
 
 
 def test_a_worker_that_was_woken_is_interrupted_once_a_slice(kit: Bootkit) -> None:
-    """The timer that stood for the end of its slice before it slept is not one interrupt more. CPU 0 is left
-    out: the coordinator's slices, which are not the worker's, leave the timer at any time."""
-    timed = replace(kit, folder=kit.folder / "ticks", level=insn.Level.FULL)
+    """The timer that is still set for the slice before its sleep causes no additional interrupt. CPU 0 is
+    left out: the coordinator's slices, which are not the worker's, may leave the timer set for any time."""
+    timed = replace(kit, folder=kit.folder / "ticks", level=Level.FULL)
     judged = timed.run("kernel", "checksum", 4, {"blocks": 4096, "rounds": 128}, measure=True)
     assert judged.verified, judged.reason
     said = ternkit.transcript(judged)
@@ -189,15 +197,19 @@ def test_a_worker_that_was_woken_is_interrupted_once_a_slice(kit: Bootkit) -> No
     assert ticks == dict.fromkeys((1, 2, 3), slices)
 
 
-# ---- one binary, whatever its scheduler
+# ---- one binary for all settings of the command line
 
 
 def test_settings_of_the_command_line_share_one_binary(kit: Bootkit) -> None:
     made = images.Images(None, False, lambda _: None)
     words = ("kernel", "kernel:sched=rr", "kernel:sched=global:fault=idle-spin")
-    kernels = {file_digest(need(made.of(planned(kit, word)).kernel)) for word in words}
+    kernels = {file_digest(kernel_of(made, planned(kit, word))) for word in words}
     assert len(kernels) == 1
-    assert file_digest(need(made.of(planned(kit, "kernel:profile=fast")).kernel)) not in kernels
+    assert file_digest(kernel_of(made, planned(kit, "kernel:profile=fast"))) not in kernels
+
+
+def kernel_of(made: images.Images, one: PlannedCell) -> Path:
+    return need(made.of(one.system, one.workload).kernel)
 
 
 def planned(kit: Bootkit, word: str) -> PlannedCell:
@@ -221,7 +233,7 @@ def measured(kit: Bootkit) -> JudgedRun:
 
 def test_the_attribution_of_a_real_boot(kit: Bootkit, measured: JudgedRun) -> None:
     judged, said = measured, ternkit.transcript(measured)
-    symbols = insn.read_symbols(need(kit.symbols("kernel:profile=debug", "checksum")))
+    symbols = read_symbols(need(kit.symbols("kernel:profile=debug", "checksum")))
     table = attribution.table(judged.run.cell.id, said, symbols)
     assert all(measure.value < 2**63 for measure in said.measures if measure.value is not None)
     for bucket in ("busy_time", "idle_time"):
@@ -260,12 +272,12 @@ def need_figure(value: int | None) -> int:
 def test_books_that_do_not_balance_are_refused(
     kit: Bootkit, measured: JudgedRun, tmp_path: Path, book: str
 ) -> None:
-    """The console of a good boot, with one side of one of its books one higher and every frame right."""
-    lines = wirekit.bare(verify.read_console(measured.run))
+    """The console of a good boot, with one side of one balance increased by one and every frame valid."""
+    lines = wirekit.unframed(read_console(measured.run))
     at = next(n for n, line in enumerate(lines) if line.startswith(f"balance name={book} "))
     head, right = lines[at].rsplit("=", 1)
     lines[at] = f"{head}={int(right) + 1}"
-    (tmp_path / verify.CONSOLE).write_bytes(wirekit.console(*lines))
+    (tmp_path / run_files.CONSOLE).write_bytes(wirekit.console(*lines))
     lying = replace(measured.run, folder=tmp_path)
     cell = kit.planned(ternkit.CHECKSUM, "checksum", 4)
     with pytest.raises(VerifyError, match=f"the guest's books do not balance: {book}"):
@@ -276,8 +288,8 @@ def test_books_that_do_not_balance_are_refused(
 
 
 def test_a_tiny_boot_under_kvm(kit: Bootkit, tmp_path: Path) -> None:
-    """No reliance on quirks of the emulator: all processors come up, then it leaves. No program runs, since
-    a KVM that is itself emulated (`benchgate doctor` says so) may know no `syscall`, and none is timed."""
+    """tern does not rely on quirks of the emulator: all processors come up, then it exits. No program runs,
+    because a KVM that is itself emulated (`benchgate doctor` reports that) may not support `syscall`."""
     try:
         os.close(os.open("/dev/kvm", os.O_RDWR))
     except OSError as error:

@@ -20,10 +20,11 @@ from tests.line.sessions import REPO, Session, run, run_benchgate, run_pytest
 FILES = (
     "guest/bench.h",
     "guest/init/init.c",
-    "guest/workloads/primes.c",
+    "guest/workloads/primes/primes.c",
     "kernel/Makefile",
     "fixtures/systems/linux.yaml",
-    "fixtures/workloads/primes.yaml",
+    "guest/workloads/primes/oracle.py",
+    "guest/workloads/primes/workload.yaml",
     "fixtures/gates/default.yaml",
     "fixtures/qemu.lock",
     "fixtures/linux.lock",

@@ -16,7 +16,7 @@ import pytest
 import scipy.stats
 
 from benchgate.host import accel, capacity
-from benchgate.workshop import Workshop
+from benchgate.session.measuring import MeasuringSession
 
 HI = 10_000
 KEPT_LOADED = (np, scipy.stats)
@@ -26,13 +26,13 @@ FAKE_QEMU = Path(__file__).parents[1] / "data" / "fake-qemu"
 # The stand-in plays consoles, it does not compute: neither the probe guest nor capacity can run in it.
 CONFTEST = """
 from benchgate.host import accel, capacity
-from benchgate.host.accel import AccelProbe
+from benchgate.host.accel import AccelProbe, ProbeState
 from benchgate.host.capacity import CapacityPair
-from benchgate.model import Accel
+from benchgate.base.cells import Accel
 
 def probe(qemu, which, **_):
     usable = which is Accel.TCG
-    return AccelProbe(which, usable, 1000.0, 0.1, "max", f"{which}: usable" if usable else f"{which}: absent")
+    return AccelProbe(which, ProbeState.USABLE if usable else ProbeState.ABSENT, 1000.0, 0.1, "max", "said")
 
 accel.probe = probe
 capacity.sample = lambda qemu, probe, pins, **_: (CapacityPair(1.0, (1.0,) * len(pins)),)
@@ -160,7 +160,7 @@ class Rig:
 def rig(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Rig:
     """Two CPUs, whatever the host has; the gate passes with 1.9x unless the test says otherwise."""
     # A run inside this process shares our modules: what its conftest puts in their place is put back.
-    for owner, name in ((accel, "probe"), (capacity, "sample"), (Workshop, "attempts")):
+    for owner, name in ((accel, "probe"), (capacity, "sample"), (MeasuringSession, "attempts")):
         monkeypatch.setattr(owner, name, getattr(owner, name))
     (tmp_path / "kernel").write_bytes(b"kernel")
     pytester.makeconftest(CONFTEST)

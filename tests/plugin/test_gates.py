@@ -10,10 +10,11 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from tests.plugin.conftest import CONFTEST, GATE, TEST_FILE, Rig
 
-from benchgate import evidence, rejudge
-from benchgate.catalog import load_workload
+from benchgate.evidence.check import INCOMPLETE, verify_bundle
+from benchgate.plan.catalog import load_workload
+from benchgate.session import rejudge
+from tests.plugin.conftest import CONFTEST, GATE, TEST_FILE, Rig
 
 
 def results(rig: Rig) -> list[dict[str, str]]:
@@ -55,7 +56,7 @@ def test_a_gate_that_holds_passes_and_leaves_its_evidence(rig: Rig) -> None:
 
 def test_what_stands_on_disk_gives_the_same_verdicts_again(rig: Rig) -> None:
     rig.run()
-    check = evidence.verify_bundle(rig.latest, rejudge.recompute)
+    check = verify_bundle(rig.latest, rejudge.recompute)
     assert (check.exit_code, check.text) == (
         0,
         f"{rig.latest}: intact (hashes, chain and every verdict agree)",
@@ -73,7 +74,7 @@ def test_an_edited_figure_is_found(rig: Rig) -> None:
     rig.run()
     log = next((rig.latest / "runs").glob("*smp2/serial.log"))
     log.write_bytes(log.read_bytes().replace(b"count=", b"count=1"))
-    check = evidence.verify_bundle(rig.latest, rejudge.recompute)
+    check = verify_bundle(rig.latest, rejudge.recompute)
     assert check.exit_code == 10
 
 
@@ -111,7 +112,7 @@ def test_figures_that_the_host_never_had_time_for_are_invalid(rig: Rig) -> None:
     result = rig.run("--runs", "1")
     assert result.ret == 1
     result.stdout.fnmatch_lines(["INVALID: primes.hi-10000-fake-smp?: *by the host's clock*"])
-    assert evidence.verify_bundle(rig.latest, rejudge.recompute).exit_code == 0
+    assert verify_bundle(rig.latest, rejudge.recompute).exit_code == 0
     assert rejudge.show(rig.latest)[1] == 1
 
 
@@ -119,7 +120,7 @@ def test_a_console_of_another_system_is_invalid(rig: Rig) -> None:
     rig.more = "result: {system: moon}\n"
     result = rig.run("--runs", "1")
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["INVALID: primes.hi-10000-fake-smp?: *system was moon, but * by fake*"])
+    result.stdout.fnmatch_lines(["INVALID: primes.hi-10000-fake-smp?: *system moon, but * system fake*"])
 
 
 @pytest.mark.parametrize("declared", ["", "result: {foreign: na}\n"])
@@ -185,9 +186,9 @@ def test_a_single_run_decides_nothing(rig: Rig) -> None:
 NOISY = """
 import shutil
 from pathlib import Path
-from benchgate.workshop import Workshop
+from benchgate.session.measuring import MeasuringSession
 
-folder, attempts = Path({folder!r}), Workshop.attempts
+folder, attempts = Path({folder!r}), MeasuringSession.attempts
 
 def noisy(self, group):
     (asked,) = group
@@ -195,7 +196,7 @@ def noisy(self, group):
     shutil.copy(other, folder / "smp2.log")
     return attempts(self, group)
 
-Workshop.attempts = noisy
+MeasuringSession.attempts = noisy
 """
 
 
@@ -227,9 +228,9 @@ def test_a_failure_beside_an_inconclusive_gate_is_a_failure(noisy: Rig) -> None:
 
 BROKEN_OFF = """
 import pytest
-from benchgate.workshop import Workshop
+from benchgate.session.measuring import MeasuringSession
 
-attempts, groups = Workshop.attempts, []
+attempts, groups = MeasuringSession.attempts, []
 
 def broken_off(self, group):
     groups.append(group)
@@ -238,7 +239,7 @@ def broken_off(self, group):
         pytest.fail("Timeout (>60.0s) from pytest-timeout.")
     return attempts(self, group)
 
-Workshop.attempts = broken_off
+MeasuringSession.attempts = broken_off
 """
 
 
@@ -250,8 +251,8 @@ def test_a_row_that_is_broken_off_is_not_measured_again_and_said_to_be_partial(r
     result.stdout.fnmatch_lines(["INVALID: *-fake: its measuring was broken off (Failed: Timeout*; next: *"])
     assert result.ret == 1
     assert len((rig.latest / "results.csv").read_text().splitlines()) == 1 + 3
-    check = evidence.verify_bundle(rig.latest, rejudge.recompute)
-    assert check.exit_code == evidence.INCOMPLETE, check.text
+    check = verify_bundle(rig.latest, rejudge.recompute)
+    assert check.exit_code == INCOMPLETE, check.text
 
 
 def test_junit_holds_the_numbers_and_no_item_is_billed_for_the_sweep(rig: Rig) -> None:
@@ -287,7 +288,7 @@ def test_a_github_runner_is_told_and_may_refuse(
     assert result.ret == 1
     result.stdout.fnmatch_lines(["::error title=benchgate primes.hi-10000-fake-smp2::FAIL*"])
     result.stderr.fnmatch_lines(["benchgate: GITHUB_STEP_SUMMARY=*step.md cannot be written*"])
-    assert evidence.verify_bundle(rig.latest, rejudge.recompute).exit_code == 0
+    assert verify_bundle(rig.latest, rejudge.recompute).exit_code == 0
 
 
 TWO_THRESHOLDS = """\
@@ -313,7 +314,7 @@ def test_two_thresholds_over_the_same_arms_are_two_gates(rig: Rig, bounds: tuple
     assert result.ret == 1
     told = json.loads((rig.latest / "verdicts.json").read_text())
     assert sorted((one["threshold"], one["outcome"]) for one in told) == [(1.2, "PASS"), (1.95, "FAIL")]
-    assert evidence.verify_bundle(rig.latest, rejudge.recompute).exit_code == 0
+    assert verify_bundle(rig.latest, rejudge.recompute).exit_code == 0
 
 
 def test_a_verdict_that_no_test_required_still_decides_the_exit_code(rig: Rig) -> None:

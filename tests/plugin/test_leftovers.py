@@ -11,11 +11,11 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+
+from benchgate.base.process import start_time
+from benchgate.run.stale import Record
 from tests.machines import wait_until
 from tests.plugin.conftest import Rig
-
-from benchgate.machine.process import start_time
-from benchgate.machine.stale import Record
 
 MARK = "0123456789abcdef"
 
@@ -54,7 +54,7 @@ def test_a_guest_of_a_dead_session_is_ended_and_named(
 ) -> None:
     result = rig.run("--runs", "1")
     assert leftover.wait(timeout=60) == -9
-    result.stderr.fnmatch_lines([f"*ended guest {leftover.pid}, left over from session *"])
+    result.stderr.fnmatch_lines([f"*ended guest {leftover.pid}, which session * left running"])
     assert list(runtime.iterdir()) == []
 
 

@@ -10,14 +10,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.plugin.conftest import Rig
 
-from benchgate import evidence, plan, rejudge
-from benchgate.catalog import load_system, load_workload
+from benchgate.base.cells import Lane, Placement
+from benchgate.evidence.check import verify_bundle
 from benchgate.host import topology
 from benchgate.host.topology import Isolation, LogicalCpu, Topology
-from benchgate.model import Lane, Placement
-from benchgate.plan import Ground
+from benchgate.plan.catalog import load_system, load_workload
+from benchgate.plan.planned import Ground
+from benchgate.plan.seats import seat_smt
+from benchgate.session import rejudge
+from tests.plugin.conftest import Rig
 
 
 def one_core_with_two_hyperthreads() -> Topology:
@@ -41,7 +43,7 @@ def verdict(rig: Rig) -> dict[str, object]:
 
 
 def assert_intact(rig: Rig) -> None:
-    check = evidence.verify_bundle(rig.latest, rejudge.recompute)
+    check = verify_bundle(rig.latest, rejudge.recompute)
     assert check.exit_code == 0, check.text
 
 
@@ -74,9 +76,9 @@ def test_the_instruction_clock_has_no_hyperthreads() -> None:
     """Seen in the plan's own words, by a host whose guests all run on that clock."""
     ground = Ground((0,), (0, 1), {"qemu": (Lane.TCG, ""), "native": (Lane.NATIVE, "")})
     linux, primes = load_system("linux"), load_workload("primes")
-    seats = plan.smt_seats(linux, primes, ground)
+    seats = seat_smt(linux, primes, ground)
     assert (seats.lane, seats.placement, seats.pins, seats.skip) == (Lane.TCG, Placement.SMT, (0, 1), "")
-    on_clock = plan.smt_seats(linux, primes, replace(ground, lanes={"qemu": (Lane.INSN, "")}))
+    on_clock = seat_smt(linux, primes, replace(ground, lanes={"qemu": (Lane.INSN, "")}))
     assert on_clock.lane is Lane.INSN
     assert "share no core" in on_clock.skip
 
@@ -170,7 +172,7 @@ def test_a_profile_that_cannot_be_had_is_unavailable_with_its_reason(
     result = rig.run("--profile-host")
     assert result.ret == 0
     reason = {
-        "absent": "there is no `perf` on PATH",
+        "absent": "`perf` is not on PATH",
         "refuses": "perf recorded nothing: Access to performance monitoring is limited",
     }[kind]
     result.stderr.fnmatch_lines([f"*profile of primes.hi-10000-fake-smp2: unavailable: {reason}*"])

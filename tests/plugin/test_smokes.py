@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 
+from benchgate.session import rejudge
 from tests.plugin.conftest import Rig
-
-from benchgate import rejudge
 
 SMOKE = """\
 smoke:

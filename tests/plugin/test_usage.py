@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 
 import pytest
-from tests.plugin.conftest import CONFTEST, GATE, Rig
 
-from benchgate.data import data_root
-from benchgate.options import TABLE
+from benchgate.base.paths import data_root
+from benchgate.plan.options import TABLE
+from tests.plugin.conftest import CONFTEST, GATE, Rig
 
 
 def test_cpus_that_are_not_there_are_a_usage_error_that_names_those_there_are(rig: Rig) -> None:
@@ -21,11 +21,11 @@ def test_cpus_that_are_not_there_are_a_usage_error_that_names_those_there_are(ri
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--runs", "4"), "--runs 4: a first look takes an odd number"),
-        (("--smp", "0"), "CPU counts go from 1 to 64"),
+        (("--runs", "4"), "--runs 4: it must be odd and at least 5"),
+        (("--smp", "0"), "a CPU count must be from 1 to 64"),
         (("--set", "hi=4"), "--set hi=4: expected WORKLOAD.KEY=VALUE"),
         (("--max-runs", "3"), "--max-runs 3 is below --runs 5"),
-        (("--max-runs", "6"), "--max-runs 6: no verdict can fall there*one of 5, 9, 15, 25"),
+        (("--max-runs", "6"), "--max-runs 6: a verdict cannot be reached there*one of 5, 9, 15, 25"),
     ],
 )
 def test_options_that_cannot_be_meant(rig: Rig, words: tuple[str, ...], said: str) -> None:
@@ -47,7 +47,7 @@ def test_the_plan_boots_nothing(rig: Rig) -> None:
         [
             "sweep primes.hi-10000-fake",
             "  cell   primes.hi-10000-fake-smp1: process, lane tcg, *, pins *, 5 runs + 1 warm-up",
-            "  gate   primes.hi-10000-fake-smp2: work speedup over smp1 at least 1.6x",
+            "  gate   primes.hi-10000-fake-smp2: speedup of work over smp1, at least 1.6",
             "  order  smp *",
             "*minutes; nothing was booted",
         ]
@@ -67,7 +67,7 @@ def test_collecting_boots_nothing(rig: Rig) -> None:
     [
         ("speedup(cpu=2, at_least=1.6)", "mark speedup: no argument `cpu`; did you mean `cpus`[?]"),
         ("speedup(cpus=2)", "mark speedup: needs either `at_least` or `at_most`"),
-        ("speedup(2, 1.6)", "mark speedup: arguments have names*"),
+        ("speedup(2, 1.6)", "mark speedup: use keyword arguments*"),
     ],
 )
 def test_a_misspelt_mark_is_a_collection_error_that_names_it(rig: Rig, mark: str, said: str) -> None:
@@ -123,14 +123,14 @@ def test_more_vcpus_than_pins_is_functional_only(rig: Rig) -> None:
     result.stdout.fnmatch_lines(["*2 CPUs need 2 host CPUs to pin to, there is 1*"])
     result = rig.run("--cpus", str(min(os.sched_getaffinity(0))), "--oversubscribe", "-rs")
     assert result.ret == 5
-    result.stdout.fnmatch_lines(["*more CPUs than pins, functional only, never a speedup*"])
+    result.stdout.fnmatch_lines(["*more CPUs than pins, so it is functional only*"])
 
 
 def test_options_stand_in_the_ini_file_too(rig: Rig) -> None:
     rig.pytester.makeini("[pytest]\nbenchgate_runs = 4\n")
     result = rig.run()
     assert result.ret == 4
-    result.stderr.fnmatch_lines(["*--runs 4: a first look takes an odd number*"])
+    result.stderr.fnmatch_lines(["*--runs 4: it must be odd and at least 5*"])
     assert rig.run("--runs", "5").ret == 0
 
 
@@ -184,15 +184,21 @@ def test_paths_in_an_ini_file_are_relative_to_it(rig: Rig) -> None:
     result.stderr.fnmatch_lines([f"ERROR: {home}/mine.yaml:3: kind: is `moon`, not one of *"])
 
 
+def primes_yaml() -> str:
+    """Ours, for another folder."""
+    folder = data_root() / "guest/workloads/primes"
+    text = (folder / "workload.yaml").read_text()
+    return text.replace("source: ", f"source: {folder}/").replace("oracle: ", f"oracle: {folder}/")
+
+
 def test_two_workloads_of_one_name_are_refused_before_anything_boots(rig: Rig) -> None:
-    ours = data_root() / "fixtures/workloads/primes.yaml"
-    text = ours.read_text().replace("source: ", f"source: {data_root()}/")
-    (rig.pytester.path / "twin.yaml").write_text(text)
+    (rig.pytester.path / "twin.yaml").write_text(primes_yaml())
     more = '@pytest.mark.workload("twin.yaml")\ndef test_twin(cell):\n    cell.require_verified()\n'
     (rig.pytester.path / "test_twin.py").write_text(f"import pytest\n\n\n{more}")
     result = rig.run(play="cannot-start")
     assert result.ret == 4
-    result.stderr.fnmatch_lines(["ERROR: two workloads are called `primes`: our own and */twin.yaml; *"])
+    files = "*/primes/workload.yaml and */twin.yaml"
+    result.stderr.fnmatch_lines([f"ERROR: two workloads are called `primes`: {files}; *"])
     assert not (rig.folder / "reports").exists()
 
 
@@ -301,9 +307,7 @@ def test_a_fixture_laid_over_ours_gets_what_ours_gives(rig: Rig) -> None:
 
 
 def test_set_reaches_a_workload_that_only_a_test_names(rig: Rig) -> None:
-    text = (data_root() / "fixtures/workloads/primes.yaml").read_text()
-    text = text.replace("source: ", f"source: {data_root()}/").replace("name: primes", "name: own")
-    (rig.pytester.path / "own.yaml").write_text(text)
+    (rig.pytester.path / "own.yaml").write_text(primes_yaml().replace("name: primes", "name: own"))
     mark = '@pytest.mark.workload("own.yaml")\ndef test_own(cell):\n    cell.require_verified()\n'
     (rig.pytester.path / "test_own.py").write_text(f"import pytest\n\n\n{mark}")
     result = rig.run("--plan", "--set", "own.hi=20000", "test_own.py")

@@ -6,7 +6,7 @@ against another: what safety may cost is for people to say. Each must still scal
 
 import pytest
 
-from benchgate.bench import CellResult, VerdictResult
+from benchgate import CellResult, VerdictResult
 
 pytestmark = pytest.mark.profiles
 

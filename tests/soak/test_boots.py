@@ -1,5 +1,6 @@
-"""Boots in a row, each with another workload, without one hang, panic or wrong answer; the table goes to
-docs/soak.md. `BENCHGATE_SOAK_BOOTS` says how many at each CPU count (200).
+"""Many boots of tern in a row, with changing workloads and schedulers, without a hang, panic or wrong answer.
+
+Prints the table of docs/soak.md. $BENCHGATE_SOAK_BOOTS is the number of boots per CPU count (default 200).
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from benchgate.model import Ending
-from benchgate.sweep import JudgedRun
+from benchgate.base.runs import Ending
+from benchgate.judge.judged_run import JudgedRun
 from tests import ternkit
 from tests.ternkit import Bootkit
 
@@ -43,7 +44,7 @@ def table(request: pytest.FixtureRequest) -> Iterator[list[str]]:
         print("\n" + "\n".join(lines))
 
 
-def told(judged: JudgedRun) -> str:
+def outcome_of(judged: JudgedRun) -> str:
     if judged.verified:
         return "verified"
     return {Ending.PANIC: "panicked", **dict.fromkeys(HUNG, "hung")}.get(judged.run.ending, "wrong")
@@ -57,7 +58,7 @@ def test_boots_in_a_row(kit: Bootkit, table: list[str], cpus: int) -> None:
         workload, params = ROWS[number % len(ROWS)]
         system = SCHEDULERS[number // len(ROWS) % len(SCHEDULERS)]
         judged = kit.run(system, workload, cpus, params)
-        seen[told(judged)] += 1
+        seen[outcome_of(judged)] += 1
         if judged.verified:
             shutil.rmtree(judged.run.folder)
         else:

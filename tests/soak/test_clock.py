@@ -1,6 +1,6 @@
-"""The instruction clock's repeats: serial runs of one seed are one run, parallel ones lie close together.
+"""Repeated runs on the instruction clock: serial runs of one seed are equal, parallel runs differ little.
 
-Prints two tables for docs/insn.md. `BENCHGATE_SOAK_RUNS` says how many boots a row has (20).
+Prints two tables of docs/insn-measured.md. $BENCHGATE_SOAK_RUNS is the number of boots per row (default 20).
 """
 
 from __future__ import annotations
@@ -12,17 +12,19 @@ from statistics import fmean, stdev
 
 import pytest
 
-from benchgate.insn import ClockMode, plugin
-from tests.insnlab import PRIMES, Boot, Lab, burning, errands, lab
+from benchgate.insn import plugin
+from benchgate.insn.log import ClockMode
+from benchgate.insn.plugin import FLAGS
+from tools.clock_lab import PRIMES, Boot, Lab, burning, errands, lab
 
 pytestmark = pytest.mark.soak
 
 RUNS = int(os.environ.get("BENCHGATE_SOAK_RUNS", "20"))
 CPUS = (1, 2, 4, 8)
-LOADS = (("as it was", 0), ("both cores burning", 2))
+LOADS = (("no extra load", 0), ("both cores busy", 2))
 WORDS = PRIMES.format(hi=300_000)
-MOST_CV = 0.001
-BUILDS = (plugin.FLAGS, tuple("-O1" if flag == "-O2" else flag for flag in plugin.FLAGS))
+MAX_CV = 0.001
+BUILDS = (FLAGS, tuple("-O1" if flag == "-O2" else flag for flag in FLAGS))
 
 
 @pytest.fixture(scope="module")
@@ -39,8 +41,8 @@ def tables(request: pytest.FixtureRequest) -> Iterator[dict[str, list[str]]]:
             print("\n" + "\n".join(lines))
 
 
-def told(boot: Boot) -> tuple[str, object]:
-    """All that must repeat: the console, the marks, the totals and the counters."""
+def repeatable(boot: Boot) -> tuple[str, object]:
+    """Everything that must be equal: the console, the marks, the totals and the counters."""
     assert boot.status == 33, boot.errors
     assert boot.log is not None
     assert boot.log.closed
@@ -48,10 +50,10 @@ def told(boot: Boot) -> tuple[str, object]:
 
 
 @pytest.mark.parametrize("cpus", CPUS)
-def test_serial_runs_of_one_seed_are_one_run(
+def test_serial_runs_of_one_seed_are_equal(
     cpus: int, tables: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Whatever the host does beside them, and whichever of two builds of the plugin makes them."""
+    """The host's load, QEMU's own jobs and the build of the plugin must not matter."""
     assert len(set(BUILDS)) == 2
     first = lab().boot("primes", cpus, WORDS, seed=5)
     different = 0
@@ -66,8 +68,8 @@ def test_serial_runs_of_one_seed_are_one_run(
 
 
 def _differs(first: Boot, other: Boot) -> bool:
-    """Says at what, for whoever must find out why."""
-    one, two = told(first), told(other)
+    """Prints both runs if they differ, so that the cause can be found."""
+    one, two = repeatable(first), repeatable(other)
     if one != two:
         print(f"{first.console}\n{first.log}\n{other.console}\n{other.log}")
     return one != two
@@ -79,7 +81,7 @@ def _built(monkeypatch: pytest.MonkeyPatch, cpus: int, number: int, extra: tuple
 
 
 @pytest.mark.parametrize("cpus", CPUS)
-def test_parallel_runs_lie_close_together(cpus: int, tables: dict[str, list[str]]) -> None:
+def test_parallel_runs_differ_little(cpus: int, tables: dict[str, list[str]]) -> None:
     bench: Lab = lab(mode=ClockMode.PARALLEL)
     for word, burners in LOADS:
         with burning(burners):
@@ -90,10 +92,10 @@ def test_parallel_runs_lie_close_together(cpus: int, tables: dict[str, list[str]
         tables["parallel"].append(
             f"| {cpus} | {word} | {len(windows)} | {fmean(windows):,.0f} | {spread:.3%} |"
         )
-        assert spread <= MOST_CV, windows
+        assert spread <= MAX_CV, windows
 
 
-def test_a_guest_of_32_cpus_is_found_quiet() -> None:
-    """What PID 1 spends on reading about so many CPUs is not somebody else's."""
+def test_a_guest_with_32_cpus_is_reported_as_quiet() -> None:
+    """The time that PID 1 spends on reading the statistics of so many CPUs must not count as foreign."""
     console = lab().boot("primes", 32, PRIMES.format(hi=30_000)).console
     assert "benchquiet quiet=yes" in console

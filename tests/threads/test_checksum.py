@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchgate.bench import CellResult, VerdictResult
+from benchgate import CellResult, VerdictResult
 
 pytestmark = pytest.mark.threads
 

@@ -19,7 +19,7 @@ which saves the switch.
 
 import pytest
 
-from benchgate.bench import VerdictResult
+from benchgate import VerdictResult
 
 pytestmark = [pytest.mark.threads, pytest.mark.tern]
 

@@ -1,4 +1,4 @@
-"""Small makers of runs, arms and gates for tests. What a test does not name is a plain good value."""
+"""Functions that make runs, arms and gates for tests. Arguments that a test omits have valid values."""
 
 from __future__ import annotations
 
@@ -6,23 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from benchgate import model
-from benchgate.decide import decide
-from benchgate.gates.base import Arm, Gate, Policy
-from benchgate.model import (
-    Cell,
-    Ending,
-    Lane,
-    Measurement,
-    Mode,
-    Placement,
-    RawRun,
-    Verdict,
-    VerifiedRun,
-    Window,
-    Word,
-)
-from benchgate.render.model import RunRow, SessionView, row_of
+from benchgate.base.cells import Cell, Lane, Mode, Placement, Window
+from benchgate.base.gates import Arm, Gate, Policy, Verdict, Word
+from benchgate.base.runs import _VERIFY_ONLY, Ending, Measurement, RawRun, VerifiedRun
+from benchgate.evidence.rows import RunRow, row_of
+from benchgate.judge.decide import decide
+from benchgate.render.view import SessionView
 
 POLICY = Policy(name="test", looks=(5, 9, 15, 25), alpha=0.0276, overall_error=0.05, first=5, max_runs=25)
 
@@ -40,7 +29,6 @@ def raw_run(
     placement: Placement = Placement.PHYSICAL,
     ending: Ending = Ending.DONE,
     warmup: bool = False,
-    void_reason: str = "",
     folder: Path = Path("runs"),
     guest_digest: str = "a" * 64,
 ) -> RawRun:
@@ -58,7 +46,6 @@ def raw_run(
         ending=ending,
         exit_status=33,
         guest_digest=guest_digest,
-        void_reason=void_reason,
     )
 
 
@@ -70,7 +57,7 @@ def verified(run: RawRun, work: int, total: int | None = None, unit: str = "ns")
         total=work + 1000 if total is None else total,
         foreign=0,
         workers=(),
-        key=model._VERIFY_ONLY,
+        key=_VERIFY_ONLY,
     )
 
 
@@ -97,20 +84,18 @@ def arm(
     attempted: int | None = None,
     invalid: tuple[str, ...] = (),
     skipped: str = "",
-    voided: int = 0,
 ) -> Arm:
-    whole = total if total is not None else samples
+    totals = total if total is not None else samples
     facts = {"lane": lane, "placement": placement, "unit": unit}
     return Arm(
         cell=of,
         lane=lane,
         placement=placement,
         work=measurement(of, samples, window=Window.WORK, **facts) if samples else None,  # type: ignore[arg-type]
-        total=measurement(of, whole, window=Window.TOTAL, **facts) if whole else None,  # type: ignore[arg-type]
+        total=measurement(of, totals, window=Window.TOTAL, **facts) if totals else None,  # type: ignore[arg-type]
         attempted=len(samples) + len(invalid) if attempted is None else attempted,
         invalid=invalid,
         skipped=skipped,
-        voided=voided,
     )
 
 
@@ -179,7 +164,7 @@ def scaled_view(**changes: object) -> SessionView:
 
 
 def failing(word: Word, **changes: object) -> SessionView:
-    """The same with a verdict of that word."""
+    """As `scaled_view`, with another outcome of its verdict."""
     first = scaled_view()
-    told = replace(first.verdicts[0], outcome=word, reason=f"{word}: primes-linux smp2/smp1 ...")
-    return replace(first, verdicts=(told,), **changes)  # type: ignore[arg-type]
+    changed = replace(first.verdicts[0], outcome=word, reason=f"{word}: primes-linux smp2/smp1 ...")
+    return replace(first, verdicts=(changed,), **changes)  # type: ignore[arg-type]

@@ -1,14 +1,15 @@
-"""Planned cells and sweeps for tests of what comes after planning; the host is two plain CPUs under TCG."""
+"""Planned cells and sweeps for tests of the stages after planning. The host has two CPUs and TCG."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from benchgate import marks, plan, systemfile, systems
-from benchgate.marks import Mark
-from benchgate.model import Lane
-from benchgate.options import Options
-from benchgate.plan import Ground, PlannedCell, SweepPlan
+from benchgate.base import systems
+from benchgate.base.cells import Lane
+from benchgate.plan import marks, planner, systemfile
+from benchgate.plan.marks import Mark
+from benchgate.plan.options import Options
+from benchgate.plan.planned import Ground, PlannedCell, SweepPlan
 
 GROUND = Ground((4, 5), (4, 5), {"qemu": (Lane.TCG, ""), "native": (Lane.NATIVE, "")})
 OWN = """\
@@ -27,9 +28,9 @@ def sweep(*cpus: int, system: str = "linux", options: Options | None = None, **g
     """`primes` on one system, with a gate at each count."""
     chosen = options or Options(systems=(system,))
     gates = [Mark((), {"cpus": count, "at_least": 1.6}) for count in cpus]
-    request = marks.read(Mark(("primes",), given), gates)
-    cells = plan.plan_cells(request, chosen, GROUND)
-    (found,) = plan.sweeps(cells, plan.plan_gates(request, chosen, GROUND))
+    request = marks.read(Mark(("primes",), given), {"speedup": gates})
+    cells = planner.plan_cells(request, chosen, GROUND)
+    (found,) = planner.sweeps(cells, planner.plan_gates(request, chosen, GROUND))
     return found
 
 

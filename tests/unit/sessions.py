@@ -1,4 +1,4 @@
-"""Small session folders for tests of evidence: three attempts, one of them bad."""
+"""Small session folders for tests of evidence: three attempts, one of them invalid."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchgate.decide import decide
-from benchgate.evidence import Session, SessionInfo
-from benchgate.model import Ending
-from benchgate.render import verdicts_json
-from benchgate.render.model import row_of
-from tests.unit.factories import POLICY, arm, cell, raw_run, speedup, verified
+from benchgate.base.runs import Ending
+from benchgate.evidence.rows import row_of
+from benchgate.evidence.session_folder import SessionFolder, SessionInfo
+from benchgate.judge.decide import decide
+from benchgate.render.files import verdicts_json
+from tests.unit.factories import POLICY, arm, cell, raw_run, speedup, verified, view
 
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 END = datetime(2026, 1, 2, 3, 6, 0, tzinfo=UTC)
@@ -29,11 +29,11 @@ VERDICTS = decide(
 ).verdicts
 
 
-def new_session(reports: Path, short_id: str = "abcdef") -> Session:
-    return Session.create(reports, INFO, started=START, short_id=short_id)
+def new_session(reports: Path, short_id: str = "abcdef") -> SessionFolder:
+    return SessionFolder.create(reports, INFO, started=START, short_id=short_id)
 
 
-def finished_session(reports: Path, *, missing: str = "") -> Session:
+def finished_session(reports: Path, *, missing: str = "") -> SessionFolder:
     session = new_session(reports)
     for number, ending in enumerate((Ending.DONE, Ending.DONE, Ending.FAILED), start=1):
         attempt = session.begin("primes-linux-smp1")
@@ -42,7 +42,7 @@ def finished_session(reports: Path, *, missing: str = "") -> Session:
         raw = raw_run(cell(1), attempt=number, warmup=number == 1, ending=ending)
         good = verified(raw, 1000 + number) if ending is Ending.DONE else None
         session.record(row_of(raw, good, "" if good else "worker 0 reports a wrong checksum"))
-    session.write("verdicts.json", verdicts_json.render(VERDICTS))
+    session.write("verdicts.json", verdicts_json.render(view(verdicts=VERDICTS)))
     session.write("summary.md", "# PASS\n")
     session.close(END, missing=missing)
     session.seal()
@@ -51,4 +51,4 @@ def finished_session(reports: Path, *, missing: str = "") -> Session:
 
 def recomputed(folder: Path) -> Mapping[str, str]:
     assert folder.is_dir()
-    return {"verdicts.json": verdicts_json.render(VERDICTS), "summary.md": "# PASS\n"}
+    return {"verdicts.json": verdicts_json.render(view(verdicts=VERDICTS)), "summary.md": "# PASS\n"}

@@ -1,4 +1,4 @@
-"""The command: every word does its work, and every refusal is one sentence with exit status 4."""
+"""The command `benchgate`: its subcommands, and that every error is one sentence with exit status 4."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from benchgate import cache, cli, doctor
-from benchgate.errors import HostError
+from benchgate import cli
+from benchgate.base.errors import HostError
+from benchgate.build import cache
+from benchgate.session import doctor
 from tests.unit.sessions import finished_session
 
 
@@ -23,16 +25,16 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    """The sentence of a command that must be refused."""
+    """The error message of a command that must fail."""
     assert cli.main(words) == 4
-    told = capsys.readouterr()
-    assert told.out == ""
-    (line,) = told.err.splitlines()
+    output = capsys.readouterr()
+    assert output.out == ""
+    (line,) = output.err.splitlines()
     assert line.startswith("benchgate: ")
     return line
 
 
-def test_init_writes_a_test_file_that_is_python_and_leaves_one_that_is_there(
+def test_init_writes_a_python_test_file_and_never_overwrites_one(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(["init", "new"]) == 0
@@ -45,7 +47,7 @@ def test_init_writes_a_test_file_that_is_python_and_leaves_one_that_is_there(
     assert (home / "new" / "test_scaling.py").read_text() == text
 
 
-def test_init_where_nothing_can_be_written(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_init_reports_an_unwritable_place(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (home / "file").write_text("")
     assert "cannot be written" in refused(capsys, "init", "file/below")
     assert refused(capsys, "init", "file") == "benchgate: file is there already; it is left as it is"
@@ -67,7 +69,7 @@ def test_doctor_prints_its_report(
     assert capsys.readouterr().out == "all is well\n" * 2
 
 
-def test_an_error_of_ours_is_one_sentence(
+def test_a_benchgate_error_is_one_sentence(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def report(*_: object, **__: object) -> str:
@@ -77,7 +79,7 @@ def test_an_error_of_ours_is_one_sentence(
     assert refused(capsys, "doctor") == "benchgate: this machine has no CPUs"
 
 
-def test_an_interrupt_is_no_traceback(
+def test_an_interrupt_prints_no_traceback(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def report(*_: object, **__: object) -> str:
@@ -110,7 +112,7 @@ def test_sizes(word: str, size: int) -> None:
 
 
 @pytest.mark.parametrize("word", ["", "G", "1.5G", "-1", "2T", "many"])
-def test_sizes_that_cannot_be_meant(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_sizes_are_refused(word: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         cli.main(["cache", "gc", f"--keep={word}"])
     assert caught.value.code == 4
@@ -118,7 +120,7 @@ def test_sizes_that_cannot_be_meant(word: str, capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.parametrize("word", ["", "-1", "nan", "inf", "1e3", "many"])
-def test_days_that_cannot_be_meant_remove_nothing(
+def test_invalid_days_are_refused(
     word: str, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("BENCHGATE_CACHE", str(home / "cache"))
@@ -128,31 +130,31 @@ def test_days_that_cannot_be_meant_remove_nothing(
     assert "is not a number of days" in capsys.readouterr().err
 
 
-def test_verify_of_a_folder_that_was_edited(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_verify_finds_an_edited_file(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = finished_session(home / "reports").folder
     (folder / "summary.md").write_text("# a better PASS\n")
     assert cli.main(["verify", str(folder)]) == 10
     assert "summary.md" in capsys.readouterr().out
 
 
-def test_verify_of_what_is_no_session(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_verify_refuses_another_folder(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code = cli.main(["verify", str(home / "nothing")])
     assert code == 11
     assert "nothing" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["nothing", "results.csv"])
-def test_rejudge_of_what_is_not_there(name: str, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rejudge_reports_a_missing_path(name: str, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert name in refused(capsys, "rejudge", str(home / name))
 
 
-def test_rejudge_of_a_file_that_is_no_results_csv(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rejudge_refuses_an_invalid_results_csv(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (home / "results.csv").write_text("a,b\n1,2\n")
     assert "results.csv" in refused(capsys, "rejudge", str(home / "results.csv"))
 
 
 @pytest.mark.parametrize("words", [[], ["fly"], ["verify"], ["cache", "burn"]])
-def test_usage(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_commands_print_the_usage(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         cli.main(words)
     assert caught.value.code != 0
@@ -173,7 +175,7 @@ def run(*words: str, stdout: int) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(argv, stdout=stdout, stderr=subprocess.PIPE, timeout=120, check=False)
 
 
-def test_a_reader_that_went_away_is_no_error() -> None:
+def test_a_closed_standard_output_is_not_an_error() -> None:
     read, write = os.pipe()
     os.close(read)
     try:
@@ -183,7 +185,7 @@ def test_a_reader_that_went_away_is_no_error() -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_plan_is_pytests_own(home: Path) -> None:
+def test_plan_runs_pytest(home: Path) -> None:
     (home / "test_one.py").write_text(TEST_FILE)
     done = run("plan", "-p", "no:cacheprovider", "test_one.py", "--clock=wall", stdout=subprocess.PIPE)
     assert b"cell   primes-linux-smp1: " in done.stdout

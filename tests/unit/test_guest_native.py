@@ -1,4 +1,4 @@
-"""The C of the guest, compiled and run on this host: right answers, and refusals that say why."""
+"""The guest's C code, compiled and run on this host: correct answers, and errors with their reason."""
 
 from __future__ import annotations
 
@@ -10,10 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from benchgate import build, catalog, toolchain, verify, wire, yamlfile
-from benchgate.data import data_root
-from benchgate.errors import VerifyError
-from benchgate.model import Cell, Ending, Lane, Placement, RawRun, VerifiedRun, Workload
+from benchgate.base import yamlfile
+from benchgate.base.cells import Cell, Lane, Placement, Workload
+from benchgate.base.errors import VerifyError
+from benchgate.base.paths import data_root
+from benchgate.base.runs import Ending, RawRun, VerifiedRun
+from benchgate.build import programs, toolchain
+from benchgate.judge import run_files, verify, wire
+from benchgate.judge.run_files import read_console
+from benchgate.plan import catalog
+from benchgate.plan.workloadfile import fill
 
 NONCE = "0123456789abcdef"
 DEADLINE_S = 60
@@ -33,14 +39,14 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> object:
 
 
 def words(workload: Workload, count: int, /, **changes: object) -> dict[str, object]:
-    params, _ = catalog.fill(workload, SMALL.get(workload.name, {}))
+    params, _ = fill(workload, SMALL.get(workload.name, {}))
     found = {"workload": workload.name, "mode": workload.mode, "workers": count, "cpus": count}
     return {**found, "nonce": NONCE, **dict(params), **changes}
 
 
 def execute(workload: Workload, asked: dict[str, object]) -> subprocess.CompletedProcess[bytes]:
     argv = [
-        str(build.guest_program(workload)),
+        str(programs.guest_program(workload)),
         *(f"bench.{k}={v}" for k, v in asked.items() if v is not None),
     ]
     return subprocess.run(argv, capture_output=True, timeout=DEADLINE_S, check=False)
@@ -49,8 +55,8 @@ def execute(workload: Workload, asked: dict[str, object]) -> subprocess.Complete
 def run_of(folder: Path, workload: Workload, workers: int, **changes: object) -> RawRun:
     asked = words(workload, workers, **changes)
     done = execute(workload, asked)
-    (folder / verify.CONSOLE).write_bytes(done.stdout)
-    params, label = catalog.fill(workload, {k: v for k, v in asked.items() if k in workload.params})
+    (folder / run_files.CONSOLE).write_bytes(done.stdout)
+    params, label = fill(workload, {k: v for k, v in asked.items() if k in workload.params})
     pins = tuple(int(cpu) for cpu in str(changes.get("pin", "")).split(",") if cpu)
     return RawRun(
         cell=Cell("native", workload.name, workload.mode, params, workers, label),
@@ -76,22 +82,22 @@ def verified_by(run: RawRun, workload: Workload) -> VerifiedRun:
 
 @pytest.mark.parametrize("workers", [1, 2, 3, 4])
 @pytest.mark.parametrize("name", ["primes", "checksum", "tasks"])
-def test_every_worker_is_right(tmp_path: Path, name: str, workers: int) -> None:
+def test_every_worker_gives_the_correct_answer(tmp_path: Path, name: str, workers: int) -> None:
     workload = catalog.load_workload(name)
     verified = verified_by(run_of(tmp_path, workload, workers), workload)
     assert len(verified.workers) == workers
-    assert verified.foreign is None  # other people's tasks on this host are not the guest's business
+    assert verified.foreign is None  # not measured on a host with other processes
 
 
 @pytest.mark.parametrize("change", [{"wait": "spin"}, {"split": "width"}, {"split": "one"}, {"hi": 10_000}])
-def test_the_other_parameters_of_primes(tmp_path: Path, change: dict[str, object]) -> None:
+def test_other_parameters_of_primes_verify(tmp_path: Path, change: dict[str, object]) -> None:
     workload = catalog.load_workload("primes")
     verified_by(run_of(tmp_path, workload, 2, **change), workload)
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
 @pytest.mark.parametrize("name", ["primes", "checksum"])
-def test_one_worker_may_have_all_of_the_work(tmp_path: Path, name: str, workers: int) -> None:
+def test_split_one_gives_all_work_to_the_first_worker(tmp_path: Path, name: str, workers: int) -> None:
     workload = catalog.load_workload(name)
     verified = verified_by(run_of(tmp_path, workload, workers, split="one"), workload)
     first, *others = [worker.values for worker in verified.workers]
@@ -102,12 +108,12 @@ def test_one_worker_may_have_all_of_the_work(tmp_path: Path, name: str, workers:
         assert {idle[key] for key in idle.keys() - {"lo", "hi"}} == {0}
 
 
-def test_64_workers(tmp_path: Path) -> None:
+def test_64_workers_verify(tmp_path: Path) -> None:
     workload = catalog.load_workload("primes")
     assert len(verified_by(run_of(tmp_path, workload, 64), workload).workers) == 64
 
 
-def test_pinned_workers_stay_where_they_are_put(tmp_path: Path) -> None:
+def test_pinned_workers_stay_on_their_cpu(tmp_path: Path) -> None:
     cpu = max(os.sched_getaffinity(0))
     workload = catalog.load_workload("checksum")
     verified = verified_by(run_of(tmp_path, workload, 2, pin=f"{cpu},{cpu}"), workload)
@@ -119,18 +125,18 @@ def test_the_root_does_not_depend_on_the_number_of_workers(tmp_path: Path) -> No
     roots = set()
     for workers in (1, 2, 3, 7):
         run = run_of(tmp_path, workload, workers)
-        roots.add(wire.parse(verify.read_console(run), nonce=NONCE).result["root"])
+        roots.add(wire.parse(read_console(run), nonce=NONCE).result["root"])
     assert len(roots) == 1
 
 
-def test_equal_cost_is_exact_to_one_number(tmp_path: Path) -> None:
+def test_equal_cost_differs_by_at_most_the_cost_of_one_number_per_end(tmp_path: Path) -> None:
     workload = catalog.load_workload("primes")
     verified = verified_by(run_of(tmp_path, workload, 4), workload)
     divs = [worker.values["divs"] for worker in verified.workers]
-    assert max(divs) - min(divs) <= 2 * 200  # the dearest number below 40,000 costs 100 divisions
+    assert max(divs) - min(divs) <= 2 * 200  # the most expensive number below 40,000 costs 100 divisions
 
 
-# ---- refusals
+# ---- errors
 
 
 @pytest.mark.parametrize(
@@ -159,7 +165,7 @@ def test_equal_cost_is_exact_to_one_number(tmp_path: Path) -> None:
         ({"pin": "0,1023"}, "bench.pin names a CPU that this process may not use"),
     ],
 )
-def test_what_cannot_be_run_is_refused_by_name(change: dict[str, object], reason: str) -> None:
+def test_an_invalid_manifest_is_refused_by_key(change: dict[str, object], reason: str) -> None:
     workload = catalog.load_workload("primes")
     if change == {"pin": "0,1023"} and 1023 in os.sched_getaffinity(0):
         change = {"pin": "0,9999"}
@@ -199,9 +205,7 @@ def broken(tmp_path: Path, name: str, old: str, new: str) -> Workload:
         ("checksum", "round < rounds;", "round + worker < rounds;", "worker 1"),
     ],
 )
-def test_code_that_computes_something_else_is_found_out(
-    tmp_path: Path, name: str, old: str, new: str, reason: str
-) -> None:
+def test_a_wrong_computation_is_found(tmp_path: Path, name: str, old: str, new: str, reason: str) -> None:
     workload = broken(tmp_path, name, old, new)
     with pytest.raises(VerifyError, match=f"wrong answer: {reason}"):
         verified_by(run_of(tmp_path, workload, 2), workload)
@@ -214,14 +218,14 @@ def test_a_worker_that_crashes_fails_the_run(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (1, b"benchfail: a worker did not finish its work\n")
 
 
-# ---- what other parts build on
+# ---- properties that other parts rely on
 
 
 def test_each_mark_of_the_window_is_in_the_program() -> None:
-    program = build.guest_program(catalog.load_workload("primes")).read_bytes()
+    program = programs.guest_program(catalog.load_workload("primes")).read_bytes()
     for kind in (1, 2, 3, 4):
         mark = b"\x0f\x1f\x84\x00" + (0x4C420000 | kind << 8).to_bytes(4, "little")
-        assert program.count(mark) >= 1  # a compiler may copy the code around one, for two ways through it
+        assert program.count(mark) >= 1  # a compiler may duplicate the code that contains one
 
 
 def test_harness_and_workloads_need_no_libc(tmp_path: Path) -> None:
@@ -229,7 +233,9 @@ def test_harness_and_workloads_need_no_libc(tmp_path: Path) -> None:
     recipe = yamlfile.load(guest / "build.yaml")
     flags = [*recipe.texts("common"), *recipe.texts("portable"), f"-I{guest}"]
     header = (guest / "bench.h").read_text()
-    for source in [guest / "bench.c", *(guest / "workloads").glob("*.c")]:
+    sources = [guest / "bench.c", *(guest / "workloads").glob("*/*.c")]
+    assert len(sources) == 1 + len(catalog.names("workload"))
+    for source in sources:
         target = tmp_path / "one.o"
         argv = [*toolchain.compiler().argv, *flags, "-c", str(source), "-o", str(target)]
         subprocess.run(argv, check=True, timeout=DEADLINE_S)

@@ -1,8 +1,11 @@
-"""Imports go one way: a module imports only what stands above it in ORDER (design.md, section 3)."""
+"""Imports go one way: a room imports only itself and the rooms before it (ARCHITECTURE.md)."""
 
 from __future__ import annotations
 
 import ast
+import re
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -12,25 +15,13 @@ import pytest
 import benchgate
 
 ROOT = Path(benchgate.__file__).parent
-
-# A package stands for all of its modules, but for those that the list names apart: `gates.base` holds the
-# words in which a plan speaks of gates, and evidence keeps results.csv, whose format is a renderer.
-LIST = """
-    errors model files allowance data shelf cache trim toolchain yamlfile plaintext
-    host gates.base systems systemfile policies catalog oracle wire stats
-    options plan outline marks
-    fetch build images insn lanes machine boot choice run together
-    selftest verify smoke repeat measure gates decide sweep attribution
-    render.escape render.model render.results_csv
-    bundle evidence retention provenance render formats report rejudge replay publish
-    progress interruptions workshop bench doctor simulation
-    flags items pytest_plugin cli
-"""
-ORDER = LIST.split()
+ROOMS = ["base", "build", "host", "plan", "insn", "run", "judge", "evidence", "render", "session"]
+DOORS = ("pytest_plugin", "cli")
+"""Modules at the root, which may import every room; `benchgate` itself exports the public names lazily."""
 
 
 def modules() -> Mapping[str, Path]:
-    """Every module by its name below `benchgate`; a package by its folder's name."""
+    """Every module by its name below `benchgate`; a package has the name of its folder."""
     names = {}
     for path in ROOT.rglob("*.py"):
         parts = path.relative_to(ROOT).with_suffix("").parts
@@ -39,13 +30,13 @@ def modules() -> Mapping[str, Path]:
 
 
 def imported(source: str, names: Mapping[str, object]) -> Iterator[tuple[int, str]]:
-    """Line and name of each of our modules that a source imports, inside functions too."""
+    """Line and name of each benchgate module that a source imports, also inside functions."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             found = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
-            whole = [f"{node.module}.{alias.name}" for alias in node.names]
-            found = [one if one.removeprefix("benchgate.") in names else str(node.module) for one in whole]
+            full = [f"{node.module}.{alias.name}" for alias in node.names]
+            found = [one if one.removeprefix("benchgate.") in names else str(node.module) for one in full]
         elif isinstance(node, ast.ImportFrom):
             yield node.lineno, "(relative)"
             continue
@@ -57,36 +48,39 @@ def imported(source: str, names: Mapping[str, object]) -> Iterator[tuple[int, st
 
 
 def place(name: str) -> int:
-    """Where the list puts a module: by its own name, or by the nearest package that holds it."""
-    word = name
-    while word not in ORDER:
-        if "." not in word:
-            raise LookupError(f"{name} is not in ORDER of {Path(__file__).name}: say where it belongs")
-        word = word.rpartition(".")[0]
-    return ORDER.index(word)
+    room = name.partition(".")[0]
+    if room in DOORS:
+        return len(ROOMS)
+    if room not in ROOMS:
+        raise LookupError(f"{name} is in none of the rooms {', '.join(ROOMS)}")
+    return ROOMS.index(room)
 
 
-def wrong_ways(name: str, source: str, names: Mapping[str, object]) -> list[str]:
-    own = place(name)
+def late_imports(name: str, source: str, names: Mapping[str, object]) -> list[str]:
     return [
-        f"{name}:{line} imports {other}, which stands below it"
+        f"{name}:{line} imports {other}, of a later room"
         for line, other in imported(source, names)
-        if other == "(relative)" or place(other) > own
+        if other == "(relative)" or place(other) > place(name)
     ]
 
 
 @pytest.mark.parametrize("name", modules())
-def test_a_module_imports_only_what_stands_above_it(name: str) -> None:
-    assert wrong_ways(name, modules()[name].read_text(encoding="utf-8"), modules()) == []
+def test_a_module_imports_only_earlier_rooms(name: str) -> None:
+    assert late_imports(name, modules()[name].read_text(encoding="utf-8"), modules()) == []
 
 
-def test_the_list_names_nothing_twice_and_nothing_that_is_not_there() -> None:
-    assert len(set(ORDER)) == len(ORDER)
-    assert set(ORDER) <= set(modules())
+def test_the_document_lists_the_rooms_in_this_order() -> None:
+    text = (ROOT.parents[1] / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    section = text.partition("## Rooms")[2].partition("\n## ")[0]
+    assert re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE) == ROOMS
 
 
-def test_no_module_comes_back_to_itself() -> None:
-    """Inside a package, which has one place in the list, imports form no circle either."""
+def test_every_room_exists() -> None:
+    assert {name.partition(".")[0] for name in modules()} == {*ROOMS, *DOORS}
+
+
+def test_there_are_no_import_cycles() -> None:
+    """Neither between rooms nor inside one."""
     names = modules()
     graph = {
         name: {other for _, other in imported(path.read_text(encoding="utf-8"), names)}
@@ -95,28 +89,50 @@ def test_no_module_comes_back_to_itself() -> None:
 
     @cache
     def reached(name: str, depth: int = len(names)) -> frozenset[str]:
-        nexts = graph.get(name, set())
-        return frozenset(nexts).union(*(reached(one, depth - 1) for one in nexts if depth))
+        direct = graph.get(name, set())
+        return frozenset(direct).union(*(reached(one, depth - 1) for one in direct if depth))
 
     assert [name for name in names if name in reached(name)] == []
 
 
 @pytest.mark.parametrize(
-    ("name", "source", "said"),
+    ("name", "source", "expected"),
     [
-        ("stats", "from benchgate import plan", "stats:1 imports plan"),
-        ("wire", "import benchgate.verify", "wire:1 imports verify"),
-        ("plan", "\ndef late():\n    from benchgate.sweep import judge", "plan:3 imports sweep"),
-        ("plan", "from benchgate.gates.speedup import rule", r"plan:1 imports gates.speedup"),
-        ("machine.qmp", "from benchgate.run import load", "machine.qmp:1 imports run"),
-        ("stats", "from .plan import order", "stats:1 imports (relative)"),
+        ("base.stats", "from benchgate import plan", "base.stats:1 imports plan"),
+        ("judge.wire", "import benchgate.render.view", "judge.wire:1 imports render.view"),
+        (
+            "plan.seats",
+            "\ndef late():\n    from benchgate.session.sweep import judge",
+            "plan.seats:3 imports",
+        ),
+        ("run.qmp", "from benchgate.evidence.files import read_text", "run.qmp:1 imports evidence.files"),
+        ("base.stats", "from .plan import order", "base.stats:1 imports (relative)"),
     ],
 )
-def test_an_import_that_goes_up_is_seen(name: str, source: str, said: str) -> None:
-    (complaint,) = wrong_ways(name, source, modules())
-    assert complaint.startswith(said)
+def test_an_import_of_a_later_room_is_found(name: str, source: str, expected: str) -> None:
+    (message,) = late_imports(name, source, modules())
+    assert message.startswith(expected)
 
 
-def test_a_new_module_must_be_placed() -> None:
-    with pytest.raises(LookupError, match="newcomer is not in ORDER"):
+def test_a_module_outside_the_rooms_is_refused() -> None:
+    with pytest.raises(LookupError, match="newcomer is in none of the rooms"):
         place("newcomer")
+
+
+def loaded_by(module: str) -> set[str]:
+    code = f"import sys, {module}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_rejudge_imports_no_measuring() -> None:
+    """rejudge needs neither a console nor a compiler. `measuring` imports both, so this test can fail."""
+    measuring = {
+        "pexpect",
+        "qemu.qmp",
+        "benchgate.run.guest",
+        "benchgate.build.images",
+        "benchgate.host.probe",
+    }
+    assert loaded_by("benchgate.session.rejudge") & measuring == set()
+    assert loaded_by("benchgate.session.measuring") >= measuring

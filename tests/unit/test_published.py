@@ -1,4 +1,4 @@
-"""The published rows are copied right: where medians stand beside speedups, our arithmetic gives theirs."""
+"""The published rows are copied correctly: our arithmetic gives the published speedups from the medians."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from benchgate.stats import ratio_of_medians
+from benchgate.base.stats import ratio_of_medians
 
 PUBLISHED = Path(__file__).parents[2] / "fixtures/published"
 CAPOS: dict[str, Any] = yaml.safe_load((PUBLISHED / "capos.yaml").read_text())
@@ -31,7 +31,7 @@ def test_a_published_speedup_is_the_ratio_of_its_medians(
         assert ratio_of_medians([medians[1]], [medians[cpus]]) == pytest.approx(published, abs=0.0015)
 
 
-def test_all_rows_are_there() -> None:
+def test_all_rows_are_present() -> None:
     assert len(MEDIANS) == 4
     assert len(CAPOS["rows"]) == 8
     assert len(yaml.safe_load((PUBLISHED / "kevlar.yaml").read_text())["rows"]) == 4

@@ -1,4 +1,4 @@
-"""./run on machines that lack something: fake PATH folders stand for them. Nothing here uses the network."""
+"""./run on hosts that lack something, simulated by PATH folders. Nothing here uses the network."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TOOLS = (
 
 PYTHON = """\
 #!/bin/sh
-# A stand-in: answers what ./run asks of a Python, and makes an environment of stand-ins.
+# A fake Python for ./run, which makes an environment of fake programs.
 echo "${{0##*/}} $*" >>"$LOG"
 case "$*" in
 *'sys.prefix'*) echo "(3, 11) $0" ;;
@@ -52,7 +52,7 @@ COMPILER = '#!/bin/sh\ncase "$*" in *print-file-name*) echo "{library}" ;; esac\
 
 
 @dataclass
-class Machine:
+class FakeHost:
     """A checkout and a PATH of one folder."""
 
     checkout: Path
@@ -98,8 +98,8 @@ class Machine:
 
 
 @pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    """Complete: everything that ./run needs is there."""
+def host(tmp_path: Path) -> FakeHost:
+    """A host that has everything that ./run needs."""
     checkout, binaries = tmp_path / "a check out", tmp_path / "bin"
     checkout.mkdir()
     binaries.mkdir()
@@ -107,9 +107,9 @@ def machine(tmp_path: Path) -> Machine:
         shutil.copy(ROOT / name, checkout / name)
     for name in (*TOOLS, "cp", "chmod"):
         found = shutil.which(name)
-        assert found, f"this machine has no {name}"
+        assert found, f"this host has no {name}"
         (binaries / name).symlink_to(found)
-    made = Machine(checkout, binaries, tmp_path / "log")
+    made = FakeHost(checkout, binaries, tmp_path / "log")
     made.tool("uname", '#!/bin/sh\n[ "$1" = -s ] && echo Linux || echo x86_64\n')
     made.tool("id", "#!/bin/sh\necho 1000\n")
     made.tool("make", "#!/bin/sh\n")
@@ -118,9 +118,9 @@ def machine(tmp_path: Path) -> Machine:
     return made
 
 
-class TestMachine:
+class TestHost:
     @pytest.mark.parametrize(
-        ("uname", "said"),
+        ("uname", "message"),
         [
             ("echo Darwin", "benchgate needs Linux, this is Darwin."),
             (
@@ -129,20 +129,20 @@ class TestMachine:
             ),
         ],
     )
-    def test_another_system_or_processor_is_one_sentence(
-        self, machine: Machine, uname: str, said: str
+    def test_another_system_or_processor_is_refused_in_one_sentence(
+        self, host: FakeHost, uname: str, message: str
     ) -> None:
-        machine.tool("uname", f"#!/bin/sh\n{uname}\n")
-        assert machine.run("gate") == (4, f"run: {said}\n")
-        assert not (machine.checkout / ".venv").exists()
+        host.tool("uname", f"#!/bin/sh\n{uname}\n")
+        assert host.run("gate") == (4, f"run: {message}\n")
+        assert not (host.checkout / ".venv").exists()
 
 
 class TestHostPackages:
-    def apt(self, machine: Machine, effect: str = "") -> None:
-        machine.tool("apt-get", f'#!/bin/sh\necho "apt-get $*" >>"$LOG"\n{effect}\n')
+    def apt(self, host: FakeHost, effect: str = "") -> None:
+        host.tool("apt-get", f'#!/bin/sh\necho "apt-get $*" >>"$LOG"\n{effect}\n')
 
     @pytest.mark.parametrize(
-        ("lacking", "packages"),
+        ("missing", "packages"),
         [
             (("python3",), "python3 python3-venv"),
             (("cc",), "gcc libc6-dev"),
@@ -151,175 +151,175 @@ class TestHostPackages:
         ],
     )
     def test_an_ordinary_user_gets_the_exact_command(
-        self, machine: Machine, lacking: tuple[str, ...], packages: str
+        self, host: FakeHost, missing: tuple[str, ...], packages: str
     ) -> None:
-        self.apt(machine)
-        for name in lacking:
-            (machine.bin / name).unlink()
-        status, said = machine.run("setup")
+        self.apt(host)
+        for name in missing:
+            (host.bin / name).unlink()
+        status, output = host.run("setup")
         assert status == 4
-        assert f"    apt-get update && apt-get install -y --no-install-recommends {packages}\n" in said
-        assert machine.calls("apt-get") == []
-        assert not (machine.checkout / ".venv").exists()
+        assert f"    apt-get update && apt-get install -y --no-install-recommends {packages}\n" in output
+        assert host.calls("apt-get") == []
+        assert not (host.checkout / ".venv").exists()
 
-    def test_a_python_without_venv_needs_its_package(self, machine: Machine) -> None:
-        self.apt(machine)
-        machine.python(no_venv=True)
-        status, said = machine.run("setup")
-        assert (status, "--no-install-recommends python3 python3-venv\n" in said) == (4, True)
+    def test_a_python_without_venv_needs_its_package(self, host: FakeHost) -> None:
+        self.apt(host)
+        host.python(no_venv=True)
+        status, output = host.run("setup")
+        assert (status, "--no-install-recommends python3 python3-venv\n" in output) == (4, True)
 
-    def test_another_python_without_venv_needs_its_own_package(self, machine: Machine) -> None:
-        self.apt(machine)
-        machine.python(old=True)
-        machine.python("python3.12", no_venv=True)
-        status, said = machine.run("setup")
-        assert (status, "--no-install-recommends python3.12-venv\n" in said) == (4, True)
+    def test_another_python_without_venv_needs_its_own_package(self, host: FakeHost) -> None:
+        self.apt(host)
+        host.python(old=True)
+        host.python("python3.12", no_venv=True)
+        status, output = host.run("setup")
+        assert (status, "--no-install-recommends python3.12-venv\n" in output) == (4, True)
 
-    def test_a_compiler_without_static_library_is_none(self, machine: Machine) -> None:
-        self.apt(machine)
-        (machine.bin / "libc.a").unlink()
-        status, said = machine.run("setup")
-        assert (status, "--no-install-recommends gcc libc6-dev\n" in said) == (4, True)
+    def test_a_compiler_without_static_library_needs_packages(self, host: FakeHost) -> None:
+        self.apt(host)
+        (host.bin / "libc.a").unlink()
+        status, output = host.run("setup")
+        assert (status, "--no-install-recommends gcc libc6-dev\n" in output) == (4, True)
 
-    def test_root_gets_them_installed(self, machine: Machine) -> None:
-        machine.tool("id", "#!/bin/sh\necho 0\n")
-        (machine.bin / "make").unlink()
+    def test_packages_are_installed_for_root(self, host: FakeHost) -> None:
+        host.tool("id", "#!/bin/sh\necho 0\n")
+        (host.bin / "make").unlink()
         self.apt(
-            machine,
-            f'case "$*" in *install*make) : >"{machine.bin}/make"; chmod +x "{machine.bin}/make" ;; esac',
+            host,
+            f'case "$*" in *install*make) : >"{host.bin}/make"; chmod +x "{host.bin}/make" ;; esac',
         )
-        status, said = machine.run("setup")
-        assert status == 0, said
-        update, install = machine.calls("apt-get")
+        status, output = host.run("setup")
+        assert status == 0, output
+        update, install = host.calls("apt-get")
         assert update.endswith("update")
         assert install.endswith(" make")
 
-    def test_root_where_apt_fails_is_told(self, machine: Machine) -> None:
-        machine.tool("id", "#!/bin/sh\necho 0\n")
-        (machine.bin / "make").unlink()
-        self.apt(machine, "echo 'E: no network' >&2; exit 100")
-        status, said = machine.run("setup")
-        assert (status, "E: no network" in said, "apt-get failed" in said) == (4, True, True)
+    def test_a_failure_of_apt_is_reported_to_root(self, host: FakeHost) -> None:
+        host.tool("id", "#!/bin/sh\necho 0\n")
+        (host.bin / "make").unlink()
+        self.apt(host, "echo 'E: no network' >&2; exit 100")
+        status, output = host.run("setup")
+        assert (status, "E: no network" in output, "apt-get failed" in output) == (4, True, True)
 
-    def test_an_installation_that_does_not_help_is_told(self, machine: Machine) -> None:
-        machine.tool("id", "#!/bin/sh\necho 0\n")
-        machine.python(old=True)
-        self.apt(machine)
-        status, said = machine.run("setup")
+    def test_an_installation_that_does_not_help_is_reported(self, host: FakeHost) -> None:
+        host.tool("id", "#!/bin/sh\necho 0\n")
+        host.python(old=True)
+        self.apt(host)
+        status, output = host.run("setup")
         assert status == 4
-        assert "still missing after the installation: python3 python3-venv" in said
-        assert "put a newer python3 on PATH" in said
+        assert "still missing after the installation: python3 python3-venv" in output
+        assert "put a newer python3 on PATH" in output
 
-    def test_another_distribution_is_told_what_to_install(self, machine: Machine) -> None:
-        (machine.bin / "cc").unlink()
-        status, said = machine.run("setup")
+    def test_on_another_distribution_the_requirements_are_listed(self, host: FakeHost) -> None:
+        (host.bin / "cc").unlink()
+        status, output = host.run("setup")
         assert status == 4
         for word in ("no apt-get", "Python 3.11 to 3.14 with venv", "C compiler", "make", "QEMU"):
-            assert word in said
+            assert word in output
 
-    def test_the_first_python_that_fits_is_taken(self, machine: Machine) -> None:
-        machine.python(old=True)
-        machine.python("python3.13", no_venv=True)
-        machine.python("python3.11")
-        status, said = machine.run("setup")
-        assert status == 0, said
-        (made,) = machine.calls("-m venv")
+    def test_the_first_suitable_python_is_used(self, host: FakeHost) -> None:
+        host.python(old=True)
+        host.python("python3.13", no_venv=True)
+        host.python("python3.11")
+        status, output = host.run("setup")
+        assert status == 0, output
+        (made,) = host.calls("-m venv")
         assert made.startswith("python3.11 ")
 
 
 class TestEnvironment:
-    def test_set_up_leaves_the_three_programs_and_fetches(self, machine: Machine) -> None:
-        status, said = machine.run("setup")
-        assert status == 0, said
+    def test_setup_installs_three_programs_and_fetches(self, host: FakeHost) -> None:
+        status, output = host.run("setup")
+        assert status == 0, output
         for name in ("pytest", "nox", "benchgate"):
-            assert os.access(machine.checkout / ".venv" / "bin" / name, os.X_OK)
-        assert machine.calls("-m benchgate.fetch setup")
-        (locked, own) = machine.calls("pip --disable")
+            assert os.access(host.checkout / ".venv" / "bin" / name, os.X_OK)
+        assert host.calls("benchgate <setup>")
+        (locked, own) = host.calls("pip --disable")
         assert "--require-hashes" in locked
         assert "--no-index --no-deps --no-build-isolation -e" in own
 
-    def test_a_second_call_does_no_set_up_work(self, machine: Machine) -> None:
-        machine.run("setup")
-        machine.log.unlink()
-        status, said = machine.run("setup")
-        assert (status, said) == (0, "")
-        assert machine.calls("pip") == machine.calls("venv ") == []
+    def test_a_second_setup_does_nothing(self, host: FakeHost) -> None:
+        host.run("setup")
+        host.log.unlink()
+        status, output = host.run("setup")
+        assert (status, output) == (0, "")
+        assert host.calls("pip") == host.calls("venv ") == []
 
     @pytest.mark.parametrize("name", ["requirements.lock", "pyproject.toml"])
-    def test_a_changed_lock_or_project_updates_it(self, machine: Machine, name: str) -> None:
-        machine.run("setup")
-        machine.log.unlink()
-        with (machine.checkout / name).open("a") as stream:
+    def test_a_changed_lock_or_project_updates_the_environment(self, host: FakeHost, name: str) -> None:
+        host.run("setup")
+        host.log.unlink()
+        with (host.checkout / name).open("a") as stream:
             stream.write("# changed\n")
-        assert machine.run("setup")[0] == 0
-        assert machine.calls("--require-hashes")
-        assert machine.calls("-m venv") == []
+        assert host.run("setup")[0] == 0
+        assert host.calls("--require-hashes")
+        assert host.calls("-m venv") == []
 
-    def test_an_interrupted_set_up_is_made_again(self, machine: Machine) -> None:
-        status, said = machine.run("setup", more={"PIP_FAILS": "1"})
-        assert (status, "pip failed" in said) == (4, True)
-        half = machine.checkout / ".venv" / "half"
+    def test_an_interrupted_setup_is_repeated(self, host: FakeHost) -> None:
+        status, output = host.run("setup", more={"PIP_FAILS": "1"})
+        assert (status, "pip failed" in output) == (4, True)
+        half = host.checkout / ".venv" / "half"
         half.touch()
-        status, said = machine.run("setup")
-        assert status == 0, said
+        status, output = host.run("setup")
+        assert status == 0, output
         assert not half.exists()
 
-    def test_a_moved_checkout_is_made_again(self, machine: Machine) -> None:
-        machine.run("setup")
-        machine.log.unlink()
-        machine.checkout = machine.checkout.rename(machine.checkout.with_name("moved"))
-        assert machine.run("setup")[0] == 0
-        assert machine.calls("--require-hashes")
+    def test_a_moved_checkout_is_set_up_again(self, host: FakeHost) -> None:
+        host.run("setup")
+        host.log.unlink()
+        host.checkout = host.checkout.rename(host.checkout.with_name("moved"))
+        assert host.run("setup")[0] == 0
+        assert host.calls("--require-hashes")
 
-    def test_a_foreign_environment_is_not_touched(self, machine: Machine) -> None:
-        (machine.checkout / ".venv").mkdir()
-        status, said = machine.run("setup")
-        assert (status, "was not made by ./run: move it away" in said) == (4, True)
-        assert list((machine.checkout / ".venv").iterdir()) == []
+    def test_a_foreign_environment_is_not_touched(self, host: FakeHost) -> None:
+        (host.checkout / ".venv").mkdir()
+        status, output = host.run("setup")
+        assert (status, "was not made by ./run: move it away" in output) == (4, True)
+        assert list((host.checkout / ".venv").iterdir()) == []
 
-    def test_two_at_once_make_it_once(self, machine: Machine) -> None:
+    def test_concurrent_setups_make_one_environment(self, host: FakeHost) -> None:
         started = [
             subprocess.Popen(
-                [str(machine.checkout / "run"), "setup"],
-                env={"PATH": str(machine.bin), "LOG": str(machine.log), "HOME": str(machine.bin)},
+                [str(host.checkout / "run"), "setup"],
+                env={"PATH": str(host.bin), "LOG": str(host.log), "HOME": str(host.bin)},
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
             )
             for _ in range(3)
         ]
         assert [one.wait(60) for one in started] == [0, 0, 0]
-        assert len(machine.calls("-m venv")) == 1
+        assert len(host.calls("-m venv")) == 1
 
 
 class TestSessions:
-    def test_a_session_and_its_arguments_go_to_nox(self, machine: Machine, tmp_path: Path) -> None:
-        status, said = machine.run("gate", "--quick", "-k", "a b", cwd=tmp_path)
-        assert status == 0, said
-        assert machine.calls("nox") == ["nox <--session> <gate> <--> <--quick> <-k> <a b>"]
+    def test_a_session_and_its_arguments_are_passed_to_nox(self, host: FakeHost, tmp_path: Path) -> None:
+        status, output = host.run("gate", "--quick", "-k", "a b", cwd=tmp_path)
+        assert status == 0, output
+        assert host.calls("nox") == ["nox <--session> <gate> <--> <--quick> <-k> <a b>"]
 
-    def test_they_may_stand_behind_two_dashes_as_for_nox(self, machine: Machine, tmp_path: Path) -> None:
-        status, said = machine.run("gate", "--", "--quick", cwd=tmp_path)
-        assert status == 0, said
-        assert machine.calls("nox") == ["nox <--session> <gate> <--> <--quick>"]
+    def test_arguments_may_follow_two_dashes_as_for_nox(self, host: FakeHost, tmp_path: Path) -> None:
+        status, output = host.run("gate", "--", "--quick", cwd=tmp_path)
+        assert status == 0, output
+        assert host.calls("nox") == ["nox <--session> <gate> <--> <--quick>"]
 
-    def test_a_link_to_it_is_it(self, machine: Machine, tmp_path: Path) -> None:
+    def test_run_can_be_started_through_a_link(self, host: FakeHost, tmp_path: Path) -> None:
         link = tmp_path / "bench"
-        link.symlink_to(machine.checkout / "run")
-        assert machine.run("setup", script=link)[0] == 0
-        assert (machine.checkout / ".venv").is_dir()
+        link.symlink_to(host.checkout / "run")
+        assert host.run("setup", script=link)[0] == 0
+        assert (host.checkout / ".venv").is_dir()
         assert not (tmp_path / ".venv").exists()
 
-    def test_noxs_exit_status_is_ours(self, machine: Machine) -> None:
-        machine.run("setup")
-        (machine.checkout / ".venv/bin/nox").write_text("#!/bin/sh\nexit 75\n")
-        assert machine.run("gate")[0] == 75
+    def test_the_exit_status_is_that_of_nox(self, host: FakeHost) -> None:
+        host.run("setup")
+        (host.checkout / ".venv/bin/nox").write_text("#!/bin/sh\nexit 75\n")
+        assert host.run("gate")[0] == 75
 
-    def test_without_a_word_the_usage_is_an_error(self, machine: Machine) -> None:
-        status, said = machine.run()
-        assert (status, "./run setup" in said, "./run tests" in said) == (4, True, True)
-        assert machine.run("--help") == (0, said)
+    def test_without_arguments_the_usage_is_an_error(self, host: FakeHost) -> None:
+        status, output = host.run()
+        assert (status, "./run setup" in output, "./run tests" in output) == (4, True, True)
+        assert host.run("--help") == (0, output)
 
-    def test_an_unknown_option_is_an_error(self, machine: Machine) -> None:
-        status, said = machine.run("--quick")
-        assert (status, "`--quick` is no session" in said) == (4, True)
-        assert not (machine.checkout / ".venv").exists()  # nothing is set up for a slip of the hand
+    def test_an_unknown_option_is_an_error(self, host: FakeHost) -> None:
+        status, output = host.run("--quick")
+        assert (status, "`--quick` is not a session" in output) == (4, True)
+        assert not (host.checkout / ".venv").exists()  # a typing error starts no setup

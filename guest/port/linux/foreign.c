@@ -1,12 +1,13 @@
 // CPU time inside the window that neither the coordinator nor a worker used.
 //
-// The kernel's run queues count all time that any task ran (/proc/schedstat), tasks included that come and go
-// meanwhile. What coordinator and workers ran is taken off; the rest is foreign. The run queues' count lacks
-// the turn that a task is in just then. So if anything else runs when it is read, the coordinator visits
-// every CPU first: that ends the turn of whatever runs there. Both snapshots are taken outside the window. A
-// kernel without that file, and a host that is not ours alone (`native`), cannot tell: the answer is -1.
+// The kernel's run queues count the CPU time of all tasks (/proc/schedstat), including tasks that start and
+// end in between. The time of coordinator and workers is subtracted; the rest is foreign. The count does not
+// include the current time slice of a running task. If anything else runs when the count is read, the
+// coordinator therefore visits every CPU first, which ends the time slice of the task that runs there. Both
+// snapshots are taken outside the window. Without that file, or on a host with other users (`native`), the
+// foreign time is unknown: the answer is -1.
 //
-// Where a kernel accounts interrupts or stolen time apart from tasks, that time counts as foreign here.
+// On a kernel that accounts interrupts or stolen time separately from tasks, that time counts as foreign too.
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdio.h>
@@ -15,12 +16,12 @@
 
 #include "port.h"
 
-#define SETTLE_NS 20000000 // for what prepare() set off in the kernel, such as RCU callbacks
+#define SETTLE_NS 20000000 // for kernel work that prepare() caused, such as RCU callbacks
 
 struct books {
     int good;
-    uint64_t queues; // what all run queues have run
-    uint64_t ours;   // what coordinator and workers have run, joined workers included
+    uint64_t queues; // CPU time that all run queues counted
+    uint64_t ours;   // CPU time of coordinator and workers, including joined workers
 };
 
 static struct books opened, closed;
@@ -31,7 +32,7 @@ static uint64_t cpu_clock(void) {
     return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
 }
 
-// Threads of this process and processes it has waited for.
+// CPU time of the threads of this process and of the processes that it has waited for.
 static uint64_t our_time(void) {
     struct rusage joined;
     getrusage(RUSAGE_CHILDREN, &joined);
@@ -40,7 +41,7 @@ static uint64_t our_time(void) {
     return us * 1000u + cpu_clock();
 }
 
-// Sums the seventh number of each `cpuN` line: nanoseconds that tasks ran there.
+// Sums the seventh number of each `cpuN` line: nanoseconds for which tasks ran on that CPU.
 static int read_queues(uint64_t *sum) {
     FILE *file = fopen("/proc/schedstat", "re");
     if (file == NULL)
@@ -75,7 +76,7 @@ static void visit_every_cpu(void) {
     sched_setaffinity(0, sizeof all, &all);
 }
 
-// Whether a task other than this one runs or wants to: the 3 in `0.00 0.01 0.05 3/80 123`.
+// True if another task is running or runnable, that is, if the 3 in `0.00 0.01 0.05 3/80 123` is above 1.
 static int others_run(void) {
     int count = 0;
     FILE *file = fopen("/proc/loadavg", "re");

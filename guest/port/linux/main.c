@@ -1,7 +1,8 @@
-// Entry of the Linux program, in a guest and on a host: where the manifest comes from, where lines go.
+// Entry of the Linux program, in a guest and on a host: reads the manifest and writes lines.
 //
-// With arguments the arguments are the manifest and the system is `native`; without any it is the kernel's
-// command line and the system is `linux`. The exit status is 0, or 1 after a `benchfail:` line.
+// With arguments, the arguments are the manifest and the system is `native`. Without arguments, the kernel's
+// command line is the manifest and the system is `linux`. The exit status is 0, or 1 after a `benchfail:`
+// line.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <string.h>
@@ -15,7 +16,7 @@ static void write_all(const char *bytes, size_t length) {
     while (length > 0) {
         ssize_t n = write(STDOUT_FILENO, bytes, length);
         if (n <= 0)
-            _exit(1); // nobody reads: there is no one to tell
+            _exit(1); // the output is closed, so the error cannot be reported
         bytes += n;
         length -= (size_t)n;
     }
@@ -25,7 +26,7 @@ void port_line(const char *line, size_t length) {
     write_all(line, length);
 }
 
-// Also called in a forked worker: it ends that worker only, and the coordinator sees the status.
+// In a forked worker it ends that worker only; the coordinator sees the exit status.
 _Noreturn void port_fail(const char *why) {
     char line[256];
     size_t used = 0;

@@ -1,9 +1,9 @@
 // Attribution in a Linux guest (bench.measure=1): what the kernel's own files counted over the window.
 //
 // Takes /proc/schedstat, /proc/interrupts and /proc/vmstat before the window opens and after it has closed,
-// so nothing is read inside it; gives one measure line a bucket and CPU, in the phase final_total. Phases
-// within the window and buckets that Linux has no count for are left out: on the host they read `na`. A file
-// that is not there, or of a version not known here, leaves its buckets out too.
+// so nothing is read inside it. Gives one measure line per bucket and CPU, in the phase final_total. Phases
+// within the window and buckets that Linux does not count are omitted; the host shows them as `na`. If a file
+// does not exist or has an unknown version, its buckets are omitted too.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #define LINE_BYTES 8192
 #define CPUS BENCH_MAX_WORKERS
 
-// One for each CPU, in the order of their names.
+// One of each per CPU. bucket_name has the same order.
 enum bucket { BUSY, RUNNABLE, SWITCHES, PICKS, TRIED, GAINED, TICKS, RESCHED, ACKS, BUCKETS };
 static const char *const bucket_name[BUCKETS] = {"busy_ns", "runnable_ns",   "switches",
                                                  "picks",   "steals_tried",  "steals_done",
@@ -24,7 +24,7 @@ static const char *const bucket_name[BUCKETS] = {"busy_ns", "runnable_ns",   "sw
 
 static struct snapshot {
     uint64_t count[BUCKETS][CPUS];
-    unsigned cpus[BUCKETS]; // how many of them were counted: 0, there is no such bucket
+    unsigned cpus[BUCKETS]; // how many CPUs were counted; 0: no such bucket
     uint64_t page_faults;
     int has_page_faults;
 } opened, closed;
@@ -39,7 +39,7 @@ static void put(struct snapshot *to, enum bucket bucket, unsigned cpu, uint64_t 
         to->cpus[bucket] = cpu + 1;
 }
 
-// The kernel keeps some of these only while this is set; without it they would all read 0.
+// The kernel counts some of these only while this is set; without it they would all be 0.
 static int count_all(void) {
     int fd = open("/proc/sys/kernel/sched_schedstats", O_WRONLY | O_CLOEXEC);
     int good = fd >= 0 && write(fd, "1", 1) == 1;
@@ -61,7 +61,8 @@ static unsigned numbers(const char *text, uint64_t *to, unsigned most) {
     return found;
 }
 
-// A `cpuN` line: yields, 0, schedule() called, went idle, wake-ups, local ones, ns run, ns waited, slices.
+// A `cpuN` line: yields, 0, calls of schedule(), times gone idle, wake-ups, local wake-ups, ns run, ns
+// waited, time slices.
 static void take_cpu(struct snapshot *to, unsigned cpu, const char *text, int counts_all) {
     uint64_t v[9];
     if (numbers(text, v, 9) != 9)
@@ -74,8 +75,8 @@ static void take_cpu(struct snapshot *to, unsigned cpu, const char *text, int co
     }
 }
 
-// A `domainN` line behind its CPU's: a mask, then eight numbers for each of three kinds of balancing, of
-// which the first is how often it was tried and the fifth how many tasks it moved.
+// A `domainN` line, which follows its CPU's line: a mask, then eight numbers for each of three kinds of
+// balancing. The first is how often balancing was tried, the fifth is how many tasks it moved.
 static void take_domain(struct snapshot *to, unsigned cpu, const char *text) {
     uint64_t v[24];
     const char *after = strchr(text, ' ');
@@ -106,7 +107,7 @@ static void read_schedstat(struct snapshot *to, int counts_all) {
         fclose(file);
 }
 
-// ` LOC:   12   34   Local timer interrupts`: a number a CPU.
+// ` LOC:   12   34   Local timer interrupts`: one number per CPU.
 static void read_interrupts(struct snapshot *to) {
     static const struct {
         const char *name;

@@ -1,7 +1,8 @@
 // Workers, memory, start gate and clock on Linux.
 //
-// A process worker is a fork, a thread worker a pthread. Shared memory is mapped before any fork, so it has
-// the same address everywhere. A worker dies with its coordinator, so that none is left behind.
+// A process worker is a forked process, a thread worker is a pthread. Shared memory is mapped before any
+// fork, so it has the same address everywhere. A worker dies with its coordinator, so that none is left
+// behind.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <limits.h>
@@ -24,7 +25,7 @@ static pid_t process[BENCH_MAX_WORKERS];
 static pthread_t thread[BENCH_MAX_WORKERS];
 static struct bench_job *thread_job;
 
-// ---- where workers run
+// ---- placement of workers
 
 static int pin[BENCH_MAX_WORKERS];
 static unsigned pins;
@@ -57,7 +58,7 @@ void pin_read(unsigned workers) {
             text++;
         pin[pins] = cpu;
         CPU_SET((unsigned)cpu, &all);
-        run_on(cpu); // fails here, in the coordinator, if this process may not run there
+        run_on(cpu); // fails here, in the coordinator, if the CPU is not allowed
     }
     if (pins != workers)
         port_fail("bench.pin must name one CPU for each worker");
@@ -73,7 +74,7 @@ int port_cpu(void) {
     return sched_getcpu();
 }
 
-// The CPUs that the coordinator may use: in a guest all that came up, on a host those it is pinned to.
+// The CPUs that the coordinator may use: in a guest all that came up, on a host those that it is pinned to.
 unsigned port_online(void) {
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) != 0)
@@ -140,8 +141,8 @@ int port_spawn(enum bench_mode mode, struct bench_job *job, unsigned worker) {
     return -pthread_create(&thread[worker], NULL, thread_body, (void *)(uintptr_t)worker);
 }
 
-// Takes workers as they end, not in order: one that dies before the start gate leaves the others waiting
-// there, so its death ends the run at once. The others die with this process.
+// Reaps workers as they end, not in order: if one dies before the start gate, the others wait there forever.
+// Its death therefore ends the run immediately, and the others die with this process.
 static void reap_until(unsigned worker) {
     while (process[worker] != 0) {
         int status;
@@ -163,7 +164,7 @@ int port_join(enum bench_mode mode, unsigned worker) {
     return 0;
 }
 
-// ---- tasks: threads that a worker starts in its work
+// ---- tasks: threads that a worker starts in work()
 
 static struct task {
     pthread_t thread;
@@ -195,7 +196,7 @@ void port_yield(void) {
     sched_yield();
 }
 
-// ---- start gate: a futex that processes share too
+// ---- start gate: a futex, which processes can share as well
 
 void port_gate_wait(uint32_t *word, uint32_t value) {
     for (;;) {

@@ -1,1 +1,1 @@
-"""What this machine is, and what it did meanwhile. Each module says what it takes, gives and how it fails."""
+"""This host: topology, accelerators, capacity, noise, the measuring lock, the envelope."""

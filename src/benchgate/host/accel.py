@@ -1,9 +1,9 @@
-"""Which accelerator is good for anything here: found by a timed probe guest, not by a device's existence.
+"""Finds out which accelerators are usable, with a timed probe guest and not from the existence of a device.
 
-Takes a QEMU; gives an AccelProbe for each accelerator, kept in the cache for this boot of the host and this
-QEMU. A hypervisor may offer a /dev/kvm that emulates and is thousands of times slower than TCG: so KVM is
-usable only where it keeps up with TCG in the same guest. `probe` never fails because an accelerator is
-unusable (that is its answer); `choose` fails with HostError where the one asked for is.
+Takes a QEMU; gives an AccelProbe for each accelerator, cached for this boot of the host and this QEMU. A
+hypervisor may offer a /dev/kvm that emulates and is thousands of times slower than TCG. KVM is therefore
+usable only if it keeps up with TCG in the same guest. `probe` does not fail if an accelerator is unusable;
+that is its result. `choose` fails with HostError if the requested accelerator is unusable.
 """
 
 from __future__ import annotations
@@ -15,62 +15,84 @@ import subprocess
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
-from benchgate.cache import entry
-from benchgate.errors import HostError
-from benchgate.files import file_digest
-from benchgate.host import probe as guest
-from benchgate.host.facts import UNAVAILABLE, printable, text_of
-from benchgate.host.probe import Emulator, ProbeFailed, ProbeGuest
-from benchgate.model import Accel
-from benchgate.toolchain import hear
+from benchgate.base.cells import Accel
+from benchgate.base.errors import BootError, HostError
+from benchgate.base.files import file_digest, read_json
+from benchgate.base.jsonfields import Fields
+from benchgate.base.process import capture
+from benchgate.base.qemu import Qemu
+from benchgate.base.text import UNAVAILABLE, one_line
+from benchgate.build.cache import entry
+from benchgate.host.probe import (
+    INSTRUCTIONS_PER_STEP,
+    ProbeFailed,
+    ProbeGuest,
+    answers,
+    image,
+)
+from benchgate.host.procfs import text_of
 
-_FORMAT = 1
+_FORMAT = 2
 CPU_MODELS = {Accel.KVM: ("host", "max"), Accel.TCG: ("max",)}
-"""Tried in this order; the first that works is the one to use."""
+"""CPU models in the order in which they are tried; the first that works is used."""
 
 KEEPS_UP = 0.5
-"""KVM must reach this part of TCG's figure. Real KVM is faster, emulation is slower by orders; a factor of
-two between them is room for a noisy host."""
+"""KVM must reach this share of TCG's speed. Real KVM is faster than TCG, emulated KVM slower by orders of
+magnitude; the factor of two tolerates a noisy host."""
 
 _ALONE_MIPS = 200.0
-"""What KVM must reach where this QEMU has no TCG to compare with."""
+"""The speed that KVM must reach if this QEMU has no TCG to compare with."""
 
 _BOOT_S = 6.0
 _PATIENCE_S = 12.0
-"""Hard limits for a probe's boot and for one guest's whole life."""
+"""Hard limits for the boot of a probe guest and for its whole run."""
 _TARGET_S = 0.2
 _MOST_STEPS = 2_000_000_000
+
+
+class ProbeState(StrEnum):
+    USABLE = "usable"
+    UNUSABLE = "unusable"
+    PRESENT_UNUSABLE = "present, unusable"
+    ABSENT = "absent"
 
 
 @dataclass(frozen=True, slots=True)
 class AccelProbe:
     accel: Accel
-    usable: bool
+    state: ProbeState
     figure: float | None
-    """Million instructions per second in the probe guest; None where it never answered."""
+    """Million instructions per second in the probe guest; None if it never answered."""
     boot_s: float | None
     cpu_model: str | None
     """The first of CPU_MODELS that works."""
-    reason: str
-    """One sentence for doctor, envelope and errors: "kvm: present, unusable: ..."."""
+    detail: str
+    """The reason for the state: figures, or what went wrong."""
+
+    @property
+    def usable(self) -> bool:
+        return self.state is ProbeState.USABLE
+
+    @property
+    def reason(self) -> str:
+        """One sentence for the envelope and for errors: "kvm: present, unusable: ..."."""
+        return f"{self.accel}: {self.state}: {self.detail}"
 
 
-def probe(
-    qemu: Emulator, accel: Accel, *, device: Path = Path("/dev/kvm"), fresh: bool = False
-) -> AccelProbe:
-    """The kept answer for this boot of the host, or a new one (half a second where all is well). `fresh` asks
-    anew and keeps that."""
+def probe(qemu: Qemu, accel: Accel, *, device: Path = Path("/dev/kvm"), fresh: bool = False) -> AccelProbe:
+    """The cached result for this boot of the host, or a new one (about half a second). `fresh` probes again
+    and replaces the cached result."""
     boot_id = text_of(Path("/proc/sys/kernel/random/boot_id"))
     if boot_id is None:
-        return probe_now(qemu, accel, device=device)  # nothing to tell one boot from the next
+        return probe_now(qemu, accel, device=device)  # without it a cached result could be from another boot
     key = {
         "format": str(_FORMAT),
         "boot": boot_id,
         "qemu": qemu.digest,
-        "guest": file_digest(guest.image()),
+        "guest": file_digest(image()),
         "accel": accel.value,
         "device": _device_key(device) if accel is Accel.KVM else "",
     }
@@ -79,27 +101,32 @@ def probe(
     def make(folder: Path) -> None:
         new.append(probe_now(qemu, accel, device=device))
         if accel is Accel.TCG and not new[0].usable:
-            raise ProbeFailed(new[0].reason)  # says nothing of the host's nature: not to be kept
+            raise ProbeFailed(new[0].reason)  # may be a passing failure, so do not cache it
         (folder / "probe.json").write_text(json.dumps(asdict(new[0])))
 
     try:
         path = entry("accel", key, make) / "probe.json"
         if fresh and not new:
-            path.unlink(missing_ok=True)  # a folder that lacks a file is made again
+            path.unlink(missing_ok=True)  # the cache makes an incomplete folder again
             path = entry("accel", key, make) / "probe.json"
     except ProbeFailed:
         return new[0]
     return new[0] if new else _load(path, accel) or probe_now(qemu, accel, device=device)
 
 
-def probe_now(qemu: Emulator, accel: Accel, *, device: Path = Path("/dev/kvm")) -> AccelProbe:
-    """A new answer, whatever was kept."""
+def probe_now(qemu: Qemu, accel: Accel, *, device: Path = Path("/dev/kvm")) -> AccelProbe:
+    """A new result, regardless of the cache."""
     if accel is Accel.TCG:
         return _tcg(qemu)
     refused = _device_trouble(device) or _binary_trouble(qemu)
     if refused:
-        return AccelProbe(Accel.KVM, False, None, None, None, f"kvm: {refused}")
+        return unusable(Accel.KVM, *refused)
     return _kvm(qemu, probe(qemu, Accel.TCG))
+
+
+def unusable(accel: Accel, state: ProbeState, detail: str) -> AccelProbe:
+    """The result if no probe guest could run."""
+    return AccelProbe(accel, state, None, None, None, detail)
 
 
 def choose(requested: str, probes: Mapping[Accel, AccelProbe]) -> AccelProbe:
@@ -119,45 +146,45 @@ def choose(requested: str, probes: Mapping[Accel, AccelProbe]) -> AccelProbe:
 
 
 def judge_kvm(figure: float, tcg: AccelProbe) -> tuple[bool, str]:
-    """Whether KVM keeps up with TCG, and the words for it. Pure."""
+    """Whether KVM keeps up with TCG, and a text that says so. Pure."""
     if tcg.figure is None:
         good = figure >= _ALONE_MIPS
-        against = f"and {_ALONE_MIPS:,.0f} is the least to expect; tcg gave no figure"
-        return good, f"{_mips(figure)}, {against}"
+        expected = f"where at least {_ALONE_MIPS:,.0f} is expected; tcg gave no figure"
+        return good, f"{_mips(figure)}, {expected}"
     if figure >= KEEPS_UP * tcg.figure:
         return True, f"{_mips(figure)}, {figure / tcg.figure:.2g} times tcg"
     slower = tcg.figure / figure
     return False, f"{slower:,.0f} times slower than tcg ({_mips(figure)} against {tcg.figure:,.0f})"
 
 
-def _tcg(qemu: Emulator) -> AccelProbe:
+def _tcg(qemu: Qemu) -> AccelProbe:
     (model,) = CPU_MODELS[Accel.TCG]
     try:
         boot_s, figure = _time_guest(qemu, Accel.TCG, model)
     except ProbeFailed as error:
-        return AccelProbe(Accel.TCG, False, None, None, None, f"tcg: unusable: {error}")
-    reason = f"tcg: usable: {_mips(figure)}, boots in {boot_s:.2f} s"
-    return AccelProbe(Accel.TCG, True, figure, boot_s, model, reason)
+        return unusable(Accel.TCG, ProbeState.UNUSABLE, str(error))
+    detail = f"{_mips(figure)}, boots in {boot_s:.2f} s"
+    return AccelProbe(Accel.TCG, ProbeState.USABLE, figure, boot_s, model, detail)
 
 
-def _kvm(qemu: Emulator, tcg: AccelProbe) -> AccelProbe:
-    troubles = []
+def _kvm(qemu: Qemu, tcg: AccelProbe) -> AccelProbe:
+    failures = []
     for model in CPU_MODELS[Accel.KVM]:
         try:
             boot_s, figure = _time_guest(qemu, Accel.KVM, model)
         except ProbeFailed as error:
-            troubles.append(f"-cpu {model}: {error}")
+            failures.append(f"-cpu {model}: {error}")
             continue
-        usable, words = judge_kvm(figure, tcg)
-        also = f"; {'; '.join(troubles)}" if troubles else ""
-        state = "usable" if usable else "present, unusable"
-        reason = f"kvm: {state}: {words}, boots in {boot_s:.2f} s with -cpu {model}{also}"
-        return AccelProbe(Accel.KVM, usable, figure, boot_s, model, reason)
-    return AccelProbe(Accel.KVM, False, None, None, None, f"kvm: present, unusable: {'; '.join(troubles)}")
+        keeps_up, words = judge_kvm(figure, tcg)
+        also = f"; {'; '.join(failures)}" if failures else ""
+        state = ProbeState.USABLE if keeps_up else ProbeState.PRESENT_UNUSABLE
+        detail = f"{words}, boots in {boot_s:.2f} s with -cpu {model}{also}"
+        return AccelProbe(Accel.KVM, state, figure, boot_s, model, detail)
+    return unusable(Accel.KVM, ProbeState.PRESENT_UNUSABLE, "; ".join(failures))
 
 
-def _time_guest(qemu: Emulator, accel: Accel, cpu_model: str) -> tuple[float, float]:
-    """Seconds to boot, and million instructions per second: from few steps to as many as 0.2 s hold."""
+def _time_guest(qemu: Qemu, accel: Accel, cpu_model: str) -> tuple[float, float]:
+    """Seconds to boot, and million instructions per second, from as many steps as take about 0.2 s."""
     begin = time.monotonic()
     limit = begin + _PATIENCE_S
     with ProbeGuest(qemu, accel, cpu_model) as machine:
@@ -165,67 +192,71 @@ def _time_guest(qemu: Emulator, accel: Accel, cpu_model: str) -> tuple[float, fl
         boot_s = time.monotonic() - begin
         steps = 1_000
         while True:
-            (seconds,) = guest.answers([machine], steps, max(0.1, limit - time.monotonic()))
+            (seconds,) = answers([machine], steps, max(0.1, limit - time.monotonic()))
             if seconds >= _TARGET_S / 2 or steps >= _MOST_STEPS:
                 break
             steps = min(_MOST_STEPS, int(steps * min(100.0, max(2.0, _TARGET_S / seconds))))
-        # The best of two: what else ran on the host can only have taken time away.
-        (again,) = guest.answers([machine], steps, max(0.1, limit - time.monotonic()))
+        # The better of two, because other work on the host can only slow a guest down.
+        (again,) = answers([machine], steps, max(0.1, limit - time.monotonic()))
         machine.end(max(0.1, limit - time.monotonic()))
-    return boot_s, steps * guest.INSTRUCTIONS_PER_STEP / min(seconds, again) / 1e6
+    return boot_s, steps * INSTRUCTIONS_PER_STEP / min(seconds, again) / 1e6
 
 
-def _device_trouble(device: Path) -> str | None:
+def _device_trouble(device: Path) -> tuple[ProbeState, str] | None:
     try:
         os.close(os.open(device, os.O_RDWR | os.O_CLOEXEC))
     except OSError as error:
         if error.errno == errno.ENOENT:
-            return f"absent: this host has no {device}"
+            return ProbeState.ABSENT, f"this host has no {device}"
+        why = f"{device} cannot be opened: {error.strerror}"
         if error.errno in (errno.EACCES, errno.EPERM):
-            return f"present, unusable: this user may not open {device} (is it in the device's group?)"
-        return f"present, unusable: {device} does not open: {error.strerror}"
+            why = f"this user may not open {device} (add it to the device's group)"
+        return ProbeState.PRESENT_UNUSABLE, why
     return None
 
 
-def _binary_trouble(qemu: Emulator) -> str | None:
+def _binary_trouble(qemu: Qemu) -> tuple[ProbeState, str] | None:
     try:
-        done = hear(guest.leashed([str(qemu.binary), "-accel", "help"], qemu.environment), 20, os.environ)
+        done = capture([str(qemu.binary), "-accel", "help"], 20, {**os.environ, **qemu.environment})
     except subprocess.TimeoutExpired:
-        return f"present, unusable: {qemu.binary} -accel help does not end"
+        return ProbeState.PRESENT_UNUSABLE, f"{qemu.binary} -accel help does not end"
+    except BootError as error:
+        return ProbeState.PRESENT_UNUSABLE, str(error)
     if done.returncode:
-        return f"present, unusable: {qemu.binary} does not run: {printable(done.stderr)}"
+        return ProbeState.PRESENT_UNUSABLE, f"{qemu.binary} does not run: {one_line(done.stderr)}"
     if "kvm" not in done.stdout.split():
-        return f"absent: {qemu.binary} is built without it"
+        return ProbeState.ABSENT, f"{qemu.binary} is built without it"
     return None
 
 
 def _device_key(device: Path) -> str:
-    """Another owner, mode or group may change the answer, and so must ask anew."""
+    """Part of the cache key: a change of owner, group or mode may change the result."""
     try:
         status = device.stat()
     except OSError as error:
-        return printable(str(error.strerror))
+        return one_line(str(error.strerror))
     allowed = os.access(device, os.R_OK | os.W_OK)
     return f"{status.st_rdev} {status.st_ctime_ns} {os.geteuid()} {allowed}"
 
 
 def _load(path: Path, accel: Accel) -> AccelProbe | None:
-    """A kept answer, held to its types: a file on disk is not to be trusted. None where it does not fit."""
+    """A cached result; None if the file is invalid, because a file on disk is not trusted."""
     try:
-        kept: Any = json.loads(path.read_text())
-        found = AccelProbe(**{**kept, "accel": Accel(kept["accel"])})
-    except (OSError, ValueError, TypeError, KeyError):
+        fields = Fields(read_json(path.read_text()), "the probe")
+        found = AccelProbe(
+            accel=fields.choice("accel", Accel),
+            state=fields.choice("state", ProbeState),
+            figure=fields.real_or_none("figure"),
+            boot_s=fields.real_or_none("boot_s"),
+            cpu_model=None if fields.is_null("cpu_model") else fields.text("cpu_model"),
+            detail=fields.text("detail"),
+        )
+        fields.done()
+    except (OSError, ValueError):
         return None
-    numbers = (found.figure, found.boot_s)
-    fits = (
-        found.accel is accel
-        and isinstance(found.usable, bool)
-        and isinstance(found.reason, str)
-        and (found.cpu_model is None or isinstance(found.cpu_model, str))
-        and all(value is None or (isinstance(value, float) and 0 < value < 1e9) for value in numbers)
-        and (not found.usable or (found.figure is not None and found.cpu_model is not None))
-    )
-    return found if fits else None
+    positive = all(value is None or 0 < value < 1e9 for value in (found.figure, found.boot_s))
+    complete = not found.usable or (found.figure is not None and found.cpu_model is not None)
+    return found if found.accel is accel and positive and complete else None
 
 
 def _mips(figure: float | None) -> str:

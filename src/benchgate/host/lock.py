@@ -1,11 +1,11 @@
-"""One measurement at a time on this host, whoever runs it.
+"""The measuring lock: at most one measurement at a time on this host, for all users.
 
-Takes a name and how long to wait; gives a context in which this process alone measures. Fails with
-LockError, which says who measures. The lock is a Unix socket in the abstract namespace, held by listening on
-it: there is no file whose owner, mode or symlink could be tampered with, or that could be left behind. The
-kernel frees it with its holder, SIGKILL included, wakes those who wait, and vouches for the holder's process
-and user (SO_PEERCRED). Its reach is a network namespace: two containers, each with its own, do not see each
-other.
+Takes a name and how long to wait; gives a context in which only this process measures. Fails with LockError,
+which names the lock holder. The lock is a Unix socket in the abstract namespace, and listening on it holds
+the lock. There is no file that could be left behind or whose owner, mode or symlink could be tampered with.
+The kernel releases the lock when the holder ends, even by SIGKILL, wakes the waiters, and reports the
+holder's process and user (SO_PEERCRED). The lock covers one network namespace: containers with namespaces of
+their own do not see each other's lock.
 """
 
 from __future__ import annotations
@@ -19,25 +19,27 @@ import select
 import socket
 import struct
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchgate.errors import LockError
-from benchgate.host.facts import UNAVAILABLE, printable, text_of
+from benchgate.base.errors import LockError
+from benchgate.base.process import start_time
+from benchgate.base.text import UNAVAILABLE, one_line
+from benchgate.build.cache_storage import Notice
+from benchgate.host.procfs import text_of
 
 NAME = "benchgate-measuring"
-Notice = Callable[[str], None]
 
 _NOTICE_S = 10.0
 _RETRY_S = 0.01
 _GRACE_S = 1.0
-"""How long a name may be taken with nobody behind it, also for those who do not want to wait."""
+"""How long the name may be in use without a listener, even if the caller does not want to wait."""
 
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Who measures, as the kernel tells; "unavailable" for what another user's process hides."""
+    """The lock holder as the kernel reports it; "unavailable" where another user's process hides a fact."""
 
     pid: int
     user: str
@@ -53,55 +55,57 @@ class Holder:
 
 @contextlib.contextmanager
 def measuring(wait_s: float, *, notice: Notice | None = None, name: str = NAME) -> Iterator[None]:
-    """Holds the host's lock. `notice` gets a sentence at once and every 10 s while another session has it."""
+    """Holds the host's lock. While another session holds it, `notice` gets a sentence now and every 10 s."""
     held = _acquire(wait_s, notice or (lambda _: None), name)
     try:
         yield
     finally:
-        # A child that is just being started still has a copy, for the blink until it executes its program.
-        # Shut down, nobody is told that we measure while that copy keeps the name taken.
+        # A child that is being started still has a copy of the socket until it executes its program, and that
+        # copy keeps the name in use. After the shutdown no waiter takes this process for the holder.
         held.shutdown(socket.SHUT_RDWR)
         held.close()
 
 
 def holder(name: str = NAME) -> Holder | None:
-    """Who measures now; None if nobody does."""
-    with contextlib.suppress(OSError), _visit(name) as visit:
-        return _identify(visit)
+    """The current lock holder; None if the lock is free."""
+    with contextlib.suppress(OSError), _connect(name) as connection:
+        return _identify(connection)
     return None
 
 
 def _acquire(wait_s: float, notice: Notice, name: str) -> socket.socket:
     begin = time.monotonic()
-    while (held := _try(name)) is None:
-        visit = _try_visit(name)
-        if visit is None:  # its holder ends just now, or does not listen yet
+    while (held := _try_lock(name)) is None:
+        connection = _try_connect(name)
+        if connection is None:  # the holder is ending, or does not listen yet
             _give_up_after(begin, max(wait_s, _GRACE_S), None)
             time.sleep(_RETRY_S)
             continue
-        with visit:
-            _sit_out(visit, begin, wait_s, notice)
+        with connection:
+            _wait_for_holder(connection, begin, wait_s, notice)
     return held
 
 
-def _sit_out(visit: socket.socket, begin: float, wait_s: float, notice: Notice) -> None:
-    """Returns when the holder is gone. One visit serves for all the wait: the holder never accepts any, so
-    each stays in its queue."""
-    who = _identify(visit)
+def _wait_for_holder(connection: socket.socket, begin: float, wait_s: float, notice: Notice) -> None:
+    """Returns when the holder has ended. One connection is enough for the whole wait: the holder never
+    accepts, so the connection stays in its queue."""
+    who = _identify(connection)
     if who.pid == os.getpid():
-        raise LockError("this very process measures already: one session cannot hold the lock twice")
+        raise LockError(
+            "this process already holds the measuring lock: end its first measurement before the next"
+        )
     while True:
         _give_up_after(begin, wait_s, who)
         left = begin + wait_s - time.monotonic()
         notice(f"waiting up to {math.ceil(left)} s for {who}")
-        if _gone_within(visit, min(left, _NOTICE_S)):
+        if _ends_within(connection, min(left, _NOTICE_S)):
             return
 
 
 def _give_up_after(begin: float, wait_s: float, who: Holder | None) -> None:
     if time.monotonic() - begin >= wait_s:
         raise LockError(
-            f"another session measures on this host: {who or 'it hides who it is'}; waited {wait_s:g} s. "
+            f"another session is measuring on this host: {who or 'an unknown process'}; waited {wait_s:g} s. "
             "Wait until it ends, or allow more time with --lock-wait"
         )
 
@@ -110,7 +114,7 @@ def _address(name: str) -> str:
     return f"\0{name}"
 
 
-def _try(name: str) -> socket.socket | None:
+def _try_lock(name: str) -> socket.socket | None:
     """A socket that holds the lock, or None. It is close-on-exec: no child keeps the lock alive."""
     found = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
@@ -124,7 +128,7 @@ def _try(name: str) -> socket.socket | None:
     return found
 
 
-def _visit(name: str) -> socket.socket:
+def _connect(name: str) -> socket.socket:
     found = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     found.setblocking(False)
     try:
@@ -135,36 +139,36 @@ def _visit(name: str) -> socket.socket:
     return found
 
 
-def _try_visit(name: str) -> socket.socket | None:
+def _try_connect(name: str) -> socket.socket | None:
     try:
-        return _visit(name)
+        return _connect(name)
     except OSError:
         return None
 
 
-def _gone_within(visit: socket.socket, seconds: float) -> bool:
-    """Whether the holder ended in that time, which hangs up on us."""
+def _ends_within(connection: socket.socket, seconds: float) -> bool:
+    """Whether the holder ends in that time, which closes the connection."""
     poll = select.poll()
-    poll.register(visit, 0)  # hang-ups are always told
+    poll.register(connection, 0)  # poll always reports a hang-up
     return bool(poll.poll(max(0.0, seconds) * 1000))
 
 
-def _identify(visit: socket.socket) -> Holder:
-    raw = visit.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("iII"))
+def _identify(connection: socket.socket) -> Holder:
+    raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("iII"))
     pid, uid, _ = struct.unpack("iII", raw)
     try:
         user = pwd.getpwuid(uid).pw_name
     except KeyError:
         user = str(uid)
     words = text_of(Path(f"/proc/{pid}/cmdline")) or ""
-    command = printable(words.replace("\0", " "), 120) or UNAVAILABLE
-    return Holder(pid, printable(user, 40), _started(pid), command)
+    command = one_line(words.replace("\0", " "), 120) or UNAVAILABLE
+    return Holder(pid, one_line(user, 40), _started(pid), command)
 
 
 def _started(pid: int) -> str:
-    fields = (text_of(Path(f"/proc/{pid}/stat")) or "").rpartition(")")[2].split()
+    ticks = start_time(pid)
     uptime = (text_of(Path("/proc/uptime")) or "").split()
-    if len(fields) < 20 or not uptime:
+    if ticks is None or not uptime:
         return UNAVAILABLE
-    age_s = float(uptime[0]) - int(fields[19]) / os.sysconf("SC_CLK_TCK")
+    age_s = float(uptime[0]) - ticks / os.sysconf("SC_CLK_TCK")
     return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(time.time() - age_s))

@@ -1,7 +1,7 @@
-"""Which TCG plugin API a QEMU offers, asked of the binary itself.
+"""Which version of the TCG plugin API a QEMU offers.
 
-Takes a QEMU; gives a version, or why there is none. It is asked by demanding version 999: QEMU refuses and
-names the newest that it has. Fails with BuildError where there is no C compiler.
+Takes a QEMU; gives a version, or the reason why there is none. Loads a plugin that requires version 999:
+QEMU refuses it and names its newest version. Fails with BuildError if there is no C compiler.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchgate.cache import entry
-from benchgate.data import data_root
-from benchgate.files import file_digest
-from benchgate.host.facts import printable
-from benchgate.host.probe import Emulator, leashed
-from benchgate.toolchain import compiler, hear, run_all
+from benchgate.base.files import file_digest
+from benchgate.base.paths import data_root
+from benchgate.base.process import capture
+from benchgate.base.qemu import Qemu, comma_safe, command
+from benchgate.base.text import one_line
+from benchgate.build.cache import entry
+from benchgate.build.toolchain import compiler, run_all
 
 _FLAGS = ("-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror")
 _NEWEST = re.compile(r"supports only up to version (\d{1,4})")
@@ -27,28 +28,27 @@ _NEWEST = re.compile(r"supports only up to version (\d{1,4})")
 class PluginApi:
     version: int | None
     reason: str
-    """In words, also where there is none."""
+    """A description of the version, or why there is none."""
 
 
-def ask(qemu: Emulator) -> PluginApi:
-    """QEMU ends at once: it refuses the plugin before it makes a machine."""
-    argv = [str(qemu.binary), *(word for folder in qemu.data for word in ("-L", str(folder)))]
-    argv += ["-machine", "none", "-display", "none", "-nodefaults", "-plugin", str(_plugin())]
+def ask(qemu: Qemu) -> PluginApi:
+    """QEMU exits immediately, because it refuses the plugin before it creates a machine."""
+    argv = command(qemu, machine="none", extra=("-plugin", comma_safe(str(_plugin()))))
     try:
-        done = hear(leashed(argv, qemu.environment), 20, os.environ)
+        done = capture(argv, 20, {**os.environ, **qemu.environment})
     except subprocess.TimeoutExpired:
-        return PluginApi(None, "QEMU did not answer within 20 s")
+        return PluginApi(None, "QEMU did not exit within 20 s")
     return read_refusal(done.stderr)
 
 
 def read_refusal(text: str) -> PluginApi:
-    """What QEMU's refusal says. Pure."""
+    """Reads QEMU's error message. Pure."""
     newest = _NEWEST.search(text)
     if newest:
         return PluginApi(int(newest[1]), f"plugin API {newest[1]}")
     if "invalid option" in text or "not supported" in text or "not enabled" in text:
         return PluginApi(None, "built without plugins")
-    return PluginApi(None, f"plugins unusable: {printable(text, 100) or 'QEMU said nothing'}")
+    return PluginApi(None, f"plugins unusable: {one_line(text, 100) or 'QEMU printed no message'}")
 
 
 def _plugin() -> Path:

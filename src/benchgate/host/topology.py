@@ -1,8 +1,8 @@
-"""What CPUs this machine has, which of them this process may use, and what keeps others off them.
+"""The CPUs of this host, which of them this process may use, and how they are isolated from other work.
 
-Takes /proc and /sys (below `root`, so that tests can bring their own) and the affinity mask; gives a frozen
-Topology, and from it pins and their placement. Fails with UsageError for CPUs that cannot be pinned to, and
-with HostError where the kernel does not even say which CPUs are online.
+Takes /proc and /sys (below `root`, which tests replace) and the affinity mask; gives a frozen Topology, and
+from it pins and their placement. Fails with UsageError for CPUs that cannot be used as pins, and with
+HostError if the kernel does not report which CPUs are online.
 """
 
 from __future__ import annotations
@@ -13,11 +13,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchgate.errors import HostError, UsageError
-from benchgate.host.facts import UNAVAILABLE, as_list, cpu_list, cpu_list_of, number_of, text_of
-from benchgate.model import Placement
-
-_CPUS = Path("sys/devices/system/cpu")
+from benchgate.base.cells import Placement
+from benchgate.base.errors import HostError, UsageError
+from benchgate.base.text import UNAVAILABLE
+from benchgate.host.procfs import CPUS, as_list, cpu_list, cpu_list_of, number_of, text_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,30 +25,30 @@ class LogicalCpu:
     online: bool
     socket: int | None
     siblings: tuple[int, ...]
-    """The hyperthreads of this CPU's core, itself among them; only itself where the host does not say."""
+    """The hyperthreads of this CPU's core, including itself; only itself if the host does not report them."""
 
     @property
     def core(self) -> int:
-        """The core's name: its first hyperthread."""
+        """The core's number: that of its first hyperthread."""
         return self.siblings[0]
 
 
 @dataclass(frozen=True, slots=True)
 class Isolation:
-    """What keeps other work off CPUs: a list of CPUs each, "none", or "unavailable"."""
+    """How CPUs are isolated from other work. Each field is a list of CPUs, "none" or "unavailable"."""
 
     isolcpus: str
     nohz_full: str
     rcu_nocbs: str
     cpuset: str
     service_manager: str
-    """The CPUs that process 1 is confined to: what a service manager's affinity leaves to services."""
+    """The CPUs to which process 1, and so its services, is limited."""
 
 
 @dataclass(frozen=True, slots=True)
 class Topology:
     cpus: tuple[LogicalCpu, ...]
-    """Every CPU that is present, in order of number."""
+    """Every CPU that is present, in ascending order."""
     affinity: tuple[int, ...]
     source: str
     """Where sockets and cores come from: "sysfs", or "unavailable"."""
@@ -78,13 +77,13 @@ class Topology:
 
     @property
     def smt(self) -> bool:
-        """Whether any core shows more than one hyperthread."""
+        """Whether any core has more than one visible hyperthread."""
         return any(len(cpu.siblings) > 1 for cpu in self.cpus)
 
     @property
     def hidden(self) -> bool:
-        """Whether "cores" may be hyperthreads of one core. A hypervisor that shows hyperthreads is taken
-        at its word; one that shows none may have none or hide them, and nobody inside can tell."""
+        """Whether "cores" may really be hyperthreads of one core. A hypervisor that shows hyperthreads is
+        trusted; one that shows none may hide them, which cannot be detected from inside."""
         return self.source == UNAVAILABLE or (self.hypervisor and not self.smt)
 
     def cpu(self, number: int) -> LogicalCpu | None:
@@ -92,22 +91,24 @@ class Topology:
 
 
 def read(root: Path = Path("/"), affinity: Iterable[int] | None = None) -> Topology:
-    """This machine now; `affinity` stands for this process's mask."""
-    online = cpu_list_of(root / _CPUS / "online")
+    """The topology of this host; `affinity` replaces this process's mask."""
+    online = cpu_list_of(root / CPUS / "online")
     mask = tuple(sorted(os.sched_getaffinity(0) if affinity is None else affinity))
     if not online:
-        # Without /sys only the mask is known, and it holds online CPUs only.
+        # Without /sys only the mask is known. It contains online CPUs only.
         online = mask
     if not online:
-        raise HostError(f"this host does not say which CPUs are online: {root / _CPUS / 'online'}")
-    present = cpu_list_of(root / _CPUS / "present") or online
+        raise HostError(
+            f"this host does not report which CPUs are online in {root / CPUS / 'online'}; mount /sys"
+        )
+    present = cpu_list_of(root / CPUS / "present") or online
     cpus = tuple(_cpu(root, number, number in online) for number in sorted({*present, *online}))
-    told = all(_siblings(root, number) for number in online)
+    complete = all(_siblings(root, number) for number in online)
     flags = re.search(r"^flags\s*:(.*)$", text_of(root / "proc/cpuinfo") or "", re.MULTILINE)
     return Topology(
         cpus=cpus,
         affinity=mask,
-        source="sysfs" if told else UNAVAILABLE,
+        source="sysfs" if complete else UNAVAILABLE,
         hypervisor=bool(flags and "hypervisor" in flags[1].split())
         or (root / "sys/hypervisor/type").exists(),
         isolation=_isolation(root, online),
@@ -117,10 +118,10 @@ def read(root: Path = Path("/"), affinity: Iterable[int] | None = None) -> Topol
 def choose_pins(
     topology: Topology, requested: Sequence[int] | None = None, include_smt: bool = False
 ) -> tuple[int, ...]:
-    """The host CPUs to pin to, in order. Default: one logical CPU per core; with `include_smt` the other
-    hyperthreads follow, so that small CPU counts stay on cores of their own."""
+    """The host CPUs to pin to, in order. Default: one logical CPU per core. With `include_smt` the other
+    hyperthreads follow at the end, so that small CPU counts still use distinct cores."""
     if requested is not None:
-        _check(topology, tuple(requested))
+        check_pins(topology, requested)
         return tuple(requested)
     first: dict[int, int] = {}
     for number in topology.usable:
@@ -135,7 +136,7 @@ def choose_pins(
 
 
 def placement(topology: Topology, pins: Sequence[int], cpus: int) -> Placement:
-    """What `cpus` vCPUs or workers on the first of these pins stand on."""
+    """The placement of `cpus` vCPUs or workers on the first of these pins."""
     used = tuple(pins[:cpus])
     if len(used) < cpus:
         return Placement.OVERSUBSCRIBED
@@ -146,12 +147,13 @@ def placement(topology: Topology, pins: Sequence[int], cpus: int) -> Placement:
 
 
 def isolated_by(topology: Topology, pins: Sequence[int]) -> tuple[str, ...]:
-    """Which kinds of isolation cover every one of these pins. Empty: pinned, but not isolated."""
+    """The kinds of isolation that cover all of these pins; empty: pinned, but not isolated."""
     kinds = {name: getattr(topology.isolation, name) for name in ("isolcpus", "nohz_full", "rcu_nocbs")}
     return tuple(name for name, text in kinds.items() if pins and set(pins) <= set(_listed(text)))
 
 
-def _check(topology: Topology, requested: tuple[int, ...]) -> None:
+def check_pins(topology: Topology, requested: Sequence[int]) -> None:
+    """UsageError if a CPU does not exist, is offline, is outside the affinity mask, or is named twice."""
     wrong = []
     for number in dict.fromkeys(requested):
         cpu = topology.cpu(number)
@@ -170,7 +172,7 @@ def _check(topology: Topology, requested: tuple[int, ...]) -> None:
 
 
 def _outside(topology: Topology, number: int) -> str:
-    """An isolated CPU is outside every ordinary mask, and yet just what its owner wants to use."""
+    """The error for a CPU outside the mask. An isolated CPU is outside by default, so say how to use it."""
     text = f"CPU {number} is outside this process's affinity mask"
     if number in _listed(topology.isolation.isolcpus):
         wider = as_list({*topology.affinity, *_listed(topology.isolation.isolcpus)})
@@ -179,7 +181,7 @@ def _outside(topology: Topology, number: int) -> str:
 
 
 def _which(topology: Topology) -> str:
-    """What there is, as the end of an error message."""
+    """The available CPUs, for the end of an error message."""
     text = f"This host has CPUs {as_list(topology.online)} online"
     offline = {cpu.number for cpu in topology.cpus} - set(topology.online)
     if offline:
@@ -188,10 +190,10 @@ def _which(topology: Topology) -> str:
 
 
 def _cpu(root: Path, number: int, online: bool) -> LogicalCpu:
-    folder = root / _CPUS / f"cpu{number}" / "topology"
+    folder = root / CPUS / f"cpu{number}" / "topology"
     socket = number_of(folder / "physical_package_id")
     siblings = (_siblings(root, number) or ()) if online else ()
-    # Some virtual machines say -1 for "no such thing here".
+    # Some virtual machines report -1 for an unknown socket.
     return LogicalCpu(
         number,
         online,
@@ -201,8 +203,8 @@ def _cpu(root: Path, number: int, online: bool) -> LogicalCpu:
 
 
 def _siblings(root: Path, number: int) -> tuple[int, ...] | None:
-    folder = root / _CPUS / f"cpu{number}" / "topology"
-    # core_cpus_list is the newer name (Linux 5.3) of the same list.
+    folder = root / CPUS / f"cpu{number}" / "topology"
+    # Linux 5.3 renamed thread_siblings_list to core_cpus_list.
     return cpu_list_of(folder / "core_cpus_list") or cpu_list_of(folder / "thread_siblings_list")
 
 
@@ -214,8 +216,8 @@ def _isolation(root: Path, online: tuple[int, ...]) -> Isolation:
     if confined:
         manager = "none" if set(_listed(confined[1])) >= set(online) else confined[1]
     return Isolation(
-        isolcpus=_kernel_list(root / _CPUS / "isolated", words, "isolcpus"),
-        nohz_full=_kernel_list(root / _CPUS / "nohz_full", words, "nohz_full"),
+        isolcpus=_kernel_list(root / CPUS / "isolated", words, "isolcpus"),
+        nohz_full=_kernel_list(root / CPUS / "nohz_full", words, "nohz_full"),
         rcu_nocbs=_kernel_list(None, words, "rcu_nocbs") if words else UNAVAILABLE,
         cpuset=_cpuset(root, online),
         service_manager=manager,
@@ -223,19 +225,19 @@ def _isolation(root: Path, online: tuple[int, ...]) -> Isolation:
 
 
 def _kernel_list(path: Path | None, words: list[str], option: str) -> str:
-    """What the kernel did beats what it was asked; "(null)" is how it prints an empty mask."""
+    """The list in /sys, else the one on the command line. The kernel prints an empty mask as "(null)"."""
     text = text_of(path) if path else None
     if text is not None:
         return as_list(_listed(text))
-    asked = next((word.partition("=")[2] for word in words if word.startswith(f"{option}=")), None)
-    if asked is not None:
+    requested = next((word.partition("=")[2] for word in words if word.startswith(f"{option}=")), None)
+    if requested is not None:
         # isolcpus may begin with flags: isolcpus=nohz,domain,2-3
-        return ",".join(part for part in asked.split(",") if part[:1].isdigit()) or asked
+        return ",".join(part for part in requested.split(",") if part[:1].isdigit()) or requested
     return "none" if words else UNAVAILABLE
 
 
 def _cpuset(root: Path, online: tuple[int, ...]) -> str:
-    """The CPUs of the control group this process is in, "none" where those are all."""
+    """The CPUs of this process's control group; "none" if these are all CPUs."""
     groups = dict(_control_groups(root))
     v2 = root / "sys/fs/cgroup" / groups.get("", "").lstrip("/")
     v1 = root / "sys/fs/cgroup/cpuset" / groups.get("cpuset", "").lstrip("/")
@@ -247,7 +249,7 @@ def _cpuset(root: Path, online: tuple[int, ...]) -> str:
 
 
 def _control_groups(root: Path) -> Iterable[tuple[str, str]]:
-    """(controller, path) of /proc/self/cgroup; version 2 is the empty controller."""
+    """(controller, path) pairs of /proc/self/cgroup; for version 2 the controller is empty."""
     for line in (text_of(root / "proc/self/cgroup") or "").splitlines():
         _, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")

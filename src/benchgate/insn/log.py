@@ -1,8 +1,8 @@
-"""Reads what the instruction clock wrote, strictly.
+"""Strict parser for the log that the instruction clock writes.
 
-Takes the path of a clock log; gives a frozen `ClockLog`. The file stands on disk and may hold anything:
-whatever does not fit raises VerifyError, with the line and the reason. A log of a clock that refused or was
-stuck is a good log; `problem` says what happened. So is one without an end (QEMU was killed after the
+Takes the path of a clock log; gives a frozen `ClockLog`. The file is untrusted: anything outside the format
+raises VerifyError, with the line and the reason. The log of a clock that refused the QEMU or got stuck is
+still valid; `problem` says what happened. A log without an end is valid too (QEMU was killed after the
 result): its `totals` are empty and `closed` is false.
 """
 
@@ -15,18 +15,19 @@ from enum import IntEnum, StrEnum
 from pathlib import Path
 from types import MappingProxyType
 
-from benchgate.errors import VerifyError
-from benchgate.files import read_start
+from benchgate.base.errors import VerifyError
+from benchgate.base.files import read_start
+from benchgate.base.text import one_line
 
 LOG_LIMIT = 4 << 20
-_MOST = 2**63
+_NUMBER_LIMIT = 2**63
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,19}")
 _WORD = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _HEADER = ("insn-clock", "level", "mode", "seed", "quantum", "fine", "rush", "vcpus", "api")
 
 
 class Level(StrEnum):
-    """What this QEMU can do: guest time is instruction time; only counting and lockstep; nothing."""
+    """What this QEMU supports. full: guest time is instruction time. count: counting and lockstep only."""
 
     FULL = "full"
     COUNT = "count"
@@ -49,7 +50,7 @@ class MarkKind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One executed mark. `kind` is a number and not a MarkKind: a foreign one must be seen to be refused."""
+    """One executed mark. `kind` is a plain number, so that an unknown kind can be read and then refused."""
 
     kind: int
     vcpu: int
@@ -58,14 +59,14 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class VcpuTotals:
-    """How one vCPU's time came about, in ns. `executed` is also its number of instructions."""
+    """The parts of one vCPU's time, in ns. `executed` is also its number of instructions."""
 
     time: int
     executed: int
     paused: int
-    """What `pause` instructions count for, beyond one instruction each."""
+    """The time added by `pause` instructions, beyond one instruction each."""
     skipped: int
-    """Loops that spun on the TSC were taken forward by this much."""
+    """The time skipped in loops that spin on the TSC."""
     halted: int
 
 
@@ -75,47 +76,47 @@ class ClockLog:
     mode: ClockMode
     seed: int
     quantum: int
-    """In the window, nobody is further ahead of the slowest vCPU than this many ns ..."""
+    """How many ns a vCPU may be ahead of the slowest one in the window."""
     fine: int
-    """... or this many, while a vCPU spins."""
+    """The same limit while a vCPU spins."""
     rush: int
-    """Both are this many times as long outside the window."""
+    """Both limits are multiplied by this outside the window."""
     vcpus: int
     api: tuple[int, int, int]
-    """The plugin interface's version that was asked for, and the least and the newest that QEMU offers."""
+    """The plugin interface version that was requested, then the oldest and the newest that QEMU offers."""
     marks: tuple[Mark, ...]
     totals: tuple[VcpuTotals, ...] = ()
     end: int | None = None
     checks: Mapping[str, int] = field(default_factory=dict)
-    """Self-check counters that repeat with a serial run."""
+    """Self-check counters; a serial run repeats them exactly."""
     host: Mapping[str, int] = field(default_factory=dict)
-    """Counters that also depend on how the host woke threads."""
+    """Counters that also depend on how the host scheduled threads."""
     refused: str = ""
     stuck: tuple[str, ...] = ()
     flooded: bool = False
     waited: int | None = None
-    """Level count: the first vCPU that halted in the middle of a worker's window."""
+    """Level count: the first vCPU that halted inside a worker's window."""
     closed: bool = False
 
     @property
     def problem(self) -> str:
-        """Why this run is no result, or nothing."""
+        """Why this run has no result; empty if it has one."""
         if self.refused:
             return f"the instruction clock refused this QEMU: {self.refused}"
         if self.stuck:
             return f"the lockstep was stuck: {'; '.join(self.stuck)}"
         if self.waited is not None:
             return (
-                f"a worker on vCPU {self.waited} waited inside its window: at level count timers run on the "
-                "host's time, so only windows that compute can be measured; use a QEMU of level full"
+                f"a worker on vCPU {self.waited} waited inside its window: at level count timers follow host "
+                "time, so only windows without waiting can be measured; use a QEMU that supports level full"
             )
         if self.flooded:
-            return "the guest executed more marks than the clock's log holds"
+            return "the guest executed more marks than the clock's log can hold"
         return ""
 
     @property
     def repeatable(self) -> tuple[object, ...]:
-        """All that must be equal between two serial runs of one seed."""
+        """Everything that must be equal in two serial runs of one seed."""
         return (self.level, self.mode, self.seed, self.marks, self.totals, self.end, dict(self.checks))
 
 
@@ -130,7 +131,7 @@ def read_log(path: Path) -> ClockLog:
     try:
         text = raw.decode("ascii")
     except UnicodeDecodeError as error:
-        raise VerifyError(f"{path}: byte {error.start} is not ASCII: this is no clock log") from error
+        raise VerifyError(f"{path}: byte {error.start} is not ASCII: this is not a clock log") from error
     return _Reader(path).read(text)
 
 
@@ -151,7 +152,7 @@ class _Reader:
     def fail(self, why: str) -> VerifyError:
         return VerifyError(f"{self.path}:{self.line}: {why}")
 
-    def number(self, word: str, *, below: int = _MOST) -> int:
+    def number(self, word: str, *, below: int = _NUMBER_LIMIT) -> int:
         if not _NUMBER.fullmatch(word) or int(word) >= below:
             raise self.fail(f"`{word[:40]}` is not a number below {below}")
         return int(word)
@@ -159,7 +160,7 @@ class _Reader:
     def read(self, text: str) -> ClockLog:
         lines = text.split("\n")
         if lines and lines[-1]:
-            lines.pop()  # a line that a dying QEMU did not finish
+            lines.pop()  # QEMU died while it wrote this line
         header = self._header(lines)
         handlers: dict[str, Callable[[list[str]], None]] = {
             "mark": self._mark,
@@ -172,7 +173,7 @@ class _Reader:
         for self.line, line in enumerate(lines[len(_HEADER) :], len(_HEADER) + 1):
             self._line(line, handlers)
         if self.closed and (len(self.totals) != self.vcpus or self.end is None):
-            raise self.fail("the log is closed, but the totals are not whole")
+            raise self.fail("the log is closed, but the totals are incomplete")
         level, mode = header
         return ClockLog(
             level=level,
@@ -200,7 +201,7 @@ class _Reader:
         for self.line, name in enumerate(_HEADER, 1):
             found, *values = lines[self.line - 1].split(" ") if len(lines) >= self.line else [""]
             if found != name or len(values) != (3 if name == "api" else 1):
-                raise self.fail(f"expected `{name}`: this is no whole log of the instruction clock")
+                raise self.fail(f"expected `{name}`: this is not a complete log of the instruction clock")
             words[name] = values
         self.line = 1
         if words["insn-clock"] != ["1"]:
@@ -220,11 +221,11 @@ class _Reader:
     def _line(self, line: str, handlers: dict[str, Callable[[list[str]], None]]) -> None:
         word, _, rest = line.partition(" ")
         if self.closed and line:
-            raise self.fail("something follows the end of the log")
+            raise self.fail("there is text after the end of the log")
         if word == "refused":
-            self.refused = _printable(rest)
+            self.refused = one_line(rest, 300)
         elif word == "stuck":
-            self.stuck.append(_printable(rest))
+            self.stuck.append(one_line(rest, 300))
         elif word == "flood":
             self.flooded = True
         elif line == "closed":
@@ -232,17 +233,17 @@ class _Reader:
         elif word in handlers:
             handlers[word](line.split(" "))
         elif line:
-            raise self.fail(f"unknown line `{_printable(line[:60])}`")
+            raise self.fail(f"unknown line `{one_line(line, 60)}`")
 
     def _mark(self, words: list[str]) -> None:
         if len(words) != 4 or not re.fullmatch(r"[0-9a-f]{2}", words[1]):
-            raise self.fail("a mark is `mark KIND VCPU TIME`")
+            raise self.fail("expected `mark KIND VCPU TIME`")
         vcpu = self.number(words[2], below=self.vcpus)
         self.marks.append(Mark(int(words[1], 16), vcpu, self.number(words[3])))
 
     def _waited(self, words: list[str]) -> None:
         if len(words) != 3 or self.waited is not None:
-            raise self.fail("a wait is `waited VCPU TIME`, once")
+            raise self.fail("expected `waited VCPU TIME`, at most once")
         self.number(words[2])
         self.waited = self.number(words[1], below=self.vcpus)
 
@@ -250,23 +251,19 @@ class _Reader:
         names = ("time", "executed", "paused", "skipped", "halted")
         if tuple(words[2::2]) != names or len(words) != 12 or words[1] != str(len(self.totals)):
             raise self.fail(
-                "vCPU totals are `vcpu N time T executed E paused P skipped S halted H`, in order"
+                "expected `vcpu N time T executed E paused P skipped S halted H`, in order of the vCPUs"
             )
         if len(self.totals) >= self.vcpus:
-            raise self.fail("totals of a vCPU that does not exist")
+            raise self.fail("totals for a vCPU that does not exist")
         self.totals.append(VcpuTotals(*(self.number(word) for word in words[3::2])))
 
     def _counter(self, words: list[str]) -> None:
         counters = self.counters[words[0]]
         if len(words) != 3 or not _WORD.fullmatch(words[1]) or words[1] in counters:
-            raise self.fail(f"a counter is `{words[0]} NAME VALUE`, once each")
+            raise self.fail(f"expected `{words[0]} NAME VALUE`, each name once")
         counters[words[1]] = self.number(words[2], below=2**64)
 
     def _end(self, words: list[str]) -> None:
         if len(words) != 2 or self.end is not None:
-            raise self.fail("the end is `end TIME`, once")
+            raise self.fail("expected `end TIME`, once")
         self.end = self.number(words[1])
-
-
-def _printable(text: str) -> str:
-    return "".join(character if character.isprintable() else "?" for character in text[:300])

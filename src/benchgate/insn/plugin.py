@@ -1,7 +1,7 @@
-"""The clock's plugin, compiled once for a level and plugin interface into the cache.
+"""Compiles the clock's plugin into the cache, once per level and plugin interface.
 
-Takes a QEMU and a level; gives the path of a shared object. Fails with BuildError: no compiler, a host that
-is not x86-64 Linux with glibc, a QEMU that is linked statically.
+Takes a QEMU and a level; gives the path of a shared object. Fails with BuildError if there is no compiler, if
+the host is not x86-64 Linux with glibc, or if QEMU is linked statically.
 """
 
 from __future__ import annotations
@@ -11,16 +11,17 @@ import platform
 import shutil
 from pathlib import Path
 
-from benchgate.cache import entry
-from benchgate.errors import BuildError
-from benchgate.host.probe import Emulator
+from benchgate.base.errors import BuildError
+from benchgate.base.qemu import Qemu
+from benchgate.build.cache import entry
+from benchgate.build.toolchain import compiler, run_all
 from benchgate.insn.log import Level
-from benchgate.toolchain import compiler, run_all
 
 SOURCE = Path(__file__).parent / "c"
 _COMMON = (
-    *("lockstep.c", "clock.c", "clock_time.c", "clock_vcpu.c", "clock_errands.c", "clock_watch.c"),
-    *("counter.c", "spin.c", "placement.c", "journal.c", "marks.c", "attribution.c", "plugin.c"),
+    *("lockstep.c", "clock_state.c", "clock_time.c", "clock_errands.c", "clock_watch.c", "clock_grants.c"),
+    *("clock_main.c", "clock_vcpu.c"),
+    *("counter.c", "spin.c", "placement.c", "journal.c", "marks.c", "profile.c", "plugin.c"),
 )
 _FULL = ("libc.c", "tsc.c")
 FLAGS = (
@@ -29,23 +30,23 @@ FLAGS = (
 )
 _PT_INTERP = 3
 INLINE_API = 3
-"""The plugin interface since QEMU 9.1: counters per vCPU in translated code, conditional callbacks."""
+"""The plugin interface since QEMU 9.1: per-vCPU counters in translated code, conditional callbacks."""
 
 
-def api_of(qemu: Emulator) -> int:
-    """The plugin interface to ask this QEMU for."""
+def api_of(qemu: Qemu) -> int:
+    """The plugin interface version to request from this QEMU."""
     if qemu.version >= (9, 1, 0):
         return INLINE_API
     return 2 if qemu.version >= (9, 0, 0) else 1
 
 
-def prepare(qemu: Emulator, level: Level | str) -> Path:
+def prepare(qemu: Qemu, level: Level | str) -> Path:
     """The compiled plugin for this QEMU."""
     level = Level(level)
     if level is Level.NONE:
         raise BuildError("there is no plugin for level `none`")
-    if trouble := host_trouble(level) or qemu_trouble(qemu):
-        raise BuildError(f"the instruction clock cannot be had at level {level}: {trouble}")
+    if problem := _host_problem(level) or _qemu_problem(qemu):
+        raise BuildError(f"the instruction clock is not available at level {level}: {problem}")
     return build(level, api_of(qemu))
 
 
@@ -72,36 +73,36 @@ def build(level: Level, api: int) -> Path:
 
 
 def source_digest() -> str:
-    """Of all C files; part of what a run was made from."""
-    whole = hashlib.sha256()
+    """The digest of all C files of the plugin; it identifies the clock in a run's record."""
+    combined = hashlib.sha256()
     for path in sorted(SOURCE.glob("*.[ch]")):
-        whole.update(f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
-    return whole.hexdigest()
+        combined.update(f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return combined.hexdigest()
 
 
-def host_trouble(level: Level) -> str:
-    """Why this host cannot carry the level, or nothing."""
+def _host_problem(level: Level) -> str:
+    """Why this host does not support the level; empty if it does."""
     machine, system = platform.machine(), platform.system()
     if system != "Linux" or machine not in ("x86_64", "amd64"):
-        return f"it is made for x86-64 Linux hosts, and this is {machine} {system}"
+        return f"it needs an x86-64 Linux host, and this is {machine} {system}"
     if level is Level.FULL and platform.libc_ver()[0] != "glibc":
-        return "guest time is made by standing before glibc, and this host has another libc; use level count"
+        return "it replaces functions of glibc, and this host has another C library; use level count"
     return ""
 
 
-def qemu_trouble(qemu: Emulator) -> str:
-    """Why this QEMU cannot carry the clock, or nothing; whether it does is for the trial to say."""
+def _qemu_problem(qemu: Qemu) -> str:
+    """Why this QEMU cannot load the plugin, or empty. Only the trial shows whether the clock works in it."""
     try:
         dynamic = is_dynamic(qemu.binary)
     except OSError as error:
         return f"{qemu.binary}: {error.strerror}"
     if not dynamic:
-        return f"{qemu.binary} is linked statically, so it can load no plugin; use a distribution's own QEMU"
+        return f"{qemu.binary} is linked statically and cannot load a plugin; use a distribution's own QEMU"
     return ""
 
 
 def is_dynamic(program: Path) -> bool:
-    """Whether an ELF64 program names a dynamic loader. A script (a wrapper) counts as dynamic."""
+    """Whether an ELF64 program names a dynamic loader. A wrapper script counts as dynamic."""
     with program.open("rb") as stream:
         head = stream.read(64)
         if head[:5] != b"\x7fELF\x02" or len(head) < 64:

@@ -1,10 +1,10 @@
-"""Which level of the instruction clock a QEMU carries, found by trying it.
+"""Finds the level of the instruction clock that a QEMU supports, by a trial.
 
 Takes a QEMU; gives `Support`. The trial boots a guest of a few hundred bytes (c/probe.S) under the real
-plugin: every hook must really be in use, and the guest's TSC, PIT and sleep must advance with the
-instructions it executes. A QEMU whose figures do not fit is refused, with the figure. It never raises for a
-QEMU that cannot carry the clock: level `none` with the reason is an answer. A level that was found is kept
-in the cache for this boot of the host, QEMU and plugin.
+plugin. QEMU must use every hook of the clock, and the guest's TSC, PIT and sleep must advance with the
+instructions that it executes. A QEMU whose figures are out of range is refused, and the reason names the
+figure. `support` does not raise for a QEMU that does not support the clock: it gives level `none` with the
+reason. The cache keeps a level that was found for this boot of the host, QEMU and plugin.
 """
 
 from __future__ import annotations
@@ -14,19 +14,21 @@ import os
 import re
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchgate.cache import entry
-from benchgate.errors import BuildError, VerifyError
-from benchgate.host.probe import Emulator
-from benchgate.insn.launch import arguments
+from benchgate.base.cells import Accel
+from benchgate.base.errors import BootError, BuildError, VerifyError
+from benchgate.base.process import capture
+from benchgate.base.qemu import GOOD_EXIT, ON_STDIO, Qemu, command
+from benchgate.build.cache import entry
+from benchgate.build.toolchain import compiler, run_all
+from benchgate.insn.arguments import arguments
 from benchgate.insn.log import ClockLog, ClockMode, Level, read_log
 from benchgate.insn.plugin import SOURCE, prepare, source_digest
-from benchgate.toolchain import compiler, hear, run_all
 
 TRIAL_S = 60.0
-_GOOD_EXIT = 33
 _FIGURES = re.compile(rb"probe loop=(\d{1,10}) pit=(\d{1,10}) sleep=(\d{1,10}) ap=(\d{1,10})\r?\n")
 _MARKED = 2_000_002  # instructions between probe.S's marks: the loop, its preparation and the first mark
 _RANGES = {
@@ -43,15 +45,20 @@ class Support:
     reason: str
     """Why it is not a better level; for `full`, what was measured."""
     api: int
-    """The newest plugin interface that this QEMU offers; 0 where none was seen."""
+    """The newest plugin interface that this QEMU offers; 0 if unknown."""
     qemu_version: str
     plugin: str
     """Digest of the plugin's sources."""
 
+    @property
+    def can_decide(self) -> bool:
+        """At level count the guest's timers follow host time, so it decides only if the user asks for it."""
+        return self.level is Level.FULL
 
-def support(qemu: Emulator) -> Support:
-    """The best level that this QEMU carries here."""
-    version = ".".join(map(str, qemu.version))
+
+def support(qemu: Qemu) -> Support:
+    """The best level that this QEMU supports on this host."""
+    version = qemu.version_text
     refusals: list[str] = []
     for level in (Level.FULL, Level.COUNT):
         try:
@@ -65,7 +72,7 @@ def support(qemu: Emulator) -> Support:
     return Support(Level.NONE, "; ".join(refusals), 0, version, source_digest())
 
 
-def _kept(qemu: Emulator, level: Level, plugin: Path) -> dict[str, str]:
+def _kept(qemu: Qemu, level: Level, plugin: Path) -> dict[str, str]:
     key = {
         "boot": Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip(),
         "qemu": qemu.digest,
@@ -76,7 +83,6 @@ def _kept(qemu: Emulator, level: Level, plugin: Path) -> dict[str, str]:
     }
 
     def make(files: Path) -> None:
-        # Two CPUs first: where they work, one does.
         measured = [trial(qemu, level, plugin, cpus) for cpus in (2, 1)]
         text = "; ".join(f"{cpus} CPU: {words}" for cpus, (words, _) in zip((2, 1), measured, strict=True))
         record = {"measured": text, "api": str(measured[0][1].api[2])}
@@ -86,7 +92,7 @@ def _kept(qemu: Emulator, level: Level, plugin: Path) -> dict[str, str]:
     return {str(name): str(value) for name, value in found.items()}
 
 
-def trial(qemu: Emulator, level: Level, plugin: Path, cpus: int) -> tuple[str, ClockLog]:
+def trial(qemu: Qemu, level: Level, plugin: Path, cpus: int) -> tuple[str, ClockLog]:
     """One boot of the probe guest: what it measured, in words, and the clock's log. VerifyError: refused."""
     with tempfile.TemporaryDirectory(prefix="benchgate-insn-") as folder:
         log = Path(folder) / "clock.log"
@@ -100,41 +106,45 @@ def trial(qemu: Emulator, level: Level, plugin: Path, cpus: int) -> tuple[str, C
             machine="q35",
             patience_s=20,
         )
-        argv = [str(qemu.binary)]
-        for data in qemu.data:
-            argv += ["-L", str(data)]
-        argv += ["-M", "q35", "-m", "32M", "-cpu", "max", "-smp", str(cpus), "-accel", "tcg,thread=multi"]
-        argv += ["-nodefaults", "-display", "none", "-nic", "none", "-no-reboot", "-serial", "stdio"]
-        argv += ["-device", "isa-debug-exit,iobase=0xf4,iosize=4", "-kernel", str(guest(cpus))]
-        argv += launch.argv_extra
+        argv = command(
+            qemu,
+            machine="q35",
+            console=ON_STDIO,
+            accel=Accel.TCG,
+            cpu="max",
+            memory="32M",
+            smp=str(cpus),
+            kernel=probe_guest(cpus),
+            extra=launch.argv_extra,
+        )
         environment = {**os.environ, **qemu.environment, **launch.environment}
         status, console, complaint = _run(argv, environment)
         seen = read_log(log) if log.exists() else None
     if seen is not None and seen.problem:
         raise VerifyError(seen.problem)
-    if status != _GOOD_EXIT or seen is None:
-        raise VerifyError(f"the trial guest ended with {status}: {complaint or 'no word from QEMU'}")
-    return judge(level, cpus, console, seen), seen
+    if status != GOOD_EXIT or seen is None:
+        raise VerifyError(f"the trial guest ended with {status}: {complaint or 'QEMU printed no error'}")
+    return check_trial(level, cpus, console, seen), seen
 
 
-def _run(argv: list[str], environment: dict[str, str]) -> tuple[int | str, bytes, str]:
+def _run(argv: Sequence[str], environment: dict[str, str]) -> tuple[int | str, bytes, str]:
     try:
-        done = hear(argv, TRIAL_S, environment)
+        done = capture(argv, TRIAL_S, environment)
     except subprocess.TimeoutExpired:
-        return f"no answer in {TRIAL_S:.0f} s", b"", ""
-    except OSError as error:
-        return f"no start ({error.strerror})", b"", ""
+        return f"a timeout after {TRIAL_S:.0f} s", b"", ""
+    except BootError as error:
+        return f"a failure to start ({error})", b"", ""
     words = done.stderr.strip().splitlines()
     ours = [line for line in words if line.startswith("instruction clock:")]
     return done.returncode, done.stdout[:4096].encode(), (ours or words or [""])[-1][:300]
 
 
-def judge(level: Level, cpus: int, console: bytes, log: ClockLog) -> str:
-    """What the probe guest and the clock say, held against the arithmetic."""
+def check_trial(level: Level, cpus: int, console: bytes, log: ClockLog) -> str:
+    """Compares the figures of the probe guest and of the clock with the expected ones; gives them as text."""
     begins, ends = ([mark.time for mark in log.marks if mark.kind == kind] for kind in (1, 2))
     if len(begins) != 1 or len(ends) != 1 or ends[0] - begins[0] != _MARKED:
         raise VerifyError(
-            f"between the probe's marks there are {_MARKED} instructions; the clock saw {log.marks}"
+            f"there are {_MARKED} instructions between the probe's marks; the clock logged {log.marks}"
         )
     found = _FIGURES.search(console)
     if found is None:
@@ -146,14 +156,14 @@ def judge(level: Level, cpus: int, console: bytes, log: ClockLog) -> str:
         if name == "ap" and cpus == 1:
             continue
         if not low <= figures[name] <= high:
-            raise VerifyError(f"{what} advanced by {figures[name]}, not {low} to {high}")
+            raise VerifyError(f"{what} advanced by {figures[name]}, expected {low} to {high}")
     for name in ("vcpu_clock", "tsc_traps", "notes"):
         if not log.checks.get(name):
-            raise VerifyError(f"this QEMU never used a hook of the clock ({name})")
+            raise VerifyError(f"this QEMU never used one of the clock's hooks ({name})")
     return ", ".join(f"{name}={figures[name]}" for name in _RANGES)
 
 
-def guest(cpus: int) -> Path:
+def probe_guest(cpus: int) -> Path:
     """The probe guest for one or two CPUs."""
     source = SOURCE / "probe.S"
     name = f"probe{cpus}.elf"

@@ -1,10 +1,10 @@
-"""From marks to the timed window, with every mark accounted for.
+"""Computes the timed window from the marks, and checks every mark. Pure.
 
-Takes a `ClockLog` and how many workers there were; gives a `ClockWindow`. Raises VerifyError where a mark is
-missing, doubled, foreign or out of order, or where the guest's own report tells another story. Pure.
+Takes a `ClockLog` and the number of workers; gives a `ClockWindow`. Raises VerifyError if a mark is missing,
+duplicated, unknown or out of order, or if the guest's own report contradicts the clock.
 
-The order of the lines is the order of execution: a mark is written when it is executed. Times of different
-vCPUs may be apart by what the lockstep allows, so they are not used to judge order.
+The order of the lines is the order of execution, because the plugin logs a mark when it is executed. The
+times of different vCPUs may differ by what the lockstep allows, so they are not used to judge order.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from benchgate.errors import VerifyError
+from benchgate.base.errors import VerifyError
+from benchgate.base.runs import WorkerReport
 from benchgate.insn.log import ClockLog, Level, Mark, MarkKind
-from benchgate.model import WorkerReport
 
 AGREEMENT = 0.005
-"""How far the guest's own timing of the window may be from the clock's, as a share of it ..."""
+"""How far the guest's own timing of the window may be from the clock's, as a fraction of the window."""
 AGREEMENT_NS = 100_000
-"""... or at least this much: the clock may be a quantum ahead for each side, and reading it takes time."""
+"""The smallest such tolerance: each end may be off by a quantum, and reading the clock takes time."""
 
 CALM = 8
-"""How many times as long a quantum may become (LOCKSTEP_CALM in c/lockstep.h)."""
+"""The largest factor by which a quantum may grow (LOCKSTEP_CALM in c/lockstep.h)."""
 
 _NAMES = {
     MarkKind.WORK_BEGIN: "work-begin",
@@ -55,12 +55,12 @@ class ClockWindow:
 
 
 def window(log: ClockLog, workers: int) -> ClockWindow:
-    """The one window of this run."""
+    """The timed window of this run."""
     if log.problem:
         raise VerifyError(log.problem)
-    if foreign := [mark for mark in log.marks if mark.kind not in _NAMES]:
+    if unknown := [mark for mark in log.marks if mark.kind not in _NAMES]:
         raise VerifyError(
-            f"a foreign mark (kind {foreign[0].kind:#04x}) on vCPU {foreign[0].vcpu}: "
+            f"unknown mark (kind {unknown[0].kind:#04x}) on vCPU {unknown[0].vcpu}: "
             "something in the guest executes bytes that look like marks"
         )
     _count(log.marks, workers)
@@ -79,15 +79,15 @@ def window(log: ClockLog, workers: int) -> ClockWindow:
     slack = _slack(log)
     if total_begin > first + slack or total_end < last - slack:
         raise VerifyError("the total window does not enclose the work window on the instruction clock")
-    # What is left is the lockstep's own slack.
+    # Within the slack the total window is widened, so that it always encloses the work window.
     return ClockWindow(first, last, min(total_begin, first), max(total_end, last), begins, ends)
 
 
 def _slack(log: ClockLog) -> float:
-    """How far apart in time marks of different vCPUs may be that stand in this order in the log.
+    """How many ns the times of two vCPUs' marks may contradict their order in the log.
 
-    At level count a parent that slept comes back at the time of the slowest, whoever woke it: there the order
-    is all there is.
+    Infinite at level count: there a parent that slept continues at the time of the slowest vCPU, whichever
+    vCPU woke it, so only the order of the marks is meaningful.
     """
     return 2 * log.quantum * max(log.rush, CALM) if log.level is Level.FULL else math.inf
 
@@ -102,10 +102,10 @@ def _count(marks: Iterable[Mark], workers: int) -> None:
     }
     for kind, count in wanted.items():
         if found[kind] != count:
-            what = "missing" if found[kind] < count else "doubled"
+            what = "missing" if found[kind] < count else "duplicate"
             raise VerifyError(
                 f"{what} marks: {found[kind]} {_NAMES[kind]} on the instruction clock, "
-                f"{count} expected of {workers} workers"
+                f"expected {count} for {workers} workers"
             )
 
 
@@ -124,7 +124,7 @@ def _order(marks: Iterable[Mark]) -> None:
         else:
             closed += 1
         if running < 0:
-            raise VerifyError("marks out of order: a work-end before its work-begin")
+            raise VerifyError("marks out of order: work-end before its work-begin")
         if closed and running:
             raise VerifyError(f"marks out of order: the total window ends while {running} workers run")
 
@@ -132,10 +132,10 @@ def _order(marks: Iterable[Mark]) -> None:
 def agree(
     log: ClockLog, seen: ClockWindow, reports: Iterable[WorkerReport], *, unit: str, total: int
 ) -> None:
-    """Holds the guest's own report against the clock; raises VerifyError where they contradict each other.
+    """Compares the guest's own report with the clock; raises VerifyError if they contradict each other.
 
-    CPUs are compared always, times only at level full and in ns: elsewhere the guest's clock is another.
-    `total`: the guest's own total window.
+    CPUs are always compared. Times are compared only at level full and in ns: otherwise the guest's clock
+    is not the instruction clock. `total`: the total window as the guest timed it.
     """
     workers = tuple(reports)
     for what, marks, cpus in (
@@ -145,8 +145,8 @@ def agree(
         marked = Counter(mark.vcpu for mark in marks)
         if marked != Counter(cpus):
             raise VerifyError(
-                f"the guest says that workers {what} on CPUs {sorted(cpus)}, "
-                f"the marks were executed on vCPUs {sorted(marked.elements())}"
+                f"the guest reports that workers {what} on CPUs {sorted(cpus)}, "
+                f"but the marks were executed on vCPUs {sorted(marked.elements())}"
             )
     if log.level is not Level.FULL or unit != "ns" or not workers:
         return
@@ -155,5 +155,5 @@ def agree(
         if abs(reported - counted) > max(AGREEMENT_NS, AGREEMENT * counted):
             raise VerifyError(
                 f"the guest timed the {what} at {reported} ns, the instruction clock at {counted} ns: "
-                "its clock does not follow the instructions"
+                "the guest's clock does not follow its instructions"
             )

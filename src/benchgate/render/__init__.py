@@ -1,1 +1,1 @@
-"""One file per format. Each takes a SessionView or a part of it and gives a string; evidence.py writes it."""
+"""Reports. One view of a session; tables for people, files for programs."""

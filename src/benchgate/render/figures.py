@@ -10,11 +10,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from benchgate import stats
-from benchgate.gates.base import SMALLEST_LOOK, most_speedup
-from benchgate.model import Lane, Mode, Outcome, Params, Placement, Verdict, Window, Word
-from benchgate.render.model import RunRow, SessionView
-from benchgate.stats import Interval, Spread
+from benchgate.base import stats
+from benchgate.base.cells import Lane, Mode, Params, Placement, Window
+from benchgate.base.gates import SMALLEST_LOOK, Verdict, Word, most_speedup
+from benchgate.base.runs import Outcome
+from benchgate.base.stats import Interval, Spread
+from benchgate.evidence.rows import RunRow
+from benchgate.render.view import SessionView
 
 SeriesKey = tuple[str, str, Params, Mode, Lane]
 

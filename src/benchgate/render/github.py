@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchgate.model import Verdict, Word
-from benchgate.render import markdown
+from benchgate.base.gates import Verdict, Word
 from benchgate.render.escape import github_message, github_property
-from benchgate.render.model import SessionView, headline
+from benchgate.render.files import summary
+from benchgate.render.view import SessionView, headline
 
 LARGEST_SUMMARY = 1024 * 1024
 """GitHub refuses a step summary above 1 MiB."""
@@ -34,8 +34,8 @@ def wanted(environment: Mapping[str, str]) -> Wanted:
 
 def step_summary(view: SessionView) -> str:
     """The summary without its picture: a step summary cannot show files of the runner."""
-    lines = markdown.render(view).splitlines(keepends=True)
-    text = "".join(line for line in lines if f"]({markdown.PICTURE})" not in line)
+    lines = summary.render(view).splitlines(keepends=True)
+    text = "".join(line for line in lines if f"]({summary.PICTURE})" not in line)
     if len(text.encode()) <= LARGEST_SUMMARY:
         return text
     return f"# {headline(view)}\n\nThe summary is too long for GitHub; it is in the session's summary.md.\n"

@@ -1,7 +1,7 @@
-// A second plugin for QEMU that sends every vCPU on small errands at the host's times, as QEMU's own
-// background threads do now and then, but every `every` microseconds of the host's: whenever the set of
-// events that plugins listen to changes, QEMU queues a job for each vCPU and wakes it (plugins/core.c). The
-// guest must not notice.
+// A second QEMU plugin that makes QEMU run a small job on every vCPU, at times that the host chooses. QEMU's
+// background threads do the same occasionally; this plugin does it every `every` microseconds of host time:
+// whenever the set of events that plugins subscribe to changes, QEMU queues a job for each vCPU and wakes it
+// (plugins/core.c). The guest must not notice.
 #define _GNU_SOURCE // usleep
 #include <pthread.h>
 #include <stdint.h>
@@ -41,7 +41,7 @@ static void appeared(uint64_t id, unsigned vcpu) {
     pthread_t thread;
     (void)id;
     if (vcpu == 0 && pthread_create(&thread, NULL, send, NULL) != 0) {
-        fprintf(stderr, "errands: no thread\n");
+        fprintf(stderr, "errands: cannot start a thread\n");
         exit(1);
     }
 }

@@ -1,10 +1,10 @@
-// The cases. Nothing here is judged: what a time should be is the test's business.
+// The cases. They judge no time; the test knows what it should be.
 #include "stress.h"
 
 #define TIMERS 200
 #define PERIOD 20000
 
-// Measures how late each came, then the next one is set: one-shot timers on every CPU.
+// One-shot timers on every CPU: records how late each one is. oneshot() sets the next one.
 void timer_due(void) {
     unsigned me = self();
     uint64_t late = tsc() - seen[me].at;
@@ -21,7 +21,7 @@ static void oneshot(unsigned me) {
         *apic(APIC_INITIAL) = PERIOD;
         uint64_t before = seen[me].ticks;
         while (seen[me].ticks == before)
-            if (me % 2) // odd ones work while they wait
+            if (me % 2) // odd CPUs work while they wait
                 __asm__ volatile("sti; nop; cli" ::: "memory");
             else
                 __asm__ volatile("sti; hlt; cli" ::: "memory");
@@ -40,7 +40,7 @@ static void tscspin(unsigned me) {
     }
 }
 
-// Times something short again and again, as whoever measures a system call does.
+// Times something short repeatedly, like a benchmark of a system call.
 static void micro(unsigned me) {
     for (unsigned i = 0; i < 1000; i++) {
         uint64_t begin = tsc();
@@ -49,7 +49,7 @@ static void micro(unsigned me) {
     }
 }
 
-// Interrupts go round: each CPU waits, halted, for its own and passes it on.
+// An interrupt goes round: each CPU halts until it arrives and passes it on to the next.
 static void relay(unsigned me) {
     for (unsigned round = 1; round <= 200; round++) {
         if (me == 0) {
@@ -69,7 +69,7 @@ static void relay(unsigned me) {
     }
 }
 
-// Halted with interrupts off: only an NMI gets through.
+// The CPUs halt with interrupts disabled: only an NMI wakes them.
 static void nmi(unsigned me) {
     for (unsigned i = 1; i <= 100; i++) {
         if (me == 0) {
@@ -91,7 +91,7 @@ static void nmi(unsigned me) {
 static volatile unsigned next_ticket, now_serving;
 static volatile uint64_t guarded;
 
-// A fair lock that is held for longer than a quantum, and those who wait do not pause.
+// A fair lock that is held for longer than a quantum. Waiting CPUs spin without `pause`.
 static void rudelock(unsigned me) {
     for (unsigned i = 0; i < 50; i++) {
         unsigned mine = __atomic_fetch_add(&next_ticket, 1, __ATOMIC_ACQUIRE);
@@ -106,7 +106,7 @@ static void rudelock(unsigned me) {
 
 static _Alignas(64) uint8_t code[MOST][64];
 
-// Each CPU patches a function's constant and calls it.
+// Self-modifying code: each CPU patches a constant in a function and calls it.
 static void selfmod(unsigned me) {
     uint8_t *at = code[me];
     at[0] = 0xb8, at[5] = 0xc3; // mov $imm, %eax; ret
@@ -155,7 +155,7 @@ static void registers(unsigned me) {
 
 static _Alignas(64) uint8_t crossing[256];
 
-// Locked additions that cross a cache line: QEMU stops all other CPUs for each.
+// Locked additions that cross a cache line. QEMU stops all other CPUs for each.
 static void splitlock(unsigned me) {
     (void)me;
     for (unsigned i = 0; i < 500; i++)
@@ -172,7 +172,7 @@ static uint8_t cmos(uint8_t index) {
     return in8(0x71);
 }
 
-// PIT, ACPI PM timer and local APIC over the same million instructions.
+// PIT, ACPI PM timer and local APIC timer over the same 20 million instructions.
 static void clocks(unsigned me) {
     if (me)
         return;
@@ -215,33 +215,33 @@ static void clocks(unsigned me) {
 
 static volatile uint64_t left_in_a, left_in_b;
 
-// Two CPUs hand a number to and fro through memory, with and without pause.
+// Two CPUs pass a number back and forth through memory, first without `pause`, then with it.
 static void handover(unsigned me) {
     if (me > 1 || cpus < 2)
         return;
     for (uint64_t i = 1; i <= 2000; i++) {
-        bool polite = i > 1000;
+        bool pauses = i > 1000;
         if (me == 0) {
             left_in_a = i;
             while (left_in_b != i)
-                if (polite)
+                if (pauses)
                     pause();
         } else {
             while (left_in_a != i)
-                if (polite)
+                if (pauses)
                     pause();
             left_in_b = i;
         }
     }
 }
 
-// Each CPU for itself, for 20 ms.
+// Each CPU computes independently for 20 ms.
 static void compute(unsigned me) {
     (void)me;
     work(10000000);
 }
 
-// The same, but the last CPU is interrupted once a millisecond.
+// As compute(), but CPU 0 interrupts the last CPU once a millisecond.
 static void poke(unsigned me) {
     __asm__ volatile("sti");
     for (unsigned i = 0; i < 20; i++) {
@@ -252,7 +252,7 @@ static void poke(unsigned me) {
     __asm__ volatile("cli");
 }
 
-// The same, but CPU 0 reads the time once a microsecond.
+// As compute(), but CPU 0 reads the TSC once a microsecond.
 static void measure(unsigned me) {
     for (unsigned i = 0; i < 20000; i++) {
         work(500);
@@ -261,7 +261,7 @@ static void measure(unsigned me) {
     }
 }
 
-// CPU 0 interrupts all others and waits until each has said so, as who changes page tables does.
+// CPU 0 interrupts all others and waits until each has answered, like a TLB shootdown.
 static void shootdown(unsigned me) {
     __asm__ volatile("sti");
     for (unsigned i = 1; me == 0 && i <= 500; i++) {
@@ -280,7 +280,7 @@ static void shootdown(unsigned me) {
 
 static volatile unsigned turn;
 
-// Two CPUs work in turn, and who waits does not pause.
+// Two CPUs work in turn. The waiting CPU spins without `pause`.
 static void alternate(unsigned me) {
     for (unsigned i = 0; me < 2 && i < 500; i++) {
         while (turn != 2 * i + me)

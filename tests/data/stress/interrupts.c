@@ -1,4 +1,4 @@
-// Gates and handlers: each counts what came to the CPU that it ran on.
+// Interrupt gates and handlers. Each handler counts its interrupts per CPU.
 #include "stress.h"
 
 struct frame {
@@ -47,7 +47,7 @@ __attribute__((interrupt)) static void on_page_fault(volatile struct frame *f, u
 
 __attribute__((interrupt)) static void on_other(volatile struct frame *f) {
     (void)f;
-    check(false, "an interrupt that nobody asked for");
+    check(false, "an unexpected interrupt");
 }
 
 static void gate(unsigned vector, void *handler) {

@@ -1,5 +1,6 @@
-// The stress guest's way in: PVH entry, long mode with the first 4 GiB mapped, and the other CPUs' trampoline.
-// PVH: Xen's docs/misc/pvh.pandoc, "x86/HVM direct boot ABI". Paging and the switch: Intel SDM volume 3, 10.8.5.
+// Start of the stress guest: PVH entry, long mode with the first 4 GiB mapped, the other CPUs' trampoline.
+// PVH: Xen's docs/misc/pvh.pandoc, "x86/HVM direct boot ABI". Paging and the mode switch: Intel SDM volume 3,
+// 10.8.5.
 
         .section .note.Xen, "a", @note
         .align 4

@@ -1,8 +1,9 @@
-// What bare machines do and Linux seldom does, case by case, with the times that it took.
+// A guest without an operating system. Each case does something that Linux seldom does and prints the time it
+// took.
 //
 // Takes `case=NAME cpus=N` from the kernel's command line. Each case prints lines `stress NAME key=value
-// ...`, times in TSC ticks, and leaves through isa-debug-exit with status 33; with 35 where its own check
-// fails. Nothing here is judged: what a time should be is the test's business.
+// ...`, with times in TSC ticks, and leaves through isa-debug-exit: with status 33, or 35 if its own check
+// fails. The guest judges no time; the test knows what it should be.
 #include "stress.h"
 
 extern uint32_t start_info;
@@ -107,7 +108,7 @@ static void run(unsigned me) {
     check(false, "an unknown case");
 }
 
-static void tell(uint64_t took) {
+static void report(uint64_t took) {
     line(name);
     item("took", took);
     put("\n");
@@ -127,7 +128,7 @@ static void tell(uint64_t took) {
 
 void cpu_main(unsigned me) {
     if (me == 0) {
-        out8(0x21, 0xff); // the old interrupt controllers stay out of it
+        out8(0x21, 0xff); // mask all interrupts of the legacy interrupt controllers
         out8(0xa1, 0xff);
         read_words();
         set_gates();
@@ -151,6 +152,6 @@ void cpu_main(unsigned me) {
     run(0);
     while (__atomic_load_n(&finished, __ATOMIC_ACQUIRE) < cpus)
         pause();
-    tell(tsc() - begin);
+    report(tsc() - begin);
     leave(true);
 }

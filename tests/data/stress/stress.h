@@ -1,4 +1,4 @@
-// What the files of this guest share: the machine and what each CPU saw.
+// Shared by the files of this guest: access to the machine, and what each CPU recorded.
 #ifndef STRESS_H
 #define STRESS_H
 
@@ -20,7 +20,7 @@ struct seen {
 extern unsigned cpus;
 extern struct seen seen[MOST];
 
-// Each runs on every CPU that was started, from a common start.
+// Each case runs on every started CPU, from a common start.
 extern const struct stress_case {
     const char *name;
     void (*run)(unsigned me);
@@ -30,7 +30,7 @@ extern const unsigned case_count;
 void put(const char *text);
 void line(const char *what);
 void item(const char *key, uint64_t value);
-// Leaves with 35 unless `good`.
+// Leaves with status 35 unless `good`.
 void check(bool good, const char *why);
 _Noreturn void leave(bool good);
 

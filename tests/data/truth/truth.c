@@ -1,8 +1,9 @@
-// Workloads whose duration follows from arithmetic, to hold an instruction clock to the truth.
+// Workloads whose duration follows from arithmetic, to check the instruction clock against.
 //
-// bench.case chooses one; bench.work is the whole of its work in instructions (ns). burn(n) executes n
-// instructions. Unlike a real workload it makes system calls: sleeping is what some cases are about.
-// value `first` and `last` are the worker's own CLOCK_MONOTONIC, `extra` says how long it slept or waited.
+// bench.case selects one; bench.work is its total work in instructions (ns). burn(n) executes n instructions.
+// Unlike a real workload it makes system calls in the timed window, because some cases measure sleeps. The
+// values `first` and `last` are the worker's own CLOCK_MONOTONIC; `extra` is the time that it slept or
+// waited.
 #define _GNU_SOURCE
 #include <linux/futex.h>
 #include <pthread.h>
@@ -42,7 +43,7 @@ static uint64_t now(void) {
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-// ---- cases; each runs in every worker
+// ---- cases; every worker runs the same function
 
 static void perfect(struct bench_job *job, unsigned w) {
     (void)w;
@@ -54,7 +55,7 @@ static void triple(struct bench_job *job, unsigned w) {
     burn(whole / (job->workers + 2) * (w == 0 ? 3 : 1));
 }
 
-// Worker 0 does a share of the work alone while the others block.
+// Worker 0 does a part of the work alone while the others block.
 static void serial(struct bench_job *job, unsigned w, unsigned percent) {
     struct shared *s = job->data;
     if (w == 0) {
@@ -65,7 +66,7 @@ static void serial(struct bench_job *job, unsigned w, unsigned percent) {
     burn(whole / 100 * (100 - percent) / job->workers);
 }
 
-// In each phase another worker has three times the work; the barrier blocks, or spins.
+// In each phase a different worker has three times the work. The barrier blocks or spins.
 static void barrier(struct bench_job *job, unsigned w, int spin) {
     struct shared *s = job->data;
     uint64_t unit = whole / PHASES / (job->workers + 2);
@@ -81,7 +82,7 @@ static void barrier(struct bench_job *job, unsigned w, int spin) {
     }
 }
 
-// All work is done under one fair lock.
+// All work is done while holding one fair lock.
 static void locked(struct bench_job *job, unsigned w) {
     struct shared *s = job->data;
     (void)w;
@@ -95,7 +96,7 @@ static void locked(struct bench_job *job, unsigned w) {
     }
 }
 
-// Worker 0 computes, the others sleep 20 times 10 ms.
+// Worker 0 computes; the others sleep 20 times for 10 ms.
 static void sleepers(struct bench_job *job, unsigned w, struct bench_slot *slot) {
     (void)job;
     if (w == 0) {
@@ -109,7 +110,7 @@ static void sleepers(struct bench_job *job, unsigned w, struct bench_slot *slot)
     slot->value[VALUE_EXTRA] = now() - begin;
 }
 
-// Every worker keeps a period of 10 ms by absolute time, and computes 3 ms in each.
+// Every worker wakes every 10 ms, by absolute time, and computes for 3 ms of each period.
 static void periodic(struct bench_job *job, unsigned w, struct bench_slot *slot) {
     (void)job, (void)w;
     uint64_t begin = now();
@@ -145,7 +146,7 @@ static void work(struct bench_job *job, unsigned w, struct bench_slot *slot) {
     slot->value[VALUE_LAST] = now();
 }
 
-// A process that only burns, on CPU 0, until it is killed or the guest ends.
+// A process on CPU 0 that computes until it is killed or the guest ends.
 static const char *start_background(void) {
     pid_t child = fork();
     if (child < 0)

@@ -1,43 +1,43 @@
-"""Which accelerator is chosen, and in what words the other is refused. No machine is started here."""
+"""The choice of an accelerator, and the reasons for refusing one. No guest is started here."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
-from benchgate.errors import HostError
+from benchgate.base.cells import Accel
+from benchgate.base.errors import HostError
 from benchgate.host import accel
-from benchgate.host.accel import AccelProbe
-from benchgate.model import Accel
+from benchgate.host.accel import AccelProbe, ProbeState
 
-TCG = AccelProbe(Accel.TCG, True, 5000.0, 0.1, "max", "tcg: usable: 5,000 million instructions per second")
-GOOD = AccelProbe(Accel.KVM, True, 10000.0, 0.1, "host", "kvm: usable: ...")
-BAD = AccelProbe(Accel.KVM, False, 1.6, 1.2, "host", "kvm: present, unusable: 3,125 times slower than tcg")
+TCG = AccelProbe(Accel.TCG, ProbeState.USABLE, 5000.0, 0.1, "max", "5,000 million instructions per second")
+GOOD = AccelProbe(Accel.KVM, ProbeState.USABLE, 10000.0, 0.1, "host", "...")
+BAD = AccelProbe(Accel.KVM, ProbeState.PRESENT_UNUSABLE, 1.6, 1.2, "host", "3,125 times slower than tcg")
 
 
-def test_auto_takes_kvm_where_it_is_usable() -> None:
+def test_auto_chooses_kvm_if_it_is_usable() -> None:
     assert accel.choose("auto", {Accel.TCG: TCG, Accel.KVM: GOOD}) is GOOD
 
 
-def test_auto_goes_on_under_tcg() -> None:
+def test_auto_falls_back_to_tcg() -> None:
     assert accel.choose("auto", {Accel.KVM: BAD, Accel.TCG: TCG}) is TCG
 
 
-def test_kvm_by_name_fails_with_the_probes_sentence() -> None:
+def test_requesting_unusable_kvm_fails_with_the_probes_reason() -> None:
     with pytest.raises(HostError) as refused:
         accel.choose("kvm", {Accel.KVM: BAD, Accel.TCG: TCG})
     assert str(refused.value) == "--accel kvm: kvm: present, unusable: 3,125 times slower than tcg"
 
 
-def test_tcg_by_name_leaves_good_kvm_alone() -> None:
+def test_requesting_tcg_ignores_usable_kvm() -> None:
     assert accel.choose("tcg", {Accel.KVM: GOOD, Accel.TCG: TCG}) is TCG
 
 
-def test_nothing_usable_says_all_reasons() -> None:
-    broken = replace(TCG, usable=False, reason="tcg: unusable: QEMU left with status 1")
+def test_the_error_names_all_reasons_if_nothing_is_usable() -> None:
+    broken = accel.unusable(Accel.TCG, ProbeState.UNUSABLE, "QEMU left with status 1")
     with pytest.raises(HostError, match=r"times slower than tcg; tcg: unusable: QEMU left"):
         accel.choose("auto", {Accel.KVM: BAD, Accel.TCG: broken})
     with pytest.raises(HostError, match="none was probed"):
@@ -45,7 +45,7 @@ def test_nothing_usable_says_all_reasons() -> None:
 
 
 @pytest.mark.parametrize(
-    ("figure", "usable", "says"),
+    ("figure", "usable", "text"),
     [
         (1.6, False, "3,125 times slower than tcg (1.6 million instructions per second against 5,000)"),
         (2499.0, False, "2 times slower than tcg (2,499 million instructions per second against 5,000)"),
@@ -53,17 +53,17 @@ def test_nothing_usable_says_all_reasons() -> None:
         (10000.0, True, "10,000 million instructions per second, 2 times tcg"),
     ],
 )
-def test_kvm_is_held_against_tcg(figure: float, usable: bool, says: str) -> None:
-    assert accel.judge_kvm(figure, TCG) == (usable, says)
+def test_kvm_is_compared_with_tcg(figure: float, usable: bool, text: str) -> None:
+    assert accel.judge_kvm(figure, TCG) == (usable, text)
 
 
 @pytest.mark.parametrize(("figure", "usable"), [(199.0, False), (201.0, True)])
-def test_kvm_without_tcg_has_a_floor(figure: float, usable: bool) -> None:
-    alone = replace(TCG, usable=False, figure=None, cpu_model=None)
+def test_kvm_without_tcg_needs_a_minimum_speed(figure: float, usable: bool) -> None:
+    alone = accel.unusable(Accel.TCG, ProbeState.UNUSABLE, "...")
     assert accel.judge_kvm(figure, alone)[0] is usable
 
 
-def test_a_kept_answer_is_read_back(tmp_path: Path) -> None:
+def test_a_cached_result_is_read_back(tmp_path: Path) -> None:
     path = tmp_path / "probe.json"
     path.write_text(json.dumps(asdict(BAD)))
     assert accel._load(path, Accel.KVM) == BAD
@@ -72,7 +72,7 @@ def test_a_kept_answer_is_read_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"usable": "yes"},
+        {"state": "yes"},
         {"figure": -1.0},
         {"figure": "fast"},
         {"figure": None},
@@ -80,18 +80,18 @@ def test_a_kept_answer_is_read_back(tmp_path: Path) -> None:
         {"accel": "hvf"},
         {"cpu_model": None},
         {"cpu_model": 5},
-        {"reason": None},
+        {"detail": None},
         {"more": 1},
     ],
 )
-def test_a_kept_answer_that_does_not_fit_is_not_used(tmp_path: Path, change: dict[str, object]) -> None:
+def test_an_invalid_cached_result_is_not_used(tmp_path: Path, change: dict[str, object]) -> None:
     path = tmp_path / "probe.json"
     path.write_text(json.dumps(asdict(TCG) | change))
     assert accel._load(path, Accel.TCG) is None
 
 
 @pytest.mark.parametrize("text", ["", "[]", "null", "{", '{"accel": "tcg"}', "\x00"])
-def test_a_torn_answer_is_not_used(tmp_path: Path, text: str) -> None:
+def test_a_damaged_cached_result_is_not_used(tmp_path: Path, text: str) -> None:
     path = tmp_path / "probe.json"
     path.write_text(text)
     assert accel._load(path, Accel.TCG) is None

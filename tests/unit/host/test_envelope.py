@@ -1,4 +1,4 @@
-"""What the host tells goes in as told; what it does not is "unavailable"."""
+"""Facts that the host reports are in the envelope; the others are "unavailable"."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 
+from benchgate.base.cells import Accel
 from benchgate.host import envelope, topology
-from benchgate.host.accel import AccelProbe
-from benchgate.model import Accel
+from benchgate.host.accel import AccelProbe, ProbeState
+from tests.unit.conftest import Tree, host_files
 
-from .conftest import Tree, host_files
-
-TOLD = {
+REPORTED = {
     "sys/devices/system/clocksource/clocksource0/current_clocksource": "tsc",
     "sys/devices/system/clockevents/clockevent0/current_device": "lapic-deadline",
     "sys/devices/system/cpu/cpu0/cpufreq/scaling_driver": "intel_pstate",
@@ -33,8 +32,8 @@ def collect(root: Path, **more: Any) -> dict[str, Any]:
     return envelope.collect(topology.read(root, affinity=(0, 1)), root=root, **more)
 
 
-def test_what_is_told(tree: Tree) -> None:
-    found = collect(tree(host_files("0-1", {0: "0", 1: "1"}, flags="hypervisor") | TOLD), pins=(0, 1))
+def test_reported_facts(tree: Tree) -> None:
+    found = collect(tree(host_files("0-1", {0: "0", 1: "1"}, flags="hypervisor") | REPORTED), pins=(0, 1))
     assert (found["sockets"], found["cores"], found["threads"], found["topology_source"]) == (
         1,
         2,
@@ -51,12 +50,12 @@ def test_what_is_told(tree: Tree) -> None:
 
 
 def test_bare_metal_has_no_provider(tree: Tree) -> None:
-    found = collect(tree(host_files("0-1", {0: "0", 1: "1"}) | TOLD))
+    found = collect(tree(host_files("0-1", {0: "0", 1: "1"}) | REPORTED))
     assert (found["provider"], found["instance"]) == ("unavailable", "unavailable")
     assert found["device_model"] == "Some Cloud c9.large"
 
 
-def test_what_is_not_told_is_unavailable(tmp_path: Path) -> None:
+def test_facts_that_are_not_reported_are_unavailable(tmp_path: Path) -> None:
     found = collect(tmp_path)
     own = {"threads", "online", "affinity", "topology_hidden", "hypervisor", "pins", "accelerators"}
     own |= {"kernel", "toolchain", "python", "isolation"}
@@ -64,8 +63,8 @@ def test_what_is_not_told_is_unavailable(tmp_path: Path) -> None:
     assert set(found["isolation"].values()) == {"unavailable"}
 
 
-def test_accelerators_come_with_their_sentence(tmp_path: Path) -> None:
-    probe = AccelProbe(Accel.KVM, False, None, None, None, "kvm: absent: this host has no /dev/kvm")
+def test_accelerators_have_their_reason(tmp_path: Path) -> None:
+    probe = AccelProbe(Accel.KVM, ProbeState.ABSENT, None, None, None, "this host has no /dev/kvm")
     assert collect(tmp_path, probes=[probe])["accelerators"] == {
         "kvm": {
             "usable": False,
@@ -85,13 +84,13 @@ def test_accelerators_come_with_their_sentence(tmp_path: Path) -> None:
         ("Switched APIC routing to: \x1b[31m", "unavailable"),
     ],
 )
-def test_the_kernels_log(tree: Tree, log: str, mode: str) -> None:
+def test_the_apic_mode_in_the_kernels_log(tree: Tree, log: str, mode: str) -> None:
     assert envelope.apic_mode(tree({"dev/kmsg": log})) == mode
 
 
 @pytest.mark.parametrize(("bit", "mode"), [(1 << 10, "x2apic"), (0, "xapic")])
-def test_the_register_goes_before_the_log(tree: Tree, bit: int, mode: str) -> None:
-    root = tree({"dev/cpu/0/msr": "", "dev/kmsg": TOLD["dev/kmsg"]})
+def test_the_register_takes_precedence_over_the_log(tree: Tree, bit: int, mode: str) -> None:
+    root = tree({"dev/cpu/0/msr": "", "dev/kmsg": REPORTED["dev/kmsg"]})
     value = (0xFEE00800 | bit).to_bytes(8, "little")
     (root / "dev/cpu/0/msr").write_bytes(bytes(0x1B) + value)
     assert envelope.apic_mode(root) == mode

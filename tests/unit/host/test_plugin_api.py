@@ -1,4 +1,4 @@
-"""QEMU's refusals, as QEMU 10.0.2, 7.2 and builds without plugins print them."""
+"""Error messages of QEMU 10.0.2, of 7.2 and of builds without plugins."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from benchgate.host.plugin_api import read_refusal
 
 
 @pytest.mark.parametrize(
-    ("text", "version", "says"),
+    ("text", "version", "reason"),
     [
         (
             "qemu-system-x86_64: Could not load plugin /p.so: plugin requires API version 999, but this QEMU "
@@ -18,7 +18,7 @@ from benchgate.host.plugin_api import read_refusal
         ),
         ("qemu-system-x86_64: -plugin /p.so: invalid option\n", None, "built without plugins"),
         ("qemu: TCG plugin support not enabled in this build\n", None, "built without plugins"),
-        ("", None, "plugins unusable: QEMU said nothing"),
+        ("", None, "plugins unusable: QEMU printed no message"),
         (
             "qemu: Could not load plugin \x1b[1m/p.so: bad ELF\n",
             None,
@@ -26,8 +26,8 @@ from benchgate.host.plugin_api import read_refusal
         ),
     ],
 )
-def test_a_refusal_is_read(text: str, version: int | None, says: str) -> None:
+def test_a_refusal_is_read(text: str, version: int | None, reason: str) -> None:
     found = read_refusal(text)
     assert found.version == version
-    assert found.reason.startswith(says)
+    assert found.reason.startswith(reason)
     assert found.reason.isprintable()

@@ -1,4 +1,4 @@
-"""Fake hosts: what is read from them, what may be pinned to, and what a placement is called."""
+"""Topology, pins and placement on hosts made of files."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.errors import HostError, UsageError
+from benchgate.base.cells import Placement
+from benchgate.base.errors import HostError, UsageError
 from benchgate.host import topology
-from benchgate.model import Placement
-
-from .conftest import Tree, host_files
+from tests.unit.conftest import Tree, host_files
 
 FOUR_BY_TWO = {n: f"{n % 4},{n % 4 + 4}" for n in range(8)}
 """4 cores, 8 threads, numbered as Linux does on Intel: CPU 4 is the other hyperthread of CPU 0's core."""
 TWO_ALONE = {0: "0", 1: "1"}
 
 
-def test_four_cores_eight_threads(tree: Tree) -> None:
+def test_four_cores_with_eight_threads(tree: Tree) -> None:
     found = topology.read(tree(host_files("0-7", FOUR_BY_TWO)), affinity=range(8))
     assert (found.sockets, found.cores, len(found.online), found.smt) == (1, 4, 8, True)
     assert (found.source, found.hypervisor, found.hidden) == ("sysfs", False, False)
@@ -26,7 +25,7 @@ def test_four_cores_eight_threads(tree: Tree) -> None:
     assert topology.choose_pins(found, include_smt=True) == (0, 1, 2, 3, 4, 5, 6, 7)
 
 
-def test_neighbouring_hyperthreads(tree: Tree) -> None:
+def test_hyperthreads_with_neighbouring_numbers(tree: Tree) -> None:
     cores = {0: "0-1", 1: "0-1", 2: "2-3", 3: "2-3"}
     found = topology.read(tree(host_files("0-3", cores)), affinity=range(4))
     assert topology.choose_pins(found) == (0, 2)
@@ -57,31 +56,31 @@ def test_a_hypervisor_that_shows_no_hyperthreads_may_hide_them(tree: Tree) -> No
     assert topology.placement(found, (0,), 2) is Placement.OVERSUBSCRIBED
 
 
-def test_a_hypervisor_that_shows_hyperthreads_is_believed(tree: Tree) -> None:
+def test_a_hypervisor_that_shows_hyperthreads_is_trusted(tree: Tree) -> None:
     found = topology.read(tree(host_files("0-7", FOUR_BY_TWO, flags="hypervisor")), affinity=range(8))
     assert not found.hidden
     assert topology.placement(found, (0, 1), 2) is Placement.PHYSICAL
 
 
-def test_one_thread_a_core_on_bare_metal_is_what_it_says(tree: Tree) -> None:
+def test_cores_without_hyperthreads_on_bare_metal_are_physical(tree: Tree) -> None:
     found = topology.read(tree(host_files("0-1", TWO_ALONE)), affinity=(0, 1))
     assert topology.placement(found, (0, 1), 2) is Placement.PHYSICAL
 
 
-def test_without_topology_files_nothing_is_claimed(tree: Tree) -> None:
+def test_without_topology_files_sockets_and_cores_are_unavailable(tree: Tree) -> None:
     found = topology.read(tree(host_files("0-1", {})), affinity=(0, 1))
     assert (found.source, found.sockets, found.cores, found.hidden) == ("unavailable", None, None, True)
     assert topology.choose_pins(found) == (0, 1)
 
 
-def test_without_sys_the_mask_is_all_that_is_known(tmp_path: Path) -> None:
+def test_without_sys_the_affinity_mask_is_used(tmp_path: Path) -> None:
     found = topology.read(tmp_path, affinity=(1, 3))
     assert (found.online, found.source) == ((1, 3), "unavailable")
-    told = [getattr(found.isolation, name) for name in found.isolation.__slots__]
-    assert told == ["unavailable"] * 5
+    reported = [getattr(found.isolation, name) for name in found.isolation.__slots__]
+    assert reported == ["unavailable"] * 5
 
 
-def test_without_anything_it_says_so(tmp_path: Path) -> None:
+def test_without_any_online_cpu_it_fails(tmp_path: Path) -> None:
     with pytest.raises(HostError, match="which CPUs are online"):
         topology.read(tmp_path, affinity=())
 
@@ -97,7 +96,7 @@ def test_an_offline_cpu(tree: Tree) -> None:
     )
 
 
-def test_cpus_that_do_not_exist_are_named_with_those_that_do(tree: Tree) -> None:
+def test_the_error_for_missing_cpus_names_the_existing_ones(tree: Tree) -> None:
     found = topology.read(tree(host_files("0-1", TWO_ALONE)), affinity=(0, 1))
     with pytest.raises(UsageError) as refused:
         topology.choose_pins(found, (0, 1, 2, 3))
@@ -107,7 +106,7 @@ def test_cpus_that_do_not_exist_are_named_with_those_that_do(tree: Tree) -> None
     )
 
 
-def test_the_affinity_mask_limits(tree: Tree) -> None:
+def test_the_affinity_mask_limits_the_pins(tree: Tree) -> None:
     found = topology.read(tree(host_files("0-7", FOUR_BY_TWO)), affinity=(1, 4, 5))
     assert topology.choose_pins(found) == (1, 4)  # 5 shares its core with 1
     assert topology.choose_pins(found, (5, 4)) == (5, 4)
@@ -123,10 +122,10 @@ def test_a_mask_without_any_online_cpu_is_refused(tree: Tree) -> None:
         topology.choose_pins(found)
 
 
-@pytest.mark.parametrize(("cpus", "says"), [((0, 0), "CPU 0 is named 2 times"), ((), "no CPU is named")])
-def test_pins_must_be_distinct_and_some(tree: Tree, cpus: tuple[int, ...], says: str) -> None:
+@pytest.mark.parametrize(("cpus", "message"), [((0, 0), "CPU 0 is named 2 times"), ((), "no CPU is named")])
+def test_pins_must_be_distinct_and_not_empty(tree: Tree, cpus: tuple[int, ...], message: str) -> None:
     found = topology.read(tree(host_files("0-1", TWO_ALONE)), affinity=(0, 1))
-    with pytest.raises(UsageError, match=says):
+    with pytest.raises(UsageError, match=message):
         topology.choose_pins(found, cpus)
 
 
@@ -148,14 +147,14 @@ def test_isolated_cpus(tree: Tree) -> None:
         topology.choose_pins(found, (2, 3))
 
 
-def test_flags_before_isolated_cpus_are_not_cpus(tree: Tree) -> None:
+def test_flags_of_isolcpus_are_not_cpus(tree: Tree) -> None:
     files = host_files("0-3", {n: str(n) for n in range(4)}, cmdline="isolcpus=domain,managed_irq,2-3")
     root = tree(files)
     (root / "sys/devices/system/cpu/isolated").unlink()
     assert topology.read(root, affinity=range(4)).isolation.isolcpus == "2-3"
 
 
-def test_nothing_isolated_is_none_and_not_unavailable(tree: Tree) -> None:
+def test_no_isolation_is_none_and_not_unavailable(tree: Tree) -> None:
     isolation = topology.read(tree(host_files("0-1", TWO_ALONE)), affinity=(0, 1)).isolation
     assert (isolation.isolcpus, isolation.nohz_full, isolation.rcu_nocbs) == ("none", "none", "none")
     assert (isolation.service_manager, isolation.cpuset) == ("none", "unavailable")
@@ -175,14 +174,14 @@ def test_the_control_group(tree: Tree, cgroup: str, file: str, text: str, expect
     assert topology.read(root, affinity=(0, 1)).isolation.cpuset == expected
 
 
-def test_a_service_manager_that_confines(tree: Tree) -> None:
+def test_a_service_manager_with_limited_cpus(tree: Tree) -> None:
     found = topology.read(
         tree(host_files("0-3", {n: str(n) for n in range(4)}, manager="0-1")), affinity=(0, 1)
     )
     assert found.isolation.service_manager == "0-1"
 
 
-def test_this_very_host_can_be_pinned_to() -> None:
+def test_this_host_has_pins() -> None:
     found = topology.read()
     pins = topology.choose_pins(found)
     assert pins

@@ -4,9 +4,9 @@ import ctypes
 
 import pytest
 
-from tests.unit.insn.native import as_shipped
+from tests.unit.insn.native import load
 
 
 @pytest.fixture(scope="session")
 def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
-    return as_shipped(tmp_path_factory.mktemp("lockstep"))
+    return load(tmp_path_factory.mktemp("lockstep"))

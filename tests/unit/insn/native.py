@@ -1,4 +1,4 @@
-"""The lockstep machine's C, compiled as it is and called by ctypes."""
+"""The clock's C files, compiled and called through ctypes; the types are those of lockstep.h."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import ctypes
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
+from benchgate.build.toolchain import compiler
 from benchgate.insn.plugin import SOURCE
-from benchgate.toolchain import compiler
 
 MOST = 256
 NEVER = 2**64 - 1
@@ -70,7 +69,7 @@ class Given:
 
 
 class Lockstep:
-    """One machine; every method is one C call."""
+    """One lockstep machine; each method is one C call."""
 
     def __init__(self, library: ctypes.CDLL, rules: Rules) -> None:
         self.library = library
@@ -92,29 +91,15 @@ class Lockstep:
         return Given(bool(out.main), tuple(out.vcpu[: out.count]))
 
 
-def load(folder: Path, *, change: tuple[str, str] | None = None) -> ctypes.CDLL:
-    """lockstep.c as a library; with `change`, a text in it is replaced first, to see a test fail."""
-    text = (SOURCE / "lockstep.c").read_text(encoding="utf-8")
+def load(folder: Path, name: str = "lockstep", *, change: tuple[str, str] | None = None) -> ctypes.CDLL:
+    """A C file of the clock as a library. `change` first replaces a text in it, to prove that a test can
+    fail."""
+    text = (SOURCE / f"{name}.c").read_text(encoding="utf-8")
     if change is not None:
-        assert change[0] in text, "the change does not fit the source any more"
+        assert change[0] in text, f"the text to replace is no longer in {name}.c"
         text = text.replace(*change)
-    source, library = folder / "lockstep.c", folder / "lockstep.so"
+    source, library = folder / f"{name}.c", folder / f"{name}.so"
     source.write_text(text, encoding="utf-8")
-    argv = [
-        *compiler().argv,
-        "-std=c11",
-        "-O1",
-        "-shared",
-        "-fPIC",
-        f"-I{SOURCE}",
-        str(source),
-        "-o",
-        str(library),
-    ]
-    subprocess.run(argv, check=True, timeout=120)
+    argv = [*compiler().argv, "-std=c11", "-O1", "-shared", "-fPIC", f"-I{SOURCE}"]
+    subprocess.run([*argv, str(source), "-o", str(library)], check=True, timeout=120)
     return ctypes.CDLL(str(library))
-
-
-@cache
-def as_shipped(folder: Path) -> ctypes.CDLL:
-    return load(folder)

@@ -1,7 +1,7 @@
-"""The state machine against a model of what a machine with a common clock may do.
+"""Tests lockstep.c against a model of a machine with one common clock.
 
-The model knows no rule of the C but the promises in lockstep.h: it plays vCPUs and a main loop with random
-behaviour, and checks each promise after each step.
+The model is written from the promises in lockstep.h, not from the C code. It simulates vCPUs and a main loop
+that behave at random, and checks every promise after each step.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ class Play:
     trace: list[tuple[object, ...]] = field(default_factory=list)
     latest_now: int = 0
     met: int = 0
-    """When vCPUs last had to do with each other."""
+    """When vCPUs last interacted."""
 
     def begin(self) -> None:
         m = self.lockstep.machine
         self.lockstep.appear(0)
         self.lockstep.arrive(0, m.vcpu[0].time, 0)
         for c in range(1, m.count):
-            promise(self.lockstep.step().vcpus == (), "nobody runs before all vCPUs are there")
+            promise(self.lockstep.step().vcpus == (), "no vCPU runs before all have started")
             self.lockstep.appear(c)
             self.lockstep.halt(c, m.vcpu[c].time)
         self.main_sleeps()
@@ -76,7 +76,7 @@ class Play:
         promise(m.now >= self.latest_now, "the machine's time never goes back")
         self.latest_now = m.now
         if given.main:
-            promise(not running and m.main == BUSY, "the main loop works only while all vCPUs stand still")
+            promise(not running and m.main == BUSY, "the main loop works only while all vCPUs are stopped")
             self.trace.append(("main", m.now))
             return
         if self.rules.serial:
@@ -84,22 +84,22 @@ class Play:
         span = (self.calm_quanta(min(active, default=0)) if m.window else RUSH) * QUANTUM
         for c in given.vcpus:
             v = m.vcpu[c]
-            promise(v.time <= v.until <= m.deadline, "nobody runs past the next timer")
+            promise(v.time <= v.until <= m.deadline, "no vCPU runs past the next timer")
             others = [time for d, time in enumerate(self.times()) if d != c and time is not None]
             slowest = min(others, default=None)
             limit = span if slowest is not None else LONE * span
             base = min(active) if slowest is None else max(min(active), slowest if self.rules.serial else 0)
-            promise(v.until - base <= limit, "nobody is more than a quantum ahead of the slowest")
+            promise(v.until - base <= limit, "no vCPU is more than a quantum ahead of the slowest")
             if self.rules.serial:
-                promise(v.time == min(active), "the lowest time has its turn")
+                promise(v.time == min(active), "the vCPU with the lowest time has its turn")
             self.trace.append((c, v.time, v.until))
         if m.main == IDLE:
             stuck = not running and not given.vcpus
-            promise(not stuck or not active, "somebody who is ready may go on")
+            promise(not stuck or not active, "a ready vCPU is granted a turn")
             promise(bool(active) or m.deadline == NEVER, "an idle machine goes to its next timer")
 
     def calm_quanta(self, now: int) -> float:
-        """A thousandth of the time since they met, in quanta; a waiting vCPU makes it less."""
+        """A thousandth of the time since vCPUs last interacted, in quanta: an upper bound of the growth."""
         return min(max((now - self.met) / 1000 / QUANTUM, 1), CALM)
 
     def times(self) -> list[int | None]:
@@ -107,20 +107,20 @@ class Play:
         return [m.vcpu[c].time if m.vcpu[c].state in (RUN, READY) else None for c in range(m.count)]
 
     def move(self) -> None:
-        """One thing happens: a running vCPU comes back, or the main loop is done."""
+        """One event: a running vCPU returns, or the main loop finishes its work."""
         m = self.lockstep.machine
         running = [c for c in range(m.count) if m.vcpu[c].state == RUN]
         if m.main == BUSY:
             self.main_sleeps()
         elif running:
-            self.come_back(self.dice.choice(running))
+            self.vcpu_returns(self.dice.choice(running))
         else:
             self.lockstep.main_wants()
         self.check()
         if self.dice.random() < 0.2:
-            self.check()  # somebody else looks, and nothing has happened
+            self.check()  # a step without an event
 
-    def come_back(self, c: int) -> None:
+    def vcpu_returns(self, c: int) -> None:
         m = self.lockstep.machine
         v = m.vcpu[c]
         what = self.dice.random()
@@ -177,7 +177,7 @@ def test_equal_events_give_equal_grants(library: ctypes.CDLL, count: int, seed: 
     assert one == two
 
 
-def test_seeds_give_other_interleavings(library: ctypes.CDLL) -> None:
+def test_different_seeds_give_different_interleavings(library: ctypes.CDLL) -> None:
     traces = {tuple(play(library, 4, serial=True, seed=seed, dice=5).trace) for seed in range(8)}
     assert len(traces) == 8
 
@@ -188,8 +188,8 @@ BREAKAGES = {
     "ahead of": ("add(s->second, quantum_at(m, s, s->first))", "add(s->second, 36 * m->rules.quantum)"),
     "lowest time": ("return x->time < y->time;", "return x->time > y->time;"),
     "one vCPU|lowest time|ahead of": ("    if (s->running)\n        return;\n", ""),
-    "stand still": (STILL, STILL.replace("        if (!s.running)\n    ", "")),
-    "before all vCPUs": ("s.absent || m->main", "m->main"),
+    "are stopped": (STILL, STILL.replace("        if (!s.running)\n    ", "")),
+    "before all have started": ("s.absent || m->main", "m->main"),
     "idle machine": ("            m->jumps++;\n", "            return;\n"),
 }
 
@@ -200,13 +200,13 @@ def play_often(library: ctypes.CDLL) -> None:
 
 
 @pytest.mark.parametrize("broken", BREAKAGES)
-def test_a_broken_machine_breaks_a_promise(tmp_path: Path, broken: str) -> None:
+def test_a_broken_lockstep_breaks_a_promise(tmp_path: Path, broken: str) -> None:
     library = load(tmp_path, change=BREAKAGES[broken])
     with pytest.raises(PromiseBrokenError, match=broken):
         play_often(library)
 
 
-# ---- single rules, by hand
+# ---- single rules
 
 
 def started(library: ctypes.CDLL, count: int, *, serial: bool = True) -> Lockstep:
@@ -217,7 +217,7 @@ def started(library: ctypes.CDLL, count: int, *, serial: bool = True) -> Lockste
     return machine
 
 
-def test_a_woken_vcpu_goes_on_at_the_time_of_its_waker(library: ctypes.CDLL) -> None:
+def test_a_woken_vcpu_continues_at_the_time_of_its_waker(library: ctypes.CDLL) -> None:
     machine = started(library, 2)
     machine.halt(1, 0)
     machine.arrive(0, 700, 0)
@@ -235,7 +235,7 @@ def test_an_idle_machine_jumps_to_its_timer(library: ctypes.CDLL) -> None:
     assert machine.machine.now == 5_000_000
 
 
-def test_while_somebody_spins_the_quantum_is_fine(library: ctypes.CDLL) -> None:
+def test_while_a_vcpu_spins_the_fine_quantum_applies(library: ctypes.CDLL) -> None:
     machine = started(library, 2)
     machine.arrive(0, 500, 1)
     machine.arrive(1, 400, 0)
@@ -244,10 +244,10 @@ def test_while_somebody_spins_the_quantum_is_fine(library: ctypes.CDLL) -> None:
     machine.arrive(1, 600, 0)
     machine.arrive(0, 550, 0)
     machine.step()
-    assert machine.machine.vcpu[0].until == 600 + FINE  # it has only just ceased
+    assert machine.machine.vcpu[0].until == 600 + FINE  # vCPU 0 has only just stopped spinning
 
 
-def test_who_has_long_done_nothing_but_spin_is_kept_in_looser_step(library: ctypes.CDLL) -> None:
+def test_the_fine_quantum_grows_while_a_vcpu_does_nothing_but_spin(library: ctypes.CDLL) -> None:
     machine = started(library, 2)
     machine.arrive(0, 1_000, 1)
     for time in (2_000, 501_000):
@@ -255,13 +255,13 @@ def test_who_has_long_done_nothing_but_spin_is_kept_in_looser_step(library: ctyp
     machine.arrive(1, 500_500, 0)
     machine.step()
     assert machine.machine.vcpu[1].until == 501_000 + 500
-    machine.arrive(1, 501_100, 1)  # a second one begins to spin
+    machine.arrive(1, 501_100, 1)  # vCPU 1 begins to spin too
     machine.step()
     assert machine.machine.vcpu[0].until == 501_100 + FINE
 
 
 def calm(library: ctypes.CDLL, time: int) -> Lockstep:
-    """Two vCPUs that computed since 0, each for itself."""
+    """Two vCPUs that have computed independently since time 0."""
     machine = started(library, 2)
     machine.arrive(0, time, 0)
     machine.arrive(1, time, 0)
@@ -277,13 +277,13 @@ def length_of_turn(machine: Lockstep) -> int:
 @pytest.mark.parametrize(
     ("time", "quanta"), [(900, 1), (999_000, 1), (3_500_000, 3.5), (9_000_000, 8), (10**9, 8)]
 )
-def test_who_computes_for_long_for_himself_is_kept_in_looser_step(
+def test_the_quantum_grows_while_vcpus_compute_independently(
     library: ctypes.CDLL, time: int, quanta: float
 ) -> None:
     assert length_of_turn(calm(library, time)) == QUANTUM * quanta
 
 
-def go_out(machine: Lockstep) -> None:
+def stay_halted(machine: Lockstep) -> None:
     machine.halt(2, 0)
 
 
@@ -314,7 +314,7 @@ def only_pause_for_long(machine: Lockstep) -> None:
     machine.arrive(2, 2 * MET, 0)
 
 
-def close_and_open(machine: Lockstep) -> None:
+def close_and_reopen_the_window(machine: Lockstep) -> None:
     machine.halt(2, 0)
     machine.arrive(0, MET, 0)
     machine.arrive(1, MET, 0)
@@ -324,18 +324,18 @@ def close_and_open(machine: Lockstep) -> None:
 
 MET = 5_000_000
 MEETINGS: dict[Callable[[Lockstep], None], float] = {
-    go_out: 6,
+    stay_halted: 6,
     measure_time: 1,
     halt: 1,
     be_woken: 1,
     wait_for_memory: FINE / QUANTUM,
     only_pause_for_long: 1,
-    close_and_open: 1,
+    close_and_reopen_the_window: 1,
 }
 
 
 @pytest.mark.parametrize("meeting", MEETINGS)
-def test_who_has_had_to_do_with_another_is_kept_in_close_step(
+def test_an_interaction_ends_the_growth_of_the_quantum(
     library: ctypes.CDLL, meeting: Callable[[Lockstep], None]
 ) -> None:
     machine = started(library, 3)
@@ -345,17 +345,17 @@ def test_who_has_had_to_do_with_another_is_kept_in_close_step(
     assert length_of_turn(machine) == QUANTUM * MEETINGS[meeting]
 
 
-def wait_for_another(machine: Lockstep) -> None:
+def halt_after_a_spin(machine: Lockstep) -> None:
     machine.arrive(2, MET, 1)
     machine.halt(2, MET)
 
 
-def want_an_answer(machine: Lockstep) -> None:
+def announce_a_wait(machine: Lockstep) -> None:
     machine.halt(2, MET)
     machine.waited(MET)
 
 
-@pytest.mark.parametrize("waiting", [wait_for_another, want_an_answer])
+@pytest.mark.parametrize("waiting", [halt_after_a_spin, announce_a_wait])
 @pytest.mark.parametrize(
     ("later", "turn"),
     [(10, FINE), (1_000, FINE), (4_000, 200), (10_000, 500), (20_000, QUANTUM), (10**6, QUANTUM)],
@@ -390,7 +390,7 @@ def test_outside_the_window_turns_do_not_grow(library: ctypes.CDLL) -> None:
     assert length_of_turn(machine) == QUANTUM * RUSH
 
 
-def test_in_parallel_all_within_the_quantum_run(library: ctypes.CDLL) -> None:
+def test_in_parallel_mode_all_vcpus_within_the_quantum_run(library: ctypes.CDLL) -> None:
     machine = started(library, 3, serial=False)
     for c, time in enumerate((100, 900, 1200)):
         machine.arrive(c, time, 0)
@@ -407,7 +407,7 @@ def test_at_level_count_a_vcpu_rejoins_at_the_slowest_active_time(library: ctype
     assert machine.machine.vcpu[2].state == RUN
 
 
-def test_a_wake_of_one_who_is_not_halted_does_nothing(library: ctypes.CDLL) -> None:
+def test_a_wake_up_of_a_vcpu_that_is_not_halted_does_nothing(library: ctypes.CDLL) -> None:
     machine = started(library, 1)
     machine.arrive(0, 50, 0)
     machine.wake(0, 90)

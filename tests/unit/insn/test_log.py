@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchgate.errors import VerifyError
-from benchgate.insn import ClockMode, Level, Mark, VcpuTotals, read_log
+from benchgate.base.errors import VerifyError
+from benchgate.insn.log import ClockMode, Level, Mark, VcpuTotals, read_log
 
-WHOLE = """insn-clock 1
+COMPLETE = """insn-clock 1
 level full
 mode serial
 seed 7
@@ -32,13 +32,13 @@ closed
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
+def path(tmp_path: Path) -> Path:
     return tmp_path / "clock.log"
 
 
-def test_a_whole_log_is_read(place: Path) -> None:
-    place.write_text(WHOLE, encoding="ascii")
-    log = read_log(place)
+def test_a_complete_log_is_read(path: Path) -> None:
+    path.write_text(COMPLETE, encoding="ascii")
+    log = read_log(path)
     assert (log.level, log.mode, log.seed, log.api) == (Level.FULL, ClockMode.SERIAL, 7, (3, 2, 4))
     assert (log.quantum, log.fine, log.rush, log.vcpus) == (5000, 100, 25, 2)
     assert log.marks[1] == Mark(1, 1, 1100)
@@ -48,9 +48,9 @@ def test_a_whole_log_is_read(place: Path) -> None:
     assert log.problem == ""
 
 
-def test_a_log_of_a_killed_qemu_has_marks_and_no_totals(place: Path) -> None:
-    place.write_text(WHOLE[: WHOLE.index("vcpu 0 time") + 9], encoding="ascii")
-    log = read_log(place)
+def test_a_log_of_a_killed_qemu_has_marks_and_no_totals(path: Path) -> None:
+    path.write_text(COMPLETE[: COMPLETE.index("vcpu 0 time") + 9], encoding="ascii")
+    log = read_log(path)
     assert len(log.marks) == 4
     assert (log.totals, log.end, log.closed) == ((), None, False)
 
@@ -65,64 +65,64 @@ def test_a_log_of_a_killed_qemu_has_marks_and_no_totals(place: Path) -> None:
         ("seed 7\n", "", "expected `seed`"),
         ("vcpus 2", "vcpus 300", "below 257"),
         ("mark 01 1 1100", "mark 01 2 1100", "below 2"),
-        ("mark 01 1 1100", "mark 01 1", "a mark is"),
-        ("mark 01 1 1100", "mark 1 1 1100", "a mark is"),
+        ("mark 01 1 1100", "mark 01 1", "expected `mark KIND"),
+        ("mark 01 1 1100", "mark 1 1 1100", "expected `mark KIND"),
         ("mark 01 1 1100", "mork 01 1 1100", "unknown line"),
         ("mark 01 1 1100", "mark 01 1 99999999999999999999", "not a number"),
         ("vcpu 1 time", "vcpu 0 time", "in order"),
         ("vcpu 1 time 9400", "vcpu 1 time -1", "not a number"),
-        ("executed 9000 paused 0", "executed 9000 slept 0", "vCPU totals are"),
-        ("check notes 3", "check notes 3\ncheck notes 3", "once each"),
-        ("check notes 3", "check ../x 3", "once each"),
+        ("executed 9000 paused 0", "executed 9000 slept 0", "expected `vcpu N"),
+        ("check notes 3", "check notes 3\ncheck notes 3", "each name once"),
+        ("check notes 3", "check ../x 3", "each name once"),
         ("end 9400", "end 9400\nend 9400", "once"),
-        ("vcpu 1 time 9400 executed 9000 paused 0 skipped 0 halted 400\n", "", "not whole"),
+        ("vcpu 1 time 9400 executed 9000 paused 0 skipped 0 halted 400\n", "", "incomplete"),
         ("mark 02 1 9100", "waited 2 9100", "below 2"),
-        ("mark 02 1 9100", "waited 1", "a wait is"),
-        ("closed\n", "closed\nmark 01 0 5\n", "follows the end"),
+        ("mark 02 1 9100", "waited 1", "expected `waited VCPU"),
+        ("closed\n", "closed\nmark 01 0 5\n", "text after the end"),
     ],
 )
-def test_what_does_not_fit_is_refused(place: Path, old: str, new: str, why: str) -> None:
-    assert old in WHOLE
-    place.write_text(WHOLE.replace(old, new), encoding="ascii")
+def test_a_line_outside_the_format_is_refused(path: Path, old: str, new: str, why: str) -> None:
+    assert old in COMPLETE
+    path.write_text(COMPLETE.replace(old, new), encoding="ascii")
     with pytest.raises(VerifyError, match=why):
-        read_log(place)
+        read_log(path)
 
 
-def test_refusals_and_stuck_machines_are_problems(place: Path) -> None:
-    head = WHOLE[: WHOLE.index("mark 03")]
-    place.write_text(head + "refused the guest's \x07clock\n", encoding="ascii")
-    assert read_log(place).problem.endswith("the guest's ?clock")
-    place.write_text(head + "stuck no progress for 60 s\nstuck vcpu 1 at 5\n", encoding="ascii")
-    assert "vcpu 1 at 5" in read_log(place).problem
-    place.write_text(head + "flood 4096\n", encoding="ascii")
-    assert "more marks" in read_log(place).problem
-    place.write_text(head + "waited 1 1200\n", encoding="ascii")
-    assert "a worker on vCPU 1 waited inside its window" in read_log(place).problem
+def test_a_refusal_a_stuck_lockstep_a_flood_and_a_wait_are_problems(path: Path) -> None:
+    head = COMPLETE[: COMPLETE.index("mark 03")]
+    path.write_text(head + "refused the guest's \x07clock\n", encoding="ascii")
+    assert read_log(path).problem.endswith("the guest's \\x07clock")
+    path.write_text(head + "stuck no progress for 60 s\nstuck vcpu 1 at 5\n", encoding="ascii")
+    assert "vcpu 1 at 5" in read_log(path).problem
+    path.write_text(head + "flood 4096\n", encoding="ascii")
+    assert "more marks" in read_log(path).problem
+    path.write_text(head + "waited 1 1200\n", encoding="ascii")
+    assert "a worker on vCPU 1 waited inside its window" in read_log(path).problem
 
 
-def test_an_absent_a_huge_and_a_binary_log_are_refused(place: Path) -> None:
+def test_a_missing_a_huge_and_a_binary_log_are_refused(path: Path) -> None:
     with pytest.raises(VerifyError, match="left no log"):
-        read_log(place)
-    place.write_bytes(b"\xff" * 10)
+        read_log(path)
+    path.write_bytes(b"\xff" * 10)
     with pytest.raises(VerifyError, match="not ASCII"):
-        read_log(place)
-    with place.open("wb") as stream:
+        read_log(path)
+    with path.open("wb") as stream:
         stream.truncate(5 << 20)
     with pytest.raises(VerifyError, match="at most"):
-        read_log(place)
+        read_log(path)
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.data())
-def test_any_damage_is_refused_or_read_but_never_a_crash(
+def test_a_damaged_log_is_read_or_refused_without_a_crash(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
-    place = tmp_path_factory.getbasetemp() / "damaged.log"
-    at = data.draw(st.integers(0, len(WHOLE) - 1))
+    path = tmp_path_factory.getbasetemp() / "damaged.log"
+    at = data.draw(st.integers(0, len(COMPLETE) - 1))
     patch = data.draw(st.binary(max_size=12))
-    raw = WHOLE.encode()
-    place.write_bytes(raw[:at] + patch + raw[at + data.draw(st.integers(0, 20)) :])
+    raw = COMPLETE.encode()
+    path.write_bytes(raw[:at] + patch + raw[at + data.draw(st.integers(0, 20)) :])
     try:
-        read_log(place)
+        read_log(path)
     except VerifyError as error:
-        assert str(place) in str(error)  # noqa: PT017
+        assert str(path) in str(error)  # noqa: PT017

@@ -1,15 +1,13 @@
-"""Which loops only wait, and which do work, by their bytes."""
+"""spin.c tells loops that only wait from loops that do work, by their instructions."""
 
 from __future__ import annotations
 
 import ctypes
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from benchgate.insn.plugin import SOURCE
-from benchgate.toolchain import compiler
+from tests.unit.insn.native import load
 
 WORKS, ON_MEMORY, ON_CLOCK = range(3)
 MOST, LONGEST = 16, 15
@@ -28,17 +26,9 @@ class Spin(ctypes.Structure):
 
 
 def build(folder: Path, change: tuple[str, str] | None = None) -> ctypes.CDLL:
-    text = (SOURCE / "spin.c").read_text(encoding="utf-8")
-    if change is not None:
-        assert change[0] in text, "the change does not fit the source any more"
-        text = text.replace(*change)
-    source, library = folder / "spin.c", folder / "spin.so"
-    source.write_text(text, encoding="utf-8")
-    argv = [*compiler().argv, "-std=c11", "-O1", "-shared", "-fPIC", f"-I{SOURCE}"]
-    subprocess.run([*argv, str(source), "-o", str(library)], check=True, timeout=120)
-    found = ctypes.CDLL(str(library))
-    found.spin_follow.restype = Spin
-    return found
+    library = load(folder, "spin", change=change)
+    library.spin_follow.restype = Spin
+    return library
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +37,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
 
 
 def judge(library: ctypes.CDLL, code: str) -> tuple[int, int]:
-    """What the last of these instructions closes; a `-` between two is a place where they lie apart."""
+    """What spin.c says after the last of these instructions; a `-` is a gap between their addresses."""
     trail, at, found = Trail(), 0x1000, Spin()
     for word in code.split():
         if word == "-":
@@ -71,7 +61,7 @@ LOOPS = {
     "far: cmpl $0,0x1234(%rip); je near": ("833d3412000000 0f84f3ffffff", ON_MEMORY),
     "xor %eax,%eax; lock cmpxchg %ecx,(%rdi); jne": ("31c0 f00fb10f 75f8", ON_MEMORY),
     "lock btsl $0,(%rdi); jc": ("f00fba2f00 72f9", ON_MEMORY),
-    "left on the way: mov (%rdi),%eax; test %eax,%eax; jne out; pause; jmp": (
+    "with an exit: mov (%rdi),%eax; test %eax,%eax; jne out; pause; jmp": (
         "8b07 85c0 7504 f390 ebf6",
         ON_MEMORY,
     ),
@@ -83,8 +73,8 @@ LOOPS = {
 }
 WORK = {
     "counts: dec %ecx; jne": "ffc9 75fc",
-    "counts rounds: rdtsc; sub $1,%ecx; jne": "0f31 83e901 75f9",
-    "counts as it waits: mov (%rdi),%eax; add $1,%ecx; test %eax,%eax; je": "8b07 83c101 85c0 74f7",
+    "counts iterations: rdtsc; sub $1,%ecx; jne": "0f31 83e901 75f9",
+    "counts while it waits: mov (%rdi),%eax; add $1,%ecx; test %eax,%eax; je": "8b07 83c101 85c0 74f7",
     "walks a list: mov (%rax),%rax; test %rax,%rax; jne": "488b00 4885c0 75f8",
     "walks a list by a copy: mov (%rbx),%rax; mov %rax,%rbx; test; jne": "488b03 4889c3 4885c0 75f5",
     "searches: cmp %al,(%rdi,%rcx); lea 1(%rcx),%rcx; jne": "38040f 488d4901 75f7",
@@ -92,7 +82,7 @@ WORK = {
         "8b07 8d5001 f00fb117 75f7"
     ),
     "stores: mov %eax,(%rdi); cmp %eax,(%rsi); jne": "8907 3906 75fa",
-    "looks at nothing: test %eax,%eax; jne": "85c0 75fc",
+    "reads nothing: test %eax,%eax; jne": "85c0 75fc",
     "jumps within: mov (%rdi),%eax; je over; mov (%rsi),%eax; test; jne": "8b07 7402 8b06 85c0 75f6",
     "forward: cmpb $0,(%rdi); je": "803f00 7405",
     "an unknown instruction: cpuid; cmpb $0,(%rdi); je": "0fa2 803f00 74f9",
@@ -101,17 +91,17 @@ WORK = {
 
 
 @pytest.mark.parametrize("name", LOOPS)
-def test_a_loop_that_waits_is_seen(library: ctypes.CDLL, name: str) -> None:
+def test_a_spin_is_detected(library: ctypes.CDLL, name: str) -> None:
     code, on = LOOPS[name]
     assert judge(library, code) == (on, len(code.split()))
 
 
 @pytest.mark.parametrize("name", WORK)
-def test_a_loop_that_works_is_not_taken_for_one_that_waits(library: ctypes.CDLL, name: str) -> None:
+def test_a_loop_that_works_is_not_detected_as_a_spin(library: ctypes.CDLL, name: str) -> None:
     assert judge(library, WORK[name]) == (WORKS, 0)
 
 
-def test_what_stands_before_a_loop_is_not_part_of_it(library: ctypes.CDLL) -> None:
+def test_the_code_before_a_loop_is_not_part_of_it(library: ctypes.CDLL) -> None:
     before = " ".join(["ffc9"] * 40)
     assert judge(library, f"{before} 803f00 74fb") == (ON_MEMORY, 2)
 
@@ -120,7 +110,7 @@ def test_what_stands_before_a_loop_is_not_part_of_it(library: ctypes.CDLL) -> No
     ("change", "name"),
     [
         (("(began_with & changed) ||", ""), "walks a list: mov (%rax),%rax; test %rax,%rax; jne"),
-        (("!(loads || clock)", "0"), "looks at nothing: test %eax,%eax; jne"),
+        (("!(loads || clock)", "0"), "reads nothing: test %eax,%eax; jne"),
         (
             ("|| (at + by >= 0 && at + by < length)", ""),
             "jumps within: mov (%rdi),%eax; je over; mov (%rsi),%eax; test; jne",
@@ -129,7 +119,7 @@ def test_what_stands_before_a_loop_is_not_part_of_it(library: ctypes.CDLL) -> No
         (("if (e.unknown)", "if (0)"), "stores: mov %eax,(%rdi); cmp %eax,(%rsi); jne"),
     ],
 )
-def test_these_tests_see_a_judge_that_forgets_a_rule(
+def test_without_one_of_its_rules_spin_c_would_fail_these_tests(
     tmp_path: Path, change: tuple[str, str], name: str
 ) -> None:
     assert judge(build(tmp_path, change), WORK[name]) != (WORKS, 0)

@@ -1,11 +1,11 @@
-"""The kernel's schedulers, ring and park, compiled natively under ASan and UBSan; what its build writes."""
+"""The kernel's native checks (schedulers, ring, park, faults) under ASan and UBSan; what its build writes."""
 
 from __future__ import annotations
 
 import subprocess
 from pathlib import Path
 
-from benchgate.data import data_root
+from benchgate.base.paths import data_root
 
 DEADLINE_S = 300
 
@@ -23,7 +23,7 @@ def make(out: Path, *words: str) -> subprocess.CompletedProcess[str]:
 def test_native_checks_pass(tmp_path: Path) -> None:
     done = make(tmp_path, "host-test")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.splitlines()[-1] == "10 passed, 0 failed"
+    assert done.stdout.splitlines()[-1] == "11 passed, 0 failed"
 
 
 def test_an_unknown_profile_is_refused(tmp_path: Path) -> None:
@@ -43,7 +43,7 @@ def test_the_build_writes_below_out_only(tmp_path: Path) -> None:
 def test_a_kernel_is_built_around_somebodys_own_workload(tmp_path: Path) -> None:
     source = tmp_path / "their folder" / "x.c"
     source.parent.mkdir()
-    source.write_text((data_root() / "guest/workloads/primes.c").read_text())
+    source.write_text((data_root() / "guest/workloads/primes/primes.c").read_text())
     done = make(tmp_path / "out", "PROFILE=fast", "WORKLOAD=mine", f"SOURCE={source}")
     assert done.returncode == 0, done.stderr
     programs = sorted(path.name for path in (tmp_path / "out" / "programs").iterdir())

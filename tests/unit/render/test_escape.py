@@ -9,9 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchgate.model import Ending, Word
-from benchgate.render import escape, github, junit, markdown, speedup_svg, terminal
-from benchgate.render.model import SessionView, row_of
+from benchgate.base.gates import Word
+from benchgate.base.runs import Ending
+from benchgate.base.text import csv_field, plain_field, visible
+from benchgate.evidence.rows import row_of
+from benchgate.render import escape, github
+from benchgate.render.files import junit, speedup_svg, summary
+from benchgate.render.tables import terminal
+from benchgate.render.view import SessionView
 from tests.unit.factories import cell, raw_run, rows, scaled_view
 
 EVIL = (
@@ -34,7 +39,7 @@ def evil_view() -> SessionView:
 
 
 def test_a_summary_holds_no_markup_of_others() -> None:
-    text = markdown.render(evil_view())
+    text = summary.render(evil_view())
     assert "\x1b" not in text
     assert "\u202e" not in text
     assert "\n# head" not in text
@@ -47,7 +52,7 @@ def test_a_summary_holds_no_markup_of_others() -> None:
 
 
 def test_a_table_row_keeps_its_columns() -> None:
-    lines = markdown.render(evil_view()).splitlines()
+    lines = summary.render(evil_view()).splitlines()
     heads = [line for line in lines if line.startswith("| arm")]
     body = [line for line in lines if line.startswith("| smp")]
     assert len(body) >= 4
@@ -106,15 +111,15 @@ def test_an_encoded_line_break_does_not_become_one() -> None:
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "'"])
 def test_no_spreadsheet_formula(start: str) -> None:
-    made = escape.csv_field(f"{start}1+1")
+    made = csv_field(f"{start}1+1")
     assert made[0] in "'\\"
     if start.isprintable():
-        assert escape.plain_field(made) == f"{start}1+1"
+        assert plain_field(made) == f"{start}1+1"
 
 
 @given(st.text())
 def test_printable_is_printable_and_leaves_plain_text_alone(text: str) -> None:
-    made = escape.printable(text)
+    made = visible(text)
     assert made == "" or made.isprintable()
     if text.isprintable():
         assert made == text

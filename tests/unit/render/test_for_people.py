@@ -7,18 +7,15 @@ from dataclasses import replace
 
 import pytest
 
-from benchgate.gates.base import CapacityBound
-from benchgate.model import Ending, Lane, Placement, Word
-from benchgate.render import (
-    benchmark_json,
-    bigger_is_better,
-    github,
-    junit,
-    markdown,
-    results_csv,
-    terminal,
-)
-from benchgate.render.model import headline, row_of
+from benchgate.base.cells import Lane, Placement
+from benchgate.base.gates import CapacityBound, Word
+from benchgate.base.runs import Ending
+from benchgate.evidence import results_csv
+from benchgate.evidence.rows import row_of
+from benchgate.render import github
+from benchgate.render.files import benchmark_json, junit, speedups_json, summary
+from benchgate.render.tables import terminal
+from benchgate.render.view import headline
 from tests.unit.factories import cell, failing, raw_run, rows, scaled_view, view
 
 
@@ -46,11 +43,11 @@ def test_a_lone_results_csv_is_shown_and_never_passes() -> None:
     full = scaled_view()
     read = results_csv.parse(results_csv.render(full.rows), "results.csv")
     seen = replace(full, rows=read, is_verified=False)
-    for text in (markdown.render(seen), terminal.render(seen), junit.render(seen), github.step_summary(seen)):
+    for text in (summary.render(seen), terminal.render(seen), junit.render(seen), github.step_summary(seen)):
         assert "PASS" not in text
         assert "UNVERIFIED" in text
-    assert "1.93x [1.92, 1.96]" in markdown.render(seen)
-    assert json.loads(bigger_is_better.render(seen)) == []
+    assert "1.93x [1.92, 1.96]" in summary.render(seen)
+    assert json.loads(speedups_json.render(seen)) == []
 
 
 def test_the_summary_tells_the_verdict_first_and_how_it_came_about() -> None:
@@ -58,7 +55,7 @@ def test_the_summary_tells_the_verdict_first_and_how_it_came_about() -> None:
     seen = scaled_view(
         capacity={2: CapacityBound(Lane.TCG, 2, 1.94, 1.90, 1.97)}, labels=("unreviewed image",)
     )
-    text = markdown.render(replace(seen, rows=(*seen.rows, crash)))
+    text = summary.render(replace(seen, rows=(*seen.rows, crash)))
     lines = text.splitlines()
     assert lines[0] == "# PASS: 1 of 1 verdicts"
     assert lines[2].startswith("- **PASS** primes-linux smp2/smp1 = 1.93 [1.92, 1.96] > 1.6")
@@ -73,12 +70,12 @@ def test_the_summary_tells_the_verdict_first_and_how_it_came_about() -> None:
     assert "- unreviewed image" in text
     assert "- cpu: Example CPU, 2 sockets" in text
     assert "./run gate" in text
-    assert f"]({markdown.PICTURE})" in text
+    assert f"]({summary.PICTURE})" in text
 
 
 def test_a_series_without_a_second_arm_has_no_picture() -> None:
-    text = markdown.render(view(*rows(cell(1), [100, 101])))
-    assert markdown.PICTURE not in text
+    text = summary.render(view(*rows(cell(1), [100, 101])))
+    assert summary.PICTURE not in text
     assert "| smp1 | 2 | 100 ns | 100.0 .. 101.0 ns |" in text.replace("100.5", "100").replace(
         "100.0 ns", "100 ns"
     )
@@ -88,49 +85,49 @@ def test_no_speedup_from_oversubscribed_or_broken_arms() -> None:
     base, two = rows(cell(1), [200] * 5), rows(cell(2), [100] * 5, first=6)
     many = rows(cell(2), [100] * 5, first=6, placement=Placement.OVERSUBSCRIBED)
     bad = row_of(raw_run(cell(2), attempt=11), None, "a worker lies")
-    assert "2.00x [2.00, 2.00]" in markdown.render(view(*base, *two))
+    assert "2.00x [2.00, 2.00]" in summary.render(view(*base, *two))
     alone = rows(cell(1), [200] * 5, placement=Placement.OVERSUBSCRIBED)
-    assert "2.00x" not in markdown.render(view(*base, *many))
-    assert "2.00x" not in markdown.render(view(*alone, *many))
-    assert "2.00x" not in markdown.render(view(*base, *two, bad))
+    assert "2.00x" not in summary.render(view(*base, *many))
+    assert "2.00x" not in summary.render(view(*alone, *many))
+    assert "2.00x" not in summary.render(view(*base, *two, bad))
 
 
 @pytest.mark.parametrize(("runs", "said"), [(1, "2.00x (1 run)"), (4, "2.00x (4 runs)")])
 def test_too_few_runs_have_a_ratio_and_no_interval(runs: int, said: str) -> None:
     seen = view(*rows(cell(1), [200] * runs), *rows(cell(2), [100] * runs, first=6))
-    assert said in markdown.render(seen)
+    assert said in summary.render(seen)
     assert said in terminal.render(seen, 120)
-    assert "[2.00, 2.00]" not in markdown.render(seen)
-    assert json.loads(bigger_is_better.render(seen))[0]["range"] == "unknown"
+    assert "[2.00, 2.00]" not in summary.render(seen)
+    assert json.loads(speedups_json.render(seen))[0]["range"] == "unknown"
     two = json.loads(benchmark_json.render(seen))["benchmarks"][2]
     assert (two["name"], two["extra_info"]["low"]) == ("primes-linux-smp2[work]", None)
 
 
 def test_skipped_gates_cannot_be_wrong_by_chance() -> None:
     one = replace(scaled_view().verdicts[0], outcome=Word.SKIP, ratio=None, low=None, high=None)
-    assert "m = " not in markdown.render(view(verdicts=[one]))
+    assert "m = " not in summary.render(view(verdicts=[one]))
 
 
 def test_lanes_and_units_never_share_a_table_or_a_ratio() -> None:
     base, two = rows(cell(1), [200] * 5), rows(cell(2), [100] * 5, lane=Lane.KVM)
-    text = markdown.render(view(*base, *two))
+    text = summary.render(view(*base, *two))
     assert "## primes-linux (hi=3000000, split=balanced, tcg), tcg" in text
     assert "2.00x" not in text
     cycles = rows(cell(2), [100] * 5, unit="cycles")
-    assert "2.00x" not in markdown.render(view(*base, *cycles))
+    assert "2.00x" not in summary.render(view(*base, *cycles))
 
 
 def test_a_verdict_of_an_early_look_says_how_many_runs_it_saw() -> None:
     full = scaled_view()
     more = rows(cell(2), [650_000_000] * 4, first=20)
-    text = markdown.render(replace(full, rows=(*full.rows, *more)))
+    text = summary.render(replace(full, rows=(*full.rows, *more)))
     assert "1.93x [1.92, 1.96] (first 5 runs)" in text
 
 
 def test_a_smt_row_stands_beside_its_twin() -> None:
     smt = replace(cell(2), variant="smt")
     seen = view(*rows(cell(1), [200] * 5), *rows(cell(2), [100] * 5), *rows(smt, [150] * 5))
-    text = markdown.render(seen)
+    text = summary.render(seen)
     assert "| smp2 | 5 |" in text
     assert "| smp2-smt | 5 |" in text
 

@@ -12,17 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.gates.base import CapacityBound
-from benchgate.model import Lane, Word
-from benchgate.render import (
-    benchmark_json,
-    bigger_is_better,
-    github,
-    junit,
-    markdown,
-    speedup_svg,
-    terminal,
-)
+from benchgate.base.cells import Lane
+from benchgate.base.gates import CapacityBound, Word
+from benchgate.render import github
+from benchgate.render.files import benchmark_json, junit, speedup_svg, speedups_json, summary
+from benchgate.render.tables import terminal
 from tests.unit.factories import cell, failing, rows, scaled_view, view
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -51,7 +45,7 @@ def test_junit_is_read_with_its_properties() -> None:
     ],
 )
 def test_junit_counts_what_is_no_pass(word: Word, is_failure: bool, tag: str) -> None:
-    root = ET.fromstring(junit.render(failing(word), is_inconclusive_failure=is_failure))
+    root = ET.fromstring(junit.render(replace(failing(word), inconclusive_fails=is_failure)))
     suite = root.find("testsuite")
     assert suite is not None
     assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == (
@@ -122,7 +116,7 @@ def test_cycles_are_never_passed_off_as_seconds() -> None:
 
 
 def test_bigger_is_better_holds_ratios_only() -> None:
-    data = json.loads(bigger_is_better.render(scaled_view()))
+    data = json.loads(speedups_json.render(scaled_view()))
     assert {name for one in data for name in one} == {"name", "unit", "value", "range", "extra"}
     first = data[0]
     assert (first["name"], first["unit"]) == ("primes-linux smp2/smp1 work (tcg)", "x")
@@ -130,13 +124,13 @@ def test_bigger_is_better_holds_ratios_only() -> None:
     assert first["extra"].startswith("PASS")
     one = scaled_view().verdicts[0]
     invalid = scaled_view(verdicts=(replace(one, outcome=Word.INVALID),))
-    assert json.loads(bigger_is_better.render(invalid)) == []  # of total neither: it is the same runs
+    assert json.loads(speedups_json.render(invalid)) == []  # of total neither: it is the same runs
 
 
 def test_a_ratio_that_no_gate_asks_for_may_not_be_impossible_either() -> None:
     """A slow base arm or a wrong clock: five runs each, 4.00x with two CPUs."""
     impossible = view(*rows(cell(1), [400_000] * 5), *rows(cell(2), [100_000] * 5, first=6))
-    assert json.loads(bigger_is_better.render(impossible)) == []
+    assert json.loads(speedups_json.render(impossible)) == []
     (two,) = (line for line in terminal.render(impossible, 120).splitlines() if line.startswith("smp2"))
     assert two.split()[-1] == "INVALID"
     entries = json.loads(benchmark_json.render(impossible))["benchmarks"]
@@ -152,7 +146,7 @@ def test_github_is_served_only_where_it_is() -> None:
         "::error title=benchgate primes-linux-smp2::FAIL: primes-linux smp2/smp1 ...",
     )
     assert github.workflow_commands(failing(Word.INCONCLUSIVE))[0].startswith("::warning ")
-    assert markdown.PICTURE not in github.step_summary(scaled_view())
+    assert summary.PICTURE not in github.step_summary(scaled_view())
 
 
 def test_a_summary_too_long_for_github_says_where_it_is() -> None:

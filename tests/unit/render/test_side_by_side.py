@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from benchgate.model import Ending, Lane
-from benchgate.render import markdown, side_by_side, terminal
-from benchgate.render.model import SessionView, row_of
+from benchgate.base.cells import Lane
+from benchgate.base.runs import Ending
+from benchgate.evidence.rows import row_of
+from benchgate.render.files import summary
+from benchgate.render.tables import side_by_side, terminal
+from benchgate.render.view import SessionView
 from tests.unit.factories import cell, raw_run, rows, scaled_view, view
 
 MS = 1_000_000
@@ -77,7 +80,7 @@ def test_a_narrow_terminal_gets_it_stacked(room: int) -> None:
 
 def test_it_stands_in_the_terminal_and_in_the_summary() -> None:
     assert side_by_side.TITLE in terminal.render(both(), 100)
-    summary = markdown.render(both())
-    assert "## Side by side" in summary
-    assert "| workload | window | linux, tcg | native |" in summary
-    assert "| primes | work | smp1 200.0 ms; smp2 2.00x | smp1 66.00 ms; smp2 1.50x |" in summary
+    text = summary.render(both())
+    assert "## Side by side" in text
+    assert "| workload | window | linux, tcg | native |" in text
+    assert "| primes | work | smp1 200.0 ms; smp2 2.00x | smp1 66.00 ms; smp2 1.50x |" in text

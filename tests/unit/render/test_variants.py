@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from benchgate.model import Lane
-from benchgate.render import markdown, terminal, variants
-from benchgate.render.model import SessionView
+from benchgate.base.cells import Lane
+from benchgate.render.files import summary
+from benchgate.render.tables import terminal, variants
+from benchgate.render.view import SessionView
 from tests.unit.factories import cell, rows, view
 
 MS = 1_000_000
@@ -56,7 +57,7 @@ def test_without_the_plain_system_the_first_one_is_the_measure() -> None:
 
 def test_both_reports_hold_it_and_a_narrow_terminal_stacks_it() -> None:
     seen = several()
-    assert f"## {variants.TITLE}" in markdown.render(seen)
+    assert f"## {variants.TITLE}" in summary.render(seen)
     assert variants.TITLE in terminal.render(seen, 100)
     narrow = variants.text(seen, 44)
     assert max(map(len, narrow)) <= 44

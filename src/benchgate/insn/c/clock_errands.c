@@ -1,43 +1,44 @@
-// QEMU's own business with vCPUs that are halted.
+// Errands: jobs that QEMU itself gives to the threads of halted vCPUs.
 //
-// QEMU's background threads (RCU) give vCPUs small jobs at the host's times and wake them for it. The machine
-// must not notice, or a run would not repeat: for it the vCPU stays halted. While its thread is off, what
-// another vCPU sends it would reach it at once instead of in its turn. So it goes when every vCPU stands
-// still and the main loop does not work, and nobody is let go before it is back.
+// QEMU's background threads (RCU) queue small jobs for vCPUs at times that the host chooses, and wake the
+// vCPUs for them. For the lockstep machine the vCPU stays halted, or else a run would not repeat. While its
+// thread is awake, an interrupt from another vCPU would reach it at once and not in its turn. So an errand
+// starts only when every vCPU is stopped and the main loop does not work, and nothing is granted until it has
+// ended.
 #include "clock_state.h"
 
-void errand_wanted(unsigned c) {
-    if (vcpus[c].errand == ERRAND_NONE)
-        vcpus[c].errand = ERRAND_DUE;
+void clock_errand_request(unsigned c) {
+    if (clock_vcpus[c].errand == CLOCK_ERRAND_NONE)
+        clock_vcpus[c].errand = CLOCK_ERRAND_DUE;
 }
 
 static bool any(enum clock_errand errand) {
-    for (unsigned c = 0; c < machine.count; c++)
-        if (vcpus[c].errand == errand)
+    for (unsigned c = 0; c < clock_machine.count; c++)
+        if (clock_vcpus[c].errand == errand)
             return true;
     return false;
 }
 
-static void send_all(void) {
-    for (unsigned c = 0; c < machine.count; c++) {
-        if (vcpus[c].errand != ERRAND_DUE)
+static void start_all(void) {
+    for (unsigned c = 0; c < clock_machine.count; c++) {
+        if (clock_vcpus[c].errand != CLOCK_ERRAND_DUE)
             continue;
-        vcpus[c].errand = ERRAND_OFF;
+        clock_vcpus[c].errand = CLOCK_ERRAND_ACTIVE;
         clock_checks.errands++;
-        let_go(c);
+        clock_release(c);
     }
 }
 
-bool errands_hold(void) {
-    if (any(ERRAND_OFF))
+bool clock_errands_block_grants(void) {
+    if (any(CLOCK_ERRAND_ACTIVE))
         return true;
-    if (!any(ERRAND_DUE))
+    if (!any(CLOCK_ERRAND_DUE))
         return false;
-    if (lockstep_still(&machine) && machine.main != LOCKSTEP_MAIN_BUSY)
-        send_all();
+    if (lockstep_still(&clock_machine) && clock_machine.main != LOCKSTEP_MAIN_BUSY)
+        start_all();
     return true;
 }
 
-bool on_errand(unsigned c) {
-    return vcpus[c].errand == ERRAND_OFF && machine.vcpu[c].state == LOCKSTEP_HALT;
+bool clock_errand_active(unsigned c) {
+    return clock_vcpus[c].errand == CLOCK_ERRAND_ACTIVE && clock_machine.vcpu[c].state == LOCKSTEP_HALT;
 }

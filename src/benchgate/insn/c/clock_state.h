@@ -1,53 +1,61 @@
-// What the files of the clock share: the machine, its lock, and each vCPU's own side. Nobody else includes
-// it.
+// Shared by the clock_*.c files only. Each section declares what one file provides; a file calls only its own
+// section and those above it.
 #ifndef CLOCK_STATE_H
 #define CLOCK_STATE_H
 
 #include "clock.h"
 #include "counter.h"
 
-enum clock_errand { ERRAND_NONE, ERRAND_DUE, ERRAND_OFF };
+// ---- clock_state.c: the state, its lock, and how threads wait for and release each other
+
+// An errand is a job that QEMU itself gives a halted vCPU's thread (clock_errands.c).
+enum clock_errand { CLOCK_ERRAND_NONE, CLOCK_ERRAND_DUE, CLOCK_ERRAND_ACTIVE };
 
 struct clock_vcpu {
     _Alignas(128) uint64_t time, base; // time as of counter value `base`
-    uint64_t paused, waited;           // as of the last stop
-    uint64_t counted, skipped, waits;  // counted: instructions and what pauses count for
-    uint64_t last_tsc, spins_since;    // of a loop that spins on the TSC
-    uint64_t timed, skip, tsc_reads;
-    unsigned spins, in_a_row; // stretches in which it read the TSC
-    _Atomic uint32_t go;      // changes with each grant
-    void *waiting;            // the condition that its thread waits for
-    void *halt;               // the condition that it was last seen to sleep on
-    bool asleep;              // between QEMU's idle and resume callbacks
-    bool pending;             // woken after it had looked and before it slept
+    uint64_t paused, waited;           // counters as of the last stop
+    uint64_t counted, skipped, waits;  // counted: instructions and time charged for `pause`
+    uint64_t last_tsc, spins_since;    // last read of the TSC; begin of the wait that polls it
+    uint64_t timed, skip, tsc_reads; // skip: the last step skipped; the others: counters as of the last look
+    unsigned spins, in_a_row;        // close TSC reads; successive turns in which it read the TSC
+    _Atomic uint32_t go;             // futex word; changes with each release
+    void *waiting;                   // the condition that its thread waits for
+    void *halt;                      // the condition on which it halted last
+    bool asleep;                     // between QEMU's idle and resume callbacks
+    bool pending;                    // woken after QEMU's last check for work, before the thread slept
     enum clock_errand errand;
 };
 
-// The lock guards `machine`, `started`, notifications and, of a vCPU, what others may touch: waiting, halt,
-// asleep, pending, errand. The rest of a vCPU belongs to its thread.
-extern struct clock_vcpu vcpus[LOCKSTEP_MAX];
-extern struct lockstep machine;
-extern struct clock_options options;
-extern bool started;
+// The lock guards `clock_machine`, `clock_guest_started`, the notification count and these fields of a vCPU:
+// waiting, halt, asleep, pending, errand. Its other fields belong to its thread.
+extern struct clock_vcpu clock_vcpus[LOCKSTEP_MAX];
+extern struct lockstep clock_machine;
+extern struct clock_options clock_options;
+extern bool clock_guest_started;
 
-void lock(void);
-void unlock(void);
-// With the lock held: gives out what the machine grants.
-void hand_out(void);
-// With the lock held, in a vCPU's thread: until it is granted, or sent on an errand.
-void await_grant(unsigned vcpu);
-// With the lock held. QEMU has a job for a halted vCPU; whether such jobs keep all others waiting now (those
-// that may begin do); whether this one is off, halted for the machine all the while.
-void errand_wanted(unsigned vcpu);
-bool errands_hold(void);
-bool on_errand(unsigned vcpu);
-void let_go(unsigned vcpu);                   // its thread is woken when the lock is given back
-bool wait_for_let_go(unsigned vcpu, long ns); // with the lock held, gives it back meanwhile; true: timeout
-void ping_main(void);
+void clock_lock(void);
+void clock_unlock(void); // also wakes the threads that were released since clock_lock
+void clock_release(unsigned vcpu);
+bool clock_wait_for_release(unsigned vcpu, long ns); // drops the lock while it waits; true: timeout
+void clock_wake_main(void);
 
-// Of the vCPU's own time, only in its own thread.
-void fold(unsigned vcpu);
-void set_budget(unsigned vcpu, uint64_t budget);
-void take_grant(unsigned vcpu);
+// ---- clock_time.c: a vCPU's own time; call only in its own thread
+
+void clock_fold(unsigned vcpu);                        // adds what it executed to its time
+void clock_set_budget(unsigned vcpu, uint64_t budget); // instructions until it reaches its limit
+void clock_take_grant(unsigned vcpu);
+
+// ---- clock_errands.c; call with the lock held
+
+void clock_errand_request(unsigned vcpu); // QEMU has a job for a halted vCPU
+bool clock_errands_block_grants(void);    // starts the errands that may start now
+bool clock_errand_active(unsigned vcpu);  // its thread runs a job; the machine still counts it as halted
+
+// ---- clock_watch.c: clock_watch and clock_report
+
+// ---- clock_grants.c; call with the lock held
+
+void clock_give_grants(void);
+void clock_await_grant(unsigned vcpu); // in the vCPU's thread; returns for a grant or an errand
 
 #endif

@@ -1,50 +1,50 @@
-// What a vCPU's thread does: reaches its limit, halts, wakes others, goes on errands.
+// The vCPU threads' side: a vCPU reaches its limit, halts, wakes others, runs errands.
 #include "clock_state.h"
 
 #include <stdatomic.h>
 
-#define CREEP_NS 200000 // level count: how long a vCPU stands still at most, before it runs one block
+#define CREEP_NS 200000 // level count: a stopped vCPU runs one block after this much host time
 
 void clock_adopt(unsigned c) {
-    lock();
-    lockstep_appear(&machine, c);
-    vcpus[c].time = machine.vcpu[c].time;
-    set_budget(c, 0);
-    hand_out();
-    unlock();
+    clock_lock();
+    lockstep_appear(&clock_machine, c);
+    clock_vcpus[c].time = clock_machine.vcpu[c].time;
+    clock_set_budget(c, 0);
+    clock_give_grants();
+    clock_unlock();
 }
 
 static void start(void) {
-    started = true;
+    clock_guest_started = true;
 #if INSN_FULL
-    ping_main(); // the main loop may sleep in host time
+    clock_wake_main(); // the main loop may still be in a sleep on host time
 #endif
 }
 
-// The thread was off on an errand, and now there is guest code to run: somebody outside the guest (a device's
-// own thread) woke the vCPU meanwhile. It waits for its turn as if it had slept till then; the block that it
-// stands before counts from there. True if it may go on.
+// The vCPU reached guest code during an errand: a thread outside the guest (a device's own) woke it
+// meanwhile. It waits for its turn as if it had been halted until now, and the block that it is about to run
+// counts from then on. True if its grant covers that block.
 static bool end_errand(unsigned c) {
-    uint64_t block = counter_read(c) - vcpus[c].base;
-    counter_write(c, vcpus[c].base);
-    lockstep_wake(&machine, c, machine.now);
-    vcpus[c].errand = ERRAND_NONE;
-    hand_out();
-    await_grant(c);
-    take_grant(c);
-    counter_write(c, vcpus[c].base + block);
+    uint64_t block = counter_read(c) - clock_vcpus[c].base;
+    counter_write(c, clock_vcpus[c].base);
+    lockstep_wake(&clock_machine, c, clock_machine.now);
+    clock_vcpus[c].errand = CLOCK_ERRAND_NONE;
+    clock_give_grants();
+    clock_await_grant(c);
+    clock_take_grant(c);
+    counter_write(c, clock_vcpus[c].base + block);
     return counter_read(c) < COUNTER_TRIGGER;
 }
 
-#define FEWEST_WAITED 64 // a lock that is free is looked at once or twice; that is no waiting
+#define FEWEST_WAITED 64 // fewer instructions of a wait loop are a look at a free lock, not a wait
 
-// How it spent the stretch since it last stood still. A loop that only pauses spends 50 of about 54 ns so.
+// How the vCPU spent its turn. A loop that only pauses spends about 50 of 54 ns in `pause`.
 static enum lockstep_spin spins(unsigned c) {
     uint64_t paused = counter_paused(c), waited = counter_waited(c);
-    uint64_t since = paused - vcpus[c].paused, looked = waited - vcpus[c].waited;
-    uint64_t stretch = vcpus[c].time - machine.vcpu[c].time;
-    vcpus[c].paused = paused;
-    vcpus[c].waited = waited;
+    uint64_t since = paused - clock_vcpus[c].paused, looked = waited - clock_vcpus[c].waited;
+    uint64_t stretch = clock_vcpus[c].time - clock_machine.vcpu[c].time;
+    clock_vcpus[c].paused = paused;
+    clock_vcpus[c].waited = waited;
     if (looked >= FEWEST_WAITED || 4 * looked >= stretch)
         since += looked;
     if (since == 0)
@@ -52,169 +52,170 @@ static enum lockstep_spin spins(unsigned c) {
     return 4 * since >= 3 * stretch ? LOCKSTEP_ONLY_PAUSES : LOCKSTEP_PAUSES;
 }
 
-#define OFTEN 3 // a timer tick reads the clock a few times, in one stretch or two
+#define FEWEST_IN_A_ROW 3 // a timer tick reads the clock in one or two successive turns
 
-// A vCPU that reads the clock in every stretch measures something, and the clock is one for all.
+// A vCPU that reads the clock turn after turn measures something. All vCPUs share one clock, so measuring
+// counts as an interaction.
 static bool measures(unsigned c) {
     uint64_t reads = counter_tsc(c);
-    vcpus[c].in_a_row = reads != vcpus[c].tsc_reads ? vcpus[c].in_a_row + 1 : 0;
-    vcpus[c].tsc_reads = reads;
-    return vcpus[c].in_a_row >= OFTEN;
+    clock_vcpus[c].in_a_row = reads != clock_vcpus[c].tsc_reads ? clock_vcpus[c].in_a_row + 1 : 0;
+    clock_vcpus[c].tsc_reads = reads;
+    return clock_vcpus[c].in_a_row >= FEWEST_IN_A_ROW;
 }
 
 void clock_limit_reached(unsigned c, void *unused) {
     (void)unused;
-    lock();
-    if (!started)
+    clock_lock();
+    if (!clock_guest_started)
         start();
-    if (vcpus[c].errand == ERRAND_OFF && end_errand(c)) {
-        unlock();
+    if (clock_vcpus[c].errand == CLOCK_ERRAND_ACTIVE && end_errand(c)) {
+        clock_unlock();
         return;
     }
-    fold(c);
-    lockstep_arrive(&machine, c, vcpus[c].time, spins(c));
+    clock_fold(c);
+    lockstep_arrive(&clock_machine, c, clock_vcpus[c].time, spins(c));
     if (measures(c))
-        lockstep_meet(&machine, vcpus[c].time);
-    hand_out();
+        lockstep_meet(&clock_machine, clock_vcpus[c].time);
+    clock_give_grants();
 #if INSN_FULL
-    await_grant(c);
-    take_grant(c);
+    clock_await_grant(c);
+    clock_take_grant(c);
 #else
-    // QEMU may need this vCPU out of translated code (another's exclusive section), and does not say so.
-    // So nobody stands still for long: after a while one block runs, which is where QEMU can stop it.
-    if (machine.vcpu[c].state != LOCKSTEP_RUN) {
-        wait_for_let_go(c, CREEP_NS);
-    }
-    if (machine.vcpu[c].state == LOCKSTEP_RUN)
-        take_grant(c);
+    // QEMU may need this vCPU out of translated code (for another's exclusive section) and does not announce
+    // it. So a stopped vCPU runs one block from time to time: QEMU can stop it between blocks.
+    if (clock_machine.vcpu[c].state != LOCKSTEP_RUN)
+        clock_wait_for_release(c, CREEP_NS);
+    if (clock_machine.vcpu[c].state == LOCKSTEP_RUN)
+        clock_take_grant(c);
     else {
         clock_checks.creeps++;
-        machine.vcpu[c].state = LOCKSTEP_RUN;
-        set_budget(c, 0);
+        clock_machine.vcpu[c].state = LOCKSTEP_RUN;
+        clock_set_budget(c, 0);
     }
 #endif
-    unlock();
+    clock_unlock();
 }
 
 void clock_idle(unsigned c) {
-    lock();
-    fold(c);
+    clock_lock();
+    clock_fold(c);
     clock_checks.halts++;
-    lockstep_halt(&machine, c, vcpus[c].time);
-    hand_out();
-    unlock();
+    lockstep_halt(&clock_machine, c, clock_vcpus[c].time);
+    clock_give_grants();
+    clock_unlock();
 }
 
 void clock_resume(unsigned c) {
-    lock();
-    lockstep_resume(&machine, c);
-    take_grant(c);
-    unlock();
+    clock_lock();
+    lockstep_resume(&clock_machine, c);
+    clock_take_grant(c);
+    clock_unlock();
 }
 
 uint64_t clock_own_waits(void) {
-    return vcpus[clock_self].waits;
+    return clock_vcpus[clock_self].waits;
 }
 
 void clock_asleep(bool asleep) {
     unsigned c = (unsigned)clock_self;
-    lock();
-    vcpus[c].asleep = asleep;
-    vcpus[c].pending = false;
-    unlock();
+    clock_lock();
+    clock_vcpus[c].asleep = asleep;
+    clock_vcpus[c].pending = false;
+    clock_unlock();
 }
 
-// The thread sleeps here, not in libc: so who woke it and at what time is known, and it can be kept
-// asleep until its turn has come.
+// The thread sleeps here and not in libc. So the clock knows which thread woke it and at what time, and can
+// let it sleep until its turn.
 void clock_wait_begin(void *condition) {
     unsigned c = (unsigned)clock_self;
-    lock();
+    clock_lock();
     clock_checks.waits++;
-    vcpus[c].waits++;
-    fold(c);
-    if (vcpus[c].asleep)
-        vcpus[c].halt = condition;
-    if (vcpus[c].errand == ERRAND_OFF) { // back from it
-        vcpus[c].errand = ERRAND_NONE;
-        vcpus[c].waiting = condition;
-    } else if (vcpus[c].pending && vcpus[c].halt == condition)
-        clock_checks.pendings++; // woken since it looked: it does not sleep at all
+    clock_vcpus[c].waits++;
+    clock_fold(c);
+    if (clock_vcpus[c].asleep)
+        clock_vcpus[c].halt = condition;
+    if (clock_vcpus[c].errand == CLOCK_ERRAND_ACTIVE) { // the errand has ended
+        clock_vcpus[c].errand = CLOCK_ERRAND_NONE;
+        clock_vcpus[c].waiting = condition;
+    } else if (clock_vcpus[c].pending && clock_vcpus[c].halt == condition)
+        clock_checks.pendings++; // woken since QEMU's last check for work: it does not sleep
     else {
-        vcpus[c].waiting = condition;
-        lockstep_halt(&machine, c, vcpus[c].time);
+        clock_vcpus[c].waiting = condition;
+        lockstep_halt(&clock_machine, c, clock_vcpus[c].time);
     }
-    vcpus[c].pending = false;
-    unlock();
+    clock_vcpus[c].pending = false;
+    clock_unlock();
 }
 
 void clock_wait_end(void) {
     unsigned c = (unsigned)clock_self;
-    lock();
-    if (vcpus[c].waiting) {
-        hand_out();
-        await_grant(c);
-        vcpus[c].waiting = NULL;
-        if (on_errand(c))
-            set_budget(c, 0);
+    clock_lock();
+    if (clock_vcpus[c].waiting) {
+        clock_give_grants();
+        clock_await_grant(c);
+        clock_vcpus[c].waiting = NULL;
+        if (clock_errand_active(c))
+            clock_set_budget(c, 0);
         else
-            take_grant(c);
+            clock_take_grant(c);
     }
-    unlock();
+    clock_unlock();
 }
 
-// Before the guest has started there is no turn to wait for.
+// Before the guest has started there are no turns, so the vCPU runs at once.
 static void wake(unsigned c, uint64_t time) {
-    if (!lockstep_wake(&machine, c, time))
+    if (!lockstep_wake(&clock_machine, c, time))
         return;
-    if (vcpus[c].waiting) // it has not left; what it was to do it does in its turn
-        vcpus[c].errand = ERRAND_NONE;
-    if (started)
+    if (clock_vcpus[c].waiting) // the errand has not begun; its job is done in the vCPU's turn
+        clock_vcpus[c].errand = CLOCK_ERRAND_NONE;
+    if (clock_guest_started)
         return;
-    machine.vcpu[c].state = LOCKSTEP_RUN;
-    machine.vcpu[c].until = machine.vcpu[c].time;
-    let_go(c);
+    clock_machine.vcpu[c].state = LOCKSTEP_RUN;
+    clock_machine.vcpu[c].until = clock_machine.vcpu[c].time;
+    clock_release(c);
 }
 
-// The vCPU that wakes or interrupts another may wait for its answer: the other gets its turn at this time.
+// A vCPU that wakes or interrupts another may wait for the answer, so it ends its turn now.
 static void give_way(void) {
     if (clock_self < 0)
         return;
-    lockstep_waited(&machine, clock_own((unsigned)clock_self));
-    if (machine.vcpu[clock_self].state == LOCKSTEP_RUN)
+    lockstep_waited(&clock_machine, clock_own((unsigned)clock_self));
+    if (clock_machine.vcpu[clock_self].state == LOCKSTEP_RUN)
         clock_stop_soon();
 }
 
-static void signal_one_who_runs(unsigned c, bool by_machine) {
-    if (by_machine && started && clock_self != (int)c)
+static void signal_running(unsigned c, bool by_machine) {
+    if (by_machine && clock_guest_started && clock_self != (int)c)
         give_way();
-    if (vcpus[c].asleep && !vcpus[c].waiting && machine.vcpu[c].state == LOCKSTEP_RUN)
-        vcpus[c].pending = true;
+    if (clock_vcpus[c].asleep && !clock_vcpus[c].waiting && clock_machine.vcpu[c].state == LOCKSTEP_RUN)
+        clock_vcpus[c].pending = true;
 }
 
 bool clock_signal(void *condition, bool by_machine) {
     bool found = false, wanted = false;
-    lock();
-    for (unsigned c = 0; c < machine.count; c++) {
-        bool off = vcpus[c].errand == ERRAND_OFF && vcpus[c].halt == condition;
-        bool waits = vcpus[c].waiting == condition || off;
-        if (waits && machine.vcpu[c].state == LOCKSTEP_HALT) {
-            if (!by_machine && started) {
-                errand_wanted(c);
+    clock_lock();
+    for (unsigned c = 0; c < clock_machine.count; c++) {
+        bool on_errand = clock_vcpus[c].errand == CLOCK_ERRAND_ACTIVE && clock_vcpus[c].halt == condition;
+        bool waits = clock_vcpus[c].waiting == condition || on_errand;
+        if (waits && clock_machine.vcpu[c].state == LOCKSTEP_HALT) {
+            if (!by_machine && clock_guest_started) {
+                clock_errand_request(c);
                 wanted = true;
                 continue;
             }
             found = true;
-            wake(c, started && clock_self >= 0 ? clock_own((unsigned)clock_self) : machine.now);
-        } else if (vcpus[c].halt == condition)
-            signal_one_who_runs(c, by_machine);
+            wake(c, clock_guest_started && clock_self >= 0 ? clock_own((unsigned)clock_self)
+                                                           : clock_machine.now);
+        } else if (clock_vcpus[c].halt == condition)
+            signal_running(c, by_machine);
     }
-    if (found && started) {
+    if (found && clock_guest_started) {
         clock_checks.signals++;
         give_way();
-        hand_out();
+        clock_give_grants();
     }
     if (wanted)
-        hand_out();
-    unlock();
+        clock_give_grants();
+    clock_unlock();
     return found;
 }

@@ -1,4 +1,4 @@
-// Is the machine stuck? Whoever waits asks about once a second. And what is said at the end.
+// Detects a stuck machine, and writes the totals at the end.
 #define _GNU_SOURCE
 #include "clock_state.h"
 #include "journal.h"
@@ -9,48 +9,48 @@
 #include <unistd.h>
 
 static const char *state_word(unsigned c) {
-    if (on_errand(c))
-        return "halted, and off on QEMU's own business";
-    switch (machine.vcpu[c].state) {
+    if (clock_errand_active(c))
+        return "halted; its thread runs a job for QEMU itself";
+    switch (clock_machine.vcpu[c].state) {
     case LOCKSTEP_ABSENT:
-        return "absent: its thread has not been seen";
+        return "absent: its thread has not started";
     case LOCKSTEP_RUN:
-        return "let go, and has not come back";
+        return "running: it was granted a turn and has not come back";
     case LOCKSTEP_READY:
-        return "waits for its turn";
+        return "ready: it waits for its turn";
     default:
-        return "halted: waits to be woken";
+        return "halted: it waits for a wake-up";
     }
 }
 
 static const char *main_word(void) {
     static const char *const words[] = {"not tracked, or waits for vCPUs", "works; all vCPUs wait for it",
-                                        "has work; waits until all vCPUs stand still", "sleeps"};
-    return words[machine.main];
+                                        "has work; waits until all vCPUs are stopped", "sleeps"};
+    return words[clock_machine.main];
 }
 
 static void die_stuck(void) {
     char line[200];
-    journal_line("stuck no progress for %u s at time %llu", options.patience,
-                 (unsigned long long)machine.now);
+    journal_line("stuck no progress for %u s at time %llu", clock_options.patience,
+                 (unsigned long long)clock_machine.now);
     journal_line("stuck main loop: %s", main_word());
-    for (unsigned c = 0; c < machine.count; c++) {
-        const struct lockstep_vcpu *v = &machine.vcpu[c];
+    for (unsigned c = 0; c < clock_machine.count; c++) {
+        const struct lockstep_vcpu *v = &clock_machine.vcpu[c];
         snprintf(line, sizeof line, "stuck vcpu %u at %llu limit %llu: %s", c, (unsigned long long)v->time,
                  (unsigned long long)v->until, state_word(c));
         journal_line("%s", line);
         dprintf(STDERR_FILENO, "instruction clock: %s\n", line);
     }
     dprintf(STDERR_FILENO, "instruction clock: stuck; main loop: %s\n", main_word());
-    _exit(EXIT_STUCK);
+    _exit(JOURNAL_EXIT_STUCK);
 }
 
-// A guest that sleeps for good is not stuck: nothing is due, and only somebody outside can wake it.
-static bool asleep_for_good(void) {
-    if (machine.main != LOCKSTEP_MAIN_IDLE || machine.deadline != LOCKSTEP_NEVER)
+// A guest that has halted with no timer set is not stuck: only an event from outside can wake it.
+static bool halted_for_good(void) {
+    if (clock_machine.main != LOCKSTEP_MAIN_IDLE || clock_machine.deadline != LOCKSTEP_NEVER)
         return false;
-    for (unsigned c = 0; c < machine.count; c++)
-        if (machine.vcpu[c].state != LOCKSTEP_HALT)
+    for (unsigned c = 0; c < clock_machine.count; c++)
+        if (clock_machine.vcpu[c].state != LOCKSTEP_HALT)
             return false;
     return true;
 }
@@ -58,48 +58,48 @@ static bool asleep_for_good(void) {
 void clock_watch(void) {
     static uint64_t last;
     static time_t since;
-    lock();
+    clock_lock();
     struct timespec now;
     syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
-    uint64_t progress = machine.grants + machine.main_turns + machine.jumps;
-    if (progress != last || since == 0 || !started || asleep_for_good()) {
+    uint64_t progress = clock_machine.grants + clock_machine.main_turns + clock_machine.jumps;
+    if (progress != last || since == 0 || !clock_guest_started || halted_for_good()) {
         last = progress;
         since = now.tv_sec;
     }
-    if (now.tv_sec - since >= (time_t)options.patience)
+    if (now.tv_sec - since >= (time_t)clock_options.patience)
         die_stuck();
-    unlock();
+    clock_unlock();
 }
 
 // ---- totals
 
 static void report_vcpu(unsigned c) {
-    const struct lockstep_vcpu *v = &machine.vcpu[c];
-    uint64_t own = clock_own(c); // behind, where it was granted a turn that its thread has not taken yet
+    const struct lockstep_vcpu *v = &clock_machine.vcpu[c];
+    uint64_t own = clock_own(c); // lower than v->time if its thread has not taken its last grant yet
     uint64_t time = v->state == LOCKSTEP_RUN && own > v->time ? own : v->time;
     journal_line("vcpu %u time %llu executed %llu paused %llu skipped %llu halted %llu", c,
                  (unsigned long long)time, (unsigned long long)clock_executed(c),
-                 (unsigned long long)clock_paused(c), (unsigned long long)vcpus[c].skipped,
+                 (unsigned long long)clock_paused(c), (unsigned long long)clock_vcpus[c].skipped,
                  (unsigned long long)v->halted);
 }
 
-// In serial mode the lines `check` repeat with the run. The lines `host` count what also depends on how
-// the host woke threads before the guest began, or on QEMU's own background threads.
+// In serial mode the `check` lines repeat with the run. The `host` lines also depend on how the host woke
+// threads before the guest started, and on QEMU's background threads.
 void clock_report(void) {
-    lock();
-    for (unsigned c = 0; c < machine.count; c++)
+    clock_lock();
+    for (unsigned c = 0; c < clock_machine.count; c++)
         report_vcpu(c);
     const struct {
         const char *kind, *name;
         uint64_t value;
     } lines[] = {
-        {"check", "jumps", machine.jumps},
+        {"check", "jumps", clock_machine.jumps},
         {"check", "vcpu_clock", clock_checks.vcpu_clock},
         {"check", "tsc_traps", clock_checks.tsc_traps},
         {"check", "notes", clock_checks.notes},
-        {"check", "longest", machine.longest},
-        {"host", "grants", machine.grants},
-        {"host", "main_turns", machine.main_turns},
+        {"check", "longest", clock_machine.longest},
+        {"host", "grants", clock_machine.grants},
+        {"host", "main_turns", clock_machine.main_turns},
         {"host", "main_clock", clock_checks.main_clock},
         {"host", "main_polls", clock_checks.main_polls},
         {"host", "halts", clock_checks.halts},
@@ -111,6 +111,6 @@ void clock_report(void) {
     };
     for (unsigned i = 0; i < sizeof lines / sizeof lines[0]; i++)
         journal_line("%s %s %llu", lines[i].kind, lines[i].name, (unsigned long long)lines[i].value);
-    journal_line("end %llu", (unsigned long long)machine.now);
-    unlock();
+    journal_line("end %llu", (unsigned long long)clock_machine.now);
+    clock_unlock();
 }

@@ -1,5 +1,5 @@
-// Two ways to count: with API 3 translated code does it and calls back only when it is due; with API 1
-// each block calls back.
+// With API 3 translated code counts and calls back only at the trigger. With API 1 or 2 each block calls
+// back.
 #include "counter.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@ static qemu_exec_callback *on_trigger;
 
 #if INSN_API >= 3
 
-#define APART 128 // bytes: no two vCPUs' counters on one cache line, and to find them is a shift
+#define APART 128 // bytes per vCPU: no shared cache line, and a power of two is found by a shift
 
 static struct qemu_counter executed, tsc_reads, paused, waited, timed;
 
@@ -84,19 +84,19 @@ static void entered(unsigned vcpu, void *instructions) {
         on_trigger(vcpu, NULL);
 }
 
-static void entered_to_wait(unsigned vcpu, void *instructions) {
-    counters[vcpu].waited += (uintptr_t)instructions; // of its last block only
+static void entered_memory_wait(unsigned vcpu, void *instructions) {
+    counters[vcpu].waited += (uintptr_t)instructions; // of the loop's last block only
     entered(vcpu, instructions);
 }
 
-static void entered_to_be_on_time(unsigned vcpu, void *instructions) {
+static void entered_clock_wait(unsigned vcpu, void *instructions) {
     counters[vcpu].timed++;
     entered(vcpu, instructions);
 }
 
 void counter_instrument(struct qemu_plugin_tb *tb, size_t instructions, struct spin spin) {
-    qemu_exec_callback *call = spin.on == SPIN_ON_MEMORY  ? entered_to_wait
-                               : spin.on == SPIN_ON_CLOCK ? entered_to_be_on_time
+    qemu_exec_callback *call = spin.on == SPIN_ON_MEMORY  ? entered_memory_wait
+                               : spin.on == SPIN_ON_CLOCK ? entered_clock_wait
                                                           : entered;
     qemu_plugin_register_vcpu_tb_exec_cb(tb, call, QEMU_NO_REGS, (void *)(uintptr_t)instructions);
 }

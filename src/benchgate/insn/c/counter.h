@@ -1,5 +1,5 @@
-// Counts executed instructions per vCPU, and calls back when a vCPU's counter reaches COUNTER_TRIGGER:
-// a vCPU that may run n more instructions has its counter set to COUNTER_TRIGGER - n.
+// Counts executed instructions per vCPU, and calls back when a vCPU's counter reaches COUNTER_TRIGGER. To let
+// a vCPU run n more instructions, set its counter to COUNTER_TRIGGER - n.
 #ifndef COUNTER_H
 #define COUNTER_H
 
@@ -10,22 +10,22 @@
 #define COUNTER_TRIGGER (UINT64_C(1) << 40)
 
 void counter_setup(qemu_exec_callback *reached);
-// For each block when it is translated. A block counts as a whole when it is entered.
+// Call for each block when it is translated. A block counts as a whole when it is entered.
 void counter_instrument(struct qemu_plugin_tb *tb, size_t instructions, struct spin spin);
 uint64_t counter_read(unsigned vcpu);
 void counter_write(unsigned vcpu, uint64_t value);
-// The bytes of an instruction of at most `length` bytes; false if it is longer.
+// Copies the bytes of an instruction of at most `length` bytes; false if it is longer.
 bool counter_bytes(const struct qemu_plugin_insn *insn, uint8_t *into, size_t length);
 
 // A `pause` counts as COUNTER_PAUSE instructions. It takes about that many ns on current CPUs (140 cycles,
-// Intel's optimization manual), and QEMU leaves translated code at each: without this, a guest that spins
-// politely is by far the slowest to emulate.
+// Intel's optimization manual). QEMU leaves translated code at each `pause`, so without this charge a guest
+// that spins with `pause` would be by far the slowest to emulate.
 #define COUNTER_PAUSE 50
 void counter_charge_pause(struct qemu_plugin_insn *insn);
-uint64_t counter_paused(unsigned vcpu); // how much of counter_read is due to that
+uint64_t counter_paused(unsigned vcpu); // how much of counter_read was charged for `pause`
 
-uint64_t counter_waited(unsigned vcpu); // instructions in blocks that wait for memory
-uint64_t counter_timed(unsigned vcpu);  // rounds of blocks that wait for the clock
+uint64_t counter_waited(unsigned vcpu); // instructions in loops that wait for memory
+uint64_t counter_timed(unsigned vcpu);  // iterations of loops that wait for the clock
 
 // Guest instructions that read the TSC.
 void counter_count_tsc(struct qemu_plugin_insn *insn);

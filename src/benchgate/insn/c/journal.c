@@ -15,7 +15,7 @@ bool journal_open(const char *path) {
     return journal >= 0;
 }
 
-// The system call itself: `write` may be this plugin's own.
+// Uses the system call because `write` is this plugin's own at level full (libc.c).
 static void put(int fd, const char *line, size_t length) {
     if (fd >= 0)
         (void)!syscall(SYS_write, fd, line, length);
@@ -51,5 +51,5 @@ void journal_refuse(const char *format, ...) {
     static const char who[] = "instruction clock: ";
     put(STDERR_FILENO, who, sizeof who - 1);
     put(STDERR_FILENO, line, length);
-    _exit(EXIT_REFUSED);
+    _exit(JOURNAL_EXIT_REFUSED);
 }

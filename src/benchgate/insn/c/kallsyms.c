@@ -1,7 +1,7 @@
-// A PID 1 that does one thing: it sends the text symbols of the running kernel to QEMU's debug console.
+// A PID 1 that sends the text symbols of the running kernel to QEMU's debug console.
 //
-// A distribution's kernel ships without its symbols; the kernel itself has them in /proc/kallsyms. Lines
-// of modules are left out. Leaves through isa-debug-exit: status 33 is good.
+// A distribution's kernel ships without its symbols, but offers them in /proc/kallsyms. The symbols of
+// modules are left out. The program leaves through isa-debug-exit; status 33 means success.
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static int wanted(const char *line) {
 
 int main(void) {
     char line[1024];
-    mkdir("/proc", 0755); // an initramfs of ours has none
+    mkdir("/proc", 0755); // our initramfs does not have it
     int good = mount("proc", "/proc", "proc", 0, NULL) == 0 && iopl(3) == 0;
     FILE *symbols = good ? fopen("/proc/kallsyms", "r") : NULL;
     while (symbols != NULL && fgets(line, sizeof line, symbols) != NULL)

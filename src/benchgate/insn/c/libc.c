@@ -1,10 +1,10 @@
-// Level full: what QEMU asks of libc, answered in instruction time.
+// Level full: answers QEMU's calls to libc in instruction time.
 //
-// The plugin is preloaded too, so these definitions come before libc's. QEMU takes its time from
-// clock_gettime(CLOCK_MONOTONIC), its main loop sleeps in ppoll with the next timer as the timeout, its
-// vCPUs halt in pthread_cond_wait, and a vCPU tells the main loop of a new timer by writing an eventfd.
-// (TCG has no way to be given a clock: the plugin interface's time control moves only qtest's.)
-// Threads that are neither the main thread nor a vCPU keep the real libc.
+// The plugin is also preloaded, so these definitions come before libc's. QEMU reads the time by
+// clock_gettime(CLOCK_MONOTONIC), its main loop sleeps in ppoll with the next timer as the timeout, its vCPUs
+// halt in pthread_cond_wait, and a vCPU notifies the main loop of a new timer by writing an eventfd. TCG does
+// not accept a clock from outside: the time control of the plugin interface moves only the clock of qtest.
+// Threads that are neither the main thread nor a vCPU use the real libc.
 #define _GNU_SOURCE
 #include "libc.h"
 
@@ -56,7 +56,7 @@ __attribute__((constructor)) static void resolve(void) {
     find(&real.signal, "pthread_cond_signal", "GLIBC_2.3.2");
 }
 
-// Other constructors may come before ours.
+// Constructors of other libraries may call these functions before ours has run.
 static void ready(void) {
     if (!real.signal)
         resolve();
@@ -66,12 +66,12 @@ const char *libc_problem(void) {
     ready();
     if (!real.ppoll || !real.write || !real.clock_gettime || !real.gettimeofday || !real.cond_wait ||
         !real.cond_timedwait || !real.broadcast || !real.signal)
-        return "this libc is not the glibc that the clock knows";
+        return "this libc lacks a symbol of glibc that the clock replaces";
     Dl_info mine, theirs;
     void *seen = dlsym(RTLD_DEFAULT, "ppoll");
     if (!seen || !dladdr((void *)&active, &mine) || !dladdr(seen, &theirs) ||
         mine.dli_fbase != theirs.dli_fbase)
-        return "it must be in LD_PRELOAD too";
+        return "the plugin must be in LD_PRELOAD too";
     return NULL;
 }
 
@@ -118,7 +118,7 @@ EXPORT int gettimeofday(struct timeval *restrict now, void *restrict zone) {
     return ours() ? (int)syscall(SYS_gettimeofday, now, zone) : real.gettimeofday(now, zone);
 }
 
-// ---- a vCPU tells the main loop something
+// ---- a vCPU notifies the main loop
 
 EXPORT ssize_t write(int fd, const void *bytes, size_t length) {
     ready();
@@ -138,15 +138,15 @@ EXPORT int pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex) 
     if (!ours())
         return real.cond_wait(condition, mutex);
     if (clock_self >= 0) {
-        // Signals are sent by threads that hold the mutex, or are remembered: see clock_signal. The order
-        // "register, then unlock" is kept by registering before the mutex is given back.
+        // No wake-up is lost: the thread is registered before it unlocks the mutex, a thread that signals
+        // holds the mutex, and clock_signal remembers other signals (`pending`).
         clock_wait_begin(condition);
         pthread_mutex_unlock(mutex);
         clock_wait_end();
         pthread_mutex_lock(mutex);
         return 0;
     }
-    clock_main_blocks(true); // QEMU pauses or resets the machine: the vCPUs must be able to run
+    clock_main_blocks(true); // QEMU pauses or resets the machine, so the vCPUs must be able to run
     int result = real.cond_wait(condition, mutex);
     clock_main_blocks(false);
     return result;
@@ -184,7 +184,7 @@ static int poll_now(struct pollfd *fds, nfds_t count, const sigset_t *mask) {
     return real.ppoll(fds, count, &zero, mask);
 }
 
-// Sleeps in host time until a descriptor or the clock's own is ready; at most a second.
+// Sleeps in host time until one of the descriptors, or the clock's own, is ready; for at most a second.
 static int poll_with_wakeup(struct pollfd *fds, nfds_t count, const struct timespec *limit,
                             const sigset_t *mask) {
     struct pollfd all[MAX_FDS + 1];
@@ -203,8 +203,8 @@ static int poll_with_wakeup(struct pollfd *fds, nfds_t count, const struct times
     return result;
 }
 
-// Sleeps until the machine lets the main loop work. What comes from outside the guest waits, like the
-// main loop's other work, until every vCPU stands still.
+// Sleeps until the machine grants the main loop its turn. Events from outside the guest wait, like the main
+// loop's other work, until every vCPU is stopped.
 static void sleep_in_step(struct pollfd *fds, nfds_t count, const sigset_t *mask) {
     bool asked = false;
     while (!clock_main_may_work()) {

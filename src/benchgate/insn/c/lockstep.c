@@ -1,13 +1,14 @@
-// Takes and gives: see lockstep.h. Deterministic: equal events give equal grants, whatever the host does.
+// Rules: see lockstep.h. Deterministic: equal events give equal grants, whatever the host does.
 #include "lockstep.h"
 
 #include <string.h>
 
-// How far a vCPU may go that has no other to keep in step with. It stops early when it wakes one.
+// How far the only active vCPU may run. It stops early when it wakes another.
 #define LONE_QUANTA 64
 
-// splitmix64's finaliser (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators). Hashed
-// from time and vCPU, not drawn from a stream: a wake-up that comes to nothing must not shift the rest.
+// splitmix64's finaliser (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators). Values are
+// hashed from time and vCPU and not drawn from a stream, so a wake-up without effect does not shift later
+// ones.
 static uint64_t mix(uint64_t x) {
     x += 0x9e3779b97f4a7c15u;
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -28,7 +29,7 @@ void lockstep_init(struct lockstep *m, const struct lockstep_rules *rules) {
     m->deadline = LOCKSTEP_NEVER;
 }
 
-// Start skew: no two machines begin with all CPUs at the very same instant.
+// Start skew: with a seed, the vCPUs do not begin at the same instant.
 void lockstep_appear(struct lockstep *m, unsigned c) {
     struct lockstep_vcpu *v = &m->vcpu[c];
     if (v->state != LOCKSTEP_ABSENT)
@@ -60,7 +61,7 @@ void lockstep_arrive(struct lockstep *m, unsigned c, uint64_t time, enum lockste
     m->vcpu[c].spins = spins;
     if (spins != LOCKSTEP_ONLY_PAUSES)
         m->vcpu[c].waits_since = m->vcpu[c].time;
-    if (spins == LOCKSTEP_PAUSES || spins != was) // who only pauses meets others at the begin and the end
+    if (spins == LOCKSTEP_PAUSES || spins != was) // a vCPU that only spins interacts when it begins and ends
         lockstep_waited(m, time);
     m->vcpu[c].state = LOCKSTEP_READY;
 }
@@ -140,9 +141,9 @@ bool lockstep_still(const struct lockstep *m) {
 
 struct census {
     bool absent;
-    uint64_t spinning; // the shortest time for which one who spins has done nothing else; NEVER: nobody spins
+    uint64_t spinning; // least time for which a spinning vCPU has done nothing else; NEVER: none spins
     unsigned running, ready;
-    uint64_t lowest, second; // of the active vCPUs' times
+    uint64_t lowest, second; // times of the slowest and second slowest active vCPU
     unsigned first;          // the ready vCPU whose turn it is, in serial mode
 };
 
@@ -188,25 +189,25 @@ static uint64_t lower(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
-// What is late by a thousandth of the wait is late by nothing that matters; without this a guest that spins
-// for long, as some wait for their workers, would take forever.
-static uint64_t of_spinners(const struct lockstep *m, uint64_t spinning) {
+// An error of a thousandth of the wait is tolerable. Without it a guest that spins for long, for example
+// until its workers are done, would be far too slow to emulate.
+static uint64_t spinning_quantum(const struct lockstep *m, uint64_t spinning) {
     uint64_t tolerable = spinning / 1000;
     return tolerable > m->rules.fine ? tolerable : m->rules.fine;
 }
 
-// Those who compute each for itself need not be kept close: by a thousandth of the time for which nobody has
-// halted, woken, interrupted or waited for another.
-static uint64_t of_workers(const struct lockstep *m, uint64_t now) {
+// Calm: vCPUs that compute independently need no close step. An error of a thousandth of the time since one
+// of them last halted, woke, interrupted or waited for another is tolerable.
+static uint64_t calm_quantum(const struct lockstep *m, uint64_t now) {
     uint64_t quantum = m->rules.quantum, tolerable = now > m->met ? (now - m->met) / 1000 : 0;
     if (tolerable < quantum)
         return quantum;
     return tolerable < LOCKSTEP_CALM * quantum ? tolerable : LOCKSTEP_CALM * quantum;
 }
 
-// Who has just waited works now and soon waits again. Its short pieces of work are kept apart by a part of
-// their own length, else each exchange would cost what is left of a quantum.
-static uint64_t of_aftermath(const struct lockstep *m, uint64_t now) {
+// Aftermath: a vCPU that has just waited works now and soon waits again. The error is kept to a fraction of
+// the length of its work; else each exchange would cost the rest of a quantum.
+static uint64_t aftermath_quantum(const struct lockstep *m, uint64_t now) {
     if (!m->waited || !m->rules.aftermath)
         return LOCKSTEP_NEVER;
     uint64_t tolerable = now > m->waited ? (now - m->waited) / LOCKSTEP_AFTERMATH : 0;
@@ -219,7 +220,7 @@ static bool is_exact(const struct lockstep *m) {
 
 static uint64_t whole_quantum(struct lockstep *m, const struct census *s, uint64_t closest) {
     bool exact = is_exact(m);
-    uint64_t quantum = lower(exact ? of_workers(m, s->lowest) : m->rules.quantum, closest);
+    uint64_t quantum = lower(exact ? calm_quantum(m, s->lowest) : m->rules.quantum, closest);
     if (!exact)
         return quantum * m->rules.rush;
     if (quantum > m->longest)
@@ -227,11 +228,11 @@ static uint64_t whole_quantum(struct lockstep *m, const struct census *s, uint64
     return quantum;
 }
 
-// Quantum phase: with a seed each stretch is between a half and a whole quantum long.
+// With a seed each turn is between a half and a whole quantum long.
 static uint64_t quantum_at(struct lockstep *m, const struct census *s, unsigned c) {
-    uint64_t closest = is_exact(m) ? of_aftermath(m, s->lowest) : LOCKSTEP_NEVER;
+    uint64_t closest = is_exact(m) ? aftermath_quantum(m, s->lowest) : LOCKSTEP_NEVER;
     if (s->spinning != LOCKSTEP_NEVER)
-        closest = lower(closest, of_spinners(m, s->spinning));
+        closest = lower(closest, spinning_quantum(m, s->spinning));
     uint64_t quantum = whole_quantum(m, s, closest);
     return m->rules.seed ? quantum - chance(m, 3, s->lowest, c) % (quantum / 2) : quantum;
 }
@@ -250,8 +251,8 @@ static void grant_main(struct lockstep *m, struct lockstep_grants *out) {
     out->main = true;
 }
 
-// The lowest runs past the second lowest by a quantum: twice as long a turn as stopping a quantum after
-// itself would be, and nobody is ever further ahead.
+// The slowest vCPU runs until it is a quantum ahead of the second slowest. Its turn is twice as long as if it
+// stopped a quantum after its own start, and no vCPU gets further ahead than a quantum.
 static void grant_serial(struct lockstep *m, struct lockstep_grants *out, const struct census *s) {
     if (s->running)
         return;
@@ -261,8 +262,8 @@ static void grant_serial(struct lockstep *m, struct lockstep_grants *out, const 
     grant(m, out, s->first, lower(until, m->deadline));
 }
 
-// A window that slides: whoever is less than a quantum ahead may go on, in halves, so that two vCPUs that
-// run side by side on two host CPUs seldom have to wait for each other.
+// Every vCPU that is less than a quantum ahead of the slowest may run. A grant is half a quantum long, so
+// that vCPUs which run side by side on different host CPUs seldom wait for each other.
 static void grant_parallel(struct lockstep *m, struct lockstep_grants *out, const struct census *s) {
     bool lone = s->running + s->ready == 1;
     for (unsigned c = 0; c < m->count; c++) {

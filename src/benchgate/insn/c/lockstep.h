@@ -1,20 +1,27 @@
-// Who may run, and until when: the pure heart of the instruction clock.
+// Decides which vCPU may run, and until when: the pure core of the instruction clock.
 //
 // Takes events (a vCPU reached its limit, halted, was woken; the main loop sleeps, has work) and gives
-// grants. It owns no thread, no lock and no clock, so that it can be tested against a model. Time is in
-// instructions, which are nanoseconds of the guest.
+// grants. It owns no thread, no lock and no clock, so it can be tested against a model. Time is in
+// instructions; one instruction is one nanosecond of the guest. A vCPU is active while it is running or
+// ready.
 //
-// Rules. A vCPU runs only up to its limit. Nobody runs more than a quantum ahead of the slowest active
-// vCPU, nor past the main loop's next timer. The main loop works only while every vCPU stands still, and
-// vCPUs run only while it sleeps. When all vCPUs are halted, time jumps to the next timer. In serial mode
-// one vCPU runs at a time, always the one whose time is lowest. While a vCPU spins, waiting for another's
-// memory, the quantum is the fine one: what it waits for it then sees at nearly the right time. It grows to a
-// thousandth of the time for which all who spin have done nothing else. After a vCPU has waited for another,
-// or woken or interrupted it, the quantum is no longer than a LOCKSTEP_AFTERMATH-th of the time since: who
-// did so once soon does it again, and what it then waits for must not be a whole quantum away. The quantum
-// itself grows, to LOCKSTEP_CALM of its lengths at most, to a thousandth of the time since vCPUs last had to
-// do with each other. Outside the timed window both are `rush` times as long, and the quantum neither grows
-// nor has an aftermath; with a rush of 1 all of a run counts as the window.
+// Rules
+// - A vCPU runs only up to its limit. No vCPU runs more than a quantum ahead of the slowest active one, and
+//   none runs past the main loop's next timer.
+// - The main loop works only while every vCPU is stopped, and vCPUs run only while it sleeps.
+// - When all vCPUs are halted, time jumps to the next timer.
+// - In serial mode one vCPU runs at a time, always the one with the lowest time.
+// - While a vCPU spins on memory that another will write, the fine quantum applies, so that it sees the
+//   store at nearly the right time. The fine quantum grows to a thousandth of the time for which all
+//   spinning vCPUs have done nothing else.
+// - Calm: the quantum grows to a thousandth of the time since vCPUs last interacted, but at most to
+//   LOCKSTEP_CALM times its length.
+// - Aftermath: after a vCPU has waited for another, woken it or interrupted it, the quantum is no longer
+//   than the time since then divided by LOCKSTEP_AFTERMATH, and never shorter than the fine quantum. Such a
+//   vCPU is likely to do the same again soon, and the event that it then waits for must not be a whole
+//   quantum away.
+// - Outside the timed window both quanta are `rush` times as long, and the quantum neither grows nor has an
+//   aftermath. With a rush of 1 the whole run counts as the window.
 #ifndef LOCKSTEP_H
 #define LOCKSTEP_H
 
@@ -27,20 +34,20 @@
 #define LOCKSTEP_AFTERMATH 20
 
 enum lockstep_state {
-    LOCKSTEP_ABSENT, // its thread has not been seen yet; nobody runs before it has
+    LOCKSTEP_ABSENT, // its thread has not started yet; until it has, no vCPU runs
     LOCKSTEP_RUN,    // between a grant and the next event
-    LOCKSTEP_READY,  // stands still and wants to go on
-    LOCKSTEP_HALT,   // stands still until it is woken
+    LOCKSTEP_READY,  // stopped; waits for a grant
+    LOCKSTEP_HALT,   // stopped until it is woken
 };
 
 enum lockstep_main {
-    LOCKSTEP_MAIN_NONE,  // there is none to wait for (level count), or it waits for vCPUs itself
-    LOCKSTEP_MAIN_BUSY,  // works; vCPUs stand still
-    LOCKSTEP_MAIN_WANTS, // has work; waits until all vCPUs stand still
+    LOCKSTEP_MAIN_NONE,  // not tracked (level count), or it waits for the vCPUs itself
+    LOCKSTEP_MAIN_BUSY,  // works; all vCPUs are stopped
+    LOCKSTEP_MAIN_WANTS, // has work; waits until all vCPUs are stopped
     LOCKSTEP_MAIN_IDLE,  // sleeps until `deadline`
 };
 
-// Whether a vCPU waits politely, by pausing, for another's memory.
+// How much of its last turn a vCPU spent in loops that only wait for memory (`pause`, or see spin.h).
 enum lockstep_spin { LOCKSTEP_WORKS, LOCKSTEP_PAUSES, LOCKSTEP_ONLY_PAUSES };
 
 struct lockstep_vcpu {
@@ -48,8 +55,8 @@ struct lockstep_vcpu {
     uint64_t time;            // as of the last event; never goes back
     uint64_t until;           // the limit of the last grant
     uint64_t halted;          // time spent halted, in all
-    uint64_t waits_since;     // when it began to do nothing but pause
-    enum lockstep_spin spins; // in its last stretch
+    uint64_t waits_since;     // when it began to do nothing but spin
+    enum lockstep_spin spins; // in its last turn
 };
 
 struct lockstep_rules {
@@ -57,7 +64,7 @@ struct lockstep_rules {
     bool serial;
     uint64_t quantum, fine, rush;
     uint64_t seed;
-    bool aftermath; // not at level count, where keeping vCPUs close takes host time, which its guest sees
+    bool aftermath; // off at level count: short turns take host time, which the guest sees there
 };
 
 struct lockstep {
@@ -66,15 +73,15 @@ struct lockstep {
     bool window;       // the timed window is open
     uint64_t now;      // the machine's time: that of the slowest active vCPU; never goes back
     uint64_t deadline; // the main loop's next timer, while it is idle
-    uint64_t met;      // when vCPUs last had to do with each other
-    uint64_t waited;   // when one last waited for another, woke or interrupted it; 0: not yet
-    uint64_t longest;  // of the quanta that were in force where time is measured
+    uint64_t met;      // when vCPUs last interacted
+    uint64_t waited;   // when a vCPU last waited for another, woke it or interrupted it; 0: not yet
+    uint64_t longest;  // the longest quantum that applied within the window
     enum lockstep_main main;
     uint64_t grants, jumps, main_turns;
     struct lockstep_vcpu vcpu[LOCKSTEP_MAX];
 };
 
-// What one step of the machine gave out.
+// The grants of one step.
 struct lockstep_grants {
     bool main; // the main loop may work now
     unsigned count;
@@ -82,20 +89,20 @@ struct lockstep_grants {
 };
 
 void lockstep_init(struct lockstep *m, const struct lockstep_rules *rules);
-// A vCPU's thread exists: it counts as running, with nothing granted.
+// A vCPU's thread has started. The vCPU counts as running, with an empty grant.
 void lockstep_appear(struct lockstep *m, unsigned c);
-// It reached its limit (or passed it by less than a block) at its own time `time`.
+// The vCPU reached its limit, or passed it by less than a block, at its own time `time`.
 void lockstep_arrive(struct lockstep *m, unsigned c, uint64_t time, enum lockstep_spin spins);
 void lockstep_halt(struct lockstep *m, unsigned c, uint64_t time);
-// Somebody woke it at `time`. False if there was nothing to wake.
+// The vCPU was woken at `time`. False if it was not halted.
 bool lockstep_wake(struct lockstep *m, unsigned c, uint64_t time);
-// It woke by itself and cannot be made to wait (level count): it runs on as if granted.
+// Level count: the vCPU woke by itself and cannot be made to wait, so it runs as if granted.
 void lockstep_resume(struct lockstep *m, unsigned c);
 
-// A vCPU had to do with others at `time`, in a way that halts and wakes nobody: it measures time, which is
-// one for all.
+// A vCPU interacted with the others at `time` without a halt or a wake-up: it measures time, and all vCPUs
+// share one clock.
 void lockstep_meet(struct lockstep *m, uint64_t time);
-// It waited for another, or woke or interrupted it and may wait for the answer.
+// A vCPU waited for another, or woke or interrupted it and may now wait for the answer.
 void lockstep_waited(struct lockstep *m, uint64_t time);
 
 // The timed window opens or closes.
@@ -103,13 +110,13 @@ void lockstep_window(struct lockstep *m, bool open);
 
 void lockstep_main_wants(struct lockstep *m);
 void lockstep_main_idle(struct lockstep *m, uint64_t deadline);
-// It waits for the vCPUs themselves (QEMU pauses the machine), so they must be able to run.
+// The main loop waits for the vCPUs themselves (QEMU pauses the machine), so they must be able to run.
 void lockstep_main_blocks(struct lockstep *m);
 void lockstep_main_works(struct lockstep *m);
 
-// Gives out all that may be given out now.
+// Gives every grant that the rules allow now.
 void lockstep_step(struct lockstep *m, struct lockstep_grants *out);
-// No vCPU runs.
+// True if no vCPU runs and all have started.
 bool lockstep_still(const struct lockstep *m);
 
 #endif

@@ -1,16 +1,16 @@
-// A mark's time is that of its vCPU just before it. A block is counted when it is entered, so what comes
-// after the mark in its block is taken off again.
+// A mark's time is its vCPU's time just before the mark. A block counts as a whole when it is entered, so the
+// instructions from the mark to the end of its block are subtracted.
 #include "marks.h"
 
-#include "attribution.h"
 #include "clock.h"
 #include "counter.h"
 #include "journal.h"
+#include "profile.h"
 
 #include <stdatomic.h>
 
 #define MARK_BYTES 8
-#define MOST_MARKS 4096 // in one log; a guest that runs into more is not one of ours
+#define MOST_MARKS 4096 // in one log; no supported workload executes more
 
 static _Atomic int at_work;
 
@@ -18,7 +18,7 @@ int marks_at_work(void) {
     return atomic_load(&at_work);
 }
 
-// Kind and distance travel in the callback's pointer: nothing to allocate for each translation.
+// The callback's pointer carries the kind and the distance, so a translation needs no allocation.
 static void executed(unsigned vcpu, void *data) {
     static _Atomic unsigned seen;
     uintptr_t packed = (uintptr_t)data;
@@ -29,14 +29,14 @@ static void executed(unsigned vcpu, void *data) {
         journal_line("mark %02x %u %llu", kind, vcpu, (unsigned long long)time);
     else if (number == MOST_MARKS)
         journal_line("flood %u", MOST_MARKS);
-    attribution_mark(kind, time);
-    if (kind == MARK_WORK_BEGIN)
+    profile_mark(kind, time);
+    if (kind == MARKS_WORK_BEGIN)
         atomic_fetch_add(&at_work, 1);
-    else if (kind == MARK_WORK_END)
+    else if (kind == MARKS_WORK_END)
         atomic_fetch_sub(&at_work, 1);
-    if (kind == MARK_TOTAL_BEGIN || kind == MARK_WORK_BEGIN)
+    if (kind == MARKS_TOTAL_BEGIN || kind == MARKS_WORK_BEGIN)
         clock_window(vcpu, true);
-    else if (kind == MARK_TOTAL_END)
+    else if (kind == MARKS_TOTAL_END)
         clock_window(vcpu, false);
 }
 

@@ -11,17 +11,17 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LOOK_NS 250000000 // a share is taken over this long
-#define FLOAT_NS 10000000
-#define LEAST_SHARE 80   // percent
-#define CALLS_A_LOOK 16u // the host's clock is not read at each call
+#define LOOK_NS 250000000  // the share is measured over this time
+#define FLOAT_NS 10000000  // how long the threads may run anywhere
+#define LEAST_SHARE 80     // percent
+#define CALLS_PER_LOOK 16u // only every 16th call reads the host's clock
 
 static cpu_set_t allowed;
 static pid_t threads[LOCKSTEP_MAX + 1];
 static _Atomic unsigned joined;
 static unsigned cpus = 1;
 static bool fixed;
-static uint64_t since, used; // the host's time and ours at the last look
+static uint64_t since, used; // the host's time and this process's CPU time at the last look
 
 static uint64_t host_ns(clockid_t id) {
     struct timespec now;
@@ -29,7 +29,7 @@ static uint64_t host_ns(clockid_t id) {
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-// A thread that has ended is no harm.
+// The call fails for a thread that has ended, which does no harm.
 static void place(const cpu_set_t *where) {
     for (unsigned i = 0; i < joined; i++)
         sched_setaffinity(threads[i], sizeof *where, where);
@@ -47,7 +47,7 @@ void placement_join(void) {
     threads[atomic_fetch_add(&joined, 1)] = (pid_t)syscall(SYS_gettid);
 }
 
-// A host with more CPUs than the set can hold is left alone.
+// On a host with more CPUs than a cpu_set_t holds, sched_getaffinity fails and the threads are never placed.
 void placement_setup(void) {
     if (sched_getaffinity(0, sizeof allowed, &allowed) == 0)
         cpus = (unsigned)CPU_COUNT(&allowed);
@@ -60,7 +60,7 @@ unsigned placement_cpus(void) {
 
 void placement_look(void) {
     static unsigned calls;
-    if (cpus == 1 || calls++ % CALLS_A_LOOK)
+    if (cpus == 1 || calls++ % CALLS_PER_LOOK)
         return;
     uint64_t now = host_ns(CLOCK_MONOTONIC), span = now - since;
     if (since && span < (fixed ? LOOK_NS : FLOAT_NS))

@@ -1,12 +1,12 @@
-// The plugin as QEMU sees it: options, callbacks, checks at load and while it runs.
+// The plugin's interface to QEMU: options, callbacks, and checks at load and at run time.
 #define _GNU_SOURCE
-#include "attribution.h"
 #include "clock.h"
 #include "counter.h"
 #include "journal.h"
 #include "libc.h"
 #include "marks.h"
 #include "placement.h"
+#include "profile.h"
 #include "tsc.h"
 
 #include <dlfcn.h>
@@ -24,7 +24,7 @@ EXPORT int qemu_plugin_version = INSN_API;
 EXPORT int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, char **argv);
 
 struct settings {
-    const char *out, *attribution;
+    const char *out, *profile;
     struct clock_options clock;
 };
 
@@ -51,8 +51,8 @@ static bool option(struct settings *s, const char *argument) {
 #define IS(word) (name == sizeof(word) - 1 && memcmp(argument, word, name) == 0)
     if (IS("out"))
         return *(s->out = value) != 0;
-    if (IS("attribution"))
-        return *(s->attribution = value) != 0;
+    if (IS("profile"))
+        return *(s->profile = value) != 0;
     if (IS("quantum") && number(value, 100, 1000000000, &n))
         return s->clock.rules.quantum = n, true;
     if (IS("fine") && number(value, 100, 1000000000, &n))
@@ -73,19 +73,19 @@ static bool option(struct settings *s, const char *argument) {
 
 // ---- callbacks
 
-enum { PLAIN, PAUSE, READS_TSC };
+enum { OTHER, PAUSE, READS_TSC };
 
 static int kind_of(const struct qemu_plugin_insn *insn) {
     uint8_t b[3] = {0};
     if (!counter_bytes(insn, b, sizeof b))
-        return PLAIN;
+        return OTHER;
     if (b[0] == 0xf3 && b[1] == 0x90)
         return PAUSE;
-    return b[0] == 0x0f && (b[1] == 0x31 || (b[1] == 0x01 && b[2] == 0xf9)) ? READS_TSC : PLAIN;
+    return b[0] == 0x0f && (b[1] == 0x31 || (b[1] == 0x01 && b[2] == 0xf9)) ? READS_TSC : OTHER;
 }
 
-// Looks for the block before this one by its end: another vCPU may have translated it.
-static struct spin spin(const struct qemu_plugin_tb *tb, size_t total) {
+// Finds the block before this one by its end address, because another vCPU may have translated it.
+static struct spin find_spin(const struct qemu_plugin_tb *tb, size_t total) {
     static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     static struct spin_trail trails[1024];
     const size_t many = sizeof trails / sizeof trails[0];
@@ -108,8 +108,8 @@ static struct spin spin(const struct qemu_plugin_tb *tb, size_t total) {
 static void translated(uint64_t id, struct qemu_plugin_tb *tb) {
     (void)id;
     size_t total = qemu_plugin_tb_n_insns(tb);
-    counter_instrument(tb, total, spin(tb, total));
-    attribution_block(tb, total);
+    counter_instrument(tb, total, find_spin(tb, total));
+    profile_block(tb, total);
     for (size_t i = 0; i < total; i++) {
         struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
         int kind = kind_of(insn);
@@ -155,9 +155,9 @@ static void resumed(uint64_t id, unsigned vcpu) {
         journal_refuse("vCPU %u halted without pthread_cond_wait: this QEMU sleeps in another way", vcpu);
 }
 
-#define PATIENCE_NS 100000000 // of guest time, by which every hook must have been used
+#define PATIENCE_NS 100000000 // by this guest time QEMU must have used every hook
 
-// Is each hook really in use? Looked at whenever a vCPU stands still, until it can be answered.
+// Refuses a QEMU that does not use the hooks. Called whenever a vCPU stops, until the answer is known.
 static void check_hooks(unsigned vcpu) {
     static bool settled;
     uint64_t now = clock_own(vcpu);
@@ -165,15 +165,15 @@ static void check_hooks(unsigned vcpu) {
         return;
     settled = true;
     if (!clock_checks.main_polls || !clock_checks.main_clock)
-        journal_refuse("the main loop uses another sleep or clock than ppoll and clock_gettime");
+        journal_refuse("the main loop does not sleep in ppoll or does not read clock_gettime");
     if (!clock_checks.notes)
-        journal_refuse("no vCPU ever told the main loop of a timer by writing an eventfd");
+        journal_refuse("no vCPU has notified the main loop of a timer by writing an eventfd");
 }
 
 static void check_tsc(unsigned vcpu) {
     uint64_t guest = counter_tsc(vcpu);
     if (guest > 100 && !clock_checks.tsc_traps)
-        journal_refuse("the guest read its TSC %llu times and no read of the host's was trapped",
+        journal_refuse("the guest read its TSC %llu times, but no read of the host's TSC was trapped",
                        (unsigned long long)guest);
 }
 
@@ -194,8 +194,9 @@ static void appeared(uint64_t id, unsigned vcpu) {
     clock_adopt(vcpu);
 }
 
-// Timers run on the host's time here, so how long a worker waits is no figure of the guest's. Workers may
-// move to other vCPUs; one waits when fewer vCPUs are awake than workers are at work.
+// At level count timers run on host time, so the length of a worker's wait says nothing about the guest.
+// Workers may move between vCPUs, so a worker counts as waiting when fewer vCPUs are awake than workers are
+// in their windows.
 static void idle(uint64_t id, unsigned vcpu) {
     static _Atomic bool said;
     (void)id;
@@ -233,12 +234,12 @@ static int complain(const char *what, const char *detail) {
 
 static const char *problem(const struct qemu_info *info, struct settings *s) {
     if (!info->system_emulation || strcmp(info->target_name, "x86_64") != 0)
-        return "it is for qemu-system-x86_64";
+        return "the plugin supports only qemu-system-x86_64";
     if (info->system.smp_vcpus < 1 || info->system.smp_vcpus > LOCKSTEP_MAX)
-        return "too many vCPUs";
+        return "the number of vCPUs is not from 1 to 256";
 #if INSN_API >= 3
     if (!dlsym(RTLD_DEFAULT, "qemu_plugin_register_vcpu_tb_exec_cond_cb"))
-        return "this QEMU has no conditional callbacks; level count with API 1 is for it";
+        return "this QEMU has no conditional callbacks; it needs a plugin that is built for plugin API 1";
 #endif
 #if INSN_FULL
     const char *why = libc_problem();
@@ -247,8 +248,8 @@ static const char *problem(const struct qemu_info *info, struct settings *s) {
         return why;
 #endif
     if (!s->out || !journal_open(s->out))
-        return "its log cannot be written (option out=FILE)";
-    return s->attribution ? attribution_setup(s->attribution, (unsigned)info->system.smp_vcpus) : NULL;
+        return "the log cannot be written (option out=FILE)";
+    return s->profile ? profile_setup(s->profile, (unsigned)info->system.smp_vcpus) : NULL;
 }
 
 static void write_header(const struct qemu_info *info, const struct settings *s) {
@@ -270,7 +271,7 @@ int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, cha
                   .patience = 60}};
     for (int i = 0; i < argc; i++)
         if (!option(&s, argv[i]))
-            return complain("cannot mean the option ", argv[i]);
+            return complain("invalid option: ", argv[i]);
     const char *why = problem(info, &s);
     if (why)
         return complain("refused: ", why);

@@ -1,12 +1,13 @@
-# A guest of a few hundred bytes that tells whether its clocks follow the instructions it executes.
+# A guest of a few hundred bytes that measures whether its clocks follow the instructions that it executes.
 #
 # Multiboot, 32-bit, no paging. It prints one line on COM1 and leaves through isa-debug-exit:
 #   probe loop=L pit=P sleep=S ap=A
 #   L  TSC ticks of a marked loop of 2,000,000 instructions
 #   P  ticks of the PIT (1,193,182 a second) during 12,000,000 instructions
 #   S  TSC ticks of a sleep (hlt) that the PIT ends after 11,932 ticks, 10 ms
-#   A  TSC ticks from the start signal to a second CPU until its 2,000,000 instructions are done; 0 without
-# After the deadline that the host sets, silence is the answer of a guest that hangs.
+#   A  TSC ticks from the start signal to a second CPU until it has executed 2,000,000 instructions; 0 if
+#      there is no second CPU
+# If nothing is printed by the host's deadline, the guest hangs.
         .code32
         .section .text
         .align 4
@@ -23,7 +24,7 @@ start:  cli
         movw %ax, %es
         movw %ax, %ss
 
-        # every vector returns; the timer's is the PIT's first
+        # all vectors share one handler, which sets `fired`; only the PIT's interrupt is unmasked
         movl $interrupt, %eax
         movl $idt, %edi
         movl $256, %ecx
@@ -37,7 +38,7 @@ start:  cli
         loop 1b
         lidt idt_register
 
-        # interrupt controllers: vectors 0x20 and 0x28, all masked but the PIT
+        # interrupt controllers: vectors from 0x20 and 0x28; all masked except the PIT's
         movw $0x20, %dx
         movb $0x11, %al
         outb %al, $0x20
@@ -72,7 +73,7 @@ start:  cli
         subl %ebx, %eax
         movl %eax, loop_ticks
 
-        # pit: channel 2 counts down from 0xffff meanwhile
+        # pit: channel 2 counts down from 0xffff during the loop
         inb $0x61, %al
         andb $0xfc, %al
         orb $1, %al
@@ -109,7 +110,7 @@ start:  cli
         subl %ebx, %eax
         movl %eax, sleep_ticks
 
-        # ap: INIT, start signal, its loop, its flag. `count` is set by the linker: 1 without a second CPU
+        # ap: INIT, start signal, the second CPU's loop, its flag. CPUS is defined on the command line
         cmpl $1, cpu_count
         je report
         movl $trampoline, %esi

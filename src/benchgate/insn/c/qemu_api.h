@@ -1,6 +1,6 @@
-// The few functions of QEMU's plugin interface that are used here, as its documentation describes them
-// (docs/devel/tcg-plugins). Distributions ship no header for it. INSN_API is the version asked for:
-// 1 (QEMU 7.2) or 3 (QEMU 9.1: counters per vCPU kept by translated code, conditional callbacks).
+// The functions of QEMU's plugin interface that the clock uses, as QEMU documents them
+// (docs/devel/tcg-plugins); distributions ship no header for them. INSN_API is the requested version: 1 (QEMU
+// 7.2), 2 (QEMU 9.0) or 3 (QEMU 9.1: per-CPU counters in translated code, conditional callbacks).
 #ifndef QEMU_API_H
 #define QEMU_API_H
 

@@ -1,4 +1,4 @@
-// What one instruction reads and writes, for the few kinds of instructions that such loops are made of.
+// What one instruction reads and writes, for the few kinds of instructions that occur in wait loops.
 // Encodings: Intel SDM volume 2, appendix A.
 #include "spin.h"
 
@@ -8,13 +8,13 @@
 enum { RAX, RCX, RDX };
 
 struct effect {
-    uint32_t reads, writes; // registers, a bit each
+    uint32_t reads, writes; // registers, one bit each
     bool loads, clock, unknown;
 };
 
 struct operands {
-    uint32_t reg, rm, address; // registers, a bit each; rm is 0 for memory
-    unsigned digit;            // the opcode's extension
+    uint32_t reg, rm, address; // registers, one bit each; rm is 0 for a memory operand
+    unsigned digit;            // the opcode extension
     bool memory;
 };
 
@@ -27,7 +27,7 @@ static struct operands operands(const uint8_t *modrm, unsigned rex) {
     struct operands o = {.reg = bit(digit | (rex & 4) << 1), .digit = digit, .memory = mod != 3};
     if (!o.memory)
         o.rm = bit(low | (rex & 1) << 3);
-    else if (low == 4) // SIB; that number 4 is no index does not matter here
+    else if (low == 4) // SIB; that index 4 means "no index" does not matter here
         o.address = bit((modrm[1] & 7) | (rex & 1) << 3) | bit((modrm[1] >> 3 & 7) | (rex & 2) << 2);
     else if (mod != 0 || low != 5)
         o.address = bit(low | (rex & 1) << 3);
@@ -42,12 +42,12 @@ static struct effect looks(const struct operands *o, uint32_t more) {
     return (struct effect){.reads = o->address | o->rm | more, .loads = o->memory};
 }
 
-// To a register from `from`.
+// Writes `reg`, computed from `from`.
 static struct effect sets(uint32_t reg, uint32_t from, bool loads) {
     return (struct effect){.reads = from, .writes = reg, .loads = loads};
 }
 
-// Changes its operand, by itself and `more`; memory must not be.
+// Writes its operand, computed from itself and `more`. A store to memory is unknown, so the loop is work.
 static struct effect changes(const struct operands *o, uint32_t more) {
     return o->memory ? unknown() : sets(o->rm, o->rm | more, false);
 }
@@ -70,7 +70,7 @@ static struct effect one_byte(uint8_t opcode, const struct operands *o) {
     if (opcode < 0x40 && (opcode & 7) < 4)
         return arithmetic(opcode, o);
     switch (opcode) {
-    case 0x80: // the same with an immediate
+    case 0x80: // arithmetic with an immediate
     case 0x81:
     case 0x83:
         return o->digit == 7 ? looks(o, 0) : o->digit == 2 || o->digit == 3 ? unknown() : changes(o, 0);
@@ -85,7 +85,7 @@ static struct effect one_byte(uint8_t opcode, const struct operands *o) {
     case 0xf6: // test with an immediate
     case 0xf7:
         return o->digit == 0 ? looks(o, 0) : unknown();
-    case 0x86: // xchg with memory: gives what the lock holds already
+    case 0x86: // xchg with memory: while it waits, it stores the value that the lock already holds
     case 0x87:
         return o->memory ? sets(o->reg, o->address, true) : unknown();
     case 0x88: // mov
@@ -119,11 +119,11 @@ static struct effect two_bytes(const uint8_t *at, const struct operands *o) {
         return !o->memory && o->digit >= 5 ? (struct effect){0} : unknown();
     case 0xa3: // bt
         return looks(o, o->reg);
-    case 0xab: // bts: the bit is set already
+    case 0xab: // bts: while it waits, the bit is already set
         return o->memory ? looks(o, o->reg) : unknown();
     case 0xba: // bt, bts of an immediate
         return o->digit == 4 || (o->digit == 5 && o->memory) ? looks(o, 0) : unknown();
-    case 0xb0: // cmpxchg: nothing is stored while it waits
+    case 0xb0: // cmpxchg: while it waits, it stores nothing
     case 0xb1:
         return o->memory ? sets(bit(RAX), bit(RAX) | o->reg | o->address, true) : unknown();
     case 0xb6: // movzx, movsx
@@ -162,7 +162,7 @@ static struct effect effect_of(const struct spin_insn *insn) {
     return opcode == 0x0f ? two_bytes(at, &o) : one_byte(opcode, &o);
 }
 
-// By how much a jump goes, if it is one: conditional or not, but no call.
+// The distance of a jump, conditional or not. False for any other instruction, calls included.
 static bool jump(const struct spin_insn *insn, bool *conditional, int64_t *by) {
     const uint8_t *b = insn->bytes;
     size_t n = insn->length;
@@ -180,7 +180,7 @@ static bool jump(const struct spin_insn *insn, bool *conditional, int64_t *by) {
     return true;
 }
 
-// Of a straight piece of code that ends with a jump to its start. It may be left on the way.
+// Judges a straight piece of code that ends with a jump to its start. Other jumps may leave it.
 static struct spin judge(const struct spin_insn *insns, size_t count) {
     uint32_t began_with = 0, changed = 0;
     bool loads = false, clock = false;

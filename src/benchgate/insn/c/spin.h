@@ -1,25 +1,26 @@
-// Does a loop only wait, for another CPU's memory or for the clock? Pure; x86-64 code in bytes.
+// Decides from a loop's x86-64 code whether it can do nothing but wait: for a store by another CPU, or for
+// the clock. Pure.
 //
-// Many kernels' locks and delays spin without `pause`. A loop waits if no round leaves anything behind for
-// the next one: it stores nothing (what a lock holds already apart), and no register that it changes is one
-// that it began with. What is not sure to wait counts as work; so does every loop that is not one straight
-// piece of code.
+// The locks and delays of many kernels spin without `pause`. A loop only waits if no iteration leaves a
+// result for the next one: it stores nothing except the value that a lock already holds, and it does not read
+// the old value of a register that it writes. A loop counts as work if this is not certain, and always if it
+// is not one straight piece of code.
 #ifndef SPIN_H
 #define SPIN_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#define SPIN_MOST 16    // instructions in such a loop, at most
-#define SPIN_LONGEST 15 // bytes of an instruction
+#define SPIN_MOST 16    // most instructions in a wait loop
+#define SPIN_LONGEST 15 // most bytes in an instruction
 
 struct spin_insn {
     uint8_t bytes[SPIN_LONGEST];
     size_t length;
 };
 
-// The instructions before `end`, as far as they lie in a row: QEMU ends a block at each pause and each read
-// of the TSC, so that a loop may be of several.
+// The last contiguous instructions before the address `end`. QEMU ends a block at each `pause` and each read
+// of the TSC, so a loop may span several blocks.
 struct spin_trail {
     uint64_t end;
     size_t count;
@@ -28,10 +29,10 @@ struct spin_trail {
 
 struct spin {
     enum { SPIN_NOT, SPIN_ON_MEMORY, SPIN_ON_CLOCK } on;
-    size_t instructions; // in one round
+    size_t instructions; // in one iteration
 };
 
-// Goes on with an instruction at `start`; says whether it closes a loop that waits.
+// Adds the instruction at `start`. The result says whether it closes a loop that only waits.
 struct spin spin_follow(struct spin_trail *trail, uint64_t start, const struct spin_insn *insn);
 
 #endif

@@ -1,5 +1,5 @@
-// QEMU reads the TSC inline for the guest's rdtsc. The kernel can be asked to trap it (PR_SET_TSC); the
-// trap is answered with instruction time, so that the guest's TSC ticks once per instruction.
+// For a guest's rdtsc QEMU executes rdtsc inline. The kernel can trap it (PR_SET_TSC). The trap handler
+// answers with instruction time, so the guest's TSC ticks once per instruction.
 #define _GNU_SOURCE
 #include "tsc.h"
 
@@ -19,7 +19,7 @@
 static struct sigaction before;
 static uintptr_t text_begin, text_end; // QEMU's own code
 
-// The program itself is the first object of the list.
+// Stops after the first object of the list, which is the program itself.
 static int find_text(struct dl_phdr_info *info, size_t size, void *unused) {
     (void)size, (void)unused;
     for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -41,8 +41,8 @@ static int tsc_length(const uint8_t *code) {
     return 0;
 }
 
-// For a library that asks in the main thread.
-static uint64_t hosts_own(void) {
+// For a library that reads the TSC in the main thread.
+static uint64_t host_tsc(void) {
     prctl(PR_SET_TSC, PR_TSC_ENABLE);
     uint64_t now = __builtin_ia32_rdtsc();
     prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
@@ -52,13 +52,13 @@ static uint64_t hosts_own(void) {
 static void trapped(int number, siginfo_t *info, void *context) {
     greg_t *r = ((ucontext_t *)context)->uc_mcontext.gregs;
     int length = info->si_code == SI_KERNEL ? tsc_length((const uint8_t *)r[REG_RIP]) : 0;
-    if (!length) { // somebody's own fault: as if we were not here
+    if (!length) { // a real fault: it repeats, and the previous handler gets it
         (void)number;
         sigaction(SIGSEGV, &before, NULL);
         return;
     }
     uintptr_t at = (uintptr_t)r[REG_RIP];
-    if (clock_self < 0 && !libc_is_main()) { // a thread that got the setting from its parent
+    if (clock_self < 0 && !libc_is_main()) { // a thread that inherited the setting
         prctl(PR_SET_TSC, PR_TSC_ENABLE);
         return;
     }
@@ -67,9 +67,9 @@ static void trapped(int number, siginfo_t *info, void *context) {
         clock_checks.tsc_traps++;
         now = clock_spin_read();
     } else if (at >= text_begin && at < text_end)
-        now = clock_seen(); // QEMU starts or stops the guest's ticks
+        now = clock_seen(); // QEMU itself, when it starts or stops the guest's clock
     else
-        now = hosts_own();
+        now = host_tsc();
     r[REG_RAX] = (greg_t)(uint32_t)now;
     r[REG_RDX] = (greg_t)(now >> 32);
     if (length == 3)
@@ -86,10 +86,10 @@ const char *tsc_setup(void) {
     memset(&action, 0, sizeof action);
     action.sa_sigaction = trapped;
     action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
-    return sigaction(SIGSEGV, &action, &before) ? "no signal handler for the TSC trap" : NULL;
+    return sigaction(SIGSEGV, &action, &before) ? "cannot install the signal handler for the TSC trap" : NULL;
 }
 
 void tsc_trap_this_thread(void) {
     if (prctl(PR_SET_TSC, PR_TSC_SIGSEGV))
-        journal_refuse("this host does not let reads of the TSC be trapped");
+        journal_refuse("this host does not allow reads of the TSC to be trapped");
 }

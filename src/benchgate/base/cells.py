@@ -1,0 +1,111 @@
+"""What is measured: workloads, cells, lanes, placements and windows, as types.
+
+Takes plain values, gives frozen objects with units in their field names. A cell with an invalid CPU count
+fails with ValueError, so that no later stage needs to check it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+ParamValue = int | str
+"""The value of a workload's parameter: a whole number or a word."""
+
+
+class Mode(StrEnum):
+    PROCESS = "process"
+    THREAD = "thread"
+
+
+class Lane(StrEnum):
+    """Which clock measures, and on what. A ratio never mixes figures of different lanes."""
+
+    KVM = "kvm"
+    TCG = "tcg"
+    NATIVE = "native"
+    INSN = "insn"
+
+
+class Accel(StrEnum):
+    KVM = "kvm"
+    TCG = "tcg"
+
+
+class Placement(StrEnum):
+    PHYSICAL = "physical"
+    SMT = "smt"
+    VIRTUAL = "virtual"
+    OVERSUBSCRIBED = "oversubscribed"
+
+
+class Window(StrEnum):
+    WORK = "work"
+    TOTAL = "total"
+
+
+@dataclass(frozen=True, slots=True)
+class ParamSpec:
+    """One parameter, as the workload's YAML file declares it."""
+
+    name: str
+    default: ParamValue
+    choices: tuple[str, ...] = ()
+    minimum: int = 0
+    maximum: int = 2**63 - 1
+    unit: str = ""
+    about: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """A program to measure: one C source, one oracle, parameters with their ranges."""
+
+    name: str
+    mode: Mode
+    file: Path
+    """The workload's YAML file; source and oracle are in the same folder."""
+    source: Path
+    oracle: Path
+    params: Mapping[str, ParamSpec]
+    quick: Mapping[str, ParamValue] = field(default_factory=dict)
+    about: str = ""
+
+
+Params = tuple[tuple[str, ParamValue], ...]
+"""A workload's parameters with all defaults filled in, sorted by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One (system, workload, parameters, CPU count). Holds plain values only, so that JSON can store it."""
+
+    system: str
+    workload: str
+    mode: Mode
+    params: Params
+    cpus: int
+    label: str = ""
+    """The workload's name plus the parameters that differ from their defaults; default: the name."""
+    variant: str = ""
+    """Distinguishes two cells of a row that have the same CPU count, as in `smp8-smt`."""
+
+    def __post_init__(self) -> None:
+        if self.cpus < 1:
+            raise ValueError(f"a cell needs at least one CPU, not {self.cpus}")
+        if not self.label:
+            object.__setattr__(self, "label", self.workload)
+
+    @property
+    def row(self) -> str:
+        """The id without CPU count and variant. All arms of one sweep have the same row."""
+        return f"{self.label}-{self.system}"
+
+    @property
+    def id(self) -> str:
+        return f"{self.row}-smp{self.cpus}" + (f"-{self.variant}" if self.variant else "")
+
+    def param(self, name: str) -> ParamValue:
+        return dict(self.params)[name]

@@ -1,0 +1,40 @@
+"""Normalizes console output: CR LF and CR become LF, terminal escape sequences are removed. Pure.
+
+Takes a console's bytes, complete (`plain`) or piece by piece (`Stream`), and gives the bytes that patterns
+are matched against. `by_lines` rewrites a pattern so that `^` and `$` mean line ends in a stream that may be
+cut anywhere. Nothing fails: bytes that are not an escape sequence stay unchanged.
+"""
+
+from __future__ import annotations
+
+import re
+
+_ESCAPES = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_c])")
+_UNFINISHED = re.compile(rb"(?:\x1b(?:\[[0-?]{0,63}[ -/]{0,3}|\][^\x07\x1b]{0,63}\x1b?)?|\r)\Z")
+"""The start of an escape sequence or of CR LF, which the next read may complete. A longer one is text."""
+_PARTS = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[\^$]|[^\\\[^$]+|.", re.DOTALL)
+_ENDS = {"^": r"(?<=\n)", "$": r"(?=\n)"}
+
+
+def plain(console: bytes) -> bytes:
+    """The text of a complete console log."""
+    return _ESCAPES.sub(b"", console.replace(b"\r\n", b"\n").replace(b"\r", b"\n"))
+
+
+class Stream:
+    """A console that is still being read. Keeps an unfinished escape sequence back until the next `feed`."""
+
+    def __init__(self) -> None:
+        self._held = b""
+
+    def feed(self, data: bytes) -> bytes:
+        data = self._held + data
+        unfinished = _UNFINISHED.search(data)
+        cut = unfinished.start() if unfinished else len(data)
+        self._held = data[cut:]
+        return plain(data[:cut])
+
+
+def by_lines(pattern: str) -> bytes:
+    """The pattern for a stream: `^` and `$` match only beside a newline, never at the ends of the data."""
+    return "".join(_ENDS.get(part, part) for part in _PARTS.findall(pattern)).encode()

@@ -1,0 +1,53 @@
+"""One exception class per stage. Each message says what is wrong, where, and what to do next.
+
+Takes nothing, gives the classes. pytest_plugin and cli print the message without a traceback. Any other
+exception is a bug in benchgate and keeps its traceback.
+"""
+
+
+class BenchgateError(Exception):
+    """An error that the user sees as a sentence, without a traceback."""
+
+
+class UsageError(BenchgateError):
+    """An invalid option, mark or argument."""
+
+
+class CatalogError(BenchgateError):
+    """An invalid YAML file; the message names file, line and key."""
+
+
+class HostError(BenchgateError):
+    """The host lacks or refuses something that is needed."""
+
+
+class LockError(BenchgateError):
+    """Another session is measuring on this host."""
+
+
+class FetchError(BenchgateError):
+    """A pinned input is not available, or differs from its lock file."""
+
+
+class BuildError(BenchgateError):
+    """A guest binary, kernel, initramfs or plugin could not be built."""
+
+
+class BootError(BenchgateError):
+    """A process could not be started or ended. A guest that starts and then fails is a RawRun instead."""
+
+
+class VerifyError(BenchgateError):
+    """A run that is not a valid result; the message says why."""
+
+
+class DecideError(BenchgateError):
+    """A gate's question cannot be answered from its measurements."""
+
+
+class EvidenceError(BenchgateError):
+    """A session folder that is incomplete, changed, or of an unknown version."""
+
+
+class RenderError(BenchgateError):
+    """A report could not be written; the measurements stay on disk."""

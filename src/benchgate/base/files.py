@@ -1,0 +1,126 @@
+"""Strict JSON, digests, sizes, lock files and syncing, for the modules that keep files on disk.
+
+Takes paths, gives plain values. Fails with OSError, which the caller turns into its own stage's error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+
+def read_json(text: str | bytes) -> Any:
+    """Parses unambiguous JSON; fails with ValueError (or RecursionError). Duplicate keys are refused because
+    readers disagree about which value counts; NaN and Infinity are refused because they are not JSON."""
+    return json.loads(text, object_pairs_hook=_without_duplicates, parse_constant=_refuse_constant)
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = [name for name, _ in pairs]
+        duplicate = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"duplicate key {duplicate!r:.40}")
+    return found
+
+
+def _refuse_constant(word: str) -> Any:
+    raise ValueError(f"{word} is not a JSON number")
+
+
+def read_start(path: Path, most: int) -> bytes:
+    """The first `most` bytes of an untrusted file, plus one more byte if it is longer. The file is opened
+    without blocking, because a FIFO in its place would block forever."""
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
+        return stream.read(most + 1)
+
+
+def file_digest(path: Path) -> str:
+    """The SHA-256 of a file, in hex."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def tree_digest(folder: Path, skip: tuple[str, ...] = ()) -> str:
+    """One SHA-256 over the names, kinds and contents of everything below a folder, except names in `skip`."""
+    digest = hashlib.sha256()
+    for path in sorted(_below(folder), key=lambda one: one.relative_to(folder).parts):
+        name = path.relative_to(folder)
+        if any(part in skip for part in name.parts):
+            continue
+        content = f"link {path.readlink()}" if path.is_symlink() else f"file {file_digest(path)}"
+        digest.update(f"{len(str(name))} {name} {content}\n".encode(errors="surrogateescape"))
+    return digest.hexdigest()
+
+
+def weigh(folder: Path) -> tuple[int, int]:
+    """The number of files and links below a folder, and their total size in bytes."""
+    sizes = [path.lstat().st_size for path in _below(folder)]
+    return len(sizes), sum(sizes)
+
+
+def sync_tree(folder: Path) -> None:
+    """Flushes everything below a folder to the disk with fsync."""
+    for base, _, names in os.walk(folder):
+        for path in (Path(base, name) for name in names):
+            if path.is_file() and not path.is_symlink():
+                sync(path)
+        sync(Path(base))
+
+
+def sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def same_file(descriptor: int, path: Path) -> bool:
+    """Whether the path still names the file that the descriptor has open."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def try_lock(lock: Path) -> int | None:
+    """A descriptor with an exclusive lock on the file, or None. The lock holder deletes the file."""
+    descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if same_file(descriptor, lock):  # otherwise its last holder deleted it meanwhile
+            os.ftruncate(descriptor, 0)
+            os.write(descriptor, f"{os.getpid()}\n".encode())
+            return descriptor
+    except BlockingIOError:
+        pass
+    except BaseException:
+        os.close(descriptor)
+        raise
+    os.close(descriptor)
+    return None
+
+
+def lock_holder(lock: Path) -> str:
+    """A description of the lock holder, for messages."""
+    with contextlib.suppress(OSError, ValueError):
+        return f"process {int(lock.read_text()[:20])}"
+    return "another session"
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """All files and links. A link to a folder counts as a link and is not followed."""
+    for base, folders, names in os.walk(folder):
+        yield from (Path(base, name) for name in names)
+        yield from (path for path in (Path(base, name) for name in folders) if path.is_symlink())
+
+
+def write_json(path: Path, value: object) -> None:
+    path.write_text(json.dumps(value, indent=1, sort_keys=True) + "\n", encoding="utf-8")

@@ -1,0 +1,205 @@
+"""The types that every kind of gate uses: the question, the measurements, the policy, the verdict.
+
+Takes cells and measurements, gives frozen objects. An inconsistent object fails with ValueError when it is
+made, so that a gate's rule need not check it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from types import MappingProxyType
+
+from benchgate.base.cells import Cell, Lane, Mode, Params, Placement, Window
+from benchgate.base.errors import UsageError
+from benchgate.base.runs import Measurement
+
+SMALLEST_LOOK = 5
+"""With fewer runs per arm a gate could decide only if the two arms did not overlap at all, and rarely."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """One question. `base` is the cell to compare `cell` with; None if the gate looks at `cell` only."""
+
+    id: str
+    kind: str
+    base: Cell | None
+    cell: Cell
+    window: Window = Window.WORK
+    at_least: float | None = None
+    at_most: float | None = None
+    insn: float | None = None
+    """The threshold on the instruction clock; None: the same as on the other lanes."""
+    file: str = ""
+    """The Python file that defines a user's own kind; empty for the built-in kinds."""
+
+    def threshold(self, lane: Lane | None) -> float | None:
+        if lane is Lane.INSN and self.insn is not None:
+            return self.insn
+        return self.at_least if self.at_least is not None else self.at_most
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """Everything known about one cell so far. `attempted` counts all runs except warm-ups, valid or not."""
+
+    cell: Cell
+    lane: Lane | None = None
+    placement: Placement | None = None
+    work: Measurement | None = None
+    total: Measurement | None = None
+    attempted: int = 0
+    invalid: tuple[str, ...] = ()
+    """The reasons why runs of this arm are invalid, one per run. One invalid run fails the cell."""
+    skipped: str = ""
+    """Why this arm is not run; empty if it is."""
+
+    def __post_init__(self) -> None:
+        for name, one in (("work", self.work), ("total", self.total)):
+            if one is not None and (one.cell != self.cell or one.window != name):
+                raise ValueError(f"the {name} of {self.cell.id} holds {one.window} of {one.cell.id}")
+            if one is not None and (one.lane, one.placement) != (self.lane, self.placement):
+                raise ValueError(f"{self.cell.id}: the {name} window was taken on another lane or placement")
+
+    @property
+    def runs(self) -> int:
+        """The number of verified runs that count."""
+        return len(self.work.samples) if self.work else 0
+
+    def measurement(self, window: Window) -> Measurement | None:
+        return self.work if window is Window.WORK else self.total
+
+
+@dataclass(frozen=True, slots=True)
+class CapacityBound:
+    """The host's own speedup, with its interval: n concurrent probe guests compared with one."""
+
+    lane: Lane
+    cpus: int
+    ratio: float
+    low: float
+    high: float
+
+
+def most_speedup(base_cpus: int, cpus: int, superlinear: float) -> float:
+    """The largest possible speedup. A larger one shows a faulty measurement."""
+    return cpus / base_cpus * superlinear
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How certain a verdict must be, and how many runs it may take."""
+
+    name: str
+    looks: tuple[int, ...]
+    """The numbers of runs per arm at which a verdict can be reached; alpha was chosen for this list."""
+    alpha: float
+    overall_error: float
+    """The error probability of one gate over all looks together."""
+    first: int
+    """The first look of this session; below SMALLEST_LOOK, the number of runs, and nothing is gated."""
+    max_runs: int
+    superlinear: float = 1.05
+    """A speedup above this factor times the CPU ratio is impossible, so its measurement is invalid."""
+    capacity_reach: float = 0.9
+    """A FAIL is attributed to the host only if the guest reaches this share of the host's own speedup."""
+    warmups: int = 1
+    """Discarded boots per arm before the first counted one, on the wall-time lanes."""
+    informs: str = field(default="", metadata={"of": "session"})
+    """Why no gate uses this session's figures; empty if gates do."""
+
+    def __post_init__(self) -> None:
+        if not self.looks or list(self.looks) != sorted(set(self.looks)):
+            raise ValueError(f"looks must be in ascending order, not {list(self.looks)}")
+        for look in self.looks:
+            if look < SMALLEST_LOOK or look % 2 == 0:
+                raise ValueError(f"a look must be odd and at least {SMALLEST_LOOK}, not {look}")
+        if not 0 < self.alpha <= self.overall_error < 0.5:
+            raise ValueError(f"need 0 < alpha <= overall_error < 0.5, not {self.alpha}, {self.overall_error}")
+        if self.superlinear < 1 or not 0 < self.capacity_reach <= 1 or self.warmups < 0:
+            raise ValueError("need superlinear >= 1, 0 < capacity_reach <= 1, warmups >= 0")
+
+    def with_runs(self, runs: int | None, max_runs: int | None) -> Policy:
+        """The policy of a session with `--runs` and `--max-runs`. Invalid values fail with UsageError."""
+        first = self.first if runs is None else runs
+        if first != 1 and (first < SMALLEST_LOOK or first % 2 == 0):
+            raise UsageError(
+                f"--runs {first}: it must be odd and at least {SMALLEST_LOOK}, "
+                "or 1 to measure once and gate nothing"
+            )
+        most = max(self.max_runs, first) if max_runs is None else max_runs
+        if most < first:
+            raise UsageError(f"--max-runs {most} is below --runs {first}: raise it or leave it out")
+        looks = (first, *(look for look in self.looks if look > first))
+        if first >= SMALLEST_LOOK and most not in looks:
+            raise UsageError(
+                f"--max-runs {most}: a verdict cannot be reached there, so the last runs would be wasted; "
+                f"use one of {', '.join(map(str, looks))}"
+            )
+        return replace(self, first=first, max_runs=most)
+
+    @property
+    def session_looks(self) -> tuple[int, ...]:
+        """The looks of this session: `first`, then the later ones up to max_runs. Empty: nothing is gated."""
+        if self.first < SMALLEST_LOOK:
+            return ()
+        return (self.first, *(look for look in self.looks if self.first < look <= self.max_runs))
+
+    def look_after(self, runs: int) -> int | None:
+        """The policy's next look after `runs`, even beyond max_runs: the value for a larger --max-runs."""
+        return next((look for look in self.looks if look > runs), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """A gate's answer: the verdict so far, and by cell id the number of runs that it needs to go on."""
+
+    verdict: Verdict
+    needs: Mapping[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "needs", MappingProxyType(dict(self.needs)))
+
+
+@dataclass(frozen=True, slots=True)
+class GateInput:
+    """The input of a gate's rule: arms by cell id, the policy, the host's capacity by CPU count."""
+
+    arms: Mapping[str, Arm]
+    policy: Policy
+    capacity: Mapping[int, CapacityBound]
+
+
+class Word(StrEnum):
+    """The outcome of a gate."""
+
+    PASS = "PASS"  # noqa: S105
+    FAIL = "FAIL"
+    INCONCLUSIVE = "INCONCLUSIVE"
+    INVALID = "INVALID"
+    SKIP = "SKIP"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One gate's verdict. The fields are those of verdicts.json; None where a field does not apply."""
+
+    id: str
+    gate: str
+    system: str
+    workload: str
+    params: Params
+    mode: Mode
+    metric: str
+    base_cpus: int | None
+    cpus: int
+    lane: Lane | None
+    threshold: float | None
+    ratio: float | None
+    low: float | None
+    high: float | None
+    runs: int
+    outcome: Word
+    reason: str

@@ -1,0 +1,218 @@
+"""Child processes that never outlive this one and are always reaped.
+
+Takes an argv, an environment and descriptors; gives a `Child`, the leader of its own process group. A
+parent-death signal kills it when the calling thread ends, so that thread must outlive the child. `capture`
+runs a program to its end and gives its output. Fails with BootError if the program cannot be executed or
+cannot be killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import marshal
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from benchgate.base.errors import BootError
+
+_LAUNCHER = Path(__file__).with_name("launcher.py")
+_EXEC_DEADLINE_S = 30.0
+_KILL_DEADLINE_S = 10.0
+_REFUSED = {
+    "execute": "cannot execute {program}: {why}. Give the path of an executable for this machine.",
+    "place": "cannot place {program} on its CPUs: {why}. Give CPUs that are online and allowed here.",
+    "tie": "cannot set the parent-death signal of {program}: {why}. Allow prctl on this host.",
+}
+_PASSED_ON = ("HOME", "LD_LIBRARY_PATH", "PATH", "TMPDIR")
+
+
+def base_environment(extra: Mapping[str, str]) -> dict[str, str]:
+    """A child's environment: a few of our variables, then `extra`. No secret of ours reaches the evidence."""
+    kept = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    return {**kept, "LC_ALL": "C", **extra}
+
+
+def start_time(pid: int) -> int | None:
+    """When a process started, in clock ticks since boot. Pid and start time identify it. None: it is gone."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return None
+    # The name in parentheses may itself contain spaces and parentheses, so parse after the last one.
+    return int(text.rpartition(")")[2].split()[19])
+
+
+@dataclass
+class Child:
+    """A started program: the leader of its own group."""
+
+    process: subprocess.Popen[bytes]
+    started: int | None
+    _status: int | None = field(default=None, init=False)
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    @property
+    def exit_status(self) -> int | None:
+        """The status of a reaped child (negative: the signal that ended it); None before that."""
+        return self._status
+
+    def has_ended(self) -> bool:
+        """Whether the leader has ended. It is not reaped here, so that its group id cannot be reused."""
+        if self._status is not None:
+            return True
+        return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
+
+    def wait(self, seconds: float) -> bool:
+        """Waits at most this long for the leader to end; gives whether it did."""
+        deadline = time.monotonic() + seconds
+        pause = 0.0005
+        while not self.has_ended():
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return False
+            time.sleep(min(pause, left))
+            pause = min(pause * 1.5, 0.01)
+        return True
+
+    def stop(self, grace_s: float) -> int:
+        """Ends the whole group: SIGTERM, then SIGKILL after `grace_s`. Reaps it and gives the exit status."""
+        if self._status is not None:
+            return self._status
+        if not self.has_ended() and grace_s > 0:
+            self._signal(signal.SIGTERM)
+            self.wait(grace_s)
+        self._signal(signal.SIGKILL)  # also for members that outlived their leader
+        if not self.wait(_KILL_DEADLINE_S):
+            raise BootError(
+                f"process {self.pid} did not end on SIGKILL; it hangs in the host's kernel. "
+                f"See /proc/{self.pid}/stack; a reboot may be needed to end it."
+            )
+        self._status = self.process.wait()
+        return self._status
+
+    def _signal(self, number: signal.Signals) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, number)
+
+
+def start(  # noqa: PLR0913 - a process has this many properties
+    argv: Sequence[str],
+    environment: Mapping[str, str],
+    *,
+    stdin: int,
+    stdout: int,
+    stderr: int,
+    descriptors: Mapping[int, int] | None = None,
+    affinity: Sequence[int] = (),
+    folder: Path | None = None,
+) -> Child:
+    """Starts `argv`. `descriptors` maps the child's descriptor numbers (3 to 9) to ours."""
+    with contextlib.ExitStack() as ours:
+        report_read, report_write = os.pipe()
+        ours.callback(os.close, report_read)
+        with contextlib.ExitStack() as theirs:
+            theirs.callback(os.close, report_write)
+            # Copies at 10 and above, so that no dup2 in the child can overwrite another of them.
+            report_fd = theirs.enter_context(_high(report_write))
+            moves = {to: theirs.enter_context(_high(fd)) for to, fd in (descriptors or {}).items()}
+            request_fd = theirs.enter_context(_request(argv, environment, affinity, moves))
+            process = subprocess.Popen(
+                [sys.executable, "-I", "-S", str(_LAUNCHER), str(request_fd), str(report_fd)],
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                pass_fds=(request_fd, report_fd, *moves.values()),
+                process_group=0,
+                cwd=folder,
+            )
+        child = Child(process, start_time(process.pid))
+        try:
+            _await_exec(report_read, argv[0])
+        except BaseException:
+            child.stop(0)
+            raise
+    return child
+
+
+def capture(
+    argv: Sequence[str], timeout_s: float, environment: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
+    """Runs a program to its end and gives its output. Raises subprocess.TimeoutExpired. The whole process
+    group is always killed, because the program may be a script whose child hangs."""
+    with (
+        tempfile.TemporaryFile() as output,
+        tempfile.TemporaryFile() as errors,
+        Path(os.devnull).open("rb") as nothing,
+    ):
+        child = start(
+            argv, environment, stdin=nothing.fileno(), stdout=output.fileno(), stderr=errors.fileno()
+        )
+        try:
+            in_time = child.wait(timeout_s)
+        finally:
+            status = child.stop(0)
+        if not in_time:
+            raise subprocess.TimeoutExpired(list(argv), timeout_s)
+        return subprocess.CompletedProcess(list(argv), status, _text(output), _text(errors))
+
+
+def _text(stream: IO[bytes]) -> str:
+    stream.seek(0)
+    return stream.read().decode("utf-8", "replace")
+
+
+@contextlib.contextmanager
+def _high(descriptor: int) -> Iterator[int]:
+    copy = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 10)
+    try:
+        yield copy
+    finally:
+        os.close(copy)
+
+
+@contextlib.contextmanager
+def _request(
+    argv: Sequence[str], environment: Mapping[str, str], affinity: Sequence[int], moves: Mapping[int, int]
+) -> Iterator[int]:
+    """The request for launcher.py, as a descriptor to read it from."""
+    request = {
+        "argv": list(argv),
+        "environment": dict(environment),
+        "parent": os.getpid(),
+        "affinity": list(affinity),
+        "descriptors": dict(moves),
+    }
+    memory = os.memfd_create("benchgate-request")
+    try:
+        os.write(memory, marshal.dumps(request))
+        os.lseek(memory, 0, os.SEEK_SET)
+        with _high(memory) as high:
+            yield high
+    finally:
+        os.close(memory)
+
+
+def _await_exec(report: int, program: str) -> None:
+    """Returns once the child has executed its program, which closes launcher.py's end of the pipe."""
+    if not select.select([report], [], [], _EXEC_DEADLINE_S)[0]:
+        raise BootError(
+            f"{program} was not executed within {_EXEC_DEADLINE_S:.0f} s; is the host overloaded?"
+        )
+    step, _, number = os.read(report, 64).decode().partition(" ")
+    if step:
+        why = f"{os.strerror(int(number))} ({errno.errorcode.get(int(number), number)})"
+        raise BootError(_REFUSED.get(step, step).format(program=program, why=why))

@@ -1,0 +1,146 @@
+"""The states of a run as types: its start, its record on disk, the verified run, the samples of an arm.
+
+Takes plain values, gives frozen objects with units in their field names. An inconsistent VerifiedRun fails
+with ValueError, and one that was not made by judge/verify.py fails with TypeError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from types import MappingProxyType
+
+from benchgate.base.cells import Cell, Lane, Placement, Window
+
+
+class Ending(StrEnum):
+    """How a run ended, as seen from outside the guest."""
+
+    DONE = "done"  # the guest ended by itself with a good status
+    FAILED = "failed"  # the guest ended by itself and reported a failure
+    PANIC = "panic"
+    EOF = "eof"  # the console closed before the end line (QEMU killed or crashed)
+    BOOT_DEADLINE = "boot-deadline"
+    RUN_DEADLINE = "run-deadline"
+    OUTPUT_LIMIT = "output-limit"  # stopped because it printed more than the log may hold
+    NO_START = "no-start"  # the program could not be started
+    INTERRUPTED = "interrupted"
+
+
+class Outcome(StrEnum):
+    """The `outcome` column of results.csv."""
+
+    OK = "ok"
+    WARMUP = "warmup"
+    INVALID = "invalid"
+    CRASHED = "crashed"
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A system that is ready to boot: its files and their digests."""
+
+    kernel: Path | None
+    initrd: Path | None
+    program: Path | None
+    """The binary to run, for a system that is a process (`native`)."""
+    digests: Mapping[str, str]
+    labels: tuple[str, ...] = ()
+    """Labels for every row that uses this image, such as `unreviewed image`."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "digests", MappingProxyType(dict(self.digests)))
+
+
+@dataclass(frozen=True, slots=True)
+class Deadlines:
+    boot_s: float
+    run_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class BootSpec:
+    """Everything that is needed to start one guest or process."""
+
+    argv: tuple[str, ...]
+    environment: Mapping[str, str]
+    lane: Lane
+    cpus: int
+    pins: tuple[int, ...]
+    """Host CPU of each vCPU or worker, in order; empty: not pinned."""
+    deadlines: Deadlines
+
+
+@dataclass(frozen=True, slots=True)
+class RawRun:
+    """One attempt as recorded on disk. `folder` contains run.json, serial.log and the other files."""
+
+    cell: Cell
+    folder: Path
+    attempt: int
+    """The number of this attempt in its session, from 1; invalid and crashed attempts count too."""
+    order: int
+    """The position in the recorded order of the sweep."""
+    nonce: str
+    seed: int
+    lane: Lane
+    placement: Placement
+    pins: tuple[int, ...]
+    warmup: bool
+    ending: Ending
+    exit_status: int | None
+    guest_digest: str
+    clock_log: Path | None = None
+    """The instruction clock's log; None on the other lanes."""
+    host_delay_ns: int | None = None
+    """How long the vCPU or worker threads were runnable but waited for a host CPU; None: not known."""
+    host_span_ns: int | None = None
+    """How long the run took by the host's clock; its window cannot be longer. None: not known."""
+    detail: str = ""
+    """More about the ending, in one sentence; may be empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerReport:
+    id: int
+    cpu: int
+    cpu_end: int
+    start: int
+    end: int
+    values: Mapping[str, int]
+
+
+_VERIFY_ONLY = object()
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedRun:
+    """A run that passed verification. Only judge/verify.py can make one, because only it has the key."""
+
+    run: RawRun
+    unit: str
+    work: int
+    total: int
+    foreign: int | None
+    workers: tuple[WorkerReport, ...]
+    key: object = field(repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.key is not _VERIFY_ONLY:
+            raise TypeError("only benchgate.judge.verify makes a VerifiedRun")
+        if not 0 < self.work <= self.total:
+            raise ValueError(f"the work window {self.work} is not inside the total window {self.total}")
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One arm, one window: every sample in the order in which it was taken."""
+
+    cell: Cell
+    lane: Lane
+    placement: Placement
+    window: Window
+    unit: str
+    samples: tuple[float, ...]

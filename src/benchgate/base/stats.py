@@ -1,0 +1,172 @@
+"""The numbers behind a verdict: medians, their ratio, and the exact bootstrap of that ratio.
+
+Takes plain samples, gives plain numbers; uses no random numbers, no clock and no file. Invalid samples (none,
+not finite, not positive) fail with ValueError.
+
+The bootstrap is computed exactly instead of by random resampling. There are n**n equally likely resamples of
+n samples. How many of them have the k-th order statistic as their median is a difference of two binomial
+tails. The ratio of two medians therefore has at most n*n weighted atoms. Every weight is a whole number, so
+the result has the same bits on every machine. For even n the median lies between two order statistics, and
+the pairs are counted in the same way. An arm of any length therefore has an interval, although verdicts are
+reached at odd looks only.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Summary of one arm. `cv` is the standard deviation divided by the mean; None for a single sample."""
+
+    median: float
+    low: float
+    high: float
+    cv: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Bootstrap:
+    """The exact distribution of a ratio of medians: (ratio, how many of `total` resamples), ascending."""
+
+    atoms: tuple[tuple[float, int], ...]
+    total: int
+
+    def interval(self, alpha: float) -> Interval:
+        """The interval that is equivalent to a test on the mass at or below a threshold.
+
+        `low` is above a threshold exactly if the mass at or below that threshold is <= alpha, and
+        `high` is at or below it exactly if that mass is >= 1 - alpha.
+        """
+        if not 0 < alpha < 0.5:
+            raise ValueError(f"alpha must lie between 0 and 0.5, not {alpha}")
+        exact = Fraction(alpha)
+        return Interval(self._first_above(exact), self._first_reaching(1 - exact))
+
+    def _first_above(self, share: Fraction) -> float:
+        bound = share * self.total
+        return next(ratio for ratio, below in self._cumulative() if below > bound)
+
+    def _first_reaching(self, share: Fraction) -> float:
+        bound = share * self.total
+        return next(ratio for ratio, below in self._cumulative() if below >= bound)
+
+    def _cumulative(self) -> Iterator[tuple[float, int]]:
+        below = 0
+        for ratio, weight in self.atoms:
+            below += weight
+            yield ratio, below
+
+
+def median(samples: Sequence[float]) -> float:
+    _check(samples)
+    return float(statistics.median(samples))
+
+
+def ratio_of_medians(base: Sequence[float], other: Sequence[float]) -> float:
+    """How many times faster `other` is: the base arm's median time over the other arm's."""
+    return median(base) / median(other)
+
+
+def spread(samples: Sequence[float]) -> Spread:
+    return Spread(median(samples), min(samples), max(samples), coefficient_of_variation(samples))
+
+
+def coefficient_of_variation(samples: Sequence[float]) -> float | None:
+    _check(samples)
+    if len(samples) < 2:
+        return None
+    return statistics.stdev(samples) / statistics.fmean(samples)
+
+
+def bootstrap(base: Sequence[float], other: Sequence[float]) -> Bootstrap:
+    """The exact bootstrap of `ratio_of_medians(base, other)`; the arms are resampled independently."""
+    _check(base)
+    _check(other)
+    weights: dict[float, int] = {}
+    bottoms = _medians(other)
+    for top, top_weight in _medians(base):
+        for bottom, bottom_weight in bottoms:
+            ratio = top / bottom
+            weights[ratio] = weights.get(ratio, 0) + top_weight * bottom_weight
+    return Bootstrap(tuple(sorted(weights.items())), len(base) ** len(base) * len(other) ** len(other))
+
+
+def paired_log_interval(base: Sequence[float], other: Sequence[float], alpha: float) -> Interval | None:
+    """The paired t interval of the log ratio, run by run: a diagnostic that no verdict uses.
+
+    It is narrower than the bootstrap if both arms drift together. None if the samples do not form pairs.
+    """
+    if len(base) != len(other) or len(base) < 2:
+        return None
+    _check(base)
+    _check(other)
+    logs = [math.log(one / two) for one, two in zip(base, other, strict=True)]
+    centre, error = statistics.fmean(logs), statistics.stdev(logs) / math.sqrt(len(logs))
+    reach = _student_quantile(len(logs) - 1, 1 - alpha) * error
+    return Interval(math.exp(centre - reach), math.exp(centre + reach))
+
+
+def _medians(samples: Sequence[float]) -> list[tuple[float, int]]:
+    """Every possible median of a resample, with the number of resamples (of n**n) that have it."""
+    ordered = sorted(samples)
+    n = len(ordered)
+    if n % 2:
+        return list(zip(ordered, _order_statistic_counts(n, n // 2 + 1), strict=True))
+    pairs = _middle_pair_counts(n)
+    return [((ordered[i] + ordered[j]) / 2, count) for (i, j), count in pairs.items()]
+
+
+@functools.cache
+def _order_statistic_counts(n: int, rank: int) -> tuple[int, ...]:
+    """How many resamples have the k-th smallest sample (k from 0) as their rank-th smallest value.
+
+    That value is among the k smallest samples if at least `rank` of n draws are.
+    """
+    tails = [sum(math.comb(n, hits) * k**hits * (n - k) ** (n - hits) for hits in range(rank, n + 1))
+             for k in range(n + 1)]  # fmt: skip
+    return tuple(tails[k + 1] - tails[k] for k in range(n))
+
+
+def _middle_pair_counts(n: int) -> dict[tuple[int, int], int]:
+    """For even n: how many resamples have samples i <= j as their two middle values.
+
+    For i < j, half of the draws are at or below i and at least one is i; the other half are at or above j
+    and at least one is j. All other resamples whose lower middle value is i have i as both middle values.
+    """
+    half = n // 2
+    lower = _order_statistic_counts(n, half)
+    counts: dict[tuple[int, int], int] = {}
+    for i in range(n):
+        left = (i + 1) ** half - i**half
+        for j in range(i + 1, n):
+            counts[i, j] = math.comb(n, half) * left * ((n - j) ** half - (n - j - 1) ** half)
+        counts[i, i] = lower[i] - sum(counts[i, j] for j in range(i + 1, n))
+    return counts
+
+
+def _student_quantile(freedom: int, share: float) -> float:
+    # scipy takes a fifth of a second to import, and only reports need it.
+    from scipy.special import stdtrit  # noqa: PLC0415
+
+    return float(stdtrit(freedom, share))
+
+
+def _check(samples: Sequence[float]) -> None:
+    if not samples:
+        raise ValueError("there are no samples")
+    for sample in samples:
+        if not (math.isfinite(sample) and sample > 0):
+            raise ValueError(f"a sample must be finite and above zero, not {sample!r}")

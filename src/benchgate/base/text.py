@@ -1,0 +1,48 @@
+"""Makes untrusted text safe for terminals, messages and CSV fields.
+
+Takes text of a guest, a YAML file, a program or a session folder; gives text without control characters, so
+that it cannot control a terminal or imitate a line of benchgate. Nothing fails. Formats with markup are in
+render/escape.py.
+"""
+
+from __future__ import annotations
+
+UNAVAILABLE = "unavailable"
+"""The value of a fact that the host does not report. A report never invents a value."""
+LONGEST = 160
+
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "'")
+
+
+def visible(text: str) -> str:
+    """Replaces every control, format and unassigned character, line breaks too, by a visible escape."""
+    return "".join(char if char.isprintable() else visible_escape(char) for char in text)
+
+
+def visible_lines(text: str) -> str:
+    """As `visible`, but keeps line breaks."""
+    return "\n".join(map(visible, text.split("\n")))
+
+
+def one_line(raw: str | bytes, longest: int = LONGEST) -> str:
+    """One short visible line: white space is collapsed, and a long text is truncated."""
+    text = raw if isinstance(raw, str) else raw.decode("utf-8", "backslashreplace")
+    line = visible(" ".join(text[: longest * 8].split()))
+    return line if len(line) <= longest else f"{line[: longest - 3]}..."
+
+
+def csv_field(text: str) -> str:
+    """A CSV field: one line that no spreadsheet takes for a formula. `plain_field` is the inverse."""
+    safe = visible(text)
+    return f"'{safe}" if safe.startswith(FORMULA_STARTS) else safe
+
+
+def plain_field(text: str) -> str:
+    return text.removeprefix("'")
+
+
+def visible_escape(char: str) -> str:
+    value = ord(char)
+    if value < 0x100:
+        return f"\\x{value:02x}"
+    return f"\\u{value:04x}" if value < 0x10000 else f"\\U{value:08x}"

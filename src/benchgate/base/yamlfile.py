@@ -1,0 +1,256 @@
+"""Reads a YAML file as typed values with their line numbers.
+
+Takes a path, gives a `Section` for its top mapping. Every getter checks the type and marks the key as known;
+`close` refuses the other keys. Fails with CatalogError in the form `file:line: key: what is wrong`. Only
+plain values are read: tags and aliases are refused, and no Python object is constructed.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import AnyStr, NoReturn, TypeVar
+
+import yaml
+
+from benchgate.base.errors import CatalogError
+
+MAX_CHARACTERS = 64 * 1024
+MAX_DEPTH = 16
+NAME = re.compile(r"[a-z][a-z0-9_]{0,31}\Z")
+"""A valid name of a workload, system, setting or policy."""
+_INT = re.compile(r"[+-]?[0-9][0-9_]*\Z")
+_FLOAT = re.compile(r"[+-]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)([eE][+-]?[0-9]+)?\Z")
+Value = TypeVar("Value")
+
+
+def load(path: Path) -> Section:
+    """The file's top mapping."""
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise CatalogError(f"{path}: cannot be read: {error.strerror or error}") from error
+    try:
+        return parse(raw.decode("utf-8"), path)
+    except UnicodeDecodeError as error:
+        raise CatalogError(f"{path}: is not UTF-8 at byte {error.start}") from error
+
+
+def parse(text: str, path: Path) -> Section:
+    """The same for text that was read before; messages name `path`."""
+    if len(text) > MAX_CHARACTERS:
+        raise CatalogError(f"{path}: has {len(text)} characters, more than {MAX_CHARACTERS}")
+    try:
+        _refuse_traps(text, path)
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        line = getattr(error.problem_mark, "line", 0) + 1
+        raise CatalogError(f"{path}:{line}: is not YAML: {error.problem}") from error
+    except yaml.YAMLError as error:
+        raise CatalogError(f"{path}: is not YAML: {error}") from error
+    if not isinstance(node, yaml.MappingNode):
+        raise CatalogError(f"{path}:1: expected `key: value` lines at the top")
+    return Section(path, node, "")
+
+
+def _refuse_traps(text: str, path: Path) -> None:
+    """Refuses aliases, which can expand a small file to a huge value; tags, which change a value's type; and
+    deep nesting."""
+    depth = 0
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        line = getattr(event.start_mark, "line", 0) + 1
+        anchor, tag = getattr(event, "anchor", None), getattr(event, "tag", None)
+        if anchor or tag:
+            what = f"the tag {tag}" if tag else f"aliases and anchors ({anchor})"
+            raise CatalogError(f"{path}:{line}: {what}: not supported; write the value itself")
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_DEPTH:
+            raise CatalogError(f"{path}:{line}: is nested more than {MAX_DEPTH} deep")
+
+
+def regex(pattern: AnyStr) -> re.Pattern[AnyStr]:
+    """The compiled pattern; ValueError if it is invalid. Python's warnings count as errors too, because under
+    `-W error` they would end the session that uses the pattern first."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            return re.compile(pattern)
+    except (re.error, OverflowError, RecursionError, ValueError, Warning) as error:
+        raise ValueError(f"is not a regular expression: {error}") from None
+
+
+class Section:
+    """One mapping of the file."""
+
+    def __init__(self, path: Path, node: yaml.MappingNode, prefix: str) -> None:
+        self.path = path
+        self.line = node.start_mark.line + 1
+        self._prefix = prefix
+        self._nodes: dict[str, yaml.Node] = {}
+        self._lines: dict[str, int] = {}
+        self._asked: set[str] = set()
+        for key, value in node.value:
+            name = key.value if isinstance(key, yaml.ScalarNode) else str(key.tag)
+            line = key.start_mark.line + 1
+            if name in self._nodes:
+                self.fail(f"is duplicated (first on line {self._lines[name]})", name, line)
+            self._nodes[name], self._lines[name] = value, line
+
+    def fail(self, problem: str, key: str = "", line: int = 0) -> NoReturn:
+        at = line or self._lines.get(key, self.line)
+        name = f"{self._prefix}{key}" or "(top)"
+        raise CatalogError(f"{self.path}:{at}: {name}: {problem}")
+
+    def has(self, key: str) -> bool:
+        self._asked.add(key)
+        return key in self._nodes
+
+    def keys(self) -> tuple[str, ...]:
+        self._asked.update(self._nodes)
+        return tuple(self._nodes)
+
+    def close(self) -> None:
+        """Refuses every key that no getter has read."""
+        for key in self._nodes:
+            if key not in self._asked:
+                near = difflib.get_close_matches(key, sorted(self._asked), n=1)
+                hint = (
+                    f"; did you mean `{near[0]}`?" if near else f"; known: {', '.join(sorted(self._asked))}"
+                )
+                self.fail(f"unknown key{hint}", key)
+
+    # ---- scalars
+
+    def text(self, key: str, default: str | None = None) -> str:
+        """The text. A required key without a value counts as missing."""
+        found = self._scalar(key, default, "text", str)
+        if default is None and not found.strip():
+            self.fail("is missing: the key has no value", key)
+        return found
+
+    def name(self, key: str) -> str:
+        found = self.text(key)
+        if not NAME.match(found):
+            self.fail(
+                f"`{found}` is not a name: lower-case letters, digits and _, beginning with a letter", key
+            )
+        return found
+
+    def integer(self, key: str, default: int | None = None, *, low: int = 0, high: int = 2**63 - 1) -> int:
+        value = self._scalar(key, default, "a whole number", _to_int)
+        if not low <= value <= high:
+            self.fail(f"is {value}, not between {low} and {high}", key)
+        return value
+
+    def number(
+        self, key: str, default: float | None = None, *, low: float = 0.0, high: float = 1e12
+    ) -> float:
+        value = self._scalar(key, default, "a number", _to_float)
+        if not low <= value <= high:
+            self.fail(f"is {value:g}, not between {low:g} and {high:g}", key)
+        return value
+
+    def choice(self, key: str, choices: tuple[str, ...], default: str | None = None) -> str:
+        value = self.text(key, default)
+        if value not in choices:
+            near = difflib.get_close_matches(value, choices, n=1)
+            hint = f"; did you mean `{near[0]}`?" if near else ""
+            self.fail(f"is `{value}`, not one of {', '.join(choices)}{hint}", key)
+        return value
+
+    def pattern(self, key: str, default: str | None = None, *, groups: tuple[str, ...] = ()) -> str:
+        """A valid regular expression that contains the named groups, unless it is empty."""
+        value = self.text(key, default)
+        try:
+            compiled = regex(value)
+        except ValueError as error:
+            self.fail(str(error), key)
+        missing = [group for group in groups if group not in compiled.groupindex]
+        if value and missing:
+            self.fail(f"needs a named group (?P<{missing[0]}>...)", key)
+        return value
+
+    def _scalar(self, key: str, default: Value | None, kind: str, convert: Callable[[str], Value]) -> Value:
+        self._asked.add(key)
+        node = self._nodes.get(key)
+        if node is None:
+            if default is None:
+                self.fail("is missing", key)
+            return default
+        if not isinstance(node, yaml.ScalarNode):
+            self.fail(f"expected {kind}", key)
+        try:
+            return convert(node.value)
+        except ValueError:
+            self.fail(f"expected {kind}, found `{node.value}`", key)
+
+    # ---- structure
+
+    def section(self, key: str) -> Section | None:
+        """The mapping under `key`; None if it is absent."""
+        self._asked.add(key)
+        node = self._nodes.get(key)
+        if node is None:
+            return None
+        if not isinstance(node, yaml.MappingNode):
+            self.fail("expected a mapping", key)
+        return Section(self.path, node, f"{self._prefix}{key}.")
+
+    def texts(self, key: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
+        if not self.has(key):
+            return default
+        return tuple(self._words(key, self._items(key)))
+
+    def integers(self, key: str, default: tuple[int, ...] = ()) -> tuple[int, ...]:
+        words = self.texts(key, ())
+        try:
+            return tuple(_to_int(word) for word in words) if self.has(key) else default
+        except ValueError:
+            self.fail(f"expected whole numbers, found {', '.join(words)}", key)
+
+    def commands(self, key: str) -> tuple[tuple[str, ...], ...]:
+        """A list of argument lists: `- [make, -C, kernel]`."""
+        found = []
+        for node in self._items(key):
+            if not isinstance(node, yaml.SequenceNode) or not node.value:
+                self.fail("expected commands as lists: `- [make, all]`", key, node.start_mark.line + 1)
+            found.append(tuple(self._words(key, node.value)))
+        return tuple(found)
+
+    def plain(self, key: str) -> Mapping[str, str]:
+        """A mapping of names to scalars, as text."""
+        section = self.section(key)
+        if section is None:
+            return {}
+        names = section.keys()
+        return {name: section.text(name) for name in names}
+
+    def _items(self, key: str) -> list[yaml.Node]:
+        self._asked.add(key)
+        node = self._nodes.get(key)
+        if node is None:
+            return []
+        if not isinstance(node, yaml.SequenceNode):
+            self.fail("expected a list", key)
+        return list(node.value)
+
+    def _words(self, key: str, nodes: list[yaml.Node]) -> list[str]:
+        for node in nodes:
+            if not isinstance(node, yaml.ScalarNode):
+                self.fail("expected words", key, node.start_mark.line + 1)
+        return [str(node.value) for node in nodes]
+
+
+def _to_int(text: str) -> int:
+    if not _INT.match(text):
+        raise ValueError(text)
+    return int(text.replace("_", ""))
+
+
+def _to_float(text: str) -> float:
+    if not _FLOAT.match(text):
+        raise ValueError(text)
+    return float(text)

@@ -1,0 +1,172 @@
+"""The user's cache: folders that are made once, completely or not at all, and kept until they are trimmed.
+
+Takes a kind, a key (everything that the content depends on) and a function that fills an empty folder; gives
+the folder. Layout: ROOT/KIND/DIGEST/{record.json,files/}. While a folder is made it is DIGEST.tmp, and the
+maker holds DIGEST.lock. A process keeps a shared lock on every folder that it uses until it ends, so that
+cache_trim.py does not remove the folder. Fails with HostError if the folder cannot be written, the disk is
+full, or another session takes too long to make it. An exception of the filling function passes through and
+leaves no folder behind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import hashlib
+import json
+import os
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from benchgate.base.errors import HostError
+from benchgate.base.files import same_file, sync, sync_tree, weigh
+from benchgate.build.cache_storage import (
+    FORMAT,
+    KIND,
+    Notice,
+    cache_root,
+    collect_temporaries,
+    making,
+    record_of,
+    remove_folder,
+    storage_trouble,
+)
+
+_CANNOT_LOCK = frozenset({errno.EBADF, errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL})
+
+_held: dict[Path, int] = {}
+"""The folders that this process uses, each with the descriptor that holds the shared lock."""
+_held_guard = threading.Lock()
+
+
+def entry(
+    kind: str,
+    key: Mapping[str, str],
+    make: Callable[[Path], None],
+    *,
+    wait_s: float = 900.0,
+    notice: Notice | None = None,
+) -> Path:
+    """The folder for this kind and key; `make` fills it if it does not exist yet."""
+    if not KIND.fullmatch(kind):
+        raise ValueError(f"a cache kind must be a plain word, not {kind!r}")
+    place = cache_root() / kind / _digest_of(kind, key)
+    with storage_trouble(place):
+        if _take(place):
+            return place / "files"
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with making(place, wait_s, notice):
+            if not _take(place, patience_s=10.0):
+                remove_folder(place)
+                _make(place, kind, key, make)
+                if not _take(place):
+                    raise HostError(
+                        f"the cache folder {place} changed while it was being made: run this again"
+                    )
+    return place / "files"
+
+
+def existing(kind: str, key: Mapping[str, str]) -> Path | None:
+    """The folder for this kind and key if it exists and is complete, else None."""
+    place = cache_root() / kind / _digest_of(kind, key)
+    with storage_trouble(place):
+        return place / "files" if _take(place) else None
+
+
+@contextlib.contextmanager
+def scratch(kind: str) -> Iterator[Path]:
+    """A temporary empty folder in the cache. If this process is killed, cache_trim.py removes the folder."""
+    place = cache_root() / kind / secrets.token_hex(16)
+    with storage_trouble(place):
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        collect_temporaries()
+        with making(place, 0.0, None):
+            temporary = place.with_name(f"{place.name}.tmp")
+            temporary.mkdir(mode=0o700)
+            try:
+                yield temporary
+            finally:
+                remove_folder(temporary)
+
+
+def _digest_of(kind: str, key: Mapping[str, str]) -> str:
+    text = json.dumps([FORMAT, kind, dict(key)], sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _make(place: Path, kind: str, key: Mapping[str, str], make: Callable[[Path], None]) -> None:
+    """Fills DIGEST.tmp and renames it. After an error the temporary folder is removed."""
+    temporary = place.with_name(f"{place.name}.tmp")
+    remove_folder(temporary)  # we hold the lock, so its maker is dead
+    files = temporary / "files"
+    try:
+        files.mkdir(parents=True, mode=0o700)
+        make(files)
+        count, size = weigh(files)
+        record = {"format": FORMAT, "kind": kind, "key": dict(key), "made_s": time.time()}
+        record |= {"files": count, "bytes": size}
+        (temporary / "record.json").write_text(json.dumps(record, sort_keys=True, indent=1) + "\n")
+        sync_tree(temporary)
+        temporary.rename(place)
+        sync(place.parent)
+    finally:
+        remove_folder(temporary)
+
+
+def _take(place: Path, patience_s: float = 0.0) -> bool:
+    """Whether the folder exists and is complete. If so, it is locked for this process and marked as used.
+
+    A caller with patience holds the maker's lock, so that no process can remove the folder. An exclusive lock
+    is then held only briefly, for inspection, and False means that the folder is absent or damaged."""
+    with _held_guard:
+        if place in _held and same_file(_held[place], place) and _is_complete(place):
+            _touch(place)
+            return True
+        if place in _held:
+            os.close(_held.pop(place))
+        try:
+            descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return False
+        if _share(descriptor, place, patience_s) and same_file(descriptor, place) and _is_complete(place):
+            _held[place] = descriptor
+            _touch(place)
+            return True
+        os.close(descriptor)
+        return False
+
+
+def _share(descriptor: int, place: Path, patience_s: float) -> bool:
+    """False if another process holds an exclusive lock. Without support for locks, the folder is used."""
+    deadline = time.monotonic() + patience_s
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if not patience_s:
+                return False
+            if time.monotonic() >= deadline:
+                raise HostError(
+                    f"another process has locked {place}: wait until it ends, then run this again"
+                ) from None
+            time.sleep(0.05)
+            continue
+        except OSError as error:
+            if error.errno not in _CANNOT_LOCK:
+                raise
+        return True
+
+
+def _is_complete(place: Path) -> bool:
+    """Compares number and size of the files. That is cheap, and detects a crash or a cleaner of old files."""
+    record = record_of(place)
+    return bool(record) and weigh(place / "files") == (record.get("files"), record.get("bytes"))
+
+
+def _touch(place: Path) -> None:
+    with contextlib.suppress(OSError):  # a shared, read-only cache can still be read
+        os.utime(place / "record.json")

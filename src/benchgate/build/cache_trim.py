@@ -1,0 +1,119 @@
+"""Lists and trims the cache: stale temporary folders, damaged folders, the least recently used folders.
+
+Takes limits of age and size, gives the removed folders. Never removes a folder in use, on which another
+process holds a shared lock. Fails with HostError as the cache does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from benchgate.base.errors import HostError
+from benchgate.base.files import weigh
+from benchgate.build.cache_storage import (
+    DIGEST,
+    KIND,
+    cache_root,
+    collect_temporaries,
+    making,
+    record_of,
+    remove_folder,
+    storage_trouble,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CacheEntry:
+    """One kept folder, as `benchgate cache` shows it."""
+
+    kind: str
+    digest: str
+    folder: Path
+    key: Mapping[str, str]
+    """Empty if the record cannot be read. Such a folder is never used, only removed."""
+    used_s: float
+    size_bytes: int
+    in_use: bool
+
+
+def listing() -> tuple[CacheEntry, ...]:
+    """Every folder in the cache, least recently used first."""
+    with storage_trouble(cache_root()):
+        found = [_describe(place) for place in _places()]
+    return tuple(sorted((one for one in found if one), key=lambda one: (one.used_s, one.digest)))
+
+
+def collect_garbage(
+    *, keep_bytes: int | None = None, max_unused_s: float | None = None
+) -> tuple[CacheEntry, ...]:
+    """Removes stale temporary folders, damaged folders, folders unused for too long, and then the least
+    recently used ones until `keep_bytes` are left. Never removes a folder in use. Gives what was removed."""
+    now = time.time()
+    with storage_trouble(cache_root()):
+        collect_temporaries()
+        kept = listing()
+        excess = sum(one.size_bytes for one in kept) - keep_bytes if keep_bytes is not None else 0
+        gone: list[CacheEntry] = []
+        for one in kept:
+            old = max_unused_s is not None and now - one.used_s > max_unused_s
+            if (old or excess > 0 or not one.key) and _discard(one.folder):
+                gone.append(one)
+                excess -= one.size_bytes
+    return tuple(gone)
+
+
+def _places() -> Iterator[Path]:
+    root = cache_root()
+    if root.exists() and not root.is_dir():
+        raise HostError(f"the cache {root} is not a folder: set BENCHGATE_CACHE to a folder")
+    if root.is_dir():
+        for kind in sorted(root.iterdir()):
+            if KIND.fullmatch(kind.name) and kind.is_dir():
+                yield from (one for one in sorted(kind.iterdir()) if DIGEST.fullmatch(one.name))
+
+
+def _describe(place: Path) -> CacheEntry | None:
+    record = record_of(place)
+    try:
+        used = (place / "record.json" if record else place).stat().st_mtime
+        size = weigh(place)[1]
+        busy = _busy(place)
+    except FileNotFoundError:
+        return None  # another session has removed it
+    key = {str(name): str(value) for name, value in record.get("key", {}).items()}
+    return CacheEntry(place.parent.name, place.name, place, MappingProxyType(key), used, size, busy)
+
+
+def _busy(place: Path) -> bool:
+    descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return True  # also if folders cannot be locked: assume that it is in use
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _discard(place: Path) -> bool:
+    """Removes one folder unless it is in use or being made."""
+    with contextlib.suppress(HostError, FileNotFoundError), making(place, 0.0, None):
+        descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            remove_folder(place)
+        except OSError as error:
+            if not isinstance(error, BlockingIOError):
+                raise
+            return False
+        finally:
+            os.close(descriptor)
+        return True
+    return False

@@ -1,0 +1,186 @@
+"""Runs apt with private lists, cache and settings: installs nothing, changes no system file.
+
+Takes a private folder and the text of a sources file; gives the available packages and their files,
+authenticated by apt. The host's proxies, certificates and keys stay in effect. Fails with FetchError.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchgate.base.errors import FetchError
+from benchgate.base.files import file_digest
+from benchgate.build.cache_storage import Notice
+from benchgate.build.toolchain import environment
+
+TOOLS = ("apt-get", "apt-cache", "dpkg", "dpkg-deb")
+_UPDATE_S = 300.0
+_DOWNLOAD_S = 900.0
+_ASK_S = 60.0
+
+# Hooks would change the system's cache; translations and other metadata are not needed.
+_SETTINGS = """\
+#clear APT::Update::Pre-Invoke;
+#clear APT::Update::Post-Invoke;
+#clear APT::Update::Post-Invoke-Success;
+#clear APT::Architectures;
+#clear Acquire::IndexTargets::deb::Translations;
+#clear Acquire::IndexTargets::deb::DEP-11;
+#clear Acquire::IndexTargets::deb::CNF;
+#clear Acquire::IndexTargets::deb::Contents-deb;
+APT::Architecture "amd64";
+APT::Architectures { "amd64"; };
+APT::Sandbox::User "";
+APT::Update::Error-Mode "any";
+APT::Get::AllowUnauthenticated "false";
+Acquire::Languages "none";
+Acquire::AllowInsecureRepositories "false";
+Acquire::Retries "2";
+Acquire::http::Timeout "30";
+Acquire::https::Timeout "30";
+Dir::Etc::sourceparts "/dev/null";
+Dir::Etc::preferences "/dev/null";
+Dir::Etc::preferencesparts "/dev/null";
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """One version of one package, as the package source describes it."""
+
+    name: str
+    version: str
+    sha256: str
+    size_bytes: int
+    depends: str = ""
+
+
+class Apt:
+    """One private client. Call `update` first."""
+
+    def __init__(self, folder: Path, sources: str, notice: Notice) -> None:
+        if re.search(r'["\n\\]', str(folder)):
+            raise FetchError(f"apt cannot use the folder {folder}: set BENCHGATE_CACHE to a plain path")
+        self._folder = folder
+        self.notice = notice
+        self._settings = folder / "apt.conf"
+        for name in ("state", "lists/partial", "cache/archives/partial", "debs"):
+            (folder / name).mkdir(parents=True)
+        (folder / "status").touch()  # no installed packages: the host's versions must not matter
+        (folder / "private.sources").write_text(sources)
+        places = {
+            "Dir::Etc::sourcelist": "private.sources",
+            "Dir::State": "state",
+            "Dir::State::lists": "lists",
+            "Dir::State::status": "status",
+            "Dir::Cache": "cache",
+            # Container images turn these two off, and then each query would parse all lists again.
+            "Dir::Cache::pkgcache": "pkgcache.bin",
+            "Dir::Cache::srcpkgcache": "srcpkgcache.bin",
+        }
+        lines = [
+            f'{name} "{place if place.endswith(".bin") else folder / place}";\n'
+            for name, place in places.items()
+        ]
+        self._settings.write_text(_SETTINGS + "".join(lines))
+
+    def update(self) -> None:
+        self.notice("reading this host's package source ...")
+        self._run(("apt-get", "-qq", "update"), _UPDATE_S)
+
+    def versions(self, name: str) -> tuple[Package, ...]:
+        """All available versions of one package, newest first."""
+        return self._show(name, "--all-versions")
+
+    def candidate(self, name: str) -> Package | None:
+        """The version that apt would install, which is from backports only if there is no other."""
+        return next(iter(self._show(name, "--no-all-versions")), None)
+
+    def newer_or_equal(self, version: str, other: str) -> bool:
+        argv = ("dpkg", "--compare-versions", version, "ge", other)
+        return subprocess.run(argv, timeout=_ASK_S, check=False, capture_output=True).returncode == 0
+
+    def download(self, packages: Sequence[Package]) -> list[Path]:
+        """The package files; the digest of each has been checked."""
+        found = []
+        for package in packages:
+            folder = self._folder / "debs" / package.sha256
+            folder.mkdir(exist_ok=True)
+            found.append(folder)
+        missing = [
+            (one, folder) for one, folder in zip(packages, found, strict=True) if not any(folder.iterdir())
+        ]
+        if missing:
+            words = [f"{one.name}={one.version}" for one, _ in missing]
+            incoming = self._folder / "incoming"
+            incoming.mkdir(exist_ok=True)
+            self._run(("apt-get", "-qq", "download", *words), _DOWNLOAD_S, incoming)
+            for package, folder in missing:
+                self._accept(incoming, package, folder)
+        return [next(folder.iterdir()) for folder in found]
+
+    def _accept(self, incoming: Path, package: Package, folder: Path) -> None:
+        for path in incoming.glob(f"{package.name}_*.deb"):
+            if file_digest(path) != package.sha256:
+                raise FetchError(
+                    f"{path.name} does not match its SHA-256 {package.sha256[:16]}...: the package source "
+                    "is broken, or the file was changed in transit; check the network and the source"
+                )
+            path.rename(folder / path.name)
+            return
+        raise FetchError(f"apt downloaded no file for {package.name} {package.version}: run this again")
+
+    def _show(self, name: str, which: str) -> tuple[Package, ...]:
+        done = self._ask(("apt-cache", "show", which, name), _ASK_S)
+        return parse_packages(done.stdout) if done.returncode == 0 else ()
+
+    def _run(self, argv: tuple[str, ...], timeout_s: float, folder: Path | None = None) -> None:
+        done = self._ask(argv, timeout_s, folder)
+        if done.returncode:
+            said = [line for line in done.stderr.splitlines() if line.startswith(("E:", "W:"))]
+            why = said[0][2:].strip() if said else f"status {done.returncode}"
+            raise FetchError(
+                f"apt could not read this host's package source: {why[:300]}; "
+                "check the network and `apt-get update`, or give --qemu PATH and --linux-kernel PATH"
+            )
+
+    def _ask(
+        self, argv: tuple[str, ...], timeout_s: float, folder: Path | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        try:
+            return subprocess.run(
+                (argv[0], "-c", str(self._settings), *argv[1:]),
+                cwd=folder or self._folder,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                stdin=subprocess.DEVNULL,
+                timeout=timeout_s,
+                env=environment(),
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise FetchError(
+                f"`{argv[0]} {argv[-1]}` did not end within {timeout_s:.0f} s: run this again"
+            ) from error
+
+
+def available() -> bool:
+    return all(shutil.which(tool) for tool in TOOLS)
+
+
+def parse_packages(text: str) -> tuple[Package, ...]:
+    """Parses `apt-cache show`: one stanza per version. A stanza without a digest cannot be downloaded."""
+    found = []
+    for block in text.split("\n\n"):
+        fields = dict(re.findall(r"^([A-Za-z0-9-]+): (.*)$", block, flags=re.MULTILINE))
+        if {"Package", "Version", "SHA256", "Size"} <= fields.keys():
+            depends = ", ".join(filter(None, (fields.get("Pre-Depends"), fields.get("Depends"))))
+            size = int(fields["Size"]) if fields["Size"].isdecimal() else 0
+            found.append(Package(fields["Package"], fields["Version"], fields["SHA256"], size, depends))
+    return tuple(found)

@@ -1,0 +1,225 @@
+"""QEMU and the Linux image: either pinned inputs, fetched without changing the system, or the user's own.
+
+`qemu` and `linux_kernel` take an optional path of the user; give the program or image, and the labels for
+every row that uses it. `prepare` gets both. Fails with FetchError: what is missing, and what to do.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from benchgate.base.errors import BootError, FetchError
+from benchgate.base.files import file_digest, tree_digest
+from benchgate.base.process import capture
+from benchgate.base.qemu import Qemu
+from benchgate.base.text import UNAVAILABLE
+from benchgate.build import cache, toolchain
+from benchgate.build.cache_storage import Notice
+from benchgate.build.fetch import elf, newest, store
+from benchgate.build.fetch.apt import Apt
+from benchgate.build.fetch.pins import PinnedSet
+from benchgate.build.fetch.sources import Release
+from benchgate.build.fetch.store import FetchSession
+from benchgate.build.fetch.unpack import unpack
+
+_BINARY = "qemu-system-x86_64"
+_ASK_S = 30.0
+_USER, _SYSTEM = "user", "system"
+_REAL_SYMBOLS_BYTES = 4096
+"""Debian's System.map is smaller: one line that says where the real one is."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinuxKernel:
+    image: Path
+    version: str
+    digest: str
+    symbols: Path | None
+    config_digest: str
+    labels: tuple[str, ...]
+
+
+def prepare(*, locked: bool = False, notice: Notice | None = None) -> tuple[Qemu, LinuxKernel]:
+    """Both, reading the package source only once."""
+    with _session(notice, None) as session:
+        return qemu(locked=locked, session=session), linux_kernel(locked=locked, session=session)
+
+
+def qemu(
+    path: Path | None = None,
+    *,
+    locked: bool = False,
+    notice: Notice | None = None,
+    session: FetchSession | None = None,
+) -> Qemu:
+    if path is not None:
+        _refuse_if_locked(locked, "--qemu")
+        return _own_qemu(path, _USER)
+    with _session(notice, session) as used:
+        try:
+            kept = store.fetch("qemu", _newest_qemu, _fill_qemu, locked=locked, session=used)
+        except FetchError as error:
+            installed = shutil.which(_BINARY)
+            if locked or installed is None:
+                raise
+            used.notice(f"using this system's {installed}, because none could be fetched: {error}")
+            return _own_qemu(Path(installed), _SYSTEM)
+    version, digest = kept.about["qemu"], kept.about["digest"]
+    return Qemu(
+        kept.folder / "bin" / _BINARY,
+        _environment(kept.folder),
+        (kept.folder / "share",),
+        (version[0], version[1], version[2]),
+        digest,
+        kept.origin,
+        kept.labels,
+    )
+
+
+def linux_kernel(
+    path: Path | None = None,
+    *,
+    locked: bool = False,
+    notice: Notice | None = None,
+    session: FetchSession | None = None,
+) -> LinuxKernel:
+    if path is not None:
+        _refuse_if_locked(locked, "--linux-kernel")
+        return _own_kernel(path)
+    with _session(notice, session) as used:
+        kept = store.fetch("linux", newest.linux, _fill_linux, locked=locked, session=used)
+    symbols = kept.folder / "System.map"
+    return LinuxKernel(
+        kept.folder / "vmlinuz",
+        kept.about["kernel"],
+        kept.about["digest"],
+        symbols if symbols.is_file() else None,
+        kept.about["config_digest"],
+        kept.labels,
+    )
+
+
+def _session(
+    notice: Notice | None, session: FetchSession | None
+) -> contextlib.AbstractContextManager[FetchSession]:
+    """The caller's session, which stays open, or a new one."""
+    if session is not None:
+        return contextlib.nullcontext(session)
+    return FetchSession(notice) if notice else FetchSession()
+
+
+def _refuse_if_locked(locked: bool, option: str) -> None:
+    if locked:
+        raise FetchError(f"--locked allows pinned inputs only, {option} names another: leave out one of them")
+
+
+# ---- QEMU
+
+
+def _newest_qemu(client: Apt, release: Release) -> PinnedSet:
+    with cache.scratch("inspect") as folder:
+        return newest.qemu(client, release, elf.present(), folder)
+
+
+def _fill_qemu(client: Apt, packages: PinnedSet, files: Path) -> dict[str, Any]:
+    for path in client.download([pin.package for pin in packages.pins]):
+        unpack(path, files, newest.choose_qemu)
+    version = _version(files / "bin" / _BINARY, _environment(files))
+    # Not the libraries: they may be this system's, and they do not change what a guest sees.
+    digest = hashlib.sha256(f"{tree_digest(files / 'bin')} {tree_digest(files / 'share')}".encode())
+    return {"qemu": list(version), "digest": digest.hexdigest()}
+
+
+def _environment(files: Path) -> Mapping[str, str]:
+    return MappingProxyType({"LD_LIBRARY_PATH": str(files / "lib")})
+
+
+def _own_qemu(path: Path, origin: str) -> Qemu:
+    found = shutil.which(path)
+    if found is None:
+        raise FetchError(
+            f"--qemu {path}: there is no program that this user can run; give the path of a {_BINARY}"
+        )
+    binary = Path(found).absolute()
+    try:
+        digest = file_digest(binary)
+    except OSError as error:
+        raise FetchError(f"--qemu {binary}: cannot be read: {error.strerror}") from error
+    version = _version(binary, {})
+    return Qemu(binary, MappingProxyType({}), (), version, digest, origin, (f"{origin} QEMU",))
+
+
+def _version(binary: Path, more: Mapping[str, str]) -> tuple[int, int, int]:
+    try:
+        done = capture((str(binary), "--version"), _ASK_S, {**toolchain.environment(), **more})
+    except (BootError, subprocess.TimeoutExpired) as error:
+        raise FetchError(f"{binary} cannot be started: {error}; give another one with --qemu PATH") from error
+    match = re.search(r"QEMU emulator version (\d+)\.(\d+)\.(\d+)", done.stdout)
+    if done.returncode or match is None:
+        output = (done.stderr or done.stdout).strip().partition("\n")[0][:300]
+        raise FetchError(
+            f"{binary} --version does not print QEMU's version: {output!r}; give another with --qemu PATH"
+        )
+    return int(match[1]), int(match[2]), int(match[3])
+
+
+# ---- Linux
+
+
+def _choose_linux(member: str) -> str | None:
+    match = re.fullmatch(r"boot/(vmlinuz|config|System\.map)-[^/]+", member)
+    return match[1] if match else None
+
+
+def _fill_linux(client: Apt, packages: PinnedSet, files: Path) -> dict[str, Any]:
+    (pin,) = packages.pins
+    for path in client.download([pin.package]):
+        unpack(path, files, _choose_linux)
+    symbols, config = files / "System.map", files / "config"
+    if symbols.is_file() and symbols.stat().st_size < _REAL_SYMBOLS_BYTES:
+        symbols.unlink()
+    if not (files / "vmlinuz").is_file():
+        raise FetchError(
+            f"{pin.package.name} {pin.package.version} contains no boot/vmlinuz: give --linux-kernel PATH"
+        )
+    return {
+        "kernel": _kernel_version(files / "vmlinuz"),
+        "digest": file_digest(files / "vmlinuz"),
+        "config_digest": file_digest(config) if config.is_file() else UNAVAILABLE,
+    }
+
+
+def _own_kernel(path: Path) -> LinuxKernel:
+    image = path.expanduser().absolute()
+    try:
+        version, digest = _kernel_version(image), file_digest(image)
+    except OSError as error:
+        raise FetchError(
+            f"--linux-kernel {path}: cannot be read: {error.strerror}; "
+            "give a bzImage that this user can read (often only root can read /boot/vmlinuz-*: copy it)"
+        ) from error
+    config = image.with_name(f"config-{version}")
+    known = file_digest(config) if config.is_file() else UNAVAILABLE
+    return LinuxKernel(image, version, digest, None, known, ("user kernel",))
+
+
+def _kernel_version(image: Path) -> str:
+    """The version in the image's header (the kernel's Documentation/arch/x86/boot.rst, kernel_version)."""
+    with image.open("rb") as stream:
+        head = stream.read(0x10000)
+    if head[:4] == b"\x7fELF":
+        return UNAVAILABLE
+    if head[0x202:0x206] != b"HdrS":
+        raise FetchError(f"{image} is not an x86 Linux image: give a bzImage, or an ELF file with a PVH note")
+    at = int.from_bytes(head[0x20E:0x210], "little") + 0x200
+    text = head[at : at + 200].partition(b"\0")[0].decode("ascii", "replace").split(" ")[0]
+    return text if re.fullmatch(r"[0-9A-Za-z.+_~-]{1,80}", text) else UNAVAILABLE

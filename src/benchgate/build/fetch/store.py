@@ -1,0 +1,200 @@
+"""Fetches sets of packages and keeps them in the cache.
+
+Takes pinned sets, gives folders of the cache: a reviewed set if a lock file has one that is still available,
+else the newest that apt authenticates. A set that is in the cache needs no network. Fails with FetchError.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import platform
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from benchgate.base.errors import FetchError
+from benchgate.base.paths import data_root
+from benchgate.build import cache
+from benchgate.build.cache_storage import Notice
+from benchgate.build.fetch import elf, pins, sources
+from benchgate.build.fetch.apt import TOOLS, Apt, available
+from benchgate.build.fetch.pins import PinnedSet
+from benchgate.build.fetch.sources import Release
+
+REVIEWED, UNREVIEWED = "reviewed", "unreviewed image"
+ABOUT = "fetched.json"
+Fill = Callable[[Apt, PinnedSet, Path], dict[str, Any]]
+"""Unpacks a set's packages into a folder, checks the result, and gives the facts for its record."""
+Resolve = Callable[[Apt, Release], PinnedSet]
+
+
+def _silent(_text: str) -> None:
+    pass
+
+
+@dataclass
+class FetchSession:
+    """One apt client for several fetches. It reads the package source at most once."""
+
+    notice: Notice = _silent
+    _stack: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
+    _apt: Apt | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._apt = None
+        self._stack.close()
+
+    def apt(self, release: Release) -> Apt:
+        if self._apt is None:
+            if not available():
+                raise FetchError(f"one of {', '.join(TOOLS)} is not on PATH; {_alternatives()}")
+            text = sources.private_sources(sources.read(), release, this_release())
+            client = Apt(self._stack.enter_context(cache.scratch("apt")), text, self.notice)
+            client.update()
+            self._apt = client
+        return self._apt
+
+
+class _Withdrawn(FetchError):
+    """The package source no longer has a reviewed version."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A fetched set's folder and the facts in its record."""
+
+    folder: Path
+    origin: str
+    about: dict[str, Any]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return () if self.origin == REVIEWED else (self.origin,)
+
+
+def this_release() -> Release:
+    if platform.machine() != "x86_64":
+        raise FetchError(
+            f"QEMU and Linux are fetched for x86_64 only, this is {platform.machine()}; {_alternatives()}"
+        )
+    try:
+        words = platform.freedesktop_os_release()
+    except OSError:
+        words = {}
+    found = sources.release(words)
+    if found is None:
+        name = words.get("PRETTY_NAME", "this system")
+        raise FetchError(
+            f"{name} is not based on Debian or Ubuntu, so apt cannot fetch anything; {_alternatives()}"
+        )
+    return found
+
+
+def _alternatives() -> str:
+    return "install this distribution's QEMU or give --qemu PATH, and give --linux-kernel PATH"
+
+
+def fetch(kind: str, resolve: Resolve, fill: Fill, *, locked: bool, session: FetchSession) -> Kept:
+    """The first reviewed set that is in the cache or can be fetched, else (unless `locked`) the newest."""
+    release = this_release()
+    sets = tuple(one for one in pins.read(lock_path(kind)) if one.release == release.name)
+    for one in sets:
+        if folder := cache.existing(kind, _key(one)):
+            return _kept(folder, REVIEWED)
+    unreviewed = _unreviewed_key(kind, release)
+    folder = None if locked else cache.existing(kind, unreviewed)
+    if folder and _has_its_libraries(folder):
+        return _kept(folder, UNREVIEWED)
+    for one in sets:
+        with contextlib.suppress(_Withdrawn):
+            return _kept(_fetch_reviewed(kind, one, release, fill, session), REVIEWED)
+    if locked and not sets:
+        raise FetchError(
+            f"no version of {kind} was reviewed for {release.name}, and --locked allows no other: leave out "
+            f"--locked (rows are then labelled `{UNREVIEWED}`), or use a release in {lock_path(kind).name}"
+        )
+    if locked:
+        raise FetchError(
+            f"this host's package source no longer has a reviewed version of {kind} for {release.name}: "
+            "update the lock (`nox -s relock`), or run without --locked"
+        )
+    if folder:  # in the cache, but a library that it needs was removed from the system
+        unreviewed |= {"libraries": ",".join(sorted(elf.present()))}
+
+    def make(files: Path) -> None:
+        client = session.apt(release)
+        found = resolve(client, release)
+        _fill(kind, found, client, fill, files)
+
+    return _kept(cache.entry(kind, unreviewed, make, notice=session.notice), UNREVIEWED)
+
+
+def lock_path(kind: str) -> Path:
+    return data_root() / "fixtures" / f"{kind}.lock"
+
+
+def _fetch_reviewed(kind: str, one: PinnedSet, release: Release, fill: Fill, session: FetchSession) -> Path:
+    def make(files: Path) -> None:
+        client = session.apt(release)
+        _require_offered(client, wanted)
+        _fill(kind, wanted, client, fill, files)
+
+    wanted = _without_present(one)
+    return cache.entry(kind, _key(one), make, notice=session.notice)
+
+
+def _fill(kind: str, one: PinnedSet, client: Apt, fill: Fill, files: Path) -> None:
+    size = sum(pin.package.size_bytes for pin in one.pins) / 1e6
+    client.notice(f"fetching {kind} {one.version} ({size:.0f} MB) ...")
+    about = fill(client, one, files)
+    about |= {"version": one.version, "packages": {pin.package.name: pin.package.version for pin in one.pins}}
+    about |= {"system_libraries": _system_libraries(files)}
+    (files / ABOUT).write_text(json.dumps(about, indent=1) + "\n")
+
+
+def _system_libraries(files: Path) -> list[str]:
+    """The system's libraries that the fetched programs use."""
+    programs = [*files.glob("bin/*"), *files.glob("lib/*")]
+    needs: frozenset[str] = frozenset().union(*(elf.needed(one) for one in programs))
+    return sorted((needs - {one.name for one in programs}) & elf.present())
+
+
+def _has_its_libraries(folder: Path) -> bool:
+    needed = json.loads((folder / ABOUT).read_text())["system_libraries"]
+    return not needed or set(needed) <= elf.present()
+
+
+def _without_present(one: PinnedSet) -> PinnedSet:
+    """The set without packages whose libraries the system has."""
+    has = elf.present()
+    needed = tuple(pin for pin in one.pins if not pin.libraries or not set(pin.libraries) <= has)
+    return PinnedSet(one.release, one.version, needed)
+
+
+def _require_offered(client: Apt, one: PinnedSet) -> None:
+    for pin in one.pins:
+        offered = {(other.version, other.sha256) for other in client.versions(pin.package.name)}
+        if (pin.package.version, pin.package.sha256) not in offered:
+            raise _Withdrawn(f"the package source no longer has {pin.package.name} {pin.package.version}")
+
+
+def _key(one: PinnedSet) -> dict[str, str]:
+    names = ",".join(pin.package.name for pin in _without_present(one).pins)
+    return {"release": one.release, "version": one.version, "lock": one.digest, "packages": names}
+
+
+def _unreviewed_key(kind: str, release: Release) -> dict[str, str]:
+    reviewed = [one.digest for one in pins.read(lock_path(kind)) if one.release == release.name]
+    return {"release": release.name, "origin": UNREVIEWED, "instead-of": ",".join(reviewed)}
+
+
+def _kept(folder: Path, origin: str) -> Kept:
+    return Kept(folder, origin, json.loads((folder / ABOUT).read_text()))

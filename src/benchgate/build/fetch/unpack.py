@@ -1,0 +1,55 @@
+"""Extracts chosen files from a .deb, without running any of its scripts.
+
+Takes the package's path and a function that maps a member's path to its place; writes below one folder.
+Fails with FetchError if the package cannot be read.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+from benchgate.base.errors import FetchError
+from benchgate.build.toolchain import environment
+
+Choose = Callable[[str], str | None]
+"""Maps `usr/share/qemu/pvh.bin` to `share/pvh.bin`, for example; None: the file is not extracted."""
+_UNPACK_S = 300.0
+
+
+def unpack(package: Path, folder: Path, choose: Choose) -> None:
+    argv = ("dpkg-deb", "--fsys-tarfile", str(package))
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()) as process:
+        try:
+            assert process.stdout is not None
+            _unpack(process.stdout, folder, choose)
+            process.communicate(timeout=_UNPACK_S)
+        except (tarfile.TarError, EOFError, subprocess.TimeoutExpired) as error:
+            raise FetchError(f"{package.name} cannot be unpacked: {error}") from error
+        finally:
+            process.kill()
+    if process.returncode:
+        raise FetchError(
+            f"{package.name} cannot be unpacked: dpkg-deb ended with status {process.returncode}"
+        )
+
+
+def _unpack(stream: IO[bytes], folder: Path, choose: Choose) -> None:
+    with tarfile.open(fileobj=stream, mode="r|") as archive:
+        for member in archive:
+            place = choose(member.name.removeprefix("./"))
+            if place is None or not (member.isreg() or member.issym()):
+                continue
+            target = folder / place
+            target.parent.mkdir(parents=True, exist_ok=True)
+            content = archive.extractfile(member) if member.isreg() else None
+            if content is not None:
+                target.write_bytes(content.read())
+                target.chmod(0o755 if member.mode & 0o100 else 0o644)
+            elif (name := Path(member.linkname).name) != target.name and not target.exists():
+                target.symlink_to(name)  # all files of one kind are in one folder
+    while stream.read(65_536):  # read the padding, or dpkg-deb gets a broken pipe
+        pass

@@ -1,0 +1,126 @@
+"""Prepares the files that a system boots: fetches or builds the kernel, makes the initramfs, digests both.
+
+Takes a system, a workload and the source of the Linux kernel; gives an `Image`. Fails with FetchError or
+BuildError, which name the file and the key in the system's YAML file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchgate.base.cells import Workload
+from benchgate.base.errors import BuildError
+from benchgate.base.files import file_digest
+from benchgate.base.runs import Image
+from benchgate.base.systems import FETCHED_LINUX, WORKLOAD_INITRD, Build, Kind, System, plain_name
+from benchgate.build import programs
+from benchgate.build.cache_storage import Notice
+from benchgate.build.fetch import inputs
+from benchgate.build.fetch.inputs import LinuxKernel
+
+
+def guest_digest(image: Image) -> str:
+    """One digest of all files that the guest consists of."""
+    text = "".join(f"{name}={value}\n" for name, value in sorted(image.digests.items()))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _has_digest(path: Path, digest: str) -> bool:
+    try:
+        return file_digest(path) == digest
+    except OSError:
+        return False
+
+
+@dataclass
+class Images:
+    """Makes each image once per session."""
+
+    linux_path: Path | None
+    locked: bool
+    notice: Notice
+    _linux: LinuxKernel | None = None
+    _made: dict[tuple[str, str], Image] = field(default_factory=dict)
+
+    def of(self, system: System, workload: Workload) -> Image:
+        key = system.name, workload.name
+        if key not in self._made:
+            self._made[key] = self._make(system, workload)
+        return self._made[key]
+
+    def check(self, system: System, workload: Workload) -> None:
+        """BuildError if a file has changed since it was digested. Each boot reads it again, so that a rebuild
+        during a session would mix runs of two different kernels."""
+        image = self.of(system, workload)
+        for name, path in (("kernel", image.kernel), ("initrd", image.initrd), ("program", image.program)):
+            if path is not None and not _has_digest(path, image.digests[name]):
+                raise BuildError(
+                    f"{path} was changed while {workload.name}-{system.name} was being measured, so its "
+                    "runs would use different guests; do not build during a session, and run again"
+                )
+
+    def symbols(self, system: System, workload: Workload) -> Path | None:
+        """The ELF file that resolves addresses of the program; None if the system has none."""
+        if not system.symbols:
+            return None
+        return self._file(
+            system, workload, system.symbols.replace("{workload}", workload.name), "boot.symbols"
+        )
+
+    def linux(self) -> LinuxKernel:
+        if self._linux is None:
+            self._linux = inputs.linux_kernel(self.linux_path, locked=self.locked, notice=self.notice)
+        return self._linux
+
+    def _make(self, system: System, workload: Workload) -> Image:
+        if system.kind is Kind.NATIVE:
+            program = programs.guest_program(workload)
+            return Image(None, None, program, {"program": file_digest(program)})
+        kernel, digests, labels = self._kernel(system, workload)
+        initrd = self._initrd(system, workload)
+        if initrd is not None:
+            digests = {**digests, "initrd": file_digest(initrd)}
+        return Image(kernel, initrd, None, digests, labels)
+
+    def _kernel(self, system: System, workload: Workload) -> tuple[Path, Mapping[str, str], tuple[str, ...]]:
+        if system.kernel == FETCHED_LINUX:
+            linux = self.linux()
+            digests = {"kernel": linux.digest, "kernel_config": linux.config_digest}
+            return linux.image, digests, linux.labels
+        path = self._file(system, workload, system.kernel, "boot.kernel")
+        return path, {"kernel": file_digest(path)}, ()
+
+    def _initrd(self, system: System, workload: Workload) -> Path | None:
+        if not system.initrd:
+            return None
+        if system.initrd == WORKLOAD_INITRD:
+            return programs.linux_initramfs(programs.guest_program(workload))
+        return self._file(system, workload, system.initrd, "boot.initrd")
+
+    def _file(self, system: System, workload: Workload, word: str, key: str) -> Path:
+        """A file that a YAML file names: either built into {out}, or relative to the YAML file."""
+        if "{out}" in word:
+            if system.build is None:
+                raise BuildError(f"{system.file}: {key}: {{out}} needs the key `build`, which is missing")
+            self.notice(f"building {system.name}")
+            path = Path(word.replace("{out}", str(self._built(system, system.build, workload))))
+        else:
+            path = system.file.parent / word
+        if not path.is_file() or not os.access(path, os.R_OK):
+            why = "cannot be read" if path.exists() else "does not exist"
+            raise BuildError(f"{system.file}: {key}: {path} {why}; build it first, or correct the path")
+        return path
+
+    def _built(self, system: System, recipe: Build, workload: Workload) -> Path:
+        """The build folder. Its key has the plain name: settings that change no command share one build."""
+        return programs.run_build(
+            recipe.commands,
+            recipe.folder,
+            recipe.sources,
+            name=plain_name(system.name),
+            workload=workload if recipe.per_workload else None,
+        )

@@ -1,0 +1,192 @@
+"""Builds guest programs, the Linux guest's initramfs and a system's kernel, each once per set of inputs.
+
+Takes a workload, a program or a system's `build:` commands; gives paths inside the cache. The cache key
+contains the digests of all sources, the flags and the compiler. Fails with BuildError, which has the
+compiler's first lines.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache as once
+from pathlib import Path
+
+from benchgate.base import yamlfile
+from benchgate.base.cells import Workload
+from benchgate.base.errors import BuildError
+from benchgate.base.files import file_digest, tree_digest
+from benchgate.base.paths import data_root
+from benchgate.build import cache, toolchain
+
+_COMPILE_S = 120.0
+_OUT = "{out}"
+_NOT_SOURCES = (".git", "__pycache__", "out")
+"""Names in a source folder that are not inputs of its build."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """One program of guest/build.yaml: every source with its flags, and how they are linked."""
+
+    sources: tuple[tuple[str, tuple[str, ...]], ...]
+    link: tuple[str, ...]
+
+
+def guest_program(workload: Workload) -> Path:
+    """The static Linux binary of a workload: /bench in the guest, and the program that `native` runs."""
+    return _program("bench", workload.name, _source_of(workload))
+
+
+def linux_initramfs(program: Path) -> Path:
+    """The archive with `program` as /bench and our PID 1; not compressed, to save time in the guest."""
+    init = _program("init", "init", None)
+    key = {"format": "newc-1", "bench": file_digest(program), "init": file_digest(init)}
+
+    def make(files: Path) -> None:
+        (files / "initramfs.cpio").write_bytes(
+            initramfs({"init": init.read_bytes(), "bench": program.read_bytes()})
+        )
+
+    return cache.entry("initramfs", key, make) / "initramfs.cpio"
+
+
+def run_build(  # noqa: PLR0913 - a build has this many inputs
+    commands: Sequence[Sequence[str]],
+    folder: Path,
+    sources: Sequence[Path],
+    *,
+    name: str,
+    workload: Workload | None = None,
+    timeout_s: float = 900.0,
+) -> Path:
+    """Runs a system's build commands in `folder`; gives the folder that replaces `{out}` in them.
+
+    With a workload, which must have a C file, `{source}` is that file and `{workload}` its name.
+    """
+    for source in sources:
+        if not source.exists():
+            raise BuildError(f"building {name}: there is no source {source}; correct the key `build.sources`")
+    key = {
+        "name": name,
+        "commands": json.dumps([list(argv) for argv in commands]),
+        "compiler": toolchain.compiler().identity,
+        "sources": json.dumps([_source_digest(source) for source in sources]),
+    }
+
+    words: dict[str, str] = {}
+    if workload is not None:
+        source = _source_of(workload)
+        key |= {"workload": workload.name, "source": file_digest(source)}
+        words = {"{source}": str(source), "{workload}": workload.name}
+
+    def make(files: Path) -> None:
+        filled = [[_filled(word, {**words, _OUT: str(files)}) for word in argv] for argv in commands]
+        toolchain.run_all(filled, folder, name, timeout_s)
+        if not any(files.iterdir()):
+            raise BuildError(
+                f"building {name}: the commands succeeded but wrote nothing into {_OUT}; correct them"
+            )
+
+    return cache.entry("system", key, make, wait_s=timeout_s + 60)
+
+
+def _filled(word: str, words: Mapping[str, str]) -> str:
+    for name, value in words.items():
+        word = word.replace(name, value)
+    return word
+
+
+def _source_of(workload: Workload) -> Path:
+    if not workload.source.is_file():
+        raise BuildError(f"workload {workload.name}: there is no source file {workload.source}")
+    return workload.source.absolute()
+
+
+def _source_digest(source: Path) -> str:
+    return file_digest(source) if source.is_file() else tree_digest(source, _NOT_SOURCES)
+
+
+def _program(program: str, name: str, workload: Path | None) -> Path:
+    guest = data_root() / "guest"
+    recipe = _recipes(guest / "build.yaml").get(program)
+    if recipe is None:
+        raise BuildError(f"{guest / 'build.yaml'} has no program `{program}`; reinstall pytest-benchgate")
+    compiler = toolchain.compiler()
+    key = {
+        "program": program,
+        "workload": file_digest(workload) if workload else "",
+        "guest": _guest_digest(guest),
+        "recipe": repr(recipe),
+        "compiler": compiler.identity,
+    }
+
+    def make(files: Path) -> None:
+        commands = _commands(recipe, compiler.argv, guest, workload, files / program)
+        toolchain.run_all(commands, guest, name, _COMPILE_S)
+        for path in files.glob("*.o"):
+            path.unlink()
+
+    return cache.entry("guest", key, make) / program
+
+
+def _guest_digest(guest: Path) -> str:
+    """The digest without the workloads: adding a workload must not rebuild the others."""
+    return tree_digest(guest, (*_NOT_SOURCES, "workloads"))
+
+
+def _commands(
+    recipe: Recipe, compiler: tuple[str, ...], guest: Path, workload: Path | None, target: Path
+) -> list[list[str]]:
+    """Commands that compile each source, then link. No path of this host gets into the binary."""
+    folders = [guest, *([workload.parent] if workload else [])]
+    maps = [f"-ffile-prefix-map={folder}=." for folder in folders]
+    commands, objects = [], []
+    for number, (source, flags) in enumerate(recipe.sources):
+        path = str(workload) if source == "{workload}" else source
+        objects.append(f"{target}-{number}.o")
+        commands.append([*compiler, *flags, *maps, f"-I{guest}", "-c", path, "-o", objects[-1]])
+    commands.append([*compiler, *recipe.link, *objects, "-o", str(target)])
+    return commands
+
+
+@once
+def _recipes(path: Path) -> dict[str, Recipe]:
+    top = yamlfile.load(path)
+    common, portable, link = top.texts("common"), top.texts("portable"), top.texts("link")
+    programs = top.section("programs")
+    if programs is None:
+        top.fail("is missing", "programs")
+    found = {}
+    for name in programs.keys():  # noqa: SIM118 - a Section, not a dict
+        words = programs.section(name)
+        if words is None:
+            programs.fail("expected a mapping", name)
+        sources = [(one, common + portable) for one in words.texts("portable")]
+        sources += [(one, common) for one in words.texts("hosted")]
+        words.close()
+        found[name] = Recipe(tuple(sources), link)
+    top.close()
+    return found
+
+
+# ---- the archive: format `newc`, in Linux: Documentation/driver-api/early-userspace/buffer-format.rst
+
+
+def initramfs(programs: dict[str, bytes]) -> bytes:
+    """An archive with the executable programs in its root folder. Equal programs give equal bytes."""
+    entries = [("dev", 0o040755, (0, 0), b""), ("dev/console", 0o020600, (5, 1), b"")]
+    entries += [(name, 0o100755, (0, 0), content) for name, content in sorted(programs.items())]
+    records = [_record(number, *entry) for number, entry in enumerate(entries, 1)]
+    archive = b"".join(records) + _record(0, "TRAILER!!!", 0, (0, 0), b"")
+    return archive + b"\0" * (-len(archive) % 512)
+
+
+def _record(number: int, name: str, mode: int, device: tuple[int, int], content: bytes) -> bytes:
+    links = 2 if mode & 0o040000 and not mode & 0o100000 else 1
+    path = name.encode() + b"\0"
+    # inode, mode, uid, gid, links, mtime, size, device of the file system, device of the node, name size, sum
+    fields = (number, mode, 0, 0, links, 0, len(content), 0, 0, *device, len(path), 0)
+    head = b"070701" + b"".join(b"%08X" % value for value in fields) + path
+    return head + b"\0" * (-len(head) % 4) + content + b"\0" * (-len(content) % 4)

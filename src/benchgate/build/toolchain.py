@@ -1,0 +1,146 @@
+"""The C compiler of this host, and build commands with a deadline and a log.
+
+Takes argument lists; gives the compiler's identity, or runs the commands. Fails with BuildError, which has
+the first lines of output and the path of the complete log.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from benchgate.base.errors import BootError, BuildError
+from benchgate.base.files import file_digest
+from benchgate.base.process import capture, start
+from benchgate.base.text import visible
+from benchgate.build.cache_storage import cache_root
+
+_SHOWN_LINES = 12
+_NAMES = ("cc", "gcc", "clang")
+
+
+@dataclass(frozen=True, slots=True)
+class Compiler:
+    """A C compiler. Compilers with equal identities make equal binaries from equal sources."""
+
+    argv: tuple[str, ...]
+    version: str
+    """The first line of its version, for reports: `gcc (Debian 12.2.0-14) 12.2.0`."""
+    identity: str
+    """Digest of its description, its target and its static C library."""
+
+
+def compiler() -> Compiler:
+    """The compiler that $CC names, else the first of cc, gcc and clang."""
+    return _compiler(os.environ.get("CC", ""), os.environ.get("PATH", os.defpath))
+
+
+@cache
+def _compiler(requested: str, path: str) -> Compiler:
+    try:
+        candidates = [shlex.split(requested)] if requested.strip() else [[name] for name in _NAMES]
+    except ValueError as error:
+        raise BuildError(
+            f"CC is `{requested}`, which cannot be parsed: {error}; correct or unset it"
+        ) from None
+    for argv in candidates:
+        if found := shutil.which(argv[0], path=path):
+            return _describe((found, *argv[1:]))
+    if requested.strip():
+        raise BuildError(f"CC names `{requested}`, which is not on PATH: correct or unset it")
+    raise BuildError(f"no C compiler ({', '.join(_NAMES)}) is on PATH; {install_hint()}")
+
+
+def _describe(argv: tuple[str, ...]) -> Compiler:
+    # -v prints version, target and configuration: everything that a compiler reports about itself.
+    about = _ask((*argv, "-v"))
+    version = _ask((*argv, "--version")).partition("\n")[0]
+    library = Path(_ask((*argv, "-print-file-name=libc.a")).strip())
+    if not library.is_file():
+        raise BuildError(f"{argv[0]} has no static C library (libc.a); {install_hint()}")
+    identity = hashlib.sha256(f"{argv}\n{about}\n{file_digest(library)}".encode()).hexdigest()
+    return Compiler(argv, version, identity)
+
+
+def _ask(argv: tuple[str, ...]) -> str:
+    try:
+        done = capture(argv, 60, environment())
+    except (BootError, subprocess.TimeoutExpired) as error:
+        raise BuildError(f"the C compiler {argv[0]} does not respond: {error}") from error
+    if done.returncode:
+        raise BuildError(f"`{shlex.join(argv)}` failed: {done.stderr.strip()[:200]}")
+    return done.stdout + done.stderr
+
+
+def install_hint() -> str:
+    """How to install the toolchain on this distribution."""
+    with contextlib.suppress(OSError):
+        words = platform.freedesktop_os_release()
+        family = f"{words.get('ID', '')} {words.get('ID_LIKE', '')}".split()
+        if "debian" in family or "ubuntu" in family:
+            return "as root: apt-get install gcc libc6-dev make"
+        if "fedora" in family or "rhel" in family:
+            return "as root: dnf install gcc glibc-static make"
+    return "install a C compiler, make and the static C library with this distribution's package manager"
+
+
+def environment() -> dict[str, str]:
+    """The environment of commands: the user's, with English messages and without an outer make's settings."""
+    outer = {"MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "GCC_COLORS"}
+    kept = {name: value for name, value in os.environ.items() if name not in outer}
+    return kept | {"LC_ALL": "C", "SOURCE_DATE_EPOCH": "1"}
+
+
+def run_all(commands: Sequence[Sequence[str]], folder: Path, name: str, timeout_s: float) -> None:
+    """Runs the commands in order; keeps the log only if one of them fails."""
+    log = cache_root() / "logs" / f"build-{name}-{os.getpid()}.log"
+    log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        for argv in commands:
+            _run(argv, folder, name, log, timeout_s)
+    except BuildError:
+        # Keeps the last failure's log of each name, so that repeated failures do not add files.
+        log.replace(log.with_name(f"build-{name}.log"))
+        raise
+    finally:
+        log.unlink(missing_ok=True)
+
+
+def _run(argv: Sequence[str], folder: Path, name: str, log: Path, timeout_s: float) -> None:
+    with log.open("ab") as stream, Path(os.devnull).open("rb") as nothing:
+        stream.write(f"$ {shlex.join(argv)}\n".encode(errors="replace"))
+        stream.flush()
+        begin, output = stream.tell(), stream.fileno()
+        try:
+            child = start(
+                argv, environment(), stdin=nothing.fileno(), stdout=output, stderr=output, folder=folder
+            )
+        except BootError as error:
+            why = f"{error} {install_hint()}"
+            stream.write(f"{why}\n".encode(errors="replace"))
+            raise BuildError(f"building {name}: {why}") from error
+        try:
+            in_time = child.wait(timeout_s)
+        finally:
+            status = child.stop(0)
+    if status or not in_time:
+        how = f"failed with status {status}" if in_time else f"did not end within {timeout_s:.0f} s"
+        kept = log.with_name(f"build-{name}.log")
+        raise BuildError(f"building {name}: `{argv[0]}` {how}:\n{_head(log, begin)}(complete log: {kept})")
+
+
+def _head(log: Path, begin: int) -> str:
+    """The first lines of the failed command, which contain the compiler's first error."""
+    with log.open("rb") as stream:
+        stream.seek(begin)
+        lines = stream.read(16_384).decode(errors="replace").splitlines()[:_SHOWN_LINES]
+    return "".join(f"  {visible(line.expandtabs())[:200]}\n" for line in lines)

@@ -1,0 +1,1 @@
+"""The session folder: written as things happen, sealed, read back, checked."""

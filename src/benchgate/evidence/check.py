@@ -1,0 +1,186 @@
+"""`benchgate verify`: rehashes a session, follows its chain, and compares what its runs amount to.
+
+Takes any folder, a malicious one too, and a function that judges it again; gives a `Check` with an exit code.
+It fails with nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchgate.base.errors import BenchgateError, EvidenceError
+from benchgate.base.text import visible
+from benchgate.evidence import cpu_limit, results_csv
+from benchgate.evidence.chain import Link, broken_link, chain_start, parse_chain, parse_manifest
+from benchgate.evidence.files import (
+    ATTEMPTS,
+    MANIFEST,
+    SESSION,
+    digest_of,
+    files_below,
+    folder_digest,
+    read_object,
+    read_text,
+)
+from benchgate.evidence.session_folder import COMPLETE, FORMAT, PARTIAL, RESULTS, VERDICTS, VERSION
+
+OWN = frozenset({SESSION, ATTEMPTS, MANIFEST, RESULTS, "runs", "smokes", "profile"})
+"""What a session's folder holds beside its reports."""
+
+MOST_CPU_S = 300
+"""To judge a session again takes seconds."""
+
+INTACT, TAMPERED, INCOMPLETE, MISMATCH, UNKNOWN_VERSION = 0, 10, 11, 12, 13
+
+Recompute = Callable[[Path], Mapping[str, str]]
+"""Judges a session folder again from its runs: what each report should hold, by file name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What verification found: 0 intact, 10 tampered, 11 incomplete, 12 mismatch, 13 unknown version."""
+
+    exit_code: int
+    messages: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        return "\n".join(map(visible, self.messages))
+
+
+def verify_bundle(folder: Path, recompute: Recompute | None = None) -> Check:
+    """Rehashes a session, follows its chain, and compares what `recompute` gets from its runs."""
+    try:
+        facts = _session(folder)
+    except EvidenceError as wrong:
+        return Check(INCOMPLETE if not os.path.lexists(folder / SESSION) else TAMPERED, (str(wrong),))
+    version = facts.get("version")
+    if facts.get("format") != FORMAT or type(version) is not int or version != VERSION:
+        said = f"{facts.get('format')!r:.40} version {version!r:.40}"
+        return Check(UNKNOWN_VERSION, (f"{folder}: {said} is not known; this is {FORMAT} {VERSION}",))
+    findings = _Findings(folder)
+    findings.try_(TAMPERED, lambda: _check_files(findings, folder))
+    findings.try_(TAMPERED, lambda: _check_chain(findings, folder, facts))
+    if facts.get("state") != COMPLETE:
+        findings.add(INCOMPLETE, f"the session is {PARTIAL}: {facts.get('state_reason')!r:.200}")
+    if not findings.found and recompute is not None:
+        findings.try_(MISMATCH, lambda: _check_answers(findings, folder, recompute))
+    return findings.check(recomputed=recompute is not None)
+
+
+class _Findings:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.found: list[tuple[int, str]] = []
+
+    def add(self, code: int, message: str) -> None:
+        self.found.append((code, message))
+
+    def try_(self, code: int, step: Callable[[], None]) -> None:
+        """Runs a step; what it cannot even read counts as `code`."""
+        try:
+            step()
+        except BenchgateError as wrong:
+            self.add(code, str(wrong))
+        except OSError as wrong:
+            self.add(code, f"{wrong.filename or self.folder} cannot be read: {wrong.strerror}")
+
+    def check(self, *, recomputed: bool) -> Check:
+        if not self.found:
+            done = "hashes, chain and every verdict" if recomputed else "hashes and chain"
+            return Check(INTACT, (f"{self.folder}: intact ({done} agree)",))
+        worst = min(code for code, _ in self.found)
+        words = {TAMPERED: "tampered", INCOMPLETE: "incomplete", MISMATCH: "mismatch"}
+        lines = (f"{words[code]}: {message}" for code, message in sorted(self.found))
+        return Check(worst, (f"{self.folder}: {words[worst]}", *lines))
+
+
+def _session(folder: Path) -> dict[str, object]:
+    if folder.is_symlink():
+        folder = folder.resolve()  # `reports/latest` is a link that the user named
+    if not folder.is_dir():
+        raise EvidenceError(f"{folder} is no folder; name a session under reports/runs/")
+    if not os.path.lexists(folder / SESSION):
+        raise EvidenceError(f"{folder} holds no {SESSION}; name a session under reports/runs/")
+    try:
+        return read_object(folder, SESSION)
+    except OSError as wrong:
+        raise EvidenceError(f"{folder / SESSION} cannot be read: {wrong.strerror}") from None
+
+
+def _check_files(findings: _Findings, folder: Path) -> None:
+    present = set(files_below(folder))
+    if MANIFEST not in present:
+        findings.add(INCOMPLETE, f"there is no {MANIFEST}: the session was never sealed")
+        return
+    digests = parse_manifest(read_text(folder, MANIFEST), MANIFEST)
+    for name in sorted(present - set(digests) - {MANIFEST}):
+        findings.add(TAMPERED, f"{name} is not in the manifest; it was added later")
+    for name, digest in digests.items():
+        if name not in present:
+            findings.add(INCOMPLETE, f"{name} is in the manifest and not on the disk")
+        elif digest_of(folder, name) != digest:
+            findings.add(TAMPERED, f"{name} was changed after the session was sealed")
+
+
+def _check_chain(findings: _Findings, folder: Path, facts: Mapping[str, object]) -> None:
+    links = parse_chain(read_text(folder, ATTEMPTS), ATTEMPTS)
+    broken = broken_link(links, str(facts.get("id")))
+    if broken:
+        findings.add(TAMPERED, f"the chain of attempts breaks at run {broken.run} ({broken.folder})")
+        return
+    last = links[-1].chain if links else chain_start(str(facts.get("id")))
+    if facts.get("state") == COMPLETE and facts.get("chain") != last:
+        findings.add(
+            TAMPERED, f"{ATTEMPTS} does not end where {SESSION} says: attempts were cut off or added"
+        )
+    if facts.get("state") == COMPLETE and links and links[-1].run != len(links):
+        findings.add(
+            INCOMPLETE, f"{ATTEMPTS} holds {len(links)} of {links[-1].run} attempts; all are recorded"
+        )
+    for link in links:
+        if not (folder / link.folder).is_dir():
+            findings.add(INCOMPLETE, f"{link.folder} is gone; every attempt is kept")
+        elif folder_digest(folder, link.folder) != link.digest:
+            findings.add(TAMPERED, f"{link.folder} was changed after its run")
+    known = {link.folder for link in links}
+    for one in sorted(f"runs/{path.name}" for path in (folder / "runs").iterdir()):
+        if one not in known:
+            findings.add(INCOMPLETE, f"{one} was begun and never recorded")
+    _check_rows(findings, folder, links)
+
+
+def _check_rows(findings: _Findings, folder: Path, links: tuple[Link, ...]) -> None:
+    rows = results_csv.parse(read_text(folder, RESULTS), RESULTS)
+    told = [(row.run, str(row.outcome)) for row in rows]
+    chained = [(link.run, link.outcome) for link in links]
+    if told != chained:
+        findings.add(
+            MISMATCH, f"{RESULTS} has {len(told)} runs that are not the {len(chained)} of {ATTEMPTS}"
+        )
+
+
+def _check_answers(findings: _Findings, folder: Path, recompute: Recompute) -> None:
+    try:
+        with cpu_limit.cpu_seconds(MOST_CPU_S):
+            expected = recompute(folder)
+    except cpu_limit.Exhausted:
+        raise EvidenceError(
+            f"{folder} cannot be judged again: that takes more than {MOST_CPU_S} s of CPU time. Look at the "
+            f"search patterns of the systems in its {SESSION}: one may be made never to end"
+        ) from None
+    except (ArithmeticError, LookupError, TypeError, ValueError) as wrong:
+        # A stranger's figures can contradict each other in ways that nobody foresaw.
+        why = f"{type(wrong).__name__}: {wrong}"
+        raise EvidenceError(f"{folder} cannot be judged again: {why:.200}") from wrong
+    if VERDICTS not in expected:
+        raise EvidenceError(f"judging {folder} again gave no verdicts")
+    for name, text in expected.items():
+        due = text.encode(errors="backslashreplace").decode()  # as `bundle.write_whole` puts it
+        if read_text(folder, name) != due:
+            findings.add(MISMATCH, f"{name} does not follow from the runs")
+    for name in sorted({found.partition("/")[0] for found in files_below(folder)} - OWN - set(expected)):
+        findings.add(MISMATCH, f"{name} is no part of a session: it follows from nothing")

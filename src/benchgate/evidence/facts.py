@@ -1,0 +1,179 @@
+"""The parts of session.json that a later judge reads: plan, policy, capacity, symbols, options.
+
+Takes our types and gives plain JSON; takes plain JSON of unknown origin and gives our types. Reading fails
+with EvidenceError that names the file and the part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from benchgate.base.cell_json import cell_as_json, cell_from_json
+from benchgate.base.cells import Cell, Lane, Window
+from benchgate.base.errors import EvidenceError
+from benchgate.base.gates import CapacityBound, Gate, Policy
+from benchgate.base.jsonfields import Fields
+from benchgate.base.text import one_line
+from benchgate.insn.symbols import Symbols
+from benchgate.plan.planned import SweepPlan
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSweep:
+    """A sweep as it was planned: pairs of a cell and why it was skipped, and its gates."""
+
+    row: str
+    cells: tuple[tuple[Cell, str], ...]
+    gates: tuple[Gate, ...]
+
+
+def plain_json(value: Any) -> Any:
+    """The same as JSON knows it."""
+    if isinstance(value, Mapping):
+        return {str(key): plain_json(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain_json(one) for one in value]
+    return str(value) if isinstance(value, Path) else value
+
+
+@contextmanager
+def _reading(where: str, what: str) -> Iterator[None]:
+    try:
+        yield
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        why = one_line(f"{type(error).__name__} {error}")
+        raise EvidenceError(f"{where}: {what} cannot be read: {why}") from error
+
+
+# ---- the plan
+
+
+def sweep_as_json(sweep: SweepPlan) -> dict[str, Any]:
+    return {
+        "row": sweep.row,
+        "cells": [{"cell": cell_as_json(one.cell), "skip": one.skip} for one in sweep.cells],
+        "gates": [_gate_as_json(one.gate) for one in sweep.gates],
+    }
+
+
+def _gate_as_json(gate: Gate) -> dict[str, Any]:
+    base = None if gate.base is None else cell_as_json(gate.base)
+    return {**plain_json(asdict(gate)), "base": base, "cell": cell_as_json(gate.cell)}
+
+
+def read_plan(facts: Mapping[str, Any], where: str) -> tuple[StoredSweep, ...]:
+    with _reading(where, "the plan"):
+        return tuple(map(_sweep, facts["plan"]))
+
+
+def _sweep(value: object) -> StoredSweep:
+    fields = Fields(value, "a sweep")
+    cells = tuple(map(_planned, fields.take("cells", list)))
+    gates = tuple(map(_gate, fields.take("gates", list)))
+    sweep = StoredSweep(fields.text("row"), cells, gates)
+    fields.done()
+    return sweep
+
+
+def _planned(value: object) -> tuple[Cell, str]:
+    fields = Fields(value, "a planned cell")
+    found = cell_from_json(fields.take("cell", dict)), fields.text("skip")
+    fields.done()
+    return found
+
+
+def _gate(value: object) -> Gate:
+    fields = Fields(value, "a gate")
+    gate = Gate(
+        id=fields.text("id"),
+        kind=fields.word("kind"),
+        base=None if fields.is_null("base") else cell_from_json(fields.take("base", dict)),
+        cell=cell_from_json(fields.take("cell", dict)),
+        window=fields.choice("window", Window),
+        at_least=fields.real_or_none("at_least"),
+        at_most=fields.real_or_none("at_most"),
+        insn=fields.real_or_none("insn"),
+        file=fields.text("file", ""),
+    )
+    fields.done()
+    return gate
+
+
+# ---- the policy and the options
+
+
+def read_policy(facts: Mapping[str, Any], where: str) -> Policy:
+    with _reading(where, "the policy"):
+        fields = Fields(facts["policy"], "the policy")
+        fields.drop("max_voided")
+        policy = Policy(
+            name=fields.text("name"),
+            looks=fields.numbers("looks"),
+            alpha=fields.real("alpha"),
+            overall_error=fields.real("overall_error"),
+            first=fields.number("first"),
+            max_runs=fields.number("max_runs"),
+            superlinear=fields.real("superlinear"),
+            capacity_reach=fields.real("capacity_reach"),
+            warmups=fields.number("warmups"),
+            informs=fields.text("informs"),
+        )
+        fields.done()
+        return policy
+
+
+def read_flag(facts: Mapping[str, Any], name: str, where: str) -> bool:
+    """An option that a report depends on: `inconclusive_fails`, `measure`."""
+    with _reading(where, f"options.{name}"):
+        return Fields(facts["options"], "options").flag(name)
+
+
+# ---- what was seen beside the runs
+
+
+def symbols_of(known: Symbols, more: Symbols) -> list[tuple[int, int, str]]:
+    """Both together, as session.json holds a row's symbols."""
+    found = {*zip(known.addresses, known.ends, known.names, strict=True)}
+    return sorted(found | {*zip(more.addresses, more.ends, more.names, strict=True)})
+
+
+def stored_symbols(facts: Mapping[str, Any], row: str, where: str) -> Symbols:
+    """The symbols in which a row's samples lie; none where none were taken."""
+    with _reading(where, f"the symbols of {row}"):
+        kept = facts.get("symbols", {}).get(row, ())
+        found = sorted((_address(start), _address(end), str(name)) for start, end, name in kept)
+    addresses, ends, names = zip(*found, strict=True) if found else ((), (), ())
+    return Symbols(addresses, ends, names)
+
+
+def _address(value: object) -> int:
+    if type(value) is not int:
+        raise ValueError(f"{value!r} is not an address")
+    return value
+
+
+def bounds_of(found: Mapping[int, CapacityBound]) -> dict[str, Any]:
+    return {str(count): plain_json(asdict(bound)) for count, bound in found.items()}
+
+
+def read_bounds(facts: Mapping[str, Any], row: str, where: str) -> dict[int, CapacityBound]:
+    """One row's capacity bounds; none where none were taken."""
+    with _reading(where, "the capacity"):
+        return {int(count): _bound(one) for count, one in facts["capacity"].get(row, {}).items()}
+
+
+def _bound(value: object) -> CapacityBound:
+    fields = Fields(value, "a capacity")
+    bound = CapacityBound(
+        lane=fields.choice("lane", Lane),
+        cpus=fields.number("cpus", 1),
+        ratio=fields.real("ratio"),
+        low=fields.real("low"),
+        high=fields.real("high"),
+    )
+    fields.done()
+    return bound

@@ -1,0 +1,155 @@
+"""The files of a session folder: read as a stranger's, so that nothing in it can do harm; written whole.
+
+Takes a folder, gives names, digests and texts; and the two formats that hold a bundle together, the
+manifest and the chain of attempts. Fails with EvidenceError on what no honest session holds: links, pipes,
+devices, paths that lead outside, files too large to be evidence; and on what cannot be written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import os
+import re
+import stat
+from pathlib import Path
+
+from benchgate.base.errors import EvidenceError
+from benchgate.base.files import read_json
+
+MANIFEST = "manifest.sha256"
+ATTEMPTS = "attempts.jsonl"
+SESSION = "session.json"
+
+MOST_FILES = 200_000
+DEEPEST = 8
+LARGEST_FILE = 4 << 30
+LARGEST_TEXT = 64 << 20
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=@,:-]{0,199}")
+
+
+def is_safe_name(name: str) -> bool:
+    """Whether a path below a session folder is one that we would write."""
+    parts = name.split("/")
+    return len(parts) <= DEEPEST and all(_NAME.fullmatch(part) for part in parts)
+
+
+def files_below(folder: Path) -> tuple[str, ...]:
+    """Every file, by its path from the folder, sorted; what is no plain file or folder is refused."""
+    found: list[str] = []
+    waiting = [""]
+    while waiting:
+        base = waiting.pop()
+        with os.scandir(folder / base) as entries:
+            for entry in entries:
+                name = f"{base}/{entry.name}".lstrip("/")
+                if not is_safe_name(name):
+                    raise EvidenceError(f"{folder}: a session holds no such name: {name!r:.200}")
+                mode = entry.stat(follow_symlinks=False).st_mode
+                if stat.S_ISDIR(mode):
+                    waiting.append(name)
+                elif stat.S_ISREG(mode):
+                    found.append(name)
+                else:
+                    raise EvidenceError(f"{folder}/{name} is a link or a device; evidence is plain files")
+        if len(found) + len(waiting) > MOST_FILES:
+            raise EvidenceError(f"{folder}: more than {MOST_FILES} files are no session")
+    return tuple(sorted(found))
+
+
+def digest_of(folder: Path, name: str) -> str:
+    """SHA-256 of a plain file below the folder, in hex."""
+    with os.fdopen(open_plain(folder / name, LARGEST_FILE), "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def read_text(folder: Path, name: str, limit: int = LARGEST_TEXT) -> str:
+    """A text file below the folder. Fails with EvidenceError when it is absent, too large, or no UTF-8."""
+    try:
+        with os.fdopen(open_plain(folder / name, limit), "rb") as stream:
+            return stream.read(limit + 1).decode()
+    except FileNotFoundError:
+        raise EvidenceError(f"{folder / name} is missing") from None
+    except UnicodeDecodeError as wrong:
+        raise EvidenceError(f"{folder / name} is no UTF-8 text (byte {wrong.start})") from None
+
+
+def read_object(folder: Path, name: str) -> dict[str, object]:
+    """A JSON object in a file below the folder."""
+    try:
+        data = read_json(read_text(folder, name))
+    except (ValueError, RecursionError) as wrong:
+        raise EvidenceError(f"{folder / name} is no JSON: {wrong}") from None
+    if not isinstance(data, dict):
+        raise EvidenceError(f"{folder / name} must hold an object")
+    return data
+
+
+def folder_digest(folder: Path, below: str) -> str:
+    """One digest over the names and contents of all files of an attempt."""
+    names = files_below(folder / below)
+    lines = (f"{digest_of(folder, f'{below}/{name}')}  {name}\n" for name in names)
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Writes beside and renames, so that a reader, or a kill, never meets half a file."""
+    fresh = path.with_name(f"{path.name}.new")
+    try:
+        with fresh.open("wb") as stream:
+            stream.write(text.encode(errors="backslashreplace"))
+            stream.flush()
+            os.fsync(stream.fileno())
+        fresh.replace(path)
+    except OSError as wrong:
+        with contextlib.suppress(OSError):
+            fresh.unlink(missing_ok=True)
+        raise unwritable(path, wrong, KEPT) from None
+
+
+def append_line(path: Path, line: str) -> None:
+    """One whole line or nothing: what a full disk cut short is taken back."""
+    flags = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        with os.fdopen(os.open(path, flags), "ab", buffering=0) as stream:
+            before = os.fstat(stream.fileno()).st_size
+            try:
+                _write_all(stream, line.encode(errors="backslashreplace"))
+                os.fsync(stream.fileno())
+            except OSError:
+                with contextlib.suppress(OSError):
+                    stream.truncate(before)
+                raise
+    except OSError as wrong:
+        raise unwritable(path, wrong, KEPT) from None
+
+
+KEPT = "what was written before is kept; make room, then run again"
+
+
+def unwritable(path: Path, wrong: OSError, advice: str) -> EvidenceError:
+    return EvidenceError(f"{path} cannot be written: {wrong.strerror}; {advice}")
+
+
+def _write_all(stream: io.FileIO, data: bytes) -> None:
+    """A full disk takes a part, and says why only when asked to take the rest."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[stream.write(rest) :]
+
+
+def open_plain(path: Path, limit: int) -> int:
+    """A descriptor of a plain file that is not too large; never follows a link, never waits on a pipe."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise
+    except OSError as wrong:
+        raise EvidenceError(f"{path} cannot be read: {wrong.strerror}") from None
+    facts = os.fstat(descriptor)
+    if not stat.S_ISREG(facts.st_mode) or facts.st_size > limit:
+        os.close(descriptor)
+        raise EvidenceError(f"{path} is no plain file of at most {limit} bytes")
+    return descriptor

@@ -1,0 +1,98 @@
+"""Where a session's figures come from: options, sources, versions, machine, plan, policy, as plain data.
+
+Takes what the session knows, gives the dict that session.json holds; and reads the plan and the policy back
+for a later judge. Reading fails with EvidenceError that names what is missing; describing does not fail: what
+cannot be had is "unavailable".
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import shlex
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from benchgate.base.cells import Workload
+from benchgate.base.gates import Policy
+from benchgate.base.text import UNAVAILABLE
+from benchgate.evidence.facts import plain_json, sweep_as_json
+from benchgate.evidence.session_folder import SessionInfo
+from benchgate.plan import catalog
+from benchgate.plan.options import Options
+from benchgate.plan.planned import PlannedCell, SweepPlan
+
+PACKAGES = ("pytest-benchgate", "pytest", "numpy", "scipy", "pexpect", "psutil", "qemu.qmp", "PyYAML")
+_GIT_S = 10.0
+
+
+def described(options: Options, envelope: Mapping[str, Any]) -> SessionInfo:
+    """What is true before the first boot."""
+    commit, changes = source(Path.cwd())
+    return SessionInfo(
+        options=plain_json(asdict(options)),
+        commit=commit,
+        diff_digest=changes,
+        versions={name: _version(name) for name in PACKAGES},
+        envelope=plain_json(envelope),
+    )
+
+
+def planned(sweeps: Sequence[SweepPlan], policy: Policy, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """What a later judge needs beside the runs. `inputs`: QEMU and images, with their digests."""
+    cells = _cells(sweeps)
+    return {
+        "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
+        "inputs": plain_json(inputs),
+        "systems": {cell.system.name: _text(cell.system.file) for cell in cells},
+        "settings": {cell.system.name: dict(cell.system.settings) for cell in cells},
+        "workloads": {cell.workload.name: _word(cell.workload) for cell in cells},
+        "policy": plain_json(asdict(policy)),
+        "plan": [sweep_as_json(sweep) for sweep in sweeps],
+        "capacity": {},
+    }
+
+
+def _cells(sweeps: Sequence[SweepPlan]) -> list[PlannedCell]:
+    return [cell for sweep in sweeps for cell in sweep.cells]
+
+
+def _word(workload: Workload) -> str:
+    """By which a later judge finds it: a name of ours, or the path of a user's file."""
+    return catalog.word_of(workload)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError:
+        return UNAVAILABLE
+
+
+def _version(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return UNAVAILABLE
+
+
+def source(folder: Path) -> tuple[str, str]:
+    """The git commit of the folder, and a digest of what differs from it (empty: nothing does)."""
+    commit = _git(folder, "rev-parse", "HEAD")
+    changes = _git(folder, "diff", "HEAD")
+    if commit is None or changes is None:
+        return UNAVAILABLE, UNAVAILABLE
+    return commit.decode("ascii", "replace").strip(), hashlib.sha256(changes).hexdigest() if changes else ""
+
+
+def _git(folder: Path, *words: str) -> bytes | None:
+    command = ["git", "-C", str(folder), *words]
+    try:
+        found = subprocess.run(command, capture_output=True, timeout=_GIT_S, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return found.stdout if found.returncode == 0 else None

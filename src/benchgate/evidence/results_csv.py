@@ -1,0 +1,182 @@
+"""results.csv: one line a run, columns that other programs may rely on (version 1).
+
+Takes RunRows, gives text; and back again. Lists are joined by `;` and fields never need quotes, so that
+`cut -d,` reads the file as well as a CSV reader. Reading fails with EvidenceError that names the line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import TypeVar
+
+from benchgate.base.cells import Lane, Mode, Params, Placement
+from benchgate.base.errors import EvidenceError
+from benchgate.base.runs import Outcome
+from benchgate.base.text import csv_field, plain_field
+from benchgate.evidence.rows import RunRow
+
+COLUMNS = (
+    "system",
+    "workload",
+    "params",
+    "mode",
+    "cpus",
+    "lane",
+    "placement",
+    "pins",
+    "run",
+    "order",
+    "seed",
+    "outcome",
+    "verified",
+    "work",
+    "total",
+    "unit",
+    "guest_digest",
+)
+HEADER = ",".join(COLUMNS) + "\n"
+
+UNITS = ("", "ns", "cycles", "insn")
+T = TypeVar("T", bound=StrEnum)
+
+LONGEST_LINE = 8192
+MOST_LINES = 1_000_000
+
+_RESERVED = re.compile(r"[,;=\"%]")
+_HEX = re.compile(r"%([0-9A-F]{2})")
+
+
+def line(row: RunRow) -> str:
+    """One line with its line break."""
+    params = ";".join(f"{_word(name)}={_word(str(value))}" for name, value in row.params)
+    fields = (
+        _word(row.system),
+        _word(row.workload),
+        params,
+        row.mode,
+        str(row.cpus),
+        row.lane,
+        row.placement,
+        ";".join(map(str, row.pins)),
+        str(row.run),
+        str(row.order),
+        str(row.seed),
+        row.outcome,
+        "true" if row.verified else "false",
+        _count(row.work),
+        _count(row.total),
+        row.unit,
+        _word(row.guest_digest),
+    )
+    return ",".join(csv_field(one) for one in fields) + "\n"
+
+
+def render(rows: Iterable[RunRow]) -> str:
+    return HEADER + "".join(line(row) for row in rows)
+
+
+def parse(text: str, where: str) -> tuple[RunRow, ...]:
+    """The rows of a results.csv; labels and reasons are not in it."""
+    lines = text.split("\n")
+    if lines[0].rstrip("\r") != HEADER.strip():
+        raise EvidenceError(f"{where}:1: this is not the header of results.csv version 1: {HEADER.strip()}")
+    if lines[-1]:
+        raise EvidenceError(f"{where}:{len(lines)}: the last line is torn; the file was cut short")
+    if len(lines) > MOST_LINES:
+        raise EvidenceError(f"{where}: more than {MOST_LINES} lines are no session")
+    return tuple(_row(one.rstrip("\r"), f"{where}:{n}") for n, one in enumerate(lines[1:-1], start=2))
+
+
+def _row(text: str, where: str) -> RunRow:
+    fields = text[:LONGEST_LINE].split(",")
+    if len(text) > LONGEST_LINE or len(fields) != len(COLUMNS):
+        raise EvidenceError(f"{where}: {len(fields)} fields where {len(COLUMNS)} belong")
+    cells = {name: plain_field(one) for name, one in zip(COLUMNS, fields, strict=True)}
+    verified = _choice(cells["verified"], ("true", "false"), f"{where}: verified") == "true"
+    row = RunRow(
+        system=_plain(cells["system"]),
+        workload=_plain(cells["workload"]),
+        params=_params(cells["params"], where),
+        mode=_member(Mode, cells["mode"], where),
+        cpus=_whole(cells["cpus"], f"{where}: cpus", least=1),
+        lane=_member(Lane, cells["lane"], where),
+        placement=_member(Placement, cells["placement"], where),
+        pins=tuple(_whole(one, f"{where}: pins") for one in cells["pins"].split(";") if one),
+        run=_whole(cells["run"], f"{where}: run", least=1),
+        order=_whole(cells["order"], f"{where}: order"),
+        seed=_whole(cells["seed"], f"{where}: seed"),
+        outcome=_member(Outcome, cells["outcome"], where),
+        verified=verified,
+        work=_time(cells["work"], f"{where}: work"),
+        total=_time(cells["total"], f"{where}: total"),
+        unit=_choice(cells["unit"], UNITS, f"{where}: unit"),
+        guest_digest=_plain(cells["guest_digest"]),
+    )
+    _check(row, where)
+    return row
+
+
+def _check(row: RunRow, where: str) -> None:
+    figures = row.work is not None and row.total is not None and bool(row.unit)
+    if row.verified != figures:
+        raise EvidenceError(f"{where}: a verified run has work, total and unit, and no other has any of them")
+    is_bad, is_good = (
+        row.outcome in (Outcome.INVALID, Outcome.CRASHED),
+        row.outcome in (Outcome.OK, Outcome.WARMUP),
+    )
+    if (row.verified and is_bad) or (not row.verified and is_good):
+        raise EvidenceError(f"{where}: outcome {row.outcome} and verified={str(row.verified).lower()} differ")
+    if row.work is not None and row.total is not None and row.work > row.total:
+        raise EvidenceError(f"{where}: work {row.work} is longer than total {row.total}")
+
+
+def _word(text: str) -> str:
+    """The separators of this format, percent-encoded."""
+    return _RESERVED.sub(lambda found: f"%{ord(found.group()):02X}", text)
+
+
+def _plain(text: str) -> str:
+    return _HEX.sub(lambda found: chr(int(found.group(1), 16)), text)
+
+
+def _params(text: str, where: str) -> Params:
+    pairs = [one.partition("=") for one in text.split(";") if one]
+    if any(not name or not sign for name, sign, _ in pairs):
+        raise EvidenceError(f"{where}: params are name=value, joined by `;`, not {text[:80]!r}")
+    return tuple((_plain(name), _value(_plain(value))) for name, _, value in pairs)
+
+
+def _value(text: str) -> int | str:
+    return int(text) if re.fullmatch(r"-?(0|[1-9][0-9]{0,18})", text) else text
+
+
+def _count(value: int | None) -> str:
+    return "" if value is None else str(value)
+
+
+def _time(text: str, where: str) -> int | None:
+    return _whole(text, where, least=1) if text else None
+
+
+def _whole(text: str, where: str, least: int = 0) -> int:
+    if not re.fullmatch(r"[0-9]{1,20}", text) or int(text) < least:
+        raise EvidenceError(f"{where}: {text[:80]!r} is no whole number of at least {least}")
+    return int(text)
+
+
+def _choice(text: str, allowed: tuple[str, ...], where: str) -> str:
+    if text not in allowed:
+        raise EvidenceError(f"{where}: {text[:80]!r} is none of {', '.join(filter(None, allowed))}")
+    return text
+
+
+def _member(kind: type[T], text: str, where: str) -> T:
+    try:
+        return kind(text)
+    except ValueError:
+        known = ", ".join(kind)
+        raise EvidenceError(
+            f"{where}: {text[:80]!r} is no {kind.__name__.lower()}; there are {known}"
+        ) from None

@@ -1,0 +1,183 @@
+"""The session folder: written as things happen, sealed at the end, and checked offline by anybody.
+
+Takes a place for reports, facts and texts; gives a folder under reports/runs/. Every attempt is numbered
+and chained, results.csv grows by a line a run, and session.json says `partial` from its first byte until
+`close`: however a session ends, what was measured is there and does not claim to be whole. Fails with
+EvidenceError that names the file and what to do; what was written before stays.
+
+`verify_bundle` takes any folder, a malicious one too, and gives a Check; it fails with nothing else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from benchgate.base.errors import EvidenceError
+from benchgate.base.process import start_time
+from benchgate.evidence import results_csv
+from benchgate.evidence.chain import chain_start, chained, manifest_text
+from benchgate.evidence.files import (
+    ATTEMPTS,
+    MANIFEST,
+    SESSION,
+    append_line,
+    digest_of,
+    files_below,
+    folder_digest,
+    is_safe_name,
+    unwritable,
+    write_whole,
+)
+from benchgate.evidence.rows import RunRow
+
+FORMAT, VERSION = "benchgate-session", 1
+RESULTS, VERDICTS = "results.csv", "verdicts.json"
+PARTIAL, COMPLETE = "partial", "complete"
+
+SESSION_NAME = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9a-z]{4,16}")
+
+
+@dataclass(frozen=True, slots=True)
+class SessionInfo:
+    """What was true before the first boot. All values must be plain JSON."""
+
+    options: Mapping[str, object]
+    commit: str
+    diff_digest: str
+    """Of the uncommitted changes; empty: there were none. "unavailable": no git."""
+    versions: Mapping[str, str]
+    envelope: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class RunFolder:
+    run: int
+    folder: Path
+
+
+@dataclass(slots=True)
+class SessionFolder:
+    """One session folder, open for writing. Use `create`."""
+
+    id: str
+    folder: Path
+    _facts: dict[str, object]
+    _chain: str
+    _attempts: dict[int, str] = field(default_factory=dict)
+    """Attempts that were begun and are not recorded yet."""
+    _begun: int = 0
+
+    @classmethod
+    def create(cls, reports: Path, info: SessionInfo, *, started: datetime, short_id: str) -> SessionFolder:
+        name = f"{started:%Y%m%dT%H%M%SZ}-{short_id}"
+        if not SESSION_NAME.fullmatch(name):
+            raise ValueError(f"{short_id!r} is no short id: 4 to 16 of 0-9a-z")
+        folder = reports / "runs" / name
+        _require_free(reports / "latest")
+        try:
+            (folder / "runs").mkdir(parents=True)
+        except OSError as wrong:
+            raise unwritable(folder, wrong, "choose another place with --reports") from None
+        facts: dict[str, object] = {
+            "format": FORMAT,
+            "version": VERSION,
+            "id": name,
+            "state": PARTIAL,
+            "state_reason": "it is still running, or it was killed",
+            "started": f"{started:%Y-%m-%dT%H:%M:%SZ}",
+            "finished": None,
+            "pid": os.getpid(),
+            "pid_started": start_time(os.getpid()),
+            "formats": {RESULTS: 1, VERDICTS: 1, MANIFEST: 1, ATTEMPTS: 1},
+            "options": dict(info.options),
+            "commit": info.commit,
+            "diff_digest": info.diff_digest,
+            "versions": dict(info.versions),
+            "envelope": dict(info.envelope),
+        }
+        session = cls(name, folder, facts, chain_start(name))
+        session._save()
+        session.write(RESULTS, results_csv.HEADER)
+        session.write(ATTEMPTS, "")
+        _point_latest(reports, name)
+        return session
+
+    def update(self, **facts: object) -> None:
+        """Adds to session.json what became known later: gates, policy, order, capacity ..."""
+        self._facts.update(facts)
+        self._save()
+
+    def begin(self, cell: str) -> RunFolder:
+        """A fresh folder for the next attempt; its number counts every attempt of the session."""
+        self._begun += 1
+        name = f"runs/{self._begun:04d}-{cell}"
+        if not is_safe_name(name):
+            raise EvidenceError(f"{cell!r:.100} cannot be a folder's name; use letters, digits and ._+=@,:-")
+        try:
+            (self.folder / name).mkdir()
+        except OSError as wrong:
+            raise unwritable(self.folder / name, wrong, "see that the disk has room") from None
+        self._attempts[self._begun] = name
+        return RunFolder(self._begun, self.folder / name)
+
+    def record(self, row: RunRow) -> None:
+        """Chains a finished attempt and adds its line to results.csv. Its folder must not change again."""
+        name = self._attempts.pop(row.run)
+        link = chained(self._chain, row.run, name, row.outcome, self._digest(name))
+        append_line(self.folder / ATTEMPTS, link.line())
+        append_line(self.folder / RESULTS, results_csv.line(row))
+        self._chain = link.chain
+
+    def write(self, name: str, text: str) -> Path:
+        """One report file, whole or not at all."""
+        if not is_safe_name(name):
+            raise EvidenceError(f"{name!r:.100} is no name for a file of a session")
+        path = self.folder / name
+        write_whole(path, text)
+        return path
+
+    def close(self, finished: datetime, *, missing: str = "") -> None:
+        """Says how the session ended: complete, or partial because of what is `missing`."""
+        state = PARTIAL if missing else COMPLETE
+        self._facts |= {"state": state, "state_reason": missing, "pid": None, "pid_started": None}
+        self._facts |= {"finished": f"{finished:%Y-%m-%dT%H:%M:%SZ}", "chain": self._chain}
+        self._save()
+
+    def seal(self) -> None:
+        """The manifest over all there is; the last thing that is written."""
+        with contextlib.suppress(FileNotFoundError):
+            (self.folder / MANIFEST).unlink()
+        digests = {name: digest_of(self.folder, name) for name in files_below(self.folder)}
+        self.write(MANIFEST, manifest_text(digests))
+
+    def _save(self) -> None:
+        self.write(SESSION, json.dumps(self._facts, indent=2, allow_nan=False) + "\n")
+
+    def _digest(self, name: str) -> str:
+        try:
+            return folder_digest(self.folder, name)
+        except OSError as wrong:
+            raise EvidenceError(f"{self.folder / name} cannot be read: {wrong.strerror}") from None
+
+
+def _require_free(latest: Path) -> None:
+    """Asked before a session's folder is made, so that none is left behind."""
+    if os.path.lexists(latest) and not latest.is_symlink():
+        raise EvidenceError(f"{latest} cannot be written: it must be a link; move away what is there")
+
+
+def _point_latest(reports: Path, name: str) -> None:
+    latest, fresh = reports / "latest", reports / f".latest-{name}"
+    try:
+        fresh.symlink_to(Path("runs") / name)
+        fresh.replace(latest)
+    except OSError as wrong:
+        fresh.unlink(missing_ok=True)
+        raise unwritable(latest, wrong, "it must be free to be a link") from None

@@ -1,0 +1,90 @@
+"""Whether wall time on this host can decide a gate. The rule uses probe, placement and capacity.
+
+Takes the facts about the host's CPUs; gives a `Fitness` with its reason. Pure. A missing fact is a reason;
+only the instruction clock, which needs no such host, fails with ValueError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from benchgate.base.cells import Accel, Lane, Placement
+from benchgate.host.accel import AccelProbe
+from benchgate.host.capacity import Capacity
+from benchgate.host.topology import Topology, placement
+
+MARGIN = 1.05
+"""The capacity's lower bound must exceed the threshold by this factor: no guest reaches the full capacity."""
+
+THRESHOLDS: Mapping[int, float] = {2: 1.6, 4: 3.0}
+"""The thresholds of the shipped gates on a wall-time lane, by CPU count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """The facts about this host's CPUs."""
+
+    topology: Topology
+    pins: tuple[int, ...]
+    probes: Mapping[Accel, AccelProbe]
+    capacities: Mapping[tuple[Accel, int], Capacity]
+    """By accelerator and CPU count; a capacity that was not measured is absent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fitness:
+    """Whether a lane can decide a gate at this CPU count on this host."""
+
+    lane: Lane
+    cpus: int
+    qualifies: bool
+    reason: str
+
+
+def fitness(host: Host, lane: Lane, cpus: int, threshold: float | None = None) -> Fitness:
+    """The rule for wall-time lanes: a usable accelerator, distinct physical cores and, with a threshold,
+    enough capacity to reach it. Without that capacity a verdict would describe the host, not the kernel."""
+    reason = _unprobed(host, lane) or _misplaced(host, cpus)
+    accel = accelerator(lane)
+    shown = ""
+    if not reason and accel is not None and threshold is not None:  # native has no guests
+        reason = _too_small(host, accel, cpus, threshold)
+        shown = "" if reason else f", capacity {host.capacities[accel, cpus].ratio:.2f}"
+    return Fitness(lane, cpus, not reason, reason or f"distinct physical cores{shown}")
+
+
+def accelerator(lane: Lane) -> Accel | None:
+    """The accelerator of a wall-time lane; None for `native`, which has no guest."""
+    if lane is Lane.INSN:
+        raise ValueError("the instruction clock does not depend on the host's cores: use insn/support.py")
+    return {Lane.KVM: Accel.KVM, Lane.TCG: Accel.TCG}.get(lane)
+
+
+def _unprobed(host: Host, lane: Lane) -> str | None:
+    accel = accelerator(lane)
+    found = host.probes.get(accel) if accel else None
+    if accel is None or (found is not None and found.usable):
+        return None
+    return "not probed" if found is None else str(found.state)
+
+
+def _misplaced(host: Host, cpus: int) -> str | None:
+    return {
+        Placement.OVERSUBSCRIBED: f"only {len(host.pins)} CPUs to pin to",
+        Placement.SMT: "the pins are hyperthreads of one core",
+        Placement.VIRTUAL: "a hypervisor may hide that these cores are hyperthreads",
+    }.get(placement(host.topology, host.pins, cpus))
+
+
+def _too_small(host: Host, accel: Accel, cpus: int, threshold: float) -> str | None:
+    found = host.capacities.get((accel, cpus))
+    if found is None:
+        return "capacity not measured"
+    if found.low >= MARGIN * threshold:
+        return None
+    return f"capacity {span(found)} leaves no margin above {threshold:g}"
+
+
+def span(found: Capacity) -> str:
+    return f"{found.ratio:.2f} [{found.low:.2f}, {found.high:.2f}]"

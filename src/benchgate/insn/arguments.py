@@ -1,0 +1,111 @@
+"""The QEMU arguments and environment variables that the instruction clock needs. Pure.
+
+Takes a compiled plugin and the options of a run; gives `ClockArguments`. Fails with UsageError if an option
+is out of range or if the dynamic loader cannot preload the plugin's path.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from benchgate.base.errors import UsageError
+from benchgate.base.qemu import comma_safe
+from benchgate.insn.log import ClockMode, Level
+
+QUANTUM = 5_000
+"""How many ns a vCPU may be ahead of the slowest one in the timed window. The quantum can grow (LOCKSTEP_CALM
+in c/lockstep.h)."""
+FINE = 100
+"""The same limit while a vCPU spins. A value that is handed over through memory is seen up to this much late
+or early."""
+PARALLEL_QUANTUM = 10_000
+"""The quantum in parallel mode, which is not exact and is chosen for speed."""
+COUNT_QUANTUM = 20_000
+COUNT_FINE = 2_000
+"""Both limits at level count, where nothing is exact and closer lockstep only costs time."""
+RUSH = 25
+"""Both limits are multiplied by this outside the marked window, to reach the window sooner."""
+LINUX_WORDS = (
+    "cryptomgr.notests",  # otherwise the self-tests share a CPU with the workload
+    "lpj=4000000",  # skips the calibration of the delay loop on each CPU
+    "no_timer_check",  # the check compares that delay loop with a timer, which may follow host time
+    "tsc=reliable",  # all CPUs share one clock, so no watchdog needs to compare it
+    "clocksource=tsc",
+    "hpet=disable",  # emulating the RTC with the HPET re-arms a timer 41,000 times at boot
+    "nokaslr",  # symbols stay at their link addresses
+)
+"""Kernel parameters that a Linux guest needs on this lane."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClockArguments:
+    argv_extra: tuple[str, ...]
+    environment: Mapping[str, str]
+    """Added to QEMU's own environment; these values win."""
+
+
+def arguments(  # noqa: PLR0913 - one run has this many options
+    plugin: Path,
+    *,
+    level: Level | str,
+    mode: ClockMode | str,
+    log: Path,
+    seed: int,
+    quantum: int | None = None,
+    fine: int | None = None,
+    rush: int | None = None,
+    marked: bool = True,
+    profile: Path | None = None,
+    cpus: int = 1,
+    machine: str = "",
+    patience_s: int = 60,
+) -> ClockArguments:
+    """The caller adds `-accel tcg,thread=multi`. On this lane no QMP command may be sent after `cont`.
+
+    `marked`: the guest brackets its window with marks, so the lockstep may be looser during boot. A system
+    without marks may measure at any time, so the lockstep is tight throughout and no loop is skipped.
+    `profile`: where the plugin writes the instruction profile of the window.
+    """
+    level, mode = Level(level), ClockMode(mode)
+    if level is Level.NONE:
+        raise UsageError("the instruction clock does not work with this QEMU: use --clock wall")
+    if not 1 <= cpus <= 256:
+        raise UsageError(f"the instruction clock supports 1 to 256 CPUs, not {cpus}")
+    if not 0 <= seed < 2**64:
+        raise UsageError(f"the seed of the instruction clock must be from 0 to 2**64 - 1, not {seed}")
+    default_quantum, default_fine = COUNT_QUANTUM, COUNT_FINE
+    if level is Level.FULL:
+        default_quantum = QUANTUM if mode == ClockMode.SERIAL else PARALLEL_QUANTUM
+        default_fine = FINE
+    options: dict[str, object] = {
+        "out": log,
+        "seed": seed,
+        "quantum": default_quantum if quantum is None else quantum,
+        "fine": default_fine if fine is None else fine,
+        "rush": (RUSH if marked else 1) if rush is None else rush,
+        "serial": int(mode is ClockMode.SERIAL),
+        "patience": patience_s,
+    }
+    if profile is not None:
+        options["profile"] = profile
+    words = (f"{name}={comma_safe(str(value))}" for name, value in options.items())
+    argv = ["-plugin", ",".join((comma_safe(str(plugin)), *words))]
+    if level is Level.COUNT:
+        return ClockArguments(tuple(argv), MappingProxyType({}))
+    argv += ["-rtc", "base=2024-01-01T00:00:00,clock=vm", "-seed", "1", "-global", "apic.vapic=off"]
+    if re.match(r"(pc|q35)\b", machine) and "hpet=" not in machine:
+        argv += ["-machine", "hpet=off"]
+    return ClockArguments(tuple(argv), MappingProxyType({"LD_PRELOAD": _preload(plugin)}))
+
+
+def _preload(plugin: Path) -> str:
+    if any(character in str(plugin) for character in " :\t\n"):
+        raise UsageError(
+            f"the dynamic loader cannot preload {plugin}: the path contains a space or a colon; "
+            "set BENCHGATE_CACHE to a folder whose path has neither"
+        )
+    return str(plugin)

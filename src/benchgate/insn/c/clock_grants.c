@@ -1,0 +1,28 @@
+// Releases what the lockstep machine grants, and waits for a grant.
+#include "clock_state.h"
+
+#include "placement.h"
+
+void clock_give_grants(void) {
+    // Before the guest starts no time may pass: vCPU threads come up in an order that the host chooses.
+    if (!clock_guest_started || clock_errands_block_grants())
+        return;
+    if (clock_options.rules.serial)
+        placement_look();
+    struct lockstep_grants grants;
+    lockstep_step(&clock_machine, &grants);
+    for (unsigned i = 0; i < grants.count; i++)
+        clock_release(grants.vcpu[i]);
+    if (grants.main)
+        clock_wake_main();
+}
+
+void clock_await_grant(unsigned c) {
+    while (clock_machine.vcpu[c].state != LOCKSTEP_RUN && !clock_errand_active(c)) {
+        if (clock_wait_for_release(c, 1000000000)) {
+            clock_unlock();
+            clock_watch();
+            clock_lock();
+        }
+    }
+}

@@ -1,0 +1,102 @@
+// The clock's state, its lock, and how a vCPU's thread waits until another thread releases it.
+#define _GNU_SOURCE
+#include "clock_state.h"
+
+#include "journal.h"
+#include "placement.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define POLLS 400 // takes about as long as a sleep and a wake-up of the thread
+
+struct clock_vcpu clock_vcpus[LOCKSTEP_MAX];
+struct lockstep clock_machine;
+struct clock_options clock_options;
+bool clock_guest_started;
+struct clock_checks clock_checks;
+_Thread_local int clock_self = -1;
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static int wakeup_fd = -1;
+
+// Threads that this thread has released but not woken yet. A woken thread takes the lock first, so it is
+// woken only after the lock is free: the host may run it at once in place of this thread, and with the lock
+// still held it could only switch back.
+static _Thread_local struct {
+    unsigned count, vcpu[2 * LOCKSTEP_MAX]; // a vCPU is here at most twice: for an errand and for a turn
+    bool main;
+} released;
+
+static void wake_all(void) {
+    while (released.count)
+        syscall(SYS_futex, &clock_vcpus[released.vcpu[--released.count]].go, FUTEX_WAKE_PRIVATE, 1, NULL,
+                NULL, 0);
+    uint64_t one = 1;
+    if (released.main)
+        (void)!syscall(SYS_write, wakeup_fd, &one, sizeof one);
+    released.main = false;
+}
+
+void clock_lock(void) {
+    pthread_mutex_lock(&mutex);
+}
+
+void clock_unlock(void) {
+    pthread_mutex_unlock(&mutex);
+    wake_all();
+}
+
+void clock_setup(const struct clock_options *given) {
+    clock_options = *given;
+    lockstep_init(&clock_machine, &clock_options.rules);
+#if INSN_FULL
+    lockstep_main_works(&clock_machine);
+    wakeup_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (wakeup_fd < 0)
+        journal_refuse("cannot create an eventfd");
+#endif
+}
+
+bool clock_started(void) {
+    return clock_guest_started;
+}
+
+int clock_wakeup_fd(void) {
+    return wakeup_fd;
+}
+
+void clock_release(unsigned c) {
+    atomic_fetch_add(&clock_vcpus[c].go, 1);
+    if ((int)c != clock_self)
+        released.vcpu[released.count++] = c;
+}
+
+void clock_wake_main(void) {
+    released.main = true;
+}
+
+// Where each vCPU has a host CPU of its own, the vCPUs that this one waits for are running and close behind,
+// so a short poll is cheaper than a sleep.
+static void poll_for_release(unsigned c, uint32_t go) {
+    bool side_by_side = !clock_options.rules.serial && clock_machine.count <= placement_cpus();
+    for (unsigned i = 0; side_by_side && i < POLLS && atomic_load(&clock_vcpus[c].go) == go; i++)
+        __builtin_ia32_pause();
+}
+
+bool clock_wait_for_release(unsigned c, long ns) {
+    struct timespec span = {ns / 1000000000, ns % 1000000000};
+    uint32_t go = atomic_load(&clock_vcpus[c].go);
+    clock_unlock();
+    poll_for_release(c, go);
+    long result = syscall(SYS_futex, &clock_vcpus[c].go, FUTEX_WAIT_PRIVATE, go, &span, NULL, 0);
+    bool late = result != 0 && errno == ETIMEDOUT;
+    clock_lock();
+    return late;
+}

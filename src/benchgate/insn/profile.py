@@ -1,0 +1,137 @@
+"""The instruction profile of the window: by vCPU, by user, kernel and halted time, and by symbol.
+
+Takes the plugin's profile and symbol tables (`insn.symbols`); gives a `Profile`, a top table, and folded
+stacks in the format of flame graph tools. The profile is untrusted. Fails with VerifyError, with the line
+that is outside the format.
+
+An instruction counts as kernel if its block's address has a kernel symbol or is in the upper half of the
+address space. A block belongs to the symbol in which it begins.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchgate.base.errors import VerifyError
+from benchgate.insn.symbols import Symbols
+
+FILE_LIMIT = 256 << 20
+_UPPER_HALF = 1 << 63
+_VCPU = re.compile(
+    r"vcpu (\d{1,3}) executed (\d{1,20}) paused (\d{1,20}) skipped (\d{1,20}) halted (\d{1,20})"
+)
+_BLOCK = re.compile(r"block ([0-9a-f]{1,16}) (\d{1,6}) (\d{1,3}) (\d{1,20})")
+
+
+@dataclass(frozen=True, slots=True)
+class VcpuShare:
+    """How one vCPU spent the window, in ns. Executed time is user plus kernel."""
+
+    user: int
+    kernel: int
+    paused: int
+    skipped: int
+    halted: int
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    window: int
+    vcpus: tuple[VcpuShare, ...]
+    symbols: Mapping[tuple[int, str, str], int]
+    """Instructions by (vCPU, `user` or `kernel`, symbol)."""
+
+    def by_symbol(self) -> Counter[tuple[str, str]]:
+        """Instructions of all vCPUs by (`user` or `kernel`, symbol)."""
+        total: Counter[tuple[str, str]] = Counter()
+        for (_, space, symbol), count in self.symbols.items():
+            total[space, symbol] += count
+        return total
+
+
+def read_profile(path: Path, kernel: Symbols, user: Symbols | None = None) -> Profile:
+    """The plugin's file at `path`, with addresses replaced by names."""
+    lines = _lines(path)
+    if next(lines, (0, ""))[1] != "insn-profile 1":
+        raise VerifyError(f"{path}: not an instruction profile of a known version")
+    window = 0
+    shares: list[tuple[int, ...]] = []
+    symbols: defaultdict[tuple[int, str, str], int] = defaultdict(int)
+    spent: defaultdict[tuple[int, str], int] = defaultdict(int)
+    ended = False
+    for number, line in lines:
+        word, _, rest = line.partition(" ")
+        if ended:
+            raise VerifyError(f"{path}:{number}: there is text after the end")
+        if word == "block" and (found := _BLOCK.fullmatch(line)):
+            address, vcpu = int(found[1], 16), int(found[3])
+            if vcpu >= len(shares):
+                raise VerifyError(f"{path}:{number}: vCPU {vcpu} does not exist")
+            count = int(found[2]) * int(found[4])
+            space, name = _place(address, kernel, user)
+            symbols[vcpu, space, name] += count
+            spent[vcpu, space] += count
+        elif word == "vcpu" and (found := _VCPU.fullmatch(line)) and int(found[1]) == len(shares):
+            shares.append(tuple(map(int, found.groups()[1:])))
+        elif word == "window" and rest.isdecimal() and not window:
+            window = int(rest)
+        elif word == "end" and rest.isdecimal():
+            ended = True
+        else:
+            raise VerifyError(f"{path}:{number}: this is not a line of an instruction profile")
+    if not ended:
+        raise VerifyError(f"{path}: the instruction profile is incomplete: it has no end line")
+    vcpus = tuple(
+        VcpuShare(spent[vcpu, "user"], spent[vcpu, "kernel"], paused, skipped, halted)
+        for vcpu, (_, paused, skipped, halted) in enumerate(shares)
+    )
+    return Profile(window, vcpus, dict(symbols))
+
+
+def _place(address: int, kernel: Symbols, user: Symbols | None) -> tuple[str, str]:
+    if (name := kernel.name_of(address)) is not None:
+        return "kernel", name
+    if address >= _UPPER_HALF:
+        return "kernel", "[kernel]"
+    return "user", (user.name_of(address) if user else None) or "[user]"
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    try:
+        size = path.stat().st_size
+        if size > FILE_LIMIT:
+            raise VerifyError(f"{path}: an instruction profile has at most {FILE_LIMIT} bytes")
+        with path.open(encoding="ascii", errors="replace") as stream:
+            for number, line in enumerate(stream, 1):
+                yield number, line.rstrip("\n")
+    except OSError as error:
+        raise VerifyError(f"cannot read the instruction profile {path}: {error.strerror}") from error
+
+
+# ---- output
+
+
+def folded(profile: Profile) -> str:
+    """One line per vCPU, space and symbol: `vcpu0;kernel;schedule 1234`."""
+    lines = [f"vcpu{vcpu};{space};{name} {count}" for (vcpu, space, name), count in profile.symbols.items()]
+    for vcpu, share in enumerate(profile.vcpus):
+        rest = {"halted": share.halted, "paused": share.paused, "skipped": share.skipped}
+        lines += [f"vcpu{vcpu};{word} {count}" for word, count in rest.items() if count]
+    return "".join(f"{line}\n" for line in sorted(lines))
+
+
+def top_table(profile: Profile, rows: int = 20) -> str:
+    """How each vCPU spent the window, then the symbols with the most instructions."""
+    lines = [f"window {profile.window} ns", "vcpu       user     kernel     paused    skipped     halted"]
+    for vcpu, share in enumerate(profile.vcpus):
+        figures = (share.user, share.kernel, share.paused, share.skipped, share.halted)
+        lines.append(f"{vcpu:4}" + "".join(f" {figure / max(profile.window, 1):10.2%}" for figure in figures))
+    lines.append("  instructions   share  symbol")
+    total = sum(profile.symbols.values()) or 1
+    for (space, name), count in profile.by_symbol().most_common(rows):
+        lines.append(f"{count:14} {count / total:7.2%}  {space} {name}")
+    return "\n".join(lines) + "\n"

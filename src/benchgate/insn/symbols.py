@@ -1,0 +1,113 @@
+"""Symbol tables: names for code addresses, read from an ELF file or from lines in the format of System.map.
+
+Takes a path; gives `Symbols`, sorted by address. Also writes symbols as an ELF file for debuggers. The input
+file is untrusted. Fails with VerifyError if it cannot be read.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchgate.base.errors import VerifyError
+
+_KALLSYMS = re.compile(r"([0-9a-f]{1,16}) ([a-zA-Z]) ([^\s\x00-\x1f]{1,200})")
+_TEXT_KINDS = frozenset("tTwWvV")
+_FUNCTION = 2  # STT_FUNC
+_MAX_UNSIZED = 1 << 16  # a symbol of unknown size ends after this many bytes at the latest
+
+
+@dataclass(frozen=True, slots=True)
+class Symbols:
+    """Text symbols sorted by address. Each ends where the next one begins, or earlier."""
+
+    addresses: tuple[int, ...]
+    ends: tuple[int, ...]
+    names: tuple[str, ...]
+
+    def name_of(self, address: int) -> str | None:
+        at = bisect_right(self.addresses, address) - 1
+        return self.names[at] if at >= 0 and address < self.ends[at] else None
+
+
+NO_SYMBOLS = Symbols((), (), ())
+
+
+def read_symbols(path: Path) -> Symbols:
+    """The text symbols of an ELF64 file, or of lines in the format of System.map."""
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise VerifyError(f"cannot read symbols from {path}: {error.strerror}") from error
+    if raw[:4] == b"\x7fELF":
+        try:
+            return sorted_symbols(_elf_symbols(raw))
+        except (struct.error, IndexError, ValueError) as error:
+            raise VerifyError(f"{path} is a damaged ELF file: {error}") from error
+    found = (_KALLSYMS.match(line) for line in raw.decode("ascii", "replace").splitlines())
+    return sorted_symbols((int(m[1], 16), 0, m[3]) for m in found if m and m[2] in _TEXT_KINDS)
+
+
+def sorted_symbols(found: Iterable[tuple[int, int, str]]) -> Symbols:
+    """From (address, size or 0, name). If several symbols have one address, the longest is kept."""
+    known: dict[int, tuple[str, int]] = {}
+    for address, size, name in found:
+        if address and (address not in known or (-size, name) < (-known[address][1], known[address][0])):
+            known[address] = (name, size)
+    order = sorted(known)
+    ends = (
+        min(following, address + (known[address][1] or _MAX_UNSIZED))
+        for address, following in zip(order, [*order[1:], 1 << 65], strict=True)
+    )
+    return Symbols(tuple(order), tuple(ends), tuple(known[address][0] for address in order))
+
+
+def _elf_symbols(raw: bytes) -> Iterator[tuple[int, int, str]]:
+    """Functions of the symbol table of an ELF64 little-endian file (System V ABI, chapter 4)."""
+    if raw[4:6] != b"\x02\x01":
+        raise ValueError("not 64-bit little-endian")
+    offset, size, count = struct.unpack_from("<Q10xHH", raw, 40)
+    sections = [struct.unpack_from("<IIQQQQIIQQ", raw, offset + number * size) for number in range(count)]
+    for section in sections:
+        if section[1] != 2:  # SHT_SYMTAB
+            continue
+        strings = sections[section[6]][4]
+        for at in range(section[4], section[4] + section[5], 24):
+            name, info, _, index, value, length = struct.unpack_from("<IBBHQQ", raw, at)
+            if index and info & 15 in (0, _FUNCTION):  # functions, and assembly labels
+                stop = raw.index(b"\0", strings + name)
+                text = raw[strings + name : stop].decode("ascii", "replace")
+                if (text and info & 15 == _FUNCTION) or _is_text(sections, index):
+                    yield value, length, text or "[nameless]"
+
+
+def _is_text(sections: list[tuple[int, ...]], index: int) -> bool:
+    return index < len(sections) and bool(sections[index][2] & 4)  # SHF_EXECINSTR
+
+
+def symbol_file(symbols: Symbols) -> bytes:
+    """An ELF64 file with these text symbols and nothing else, for debuggers (System V ABI, chapter 4)."""
+    names, table = bytearray(b"\0"), bytearray(24)
+    for name, address in zip(symbols.names, symbols.addresses, strict=True):
+        table += struct.pack("<IBBHQQ", len(names), 0x12, 0, 1, address, 0)  # a global function in section 1
+        names += name.encode("ascii", "replace") + b"\0"
+    sections = b"\0.text\0.symtab\0.strtab\0"
+    low, high = symbols.addresses[0], symbols.addresses[-1] + 1
+    at_table, at_names = 64, 64 + len(table)
+    at_sections = at_names + len(names)
+    at_headers = at_sections + len(sections)
+    headers = (
+        (0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+        (1, 8, 6, low, 64, high - low, 0, 0, 16, 0),  # the code itself is in the guest only
+        (7, 2, 0, 0, at_table, len(table), 3, 1, 8, 24),
+        (15, 3, 0, 0, at_names, len(names), 0, 0, 1, 0),
+        (15, 3, 0, 0, at_sections, len(sections), 0, 0, 1, 0),
+    )
+    head = b"\x7fELF\x02\x01\x01".ljust(16, b"\0")
+    head += struct.pack("<HHIQQQIHHHHHH", 2, 62, 1, low, 0, at_headers, 0, 64, 0, 0, 64, len(headers), 4)
+    tail = b"".join(struct.pack("<IIQQQQIIQQ", *header) for header in headers)
+    return head + table + names + sections + tail

@@ -1,0 +1,89 @@
+"""Checks for oracles: right values, tasks that cover the work exactly, shares of equal cost.
+
+Takes the reports of a run's workers; gives nothing, or the tasks. Fails with VerifyError that names the
+worker. Exported from `benchgate`; our oracles and a user's own use the same functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from benchgate.base.cells import ParamValue
+from benchgate.base.errors import VerifyError
+from benchgate.base.runs import WorkerReport
+
+BALANCE = 0.02
+"""How far a worker's share of an equal-cost split may be from the mean."""
+
+
+def whole(params: Mapping[str, ParamValue], key: str) -> int:
+    """The parameter as a number."""
+    value = params[key]
+    if not isinstance(value, int):
+        raise VerifyError(f"parameter {key}={value} is not a number")
+    return value
+
+
+def expect(who: str, reported: Mapping[str, int], right: Mapping[str, int]) -> None:
+    """Requires exactly these values. `who` is the subject of the error message: `worker 1`, `the result`."""
+    if set(reported) != set(right):
+        raise VerifyError(f"{who} reported the fields {sorted(reported)}, expected {sorted(right)}")
+    for key, value in right.items():
+        if reported[key] != value:
+            raise VerifyError(f"wrong answer: {who} reported {key}={reported[key]}, expected {key}={value}")
+
+
+def ranges(reports: Sequence[WorkerReport], first: int, end: int) -> list[tuple[int, int]]:
+    """Each worker's task from `lo` up to but not including `hi`. The tasks must cover first..end without a
+    gap or an overlap."""
+    found = []
+    at = first
+    for report in reports:
+        values = report.values
+        if "lo" not in values or "hi" not in values:
+            raise VerifyError(f"worker {report.id} did not report its range")
+        lo, hi = values["lo"], values["hi"]
+        if lo != at or not lo <= hi <= end:
+            raise VerifyError(
+                f"wrong task: worker {report.id} had {lo}..{hi}, but its range starts at {at}, "
+                f"and no range goes beyond {end}"
+            )
+        found.append((lo, hi))
+        at = hi
+    if at != end:
+        raise VerifyError(f"wrong task: the workers' ranges end at {at}, but the work ends at {end}")
+    return found
+
+
+def all_in_one(reports: Sequence[WorkerReport]) -> None:
+    """Requires that the first worker had all of the work, as `split=one` says."""
+    for report in reports[1:]:
+        lo, hi = report.values["lo"], report.values["hi"]
+        if lo != hi:
+            raise VerifyError(
+                f"wrong split: worker {report.id} had {lo}..{hi}, but worker 0 should have all of the work"
+            )
+
+
+def equal_width(reports: Sequence[WorkerReport], first: int, end: int) -> None:
+    """Requires that the workers' item counts differ by at most one."""
+    width = (end - first) / len(reports)
+    for report in reports:
+        had = report.values["hi"] - report.values["lo"]
+        if abs(had - width) >= 1:
+            raise VerifyError(
+                f"wrong split: worker {report.id} had {had} items, but each should have {width:.1f}"
+            )
+
+
+def equal_cost(reports: Sequence[WorkerReport], key: str, grain: int) -> None:
+    """Requires that every worker's `key` is within BALANCE of the mean, or within `grain`, the cost of an
+    item."""
+    mean = sum(report.values[key] for report in reports) / len(reports)
+    allowed = max(BALANCE * mean, grain)
+    for report in reports:
+        if abs(report.values[key] - mean) > allowed:
+            raise VerifyError(
+                f"unequal split: worker {report.id} had {key}={report.values[key]}, more than "
+                f"{BALANCE:.0%} from the mean {mean:.0f}"
+            )

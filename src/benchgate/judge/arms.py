@@ -1,0 +1,70 @@
+"""Makes the arms of a sweep from its judged runs: samples, invalid runs, and whether the clock repeats.
+
+Takes planned cells and judged runs in the order of execution; gives an `Arm` per cell. Fails with VerifyError
+if a console or a clock log cannot be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import combinations
+
+from benchgate.base.cells import Cell, Lane, Window
+from benchgate.base.errors import DecideError
+from benchgate.base.gates import Arm
+from benchgate.base.runs import RawRun, VerifiedRun
+from benchgate.judge.judged_run import JudgedRun
+from benchgate.judge.repeat import difference
+from benchgate.judge.samples import is_counted, measure
+
+
+def arm_of(
+    cell: Cell,
+    runs: Iterable[VerifiedRun],
+    invalid: Iterable[str] = (),
+    *,
+    skipped: str = "",
+) -> Arm:
+    """The arm of these runs. `invalid` has one reason for each run without a result."""
+    good, bad = tuple(runs), tuple(invalid)
+    counted = [run for run in good if is_counted(run)]
+    attempted = sum(not run.run.warmup for run in good) + len(bad)
+    facts = Arm(cell=cell, attempted=attempted, invalid=bad, skipped=skipped)
+    if not counted:
+        return facts
+    try:
+        work, total = measure(counted, Window.WORK), measure(counted, Window.TOTAL)
+    except DecideError as error:
+        return replace(facts, invalid=(*bad, str(error)))
+    return replace(facts, lane=work.lane, placement=work.placement, work=work, total=total)
+
+
+def arm_from_runs(
+    cell: Cell, runs: Sequence[JudgedRun], skipped: str, clock_problems: Sequence[str] = ()
+) -> Arm:
+    """One arm from its judged runs, in the order of execution. `clock_problems` makes an arm on the
+    instruction clock invalid."""
+    good = [judged.verified for judged in runs if judged.verified]
+    bad = [f"{judged.run.folder.name}: {judged.reason}" for judged in runs if not judged.verified]
+    exact = any(judged.run.lane is Lane.INSN for judged in runs)
+    return arm_of(cell, good, [*bad, *(clock_problems if exact else ())], skipped=skipped)
+
+
+def unrepeated(runs: Sequence[RawRun]) -> list[str]:
+    """Differences between runs of one seed on the instruction clock; the lane needs a host without any."""
+    exact = [run for run in runs if run.lane is Lane.INSN]
+    pairs = [(one, two) for one, two in combinations(exact, 2) if one.seed == two.seed]
+    return [words for one, two in pairs if (words := difference(one, two))]
+
+
+def arms(cells: Sequence[tuple[Cell, str]], runs: Sequence[JudgedRun]) -> dict[str, Arm]:
+    """The arm of each planned cell; `cells` has pairs of a cell and why it was skipped. Only one arm repeats
+    a seed, but a difference there makes all arms on the instruction clock invalid."""
+    of: dict[str, list[JudgedRun]] = {cell.id: [] for cell, _ in cells}
+    for judged in runs:
+        of[judged.run.cell.id].append(judged)
+    problems = [
+        words for some in of.values() for words in unrepeated([one.run for one in some if one.verified])
+    ]
+    return {cell.id: arm_from_runs(cell, of[cell.id], skipped, problems) for cell, skipped in cells}

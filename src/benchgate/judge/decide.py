@@ -1,0 +1,78 @@
+"""Decides the verdicts so far and what to run next. Pure: `rejudge` gets the same answer for the same arms.
+
+Takes gates, arms by cell id, a policy and the host's capacity by CPU count; gives a Decision. `needs` has the
+total number of counted, verified runs that each cell should have (not how many more). Fails with DecideError
+if a gate is invalid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from benchgate.base.cells import Cell
+from benchgate.base.errors import DecideError
+from benchgate.base.gates import Arm, CapacityBound, Gate, GateInput, Policy, Verdict
+from benchgate.judge.arms import arms
+from benchgate.judge.gates import judge
+from benchgate.judge.judged_run import JudgedRun
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    needs: Mapping[str, int]
+    """The number of runs needed, by cell id; a missing cell needs no more runs."""
+    verdicts: tuple[Verdict, ...]
+    """One per gate, in the order of the gates. If runs are still needed, the verdict is provisional."""
+
+    @property
+    def final(self) -> bool:
+        return not self.needs
+
+
+def decide(
+    gates: Iterable[Gate],
+    arms: Mapping[str, Arm],
+    policy: Policy,
+    capacity: Mapping[int, CapacityBound] = MappingProxyType({}),
+) -> Decision:
+    gates = tuple(gates)
+    _require_distinct(gates)
+    evidence = GateInput(arms, policy, capacity)
+    rulings = [judge(gate, evidence) for gate in gates]
+    needs: dict[str, int] = {}
+    for ruling in rulings:
+        for cell, runs in ruling.needs.items():
+            if arms[cell].runs < runs:
+                needs[cell] = max(needs.get(cell, 0), runs)
+    return Decision(MappingProxyType(needs), tuple(ruling.verdict for ruling in rulings))
+
+
+def compared(gates: Iterable[Gate]) -> int:
+    """m: the number of gates that compare noisy arms, and so can be wrong by chance."""
+    return sum(gate.base is not None for gate in gates)
+
+
+def _require_distinct(gates: tuple[Gate, ...]) -> None:
+    seen: set[tuple[str, str, str]] = set()
+    for gate in gates:
+        key = (gate.id, gate.kind, gate.window)
+        if key in seen:
+            raise DecideError(
+                f"two gates have the id {gate.id!r}, so their verdicts could not be told apart; change one"
+            )
+        seen.add(key)
+
+
+def conclude(
+    cells: Sequence[tuple[Cell, str]],
+    gates: Sequence[Gate],
+    runs: Sequence[JudgedRun],
+    policy: Policy,
+    bounds: Mapping[int, CapacityBound],
+) -> tuple[Verdict, ...]:
+    """The verdicts of one sweep from its judged runs."""
+    own = {cell.id for cell, _ in cells}
+    mine = [judged for judged in runs if judged.run.cell.id in own]
+    return decide(gates, arms(cells, mine), policy, bounds).verdicts

@@ -1,0 +1,71 @@
+"""The kinds of gate, one file each: ours in this folder, a user's own by path. Each defines KIND and judge().
+
+Takes a gate and what was measured; gives its Ruling. Fails with DecideError for an unknown kind, and with
+CatalogError if a user's file cannot be loaded.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType, ModuleType
+
+from benchgate.base.errors import DecideError
+from benchgate.base.gates import Gate, GateInput, Ruling, Word
+from benchgate.base.pyfile import load_module
+from benchgate.judge.gates import verified
+
+Judge = Callable[[Gate, GateInput], Ruling]
+
+
+@functools.cache
+def kinds() -> Mapping[str, Judge]:
+    """The judge of each shipped kind, by name."""
+    names = (f"{__name__}.{info.name}" for info in pkgutil.iter_modules(__path__))
+    found = (importlib.import_module(name) for name in names)
+    return MappingProxyType({module.KIND: _judge_of(module) for module in found if hasattr(module, "KIND")})
+
+
+def find(kind: str, file: str = "") -> Judge:
+    """The judge of a kind; `file` is the path of a user's own."""
+    if file:
+        module = load_module(Path(file), "gate")
+        if getattr(module, "KIND", None) != kind:
+            raise DecideError(f"{file}: its KIND is not {kind!r}")
+        return _judge_of(module)
+    if kind not in kinds():
+        known = ", ".join(sorted(kinds()))
+        raise DecideError(f"unknown kind of gate {kind!r}; use one of {known}, or the path of a .py file")
+    return kinds()[kind]
+
+
+def judge(gate: Gate, measured: GateInput) -> Ruling:
+    rule = find(gate.kind, gate.file)
+    if gate.file and (unverified := _unverified(gate, measured)):
+        return unverified
+    ruling = rule(gate, measured)
+    if not isinstance(ruling, Ruling):
+        raise DecideError(f"{gate.id}: judge() of {gate.file or gate.kind} did not return a Ruling")
+    return ruling
+
+
+def _unverified(gate: Gate, measured: GateInput) -> Ruling | None:
+    """The ruling of `verified` on an arm that does not pass it. A user's rule is asked only about arms of
+    which every run was made and verified, so it cannot pass on anything else."""
+    for cell in filter(None, (gate.base, gate.cell)):
+        asked = Gate(id=gate.id, kind=verified.KIND, base=None, cell=cell, window=gate.window)
+        ruling = verified.judge(asked, measured)
+        if ruling.verdict.outcome is not Word.PASS:
+            return replace(ruling, verdict=replace(ruling.verdict, gate=gate.kind))
+    return None
+
+
+def _judge_of(module: ModuleType) -> Judge:
+    function: Judge | None = getattr(module, "judge", None)
+    if not callable(function):
+        raise DecideError(f"{module.__file__}: it does not define judge(gate, measured)")
+    return function

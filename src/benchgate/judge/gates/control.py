@@ -1,0 +1,41 @@
+"""control: a negative control, a row that must *not* scale. It shows that the gates can fail.
+
+Takes a gate with `at_most` and the evidence; gives a Ruling. PASS if the interval's upper bound is below the
+threshold, FAIL if the interval is at or above it. The host's capacity does not matter here. Fails with
+DecideError if the gate is invalid.
+"""
+
+from __future__ import annotations
+
+from benchgate.base.errors import DecideError
+from benchgate.base.gates import Gate, GateInput, Ruling, Word
+from benchgate.base.stats import Interval
+from benchgate.judge.gates import ratio
+
+KIND = "control"
+
+
+def judge(gate: Gate, evidence: GateInput) -> Ruling:
+    if gate.at_most is None or gate.at_least is not None:
+        raise DecideError(f"{gate.id}: a control gate takes at_most (a speedup takes at_least)")
+    return ratio.judge(gate, evidence, RULE)
+
+
+def _settle(interval: Interval, threshold: float) -> Word | None:
+    if interval.high < threshold:
+        return Word.PASS
+    return Word.FAIL if interval.low >= threshold else None
+
+
+def _sign(word: Word, interval: Interval, threshold: float) -> str:
+    if word is Word.PASS:
+        return "<"
+    return ">" if interval.low > threshold else ">="
+
+
+RULE = ratio.Rule(
+    settle=_settle,
+    sign=_sign,
+    advice="this row cannot scale by construction, so check the base arm, the pins and the clock",
+    host_may_excuse=False,
+)

@@ -1,0 +1,241 @@
+"""Shared by all gates on the ratio of two arms: invalid and skipped arms, the looks, contradictions.
+
+Takes a gate, the evidence and a Rule (which interval settles the gate, and how to say so); gives a Ruling.
+Fails with DecideError if the gate is invalid: no base, a base of another row, or no threshold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from benchgate.base.cells import Cell, Lane, Placement
+from benchgate.base.errors import DecideError
+from benchgate.base.gates import Arm, CapacityBound, Gate, GateInput, Ruling, Word, most_speedup
+from benchgate.base.runs import Measurement
+from benchgate.base.stats import Interval, bootstrap, ratio_of_medians
+from benchgate.judge.gates.wording import counted, first_of, number, reason, span, subject, verdict
+
+EMULATED_OR_VIRTUAL = (Lane.KVM, Lane.TCG)
+"""The lanes on which the capacity of the probe guests limits a speedup."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    settle: Callable[[Interval, float], Word | None]
+    """PASS or FAIL, or None if the interval contains the threshold."""
+    sign: Callable[[Word, Interval, float], str]
+    advice: str
+    """What to do next after a FAIL."""
+    host_may_excuse: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """One look at two arms."""
+
+    lane: Lane
+    threshold: float
+    runs: int
+    ratio: float
+    interval: Interval
+
+    @property
+    def fields(self) -> dict[str, object]:
+        low, high = self.interval.low, self.interval.high
+        head = {"lane": self.lane, "threshold": self.threshold, "runs": self.runs}
+        return {**head, "ratio": self.ratio, "low": low, "high": high}
+
+
+def judge(gate: Gate, evidence: GateInput, rule: Rule) -> Ruling:
+    """The verdict at the first look that settles it. Each look uses only its first runs, so that more runs
+    (which another gate may need of the same arm) never change a verdict."""
+    base, arm = arms_of(gate, evidence)
+    lane = arm.lane or base.lane
+    limit = gate.threshold(lane)
+    if limit is None:
+        raise DecideError(f"{gate.id}: a {gate.kind} gate needs a threshold")
+    early = _early(gate, base, arm, evidence)
+    if early:
+        word, text = early
+        fields = {"lane": lane, "threshold": limit, "runs": min(base.runs, arm.runs)}
+        return Ruling(verdict(gate, word, text, fields))
+    return _look(gate, evidence, rule, limit)
+
+
+def arms_of(gate: Gate, evidence: GateInput) -> tuple[Arm, Arm]:
+    if gate.base is None:
+        raise DecideError(f"{gate.id}: a {gate.kind} gate needs a base to compare with")
+    if gate.base.row != gate.cell.row or gate.base.cpus >= gate.cell.cpus:
+        raise DecideError(
+            f"{gate.id}: {gate.cell.id} over {gate.base.id} is not a speedup: "
+            "both must be of the same row, and the base must have fewer CPUs"
+        )
+    return known_arm(gate.base, evidence), known_arm(gate.cell, evidence)
+
+
+def known_arm(cell: Cell, evidence: GateInput) -> Arm:
+    try:
+        return evidence.arms[cell.id]
+    except KeyError:
+        raise DecideError(f"there is no arm {cell.id}; the sweep must contain every arm of a gate") from None
+
+
+def _look(gate: Gate, evidence: GateInput, rule: Rule, limit: float) -> Ruling:
+    base, arm = arms_of(gate, evidence)
+    policy, ready = evidence.policy, min(base.runs, arm.runs)
+    looks = policy.session_looks
+    seen: Figures | None = None
+    wanted = 0
+    for look in looks or (policy.first,):
+        if ready < look:
+            wanted = look
+            break
+        if looks:
+            seen = _figures(gate, evidence, limit, look)
+            settled = _settled(gate, evidence, rule, seen)
+            if settled:
+                return Ruling(verdict(gate, *settled, seen.fields))
+    needs = {one.cell.id: wanted for one in (base, arm)} if wanted else {}
+    if seen is None:
+        fields = {"lane": arm.lane or base.lane, "threshold": limit, "runs": ready}
+        if broken := broken_beside(evidence):
+            text = reason(Word.INVALID, f"{subject(gate)}: {broken}", SEE_RUNS)
+            return Ruling(verdict(gate, Word.INVALID, text, fields), needs)
+        text = _too_few(gate, evidence, ready)
+        return Ruling(verdict(gate, Word.SKIP, text, fields), needs)
+    return Ruling(verdict(gate, Word.INCONCLUSIVE, _undecided(gate, evidence, seen), seen.fields), needs)
+
+
+def _early(gate: Gate, base: Arm, arm: Arm, evidence: GateInput) -> tuple[Word, str] | None:
+    """The verdict if the figures do not matter."""
+    for one in (base, arm):
+        broken = broken_arm(one)
+        if broken:
+            return Word.INVALID, reason(Word.INVALID, f"{subject(gate)}: {broken}", SEE_RUNS)
+    for one in (base, arm):
+        if one.skipped:
+            return Word.SKIP, reason(Word.SKIP, f"{subject(gate)}: {one.cell.id} was not run: {one.skipped}")
+        if one.placement is Placement.OVERSUBSCRIBED:
+            what = f"{subject(gate)}: {one.cell.id} has more CPUs than pins, so it is functional only"
+            return Word.SKIP, reason(Word.SKIP, what, "give --cpus one host CPU per vCPU")
+    measured = base.measurement(gate.window), arm.measurement(gate.window)
+    if measured[0] and measured[1]:
+        problem = _contradiction(measured[0], measured[1])
+        if problem:
+            return Word.INVALID, reason(
+                Word.INVALID, f"{subject(gate)}: {problem}", "run both arms in one sweep"
+            )
+    if evidence.policy.informs:
+        return Word.SKIP, reason(Word.SKIP, f"{subject(gate)}: {evidence.policy.informs}")
+    return None
+
+
+SEE_RUNS = "read the serial.log of that run under runs/"
+
+
+def broken_arm(arm: Arm) -> str:
+    """Why an arm is INVALID; empty if it is not. It is INVALID with one invalid run, or without a verified
+    one."""
+    if arm.invalid:
+        bad = f"{len(arm.invalid)} of {counted(max(arm.attempted, len(arm.invalid)), 'run')}"
+        return f"{arm.cell.id}: {bad} not verified: {first_of(arm.invalid)}"
+    if arm.attempted and not arm.runs:
+        return f"{arm.cell.id}: {counted(arm.attempted, 'run')} attempted, none is verified"
+    return ""
+
+
+def broken_beside(evidence: GateInput) -> str:
+    """Why valid arms have too few runs: an invalid run in any arm ends the sweep. Empty if there is none."""
+    broken = next(filter(None, map(broken_arm, evidence.arms.values())), "")
+    return f"too few runs, because the sweep ended at {broken}" if broken else ""
+
+
+def _contradiction(base: Measurement, other: Measurement) -> str:
+    pairs = {
+        "lanes": (base.lane, other.lane),
+        "units": (base.unit, other.unit),
+        "placements": (base.placement, other.placement),
+    }
+    for name, (one, two) in pairs.items():
+        if one != two:
+            return f"arms with different {name} ({one} and {two}) cannot be compared"
+    return ""
+
+
+def _figures(gate: Gate, evidence: GateInput, limit: float, look: int) -> Figures:
+    base, arm = (one.measurement(gate.window) for one in arms_of(gate, evidence))
+    if base is None or arm is None or min(len(base.samples), len(arm.samples)) < look:
+        raise DecideError(f"{gate.id}: an arm has too few samples of its {gate.window} window")
+    tops, bottoms = base.samples[:look], arm.samples[:look]
+    interval = bootstrap(tops, bottoms).interval(evidence.policy.alpha)
+    return Figures(arm.lane, limit, look, ratio_of_medians(tops, bottoms), interval)
+
+
+def _settled(gate: Gate, evidence: GateInput, rule: Rule, seen: Figures) -> tuple[Word, str] | None:
+    assert gate.base is not None
+    most = most_speedup(gate.base.cpus, gate.cell.cpus, evidence.policy.superlinear)
+    if seen.interval.low > most:
+        what = f"{_ratio_text(gate, seen, most)}, above {number(most)}, which is more than its CPUs allow"
+        advice = "the base arm was slowed down or the clock is wrong: compare the foreign time of both arms"
+        return Word.INVALID, reason(Word.INVALID, f"{what} {_conditions(gate, seen)}", advice)
+    word = rule.settle(seen.interval, seen.threshold)
+    if word is None:
+        return None
+    sign = rule.sign(word, seen.interval, seen.threshold)
+    what = (
+        f"{_ratio_text(gate, seen, seen.threshold)} {sign} {number(seen.threshold)} {_conditions(gate, seen)}"
+    )
+    host = _capacity(gate, evidence, seen.lane)
+    if word is Word.PASS:
+        return word, reason(word, what)
+    if rule.host_may_excuse and host and _excused(seen, host, evidence.policy.capacity_reach):
+        what += f", but the host's own capacity is {_capacity_text(host)}"
+        advice = "use CPUs on different cores (--cpus), or --clock insn"
+        return Word.INCONCLUSIVE, reason(Word.INCONCLUSIVE, what, advice)
+    return word, reason(word, what + (f", host capacity {_capacity_text(host)}" if host else ""), rule.advice)
+
+
+def _excused(seen: Figures, host: CapacityBound, reach: float) -> bool:
+    """True if the host's own speedup may be below the threshold and the guest reaches nearly all of it.
+
+    "All of it" is the host's point estimate: with its lower bound, a noisier host would excuse more.
+    """
+    return host.low < seen.threshold and seen.ratio >= reach * host.ratio
+
+
+def _capacity(gate: Gate, evidence: GateInput, lane: Lane) -> CapacityBound | None:
+    """The host's speedup for this ratio. It is measured against one probe guest, so the base must be smp1."""
+    host = evidence.capacity.get(gate.cell.cpus)
+    if host is None or gate.base is None or gate.base.cpus != 1:
+        return None
+    return host if lane in EMULATED_OR_VIRTUAL and host.lane is lane else None
+
+
+def _undecided(gate: Gate, evidence: GateInput, seen: Figures) -> str:
+    text, limit = _ratio_text(gate, seen, seen.threshold), number(seen.threshold)
+    what = f"{text}, and {limit} is inside the interval {_conditions(gate, seen)}"
+    later = evidence.policy.look_after(seen.runs)
+    nearer = "the ratio is too close to its threshold for this noise: use a quieter host, or --clock insn"
+    return reason(Word.INCONCLUSIVE, what, f"--max-runs {later}" if later else nearer)
+
+
+def _too_few(gate: Gate, evidence: GateInput, ready: int) -> str:
+    first = evidence.policy.session_looks[:1] or evidence.policy.looks[:1]
+    decide = "decides" if ready == 1 else "decide"
+    what = (
+        f"{subject(gate)}: {counted(ready, 'run')} per arm {decide} nothing; at least {first[0]} are needed"
+    )
+    return reason(Word.SKIP, what, f"--runs {first[0]}")
+
+
+def _ratio_text(gate: Gate, seen: Figures, limit: float) -> str:
+    return f"{subject(gate)} = {span(seen.ratio, seen.interval, limit)}"
+
+
+def _conditions(gate: Gate, seen: Figures) -> str:
+    return f"({gate.window}, {seen.lane}, {counted(seen.runs, 'run')} per arm)"
+
+
+def _capacity_text(host: CapacityBound) -> str:
+    return f"{host.ratio:.2f} [{host.low:.2f}, {host.high:.2f}]"

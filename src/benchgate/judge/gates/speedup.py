@@ -1,0 +1,41 @@
+"""speedup: the work must be done at least so many times faster with more CPUs.
+
+Takes a gate with `at_least` and the evidence; gives a Ruling. PASS if the interval is above the threshold,
+FAIL if it is at or below it; ratio.py has the other outcomes. Fails with DecideError if the gate is invalid.
+"""
+
+from __future__ import annotations
+
+from benchgate.base.errors import DecideError
+from benchgate.base.gates import Gate, GateInput, Ruling, Word
+from benchgate.base.stats import Interval
+from benchgate.judge.gates import ratio
+
+KIND = "speedup"
+
+
+def judge(gate: Gate, evidence: GateInput) -> Ruling:
+    if gate.at_least is None or gate.at_most is not None:
+        raise DecideError(f"{gate.id}: a speedup gate takes at_least (a control takes at_most)")
+    return ratio.judge(gate, evidence, RULE)
+
+
+def _settle(interval: Interval, threshold: float) -> Word | None:
+    if interval.low > threshold:
+        return Word.PASS
+    return Word.FAIL if interval.high <= threshold else None
+
+
+def _sign(word: Word, interval: Interval, threshold: float) -> str:
+    if word is Word.PASS:
+        return ">"
+    return "<" if interval.high < threshold else "<="
+
+
+RULE = ratio.Rule(
+    settle=_settle,
+    sign=_sign,
+    advice="--measure (on insn also: benchgate replay RUN --attribution) shows where the time goes; "
+    "the workers' own times are in each run's serial.log",
+    host_may_excuse=True,
+)

@@ -1,0 +1,39 @@
+"""verified: every run of a cell must be verified. It does not check speed.
+
+Takes a gate with a cell and no base; gives a Ruling. PASS if the required number of runs is verified; INVALID
+if a run is not verified, or if an invalid run of another arm ended the sweep too early; SKIP if the cell was
+skipped or has too few runs. Fails with DecideError if the gate is invalid.
+"""
+
+from __future__ import annotations
+
+from benchgate.base.cells import Placement
+from benchgate.base.errors import DecideError
+from benchgate.base.gates import Gate, GateInput, Ruling, Word
+from benchgate.judge.gates.ratio import SEE_RUNS, broken_arm, broken_beside, known_arm
+from benchgate.judge.gates.wording import counted, reason, verdict
+
+KIND = "verified"
+
+
+def judge(gate: Gate, evidence: GateInput) -> Ruling:
+    if gate.base is not None or gate.at_least is not None or gate.at_most is not None:
+        raise DecideError(f"{gate.id}: a verified gate takes only a cell, and neither a base nor a threshold")
+    arm, wanted = known_arm(gate.cell, evidence), evidence.policy.first
+    facts: dict[str, object] = {"lane": arm.lane, "runs": arm.runs}
+    broken = broken_arm(arm)
+    if broken:
+        return Ruling(verdict(gate, Word.INVALID, reason(Word.INVALID, broken, SEE_RUNS), facts))
+    if arm.skipped:
+        text = reason(Word.SKIP, f"{gate.cell.id} was not run: {arm.skipped}")
+        return Ruling(verdict(gate, Word.SKIP, text, facts))
+    if arm.runs < wanted and (beside := broken_beside(evidence)):
+        text = reason(Word.INVALID, f"{gate.cell.id}: {beside}", SEE_RUNS)
+        return Ruling(verdict(gate, Word.INVALID, text, facts), {gate.cell.id: wanted})
+    if arm.runs < wanted:
+        text = reason(Word.SKIP, f"{gate.cell.id}: only {arm.runs} of {counted(wanted, 'run')} made")
+        return Ruling(verdict(gate, Word.SKIP, text, facts), {gate.cell.id: wanted})
+    text = f"{gate.cell.id}: {counted(arm.runs, 'run')}, all verified"
+    if arm.placement is Placement.OVERSUBSCRIBED:
+        text += " (oversubscribed: functional only)"
+    return Ruling(verdict(gate, Word.PASS, reason(Word.PASS, text), facts))

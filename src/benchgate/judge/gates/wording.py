@@ -1,0 +1,78 @@
+"""Formats a verdict as one line: the word first, then the numbers, then what to do next.
+
+Takes numbers and text; gives strings without line breaks. Does not fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from benchgate.base.gates import Gate, Verdict, Word
+from benchgate.base.stats import Interval
+from benchgate.base.text import one_line
+
+LONGEST = 600
+"""A longer reason is truncated, because it may contain output of a guest."""
+
+
+def span(ratio: float, interval: Interval, threshold: float) -> str:
+    """`1.43 [1.41, 1.46]`, with enough digits to show on which side of the threshold each number is."""
+    values = (ratio, interval.low, interval.high)
+    digits = next((n for n in range(2, 9) if _shows_sides(values, threshold, n)), 9)
+    middle, low, high = (f"{value:.{digits}f}" for value in values)
+    return f"{middle} [{low}, {high}]"
+
+
+def number(value: float) -> str:
+    """A threshold with as few digits as possible."""
+    return f"{value:.6g}"
+
+
+def counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def subject(gate: Gate) -> str:
+    """`primes-linux smp2/smp1`, or the cell's id if there is no base."""
+    if gate.base is None:
+        return gate.cell.id
+    return f"{gate.cell.row} smp{gate.cell.cpus}/smp{gate.base.cpus}"
+
+
+def reason(word: Word, what: str, advice: str = "") -> str:
+    return one_line(f"{word}: {what}" + (f"; next: {advice}" if advice else ""), LONGEST)
+
+
+def first_of(reasons: Iterable[str]) -> str:
+    """The first reason, and how many more there are."""
+    listed = list(reasons)
+    more = f" (and {len(listed) - 1} more)" if len(listed) > 1 else ""
+    return one_line(listed[0], LONGEST // 2) + more
+
+
+def verdict(gate: Gate, word: Word, text: str, figures: Mapping[str, object]) -> Verdict:
+    """A verdict of this gate; `figures` has the fields that apply."""
+    applied: dict[str, object] = {"lane": None, "threshold": None, "ratio": None, "low": None, "high": None}
+    applied |= {"runs": 0} | dict(figures)
+    return Verdict(
+        id=gate.id,
+        gate=gate.kind,
+        system=gate.cell.system,
+        workload=gate.cell.workload,
+        params=gate.cell.params,
+        mode=gate.cell.mode,
+        metric=str(gate.window),
+        base_cpus=gate.base.cpus if gate.base else None,
+        cpus=gate.cell.cpus,
+        outcome=word,
+        reason=text,
+        **applied,  # type: ignore[arg-type]
+    )
+
+
+def _shows_sides(values: tuple[float, ...], threshold: float, digits: int) -> bool:
+    return all(
+        (float(f"{value:.{digits}f}") > threshold) == (value > threshold)
+        and (float(f"{value:.{digits}f}") < threshold) == (value < threshold)
+        for value in values
+    )

@@ -1,0 +1,196 @@
+"""Verifies a run from its files; only this module makes a VerifiedRun.
+
+Takes a RawRun and its Workload; reads the run's files, recomputes the answer with the workload's oracle, and
+gives a VerifiedRun. Fails with VerifyError; its message says what is wrong with the run, and where.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from benchgate.base.cells import Lane, Workload
+from benchgate.base.console_text import by_lines, plain
+from benchgate.base.errors import BenchgateError, VerifyError
+from benchgate.base.runs import _VERIFY_ONLY, Ending, RawRun, VerifiedRun
+from benchgate.base.systems import EndBy, Result, ResultFormat, System
+from benchgate.insn.log import Level
+from benchgate.insn.window import agree, window
+from benchgate.judge import oracle, patterns, wire
+from benchgate.judge.foreign import check_foreign
+from benchgate.judge.run_files import RunFiles
+from benchgate.judge.transcript_checks import check_books, check_cpus, check_echo, check_window, require_cpus
+from benchgate.judge.wire import Transcript
+
+INSN_UNIT = "insn"
+"""One instruction on the instruction clock, which is one nanosecond of guest time."""
+BENCH_RESULT = Result()
+EXIT_CODES = (0, 33)
+"""Power-off, and success through isa-debug-exit."""
+
+SPAN_RATIO, SPAN_SLACK_NS = 1.5, 1_000_000_000
+"""On a wall lane a window cannot be longer than the guest ran by the host's clock. The tolerance is large,
+because a guest may calibrate its clock badly and the host may sample late."""
+MAX_CYCLES_PER_NS = 10
+"""No CPU has a counter faster than 10 GHz."""
+SHORTEST_WINDOW = 10_000
+"""In ns or cycles. In a shorter window the cost of reading a wall clock matters."""
+
+
+def verify_on(run: RawRun, workload: Workload, system: System) -> VerifiedRun:
+    """Verifies by the settings of the system's YAML: its output format, and the exit codes for success."""
+    codes = None if system.end_by is EndBy.KILL else system.exit_codes
+    files = RunFiles(run)
+    if system.result.format is ResultFormat.PATTERNS:
+        found = verify_selftest(files, system.result, online=system.online, exit_codes=codes)
+    else:
+        found = verify(files, workload, system.result, exit_codes=codes)
+        if system.online:
+            _check_online(files, system.online)
+    _check_failures(files.console, system.failures)
+    return found
+
+
+def verify(
+    files: RunFiles,
+    workload: Workload,
+    result: Result = BENCH_RESULT,
+    *,
+    exit_codes: Collection[int] | None = EXIT_CODES,
+) -> VerifiedRun:
+    """The run, if its ending, transcript, window and every worker's answer are right.
+
+    `result`: the settings of the system's YAML. `exit_codes` None: the exit status is not checked, because
+    the guest is killed after its result.
+    """
+    run = files.run
+    _check_ending(files, exit_codes)
+    transcript = wire.parse(files.console, nonce=run.nonce)
+    check_echo(run.cell, workload, transcript, result)
+    check_cpus(run, transcript)
+    check_window(transcript)
+    check_books(transcript)
+    _check_answers(run, workload, transcript)
+    check_foreign(run, transcript, result)
+    unit, work, total = _window(files, transcript)
+    _check_span(files, unit, work, total)
+    return VerifiedRun(
+        run=run,
+        unit=unit,
+        work=work,
+        total=total,
+        foreign=transcript.foreign,
+        workers=transcript.reports,
+        key=_VERIFY_ONLY,
+    )
+
+
+def verify_selftest(
+    files: RunFiles, result: Result, *, online: str, exit_codes: Collection[int] | None = EXIT_CODES
+) -> VerifiedRun:
+    """The same for a system with a fixed self-test, by the patterns and expected answers of its YAML."""
+    _check_ending(files, exit_codes)
+    if not online:
+        raise VerifyError("the system's YAML has no `console.online`, so nothing shows how many CPUs came up")
+    _check_online(files, online)
+    figures = patterns.read(files.console, result)
+    if files.run.lane is Lane.INSN and files.clock.level is not Level.FULL:
+        raise VerifyError("on the instruction clock a system without marks can only be timed at level full")
+    total = figures.work if figures.total is None else figures.total
+    if total < figures.work:
+        raise VerifyError(f"the total window ({total}) is shorter than the work window ({figures.work})")
+    _check_span(files, figures.unit, figures.work, total)
+    return VerifiedRun(
+        run=files.run,
+        unit=figures.unit,
+        work=figures.work,
+        total=total,
+        foreign=None,
+        workers=(),
+        key=_VERIFY_ONLY,
+    )
+
+
+def _check_ending(files: RunFiles, exit_codes: Collection[int] | None) -> None:
+    """A run that did not end with success is refused, even if its transcript is complete."""
+    run, failure = files.run, wire.failure_line(files.console)
+    why = f"; the guest printed `{failure}`" if failure else ""
+    if run.ending is not Ending.DONE:
+        detail = f": {run.detail}" if run.detail else ""
+        raise VerifyError(f"the run ended with {run.ending}{detail}{why}")
+    good = (0,) if run.lane is Lane.NATIVE else exit_codes
+    if good is not None and run.exit_status not in good:
+        raise VerifyError(f"exit status {run.exit_status} does not mean success{why}")
+    if failure:
+        raise VerifyError(f"the run ended with success, but the guest printed `{failure}`")
+
+
+def _check_online(files: RunFiles, pattern: str) -> None:
+    require_cpus(files.run.cell.cpus, patterns.online_cpus(files.console, pattern))
+
+
+def _check_failures(console: bytes, patterns: Collection[str]) -> None:
+    """The live watcher can miss a failure on a line that another pattern consumed, or after the result."""
+    text = b"\n" + plain(console)
+    for pattern in patterns:
+        if re.search(by_lines(pattern), text):
+            raise VerifyError(
+                f"the run ended with success, but its console matches the failure pattern `{pattern}`"
+            )
+
+
+def _window(files: RunFiles, transcript: Transcript) -> tuple[str, int, int]:
+    """The unit, the work window and the total window. On the instruction clock they come from the marks, and
+    must agree with the guest's report."""
+    total = transcript.total_end - transcript.total_start
+    if files.run.lane is not Lane.INSN:
+        return transcript.unit, transcript.work_end - transcript.work_start, total
+    log = files.clock
+    marked = window(log, files.run.cell.cpus)
+    agree(log, marked, transcript.reports, unit=transcript.unit, total=total)
+    return INSN_UNIT, marked.work, marked.total
+
+
+def _check_span(files: RunFiles, unit: str, work: int, total: int) -> None:
+    """The window must fit into the time that the host measured, because a guest's clock is untrusted."""
+    run = files.run
+    if run.lane is Lane.INSN:
+        end = files.clock.end
+        if end is not None and total > end:
+            raise VerifyError(
+                f"the window is {total} {unit} long, but the instruction clock ended at {end} ns"
+            )
+        return
+    if work < SHORTEST_WINDOW:
+        raise VerifyError(
+            f"a work window of {work} {unit} is too short for a wall clock; at least {SHORTEST_WINDOW} is "
+            "needed: give the workload more to do, or use --clock insn"
+        )
+    if run.host_span_ns is None:
+        raise VerifyError("the host did not measure how long the guest ran, so its window cannot be checked")
+    most = SPAN_RATIO * run.host_span_ns + SPAN_SLACK_NS
+    if total > most * (1 if unit == "ns" else MAX_CYCLES_PER_NS):
+        raise VerifyError(
+            f"the window is {total} {unit} long, but by the host's clock the whole run took only "
+            f"{run.host_span_ns} ns: the guest's clock is wrong"
+        )
+
+
+def _check_answers(run: RawRun, workload: Workload, transcript: Transcript) -> None:
+    """Calls the oracle. It reports a wrong answer with VerifyError only. If it raises another exception or
+    returns a value, the answers are not verified, so the run is refused."""
+    check = oracle.load(workload.oracle)
+    try:
+        answer: object = check(dict(run.cell.params), transcript.reports, transcript.result)
+    except BenchgateError:
+        raise
+    except Exception as error:  # a user's oracle may raise anything
+        why = f"{type(error).__name__}: {error}"
+        raise VerifyError(
+            f"the oracle {workload.oracle.name} could not check the answers: {why:.200}"
+        ) from error
+    if answer is not None:
+        raise VerifyError(
+            f"the oracle {workload.oracle.name} returned {answer!r:.80}; it must return nothing, "
+            "or raise VerifyError"
+        )

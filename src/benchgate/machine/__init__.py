@@ -1,1 +1,0 @@
-"""One machine's life: its command line, its process, its console, its CPUs."""

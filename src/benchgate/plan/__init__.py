@@ -1,0 +1,1 @@
+"""Plans what will be measured: options, systems, workloads, cells, seats, and the preview for --plan."""

@@ -1,0 +1,95 @@
+"""Finds workloads, systems and policies: built-in ones by name, a user's own by path.
+
+Takes names or paths, gives `Workload`, `System` and `Policy`. Built-in ones are files of the same form as a
+user's own, and a name stands only for a path. Fails with CatalogError: for a file it names line and key, for
+an unknown name it lists the known ones.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection
+from functools import cache
+from pathlib import Path
+
+from benchgate.base.cells import Mode, Workload
+from benchgate.base.errors import CatalogError, UsageError
+from benchgate.base.gates import Policy
+from benchgate.base.paths import data_root
+from benchgate.base.systems import SELFTEST, System
+from benchgate.base.yamlfile import NAME
+from benchgate.plan import policyfile, systemfile, workloadfile
+
+SELFTEST_WORKLOAD = Workload(
+    name=SELFTEST,
+    mode=Mode.PROCESS,
+    file=Path(),
+    source=Path(),
+    oracle=Path(),
+    params={},
+    about="the fixed self-test of a system; the system's YAML file has the answers",
+)
+WORKLOAD_FILE = "workload.yaml"
+_PLACES = {
+    "workload": f"guest/workloads/*/{WORKLOAD_FILE}",
+    "system": "fixtures/systems/*.yaml",
+    "policy": "fixtures/gates/*.yaml",
+}
+"""Where the built-in files are; `*` is the name."""
+
+
+def names(kind: str) -> tuple[str, ...]:
+    """The names of all built-in files of a kind: `workload`, `system` or `policy`."""
+    before = len(Path(_PLACES[kind].partition("*")[0]).parts)
+    root = data_root()
+    found = (path.relative_to(root).parts[before] for path in root.glob(_PLACES[kind]))
+    return tuple(sorted(Path(name).stem for name in found))
+
+
+def word_of(workload: Workload) -> str:
+    """The word that finds this workload again: a built-in one's name, or the path of a user's file."""
+    built_in = workload.name == SELFTEST or workload.file == _built_in("workload", workload.name)
+    return workload.name if built_in else str(workload.file)
+
+
+def _built_in(kind: str, name: str) -> Path:
+    return data_root() / _PLACES[kind].replace("*", name)
+
+
+def _find(kind: str, word: str) -> Path:
+    """The file for a name or a path. A path may also be the folder of a workload."""
+    if word.endswith((".yaml", ".yml")) or "/" in word:
+        path = Path(word).absolute()
+        return path / WORKLOAD_FILE if kind == "workload" and path.is_dir() else path
+    if not NAME.match(word) or word not in names(kind):
+        raise CatalogError(f"{unknown(kind, word, names(kind))}, or give the path of a YAML file")
+    return _built_in(kind, word)
+
+
+def unknown(kind: str, word: str, known: Collection[str]) -> str:
+    near = difflib.get_close_matches(word, known, n=1)
+    hint = f"did you mean `{near[0]}`? " if near else ""
+    return f"{kind} `{word}` is not known; {hint}there are {', '.join(sorted(known))}"
+
+
+@cache
+def load_system(word: str) -> System:
+    """The system for a name or path, optionally with settings: `kernel:sched=rr:profile=debug`."""
+    name, *pairs = word.split(":")
+    chosen: dict[str, str] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key or not value:
+            raise UsageError(f"system {word}: `{pair}` is not a setting such as sched=rr")
+        chosen[key] = value
+    return systemfile.load(_find("system", name), chosen)
+
+
+@cache
+def load_policy(word: str) -> Policy:
+    return policyfile.load(_find("policy", word))
+
+
+@cache
+def load_workload(word: str) -> Workload:
+    return SELFTEST_WORKLOAD if word == SELFTEST else workloadfile.load(_find("workload", word))

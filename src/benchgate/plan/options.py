@@ -1,0 +1,294 @@
+"""The table of all options of benchgate: flag, ini key and meaning.
+
+Takes the values that pytest or the command line has for these names, gives a frozen `Options`. A flag takes
+precedence over its ini key. An invalid value fails with UsageError, which names the option.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchgate.base.cells import Accel
+from benchgate.base.errors import UsageError
+from benchgate.plan import catalog
+
+MAX_CPUS = 64
+_NUMBER = re.compile(r"[0-9]{1,9}")
+"""Python's int() would also accept digits of other scripts and numbers of any length."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option. `kind`: value, flag or list (repeatable)."""
+
+    name: str
+    about: str
+    kind: str = "value"
+    metavar: str = ""
+    choices: tuple[str, ...] = ()
+
+    @property
+    def flag(self) -> str:
+        return f"--{self.name}"
+
+    @property
+    def key(self) -> str:
+        """Its ini/TOML key. The prefix distinguishes it from the keys of other plugins."""
+        return "benchgate_" + self.name.replace("-", "_")
+
+    @property
+    def dest(self) -> str:
+        return self.key
+
+
+TABLE: tuple[Option, ...] = (
+    Option(
+        "cpus", "host CPUs to pin to, e.g. 0,1 or 0-3 (default: one logical CPU of each core)", metavar="LIST"
+    ),
+    Option("smp", "CPU counts to measure (default: 1, 2 and 4 if there are enough pins)", metavar="LIST"),
+    Option(
+        "system",
+        "linux, native, kernel or a YAML path, kernel:sched=rr for a setting; repeatable",
+        "list",
+        "NAME|PATH",
+    ),
+    Option(
+        "accel",
+        "auto uses KVM only if a timed probe guest shows that it works",
+        choices=("auto", "kvm", "tcg"),
+    ),
+    Option(
+        "clock",
+        "the measure of time: the host's clock (wall) or executed instructions (insn)",
+        choices=("auto", "wall", "insn"),
+    ),
+    Option(
+        "clock-mode",
+        "instruction clock: serial repeats exactly; parallel is faster, but gates nothing",
+        choices=("serial", "parallel"),
+    ),
+    Option(
+        "runs",
+        "verified runs per arm at the first look: odd, at least 5 (default: the policy's); 1 gates nothing",
+        metavar="N",
+    ),
+    Option(
+        "max-runs",
+        "the last look: 9, 15 or 25 runs per arm (default: as --runs, else the policy's)",
+        metavar="N",
+    ),
+    Option(
+        "seeds",
+        "runs per arm on the instruction clock, each with its own seed (default: as --runs)",
+        metavar="N",
+    ),
+    Option("set", "a workload's parameter, e.g. primes.hi=300000; repeatable", "list", "WORKLOAD.KEY=VALUE"),
+    Option("quick", "one short run of every cell; decides nothing and exits with status 5", "flag"),
+    Option("include-smt", "adds a row smpN-smt over all logical CPUs, which is never gated", "flag"),
+    Option("oversubscribe", "allow more vCPUs than pins: tests function only, never a speedup", "flag"),
+    Option("measure", "the guest reports where its time goes; gates are skipped", "flag"),
+    Option("profile-host", "one extra run with `perf record` of the QEMU threads", "flag"),
+    Option(
+        "inconclusive",
+        "whether an INCONCLUSIVE gate fails its test (exit status 75) or only warns",
+        choices=("fail", "warn"),
+    ),
+    Option("qemu", "a QEMU of your own instead of the pinned one", metavar="PATH"),
+    Option("linux-kernel", "a Linux bzImage of your own instead of the pinned one", metavar="PATH"),
+    Option("locked", "use only reviewed versions of QEMU and Linux", "flag"),
+    Option("reports", "the folder for session folders (default: reports)", metavar="DIR"),
+    Option("keep", "the number of session folders to keep (default: 20; 0 keeps all)", metavar="N"),
+    Option(
+        "policy",
+        "how certain a verdict must be: a YAML file such as fixtures/gates/default.yaml",
+        metavar="NAME|PATH",
+    ),
+    Option(
+        "extra-report",
+        "a report of your own: a Python file with NAME and render(view); repeatable",
+        "list",
+        "PATH",
+    ),
+    Option("lock-wait", "seconds to wait while another session is measuring (default: 600)", metavar="S"),
+    Option("plan", "print cells, order, lanes, pins, skips and the estimated minutes; boot nothing", "flag"),
+)
+
+
+PATHS = ("reports", "qemu", "linux-kernel", "extra-report")
+"""Options whose value is a path."""
+
+
+def is_path(word: str) -> bool:
+    """Whether a system is given by path and not by name."""
+    name = word.partition(":")[0]
+    return "/" in name or name.endswith((".yaml", ".yml"))
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    cpus: tuple[int, ...] | None = None
+    smp: tuple[int, ...] | None = None
+    systems: tuple[str, ...] = ("linux",)
+    accel: Accel | None = None
+    """None: auto."""
+    clock: str = "auto"
+    clock_mode: str = "serial"
+    runs: int = 5
+    max_runs: int = 5
+    seeds: int = 5
+    sets: tuple[tuple[str, str, str], ...] = ()
+    """(workload, key, value), in the order given."""
+    quick: bool = False
+    include_smt: bool = False
+    oversubscribe: bool = False
+    measure: bool = False
+    profile_host: bool = False
+    inconclusive_fails: bool = True
+    qemu: Path | None = None
+    linux_kernel: Path | None = None
+    locked: bool = False
+    reports: Path = field(default_factory=lambda: Path("reports"))
+    keep: int = 20
+    policy: str = "default"
+    extra_reports: tuple[Path, ...] = ()
+    lock_wait_s: float = 600.0
+    plan: bool = False
+    order_seed: int = 1
+    """The seed of the arms' order. It is fixed, so that two sessions of one plan can be compared."""
+
+    @property
+    def gates(self) -> bool:
+        """Whether this session can decide gates."""
+        return self.runs >= 5 and not self.quick and not self.measure and self.clock_mode == "serial"
+
+    @property
+    def max_seeds(self) -> int:
+        """The last look on the instruction clock: the first one, unless --max-runs is above --runs."""
+        return max(self.seeds, self.max_runs) if self.max_runs > self.runs else self.seeds
+
+    @property
+    def why_no_gates(self) -> str:
+        if self.quick:
+            return "--quick decides nothing"
+        if self.measure:
+            return "--measure changes what is measured"
+        if self.clock_mode == "parallel":
+            return "--clock-mode parallel only informs; gates are decided in serial mode"
+        return f"--runs {self.runs} is too few to decide anything; at least 5 are needed"
+
+
+Lookup = Callable[[Option], object]
+
+
+def read(lookup: Lookup) -> Options:
+    """The options. `lookup` gives the value of the flag, else of the ini key; None or empty if unset."""
+    got = {option.name: lookup(option) for option in TABLE}
+    quick = bool(got["quick"])
+    policy = str(got["policy"] or "default")
+    usual = catalog.load_policy(policy)
+    runs = 1 if quick else _runs("runs", got["runs"], usual.first)
+    last = runs if got["runs"] else usual.max_runs
+    max_runs = 1 if quick else _whole("max-runs", got["max-runs"], last, low=1)
+    if max_runs < runs:
+        raise UsageError(f"--max-runs {max_runs} is below --runs {runs}")
+    return Options(
+        cpus=cpu_list("cpus", got["cpus"]),
+        smp=_smp(got["smp"]),
+        systems=_words(got["system"]) or ("linux",),
+        accel=None if _choice(got, "accel", "auto") == "auto" else Accel(_choice(got, "accel", "auto")),
+        clock=_choice(got, "clock", "auto"),
+        clock_mode=_choice(got, "clock-mode", "serial"),
+        runs=runs,
+        max_runs=max_runs,
+        seeds=1 if quick else _runs("seeds", got["seeds"], runs),
+        sets=tuple(_setting(word) for word in _words(got["set"])),
+        quick=quick,
+        include_smt=bool(got["include-smt"]),
+        oversubscribe=bool(got["oversubscribe"]),
+        measure=bool(got["measure"]),
+        profile_host=bool(got["profile-host"]),
+        inconclusive_fails=_choice(got, "inconclusive", "fail") == "fail",
+        qemu=_path(got["qemu"]),
+        linux_kernel=_path(got["linux-kernel"]),
+        locked=bool(got["locked"]),
+        reports=_path(got["reports"]) or Path("reports").absolute(),
+        keep=_whole("keep", got["keep"], 20, low=0),
+        policy=policy,
+        extra_reports=tuple(Path(word).absolute() for word in _words(got["extra-report"])),
+        lock_wait_s=_whole("lock-wait", got["lock-wait"], 600, low=0),
+        plan=bool(got["plan"]),
+    )
+
+
+def cpu_list(name: str, value: object) -> tuple[int, ...] | None:
+    """`0,2-3` -> (0, 2, 3), in the given order; None if unset."""
+    text = str(value or "").replace(" ", "")
+    if not text:
+        return None
+    found: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.partition("-")
+        if not _NUMBER.fullmatch(first) or (dash and not _NUMBER.fullmatch(last)):
+            raise UsageError(f"--{name} {text}: `{part}` is not a number or a range such as 0-3")
+        low, high = int(first), int(last or first)
+        if high < low or high - low > 4096:
+            raise UsageError(f"--{name} {text}: `{part}` is not an ascending range of at most 4097 numbers")
+        found.extend(range(low, high + 1))
+    if len(set(found)) != len(found):
+        raise UsageError(f"--{name} {text}: contains a duplicate number")
+    return tuple(found)
+
+
+def _smp(value: object) -> tuple[int, ...] | None:
+    counts = cpu_list("smp", value)
+    if counts is not None and not all(1 <= count <= MAX_CPUS for count in counts):
+        raise UsageError(f"--smp {value}: a CPU count must be from 1 to {MAX_CPUS}")
+    return None if counts is None else tuple(sorted(counts))
+
+
+def _runs(name: str, value: object, default: int) -> int:
+    runs = _whole(name, value, default, low=1)
+    if runs != 1 and (runs < 5 or runs % 2 == 0):
+        raise UsageError(
+            f"--{name} {runs}: it must be odd and at least 5, or 1 to measure once and gate nothing"
+        )
+    return runs
+
+
+def _whole(name: str, value: object, default: int, *, low: int) -> int:
+    text = str("" if value is None else value).strip()
+    if not text:
+        return default
+    if not _NUMBER.fullmatch(text) or int(text) < low:
+        raise UsageError(f"--{name} {text}: expected a whole number of at least {low}")
+    return int(text)
+
+
+def _choice(got: dict[str, object], name: str, default: str) -> str:
+    option = next(option for option in TABLE if option.name == name)
+    word = str(got[name] or default)
+    if word not in option.choices:
+        raise UsageError(f"--{name} {word}: expected one of {', '.join(option.choices)}")
+    return word
+
+
+def _words(value: object) -> tuple[str, ...]:
+    if not value:
+        return ()
+    texts = value if isinstance(value, list | tuple) else str(value).split()
+    return tuple(word for text in texts for word in str(text).split(",") if word)
+
+
+def _setting(word: str) -> tuple[str, str, str]:
+    target, equals, value = word.partition("=")
+    workload, dot, key = target.partition(".")
+    if not (equals and dot and workload and key and value):
+        raise UsageError(f"--set {word}: expected WORKLOAD.KEY=VALUE, such as primes.hi=300000")
+    return workload, key, value
+
+
+def _path(value: object) -> Path | None:
+    return Path(str(value)).absolute() if value else None

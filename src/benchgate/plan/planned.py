@@ -1,0 +1,130 @@
+"""The plan as types: requests of tests, cells with their seats, gates, and the sweep of one row.
+
+Takes cells, gates and systems, gives frozen data; planner.py makes it and session/sweep.py carries it out.
+Nothing fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from benchgate.base.cells import Cell, Lane, Placement, Window, Workload
+from benchgate.base.gates import Gate
+from benchgate.base.systems import System
+
+
+@dataclass(frozen=True, slots=True)
+class GateRequest:
+    """One `speedup` or `gate` mark."""
+
+    kind: str
+    file: str
+    """The Python file of a user's own kind; empty for a built-in kind."""
+    cpus: int
+    base: int | None
+    """The CPU count of the arm to compare with; None: the kind uses one arm only."""
+    window: Window
+    at_least: float | None
+    at_most: float | None
+    insn: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What one test function requests with its marks."""
+
+    workload: str
+    given: Mapping[str, object]
+    gates: tuple[GateRequest, ...]
+    systems: tuple[str, ...] = ()
+    """The systems that the test names; empty: those of --system."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seats:
+    """Where the vCPUs or workers of one cell run; `skip` is the reason if the cell cannot run."""
+
+    lane: Lane
+    placement: Placement
+    pins: tuple[int, ...]
+    skip: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedCell:
+    cell: Cell
+    system: System
+    workload: Workload
+    seats: Seats
+    test_label: str = ""
+    """The label in its tests' ids, if it differs from the cell's: --quick changes the parameters. Rows must
+    show the real parameters, but a test keeps its usual id, so that it can be selected by it."""
+    excluded: str = ""
+    """The reason if --smp excludes this cell. The base of a requested gate is never excluded."""
+
+    @property
+    def test_cell(self) -> Cell:
+        """The cell with the label in its tests' ids."""
+        return replace(self.cell, label=self.test_label or self.cell.label)
+
+    @property
+    def skip(self) -> str:
+        return self.excluded or self.seats.skip
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedGate:
+    """One gate. `id` is the test's id; `gate.id` is the verdict's."""
+
+    id: str
+    gate: Gate
+    base: PlannedCell | None
+    arm: PlannedCell
+
+    @property
+    def arms(self) -> tuple[PlannedCell, ...]:
+        return (self.arm,) if self.base is None else (self.base, self.arm)
+
+    @property
+    def bounds(self) -> tuple[tuple[str, float | None], ...]:
+        return ("least", self.gate.at_least), ("most", self.gate.at_most), ("insn", self.gate.insn)
+
+    @property
+    def question(self) -> Gate:
+        """The question without its id, to recognize duplicates."""
+        return replace(self.gate, id="")
+
+    @property
+    def skip(self) -> str:
+        return next((one.skip for one in reversed(self.arms) if one.skip), "")
+
+
+@dataclass(frozen=True, slots=True)
+class SweepPlan:
+    """The arms of one row, all on one lane, and the gates over them."""
+
+    row: str
+    cells: tuple[PlannedCell, ...]
+    gates: tuple[PlannedGate, ...]
+
+    @property
+    def runnable(self) -> tuple[PlannedCell, ...]:
+        return tuple(cell for cell in self.cells if not cell.skip)
+
+    @property
+    def pairs(self) -> tuple[tuple[Cell, str], ...]:
+        """Every cell with the reason why it is not run, empty if it is."""
+        return tuple((planned.cell, planned.skip) for planned in self.cells)
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What the planner needs to know about the host."""
+
+    pins: tuple[int, ...]
+    smt_pins: tuple[int, ...]
+    lanes: Mapping[str, tuple[Lane, str]]
+    """System kind (`qemu`, `native`) -> its lane, and the reason if it cannot run."""
+    physical: Placement = Placement.PHYSICAL
+    """The placement of vCPUs on these pins: physical, smt or virtual."""

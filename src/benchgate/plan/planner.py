@@ -1,0 +1,201 @@
+"""Plans the measurement: cells, gates, sweeps, and every skip with its reason.
+
+Takes the requests of tests, the options and the host's CPUs; gives `SweepPlan`s. Boots nothing and reads only
+the catalog's files. Fails with UsageError for an invalid mark or option.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from benchgate.base.cells import Cell, Lane, Window
+from benchgate.base.errors import UsageError
+from benchgate.base.gates import Gate
+from benchgate.base.systems import SELFTEST, Ask, System, plain_name
+from benchgate.plan import catalog
+from benchgate.plan.options import Options
+from benchgate.plan.planned import GateRequest, Ground, PlannedCell, PlannedGate, Request, SweepPlan
+from benchgate.plan.seats import seat, seat_smt
+from benchgate.plan.workloadfile import fill
+
+DEFAULT_COUNTS = (1, 2, 4)
+
+
+def counts(request: Request, options: Options, ground: Ground, system: System) -> tuple[int, ...]:
+    """The CPU counts at which a test with the `cell` fixture runs."""
+    if options.smp is not None:
+        return options.smp
+    lane, _ = ground.lanes[system.kind]
+    wanted = {n for n in DEFAULT_COUNTS if lane is Lane.INSN or n <= len(ground.pins)}
+    return tuple(sorted(wanted | {n for gate in request.gates for n in (gate.cpus, gate.base) if n}))
+
+
+def systems_of(request: Request, options: Options) -> tuple[System, ...]:
+    found = [catalog.load_system(word) for word in request.systems or options.systems]
+    names = [system.name for system in found]
+    if len(set(names)) != len(names):
+        raise UsageError(f"--system names the same system twice: {', '.join(names)}")
+    wants_selftest = request.workload == SELFTEST
+    return tuple(system for system in found if (system.ask is Ask.SELFTEST) == wants_selftest)
+
+
+def check_words(options: Options) -> None:
+    """Refuses invalid systems, parameters and numbers of runs before tests are collected."""
+    for word in options.systems:
+        catalog.load_system(word)
+    for target, key, value in options.sets:
+        if target in catalog.names("workload"):
+            fill(catalog.load_workload(target), {key: value})
+    catalog.load_policy(options.policy).with_runs(options.runs, options.max_runs)
+
+
+def check_sets(options: Options, collected: Collection[str]) -> None:
+    """UsageError if --set names a workload that is neither built in nor used by a collected test."""
+    known = {*collected, *catalog.names("workload")}
+    for target, key, _ in options.sets:
+        if collected and target not in known:
+            raise UsageError(f"--set {target}.{key}: {catalog.unknown('workload', target, known)}")
+
+
+def parameters(request: Request, options: Options) -> dict[str, object]:
+    """The mark's parameters, overridden by those of --quick, and both by --set."""
+    workload = catalog.load_workload(request.workload)
+    given: dict[str, object] = dict(request.given)
+    if options.quick:
+        given.update(workload.quick)
+    given.update({key: value for target, key, value in options.sets if target == workload.name})
+    return given
+
+
+def plan_cell(request: Request, system: System, cpus: int, ground: Ground, options: Options) -> PlannedCell:
+    workload = catalog.load_workload(request.workload)
+    values, label = fill(workload, parameters(request, options))
+    test_label = fill(workload, request.given)[1] if options.quick else label
+    cell = Cell(system.name, workload.name, workload.mode, values, cpus, label)
+    return PlannedCell(cell, system, workload, seat(system, workload, cpus, ground, options), test_label)
+
+
+def plan_cells(request: Request, options: Options, ground: Ground) -> tuple[PlannedCell, ...]:
+    return tuple(
+        plan_cell(request, system, cpus, ground, options)
+        for system in systems_of(request, options)
+        for cpus in counts(request, options, ground, system)
+    )
+
+
+def plan_gates(request: Request, options: Options, ground: Ground) -> tuple[PlannedGate, ...]:
+    return tuple(
+        _plan_gate(request, gate, system, ground, options)
+        for system in systems_of(request, options)
+        for gate in request.gates
+    )
+
+
+def _plan_gate(
+    request: Request, asked: GateRequest, system: System, ground: Ground, options: Options
+) -> PlannedGate:
+    excluded = ""
+    if options.smp is not None and asked.cpus not in options.smp:
+        excluded = f"{asked.cpus} CPUs are not among --smp {','.join(map(str, options.smp))}"
+    base, arm = (
+        None
+        if cpus is None
+        else replace(plan_cell(request, system, cpus, ground, options), excluded=excluded)
+        for cpus in (asked.base, asked.cpus)
+    )
+    assert arm is not None
+    suffix = "" if asked.kind in ("speedup", "control") else f"-{asked.kind}"
+    suffix += "" if asked.window is Window.WORK else f"-{asked.window}"
+    suffix += "" if asked.base in (None, 1) else f"-from{asked.base}"
+    gate = Gate(
+        id=f"{arm.cell.id}{suffix}",
+        kind=asked.kind,
+        base=base.cell if base else None,
+        cell=arm.cell,
+        window=asked.window,
+        at_least=asked.at_least,
+        at_most=asked.at_most,
+        insn=asked.insn,
+        file=asked.file,
+    )
+    return PlannedGate(f"{arm.test_cell.id}{suffix}", gate, base, arm)
+
+
+def sweeps(cells: Iterable[PlannedCell], gates: Iterable[PlannedGate]) -> tuple[SweepPlan, ...]:
+    """Groups the cells and gates of the selected tests by row. A gate adds both of its arms."""
+    rows: dict[str, dict[str, PlannedCell]] = {}
+    gates_by_row: dict[str, list[PlannedGate]] = {}
+    gates = tuple(gates)
+    for cell in (*cells, *(arm for gate in gates for arm in gate.arms)):
+        row = rows.setdefault(cell.cell.row, {})
+        if cell.cell.id not in row or row[cell.cell.id].excluded:
+            row[cell.cell.id] = cell
+    for gate in gates:
+        kept = gates_by_row.setdefault(gate.arm.cell.row, [])
+        if not any(one.question == gate.question for one in kept):
+            kept.append(_with_unique_id(gate, kept))
+    return tuple(
+        SweepPlan(
+            row=row,
+            cells=tuple(sorted(found.values(), key=lambda cell: cell.cell.cpus)),
+            gates=tuple(gates_by_row.get(row, ())),
+        )
+        for row, found in rows.items()
+    )
+
+
+def _with_unique_id(gate: PlannedGate, others: Sequence[PlannedGate]) -> PlannedGate:
+    """Adds the threshold to the id if another test gates the same arms with a different threshold."""
+    if all(one.gate.id != gate.gate.id for one in others):
+        return gate
+    words = [f"{name}-{value:g}" for name, value in gate.bounds if value is not None]
+    return replace(gate, gate=replace(gate.gate, id="-".join([gate.gate.id, *words])))
+
+
+def check_names(planned: Iterable[PlannedCell]) -> None:
+    """UsageError if two files have the same name: rows are named by it, so their runs would be mixed."""
+    seen: dict[tuple[str, str], Path] = {}
+    for one in planned:
+        names: tuple[tuple[str, str, Path], ...] = (
+            ("workload", one.workload.name, one.workload.file),
+            ("system", plain_name(one.system.name), one.system.file),
+        )
+        for what, name, file in names:
+            other = seen.setdefault((what, name), file)
+            if other != file:
+                files = " and ".join(str(path) for path in (other, file))
+                raise UsageError(
+                    f"two {what}s are called `{name}`: {files}; rows are named by it, so give one of them "
+                    "another `name`, or run them in two sessions"
+                )
+
+
+def check_kinds(gates: Iterable[PlannedGate]) -> None:
+    """UsageError if two files define the same kind of gate: a verdict identifies its gate by the kind."""
+    files: dict[str, str] = {}
+    for one in gates:
+        other = files.setdefault(one.gate.kind, one.gate.file)
+        if other != one.gate.file:
+            both = " and ".join(path or "benchgate's own" for path in (other, one.gate.file))
+            raise UsageError(
+                f"two files define the gate kind `{one.gate.kind}`: {both}; give one of them another KIND"
+            )
+
+
+def with_smt_row(cells: tuple[PlannedCell, ...], ground: Ground, options: Options) -> tuple[PlannedCell, ...]:
+    """Adds the cells `smpN-smt` over all logical CPUs, for --include-smt. They are never gated."""
+    if not options.include_smt or len(ground.smt_pins) <= len(ground.pins):
+        return cells
+    count = len(ground.smt_pins)
+    firsts = {planned.cell.row: planned for planned in reversed(cells)}
+    added = [
+        replace(
+            first,
+            cell=replace(first.cell, cpus=count, variant="smt"),
+            seats=seat_smt(first.system, first.workload, ground),
+        )
+        for first in firsts.values()
+    ]
+    return (*cells, *added)

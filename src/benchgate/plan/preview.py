@@ -1,0 +1,70 @@
+"""A plan as text, for --plan: cells, order, lanes, pins, every skip with its reason, estimated minutes.
+
+Takes the sweeps of planner.py, the options and the policy; gives text. Pure; nothing fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from benchgate.base.cells import Lane
+from benchgate.base.gates import SMALLEST_LOOK, Policy
+from benchgate.plan.options import Options
+from benchgate.plan.planned import PlannedCell, PlannedGate, SweepPlan
+from benchgate.plan.schedule import run_order, runs_of, warmups_of
+
+_SECONDS_PER_RUN = {Lane.TCG: 4.0, Lane.KVM: 2.0, Lane.NATIVE: 1.5, Lane.INSN: 8.0}
+"""Rough values, for the estimate of --plan only."""
+
+
+def describe(plans: Sequence[SweepPlan], options: Options, policy: Policy, seed: int) -> str:
+    """The text that --plan prints."""
+    lines: list[str] = []
+    for sweep in plans:
+        lines.append(f"sweep {sweep.row}")
+        for cell in sweep.cells:
+            lines.append("  " + _describe_cell(cell, options, policy))
+        for gate in sweep.gates:
+            lines.append("  " + _describe_gate(gate, options))
+        arms = [str(cell.cell.cpus) for cell in sweep.runnable]
+        rounds = max((runs_of(cell, options) for cell in sweep.runnable), default=0)
+        exact = any(cell.seats.lane is Lane.INSN for cell in sweep.runnable)
+        first = "one seed, which is run twice" if exact else f"{_warmups(policy.warmups)} each"
+        lines.append(f"  order  smp {' '.join(run_order(arms, rounds, seed))} after {first}")
+    minutes = sum(estimate_s(sweep, options, policy) for sweep in plans) / 60
+    lines.append(f"order seed {seed}; about {max(minutes, 0.1):.1f} minutes; nothing was booted")
+    return "\n".join(lines)
+
+
+def _describe_cell(planned: PlannedCell, options: Options, policy: Policy) -> str:
+    if planned.skip:
+        return f"cell   {planned.cell.id}: SKIP: {planned.skip}"
+    where = f"pins {','.join(map(str, planned.seats.pins))}" if planned.seats.pins else "no pins needed"
+    mode, lane = planned.cell.mode, planned.seats.lane
+    count = runs_of(planned, options)
+    runs = f"{count} seeds" if lane is Lane.INSN else f"{count} runs + {_warmups(policy.warmups)}"
+    return f"cell   {planned.cell.id}: {mode}, lane {lane}, {planned.seats.placement}, {where}, {runs}"
+
+
+def _describe_gate(planned: PlannedGate, options: Options) -> str:
+    gate = planned.gate
+    text = f"gate   {gate.id}: {gate.kind} of {gate.window}"
+    if planned.base is not None:
+        text += f" over smp{planned.base.cell.cpus}"
+    bound = gate.threshold(planned.arm.seats.lane)
+    if bound is not None:
+        text += f", {'at most' if gate.at_most is not None else 'at least'} {bound:g}"
+    skip = planned.skip or ("" if options.gates else options.why_no_gates)
+    if not skip and runs_of(planned.arm, options) < SMALLEST_LOOK:
+        skip = f"{runs_of(planned.arm, options)} seeds are too few to decide anything"
+    return f"{text}: SKIP: {skip}" if skip else text
+
+
+def estimate_s(sweep: SweepPlan, options: Options, policy: Policy) -> float:
+    """The estimated time of one sweep, including warm-ups."""
+    runs = ((cell, runs_of(cell, options) + warmups_of(cell, policy)) for cell in sweep.runnable)
+    return sum(_SECONDS_PER_RUN[cell.seats.lane] * count for cell, count in runs)
+
+
+def _warmups(count: int) -> str:
+    return f"{count} warm-up" + ("" if count == 1 else "s")

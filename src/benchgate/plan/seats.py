@@ -1,0 +1,66 @@
+"""Where the vCPUs or workers of a cell run: lane, pinned host CPUs and placement; or why they cannot run.
+
+Takes a system, a workload, a CPU count and the facts about the host (`Ground`); gives `Seats`. Pure. Nothing
+fails: the seats of a cell that cannot run have the reason, which becomes a SKIP.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from benchgate.base.cells import Lane, Placement, Workload
+from benchgate.base.systems import System
+from benchgate.plan.options import Options
+from benchgate.plan.planned import Ground, PlannedCell, Seats, SweepPlan
+
+
+def seat(system: System, workload: Workload, cpus: int, ground: Ground, options: Options) -> Seats:
+    """Where a cell runs, or why not."""
+    lane, no_lane = ground.lanes[system.kind]
+    refused = no_lane or system.refuses(workload.mode, workload.name, cpus)
+    if lane is Lane.INSN:
+        return Seats(lane, Placement.VIRTUAL, (), refused)
+    if cpus <= len(ground.pins):
+        return Seats(lane, ground.physical, ground.pins[:cpus], refused)
+    if not options.oversubscribe:
+        pins = ",".join(map(str, ground.pins))
+        too_few = f"{cpus} CPUs need {cpus} host CPUs to pin to, there {_are(len(ground.pins))} ({pins})"
+        return Seats(lane, ground.physical, (), refused or too_few)
+    return Seats(lane, Placement.OVERSUBSCRIBED, ground.pins, refused)
+
+
+def _are(count: int) -> str:
+    return "is 1" if count == 1 else f"are {count}"
+
+
+def seat_smt(system: System, workload: Workload, ground: Ground) -> Seats:
+    """The seats over all logical CPUs, on the lane of the row's other arms."""
+    lane, no_lane = ground.lanes[system.kind]
+    refused = no_lane or system.refuses(workload.mode, workload.name, len(ground.smt_pins))
+    if lane is Lane.INSN:
+        refused = "the instruction clock's CPUs share no core, so it cannot show hyperthreads"
+    return Seats(lane, Placement.SMT, ground.smt_pins, refused)
+
+
+def reseated(planned: PlannedCell, cpus: int, ground: Ground, options: Options) -> PlannedCell:
+    """The same cell at another CPU count."""
+    seats = seat(planned.system, planned.workload, cpus, ground, replace(options, smp=None))
+    return replace(planned, cell=replace(planned.cell, cpus=cpus), seats=seats)
+
+
+def reseat(sweep: SweepPlan, ground: Ground, options: Options) -> SweepPlan:
+    """The same sweep with the host's real lanes and pins; the plan was made with expected ones."""
+
+    def again(planned: PlannedCell) -> PlannedCell:
+        if planned.cell.variant:
+            return replace(planned, seats=seat_smt(planned.system, planned.workload, ground))
+        return replace(
+            planned, seats=seat(planned.system, planned.workload, planned.cell.cpus, ground, options)
+        )
+
+    cells = {planned.cell.id: again(planned) for planned in sweep.cells}
+    gates = tuple(
+        replace(gate, base=gate.base and cells[gate.base.cell.id], arm=cells[gate.arm.cell.id])
+        for gate in sweep.gates
+    )
+    return replace(sweep, cells=tuple(cells.values()), gates=gates)

@@ -1,0 +1,331 @@
+"""Reads a system's YAML file.
+
+Takes its path, or text and the path to name in messages, and the chosen settings; gives a frozen `System`.
+Fails with CatalogError, which names file, line and key. Keys for features that do not exist yet (prompts,
+host ports, disks, firmware) are refused with that reason.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from benchgate.base import yamlfile
+from benchgate.base.cells import Mode
+from benchgate.base.console_text import by_lines
+from benchgate.base.errors import UsageError
+from benchgate.base.runs import Deadlines
+from benchgate.base.systems import (
+    DEADLINES,
+    WORKLOAD_INITRD,
+    Ask,
+    Build,
+    EndBy,
+    Kind,
+    QemuWords,
+    Result,
+    ResultFormat,
+    ResultPattern,
+    Smoke,
+    System,
+)
+from benchgate.base.yamlfile import Section
+
+SETTING = re.compile(r"(?!(?:out|n|source|workload)\Z)[a-z][a-z0-9_]{0,31}\Z")
+"""A valid name of a setting. `{out}`, `{n}`, `{source}` and `{workload}` are reserved."""
+
+
+def load(path: Path, chosen: Mapping[str, str] = MappingProxyType({})) -> System:
+    """`chosen`: settings by name. Those that differ from the file's defaults become part of the name."""
+    return _read(yamlfile.load(path), path, chosen)
+
+
+def parse(text: str, path: Path, chosen: Mapping[str, str]) -> System:
+    """As `load`, from a file's recorded text; messages name `path`."""
+    return _read(yamlfile.parse(text, path), path, chosen)
+
+
+def _read(top: Section, path: Path, chosen: Mapping[str, str]) -> System:
+    if top.integer("version") != 1:
+        top.fail("must be 1, the version that this benchgate reads", "version")
+    name = top.name("name")
+    kind = Kind(top.choice("kind", tuple(Kind)))
+    settings, label = _settings(top, name, chosen)
+    system = _native(top, path, label) if kind is Kind.NATIVE else _guest(top, path, label, settings)
+    top.close()
+    return system
+
+
+def _settings(top: Section, name: str, chosen: Mapping[str, str]) -> tuple[dict[str, str], str]:
+    """All settings with defaults filled in, and the name with the settings that differ from a default."""
+    words = top.section("settings")
+    found: dict[str, str] = {}
+    for key in words.keys() if words is not None else ():
+        one = words.section(key) if words is not None else None
+        if one is None or not SETTING.match(key):
+            top.fail(f"`{key}` is not a setting: it needs a valid name, `default` and `choices`", "settings")
+        choices = one.texts("choices")
+        default = one.choice("default", choices)
+        found[key] = chosen.get(key, default)
+        if found[key] not in choices:
+            raise UsageError(f"{name}: setting {key}: `{found[key]}` is not one of {', '.join(choices)}")
+        if found[key] != default:
+            name += f".{key}-{found[key]}"
+        one.close()
+    if unknown := sorted(set(chosen) - set(found)):
+        raise UsageError(f"{name} has no setting `{unknown[0]}`; it has {', '.join(found) or 'none'}")
+    return found, name
+
+
+def _filled(text: str, settings: Mapping[str, str]) -> str:
+    for key, value in settings.items():
+        text = text.replace(f"{{{key}}}", value)
+    return text
+
+
+def _native(top: Section, path: Path, name: str) -> System:
+    return System(
+        name=name,
+        kind=Kind.NATIVE,
+        about=top.text("about", ""),
+        file=path,
+        result=Result(counts_foreign=False),  # other processes run on this host too
+        exit_codes=(0,),
+        deadlines=_deadlines(top),
+        cpus=_cpus(top),
+    )
+
+
+def _guest(top: Section, path: Path, name: str, settings: Mapping[str, str]) -> System:
+    _refuse_future_keys(top)
+    boot = top.section("boot") or top.fail("is missing", "boot")
+    console = _console(top)
+    end_by, codes = _end(top)
+    ask = _ask(top)
+    result = _result(top, ask, end_by)
+    system = System(
+        name=name,
+        kind=Kind.QEMU,
+        about=top.text("about", ""),
+        file=path,
+        qemu=_qemu(top),
+        kernel=boot.text("kernel"),
+        initrd=boot.text("initrd", ""),
+        append=_filled(boot.text("append", ""), settings),
+        symbols=boot.text("symbols", ""),
+        build=_build(top, path.parent, settings),
+        settings=settings,
+        ask=ask,
+        modes=_modes(top),
+        smoke=_smoke(top, settings, end_by),
+        ready=console[0],
+        failures=console[1],
+        online=console[2],
+        result=result,
+        end_by=end_by,
+        exit_codes=codes,
+        deadlines=_deadlines(top),
+        cpus=_cpus(top),
+    )
+    boot.close()
+    if system.initrd == WORKLOAD_INITRD and system.ask is Ask.SELFTEST:
+        top.fail("a self-test has its own program; `initrd: workload` needs `ask: cmdline`", "ask")
+    if system.result.format is ResultFormat.PATTERNS and not system.online:
+        top.fail(
+            "`online` is missing: add a pattern whose group (?P<n>...) is the number of online CPUs. "
+            "Without it a figure of one CPU could pass as one of many",
+            "console",
+        )
+    return system
+
+
+def _refuse_future_keys(top: Section) -> None:
+    future = {
+        "ports": "host ports",
+        "prompt": "send/expect steps at a prompt",
+        "steps": "send/expect steps at a prompt",
+        "input": "pacing, line ending and echo of input",
+    }
+    for key, what in future.items():
+        if top.has(key):
+            top.fail(f"{what} cannot be used yet; ask by `cmdline` or `selftest`", key)
+    boot = top.section("boot")
+    for key, what in {"disks": "booting from disks", "firmware": "booting by firmware"}.items():
+        if boot is not None and boot.has(key):
+            boot.fail(f"{what} cannot be used yet; boot by `kernel` and `initrd`", key)
+
+
+def _qemu(top: Section) -> QemuWords:
+    words = top.section("qemu")
+    if words is None:
+        return QemuWords()
+    if words.has("binary"):
+        words.fail("a system cannot have its own QEMU yet; use --qemu PATH", "binary")
+    smp = words.text("smp", "{n}")
+    if "{n}" not in smp or "{" in smp.replace("{n}", ""):
+        words.fail("must contain {n}, and no other braces", "smp")
+    found = QemuWords(
+        machine=words.text("machine", "q35"),
+        cpu=words.text("cpu", ""),
+        memory=words.text("memory", "256M"),
+        smp=smp,
+        arguments=words.texts("arguments"),
+    )
+    words.close()
+    return found
+
+
+def _build(top: Section, folder: Path, settings: Mapping[str, str]) -> Build | None:
+    words = top.section("build")
+    if words is None:
+        return None
+    found = Build(
+        commands=tuple(
+            tuple(_filled(word, settings) for word in command) for command in words.commands("commands")
+        ),
+        folder=folder / words.text("folder", "."),
+        sources=tuple(folder / source for source in words.texts("sources", (".",))),
+    )
+    if not found.commands:
+        words.fail("contains no command", "commands")
+    words.close()
+    return found
+
+
+def _ask(top: Section) -> Ask:
+    way = Ask(top.choice("ask", tuple(Ask), Ask.CMDLINE))
+    if way is Ask.PROMPT:
+        top.fail("send/expect steps at a prompt cannot be used yet; ask by `cmdline` or `selftest`", "ask")
+    return way
+
+
+def _modes(top: Section) -> tuple[Mode, ...]:
+    words = top.texts("modes", tuple(Mode))
+    unknown = [word for word in words if word not in tuple(Mode)]
+    if unknown or not words:
+        top.fail(f"expected {' or '.join(Mode)}, found {', '.join(unknown) or 'nothing'}", "modes")
+    return tuple(Mode(word) for word in words)
+
+
+def _console(top: Section) -> tuple[str, tuple[str, ...], str]:
+    words = top.section("console")
+    if words is None:
+        return "", (), ""
+    failures = words.texts("failures")
+    for pattern in failures:
+        _check_watched(words, "failures", pattern)
+    ready = words.text("ready", "")
+    if ready:
+        _check_watched(words, "ready", ready)
+    found = ready, failures, words.pattern("online", "", groups=("n",))
+    words.close()
+    return found
+
+
+def _check_watched(words: Section, key: str, pattern: str) -> None:
+    """Checks a pattern that is matched against bytes while the guest prints; not every text pattern is valid
+    for bytes. A pattern that matches the empty string is refused, because it would match any console."""
+    _groups(words, pattern, key)
+    try:
+        watched = yamlfile.regex(by_lines(pattern))
+    except ValueError as error:
+        words.fail(f"`{pattern}` cannot be matched against a console's bytes: it {error}", key)
+    found = watched.search(b"\n\n")
+    if found is not None and not found[0]:
+        words.fail(f"`{pattern}` matches the empty string, so it would match any console", key)
+
+
+def _result(top: Section, ask: Ask, end_by: EndBy) -> Result:
+    words = top.section("result")
+    if words is None:
+        if ask is Ask.SELFTEST:
+            top.fail("is missing: a self-test needs patterns for its figures and its answers", "result")
+        return Result()
+    form = ResultFormat(words.choice("format", tuple(ResultFormat), ResultFormat.BENCH))
+    if form is ResultFormat.BENCH:
+        if ask is Ask.SELFTEST:
+            words.fail("a self-test needs `format: patterns`", "format")
+        called, foreign = words.text("system", ""), words.choice("foreign", ("counted", "na"), "counted")
+        words.close()
+        return Result(form, called, foreign == "counted")
+    answers = words.texts("answers")
+    expect = words.plain("expect")
+    groups = {name for pattern in answers for name in _groups(words, pattern, "answers")}
+    if not expect or not answers:
+        words.fail("a figure without a known answer is not a result: add `answers` and `expect`", "expect")
+    if end_by is EndBy.KILL:
+        _check_watched(words, "answers", answers[-1])
+    if unmatched := sorted(set(expect) - groups):
+        words.fail(f"no pattern in `answers` has a group (?P<{unmatched[0]}>...)", "expect")
+    work = _pattern(words, "work") or words.fail("is missing", "work")
+    total = _pattern(words, "total")
+    found = Result(form, work=work, total=total, expect=expect, answers=answers)
+    words.close()
+    return found
+
+
+def _smoke(top: Section, settings: Mapping[str, str], end_by: EndBy) -> Smoke | None:
+    words = top.section("smoke")
+    if words is None:
+        return None
+    found = Smoke(_filled(words.text("append", ""), settings), words.pattern("pass"))
+    if re.search(found.passes, ""):
+        words.fail("matches the empty string, so any console would pass", "pass")
+    if end_by is EndBy.KILL:
+        _check_watched(words, "pass", found.passes)
+    words.close()
+    return found
+
+
+def _groups(words: Section, pattern: str, key: str) -> tuple[str, ...]:
+    try:
+        return tuple(yamlfile.regex(pattern).groupindex)
+    except ValueError as error:
+        words.fail(f"`{pattern}` {error}", key)
+
+
+def _pattern(result: Section, key: str) -> ResultPattern | None:
+    words = result.section(key)
+    if words is None:
+        return None
+    found = ResultPattern(
+        regex=words.pattern("pattern", groups=("value",)),
+        unit=words.choice("unit", ("ns", "us", "ms", "cycles")),
+        shift=words.integer("shift", 0, high=40),
+    )
+    words.close()
+    return found
+
+
+def _end(top: Section) -> tuple[EndBy, tuple[int, ...]]:
+    words = top.section("end")
+    if words is None:
+        return EndBy.EXIT, (33,)
+    by = EndBy(words.choice("by", tuple(EndBy), EndBy.EXIT))
+    codes = words.integers("exit_codes", (33,))
+    words.close()
+    return by, codes
+
+
+def _deadlines(top: Section) -> Deadlines:
+    words = top.section("deadlines")
+    if words is None:
+        return DEADLINES
+    found = Deadlines(
+        boot_s=words.number("boot_s", DEADLINES.boot_s, low=0.1, high=3600),
+        run_s=words.number("run_s", DEADLINES.run_s, low=0.1, high=86400),
+    )
+    words.close()
+    return found
+
+
+def _cpus(top: Section) -> tuple[int, int]:
+    words = top.section("cpus")
+    if words is None:
+        return 1, 64
+    low = words.integer("minimum", 1, low=1, high=64)
+    high = words.integer("maximum", 64, low=low, high=64)
+    words.close()
+    return low, high

@@ -1,0 +1,107 @@
+"""Reads a workload's YAML file, and fills in the workload's parameters.
+
+Takes the file's path, gives a frozen `Workload`; takes the parameters that a test gives, gives all parameters
+and the row's label. Fails with CatalogError, which names file, line and key, and with UsageError for an
+unknown parameter or a value outside its range.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from pathlib import Path
+
+from benchgate.base import yamlfile
+from benchgate.base.cells import Mode, Params, ParamSpec, ParamValue, Workload
+from benchgate.base.errors import UsageError
+from benchgate.base.yamlfile import Section
+
+
+def load(path: Path) -> Workload:
+    top = yamlfile.load(path)
+    params = _params(top)
+    found = Workload(
+        name=top.name("name"),
+        mode=Mode(top.choice("mode", tuple(Mode))),
+        file=path,
+        source=_beside(top, "source"),
+        oracle=_beside(top, "oracle"),
+        params=params,
+        quick=_quick(top, params),
+        about=top.text("about", ""),
+    )
+    top.close()
+    return found
+
+
+def _beside(top: Section, key: str) -> Path:
+    """The path of a file beside the YAML file. It is checked now, before anything is built or booted."""
+    path = top.path.parent / top.text(key)
+    if not path.is_file():
+        top.fail(f"there is no file {path}", key)
+    return path
+
+
+def _params(top: Section) -> Mapping[str, ParamSpec]:
+    section = top.section("params")
+    if section is None:
+        return {}
+    return {name: _param(name, section) for name in section.keys()}  # noqa: SIM118 - a Section
+
+
+def _param(name: str, params: Section) -> ParamSpec:
+    words = params.section(name)
+    assert words is not None
+    choices = words.texts("choices")
+    default: ParamValue
+    if choices:
+        default, low, high = words.choice("default", choices), 0, 0
+    else:
+        low = words.integer("minimum", 0)
+        high = words.integer("maximum", low=low)
+        default = words.integer("default", low=low, high=high)
+    spec = ParamSpec(name, default, choices, low, high, words.text("unit", ""), words.text("about", ""))
+    words.close()
+    return spec
+
+
+def _quick(top: Section, params: Mapping[str, ParamSpec]) -> Mapping[str, ParamValue]:
+    found: dict[str, ParamValue] = {}
+    for key, text in top.plain("quick").items():
+        if key not in params:
+            top.fail(f"`{key}` is not one of the parameters {', '.join(params)}", "quick")
+        found[key] = convert(params[key], text)
+    return found
+
+
+def convert(spec: ParamSpec, value: object) -> ParamValue:
+    """A parameter's value from user input; UsageError, which names the range, if it is invalid."""
+    if spec.choices:
+        if value not in spec.choices:
+            raise UsageError(f"parameter {spec.name}: `{value}` is not one of {', '.join(spec.choices)}")
+        return str(value)
+    try:
+        number = int(str(value).replace("_", ""))
+    except ValueError:
+        number = spec.minimum - 1
+    if not spec.minimum <= number <= spec.maximum:
+        span = f"{spec.minimum}..{spec.maximum}"
+        raise UsageError(f"parameter {spec.name}: `{value}` is not a whole number in {span}")
+    return number
+
+
+def fill(workload: Workload, given: Mapping[str, object]) -> tuple[Params, str]:
+    """All parameters, and the label: the name plus the parameters that differ from their defaults."""
+    for key in given:
+        if key not in workload.params:
+            near = difflib.get_close_matches(key, list(workload.params), n=1)
+            hint = f"did you mean `{near[0]}`?" if near else f"it has {', '.join(workload.params) or 'none'}"
+            raise UsageError(f"workload {workload.name} has no parameter `{key}`; {hint}")
+    values = {
+        name: convert(spec, given[name]) if name in given else spec.default
+        for name, spec in workload.params.items()
+    }
+    changed = [
+        f".{name}-{value}" for name, value in sorted(values.items()) if value != workload.params[name].default
+    ]
+    return tuple(sorted(values.items())), workload.name + "".join(changed)

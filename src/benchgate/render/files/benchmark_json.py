@@ -1,0 +1,109 @@
+"""benchmark.json in pytest-benchmark's schema, so that its `compare` and github-action-benchmark read it.
+
+Takes a SessionView, gives JSON. `stats` are seconds and nothing else: an arm measured in cycles or
+instructions has no entry in `benchmarks` (seconds for it would be made up); its samples stand under
+`benchgate.other_units`. Each arm has an entry for its work window and one for total.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+
+from benchgate.base.cells import Window
+from benchgate.render.figures import ArmFigures, Series, series_of
+from benchgate.render.view import SessionView
+
+NAME = "benchmark.json"
+NS = 1e-9
+
+
+def render(view: SessionView) -> str:
+    entries = [
+        _entry(view, series, arm, window)
+        for series in series_of(view)
+        for arm in series.arms
+        for window in (Window.WORK, Window.TOTAL)
+        if arm.samples and not arm.is_broken
+    ]
+    data = {
+        "machine_info": dict(view.machine) | {"isolation": view.isolation},
+        "commit_info": {"id": view.commit or "unavailable"},
+        "benchmarks": [one for one in entries if "stats" in one],
+        "benchgate": {
+            "session": view.id,
+            "state": view.state,
+            "is_verified": view.is_verified,
+            "labels": list(view.labels),
+            "other_units": [one for one in entries if "stats" not in one],
+        },
+        "datetime": view.started,
+        "version": f"benchgate {view.version}".strip(),
+    }
+    return json.dumps(data, indent=2, allow_nan=False) + "\n"
+
+
+def _entry(view: SessionView, series: Series, arm: ArmFigures, window: Window) -> dict[str, object]:
+    place = 0 if window is Window.WORK else 1
+    samples = [one[place] for one in arm.samples]
+    name = f"{series.name}-{arm.name}[{window}]"
+    entry: dict[str, object] = {
+        "group": f"{series.name} {series.lane} {window}",
+        "name": name,
+        "fullname": f"benchgate::{name}",
+        "params": {"cpus": arm.cpus, "window": str(window), **dict(series.params)},
+        "param": str(window),
+        "extra_info": _extra(view, series, arm, window, samples),
+        "options": {"warmup": True, "timer": str(series.lane)},
+    }
+    return entry | ({"stats": _stats([one * NS for one in samples])} if arm.unit == "ns" else {})
+
+
+def _extra(
+    view: SessionView, series: Series, arm: ArmFigures, window: Window, samples: list[int]
+) -> dict[str, object]:
+    seen, host = arm.speedups.get(window), view.capacity.get(arm.cpus)
+    extra: dict[str, object] = {
+        "lane": str(series.lane),
+        "placement": str(arm.placement),
+        "pins": list(arm.pins),
+        "unit": arm.unit,
+        "samples": samples,
+    }
+    if seen:
+        extra |= {"base_cpus": seen.base_cpus, "speedup": seen.ratio, "threshold": seen.threshold}
+        bounds = (seen.interval.low, seen.interval.high) if seen.has_interval else (None, None)
+        extra |= {"low": bounds[0], "high": bounds[1], "verdict": seen.word or None}
+    if host and host.lane is series.lane:
+        extra |= {"host_capacity": host.ratio}
+    return extra
+
+
+def _stats(data: list[float]) -> dict[str, object]:
+    """The fields of pytest-benchmark; quartiles by linear interpolation, fences by Tukey."""
+    ordered, mean = sorted(data), statistics.fmean(data)
+    deviation = statistics.stdev(data) if len(data) > 1 else 0.0
+    q1, _, q3 = statistics.quantiles(data, n=4, method="inclusive") if len(data) > 1 else data * 3
+    low, high = q1 - 1.5 * (q3 - q1), q3 + 1.5 * (q3 - q1)
+    strays = sum(not low <= one <= high for one in data)
+    far = sum(abs(one - mean) > deviation for one in data)
+    return {
+        "min": ordered[0],
+        "max": ordered[-1],
+        "mean": mean,
+        "stddev": deviation,
+        "rounds": len(data),
+        "median": statistics.median(data),
+        "iqr": q3 - q1,
+        "q1": q1,
+        "q3": q3,
+        "iqr_outliers": strays,
+        "stddev_outliers": far,
+        "outliers": f"{far};{strays}",
+        "ld15iqr": next(one for one in ordered if one >= low),
+        "hd15iqr": next(one for one in reversed(ordered) if one <= high),
+        "ops": 1 / mean,
+        "total": sum(data),
+        "data": data,
+        "iterations": 1,
+    }

@@ -1,0 +1,35 @@
+"""Speedups for github-action-benchmark's `customBiggerIsBetter`: a list of name, unit, value, range, extra.
+
+Takes a SessionView, gives JSON. Only speedups that a reader may trust are in it: nothing INVALID, and
+nothing at all where the figures are not verified.
+"""
+
+from __future__ import annotations
+
+import json
+
+from benchgate.base.gates import Word
+from benchgate.base.text import visible
+from benchgate.render.figures import series_of
+from benchgate.render.view import SessionView
+
+NAME = "speedups.json"
+
+
+def render(view: SessionView) -> str:
+    entries = [
+        {
+            "name": visible(f"{series.name} {arm.name}/smp{seen.base_cpus} {window} ({series.lane})"),
+            "unit": "x",
+            "value": round(seen.ratio, 6),
+            "range": f"{seen.interval.low:.4f} .. {seen.interval.high:.4f}"
+            if seen.has_interval
+            else "unknown",
+            "extra": f"{seen.word or 'no gate'}, {arm.placement}, {len(arm.samples)} runs",
+        }
+        for series in series_of(view)
+        for arm in series.arms
+        for window, seen in arm.speedups.items()
+        if view.is_verified and seen.word != Word.INVALID
+    ]
+    return json.dumps(entries, indent=2, allow_nan=False) + "\n"

@@ -1,0 +1,179 @@
+"""summary.md: the verdict first, then the figures it follows from, then how they came about.
+
+Takes a SessionView, gives Markdown in which no text from outside is markup.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from benchgate.base.cells import Lane, Window
+from benchgate.base.runs import Outcome
+from benchgate.render.escape import code, markdown
+from benchgate.render.figures import ArmFigures, Series, Speedup, series_of
+from benchgate.render.tables import side_by_side, units, variants
+from benchgate.render.view import SessionView, headline
+
+NAME = "summary.md"
+PICTURE = "speedup.svg"
+MOST_FAILURES = 20
+
+LANE_NOTES = {
+    Lane.TCG: "emulated CPUs: no caches, no memory bandwidth; compare ratios of this lane only",
+    Lane.KVM: "hardware virtualisation, wall time",
+    Lane.NATIVE: "this host's own Linux, no virtual machine",
+    Lane.INSN: "instruction clock: it sees scheduling, not caches, memory bandwidth or frequency; "
+    "its interval speaks of interleavings, not of noise",
+}
+
+
+def render(view: SessionView) -> str:
+    every = series_of(view)
+    blocks = [
+        [f"# {markdown(headline(view))}", ""],
+        _verdicts(view),
+        [line for one in every for line in _series(view, one)],
+        side_by_side.lines_of_markdown(view),
+        variants.lines_of_markdown(view),
+        [f"![speedup over CPU count]({PICTURE})", ""] if _has_speedup(every) else [],
+        _runs(view),
+        _conditions(view, every),
+        _machine(view),
+        _repeat(view),
+    ]
+    return "\n".join(line for block in blocks for line in block).rstrip() + "\n"
+
+
+def _verdicts(view: SessionView) -> list[str]:
+    lines = []
+    for one in view.shown_verdicts:
+        said = one.reason.removeprefix(f"{one.outcome}: ")
+        lines.append(f"- **{one.outcome}** {markdown(said)}")
+    if view.compared and view.is_verified:
+        wrong = view.compared * view.overall_error
+        lines += [
+            "",
+            f"Verdicts that rest on noisy figures: m = {view.compared}. By chance each errs in at most "
+            f"{view.overall_error:.0%} of sessions, so up to {wrong:.2g} wrong ones are to be expected here.",
+        ]
+    return [*lines, ""] if lines else []
+
+
+def _series(view: SessionView, series: Series) -> list[str]:
+    settings = " ".join(f"{name}={value}" for name, value in series.params)
+    lines = [
+        f"## {markdown(series.name)}, {series.lane}",
+        "",
+        f"{series.mode} mode; {markdown(settings) or 'no parameters'}. {LANE_NOTES[series.lane]}.",
+        "",
+        "| arm | runs | work, median | min .. max | CV | speedup of work | gate | host capacity "
+        "| total, median | speedup of total | CPUs |",
+        "|---|--:|--:|--:|--:|--:|---|--:|--:|--:|---|",
+    ]
+    lines += [_row(view, series, arm) for arm in series.arms]
+    bars = [_bar(series, arm) for arm in series.arms]
+    drawn = ["```text", *filter(None, bars), "```", ""] if any(bars) else []
+    return [*lines, "", *drawn, *_paired(series)]
+
+
+def _row(view: SessionView, series: Series, arm: ArmFigures) -> str:
+    work, total = arm.speedups.get(Window.WORK), arm.speedups.get(Window.TOTAL)
+    host = view.capacity.get(arm.cpus)
+    shown = (
+        f"{host.ratio:.2f}x [{host.low:.2f}, {host.high:.2f}]" if host and host.lane is series.lane else "-"
+    )
+    cells = (
+        arm.name,
+        str(arm.outcomes[Outcome.OK]),
+        units.shown(arm.work.median, arm.unit) if arm.work else "-",
+        units.span(arm.work, arm.unit) if arm.work else "-",
+        units.percent(arm.work.cv if arm.work else None),
+        _speedup(arm, work),
+        markdown(units.gate(work, is_broken=arm.is_broken)),
+        shown,
+        units.shown(arm.total.median, arm.unit) if arm.total else "-",
+        _speedup(arm, total),
+        f"{' '.join(map(str, arm.pins)) or 'not pinned'} ({arm.placement})",
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def _speedup(arm: ArmFigures, seen: Speedup | None) -> str:
+    """A verdict that fell at an earlier look has fewer runs than the arm has now."""
+    early = seen is not None and seen.has_interval and seen.runs < len(arm.samples)
+    return units.speedup(seen) + (f" (first {seen.runs} runs)" if seen and early else "")
+
+
+def _paired(series: Series) -> list[str]:
+    found = [(arm, arm.speedups.get(Window.WORK)) for arm in series.arms]
+    parts = [
+        f"{arm.name} [{seen.paired.low:.2f}, {seen.paired.high:.2f}]"
+        for arm, seen in found
+        if seen and seen.paired
+    ]
+    return (
+        [f"Paired log-t of work (a diagnostic, never the verdict): {', '.join(parts)}.", ""] if parts else []
+    )
+
+
+def _bar(series: Series, arm: ArmFigures, width: int = 40) -> str:
+    """The speedup beside the ideal one, drawn to the largest CPU count of the series."""
+    seen = arm.speedups.get(Window.WORK)
+    if seen is None:
+        return ""
+    scale = width / (max(one.cpus for one in series.arms) / seen.base_cpus)
+    ideal = arm.cpus / seen.base_cpus
+    done = min(round(seen.ratio * scale), width)
+    drawn = "█" * done + "·" * max(round(ideal * scale) - done, 0)
+    return f"{arm.name:<6} {drawn:<{width}} {seen.ratio:.2f}x of {ideal:g}x"
+
+
+def _has_speedup(every: tuple[Series, ...]) -> bool:
+    return any(arm.speedups for one in every for arm in one.arms)
+
+
+def _runs(view: SessionView) -> list[str]:
+    outcomes = Counter(row.outcome for row in view.rows)
+    counts = ", ".join(f"{outcomes[one]} {one}" for one in Outcome if outcomes[one])
+    lines = ["## Runs", "", f"{len(view.rows)} attempts: {counts or 'none'}.", ""]
+    named = [row for row in view.rows if row.outcome not in (Outcome.OK, Outcome.WARMUP)]
+    for row in named[:MOST_FAILURES]:
+        why = markdown(row.reason) or "no reason is recorded"
+        lines.append(f"- run {row.run}, {markdown(row.cell.id)}, **{row.outcome}**: {why}")
+    if len(named) > MOST_FAILURES:
+        lines.append(f"- and {len(named) - MOST_FAILURES} more, see results.csv")
+    return [*lines, ""] if named else lines
+
+
+def _conditions(view: SessionView, every: tuple[Series, ...]) -> list[str]:
+    lanes = sorted({one.lane for one in every})
+    placements = sorted({arm.placement for one in every for arm in one.arms})
+    return [
+        "## Conditions",
+        "",
+        f"- lane: {', '.join(lanes) or 'none'}; placement: {', '.join(placements) or 'none'}",
+        f"- isolation: {markdown(view.isolation)}. Pinning is not isolation: "
+        "other work may still have run on the pinned CPUs.",
+        *(f"- {markdown(label)}" for label in view.labels),
+        *(f"- {markdown(note)}" for note in view.notes),
+        f"- speedups are ratios of medians, in brackets the exact bootstrap interval (alpha {view.alpha:g} "
+        "a side and look)",
+        "",
+    ]
+
+
+def _machine(view: SessionView) -> list[str]:
+    if not view.machine:
+        return []
+    rows = [f"- {markdown(name)}: {markdown(text)}" for name, text in view.machine]
+    return ["## Machine", "", *rows, ""]
+
+
+def _repeat(view: SessionView) -> list[str]:
+    facts = [f"session {view.id}", f"{view.started} to {view.finished or 'unfinished'}"]
+    facts += [f"benchgate {view.version}"] if view.version else []
+    facts += [f"commit {view.commit}"] if view.commit else []
+    lines = ["## Again", "", f"{markdown(', '.join(facts))}.", ""]
+    if view.repeat:
+        lines += ["```sh", *(code(command) for command in view.repeat), "```", ""]
+    return lines

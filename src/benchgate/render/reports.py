@@ -1,0 +1,69 @@
+"""Every report of a session that follows from its view, by the name of its file.
+
+A report is a Python file with NAME, the file's name, and `render(view)`, which gives its text, or None where
+there is nothing to report. Ours are in render/files; a user's own are named by path. Takes a SessionView,
+gives texts: the session that has just ended writes them, and a later verifier renders them again and
+compares. Fails with CatalogError where a user's file is no report, and with RenderError where its `render`
+raises.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType, ModuleType
+
+from benchgate.base.errors import CatalogError, RenderError
+from benchgate.base.pyfile import load_module
+from benchgate.base.text import one_line
+from benchgate.evidence.files import is_safe_name
+from benchgate.render import files
+from benchgate.render.view import SessionView
+
+Renderer = Callable[[SessionView], str | None]
+
+
+@functools.cache
+def ours() -> Mapping[str, Renderer]:
+    names = (f"{files.__name__}.{info.name}" for info in pkgutil.iter_modules(files.__path__))
+    return MappingProxyType(dict(map(_report, map(importlib.import_module, names))))
+
+
+def all_reports(more: Sequence[Path] = ()) -> Mapping[str, Renderer]:
+    """By file name. CatalogError where a user's report would replace another."""
+    found = dict(ours())
+    for path in more:
+        name, render = _report(load_module(path, "report"))
+        if name in found:
+            raise CatalogError(f"report {path}: there is a report {name} already; give it another NAME")
+        found[name] = _guarded(path, render)
+    return found
+
+
+def rendered(view: SessionView, more: Sequence[Path] = ()) -> dict[str, str]:
+    texts = {name: render(view) for name, render in all_reports(more).items()}
+    return {name: text for name, text in texts.items() if text is not None}
+
+
+def _report(module: ModuleType) -> tuple[str, Renderer]:
+    name, render = getattr(module, "NAME", None), getattr(module, "render", None)
+    if not isinstance(name, str) or not is_safe_name(name) or "/" in name or not callable(render):
+        raise CatalogError(f"{module.__file__}: a report defines NAME, a plain file name, and render(view)")
+    return name, render
+
+
+def _guarded(path: Path, render: Renderer) -> Renderer:
+    def run(view: SessionView) -> str | None:
+        try:
+            text = render(view)
+        except Exception as error:  # whatever a user's program can do wrong
+            why = one_line(f"{type(error).__name__}: {error}")
+            raise RenderError(f"report {path}: its render raised {why}") from error
+        if text is not None and not isinstance(text, str):
+            raise RenderError(f"report {path}: its render gave {type(text).__name__}, not text or None")
+        return text
+
+    return run

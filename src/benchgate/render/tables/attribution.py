@@ -1,0 +1,123 @@
+"""Attribution tables: attribution.md for a session's folder, and a short one for the terminal.
+
+Takes `Table`s, gives text. Pure. What a system has no bucket for is `na`, and never 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from benchgate.base.text import visible
+from benchgate.judge.attribution import PHASES, WHOLE, Table, Thread
+from benchgate.render.escape import markdown as safe
+
+NA = "na"
+MOST_THREADS = 32
+MOST_SYMBOLS = 20
+HEADING = "# Where the time went, by the guests' own books (`--measure`)"
+LEGEND = (
+    "Times are in the unit that stands beside a run's name. `na`: this system has no such bucket. "
+    f"`{WHOLE}` is the whole window, the other phases included. A measured run is slower than one without "
+    "`--measure`: its figures compare with those of other measured runs only, and no gate reads them."
+)
+
+
+def markdown(tables: Sequence[Table]) -> str:
+    """One section a run."""
+    if not tables:
+        return f"{HEADING}\n\nNo verified run: nothing to attribute.\n"
+    return "\n".join([HEADING, "", LEGEND, "", *(line for table in tables for line in _section(table))])
+
+
+def _section(table: Table) -> list[str]:
+    lines = [f"## {safe(table.cell)} (times in {safe(table.unit)})", ""]
+    rows = [[name, *(shown(table.value(name, phase)) for phase in PHASES)] for name in table.buckets]
+    lines += _grid(("bucket", *PHASES), rows)
+    cpus = [f"CPU {cpu}" for cpu in range(table.cpus)]
+    counted = {name: values for name, values in table.by_cpu.items() if any(v is not None for v in values)}
+    if counted:
+        rows = [[name, *map(shown, values)] for name, values in counted.items()]
+        lines += [f"By CPU, {safe(WHOLE)}:", "", *_grid(("bucket", *cpus), rows)]
+    if table.locks:
+        lines += ["Locks:", "", *_locks(table)]
+    if table.threads:
+        lines += [*_threads(table.threads)]
+    if table.samples:
+        lines += [*_samples(table)]
+    return lines
+
+
+def _locks(table: Table) -> list[str]:
+    rows = [
+        [name, phase, shown(lock.takes), shown(lock.wait), shown(lock.hold)]
+        for name, phases in table.locks.items()
+        for phase, lock in phases.items()
+        if phase in ("work", WHOLE)
+    ]
+    return _grid(("lock", "phase", "takes", "waited", "held"), rows)
+
+
+def _threads(threads: Sequence[Thread]) -> list[str]:
+    rows = [
+        [str(one.number), *map(shown, (one.cpu, one.running, one.runnable, one.blocked, one.lifetime))]
+        for one in threads[:MOST_THREADS]
+    ]
+    more = len(threads) - len(rows)
+    head = f"Threads ({len(threads)}" + (f", {more} not shown" if more else "") + "):"
+    return [head, "", *_grid(("thread", "CPU", "running", "runnable", "blocked", "lifetime"), rows)]
+
+
+def _samples(table: Table) -> list[str]:
+    whole = sum(table.samples.values())
+    rows = [
+        [name, str(count), f"{count / whole:.0%}"]
+        for name, count in list(table.samples.items())[:MOST_SYMBOLS]
+    ]
+    return [f"User code at {whole} timer ticks:", "", *_grid(("symbol", "ticks", "share"), rows)]
+
+
+def _grid(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    lines = ["| " + " | ".join(map(safe, heads)) + " |", "|---" + "|---:" * (len(heads) - 1) + "|"]
+    return [*lines, *("| " + " | ".join(map(safe, row)) + " |" for row in rows), ""]
+
+
+def shown(value: int | None) -> str:
+    return NA if value is None else f"{value:,}"
+
+
+def terminal(tables: Sequence[Table], width: int = 80) -> str:
+    """The whole window, a column for each run and a row for each bucket that any of them has."""
+    names = dict.fromkeys(name for table in tables for name in table.buckets)
+    kept = [name for name in names if any(table.value(name) is not None for table in tables)]
+    head = max([len(name) for name in kept] + [len("bucket")])
+    lines: list[str] = []
+    for block in _blocks(tables, max(width, 40) - head):
+        columns = [_column(table, kept) for table in block]
+        for number, name in enumerate(["attribution", *kept]):
+            cells = "".join(f"  {visible(column[number]):>{_wide(column)}}" for column in columns)
+            lines.append(f"{visible(name):<{head}}{cells}".rstrip())
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _column(table: Table, names: Sequence[str]) -> list[str]:
+    return [f"{table.cell} ({table.unit})", *(shown(table.value(name)) for name in names)]
+
+
+def _wide(column: Sequence[str]) -> int:
+    return max(map(len, column))
+
+
+def _blocks(tables: Sequence[Table], room: int) -> Iterable[Sequence[Table]]:
+    """As many runs side by side as fit; at least one."""
+    block: list[Table] = []
+    used = 0
+    for table in tables:
+        need = 2 + _wide(_column(table, tuple(table.buckets)))
+        if block and used + need > room:
+            yield block
+            block, used = [], 0
+        block.append(table)
+        used += need
+    if block:
+        yield block

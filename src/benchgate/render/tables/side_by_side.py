@@ -1,0 +1,102 @@
+"""Systems that ran the same workload, side by side: each one's smallest arm and its own ratios.
+
+Takes a SessionView, gives text for a terminal or lines of Markdown; nothing where no workload ran on more
+than one system. A ratio is always one of arms of the same system and lane: figures of two lanes stand beside
+each other and are never divided by each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from benchgate.base.cells import Lane, Mode, Params, Window
+from benchgate.base.gates import Word
+from benchgate.base.text import visible
+from benchgate.render.escape import markdown
+from benchgate.render.figures import ArmFigures, Series, series_of
+from benchgate.render.tables import columns, units
+from benchgate.render.view import SessionView
+
+TITLE = "Side by side"
+ABOUT = "Each ratio is of one system on one lane; times of different lanes are different things."
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """Heading and rows; the first two columns are workload and window, then one for each system and lane."""
+
+    heading: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def text(view: SessionView, room: int) -> list[str]:
+    """Lines for a terminal: a table, or stacked where that is wider than the room."""
+    table = _table(view)
+    if table is None:
+        return []
+    cells = [[visible(cell) for cell in row] for row in (table.heading, *table.rows)]
+    lines = columns.drawn(cells)
+    if max(map(columns.width, lines)) > room:
+        lines = [line for row in cells[1:] for line in _stacked(cells[0], row, room)]
+    return [*columns.wrapped(f"{TITLE}. {ABOUT}", room), *lines]
+
+
+def lines_of_markdown(view: SessionView) -> list[str]:
+    table = _table(view)
+    if table is None:
+        return []
+    rule = ("---", "---", *("--:" for _ in table.heading[2:]))
+    rows = [" | ".join(markdown(cell) for cell in row) for row in (table.heading, *table.rows)]
+    drawn = [f"| {row} |" for row in (rows[0], " | ".join(rule), *rows[1:])]
+    return [f"## {TITLE}", "", ABOUT, "", *drawn, ""]
+
+
+def _table(view: SessionView) -> _Table | None:
+    groups: dict[tuple[str, Params, Mode], list[Series]] = {}
+    for series in series_of(view):
+        groups.setdefault((series.workload, series.params, series.mode), []).append(series)
+    shared = [group for group in groups.values() if len({series.system for series in group}) > 1]
+    if not shared:
+        return None
+    places: list[tuple[str, Lane]] = list(
+        dict.fromkeys((series.system, series.lane) for group in shared for series in group)
+    )
+    names = tuple(system if system == lane else f"{system}, {lane}" for system, lane in places)
+    rows = tuple(_row(group, window, places) for group in shared for window in Window)
+    return _Table(("workload", "window", *names), rows)
+
+
+def _row(group: Sequence[Series], window: Window, places: Sequence[tuple[str, Lane]]) -> tuple[str, ...]:
+    of = {(series.system, series.lane): series for series in group}
+    label = group[0].name.removesuffix(f"-{group[0].system}")
+    return (label, window, *(_cell(of[place], window) if place in of else "-" for place in places))
+
+
+def _cell(series: Series, window: Window) -> str:
+    """`smp1 637.7 ms; smp2 1.92x; smp4 3.60x`."""
+    base = series.arms[0]
+    return "; ".join([f"{base.name} {_median(base, window)}", *_ratios(series, window)])
+
+
+def _median(arm: ArmFigures, window: Window) -> str:
+    spread = arm.work if window is Window.WORK else arm.total
+    if arm.is_broken or spread is None:
+        return "INVALID" if arm.is_broken else "-"
+    return units.shown(spread.median, arm.unit)
+
+
+def _ratios(series: Series, window: Window) -> list[str]:
+    told = []
+    for arm in series.arms[1:]:
+        seen = arm.speedups.get(window)
+        broken = arm.is_broken or (seen is not None and seen.word == Word.INVALID)
+        ratio = f"{seen.ratio:.2f}x" if seen else "-"
+        told.append(f"{arm.name} {'INVALID' if broken else ratio}")
+    return told
+
+
+def _stacked(heading: Sequence[str], row: Sequence[str], room: int) -> list[str]:
+    named = zip(heading[2:], row[2:], strict=True)
+    told = [line for name, cell in named for line in columns.wrapped(f"  {name}: {cell}", room)]
+    return [*columns.wrapped(f"{row[0]}, {row[1]}", room), *told]

@@ -1,0 +1,76 @@
+"""The table for a terminal: plain text, no wider than the terminal, nothing in it that a terminal obeys.
+
+Takes a SessionView and a width, gives text. Columns that do not fit are left out, the least telling
+first; reasons are wrapped, never cut.
+"""
+
+from __future__ import annotations
+
+from benchgate.base.cells import Window
+from benchgate.base.runs import Outcome
+from benchgate.base.text import visible
+from benchgate.render.figures import ArmFigures, Series, series_of
+from benchgate.render.tables import columns, side_by_side, units, variants
+from benchgate.render.view import SessionView, headline
+
+NARROWEST = 40
+
+COLUMNS = (
+    ("arm", 0),
+    ("runs", 5),
+    ("median", 2),
+    ("min .. max", 6),
+    ("CV", 4),
+    ("speedup", 0),
+    ("host", 3),
+    ("gate", 1),
+)
+"""Heading and how soon a column may be left out: 0 never, the largest first."""
+
+
+def render(view: SessionView, width: int = 80) -> str:
+    room = max(width, NARROWEST)
+    lines = [*_wrapped(headline(view), room), ""]
+    for one in series_of(view):
+        lines += [*_table(view, one, room), ""]
+    for verdict in view.shown_verdicts:
+        lines += _wrapped(verdict.reason, room)
+    lines += [line for note in (*view.labels, *view.notes) for line in _wrapped(note, room)]
+    for block in (side_by_side.text(view, room), variants.text(view, room)):
+        if block:
+            lines += [*([""] if lines[-1] else []), *block]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _table(view: SessionView, series: Series, room: int) -> list[str]:
+    placements = ", ".join(sorted({str(arm.placement) for arm in series.arms}))
+    title = f"{series.name} ({series.lane}, {placements})"
+    rows = [[name for name, _ in COLUMNS], *(_cells(view, series, arm) for arm in series.arms)]
+    kept = list(range(len(COLUMNS)))
+    while _needed(rows, kept) > room and any(COLUMNS[n][1] for n in kept):
+        kept.remove(max(kept, key=lambda n: (COLUMNS[n][1], n)))
+    return [*_wrapped(title, room), *columns.drawn([[row[n] for n in kept] for row in rows])]
+
+
+def _cells(view: SessionView, series: Series, arm: ArmFigures) -> list[str]:
+    seen = arm.speedups.get(Window.WORK)
+    host = view.capacity.get(arm.cpus)
+    cells = [
+        arm.name,
+        str(arm.outcomes[Outcome.OK]),
+        units.shown(arm.work.median, arm.unit) if arm.work else "-",
+        units.span(arm.work, arm.unit) if arm.work else "-",
+        units.percent(arm.work.cv if arm.work else None),
+        units.speedup(seen),
+        f"{host.ratio:.2f}x" if host and host.lane is series.lane else "-",
+        units.gate(seen, is_broken=arm.is_broken),
+    ]
+    return [visible(cell) for cell in cells]
+
+
+def _needed(rows: list[list[str]], kept: list[int]) -> int:
+    return sum(columns.widths(rows)[n] for n in kept) + columns.GAP * (len(kept) - 1)
+
+
+def _wrapped(text: str, room: int) -> list[str]:
+    return columns.wrapped(visible(text), room)

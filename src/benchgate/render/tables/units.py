@@ -1,0 +1,56 @@
+"""Figures as people read them: a time with its unit, a speedup with its interval.
+
+Takes numbers, gives short strings. It does not fail.
+"""
+
+from __future__ import annotations
+
+from benchgate.base.stats import Spread
+from benchgate.render.figures import Speedup
+
+_STEPS = ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns"))
+
+
+def shown(value: float, unit: str) -> str:
+    """`637.7 ms`, `1,639 cycles`."""
+    if unit != "ns":
+        return f"{value:,.0f} {unit}"
+    size, name = next((step for step in _STEPS if value >= step[0]), _STEPS[-1])
+    return f"{_four(value / size)} {name}"
+
+
+def span(spread: Spread, unit: str) -> str:
+    """`630.2 .. 641.0 ms`, both ends in the unit of the larger."""
+    if unit != "ns":
+        return f"{spread.low:,.0f} .. {spread.high:,.0f} {unit}"
+    size, name = next((step for step in _STEPS if spread.high >= step[0]), _STEPS[-1])
+    return f"{_four(spread.low / size)} .. {_four(spread.high / size)} {name}"
+
+
+def percent(share: float | None) -> str:
+    return "-" if share is None else f"{share:.1%}"
+
+
+def speedup(seen: Speedup | None) -> str:
+    """`1.92x [1.90, 1.95]`, or `1.92x (1 run)` where there are too few for an interval."""
+    if seen is None:
+        return "-"
+    if not seen.has_interval:
+        return f"{seen.ratio:.2f}x ({seen.runs} run{'' if seen.runs == 1 else 's'})"
+    return f"{seen.ratio:.2f}x [{seen.interval.low:.2f}, {seen.interval.high:.2f}]"
+
+
+def gate(seen: Speedup | None, *, is_broken: bool) -> str:
+    """What a gate says of this arm: `1.6x PASS`."""
+    if is_broken:
+        return "INVALID"
+    if seen is None or not seen.word:
+        return "-"
+    if seen.threshold is None:
+        return seen.word
+    return f"{'<' if seen.is_ceiling else '>'} {seen.threshold:g}x {seen.word}"
+
+
+def _four(value: float) -> str:
+    """Four significant digits, zeros too, so that the ends of a span can be compared by eye."""
+    return f"{value:#.4g}".rstrip(".") if value < 10_000 else f"{value:,.0f}"

@@ -1,0 +1,92 @@
+"""One system with several settings: what each costs against the plain one, arm by arm.
+
+Takes a SessionView, gives text for a terminal or lines of Markdown; nothing where no system ran with several
+settings. `1.13x`: the work takes 1.13 times as long as without that setting, on the same lane, CPU count and
+row; with an interval where both arms have enough runs for one. For information, no gate reads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from benchgate.base import stats
+from benchgate.base.gates import SMALLEST_LOOK
+from benchgate.base.text import visible
+from benchgate.render.escape import markdown
+from benchgate.render.figures import ArmFigures, Series, series_of
+from benchgate.render.tables import columns, units
+from benchgate.render.view import SessionView
+
+TITLE = "Settings of one system"
+ABOUT = "How many times as long the work takes with a setting as without it; same lane, CPUs and row."
+
+
+def text(view: SessionView, room: int) -> list[str]:
+    lines: list[str] = []
+    for name, rows in _tables(view):
+        cells = [[visible(cell) for cell in row] for row in rows]
+        drawn = columns.drawn(cells)
+        if max(map(columns.width, drawn)) > room:
+            drawn = [line for row in cells[1:] for line in _stacked(cells[0], row, room)]
+        lines += [*columns.wrapped(f"{TITLE}: {visible(name)}. {ABOUT}", room), *drawn, ""]
+    return lines
+
+
+def lines_of_markdown(view: SessionView) -> list[str]:
+    lines: list[str] = []
+    for name, rows in _tables(view):
+        drawn = [f"| {' | '.join(map(markdown, row))} |" for row in rows]
+        rule = "|---" + "|--:" * (len(rows[0]) - 1) + "|"
+        lines += [f"## {TITLE}: {markdown(name)}", "", ABOUT, "", drawn[0], rule, *drawn[1:], ""]
+    return lines
+
+
+def _stacked(heading: Sequence[str], row: Sequence[str], room: int) -> list[str]:
+    told = [f"{name} {cell}" for name, cell in zip(heading[1:], row[1:], strict=True)]
+    return columns.wrapped(f"{row[0]}: {'; '.join(told)}", room)
+
+
+def _tables(view: SessionView) -> list[tuple[str, list[tuple[str, ...]]]]:
+    groups: dict[tuple[object, ...], list[Series]] = {}
+    for one in series_of(view):
+        key = (_plain(one), one.workload, one.params, one.mode, one.lane)
+        groups.setdefault(key, []).append(one)
+    return [_table(group, view.alpha) for group in groups.values() if len(group) > 1]
+
+
+def _plain(series: Series) -> str:
+    """The system without its settings, which stand behind the first dot of its name."""
+    return series.system.partition(".")[0]
+
+
+def _table(group: Sequence[Series], alpha: float) -> tuple[str, list[tuple[str, ...]]]:
+    """Against the plain system, or where that did not run, against the first."""
+    base = next((one for one in group if one.system == _plain(one)), group[0])
+    names = list(dict.fromkeys(arm.name for one in (base, *group) for arm in one.arms))
+    ordered = [base, *(one for one in group if one is not base)]
+    label = base.name.removesuffix(f"-{base.system}")
+    rows = [(one.system, *(_cell(base, one, name, alpha) for name in names)) for one in ordered]
+    return f"{label} on {base.lane}", [("system", *names), *rows]
+
+
+def _cell(base: Series, series: Series, name: str, alpha: float) -> str:
+    arm, plain = _arm(series, name), _arm(base, name)
+    if arm is None or arm.work is None or arm.is_broken:
+        return "INVALID" if arm is not None and arm.is_broken else "-"
+    shown = units.shown(arm.work.median, arm.unit)
+    if series is base or plain is None or plain.work is None or plain.is_broken or plain.unit != arm.unit:
+        return shown
+    return f"{shown}, {_ratio(arm, plain, alpha)}"
+
+
+def _ratio(arm: ArmFigures, plain: ArmFigures, alpha: float) -> str:
+    tops, bottoms = ([float(work) for work, _ in one.samples] for one in (arm, plain))
+    ratio = f"{stats.ratio_of_medians(tops, bottoms):.2f}x"
+    if min(len(tops), len(bottoms)) < SMALLEST_LOOK:
+        return ratio
+    interval = stats.bootstrap(tops, bottoms).interval(alpha)
+    return f"{ratio} [{interval.low:.2f}, {interval.high:.2f}]"
+
+
+def _arm(series: Series, name: str) -> ArmFigures | None:
+    return next((arm for arm in series.arms if arm.name == name), None)

@@ -1,0 +1,155 @@
+"""Makes the command line that runs a planned cell, and its deadlines. Pure.
+
+Takes a `PlannedCell`, an `Image` and the session's QEMU settings; gives a `BootSpec`. Fails with UsageError
+if the instruction clock is not prepared or if the image has no program for a native system.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from benchgate.base.cells import Accel, Cell, Lane
+from benchgate.base.errors import UsageError
+from benchgate.base.qemu import CONTROLLED, Qemu, command, guest_name, smp_option
+from benchgate.base.runs import BootSpec, Deadlines, Image
+from benchgate.base.systems import Ask, ResultFormat
+from benchgate.insn.arguments import ClockArguments, arguments
+from benchgate.insn.log import ClockMode, Level
+from benchgate.plan.planned import PlannedCell
+
+NO_CLOCK = ClockArguments((), MappingProxyType({}))
+PATIENCE = {Lane.KVM: 1.0, Lane.TCG: 1.0, Lane.NATIVE: 1.0, Lane.INSN: 3.0}
+"""The factor on the deadlines for each lane; on `insn` it is also multiplied by the CPU count."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClockConfig:
+    """The instruction clock of a session's QEMU."""
+
+    plugin: Path
+    level: Level
+    mode: ClockMode
+
+
+@dataclass(frozen=True, slots=True)
+class VmConfig:
+    """The settings of all QEMU boots of a session."""
+
+    qemu: Qemu
+    accel: Accel
+    cpu_model: str
+    clock: ClockConfig | None = None
+
+
+def manifest(cell: Cell, nonce: str, *, pins: tuple[int, ...] = (), measure: bool = False) -> str:
+    """The words that tell the guest which workload to run (docs/wire.md)."""
+    words = {
+        "workload": cell.workload,
+        "mode": cell.mode,
+        "workers": cell.cpus,
+        "cpus": cell.cpus,
+        "nonce": nonce,
+        **dict(cell.params),
+    }
+    if measure:
+        words["measure"] = 1
+    if pins:
+        words["pin"] = ",".join(map(str, pins))
+    return " ".join(f"bench.{key}={value}" for key, value in words.items())
+
+
+def guest_spec(  # noqa: PLR0913 - one boot has this many options
+    planned: PlannedCell,
+    image: Image,
+    machine: VmConfig,
+    nonce: str,
+    *,
+    log: Path | None = None,
+    seed: int = 0,
+    measure: bool = False,
+    words: str | None = None,
+    profile: Path | None = None,
+) -> BootSpec:
+    """One boot of a QEMU system. `log`, `seed` and `profile` are for the instruction clock: where it writes
+    its log, its seed, and where it writes an instruction profile. `words` replaces the whole kernel command
+    line, including the workload's manifest."""
+    system, cell = planned.system, planned.cell
+    clock = NO_CLOCK
+    if planned.seats.lane is Lane.INSN:
+        clock = _clock_arguments(planned, machine.clock, log, seed, profile)
+    request = manifest(cell, nonce, measure=measure) if system.ask is Ask.CMDLINE else ""
+    argv = command(
+        machine.qemu,
+        machine=system.qemu.machine,
+        cpu=system.qemu.cpu or machine.cpu_model,
+        console=CONTROLLED,
+        memory=system.qemu.memory,
+        smp=smp_option(system.qemu.smp, cell.cpus),
+        accel=machine.accel,
+        kernel=image.kernel,
+        initrd=image.initrd,
+        append=" ".join(word for word in (system.append, request) if word) if words is None else words,
+        extra=system.qemu.arguments + clock.argv_extra,
+        name=guest_name(nonce),
+    )
+    return BootSpec(
+        argv=argv,
+        environment={**machine.qemu.environment, **clock.environment},
+        lane=planned.seats.lane,
+        cpus=cell.cpus,
+        pins=_pins_per_vcpu(planned),
+        deadlines=deadlines(planned),
+    )
+
+
+def _clock_arguments(
+    planned: PlannedCell, clock: ClockConfig | None, log: Path | None, seed: int, profile: Path | None
+) -> ClockArguments:
+    if clock is None or log is None:
+        raise UsageError(f"{planned.cell.id}: the instruction clock is not prepared, so lane insn cannot run")
+    return arguments(
+        clock.plugin,
+        level=clock.level,
+        mode=clock.mode,
+        log=log,
+        seed=seed,
+        cpus=planned.cell.cpus,
+        machine=planned.system.qemu.machine,
+        marked=planned.system.result.format is ResultFormat.BENCH,
+        profile=profile,
+    )
+
+
+def native_spec(planned: PlannedCell, image: Image, nonce: str, *, measure: bool = False) -> BootSpec:
+    """One process on this host."""
+    if image.program is None:
+        raise UsageError(f"{planned.cell.id}: the image has no program, which a native system needs")
+    pins = planned.seats.pins
+    words = manifest(planned.cell, nonce, pins=_pins_per_vcpu(planned), measure=measure).split()
+    return BootSpec(
+        argv=(str(image.program), *words),
+        environment={},
+        lane=Lane.NATIVE,
+        cpus=planned.cell.cpus,
+        pins=pins,
+        deadlines=deadlines(planned),
+    )
+
+
+def _pins_per_vcpu(planned: PlannedCell) -> tuple[int, ...]:
+    """One pin per vCPU; an oversubscribed cell uses its pins in turn."""
+    pins = planned.seats.pins
+    return tuple(pins[vcpu % len(pins)] for vcpu in range(planned.cell.cpus)) if pins else ()
+
+
+def deadlines(planned: PlannedCell) -> Deadlines:
+    stated, lane = planned.system.deadlines, planned.seats.lane
+    sharing = 1.0  # how many vCPUs share one host CPU
+    if lane is Lane.INSN:
+        sharing = planned.cell.cpus
+    elif planned.seats.pins:
+        sharing = max(1.0, planned.cell.cpus / len(planned.seats.pins))
+    factor = PATIENCE[lane] * sharing
+    return Deadlines(boot_s=stated.boot_s * factor, run_s=stated.run_s * factor)

@@ -1,0 +1,123 @@
+"""Runs one attempt at a cell and writes everything that later stages read to its folder.
+
+Takes a RunRequest; gives a RawRun and, in its folder, argv.json, environment.json, serial.log, stderr.log,
+affinity.json, threads.json, qmp.log (guests only) and run.json. If the guest fails, the RawRun's `Ending`
+says how. Raises BootError if the program cannot be executed at all, EvidenceError if the folder cannot be
+written, and HostError if the host refuses a resource; an interrupt passes through. In each case the attempt
+is on disk: run.json says `interrupted` until the attempt ends, so that even a killed session leaves a record
+of it.
+"""
+
+from __future__ import annotations
+
+import errno
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from benchgate.base.cells import Cell, Lane, Placement
+from benchgate.base.errors import BootError, EvidenceError, HostError
+from benchgate.base.files import write_json
+from benchgate.base.process import base_environment
+from benchgate.base.runs import BootSpec, Ending, RawRun
+from benchgate.run.console import Limits
+from benchgate.run.guest import OnPhase, run_guest
+from benchgate.run.native import run_native
+from benchgate.run.record import save
+from benchgate.run.thread_use import host_delay_ns, host_span_ns
+from benchgate.run.watch import GUEST_WATCH, NATIVE_WATCH, Watch
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """One attempt at a cell. The folder exists, and no other attempt uses it."""
+
+    cell: Cell
+    spec: BootSpec
+    folder: Path
+    nonce: str
+    attempt: int
+    order: int
+    seed: int
+    placement: Placement
+    warmup: bool
+    guest_digest: str
+    watch: Watch | None = None
+    """None: the patterns of the wire format."""
+    clock_log: Path | None = None
+    """A file inside the folder."""
+    limits: Limits = field(default_factory=Limits)
+
+
+def execute(request: RunRequest, on_phase: OnPhase = lambda _: None) -> RawRun:
+    """Runs it once. `on_phase` is called with starting, booting, running and ended; for a guest at least once
+    a second. An exception from `on_phase` ends the run like an interrupt."""
+    raw = _interrupted(request)
+    try:
+        write_json(request.folder / "argv.json", list(request.spec.argv))
+        write_json(request.folder / "environment.json", base_environment(request.spec.environment))
+        save(raw)
+        try:
+            raw = _run(request, raw, on_phase)
+        except BootError as error:
+            raw = replace(raw, ending=Ending.NO_START, detail=str(error))
+            raise
+        finally:
+            save(raw)
+    except OSError as error:
+        raise _explain(error, request.folder) from error
+    return raw
+
+
+def _interrupted(request: RunRequest) -> RawRun:
+    """The record of the attempt until it ends."""
+    return RawRun(
+        cell=request.cell,
+        folder=request.folder,
+        attempt=request.attempt,
+        order=request.order,
+        nonce=request.nonce,
+        seed=request.seed,
+        lane=request.spec.lane,
+        placement=request.placement,
+        pins=request.spec.pins,
+        warmup=request.warmup,
+        ending=Ending.INTERRUPTED,
+        exit_status=None,
+        guest_digest=request.guest_digest,
+        clock_log=request.clock_log,
+        detail="the session ended during this run",
+    )
+
+
+def _run(request: RunRequest, raw: RawRun, on_phase: OnPhase) -> RawRun:
+    native = request.spec.lane is Lane.NATIVE
+    run = run_native if native else run_guest
+    watch = request.watch or (NATIVE_WATCH if native else GUEST_WATCH)
+    end = run(
+        request.spec,
+        request.folder,
+        watch=watch,
+        nonce=request.nonce,
+        limits=request.limits,
+        on_phase=on_phase,
+    )
+    return replace(
+        raw,
+        ending=end.ending,
+        exit_status=end.exit_status,
+        detail=end.detail,
+        host_delay_ns=host_delay_ns(end.samples),
+        host_span_ns=host_span_ns(end.samples),
+    )
+
+
+def _explain(error: OSError, folder: Path) -> EvidenceError | HostError:
+    named = isinstance(error.filename, str) and Path(error.filename).is_relative_to(folder)
+    if named or error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG, errno.EIO}:
+        return EvidenceError(
+            f"cannot write the files of a run to {folder}: {error.strerror}. "
+            "Free disk space there, or give another folder with --reports."
+        )
+    return HostError(
+        f"the host refused a resource that a run needs (pipes, processes, memory): {error.strerror}."
+    )

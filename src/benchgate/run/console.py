@@ -1,0 +1,148 @@
+"""A guest's console: pexpect over two pipes, with a log of every byte and a bound on its size.
+
+Takes the output and input pipe and a log; gives a `Console`. Fails with FloodError if the guest prints more
+than the log may hold, and with OSError if the log cannot be written.
+"""
+
+from __future__ import annotations
+
+import array
+import contextlib
+import fcntl
+import os
+import select
+import termios
+import time
+from dataclasses import dataclass
+from typing import BinaryIO
+
+import pexpect
+from pexpect.fdpexpect import fdspawn
+
+from benchgate.base.console_text import Stream
+from benchgate.base.errors import BootError
+
+_READ_BYTES = 8192
+_LONGEST_MATCH = 1024
+TAIL_BYTES = 4096
+"""How much of the end of a log is kept, to find its last line."""
+# A read waits this long, so that it takes a whole burst of bytes. The guest prints byte by byte; a reader
+# that wakes up for each byte would take CPU time from the vCPUs that are being measured.
+_GATHER_S = 0.002
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds on a guest that the deadlines do not cover."""
+
+    console_bytes: int = 16 << 20
+    stderr_bytes: int = 1 << 20
+    leave_s: float = 10.0
+    """How long the process may take to exit after its end line."""
+    linger_s: float = 1.0
+    """How long to read on after a panic, for the rest of its text."""
+
+
+class FloodError(BootError):
+    """The console printed more than its bound. A run reports OUTPUT_LIMIT instead; only a user's own `expect`
+    raises this."""
+
+
+class SerialLog:
+    """A file with the console's bytes, unchanged, up to a bound."""
+
+    def __init__(self, stream: BinaryIO, bound: int) -> None:
+        self._stream = stream
+        self._left = bound
+        self.tail = b""
+
+    def write(self, data: bytes) -> None:
+        kept = data[: self._left]
+        self._stream.write(kept)
+        self._left -= len(kept)
+        self.tail = (self.tail + kept)[-TAIL_BYTES:]
+        if len(kept) < len(data):
+            raise FloodError("the guest printed more than the console log may hold; see serial.log")
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+    @property
+    def last_line(self) -> bytes:
+        lines = self.tail.split(b"\n")
+        return next((line for line in reversed(lines) if line.strip()), b"")
+
+
+class Console(fdspawn):  # type: ignore[misc] # pexpect has no types
+    """pexpect over a pair of pipes, with pexpect's own methods (`expect`, `send`, `sendline` and so on)."""
+
+    def __init__(self, output: int, input_pipe: int, log: SerialLog, timeout: float = 30.0) -> None:
+        # pexpect searches only the window and drops bytes before it. So the window is larger than a read, by
+        # as much as a match may reach back into earlier reads.
+        super().__init__(
+            output,
+            timeout=timeout,
+            maxread=_READ_BYTES,
+            searchwindowsize=_READ_BYTES + _LONGEST_MATCH,
+            use_poll=True,
+        )
+        self.logfile_read = log
+        self.buffer = b"\n"  # so that the first line, like all others, follows a line end; see watch.py
+        self._input_pipe = input_pipe
+        self.plain: Stream | None = None
+        """If set, patterns are matched against plain lines. The log has every byte in any case."""
+
+    def read_nonblocking(self, size: int = 1, timeout: float | None = -1) -> bytes:
+        data = self._read(size, timeout)
+        return data if self.plain is None else self.plain.feed(data)
+
+    def _read(self, size: int, timeout: float | None) -> bytes:
+        if timeout == -1:
+            timeout = self.timeout
+        if readable(self.child_fd, timeout):
+            time.sleep(_GATHER_S)
+        data: bytes = super().read_nonblocking(size, 0)
+        return data
+
+    def has_output(self) -> bool:
+        """True if there are bytes to read. (`readable` is also true at the end of the console.)"""
+        count = array.array("i", [0])
+        fcntl.ioctl(self.child_fd, termios.FIONREAD, count)
+        return count[0] > 0
+
+    def send(self, s: str | bytes) -> int:
+        data = s.encode() if isinstance(s, str) else bytes(s)
+        deadline = time.monotonic() + (self.timeout or 30.0)
+        sent = 0
+        while sent < len(data):
+            # If the guest does not read, the pipe fills up; the sender must not hang then.
+            left = deadline - time.monotonic()
+            if left <= 0 or not _writable(self._input_pipe, left):
+                raise pexpect.TIMEOUT(f"the guest read only {sent} of {len(data)} bytes")
+            sent += os.write(self._input_pipe, data[sent : sent + select.PIPE_BUF])
+        return sent
+
+    def sendline(self, s: str | bytes = "") -> int:
+        data = s.encode() if isinstance(s, str) else bytes(s)
+        return self.send(data + b"\n")
+
+    def read_rest(self, seconds: float) -> None:
+        """Reads the console into the log until it ends, for at most `seconds`."""
+        deadline = time.monotonic() + seconds
+        with contextlib.suppress(pexpect.EOF, pexpect.TIMEOUT):
+            while (left := deadline - time.monotonic()) > 0:
+                self.read_nonblocking(_READ_BYTES, left)
+
+
+def readable(descriptor: int, seconds: float | None) -> bool:
+    return _polled(descriptor, select.POLLIN, seconds)
+
+
+def _writable(descriptor: int, seconds: float | None) -> bool:
+    return _polled(descriptor, select.POLLOUT, seconds)
+
+
+def _polled(descriptor: int, events: int, seconds: float | None) -> bool:
+    poller = select.poll()
+    poller.register(descriptor, events)
+    return bool(poller.poll(None if seconds is None else max(0.0, seconds) * 1000))

@@ -1,0 +1,112 @@
+"""Classifies the end of a guest or program as one `Ending`. Pure.
+
+Takes an `Observation` of the console and the exit status; gives the `Ending` and one sentence. Does not fail.
+"""
+
+from __future__ import annotations
+
+import signal
+from dataclasses import dataclass
+from enum import StrEnum
+
+from benchgate.base.runs import Deadlines, Ending
+from benchgate.run.watch import Watch
+
+
+class Cause(StrEnum):
+    """Why watching stopped."""
+
+    CLOSED = "closed"
+    PANIC = "panic"
+    FAILURE = "failure"
+    DEADLINE = "deadline"
+    FLOOD = "flood"
+    FINISHED = "finished"
+    """The end line was seen, and `kill_after_end` is set."""
+
+
+class Stage(StrEnum):
+    """How far the console got."""
+
+    BOOTING = "booting"
+    RUNNING = "running"
+    ENDED = "ended"
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What was seen on a console until watching stopped."""
+
+    cause: Cause
+    stage: Stage
+    line: str = ""
+    """The line that a pattern matched, or the last one; cleaned for display."""
+    note: str = ""
+    """On FLOOD: which bound was exceeded."""
+
+
+def ending_of(  # noqa: PLR0911 - one return per cause
+    seen: Observation, status: int | None, watch: Watch, deadlines: Deadlines, complaint: str = ""
+) -> tuple[Ending, str]:
+    """The ending and a sentence about it. `complaint`: the last line of the program's standard error."""
+    last = f"; the last line was: {seen.line}" if seen.line else "; it printed nothing"
+    match seen.cause:
+        case Cause.PANIC:
+            return Ending.PANIC, f"the guest panicked: {seen.line}"
+        case Cause.FAILURE:
+            return Ending.FAILED, f"the guest reported a failure: {seen.line}"
+        case Cause.FLOOD:
+            return Ending.OUTPUT_LIMIT, f"stopped {_where(seen.stage)}: {seen.note}"
+        case Cause.DEADLINE if seen.stage is Stage.BOOTING:
+            return Ending.BOOT_DEADLINE, f"not ready within {deadlines.boot_s:g} s{last}"
+        case Cause.DEADLINE if seen.stage is Stage.ENDED:
+            return Ending.RUN_DEADLINE, "it printed its end line but did not exit, and was stopped"
+        case Cause.DEADLINE:
+            return (
+                Ending.RUN_DEADLINE,
+                f"not finished within its deadline ({_deadline_text(watch, deadlines)}){last}",
+            )
+        case Cause.FINISHED:
+            return Ending.DONE, ""
+        case _:
+            return _judge_exit(seen, status, watch, complaint)
+
+
+def _judge_exit(seen: Observation, status: int | None, watch: Watch, complaint: str) -> tuple[Ending, str]:
+    suffix = f": {complaint}" if complaint else ""
+    finished = not watch.ends or seen.stage is Stage.ENDED
+    if status is None or status < 0:
+        how = f"killed by {_signal_name(-status)}" if status else "closed its console and had to be stopped"
+        return Ending.EOF, f"the machine was {how} {_where(seen.stage)}{suffix}"
+    if status in watch.success:
+        if finished:
+            return Ending.DONE, ""
+        return (
+            Ending.EOF,
+            f"the machine exited with status {status} {_where(seen.stage)}, before its end line",
+        )
+    if status == 1:
+        # QEMU exits with 1 if it fails itself; a guest's failure through isa-debug-exit gives 3 or more.
+        return Ending.EOF, f"the program failed with status 1 {_where(seen.stage)}{suffix}"
+    return Ending.FAILED, f"the machine exited with status {status} {_where(seen.stage)}{suffix}"
+
+
+def _where(stage: Stage) -> str:
+    return {
+        Stage.BOOTING: "while it booted",
+        Stage.RUNNING: "while it ran",
+        Stage.ENDED: "after its end line",
+    }[stage]
+
+
+def _deadline_text(watch: Watch, deadlines: Deadlines) -> str:
+    if watch.ready is None:
+        return f"{deadlines.boot_s + deadlines.run_s:g} s for boot and run"
+    return f"{deadlines.run_s:g} s"
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return f"{signal.Signals(number).name}"
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,196 @@
+"""One boot: QEMU is started with the guest stopped, its threads are pinned, the guest runs and is watched.
+
+Takes a BootSpec with its final argv, a folder, and what to watch for; gives a `GuestEnd`, with serial.log,
+stderr.log, qmp.log, affinity.json and threads.json in the folder. A guest's failure is an `Ending`, not an
+exception. Fails with BootError only if QEMU cannot be executed at all. Nothing is sent over QMP after `cont`.
+The calling thread must live as long as the guest, because the guest dies with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchgate.base import process
+from benchgate.base.errors import BootError
+from benchgate.base.files import write_json
+from benchgate.base.process import Child
+from benchgate.base.qemu import QMP_DESCRIPTOR
+from benchgate.base.runs import BootSpec, Ending
+from benchgate.run import pinning, stale
+from benchgate.run.console import Console, Limits, SerialLog
+from benchgate.run.ending import Cause
+from benchgate.run.follower import Follower, complaint
+from benchgate.run.pinning import Placed
+from benchgate.run.qmp import Qmp, QmpError
+from benchgate.run.streams import piped
+from benchgate.run.thread_use import Sample, keep_samples, sample
+from benchgate.run.watch import Watch
+
+OnPhase = Callable[[str], None]
+_QMP_S = 30.0
+_STOP_GRACE_S = 2.0
+_DRAIN_S = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class GuestEnd:
+    """How a guest or program ended."""
+
+    ending: Ending
+    detail: str
+    exit_status: int | None
+    """None: it was killed after its result, because its system cannot power off."""
+    samples: tuple[Sample, ...] = ()
+    """The host's accounting of its threads, as in threads.json."""
+
+
+@dataclass
+class RunningGuest:
+    """A QEMU process. Its guest is stopped until `go`."""
+
+    child: Child
+    console: Console
+    log: SerialLog
+    qmp: Qmp
+    folder: Path
+    spec: BootSpec
+    vcpus: tuple[int, ...] = ()
+    samples: list[Sample] = field(default_factory=list)
+
+    @property
+    def exit_status(self) -> int | None:
+        """None while it runs. Reaps the process if it has ended."""
+        return self.child.stop(0) if self.child.has_ended() else None
+
+    @property
+    def is_ready(self) -> bool:
+        return any(sample.moment == "ready" for sample in self.samples)
+
+    def prepare(self) -> tuple[Placed, ...]:
+        """Finds the vCPU threads, pins them and reads the pinning back. QmpError or PinError: it cannot
+        run."""
+        self.qmp.connect(_QMP_S)
+        self.vcpus = self.qmp.cpu_threads(_QMP_S)
+        if len(self.vcpus) != self.spec.cpus:
+            raise QmpError(f"QEMU has {len(self.vcpus)} vCPUs, but {self.spec.cpus} were requested.")
+        placed = pinning.apply(self.child.pid, self.vcpus, self.spec.pins)
+        write_json(self.folder / "affinity.json", [item.as_json() for item in placed])
+        return placed
+
+    def go(self) -> None:
+        """Starts the guest. QmpError: it did not run."""
+        self.mark("start")
+        try:
+            self.qmp.execute("cont", seconds=_QMP_S)
+        except QmpError:
+            # A guest that exits at once ends QEMU before the answer is sent. If it printed, then it ran.
+            if not self.console.has_output():
+                raise
+
+    def mark(self, moment: str) -> None:
+        """Records the host's accounting of the threads so far."""
+        self.samples.append(sample(self.child.pid, moment, self.vcpus))
+
+
+def run_guest(  # noqa: PLR0913 - keyword arguments
+    spec: BootSpec,
+    folder: Path,
+    *,
+    watch: Watch,
+    nonce: str,
+    limits: Limits | None = None,
+    on_phase: OnPhase = lambda _: None,
+) -> GuestEnd:
+    """Boots and watches to the end. Only the files in `folder` remain."""
+    limits = limits or Limits()
+    on_phase("starting")
+    with started(spec, folder, mark=nonce, limits=limits) as machine:
+        try:
+            machine.prepare()
+            machine.go()
+        except BootError as error:
+            why, status = _no_start(machine, error)
+            machine.console.read_rest(_DRAIN_S)
+            return GuestEnd(Ending.NO_START, why, status)
+        follower = Follower(
+            machine.console,
+            machine.log,
+            watch,
+            spec.deadlines,
+            limits,
+            machine.mark,
+            machine.child,
+            folder,
+            lambda: on_phase("running" if machine.is_ready else "booting"),
+        )
+        seen = follower.follow()
+        on_phase("ended")
+        exited = follower.await_exit(seen)
+        machine.mark("exit" if exited else "stop")
+        status = machine.child.stop(0 if exited else _STOP_GRACE_S)
+        machine.qmp.drain(_DRAIN_S)
+        own_status = None if seen.cause is Cause.FINISHED else status
+        judged = follower.judge(seen, status if exited else None)
+        return GuestEnd(*judged, own_status, tuple(machine.samples))
+
+
+@contextlib.contextmanager
+def boot_interactive(
+    spec: BootSpec, *, mark: str, folder: Path | None = None, limits: Limits | None = None
+) -> Iterator[RunningGuest]:
+    """A running guest for a user's own test, with `.console` (pexpect), `.qmp` and `.exit_status`.
+
+    It is stopped when the block ends. Without a `folder`, its logs go to a temporary folder.
+    """
+    with contextlib.ExitStack() as stack:
+        if folder is None:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="benchgate-boot-")))
+        machine = stack.enter_context(started(spec, folder, mark=mark, limits=limits or Limits()))
+        try:
+            machine.prepare()
+            machine.go()
+        except BootError as error:
+            raise BootError(_no_start(machine, error)[0]) from error
+        machine.console.timeout = spec.deadlines.boot_s
+        yield machine
+
+
+@contextlib.contextmanager
+def started(spec: BootSpec, folder: Path, *, mark: str, limits: Limits) -> Iterator[RunningGuest]:
+    """QEMU before its guest's first instruction. QEMU is always stopped when the block ends."""
+    if not any(mark in word for word in spec.argv):
+        raise ValueError(f"the mark {mark!r} is not in the argv, so a stale guest could not be identified")
+    with contextlib.ExitStack() as stack:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            qmp = stack.enter_context(Qmp(ours, folder / "qmp.log"))
+            (folder / "qmp.log").touch()
+            streams = stack.enter_context(piped(folder, limits))
+            child = process.start(
+                spec.argv,
+                process.base_environment(spec.environment),
+                stdin=streams.child_input,
+                stdout=streams.child_output,
+                stderr=streams.child_error,
+                descriptors={QMP_DESCRIPTOR: theirs.fileno()},
+            )
+        stack.callback(child.stop, 0)
+        streams.close_child_ends()
+        stack.enter_context(stale.recorded(child.pid, child.started, mark))
+        machine = RunningGuest(child, streams.console, streams.log, qmp, folder, spec)
+        stack.callback(keep_samples, folder, machine.samples)
+        yield machine
+
+
+def _no_start(machine: RunningGuest, error: BootError) -> tuple[str, int]:
+    """Stops QEMU; gives why no guest ran, and QEMU's exit status. If QEMU exited by itself, its own message
+    is the best reason. If we stop it, its message is only about being stopped."""
+    exited = machine.child.wait(0.2)
+    status = machine.child.stop(0 if exited else _STOP_GRACE_S)
+    why = (complaint(machine.folder) if exited else "") or error
+    return f"QEMU ran no guest (status {status}): {why}", status

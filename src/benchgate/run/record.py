@@ -1,0 +1,116 @@
+"""run.json, the record of one attempt: written atomically, and read back.
+
+`save` takes a RawRun. `load` takes a run's folder and gives a RawRun; the file is untrusted, and it fails
+with EvidenceError that names the file and what is wrong with it. This module imports nothing that measures,
+so that `rejudge` can use it.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from benchgate.base.cell_json import cell_as_json, cell_from_json
+from benchgate.base.cells import Lane, Placement
+from benchgate.base.errors import EvidenceError
+from benchgate.base.files import read_json, read_start, write_json
+from benchgate.base.jsonfields import Fields
+from benchgate.base.runs import Ending, RawRun
+
+SCHEMA = 1
+SMOKES = "smokes"
+_FILE_BYTES = 1 << 16
+
+
+def save(raw: RawRun) -> None:
+    """Writes run.json atomically."""
+    path = raw.folder / "run.json"
+    fresh = path.with_suffix(".new")
+    write_json(fresh, _as_json(raw))
+    fresh.replace(path)
+
+
+def load(folder: Path) -> RawRun:
+    """The attempt in a folder."""
+    path = folder / "run.json"
+    try:
+        text = read_start(path, _FILE_BYTES)
+    except OSError as error:
+        raise EvidenceError(f"{path} cannot be read: {error.strerror}.") from error
+    if len(text) > _FILE_BYTES:
+        raise EvidenceError(
+            f"{path} has more than {_FILE_BYTES} bytes; benchgate writes no run.json of that size."
+        )
+    try:
+        return _from_json(read_json(text), folder)
+    except (ValueError, RecursionError) as error:
+        raise EvidenceError(f"{path} is not a run that benchgate wrote: {error}.") from error
+
+
+def _as_json(raw: RawRun) -> dict[str, object]:
+    return {
+        "schema": SCHEMA,
+        "cell": cell_as_json(raw.cell),
+        "attempt": raw.attempt,
+        "order": raw.order,
+        "nonce": raw.nonce,
+        "seed": raw.seed,
+        "lane": raw.lane.value,
+        "placement": raw.placement.value,
+        "pins": list(raw.pins),
+        "warmup": raw.warmup,
+        "ending": raw.ending.value,
+        "exit_status": raw.exit_status,
+        "guest_digest": raw.guest_digest,
+        # Relative to the folder, so that a session folder can be moved.
+        "clock_log": None if raw.clock_log is None else os.fspath(raw.clock_log.relative_to(raw.folder)),
+        "host_delay_ns": raw.host_delay_ns,
+        "host_span_ns": raw.host_span_ns,
+        "detail": raw.detail,
+    }
+
+
+def _from_json(value: object, folder: Path) -> RawRun:
+    run = Fields(value, "the run")
+    if run.number("schema") != SCHEMA:
+        raise ValueError(f"its schema is not {SCHEMA}; use the benchgate that wrote it")
+    run.drop("void_reason")
+    status = run.take("exit_status", int, type(None))
+    log = run.take("clock_log", str, type(None))
+    raw = RawRun(
+        cell=cell_from_json(run.take("cell", dict)),
+        folder=folder,
+        attempt=run.number("attempt", 1),
+        order=run.number("order"),
+        nonce=run.word("nonce"),
+        seed=run.number("seed"),
+        lane=run.choice("lane", Lane),
+        placement=run.choice("placement", Placement),
+        pins=run.numbers("pins"),
+        warmup=run.flag("warmup"),
+        ending=run.choice("ending", Ending),
+        exit_status=status,
+        guest_digest=run.text("guest_digest"),
+        clock_log=None if log is None else _inside(folder, log),
+        host_delay_ns=run.number_or_none("host_delay_ns"),
+        host_span_ns=run.number_or_none("host_span_ns"),
+        detail=run.text("detail"),
+    )
+    run.done()
+    return raw
+
+
+def _inside(folder: Path, name: str) -> Path:
+    if not name or Path(name).is_absolute() or ".." in Path(name).parts:
+        raise ValueError("its clock_log is outside the run's folder")
+    return folder / name
+
+
+def smoke_folder(session: Path, system: str, cpus: int) -> Path:
+    """The folder of a system's smoke boot at a CPU count, in a session's folder."""
+    return session / SMOKES / f"{system}-smp{cpus}"
+
+
+def clock_log(folder: Path) -> Path:
+    """The path of the instruction clock's log in a run's folder."""
+    return folder / "clock.log"

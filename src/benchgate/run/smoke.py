@@ -1,0 +1,67 @@
+"""Smokes: a system's own short checks, which must pass at a CPU count before runs at that count are accepted.
+
+Takes a planned cell whose system has a `smoke`; boots it once without a workload and gives that boot as a
+recorded run in the session's folder. judge/smoke_check.py decides from it whether the smoke passed. Fails
+with UsageError if the system has no smoke, and like `attempt.execute`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from benchgate.base.cells import Cell, Lane
+from benchgate.base.console_text import by_lines
+from benchgate.base.errors import UsageError
+from benchgate.base.runs import BootSpec, Deadlines
+from benchgate.base.systems import EndBy, Smoke, System
+from benchgate.plan.planned import PlannedCell
+from benchgate.run import attempt
+from benchgate.run.attempt import RunRequest
+from benchgate.run.record import clock_log
+from benchgate.run.watch import GUEST_WATCH, Watch, whole_line
+
+WORKLOAD = "smoke"
+
+
+def smoke_watch(system: System, smoke: Smoke) -> Watch:
+    """Without the failure patterns of workloads: a smoke may provoke such messages on purpose."""
+    is_killed = system.end_by is EndBy.KILL
+    return replace(
+        GUEST_WATCH,
+        ready=by_lines(system.ready) if system.ready else None,
+        result=None,
+        ends=(whole_line(smoke.passes),) if is_killed else (),
+        success=frozenset(system.exit_codes),
+        kill_after_end=is_killed,
+    )
+
+
+def deadlines(stated: Deadlines) -> Deadlines:
+    """The deadlines of a smoke. Smokes are short, so after the boot they get at most the boot's deadline
+    again. A hang is then found in seconds, and not after the minutes that a workload may take."""
+    return replace(stated, run_s=min(stated.run_s, stated.boot_s))
+
+
+def execute(planned: PlannedCell, spec: BootSpec, folder: Path, *, guest_digest: str, nonce: str) -> None:
+    """One boot, recorded like every run. judge/smoke_check.py decides whether it passed."""
+    system, cell = planned.system, planned.cell
+    if system.smoke is None:
+        raise UsageError(f"{system.file}: `smoke` is missing, so there is nothing to boot")
+    folder.mkdir(parents=True)
+    attempt.execute(
+        RunRequest(
+            cell=Cell(cell.system, WORKLOAD, cell.mode, (), cell.cpus),
+            spec=replace(spec, deadlines=deadlines(spec.deadlines)),
+            folder=folder,
+            nonce=nonce,
+            attempt=1,
+            order=0,
+            seed=0,
+            placement=planned.seats.placement,
+            warmup=True,
+            guest_digest=guest_digest,
+            watch=smoke_watch(system, system.smoke),
+            clock_log=clock_log(folder) if spec.lane is Lane.INSN else None,
+        )
+    )

@@ -1,0 +1,91 @@
+"""The patterns to look for on a console, and the exit codes that mean success. Pure.
+
+Takes a system; gives its `Watch`, with the patterns of its YAML. Fails with ValueError if a pattern is not a
+regular expression or matches an empty console.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from benchgate.base.console_text import by_lines
+from benchgate.base.systems import EndBy, Kind, Result, ResultFormat, System
+
+
+def watch_for(system: System) -> Watch:
+    """The patterns for this system's console."""
+    if system.kind is Kind.NATIVE:
+        return NATIVE_WATCH
+    base = replace(
+        GUEST_WATCH,
+        ready=by_lines(system.ready) if system.ready else None,
+        failures=GUEST_WATCH.failures + tuple(by_lines(pattern) for pattern in system.failures),
+        success=frozenset(system.exit_codes),
+        kill_after_end=system.end_by is EndBy.KILL,
+    )
+    if system.result.format is ResultFormat.BENCH:
+        return base
+    ends = _result_patterns(system.result) if system.end_by is EndBy.KILL else ()
+    return replace(base, result=None, ends=ends)
+
+
+def _result_patterns(result: Result) -> tuple[bytes, ...]:
+    """All patterns that the verifier will need."""
+    figures = tuple(figure.regex for figure in (result.work, result.total) if figure)
+    return tuple(whole_line(pattern) for pattern in (*result.answers, *figures))
+
+
+def whole_line(pattern: str) -> bytes:
+    """The pattern up to the end of its line, because a number may still be incomplete."""
+    return rb"(?:%b)[^\n]*\n" % by_lines(pattern)
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Regular expressions over bytes, matched against plain lines (base/console_text.py). A failure or a
+    panic takes precedence over everything else."""
+
+    ready: bytes | None = None
+    """Ends the boot. None: the whole console is the run, and its deadline is the sum of both."""
+    result: bytes | None = None
+    """The window is over: the moment to sample the host's accounting of the vCPU threads."""
+    ends: tuple[bytes, ...] = ()
+    """What a good run has printed at its end, in any order. Empty: only the exit status decides."""
+    panics: tuple[bytes, ...] = ()
+    failures: tuple[bytes, ...] = ()
+    success: frozenset[int] = frozenset({0})
+    """Exit statuses that mean success."""
+    kill_after_end: bool = False
+    """For systems that cannot power off: kill the guest after its end line."""
+
+    def __post_init__(self) -> None:
+        for pattern in (self.ready, self.result, *self.ends, *self.panics, *self.failures):
+            if pattern is None:
+                continue
+            try:
+                expression = re.compile(pattern)
+            except re.error as error:
+                raise ValueError(f"{pattern!r} is not a regular expression: {error}") from error
+            if expression.match(b""):
+                raise ValueError(f"{pattern!r} matches the empty string, so it would match any console")
+
+
+# `\n` stands for the start of a line, because `^` would also match at the start of a read. The console starts
+# with an extra line end, so that this works for the first line too.
+_PANICS = (rb"Kernel panic - not syncing[^\n]*", rb"\npanic:[^\n]*")
+_FAILURES = (rb"\nbenchfail:[^\n]*",)
+
+# For systems that use the wire format (docs/wire.md). QEMU's status is 33 for a success through
+# isa-debug-exit.
+GUEST_WATCH = Watch(
+    ready=rb"\nbenchready\b[^\n]*",
+    result=rb"\n@bench begin ",
+    ends=(rb"\n@bench end [^\n]*(?=\n)",),
+    panics=_PANICS,
+    failures=_FAILURES,
+    success=frozenset({0, 33}),
+)
+NATIVE_WATCH = Watch(
+    result=GUEST_WATCH.result, ends=GUEST_WATCH.ends, failures=_FAILURES, success=frozenset({0})
+)

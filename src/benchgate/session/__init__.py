@@ -1,0 +1,1 @@
+"""The measuring loop and its users: pytest's session, rejudge, replay, publish, progress, doctor."""

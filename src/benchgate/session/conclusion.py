@@ -1,0 +1,84 @@
+"""What follows from a session's judged runs: verdicts, attribution tables, and the view that every report
+shows.
+
+Takes the facts of session.json and the judged runs; gives the same for a session that has just ended and for
+one that is judged again. Fails with EvidenceError where session.json does not hold what was written, or names
+a program that the caller does not trust.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from benchgate.base.errors import EvidenceError
+from benchgate.base.gates import CapacityBound, Gate, Verdict
+from benchgate.base.runs import RawRun, VerifiedRun
+from benchgate.evidence.facts import read_bounds, read_flag, read_plan, read_policy, stored_symbols
+from benchgate.evidence.rows import row_of_judged
+from benchgate.judge import attribution, wire
+from benchgate.judge.decide import conclude
+from benchgate.judge.judged_run import JudgedRun
+from benchgate.judge.run_files import read_console
+from benchgate.render.view import SessionView, session_view
+from benchgate.session.trust import Trusted
+
+
+def view_of(facts: Mapping[str, Any], runs: Sequence[JudgedRun], where: str, trusted: Trusted) -> SessionView:
+    verdicts, capacity = _conclude(facts, runs, where, trusted)
+    return session_view(
+        facts=facts,
+        rows=[row_of_judged(one) for one in runs],
+        verdicts=verdicts,
+        capacity=capacity,
+        policy=read_policy(facts, where),
+        inconclusive_fails=read_flag(facts, "inconclusive_fails", where),
+        attributions=_attributions(facts, runs, where),
+    )
+
+
+def _conclude(
+    facts: Mapping[str, Any], runs: Sequence[JudgedRun], where: str, trusted: Trusted
+) -> tuple[tuple[Verdict, ...], dict[int, CapacityBound]]:
+    """All verdicts of a session, in the order of its plan, and the capacity that was measured beside them."""
+    policy = read_policy(facts, where)
+    verdicts: list[Verdict] = []
+    capacity: dict[int, CapacityBound] = {}
+    for sweep in read_plan(facts, where):
+        bounds = read_bounds(facts, sweep.row, where)
+        gates = [_trusted_gate(gate, trusted) for gate in sweep.gates]
+        verdicts += conclude(sweep.cells, gates, runs, policy, bounds)
+        capacity.update(bounds)
+    return tuple(verdicts), capacity
+
+
+def _trusted_gate(gate: Gate, trusted: Trusted) -> Gate:
+    if not gate.file:
+        return gate
+    if gate.kind not in trusted.gates:
+        raise EvidenceError(
+            f"gate {gate.kind} is not one of ours, and its rule is a program: "
+            f"if you trust it, name its file with --gate (it was {gate.file!r:.200})"
+        )
+    return replace(gate, file=str(trusted.gates[gate.kind]))
+
+
+def _attributions(
+    facts: Mapping[str, Any], runs: Sequence[JudgedRun], where: str
+) -> tuple[attribution.Table, ...] | None:
+    """The table of each cell's last verified run, by row and CPU count; None without --measure."""
+    if not read_flag(facts, "measure", where):
+        return None
+    last: dict[tuple[str, int, str], VerifiedRun] = {}
+    for judged in runs:
+        # A self-test that is read by patterns has neither workers nor measure lines.
+        if judged.verified and judged.verified.workers:
+            cell = judged.run.cell
+            last[cell.row, cell.cpus, cell.variant] = judged.verified
+    return tuple(_table(last[key].run, facts, where) for key in sorted(last))
+
+
+def _table(run: RawRun, facts: Mapping[str, Any], where: str) -> attribution.Table:
+    said = wire.parse(read_console(run), nonce=run.nonce)
+    return attribution.table(run.cell.id, said, stored_symbols(facts, run.cell.row, where))

@@ -1,0 +1,78 @@
+"""`benchgate doctor`: collects what the other modules know of this host and shows it on one screen.
+
+Takes an optional QEMU of the user's, gives text. What cannot be had is said in its row, not raised: doctor is
+what one runs when something else failed. Fails with LockError while another session measures.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from benchgate.base.errors import BenchgateError, BuildError
+from benchgate.base.qemu import Qemu
+from benchgate.build import toolchain
+from benchgate.build.fetch import inputs
+from benchgate.host import lock, noise, plugin_api, topology
+from benchgate.host.fitness import THRESHOLDS, Host
+from benchgate.host.survey import survey
+from benchgate.insn.support import support
+from benchgate.session.doctor_screen import Said, doctor_facts, doctor_text
+
+LOCK_WAIT_S = 60.0
+
+
+def report(qemu_path: Path | None = None, *, fresh: bool = False) -> str:
+    seen = topology.read()
+    pins = topology.choose_pins(seen)
+    qemu, words = _qemu(qemu_path)
+    host = Host(seen, pins, {}, {})
+    if qemu is not None:
+        with lock.measuring(LOCK_WAIT_S, notice=_say):
+            try:
+                host = survey(qemu, seen, pins, tuple(THRESHOLDS), fresh=fresh)
+            except BuildError as error:
+                words += f"; nothing was tried on it: {error}"
+    said = Said(words, _linux(), _compiler(), _insn(qemu), noise.detectors())
+    return doctor_text(doctor_facts(host, said))
+
+
+def _say(line: str) -> None:
+    print(f"benchgate: {line}", file=sys.stderr)
+
+
+def _qemu(path: Path | None) -> tuple[Qemu | None, str]:
+    try:
+        found = inputs.qemu(path, notice=_say)
+    except BenchgateError as error:
+        return None, f"none: {error}"
+    try:
+        plugins = plugin_api.ask(found).reason
+    except BenchgateError as error:
+        plugins = f"plugin API not asked for: {error}"
+    return found, f"{found.version_text} ({found.origin}), {plugins}"
+
+
+def _linux() -> str:
+    try:
+        found = inputs.linux_kernel(notice=_say)
+    except BenchgateError as error:
+        return f"none: {error}"
+    return ", ".join([found.version, *found.labels])
+
+
+def _compiler() -> tuple[bool, str]:
+    try:
+        return True, toolchain.compiler().version
+    except BenchgateError as error:
+        return False, f"none: {error}"
+
+
+def _insn(qemu: Qemu | None) -> tuple[bool, str]:
+    if qemu is None:
+        return False, "no QEMU"
+    try:
+        found = support(qemu)
+    except BenchgateError as error:
+        return False, f"level none: {error}"
+    return found.can_decide, f"level {found.level}: {found.reason}"

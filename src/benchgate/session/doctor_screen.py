@@ -1,0 +1,121 @@
+"""What this host is good for: facts as rows, and the screen that shows them.
+
+Takes what the other modules found out; gives rows and text. Pure, and never fails: a fact that could not be
+had comes in as its reason. `fitness` holds the rules by which a lane qualifies for gating.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from benchgate.base.cells import Lane
+from benchgate.base.text import UNAVAILABLE
+from benchgate.host.capacity import Capacity
+from benchgate.host.fitness import THRESHOLDS, Fitness, Host, fitness, span
+from benchgate.host.procfs import as_list
+from benchgate.host.topology import Topology, isolated_by
+
+LINES = 24
+COLUMNS = 100
+_LABEL = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    label: str
+    text: str
+    good: bool | None = None
+    """Whether this is good news; None for what is neither."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What the stages that own these things say about them, a short sentence each."""
+
+    qemu: str
+    linux: str
+    compiler: tuple[bool, str]
+    """Whether there is one, and its version or why not."""
+    insn: tuple[bool, str]
+    """Whether the instruction clock can decide gates here, and why (not)."""
+    detectors: Mapping[str, bool]
+
+
+def doctor_facts(host: Host, said: Said, thresholds: Mapping[int, float] = THRESHOLDS) -> tuple[Row, ...]:
+    """The screen's rows, in order."""
+    rows = [*_topology_rows(host.topology, host.pins)]
+    probes = host.probes.values()
+    rows += [Row(found.accel.value, f"{found.state}: {found.detail}", found.usable) for found in probes]
+    rows.append(_capacity_row(host.capacities.values()))
+    rows += [Row("qemu", said.qemu), Row("linux", said.linux)]
+    rows.append(Row("compiler", said.compiler[1], None if said.compiler[0] else False))
+    for lane in (Lane.KVM, Lane.TCG, Lane.NATIVE):
+        rows.append(_lane_row(lane, [fitness(host, lane, n, at) for n, at in thresholds.items()]))
+    rows.append(Row("lane insn", f"{'yes' if said.insn[0] else 'no'}: {said.insn[1]}", said.insn[0]))
+    present = ", ".join(name for name, there in said.detectors.items() if there) or "none"
+    absent = ", ".join(name for name, there in said.detectors.items() if not there)
+    rows.append(Row("noise seen", f"{present}; {UNAVAILABLE}: {absent}" if absent else present))
+    return tuple(rows)
+
+
+def doctor_text(rows: Sequence[Row]) -> str:
+    """One screen: no more than 24 lines of 100 columns. Long rows wrap while there is room, then are cut."""
+    spare = LINES - 1 - len(rows)
+    lines = ["benchgate doctor: what this host is good for"]
+    for row in rows[: LINES - 1]:
+        parts = textwrap.wrap(row.text, COLUMNS - _LABEL, break_long_words=True) or [UNAVAILABLE]
+        room = 1 + max(0, min(2, spare))
+        if len(parts) > room:
+            parts = parts[:room]
+            parts[-1] = f"{parts[-1][: COLUMNS - _LABEL - 3]}..."
+        spare -= len(parts) - 1
+        labels = [row.label, *[""] * (len(parts) - 1)]
+        lines += [f"{label:<{_LABEL}}{part}" for label, part in zip(labels, parts, strict=True)]
+    return "\n".join(lines) + "\n"
+
+
+def _topology_rows(topology: Topology, pins: Sequence[int]) -> list[Row]:
+    counts = f"{_count(topology.sockets, 'socket')}, {_count(topology.cores, 'core')}"
+    cpus = f"{as_list(topology.online)} online, {as_list(topology.usable)} usable by this process; {counts}, "
+    cpus += f"{_count(len(topology.online), 'thread')} (source: {topology.source})"
+    smt = "several hyperthreads a core" if topology.smt else "one thread a core"
+    if topology.hidden:
+        smt += ", as a hypervisor says" if topology.hypervisor else ", as far as is known"
+        if topology.cores is None:
+            smt = "the host does not say which CPUs share a core"
+        smt += ", which may hide hyperthreads: placement is `virtual`"
+    covered = isolated_by(topology, pins)
+    isolation = f"pins covered by {', '.join(covered)}" if covered else "none of the pins is isolated"
+    if topology.isolation.cpuset not in ("none", UNAVAILABLE):
+        isolation += f"; cpuset {topology.isolation.cpuset}"
+    if topology.isolation.service_manager not in ("none", UNAVAILABLE):
+        isolation += f"; services confined to {topology.isolation.service_manager}"
+    listed = ",".join(map(str, pins))
+    return [
+        Row("cpus", cpus),
+        Row("threads", smt, not topology.hidden),
+        Row("pins", f"{listed} (default: one logical CPU per physical core); {isolation}"),
+    ]
+
+
+def _capacity_row(capacities: Iterable[Capacity]) -> Row:
+    several = [found for found in capacities if found.cpus > 1]
+    shown = [f"{found.cpus} CPUs {span(found)} ({found.accel.value})" for found in several]
+    return Row("capacity", "; ".join(["1 CPU 1 (the unit)", *shown]))
+
+
+def _lane_row(lane: Lane, found: Sequence[Fitness]) -> Row:
+    """A reason that holds for every CPU count is said once."""
+    words = [f"{'yes' if one.qualifies else 'no'}: {one.reason}" for one in found]
+    if len(set(words)) > 1:
+        words = [f"{one.cpus} CPUs {word}" for one, word in zip(found, words, strict=True)]
+    good = bool(found) and all(one.qualifies for one in found)
+    return Row(f"lane {lane.value}", "; ".join(dict.fromkeys(words)) or "no gate asked", good)
+
+
+def _count(number: int | None, noun: str) -> str:
+    if number is None:
+        return f"{noun}s {UNAVAILABLE}"
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,339 @@
+"""All that a measuring session holds: the machine's lock, QEMU, images, the session's folder. It is the Lab
+that carries out a sweep's attempts.
+
+Takes options; gives judged runs and, in the end, a session folder from which all can be judged again. Opening
+fails with HostError, LockError, FetchError or BuildError before anything is measured; what was measured is on
+disk from the moment it exists.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from benchgate.base.cells import Accel, Lane
+from benchgate.base.errors import HostError, UsageError
+from benchgate.base.gates import CapacityBound
+from benchgate.base.qemu import Qemu
+from benchgate.base.runs import BootSpec, Image, RawRun
+from benchgate.base.systems import Kind, ResultFormat
+from benchgate.build.fetch import inputs
+from benchgate.build.images import Images, guest_digest
+from benchgate.evidence import provenance, session_folder
+from benchgate.evidence.facts import bounds_of, stored_symbols, symbols_of
+from benchgate.evidence.files import SESSION, read_object
+from benchgate.evidence.rows import row_of_judged
+from benchgate.host import capacity as host_capacity
+from benchgate.host import concurrency, envelope, lock, topology
+from benchgate.host.accel import AccelProbe
+from benchgate.host.capacity import CapacityPair
+from benchgate.host.topology import Topology
+from benchgate.insn.log import ClockMode
+from benchgate.insn.symbols import read_symbols
+from benchgate.judge import attribution, smoke_check, verify, wire
+from benchgate.judge.judged_run import JudgedRun, judge_run
+from benchgate.judge.run_files import read_console
+from benchgate.plan import catalog
+from benchgate.plan.lanes import expected, of_kinds, wall_lane
+from benchgate.plan.options import Options
+from benchgate.plan.planned import Ground, PlannedCell, SweepPlan
+from benchgate.plan.schedule import expected_runs
+from benchgate.plan.seats import reseated
+from benchgate.render.view import SessionView
+from benchgate.run import argv, guest, perf, smoke, stale
+from benchgate.run.argv import VmConfig
+from benchgate.run.attempt import RunRequest
+from benchgate.run.parallel import Job, execute_all
+from benchgate.run.record import clock_log, smoke_folder
+from benchgate.run.watch import watch_for
+from benchgate.session import publish, vm_choice
+from benchgate.session.conclusion import view_of
+from benchgate.session.progress import Progress, figure
+from benchgate.session.sweep import PlannedRun
+from benchgate.session.trust import Trusted
+
+
+def ground_of(
+    seen: Topology, options: Options, lanes: Mapping[str, tuple[Lane, str]] | None = None
+) -> Ground:
+    """The host's CPUs, and the lanes; by default those that the CPUs suggest before anything is booted."""
+    pins = topology.choose_pins(seen, options.cpus)
+    every = topology.choose_pins(seen, options.cpus, include_smt=True)
+    placement = topology.placement(seen, pins, len(pins))
+    return Ground(pins, every, lanes or expected(options.clock, placement), placement)
+
+
+class MeasuringSession:
+    """Opened before the first attempt, closed once."""
+
+    def __init__(self, options: Options, progress: Progress, seen: Topology) -> None:
+        self.options, self.progress = options, progress
+        policy = catalog.load_policy(options.policy).with_runs(options.runs, options.max_runs)
+        self.policy = replace(policy, informs="" if options.gates else options.why_no_gates)
+        self._stack = ExitStack()
+        self._quiet = self._stack.enter_context(ExitStack())
+        self._images = Images(options.linux_kernel, options.locked, progress.note)
+        self._pairs: dict[tuple[str, int], list[CapacityPair]] = {}
+        self._topology = seen
+        self._qemu: Qemu | None = None
+        self._probes: Mapping[Accel, AccelProbe] = {}
+        self._config: VmConfig | None = None
+        self._session: session_folder.SessionFolder | None = None
+        self._judged: list[JudgedRun] = []
+        self._facts: dict[str, Any] = {}
+        self._trusted = Trusted()
+        self.ground = ground_of(seen, options)
+
+    # ---- opening
+
+    def open(self, sweeps: Sequence[SweepPlan], images: Sequence[PlannedCell] = ()) -> None:
+        """Fetches and builds first, so that nobody waits for the lock while we compile. `images` are those
+        that a user's own tests ask for."""
+        cells = [*(cell for sweep in sweeps for cell in sweep.runnable), *images]
+        if any(cell.system.kind is Kind.QEMU for cell in cells):
+            self._qemu = inputs.qemu(self.options.qemu, locked=self.options.locked, notice=self.progress.note)
+        for cell in cells:
+            self._images.of(cell.system, cell.workload)
+        self._quiet.enter_context(lock.measuring(self.options.lock_wait_s, notice=self.progress.note))
+        for line in stale.sweep_stale():
+            self.progress.note(line)
+        if self._qemu is not None:
+            self._choose(self._qemu)
+        if self._is_exact and all(cell.system.kind is Kind.QEMU for cell in cells):
+            self._quiet.close()  # nothing that follows feels another session, and none need wait for us
+
+    @property
+    def _is_exact(self) -> bool:
+        """Whether guests run on the instruction clock in serial, where the host's load changes no digit."""
+        clock = None if self._config is None else self._config.clock
+        return clock is not None and clock.mode is ClockMode.SERIAL
+
+    def _choose(self, qemu: Qemu) -> None:
+        found = vm_choice.choose_vm(qemu, self.options, self._topology, self.ground.pins, self.progress.note)
+        self._config, self._probes = found.config, found.probes
+        self.ground = ground_of(self._topology, self.options, of_kinds(self.options.clock, found.lane))
+        if found.lane is Lane.INSN:  # its samples are seeds
+            self.policy = self.policy.with_runs(self.options.seeds, self.options.max_seeds)
+
+    def begin(self, sweeps: Sequence[SweepPlan]) -> None:
+        """Makes the session's folder, with all that a later judge needs."""
+        seen = envelope.collect(
+            self._topology, qemu=self._qemu, probes=self._probes.values(), pins=self.ground.pins
+        )
+        self._session = session_folder.SessionFolder.create(
+            self.options.reports,
+            provenance.described(self.options, seen),
+            started=datetime.now(UTC),
+            short_id=secrets.token_hex(3),
+        )
+        kinds = (one.gate for sweep in sweeps for one in sweep.gates if one.gate.file)
+        self._trusted = Trusted(gates={gate.kind: Path(gate.file) for gate in kinds})
+        self._facts = provenance.planned(sweeps, self.policy, self._inputs(sweeps))
+        self._session.update(**self._facts)
+        runs = sum(expected_runs(sweep, self.options, self.policy) for sweep in sweeps)
+        self.progress.expect(runs)
+
+    def _inputs(self, sweeps: Sequence[SweepPlan]) -> dict[str, Any]:
+        """QEMU and every image, by digest; `labels` is what each row made from them must say."""
+        images = {
+            one.cell.row: self._images.of(one.system, one.workload)
+            for sweep in sweeps
+            for one in sweep.runnable[:1]
+        }
+        labels = {label for image in images.values() for label in image.labels}
+        found: dict[str, Any] = {row: dict(image.digests) for row, image in images.items()}
+        if self._qemu is not None:
+            labels.update(self._qemu.labels)
+            version = self._qemu.version_text
+            found["qemu"] = {"version": version, "digest": self._qemu.digest, "origin": self._qemu.origin}
+        return {**found, "labels": sorted(labels)}
+
+    # ---- the Lab
+
+    def at_once(self, planned: PlannedCell) -> int:
+        """Exact runs do not feel each other: as many as there is room for."""
+        exact = self._is_exact and planned.seats.lane is Lane.INSN
+        return concurrency.guests_at_once(planned.system.qemu.memory) if exact else 1
+
+    def attempts(self, group: Sequence[PlannedRun]) -> Iterator[JudgedRun]:
+        for attempt in group:
+            self._images.check(attempt.planned.system, attempt.planned.workload)
+            self._smoke(attempt.planned)
+        jobs = [self._job(attempt) for attempt in group]
+        for place, raw in execute_all(jobs):
+            yield self._judged_run(group[place], raw)
+
+    def _job(self, attempt: PlannedRun) -> Job:
+        cell = attempt.planned.cell
+        request = self._request(attempt, self._open_session.begin(cell.id))
+        return Job(request, partial(self.progress.phase, cell.id, attempt.label))
+
+    def _judged_run(self, attempt: PlannedRun, raw: RawRun) -> JudgedRun:
+        judged = judge_run(raw, partial(self._verify, attempt.planned))
+        self._keep(judged)
+        if self.options.measure and judged.verified:
+            self._keep_symbols(attempt.planned, judged)
+        self.progress.ended(attempt.planned.cell.id, attempt.label, figure(judged))
+        return judged
+
+    def _smoke(self, planned: PlannedCell) -> None:
+        """Runs a system's smokes before the first attempt at a CPU count; `_verify` asks how they went."""
+        wanted, cell = planned.system.smoke, planned.cell
+        folder = smoke_folder(self._open_session.folder, cell.system, cell.cpus)
+        if wanted is None or folder.exists():
+            return
+        self.progress.phase(cell.id, "smokes", "running")
+        image, nonce = self._images.of(planned.system, planned.workload), secrets.token_hex(8)
+        machine, log = self._vm_config(planned), clock_log(folder)
+        spec = argv.guest_spec(planned, image, machine, nonce, log=log, words=wanted.append)
+        smoke.execute(planned, spec, folder, guest_digest=guest_digest(image), nonce=nonce)
+
+    def _request(self, attempt: PlannedRun, place: session_folder.RunFolder) -> RunRequest:
+        planned = attempt.planned
+        image = self._images.of(planned.system, planned.workload)
+        nonce = self._nonce(attempt)
+        return RunRequest(
+            cell=planned.cell,
+            spec=self._spec(planned, image, nonce, log=clock_log(place.folder), seed=attempt.seed),
+            folder=place.folder,
+            nonce=nonce,
+            attempt=place.run,
+            order=attempt.order,
+            seed=attempt.seed,
+            placement=planned.seats.placement,
+            warmup=attempt.warmup,
+            guest_digest=guest_digest(image),
+            watch=watch_for(planned.system),
+            clock_log=clock_log(place.folder) if planned.seats.lane is Lane.INSN else None,
+        )
+
+    def _spec(
+        self, planned: PlannedCell, image: Image, nonce: str, *, log: Path | None = None, seed: int = 0
+    ) -> BootSpec:
+        measure = self.options.measure
+        if planned.system.kind is Kind.NATIVE:
+            return argv.native_spec(planned, image, nonce, measure=measure)
+        machine = self._vm_config(planned)
+        return argv.guest_spec(planned, image, machine, nonce, log=log, seed=seed, measure=measure)
+
+    def _vm_config(self, planned: PlannedCell) -> VmConfig:
+        if self._config is None:
+            raise HostError(f"{planned.cell.id}: no QEMU was made ready")
+        return self._config
+
+    def _nonce(self, attempt: PlannedRun) -> str:
+        """On the instruction clock a digest, so that consoles repeat; elsewhere a random word."""
+        if attempt.planned.seats.lane is not Lane.INSN:
+            return secrets.token_hex(8)
+        text = f"{self.options.order_seed} {attempt.planned.cell.id} {attempt.seed}"
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def _verify(self, planned: PlannedCell, raw: RawRun) -> Any:
+        smoke_check.require_smokes(self._open_session.folder, planned.system, raw)
+        return verify.verify_on(raw, planned.workload, planned.system)
+
+    def _keep_symbols(self, planned: PlannedCell, judged: JudgedRun) -> None:
+        """Names for the sampled addresses; a later judge has no program to look them up in."""
+        file = self._images.symbols(planned.system, planned.workload)
+        if file is None or planned.system.result.format is ResultFormat.PATTERNS:
+            return
+        said = wire.parse(read_console(judged.run), nonce=judged.run.nonce)
+        found = attribution.sampled_symbols(said, read_symbols(file))
+        row, kept = planned.cell.row, self._facts.setdefault("symbols", {})
+        kept[row] = symbols_of(stored_symbols(self._facts, row, "this session"), found)
+        self._open_session.update(symbols=kept)
+
+    def _keep(self, judged: JudgedRun) -> None:
+        self._judged.append(judged)
+        self._open_session.record(row_of_judged(judged))
+
+    def capacity(self, row: str, counts: tuple[int, ...]) -> Mapping[int, CapacityBound]:
+        """One more pair at each count; the bounds come from all pairs of this row."""
+        if self._config is None:
+            return {}
+        probe = self._probes[self._config.accel]
+        bounds = {}
+        for count in counts:
+            pins = self.ground.pins[:count]
+            pairs = self._pairs.setdefault((row, count), [])
+            pairs += host_capacity.sample(self._config.qemu, probe, pins, first=len(pairs))
+            found = host_capacity.estimate(probe.accel, pins, pairs)
+            lane = Lane.KVM if probe.accel is Accel.KVM else Lane.TCG
+            bounds[count] = CapacityBound(lane, count, found.ratio, found.low, found.high)
+        self._facts["capacity"][row] = bounds_of(bounds)
+        self._open_session.update(capacity=self._facts["capacity"])
+        return bounds
+
+    def profile(self, sweep: SweepPlan) -> None:
+        """--profile-host: one boot more, of the row's largest guest, under perf; a note and no sample."""
+        guests = [one for one in sweep.runnable if one.system.kind is Kind.QEMU and not one.cell.variant]
+        if not guests:
+            return self._note(f"profile of {sweep.row}: unavailable: only a guest's QEMU is profiled")
+        planned, name = guests[-1], f"profile/{sweep.row}"
+        folder, mark = self._open_session.folder / name, secrets.token_hex(8)
+        self.progress.phase(planned.cell.id, "profile", "running")
+        spec = self._spec(
+            planned, self._images.of(planned.system, planned.workload), mark, log=clock_log(folder)
+        )
+        found = perf.record(spec, folder, mark=mark, watch=watch_for(planned.system))
+        said = f"{name}/{perf.DATA} (perf report -i)" if found.file else f"unavailable: {found.reason}"
+        return self._note(f"profile of {planned.cell.id}: {said}")
+
+    def _note(self, text: str) -> None:
+        """A sentence for the reader of the reports; it stands in session.json, for a later judge too."""
+        self.progress.note(text)
+        self._facts["notes"] = [*self._facts.get("notes", ()), text]
+        self._open_session.update(notes=self._facts["notes"])
+
+    # ---- images and boots, for a user's own tests
+
+    def image(self, planned: PlannedCell) -> Image:
+        return self._images.of(planned.system, planned.workload)
+
+    def seated(self, planned: PlannedCell, cpus: int) -> PlannedCell:
+        """Where the image of a user's own test boots at that many CPUs; never on the instruction clock, for
+        nothing is timed."""
+        accelerator = Accel.TCG if self._config is None else self._config.accel
+        ground = replace(self.ground, lanes=of_kinds("wall", wall_lane(accelerator)))
+        return reseated(planned, cpus, ground, self.options)
+
+    def interactive(self, seated: PlannedCell) -> AbstractContextManager[guest.RunningGuest]:
+        """A running guest, pinned, with its console as pexpect; ended with the block."""
+        if seated.system.kind is Kind.NATIVE:
+            raise UsageError(f"{seated.cell.row}: native Linux has no console; there is nothing to boot")
+        nonce = secrets.token_hex(8)
+        machine = replace(self._vm_config(seated), clock=None)
+        spec = argv.guest_spec(
+            seated,
+            self._images.of(seated.system, seated.workload),
+            machine,
+            nonce,
+            measure=self.options.measure,
+        )
+        return guest.boot_interactive(spec, mark=nonce)
+
+    # ---- the end
+
+    @property
+    def _open_session(self) -> session_folder.SessionFolder:
+        if self._session is None:
+            raise HostError("nothing can be measured before the session's folder is made")
+        return self._session
+
+    def close(self, *, missing: str) -> SessionView | None:
+        """Writes every report; what was measured is there already. None where nothing was begun."""
+        with self._stack:
+            if self._session is None:
+                return None
+            self._session.close(datetime.now(UTC), missing=missing)
+            facts = read_object(self._session.folder, SESSION)
+            view = view_of(facts, self._judged, str(self._session.folder), self._trusted)
+            publish.write(self._session, view, self.options, self.progress.note)
+            return view

@@ -1,0 +1,100 @@
+"""What a person sees while a session measures: one live line on a terminal, plain lines otherwise.
+
+Takes facts (cell, run k of n, phase, figure), writes text to one stream. Never fails a session: a closed
+stream ends the display, nothing else.
+"""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TextIO
+
+from benchgate.judge.judged_run import JudgedRun
+from benchgate.render.tables import units
+
+
+def seconds(value: float) -> str:
+    minutes, rest = divmod(round(value), 60)
+    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
+
+
+@dataclass
+class Progress:
+    """`total` runs are expected; the time left follows from how long those before took."""
+
+    stream: TextIO
+    live: bool
+    total: int = 0
+    done: int = 0
+    before_first: Callable[[], None] | None = None
+    """Called once, before the next text: ends the line that somebody else has begun on the same screen."""
+    _began_s: float = field(default_factory=time.monotonic)
+    _turn: threading.Lock = field(default_factory=threading.Lock)
+    """Guests that run side by side tell of themselves from threads of their own."""
+    _shown: bool = False
+
+    def expect(self, runs: int) -> None:
+        """More runs are wanted than was known so far. The first time, they begin now: waiting took no run."""
+        if not self.total:
+            self._began_s = time.monotonic()
+        self.total += runs
+
+    def phase(self, cell: str, run: str, phase: str) -> None:
+        """What happens now; shown on a terminal only."""
+        if self.live:
+            self._write(
+                f"\r\x1b[K{self._fit(f'[{self.done + 1}/{self.total}] {cell} {run}: {phase}{self._left()}')}"
+            )
+            self._shown = True
+
+    def note(self, text: str) -> None:
+        """A line that stays."""
+        self._clear()
+        self._write(f"benchgate: {text}\n")
+
+    def ended(self, cell: str, run: str, figure: str) -> None:
+        self.done += 1
+        if self.live:
+            self.phase(cell, run, figure)
+        else:
+            self._write(f"benchgate: [{self.done}/{self.total}] {cell} {run}: {figure}{self._left()}\n")
+
+    def close(self) -> None:
+        self._clear()
+
+    def _left(self) -> str:
+        if not self.done or self.done >= self.total:
+            return ""
+        each = (time.monotonic() - self._began_s) / self.done
+        return f" (about {seconds(each * (self.total - self.done))} left)"
+
+    def _clear(self) -> None:
+        if self._shown:
+            self._write("\r\x1b[K")
+            self._shown = False
+
+    def _fit(self, text: str) -> str:
+        return text[: shutil.get_terminal_size().columns - 1]
+
+    def _write(self, text: str) -> None:
+        begin, self.before_first = self.before_first, None
+        if begin is not None:
+            begin()
+        try:
+            with self._turn:
+                self.stream.write(text)
+                self.stream.flush()
+        except (OSError, ValueError):
+            self.live = False
+
+
+def figure(judged: JudgedRun) -> str:
+    """What the progress line says of a run that has ended."""
+    if judged.verified is None:
+        return f"{judged.outcome.upper()}: {judged.reason}"
+    shown = units.shown(judged.verified.work, judged.verified.unit)
+    return f"{shown}, verified" + (f" ({judged.outcome})" if judged.run.warmup else "")

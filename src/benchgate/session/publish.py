@@ -1,0 +1,53 @@
+"""Writes a session's reports into its folder and seals it.
+
+Takes an open session and its view. Fails with EvidenceError that names the file; what was written stays.
+GitHub's own files are no part of the session, nor are older sessions: where they refuse, that is a notice.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from benchgate.base.errors import EvidenceError
+from benchgate.evidence import retention
+from benchgate.evidence.session_folder import SessionFolder
+from benchgate.plan.options import Options
+from benchgate.render import github, reports
+from benchgate.render.files import summary
+from benchgate.render.view import SessionView
+
+
+def write(session: SessionFolder, view: SessionView, options: Options, notice: Callable[[str], None]) -> None:
+    refused: list[EvidenceError] = []
+    for name, text in reports.rendered(view, options.extra_reports).items():
+        try:
+            session.write(name, text)
+        except EvidenceError as wrong:  # the other reports are written all the same
+            refused.append(wrong)
+    if refused:
+        raise refused[0]
+    session.seal()
+    _tell_github(view, notice)
+    try:
+        retention.prune(options.reports, options.keep, session.id)
+    except EvidenceError as wrong:  # of older sessions; this one is whole
+        notice(str(wrong))
+
+
+def _tell_github(view: SessionView, notice: Callable[[str], None]) -> None:
+    """The step summary and annotations, where this runs in a GitHub workflow."""
+    wanted = github.wanted(os.environ)
+    lines = github.workflow_commands(view) if wanted.annotations else ()
+    if lines:
+        # GitHub obeys a command at the begin of a line only, and pytest has not ended its line of dots.
+        print("", *lines, sep="\n", flush=True)
+    if wanted.summary:
+        try:
+            with wanted.summary.open("a", encoding="utf-8") as stream:
+                stream.write(github.step_summary(view))
+        except OSError as error:
+            where = f"GITHUB_STEP_SUMMARY={wanted.summary}"
+            notice(
+                f"{where} cannot be written ({error.strerror}); the same text is the session's {summary.NAME}"
+            )

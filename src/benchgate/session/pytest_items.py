@@ -1,0 +1,101 @@
+"""What a test function asks of benchgate, by its marks and fixtures; and what each of its items stands for.
+
+Takes pytest's metafuncs and items, gives planned cells, gates and images. A mistake in a mark is given back
+as one sentence, for the hook that reports it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from benchgate.base.errors import BenchgateError
+from benchgate.judge.gates import find
+from benchgate.plan import catalog, marks, planner
+from benchgate.plan.marks import Mark
+from benchgate.plan.planned import PlannedCell, PlannedGate, Request
+from benchgate.session.pytest_session import PytestSession
+
+FIXTURES = ("cell", "verdict", "image")
+PLUGIN = "benchgate.pytest_plugin"
+
+
+def plan_items(metafunc: pytest.Metafunc, bench: PytestSession) -> str:
+    """Makes the items of one test function; gives what is wrong with its marks, if anything is."""
+    names = [name for name in FIXTURES if name in metafunc.fixturenames and _is_ours(metafunc, name)]
+    workload = _mark(metafunc.definition.get_closest_marker("workload"))
+    if not names or (workload is None and names == ["image"]):
+        return ""
+    try:
+        request = marks.read(
+            workload,
+            {name: _marks(metafunc, name) for name in ("speedup", "gate")},
+            _marks(metafunc, "system"),
+        )
+        if "verdict" in names and not request.gates:
+            return "a test of verdicts needs @pytest.mark.speedup(cpus=2, at_least=1.6), or a `gate` mark"
+        for gate in request.gates:
+            find(gate.kind, gate.file)
+        bench.collected.add(catalog.load_workload(request.workload).name)
+        for name in names:
+            _parametrize(metafunc, name, request, bench)
+    except BenchgateError as error:
+        return str(error)
+    return ""
+
+
+def cells(items: Sequence[pytest.Item]) -> list[PlannedCell]:
+    return [one for item in items if isinstance(one := _param(item, "cell"), PlannedCell)]
+
+
+def gates(items: Sequence[pytest.Item]) -> list[PlannedGate]:
+    return [one for item in items if isinstance(one := _param(item, "verdict"), PlannedGate)]
+
+
+def images(items: Sequence[pytest.Item]) -> tuple[PlannedCell, ...]:
+    """What their `image` fixtures make, each once."""
+    found = [one for item in items if isinstance(one := _param(item, "image"), PlannedCell)]
+    return tuple({one.cell.row: one for one in found}.values())
+
+
+def _is_ours(metafunc: pytest.Metafunc, name: str) -> bool:
+    """Whether a test that says `cell` means our fixture: other people may have one of that name, or give the
+    argument its values themselves. One that is laid over ours, and asks for it, still ends at ours."""
+    given = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize") if mark.args]
+    words = {word.strip() for one in given for word in (one.split(",") if isinstance(one, str) else one)}
+    if name in words:
+        return False
+    for layer in reversed(metafunc._arg2fixturedefs.get(name, ())):
+        if layer.func.__module__ == PLUGIN:
+            return True
+        if name not in layer.argnames:
+            return False
+    return False
+
+
+def _marks(metafunc: pytest.Metafunc, name: str) -> list[Mark]:
+    return [Mark(one.args, one.kwargs) for one in metafunc.definition.iter_markers(name)]
+
+
+def _mark(found: pytest.Mark | None) -> Mark | None:
+    return None if found is None else Mark(found.args, found.kwargs)
+
+
+def _parametrize(metafunc: pytest.Metafunc, name: str, request: Request, bench: PytestSession) -> None:
+    ground, options = bench.ground, bench.options
+    if name == "cell":
+        cells = planner.with_smt_row(planner.plan_cells(request, options, ground), ground, options)
+        metafunc.parametrize("cell", cells, ids=[one.test_cell.id for one in cells], indirect=True)
+    elif name == "verdict":
+        gates = planner.plan_gates(request, options, ground)
+        metafunc.parametrize("verdict", gates, ids=[one.id for one in gates], indirect=True)
+    else:
+        systems = planner.systems_of(request, options)
+        found = [planner.plan_cell(request, system, 1, ground, options) for system in systems]
+        metafunc.parametrize("image", found, ids=[one.test_cell.row for one in found], indirect=True)
+
+
+def _param(item: pytest.Item, name: str) -> object:
+    spec = getattr(item, "callspec", None)
+    return None if spec is None else spec.params.get(name)

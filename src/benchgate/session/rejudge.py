@@ -1,0 +1,127 @@
+"""Judges a session again from what stands on disk: verify, measure, decide, render; boots nothing.
+
+Takes a session folder, gives its verdicts anew, by the very functions that gave them first. A lone
+results.csv gives a summary marked UNVERIFIED and never PASS. Fails with EvidenceError that names what
+cannot be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from benchgate.base.cells import Workload
+from benchgate.base.errors import CatalogError, EvidenceError
+from benchgate.base.runs import RawRun, VerifiedRun
+from benchgate.base.systems import SELFTEST
+from benchgate.evidence import results_csv, session_folder
+from benchgate.evidence.chain import parse_chain
+from benchgate.evidence.facts import read_plan
+from benchgate.evidence.files import ATTEMPTS, SESSION, read_object, read_text
+from benchgate.evidence.session_folder import RESULTS
+from benchgate.judge import smoke_check, verify
+from benchgate.judge.judged_run import JudgedRun, judge_run
+from benchgate.plan import catalog, systemfile
+from benchgate.render import reports
+from benchgate.render.tables import terminal
+from benchgate.render.view import SessionView
+from benchgate.run.record import load
+from benchgate.session.conclusion import view_of
+from benchgate.session.exit_codes import UNDECIDED, exit_code
+from benchgate.session.trust import Trusted
+
+NOTHING = Trusted()
+
+
+def judge_session(folder: Path, trusted: Trusted = NOTHING) -> SessionView:
+    """The session's view, from its runs."""
+    facts = read_object(folder, SESSION)
+    where = str(folder / SESSION)
+    known = {cell for sweep in read_plan(facts, where) for cell, _ in sweep.cells}
+    runs = tuple(_judge(path, facts, where, trusted) for path in _run_folders(folder, facts))
+    strangers = [judged.run.folder.name for judged in runs if judged.run.cell not in known]
+    if strangers:
+        raise EvidenceError(f"{folder / 'runs' / strangers[0]}: its cell is not in the session's plan")
+    return view_of(facts, runs, where, trusted)
+
+
+def _run_folders(folder: Path, facts: Mapping[str, Any]) -> list[Path]:
+    """The attempts to judge. The one during which a session was ended was never judged, and is not now."""
+    try:
+        found = sorted(
+            path for path in (folder / "runs").iterdir() if path.is_dir() and not path.is_symlink()
+        )
+    except OSError as error:
+        raise EvidenceError(f"{folder / 'runs'} cannot be read: {error.strerror}") from error
+    if facts.get("state") == session_folder.COMPLETE:
+        return found
+    recorded = {link.folder for link in parse_chain(read_text(folder, ATTEMPTS), ATTEMPTS)}
+    return [path for path in found if f"runs/{path.name}" in recorded]
+
+
+def find_workload(facts: Mapping[str, Any], name: str, trusted: Trusted) -> Workload:
+    """By the name of one that the caller trusts, or of ours; never by a path that stands in a bundle."""
+    if name in trusted.workloads:
+        return trusted.workloads[name]
+    word = str(facts["workloads"][name])
+    if word != name or name not in (SELFTEST, *catalog.names("workload")):  # `x.yaml` is a path, too
+        raise EvidenceError(
+            f"workload {name} is not one of ours, and its oracle is a program: "
+            f"if you trust it, name its YAML file with --workload (it was {word!r:.200})"
+        )
+    return catalog.load_workload(name)
+
+
+def _judge(folder: Path, facts: Mapping[str, Any], where: str, trusted: Trusted) -> JudgedRun:
+    raw = load(folder)
+    if folder.name != f"{raw.attempt:04d}-{raw.cell.id}":
+        raise EvidenceError(
+            f"{folder / 'run.json'} is of attempt {raw.attempt}, {raw.cell.id}: a run was moved"
+        )
+
+    def check(one: RawRun) -> VerifiedRun:
+        try:
+            workload = find_workload(facts, one.cell.workload, trusted)
+            system = systemfile.parse(
+                str(facts["systems"][one.cell.system]),
+                folder.parent.parent / SESSION,
+                dict(facts["settings"][one.cell.system]),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise EvidenceError(f"{where}: says nothing of {one.cell.id}: {error}") from error
+        except (CatalogError, EvidenceError) as error:
+            raise EvidenceError(f"{where}: {one.cell.id} cannot be judged here: {error}") from error
+        smoke_check.require_smokes(folder.parent.parent, system, one)
+        return verify.verify_on(one, workload, system)
+
+    return judge_run(raw, check)
+
+
+def recompute(folder: Path, trusted: Trusted = NOTHING) -> dict[str, str]:
+    """What results.csv and every report should hold, for `benchgate verify`."""
+    view = judge_session(folder, trusted)
+    return {RESULTS: results_csv.render(view.rows), **reports.rendered(view, trusted.reports)}
+
+
+def show(path: Path, trusted: Trusted = NOTHING, width: int = 100) -> tuple[str, int]:
+    """The terminal's summary of a session or of a lone results.csv, and the exit code it deserves."""
+    view = _view_of_csv(path) if path.is_file() else judge_session(path, trusted)
+    code = exit_code([one.outcome for one in view.shown_verdicts])
+    is_partial = view.state != session_folder.COMPLETE
+    return terminal.render(view, width), UNDECIDED if is_partial and code == 0 else code
+
+
+def _view_of_csv(path: Path) -> SessionView:
+    rows = results_csv.parse(read_text(path.parent, path.name), str(path))
+    policy = catalog.load_policy("default")
+    return SessionView(
+        id=path.name,
+        state="complete",
+        rows=rows,
+        verdicts=(),
+        alpha=policy.alpha,
+        overall_error=policy.overall_error,
+        superlinear=policy.superlinear,
+        is_verified=False,
+    )

@@ -1,0 +1,41 @@
+"""The programs of a user that a later judge may run: oracles, kinds of gate, reports.
+
+A bundle names such files but is not trusted to: only what the caller names is loaded. Takes paths, gives a
+`Trusted`. Fails with CatalogError where a file is not what it should be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchgate.base.cells import Workload
+from benchgate.base.errors import CatalogError
+from benchgate.base.pyfile import load_module
+from benchgate.plan import catalog
+
+
+@dataclass(frozen=True, slots=True)
+class Trusted:
+    workloads: Mapping[str, Workload] = field(default_factory=dict)
+    """By name."""
+    gates: Mapping[str, Path] = field(default_factory=dict)
+    """Kind -> the file that defines it."""
+    reports: tuple[Path, ...] = ()
+
+
+def trusted(workloads: Sequence[str], gates: Sequence[str], reports: Sequence[str]) -> Trusted:
+    found = [catalog.load_workload(str(Path(path).absolute())) for path in workloads]
+    return Trusted(
+        workloads={workload.name: workload for workload in found},
+        gates=dict(_kind(Path(path).absolute()) for path in gates),
+        reports=tuple(Path(path).absolute() for path in reports),
+    )
+
+
+def _kind(path: Path) -> tuple[str, Path]:
+    kind = getattr(load_module(path, "gate"), "KIND", None)
+    if not isinstance(kind, str):
+        raise CatalogError(f"gate file {path} defines no KIND")
+    return kind, path

@@ -1,0 +1,77 @@
+"""On what a session's guests run: accelerator, CPU model, lane, and the instruction clock where it decides.
+
+Takes a QEMU, the options and the host's CPUs; gives a `Choice`. Probes are kept for this boot of the host, so
+that choosing again costs nothing. Fails with HostError where what was asked for cannot be had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from benchgate.base.cells import Accel, Lane
+from benchgate.base.errors import HostError
+from benchgate.base.qemu import Qemu
+from benchgate.host import accel
+from benchgate.host.accel import AccelProbe
+from benchgate.host.fitness import Fitness, Host, fitness
+from benchgate.host.topology import Topology
+from benchgate.insn.log import ClockMode, Level
+from benchgate.insn.plugin import prepare
+from benchgate.insn.support import Support, support
+from benchgate.plan import lanes
+from benchgate.plan.options import Options
+from benchgate.run.argv import ClockConfig, VmConfig
+
+Note = Callable[[str], None]
+SMALLEST_GATE = 2
+"""The CPU count that a wall lane must at least be able to gate."""
+
+
+@dataclass(frozen=True, slots=True)
+class VmChoice:
+    config: VmConfig
+    lane: Lane
+    probes: Mapping[Accel, AccelProbe]
+
+
+def choose_vm(
+    qemu: Qemu, options: Options, topology: Topology, pins: tuple[int, ...], note: Note
+) -> VmChoice:
+    probes = {
+        one: accel.probe(qemu, one) for one in Accel if one is Accel.TCG or options.accel is not Accel.TCG
+    }
+    chosen = accel.choose(options.accel or "auto", probes)
+    wall = VmChoice(
+        VmConfig(qemu, chosen.accel, chosen.cpu_model or ""), lanes.wall_lane(chosen.accel), probes
+    )
+    if options.clock == "wall":
+        return wall
+    if options.clock == "insn":
+        found = support(qemu)
+        if found.level is Level.NONE:
+            raise HostError(f"--clock insn: this QEMU cannot carry the instruction clock: {found.reason}")
+        return _exact(qemu, options, probes, found)
+    # Capacity is not asked here: it is measured between the runs, and turns a FAIL that is the host's own
+    # into INCONCLUSIVE.
+    seen = fitness(Host(topology, pins, wall.probes, {}), wall.lane, SMALLEST_GATE)
+    return _auto(wall, options, seen, note)
+
+
+def _auto(wall: VmChoice, options: Options, seen: Fitness, note: Note) -> VmChoice:
+    """Wall time where this host qualifies for it, else the instruction clock (design, section 5)."""
+    qemu = wall.config.qemu
+    if seen.qualifies:
+        return wall
+    found = support(qemu)
+    if not found.can_decide:
+        note(f"wall time, though it does not qualify ({seen.reason}): {found.reason}")
+        return wall
+    note(f"the instruction clock decides, since wall time does not: {seen.reason}")
+    return _exact(qemu, options, wall.probes, found)
+
+
+def _exact(qemu: Qemu, options: Options, probes: Mapping[Accel, AccelProbe], found: Support) -> VmChoice:
+    clock = ClockConfig(prepare(qemu, found.level), found.level, ClockMode(options.clock_mode))
+    config = VmConfig(qemu, Accel.TCG, probes[Accel.TCG].cpu_model or "", clock)
+    return VmChoice(config, Lane.INSN, probes)

@@ -1,0 +1,55 @@
+"""Normalized console text is the same for all line ends and colours, and wherever a read cuts it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchgate.base.console_text import Stream, by_lines, plain
+
+CONSOLE = b"\x1b[2J\x1b[1;1Hboot\r\n\x1b[31mpanic:\x1b[0m no\rroot\n\x1b]0;title\x07$ "
+
+
+def test_colours_and_carriage_returns_are_removed() -> None:
+    assert plain(CONSOLE) == b"boot\npanic: no\nroot\n$ "
+    assert plain(b"a\x1b") == b"a\x1b"
+
+
+def test_an_escape_between_cr_and_lf_keeps_them_apart_in_pieces_too() -> None:
+    stream = Stream()
+    assert b"".join(map(stream.feed, (b"\r", b"\x1b", b"[1m\n."))) == plain(b"\r\x1b[1m\n.") == b"\n\n."
+
+
+@given(st.lists(st.sampled_from([b"\r", b"\n", b"\x1b[", b"3", b"1m", b"x"]), max_size=30), st.data())
+def test_a_stream_cut_anywhere_gives_the_same_text(parts: list[bytes], data: st.DataObject) -> None:
+    text = b"".join(parts) + b".\n\n"
+    cuts = sorted(data.draw(st.sets(st.integers(0, len(text)), max_size=5)))
+    stream, said = Stream(), b""
+    for begin, end in zip([0, *cuts], [*cuts, len(text)], strict=True):
+        said += stream.feed(text[begin:end])
+    assert said == plain(text)
+
+
+def test_an_overlong_escape_is_passed_on_as_text() -> None:
+    stream = Stream()
+    assert stream.feed(b"\x1b[" + b"1" * 100 + b"\n") == b"\x1b[" + b"1" * 100 + b"\n"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "matches"),
+    [
+        ("^up$", b"x\nup\n", True),
+        ("^up$", b"x\nup", False),  # the line may go on
+        ("^up$", b"up\n", False),  # the line may have begun earlier
+        ("^(a|up)$|^b$", b"\nb\n", True),
+        (r"\^up\$", b"^up$", True),
+        ("[$^]up[^$]", b"$up.", True),
+        ("[]^]$", b"^\n", True),
+        ("[^]$]x", b"]x", False),
+    ],
+)
+def test_line_ends_in_a_pattern(pattern: str, text: bytes, matches: bool) -> None:
+    assert (re.search(by_lines(pattern), text) is not None) is matches

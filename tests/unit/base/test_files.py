@@ -1,0 +1,48 @@
+"""Digests and sizes of files and folders."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from benchgate.base.files import file_digest, tree_digest, weigh
+
+
+def test_the_digest_of_a_file_is_its_sha256(tmp_path: Path) -> None:
+    path = tmp_path / "abc"
+    path.write_bytes(b"abc")  # FIPS 180-2, appendix B.1
+    assert file_digest(path) == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+
+def test_a_tree_digest_covers_names_contents_and_links_but_not_times(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("1")
+    first = tree_digest(tmp_path)
+    os.utime(tmp_path / "a", (0, 0))
+    assert tree_digest(tmp_path) == first
+    seen = {first}
+    (tmp_path / "a").write_text("2")
+    seen.add(tree_digest(tmp_path))
+    (tmp_path / "a").rename(tmp_path / "b")
+    seen.add(tree_digest(tmp_path))
+    (tmp_path / "link").symlink_to("b")
+    seen.add(tree_digest(tmp_path))
+    (tmp_path / "link").unlink()
+    (tmp_path / "link").symlink_to("c")
+    seen.add(tree_digest(tmp_path))
+    assert len(seen) == 5
+
+
+def test_a_tree_digest_skips_the_given_names(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("1")
+    first = tree_digest(tmp_path, skip=("out",))
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "x").write_text("made")
+    assert tree_digest(tmp_path, skip=("out",)) == first
+    assert tree_digest(tmp_path) != first
+
+
+def test_weigh_counts_files_and_links_and_does_not_follow_links(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "a").write_text("12345")
+    (tmp_path / "loop").symlink_to(".")
+    assert weigh(tmp_path) == (2, 6)

@@ -1,0 +1,151 @@
+"""Child processes: what they inherit, how they end, and that nothing is left of them."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.errors import BootError
+from benchgate.base.process import Child, base_environment, start, start_time
+from tests.machines import wait_until
+
+NULL = os.open(os.devnull, os.O_RDWR)
+TRAP = "import signal,time,sys; signal.signal(15, signal.SIG_IGN); print(1, flush=True); time.sleep(60)"
+
+
+def shell(script: str, **more: object) -> tuple[Child, int]:
+    """A shell process and the read end of its standard output."""
+    read, write = os.pipe()
+    words = ["/bin/sh", "-c", script]
+    environment = base_environment({})
+    child = start(words, environment, stdin=NULL, stdout=write, stderr=write, **more)  # type: ignore[arg-type]
+    os.close(write)
+    return child, read
+
+
+def output(child: Child, read: int) -> bytes:
+    with os.fdopen(read, "rb") as stream:
+        text = stream.read()
+    assert child.wait(60)
+    child.stop(0)
+    return text
+
+
+@pytest.fixture
+def core_files() -> Iterator[None]:
+    """Raises the limit for core files as far as this host allows."""
+    before = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (before[1], before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_CORE, before)
+
+
+@pytest.fixture
+def started_by_a_shell_in_the_background() -> Iterator[None]:
+    before = signal.signal(signal.SIGQUIT, signal.SIG_IGN)
+    yield
+    signal.signal(signal.SIGQUIT, before)
+
+
+@pytest.mark.usefixtures("core_files", "started_by_a_shell_in_the_background")
+def test_a_child_leads_its_own_group_with_default_signals_and_no_core_file() -> None:
+    child, read = shell("grep -E 'SigIgn|SigBlk' /proc/self/status; ulimit -Hc; cut -d' ' -f5 /proc/$$/stat")
+    lines = output(child, read).decode().split()
+    assert lines == ["SigBlk:", "0" * 16, "SigIgn:", "0" * 16, "0", str(child.pid)]
+    assert child.exit_status == 0
+
+
+def test_only_the_given_descriptors_are_passed_under_their_numbers() -> None:
+    one, other = os.pipe()
+    try:
+        child, read = shell("ls /proc/$$/fd; echo via-four >&4", descriptors={4: other})
+        assert output(child, read).decode().split() == ["0", "1", "2", "4"]
+        assert os.read(one, 100) == b"via-four\n"
+    finally:
+        os.close(one)
+        os.close(other)
+
+
+def test_the_environment_of_this_process_does_not_leak(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BENCHGATE_SECRET", "token")
+    environment = base_environment({"LD_PRELOAD": "/x.so", "PATH": "/only"})
+    assert "BENCHGATE_SECRET" not in environment
+    assert environment["LD_PRELOAD"] == "/x.so"
+    assert environment["PATH"] == "/only"
+    assert set(environment) <= {"HOME", "LD_LIBRARY_PATH", "LD_PRELOAD", "LC_ALL", "PATH", "TMPDIR"}
+
+
+def test_a_child_starts_on_the_given_cpus() -> None:
+    cpu = max(os.sched_getaffinity(0))
+    child, read = shell("grep Cpus_allowed_list /proc/self/status", affinity=(cpu,))
+    assert output(child, read).split() == [b"Cpus_allowed_list:", str(cpu).encode()]
+
+
+def test_an_error_in_setting_the_affinity_is_reported() -> None:
+    with pytest.raises(BootError, match=r"cannot place /bin/sh on its CPUs: .*EINVAL"):
+        shell("true", affinity=(4095,))
+
+
+def test_exit_statuses_and_signals_are_distinguished() -> None:
+    for script, status in (("exit 7", 7), ("kill -9 $$", -9)):
+        child, read = shell(script)
+        output(child, read)
+        assert child.exit_status == status
+
+
+def test_sigterm_comes_before_sigkill() -> None:
+    child, read = shell("trap 'echo bye; exit 3' TERM; echo up; while :; do sleep 0.01; done")
+    assert os.read(read, 3) == b"up\n"
+    assert child.stop(60) == 3
+    assert output(child, read).endswith(b"bye\n")  # a shell may first report that its `sleep` was terminated
+
+
+def test_sigkill_ends_a_child_that_ignores_sigterm_and_its_whole_group() -> None:
+    child, read = shell(f"sleep 600 & echo $!; exec {sys.executable} -I -S -c '{TRAP}'")
+    grandchild = int(os.read(read, 20).split()[0])
+    assert os.read(read, 2) == b"1\n"
+    assert child.stop(0.05) == -signal.SIGKILL
+    assert wait_until(lambda: start_time(grandchild) is None or _state(grandchild) == "Z")
+    os.close(read)
+
+
+def _state(pid: int) -> str:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
+def test_group_members_that_outlive_their_leader_are_ended_too() -> None:
+    child, read = shell("sleep 600 & echo $!")
+    grandchild = int(os.read(read, 20))
+    assert child.wait(60)
+    assert _state(grandchild) != "Z"
+    assert child.stop(0) == 0
+    assert wait_until(lambda: start_time(grandchild) is None or _state(grandchild) == "Z")
+    os.close(read)
+
+
+def test_wait_returns_at_its_deadline() -> None:
+    child, read = shell("sleep 600")
+    begin = time.monotonic()
+    assert not child.wait(0.05)
+    assert time.monotonic() - begin >= 0.05
+    assert not child.has_ended()
+    assert child.stop(0) == -signal.SIGKILL
+    assert child.has_ended()
+    assert child.stop(5) == -signal.SIGKILL
+    os.close(read)
+
+
+def test_start_time_is_none_for_a_process_that_has_ended() -> None:
+    own = start_time(os.getpid())
+    assert own == start_time(os.getpid())
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    assert start_time(gone.pid) is None

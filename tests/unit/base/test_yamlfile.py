@@ -1,0 +1,103 @@
+"""Typed reading of YAML: every error names file, line and key."""
+
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchgate.base import yamlfile
+from benchgate.base.errors import CatalogError
+
+
+def section(tmp_path: Path, text: str) -> yamlfile.Section:
+    path = tmp_path / "file.yaml"
+    path.write_text(text, encoding="utf-8")
+    return yamlfile.load(path)
+
+
+def test_values_are_read_with_their_types(tmp_path: Path) -> None:
+    top = section(tmp_path, "name: abc\ncount: 3_000\nshare: 0.5\nwords: [a, b]\nlist: [1, 2]\n")
+    assert top.text("name") == "abc"
+    assert top.integer("count") == 3000
+    assert top.number("share") == 0.5
+    assert top.texts("words") == ("a", "b")
+    assert top.integers("list") == (1, 2)
+    top.close()
+
+
+def inner(top: yamlfile.Section) -> yamlfile.Section:
+    found = top.section("a")
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "read", "message"),
+    [
+        ("a: 1\nb: x\n", lambda s: s.integer("b"), r"file\.yaml:2: b: expected a whole number, found `x`"),
+        ("a: 1\n", lambda s: s.text("b"), r"file\.yaml:1: b: is missing"),
+        ("a: 1\na: 2\n", lambda s: s, r"file\.yaml:2: a: is duplicated \(first on line 1\)"),
+        ("a: 7\n", lambda s: s.integer("a", high=5), r"file\.yaml:1: a: is 7, not between 0 and 5"),
+        ("a: [1]\n", lambda s: s.text("a"), r"a: expected text"),
+        ("a: b\n", lambda s: s.section("a"), r"a: expected a mapping"),
+        ("a: tpc\n", lambda s: s.choice("a", ("tcp", "udp")), r"not one of tcp, udp; did you mean `tcp`\?"),
+        ("a: '('\n", lambda s: s.pattern("a"), r"is not a regular expression"),
+        ("a: x+\n", lambda s: s.pattern("a", groups=("n",)), r"needs a named group \(\?P<n>"),
+        (
+            "a:\n  b: x\n",
+            lambda s: inner(s).integer("b"),
+            r"file\.yaml:2: a\.b: expected a whole number",
+        ),
+        ("a: *x\n", lambda s: s, r"aliases"),
+        ("a: 1\nb: &x 2\n", lambda s: s, r"file\.yaml:2: aliases and anchors \(x\): not supported"),
+        ("a: !!int 1\n", lambda s: s, r"file\.yaml:1: the tag tag:yaml\.org,2002:int: not supported"),
+        ("a: ! x\n", lambda s: s, r"the tag !: not supported"),
+        ("a:\n", lambda s: s.text("a"), r"file\.yaml:1: a: is missing: the key has no value"),
+        ("a: ''\n", lambda s: s.pattern("a", groups=("n",)), r"a: is missing: the key has no value"),
+        ("- a\n", lambda s: s, r"expected `key: value` lines"),
+        ("a: {b: [\n", lambda s: s, r"is not YAML"),
+        ("a: [make]\n", lambda s: s.commands("a"), r"expected commands as lists"),
+    ],
+)
+def test_an_invalid_file_is_refused_by_line_and_key(
+    tmp_path: Path, text: str, read: Callable[[yamlfile.Section], object], message: str
+) -> None:
+    with pytest.raises(CatalogError, match=message):
+        read(section(tmp_path, text))
+
+
+def test_an_unknown_key_is_refused_with_the_nearest_known_one(tmp_path: Path) -> None:
+    top = section(tmp_path, "name: a\nmachne: q35\n")
+    top.text("name")
+    top.text("machine", "pc")
+    with pytest.raises(CatalogError, match=r"file\.yaml:2: machne: unknown key; did you mean `machine`\?"):
+        top.close()
+
+
+def test_unreadable_files_are_reported(tmp_path: Path) -> None:
+    with pytest.raises(CatalogError, match=r"none\.yaml: cannot be read: No such file"):
+        yamlfile.load(tmp_path / "none.yaml")
+    (tmp_path / "big.yaml").write_bytes(b"#" * (yamlfile.MAX_CHARACTERS + 1))
+    with pytest.raises(CatalogError, match="characters, more than 65536"):
+        yamlfile.load(tmp_path / "big.yaml")
+    (tmp_path / "latin.yaml").write_bytes(b"a: \xff\n")
+    with pytest.raises(CatalogError, match="is not UTF-8"):
+        yamlfile.load(tmp_path / "latin.yaml")
+
+
+def test_deep_nesting_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CatalogError, match=r"file\.yaml:1: is nested more than 16 deep"):
+        section(tmp_path, "a: " + "[" * 20_000)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_give_a_section_or_a_catalog_error(
+    tmp_path_factory: pytest.TempPathFactory, raw: bytes
+) -> None:
+    path = tmp_path_factory.mktemp("fuzz") / "f.yaml"
+    path.write_bytes(raw)
+    with contextlib.suppress(CatalogError):
+        assert isinstance(yamlfile.load(path), yamlfile.Section)

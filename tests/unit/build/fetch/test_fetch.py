@@ -1,0 +1,326 @@
+"""QEMU and Linux: reviewed if a version of the lock is available, else labelled or refused."""
+
+from __future__ import annotations
+
+import json
+import platform
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from benchgate.base.errors import FetchError
+from benchgate.build import cache_storage, cache_trim
+from benchgate.build.fetch import elf, inputs
+from benchgate.build.fetch.apt import Package
+from benchgate.build.fetch.pins import Pin
+from benchgate.cli import main
+from tests.machines import processes_with, wait_until
+
+if TYPE_CHECKING:
+    from tests.unit.build.fetch.conftest import Pool, Programs
+
+LIB = "usr/lib/x86_64-linux-gnu"
+
+
+def image(version: str = "6.12.9-cloud-amd64") -> bytes:
+    """A bzImage with the header fields that are read."""
+    head = bytearray(0x1000)
+    head[0x202:0x206] = b"HdrS"
+    head[0x20E:0x210] = (0x600).to_bytes(2, "little")
+    text = f"{version} (user@host) #1 SMP\0".encode()
+    head[0x800 : 0x800 + len(text)] = text
+    return bytes(head)
+
+
+def add_linux(pool: Pool, version: str = "6.12.9") -> Package:
+    name = f"linux-image-{version}-cloud-amd64"
+    boot = {
+        f"boot/vmlinuz-{version}-cloud-amd64": image(f"{version}-cloud-amd64"),
+        f"boot/config-{version}-cloud-amd64": b"CONFIG_SMP=y\n",
+        f"boot/System.map-{version}-cloud-amd64": b"ffffffffffffffff B this is not the real file\n",
+        "lib/modules/x.ko": b"module",
+    }
+    made = pool.add(name, f"{version}-1", boot)
+    pool.add("linux-image-cloud-amd64", f"{version}-1", {}, f"{name} (= {version}-1)")
+    return made
+
+
+def add_qemu(pool: Pool, programs: Programs, version: str = "1:10.0.2+ds-1", more: bytes = b"") -> list[Pin]:
+    """QEMU's packages and its two libraries. One library's package has an unusual name for Debian."""
+    depends = "libbgalpha1 (>= 1.0), libc6 (>= 2.34), qemu-system-data, libnothing0 | libother0"
+    roots = [
+        pool.add("qemu-system-x86", version, {"usr/bin/qemu-system-x86_64": programs.qemu + more}, depends),
+        pool.add(
+            "qemu-system-data", version, {"usr/share/qemu/pvh.bin": b"pvh", "usr/share/qemu/slof": b"no"}
+        ),
+        pool.add(
+            "seabios", "1.16", {"usr/share/seabios/bios.bin": b"bios", "usr/share/seabios/b.bin": "bios.bin"}
+        ),
+        pool.add("ipxe-qemu", "1.0", {"usr/lib/ipxe/qemu/efi-e1000.rom": b"rom"}),
+    ]
+    alpha: dict[str, bytes | str] = {
+        f"{LIB}/libbgalpha.so.1": "libbgalpha.so.1.0",
+        f"{LIB}/libbgalpha.so.1.0": programs.alpha,
+    }
+    libraries = [
+        pool.add("libbgalpha1", "1.0-1", alpha, "libc6, libodd (>= 2)"),
+        pool.add("libodd", "2.0-1", {f"{LIB}/libbgbeta.so.2": programs.beta}),
+    ]
+    sonames = [("libbgalpha.so.1",), ("libbgbeta.so.2",)]
+    return [Pin(one) for one in roots] + [Pin(*both) for both in zip(libraries, sonames, strict=True)]
+
+
+def left_over() -> list[str]:
+    return [str(path) for path in cache_storage.cache_root().rglob("*") if path.suffix in (".tmp", ".lock")]
+
+
+class TestReviewed:
+    def test_qemu_comes_with_its_roms_and_the_missing_libraries(self, pool: Pool, programs: Programs) -> None:
+        pool.lock("qemu", "10.0.2", *add_qemu(pool, programs))
+        found = inputs.qemu()
+        assert (found.version, found.origin, found.labels) == ((10, 0, 2), "reviewed", ())
+        folder = found.binary.parents[1]
+        names = {str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir()}
+        assert names == {
+            "bin/qemu-system-x86_64",
+            "share/pvh.bin",
+            "share/bios.bin",
+            "share/b.bin",
+            "share/efi-e1000.rom",
+            "lib/libbgalpha.so.1",
+            "lib/libbgalpha.so.1.0",
+            "lib/libbgbeta.so.2",
+            "fetched.json",
+        }
+        assert found.data == (folder / "share",)
+        assert found.environment == {"LD_LIBRARY_PATH": str(folder / "lib")}
+        assert left_over() == []
+
+    def test_linux_comes_with_its_version_and_digests(self, pool: Pool) -> None:
+        pool.lock("linux", "6.12.9", Pin(add_linux(pool)))
+        found = inputs.linux_kernel()
+        assert (found.version, found.labels, found.symbols) == ("6.12.9-cloud-amd64", (), None)
+        assert found.image.read_bytes() == image()
+        # sha256sum of `CONFIG_SMP=y` and a line feed
+        assert found.config_digest == "a384e9448a2fdde1dee37eb5da09dada1708d7b64fb8f347a3f2a1fbc1d940be"
+
+    def test_the_second_call_needs_no_network(self, pool: Pool, programs: Programs) -> None:
+        pool.lock("qemu", "10.0.2", *add_qemu(pool, programs))
+        pool.lock("linux", "6.12.9", Pin(add_linux(pool)))
+        first = inputs.prepare(locked=True)
+        calls = pool.calls()
+        assert sum("update" in one for one in calls) == 1
+        pool.offline()
+        assert inputs.prepare(locked=True) == first
+        assert pool.calls() == calls
+
+    def test_a_library_that_the_system_has_is_not_fetched(
+        self, pool: Pool, programs: Programs, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        pool.lock("qemu", "10.0.2", *add_qemu(pool, programs))
+        monkeypatch.setattr(elf, "present", lambda: frozenset({"libbgbeta.so.2", "libc.so.6"}))
+        monkeypatch.setattr(
+            inputs, "_version", lambda *_: (10, 0, 2)
+        )  # QEMU could not run without the real library
+        folder = inputs.qemu().binary.parents[1]
+        assert sorted(path.name for path in (folder / "lib").iterdir()) == [
+            "libbgalpha.so.1",
+            "libbgalpha.so.1.0",
+        ]
+
+    def test_a_changed_file_is_refused_and_not_kept(self, pool: Pool) -> None:
+        made = add_linux(pool)
+        pool.lock("linux", "6.12.9", Pin(made))
+        with (pool.folder / f"{made.name}={made.version}.deb").open("ab") as stream:
+            stream.write(b"more")
+        with pytest.raises(FetchError, match="does not match its SHA-256"):
+            inputs.linux_kernel()
+        assert cache_trim.listing() == ()
+        assert left_over() == []
+
+    def test_an_older_reviewed_set_is_tried_next(self, pool: Pool) -> None:
+        old, new = add_linux(pool, "6.12.8"), add_linux(pool, "6.12.9")
+        pool.lock("linux", "6.12.9", Pin(new))
+        text = (pool.locks / "linux.lock").read_text()
+        pool.lock("linux", "6.12.8", Pin(old))
+        (pool.locks / "linux.lock").write_text(text + (pool.locks / "linux.lock").read_text())
+        pool.withdraw(new)
+        found = inputs.linux_kernel(locked=True)
+        assert (found.version, found.labels) == ("6.12.8-cloud-amd64", ())
+
+
+class TestUnreviewed:
+    def test_the_newest_is_used_and_labelled_if_the_reviewed_one_is_withdrawn(self, pool: Pool) -> None:
+        gone = add_linux(pool, "6.12.8")
+        pool.lock("linux", "6.12.8", Pin(gone))
+        pool.withdraw(gone)
+        add_linux(pool, "6.12.9")
+        found = inputs.linux_kernel()
+        assert (found.version, found.labels) == ("6.12.9-cloud-amd64", ("unreviewed image",))
+        pool.offline()
+        assert inputs.linux_kernel() == found
+
+    def test_locked_refuses_an_unreviewed_version_in_the_cache(self, pool: Pool) -> None:
+        add_linux(pool)
+        inputs.linux_kernel()
+        with pytest.raises(FetchError, match="no version of linux was reviewed for debian-bookworm"):
+            inputs.linux_kernel(locked=True)
+
+    def test_the_same_version_with_another_digest_is_not_the_reviewed_one(self, pool: Pool) -> None:
+        made = add_linux(pool)
+        pool.lock("linux", "6.12.9", Pin(Package(made.name, made.version, "0" * 64, made.size_bytes)))
+        assert inputs.linux_kernel().labels == ("unreviewed image",)
+
+    def test_qemus_libraries_are_found_in_its_dependencies(self, pool: Pool, programs: Programs) -> None:
+        add_qemu(pool, programs)
+        found = inputs.qemu()
+        assert (found.version, found.origin, found.labels) == (
+            (10, 0, 2),
+            "unreviewed image",
+            ("unreviewed image",),
+        )
+        about = json.loads((found.binary.parents[1] / "fetched.json").read_text())
+        assert {"libbgalpha1", "libodd"} <= set(about["packages"])
+        assert "libnothing0" not in about["packages"]
+        assert left_over() == []
+
+    def test_a_library_that_no_package_supplies_is_reported(self, pool: Pool, programs: Programs) -> None:
+        add_qemu(pool, programs)
+        (pool.folder / "libodd.show").unlink()
+        with pytest.raises(
+            FetchError, match=r"no dependency of libbgalpha1 1\.0-1 supplies libbgbeta\.so\.2"
+        ):
+            inputs.qemu()
+
+    def test_qemu_is_fetched_again_if_the_system_lost_a_library(
+        self, pool: Pool, programs: Programs, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        add_qemu(pool, programs)
+        has = elf.present()
+        monkeypatch.setattr(elf, "present", lambda: has | {"libbgbeta.so.2"})
+        with monkeypatch.context() as patch:
+            patch.setattr(inputs, "_version", lambda *_: (10, 0, 2))
+            first = inputs.qemu()
+        monkeypatch.setattr(elf, "present", lambda: has)
+        second = inputs.qemu()
+        assert second.binary != first.binary
+        assert (second.binary.parents[1] / "lib" / "libbgbeta.so.2").is_file()
+
+
+class TestImpossible:
+    def test_without_a_network_the_error_says_what_to_do(self, pool: Pool) -> None:
+        pool.offline()
+        with pytest.raises(
+            FetchError, match=r"Could not resolve the source; check the network .*--linux-kernel PATH"
+        ):
+            inputs.linux_kernel()
+        assert left_over() == []
+
+    def test_an_installed_qemu_is_used_and_labelled(self, pool: Pool, programs: Programs) -> None:
+        pool.lock("qemu", "10.0.2", *add_qemu(pool, programs))
+        pool.offline()
+        pool.tool("qemu-system-x86_64", "#!/bin/sh\necho QEMU emulator version 8.2.2\n")
+        notices: list[str] = []
+        found = inputs.qemu(notice=notices.append)
+        assert (found.version, found.origin, found.labels) == ((8, 2, 2), "system", ("system QEMU",))
+        assert "using this system's" in notices[-1]
+        with pytest.raises(FetchError, match="Could not resolve"):
+            inputs.qemu(locked=True)
+
+    def test_without_apt_the_error_names_the_alternatives(self, pool: Pool) -> None:
+        (pool.bin / "apt-get").unlink()
+        with pytest.raises(FetchError, match=r"apt-get.* is not on PATH; .*--qemu PATH"):
+            inputs.qemu()
+
+    def test_another_distribution_is_refused(self, pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+        words = {"ID": "fedora", "PRETTY_NAME": "Fedora Linux 42"}
+        monkeypatch.setattr(platform, "freedesktop_os_release", lambda: words)
+        with pytest.raises(FetchError, match="Fedora Linux 42 is not based on Debian or Ubuntu"):
+            inputs.qemu()
+        assert pool.calls() == []
+
+    def test_another_architecture_is_refused(self, pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(platform, "machine", lambda: "aarch64")
+        with pytest.raises(FetchError, match="for x86_64 only, this is aarch64"):
+            inputs.linux_kernel()
+        assert pool.calls() == []
+
+    def test_a_package_that_cannot_be_unpacked_is_reported(self, pool: Pool) -> None:
+        pool.lock("linux", "6.12.9", Pin(add_linux(pool)))
+        pool.tool("dpkg-deb", "#!/bin/sh\nprintf truncated; exit 2\n")
+        with pytest.raises(FetchError, match="cannot be unpacked"):
+            inputs.linux_kernel()
+
+
+class TestUsersOwn:
+    def test_qemu(self, pool: Pool) -> None:
+        program = pool.tool("my-qemu", "#!/bin/sh\necho 'QEMU emulator version 9.1.50 (v9.1.0-1-gabc)'\n")
+        found = inputs.qemu(program)
+        assert (found.version, found.origin, found.labels) == ((9, 1, 50), "user", ("user QEMU",))
+        assert (found.environment, found.data) == ({}, ())
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("#!/bin/sh\necho hello\n", "does not print QEMU's version: 'hello'"),
+            ("#!/bin/sh\necho broken >&2; exit 1\n", "does not print QEMU's version: 'broken'"),
+            ("not a program", "cannot be started"),
+        ],
+    )
+    def test_another_program_is_refused(self, pool: Pool, text: str, message: str) -> None:
+        with pytest.raises(FetchError, match=message):
+            inputs.qemu(pool.tool("my-qemu", text))
+
+    def test_a_script_that_hangs_is_refused_and_leaves_no_process(
+        self, pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(inputs, "_ASK_S", 0.5)
+        script = f"#!/bin/sh\n/bin/sh -c '/bin/sleep 20; true' {tmp_path}/child &\nwait\n"
+        with pytest.raises(FetchError, match=r"cannot be started: .* timed out"):
+            inputs.qemu(pool.tool("my-qemu", script))
+        assert wait_until(lambda: not processes_with(f"{tmp_path}/child"), 5.0)
+
+    def test_a_missing_qemu_is_refused(self, tmp_path: Path) -> None:
+        with pytest.raises(FetchError, match=r"--qemu .*/none: there is no program"):
+            inputs.qemu(tmp_path / "none")
+
+    def test_linux(self, tmp_path: Path) -> None:
+        (tmp_path / "vmlinuz").write_bytes(image("6.1.0-own"))
+        (tmp_path / "config-6.1.0-own").write_text("CONFIG_SMP=y\n")
+        found = inputs.linux_kernel(tmp_path / "vmlinuz")
+        assert (found.version, found.labels) == ("6.1.0-own", ("user kernel",))
+        assert found.config_digest != "unavailable"
+
+    def test_a_missing_and_an_invalid_kernel_are_refused(self, tmp_path: Path) -> None:
+        with pytest.raises(FetchError, match=r"--linux-kernel .*/none: cannot be read: No such file"):
+            inputs.linux_kernel(tmp_path / "none")
+        (tmp_path / "text").write_text("hello")
+        with pytest.raises(FetchError, match="is not an x86 Linux image"):
+            inputs.linux_kernel(tmp_path / "text")
+        with pytest.raises(FetchError, match="cannot be read: Is a directory"):
+            inputs.linux_kernel(tmp_path)
+
+    def test_locked_refuses_both(self, tmp_path: Path) -> None:
+        with pytest.raises(FetchError, match="--locked allows pinned inputs only, --qemu"):
+            inputs.qemu(tmp_path, locked=True)
+        with pytest.raises(FetchError, match="--locked allows pinned inputs only, --linux-kernel"):
+            inputs.linux_kernel(tmp_path, locked=True)
+
+
+class TestCommand:
+    def test_setup_reports_the_versions(
+        self, pool: Pool, programs: Programs, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        pool.lock("qemu", "10.0.2", *add_qemu(pool, programs))
+        add_linux(pool)
+        assert main(["setup"]) == 0
+        last = capsys.readouterr().err.splitlines()[-1]
+        assert last == "benchgate: QEMU 10.0.2 (reviewed), Linux 6.12.9-cloud-amd64 (unreviewed image)"
+
+    def test_a_failure_is_one_sentence_and_status_4(
+        self, pool: Pool, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        pool.offline()
+        assert main(["setup"]) == 4
+        assert capsys.readouterr().err.splitlines()[-1].startswith("benchgate: apt could not read")

@@ -1,0 +1,159 @@
+"""Images: their digests cover everything they are made from; errors name the missing file and its key."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.errors import BuildError
+from benchgate.base.runs import Image
+from benchgate.build import programs
+from benchgate.build.fetch import inputs
+from benchgate.build.fetch.inputs import LinuxKernel
+from benchgate.build.images import Images, guest_digest
+from benchgate.plan.planned import PlannedCell
+from tests.unit.plans import OWN, own_system, planned
+
+LINUX = LinuxKernel(Path("/l/vmlinuz"), "6.12", "k" * 64, None, "c" * 64, ("unreviewed image",))
+
+
+def sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+@pytest.fixture
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Replaces fetching and building; gives a list of the requests."""
+    requests: list[str] = []
+
+    def linux_kernel(path: Path | None, **_: object) -> LinuxKernel:
+        requests.append(f"linux {path}")
+        return LINUX
+
+    def file(name: str) -> Path:
+        requests.append(name)
+        (tmp_path / name).write_bytes(name.encode())
+        return tmp_path / name
+
+    monkeypatch.setattr(inputs, "linux_kernel", linux_kernel)
+    monkeypatch.setattr(programs, "guest_program", lambda _: file("program"))
+    monkeypatch.setattr(programs, "linux_initramfs", lambda _: file("initrd"))
+    return requests
+
+
+def images() -> Images:
+    return Images(None, False, lambda _: None)
+
+
+def own(folder: Path, text: str = OWN) -> PlannedCell:
+    return replace(planned(1), system=own_system(folder, text))
+
+
+def test_the_linux_guest(made: list[str], tmp_path: Path) -> None:
+    one, images_of_session = planned(1), images()
+    image = images_of_session.of(one.system, one.workload)
+    assert (image.kernel, image.initrd, image.program) == (LINUX.image, tmp_path / "initrd", None)
+    assert image.digests == {"kernel": "k" * 64, "kernel_config": "c" * 64, "initrd": sha256(b"initrd")}
+    assert image.labels == ("unreviewed image",)
+    assert images_of_session.of(one.system, one.workload) is image
+    assert made == ["linux None", "program", "initrd"]  # once per session
+
+
+def test_the_image_of_native_is_the_program(made: list[str], tmp_path: Path) -> None:
+    image = of(planned(1, system="native"))
+    assert (image.kernel, image.initrd, image.program) == (None, None, tmp_path / "program")
+    assert image.digests == {"program": sha256(b"program")}
+    assert made == ["program"]
+
+
+@pytest.mark.parametrize("rebuild", [lambda path: path.write_bytes(b"new"), Path.unlink])
+def test_a_kernel_that_is_rebuilt_during_a_session_is_not_booted(
+    tmp_path: Path, rebuild: Callable[[Path], object]
+) -> None:
+    (tmp_path / "k.elf").write_bytes(b"elf")
+    images_of_session, cell = images(), own(tmp_path)
+    images_of_session.check(cell.system, cell.workload)
+    (tmp_path / "k.elf").write_bytes(b"elf")  # linked again with the same result
+    images_of_session.check(cell.system, cell.workload)
+    rebuild(tmp_path / "k.elf")
+    with pytest.raises(BuildError, match=r"k\.elf was changed while primes-.* was being measured"):
+        images_of_session.check(cell.system, cell.workload)
+
+
+def of(planned: PlannedCell) -> Image:
+    return images().of(planned.system, planned.workload)
+
+
+def test_a_users_kernel_in_the_folder_of_its_yaml(tmp_path: Path) -> None:
+    (tmp_path / "k.elf").write_bytes(b"elf")
+    image = of(own(tmp_path))
+    assert (image.kernel, dict(image.digests), image.labels) == (
+        tmp_path / "k.elf",
+        {"kernel": sha256(b"elf")},
+        (),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (OWN, r"mine\.yaml: boot\.kernel: .*k\.elf does not exist; build it first"),
+        (OWN.replace("k.elf", "."), r"mine\.yaml: boot\.kernel: .* cannot be read"),
+        (
+            OWN.replace("k.elf", "'{out}/k.elf'"),
+            r"\{out\} needs the key `build`, which is missing",
+        ),
+    ],
+)
+def test_a_missing_kernel_is_reported(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(BuildError, match=message):
+        of(own(tmp_path, text))
+
+
+def test_a_missing_initrd_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "k.elf").write_bytes(b"elf")
+    text = OWN.replace("kernel: k.elf", "kernel: k.elf, initrd: rd")
+    with pytest.raises(BuildError, match=r"boot\.initrd: .*rd does not exist"):
+        of(own(tmp_path, text))
+
+
+def test_a_kernel_that_the_users_commands_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BENCHGATE_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "k.txt").write_text("made")
+    text = OWN.replace("k.elf", "'{out}/k.elf'")
+    text += "build: {commands: [[cp, k.txt, '{out}/k.elf']], folder: src, sources: [src]}\n"
+    image = of(own(tmp_path, text))
+    assert image.digests == {"kernel": sha256(b"made")}
+
+
+def test_a_kernel_that_contains_the_workload_is_built_for_each_workload(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BENCHGATE_CACHE", str(tmp_path / "cache"))
+    mine = tmp_path / "a b" / "sums.c"
+    mine.parent.mkdir()
+    mine.write_text("int sums;")
+    text = OWN.replace("k.elf", "'{out}/k.elf'")
+    text += "build: {commands: [[cp, '{source}', '{out}/k.elf'], [touch, '{out}/{workload}']]}\n"
+    images_of_session, shipped = images(), own(tmp_path, text)
+    other = replace(shipped, workload=replace(shipped.workload, name="sums", source=mine))
+    assert images_of_session.of(other.system, other.workload).digests == {"kernel": sha256(b"int sums;")}
+    assert images_of_session.of(shipped.system, shipped.workload).digests == {
+        "kernel": sha256(shipped.workload.source.read_bytes())
+    }
+    kernel = images_of_session.of(other.system, other.workload).kernel
+    assert kernel is not None
+    assert kernel.with_name("sums").is_file()
+    mine.write_text("int changed;")
+    assert images().of(other.system, other.workload).digests == {"kernel": sha256(b"int changed;")}
+
+
+def test_the_guest_digest_covers_all_files() -> None:
+    one = Image(None, None, None, {"b": "2", "a": "1"})
+    assert guest_digest(one) == sha256(b"a=1\nb=2\n")
+    assert guest_digest(replace(one, digests={"a": "1", "b": "3"})) != guest_digest(one)

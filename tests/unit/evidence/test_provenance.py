@@ -1,0 +1,121 @@
+"""Plan, policy and capacity: what is written to session.json is read back, and nothing else is believed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchgate.base.cells import Lane
+from benchgate.base.errors import EvidenceError
+from benchgate.base.gates import CapacityBound
+from benchgate.evidence import provenance
+from benchgate.evidence.facts import bounds_of, read_bounds, read_plan, read_policy
+from benchgate.plan.options import Options
+from tests.unit.factories import POLICY
+from tests.unit.plans import sweep
+
+BOUNDS = {2: CapacityBound(Lane.TCG, 2, 1.5, 1.4, 1.6)}
+
+
+def facts() -> dict[str, Any]:
+    """As a later judge finds it: through JSON."""
+    made = provenance.planned([sweep(2, 4), sweep(2, hi=100_000)], POLICY, {"labels": ["user QEMU"]})
+    made["capacity"]["primes-linux"] = bounds_of(BOUNDS)
+    found: dict[str, Any] = json.loads(json.dumps(made))
+    return found
+
+
+def test_the_plan_comes_back_as_it_was() -> None:
+    first, second = read_plan(facts(), "session.json")
+    assert first.row == "primes-linux"
+    assert first.cells == sweep(2, 4).pairs
+    assert "4 CPUs need 4 host CPUs" in dict(first.cells)[sweep(2, 4).cells[2].cell]
+    assert first.gates == tuple(gate.gate for gate in sweep(2, 4).gates)
+    assert [cell.id for cell, _ in second.cells] == [f"primes.hi-100000-linux-smp{n}" for n in (1, 2)]
+
+
+def test_policy_and_capacity_come_back_as_they_were() -> None:
+    assert read_policy(facts(), "s") == POLICY
+    assert read_bounds(facts(), "primes-linux", "s") == BOUNDS
+    assert read_bounds(facts(), "another-row", "s") == {}
+
+
+def test_systems_and_workloads_are_there_for_a_later_judge() -> None:
+    found = facts()
+    assert "name: linux" in found["systems"]["linux"]
+    assert found["workloads"] == {"primes": "primes"}
+    assert found["inputs"] == {"labels": ["user QEMU"]}
+
+
+def first_cell(found: dict[str, Any]) -> dict[str, Any]:
+    cell: dict[str, Any] = found["plan"][0]["cells"][0]["cell"]
+    return cell
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda f: f.pop("plan"),
+        lambda f: f.update(plan=7),
+        lambda f: f.update(plan=[{"row": "x"}]),
+        lambda f: first_cell(f).update(cpus=0),
+        lambda f: first_cell(f).update(cpus="2"),
+        lambda f: first_cell(f).update(cpus=True),
+        lambda f: first_cell(f).update(mode="warp"),
+        lambda f: first_cell(f).update(more=1),
+        lambda f: first_cell(f).pop("system"),
+        lambda f: first_cell(f).update(params={"hi": [1]}),
+        lambda f: f["plan"][0]["gates"][0].update(window="door"),
+        lambda f: f["plan"][0]["gates"][0].pop("base"),
+    ],
+)
+def test_a_plan_that_was_changed_is_refused(edit: Callable[[dict[str, Any]], object]) -> None:
+    found = facts()
+    edit(found)
+    with pytest.raises(EvidenceError, match=r"session\.json: the plan cannot be read"):
+        read_plan(found, "session.json")
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda f: f.pop("policy"),
+        lambda f: f.update(policy=None),
+        lambda f: f["policy"].pop("looks"),
+        lambda f: f["policy"].update(looks=5),
+        lambda f: f["policy"].update(looks=[9, 5]),
+        lambda f: f["policy"].update(alpha=0.9),
+        lambda f: f["policy"].update(alpha="0.01"),
+        lambda f: f["policy"].update(more=1),
+    ],
+)
+def test_a_policy_that_was_changed_is_refused(edit: Callable[[dict[str, Any]], object]) -> None:
+    found = facts()
+    edit(found)
+    with pytest.raises(EvidenceError, match=r"session\.json: the policy cannot be read"):
+        read_policy(found, "session.json")
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [7, {"two": {}}, {"2": 1}, {"2": {"lane": "tcg"}}, {"2": {"lane": "warp", "cpus": 2}}],
+)
+def test_a_capacity_that_was_changed_is_refused(bad: object) -> None:
+    found = {**facts(), "capacity": {"primes-linux": bad}}
+    with pytest.raises(EvidenceError, match=r"session\.json: the capacity cannot be read"):
+        read_bounds(found, "primes-linux", "session.json")
+
+
+def test_a_folder_without_git_is_unavailable_and_no_error(tmp_path: Path) -> None:
+    assert provenance.source(tmp_path) == ("unavailable", "unavailable")
+
+
+def test_what_is_described_is_plain_json() -> None:
+    said = provenance.described(Options(qemu=Path("/q")), {"pins": (0, 1)})
+    assert json.loads(json.dumps(said.options))["qemu"] == "/q"
+    assert said.envelope == {"pins": [0, 1]}
+    assert "pytest" in said.versions

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.errors import BuildError, UsageError
+from benchgate.base.qemu import Qemu
+from benchgate.insn.arguments import arguments
+from benchgate.insn.log import ClockMode, Level
+from benchgate.insn.plugin import is_dynamic, prepare
+
+PLUGIN = Path("/cache/insn/full.so")
+
+
+def launch(**changes: object) -> tuple[tuple[str, ...], dict[str, str]]:
+    values: dict[str, object] = {
+        "level": Level.FULL,
+        "mode": ClockMode.SERIAL,
+        "log": Path("/run/clock.log"),
+        "seed": 3,
+        "cpus": 4,
+        "machine": "q35",
+    }
+    found = arguments(**{"plugin": PLUGIN, **values, **changes})  # type: ignore[arg-type]
+    return found.argv_extra, dict(found.environment)
+
+
+def test_level_full_preloads_the_plugin_and_sets_the_guests_time_sources() -> None:
+    argv, environment = launch()
+    options = argv[argv.index("-plugin") + 1].split(",")
+    assert options[0] == str(PLUGIN)
+    assert {"out=/run/clock.log", "seed=3", "serial=1"} <= set(options)
+    assert environment == {"LD_PRELOAD": str(PLUGIN)}
+    assert ("apic.vapic=off" in argv, "hpet=off" in argv) == (True, True)
+    assert argv[argv.index("-rtc") + 1].endswith("clock=vm")
+
+
+def test_level_count_only_loads_the_plugin() -> None:
+    argv, environment = launch(level="count", mode="parallel")
+    assert argv[0] == "-plugin"
+    assert len(argv) == 2
+    assert "serial=0" in argv[1]
+    assert environment == {}
+
+
+def test_the_hpet_is_turned_off_unless_the_machine_has_none_or_the_user_chose() -> None:
+    assert "hpet=off" not in launch(machine="microvm")[0]
+    assert "hpet=off" not in launch(machine="q35,hpet=on")[0]
+    assert "hpet=off" in launch(machine="pc-q35-10.0")[0]
+
+
+def test_a_system_without_marks_has_a_tight_lockstep_throughout() -> None:
+    assert "rush=1" in launch(marked=False)[0][1].split(",")
+    assert "rush=1" not in launch()[0][1].split(",")
+
+
+def test_commas_are_doubled_and_paths_that_cannot_be_preloaded_are_refused() -> None:
+    argv, _ = launch(log=Path("/a,b/clock.log"), profile=Path("/c,d"))
+    assert "out=/a,,b/clock.log" in argv[1]
+    assert "profile=/c,,d" in argv[1]
+    with pytest.raises(UsageError, match="space or a colon"):
+        launch(plugin=Path("/my cache/full.so"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"level": "none"}, "--clock wall"),
+        ({"cpus": 0}, "1 to 256"),
+        ({"seed": -1}, "the seed"),
+        ({"seed": 2**64}, "the seed"),
+    ],
+)
+def test_options_out_of_range_are_refused(changes: dict[str, object], why: str) -> None:
+    with pytest.raises(UsageError, match=why):
+        launch(**changes)
+
+
+def qemu(binary: Path) -> Qemu:
+    return Qemu(binary, {}, (), (10, 0, 2), "digest")
+
+
+def elf(path: Path, *, interpreter: bool) -> Path:
+    header = bytearray(64)
+    header[:6] = b"\x7fELF\x02\x01"
+    header[32:40] = (64).to_bytes(8, "little")
+    header[54:56] = (56).to_bytes(2, "little")
+    header[56:58] = (2).to_bytes(2, "little")
+    table = (1).to_bytes(4, "little") + bytes(52)
+    table += (3 if interpreter else 6).to_bytes(4, "little") + bytes(52)
+    path.write_bytes(bytes(header) + table)
+    return path
+
+
+def test_a_statically_linked_qemu_is_refused_with_the_reason(tmp_path: Path) -> None:
+    assert is_dynamic(elf(tmp_path / "dynamic", interpreter=True))
+    static = elf(tmp_path / "static", interpreter=False)
+    with pytest.raises(BuildError, match="linked statically"):
+        prepare(qemu(static), Level.FULL)
+
+
+def test_an_unsupported_host_is_refused_with_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = elf(tmp_path / "dynamic", interpreter=True)
+    monkeypatch.setattr("platform.machine", lambda: "aarch64")
+    with pytest.raises(BuildError, match="x86-64 Linux host, and this is aarch64"):
+        prepare(qemu(program), Level.COUNT)
+    monkeypatch.setattr("platform.machine", lambda: "x86_64")
+    monkeypatch.setattr("platform.libc_ver", lambda: ("", ""))
+    with pytest.raises(BuildError, match="another C library"):
+        prepare(qemu(program), Level.FULL)
+
+
+def test_a_missing_qemu_is_refused_with_the_reason(tmp_path: Path) -> None:
+    with pytest.raises(BuildError, match="No such file"):
+        prepare(qemu(tmp_path / "absent"), Level.COUNT)

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.errors import VerifyError
+from benchgate.build.toolchain import compiler
+from benchgate.insn.profile import folded, read_profile, top_table
+from benchgate.insn.symbols import read_symbols, symbol_file
+
+FILE = """insn-profile 1
+window 1000
+vcpu 0 executed 700 paused 50 skipped 0 halted 250
+vcpu 1 executed 100 paused 0 skipped 0 halted 900
+block 401000 5 0 100
+block 401008 2 0 50
+block ffffffff81000010 10 0 10
+block ffffffff81000100 10 1 10
+end 4
+"""
+KALLSYMS = """0000000000000000 A absent
+ffffffff81000000 T startup
+ffffffff81000000 t alias_behind
+ffffffff81000100 t schedule
+ffffffff81000200 D not_text
+ffffffff81000300 T last
+"""
+
+
+@pytest.fixture
+def kernel(tmp_path: Path) -> Path:
+    path = tmp_path / "System.map"
+    path.write_text(KALLSYMS, encoding="ascii")
+    return path
+
+
+@pytest.fixture
+def profile_file(tmp_path: Path) -> Path:
+    path = tmp_path / "profile"
+    path.write_text(FILE, encoding="ascii")
+    return path
+
+
+def test_a_system_map_gives_its_text_symbols_sorted_by_address(kernel: Path) -> None:
+    symbols = read_symbols(kernel)
+    assert symbols.names == ("alias_behind", "schedule", "last")
+    assert symbols.name_of(0xFFFFFFFF810001FF) == "schedule"
+    assert symbols.name_of(0xFFFFFFFF80000000) is None
+    assert symbols.name_of(0xFFFFFFFF90000000) is None
+
+
+def test_nm_can_read_the_symbol_file_for_debuggers(tmp_path: Path, kernel: Path) -> None:
+    path = tmp_path / "symbols.elf"
+    path.write_bytes(symbol_file(read_symbols(kernel)))
+    output = subprocess.run(["nm", path], capture_output=True, text=True, timeout=60, check=True).stdout
+    assert [line.split() for line in output.splitlines()] == [
+        ["ffffffff81000000", "T", "alias_behind"],
+        ["ffffffff81000300", "T", "last"],
+        ["ffffffff81000100", "T", "schedule"],
+    ]
+
+
+def test_instructions_are_counted_by_vcpu_space_and_symbol(profile_file: Path, kernel: Path) -> None:
+    seen = read_profile(profile_file, read_symbols(kernel))
+    assert (seen.vcpus[0].user, seen.vcpus[0].kernel, seen.vcpus[0].halted) == (600, 100, 250)
+    assert (seen.vcpus[1].user, seen.vcpus[1].kernel) == (0, 100)
+    assert seen.by_symbol() == {
+        ("user", "[user]"): 600,
+        ("kernel", "alias_behind"): 100,
+        ("kernel", "schedule"): 100,
+    }
+    assert "vcpu1;kernel;schedule 100\n" in folded(seen)
+    assert "vcpu0;halted 250\n" in folded(seen)
+    table = top_table(seen)
+    assert "75.00%  user [user]" in table
+    assert "60.00%" in table
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("insn-profile 1", "insn-profile 9", "known version"),
+        ("end 4\n", "", "incomplete"),
+        ("end 4\n", "end 4\nblock 1 1 0 1\n", "text after the end"),
+        ("block 401000 5 0", "block 401000 5 2", "does not exist"),
+        ("block 401000 5", "block 0x401000 5", "not a line of an instruction profile"),
+        ("vcpu 1 executed", "vcpu 0 executed", "not a line of an instruction profile"),
+    ],
+)
+def test_a_damaged_profile_is_refused(profile_file: Path, kernel: Path, old: str, new: str, why: str) -> None:
+    profile_file.write_text(FILE.replace(old, new), encoding="ascii")
+    with pytest.raises(VerifyError, match=why):
+        read_profile(profile_file, read_symbols(kernel))
+
+
+def test_an_elf_file_gives_its_functions(tmp_path: Path) -> None:
+    source = tmp_path / "two.c"
+    source.write_text("int data; int one(void){return data;} int main(void){return one();}", encoding="ascii")
+    program = tmp_path / "two"
+    subprocess.run([*compiler().argv, "-no-pie", str(source), "-o", str(program)], check=True, timeout=60)
+    symbols = read_symbols(program)
+    assert {"one", "main"} <= set(symbols.names)
+    assert "data" not in symbols.names
+    if nm := shutil.which("nm"):
+        output = subprocess.run(
+            [nm, str(program)], capture_output=True, text=True, check=True, timeout=60
+        ).stdout
+        address = int(next(line.split()[0] for line in output.splitlines() if line.endswith(" T one")), 16)
+        assert symbols.name_of(address + 1) == "one"
+
+
+@pytest.mark.parametrize("length", [5, 40, 63, 70, 200])
+def test_a_truncated_elf_file_is_refused(tmp_path: Path, length: int) -> None:
+    program = tmp_path / "cut"
+    program.write_bytes(Path("/proc/self/exe").read_bytes()[:length])
+    with pytest.raises(VerifyError, match="damaged ELF"):
+        read_symbols(program)

@@ -1,0 +1,89 @@
+"""What gates, arms and policies refuse to be, and which looks a session has."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from benchgate.base.cells import Lane, Placement
+from benchgate.base.errors import DecideError, UsageError
+from benchgate.base.gates import Arm, GateInput
+from benchgate.judge import gates
+from tests.unit.factories import POLICY, cell, measurement, speedup
+
+
+@pytest.mark.parametrize(
+    ("runs", "max_runs", "looks"),
+    [
+        (None, None, (5, 9, 15, 25)),
+        (None, 5, (5,)),
+        (None, 9, (5, 9)),
+        (7, 7, (7,)),
+        (7, None, (7, 9, 15, 25)),
+        (9, 15, (9, 15)),
+        (31, None, (31,)),
+        (1, None, ()),
+        (1, 25, ()),
+    ],
+)
+def test_the_looks_of_a_session(runs: int | None, max_runs: int | None, looks: tuple[int, ...]) -> None:
+    assert POLICY.with_runs(runs, max_runs).session_looks == looks
+
+
+@pytest.mark.parametrize("runs", [0, -1, 2, 3, 4, 6, 8])
+def test_runs_that_cannot_be_meant(runs: int) -> None:
+    with pytest.raises(UsageError, match=f"--runs {runs}: it must be odd and at least 5, or 1"):
+        POLICY.with_runs(runs, None)
+
+
+def test_a_cap_below_the_first_look_is_refused() -> None:
+    with pytest.raises(UsageError, match="--max-runs 5 is below --runs 9"):
+        POLICY.with_runs(9, 5)
+
+
+@pytest.mark.parametrize(
+    ("runs", "max_runs", "looks"),
+    [(None, 6, "5, 9, 15, 25"), (None, 24, "5, 9, 15, 25"), (7, 8, "7, 9, 15, 25"), (9, 14, "9, 15, 25")],
+)
+def test_a_cap_at_which_no_verdict_falls_is_refused(runs: int | None, max_runs: int, looks: str) -> None:
+    with pytest.raises(UsageError, match=f"--max-runs {max_runs}: .*use one of {looks}$"):
+        POLICY.with_runs(runs, max_runs)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"looks": ()},
+        {"looks": (5, 5)},
+        {"looks": (9, 5)},
+        {"looks": (3, 5)},
+        {"looks": (5, 10)},
+        {"alpha": 0.0},
+        {"alpha": 0.2},
+        {"superlinear": 0.9},
+        {"capacity_reach": 0.0},
+    ],
+)
+def test_policies_that_contradict_themselves(change: dict[str, object]) -> None:
+    with pytest.raises(ValueError):
+        replace(POLICY, **change)  # type: ignore[arg-type]
+
+
+def test_an_arm_holds_its_own_measurements_only() -> None:
+    work = measurement(cell(2), [1.0])
+    for broken in (
+        {"cell": cell(1), "work": work},
+        {"cell": cell(2), "total": work},
+        {"cell": cell(2), "work": work, "lane": Lane.KVM, "placement": Placement.PHYSICAL},
+    ):
+        with pytest.raises(ValueError):
+            Arm(**broken)  # type: ignore[arg-type]
+
+
+def test_a_kind_is_a_file_and_an_unknown_one_names_those_there_are() -> None:
+    with pytest.raises(
+        DecideError,
+        match="unknown kind of gate 'fair'; use one of control, speedup, verified, or the path",
+    ):
+        gates.judge(replace(speedup(), kind="fair"), GateInput({}, POLICY, {}))

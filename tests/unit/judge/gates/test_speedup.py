@@ -1,0 +1,264 @@
+"""The speedup gate: every word it can say, and the order in which it says them.
+
+Arms have no noise here unless a test gives them some: then the interval is the ratio itself, and what
+is expected follows by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from benchgate.base.cells import Lane, Placement, Window
+from benchgate.base.errors import DecideError
+from benchgate.base.gates import Arm, CapacityBound, GateInput, Policy, Ruling, Word
+from benchgate.judge.gates import judge
+from tests.unit.factories import POLICY, arm, cell, speedup
+
+
+def rule(
+    *arms: Arm, policy: Policy = POLICY, capacity: CapacityBound | None = None, at_least: float = 1.6
+) -> Ruling:
+    bounds = {capacity.cpus: capacity} if capacity else {}
+    return judge(speedup(at_least=at_least), GateInput({one.cell.id: one for one in arms}, policy, bounds))
+
+
+def pair(base: Sequence[float], other: Sequence[float]) -> tuple[Arm, Arm]:
+    return arm(cell(1), base), arm(cell(2), other)
+
+
+def flat(speedup_seen: float, runs: int = 5) -> tuple[Arm, Arm]:
+    return pair([speedup_seen * 1000] * runs, [1000.0] * runs)
+
+
+def test_pass_when_the_interval_lies_above() -> None:
+    ruling = rule(*pair([190, 191, 192, 193, 194], [100, 100, 100, 100, 100]))
+    assert ruling.verdict.outcome is Word.PASS
+    assert ruling.verdict.reason == (
+        "PASS: primes-linux smp2/smp1 = 1.92 [1.90, 1.94] > 1.6 (work, tcg, 5 runs per arm)"
+    )
+    assert (ruling.verdict.ratio, ruling.verdict.low, ruling.verdict.high) == (1.92, 1.90, 1.94)
+    assert (ruling.verdict.base_cpus, ruling.verdict.cpus, ruling.verdict.runs) == (1, 2, 5)
+    assert (ruling.verdict.threshold, ruling.verdict.lane) == (1.6, Lane.TCG)
+    assert not ruling.needs
+
+
+def test_fail_says_the_numbers_and_what_to_do_next_in_one_line() -> None:
+    ruling = rule(*pair([141, 142, 143, 144, 146], [100, 100, 100, 100, 100]))
+    assert ruling.verdict.outcome is Word.FAIL
+    assert ruling.verdict.reason.startswith("FAIL: primes-linux smp2/smp1 = 1.43 [1.41, 1.46] < 1.6 (work")
+    assert "; next: --measure" in ruling.verdict.reason
+    assert "\n" not in ruling.verdict.reason
+
+
+def test_a_ratio_at_the_threshold_is_not_above_it() -> None:
+    ruling = rule(*flat(1.6))
+    assert ruling.verdict.outcome is Word.FAIL
+    assert "= 1.60 [1.60, 1.60] <= 1.6 " in ruling.verdict.reason
+
+
+def test_digits_are_added_until_the_side_of_the_threshold_shows() -> None:
+    ruling = rule(*pair([16002, 16003, 16004, 16004, 16005], [10000.0] * 5))
+    assert "= 1.6004 [1.6002, 1.6005] > 1.6 " in ruling.verdict.reason
+
+
+def test_undecided_wants_the_next_look_of_both_arms() -> None:
+    noisy = pair([150, 155, 161, 165, 170], [100] * 5)
+    ruling = rule(*noisy)
+    assert ruling.needs == {"primes-linux-smp1": 9, "primes-linux-smp2": 9}
+    assert ruling.verdict.outcome is Word.INCONCLUSIVE
+
+
+def test_inconclusive_at_the_cap_names_the_option_that_goes_on() -> None:
+    ruling = rule(*pair([150, 155, 161, 165, 170], [100] * 5), policy=replace(POLICY, max_runs=5))
+    assert ruling.verdict.outcome is Word.INCONCLUSIVE
+    assert not ruling.needs
+    assert ruling.verdict.reason == (
+        "INCONCLUSIVE: primes-linux smp2/smp1 = 1.61 [1.50, 1.70], and 1.6 is inside the interval "
+        "(work, tcg, 5 runs per arm); next: --max-runs 9"
+    )
+
+
+def test_inconclusive_at_the_last_look_of_all_does_not_promise_more_runs() -> None:
+    ruling = rule(*pair([150.0, *[170.0, 150.0] * 12], [100] * 25))
+    assert ruling.verdict.outcome is Word.INCONCLUSIVE
+    assert not ruling.needs
+    assert "--max-runs" not in ruling.verdict.reason
+    assert "quieter host" in ruling.verdict.reason
+
+
+def test_a_later_look_decides_with_all_its_runs() -> None:
+    base = [150, 155, 161, 165, 170, 170, 171, 172, 173]
+    ruling = rule(*pair([*base[:5], *[175] * 4], [100] * 9))
+    assert ruling.verdict.runs == 9
+    earlier = rule(*pair(base[:5], [100] * 5))
+    assert earlier.verdict.runs == 5
+
+
+def test_a_verdict_that_fell_early_is_not_changed_by_runs_that_came_later() -> None:
+    ruling = rule(*pair([192] * 5 + [100] * 20, [100] * 25))
+    assert ruling.verdict.outcome is Word.PASS
+    assert ruling.verdict.runs == 5
+
+
+def test_both_arms_are_looked_at_with_the_same_number_of_runs() -> None:
+    ruling = rule(*pair([192] * 9, [100] * 4))
+    assert ruling.needs == {"primes-linux-smp1": 5, "primes-linux-smp2": 5}
+    assert ruling.verdict.runs == 4
+
+
+@pytest.mark.parametrize("runs", [0, 1, 4])
+def test_fewer_runs_than_the_first_look_decide_nothing(runs: int) -> None:
+    ruling = rule(*flat(1.9, runs))
+    assert ruling.verdict.outcome is Word.SKIP
+    noun = "1 run per arm decides" if runs == 1 else f"{runs} runs per arm decide"
+    assert f"{noun} nothing; at least 5 are needed" in ruling.verdict.reason
+    assert ruling.verdict.ratio is None
+    assert ruling.needs == {"primes-linux-smp1": 5, "primes-linux-smp2": 5}
+
+
+def test_one_run_measures_and_gates_nothing_and_wants_no_more() -> None:
+    quick = POLICY.with_runs(1, None)
+    assert rule(arm(cell(1)), arm(cell(2)), policy=quick).needs == {
+        "primes-linux-smp1": 1,
+        "primes-linux-smp2": 1,
+    }
+    done = rule(*flat(1.9, 1), policy=quick)
+    assert done.verdict.outcome is Word.SKIP
+    assert done.verdict.reason == (
+        "SKIP: primes-linux smp2/smp1: 1 run per arm decides nothing; at least 5 are needed; next: --runs 5"
+    )
+    assert not done.needs
+
+
+def test_no_number_of_runs_gates_under_one_run() -> None:
+    assert rule(*flat(1.9, 25), policy=POLICY.with_runs(1, 25)).verdict.outcome is Word.SKIP
+
+
+@pytest.mark.parametrize("broken", [1, 2])
+def test_one_invalid_run_fails_its_cell_and_the_gate(broken: int) -> None:
+    arms = [replace(one, attempted=6) for one in flat(1.9)]
+    arms[broken - 1] = replace(arms[broken - 1], invalid=("worker 1 reports a wrong\nchecksum",))
+    ruling = rule(*arms)
+    assert ruling.verdict.outcome is Word.INVALID
+    assert ruling.verdict.reason.startswith(
+        f"INVALID: primes-linux smp2/smp1: primes-linux-smp{broken}: 1 of 6 runs not verified: "
+        "worker 1 reports a wrong checksum; next: "
+    )
+    assert not ruling.needs
+    assert ruling.verdict.ratio is None
+
+
+def test_an_arm_that_was_attempted_without_a_verified_run_is_invalid() -> None:
+    base, _ = flat(1.9)
+    ruling = rule(base, arm(cell(2), attempted=3))
+    assert ruling.verdict.outcome is Word.INVALID
+    assert "3 runs attempted, none is verified" in ruling.verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"lane": Lane.KVM}, "different lanes (tcg and kvm)"),
+        ({"unit": "cycles"}, "different units (ns and cycles)"),
+        ({"placement": Placement.SMT}, "different placements (physical and smt)"),
+    ],
+)
+def test_figures_that_cannot_meet_are_invalid(change: dict[str, object], said: str) -> None:
+    ruling = rule(arm(cell(1), [190] * 5), arm(cell(2), [100] * 5, **change))  # type: ignore[arg-type]
+    assert ruling.verdict.outcome is Word.INVALID
+    assert said in ruling.verdict.reason
+
+
+def test_oversubscribed_arms_give_no_speedup() -> None:
+    many = arm(cell(2), [100] * 5, placement=Placement.OVERSUBSCRIBED)
+    ruling = rule(arm(cell(1), [190] * 5), many)
+    assert ruling.verdict.outcome is Word.SKIP
+    assert ruling.verdict.ratio is None
+    assert "primes-linux-smp2 has more CPUs than pins" in ruling.verdict.reason
+
+
+def test_a_skipped_arm_says_its_reason() -> None:
+    ruling = rule(arm(cell(1), [190] * 5), arm(cell(2), skipped="--smp does not name it"))
+    assert ruling.verdict.outcome is Word.SKIP
+    assert "primes-linux-smp2 was not run: --smp does not name it" in ruling.verdict.reason
+    assert not ruling.needs
+
+
+def test_a_broken_arm_is_worse_than_a_skipped_one() -> None:
+    bad = arm(cell(1), invalid=("no end line",))
+    assert rule(bad, arm(cell(2), skipped="too many CPUs")).verdict.outcome is Word.INVALID
+
+
+@pytest.mark.parametrize(("seen", "word"), [(2.09, Word.PASS), (2.11, Word.INVALID)])
+def test_a_speedup_above_what_the_cpus_allow_is_invalid(seen: float, word: Word) -> None:
+    ruling = rule(*flat(seen))
+    assert ruling.verdict.outcome is word
+    if word is Word.INVALID:
+        assert "2.11 [2.11, 2.11], above 2.1, which is more than its CPUs allow" in ruling.verdict.reason
+
+
+def test_only_the_lower_bound_makes_a_triumph_invalid() -> None:
+    ruling = rule(*pair([190, 200, 215, 220, 230], [100] * 5))
+    assert ruling.verdict.low == 1.9
+    assert ruling.verdict.outcome is Word.PASS
+
+
+def host(ratio: float, low: float, lane: Lane = Lane.TCG) -> CapacityBound:
+    return CapacityBound(lane, 2, ratio, low, ratio + 0.05)
+
+
+@pytest.mark.parametrize(
+    ("seen", "capacity", "word"),
+    [
+        (1.30, host(1.35, 1.31), Word.INCONCLUSIVE),
+        (1.30, host(1.35, 1.31, Lane.KVM), Word.FAIL),  # measured on another lane
+        (1.58, host(1.75, 1.59), Word.INCONCLUSIVE),
+        (1.58, host(1.75, 1.60), Word.FAIL),  # its lower bound is not below the threshold
+        (1.43, host(1.58, 1.50), Word.INCONCLUSIVE),
+        (1.42, host(1.58, 1.50), Word.FAIL),  # less than 0.9 of 1.58
+        (1.30, host(1.58, 1.00), Word.FAIL),  # a noisy capacity excuses no more than a quiet one
+    ],
+)
+def test_capacity_excuses_a_fail_only_where_the_guest_makes_nearly_all_of_it(
+    seen: float, capacity: CapacityBound, word: Word
+) -> None:
+    verdict = rule(*flat(seen), capacity=capacity).verdict
+    assert verdict.outcome is word
+    assert ("host" in verdict.reason) == (capacity.lane is Lane.TCG)
+
+
+def test_capacity_never_blocks_a_pass() -> None:
+    assert rule(*flat(1.9), capacity=host(1.35, 1.31)).verdict.outcome is Word.PASS
+
+
+def test_the_instruction_clock_knows_no_host_capacity_and_has_its_own_threshold() -> None:
+    arms = arm(cell(1), [175] * 5, lane=Lane.INSN), arm(cell(2), [100] * 5, lane=Lane.INSN)
+    evidence = GateInput({one.cell.id: one for one in arms}, POLICY, {2: host(1.8, 1.7, Lane.INSN)})
+    assert judge(speedup(insn=1.9), evidence).verdict.outcome is Word.FAIL
+    assert judge(speedup(insn=1.9), evidence).verdict.threshold == 1.9
+    assert judge(speedup(), evidence).verdict.outcome is Word.PASS
+
+
+def test_the_window_that_is_asked_for_is_the_one_that_is_judged() -> None:
+    arms = arm(cell(1), [190] * 5, total=[200] * 5), arm(cell(2), [100] * 5, total=[150] * 5)
+    evidence = GateInput({one.cell.id: one for one in arms}, POLICY, {})
+    assert judge(speedup(), evidence).verdict.outcome is Word.PASS
+    total = judge(speedup(window=Window.TOTAL), evidence).verdict
+    assert (total.outcome, total.metric) == (Word.FAIL, "total")
+    assert "(total, tcg, 5 runs per arm)" in total.reason
+
+
+def test_gates_that_cannot_be_meant() -> None:
+    arms = {one.cell.id: one for one in flat(1.9)}
+    evidence = GateInput(arms, POLICY, {})
+    for gate, said in [
+        (replace(speedup(), at_least=None), "takes at_least"),
+        (replace(speedup(), base=None), "needs a base"),
+        (replace(speedup(), base=cell(1, system="native")), "is not a speedup"),
+        (replace(speedup(), base=cell(2)), "is not a speedup"),
+        (speedup(cpus=4), "no arm primes-linux-smp4"),
+    ]:
+        with pytest.raises(DecideError, match=said):
+            judge(gate, evidence)

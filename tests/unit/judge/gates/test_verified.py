@@ -1,0 +1,74 @@
+"""The verified gate: right answers only, and absence is never success."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from benchgate.base.cells import Placement
+from benchgate.base.errors import DecideError
+from benchgate.base.gates import Arm, GateInput, Ruling, Word
+from benchgate.judge.gates import judge
+from tests.unit.factories import POLICY, arm, cell, right
+
+
+def rule(one: Arm, runs: int = 5) -> Ruling:
+    return judge(right(), GateInput({one.cell.id: one}, POLICY.with_runs(runs, None), {}))
+
+
+def test_every_run_verified() -> None:
+    ruling = rule(arm(cell(2), [100] * 5))
+    assert ruling.verdict.reason == "PASS: primes-linux-smp2: 5 runs, all verified"
+    assert ruling.verdict.outcome is Word.PASS
+    assert ruling.verdict.ratio is None
+    assert ruling.verdict.base_cpus is None
+
+
+def test_one_bad_run_among_many_is_invalid() -> None:
+    ruling = rule(arm(cell(2), [100] * 24, invalid=("a worker lies", "no end line")))
+    assert ruling.verdict.outcome is Word.INVALID
+    assert "2 of 26 runs not verified: a worker lies (and 1 more)" in ruling.verdict.reason
+    assert not ruling.needs
+
+
+def test_nothing_attempted_is_no_pass() -> None:
+    ruling = rule(arm(cell(2)))
+    assert ruling.verdict.outcome is Word.SKIP
+    assert ruling.needs == {"primes-linux-smp2": 5}
+
+
+def test_attempted_without_a_result_is_invalid() -> None:
+    assert rule(arm(cell(2), attempted=1)).verdict.outcome is Word.INVALID
+
+
+def test_too_few_runs_go_on() -> None:
+    ruling = rule(arm(cell(2), [100] * 4))
+    assert (ruling.verdict.outcome, ruling.needs) == (Word.SKIP, {"primes-linux-smp2": 5})
+
+
+def test_too_few_runs_because_another_arm_broke_is_invalid_by_its_reason() -> None:
+    arms = (arm(cell(2), [100] * 4), arm(cell(1), [190] * 4, invalid=("a worker lies",)))
+    ruling = judge(right(), GateInput({one.cell.id: one for one in arms}, POLICY.with_runs(5, None), {}))
+    assert ruling.verdict.outcome is Word.INVALID
+    assert "ended at primes-linux-smp1: 1 of 5 runs not verified: a worker lies" in ruling.verdict.reason
+
+
+def test_one_run_is_enough_where_one_is_asked_for() -> None:
+    assert rule(arm(cell(2), [100]), runs=1).verdict.outcome is Word.PASS
+
+
+def test_skipped_says_why() -> None:
+    ruling = rule(arm(cell(2), skipped="no such CPU"))
+    assert ruling.verdict.reason == "SKIP: primes-linux-smp2 was not run: no such CPU"
+
+
+def test_oversubscribed_is_right_or_wrong_like_any_other_and_says_what_it_is() -> None:
+    ruling = rule(arm(cell(2), [100] * 5, placement=Placement.OVERSUBSCRIBED))
+    assert ruling.verdict.outcome is Word.PASS
+    assert "oversubscribed: functional only" in ruling.verdict.reason
+
+
+def test_it_takes_a_cell_and_nothing_else() -> None:
+    with pytest.raises(DecideError, match="takes only a cell"):
+        judge(replace(right(), at_least=1.6), GateInput({}, POLICY, {}))

@@ -1,0 +1,421 @@
+"""A run becomes a result only if everything about it is right; each reason names what is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.cells import Cell, Lane
+from benchgate.base.errors import CatalogError, VerifyError
+from benchgate.base.runs import Ending, RawRun
+from benchgate.base.systems import Result
+from benchgate.judge import foreign, run_files, verify, wire
+from benchgate.judge.run_files import RunFiles
+from benchgate.plan import systemfile
+from tests.wirekit import (
+    CHECKSUM,
+    NONCE,
+    PRIMES,
+    altered,
+    checksum_run,
+    console,
+    field,
+    primes_run,
+    recorded,
+)
+
+SYSTEMS = Path(__file__).parents[3] / "fixtures" / "systems"
+GOOD = recorded("good-linux-primes-smp2")
+SUMS = recorded("good-linux-checksum-smp2")
+
+
+def test_a_good_primes_run(tmp_path: Path) -> None:
+    run = primes_run(tmp_path, GOOD)
+    verified = verify.verify(RunFiles(run), PRIMES)
+    assert verified.run is run
+    assert verified.unit == "ns"
+    assert verified.work == field(GOOD, "window", "work_end") - field(GOOD, "window", "work_start")
+    assert verified.total == field(GOOD, "window", "total_end") - field(GOOD, "window", "total_start")
+    assert verified.foreign == field(GOOD, "foreign", "time")
+    assert [worker.id for worker in verified.workers] == [0, 1]
+
+
+def test_a_good_checksum_run(tmp_path: Path) -> None:
+    verified = verify.verify(RunFiles(checksum_run(tmp_path, SUMS)), CHECKSUM)
+    assert sum(worker.values["blocks"] for worker in verified.workers) == 4096
+
+
+def test_a_guest_that_powers_off(tmp_path: Path) -> None:
+    assert verify.verify(RunFiles(replace(primes_run(tmp_path, GOOD), exit_status=0)), PRIMES).work > 0
+
+
+@pytest.mark.parametrize(
+    ("up", "said"),
+    [
+        (b"2 CPUs up\n", ""),
+        (b"1 CPUs up\n", "but 1 came up"),
+        (b"", "online: nothing on the console matches"),
+    ],
+)
+def test_who_names_a_proof_of_its_cpus_is_held_to_it(tmp_path: Path, up: bytes, said: str) -> None:
+    """Beside what the begin line says: a port can only repeat there what it was asked for."""
+    system = replace(systemfile.load(SYSTEMS / "linux.yaml"), online="^(?P<n>[0-9]+) CPUs up$")
+    run = primes_run(tmp_path, up + GOOD)
+    if not said:
+        assert verify.verify_on(run, PRIMES, system).work > 0
+        return
+    with pytest.raises(VerifyError, match=said):
+        verify.verify_on(run, PRIMES, system)
+
+
+@pytest.mark.parametrize("at", ["first", "last"])
+def test_a_failure_beats_the_result_wherever_it_stands(tmp_path: Path, at: str) -> None:
+    """On the line that another pattern took, or in the very read that held the end: whoever watched the run
+    has not seen it then, and says that it is done."""
+    line = b"benchready BUG: soft lockup\r\n"
+    run = primes_run(tmp_path, line + GOOD if at == "first" else GOOD + line)
+    with pytest.raises(VerifyError, match="its console matches the failure pattern `BUG: `"):
+        verify.verify_on(run, PRIMES, systemfile.load(SYSTEMS / "linux.yaml"))
+
+
+def test_only_a_system_that_says_so_may_leave_foreign_time_out(tmp_path: Path) -> None:
+    run = primes_run(tmp_path, altered(GOOD, "foreign", time="na"))
+    assert verify.verify(RunFiles(run), PRIMES, Result(counts_foreign=False)).foreign is None
+    with pytest.raises(VerifyError, match=r"foreign time=na.* write `foreign: na` under `result`"):
+        verify.verify(RunFiles(run), PRIMES)
+    native = systemfile.load(SYSTEMS / "native.yaml")
+    linux = systemfile.load(SYSTEMS / "linux.yaml")
+    assert (native.result.counts_foreign, linux.result.counts_foreign) == (False, True)
+
+
+# ---- how it ended
+
+
+@pytest.mark.parametrize("ending", [ending for ending in Ending if ending is not Ending.DONE])
+def test_a_whole_console_does_not_save_a_bad_ending(tmp_path: Path, ending: Ending) -> None:
+    run = replace(primes_run(tmp_path, GOOD), ending=ending, detail="as seen")
+    with pytest.raises(VerifyError, match=f"ended with {ending}: as seen"):
+        verify.verify(RunFiles(run), PRIMES)
+
+
+@pytest.mark.parametrize("status", [35, 1, -9, None])
+def test_a_bad_exit_status(tmp_path: Path, status: int | None) -> None:
+    with pytest.raises(VerifyError, match="does not mean success"):
+        verify.verify(RunFiles(replace(primes_run(tmp_path, GOOD), exit_status=status)), PRIMES)
+
+
+def test_33_is_no_success_for_a_native_run(tmp_path: Path) -> None:
+    with pytest.raises(VerifyError, match="exit status 33"):
+        verify.verify(RunFiles(replace(primes_run(tmp_path, GOOD), lane=Lane.NATIVE)), PRIMES)
+
+
+def test_a_panic_after_the_end_line_counts(tmp_path: Path) -> None:
+    run = primes_run(tmp_path, GOOD + b"[ 4.2] Kernel panic - not syncing: late\r\n")
+    with pytest.raises(VerifyError, match="Kernel panic - not syncing: late"):
+        verify.verify(RunFiles(run), PRIMES)
+
+
+def test_a_console_that_is_not_there(tmp_path: Path) -> None:
+    run = primes_run(tmp_path, GOOD)
+    (tmp_path / run_files.CONSOLE).unlink()
+    with pytest.raises(VerifyError, match=r"serial\.log cannot be read: No such file"):
+        verify.verify(RunFiles(run), PRIMES)
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("return False", "returned False; it must return nothing, or raise VerifyError"),
+        ("return True", "returned True"),
+        ("assert result['sum'] == 1, 'so not'", "could not check the answers: AssertionError: so not"),
+        ("reports[0].values['none']", "could not check the answers: KeyError: 'none'"),
+    ],
+)
+def test_an_oracle_that_does_not_speak_by_verify_errors(tmp_path: Path, body: str, reason: str) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(f"def check(params, reports, result):\n    {body}\n")
+    with pytest.raises(VerifyError, match=reason):
+        verify.verify(RunFiles(primes_run(tmp_path, GOOD)), replace(PRIMES, oracle=path))
+
+
+def test_an_oracle_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(CatalogError, match=r"no oracle file .*moon\.py"):
+        verify.verify(RunFiles(primes_run(tmp_path, GOOD)), replace(PRIMES, oracle=tmp_path / "moon.py"))
+
+
+# ---- lies, each in a frame that is right
+
+
+def one_more(kind: str, key: str, by: int = 1) -> Callable[[bytes], bytes]:
+    return lambda text: altered(text, kind, **{key: field(text, kind, key) + by})
+
+
+def said(kind: str, **changes: object) -> Callable[[bytes], bytes]:
+    return lambda text: altered(text, kind, **changes)
+
+
+def both_ranges_shifted(text: bytes) -> bytes:
+    """One number goes from worker 0 to worker 1, who both count it right: no, their values are unchanged."""
+    cut = field(text, "worker0", "hi") + 2
+    return altered(altered(text, "worker0", hi=cut), "worker1", lo=cut)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        pytest.param(
+            one_more("worker1", "count", -1), r"worker 1 reported count=\d+, expected", id="fewer primes"
+        ),
+        pytest.param(one_more("worker0", "sum"), "worker 0 reported sum=", id="sum"),
+        pytest.param(one_more("worker0", "divs", -1), "worker 0 reported divs=", id="divisions saved"),
+        pytest.param(one_more("result", "count"), "the result reported count=", id="result"),
+        pytest.param(one_more("result", "divs"), "the result reported divs=", id="result divs"),
+        pytest.param(both_ranges_shifted, "worker 0 reported", id="other ranges"),
+        pytest.param(one_more("worker1", "lo"), "its range starts at", id="gap between ranges"),
+        pytest.param(one_more("worker1", "hi", -1), "ranges end at 100000", id="last number left out"),
+        pytest.param(one_more("worker0", "lo"), "worker 0 had 3", id="first number left out"),
+        pytest.param(said("begin", online=1), "2 CPUs were requested, but 1 came up", id="a CPU is missing"),
+        pytest.param(said("begin", online=3), "2 CPUs were requested, but 3 came up", id="a CPU too many"),
+        pytest.param(said("begin", hi=100001), "parameter hi 100000, but", id="other parameter"),
+        pytest.param(said("begin", split="width"), "parameter split cost, but", id="other split"),
+        pytest.param(said("begin", system="native"), "system linux, but .* system native", id="other system"),
+        pytest.param(said("begin", workload="primer"), "workload primes, but", id="other workload"),
+        pytest.param(said("begin", mode="thread"), "mode process, but", id="other mode"),
+        pytest.param(said("begin", unit="ms"), "unknown unit ms", id="other unit"),
+        pytest.param(
+            said("worker1", cpu=2), "worker 1 reports that it ran on CPU 2", id="CPU that is not there"
+        ),
+        pytest.param(said("worker0", start=1), "worker 0 ran outside the total window", id="early start"),
+        pytest.param(one_more("worker1", "end", 10**9), "worker 1 ran outside", id="late end"),
+        pytest.param(
+            one_more("window", "work_start"), "differs from the workers' own", id="window too short"
+        ),
+        pytest.param(
+            one_more("window", "work_end", -1), "differs from the workers' own", id="window ends early"
+        ),
+        pytest.param(
+            one_more("window", "total_end", -(10**9)), "outside the total window", id="total in work"
+        ),
+        pytest.param(
+            said("foreign", time=10**9),
+            "the guest was not quiet: tasks other than the workers used 1000000000 ns",
+            id="foreign",
+        ),
+    ],
+)
+def test_a_lie_about_primes_is_found(tmp_path: Path, change: Callable[[bytes], bytes], reason: str) -> None:
+    with pytest.raises(VerifyError, match=reason):
+        verify.verify(RunFiles(primes_run(tmp_path, change(GOOD))), PRIMES)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        pytest.param(said("worker1", fold="0x" + "0" * 16), "worker 1 reported fold=0", id="fold"),
+        pytest.param(
+            one_more("worker0", "blocks", -1), "worker 0 reported blocks=2047", id="a block left out"
+        ),
+        pytest.param(said("result", root="0x" + "1" * 16), "the result reported root=", id="root"),
+        pytest.param(one_more("worker1", "lo", -1), "its range starts at 2048", id="overlap"),
+    ],
+)
+def test_a_lie_about_checksums_is_found(
+    tmp_path: Path, change: Callable[[bytes], bytes], reason: str
+) -> None:
+    with pytest.raises(VerifyError, match=reason):
+        verify.verify(RunFiles(checksum_run(tmp_path, change(SUMS))), CHECKSUM)
+
+
+# ---- negative controls: cut as asked, or they control nothing
+
+ONE, ONE_SUMS = recorded("one-linux-primes-smp2"), recorded("one-linux-checksum-smp2")
+
+
+def with_split(run: RawRun, split: str) -> RawRun:
+    params = tuple((name, split if name == "split" else value) for name, value in run.cell.params)
+    return replace(run, cell=replace(run.cell, params=params))
+
+
+def test_one_worker_with_all_of_the_work(tmp_path: Path) -> None:
+    primes = verify.verify(RunFiles(with_split(primes_run(tmp_path / "p", ONE), "one")), PRIMES)
+    sums = verify.verify(RunFiles(with_split(checksum_run(tmp_path / "c", ONE_SUMS), "one")), CHECKSUM)
+    assert [worker.values["divs"] for worker in primes.workers] == [1_445_439, 0]
+    assert [worker.values["blocks"] for worker in sums.workers] == [4096, 0]
+
+
+@pytest.mark.parametrize(
+    ("text", "split", "reason"),
+    [
+        pytest.param(altered(GOOD, "begin", split="one"), "one", "wrong split: worker 1 had", id="shared"),
+        pytest.param(altered(ONE, "begin", split="cost"), "cost", "unequal split: worker 0", id="not shared"),
+        pytest.param(
+            altered(ONE, "begin", split="width"),
+            "width",
+            r"wrong split: worker 0 had 99999 items, but each should have 49999\.5",
+            id="no equal width",
+        ),
+        pytest.param(
+            altered(GOOD, "begin", split="width"), "width", "wrong split: worker 0 had", id="cost for width"
+        ),
+        pytest.param(altered(ONE, "begin", split="moon"), "moon", "split=moon is not cost", id="unknown"),
+        pytest.param(ONE, "cost", "parameter split cost, but the guest reports one", id="other cell"),
+        pytest.param(
+            altered(ONE, "worker1", count=1), "one", "worker 1 reported count=1", id="idle but counting"
+        ),
+        pytest.param(
+            altered(ONE, "worker1", lo=5, hi=5), "one", "its range starts at 100001", id="elsewhere"
+        ),
+        pytest.param(altered(ONE, "worker1", end=1), "one", "worker 1 ended", id="idle and backwards"),
+    ],
+)
+def test_a_control_that_was_cut_in_another_way(tmp_path: Path, text: bytes, split: str, reason: str) -> None:
+    with pytest.raises(VerifyError, match=reason):
+        verify.verify(RunFiles(with_split(primes_run(tmp_path, text), split)), PRIMES)
+
+
+@pytest.mark.parametrize(
+    ("text", "split", "reason"),
+    [
+        pytest.param(altered(SUMS, "begin", split="one"), "one", "wrong split: worker 1 had", id="shared"),
+        pytest.param(
+            altered(ONE_SUMS, "begin", split="cost"), "cost", "unequal split: worker 0", id="not shared"
+        ),
+        pytest.param(altered(ONE_SUMS, "worker1", blocks=1), "one", "worker 1 reported blocks=1", id="idle"),
+    ],
+)
+def test_a_control_of_checksums_too(tmp_path: Path, text: bytes, split: str, reason: str) -> None:
+    with pytest.raises(VerifyError, match=reason):
+        verify.verify(RunFiles(with_split(checksum_run(tmp_path, text), split)), CHECKSUM)
+
+
+def test_an_idle_worker_may_end_in_the_tick_it_started_in(tmp_path: Path) -> None:
+    text = altered(ONE, "worker1", end=field(ONE, "worker1", "start"))
+    assert verify.verify(RunFiles(with_split(primes_run(tmp_path, text), "one")), PRIMES).work > 0
+
+
+def test_a_worker_that_ended_before_it_started(tmp_path: Path) -> None:
+    start = field(GOOD, "worker0", "start")
+    with pytest.raises(VerifyError, match=r"worker 0 ended at .* not after its start"):
+        verify.verify(RunFiles(primes_run(tmp_path, altered(GOOD, "worker0", end=start))), PRIMES)
+
+
+def test_books_that_do_not_balance(tmp_path: Path) -> None:
+    lines = [line.removeprefix("@bench ").rsplit(" seq=", 1)[0] for line in GOOD.decode("latin1").split("\n")]
+    kept = [
+        line for line in lines if line.split(" ")[0] in ("begin", "worker", "window", "result", "foreign")
+    ]
+    good = console(*kept, "balance name=queue0 left=7 right=7")
+    verify.verify(RunFiles(primes_run(tmp_path / "good", good)), PRIMES)
+    bad = console(*kept, "balance name=queue0 left=7 right=8")
+    with pytest.raises(VerifyError, match="do not balance: queue0: 7 is not 8"):
+        verify.verify(RunFiles(primes_run(tmp_path / "bad", bad)), PRIMES)
+
+
+# ---- the host's own clock
+
+
+SECOND = 1_000_000_000
+
+
+@pytest.mark.parametrize(("unit", "factor"), [("ns", 1), ("cycles", 10)])
+def test_no_window_is_longer_than_the_host_saw_the_machine_run(
+    tmp_path: Path, unit: str, factor: int
+) -> None:
+    text = altered(altered(GOOD, "begin", unit=unit), "foreign", time=0)
+    begin = field(text, "window", "total_start")
+    most = (3 * SECOND + SECOND) * factor
+    run = replace(
+        primes_run(tmp_path, altered(text, "window", total_end=begin + most)), host_span_ns=2 * SECOND
+    )
+    assert verify.verify(RunFiles(run), PRIMES).total == most
+    run = replace(
+        primes_run(tmp_path, altered(text, "window", total_end=begin + most + 1)), host_span_ns=2 * SECOND
+    )
+    with pytest.raises(VerifyError, match=rf"the window is {most + 1} {unit} long, .* only 2000000000 ns"):
+        verify.verify(RunFiles(run), PRIMES)
+
+
+def test_a_window_that_begins_before_the_boot(tmp_path: Path) -> None:
+    run = primes_run(tmp_path, altered(GOOD, "window", total_start=0))
+    assert field(GOOD, "window", "total_end") > 1.5 * SECOND
+    with pytest.raises(VerifyError, match="the guest's clock is wrong"):
+        verify.verify(RunFiles(replace(run, host_span_ns=SECOND // 4)), PRIMES)
+
+
+def test_a_run_that_nobody_timed_is_no_result(tmp_path: Path) -> None:
+    with pytest.raises(VerifyError, match="its window cannot be checked"):
+        verify.verify(RunFiles(replace(primes_run(tmp_path, GOOD), host_span_ns=None)), PRIMES)
+
+
+def test_a_window_too_short_for_a_wall_clock(tmp_path: Path) -> None:
+    start = field(GOOD, "window", "work_start")
+    text = altered(GOOD, "window", work_end=start + 9_999)
+    for worker in ("worker0", "worker1"):
+        text = altered(text, worker, start=start, end=start + 9_999)
+    with pytest.raises(VerifyError, match="a work window of 9999 ns is too short"):
+        verify.verify(RunFiles(primes_run(tmp_path, text)), PRIMES)
+
+
+# ---- native placement
+
+
+def native(run: RawRun, pins: tuple[int, ...]) -> RawRun:
+    return replace(run, lane=Lane.NATIVE, exit_status=0, pins=pins)
+
+
+def test_native_workers_run_where_they_were_pinned(tmp_path: Path) -> None:
+    text = altered(GOOD, "worker0", cpu=6, cpu_end=6)
+    text = altered(text, "worker1", cpu=4, cpu_end=4)
+    verify.verify(RunFiles(native(primes_run(tmp_path, text), (6, 4))), PRIMES)
+    with pytest.raises(VerifyError, match="worker 0 reports that it ran on CPU 6, then 6; its CPUs were 4"):
+        verify.verify(RunFiles(native(primes_run(tmp_path, text), (4, 6))), PRIMES)
+
+
+def test_native_workers_that_share_a_pin(tmp_path: Path) -> None:
+    text = altered(GOOD, "begin", online=1)
+    for worker in ("worker0", "worker1"):
+        text = altered(text, worker, cpu=4, cpu_end=4)
+    verify.verify(RunFiles(native(primes_run(tmp_path, text), (4,))), PRIMES)
+
+
+# ---- how much foreign time
+
+
+def transcript(**changes: object) -> wire.Transcript:
+    text = GOOD
+    for key, value in changes.items():
+        text = altered(text, "begin", **{key: value})
+    return wire.parse(text, nonce=NONCE)
+
+
+def test_the_limit_of_foreign_time(tmp_path: Path) -> None:
+    run = primes_run(tmp_path, GOOD)
+    said = replace(transcript(), work_start=0, work_end=2_000_000_000)
+    share = 0.005 * 2_000_000_000 * 2
+    assert foreign.foreign_limit(replace(run, lane=Lane.INSN), said) == pytest.approx(share)
+    assert foreign.foreign_limit(replace(run, host_delay_ns=0), said) == pytest.approx(share)
+    assert foreign.foreign_limit(replace(run, host_delay_ns=1000), said) == pytest.approx(share + 1000)
+    most = share + 0.1 * 2_000_000_000 * 2
+    assert foreign.foreign_limit(replace(run, host_delay_ns=10**12), said) == pytest.approx(most)
+    assert foreign.foreign_limit(run, said) == pytest.approx(most)
+    cycles = replace(said, unit="cycles")
+    assert foreign.foreign_limit(run, cycles) == pytest.approx(share)
+
+
+def test_a_short_window_has_a_floor(tmp_path: Path) -> None:
+    run = replace(primes_run(tmp_path, GOOD), lane=Lane.INSN)
+    assert foreign.foreign_limit(run, transcript()) == 2 * foreign.FOREIGN_FLOOR_NS
+    wall = replace(run, lane=Lane.TCG)
+    assert foreign.foreign_limit(wall, transcript()) == 2 * (
+        foreign.FOREIGN_FLOOR_TCG_NS + foreign.HOST_STALL_NS
+    )
+
+
+def test_a_cell_of_other_size(tmp_path: Path) -> None:
+    run = primes_run(tmp_path, GOOD)
+    cell = Cell("linux", "primes", run.cell.mode, run.cell.params, 4)
+    with pytest.raises(VerifyError, match="workers 4, but the guest reports 2"):
+        verify.verify(RunFiles(replace(run, cell=cell)), PRIMES)

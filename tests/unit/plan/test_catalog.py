@@ -1,0 +1,106 @@
+"""The catalog: workloads and systems by name or path, parameters with their ranges."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.cells import Mode, Workload
+from benchgate.base.errors import CatalogError, UsageError
+from benchgate.base.paths import data_root
+from benchgate.plan import catalog
+from benchgate.plan.workloadfile import fill
+
+YAML = """\
+name: spin
+mode: thread
+source: spin.c
+oracle: spin.py
+params:
+  size: {default: 100, minimum: 10, maximum: 1_000, about: how much}
+  wait: {default: join, choices: [join, spin]}
+quick: {size: 10}
+"""
+
+
+@pytest.fixture
+def spin(tmp_path: Path) -> Workload:
+    (tmp_path / "spin.c").write_text("int x;\n")
+    (tmp_path / "spin.py").write_text("def check(params, reports, result): ...\n")
+    (tmp_path / "spin.yaml").write_text(YAML)
+    return catalog.load_workload(str(tmp_path / "spin.yaml"))
+
+
+def test_a_users_workload_is_a_yaml_file_in_the_folder_of_its_source(spin: Workload, tmp_path: Path) -> None:
+    assert (spin.name, spin.mode, spin.source) == ("spin", Mode.THREAD, tmp_path / "spin.c")
+    assert spin.params["size"].maximum == 1000
+    assert spin.quick == {"size": 10}
+
+
+def test_parameters_are_filled_in_and_changed_ones_name_the_row(spin: Workload) -> None:
+    assert fill(spin, {}) == ((("size", 100), ("wait", "join")), "spin")
+    assert fill(spin, {"size": 100})[1] == "spin"
+    assert fill(spin, {"wait": "spin", "size": "1_0"}) == (
+        (("size", 10), ("wait", "spin")),
+        "spin.size-10.wait-spin",
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"sise": 1}, r"no parameter `sise`; did you mean `size`\?"),
+        ({"size": 5}, r"parameter size: `5` is not a whole number in 10\.\.1000"),
+        ({"size": True}, r"`True` is not a whole number"),
+        ({"size": 10.5}, r"`10\.5` is not a whole number"),
+        ({"size": "x"}, r"`x` is not a whole number"),
+        ({"wait": "sleep"}, r"parameter wait: `sleep` is not one of join, spin"),
+    ],
+)
+def test_invalid_parameters_are_refused(spin: Workload, given: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        fill(spin, given)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ("source: spin.c", "source: none.c", r"source: there is no file"),
+        ("quick: {size", "quick: {sice", r"quick: `sice` is not one of the parameters"),
+        ("oracle: spin.py\n", "", r"oracle: is missing"),
+        ("oracle: spin.py\n", "oracle: none.py\n", r"bad\.yaml:4: oracle: there is no file .*none\.py"),
+        ("mode: thread", "mode: fiber", r"mode: is `fiber`, not one of process, thread"),
+        ("default: 100", "default: 1", r"params\.size\.default: is 1, not between 10 and 1000"),
+        ("maximum: 1_000, ", "", r"params\.size\.maximum: is missing"),
+        ("about: how", "abuot: how", r"abuot: unknown key; did you mean `about`\?"),
+    ],
+)
+def test_an_invalid_workload_file_is_refused(tmp_path: Path, before: str, after: str, message: str) -> None:
+    (tmp_path / "spin.c").write_text("int x;\n")
+    (tmp_path / "spin.py").write_text("def check(params, reports, result): ...\n")
+    path = tmp_path / "bad.yaml"
+    path.write_text(YAML.replace(before, after))
+    with pytest.raises((CatalogError, UsageError), match=message):
+        catalog.load_workload(str(path))
+
+
+def test_the_error_for_an_unknown_name_lists_the_known_ones() -> None:
+    with pytest.raises(CatalogError, match=r"system `linus` is not known; did you mean `linux`\? there are "):
+        catalog.load_system("linus")
+    with pytest.raises(CatalogError, match=r"workload `../primes` is not known|cannot be read"):
+        catalog.load_workload("../primes")
+
+
+@pytest.mark.parametrize(
+    ("kind", "load", "files"),
+    [
+        ("system", catalog.load_system, "fixtures/systems/*.yaml"),
+        ("workload", catalog.load_workload, "guest/workloads/*/workload.yaml"),
+        ("policy", catalog.load_policy, "fixtures/gates/*.yaml"),
+    ],
+)
+def test_every_built_in_file_loads(kind: str, load: Callable[[str], object], files: str) -> None:
+    names = catalog.names(kind)
+    assert len(names) == len(list(data_root().glob(files))) > 0
+    for name in names:
+        assert getattr(load(name), "name", name) == name

@@ -1,0 +1,96 @@
+"""The marks: the requests that they make, and the errors for invalid arguments."""
+
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.cells import Window
+from benchgate.base.errors import UsageError
+from benchgate.plan import marks
+from benchgate.plan.marks import Mark
+from benchgate.plan.planned import GateRequest
+
+PRIMES = Mark(("primes",), {"hi": 3_000_000})
+
+
+def speedup(**given: object) -> Mark:
+    return Mark((), given)
+
+
+def test_marks_become_a_request() -> None:
+    gates = {"speedup": [speedup(cpus=4, at_least=3), speedup(cpus=2, at_least=1.6, insn=1.9)]}
+    gates["gate"] = [Mark(("verified",), {"cpus": 8}), Mark(("control",), {"cpus": 16, "base": 2})]
+    request = marks.read(PRIMES, gates)
+    assert (request.workload, request.given) == ("primes", {"hi": 3_000_000})
+    assert request.gates == (
+        GateRequest("speedup", "", 2, 1, Window.WORK, 1.6, None, 1.9),
+        GateRequest("speedup", "", 4, 1, Window.WORK, 3.0, None, None),
+        GateRequest("verified", "", 8, None, Window.WORK, None, None, None),
+        GateRequest("control", "", 16, 2, Window.WORK, None, None, None),
+    )
+
+
+def test_a_test_can_name_its_systems() -> None:
+    assert marks.read(PRIMES, {}, [Mark(("linux", "x.yaml"), {})]).systems == ("linux", "x.yaml")
+
+
+@pytest.mark.parametrize(
+    ("mark", "message"),
+    [
+        (speedup(cpu=2, at_least=1.6), r"mark speedup: no argument `cpu`; did you mean `cpus`\?"),
+        (speedup(at_least=1.6), r"mark speedup: the argument `cpus` is missing"),
+        (speedup(cpus=2), r"needs either `at_least` or `at_most`"),
+        (speedup(cpus=2, at_least=1.6, at_most=1.1), r"needs either `at_least` or `at_most`"),
+        (speedup(cpus=1, at_least=1.6), r"cpus=1 is not above base=1"),
+        (speedup(cpus="2", at_least=1.6), r"cpus='2' is not a CPU count"),
+        (speedup(cpus=True, at_least=1.6), r"cpus=True is not a CPU count"),
+        (speedup(cpus=2, at_least="1.6"), r"at_least='1\.6' is not a ratio"),
+        (speedup(cpus=2, at_least=-1), r"at_least=-1 is not a ratio"),
+        (speedup(cpus=2, at_least=1.6, window="wrk"), r"window='wrk' is not work or total"),
+        (Mark((2, 1.6), {}), r"use keyword arguments"),
+    ],
+)
+def test_an_invalid_speedup_mark_is_refused(mark: Mark, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        marks.read(PRIMES, {"speedup": [mark]})
+
+
+@pytest.mark.parametrize(
+    ("mark", "message"),
+    [
+        (None, r"needs @pytest\.mark\.workload"),
+        (Mark((), {}), r"mark workload: expected one name"),
+        (Mark(("primes", 3), {}), r"mark workload: expected one name"),
+        (Mark(("primes",), {"high": 3}), r"workload primes has no parameter `high`; did you mean `hi`\?"),
+    ],
+)
+def test_an_invalid_workload_mark_is_refused(mark: Mark | None, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        marks.read(mark, {"speedup": [speedup(cpus=2, at_least=1.6)]})
+
+
+def test_duplicate_gates_are_refused() -> None:
+    with pytest.raises(UsageError, match="two gates of one test have the same kind"):
+        marks.read(PRIMES, {"speedup": [speedup(cpus=2, at_least=1.6), speedup(cpus=2, at_least=1.7)]})
+
+
+def test_a_users_kind_is_a_file_that_defines_kind(tmp_path: Path) -> None:
+    rule = tmp_path / "fair.py"
+    rule.write_text('KIND = "fair"\n')
+    (gate,) = marks.read(PRIMES, {"gate": [Mark((str(rule),), {"cpus": 2})]}).gates
+    assert (gate.kind, gate.file) == ("fair", str(rule))
+    for wrong in ('KIND = "No Name"\n', "KIND = 3\n", ""):
+        rule.write_text(wrong)
+        with pytest.raises(UsageError, match=r"mark gate: .*fair\.py defines no KIND"):
+            marks.read(PRIMES, {"gate": [Mark((str(rule),), {"cpus": 2})]})
+
+
+@pytest.mark.parametrize("args", [(), ("verified", "control"), (3,)])
+def test_a_gate_mark_names_one_kind(args: tuple[object, ...]) -> None:
+    with pytest.raises(UsageError, match="mark gate: expected one kind or file"):
+        marks.read(PRIMES, {"gate": [Mark(args, {"cpus": 2})]})
+
+
+def test_a_system_mark_needs_names() -> None:
+    with pytest.raises(UsageError, match="mark system: expected names"):
+        marks.read(PRIMES, {}, [Mark((), {"name": "linux"})])

@@ -1,0 +1,86 @@
+"""Options: their values, and the errors for invalid ones."""
+
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.cells import Accel
+from benchgate.base.errors import UsageError
+from benchgate.plan import catalog, options
+
+
+def read(**given: object) -> options.Options:
+    return options.read(lambda option: given.get(option.name.replace("-", "_")))
+
+
+def test_without_options_the_documented_defaults_apply() -> None:
+    found = read()
+    assert (found.cpus, found.smp, found.systems) == (None, None, ("linux",))
+    assert (found.accel, found.clock, found.runs, found.max_runs) == (None, "auto", 5, 5)
+    assert (found.keep, found.lock_wait_s, found.gates) == (20, 600, True)
+
+
+def test_text_becomes_values() -> None:
+    found = read(
+        cpus="0,2-3", smp="4,1", accel="kvm", runs="7", system=["linux", "native,x.yaml"], reports="r"
+    )
+    assert found.cpus == (0, 2, 3)
+    assert found.smp == (1, 4)
+    assert found.accel is Accel.KVM
+    assert (found.runs, found.max_runs) == (7, 7)
+    assert found.systems == ("linux", "native", "x.yaml")
+    assert found.reports == Path("r").absolute()
+    assert read(set=["primes.hi=300"]).sets == (("primes", "hi", "300"),)
+
+
+@pytest.mark.parametrize(
+    ("given", "looks"),
+    [
+        ({}, (5,)),
+        ({"runs": "7"}, (7,)),
+        ({"runs": "7", "seeds": "5"}, (5,)),
+        ({"runs": "5", "seeds": "7"}, (7,)),
+        ({"runs": "7", "seeds": "1"}, ()),
+        ({"runs": "7", "seeds": "5", "max_runs": "15"}, (5, 9, 15)),
+        ({"runs": "5", "seeds": "27", "max_runs": "25"}, (27,)),
+    ],
+)
+def test_seeds_have_their_own_last_look(given: dict[str, object], looks: tuple[int, ...]) -> None:
+    """Without --max-runs it is their first look, regardless of --runs."""
+    found = read(**given)
+    policy = catalog.load_policy("default").with_runs(found.seeds, found.max_seeds)
+    assert policy.session_looks == looks
+
+
+@pytest.mark.parametrize("given", [{"quick": True}, {"runs": "1"}, {"measure": True}])
+def test_a_session_that_decides_nothing_has_a_reason(given: dict[str, object]) -> None:
+    found = read(**given)
+    assert not found.gates
+    assert next(iter(given)).replace("_", "-") in found.why_no_gates
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"cpus": "0,x"}, r"--cpus 0,x: `x` is not a number"),
+        ({"cpus": "3-1"}, r"not an ascending range"),
+        ({"cpus": "1,1"}, r"contains a duplicate number"),
+        ({"cpus": "-1"}, r"--cpus -1: `-1` is not a number"),
+        ({"cpus": "0,\u0661"}, r"is not a number"),
+        ({"cpus": "9" * 5000}, r"is not a number"),
+        ({"keep": "\u0663"}, r"expected a whole number"),
+        ({"max_runs": "9" * 5000}, r"expected a whole number"),
+        ({"smp": "0,1"}, r"a CPU count must be from 1 to 64"),
+        ({"smp": "65"}, r"a CPU count must be from 1 to 64"),
+        ({"runs": "4"}, r"--runs 4: it must be odd and at least 5, or 1"),
+        ({"runs": "3"}, r"--runs 3: it must be odd and at least 5, or 1"),
+        ({"runs": "five"}, r"--runs five: expected a whole number"),
+        ({"runs": "9", "max_runs": "5"}, r"--max-runs 5 is below --runs 9"),
+        ({"set": ["hi=3"]}, r"--set hi=3: expected WORKLOAD\.KEY=VALUE"),
+        ({"keep": "-1"}, r"--keep -1: expected a whole number"),
+        ({"clock": "sand"}, r"--clock sand: expected one of auto, wall, insn"),
+    ],
+)
+def test_an_invalid_value_is_refused_by_its_option(given: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        read(**given)

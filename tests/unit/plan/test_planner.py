@@ -1,0 +1,163 @@
+"""Planning: cells, gates, order, seats, and a reason for every skip."""
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.cells import Lane, Placement
+from benchgate.base.errors import UsageError
+from benchgate.plan import marks, planner, preview
+from benchgate.plan.marks import Mark
+from benchgate.plan.options import Options
+from benchgate.plan.planned import Ground, Request
+from benchgate.plan.schedule import run_order
+from tests.unit import plans
+from tests.unit.factories import POLICY
+
+TWO = Ground(pins=(0, 1), smt_pins=(0, 1), lanes={"qemu": (Lane.TCG, ""), "native": (Lane.NATIVE, "")})
+INSN = replace(TWO, lanes={"qemu": (Lane.INSN, ""), "native": (Lane.NATIVE, "no instruction clock")})
+
+
+def request(*cpus: int, **given: object) -> Request:
+    gates = [Mark((), {"cpus": count, "at_least": 1.6 * count / 2, "insn": 1.9}) for count in cpus]
+    return marks.read(Mark(("primes",), given), {"speedup": gates})
+
+
+def test_cells_are_the_counts_that_fit_the_pins_and_those_that_gates_need() -> None:
+    cells = planner.plan_cells(request(), Options(), TWO)
+    assert [cell.cell.id for cell in cells] == ["primes-linux-smp1", "primes-linux-smp2"]
+    assert [cell.seats.pins for cell in cells] == [(0,), (0, 1)]
+    cells = planner.plan_cells(request(2, 4), Options(), TWO)
+    assert [cell.cell.cpus for cell in cells] == [1, 2, 4]
+    assert cells[2].skip == "4 CPUs need 4 host CPUs to pin to, there are 2 (0,1)"
+
+
+def test_oversubscribed_cells_run_only_on_request_and_are_labelled() -> None:
+    cells = planner.plan_cells(request(4), Options(oversubscribe=True), TWO)
+    assert cells[-1].skip == ""
+    assert cells[-1].seats.placement is Placement.OVERSUBSCRIBED
+
+
+def test_a_count_outside_smp_is_skipped_with_that_reason() -> None:
+    (gate,) = planner.plan_gates(request(2), Options(smp=(1, 4)), TWO)
+    assert gate.skip == "2 CPUs are not among --smp 1,4"
+
+
+def test_the_instruction_clock_needs_no_pins() -> None:
+    cells = planner.plan_cells(request(4), Options(smp=(1, 4, 32)), INSN)
+    assert [cell.cell.cpus for cell in cells] == [1, 4, 32]
+    assert not any(cell.skip or cell.seats.pins for cell in cells)
+
+
+def test_a_system_without_a_lane_is_skipped_with_the_lanes_reason() -> None:
+    cells = planner.plan_cells(request(), Options(systems=("native",)), INSN)
+    assert {cell.skip for cell in cells} == {"no instruction clock"}
+
+
+def test_changed_parameters_name_the_row_and_set_takes_precedence() -> None:
+    (cell, *_) = planner.plan_cells(request(hi=20000), Options(), TWO)
+    assert cell.cell.id == "primes.hi-20000-linux-smp1"
+    (cell, *_) = planner.plan_cells(request(hi=20000), Options(sets=(("primes", "hi", "30000"),)), TWO)
+    assert cell.cell.param("hi") == 30000
+
+
+def test_quick_rows_show_their_parameters_and_keep_their_test_ids() -> None:
+    (cell, *_) = planner.plan_cells(request(), Options(quick=True), TWO)
+    hi = cell.cell.param("hi")
+    assert hi != 3_000_000
+    assert (cell.cell.id, cell.test_cell.id) == (f"primes.hi-{hi}-linux-smp1", "primes-linux-smp1")
+    (gate,) = planner.plan_gates(request(2), Options(quick=True), TWO)
+    assert (gate.gate.id, gate.id) == (f"primes.hi-{hi}-linux-smp2", "primes-linux-smp2")
+
+
+def test_two_tests_that_quick_makes_equal_are_measured_once_with_two_gates() -> None:
+    options = Options(quick=True)
+    small, large = request(2, hi=20_000), replace(request(2), gates=request(4).gates)
+    small = replace(small, gates=(replace(small.gates[0], at_least=1.2),))
+    large = replace(large, gates=(replace(large.gates[0], cpus=2),))
+    gates = [*planner.plan_gates(small, options, TWO), *planner.plan_gates(large, options, TWO)]
+    assert [gate.id for gate in gates] == ["primes.hi-20000-linux-smp2", "primes-linux-smp2"]
+    (sweep,) = planner.sweeps([], gates)
+    assert len(sweep.cells) == 2
+    assert len({gate.gate.id for gate in sweep.gates}) == 2
+
+
+def test_a_selected_gate_adds_both_of_its_arms() -> None:
+    (gate,) = planner.plan_gates(request(2), Options(), TWO)
+    (sweep,) = planner.sweeps([], [gate])
+    assert [cell.cell.id for cell in sweep.cells] == ["primes-linux-smp1", "primes-linux-smp2"]
+    assert [one.id for one in sweep.gates] == ["primes-linux-smp2"]
+
+
+def test_each_row_is_one_sweep() -> None:
+    cells = planner.plan_cells(request(), Options(systems=("linux", "native")), TWO)
+    assert [sweep.row for sweep in planner.sweeps(cells, [])] == ["primes-linux", "primes-native"]
+
+
+def test_the_same_system_twice_is_refused() -> None:
+    with pytest.raises(UsageError, match="names the same system twice"):
+        planner.plan_cells(request(), Options(systems=("linux", "linux")), TWO)
+
+
+def test_two_files_with_one_name_are_refused(tmp_path: Path) -> None:
+    one = plans.planned(1)
+    twin = replace(one, workload=replace(one.workload, file=Path("/mine/primes.yaml")))
+    with pytest.raises(
+        UsageError, match=r"two workloads are called `primes`: .*primes/workload.yaml and /mine/"
+    ):
+        planner.check_names([one, twin])
+    other = replace(one, system=replace(one.system, name="linux.tick-slow", file=tmp_path / "linux.yaml"))
+    with pytest.raises(UsageError, match=r"two systems are called `linux`: .* and .*linux\.yaml"):
+        planner.check_names([one, other])
+    planner.check_names([one, plans.planned(2), replace(one, system=replace(one.system, name="linux.x-y"))])
+
+
+def test_each_round_has_every_arm_once_and_every_second_round_is_reversed() -> None:
+    found = run_order(("a", "b", "c"), 6, seed=7)
+    rounds = [found[k : k + 3] for k in range(0, 18, 3)]
+    assert all(Counter(one) == Counter("abc") for one in rounds)
+    assert rounds[1] == rounds[0][::-1]
+    assert rounds[2] == rounds[0]
+    assert found == run_order(("a", "b", "c"), 6, seed=7)
+    assert len({run_order(("a", "b", "c"), 1, seed) for seed in range(20)}) > 1
+
+
+def test_a_linear_drift_affects_all_arms_equally() -> None:
+    found = run_order(("a", "b"), 6, seed=1)
+    places = {arm: [k for k, one in enumerate(found) if one == arm] for arm in "ab"}
+    assert sum(places["a"]) == sum(places["b"])
+
+
+def test_the_plan_shows_cells_order_lanes_pins_skips_and_minutes() -> None:
+    cells = planner.plan_cells(request(2, 4), Options(), TWO)
+    text = preview.describe(
+        planner.sweeps(cells, planner.plan_gates(request(2, 4), Options(), TWO)), Options(), POLICY, 3
+    )
+    assert "cell   primes-linux-smp2: process, lane tcg, physical, pins 0,1, 5 runs + 1 warm-up" in text
+    assert "cell   primes-linux-smp4: SKIP: 4 CPUs need 4 host CPUs" in text
+    assert "gate   primes-linux-smp2: speedup of work over smp1, at least 1.6" in text
+    assert "gate   primes-linux-smp4: speedup of work over smp1, at least 3.2: SKIP: 4 CPUs need" in text
+    assert "order seed 3; about 0.8 minutes; nothing was booted" in text
+
+
+def test_include_smt_adds_a_row_that_is_never_gated() -> None:
+    ground = replace(TWO, smt_pins=(0, 1, 2, 3))
+    cells = planner.plan_cells(request(), Options(include_smt=True), ground)
+    assert [cell.cell.id for cell in planner.with_smt_row(cells, ground, Options(include_smt=True))] == [
+        "primes-linux-smp1",
+        "primes-linux-smp2",
+        "primes-linux-smp4-smt",
+    ]
+    assert planner.with_smt_row(cells, ground, Options()) == cells
+
+
+def test_smp_excludes_gates_but_not_the_base_of_a_requested_one() -> None:
+    for ground in (TWO, INSN):
+        cells = planner.plan_cells(request(2, 4), Options(smp=(2,)), ground)
+        assert [cell.cell.cpus for cell in cells] == [2]
+        (sweep,) = planner.sweeps(cells, planner.plan_gates(request(2, 4), Options(smp=(2,)), ground))
+        assert [cell.cell.cpus for cell in sweep.runnable] == [1, 2]
+        assert [bool(gate.skip) for gate in sweep.gates] == [False, True]
+        assert sweep.gates[1].skip == "4 CPUs are not among --smp 2"

@@ -1,0 +1,162 @@
+"""System YAML: the values that are read, and the errors, which name file, line and key."""
+
+from pathlib import Path
+
+import pytest
+
+from benchgate.base import systems
+from benchgate.base.cells import Mode
+from benchgate.base.errors import CatalogError
+from benchgate.base.systems import Ask, EndBy, Kind, ResultFormat
+from benchgate.plan import systemfile
+
+GOOD = """\
+version: 1
+name: mine
+kind: qemu
+boot:
+  kernel: out/kernel.elf
+  append: quiet
+"""
+SELFTEST = """\
+version: 1
+name: mine
+kind: qemu
+boot: {kernel: k.elf}
+ask: selftest
+console: {online: '(?P<n>[0-9]+) CPUs'}
+result:
+  format: patterns
+  work: {pattern: 'elapsed=(?P<value>[0-9]+)', unit: cycles, shift: 20}
+  answers: ['primes=(?P<count>[0-9]+)']
+  expect: {count: '216816'}
+"""
+
+
+KILLED = SELFTEST.replace("'primes=(", "'count=(") + "end: {by: kill}\n"
+
+
+def load(tmp_path: Path, text: str) -> systems.System:
+    path = tmp_path / "mine.yaml"
+    path.write_text(text, encoding="utf-8")
+    return systemfile.load(path)
+
+
+def test_a_short_file_has_defaults(tmp_path: Path) -> None:
+    system = load(tmp_path, GOOD)
+    assert (system.name, system.kind, system.ask) == ("mine", Kind.QEMU, Ask.CMDLINE)
+    assert system.kernel == "out/kernel.elf"
+    assert (system.qemu.machine, system.qemu.smp, system.exit_codes) == ("q35", "{n}", (33,))
+    assert (system.end_by, system.result.format) == (EndBy.EXIT, ResultFormat.BENCH)
+
+
+def test_every_key_of_the_schema_is_read(tmp_path: Path) -> None:
+    system = load(
+        tmp_path,
+        GOOD
+        + """\
+qemu: {machine: pc, cpu: max, memory: 1G, smp: "{n},sockets={n}", arguments: [-device, foo]}
+build: {commands: [[make, all]], folder: src, sources: [src]}
+modes: [thread]
+console: {ready: "^ready", failures: ["panic"], online: "cpus=(?P<n>[0-9]+)"}
+end: {by: kill}
+deadlines: {boot_s: 5, run_s: 7.5}
+cpus: {minimum: 2, maximum: 8}
+""",
+    )
+    assert system.qemu == systems.QemuWords("pc", "max", "1G", "{n},sockets={n}", ("-device", "foo"))
+    assert system.build is not None
+    assert system.build.commands == (("make", "all"),)
+    assert system.modes == (Mode.THREAD,)
+    assert (system.ready, system.failures, system.online) == ("^ready", ("panic",), "cpus=(?P<n>[0-9]+)")
+    assert system.end_by is EndBy.KILL
+    assert (system.deadlines.boot_s, system.deadlines.run_s) == (5.0, 7.5)
+    assert "2 to 8 CPUs" in system.refuses(Mode.THREAD, "checksum", 1)
+    assert "no process" in system.refuses(Mode.PROCESS, "primes", 2)
+    assert system.refuses(Mode.THREAD, "checksum", 2) == ""
+
+
+def test_a_self_test_has_figures_and_known_answers(tmp_path: Path) -> None:
+    system = load(tmp_path, SELFTEST)
+    assert system.ask is Ask.SELFTEST
+    assert system.result.work is not None
+    assert (system.result.work.unit, system.result.work.shift) == ("cycles", 20)
+    assert system.result.expect == {"count": "216816"}
+    assert system.refuses(Mode.PROCESS, "primes", 1) == "mine runs only its own self-test"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (GOOD + "bootx: 1\n", r"mine\.yaml:7: bootx: unknown key; did you mean `boot`\?"),
+        (GOOD.replace("kernel: out/kernel.elf", "kernal: x"), r"boot\.kernel: is missing"),
+        (GOOD.replace("name: mine", "name: [a]"), r"mine\.yaml:2: name: expected text"),
+        (GOOD.replace("name: mine", "name: ../x"), r"is not a name"),
+        (
+            GOOD.replace("version: 1", "version: 2"),
+            r"version: must be 1, the version that this benchgate reads",
+        ),
+        (GOOD.replace("kind: qemu\n", ""), r"kind: is missing"),
+        ("version: 1\nname: a\nkind: qemu\n", r"boot: is missing"),
+        (GOOD + "ports: [22]\n", r"mine\.yaml:7: ports: host ports cannot be used yet"),
+        (GOOD + "ask: prompt\n", r"ask: send/expect steps at a prompt cannot be used yet"),
+        (GOOD + "steps: [a]\n", r"steps: send/expect steps at a prompt cannot be used yet"),
+        (GOOD + "  disks: [a]\n", r"boot\.disks: booting from disks cannot be used yet"),
+        (GOOD + "  firmware: x\n", r"boot\.firmware: booting by firmware cannot be used yet"),
+        (GOOD + "qemu: {smp: '4'}\n", r"qemu\.smp: must contain \{n\}"),
+        (GOOD + "ask: selftest\n", r"result: is missing: a self-test needs patterns"),
+        (GOOD + "modes: [fiber]\n", r"expected process or thread, found fiber"),
+        (GOOD + "cpus: {minimum: 4, maximum: 2}\n", r"cpus\.maximum: is 2, not between 4 and 64"),
+        (GOOD + "console: {failures: ['(']}\n", r"`\(` is not a regular expression"),
+        (
+            GOOD + "console: {failures: ['x*']}\n",
+            r"mine\.yaml:7: console\.failures: `x\*` matches the empty string",
+        ),
+        (
+            GOOD + "console: {failures: ['']}\n",
+            r"mine\.yaml:7: console\.failures: `` matches the empty string",
+        ),
+        (GOOD + "console: {ready: 'x*'}\n", r"mine\.yaml:7: console\.ready: `x\*` matches the empty string"),
+        (
+            SELFTEST.replace("console: {online: '(?P<n>[0-9]+) CPUs'}\n", ""),
+            r"console: `online` is missing: add a pattern",
+        ),
+        (
+            SELFTEST.replace("online: '(?P<n>[0-9]+) CPUs'", "ready: up"),
+            r"mine\.yaml:6: console: `online` is missing",
+        ),
+        (
+            SELFTEST.replace("  expect: {count: '216816'}\n", ""),
+            r"a figure without a known answer is not a result",
+        ),
+        (
+            GOOD + "console: {failures: ['(?u)oops']}\n",
+            r"mine\.yaml:7: console\.failures: `\(\?u\)oops` cannot be matched against a console's bytes",
+        ),
+        (
+            GOOD + r"console: {ready: 'caf\u00e9'}" + "\n",
+            r"mine\.yaml:7: console\.ready: `caf.u00e9` cannot be matched .*: it is .*bad escape",
+        ),
+        (GOOD + "console: {ready: '^$'}\n", r"console\.ready: `\^\$` matches the empty string"),
+        (GOOD + "console: {ready: '^'}\n", r"console\.ready: `\^` matches the empty string"),
+        (GOOD + "console: {ready: '[[a]b'}\n", r"ready: `\[\[a\]b` is not a .*: Possible nested set"),
+        (
+            GOOD + "console: {online: '(?P<n>a{99999999999})'}\n",
+            r"console\.online: is not a .*: the repetition",
+        ),
+        (
+            KILLED.replace("count=(?P<count>[0-9]+)", "(count=(?P<count>[0-9]+))?"),
+            r"mine\.yaml:10: result\.answers: `.*` matches the empty string, so it would",
+        ),
+        (KILLED.replace("count=", r"(?u)count="), r"result\.answers: `.*` cannot be matched"),
+        (
+            KILLED + "smoke: {pass: '(?u)good'}\n",
+            r"mine\.yaml:13: smoke\.pass: `.*` cannot be matched against a console's bytes",
+        ),
+        (SELFTEST.replace("{count:", "{cuont:"), r"no pattern in `answers` has a group \(\?P<cuont>"),
+        (SELFTEST.replace("(?P<value>[0-9]+)", "[0-9]+"), r"needs a named group \(\?P<value>"),
+    ],
+)
+def test_an_invalid_file_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(CatalogError, match=message):
+        load(tmp_path, text)

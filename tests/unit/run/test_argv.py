@@ -1,0 +1,123 @@
+"""Command lines and manifests by value, deadlines by lane, and the patterns to watch for."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.cells import Accel, Lane, Placement
+from benchgate.base.errors import UsageError
+from benchgate.base.qemu import Qemu
+from benchgate.base.runs import Deadlines, Image
+from benchgate.plan.catalog import load_system
+from benchgate.plan.planned import Seats
+from benchgate.run.argv import VmConfig, deadlines, guest_spec, manifest, native_spec
+from benchgate.run.watch import GUEST_WATCH, NATIVE_WATCH, watch_for
+from tests.unit.plans import own_system, planned
+
+QEMU = Qemu(Path("/q/qemu"), {"LD_LIBRARY_PATH": "/q/lib"}, (Path("/q/roms"),), (10, 0, 2), "d", "user", ())
+HOST = VmConfig(QEMU, Accel.TCG, "max")
+IMAGE = Image(Path("/i/kernel"), Path("/i/initrd"), None, {"kernel": "aa"})
+NONCE = "0123456789abcdef"
+PRIMES = "bench.hi=3000000 bench.split=cost bench.wait=join"
+
+
+def after(argv: tuple[str, ...], flag: str) -> str:
+    return argv[argv.index(flag) + 1]
+
+
+def test_the_manifest_has_exactly_these_words() -> None:
+    cell = planned(2).cell
+    words = (
+        f"bench.workload=primes bench.mode=process bench.workers=2 bench.cpus=2 bench.nonce={NONCE} {PRIMES}"
+    )
+    assert manifest(cell, NONCE) == words
+    assert manifest(cell, NONCE, measure=True) == words + " bench.measure=1"
+    assert manifest(cell, NONCE, pins=(4, 5)) == words + " bench.pin=4,5"
+
+
+def test_the_command_line_of_a_guest() -> None:
+    spec = guest_spec(planned(2), IMAGE, HOST, NONCE)
+    assert spec.argv[:3] == ("/q/qemu", "-L", "/q/roms")
+    assert after(spec.argv, "-kernel") == "/i/kernel"
+    assert after(spec.argv, "-initrd") == "/i/initrd"
+    assert after(spec.argv, "-smp") == "2"
+    assert after(spec.argv, "-cpu") == "max"
+    assert after(spec.argv, "-accel") == "tcg,thread=multi"
+    assert after(spec.argv, "-name") == f"guest=benchgate-{NONCE},debug-threads=on"
+    append = after(spec.argv, "-append")
+    assert append.startswith("console=ttyS0 quiet ")
+    assert append.endswith(f" bench.workload=primes {manifest(planned(2).cell, NONCE).split(' ', 1)[1]}")
+    assert (spec.environment, spec.lane, spec.cpus, spec.pins) == (QEMU.environment, Lane.TCG, 2, (4, 5))
+
+
+def test_the_settings_of_a_system_override_the_defaults(tmp_path: Path) -> None:
+    one = replace(planned(2), system=own_system(tmp_path))
+    spec = guest_spec(one, replace(IMAGE, initrd=None), replace(HOST, cpu_model="host"), NONCE)
+    assert (after(spec.argv, "-machine"), after(spec.argv, "-cpu"), after(spec.argv, "-m")) == (
+        "pc",
+        "max",
+        "64M",
+    )
+    assert after(spec.argv, "-smp") == "2,sockets=2"
+    assert spec.argv[-2:] == ("-device", "foo")
+    assert "-initrd" not in spec.argv
+    assert after(spec.argv, "-append").startswith("quiet bench.workload=primes ")
+    given = guest_spec(one, IMAGE, HOST, NONCE, words="selftest=all")
+    assert after(given.argv, "-append") == "selftest=all"
+
+
+def test_a_native_run_is_the_program_with_its_pins() -> None:
+    image = Image(None, None, Path("/p/bench"), {"program": "bb"})
+    spec = native_spec(planned(2, system="native"), image, NONCE)
+    assert spec.argv == (
+        "/p/bench",
+        *manifest(planned(2).cell, NONCE).split(),
+        "bench.pin=4,5",
+    )
+    assert (spec.environment, spec.lane, spec.pins) == ({}, Lane.NATIVE, (4, 5))
+    with pytest.raises(UsageError, match="primes-native-smp2: the image has no program"):
+        native_spec(planned(2, system="native"), IMAGE, NONCE)
+
+
+def test_an_oversubscribed_guest_uses_its_pins_in_turn() -> None:
+    one = planned(4, oversubscribe=True)
+    assert one.seats.placement is Placement.OVERSUBSCRIBED
+    assert guest_spec(one, IMAGE, HOST, NONCE).pins == (4, 5, 4, 5)
+
+
+@pytest.mark.parametrize(
+    ("lane", "pins", "cpus", "expected"),
+    [
+        (Lane.TCG, (4, 5), 2, Deadlines(60, 120)),
+        (Lane.KVM, (4, 5), 2, Deadlines(60, 120)),
+        (Lane.NATIVE, (4, 5), 1, Deadlines(60, 120)),
+        (Lane.TCG, (4, 5), 4, Deadlines(120, 240)),  # two vCPUs per pin
+        (Lane.TCG, (), 4, Deadlines(60, 120)),
+        (Lane.INSN, (), 1, Deadlines(180, 360)),
+        (Lane.INSN, (), 4, Deadlines(720, 1440)),  # one vCPU at a time
+    ],
+)
+def test_deadlines_follow_the_lane(lane: Lane, pins: tuple[int, ...], cpus: int, expected: Deadlines) -> None:
+    one = planned(1)
+    seated = replace(one, cell=replace(one.cell, cpus=cpus), seats=Seats(lane, Placement.VIRTUAL, pins))
+    assert deadlines(seated) == expected
+
+
+def test_the_instruction_clock_must_be_prepared() -> None:
+    one = replace(planned(1), seats=Seats(Lane.INSN, Placement.VIRTUAL, ()))
+    with pytest.raises(UsageError, match="primes-linux-smp1: the instruction clock is not prepared"):
+        guest_spec(one, IMAGE, HOST, NONCE, log=Path("clock.log"))
+
+
+def test_the_watch_has_the_patterns_of_the_system(tmp_path: Path) -> None:
+    assert watch_for(load_system("native")) is NATIVE_WATCH
+    found = watch_for(own_system(tmp_path))
+    assert found.failures == (*GUEST_WATCH.failures, rb"(?<=\n)oops", b"broken")
+    assert found.success == {0, 33}
+    assert found.ends == GUEST_WATCH.ends
+    assert re.search(found.ready or b"x", b"boot\nhello 1") is not None
+    assert re.search(found.ready or b"x", b"boot: hello 1") is None

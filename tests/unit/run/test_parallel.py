@@ -1,0 +1,99 @@
+"""Parallel attempts: all run at once, no result is lost, and an interrupt ends each of them."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from benchgate.base.errors import BootError
+from benchgate.base.runs import RawRun
+from benchgate.run import parallel
+from benchgate.run.parallel import Job
+from tests.unit.factories import cell, raw_run
+
+PATIENCE_S = 30
+Execute = Callable[[int, Callable[[str], None]], RawRun]
+
+
+def jobs(count: int, on_phase: Callable[[str], None] = lambda _: None) -> list[Job]:
+    """Jobs for a fake `execute`. Each request is just its index."""
+    numbers: list[Any] = list(range(count))
+    return [Job(number, on_phase) for number in numbers]
+
+
+def replace_execute(monkeypatch: pytest.MonkeyPatch, execute: Execute) -> None:
+    monkeypatch.setattr(parallel, "execute", execute)
+
+
+def result(number: int) -> RawRun:
+    return raw_run(cell(), attempt=number + 1)
+
+
+def test_all_attempts_run_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    meeting = threading.Barrier(3)
+
+    def execute(number: int, on_phase: Callable[[str], None]) -> RawRun:
+        meeting.wait(PATIENCE_S)
+        return result(number)
+
+    replace_execute(monkeypatch, execute)
+    assert [(index, raw.attempt) for index, raw in parallel.execute_all(jobs(3))] == [(0, 1), (1, 2), (2, 3)]
+
+
+def test_a_single_attempt_runs_in_the_callers_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads = []
+
+    def execute(number: int, on_phase: Callable[[str], None]) -> RawRun:
+        threads.append(threading.current_thread())
+        return result(number)
+
+    replace_execute(monkeypatch, execute)
+    assert len(list(parallel.execute_all(jobs(1)))) == 1
+    assert threads == [threading.current_thread()]
+
+
+def test_an_exception_is_raised_after_the_other_results_were_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    def execute(number: int, on_phase: Callable[[str], None]) -> RawRun:
+        if number == 0:
+            raise BootError("no such program")
+        return result(number)
+
+    replace_execute(monkeypatch, execute)
+    given = parallel.execute_all(jobs(3))
+    assert [next(given)[0], next(given)[0]] == [1, 2]
+    with pytest.raises(BootError, match="no such program"):
+        next(given)
+
+
+def test_an_interrupt_ends_each_running_attempt_and_keeps_finished_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    running, ended = threading.Barrier(2), []
+
+    def execute(number: int, on_phase: Callable[[str], None]) -> RawRun:
+        if number == 0:
+            return result(number)
+        if running.wait(PATIENCE_S) == 0:
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        never = threading.Event()
+        try:
+            while not never.wait(0.01):
+                on_phase("running")
+        finally:
+            ended.append(number)
+        raise AssertionError("unreachable")
+
+    replace_execute(monkeypatch, execute)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    kept: list[tuple[int, RawRun]] = []
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            kept.extend(parallel.execute_all(jobs(3)))
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert [index for index, _ in kept] == [0]
+    assert sorted(ended) == [1, 2]

@@ -1,0 +1,198 @@
+"""The synchronous QMP client against a scripted server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchgate.base.errors import UsageError
+from benchgate.run.qmp import Qmp, QmpError
+
+GREETING = {
+    "QMP": {"version": {"qemu": {"major": 10, "minor": 0, "micro": 2}, "package": ""}, "capabilities": []}
+}
+
+
+class Server(threading.Thread):
+    """Sends the greeting, then one prepared answer per command. A string answer is sent unchanged."""
+
+    def __init__(self, connection: socket.socket, answers: list[Any]) -> None:
+        super().__init__()
+        self.connection, self.answers = connection, [{}, *answers]
+        self.seen: list[Any] = []
+
+    def run(self) -> None:
+        self.send(GREETING)
+        decoder = json.JSONDecoder()
+        for answer in self.answers:
+            data = self.connection.recv(65536)
+            if not data:
+                return
+            request, _ = decoder.raw_decode(data.decode())
+            self.seen.append(request)
+            if isinstance(answer, str):
+                self.connection.sendall(answer.encode())
+            elif answer is not None:
+                self.send({"return": answer} | ({"id": request["id"]} if "id" in request else {}))
+
+    def send(self, message: Any) -> None:
+        self.connection.sendall(json.dumps(message).encode() + b"\r\n")
+
+
+class Session:
+    def __init__(self, transcript: Path) -> None:
+        self.near, self.far = socket.socketpair()
+        self.transcript = transcript
+        self.servers: list[Server] = []
+
+    def open(self, *answers: Any) -> Qmp:
+        server = Server(self.far, list(answers))
+        server.start()
+        self.servers.append(server)
+        qmp = Qmp(self.near, self.transcript)
+        qmp.connect(30)
+        return qmp
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[Session]:
+    made = Session(tmp_path / "qmp.log")
+    yield made
+    made.near.close()
+    for server in made.servers:
+        server.join(30)
+    made.far.close()
+
+
+def cpus(*pairs: tuple[object, object]) -> list[dict[str, object]]:
+    return [{"cpu-index": index, "thread-id": thread} for index, thread in pairs]
+
+
+def test_threads_come_in_the_order_of_their_vcpus(session: Session) -> None:
+    with session.open(cpus((2, 12), (0, 10), (1, 11))) as qmp:
+        assert qmp.cpu_threads(30) == (10, 11, 12)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {},
+        [{}],
+        [7],
+        cpus((0, "10")),
+        cpus((0, 10), (0, 11)),
+        cpus((1, 10)),
+        cpus((0, 10), (2, 11)),
+        cpus((None, 10)),
+    ],
+)
+def test_an_answer_that_names_no_threads_is_refused(session: Session, answer: Any) -> None:
+    with session.open(answer) as qmp, pytest.raises(QmpError, match=r"query-cpus-fast|numbered"):
+        qmp.cpu_threads(30)
+
+
+def test_the_transcript_has_both_directions_in_order(session: Session) -> None:
+    with session.open({"running": True}) as qmp:
+        assert qmp.execute("query-status") == {"running": True}
+    lines = [json.loads(line) for line in session.transcript.read_text().splitlines()]
+    assert [next(key for key in line if key != "t_ns") for line in lines] == [
+        "received",
+        "sent",
+        "received",
+        "sent",
+        "received",
+    ]
+    assert lines[3]["sent"]["execute"] == "query-status"
+    assert all(isinstance(line["t_ns"], int) for line in lines)
+
+
+def test_an_answer_that_never_comes_ends_at_its_deadline(session: Session) -> None:
+    with (
+        session.open(None) as qmp,
+        pytest.raises(QmpError, match=r"did not answer stop over QMP within 0\.05 s"),
+    ):
+        qmp.execute("stop", seconds=0.05)
+
+
+def test_a_refused_command_is_an_error(session: Session) -> None:
+    refusal = '{"error": {"class": "GenericError", "desc": "not now"}, "id": "__qmp#00000"}\r\n'
+    with session.open(refusal) as qmp, pytest.raises(QmpError, match="QMP failed at stop: not now"):
+        qmp.execute("stop")
+
+
+@pytest.mark.parametrize(
+    "raw", ["garbage\r\n", "[]\r\n", "{}\r\n\r\n" * 3, '{"error": {}}\r\n', "\x00\xff\n"]
+)
+def test_invalid_answers_are_an_error_and_do_not_hang(session: Session, raw: str) -> None:
+    with session.open(raw) as qmp, pytest.raises(QmpError):
+        qmp.execute("stop", seconds=0.3)
+
+
+def test_a_closed_connection_is_an_error(tmp_path: Path) -> None:
+    near, far = socket.socketpair()
+    far.close()
+    with Qmp(near, tmp_path / "qmp.log") as qmp, pytest.raises(QmpError, match="greeting"):
+        qmp.connect(30)
+
+
+def test_a_missing_greeting_is_an_error(tmp_path: Path) -> None:
+    near, far = socket.socketpair()
+    with far, Qmp(near, tmp_path / "qmp.log") as qmp, pytest.raises(QmpError, match=r"within 0\.05 s"):
+        qmp.connect(0.05)
+
+
+def test_drain_reads_late_events_and_sends_nothing(session: Session) -> None:
+    with session.open() as qmp:
+        (server,) = session.servers
+        server.join(30)
+        sent = len(server.seen)
+        server.send({"event": "SHUTDOWN", "timestamp": {"seconds": 1, "microseconds": 2}, "data": {}})
+        session.far.shutdown(socket.SHUT_WR)
+        qmp.drain(30)
+        assert '"SHUTDOWN"' in session.transcript.read_text()
+    session.far.settimeout(30)
+    assert session.far.recv(1) == b""
+    assert sent == 1
+
+
+def test_the_transcript_is_bounded(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benchgate.run.qmp._TRANSCRIPT_BYTES", 500)
+    with session.open(json.dumps({"return": "y" * 2000, "id": "__qmp#00000"}) + "\n") as qmp:
+        assert qmp.execute("big") == "y" * 2000
+    assert session.transcript.stat().st_size <= 500
+
+
+def test_close_can_be_called_twice_and_drain_after_it(session: Session) -> None:
+    qmp = session.open()
+    qmp.close()
+    qmp.close()
+    qmp.drain(1)
+
+
+def test_use_inside_a_running_event_loop_is_refused_with_advice(tmp_path: Path) -> None:
+    async def inside() -> None:
+        near, far = socket.socketpair()
+        with near, far, pytest.raises(UsageError, match=r"asyncio\.to_thread"):
+            Qmp(near, tmp_path / "qmp.log")
+
+    asyncio.run(inside())
+
+
+def test_an_interrupt_while_waiting_for_the_greeting_passes_through(tmp_path: Path) -> None:
+    near, far = socket.socketpair()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    threading.Timer(0.2, signal.pthread_kill, [threading.main_thread().ident, signal.SIGINT]).start()
+    try:
+        with far, pytest.raises(KeyboardInterrupt), Qmp(near, tmp_path / "qmp.log") as qmp:
+            qmp.connect(30)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert near.fileno() == -1

@@ -1,0 +1,117 @@
+"""A session's reports: all of them, sealed; and GitHub's files, which may refuse without any loss."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.errors import EvidenceError
+from benchgate.evidence import check, retention
+from benchgate.evidence.files import MANIFEST
+from benchgate.evidence.session_folder import SessionFolder
+from benchgate.judge.decide import decide
+from benchgate.plan.options import Options
+from benchgate.render.view import SessionView
+from benchgate.session import publish
+from tests.unit.factories import BASE_NS, POLICY, arm, cell, rows, scaled_view, speedup, view
+from tests.unit.sessions import END, new_session
+
+SEALED = ("verdicts.json", "benchmark.json", "speedups.json", "speedup.svg", "summary.md", "junit.xml")
+
+
+@pytest.fixture(autouse=True)
+def no_runner(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("GITHUB_STEP_SUMMARY", "GITHUB_ACTIONS"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> SessionFolder:
+    made = new_session(tmp_path / "reports")
+    made.close(END)
+    return made
+
+
+def failed_view() -> SessionView:
+    """Two CPUs as slow as one: the gate fails."""
+    base, two = rows(cell(1), BASE_NS), rows(cell(2), BASE_NS, first=6)
+    arms = {one.cell.id: one for one in (arm(cell(1), BASE_NS), arm(cell(2), BASE_NS))}
+    return view(*base, *two, verdicts=decide([speedup(2)], arms, POLICY).verdicts)
+
+
+def write(session: SessionFolder, shown: SessionView) -> list[str]:
+    notices: list[str] = []
+    publish.write(session, shown, Options(reports=session.folder.parents[1]), notices.append)
+    return notices
+
+
+def assert_sealed(session: SessionFolder) -> None:
+    listed = (session.folder / MANIFEST).read_text()
+    for name in SEALED:
+        assert (session.folder / name).stat().st_size > 0
+        assert f"  {name}\n" in listed
+
+
+def test_every_report_is_written_and_sealed(
+    session: SessionFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert write(session, scaled_view()) == []
+    assert_sealed(session)
+    assert json.loads((session.folder / "verdicts.json").read_text())[0]["outcome"] == "PASS"
+    assert capsys.readouterr().out == ""
+    assert check.verify_bundle(session.folder).exit_code == check.INTACT
+
+
+def test_a_runner_gets_the_summary_after_what_stands_there_and_a_line_a_failure(
+    session: SessionFolder,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    summary = tmp_path / "step.md"
+    summary.write_text("of an earlier step\n")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    assert write(session, failed_view()) == []
+    assert summary.read_text().startswith("of an earlier step\n# FAIL")
+    begin, line = capsys.readouterr().out.splitlines()
+    assert begin == ""
+    assert line.startswith("::error title=benchgate primes-linux-smp2::FAIL: primes-linux")
+
+
+@pytest.mark.parametrize("kind", ["no-folder", "a-folder"])
+def test_a_summary_file_that_refuses_loses_nothing(
+    session: SessionFolder,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    kind: str,
+) -> None:
+    summary = tmp_path / "gone" / "step.md" if kind == "no-folder" else tmp_path
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    (notice,) = write(session, failed_view())
+    assert notice.startswith(f"GITHUB_STEP_SUMMARY={summary} cannot be written (")
+    assert notice.endswith("the same text is the session's summary.md")
+    assert_sealed(session)
+    assert capsys.readouterr().out.startswith("\n::error ")
+
+
+def test_a_folder_that_refuses_is_an_error_that_names_the_file(session: SessionFolder) -> None:
+    (session.folder / "summary.md").mkdir()
+    with pytest.raises(EvidenceError, match=r"summary\.md"):
+        write(session, scaled_view())
+    assert (session.folder / "verdicts.json").is_file()
+
+
+def test_an_old_session_that_stays_is_a_notice_after_all_is_written(
+    session: SessionFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise EvidenceError("an old one cannot be removed")
+
+    monkeypatch.setattr(retention, "prune", refuse)
+    assert write(session, scaled_view()) == ["an old one cannot be removed"]
+    assert_sealed(session)

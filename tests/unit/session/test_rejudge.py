@@ -1,0 +1,393 @@
+"""Judging again from hand-made session folders: the same figures, and a refusal for all that does not fit."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchgate import cli
+from benchgate.base.errors import EvidenceError
+from benchgate.base.gates import Word
+from benchgate.base.runs import Outcome, RawRun
+from benchgate.evidence import provenance
+from benchgate.evidence.chain import manifest_text
+from benchgate.evidence.check import INTACT, MISMATCH, verify_bundle
+from benchgate.evidence.facts import symbols_of
+from benchgate.evidence.files import MANIFEST, SESSION, digest_of, files_below
+from benchgate.evidence.rows import row_of_judged
+from benchgate.evidence.session_folder import SessionFolder
+from benchgate.insn.symbols import NO_SYMBOLS, Symbols
+from benchgate.plan.options import Options
+from benchgate.run.record import save
+from benchgate.session import publish, rejudge
+from benchgate.session.trust import Trusted
+from tests.unit.factories import POLICY
+from tests.unit.plans import sweep
+from tests.unit.sessions import END, INFO, new_session
+from tests.wirekit import altered, console, field, primes_run, recorded, unframed
+
+GOOD = recorded("good-linux-primes-smp2")
+PLAN = sweep(2, hi=100_000)
+CELL = next(planned.cell for planned in PLAN.cells if planned.cell.cpus == 2)
+WORK = field(GOOD, "window", "work_end") - field(GOOD, "window", "work_start")
+
+
+def attempt(session: SessionFolder, text: bytes = GOOD, **changes: Any) -> RawRun:
+    """One run of two CPUs, as `execute` leaves it and the session records it."""
+    place = session.begin(CELL.id)
+    raw = replace(primes_run(place.folder, text), cell=CELL, attempt=place.run, **changes)
+    save(raw)
+    judged = rejudge._judge(place.folder, provenance.planned([PLAN], POLICY, {}), "session.json", Trusted())
+    session.record(row_of_judged(judged))
+    return raw
+
+
+def close(session: SessionFolder) -> Path:
+    session.close(END)
+    return session.folder
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> SessionFolder:
+    made = new_session(tmp_path / "reports")
+    made.update(**provenance.planned([PLAN], POLICY, {}))
+    return made
+
+
+def change(folder: Path, edit: Callable[[dict[str, Any]], object]) -> None:
+    path = folder / SESSION
+    facts = json.loads(path.read_text())
+    edit(facts)
+    path.write_text(json.dumps(facts))
+
+
+def test_a_verified_run_gives_its_own_figure(session: SessionFolder) -> None:
+    attempt(session)
+    found = rejudge.judge_session(close(session))
+    (row,) = found.rows
+    assert (row.verified, row.work, row.outcome) == (True, WORK, Outcome.OK)
+    (verdict,) = found.verdicts
+    assert verdict.outcome is Word.SKIP  # one CPU was planned and never tried
+    assert (found.alpha, found.superlinear) == (POLICY.alpha, POLICY.superlinear)
+
+
+def test_a_console_that_lies_is_found_again(session: SessionFolder) -> None:
+    attempt(session, altered(GOOD, "result", count=1))
+    (row,) = rejudge.judge_session(close(session)).rows
+    assert (row.outcome, row.verified) == (Outcome.INVALID, False)
+    assert "the result reported count=1" in row.reason
+
+
+def test_a_window_longer_than_the_host_saw_is_found_again(session: SessionFolder) -> None:
+    text = altered(GOOD, "window", total_end=field(GOOD, "window", "total_start") + 5_000_000_001)
+    attempt(session, text, host_span_ns=10**9 * 8 // 3)
+    (row,) = rejudge.judge_session(close(session)).rows
+    assert row.outcome is Outcome.INVALID
+    assert "by the host's clock the whole run took only 2666666666 ns" in row.reason
+
+
+def test_a_lone_results_csv_never_passes(session: SessionFolder) -> None:
+    attempt(session)
+    text, code = rejudge.show(close(session) / "results.csv")
+    assert text.startswith("UNVERIFIED")
+    assert code == 5
+
+
+def test_what_would_be_rendered_again_is_what_stands_there(session: SessionFolder) -> None:
+    attempt(session)
+    folder = close(session)
+    again = rejudge.recompute(folder)
+    assert again["results.csv"] == (folder / "results.csv").read_text()
+    assert json.loads(again["verdicts.json"])[0]["outcome"] == "SKIP"
+
+
+REPORTS = ("verdicts.json", "benchmark.json", "speedups.json", "speedup.svg", "summary.md", "junit.xml")
+
+
+def published(session: SessionFolder, text: bytes = GOOD) -> Path:
+    """As a session ends: every report written, and sealed."""
+    attempt(session, text)
+    folder = close(session)
+    shown = rejudge.judge_session(folder)
+    publish.write(session, shown, Options(reports=folder.parents[1], inconclusive_fails=True), print)
+    return folder
+
+
+def reseal(folder: Path) -> None:
+    """What a forger does who knows of the manifest."""
+    names = [name for name in files_below(folder) if name != MANIFEST]
+    digests = {name: digest_of(folder, name) for name in names}
+    (folder / MANIFEST).write_text(manifest_text(digests))
+
+
+def test_what_was_published_is_intact(session: SessionFolder) -> None:
+    check = verify_bundle(published(session), rejudge.recompute)
+    assert (check.exit_code, check.text) == (INTACT, check.messages[0])
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_a_report_that_was_edited_and_sealed_again_is_a_mismatch(session: SessionFolder, name: str) -> None:
+    folder = published(session)
+    text = (folder / name).read_text()
+    forged = (
+        '[{"outcome": "PASS"}]' if name.endswith(".json") else text.replace("1", "2").replace("SKIP", "PASS")
+    )
+    assert forged != text
+    (folder / name).write_text(forged)
+    reseal(folder)
+    check = verify_bundle(folder, rejudge.recompute)
+    assert check.exit_code == MISMATCH
+    assert f"{name} does not follow from the runs" in check.text
+
+
+@pytest.fixture
+def measured(session: SessionFolder) -> Path:
+    """A session with --measure: one sample in a function, one outside of any."""
+    samples = [f"measure phase=work cpu=0 name=sample_pc value={value}" for value in (4100, 9000)]
+    session.update(
+        options={**INFO.options, "measure": True},
+        symbols={CELL.row: symbols_of(Symbols((4096,), (4196,), ("count_range",)), NO_SYMBOLS)},
+    )
+    return published(session, console(*unframed(GOOD), *samples))
+
+
+def test_what_the_guest_counted_is_rendered_again(measured: Path) -> None:
+    assert "| count_range | 1 | 50% |" in (measured / "attribution.md").read_text()
+    assert verify_bundle(measured, rejudge.recompute).exit_code == INTACT
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda folder: forge(folder / "attribution.md", "count_range", "kernel_lock"),
+        lambda folder: forge(folder / "attribution.md", "| 1 | 50% |", "| 9 | 50% |"),
+        lambda folder: forge(folder / "session.json", '"count_range"', '"kernel_lock"'),
+        lambda folder: change(folder, lambda facts: facts.pop("symbols")),
+        lambda folder: change(folder, lambda facts: facts.update(symbols={CELL.row: [[4096, "x", 3]]})),
+        lambda folder: change(folder, lambda facts: facts["options"].update(measure=False)),
+    ],
+    ids=["name", "count", "other-symbols", "no-symbols", "bad-symbols", "not-measured"],
+)
+def test_an_attribution_that_does_not_follow_is_a_mismatch(
+    measured: Path, edit: Callable[[Path], object]
+) -> None:
+    edit(measured)
+    reseal(measured)
+    check = verify_bundle(measured, rejudge.recompute)
+    assert check.exit_code == MISMATCH, check.text
+
+
+def forge(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def test_a_reason_names_no_place_so_that_a_copied_session_says_the_same(session: SessionFolder) -> None:
+    raw = attempt(session)
+    (raw.folder / "serial.log").unlink()
+    (row,) = rejudge.judge_session(close(session)).rows
+    assert f"the console runs/{raw.folder.name}/serial.log cannot be read" in row.reason
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (None, "options is not an object"),
+        ([], "options is not an object"),
+        ({}, "options has no inconclusive_fails"),
+        ({"inconclusive_fails": 1}, "options: inconclusive_fails 1 has a wrong type"),
+    ],
+)
+def test_options_that_do_not_say_what_fails(session: SessionFolder, options: object, said: str) -> None:
+    folder = published(session)
+    change(folder, lambda facts: facts.update(options=options))
+    with pytest.raises(EvidenceError, match=said):
+        rejudge.recompute(folder)
+
+
+def test_a_strangers_cell_is_refused(session: SessionFolder) -> None:
+    raw = attempt(session)
+    stranger = replace(raw, cell=replace(CELL, cpus=7), folder=raw.folder.with_name(f"0001-{CELL.row}-smp7"))
+    raw.folder.rename(stranger.folder)
+    save(stranger)
+    with pytest.raises(EvidenceError, match=r"runs/0001-.*: its cell is not in the session's plan"):
+        rejudge.judge_session(close(session))
+
+
+def test_a_cell_that_only_shares_its_id_with_a_planned_one_is_refused(session: SessionFolder) -> None:
+    attempt(session)
+    folder = close(session)
+    change(folder, lambda facts: [c["cell"].update(workload="x") for c in facts["plan"][0]["cells"]])
+    with pytest.raises(EvidenceError, match=r"runs/0001-.*: its cell is not in the session's plan"):
+        rejudge.show(folder)
+
+
+def test_runs_that_changed_places_are_refused(session: SessionFolder) -> None:
+    first, second = attempt(session), attempt(session)
+    folder = close(session)
+    first.folder.rename(folder / "aside")
+    second.folder.rename(first.folder)
+    with pytest.raises(EvidenceError, match=r"runs/0001-.*/run\.json is of attempt 2, .*: a run was moved"):
+        rejudge.judge_session(folder)
+
+
+def test_a_run_whose_record_is_missing_is_named(session: SessionFolder) -> None:
+    raw = attempt(session)
+    folder = close(session)
+    (raw.folder / "run.json").unlink()
+    with pytest.raises(EvidenceError, match=r"run\.json cannot be read: No such file"):
+        rejudge.judge_session(folder)
+
+
+def test_a_run_whose_console_is_missing_is_no_result(session: SessionFolder) -> None:
+    raw = attempt(session)
+    (raw.folder / "serial.log").unlink()
+    (row,) = rejudge.judge_session(close(session)).rows
+    assert not row.verified
+    assert "serial.log cannot be read" in row.reason
+
+
+@pytest.mark.parametrize(("name", "status"), [("serial.log", 1), ("run.json", 4)])
+def test_a_pipe_in_place_of_a_file_is_not_waited_for(session: SessionFolder, name: str, status: int) -> None:
+    raw = attempt(session)
+    folder = close(session)
+    (raw.folder / name).unlink()
+    os.mkfifo(raw.folder / name)
+    command = [sys.executable, "-m", "benchgate.cli", "rejudge", str(folder)]
+    done = subprocess.run(command, capture_output=True, timeout=20, check=False)
+    assert done.returncode == status
+    assert b"Traceback" not in done.stderr
+
+
+def test_a_session_without_runs(session: SessionFolder) -> None:
+    folder = close(session)
+    (folder / "runs").rmdir()
+    with pytest.raises(EvidenceError, match="runs cannot be read: No such file"):
+        rejudge.judge_session(folder)
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        (lambda f: f["workloads"].update(primes="moon"), "workload `moon` is not known|not one of ours"),
+        (lambda f: f["workloads"].update(primes="/nowhere/moon.yaml"), "name its YAML file with --workload"),
+        (lambda f: f.update(workloads={}), "says nothing of primes.hi-100000-linux-smp2"),
+        (lambda f: f.update(systems={}), "says nothing of primes.hi-100000-linux-smp2"),
+        (lambda f: f["systems"].update(linux="name: ["), "cannot be judged here"),
+        (lambda f: f["systems"].update(linux="unavailable"), "cannot be judged here"),
+        (lambda f: f.pop("policy"), "the policy cannot be read"),
+        (lambda f: f.pop("plan"), "the plan cannot be read"),
+        (lambda f: gate(f)["cell"].update(params=None), "the plan cannot be read"),
+        (lambda f: f.update(capacity=[]), "the capacity cannot be read"),
+        (lambda f: gate(f).update(at_least=float("inf")), "Infinity is not a JSON number"),
+        (lambda f: gate(f).update(at_least=float("nan")), "NaN is not a JSON number"),
+        (
+            lambda f: gate(f).update(at_least=10**400),
+            "the plan cannot be read: .*at_least 1000.* is not a finite",
+        ),
+        (lambda f: gate(f).update(at_least="2"), "the plan cannot be read: .*at_least '2' has a wrong type"),
+        (
+            lambda f: gate(f).update(at_least=True),
+            "the plan cannot be read: .*at_least True has a wrong type",
+        ),
+        (lambda f: gate(f).update(kind=[]), r"the plan cannot be read: .*kind \[\] has a wrong type"),
+        (lambda f: f["policy"].update(superlinear=10**400), "the policy cannot be read: .*superlinear"),
+        (lambda f: f["policy"].update(first=5.5), "the policy cannot be read: .*first 5.5 has a wrong type"),
+        (lambda f: f["policy"].update(informs=5), "the policy cannot be read: .*informs 5 has a wrong type"),
+    ],
+)
+def test_facts_that_do_not_fit(
+    session: SessionFolder, edit: Callable[[dict[str, Any]], object], said: str
+) -> None:
+    attempt(session)
+    folder = close(session)
+    change(folder, edit)
+    with pytest.raises(EvidenceError, match=said) as caught:
+        rejudge.judge_session(folder)
+    assert str(folder / SESSION) in str(caught.value)
+
+
+def gate(facts: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = facts["plan"][0]["gates"][0]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        (lambda f: f.update(envelope=[1]), r"envelope is \[1\], not an object"),
+        (lambda f: f["envelope"].update(isolation=1), "isolation is 1, not an object"),
+        (lambda f: f["envelope"].update(accelerators={"kvm": 1}), "kvm is 1, not an object"),
+        (lambda f: f.update(versions=3), "versions is 3, not an object"),
+        (lambda f: f.update(inputs=None), "inputs is None, not an object"),
+        (lambda f: f["inputs"].update(labels=5), "labels is 5, not a list"),
+        (lambda f: f["inputs"].update(qemu="x"), "qemu is 'x', not an object"),
+        (lambda f: f.update(notes="x"), "notes is 'x', not a list"),
+    ],
+)
+def test_facts_that_cannot_be_shown(
+    session: SessionFolder, edit: Callable[[dict[str, Any]], object], said: str
+) -> None:
+    attempt(session)
+    folder = close(session)
+    change(folder, edit)
+    with pytest.raises(EvidenceError, match=said):
+        rejudge.show(folder)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda f: f["systems"].update(linux='version: 1\nname: "\\e[2Jintact"\n'),
+        lambda f: f["policy"].update({"\x1b[2J": 1}),
+        lambda f: f["plan"][0]["gates"][0]["cell"].update(label="\x1b[2J"),
+    ],
+)
+def test_a_stranger_says_nothing_to_the_terminal(
+    session: SessionFolder, capsys: pytest.CaptureFixture[str], edit: Callable[[dict[str, Any]], object]
+) -> None:
+    """By an escape it could wipe what was found and write `intact`."""
+    folder = published(session)
+    change(folder, edit)
+    reseal(folder)
+    assert [cli.main([word, str(folder)]) for word in ("verify", "rejudge")] == [12, 4]
+    said = capsys.readouterr()
+    assert "\\x1b[2J" in said.out
+    assert "\\x1b[2J" in said.err
+    assert "\x1b" not in said.out + said.err
+
+
+def test_a_folder_that_is_no_session(tmp_path: Path) -> None:
+    with pytest.raises(EvidenceError, match=r"session\.json"):
+        rejudge.judge_session(tmp_path)
+
+
+def test_a_bundle_never_names_the_program_that_judges_it(
+    session: SessionFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An oracle is a program: one that a bundle brings along must not run because somebody verifies it."""
+    raw = attempt(session)
+    folder = close(session)
+    ran = tmp_path / "ran"
+    (folder / "evil.py").write_text(f"open({str(ran)!r}, 'w')\ndef check(*_): pass\n")
+    (folder / "evil.c").write_text("")
+    (folder / "evil.yaml").write_text("name: primes\nmode: process\nsource: evil.c\noracle: evil.py\n")
+    change(folder, lambda facts: facts["workloads"].update(primes=str(folder / "evil.yaml")))
+    with pytest.raises(EvidenceError, match="if you trust it"):
+        rejudge.judge_session(folder)
+    monkeypatch.chdir(folder)  # from within, a name alone is enough of a path
+    for path in (folder / SESSION, raw.folder / "run.json"):
+        forge(path, '"workload": "primes"', '"workload": "evil.yaml"')
+    change(folder, lambda facts: facts.update(workloads={"evil.yaml": "evil.yaml"}))
+    with pytest.raises(EvidenceError, match="if you trust it"):
+        rejudge.judge_session(Path())
+    assert not ran.exists()

@@ -1,0 +1,66 @@
+"""The shipped rules against figures that were simulated apart from them, before this code existed.
+
+The expected shares are those of the design's own simulation (20,000 draws and more); the margin is four
+standard errors of the draws made here."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.gates import Word
+from benchgate.plan import policyfile
+from tools.simulation import DEFAULT, main, naive_pass_share, simulate
+
+DRAWS = 1000
+
+
+def near(share: float) -> object:
+    return pytest.approx(share, abs=4 * math.sqrt(max(share * (1 - share), 0.002) / DRAWS) + 0.005)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "passed", "failed", "mean"),
+    [(1.87, 1.0, 0.0, 5.0), (1.65, 0.86, 0.0, 15.0), (1.60, 0.05, 0.05, 24.0), (1.55, 0.0, 0.88, 14.5)],
+)
+def test_the_verdicts_fall_as_the_design_says(
+    ratio: float, passed: float, failed: float, mean: float
+) -> None:
+    row = simulate(DEFAULT, ratio, 0.03, DRAWS, seed=1)
+    assert row.shares.get(Word.PASS, 0.0) == near(passed)
+    assert row.shares.get(Word.FAIL, 0.0) == near(failed)
+    assert row.mean_runs == pytest.approx(mean, abs=1.0)
+
+
+def test_testing_at_five_percent_at_every_look_would_err_more_often() -> None:
+    """9.1% instead of 5%: the reason for alpha."""
+    row = simulate(replace(DEFAULT, alpha=0.05), 1.60, 0.03, DRAWS, seed=1)
+    assert row.shares[Word.PASS] == near(0.091)
+
+
+def test_the_naive_rule_passes_a_kernel_that_misses() -> None:
+    assert naive_pass_share(1.55, 0.03, DRAWS, seed=1) == near(0.08)
+    assert naive_pass_share(1.55, 0.10, DRAWS, seed=1) == near(0.34)
+
+
+def test_the_simulated_policy_is_the_shipped_one_with_all_its_looks() -> None:
+    path = Path(__file__).parents[3] / "fixtures/gates/default.yaml"
+    shipped = policyfile.load(path)
+    assert replace(DEFAULT, name="default", max_runs=shipped.max_runs) == shipped
+
+
+def test_the_command_prints_the_same_table_for_the_same_seed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--draws", "3", "--seed", "9"]) == 0
+    once = capsys.readouterr().out
+    assert main(["--draws", "3", "--seed", "9"]) == 0
+    assert capsys.readouterr().out == once
+    assert once.count("\n| 1.") == 5
+
+
+def test_no_draws_is_a_usage_error() -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["--draws", "0"])
+    assert stopped.value.code == 2

@@ -1,0 +1,380 @@
+"""Boots the Linux guest on the instruction clock, for tests and for the tables of docs/insn-measured.md.
+
+`python -m tools.clock_lab truth|cost|modes` prints one of the tables. This module does not check results: a
+`Boot` holds what a boot gave, and the tests judge it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchgate.base.cells import Accel, Mode, Workload
+from benchgate.base.qemu import Qemu, command
+from benchgate.build import programs
+from benchgate.build.fetch import inputs
+from benchgate.build.toolchain import compiler
+from benchgate.insn.arguments import LINUX_WORDS, arguments
+from benchgate.insn.log import ClockLog, ClockMode, Level, read_log
+from benchgate.insn.plugin import FLAGS, api_of, prepare
+from benchgate.insn.window import ClockWindow, window
+from benchgate.plan import catalog
+
+DATA = Path(__file__).parents[1] / "tests" / "data"
+TRUTH = DATA / "truth" / "truth.c"
+ERRANDS = DATA / "errands" / "errands.c"
+BOOT_S = 600
+LINUX = "console=ttyS0 quiet psi=0 cgroup_disable=memory nowatchdog panic=-1"
+MS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Boot:
+    status: int
+    console: str
+    errors: str
+    log: ClockLog | None
+    seconds: float
+    cpu_seconds: float
+
+    def window(self, workers: int) -> ClockWindow:
+        assert self.log is not None, self.errors
+        assert self.status == 33, f"{self.status}\n{self.console}\n{self.errors}"
+        return window(self.log, workers)
+
+    def words(self, kind: str) -> list[dict[str, str]]:
+        lines = [line for line in self.console.splitlines() if line.startswith(f"@bench {kind} ")]
+        return [dict(re.findall(r"(\w+)=(\S+)", line)) for line in lines]
+
+
+def workload(name: str) -> Workload:
+    if name != "truth":
+        return catalog.load_workload(name)
+    return Workload(name, Mode.THREAD, TRUTH, TRUTH, TRUTH, {})
+
+
+@dataclass(frozen=True)
+class Lab:
+    """One QEMU, one Linux image, a level and a mode."""
+
+    qemu: Qemu
+    kernel: Path
+    level: Level = Level.FULL
+    mode: ClockMode = ClockMode.SERIAL
+    options: dict[str, int] = field(default_factory=dict)
+
+    def boot(
+        self,
+        name: str,
+        cpus: int,
+        words: str,
+        *,
+        workers: int = 0,
+        seed: int = 0,
+        profile: Path | None = None,
+        debugger: Callable[[Path], None] | None = None,
+        extra: tuple[str, ...] = (),
+        during: Callable[[Path], None] | None = None,
+    ) -> Boot:
+        """One boot; level none is plain TCG of the same QEMU. `during` is called with the folder while QEMU
+        runs."""
+        program = workload(name)
+        initrd = programs.linux_initramfs(programs.guest_program(program))
+        workers = workers or cpus
+        with tempfile.TemporaryDirectory(prefix="clock-lab-") as folder:
+            log, console = Path(folder) / "clock.log", Path(folder) / "console"
+            argv, environment = self.line(cpus, log, seed, profile)
+            append = f"{LINUX} {' '.join(LINUX_WORDS)}"
+            append += (
+                f" bench.workload={name} bench.mode={program.mode} bench.workers={workers} bench.cpus={cpus}"
+            )
+            append += f" bench.nonce=lab {words}"
+            argv += ["-serial", f"file:{console}", "-initrd", str(initrd)]
+            argv += ["-append", append, *(word.replace("FOLDER", folder) for word in extra)]
+            before, begin = os.times(), time.monotonic()
+            if debugger is not None:
+                argv += ["-S", "-gdb", f"unix:{folder}/gdb,server=on,wait=off"]
+            with subprocess.Popen(argv, env=environment, stderr=subprocess.PIPE, text=True) as process:
+                try:
+                    if debugger is not None:
+                        debugger(Path(folder) / "gdb")
+                    if during is not None:
+                        during(Path(folder))
+                    errors = process.communicate(timeout=BOOT_S)[1]
+                finally:
+                    process.kill()
+            after, end = os.times(), time.monotonic()
+            used = after.children_user + after.children_system - before.children_user - before.children_system
+            text = console.read_text(errors="replace") if console.exists() else ""
+            seen = read_log(log) if log.exists() else None
+        return Boot(process.returncode, text, errors, seen, end - begin, used)
+
+    def line(
+        self, cpus: int, log: Path, seed: int, profile: Path | None = None
+    ) -> tuple[list[str], dict[str, str]]:
+        environment = {**os.environ, **self.qemu.environment}
+        if self.level is not Level.NONE:
+            launch = arguments(
+                prepare(self.qemu, self.level),
+                level=self.level,
+                mode=self.mode,
+                log=log,
+                seed=seed,
+                profile=profile,
+                cpus=cpus,
+                machine="q35",
+                **self.options,  # type: ignore[arg-type]
+            )
+            extra = launch.argv_extra
+            environment.update(launch.environment)
+        else:
+            extra = ("-machine", "hpet=off")
+        argv = command(
+            self.qemu,
+            machine="q35",
+            accel=Accel.TCG,
+            cpu="max",
+            memory="512M",
+            smp=str(cpus),
+            kernel=self.kernel,
+            extra=extra,
+        )
+        return [*argv], environment
+
+
+def lab(level: Level = Level.FULL, mode: ClockMode = ClockMode.SERIAL, **options: int) -> Lab:
+    """A lab with the pinned QEMU, or with the program that $CLOCK_LAB_QEMU names."""
+    other = os.environ.get("CLOCK_LAB_QEMU")
+    qemu = inputs.qemu(Path(other)) if other else inputs.qemu()
+    return Lab(qemu, inputs.linux_kernel().image, level, mode, options)
+
+
+class Debugger:
+    """Starts the guest through QEMU's gdb stub. With an address, it stops the guest there once for
+    `pause_s`."""
+
+    def __init__(self, address: int = 0, pause_s: float = 0.5) -> None:
+        self.address = address
+        self.pause_s = pause_s
+        self.stops = 0
+        self.received = b""
+
+    def __call__(self, path: Path) -> None:
+        with socket.socket(socket.AF_UNIX) as stub:
+            stub.settimeout(BOOT_S)
+            deadline = time.monotonic() + 60
+            while stub.connect_ex(str(path)) != 0:
+                assert time.monotonic() < deadline, "the gdb stub does not listen after 60 s"
+                time.sleep(0.05)
+            if self.address:
+                assert self.ask(stub, f"Z0,{self.address:x},1") == b"OK"
+                assert self.ask(stub, "c").startswith(b"T05")
+                self.stops += 1
+                time.sleep(self.pause_s)
+                assert self.ask(stub, f"z0,{self.address:x},1") == b"OK"
+            assert self.ask(stub, "c").startswith(b"W"), "the guest did not end by itself"
+
+    def ask(self, stub: socket.socket, words: str) -> bytes:
+        """The stub's answer. It does not need acknowledgements, so none are sent."""
+        stub.sendall(f"${words}#{sum(words.encode()) & 255:02x}".encode())
+        while (found := re.search(rb"\$([^#]*)#..", self.received)) is None:
+            more = stub.recv(4096)
+            assert more, "the gdb stub closed the connection"
+            self.received += more
+        self.received = self.received[found.end() :]
+        return found[1]
+
+
+def errands(folder: Path, every_us: int) -> tuple[str, ...]:
+    """Arguments for a boot's `extra` that make QEMU run a job on every vCPU, at intervals of host time."""
+    library = folder / "errands.so"
+    interface = api_of(lab().qemu)
+    flags = [flag for flag in FLAGS if not flag.startswith("-ffile-prefix-map")]
+    argv = [
+        *compiler().argv,
+        *flags,
+        f"-DQEMU_API={interface}",
+        str(ERRANDS),
+        "-o",
+        str(library),
+        "-lpthread",
+    ]
+    subprocess.run(argv, check=True)
+    return ("-plugin", f"{library},every={every_us}")
+
+
+@contextmanager
+def burning(threads: int, on: set[int] | None = None) -> Iterator[None]:
+    """Keeps the host's CPUs, or those in `on`, busy with this many threads."""
+    burners = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(threads)]
+    for burner in burners:
+        os.sched_setaffinity(burner.pid, on or os.sched_getaffinity(0))
+    try:
+        yield
+    finally:
+        for burner in burners:
+            burner.kill()
+            burner.wait(10)
+
+
+# ---- cases whose duration can be computed; see data/truth/truth.c
+
+WORK = 80 * MS
+HOLD = 64_000
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    expected: Callable[[int, int], float]
+    """The duration in ns, from the work and the number of workers."""
+    about: str
+    work: int = WORK
+    workers: int = 0
+    """0: one per CPU."""
+
+
+def one_with_triple_work(whole: int, workers: int) -> float:
+    return 3 * whole / (workers + 2)
+
+
+def under_a_lock(whole: int, workers: int) -> float:
+    return whole // workers // HOLD * workers * HOLD
+
+
+def constant(_whole: int, _workers: int) -> float:
+    return 200 * MS
+
+
+CASES = (
+    Case("perfect", lambda whole, workers: whole / workers, "perfectly parallel"),
+    Case("triple", one_with_triple_work, "one worker has three times the work"),
+    Case("serial10", lambda whole, workers: whole * (0.1 + 0.9 / workers), "a serial section of 10%"),
+    Case("serial50", lambda whole, workers: whole * (0.5 + 0.5 / workers), "a serial section of 50%"),
+    Case("barrier", one_with_triple_work, "blocking barriers, uneven phases"),
+    Case("spinbarrier", one_with_triple_work, "spinning barriers, uneven phases"),
+    Case("lock", under_a_lock, "a fair spin lock around everything"),
+    Case("perfect", lambda whole, workers: whole / workers, "one busy CPU, the others idle", workers=1),
+    Case("sleepers", constant, "20 sleeps of 10 ms beside a computing task"),
+    Case("periodic", constant, "a timer of 10 ms, 3 ms of work each"),
+    Case(
+        "background",
+        lambda whole, workers: 2 * whole / workers,
+        "a background task takes half of CPU 0",
+        work=1600 * MS,
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    expected: float
+    clock: int
+    guest: int
+
+    @property
+    def error(self) -> float:
+        return max(abs(self.clock / self.expected - 1), abs(self.guest / self.expected - 1))
+
+
+def boot_case(bench: Lab, case: Case, cpus: int, *, seed: int = 0, extra: tuple[str, ...] = ()) -> Boot:
+    workers = case.workers or cpus
+    pins = ",".join(map(str, range(workers)))
+    words = f"bench.case={case.name} bench.work={case.work} bench.hold={HOLD} bench.pin={pins}"
+    return bench.boot("truth", cpus, words, workers=workers, seed=seed, extra=extra)
+
+
+def outcome(case: Case, cpus: int, done: Boot) -> Outcome:
+    workers = case.workers or cpus
+    window = done.window(workers)
+    report = done.words("window")[0]
+    guest = int(report["work_end"]) - int(report["work_start"])
+    return Outcome(case.expected(case.work, workers), window.work, guest)
+
+
+def run_case(bench: Lab, case: Case, cpus: int, *, seed: int = 0) -> Outcome:
+    return outcome(case, cpus, boot_case(bench, case, cpus, seed=seed))
+
+
+PRIMES = "bench.hi={hi} bench.split=cost bench.wait=join"
+
+
+# ---- tables
+
+
+def chosen(default: tuple[int, ...]) -> tuple[int, ...]:
+    """The CPU counts; $CLOCK_LAB_CPUS (such as 1,4) replaces them."""
+    given = os.environ.get("CLOCK_LAB_CPUS")
+    return tuple(map(int, given.split(","))) if given else default
+
+
+def table_truth() -> None:
+    bench = lab()
+    print("| what | CPUs | arithmetic, ns | instruction clock | guest's clock |\n|---|---|---|---|---|")
+    for case in CASES:
+        for cpus in chosen((2, 4, 8)):
+            seen = run_case(bench, case, cpus)
+            figures = " | ".join(
+                f"{value:,} ({value / seen.expected - 1:+.2%})" for value in (seen.clock, seen.guest)
+            )
+            print(f"| {case.about} | {cpus} | {seen.expected:,.0f} | {figures} |", flush=True)
+
+
+TURNS = 4
+
+
+def table_cost() -> None:
+    """The minimum over several boots of each kind, in interleaved order: the speed of a shared host changes
+    from one minute to the next by more than the differences that the table shows."""
+    kinds = (
+        (Level.NONE, "serial"),
+        (Level.COUNT, "parallel"),
+        (Level.FULL, "parallel"),
+        (Level.FULL, "serial"),
+    )
+    benches = [lab(level, ClockMode(mode)) for level, mode in kinds]
+    print("| CPUs | plain TCG, CPU s | count | full, parallel | full, serial |\n|---|---|---|---|---|")
+    for cpus in chosen((1, 2, 4, 8)):
+        words = PRIMES.format(hi=3_000_000)
+        turns = [[bench.boot("primes", cpus, words).cpu_seconds for bench in benches] for _ in range(TURNS)]
+        plain, *costs = map(min, zip(*turns, strict=True))
+        print(
+            f"| {cpus} | {plain:.2f} | "
+            + " | ".join(f"{cost:.2f} ({cost / plain:.2f}x)" for cost in costs)
+            + " |",
+            flush=True,
+        )
+
+
+def table_modes() -> None:
+    print("| CPUs | serial, ns | speedup | parallel, ns | from serial |\n|---|---|---|---|---|")
+    base = 0
+    for cpus in chosen((1, 2, 4, 8, 16, 32)):
+        words = PRIMES.format(hi=3_000_000)
+        serial, parallel = (
+            lab(Level.FULL, mode).boot("primes", cpus, words).window(cpus).work for mode in ClockMode
+        )
+        base = base or serial
+        print(
+            f"| {cpus} | {serial:,} | {base / serial:.3f}x | {parallel:,} | {parallel / serial - 1:+.3%} |",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    tables: dict[str, Callable[[], None]] = {
+        "truth": table_truth,
+        "cost": table_cost,
+        "modes": table_modes,
+    }
+    for word in sys.argv[1:]:
+        tables[word]()

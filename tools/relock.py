@@ -1,0 +1,82 @@
+"""`nox -s relock`: updates the lock files to the newest available versions, for review and a commit.
+
+Takes releases, writes fixtures/qemu.lock, fixtures/linux.lock and requirements.lock in the checkout.
+Fails with FetchError; as a program, with exit status 4 and one sentence. No file contains a host name.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from benchgate.base.errors import BenchgateError, FetchError
+from benchgate.base.paths import data_root
+from benchgate.base.text import visible_lines
+from benchgate.build import cache
+from benchgate.build.cache_storage import Notice
+from benchgate.build.fetch import newest, pins, sources, store
+from benchgate.build.fetch.pins import PinnedSet
+from benchgate.build.fetch.sources import Release
+from benchgate.build.fetch.store import FetchSession
+from tools import python_lock
+
+_HEAD = (
+    "# Reviewed versions, tried in order. Renewed by `nox -s relock`: review the difference, then commit.\n\n"
+)
+
+
+def relock(more: Sequence[str], *, python: bool, notice: Notice) -> None:
+    """Updates the locks for this release and for other releases of the same distribution (codenames)."""
+    here = store.this_release()
+    linux: list[PinnedSet] = []
+    qemu: list[PinnedSet] = []
+    for release in [here, *(_other(here, codename) for codename in more)]:
+        with FetchSession(notice) as session, cache.scratch("inspect") as folder:
+            client = session.apt(release)
+            notice(f"searching the packages of {release.name} ...")
+            linux.append(newest.linux(client, release))
+            qemu.append(newest.qemu(client, release, frozenset(), folder))
+    _write("linux", linux, notice)
+    _write("qemu", qemu, notice)
+    if python:
+        python_lock.relock(data_root(), notice)
+
+
+def _other(here: Release, codename: str) -> Release:
+    words = {"ID": here.family, "VERSION_CODENAME": codename}
+    found = sources.release(words)
+    if found is None:
+        raise FetchError(f"`{codename}` is not the codename of a {here.family} release")
+    return found
+
+
+def _write(kind: str, fresh: list[PinnedSet], notice: Notice) -> None:
+    """Writes the new sets, then the old sets of all other releases."""
+    path = store.lock_path(kind)
+    kept = pins.read(path) if path.is_file() else ()
+    renewed = {one.release for one in fresh}
+    path.write_text(_HEAD + pins.write((*fresh, *(one for one in kept if one.release not in renewed))))
+    notice(f"wrote {path}")
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="nox -s relock --")
+    parser.add_argument(
+        "--release",
+        action="append",
+        default=[],
+        help="also update the locks of this release, e.g. trixie (Debian); repeatable",
+    )
+    parser.add_argument("--no-python", action="store_true", help="do not update requirements.lock")
+    options = parser.parse_args(words)
+    try:
+        relock(options.release, python=not options.no_python, notice=lambda text: print(text, flush=True))
+    except BenchgateError as error:
+        print(f"benchgate: {visible_lines(str(error))}", file=sys.stderr)
+        return 4
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
