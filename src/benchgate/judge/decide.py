@@ -39,8 +39,8 @@ def decide(
 ) -> Decision:
     gates = tuple(gates)
     _require_distinct(gates)
-    evidence = GateInput(arms, policy, capacity)
-    rulings = [judge(gate, evidence) for gate in gates]
+    measured = GateInput(arms, policy, capacity)
+    rulings = [judge(gate, measured) for gate in gates]
     needs: dict[str, int] = {}
     for ruling in rulings:
         for cell, runs in ruling.needs.items():

@@ -1,6 +1,6 @@
 """control: a negative control, a row that must *not* scale. It shows that the gates can fail.
 
-Takes a gate with `at_most` and the evidence; gives a Ruling. PASS if the interval's upper bound is below the
+Takes a gate with `at_most` and its input; gives a Ruling. PASS if the interval's upper bound is below the
 threshold, FAIL if the interval is at or above it. The host's capacity does not matter here. Fails with
 DecideError if the gate is invalid.
 """
@@ -15,10 +15,10 @@ from benchgate.judge.gates import ratio
 KIND = "control"
 
 
-def judge(gate: Gate, evidence: GateInput) -> Ruling:
+def judge(gate: Gate, measured: GateInput) -> Ruling:
     if gate.at_most is None or gate.at_least is not None:
         raise DecideError(f"{gate.id}: a control gate takes at_most (a speedup takes at_least)")
-    return ratio.judge(gate, evidence, RULE)
+    return ratio.judge(gate, measured, RULE)
 
 
 def _settle(interval: Interval, threshold: float) -> Word | None:

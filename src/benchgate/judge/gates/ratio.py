@@ -1,6 +1,6 @@
 """Shared by all gates on the ratio of two arms: invalid and skipped arms, the looks, contradictions.
 
-Takes a gate, the evidence and a Rule (which interval settles the gate, and how to say so); gives a Ruling.
+Takes a gate, its input and a Rule (which interval settles the gate, and how to say so); gives a Ruling.
 Fails with DecideError if the gate is invalid: no base, a base of another row, or no threshold.
 """
 
@@ -47,23 +47,23 @@ class Figures:
         return {**head, "ratio": self.ratio, "low": low, "high": high}
 
 
-def judge(gate: Gate, evidence: GateInput, rule: Rule) -> Ruling:
+def judge(gate: Gate, measured: GateInput, rule: Rule) -> Ruling:
     """The verdict at the first look that settles it. Each look uses only its first runs, so that more runs
     (which another gate may need of the same arm) never change a verdict."""
-    base, arm = arms_of(gate, evidence)
+    base, arm = arms_of(gate, measured)
     lane = arm.lane or base.lane
     limit = gate.threshold(lane)
     if limit is None:
         raise DecideError(f"{gate.id}: a {gate.kind} gate needs a threshold")
-    early = _early(gate, base, arm, evidence)
+    early = _early(gate, base, arm, measured)
     if early:
         word, text = early
         fields = {"lane": lane, "threshold": limit, "runs": min(base.runs, arm.runs)}
         return Ruling(verdict(gate, word, text, fields))
-    return _look(gate, evidence, rule, limit)
+    return _look(gate, measured, rule, limit)
 
 
-def arms_of(gate: Gate, evidence: GateInput) -> tuple[Arm, Arm]:
+def arms_of(gate: Gate, measured: GateInput) -> tuple[Arm, Arm]:
     if gate.base is None:
         raise DecideError(f"{gate.id}: a {gate.kind} gate needs a base to compare with")
     if gate.base.row != gate.cell.row or gate.base.cpus >= gate.cell.cpus:
@@ -71,19 +71,19 @@ def arms_of(gate: Gate, evidence: GateInput) -> tuple[Arm, Arm]:
             f"{gate.id}: {gate.cell.id} over {gate.base.id} is not a speedup: "
             "both must be of the same row, and the base must have fewer CPUs"
         )
-    return known_arm(gate.base, evidence), known_arm(gate.cell, evidence)
+    return known_arm(gate.base, measured), known_arm(gate.cell, measured)
 
 
-def known_arm(cell: Cell, evidence: GateInput) -> Arm:
+def known_arm(cell: Cell, measured: GateInput) -> Arm:
     try:
-        return evidence.arms[cell.id]
+        return measured.arms[cell.id]
     except KeyError:
         raise DecideError(f"there is no arm {cell.id}; the sweep must contain every arm of a gate") from None
 
 
-def _look(gate: Gate, evidence: GateInput, rule: Rule, limit: float) -> Ruling:
-    base, arm = arms_of(gate, evidence)
-    policy, ready = evidence.policy, min(base.runs, arm.runs)
+def _look(gate: Gate, measured: GateInput, rule: Rule, limit: float) -> Ruling:
+    base, arm = arms_of(gate, measured)
+    policy, ready = measured.policy, min(base.runs, arm.runs)
     looks = policy.session_looks
     seen: Figures | None = None
     wanted = 0
@@ -92,22 +92,22 @@ def _look(gate: Gate, evidence: GateInput, rule: Rule, limit: float) -> Ruling:
             wanted = look
             break
         if looks:
-            seen = _figures(gate, evidence, limit, look)
-            settled = _settled(gate, evidence, rule, seen)
+            seen = _figures(gate, measured, limit, look)
+            settled = _settled(gate, measured, rule, seen)
             if settled:
                 return Ruling(verdict(gate, *settled, seen.fields))
     needs = {one.cell.id: wanted for one in (base, arm)} if wanted else {}
     if seen is None:
         fields = {"lane": arm.lane or base.lane, "threshold": limit, "runs": ready}
-        if broken := broken_beside(evidence):
+        if broken := broken_beside(measured):
             text = reason(Word.INVALID, f"{subject(gate)}: {broken}", SEE_RUNS)
             return Ruling(verdict(gate, Word.INVALID, text, fields), needs)
-        text = _too_few(gate, evidence, ready)
+        text = _too_few(gate, measured, ready)
         return Ruling(verdict(gate, Word.SKIP, text, fields), needs)
-    return Ruling(verdict(gate, Word.INCONCLUSIVE, _undecided(gate, evidence, seen), seen.fields), needs)
+    return Ruling(verdict(gate, Word.INCONCLUSIVE, _undecided(gate, measured, seen), seen.fields), needs)
 
 
-def _early(gate: Gate, base: Arm, arm: Arm, evidence: GateInput) -> tuple[Word, str] | None:
+def _early(gate: Gate, base: Arm, arm: Arm, measured: GateInput) -> tuple[Word, str] | None:
     """The verdict if the figures do not matter."""
     for one in (base, arm):
         broken = broken_arm(one)
@@ -119,15 +119,11 @@ def _early(gate: Gate, base: Arm, arm: Arm, evidence: GateInput) -> tuple[Word, 
         if one.placement is Placement.OVERSUBSCRIBED:
             what = f"{subject(gate)}: {one.cell.id} has more CPUs than pins, so it is functional only"
             return Word.SKIP, reason(Word.SKIP, what, "give --cpus one host CPU per vCPU")
-    measured = base.measurement(gate.window), arm.measurement(gate.window)
-    if measured[0] and measured[1]:
-        problem = _contradiction(measured[0], measured[1])
-        if problem:
-            return Word.INVALID, reason(
-                Word.INVALID, f"{subject(gate)}: {problem}", "run both arms in one sweep"
-            )
-    if evidence.policy.informs:
-        return Word.SKIP, reason(Word.SKIP, f"{subject(gate)}: {evidence.policy.informs}")
+    below, above = base.measurement(gate.window), arm.measurement(gate.window)
+    if below and above and (problem := _contradiction(below, above)):
+        return Word.INVALID, reason(Word.INVALID, f"{subject(gate)}: {problem}", "run both arms in one sweep")
+    if measured.policy.informs:
+        return Word.SKIP, reason(Word.SKIP, f"{subject(gate)}: {measured.policy.informs}")
     return None
 
 
@@ -145,9 +141,9 @@ def broken_arm(arm: Arm) -> str:
     return ""
 
 
-def broken_beside(evidence: GateInput) -> str:
+def broken_beside(measured: GateInput) -> str:
     """Why valid arms have too few runs: an invalid run in any arm ends the sweep. Empty if there is none."""
-    broken = next(filter(None, map(broken_arm, evidence.arms.values())), "")
+    broken = next(filter(None, map(broken_arm, measured.arms.values())), "")
     return f"too few runs, because the sweep ended at {broken}" if broken else ""
 
 
@@ -163,18 +159,18 @@ def _contradiction(base: Measurement, other: Measurement) -> str:
     return ""
 
 
-def _figures(gate: Gate, evidence: GateInput, limit: float, look: int) -> Figures:
-    base, arm = (one.measurement(gate.window) for one in arms_of(gate, evidence))
+def _figures(gate: Gate, measured: GateInput, limit: float, look: int) -> Figures:
+    base, arm = (one.measurement(gate.window) for one in arms_of(gate, measured))
     if base is None or arm is None or min(len(base.samples), len(arm.samples)) < look:
         raise DecideError(f"{gate.id}: an arm has too few samples of its {gate.window} window")
     tops, bottoms = base.samples[:look], arm.samples[:look]
-    interval = bootstrap(tops, bottoms).interval(evidence.policy.alpha)
+    interval = bootstrap(tops, bottoms).interval(measured.policy.alpha)
     return Figures(arm.lane, limit, look, ratio_of_medians(tops, bottoms), interval)
 
 
-def _settled(gate: Gate, evidence: GateInput, rule: Rule, seen: Figures) -> tuple[Word, str] | None:
+def _settled(gate: Gate, measured: GateInput, rule: Rule, seen: Figures) -> tuple[Word, str] | None:
     assert gate.base is not None
-    most = most_speedup(gate.base.cpus, gate.cell.cpus, evidence.policy.superlinear)
+    most = most_speedup(gate.base.cpus, gate.cell.cpus, measured.policy.superlinear)
     if seen.interval.low > most:
         what = f"{_ratio_text(gate, seen, most)}, above {number(most)}, which is more than its CPUs allow"
         advice = "the base arm was slowed down or the clock is wrong: compare the foreign time of both arms"
@@ -186,10 +182,10 @@ def _settled(gate: Gate, evidence: GateInput, rule: Rule, seen: Figures) -> tupl
     what = (
         f"{_ratio_text(gate, seen, seen.threshold)} {sign} {number(seen.threshold)} {_conditions(gate, seen)}"
     )
-    host = _capacity(gate, evidence, seen.lane)
+    host = _capacity(gate, measured, seen.lane)
     if word is Word.PASS:
         return word, reason(word, what)
-    if rule.host_may_excuse and host and _excused(seen, host, evidence.policy.capacity_reach):
+    if rule.host_may_excuse and host and _excused(seen, host, measured.policy.capacity_reach):
         what += f", but the host's own capacity is {_capacity_text(host)}"
         advice = "use CPUs on different cores (--cpus), or --clock insn"
         return Word.INCONCLUSIVE, reason(Word.INCONCLUSIVE, what, advice)
@@ -204,24 +200,24 @@ def _excused(seen: Figures, host: CapacityBound, reach: float) -> bool:
     return host.low < seen.threshold and seen.ratio >= reach * host.ratio
 
 
-def _capacity(gate: Gate, evidence: GateInput, lane: Lane) -> CapacityBound | None:
+def _capacity(gate: Gate, measured: GateInput, lane: Lane) -> CapacityBound | None:
     """The host's speedup for this ratio. It is measured against one probe guest, so the base must be smp1."""
-    host = evidence.capacity.get(gate.cell.cpus)
+    host = measured.capacity.get(gate.cell.cpus)
     if host is None or gate.base is None or gate.base.cpus != 1:
         return None
     return host if lane in EMULATED_OR_VIRTUAL and host.lane is lane else None
 
 
-def _undecided(gate: Gate, evidence: GateInput, seen: Figures) -> str:
+def _undecided(gate: Gate, measured: GateInput, seen: Figures) -> str:
     text, limit = _ratio_text(gate, seen, seen.threshold), number(seen.threshold)
     what = f"{text}, and {limit} is inside the interval {_conditions(gate, seen)}"
-    later = evidence.policy.look_after(seen.runs)
+    later = measured.policy.look_after(seen.runs)
     nearer = "the ratio is too close to its threshold for this noise: use a quieter host, or --clock insn"
     return reason(Word.INCONCLUSIVE, what, f"--max-runs {later}" if later else nearer)
 
 
-def _too_few(gate: Gate, evidence: GateInput, ready: int) -> str:
-    first = evidence.policy.session_looks[:1] or evidence.policy.looks[:1]
+def _too_few(gate: Gate, measured: GateInput, ready: int) -> str:
+    first = measured.policy.session_looks[:1] or measured.policy.looks[:1]
     decide = "decides" if ready == 1 else "decide"
     what = (
         f"{subject(gate)}: {counted(ready, 'run')} per arm {decide} nothing; at least {first[0]} are needed"

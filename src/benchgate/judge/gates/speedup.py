@@ -1,6 +1,6 @@
 """speedup: the work must be done at least so many times faster with more CPUs.
 
-Takes a gate with `at_least` and the evidence; gives a Ruling. PASS if the interval is above the threshold,
+Takes a gate with `at_least` and its input; gives a Ruling. PASS if the interval is above the threshold,
 FAIL if it is at or below it; ratio.py has the other outcomes. Fails with DecideError if the gate is invalid.
 """
 
@@ -14,10 +14,10 @@ from benchgate.judge.gates import ratio
 KIND = "speedup"
 
 
-def judge(gate: Gate, evidence: GateInput) -> Ruling:
+def judge(gate: Gate, measured: GateInput) -> Ruling:
     if gate.at_least is None or gate.at_most is not None:
         raise DecideError(f"{gate.id}: a speedup gate takes at_least (a control takes at_most)")
-    return ratio.judge(gate, evidence, RULE)
+    return ratio.judge(gate, measured, RULE)
 
 
 def _settle(interval: Interval, threshold: float) -> Word | None:

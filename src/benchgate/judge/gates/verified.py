@@ -16,10 +16,10 @@ from benchgate.judge.gates.wording import counted, reason, verdict
 KIND = "verified"
 
 
-def judge(gate: Gate, evidence: GateInput) -> Ruling:
+def judge(gate: Gate, measured: GateInput) -> Ruling:
     if gate.base is not None or gate.at_least is not None or gate.at_most is not None:
         raise DecideError(f"{gate.id}: a verified gate takes only a cell, and neither a base nor a threshold")
-    arm, wanted = known_arm(gate.cell, evidence), evidence.policy.first
+    arm, wanted = known_arm(gate.cell, measured), measured.policy.first
     facts: dict[str, object] = {"lane": arm.lane, "runs": arm.runs}
     broken = broken_arm(arm)
     if broken:
@@ -27,7 +27,7 @@ def judge(gate: Gate, evidence: GateInput) -> Ruling:
     if arm.skipped:
         text = reason(Word.SKIP, f"{gate.cell.id} was not run: {arm.skipped}")
         return Ruling(verdict(gate, Word.SKIP, text, facts))
-    if arm.runs < wanted and (beside := broken_beside(evidence)):
+    if arm.runs < wanted and (beside := broken_beside(measured)):
         text = reason(Word.INVALID, f"{gate.cell.id}: {beside}", SEE_RUNS)
         return Ruling(verdict(gate, Word.INVALID, text, facts), {gate.cell.id: wanted})
     if arm.runs < wanted:

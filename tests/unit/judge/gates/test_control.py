@@ -40,8 +40,8 @@ def test_the_host_excuses_no_control_that_scales() -> None:
 
 
 def test_a_control_takes_at_most() -> None:
-    evidence = GateInput({}, POLICY, {})
+    measured = GateInput({}, POLICY, {})
     with pytest.raises(DecideError, match="takes at_most"):
-        judge(replace(control(), at_most=None), evidence)
+        judge(replace(control(), at_most=None), measured)
     with pytest.raises(DecideError, match="takes at_most"):
-        judge(replace(control(), at_least=1.0), evidence)
+        judge(replace(control(), at_least=1.0), measured)

@@ -235,24 +235,24 @@ def test_capacity_never_blocks_a_pass() -> None:
 
 def test_the_instruction_clock_knows_no_host_capacity_and_has_its_own_threshold() -> None:
     arms = arm(cell(1), [175] * 5, lane=Lane.INSN), arm(cell(2), [100] * 5, lane=Lane.INSN)
-    evidence = GateInput({one.cell.id: one for one in arms}, POLICY, {2: host(1.8, 1.7, Lane.INSN)})
-    assert judge(speedup(insn=1.9), evidence).verdict.outcome is Word.FAIL
-    assert judge(speedup(insn=1.9), evidence).verdict.threshold == 1.9
-    assert judge(speedup(), evidence).verdict.outcome is Word.PASS
+    measured = GateInput({one.cell.id: one for one in arms}, POLICY, {2: host(1.8, 1.7, Lane.INSN)})
+    assert judge(speedup(insn=1.9), measured).verdict.outcome is Word.FAIL
+    assert judge(speedup(insn=1.9), measured).verdict.threshold == 1.9
+    assert judge(speedup(), measured).verdict.outcome is Word.PASS
 
 
 def test_the_window_that_is_asked_for_is_the_one_that_is_judged() -> None:
     arms = arm(cell(1), [190] * 5, total=[200] * 5), arm(cell(2), [100] * 5, total=[150] * 5)
-    evidence = GateInput({one.cell.id: one for one in arms}, POLICY, {})
-    assert judge(speedup(), evidence).verdict.outcome is Word.PASS
-    total = judge(speedup(window=Window.TOTAL), evidence).verdict
+    measured = GateInput({one.cell.id: one for one in arms}, POLICY, {})
+    assert judge(speedup(), measured).verdict.outcome is Word.PASS
+    total = judge(speedup(window=Window.TOTAL), measured).verdict
     assert (total.outcome, total.metric) == (Word.FAIL, "total")
     assert "(total, tcg, 5 runs per arm)" in total.reason
 
 
 def test_gates_that_cannot_be_meant() -> None:
     arms = {one.cell.id: one for one in flat(1.9)}
-    evidence = GateInput(arms, POLICY, {})
+    measured = GateInput(arms, POLICY, {})
     for gate, said in [
         (replace(speedup(), at_least=None), "takes at_least"),
         (replace(speedup(), base=None), "needs a base"),
@@ -261,4 +261,4 @@ def test_gates_that_cannot_be_meant() -> None:
         (speedup(cpus=4), "no arm primes-linux-smp4"),
     ]:
         with pytest.raises(DecideError, match=said):
-            judge(gate, evidence)
+            judge(gate, measured)
