@@ -1,4 +1,4 @@
-"""`benchgate replay RUN --gdb` with a real gdb: it stops where it is told, and the run is the run it was."""
+"""`benchgate replay RUN --gdb` with a real gdb: it stops at a breakpoint; the run repeats the original."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def stops_and_ends(session: Session, where: Path, system: str) -> None:
 
 
 def debugged(replay: subprocess.Popen[str], stop: str) -> str:
-    """What gdb said: started as the replay's own line says it, with a breakpoint, and then let go."""
+    """Starts gdb as the replay says, stops at a breakpoint and continues to the end. Returns gdb's output."""
     assert replay.stderr is not None
     deadline = time.monotonic() + PATIENCE_S
     for line in replay.stderr:
@@ -73,6 +73,6 @@ def debugged(replay: subprocess.Popen[str], stop: str) -> str:
 
 
 def within_a_quantum(told: str) -> bool:
-    """Both CPUs were stopped: each may have been moved by a quantum (docs/insn.md)."""
+    """gdb stopped both CPUs, and each may move by a quantum (docs/insn.md)."""
     found = re.search(r"work window (\d+) ns, (\d+) in the original", told)
     return found is not None and abs(int(found[1]) - int(found[2])) <= 2 * 5_000
