@@ -121,11 +121,17 @@ def test_every_documented_command_exists(capsys: pytest.CaptureFixture[str]) -> 
         assert left.value.code == 0, f"{page}: benchgate {word}: {capsys.readouterr().err}"
 
 
-def test_every_documented_option_exists() -> None:
-    """The long options on lines that call pytest, ./run or nox."""
-    others = {"--junitxml", "--lf", "--list", "--locked"}  # options that are not in our table
-    known = {option.flag for option in TABLE} | others
-    lines = shown(r"^(?:\$ )?(?:pytest|\./run|nox) [^\n]*")
-    words = {word: page for line, page in lines.items() for word in re.findall(r"(?<=\s)--[a-z-]{2,}", line)}
-    assert {"--clock", "--smp", "--quick", "--plan"} <= words.keys()
+COMMANDS = (("setup",), ("doctor",), ("replay",), ("verify",), ("rejudge",), ("cache", "gc"))
+OTHERS = {"--junitxml", "--lf", "--list", "--pdb", "--strict"}
+"""Options of pytest, ./run and mypy."""
+
+
+def test_every_documented_option_exists(capsys: pytest.CaptureFixture[str]) -> None:
+    known = OTHERS | {option.flag for option in TABLE}
+    for command in COMMANDS:
+        with pytest.raises(SystemExit):
+            cli.main([*command, "--help"])
+        known |= set(re.findall(r"--[a-z-]+", capsys.readouterr().out))
+    words = shown(r"(?<![\w-])--[a-z][a-z-]+")
+    assert {"--clock", "--smp", "--keep", "--attribution"} <= words.keys()
     assert {word: page for word, page in words.items() if word not in known} == {}
