@@ -6,6 +6,7 @@ run verified, and that each verdict follows from the figures.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from pathlib import Path
@@ -157,9 +158,12 @@ def test_a_linux_guest_reports_attribution(crowded: Session) -> None:
     assert [table.value("busy_time", phase) for phase in attribution.PHASES[:3]] == [None] * 3
 
 
-def test_native_linux_alone_boots_nothing(where: Path) -> None:
+def test_a_native_session_boots_no_guest(where: Path) -> None:
     write_test(where, CELLS, SMALL)
     session = run_pytest(where, "--system=native", "--clock=wall", "--smp=1,2", "--runs=1")
     assert session.code == 0, session.said
     assert [session.outcomes(cpus, "native") for cpus in (1, 2)] == [["ok"]] * 2
     assert {row["lane"] for row in session.rows} == {"native"}
+    commands = [json.loads(path.read_text()) for path in (session.folder / "runs").glob("*/argv.json")]
+    assert len(commands) == len(session.rows)
+    assert not [argv for argv in commands if "-kernel" in argv]

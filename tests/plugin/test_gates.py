@@ -140,7 +140,7 @@ def test_foreign_time_na_is_valid_only_if_the_system_declares_it(rig: Rig, decla
         ("panic", "*Kernel panic*"),
         ("killed", "*killed by SIGKILL*"),
         ("early", "*end line*"),
-        ("torn", "*"),
+        ("torn", "*its CRC does not match*"),
         ("wrong-nonce", "*nonce*"),
         ("fail", "*benchfail: out of memory*"),
         ("cannot-start", "*failed to set MSR*"),

@@ -42,6 +42,12 @@ def verdict(rig: Rig) -> dict[str, object]:
     return found
 
 
+def command_lines(rig: Rig) -> list[list[str]]:
+    found = [json.loads(path.read_text()) for path in (rig.latest / "runs").glob("*/argv.json")]
+    assert found
+    return found
+
+
 def assert_intact(rig: Rig) -> None:
     check = verify_bundle(rig.latest, rejudge.recompute)
     assert check.exit_code == 0, check.text
@@ -92,8 +98,8 @@ def test_measure_skips_the_gates_and_says_why(rig: Rig) -> None:
     found = verdict(rig)
     assert (found["outcome"], found["ratio"]) == ("SKIP", None)
     assert str(found["reason"]).endswith("smp2/smp1: --measure changes what is measured")
-    for argv in (rig.latest / "runs").glob("*/argv.json"):
-        (line,) = [word for word in json.loads(argv.read_text()) if "bench.nonce=" in word]
+    for argv in command_lines(rig):
+        (line,) = [word for word in argv if "bench.nonce=" in word]
         assert " bench.measure=1" in line
     assert "## primes.hi-10000-fake-smp2 (times in ns)" in (rig.latest / "attribution.md").read_text()
     assert_intact(rig)
@@ -107,8 +113,7 @@ def test_a_wrong_answer_is_invalid_with_measure_too(rig: Rig) -> None:
 
 def test_without_measure_no_guest_is_asked_for_attribution(rig: Rig) -> None:
     rig.run("--runs", "1")
-    for argv in (rig.latest / "runs").glob("*/argv.json"):
-        assert "bench.measure" not in argv.read_text()
+    assert not [word for argv in command_lines(rig) for word in argv if "bench.measure" in word]
 
 
 # ---- --profile-host
