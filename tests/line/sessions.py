@@ -59,7 +59,7 @@ class Session:
     """A session that has ended: its exit status, its output and its folder."""
 
     code: int
-    said: str
+    output: str
     folder: Path
 
     @property
@@ -92,8 +92,8 @@ def run_pytest(where: Path, *words: str | Path, python: str | Path = sys.executa
         "no:cacheprovider",
         f"--reports={where}/reports",
     ]
-    code, said = run([python, "-m", "pytest", *own, *words], where)
-    return Session(code, said, where / "reports" / "latest")
+    code, output = run([python, "-m", "pytest", *own, *words], where)
+    return Session(code, output, where / "reports" / "latest")
 
 
 def run_on_wall_time(where: Path, *words: str | Path) -> Session:

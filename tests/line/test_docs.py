@@ -59,7 +59,7 @@ def test_the_table_lists_every_key_of_our_systems_and_the_examples() -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "below", "said"),
+    ("more", "below", "message"),
     [
         ("ask: prompt", "", "send/expect steps at a prompt"),
         ("steps: [ls]", "", "send/expect steps at a prompt"),
@@ -71,9 +71,9 @@ def test_the_table_lists_every_key_of_our_systems_and_the_examples() -> None:
     ],
 )
 def test_a_key_that_is_not_implemented_is_refused_by_name(
-    tmp_path: Path, more: str, below: str, said: str
+    tmp_path: Path, more: str, below: str, message: str
 ) -> None:
-    with pytest.raises(CatalogError, match=said) as caught:
+    with pytest.raises(CatalogError, match=message) as caught:
         read(SMALLEST.format(more=more, below=below), tmp_path)
     assert re.search(r"mine\.yaml:\d+: ", str(caught.value))
     assert read(SMALLEST.format(more="", below=""), tmp_path).name == "mine"

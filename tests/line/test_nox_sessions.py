@@ -58,39 +58,39 @@ def gate(checkout: Path, *words: str) -> tuple[int, str]:
 
 
 def test_gate_passes_plan_to_pytest(checkout: Path) -> None:
-    code, said = gate(checkout, "--plan", "--smp=1,2")
-    assert code == 0, said
-    assert "sweep primes-linux" in said
-    assert "nothing was booted" in said
+    code, output = gate(checkout, "--plan", "--smp=1,2")
+    assert code == 0, output
+    assert "sweep primes-linux" in output
+    assert "nothing was booted" in output
     assert not (checkout / "reports").exists()
 
 
 def test_a_usage_error_exits_with_4(checkout: Path) -> None:
-    code, said = gate(checkout, "--plan", "--cpus=4000")
-    assert code == 4, said
-    assert "4000" in said
+    code, output = gate(checkout, "--plan", "--cpus=4000")
+    assert code == 4, output
+    assert "4000" in output
 
 
 @pytest.mark.parametrize("status", [1, 4, 5, 75])
 def test_nox_exits_with_the_status_of_the_gate(checkout: Path, status: int) -> None:
     (checkout / "tests" / "smp" / "test_primes.py").write_text(ENDS.format(status=status))
-    code, said = gate(checkout)
-    assert code == status, said
+    code, output = gate(checkout)
+    assert code == status, output
 
 
 def test_a_failed_test_fails_the_gate(checkout: Path) -> None:
     (checkout / "tests" / "smp" / "test_primes.py").write_text(FAILS)
-    code, said = gate(checkout)
-    assert code == 1, said
+    code, output = gate(checkout)
+    assert code == 1, output
 
 
 def test_the_second_half_of_the_tests_runs_although_the_first_failed(checkout: Path) -> None:
     for number, folder in enumerate(noxfile().ALONGSIDE + noxfile().ALONE):
         (checkout / folder).mkdir(parents=True)
         (checkout / folder / f"test_{number}.py").write_text(f"def test_it():\n    assert {number} > 0\n")
-    code, said = run([sys.executable, "-m", "nox", "--session", "tests"], checkout)
-    assert code == 1, said
-    assert re.findall(r"(?:1 failed, )?\d+ passed", said) == ["1 failed, 2 passed", "2 passed"]
+    code, output = run([sys.executable, "-m", "nox", "--session", "tests"], checkout)
+    assert code == 1, output
+    assert re.findall(r"(?:1 failed, )?\d+ passed", output) == ["1 failed, 2 passed", "2 passed"]
 
 
 @pytest.mark.parametrize(

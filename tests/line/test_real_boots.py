@@ -54,10 +54,10 @@ def where(tmp_path: Path) -> Path:
 def test_a_quick_session_measures_and_decides_nothing(dropped_ipis: Session) -> None:
     """The system has a defect, and a session with decisions would say FAIL."""
     session, system = dropped_ipis, "kernel.fault-drop-ipi"
-    assert session.code == 5, session.said
-    assert "SKIP: nothing was decided" in session.said
+    assert session.code == 5, session.output
+    assert "SKIP: nothing was decided" in session.output
     assert re.search(
-        rf"^benchgate: \[1/3\] tasks[.]steps-[0-9]+-{system}-smp[12] ", session.said, re.MULTILINE
+        rf"^benchgate: \[1/3\] tasks[.]steps-[0-9]+-{system}-smp[12] ", session.output, re.MULTILINE
     )
     assert [session.outcomes(cpus, system) for cpus in (1, 2)] == [["ok"], ["ok"]]
     assert {row["outcome"] for row in session.rows} == {"warmup", "ok"}
@@ -66,50 +66,50 @@ def test_a_quick_session_measures_and_decides_nothing(dropped_ipis: Session) -> 
     assert all(0 < int(row["work"]) <= int(row["total"]) for row in session.rows)
     assert {verdict["outcome"] for verdict in session.verdicts} == {"SKIP"}
 
-    code, said = run_benchgate(session.folder, "verify", session.folder)
-    assert code == 0, said
-    code, said = run_benchgate(session.folder, "rejudge", session.folder)
-    assert code == 5, said
+    code, output = run_benchgate(session.folder, "verify", session.folder)
+    assert code == 0, output
+    code, output = run_benchgate(session.folder, "rejudge", session.folder)
+    assert code == 5, output
     for verdict in session.verdicts:
-        assert verdict["reason"] in " ".join(said.split())
+        assert verdict["reason"] in " ".join(output.split())
 
 
 def lock_holder_tests(session: Session) -> list[str]:
-    return re.findall(r"::test_lock_holder\[\S+\] ([A-Z]+)", session.said)
+    return re.findall(r"::test_lock_holder\[\S+\] ([A-Z]+)", session.output)
 
 
 def test_a_session_holds_the_hosts_lock_on_wall_time_only(dropped_ipis: Session, crowded: Session) -> None:
     """A test inside each session looks: one is on the instruction clock, the other on wall time."""
-    assert lock_holder_tests(dropped_ipis) == ["PASSED"] * 2, dropped_ipis.said
-    assert lock_holder_tests(crowded) == ["PASSED"] * 2, crowded.said
+    assert lock_holder_tests(dropped_ipis) == ["PASSED"] * 2, dropped_ipis.output
+    assert lock_holder_tests(crowded) == ["PASSED"] * 2, crowded.output
 
 
 def test_a_users_own_test_boots_a_guest_and_talks_to_its_console(where: Path) -> None:
     (where / "test_own.py").write_text(BOOTS)
     session = run_pytest(where, "-v", *TCG)
-    assert session.code == 0, session.said
-    assert "test_boots[primes.hi-10000-linux] PASSED" in session.said
+    assert session.code == 0, session.output
+    assert "test_boots[primes.hi-10000-linux] PASSED" in session.output
 
 
 def test_a_run_with_another_busy_task_is_invalid(where: Path) -> None:
     write_test(where, CELLS, '"primes"')
     busy = linux_with(where, "busy", "bench.busy=1")
     session = run_pytest(where, f"--system={busy}", "--smp=1", "--runs=1", *TCG)
-    assert session.code == 1, session.said
+    assert session.code == 1, session.output
     assert {row["outcome"] for row in session.rows} == {"invalid"}
     assert {row["work"] for row in session.rows} == {""}
-    assert "INVALID: primes-busy-smp1: " in session.said
-    assert "the guest was not quiet: tasks other than the workers used" in session.said
+    assert "INVALID: primes-busy-smp1: " in session.output
+    assert "the guest was not quiet: tasks other than the workers used" in session.output
 
 
 def test_a_run_with_fewer_cpus_than_requested_is_invalid(where: Path) -> None:
     write_test(where, CELLS, SMALL)
     short = linux_with(where, "short", "maxcpus=1")
     session = run_pytest(where, f"--system={short}", "--smp=2", "--runs=1", *TCG)
-    assert session.code == 1, session.said
+    assert session.code == 1, session.output
     assert {row["verified"] for row in session.rows} == {"false"}
-    assert "INVALID: primes.hi-200000-short-smp2: " in session.said
-    assert "1 came up" in session.said
+    assert "INVALID: primes.hi-200000-short-smp2: " in session.output
+    assert "1 came up" in session.output
 
 
 @pytest.fixture(scope="module")
@@ -127,23 +127,23 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> Session:
 
 def test_cells_with_more_vcpus_than_pins_are_measured_as_oversubscribed(crowded: Session) -> None:
     """tests/plugin/test_usage.py checks that a gate over such an arm is SKIP."""
-    assert crowded.code == 0, crowded.said
+    assert crowded.code == 0, crowded.output
     assert [crowded.outcomes(4, system) for system in ("linux", "native")] == [["ok"], ["ok"]]
     assert {row["placement"] for row in crowded.rows} == {"oversubscribed"}
 
 
 def test_native_and_guest_linux_are_shown_side_by_side(crowded: Session) -> None:
     assert {row["system"]: row["lane"] for row in crowded.rows} == {"linux": "tcg", "native": "native"}
-    assert "Side by side" in crowded.said
+    assert "Side by side" in crowded.output
     assert "## Side by side" in (crowded.folder / "summary.md").read_text()
 
 
 def test_a_linux_guest_reports_attribution(crowded: Session) -> None:
     """In the same table as tern's; a bucket that Linux does not count is None."""
     raw = load(sorted((crowded.folder / "runs").glob("*-linux-smp4"))[-1])
-    said = wire.parse(read_console(raw), nonce=raw.nonce)
-    table = attribution.table(raw.cell.id, said)
-    whole = said.total_end - said.total_start
+    transcript = wire.parse(read_console(raw), nonce=raw.nonce)
+    table = attribution.table(raw.cell.id, transcript)
+    whole = transcript.total_end - transcript.total_start
     for cpu in range(4):
         busy = table.by_cpu["busy_time"][cpu]
         assert busy is not None
@@ -152,7 +152,7 @@ def test_a_linux_guest_reports_attribution(crowded: Session) -> None:
     assert (table.value("picks") or 0) >= CROWDED_STEPS
     assert (table.value("switches") or 0) > 0
     assert (table.value("ticks") or 0) > 0
-    assert table.value("foreign_time") == said.foreign
+    assert table.value("foreign_time") == transcript.foreign
     absent = ("idle_time", "pick_time", "migrations", "syscalls", "network_polls", "serial_bytes")
     assert [table.value(name) for name in absent] == [None] * len(absent)
     assert [table.value("busy_time", phase) for phase in attribution.PHASES[:3]] == [None] * 3
@@ -161,7 +161,7 @@ def test_a_linux_guest_reports_attribution(crowded: Session) -> None:
 def test_a_native_session_boots_no_guest(where: Path) -> None:
     write_test(where, CELLS, SMALL)
     session = run_pytest(where, "--system=native", "--clock=wall", "--smp=1,2", "--runs=1")
-    assert session.code == 0, session.said
+    assert session.code == 0, session.output
     assert [session.outcomes(cpus, "native") for cpus in (1, 2)] == [["ok"]] * 2
     assert {row["lane"] for row in session.rows} == {"native"}
     commands = [json.loads(path.read_text()) for path in (session.folder / "runs").glob("*/argv.json")]

@@ -183,17 +183,17 @@ def test_a_worker_that_was_woken_is_interrupted_once_a_slice(kit: Bootkit) -> No
     timed = replace(kit, folder=kit.folder / "ticks", level=Level.FULL)
     judged = timed.run("kernel", "checksum", 4, {"blocks": 4096, "rounds": 128}, measure=True)
     assert judged.verified, judged.reason
-    said = ternkit.transcript(judged)
+    transcript = ternkit.transcript(judged)
     rate = re.search(r"^tern: .*\bcycles_per_us=(\d+)", ternkit.console(judged.run), re.MULTILINE)
     assert rate
-    slices, over = divmod(said.work_end - said.work_start, SLICE_US * int(rate[1]))
+    slices, over = divmod(transcript.work_end - transcript.work_start, SLICE_US * int(rate[1]))
     assert slices >= 2
     assert (
         SLICE_US / 4 < over / int(rate[1]) < SLICE_US * 3 / 4
     )  # the window is not close to a multiple of the slice
     ticks = {
         measure.cpu: measure.value
-        for measure in said.measures
+        for measure in transcript.measures
         if (measure.phase, measure.name) == ("work", "ticks") and measure.cpu
     }
     assert ticks == dict.fromkeys((1, 2, 3), slices)
@@ -234,10 +234,10 @@ def measured(kit: Bootkit) -> JudgedRun:
 
 
 def test_attribution_adds_up(kit: Bootkit, measured: JudgedRun) -> None:
-    judged, said = measured, ternkit.transcript(measured)
+    judged, transcript = measured, ternkit.transcript(measured)
     symbols = read_symbols(need(kit.symbols("kernel:profile=debug", "checksum")))
-    table = attribution.table(judged.run.cell.id, said, symbols)
-    assert all(measure.value < 2**63 for measure in said.measures if measure.value is not None)
+    table = attribution.table(judged.run.cell.id, transcript, symbols)
+    assert all(measure.value < 2**63 for measure in transcript.measures if measure.value is not None)
     for bucket in ("busy_time", "idle_time"):
         phases = [need_figure(table.value(bucket, phase)) for phase in attribution.PHASES]
         assert sum(phases[:3]) == phases[3]
@@ -248,19 +248,23 @@ def test_attribution_adds_up(kit: Bootkit, measured: JudgedRun) -> None:
     for thread in table.threads:
         parts = (thread.running, thread.runnable, thread.blocked)
         assert sum(part or 0 for part in parts) == thread.lifetime
-    books = [balance.name for balance in said.balances]
+    books = [balance.name for balance in transcript.balances]
     assert books == [f"{kind}_{number}" for kind in ("thread", "queue", "cpu") for number in range(4)]
-    assert all(book.left == book.right for book in said.balances)
-    assert all(book.left > 0 for book in said.balances if not book.name.startswith("queue"))
+    assert all(book.left == book.right for book in transcript.balances)
+    assert all(book.left > 0 for book in transcript.balances if not book.name.startswith("queue"))
     for name in ("syscalls", "switches", "busy_cycles", "lock_queue_takes"):
-        assert sum(counted(said, name, phase) for phase in PHASES) == counted(said, name, "final_total")
+        assert sum(counted(transcript, name, phase) for phase in PHASES) == counted(
+            transcript, name, "final_total"
+        )
 
 
 PHASES = ("spawn_ready", "work", "shutdown")
 
 
-def counted(said: Transcript, name: str, phase: str) -> int:
-    found = [measure.value for measure in said.measures if (measure.phase, measure.name) == (phase, name)]
+def counted(transcript: Transcript, name: str, phase: str) -> int:
+    found = [
+        measure.value for measure in transcript.measures if (measure.phase, measure.name) == (phase, name)
+    ]
     assert found, f"no measure line has phase={phase} name={name}"
     return sum(value for value in found if value is not None)
 

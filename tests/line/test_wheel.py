@@ -41,9 +41,9 @@ class Installed:
     folder: Path
 
     def prints(self, code: str) -> str:
-        status, said = run([self.python, "-c", code], self.folder)
-        assert status == 0, said
-        return said.strip()
+        status, output = run([self.python, "-c", code], self.folder)
+        assert status == 0, output
+        return output.strip()
 
 
 def only(folder: Path, pattern: str) -> Path:
@@ -55,8 +55,8 @@ def only(folder: Path, pattern: str) -> Path:
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel that is built from the sdist, as a package index would distribute it."""
     out = tmp_path_factory.mktemp("dist")
-    code, said = run([sys.executable, "-m", "build", "--no-isolation", "--outdir", out, REPO], out)
-    assert code == 0, said
+    code, output = run([sys.executable, "-m", "build", "--no-isolation", "--outdir", out, REPO], out)
+    assert code == 0, output
     assert only(out, "*.tar.gz").is_file()
     return only(out, "*.whl")
 
@@ -72,8 +72,8 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installe
         [sys.executable, "-m", "pip", "--python", python, "install", "--no-index", "--no-deps", wheel],
     )
     for step in steps:
-        code, said = run(step, home)
-        assert code == 0, said
+        code, output = run(step, home)
+        assert code == 0, output
     # The .pth files in the lent folder are not read, so the checkout's own benchgate stays out.
     lent = sysconfig.get_paths()["purelib"]
     (only(environment, "lib/python*/site-packages") / "lent.pth").write_text(f"{lent}\n")
@@ -90,10 +90,10 @@ def own_path() -> Iterator[None]:
 def test_the_wheel_from_the_sdist_has_the_same_files_as_the_wheel_from_the_checkout(
     wheel: Path, tmp_path: Path
 ) -> None:
-    code, said = run(
+    code, output = run(
         [sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", tmp_path, REPO], tmp_path
     )
-    assert code == 0, said
+    assert code == 0, output
     lists = [sorted(zipfile.ZipFile(one).namelist()) for one in (wheel, only(tmp_path, "*.whl"))]
     assert lists[0] == lists[1]
     assert not [name for name in lists[0] if name.endswith((".o", ".elf", ".pyc")) or "/out/" in name]
@@ -112,20 +112,20 @@ def test_benchgate_and_its_data_come_from_the_wheel(installed: Installed) -> Non
 def gated(installed: Installed) -> Session:
     """One session of eleven boots, shared by all tests below. It is on the instruction clock, because on wall
     time a busy host may stall one of the ten samples."""
-    code, said = run([installed.environment / "bin" / "benchgate", "init"], installed.folder)
-    assert code == 0, said
+    code, output = run([installed.environment / "bin" / "benchgate", "init"], installed.folder)
+    assert code == 0, output
     assert [path.name for path in installed.folder.iterdir()] == ["test_scaling.py"]
     words = ("--clock=insn", "--smp=1,2", "--set=primes.hi=200_000", "--strict-markers")
     return run_pytest(installed.folder, *words, python=installed.python)
 
 
 def test_init_in_an_empty_folder_leads_to_verified_runs(installed: Installed, gated: Session) -> None:
-    assert [gated.outcomes(cpus) for cpus in (1, 2)] == [["ok"] * 5, ["ok"] * 5], gated.said
+    assert [gated.outcomes(cpus) for cpus in (1, 2)] == [["ok"] * 5, ["ok"] * 5], gated.output
     assert {row["verified"] for row in gated.rows} == {"true"}
     assert run_benchgate(installed.folder, "verify", gated.folder, python=installed.python)[0] == 0
-    code, said = run([installed.environment / "bin" / "benchgate", "init"], installed.folder)
+    code, output = run([installed.environment / "bin" / "benchgate", "init"], installed.folder)
     assert code == 4
-    assert "is there already" in said
+    assert "is there already" in output
 
 
 def test_the_ratio_interval_and_outcome_follow_from_the_runs(gated: Session) -> None:
@@ -148,7 +148,7 @@ def test_the_exit_status_follows_from_the_verdicts(gated: Session) -> None:
     words = {verdict["outcome"] for verdict in gated.verdicts}
     assert words <= {"PASS", "FAIL", "INVALID", "INCONCLUSIVE"}
     due = 1 if words & {"FAIL", "INVALID"} else 75 if "INCONCLUSIVE" in words else 0
-    assert gated.code == due, gated.said
+    assert gated.code == due, gated.output
 
 
 def test_the_speedup_on_two_cpus_is_about_two(gated: Session) -> None:

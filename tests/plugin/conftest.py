@@ -106,11 +106,11 @@ def console(cpus: int, work: int, *, wrong_worker: int | None = None) -> str:
         f"hi={HI} split=cost wait=join"
     ]
     for worker, (count, total, divisions) in enumerate(found):
-        said = count - (worker == wrong_worker)
+        reported = count - (worker == wrong_worker)
         span = f"lo={cuts[worker]} hi={cuts[worker + 1]}"
         lines.append(
             f"worker id={worker} cpu={worker} cpu_end={worker} start=1000 end={1000 + work} {span} "
-            f"count={said} sum={total} divs={divisions}"
+            f"count={reported} sum={total} divs={divisions}"
         )
     lines.append(f"window work_start=1000 work_end={1000 + work} total_start=500 total_end={2000 + work}")
     whole = [sum(column) for column in zip(*found, strict=True)]

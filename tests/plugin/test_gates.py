@@ -135,7 +135,7 @@ def test_foreign_time_na_is_valid_only_if_the_system_declares_it(rig: Rig, decla
 
 
 @pytest.mark.parametrize(
-    ("play", "said"),
+    ("play", "message"),
     [
         ("panic", "*Kernel panic*"),
         ("killed", "*killed by SIGKILL*"),
@@ -147,10 +147,10 @@ def test_foreign_time_na_is_valid_only_if_the_system_declares_it(rig: Rig, decla
         ("few-cpus", "*vCPUs*"),
     ],
 )
-def test_a_guest_that_fails_makes_the_gate_invalid_with_the_reason(rig: Rig, play: str, said: str) -> None:
+def test_a_guest_that_fails_makes_the_gate_invalid_with_the_reason(rig: Rig, play: str, message: str) -> None:
     result = rig.run(play=play)
     assert result.ret == 1
-    result.stdout.fnmatch_lines([f"INVALID: primes.hi-10000-fake-smp{said}"])
+    result.stdout.fnmatch_lines([f"INVALID: primes.hi-10000-fake-smp{message}"])
     assert json.loads((rig.latest / "verdicts.json").read_text())[0]["outcome"] == "INVALID"
 
 

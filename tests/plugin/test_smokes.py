@@ -15,9 +15,9 @@ smoke:
 """
 
 
-def give_smoke(rig: Rig, said: str) -> None:
+def give_smoke(rig: Rig, line: str) -> None:
     console = rig.folder / "smoke.log"
-    console.write_text(f"benchready pid=1\n{said}\n")
+    console.write_text(f"benchready pid=1\n{line}\n")
     rig.more = SMOKE.format(console=console)
 
 

@@ -19,7 +19,7 @@ def test_cpus_that_do_not_exist_are_refused_and_the_usable_ones_listed(rig: Rig)
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("--runs", "4"), "--runs 4: it must be odd and at least 5"),
         (("--smp", "0"), "a CPU count must be from 1 to 64"),
@@ -28,10 +28,10 @@ def test_cpus_that_do_not_exist_are_refused_and_the_usable_ones_listed(rig: Rig)
         (("--max-runs", "6"), "--max-runs 6: a verdict cannot be reached there*one of 5, 9, 15, 25"),
     ],
 )
-def test_an_invalid_option_is_a_usage_error(rig: Rig, words: tuple[str, ...], said: str) -> None:
+def test_an_invalid_option_is_a_usage_error(rig: Rig, words: tuple[str, ...], message: str) -> None:
     result = rig.run(*words)
     assert result.ret == 4
-    result.stderr.fnmatch_lines([f"*{said}*"])
+    result.stderr.fnmatch_lines([f"*{message}*"])
 
 
 def test_timed_tests_refuse_xdist(rig: Rig) -> None:
@@ -63,14 +63,14 @@ def test_collect_only_boots_nothing(rig: Rig) -> None:
 
 
 @pytest.mark.parametrize(
-    ("mark", "said"),
+    ("mark", "message"),
     [
         ("speedup(cpu=2, at_least=1.6)", "mark speedup: no argument `cpu`; did you mean `cpus`[?]"),
         ("speedup(cpus=2)", "mark speedup: needs either `at_least` or `at_most`"),
         ("speedup(2, 1.6)", "mark speedup: use keyword arguments*"),
     ],
 )
-def test_an_invalid_mark_is_a_collection_error_that_names_it(rig: Rig, mark: str, said: str) -> None:
+def test_an_invalid_mark_is_a_collection_error_that_names_it(rig: Rig, mark: str, message: str) -> None:
     rig.pytester.makepyfile(
         test_scaling=f"""
         import pytest
@@ -83,7 +83,7 @@ def test_an_invalid_mark_is_a_collection_error_that_names_it(rig: Rig, mark: str
     )
     result = rig.run()
     assert result.ret == pytest.ExitCode.INTERRUPTED
-    result.stdout.fnmatch_lines([f"*{said}*"])
+    result.stdout.fnmatch_lines([f"*{message}*"])
     assert "Traceback" not in result.stdout.str()
 
 
@@ -152,7 +152,7 @@ def test_other_tests_run_unchanged_with_and_without_the_plugin(rig: Rig) -> None
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (
             ("--set", "prime.hi=1000"),
@@ -168,10 +168,12 @@ def test_other_tests_run_unchanged_with_and_without_the_plugin(rig: Rig) -> None
         (("--set=",), "--set is empty; leave it out or give it a value"),
     ],
 )
-def test_an_unknown_name_or_empty_value_is_a_usage_error(rig: Rig, words: tuple[str, ...], said: str) -> None:
+def test_an_unknown_name_or_empty_value_is_a_usage_error(
+    rig: Rig, words: tuple[str, ...], message: str
+) -> None:
     result = rig.run(*words)
     assert result.ret == 4
-    result.stderr.fnmatch_lines([f"ERROR: {said}"])
+    result.stderr.fnmatch_lines([f"ERROR: {message}"])
     assert "Traceback" not in result.stderr.str()
 
 
