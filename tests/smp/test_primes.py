@@ -25,8 +25,8 @@ def test_one_worker_with_all_of_the_work_does_not_scale(verdict: VerdictResult) 
     verdict.require_pass()
 
 
-# Equal width is not equal cost: the upper half of 2..3,000,000 contains 62% of the divisions, so the speedup
-# on two CPUs is at most 1.61x with any kernel.
+# Equal width is not equal cost: the upper half of 2..3,000,000 holds 62% of the divisions, so two CPUs can
+# give 1.61x at most, however good the kernel.
 @pytest.mark.history
 @pytest.mark.workload("primes", split="width")
 @pytest.mark.speedup(cpus=2, at_most=1.75)
@@ -36,5 +36,5 @@ def test_ranges_of_equal_width_scale_worse(verdict: VerdictResult) -> None:
 
 @pytest.mark.history
 @pytest.mark.workload("primes", wait="spin")
-def test_answers_are_right_while_the_parent_spins(cell: CellResult) -> None:
+def test_a_parent_that_spins_is_right_all_the_same(cell: CellResult) -> None:
     cell.require_verified()

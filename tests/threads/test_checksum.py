@@ -27,5 +27,5 @@ def test_one_thread_with_all_of_the_work_does_not_scale(verdict: VerdictResult) 
 
 @pytest.mark.history
 @pytest.mark.workload("checksum", wait="spin")
-def test_answers_are_right_while_the_parent_spins(cell: CellResult) -> None:
+def test_a_parent_that_spins_is_right_all_the_same(cell: CellResult) -> None:
     cell.require_verified()
