@@ -1,3 +1,3 @@
-"""This repository's pytest defaults: no logic, no keys of benchgate, so that -p no:benchgate works here."""
+"""This repository's pytest plugins. Nothing of benchgate is imported, so `-p no:benchgate` works here."""
 
 pytest_plugins = ["pytester"]

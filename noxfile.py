@@ -48,13 +48,13 @@ def _names_tests(words: Sequence[str]) -> bool:
 
 @nox.session
 def gate(session: nox.Session) -> None:
-    """Run the 1-to-2 gate: boot, measure, decide, report. `-- --quick` is short and decides nothing."""
+    """Run the speedup gates and negative controls on Linux. `-- --quick` is short and decides nothing."""
     _pytest(*SUITE, "-m", LINUX_ROWS, "-q", *session.posargs)
 
 
 @nox.session
 def tern(session: nox.Session) -> None:
-    """Run our own kernel beside the Linux guest: the same rows, and rows that compare its schedulers."""
+    """Run our own kernel and the Linux guest: the same rows, and rows that compare tern's schedulers."""
     systems = ("--system", "kernel", "--system", "linux")
     _pytest(*SUITE, "-m", "(smp or threads) and not history", "-q", *systems, *session.posargs)
 
@@ -72,7 +72,7 @@ def tests(session: nox.Session) -> None:
 
 
 def _together(codes: Sequence[int]) -> int:
-    """The first failure of the two halves, else success. Only a `-k` that selects nothing in both is 5."""
+    """The status of the first half that failed, else 0; NOTHING_FOUND only if neither half found a test."""
     failed = [code for code in codes if code not in (0, NOTHING_FOUND)]
     return failed[0] if failed else min(codes)
 
@@ -104,7 +104,7 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def types(session: nox.Session) -> None:
-    """Run mypy, strict, on src, tests and this file."""
+    """Run mypy, strict, on all Python code of the repository."""
     _module("mypy", *session.posargs)
 
 

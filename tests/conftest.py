@@ -1,4 +1,4 @@
-"""Marks of our own tests, and signals. Long tests run only when they are asked for: `nox -s soak`."""
+"""The marks and shared fixtures of our own tests. Soak tests run only with `nox -s soak`."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from tests.line.sessions import Session
     from tests.ternkit import Bootkit
 
-HEARD: dict[int, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGHUP: signal.SIG_DFL}
+SIGNALS: dict[int, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGHUP: signal.SIG_DFL}
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "history: rows of the past; `./run gate` leaves them out")
+    config.addinivalue_line("markers", "history: rows kept for reference; `./run gate` leaves them out")
     config.addinivalue_line("markers", "tern: rows of our own kernel; `nox -s tern` runs them")
     config.addinivalue_line("markers", "profiles: tern's build profiles compared; `./run profiles` runs them")
     config.addinivalue_line("markers", "soak: many boots; runs only with -m soak")
@@ -32,28 +32,29 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(scope="session", autouse=True)
-def hears_signals() -> Iterator[None]:
-    """A shell starts its background jobs deaf to SIGINT, `nohup` to SIGHUP, and children inherit that through
-    exec: without this, `nohup ./run tests &` would wait in vain for the sessions that our tests end."""
-    deaf = [number for number in HEARD if signal.getsignal(number) is signal.SIG_IGN]
-    for number in deaf:
-        signal.signal(number, HEARD[number])
+def default_signals() -> Iterator[None]:
+    """Restores the default action of SIGINT and SIGHUP. A shell ignores SIGINT in background jobs and `nohup`
+    ignores SIGHUP, and children inherit that. Without this fixture, sessions that tests try to end with these
+    signals would not end under `nohup ./run tests &`."""
+    ignored = [number for number in SIGNALS if signal.getsignal(number) is signal.SIG_IGN]
+    for number in ignored:
+        signal.signal(number, SIGNALS[number])
     yield
-    for number in deaf:
+    for number in ignored:
         signal.signal(number, signal.SIG_IGN)
 
 
 @pytest.fixture(scope="session")
 def kit(tmp_path_factory: pytest.TempPathFactory) -> Bootkit:
-    """One for all files, so that they share boots."""
-    from tests import ternkit  # a suite of rows, which has this file too, needs none of it
+    """One for all test files, so that they share boots."""
+    from tests import ternkit  # not at the top: tests/smp and tests/threads load this file too, without tern
 
     return ternkit.tern(tmp_path_factory.mktemp("tern"))
 
 
 @pytest.fixture(scope="session")
 def dropped_ipis(tmp_path_factory: pytest.TempPathFactory) -> Session:
-    """One quick session of a tern with a defect, for all that can be seen on it."""
+    """One quick session of a tern with a defect, shared by all test files."""
     from tests.line import sessions
 
     return sessions.dropped_ipis(tmp_path_factory.mktemp("dropped-ipis"))

@@ -85,8 +85,7 @@ def wait_until(condition: Callable[[], bool], seconds: float = 30.0) -> bool:
 
 
 def processes_with(word: str) -> list[int]:
-    """The running processes with this word in their argv. The guests of this test session have its nonce
-    there."""
+    """The running processes with this word in argv. The guests of this test session have NONCE there."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():

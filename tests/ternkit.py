@@ -1,8 +1,8 @@
 """Boots of tern, or of any system that a YAML file describes, judged by the product's own verifier.
 
-No pinning and no host lock: these tests check whether an answer is right or a defect is found, never how fast
-a run was. The fixture `kit` gives all tests of a session the same `Bootkit`, so tests that need the same boot
-share it. The boots that several test files use are at the end of this module.
+There is no pinning and no host lock, because these tests check whether an answer is right or a defect is
+found, never how fast a run was. The fixture `kit` gives all tests of a session the same `Bootkit`, so tests
+that need the same boot share it. The boots that several test files use are at the end of this module.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def on_machine(system: str, machine: str) -> System:
     return replace(found, qemu=replace(found.qemu, machine=machine))
 
 
-# ---- boots that several tests use; each on another machine, with another build or on another clock
+# ---- boots that several tests share; they differ in machine, build or clock
 
 
 def primes_on_q35(kit: Bootkit) -> JudgedRun:
@@ -194,8 +194,8 @@ def tasks_on_pc(kit: Bootkit) -> JudgedRun:
 def sixteen(kit: Bootkit, seed: int) -> JudgedRun:
     """Sixteen CPUs on the instruction clock."""
     timed = replace(kit, folder=kit.folder / f"gate-{seed}", level=Level.FULL, seed=seed)
-    attempt = {"blocks": 4096, "rounds": 4}
-    return kit.once(f"sixteen {seed}", lambda: timed.run("kernel", "checksum", 16, attempt))
+    given = {"blocks": 4096, "rounds": 4}
+    return kit.once(f"sixteen {seed}", lambda: timed.run("kernel", "checksum", 16, given))
 
 
 def own_checks(kit: Bootkit) -> RawRun:

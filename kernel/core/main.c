@@ -88,7 +88,7 @@ void kernel_main(void) {
     print("tern: cpus=%u sched=%s profile=%s apic=%s cycles_per_us=%lu lapic_per_ms=%lu free_pages=%lu",
           cpu_count, sched->name, PROFILE, lapic_x2 ? "x2apic" : "xapic", cycles_per_us, lapic_ticks_per_ms,
           alloc_free_pages());
-    if (option_is("boot", "only")) // the tiny boot test
+    if (option_is("boot", "only")) // for a boot test that runs no program
         machine_exit(EXIT_GOOD);
     // This CPU is about to idle. Marked as idle, it gets the first program itself, without an interrupt to
     // another CPU.

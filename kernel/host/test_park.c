@@ -92,7 +92,7 @@ static int a_lost_wake_is_seen(uint64_t seed) {
     static int done;
     (void)seed;
     if (done++)
-        return 0; // it waits for its deadline: once is enough
+        return 0; // this check waits for a deadline, so it runs for one seed only
     fault_chosen = FAULT_LOST_WAKE;
     fault_value = 1;
     int seen = pass_the_ball(2); // with more players the next unpark would wake the forgotten one too

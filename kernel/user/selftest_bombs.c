@@ -210,12 +210,12 @@ static int start_without_memory(void) {
     return 0;
 }
 
-// A timeout beyond the range of the clock is a long one, not none.
+// A timeout beyond the range of the clock is treated as a long one, not as no timeout.
 static int longest_timeout(void) {
     int64_t id = start(RING_SPAWN_THREAD, sleep_without_end, 0);
     while (__atomic_load_n(&board->word[WORD_ASLEEP], __ATOMIC_ACQUIRE) == 0)
         kernel_call(RING_CALL_YIELD, 0, 0, 0);
-    uint64_t woken = 0; // it may not sleep yet, and its word must not change, or it never would
+    uint64_t woken = 0; // the thread may not have parked yet; changing its word would prevent that
     for (unsigned i = 0; i < 1000 && woken == 0; i++) {
         park_for(&board->word[0], 0, 500);
         woken = (uint64_t)RING_DO(RING_UNPARK, (uint64_t)&board->word[WORD_FOREVER], 1);

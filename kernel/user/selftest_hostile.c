@@ -156,8 +156,8 @@ static int feed(uint64_t asleep_at) {
     return 0;
 }
 
-// The enter call ends all the same: otherwise a sibling that never stops would keep this CPU in the kernel
-// forever.
+// The enter call returns although a sibling refills the ring: otherwise that sibling could keep this CPU in
+// the kernel forever.
 static int refilled_ring(uint64_t argument) {
     fed = my_ring();
     uint32_t tail = fed->sq_tail + 1; // once the sibling is started

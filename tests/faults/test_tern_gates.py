@@ -42,10 +42,10 @@ def test_a_speedup_gate_finds_dropped_ipis(dropped_ipis: Session) -> None:
 def fails(where: Path, system: str) -> Session:
     session = gated_tern(where, system, "--runs=5")
     (verdict,) = session.verdicts
-    assert (session.code, verdict["outcome"]) == (1, "FAIL"), session.said
+    assert (session.code, verdict["outcome"]) == (1, "FAIL"), session.output
     assert verdict["high"] < 1.5
     row = verdict["system"]
-    assert f"FAIL: tasks.steps-4000-{row} smp2/smp1 = {verdict['ratio']:.2f} [" in session.said
+    assert f"FAIL: tasks.steps-4000-{row} smp2/smp1 = {verdict['ratio']:.2f} [" in session.output
     assert [session.outcomes(cpus, row) for cpus in (1, 2)] == [["ok"] * 5] * 2
     return session
 
@@ -67,4 +67,4 @@ def test_a_speedup_gate_finds_a_lock_held_too_long(tmp_path: Path) -> None:
 def test_the_same_gate_passes_without_the_fault(tmp_path: Path, system: str) -> None:
     session = gated_tern(tmp_path, system, "--runs=5")
     (verdict,) = session.verdicts
-    assert (session.code, verdict["outcome"]) == (0, "PASS"), session.said
+    assert (session.code, verdict["outcome"]) == (0, "PASS"), session.output

@@ -1,6 +1,6 @@
-"""Whole sessions as a stranger starts them: pytest as a program, in a folder of its own, real guests.
+"""Starts whole sessions as a user does: pytest as a program, in a folder of its own, with real guests.
 
-A session waits for the host's lock like anybody's, so nothing here may assume how long one takes.
+A session may have to wait for the host's lock, so no test may depend on how long it takes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 REPO = Path(__file__).parents[2]
 PATIENCE_S = 900
-"""Ends a broken test; nothing is measured with it."""
+"""Only ends a broken test; no result depends on it."""
 
 CELLS = """\
 import pytest
@@ -28,11 +28,11 @@ pytestmark = pytest.mark.smp
 def test_every_run_is_right(cell):
     cell.require_verified()
 """
-WHO_MEASURES = """
+LOCK_HOLDER = """
 
 @pytest.mark.system({systems})
 @pytest.mark.workload({workload})
-def test_who_measures(cell):
+def test_lock_holder(cell):
     import os
     from benchgate.host import lock
 
@@ -56,10 +56,10 @@ def test_scales(verdict):
 
 @dataclass(frozen=True)
 class Session:
-    """What a session said and left."""
+    """A session that has ended: its exit status, its output and its folder."""
 
     code: int
-    said: str
+    output: str
     folder: Path
 
     @property
@@ -73,18 +73,18 @@ class Session:
         return found
 
     def work(self, cpus: int, system: str) -> list[int]:
-        """The counted runs' figures."""
+        """The work windows of an arm's verified runs, without warm-ups."""
         mine = [row for row in self.rows if row["cpus"] == str(cpus) and row["system"] == system]
         return [int(row["work"]) for row in mine if row["outcome"] == "ok"]
 
     def outcomes(self, cpus: int, system: str = "linux") -> list[str]:
-        """The counted runs of an arm."""
+        """The outcomes of an arm's runs, without warm-ups."""
         mine = [row for row in self.rows if row["cpus"] == str(cpus) and row["system"] == system]
         return [row["outcome"] for row in mine if row["outcome"] != "warmup"]
 
 
 def run_pytest(where: Path, *words: str | Path, python: str | Path = sys.executable) -> Session:
-    """A session in that folder; its reports are there too."""
+    """Runs pytest in that folder, with the reports below it."""
     own = [
         "-W",
         "error",
@@ -92,14 +92,14 @@ def run_pytest(where: Path, *words: str | Path, python: str | Path = sys.executa
         "no:cacheprovider",
         f"--reports={where}/reports",
     ]
-    code, said = run([python, "-m", "pytest", *own, *words], where)
-    return Session(code, said, where / "reports" / "latest")
+    code, output = run([python, "-m", "pytest", *own, *words], where)
+    return Session(code, output, where / "reports" / "latest")
 
 
 def run_on_wall_time(where: Path, *words: str | Path) -> Session:
-    """A session under TCG on wall time. Where the host takes the CPU from a guest at the wrong moment, the
-    guest's own account says that it was not quiet: that run is INVALID through no fault of the line, so the
-    session is made again, at most four times. No other reason excuses anything."""
+    """A session under TCG on wall time. If the host preempts a guest at the wrong moment, the guest reports
+    that it was not quiet, and the run is INVALID although nothing is broken. Only then the session is
+    repeated, at most four times."""
     for _ in range(5):
         session = run_pytest(where, "--accel=tcg", "--clock=wall", *words)
         if "the guest was not quiet" not in (session.folder / "summary.md").read_text():
@@ -126,16 +126,16 @@ def run(words: Sequence[str | Path], where: Path) -> tuple[int, str]:
 
 
 def gated_tern(where: Path, system: str, *words: str, more: str = "") -> Session:
-    """A row of a few milliseconds with its gate, on the instruction clock, which no busy host disturbs."""
+    """A gated row of a few milliseconds, on the instruction clock, so that a busy host does not matter."""
     (where / "test_row.py").write_text(TERN.format(system=system) + more)
     return run_pytest(where, "test_row.py", "-v", "--clock=insn", "--smp=1,2", *words)
 
 
 def dropped_ipis(where: Path) -> Session:
-    """A quick session of a tern that would fail its gate: five boots."""
+    """A quick session of five boots, of a tern whose defect would fail the gate."""
     system = "kernel:fault=drop-ipi"
-    who = WHO_MEASURES.format(systems=f'"{system}"', workload='"tasks", steps=4000', holds=False)
-    return gated_tern(where, system, "--quick", more=who)
+    more = LOCK_HOLDER.format(systems=f'"{system}"', workload='"tasks", steps=4000', holds=False)
+    return gated_tern(where, system, "--quick", more=more)
 
 
 def write_test(where: Path, text: str, workload: str) -> Path:
@@ -145,7 +145,7 @@ def write_test(where: Path, text: str, workload: str) -> Path:
 
 
 def linux_with(where: Path, name: str, words: str) -> Path:
-    """Our own Linux guest under another name, with more words on its command line."""
+    """Our Linux guest under another name, with additional words on its command line."""
     text = (REPO / "fixtures" / "systems" / "linux.yaml").read_text()
     assert "name: linux\n" in text
     (line,) = (line for line in text.splitlines() if line.strip().startswith("append:"))

@@ -1,4 +1,4 @@
-"""What docs/bring-your-own-kernel.md says of a system's YAML is what the reader of such files does."""
+"""The documents agree with the code: examples, keys, commands, options, workflows and hooks."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ def read(text: str, folder: Path) -> systems.System:
     return systemfile.load(path)
 
 
-def test_every_example_is_read(tmp_path: Path) -> None:
+def test_every_example_system_is_valid(tmp_path: Path) -> None:
     assert [read(text, tmp_path).name for text in EXAMPLES] == ["mine", "fixed"]
     fixed = read(EXAMPLES[1], tmp_path)
     assert (fixed.ask, fixed.end_by, fixed.cpus) == (systems.Ask.SELFTEST, systems.EndBy.KILL, (1, 8))
 
 
 def keys_of(value: object, before: str = "") -> set[str]:
-    """The paths of all keys of a file: `boot.kernel`; below `result.work` and `expect` they are values."""
+    """The dotted paths of all keys: `boot.kernel`. Below `result.work` and `result.expect` are values."""
     if not isinstance(value, dict) or before in {"result.work.", "result.expect."}:
         return {before.rstrip(".")}
     return {one for key, inner in value.items() for one in keys_of(inner, f"{before}{key}.")}
 
 
-def test_every_key_of_our_own_systems_stands_in_the_table() -> None:
+def test_the_table_lists_every_key_of_our_systems_and_the_examples() -> None:
     table = set(re.findall(r"`([a-zA-Z_.]+)`", DOC.split("## Every key")[1].split("## What is refused")[0]))
     ours = [path.read_text() for path in (REPO / "fixtures" / "systems").glob("*.yaml")]
     seen = {key for text in [*ours, *EXAMPLES] for key in keys_of(yaml.safe_load(text))}
@@ -59,7 +59,7 @@ def test_every_key_of_our_own_systems_stands_in_the_table() -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "below", "said"),
+    ("more", "below", "message"),
     [
         ("ask: prompt", "", "send/expect steps at a prompt"),
         ("steps: [ls]", "", "send/expect steps at a prompt"),
@@ -70,27 +70,29 @@ def test_every_key_of_our_own_systems_stands_in_the_table() -> None:
         ("", "  firmware: OVMF.fd", "booting by firmware"),
     ],
 )
-def test_what_is_refused_for_now_is_refused_by_name(tmp_path: Path, more: str, below: str, said: str) -> None:
-    with pytest.raises(CatalogError, match=said) as caught:
+def test_a_key_that_is_not_implemented_is_refused_by_name(
+    tmp_path: Path, more: str, below: str, message: str
+) -> None:
+    with pytest.raises(CatalogError, match=message) as caught:
         read(SMALLEST.format(more=more, below=below), tmp_path)
     assert re.search(r"mine\.yaml:\d+: ", str(caught.value))
     assert read(SMALLEST.format(more="", below=""), tmp_path).name == "mine"
 
 
-def test_the_workflow_is_yaml() -> None:
+def test_the_example_workflow_is_valid_and_runs_pytest() -> None:
     (first, *_) = re.findall(r"^```yaml\n(.*?)^```", CI, re.MULTILINE | re.DOTALL)
     steps = yaml.safe_load(textwrap.dedent(first))["jobs"]["gate"]["steps"]
     assert any("pytest" in step.get("run", "") for step in steps)
 
 
-def test_our_own_workflow_runs_what_a_person_runs() -> None:
+def test_our_workflow_runs_the_same_commands_as_a_developer() -> None:
     jobs = yaml.safe_load((REPO / ".github" / "workflows" / "ci.yml").read_text())["jobs"].values()
     commands = {step["run"] for job in jobs for step in job["steps"] if "run" in step}
     assert {".ci/run", "./run lint", "./run types"} <= commands
     assert (REPO / ".ci" / "run").stat().st_mode & 0o111
 
 
-def test_every_hook_calls_a_nox_session_that_exists() -> None:
+def test_the_hooks_call_existing_nox_sessions() -> None:
     (repository,) = yaml.safe_load((REPO / ".pre-commit-config.yaml").read_text())["repos"]
     sessions = set(re.findall(r"^@nox\.session\ndef (\w+)", (REPO / "noxfile.py").read_text(), re.MULTILINE))
     entries = {hook["id"]: hook["entry"] for hook in repository["hooks"]}
@@ -102,7 +104,7 @@ PAGES = [*sorted(REPO.glob("*.md")), *sorted((REPO / "docs").glob("*.md"))]
 
 
 def shown(pattern: str) -> dict[str, str]:
-    """What stands in code blocks and spans, and on which page."""
+    """What matches in code blocks and code spans, with the page that it is on."""
     found: dict[str, str] = {}
     for page in PAGES:
         for block, span in re.findall(r"^```\w*\n(.*?)^```|`([^`\n]+)`", page.read_text(), re.M | re.S):
@@ -110,7 +112,7 @@ def shown(pattern: str) -> dict[str, str]:
     return found
 
 
-def test_every_command_that_is_shown_exists(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_documented_command_exists(capsys: pytest.CaptureFixture[str]) -> None:
     words = shown(r"(?:^|[ (])benchgate (?!import\b)([a-z]+)\b(?!:)")
     assert {"setup", "doctor", "replay", "cache"} <= words.keys()
     for word, page in words.items():
@@ -119,10 +121,17 @@ def test_every_command_that_is_shown_exists(capsys: pytest.CaptureFixture[str]) 
         assert left.value.code == 0, f"{page}: benchgate {word}: {capsys.readouterr().err}"
 
 
-def test_every_option_that_is_shown_exists() -> None:
-    """Long options of lines that call pytest or a session of ours; those of other programs are named here."""
-    known = {option.flag for option in TABLE} | {"--junitxml", "--lf", "--list", "--locked"}
-    lines = shown(r"^(?:\$ )?(?:pytest|\./run|nox) [^\n]*")
-    words = {word: page for line, page in lines.items() for word in re.findall(r"(?<=\s)--[a-z-]{2,}", line)}
-    assert {"--clock", "--smp", "--quick", "--plan"} <= words.keys()
+COMMANDS = (("setup",), ("doctor",), ("replay",), ("verify",), ("rejudge",), ("cache", "gc"))
+OTHERS = {"--junitxml", "--lf", "--list", "--pdb", "--strict"}
+"""Options of pytest, ./run and mypy."""
+
+
+def test_every_documented_option_exists(capsys: pytest.CaptureFixture[str]) -> None:
+    known = OTHERS | {option.flag for option in TABLE}
+    for command in COMMANDS:
+        with pytest.raises(SystemExit):
+            cli.main([*command, "--help"])
+        known |= set(re.findall(r"--[a-z-]+", capsys.readouterr().out))
+    words = shown(r"(?<![\w-])--[a-z][a-z-]+")
+    assert {"--clock", "--smp", "--keep", "--attribution"} <= words.keys()
     assert {word: page for word, page in words.items() if word not in known} == {}

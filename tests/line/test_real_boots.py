@@ -1,11 +1,12 @@
-"""The whole line with real guests under TCG: what a user gets, and what must be refused.
+"""Whole sessions with real guests under TCG: what a user gets, and what must be refused.
 
-Nothing here may be skipped, and no wall figure is asked to be good: what is asserted is that the line ran,
-that every run verified, and that each verdict follows from the figures.
+No test here is skipped and none expects a good wall time. The tests assert that the session ran, that every
+run verified, and that each verdict follows from the figures.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from pathlib import Path
@@ -17,7 +18,7 @@ from benchgate.judge.run_files import read_console
 from benchgate.run.record import load
 from tests.line.sessions import (
     CELLS,
-    WHO_MEASURES,
+    LOCK_HOLDER,
     Session,
     linux_with,
     run_benchgate,
@@ -50,13 +51,13 @@ def where(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_quick_session_runs_the_whole_line_and_decides_nothing(dropped_ipis: Session) -> None:
-    """Nor does it where its figures would fail the gate."""
+def test_a_quick_session_measures_and_decides_nothing(dropped_ipis: Session) -> None:
+    """The system has a defect, and a session with decisions would say FAIL."""
     session, system = dropped_ipis, "kernel.fault-drop-ipi"
-    assert session.code == 5, session.said
-    assert "SKIP: nothing was decided" in session.said
+    assert session.code == 5, session.output
+    assert "SKIP: nothing was decided" in session.output
     assert re.search(
-        rf"^benchgate: \[1/3\] tasks[.]steps-[0-9]+-{system}-smp[12] ", session.said, re.MULTILINE
+        rf"^benchgate: \[1/3\] tasks[.]steps-[0-9]+-{system}-smp[12] ", session.output, re.MULTILINE
     )
     assert [session.outcomes(cpus, system) for cpus in (1, 2)] == [["ok"], ["ok"]]
     assert {row["outcome"] for row in session.rows} == {"warmup", "ok"}
@@ -65,103 +66,104 @@ def test_a_quick_session_runs_the_whole_line_and_decides_nothing(dropped_ipis: S
     assert all(0 < int(row["work"]) <= int(row["total"]) for row in session.rows)
     assert {verdict["outcome"] for verdict in session.verdicts} == {"SKIP"}
 
-    code, said = run_benchgate(session.folder, "verify", session.folder)
-    assert code == 0, said
-    code, said = run_benchgate(session.folder, "rejudge", session.folder)
-    assert code == 5, said
+    code, output = run_benchgate(session.folder, "verify", session.folder)
+    assert code == 0, output
+    code, output = run_benchgate(session.folder, "rejudge", session.folder)
+    assert code == 5, output
     for verdict in session.verdicts:
-        assert verdict["reason"] in " ".join(said.split())
+        assert verdict["reason"] in " ".join(output.split())
 
 
-def who_measures(session: Session) -> list[str]:
-    return re.findall(r"::test_who_measures\[\S+\] ([A-Z]+)", session.said)
+def lock_holder_tests(session: Session) -> list[str]:
+    return re.findall(r"::test_lock_holder\[\S+\] ([A-Z]+)", session.output)
 
 
-def test_only_what_the_hosts_load_can_change_holds_the_hosts_lock(
-    dropped_ipis: Session, crowded: Session
-) -> None:
-    """Sessions that ask in the midst of it: on the instruction clock, and on wall time."""
-    assert who_measures(dropped_ipis) == ["PASSED"] * 2, dropped_ipis.said
-    assert who_measures(crowded) == ["PASSED"] * 2, crowded.said
+def test_a_session_holds_the_hosts_lock_on_wall_time_only(dropped_ipis: Session, crowded: Session) -> None:
+    """A test inside each session looks: one is on the instruction clock, the other on wall time."""
+    assert lock_holder_tests(dropped_ipis) == ["PASSED"] * 2, dropped_ipis.output
+    assert lock_holder_tests(crowded) == ["PASSED"] * 2, crowded.output
 
 
 def test_a_users_own_test_boots_a_guest_and_talks_to_its_console(where: Path) -> None:
     (where / "test_own.py").write_text(BOOTS)
     session = run_pytest(where, "-v", *TCG)
-    assert session.code == 0, session.said
-    assert "test_boots[primes.hi-10000-linux] PASSED" in session.said
+    assert session.code == 0, session.output
+    assert "test_boots[primes.hi-10000-linux] PASSED" in session.output
 
 
-def test_a_busy_guest_is_no_result(where: Path) -> None:
+def test_a_run_with_another_busy_task_is_invalid(where: Path) -> None:
     write_test(where, CELLS, '"primes"')
     busy = linux_with(where, "busy", "bench.busy=1")
     session = run_pytest(where, f"--system={busy}", "--smp=1", "--runs=1", *TCG)
-    assert session.code == 1, session.said
+    assert session.code == 1, session.output
     assert {row["outcome"] for row in session.rows} == {"invalid"}
     assert {row["work"] for row in session.rows} == {""}
-    assert "INVALID: primes-busy-smp1: " in session.said
-    assert "the guest was not quiet: tasks other than the workers used" in session.said
+    assert "INVALID: primes-busy-smp1: " in session.output
+    assert "the guest was not quiet: tasks other than the workers used" in session.output
 
 
-def test_a_guest_with_fewer_cpus_than_asked_is_no_result(where: Path) -> None:
+def test_a_run_with_fewer_cpus_than_requested_is_invalid(where: Path) -> None:
     write_test(where, CELLS, SMALL)
     short = linux_with(where, "short", "maxcpus=1")
     session = run_pytest(where, f"--system={short}", "--smp=2", "--runs=1", *TCG)
-    assert session.code == 1, session.said
+    assert session.code == 1, session.output
     assert {row["verified"] for row in session.rows} == {"false"}
-    assert "INVALID: primes.hi-200000-short-smp2: " in session.said
-    assert "1 came up" in session.said
+    assert "INVALID: primes.hi-200000-short-smp2: " in session.output
+    assert "1 came up" in session.output
 
 
 @pytest.fixture(scope="module")
 def crowded(tmp_path_factory: pytest.TempPathFactory) -> Session:
-    """Linux in a guest and natively, four of a kind on one host CPU, on wall time, with attribution."""
+    """Linux in a guest and natively, four workers on one host CPU, on wall time, with attribution."""
     where = tmp_path_factory.mktemp("crowded")
-    who = WHO_MEASURES.format(
+    test = LOCK_HOLDER.format(
         systems='"linux", "native"', workload=f'"tasks", steps={CROWDED_STEPS}', holds=True
     )
-    (where / "test_line.py").write_text(f"import pytest\n{who}")
+    (where / "test_line.py").write_text(f"import pytest\n{test}")
     one = f"--cpus={min(os.sched_getaffinity(0))}"
     words = ("--oversubscribe", "--smp=4", "--runs=1", "--measure", "-v")
     return run_on_wall_time(where, one, *words)
 
 
-def test_more_vcpus_than_pins_are_functional_only(crowded: Session) -> None:
-    """That a gate over such an arm is SKIP is seen without a guest, in tests/plugin/test_usage.py."""
-    assert crowded.code == 0, crowded.said
+def test_cells_with_more_vcpus_than_pins_are_measured_as_oversubscribed(crowded: Session) -> None:
+    """tests/plugin/test_usage.py checks that a gate over such an arm is SKIP."""
+    assert crowded.code == 0, crowded.output
     assert [crowded.outcomes(4, system) for system in ("linux", "native")] == [["ok"], ["ok"]]
     assert {row["placement"] for row in crowded.rows} == {"oversubscribed"}
 
 
-def test_native_linux_stands_beside_the_guest(crowded: Session) -> None:
+def test_native_and_guest_linux_are_shown_side_by_side(crowded: Session) -> None:
     assert {row["system"]: row["lane"] for row in crowded.rows} == {"linux": "tcg", "native": "native"}
-    assert "Side by side" in crowded.said
+    assert "Side by side" in crowded.output
     assert "## Side by side" in (crowded.folder / "summary.md").read_text()
 
 
-def test_the_attribution_of_a_linux_guest(crowded: Session) -> None:
-    """The same table as tern's, `na` where Linux has no bucket."""
+def test_a_linux_guest_reports_attribution(crowded: Session) -> None:
+    """In the same table as tern's; a bucket that Linux does not count is None."""
     raw = load(sorted((crowded.folder / "runs").glob("*-linux-smp4"))[-1])
-    said = wire.parse(read_console(raw), nonce=raw.nonce)
-    table = attribution.table(raw.cell.id, said)
-    whole = said.total_end - said.total_start
+    transcript = wire.parse(read_console(raw), nonce=raw.nonce)
+    table = attribution.table(raw.cell.id, transcript)
+    whole = transcript.total_end - transcript.total_start
     for cpu in range(4):
         busy = table.by_cpu["busy_time"][cpu]
         assert busy is not None
         assert 0 < busy < 2 * whole + 10**9  # the snapshots lie around the window, not in it
-    # A step is given up by yielding, so the scheduler is asked once a step, whatever it does then.
+    # Each step ends with a yield, so the scheduler is called at least once per step.
     assert (table.value("picks") or 0) >= CROWDED_STEPS
     assert (table.value("switches") or 0) > 0
     assert (table.value("ticks") or 0) > 0
-    assert table.value("foreign_time") == said.foreign
+    assert table.value("foreign_time") == transcript.foreign
     absent = ("idle_time", "pick_time", "migrations", "syscalls", "network_polls", "serial_bytes")
     assert [table.value(name) for name in absent] == [None] * len(absent)
     assert [table.value("busy_time", phase) for phase in attribution.PHASES[:3]] == [None] * 3
 
 
-def test_native_linux_alone_boots_nothing(where: Path) -> None:
+def test_a_native_session_boots_no_guest(where: Path) -> None:
     write_test(where, CELLS, SMALL)
     session = run_pytest(where, "--system=native", "--clock=wall", "--smp=1,2", "--runs=1")
-    assert session.code == 0, session.said
+    assert session.code == 0, session.output
     assert [session.outcomes(cpus, "native") for cpus in (1, 2)] == [["ok"]] * 2
     assert {row["lane"] for row in session.rows} == {"native"}
+    commands = [json.loads(path.read_text()) for path in (session.folder / "runs").glob("*/argv.json")]
+    assert len(commands) == len(session.rows)
+    assert not [argv for argv in commands if "-kernel" in argv]

@@ -1,4 +1,4 @@
-"""`benchgate replay RUN --gdb` with a real gdb: it stops where it is told, and the run is the run it was."""
+"""`benchgate replay RUN --gdb` with a real gdb: it stops at a breakpoint; the run repeats the original."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_gdb_stops_a_replay_in_a_function_and_lets_it_end(dropped_ipis: Session,
 def test_gdb_stops_a_replay_of_linux(tmp_path: Path) -> None:
     write_test(tmp_path, CELLS, '"primes", hi=20000')
     session = run_pytest(tmp_path, "--clock=insn", "--smp=2", "--runs=1")
-    assert session.code == 0, session.said
+    assert session.code == 0, session.output
     stops_and_ends(session, tmp_path, "linux")
 
 
@@ -37,19 +37,19 @@ def stops_and_ends(session: Session, where: Path, system: str) -> None:
         argv, cwd=where, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as replay:
         try:
-            said = debugged(replay, SYSTEMS[system])
-            told, complaints = replay.communicate(timeout=PATIENCE_S)
+            gdb_output = debugged(replay, SYSTEMS[system])
+            report, errors = replay.communicate(timeout=PATIENCE_S)
         finally:
             replay.kill()
-    assert re.search(r"0x0*fff0 in \?\?", said), said  # the reset vector: nothing has run
-    assert re.search(r"Breakpoint 1, 0x\w+ in (process_exit|do_exit)", said), said
-    assert replay.returncode == 0, complaints
-    assert "every mark at the time of the original" in told or within_a_quantum(told), told
+    assert re.search(r"0x0*fff0 in \?\?", gdb_output), gdb_output  # the reset vector: nothing has run
+    assert re.search(r"Breakpoint 1, 0x\w+ in (process_exit|do_exit)", gdb_output), gdb_output
+    assert replay.returncode == 0, errors
+    assert "every mark at the time of the original" in report or within_a_quantum(report), report
     assert not (out / "gdb.sock").exists()
 
 
 def debugged(replay: subprocess.Popen[str], stop: str) -> str:
-    """What gdb said: started as the replay's own line says it, with a breakpoint, and then let go."""
+    """Starts gdb as the replay says, stops at a breakpoint and continues to the end. Returns gdb's output."""
     assert replay.stderr is not None
     deadline = time.monotonic() + PATIENCE_S
     for line in replay.stderr:
@@ -72,7 +72,7 @@ def debugged(replay: subprocess.Popen[str], stop: str) -> str:
     return done.stdout
 
 
-def within_a_quantum(told: str) -> bool:
-    """Both CPUs were stopped: each may have been moved by a quantum (docs/insn.md)."""
-    found = re.search(r"work window (\d+) ns, (\d+) in the original", told)
+def within_a_quantum(report: str) -> bool:
+    """gdb stopped both CPUs, and each may move by a quantum (docs/insn.md)."""
+    found = re.search(r"work window (\d+) ns, (\d+) in the original", report)
     return found is not None and abs(int(found[1]) - int(found[2])) <= 2 * 5_000

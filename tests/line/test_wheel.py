@@ -1,6 +1,6 @@
-"""Installed from the wheel in an empty environment, in an empty folder: guests boot and a gate is decided.
+"""Installed from the wheel into an empty environment, in an empty folder, guests boot and a gate is decided.
 
-No network: the environment's dependencies are lent by a .pth line, benchgate itself comes from the wheel.
+No network is used: a .pth line lends the environment our dependencies; benchgate itself comes from the wheel.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ FILES = (
 
 
 @dataclass(frozen=True)
-class Stranger:
+class Installed:
     """An environment with benchgate from the wheel, and an empty folder."""
 
     python: Path
     environment: Path
     folder: Path
 
-    def says(self, code: str) -> str:
-        status, said = run([self.python, "-c", code], self.folder)
-        assert status == 0, said
-        return said.strip()
+    def prints(self, code: str) -> str:
+        status, output = run([self.python, "-c", code], self.folder)
+        assert status == 0, output
+        return output.strip()
 
 
 def only(folder: Path, pattern: str) -> Path:
@@ -53,17 +53,17 @@ def only(folder: Path, pattern: str) -> Path:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel that the sdist gives, which is what a package index would hand out."""
+    """The wheel that is built from the sdist, as a package index would distribute it."""
     out = tmp_path_factory.mktemp("dist")
-    code, said = run([sys.executable, "-m", "build", "--no-isolation", "--outdir", out, REPO], out)
-    assert code == 0, said
+    code, output = run([sys.executable, "-m", "build", "--no-isolation", "--outdir", out, REPO], out)
+    assert code == 0, output
     assert only(out, "*.tar.gz").is_file()
     return only(out, "*.whl")
 
 
 @pytest.fixture(scope="module")
-def stranger(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Stranger:
-    home = tmp_path_factory.mktemp("stranger")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    home = tmp_path_factory.mktemp("installed")
     environment, folder = home / "venv", home / "empty"
     folder.mkdir()
     python = environment / "bin" / "python"
@@ -72,12 +72,12 @@ def stranger(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Stranger:
         [sys.executable, "-m", "pip", "--python", python, "install", "--no-index", "--no-deps", wheel],
     )
     for step in steps:
-        code, said = run(step, home)
-        assert code == 0, said
-    # A .pth file lends the folder, not the .pth files in it: the checkout's own benchgate stays out.
+        code, output = run(step, home)
+        assert code == 0, output
+    # The .pth files in the lent folder are not read, so the checkout's own benchgate stays out.
     lent = sysconfig.get_paths()["purelib"]
     (only(environment, "lib/python*/site-packages") / "lent.pth").write_text(f"{lent}\n")
-    return Stranger(python, environment, folder)
+    return Installed(python, environment, folder)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -87,44 +87,48 @@ def own_path() -> Iterator[None]:
         yield
 
 
-def test_the_wheel_of_the_sdist_is_the_wheel_of_the_checkout(wheel: Path, tmp_path: Path) -> None:
-    code, said = run(
+def test_the_wheel_from_the_sdist_has_the_same_files_as_the_wheel_from_the_checkout(
+    wheel: Path, tmp_path: Path
+) -> None:
+    code, output = run(
         [sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", tmp_path, REPO], tmp_path
     )
-    assert code == 0, said
+    assert code == 0, output
     lists = [sorted(zipfile.ZipFile(one).namelist()) for one in (wheel, only(tmp_path, "*.whl"))]
     assert lists[0] == lists[1]
     assert not [name for name in lists[0] if name.endswith((".o", ".elf", ".pyc")) or "/out/" in name]
 
 
-def test_benchgate_and_its_data_come_from_the_wheel(stranger: Stranger) -> None:
-    assert stranger.says("import benchgate; print(benchgate.__file__)").startswith(str(stranger.environment))
-    root = Path(stranger.says("from benchgate.data import data_root; print(data_root())"))
-    assert root.is_relative_to(stranger.environment)
+def test_benchgate_and_its_data_come_from_the_wheel(installed: Installed) -> None:
+    assert installed.prints("import benchgate; print(benchgate.__file__)").startswith(
+        str(installed.environment)
+    )
+    root = Path(installed.prints("from benchgate import data_root; print(data_root())"))
+    assert root.is_relative_to(installed.environment)
     assert [name for name in FILES if not (root / name).is_file()] == []
 
 
 @pytest.fixture(scope="module")
-def gated(stranger: Stranger) -> Session:
-    """One session for all that can be seen on it: eleven boots, on the clock that no busy host can disturb;
-    on wall time one run of ten may well meet a stall."""
-    code, said = run([stranger.environment / "bin" / "benchgate", "init"], stranger.folder)
-    assert code == 0, said
-    assert [path.name for path in stranger.folder.iterdir()] == ["test_scaling.py"]
+def gated(installed: Installed) -> Session:
+    """One session of eleven boots, shared by all tests below. It is on the instruction clock, because on wall
+    time a busy host may stall one of the ten samples."""
+    code, output = run([installed.environment / "bin" / "benchgate", "init"], installed.folder)
+    assert code == 0, output
+    assert [path.name for path in installed.folder.iterdir()] == ["test_scaling.py"]
     words = ("--clock=insn", "--smp=1,2", "--set=primes.hi=200_000", "--strict-markers")
-    return run_pytest(stranger.folder, *words, python=stranger.python)
+    return run_pytest(installed.folder, *words, python=installed.python)
 
 
-def test_a_stranger_starts_from_init_and_boots_a_guest(stranger: Stranger, gated: Session) -> None:
-    assert [gated.outcomes(cpus) for cpus in (1, 2)] == [["ok"] * 5, ["ok"] * 5], gated.said
+def test_init_in_an_empty_folder_leads_to_verified_runs(installed: Installed, gated: Session) -> None:
+    assert [gated.outcomes(cpus) for cpus in (1, 2)] == [["ok"] * 5, ["ok"] * 5], gated.output
     assert {row["verified"] for row in gated.rows} == {"true"}
-    assert run_benchgate(stranger.folder, "verify", gated.folder, python=stranger.python)[0] == 0
-    code, said = run([stranger.environment / "bin" / "benchgate", "init"], stranger.folder)
+    assert run_benchgate(installed.folder, "verify", gated.folder, python=installed.python)[0] == 0
+    code, output = run([installed.environment / "bin" / "benchgate", "init"], installed.folder)
     assert code == 4
-    assert "is there already" in said
+    assert "is there already" in output
 
 
-def test_a_gate_follows_from_its_figures(gated: Session) -> None:
+def test_the_ratio_interval_and_outcome_follow_from_the_runs(gated: Session) -> None:
     work = {cpus: gated.work(cpus, "linux") for cpus in (1, 2)}
     ratio = statistics.median(work[1]) / statistics.median(work[2])
     (verdict,) = gated.verdicts
@@ -140,19 +144,19 @@ def test_a_gate_follows_from_its_figures(gated: Session) -> None:
     assert run_benchgate(gated.folder, "verify", gated.folder)[0] == 0
 
 
-def test_the_exit_code_follows_from_the_verdicts(gated: Session) -> None:
+def test_the_exit_status_follows_from_the_verdicts(gated: Session) -> None:
     words = {verdict["outcome"] for verdict in gated.verdicts}
     assert words <= {"PASS", "FAIL", "INVALID", "INCONCLUSIVE"}
     due = 1 if words & {"FAIL", "INVALID"} else 75 if "INCONCLUSIVE" in words else 0
-    assert gated.code == due, gated.said
+    assert gated.code == due, gated.output
 
 
-def test_two_cpus_are_twice_as_fast(gated: Session) -> None:
+def test_the_speedup_on_two_cpus_is_about_two(gated: Session) -> None:
     (verdict,) = gated.verdicts
     assert 1.9 <= verdict["ratio"] <= 2.02
 
 
-def test_seeds_are_other_runs_of_the_same_speed(gated: Session) -> None:
+def test_seeds_give_different_windows_within_one_percent(gated: Session) -> None:
     windows = gated.work(2, "linux")
     assert len(set(windows)) == 5
     assert max(windows) / min(windows) < 1.01

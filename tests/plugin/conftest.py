@@ -1,6 +1,7 @@
-"""A rig for tests of the whole line without a VM: a system whose QEMU is tests/data/fake-qemu.
+"""The fixture `rig`: pytest runs in pytest, on a system whose QEMU is the stand-in tests/data/fake-qemu.
 
-Its consoles are written here, with answers from a plain trial division, and times that each test chooses.
+The consoles that the stand-in plays are written here. Their answers come from trial division; each test
+chooses the times.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from benchgate.session.measuring import MeasuringSession
 
 HI = 10_000
 KEPT_LOADED = (np, scipy.stats)
-"""pytester forgets the modules that a run inside this process imports; these two cannot be loaded twice."""
+"""pytester unloads the modules that a run in this process imports; these two cannot be loaded twice."""
 FAKE_QEMU = Path(__file__).parents[1] / "data" / "fake-qemu"
 
-# The stand-in plays consoles, it does not compute: neither the probe guest nor capacity can run in it.
+# The stand-in only plays consoles, so the accelerator probe and the capacity guests cannot run in it.
 CONFTEST = """
 from benchgate.host import accel, capacity
 from benchgate.host.accel import AccelProbe, ProbeState
@@ -69,7 +70,7 @@ GATE = "test_scaling.py::test_scales[primes.hi-10000-fake-smp2]"
 
 @cache
 def trial_division(lo: int, hi: int) -> tuple[int, int, int]:
-    """Primes in lo..hi-1: how many, their sum, and the divisions that trial division needs."""
+    """The primes in lo..hi-1: their count, their sum, and the divisions that trial division makes."""
     count = total = divisions = 0
     for n in range(lo, hi):
         is_prime = True
@@ -86,7 +87,7 @@ def trial_division(lo: int, hi: int) -> tuple[int, int, int]:
 
 @cache
 def equal_cost_cuts(workers: int) -> list[int]:
-    """Borders of ranges with about the same number of divisions each."""
+    """The borders of ranges that need about the same number of divisions."""
     costs = [trial_division(n, n + 1)[2] for n in range(2, HI + 1)]
     whole, seen, cuts = sum(costs), 0, [2]
     for n, cost in enumerate(costs, 2):
@@ -97,7 +98,7 @@ def equal_cost_cuts(workers: int) -> list[int]:
 
 
 def console(cpus: int, work: int, *, wrong_worker: int | None = None) -> str:
-    """What a good guest prints, nonce and CRCs aside (the stand-in makes those)."""
+    """What a correct guest prints. The stand-in fills in the nonce and the CRCs."""
     cuts = equal_cost_cuts(cpus)
     found = [trial_division(lo, hi) for lo, hi in pairwise(cuts)]
     lines = [
@@ -105,11 +106,11 @@ def console(cpus: int, work: int, *, wrong_worker: int | None = None) -> str:
         f"hi={HI} split=cost wait=join"
     ]
     for worker, (count, total, divisions) in enumerate(found):
-        said = count - (worker == wrong_worker)
+        reported = count - (worker == wrong_worker)
         span = f"lo={cuts[worker]} hi={cuts[worker + 1]}"
         lines.append(
             f"worker id={worker} cpu={worker} cpu_end={worker} start=1000 end={1000 + work} {span} "
-            f"count={said} sum={total} divs={divisions}"
+            f"count={reported} sum={total} divs={divisions}"
         )
     lines.append(f"window work_start=1000 work_end={1000 + work} total_start=500 total_end={2000 + work}")
     whole = [sum(column) for column in zip(*found, strict=True)]
@@ -125,7 +126,7 @@ class Rig:
     pytester: pytest.Pytester
     folder: Path
     more: str = ""
-    """Further lines of the system's YAML."""
+    """Additional lines of the system's YAML."""
 
     def system(self, play: str = "good") -> str:
         path = self.folder / "fake.yaml"
@@ -133,13 +134,13 @@ class Rig:
         return str(path)
 
     def consoles(self, work: Sequence[int], *, wrong_worker: int | None = None) -> None:
-        """Work windows for 1, 2 ... CPUs."""
+        """Writes a console for each CPU count; `work` has the work windows for 1, 2 ... CPUs."""
         for cpus, one in enumerate(work, 1):
             wrong = wrong_worker if cpus == len(work) else None
             (self.folder / f"smp{cpus}.log").write_text(console(cpus, one, wrong_worker=wrong))
 
     def arguments(self, *words: str, play: str = "good") -> list[str]:
-        # With `=`, since pytest takes a word that is a path for one of its own arguments.
+        # With `=`, because pytest takes a separate word that is a path for a test to run.
         own = [
             "--clock=wall",
             f"--system={self.system(play)}",
@@ -158,8 +159,8 @@ class Rig:
 
 @pytest.fixture
 def rig(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Rig:
-    """Two CPUs, whatever the host has; the gate passes with 1.9x unless the test says otherwise."""
-    # A run inside this process shares our modules: what its conftest puts in their place is put back.
+    """One and two CPUs; unless the test writes other consoles, the gate passes with 1.9x."""
+    # A run in this process shares our modules, so what its conftest replaces must be restored.
     for owner, name in ((accel, "probe"), (capacity, "sample"), (MeasuringSession, "attempts")):
         monkeypatch.setattr(owner, name, getattr(owner, name))
     (tmp_path / "kernel").write_bytes(b"kernel")

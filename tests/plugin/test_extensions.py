@@ -1,7 +1,7 @@
 """A user's own workload, system, policy, gate and report: one folder and four files outside the package.
 
-One session uses all five. A later judge finds its evidence intact if he names the programs
-among them; a program that only the evidence names is not run.
+One session uses all five. `benchgate verify` and `rejudge` run the programs among them only if the command
+line names them.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def test_is_steady(verdict):
 
 @dataclass(frozen=True)
 class Own:
-    """A session with all five, and the words with which a later judge names the programs among them."""
+    """A session with all five, and the options that name its programs to `verify` and `rejudge`."""
 
     rig: Rig
     folder: Path
@@ -99,7 +99,7 @@ class Own:
         return self.rig.run(*more)
 
     @property
-    def words(self) -> dict[str, str]:
+    def programs(self) -> dict[str, str]:
         """Option -> file."""
         names = {"--workload": "mine", "--gate": "steady.py", "--extra-report": "words.py"}
         return {option: str(self.folder / name) for option, name in names.items()}
@@ -129,7 +129,7 @@ def own(rig: Rig, tmp_path: Path) -> Own:
     return Own(rig, folder)
 
 
-def test_each_of_the_five_takes_part(own: Own) -> None:
+def test_a_session_uses_all_five(own: Own) -> None:
     result = own.run()
     result.assert_outcomes(passed=4)
     assert own.outcomes() == {"speedup": "PASS", "steady": "PASS"}
@@ -140,33 +140,33 @@ def test_each_of_the_five_takes_part(own: Own) -> None:
     assert (outcomes.count("warmup"), outcomes.count("ok")) == (2 * 2, 2 * 7)  # as the policy says
 
 
-def test_a_users_oracle_refuses_a_wrong_answer_and_no_gate_passes(own: Own) -> None:
+def test_an_answer_that_the_users_oracle_refuses_makes_every_gate_invalid(own: Own) -> None:
     oracle = own.folder / "mine" / "oracle.py"
     oracle.write_text(ORACLE.replace("1229 ", "1230 "))
     assert own.run().ret == 1
     assert own.outcomes() == {"speedup": "INVALID", "steady": "INVALID"}
 
 
-def test_a_users_gate_decides(own: Own) -> None:
+def test_the_users_gate_decides(own: Own) -> None:
     (own.folder / "steady.py").write_text(GATE.replace("<= gate.at_most", "> gate.at_most"))
     assert own.run().ret == 1
     assert own.outcomes() == {"speedup": "PASS", "steady": "FAIL"}
 
 
-def test_a_later_judge_finds_the_session_intact_if_he_names_the_programs(own: Own) -> None:
+def test_verify_with_the_programs_named_finds_the_session_intact(own: Own) -> None:
     own.run()
-    named = [word for pair in own.words.items() for word in pair]
+    named = [word for pair in own.programs.items() for word in pair]
     assert cli.main(["verify", str(own.rig.latest), *named]) == 0
     (own.rig.latest / "words.txt").write_text("mine-fake-smp2 speedup FAIL\n")
     assert cli.main(["verify", str(own.rig.latest), *named]) != 0
 
 
 @pytest.mark.parametrize("left_out", ["--workload", "--gate"])
-def test_a_program_that_nobody_names_is_not_run(
+def test_rejudge_does_not_run_a_program_that_is_not_named(
     own: Own, left_out: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     own.run()
-    named = [word for pair in own.words.items() for word in pair if left_out not in pair]
+    named = [word for pair in own.programs.items() for word in pair if left_out not in pair]
     capsys.readouterr()
     assert cli.main(["rejudge", str(own.rig.latest), *named]) == 4
     assert (

@@ -1,4 +1,4 @@
-"""What a session that was killed left behind is ended before the next one measures, and said."""
+"""A guest that a killed session left running is ended and reported before the next session measures."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def leftover(runtime: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A process with a guest's mark in its command line, whose session is dead."""
+    """A process with a guest's mark in its command line, recorded for a session that has ended."""
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", f"benchgate-{MARK}"])
     try:
-        # Between fork and exec the command line is still this test's own.
+        # Between fork and exec the child still has this test's command line.
         assert wait_until(lambda: MARK.encode() in Path(f"/proc/{child.pid}/cmdline").read_bytes())
         session = subprocess.Popen(["true"])
         session.wait(timeout=60)
@@ -49,7 +49,7 @@ def leftover(runtime: Path) -> Iterator[subprocess.Popen[bytes]]:
         child.wait(timeout=60)
 
 
-def test_a_guest_of_a_dead_session_is_ended_and_named(
+def test_a_guest_of_a_dead_session_is_ended_and_reported(
     rig: Rig, leftover: subprocess.Popen[bytes], runtime: Path
 ) -> None:
     result = rig.run("--runs", "1")

@@ -1,4 +1,4 @@
-"""Options that add to a sweep or take from it: --include-smt, --measure, --profile-host."""
+"""Options that change what a sweep does: --include-smt, --measure, --profile-host."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.plugin.conftest import Rig
 
 
 def one_core_with_two_hyperthreads() -> Topology:
-    """Whatever this host has; CPUs 0 and 1 exist."""
+    """CPUs 0 and 1, independent of this host."""
     cpus = tuple(LogicalCpu(number, True, 0, (0, 1)) for number in (0, 1))
     return Topology(cpus, (0, 1), "sysfs", False, Isolation(*["none"] * 5))
 
@@ -39,6 +39,12 @@ def rows(rig: Rig) -> list[dict[str, str]]:
 def verdict(rig: Rig) -> dict[str, object]:
     (found,) = json.loads((rig.latest / "verdicts.json").read_text())
     assert isinstance(found, dict)
+    return found
+
+
+def command_lines(rig: Rig) -> list[list[str]]:
+    found = [json.loads(path.read_text()) for path in (rig.latest / "runs").glob("*/argv.json")]
+    assert found
     return found
 
 
@@ -62,18 +68,17 @@ def test_a_row_over_all_hyperthreads_is_measured_and_never_gated(one_core: Rig) 
     smt = [row for row in rows(one_core) if row["placement"] == "smt"]
     assert {(row["cpus"], row["pins"], row["verified"]) for row in smt} == {("2", "0;1", "true")}
     assert [row["outcome"] for row in smt] == ["warmup", *["ok"] * 5]
-    assert verdict(one_core)["outcome"] == "SKIP"  # two CPUs of its own the gate cannot have
+    assert verdict(one_core)["outcome"] == "SKIP"  # the gate needs two cores
     assert_intact(one_core)
 
 
-def test_without_the_option_there_is_no_such_row(one_core: Rig) -> None:
+def test_without_the_option_no_smt_row_is_measured(one_core: Rig) -> None:
     result = one_core.run("-v")
     result.stdout.no_fnmatch_line("*-smt*")
     assert {row["placement"] for row in rows(one_core)} == {"physical"}
 
 
-def test_the_instruction_clock_has_no_hyperthreads() -> None:
-    """Seen in the plan's own words, by a host whose guests all run on that clock."""
+def test_an_smt_cell_is_skipped_on_the_instruction_clock() -> None:
     ground = Ground((0,), (0, 1), {"qemu": (Lane.TCG, ""), "native": (Lane.NATIVE, "")})
     linux, primes = load_system("linux"), load_workload("primes")
     seats = seat_smt(linux, primes, ground)
@@ -86,30 +91,29 @@ def test_the_instruction_clock_has_no_hyperthreads() -> None:
 # ---- --measure
 
 
-def test_measuring_by_the_guest_decides_nothing_and_says_why(rig: Rig) -> None:
+def test_measure_skips_the_gates_and_says_why(rig: Rig) -> None:
     result = rig.run("--measure")
     assert result.ret == 5
     result.assert_outcomes(passed=2, skipped=1)
     found = verdict(rig)
     assert (found["outcome"], found["ratio"]) == ("SKIP", None)
     assert str(found["reason"]).endswith("smp2/smp1: --measure changes what is measured")
-    for argv in (rig.latest / "runs").glob("*/argv.json"):
-        (line,) = [word for word in json.loads(argv.read_text()) if "bench.nonce=" in word]
+    for argv in command_lines(rig):
+        (line,) = [word for word in argv if "bench.nonce=" in word]
         assert " bench.measure=1" in line
     assert "## primes.hi-10000-fake-smp2 (times in ns)" in (rig.latest / "attribution.md").read_text()
     assert_intact(rig)
 
 
-def test_a_wrong_answer_is_invalid_even_where_nothing_is_decided(rig: Rig) -> None:
+def test_a_wrong_answer_is_invalid_with_measure_too(rig: Rig) -> None:
     rig.consoles((19_000_000, 10_000_000), wrong_worker=1)
     assert rig.run("--measure").ret == 1
     assert verdict(rig)["outcome"] == "INVALID"
 
 
-def test_gates_are_not_asked_for_attribution_otherwise(rig: Rig) -> None:
+def test_without_measure_no_guest_is_asked_for_attribution(rig: Rig) -> None:
     rig.run("--runs", "1")
-    for argv in (rig.latest / "runs").glob("*/argv.json"):
-        assert "bench.measure" not in argv.read_text()
+    assert not [word for argv in command_lines(rig) for word in argv if "bench.measure" in word]
 
 
 # ---- --profile-host
@@ -133,7 +137,7 @@ time.sleep(300)
 
 @pytest.fixture
 def perf_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The only place where a perf could be, beside what the stand-in itself needs."""
+    """The only folder on PATH. It has what the stand-in needs; a test may add `perf`."""
     folder = tmp_path / "bin"
     folder.mkdir()
     for name, found in {"env": "/usr/bin/env", "python3": sys.executable, "git": shutil.which("git")}.items():
@@ -149,7 +153,7 @@ def put_perf(folder: Path, *, refuses: bool = False) -> None:
     perf.chmod(0o755)
 
 
-def test_a_profile_is_kept_and_is_no_sample(rig: Rig, perf_folder: Path) -> None:
+def test_a_profiled_run_is_kept_but_is_not_a_sample(rig: Rig, perf_folder: Path) -> None:
     put_perf(perf_folder)
     result = rig.run("--profile-host")
     assert result.ret == 0
@@ -164,7 +168,7 @@ def test_a_profile_is_kept_and_is_no_sample(rig: Rig, perf_folder: Path) -> None
 
 
 @pytest.mark.parametrize("kind", ["absent", "refuses"])
-def test_a_profile_that_cannot_be_had_is_unavailable_with_its_reason(
+def test_a_profile_that_cannot_be_recorded_is_unavailable_with_its_reason(
     rig: Rig, perf_folder: Path, kind: str
 ) -> None:
     if kind == "refuses":

@@ -1,4 +1,4 @@
-"""A system's smokes, through pytest: they pass before a figure, or the arm is INVALID and says why."""
+"""Smoke boots, through pytest: an arm is measured after its smoke boot passed, otherwise it is INVALID."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ smoke:
 """
 
 
-def give_smoke(rig: Rig, said: str) -> None:
+def give_smoke(rig: Rig, line: str) -> None:
     console = rig.folder / "smoke.log"
-    console.write_text(f"benchready pid=1\n{said}\n")
+    console.write_text(f"benchready pid=1\n{line}\n")
     rig.more = SMOKE.format(console=console)
 
 
-def test_figures_follow_smokes_that_pass(rig: Rig) -> None:
+def test_smokes_that_pass_are_kept_and_the_gate_is_decided(rig: Rig) -> None:
     give_smoke(rig, "checks: all good")
     rig.run().assert_outcomes(passed=3)
     kept = sorted(path.name for path in (rig.latest / "smokes").iterdir())
@@ -29,7 +29,7 @@ def test_figures_follow_smokes_that_pass(rig: Rig) -> None:
     assert outcomes(rig) == ["PASS"]
 
 
-def test_smokes_that_fail_make_the_arms_invalid(rig: Rig) -> None:
+def test_a_smoke_that_fails_makes_the_gate_invalid(rig: Rig) -> None:
     give_smoke(rig, "check: park FAILED line=7")
     result = rig.run()
     assert result.ret == 1
@@ -38,7 +38,7 @@ def test_smokes_that_fail_make_the_arms_invalid(rig: Rig) -> None:
     assert rejudge.show(rig.latest.resolve())[1] == 1
 
 
-def test_smokes_taken_out_afterwards_are_missed(rig: Rig) -> None:
+def test_rejudge_fails_if_a_smoke_was_removed(rig: Rig) -> None:
     give_smoke(rig, "checks: all good")
     rig.run()
     assert rejudge.show(rig.latest.resolve())[1] == 0

@@ -1,4 +1,4 @@
-"""What a user may ask of the plugin, and how a mistake is answered: one sentence, no traceback."""
+"""Options, marks and fixtures as users write them; a mistake is answered with one sentence, no traceback."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchgate.plan.options import TABLE
 from tests.plugin.conftest import CONFTEST, GATE, Rig
 
 
-def test_cpus_that_are_not_there_are_a_usage_error_that_names_those_there_are(rig: Rig) -> None:
+def test_cpus_that_do_not_exist_are_refused_and_the_usable_ones_listed(rig: Rig) -> None:
     result = rig.run("--cpus", "0,4000")
     assert result.ret == 4
     result.stderr.fnmatch_lines(["ERROR: *4000*"])
@@ -19,7 +19,7 @@ def test_cpus_that_are_not_there_are_a_usage_error_that_names_those_there_are(ri
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("--runs", "4"), "--runs 4: it must be odd and at least 5"),
         (("--smp", "0"), "a CPU count must be from 1 to 64"),
@@ -28,10 +28,10 @@ def test_cpus_that_are_not_there_are_a_usage_error_that_names_those_there_are(ri
         (("--max-runs", "6"), "--max-runs 6: a verdict cannot be reached there*one of 5, 9, 15, 25"),
     ],
 )
-def test_options_that_cannot_be_meant(rig: Rig, words: tuple[str, ...], said: str) -> None:
+def test_an_invalid_option_is_a_usage_error(rig: Rig, words: tuple[str, ...], message: str) -> None:
     result = rig.run(*words)
     assert result.ret == 4
-    result.stderr.fnmatch_lines([f"*{said}*"])
+    result.stderr.fnmatch_lines([f"*{message}*"])
 
 
 def test_timed_tests_refuse_xdist(rig: Rig) -> None:
@@ -40,7 +40,7 @@ def test_timed_tests_refuse_xdist(rig: Rig) -> None:
     assert "timed tests run one at a time" in result.stderr.str() + result.stdout.str()
 
 
-def test_the_plan_boots_nothing(rig: Rig) -> None:
+def test_plan_prints_the_sweep_and_boots_nothing(rig: Rig) -> None:
     result = rig.run("--plan", play="cannot-start")
     assert result.ret == 0
     result.stdout.fnmatch_lines(
@@ -55,7 +55,7 @@ def test_the_plan_boots_nothing(rig: Rig) -> None:
     assert not (rig.folder / "reports").exists()
 
 
-def test_collecting_boots_nothing(rig: Rig) -> None:
+def test_collect_only_boots_nothing(rig: Rig) -> None:
     result = rig.run("--collect-only", "-q", play="cannot-start")
     assert result.ret == 0
     result.stdout.fnmatch_lines([GATE])
@@ -63,14 +63,14 @@ def test_collecting_boots_nothing(rig: Rig) -> None:
 
 
 @pytest.mark.parametrize(
-    ("mark", "said"),
+    ("mark", "message"),
     [
         ("speedup(cpu=2, at_least=1.6)", "mark speedup: no argument `cpu`; did you mean `cpus`[?]"),
         ("speedup(cpus=2)", "mark speedup: needs either `at_least` or `at_most`"),
         ("speedup(2, 1.6)", "mark speedup: use keyword arguments*"),
     ],
 )
-def test_a_misspelt_mark_is_a_collection_error_that_names_it(rig: Rig, mark: str, said: str) -> None:
+def test_an_invalid_mark_is_a_collection_error_that_names_it(rig: Rig, mark: str, message: str) -> None:
     rig.pytester.makepyfile(
         test_scaling=f"""
         import pytest
@@ -83,11 +83,11 @@ def test_a_misspelt_mark_is_a_collection_error_that_names_it(rig: Rig, mark: str
     )
     result = rig.run()
     assert result.ret == pytest.ExitCode.INTERRUPTED
-    result.stdout.fnmatch_lines([f"*{said}*"])
+    result.stdout.fnmatch_lines([f"*{message}*"])
     assert "Traceback" not in result.stdout.str()
 
 
-def test_a_workload_that_is_not_known_is_answered_with_the_known_ones(rig: Rig) -> None:
+def test_an_unknown_workload_is_answered_with_a_suggestion(rig: Rig) -> None:
     rig.pytester.makepyfile(
         test_scaling="""
         import pytest
@@ -101,7 +101,7 @@ def test_a_workload_that_is_not_known_is_answered_with_the_known_ones(rig: Rig) 
     result.stdout.fnmatch_lines(["*workload `prims` is not known; did you mean `primes`[?]*"])
 
 
-def test_a_missing_qemu_is_one_sentence_and_exit_4(rig: Rig) -> None:
+def test_a_missing_qemu_exits_with_4_and_one_sentence(rig: Rig) -> None:
     words = [word if "fake-qemu" not in word else f"--qemu={rig.folder}/none" for word in rig.arguments()]
     result = rig.pytester.runpytest_inprocess(*words)
     assert result.ret == 4
@@ -109,7 +109,7 @@ def test_a_missing_qemu_is_one_sentence_and_exit_4(rig: Rig) -> None:
     assert "Traceback" not in result.stdout.str()
 
 
-def test_a_kernel_image_that_is_not_there_is_named_with_its_yaml(rig: Rig) -> None:
+def test_a_missing_kernel_image_is_named_by_its_yaml_key(rig: Rig) -> None:
     (rig.folder / "kernel").unlink()
     result = rig.run()
     assert result.ret == 4
@@ -117,7 +117,7 @@ def test_a_kernel_image_that_is_not_there_is_named_with_its_yaml(rig: Rig) -> No
     assert "does not exist" in result.stdout.str() + result.stderr.str()
 
 
-def test_more_vcpus_than_pins_is_functional_only(rig: Rig) -> None:
+def test_a_cell_with_more_vcpus_than_pins_is_never_gated(rig: Rig) -> None:
     result = rig.run("--cpus", str(min(os.sched_getaffinity(0))), "-rs")
     assert result.ret == 5
     result.stdout.fnmatch_lines(["*2 CPUs need 2 host CPUs to pin to, there is 1*"])
@@ -126,7 +126,7 @@ def test_more_vcpus_than_pins_is_functional_only(rig: Rig) -> None:
     result.stdout.fnmatch_lines(["*more CPUs than pins, so it is functional only*"])
 
 
-def test_options_stand_in_the_ini_file_too(rig: Rig) -> None:
+def test_the_ini_file_can_set_options_and_the_command_line_overrides_it(rig: Rig) -> None:
     rig.pytester.makeini("[pytest]\nbenchgate_runs = 4\n")
     result = rig.run()
     assert result.ret == 4
@@ -134,7 +134,7 @@ def test_options_stand_in_the_ini_file_too(rig: Rig) -> None:
     assert rig.run("--runs", "5").ret == 0
 
 
-def test_every_option_is_helped_with_under_our_name(rig: Rig) -> None:
+def test_help_lists_every_option_and_ini_key(rig: Rig) -> None:
     result = rig.pytester.runpytest_inprocess("--help")
     text = result.stdout.str()
     ours = text[text.index("benchgate: kernel benchmarks as gated tests") :]
@@ -143,7 +143,7 @@ def test_every_option_is_helped_with_under_our_name(rig: Rig) -> None:
         assert option.key in text
 
 
-def test_tests_of_other_people_run_as_ever(rig: Rig) -> None:
+def test_other_tests_run_unchanged_with_and_without_the_plugin(rig: Rig) -> None:
     rig.pytester.makepyfile(test_scaling="def test_plain():\n    assert True\n")
     assert rig.pytester.runpytest_inprocess("-W", "error").ret == 0
     assert rig.pytester.runpytest_inprocess("-p", "no:benchgate", "-p", "no:cacheprovider").ret == 0
@@ -152,7 +152,7 @@ def test_tests_of_other_people_run_as_ever(rig: Rig) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (
             ("--set", "prime.hi=1000"),
@@ -168,14 +168,16 @@ def test_tests_of_other_people_run_as_ever(rig: Rig) -> None:
         (("--set=",), "--set is empty; leave it out or give it a value"),
     ],
 )
-def test_words_that_name_nothing_are_usage_errors(rig: Rig, words: tuple[str, ...], said: str) -> None:
+def test_an_unknown_name_or_empty_value_is_a_usage_error(
+    rig: Rig, words: tuple[str, ...], message: str
+) -> None:
     result = rig.run(*words)
     assert result.ret == 4
-    result.stderr.fnmatch_lines([f"ERROR: {said}"])
+    result.stderr.fnmatch_lines([f"ERROR: {message}"])
     assert "Traceback" not in result.stderr.str()
 
 
-def test_paths_in_an_ini_file_are_relative_to_it(rig: Rig) -> None:
+def test_paths_in_an_ini_file_are_relative_to_its_folder(rig: Rig) -> None:
     home = rig.pytester.mkdir("home")
     (home / "pytest.ini").write_text("[pytest]\nbenchgate_system = mine.yaml\nbenchgate_reports = out\n")
     (home / "mine.yaml").write_text("version: 1\nname: mine\nkind: moon\n")
@@ -185,13 +187,13 @@ def test_paths_in_an_ini_file_are_relative_to_it(rig: Rig) -> None:
 
 
 def primes_yaml() -> str:
-    """Ours, for another folder."""
+    """The YAML of our primes, with absolute paths, for use in another folder."""
     folder = data_root() / "guest/workloads/primes"
     text = (folder / "workload.yaml").read_text()
     return text.replace("source: ", f"source: {folder}/").replace("oracle: ", f"oracle: {folder}/")
 
 
-def test_two_workloads_of_one_name_are_refused_before_anything_boots(rig: Rig) -> None:
+def test_two_workloads_with_one_name_are_refused_before_a_boot(rig: Rig) -> None:
     (rig.pytester.path / "twin.yaml").write_text(primes_yaml())
     more = '@pytest.mark.workload("twin.yaml")\ndef test_twin(cell):\n    cell.require_verified()\n'
     (rig.pytester.path / "test_twin.py").write_text(f"import pytest\n\n\n{more}")
@@ -202,7 +204,7 @@ def test_two_workloads_of_one_name_are_refused_before_anything_boots(rig: Rig) -
     assert not (rig.folder / "reports").exists()
 
 
-OTHERS = """
+USERS_FIXTURES = """
 import pytest
 
 @pytest.fixture
@@ -213,7 +215,7 @@ def cell():
 def verdict(request):
     return request.param
 """
-OTHERS_TESTS = """
+USERS_TESTS = """
 import pytest
 
 def test_cell(cell):
@@ -232,9 +234,9 @@ def test_given_too(x, boot):
 """
 
 
-def test_fixtures_of_other_people_may_have_our_names(rig: Rig) -> None:
-    rig.pytester.makeconftest(OTHERS)
-    rig.pytester.makepyfile(test_scaling=OTHERS_TESTS)
+def test_a_users_fixtures_may_have_the_names_of_ours(rig: Rig) -> None:
+    rig.pytester.makeconftest(USERS_FIXTURES)
+    rig.pytester.makepyfile(test_scaling=USERS_TESTS)
     result = rig.pytester.runpytest_inprocess("-W", "error", "--strict-markers")
     result.assert_outcomes(passed=5)
 
@@ -261,7 +263,7 @@ class TestOfUnittest(unittest.TestCase):
 """
 
 
-def test_a_fixture_for_which_nothing_was_planned_says_what_to_write(rig: Rig) -> None:
+def test_our_fixture_in_a_test_without_a_plan_says_what_to_write(rig: Rig) -> None:
     rig.pytester.makepyfile(test_scaling=UNPLANNED)
     result = rig.run()
     result.assert_outcomes(failed=1, errors=2)
@@ -282,18 +284,18 @@ def test_boot(boot, cpus):
 """
 
 
-def test_a_boot_at_what_is_no_cpu_count_is_one_sentence(rig: Rig) -> None:
+def test_boot_refuses_an_invalid_cpu_count(rig: Rig) -> None:
     rig.pytester.makepyfile(test_scaling=BOOTS)
     result = rig.run()
     result.assert_outcomes(failed=5)
     result.stdout.fnmatch_lines(["boot(cpus='2'): not a CPU count from 1 to 64"])
 
 
-def test_a_fixture_laid_over_ours_gets_what_ours_gives(rig: Rig) -> None:
-    over = (
+def test_a_fixture_that_overrides_ours_receives_its_value(rig: Rig) -> None:
+    override = (
         "import pytest\n@pytest.fixture\ndef cell(cell):\n    cell.require_verified()\n    return cell.id\n"
     )
-    rig.pytester.makeconftest(CONFTEST + over)
+    rig.pytester.makeconftest(CONFTEST + override)
     rig.pytester.makepyfile(
         test_scaling="""
         import pytest
@@ -306,7 +308,7 @@ def test_a_fixture_laid_over_ours_gets_what_ours_gives(rig: Rig) -> None:
     rig.run("--runs=1").assert_outcomes(passed=2)
 
 
-def test_set_reaches_a_workload_that_only_a_test_names(rig: Rig) -> None:
+def test_set_applies_to_a_workload_that_a_mark_names_by_path(rig: Rig) -> None:
     (rig.pytester.path / "own.yaml").write_text(primes_yaml().replace("name: primes", "name: own"))
     mark = '@pytest.mark.workload("own.yaml")\ndef test_own(cell):\n    cell.require_verified()\n'
     (rig.pytester.path / "test_own.py").write_text(f"import pytest\n\n\n{mark}")

@@ -1,4 +1,4 @@
-"""Small /proc and /sys trees, written by hand after real hosts."""
+"""Small /proc and /sys trees, modelled on real hosts."""
 
 from __future__ import annotations
 
