@@ -22,8 +22,8 @@ static void stop_others(unsigned me) {
 void panic(const char *pattern, ...) {
     irq_off();
     unsigned me = lapic_cpu();
-    uint32_t nobody = 0;
-    if (!atomic_compare_exchange_strong(&panicked, &nobody, me + 1))
+    uint32_t none = 0;
+    if (!atomic_compare_exchange_strong(&panicked, &none, me + 1))
         halt_for_ever();
     stop_others(me);
     char line[256];

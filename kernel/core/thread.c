@@ -173,7 +173,7 @@ void thread_breathe(void) {
 void thread_poked(void) {
     struct cpu *cpu = this_cpu();
     cpu->reschedule = true;
-    if (cpu->current != cpu->idle && sched_anybody_waits())
+    if (cpu->current != cpu->idle && sched_any_waiting())
         offer(cpu->index);
 }
 
@@ -303,7 +303,7 @@ void thread_idle_init(unsigned index) {
 static void halt_unless_needed(struct cpu *cpu) {
     uint64_t bit = 1ul << cpu->index;
     atomic_fetch_or_explicit(&sched_cpus.idle, bit, memory_order_seq_cst);
-    if (sched_anybody_waits())
+    if (sched_any_waiting())
         pause(); // the search is bounded and skips queues that are locked: search again
     else if (fault_is(FAULT_IDLE_SPIN))
         irq_on_for_a_moment();

@@ -104,7 +104,7 @@ unsigned sched_waiting(unsigned cpu) {
     return *(volatile unsigned *)&sched_queues[cpu].length;
 }
 
-bool sched_anybody_waits(void) {
+bool sched_any_waiting(void) {
     // seq_cst: the queues are read after the caller has set its bit in sched_cpus.idle
     atomic_thread_fence(memory_order_seq_cst);
     for (unsigned i = 0; i < sched_cpus.count; i++)

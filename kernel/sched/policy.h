@@ -60,7 +60,7 @@ extern struct sched_cpus sched_cpus;
 // Claims an idle CPU: `wish` if it is idle, else the next one after it. -1: all are busy.
 int sched_claim_idle(unsigned wish);
 // Whether a thread is in any queue; exact for one that was enqueued before a fence.
-bool sched_anybody_waits(void);
+bool sched_any_waiting(void);
 
 // A run queue with its lock and its counts.
 struct sched_queue {
