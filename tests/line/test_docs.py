@@ -121,7 +121,8 @@ def test_every_command_that_is_shown_exists(capsys: pytest.CaptureFixture[str]) 
 
 def test_every_option_that_is_shown_exists() -> None:
     """Long options of lines that call pytest or a session of ours; those of other programs are named here."""
-    known = {option.flag for option in TABLE} | {"--junitxml", "--lf", "--list", "--locked"}
+    others = {"--basetemp", "--junitxml", "--lf", "--list", "--locked", "--pdb"}
+    known = {option.flag for option in TABLE} | others
     lines = shown(r"^(?:\$ )?(?:pytest|\./run|nox) [^\n]*")
     words = {word: page for line, page in lines.items() for word in re.findall(r"(?<=\s)--[a-z-]{2,}", line)}
     assert {"--clock", "--smp", "--quick", "--plan"} <= words.keys()
