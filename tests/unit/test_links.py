@@ -1,4 +1,4 @@
-"""Every relative link in Markdown leads to an existing file and heading; every document that is named exists."""
+"""Every relative link in Markdown leads to an existing file and heading, and every named document exists."""
 
 from __future__ import annotations
 
