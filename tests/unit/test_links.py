@@ -60,6 +60,14 @@ def test_a_broken_link_is_found(tmp_path: Path, link: str, what: str) -> None:
     assert problem(page, "page.md#--pdb-in-a-test") == ""
 
 
+def test_every_test_that_a_document_names_exists() -> None:
+    """docs/insn-internals.md names the test that holds each gap closed."""
+    tests = "".join(path.read_text() for path in FILES if re.fullmatch(r"test_\w+\.py", path.name))
+    named = {word for page in PAGES for word in re.findall(r"`(test_\w+)`", without_code(page))}
+    assert len(named) > 10
+    assert sorted(name for name in named if f"def {name}(" not in tests) == []
+
+
 def test_every_document_that_is_named_exists() -> None:
     """In prose, docstrings, comments and messages, where a document is named without a link."""
     named: dict[str, Path] = {}
