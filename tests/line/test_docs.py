@@ -122,7 +122,7 @@ def test_every_documented_command_exists(capsys: pytest.CaptureFixture[str]) -> 
 
 
 COMMANDS = (("setup",), ("doctor",), ("replay",), ("verify",), ("rejudge",), ("cache", "gc"))
-OTHERS = {"--junitxml", "--lf", "--list", "--pdb", "--strict"}
+OTHERS = {"--basetemp", "--junitxml", "--lf", "--list", "--pdb", "--strict"}
 """Options of pytest, ./run and mypy."""
 
 
@@ -133,5 +133,5 @@ def test_every_documented_option_exists(capsys: pytest.CaptureFixture[str]) -> N
             cli.main([*command, "--help"])
         known |= set(re.findall(r"--[a-z-]+", capsys.readouterr().out))
     words = shown(r"(?<![\w-])--[a-z][a-z-]+")
-    assert {"--clock", "--smp", "--keep", "--attribution"} <= words.keys()
+    assert {"--clock", "--smp", "--keep", "--profile"} <= words.keys()
     assert {word: page for word, page in words.items() if word not in known} == {}

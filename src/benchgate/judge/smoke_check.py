@@ -33,14 +33,15 @@ def require_smokes(session: Path, system: System, raw: RawRun) -> None:
         raise VerifyError(f"{what} in {folder} are of another system, CPU count or lane")
     why = _problem(boot, system, system.smoke)
     if why:
-        raise VerifyError(f"{what} did not pass: {why}")
+        raise VerifyError(f"{what} did not pass: {why} ({folder.parent.name}/{folder.name}/serial.log)")
 
 
 def _problem(boot: RawRun, system: System, smoke: Smoke) -> str:
     console = read_console(boot)
     if boot.ending is not Ending.DONE:
         line = wire.failure_line(console) or _failed_check(console)
-        return f"ended with {boot.ending}: {boot.detail}" + (f"; it printed `{line}`" if line else "")
+        printed = f"; it printed `{line}`" if line not in boot.detail else ""
+        return f"ended with {boot.ending}: {boot.detail}{printed}"
     if system.end_by is EndBy.EXIT and boot.exit_status not in system.exit_codes:
         return f"exit status {boot.exit_status} does not mean success"
     text = plain(console).decode("ascii", "replace")

@@ -76,8 +76,9 @@ def _judge_exit(seen: Observation, status: int | None, watch: Watch, complaint: 
     suffix = f": {complaint}" if complaint else ""
     finished = not watch.ends or seen.stage is Stage.ENDED
     if status is None or status < 0:
-        how = f"killed by {_signal_name(-status)}" if status else "closed its console and had to be stopped"
-        return Ending.EOF, f"the machine was {how} {_where(seen.stage)}{suffix}"
+        killed = f"was killed by {_signal_name(-status)}" if status else ""
+        how = killed or "closed its console and had to be stopped"
+        return Ending.EOF, f"the machine {how} {_where(seen.stage)}{suffix}"
     if status in watch.success:
         if finished:
             return Ending.DONE, ""

@@ -43,7 +43,7 @@ class CellResult:
     @property
     def _where(self) -> str:
         bad = next((run.run.folder for run in self.runs if run.verified is None), None)
-        return f" ({bad}/serial.log)" if bad else ""
+        return f" ({bad})" if bad else ""
 
 
 @dataclass(frozen=True, slots=True)

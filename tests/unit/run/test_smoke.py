@@ -95,6 +95,11 @@ def test_a_system_without_smokes_needs_none(tmp_path: Path) -> None:
             "ended with failed: exited with status 35; it printed `check: park FAILED line=7`",
         ),
         (b"panic: cpu=1 why=x\n", {"ending": Ending.PANIC}, "it printed `panic: cpu=1 why=x`"),
+        (
+            b"panic: cpu=1 why=x\n",
+            {"ending": Ending.PANIC, "detail": "the guest panicked: panic: cpu=1 why=x"},
+            r"panicked: panic: cpu=1 why=x \(smokes/own-smp2/serial.log\)$",
+        ),
         (GOOD, {"ending": Ending.INTERRUPTED}, "ended with interrupted"),
         (GOOD, {"lane": Lane.INSN}, "are of another system, CPU count or lane"),
         (GOOD, {"cell": Cell("other", "smoke", Mode.PROCESS, (), 2)}, "are of another system"),

@@ -127,7 +127,7 @@ def _early(gate: Gate, base: Arm, arm: Arm, measured: GateInput) -> tuple[Word, 
     return None
 
 
-SEE_RUNS = "read the serial.log of that run under runs/"
+SEE_RUNS = "read the logs in that run's folder under runs/, serial.log first"
 
 
 def broken_arm(arm: Arm) -> str:

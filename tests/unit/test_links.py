@@ -1,0 +1,78 @@
+"""Every relative link in Markdown leads to an existing file and heading, and every named document exists."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+REPO = Path(__file__).parents[2]
+LISTED = subprocess.run(
+    ["git", "ls-files", "-coz", "--exclude-standard"], cwd=REPO, capture_output=True, check=True
+)
+FILES = [path for name in LISTED.stdout.decode().split("\0") if (path := REPO / name).is_file()]
+PAGES = sorted(path for path in FILES if path.suffix == ".md")
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+def without_code(page: Path) -> str:
+    return re.sub(r"^ *```.*?^ *```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ +(.*?) *$", without_code(page), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def problem(page: Path, link: str) -> str:
+    """What is wrong with a relative link; empty if nothing is."""
+    path, _, anchor = link.partition("#")
+    target = (page.parent / path).resolve() if path else page
+    if not target.exists():
+        return f"{link}: no such file"
+    if anchor and anchor not in anchors(target):
+        return f"{link}: no such heading"
+    return ""
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPO)))
+def test_every_relative_link_resolves(page: Path) -> None:
+    links = [link for link in LINK.findall(without_code(page)) if "://" not in link]
+    assert [found for link in links if (found := problem(page, link))] == []
+
+
+def test_the_pages_are_found_and_have_links() -> None:
+    assert {"README.md", "docs/insn.md", "kernel/README.md"} <= {str(p.relative_to(REPO)) for p in PAGES}
+    assert sum(len(LINK.findall(page.read_text(encoding="utf-8"))) for page in PAGES) > 50
+
+
+@pytest.mark.parametrize(
+    ("link", "what"),
+    [("gone.md", "no such file"), ("page.md#gone", "no such heading"), ("#gone", "no such heading")],
+)
+def test_a_broken_link_is_found(tmp_path: Path, link: str, what: str) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# `--pdb` in a test\n\n```\n# gone\n```\n")
+    assert problem(page, link) == f"{link}: {what}"
+    assert problem(page, "page.md#--pdb-in-a-test") == ""
+
+
+def test_every_test_that_a_document_names_exists() -> None:
+    """docs/insn-internals.md names the test that holds each gap closed."""
+    tests = "".join(path.read_text() for path in FILES if re.fullmatch(r"test_\w+\.py", path.name))
+    named = {word for page in PAGES for word in re.findall(r"`(test_\w+)`", without_code(page))}
+    assert len(named) > 10
+    assert sorted(name for name in named if f"def {name}(" not in tests) == []
+
+
+def test_every_document_that_is_named_exists() -> None:
+    """In prose, docstrings, comments and messages, where a document is named without a link."""
+    named: dict[str, Path] = {}
+    for path in FILES:
+        if path.suffix in {".md", ".py", ".c", ".h", ".yaml", ".yml"}:
+            named |= dict.fromkeys(re.findall(r"\b((?:docs|kernel)/[\w-]+\.md)\b", path.read_text()), path)
+    assert "docs/insn.md" in named
+    assert {word: path.name for word, path in named.items() if not (REPO / word).exists()} == {}
