@@ -1,4 +1,4 @@
-"""The native program as one process: its good run, and every way in which it fails."""
+"""The native program as one process: a good run, and every way in which one can fail."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_a_good_run_is_kept_byte_for_byte(tmp_path: Path) -> None:
     assert raw.host_span_ns == samples[-1]["t_ns"] - samples[0]["t_ns"]
 
 
-def test_workers_are_seen_on_their_pins(tmp_path: Path) -> None:
+def test_workers_are_recorded_on_their_pins(tmp_path: Path) -> None:
     pins = tuple(sorted(os.sched_getaffinity(0)))[:2]
     raw = run(tmp_path, WORKERS, pins=pins)
     assert raw.ending is Ending.DONE
@@ -97,25 +97,27 @@ def test_workers_are_seen_on_their_pins(tmp_path: Path) -> None:
         ("while True: print('x' * 999)", Ending.OUTPUT_LIMIT, "bytes of output"),
     ],
 )
-def test_failures_end_by_their_names(tmp_path: Path, script: str, ending: Ending, detail: str) -> None:
+def test_a_failing_program_is_recorded_as_such(
+    tmp_path: Path, script: str, ending: Ending, detail: str
+) -> None:
     raw = run(tmp_path, script)
     assert raw.ending is ending
     assert detail in raw.detail
 
 
-def test_a_hang_ends_at_the_deadline_with_all_its_workers(tmp_path: Path) -> None:
+def test_a_hanging_program_and_its_child_end_at_the_deadline(tmp_path: Path) -> None:
     script = "import os, time; os.fork(); time.sleep(600)"
     raw = run(tmp_path, script, deadlines=Deadlines(0.2, 0.3))
     assert raw.ending is Ending.RUN_DEADLINE
     assert raw.exit_status == -15
 
 
-def test_a_pin_that_is_not_there(tmp_path: Path) -> None:
+def test_a_pin_to_a_cpu_that_does_not_exist(tmp_path: Path) -> None:
     with pytest.raises(BootError, match=r"cannot place .*EINVAL"):
         run(tmp_path, "pass", pins=(4095,))
 
 
-def test_a_program_that_is_not_there(tmp_path: Path) -> None:
+def test_a_program_that_does_not_exist(tmp_path: Path) -> None:
     spec = BootSpec(("/no/program", f"bench.nonce={NONCE}"), {}, Lane.NATIVE, 1, (), PATIENT)
     with pytest.raises(BootError, match=r"cannot execute /no/program: .*ENOENT"):
         execute(request(spec, tmp_path / "run"))

@@ -1,4 +1,4 @@
-"""Many boots of tern in a row, with changing workloads and schedulers, without a hang, panic or wrong answer.
+"""Many boots of tern in a row, with changing workloads and schedulers: no hang, no panic, no wrong answer.
 
 Prints the table of docs/soak.md. $BENCHGATE_SOAK_BOOTS is the number of boots per CPU count (default 200).
 """
