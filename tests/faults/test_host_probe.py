@@ -25,6 +25,11 @@ from tests.machines import wait_until
 FAKE = Path(__file__).with_name("fake_probe_qemu.py")
 
 
+# A fake's speed is a sleep. The slow side sleeps so long that delays on a busy host do not change the result.
+SLOW_TCG = "0.03"
+SLOW_KVM = "0.01"
+
+
 def but(qemu: Qemu, **environment: str) -> Qemu:
     """The same QEMU with a fault, see fake_probe_qemu.py."""
     return replace(qemu, environment=environment)
@@ -48,25 +53,26 @@ def device(tmp_path: Path) -> Path:
 
 
 def test_good_kvm_is_usable(fake: Qemu, device: Path) -> None:
-    found = accel.probe_now(but(fake, FAKE_MIPS_kvm="2000"), Accel.KVM, device=device)
+    found = accel.probe_now(but(fake, FAKE_MIPS_tcg=SLOW_TCG), Accel.KVM, device=device)
     assert (found.usable, found.cpu_model) == (True, "host")
     assert found.reason.startswith("kvm: usable: ")
 
 
 def test_kvm_that_emulates_is_present_but_unusable(fake: Qemu, device: Path) -> None:
-    slow = but(fake, FAKE_MIPS_kvm="1")
+    slow = but(fake, FAKE_MIPS_kvm=SLOW_KVM)
     found = accel.probe(slow, Accel.KVM, device=device)
     assert not found.usable
     assert found.reason.startswith("kvm: present, unusable: ")
     assert "times slower than tcg" in found.reason
     assert found.figure is not None
-    assert found.figure <= 1.0
+    assert found.figure <= float(SLOW_KVM)
     with pytest.raises(HostError, match=r"^--accel kvm: kvm: present, unusable: "):
         accel.choose("kvm", {Accel.KVM: found})
 
 
 def test_a_cpu_host_that_aborts_qemu_is_reported_and_max_is_tried(fake: Qemu, device: Path) -> None:
-    found = accel.probe_now(but(fake, FAKE_kvm_host="aborts", FAKE_MIPS_kvm="2000"), Accel.KVM, device=device)
+    aborts = but(fake, FAKE_kvm_host="aborts", FAKE_MIPS_tcg=SLOW_TCG)
+    found = accel.probe_now(aborts, Accel.KVM, device=device)
     assert (found.usable, found.cpu_model) == (True, "max")
     assert "-cpu host: QEMU died of signal SIGABRT: qemu: host: it is over" in found.reason
 
