@@ -37,8 +37,8 @@ try:
     for number in range(1, 1000):
         session.begin("primes-linux-smp1")
         session.record(row_of(raw_run(cell(1), attempt=number), verified(raw_run(cell(1)), 100)))
-except EvidenceError as told:
-    print(told)
+except EvidenceError as error:
+    print(error)
 """
 
 

@@ -36,7 +36,7 @@ FLAGS = (
 
 
 @dataclass(frozen=True)
-class Told:
+class Result:
     status: int
     console: str
     log: ClockLog
@@ -60,20 +60,20 @@ def guest(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def boot(guest: Path, folder: Path, case: str, cpus: int) -> Told:
+def boot(guest: Path, folder: Path, case: str, cpus: int) -> Result:
     log, console = folder / "clock.log", folder / "console"
     argv, environment = lab(marked=False).line(cpus, log, seed=7)
     argv += ["-serial", f"file:{console}", "-kernel", str(guest), "-append", f"case={case} cpus={cpus}"]
     done = subprocess.run(argv, env=environment, capture_output=True, timeout=BOOT_S, check=False)
-    return Told(done.returncode, console.read_text(), read_log(log))
+    return Result(done.returncode, console.read_text(), read_log(log))
 
 
 def test_one_shot_timers_on_every_cpu_come_when_they_are_due(guest: Path, tmp_path: Path) -> None:
-    told = boot(guest, tmp_path, "oneshot", 4)
-    assert told.status == 33
-    assert told.each("ticks") == [200] * 4
-    assert max(told.each("worst")) < 1_000
-    assert told.took == pytest.approx(200 * 20_000, rel=0.01)
+    result = boot(guest, tmp_path, "oneshot", 4)
+    assert result.status == 33
+    assert result.each("ticks") == [200] * 4
+    assert max(result.each("worst")) < 1_000
+    assert result.took == pytest.approx(200 * 20_000, rel=0.01)
 
 
 def test_a_short_timed_section_takes_its_full_time(guest: Path, tmp_path: Path) -> None:
@@ -83,16 +83,16 @@ def test_a_short_timed_section_takes_its_full_time(guest: Path, tmp_path: Path) 
 
 
 def test_a_wait_for_the_clock_ends_on_time_and_is_cheap(guest: Path, tmp_path: Path) -> None:
-    told = boot(guest, tmp_path, "tscspin", 4)
-    assert max(told.each("worst")) < 500_000 // 1000 + QUANTUM
-    assert told.took == pytest.approx(20 * 500_000, rel=0.01)
-    assert told.log.checks["tsc_traps"] < 1_000_000  # 6,700,000 without skips to the end of a spin
+    result = boot(guest, tmp_path, "tscspin", 4)
+    assert max(result.each("worst")) < 500_000 // 1000 + QUANTUM
+    assert result.took == pytest.approx(20 * 500_000, rel=0.01)
+    assert result.log.checks["tsc_traps"] < 1_000_000  # 6,700,000 without skips to the end of a spin
 
 
 def test_a_lock_that_spins_without_pause_is_held_by_one_at_a_time(guest: Path, tmp_path: Path) -> None:
-    told = boot(guest, tmp_path, "rudelock", 4)
-    assert told.each("x") == [50] * 4
-    assert told.took == pytest.approx(4 * 50 * 12_000, rel=0.01)
+    result = boot(guest, tmp_path, "rudelock", 4)
+    assert result.each("x") == [50] * 4
+    assert result.took == pytest.approx(4 * 50 * 12_000, rel=0.01)
 
 
 @pytest.mark.parametrize("case", ["shootdown", "alternate"])
@@ -104,9 +104,9 @@ def test_short_work_and_a_wait_in_turn_take_as_long_as_the_work(
 
 
 def test_interrupts_between_halted_cpus_arrive_without_delay(guest: Path, tmp_path: Path) -> None:
-    told = boot(guest, tmp_path, "relay", 8)
-    assert min(told.each("ipis")) == 200
-    assert 8 * 10 < max(told.each("worst")) < 8 * 100
+    result = boot(guest, tmp_path, "relay", 8)
+    assert min(result.each("ipis")) == 200
+    assert 8 * 10 < max(result.each("worst")) < 8 * 100
 
 
 @pytest.mark.parametrize(
@@ -122,10 +122,10 @@ def test_the_quantum_grows_while_cpus_do_not_interact(
 ) -> None:
     """It grows to 1/1000 of the 20 ms without interaction. If a CPU interrupts another or reads the time, the
     quantum stays short."""
-    told = boot(guest, tmp_path, case, 2)
-    assert told.took == pytest.approx(20_000_000, rel=0.05)
-    assert told.each("ipis") == [0, 20 if case == "poke" else 0]
-    assert least <= told.log.checks["longest"] <= most
+    result = boot(guest, tmp_path, case, 2)
+    assert result.took == pytest.approx(20_000_000, rel=0.05)
+    assert result.each("ipis") == [0, 20 if case == "poke" else 0]
+    assert least <= result.log.checks["longest"] <= most
 
 
 def repeats(guest: Path, tmp_path: Path, case: str, cpus: int) -> bool:
@@ -152,7 +152,7 @@ def test_every_bare_run_repeats_bit_for_bit(guest: Path, tmp_path: Path, case: s
 
 
 def test_a_triple_fault_ends_the_run_without_a_result(guest: Path, tmp_path: Path) -> None:
-    told = boot(guest, tmp_path, "triple", 2)
-    assert told.status == 0
-    assert "took=" not in told.console
-    assert not told.log.stuck
+    result = boot(guest, tmp_path, "triple", 2)
+    assert result.status == 0
+    assert "took=" not in result.console
+    assert not result.log.stuck
