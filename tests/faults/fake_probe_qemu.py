@@ -1,6 +1,7 @@
-"""Stands in for QEMU with a probe guest in it. FAKE names what it does wrong; nothing: all is well.
+"""A fake QEMU with a probe guest in it; takes QEMU's arguments.
 
-Usage: as QEMU. It answers as slowly as FAKE_MIPS says, and reckons by F. Brown's jump-ahead.
+$FAKE_ACCEL or $FAKE_ACCEL_MODEL, for instance FAKE_kvm_host, names its fault; without one it works.
+$FAKE_MIPS_ACCEL is its speed. It computes answers with F. Brown's jump-ahead.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def serve(fault: str, mips: float) -> int:
         if fault == "wrong answer":
             state ^= 1
         say(f"probe steps={steps + (fault == 'other order')} state={state:x}\n")
-    time.sleep(60)  # QEMU does not end with its input
+    time.sleep(60)  # QEMU does not exit at the end of its input
     return 1
 
 

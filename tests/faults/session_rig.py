@@ -1,6 +1,6 @@
-"""A session of the stand-in QEMU as a process of its own, to be killed, crowded or starved of disk.
+"""A session in a process of its own, with the fake QEMU, for tests that kill it or fill its disk.
 
-Its guests answer well until the attempt that a test names, which then hangs in its run.
+Takes a pytester and a folder; gives a `SessionRig`. All attempts are good but the one that a test chooses.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from tests.machines import processes_with, wait_until
 from tests.plugin.conftest import CONFTEST, TEST_FILE, Rig
 
 PATIENCE_S = 120
-"""Ends a broken test; nothing is measured with it."""
+"""Ends a broken test; nothing is measured against it."""
 
-# The real lock may be held by whoever else measures on this machine.
+# Another session on this machine may hold the real lock.
 OWN_LOCK = """
 from functools import partial
 from benchgate.host import lock
@@ -31,7 +31,7 @@ from benchgate.host import lock
 lock.measuring = partial(lock.measuring, name={name!r})
 """
 
-# A busy host may take its time to end a stand-in; an attempt that failed for it would end the session.
+# A busy host may need long to end a fake QEMU. An attempt that failed because of that would end the session.
 PATIENT = f"""
 from dataclasses import replace
 from benchgate.run.console import Limits
@@ -85,11 +85,11 @@ class SessionRig:
         return found
 
     def play_at(self, order: int, play: str, more: str = "") -> None:
-        """The attempt of that place plays something else than a good console."""
+        """Makes the attempt with this number play something else than a good console."""
         self.conftest(PLAYS_AT.format(order=order, play=play) + more)
 
     def hang_at(self, order: int) -> None:
-        """The attempt of that place hangs in its run, for longer than any test waits."""
+        """Makes the attempt with this number hang in its run, for longer than any test waits."""
         self.play_at(order, "hang-run")
 
     def conftest(self, more: str = "") -> None:
@@ -98,7 +98,7 @@ class SessionRig:
     def argv(self, *words: str) -> list[str]:
         words_of_rig = self.rig.arguments(*words)
         yaml = self.rig.folder / "fake.yaml"
-        # A busy host may take its time to start a stand-in; an attempt that this ends would end the session.
+        # A busy host may need long to start a fake QEMU. A missed deadline would end the session.
         text, patient = yaml.read_text(), f"boot_s: {PATIENCE_S}, run_s: {10 * PATIENCE_S}"
         assert "boot_s: 5, run_s: 5" in text
         yaml.write_text(text.replace("boot_s: 5, run_s: 5", patient))
@@ -106,7 +106,7 @@ class SessionRig:
 
     @contextmanager
     def started(self, *words: str) -> Iterator[subprocess.Popen[str]]:
-        """A session in a process group of its own; what is left of it is ended with the block."""
+        """A session in a process group of its own. It is killed at the end of the block."""
         process = subprocess.Popen(
             self.argv(*words),
             cwd=self.rig.pytester.path,
@@ -127,7 +127,7 @@ class SessionRig:
             return process.returncode, said
 
     def await_hanging(self, order: int) -> Path:
-        """The folder of the attempt that hangs, once its guest has come up."""
+        """Waits until the guest of the hanging attempt runs; gives the attempt's folder."""
 
         def is_up() -> bool:
             return any(b"benchready" in path.read_bytes() for path in self._serials(order))
@@ -145,7 +145,7 @@ class SessionRig:
         return list(self.reports.glob(f"runs/*/runs/{order:04d}-*/serial.log"))
 
     def guests(self) -> list[int]:
-        """Living processes that were given this session's kernel."""
+        """The running processes whose arguments contain this session's kernel."""
         return processes_with(str(self.rig.folder / "kernel"))
 
 

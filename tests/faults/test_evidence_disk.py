@@ -1,4 +1,4 @@
-"""A disk that is full, or a place that cannot be written: said in a sentence, and what was there is kept."""
+"""A full disk, or a place that cannot be written: an error message, and the existing files are kept."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ try:
     for number in range(1, 1000):
         session.begin("primes-linux-smp1")
         session.record(row_of(raw_run(cell(1), attempt=number), verified(raw_run(cell(1)), 100)))
-except EvidenceError as told:
-    print(told)
+except EvidenceError as error:
+    print(error)
 """
 
 
 def test_a_file_that_cannot_grow_keeps_whole_lines_only(tmp_path: Path) -> None:
-    """A real limit of the system, not a pretended one: the write is cut short in the middle of a line."""
+    """The system's own limit on the size of a file, so the write is cut in the middle of a line."""
     done = subprocess.run(
         [sys.executable, "-c", FILL, str(tmp_path)],
         cwd=REPO,
@@ -64,7 +64,7 @@ def test_a_file_that_cannot_grow_keeps_whole_lines_only(tmp_path: Path) -> None:
     assert read_object(folder, "session.json")["state"] == "partial"
 
 
-def test_no_room_for_a_report_leaves_the_old_one_and_no_litter(
+def test_no_room_for_a_report_leaves_the_old_one_and_no_temporary_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = new_session(tmp_path)
@@ -80,7 +80,7 @@ def test_no_room_for_a_report_leaves_the_old_one_and_no_litter(
     assert not (session.folder / "summary.md.new").exists()
 
 
-def test_no_room_for_a_row_takes_the_row_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_room_for_a_row_removes_the_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     session = new_session(tmp_path)
     session.begin("primes-linux-smp1")
 
@@ -94,7 +94,7 @@ def test_no_room_for_a_row_takes_the_row_back(tmp_path: Path, monkeypatch: pytes
     assert (session.folder / "results.csv").read_text() == results_csv.HEADER
 
 
-def test_reports_that_is_a_file(tmp_path: Path) -> None:
+def test_a_file_in_place_of_the_reports_folder(tmp_path: Path) -> None:
     place = tmp_path / "reports"
     place.write_text("mine")
     with pytest.raises(EvidenceError, match=r"cannot be written: .*--reports"):
@@ -102,7 +102,7 @@ def test_reports_that_is_a_file(tmp_path: Path) -> None:
     assert place.read_text() == "mine"
 
 
-def test_latest_that_is_a_folder_of_the_user_is_left_alone(tmp_path: Path) -> None:
+def test_a_folder_of_the_user_named_latest_is_kept(tmp_path: Path) -> None:
     (tmp_path / "latest").mkdir()
     (tmp_path / "latest/notes").write_text("mine")
     with pytest.raises(EvidenceError, match=r"latest cannot be written: .*move away what is there"):
@@ -111,13 +111,13 @@ def test_latest_that_is_a_folder_of_the_user_is_left_alone(tmp_path: Path) -> No
     assert [path.name for path in tmp_path.iterdir()] == ["latest"]  # no folder of a session is left behind
 
 
-def test_two_sessions_of_one_name_do_not_share_a_folder(tmp_path: Path) -> None:
+def test_two_sessions_with_one_name_do_not_share_a_folder(tmp_path: Path) -> None:
     finished_session(tmp_path)
     with pytest.raises(EvidenceError, match="File exists"):
         new_session(tmp_path)
 
 
-def test_results_that_became_a_link_are_not_written_through(tmp_path: Path) -> None:
+def test_a_results_file_replaced_by_a_link_is_not_written(tmp_path: Path) -> None:
     session = new_session(tmp_path)
     session.begin("primes-linux-smp1")
     target = tmp_path / "target"
@@ -132,7 +132,7 @@ def test_results_that_became_a_link_are_not_written_through(tmp_path: Path) -> N
 ENDLESS = FILL.replace("(4096, 4096)", "(1 << 30, 1 << 30)").replace("range(1, 1000)", "range(1, 10**6)")
 
 
-def test_a_kill_leaves_what_was_measured_and_a_session_that_says_it_is_partial(tmp_path: Path) -> None:
+def test_a_killed_session_keeps_its_runs_and_is_partial(tmp_path: Path) -> None:
     writer = subprocess.Popen(
         [sys.executable, "-c", ENDLESS, str(tmp_path)],
         cwd=REPO,

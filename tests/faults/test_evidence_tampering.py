@@ -1,4 +1,4 @@
-"""Bundles that were changed, cut, or made to do harm: each is refused with its own exit code."""
+"""Bundles that were changed, truncated or built as an attack: each is refused with its own exit code."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def edit(path: Path, old: str, new: str) -> None:
 
 
 def reseal(folder: Path) -> None:
-    """What a forger does who knows of the manifest."""
+    """Writes a manifest that fits the changed files, as a forger would."""
     names = [name for name in files_below(folder) if name != MANIFEST]
     digests = {name: digest_of(folder, name) for name in names}
     (folder / MANIFEST).write_text(manifest_text(digests))
@@ -49,7 +49,7 @@ def refused(folder: Path, code: int, said: str) -> None:
     "name",
     ["session.json", "results.csv", "verdicts.json", "summary.md", "attempts.jsonl", f"{RUN}/serial.log"],
 )
-def test_a_changed_byte_is_found_in_every_file(folder: Path, name: str) -> None:
+def test_a_changed_byte_is_found_in_each_file(folder: Path, name: str) -> None:
     data = bytearray((folder / name).read_bytes())
     data[-2] ^= 1
     (folder / name).write_bytes(data)
@@ -68,7 +68,7 @@ def test_an_outcome_changed_and_resealed_breaks_the_chain(folder: Path) -> None:
     refused(folder, 10, "the chain of attempts breaks at run 3")
 
 
-def test_the_last_attempt_cut_off_and_resealed_is_found(folder: Path) -> None:
+def test_a_removed_last_attempt_is_found_although_resealed(folder: Path) -> None:
     lines = (folder / "attempts.jsonl").read_text().splitlines(keepends=True)
     (folder / "attempts.jsonl").write_text("".join(lines[:-1]))
     rows = (folder / "results.csv").read_text().splitlines(keepends=True)
@@ -78,7 +78,7 @@ def test_the_last_attempt_cut_off_and_resealed_is_found(folder: Path) -> None:
     refused(folder, 10, "attempts were cut off or added")
 
 
-def test_attempts_moved_from_another_session_are_found(folder: Path) -> None:
+def test_attempts_of_another_session_are_found(folder: Path) -> None:
     edit(folder / "session.json", folder.name, f"{folder.name[:-6]}zzzzzz")
     reseal(folder)
     refused(folder, 10, "the chain of attempts breaks at run 1")
@@ -90,7 +90,7 @@ def test_an_added_file_is_found(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["summary.md", f"{RUN}/serial.log"])
-def test_a_missing_file_is_incomplete_unless_the_chain_knows_it(folder: Path, name: str) -> None:
+def test_a_missing_file_is_incomplete_or_tampered_if_it_is_in_the_chain(folder: Path, name: str) -> None:
     (folder / name).unlink()
     code = 11 if name == "summary.md" else 10
     refused(folder, code, f"{name} is in the manifest and not on the disk")
@@ -101,22 +101,22 @@ def test_a_missing_attempt_is_incomplete(folder: Path) -> None:
     refused(folder, 11, f"{RUN} is gone; every attempt is kept")
 
 
-def test_an_attempt_that_was_never_recorded_is_incomplete(folder: Path) -> None:
+def test_an_attempt_without_a_record_is_incomplete(folder: Path) -> None:
     (folder / "runs/0004-primes-linux-smp2").mkdir()
     refused(folder, 11, "runs/0004-primes-linux-smp2 was begun and never recorded")
 
 
-def test_a_row_that_was_changed_and_resealed_is_a_mismatch(folder: Path) -> None:
+def test_a_row_changed_and_resealed_is_a_mismatch(folder: Path) -> None:
     edit(folder / "results.csv", ",3,2,7,invalid,", ",3,2,7,crashed,")
     reseal(folder)
     refused(folder, 12, "results.csv has 3 runs that are not the 3 of attempts.jsonl")
 
 
-def test_a_verdict_that_does_not_follow_is_a_mismatch(folder: Path) -> None:
+def test_a_verdict_that_does_not_follow_from_the_runs_is_a_mismatch(folder: Path) -> None:
     edit(folder / "verdicts.json", '"outcome": "PASS"', '"outcome": "FAIL"')
     reseal(folder)
     refused(folder, 12, "verdicts.json does not follow from the runs")
-    assert verify_bundle(folder).exit_code == 0  # without judging again nobody can tell
+    assert verify_bundle(folder).exit_code == 0  # only judging again can find it
 
 
 @pytest.mark.parametrize(
@@ -127,36 +127,34 @@ def test_a_verdict_that_does_not_follow_is_a_mismatch(folder: Path) -> None:
         ('"outcome": "PASS"', '"outcome": "FAIL", "outcome": "PASS"'),
     ],
 )
-def test_a_verdict_that_another_program_reads_otherwise_is_a_mismatch(
-    folder: Path, old: str, new: str
-) -> None:
+def test_a_verdict_file_that_parsers_read_differently_is_a_mismatch(folder: Path, old: str, new: str) -> None:
     edit(folder / "verdicts.json", old, new)
     reseal(folder)
     refused(folder, 12, "verdicts.json does not follow from the runs")
 
 
 @pytest.mark.parametrize("name", ["VERDICT.md", "more/attribution.md"])
-def test_a_report_that_follows_from_nothing_is_a_mismatch(folder: Path, name: str) -> None:
+def test_an_extra_report_is_a_mismatch(folder: Path, name: str) -> None:
     (folder / name).parent.mkdir(exist_ok=True)
     (folder / name).write_text("# PASS\n")
     reseal(folder)
     refused(folder, 12, f"{name.partition('/')[0]} is no part of a session")
 
 
-def test_facts_of_two_meanings_are_refused(folder: Path) -> None:
+def test_a_duplicate_key_in_session_json_is_refused(folder: Path) -> None:
     edit(folder / "session.json", '"state": "complete"', '"state": "partial", "state": "complete"')
     reseal(folder)
     refused(folder, 10, "duplicate key 'state'")
 
 
 @pytest.mark.parametrize("text", ["[", "[" * 100_000, "null"])
-def test_a_verdict_file_that_is_no_list_is_a_mismatch(folder: Path, text: str) -> None:
+def test_a_verdict_file_that_is_not_a_list_is_a_mismatch(folder: Path, text: str) -> None:
     (folder / "verdicts.json").write_text(text)
     reseal(folder)
     refused(folder, 12, "verdicts.json does not follow")
 
 
-def test_judging_again_without_an_answer_is_no_success(folder: Path) -> None:
+def test_judging_again_without_verdicts_is_a_mismatch(folder: Path) -> None:
     def silent(_: Path) -> Mapping[str, str]:
         return {}
 
@@ -165,7 +163,7 @@ def test_judging_again_without_an_answer_is_no_success(folder: Path) -> None:
     assert "gave no verdicts" in found.text
 
 
-def test_judging_again_that_fails_is_a_mismatch(folder: Path) -> None:
+def test_an_evidence_error_while_judging_again_is_a_mismatch(folder: Path) -> None:
     def failing(_: Path) -> Mapping[str, str]:
         raise EvidenceError("run 2 has no serial.log")
 
@@ -173,7 +171,9 @@ def test_judging_again_that_fails_is_a_mismatch(folder: Path) -> None:
     assert (found.exit_code, found.messages[1]) == (12, "mismatch: run 2 has no serial.log")
 
 
-def test_a_pattern_that_never_ends_is_given_up(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pattern_without_end_is_stopped_at_the_limit_of_cpu_time(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(check, "MOST_CPU_S", 0.2)
 
     def stuck(_folder: Path) -> dict[str, str]:
@@ -186,7 +186,7 @@ def test_a_pattern_that_never_ends_is_given_up(folder: Path, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("wrong", [ValueError, TypeError, KeyError, ZeroDivisionError, OverflowError])
-def test_figures_that_contradict_themselves_are_a_mismatch(folder: Path, wrong: type[Exception]) -> None:
+def test_any_exception_while_judging_again_is_a_mismatch(folder: Path, wrong: type[Exception]) -> None:
     def failing(_: Path) -> Mapping[str, str]:
         raise wrong("out of range")
 
@@ -198,19 +198,19 @@ def test_figures_that_contradict_themselves_are_a_mismatch(folder: Path, wrong: 
 @pytest.mark.parametrize(
     ("field", "value"), [("version", 2), ("version", "1"), ("version", True), ("format", "x")]
 )
-def test_an_unknown_version_is_said_before_all_else(folder: Path, field: str, value: object) -> None:
+def test_an_unknown_version_is_reported_before_anything_else(folder: Path, field: str, value: object) -> None:
     data = json.loads((folder / "session.json").read_text())
     (folder / "session.json").write_text(json.dumps(data | {field: value}))
     refused(folder, 13, "is not known")
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "\udc80", "{" * 200_000, '{"a":' * 100_000])
-def test_a_session_file_that_is_no_object_is_tampered_with(folder: Path, text: str) -> None:
+def test_a_session_file_that_is_not_a_json_object_is_tampered(folder: Path, text: str) -> None:
     (folder / "session.json").write_bytes(text.encode(errors="surrogateescape"))
     assert verify_bundle(folder, recomputed).exit_code == 10
 
 
-def test_what_is_no_session_is_incomplete(tmp_path: Path) -> None:
+def test_a_path_without_a_session_is_incomplete(tmp_path: Path) -> None:
     for place in (tmp_path, tmp_path / "absent"):
         assert verify_bundle(place, recomputed).exit_code == 11
     (tmp_path / "file").write_text("x")
@@ -234,7 +234,7 @@ def link_session(folder: Path) -> None:
 
 
 def link_session_to_another_version(folder: Path) -> None:
-    """Followed, it would be called an unknown version instead of what it is."""
+    """A check that follows the link reports an unknown version instead of the link."""
     (folder.parent / "s.json").write_text('{"format": "benchgate-session", "version": 99}')
     (folder / "session.json").unlink()
     (folder / "session.json").symlink_to(folder.parent / "s.json")
@@ -252,7 +252,7 @@ def pipe_for_session(folder: Path) -> None:
 
 def huge(folder: Path) -> None:
     with (folder / "summary.md").open("wb") as stream:
-        stream.truncate(1 << 40)  # sparse: a terabyte that takes no room
+        stream.truncate(1 << 40)  # sparse: a terabyte that occupies no disk space
 
 
 def huge_session(folder: Path) -> None:
@@ -276,7 +276,7 @@ def escape_by_chain(folder: Path) -> None:
 
 
 def escape_by_a_whole_chain(folder: Path) -> None:
-    """A forger who chains anew, with an attempt outside of the session."""
+    """A whole new chain, with one attempt outside of the session's folder."""
     facts = json.loads((folder / "session.json").read_text())
     previous, lines = chain_start(facts["id"]), []
     for number, link in enumerate(parse_chain((folder / "attempts.jsonl").read_text(), "a"), start=1):
@@ -318,7 +318,7 @@ def deep(folder: Path) -> None:
         deep,
     ],
 )
-def test_bundles_made_to_do_harm_are_refused(folder: Path, attack: Callable[[Path], None]) -> None:
+def test_an_attack_on_the_check_is_refused(folder: Path, attack: Callable[[Path], None]) -> None:
     attack(folder)
     found = verify_bundle(folder, recomputed)
     assert found.exit_code == 10

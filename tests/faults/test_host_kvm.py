@@ -1,4 +1,4 @@
-"""The probe guest for real: on every machine under TCG, and under KVM, which may turn out to be unusable."""
+"""The probe guest in a real QEMU: every machine type under TCG, and KVM, which may be unusable."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from benchgate.host.probe import ProbeFailed, ProbeGuest
 
 KVM = Path("/dev/kvm")
 STEPS = 1_000
-"""Few: under a KVM that emulates they take milliseconds, a tenth of a second's worth would take minutes."""
+"""Few, because an emulating KVM is so slow that the usual number of steps would take minutes."""
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def qemu() -> Qemu:
 
 @pytest.fixture
 def kvm_device() -> Path:
-    """The device, or a skip that says why it cannot be had."""
+    """The device, or a skip that says why it cannot be opened."""
     try:
         os.close(os.open(KVM, os.O_RDWR))
     except OSError as error:
@@ -40,7 +40,7 @@ def kvm_device() -> Path:
 
 
 def compute(qemu: Qemu, kind: Accel, model: str, machine: str) -> None:
-    """Boots, computes, has the answer checked, leaves by itself."""
+    """Boots a guest, lets it compute, checks the answer, and lets the guest exit."""
     with ProbeGuest(qemu, kind, model, machine=machine) as guest:
         guest.ready(60.0)
         (seconds,) = probe.answers([guest], STEPS, 60.0)
@@ -53,7 +53,7 @@ def test_the_probe_guest_runs_under_tcg(qemu: Qemu, machine: str) -> None:
     compute(qemu, Accel.TCG, "max", machine)
 
 
-def test_a_guest_whose_sums_are_wrong_notices_it(
+def test_a_guest_that_computes_wrong_sums_detects_it(
     qemu: Qemu, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = tmp_path / "guest" / "probe"
@@ -88,7 +88,7 @@ def test_the_probe_guest_runs_under_kvm(qemu: Qemu, kvm_device: Path) -> None:
     pytest.fail(f"{kvm_device} opens, and no CPU model runs: {troubles}")
 
 
-def test_kvm_is_judged_by_its_figure_and_never_by_its_device(qemu: Qemu, kvm_device: Path) -> None:
+def test_kvm_is_judged_by_its_speed_and_not_by_its_device(qemu: Qemu, kvm_device: Path) -> None:
     tcg, kvm = accel.probe(qemu, Accel.TCG), accel.probe(qemu, Accel.KVM, device=kvm_device)
     assert tcg.usable
     assert tcg.figure is not None
@@ -111,8 +111,8 @@ def test_capacity_is_measured_on_this_host(qemu: Qemu) -> None:
     assert 0 < found.low <= found.ratio <= found.high
 
 
-def test_qemu_tells_its_plugin_api(qemu: Qemu) -> None:
+def test_qemu_reports_its_plugin_api(qemu: Qemu) -> None:
     found = plugin_api.ask(qemu)
-    # QEMU 9.1 came with version 3, and each release since has that or a later one.
+    # QEMU 9.1 and later have at least version 3.
     assert found.version is not None
     assert found.version >= (3 if qemu.version >= (9, 1, 0) else 1)

@@ -1,4 +1,4 @@
-"""Accelerators that are there and good for nothing, and QEMUs that misbehave: each ends as a sentence."""
+"""Unusable accelerators and misbehaving QEMUs: each ends in a reason that says what is wrong."""
 
 from __future__ import annotations
 
@@ -25,14 +25,19 @@ from tests.machines import wait_until
 FAKE = Path(__file__).with_name("fake_probe_qemu.py")
 
 
+# A fake's speed is a sleep. The slow side sleeps so long that delays on a busy host do not change the result.
+SLOW_TCG = "0.03"
+SLOW_KVM = "0.01"
+
+
 def but(qemu: Qemu, **environment: str) -> Qemu:
-    """The same with something wrong, see fake_probe_qemu.py."""
+    """The same QEMU with a fault, see fake_probe_qemu.py."""
     return replace(qemu, environment=environment)
 
 
 @pytest.fixture
 def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Qemu:
-    """A QEMU whose guests work; what has no /dev/kvm is given one."""
+    """A QEMU whose guests work, and a file in place of /dev/kvm."""
     monkeypatch.setenv("BENCHGATE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(accel, "_TARGET_S", 0.02)
     binary = tmp_path / "qemu"
@@ -48,30 +53,31 @@ def device(tmp_path: Path) -> Path:
 
 
 def test_good_kvm_is_usable(fake: Qemu, device: Path) -> None:
-    found = accel.probe_now(but(fake, FAKE_MIPS_kvm="2000"), Accel.KVM, device=device)
+    found = accel.probe_now(but(fake, FAKE_MIPS_tcg=SLOW_TCG), Accel.KVM, device=device)
     assert (found.usable, found.cpu_model) == (True, "host")
     assert found.reason.startswith("kvm: usable: ")
 
 
 def test_kvm_that_emulates_is_present_but_unusable(fake: Qemu, device: Path) -> None:
-    slow = but(fake, FAKE_MIPS_kvm="1")
+    slow = but(fake, FAKE_MIPS_kvm=SLOW_KVM)
     found = accel.probe(slow, Accel.KVM, device=device)
     assert not found.usable
     assert found.reason.startswith("kvm: present, unusable: ")
     assert "times slower than tcg" in found.reason
     assert found.figure is not None
-    assert found.figure <= 1.0
+    assert found.figure <= float(SLOW_KVM)
     with pytest.raises(HostError, match=r"^--accel kvm: kvm: present, unusable: "):
         accel.choose("kvm", {Accel.KVM: found})
 
 
-def test_cpu_host_that_aborts_qemu_is_named_and_max_is_tried(fake: Qemu, device: Path) -> None:
-    found = accel.probe_now(but(fake, FAKE_kvm_host="aborts", FAKE_MIPS_kvm="2000"), Accel.KVM, device=device)
+def test_a_cpu_host_that_aborts_qemu_is_reported_and_max_is_tried(fake: Qemu, device: Path) -> None:
+    aborts = but(fake, FAKE_kvm_host="aborts", FAKE_MIPS_tcg=SLOW_TCG)
+    found = accel.probe_now(aborts, Accel.KVM, device=device)
     assert (found.usable, found.cpu_model) == (True, "max")
     assert "-cpu host: QEMU died of signal SIGABRT: qemu: host: it is over" in found.reason
 
 
-def test_kvm_with_no_cpu_model_that_works(fake: Qemu, device: Path) -> None:
+def test_kvm_without_a_working_cpu_model_is_unusable(fake: Qemu, device: Path) -> None:
     found = accel.probe_now(but(fake, FAKE_kvm="aborts"), Accel.KVM, device=device)
     assert (found.usable, found.figure, found.cpu_model) == (False, None, None)
     assert found.reason.startswith("kvm: present, unusable: -cpu host: QEMU died of signal SIGABRT")
@@ -92,27 +98,25 @@ def test_kvm_with_no_cpu_model_that_works(fake: Qemu, device: Path) -> None:
         ("bad end", "QEMU left with status 35"),
     ],
 )
-def test_a_guest_that_misbehaves_is_no_figure(
+def test_a_misbehaving_guest_gives_a_reason_and_no_figure(
     fake: Qemu, fault: str, says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if fault.startswith("hangs"):
         monkeypatch.setattr(accel, "_BOOT_S", 1.5)
         monkeypatch.setattr(accel, "_PATIENCE_S", 2.5)
-    begin = time.monotonic()
     found = accel.probe_now(but(fake, FAKE_tcg=fault), Accel.TCG)
     assert (found.usable, found.figure) == (False, None)
     with pytest.raises(HostError, match=f"tcg: unusable: .*{says}"):
         accel.choose("auto", {Accel.TCG: found})
-    assert time.monotonic() - begin < 30
 
 
-def test_a_qemu_that_is_not_there(tmp_path: Path, fake: Qemu, device: Path) -> None:
+def test_a_qemu_that_does_not_exist(tmp_path: Path, fake: Qemu, device: Path) -> None:
     nothing = Qemu(tmp_path / "absent", {}, (), (10, 0, 2), "fake")
     assert "No such file" in accel.probe_now(nothing, Accel.TCG).reason
     assert "cannot execute" in accel.probe_now(nothing, Accel.KVM, device=device).reason
 
 
-def test_a_host_without_the_device(fake: Qemu, tmp_path: Path) -> None:
+def test_a_host_without_dev_kvm(fake: Qemu, tmp_path: Path) -> None:
     found = accel.probe_now(fake, Accel.KVM, device=tmp_path / "none")
     assert found.reason == f"kvm: absent: this host has no {tmp_path / 'none'}"
 
@@ -130,7 +134,7 @@ def test_a_device_that_may_not_be_opened(fake: Qemu, device: Path, monkeypatch: 
     assert found.reason.startswith("kvm: present, unusable: this user may not open")
 
 
-def test_a_device_that_does_not_open(fake: Qemu, tmp_path: Path) -> None:
+def test_a_device_that_cannot_be_opened(fake: Qemu, tmp_path: Path) -> None:
     found = accel.probe_now(fake, Accel.KVM, device=tmp_path)
     assert "cannot be opened: Is a directory" in found.reason
 
@@ -140,7 +144,7 @@ def test_a_qemu_built_without_kvm(fake: Qemu, device: Path) -> None:
     assert found.reason == f"kvm: absent: {fake.binary} is built without it"
 
 
-def test_the_answer_is_kept_and_asked_anew_on_wish(fake: Qemu) -> None:
+def test_a_probe_is_cached_and_repeated_on_request(fake: Qemu) -> None:
     first = accel.probe(fake, Accel.TCG)
     slower = but(fake, FAKE_MIPS_tcg="10")
     assert accel.probe(slower, Accel.TCG) == first
@@ -150,7 +154,7 @@ def test_the_answer_is_kept_and_asked_anew_on_wish(fake: Qemu) -> None:
     assert accel.probe(fake, Accel.TCG) == again
 
 
-def test_a_kept_answer_that_was_changed_is_not_believed(fake: Qemu, tmp_path: Path) -> None:
+def test_a_cached_probe_that_was_changed_is_not_used(fake: Qemu, tmp_path: Path) -> None:
     first = accel.probe(fake, Accel.TCG)
     (kept,) = (tmp_path / "cache" / "accel").glob("*/files/probe.json")
     text = kept.read_text()
@@ -161,12 +165,12 @@ def test_a_kept_answer_that_was_changed_is_not_believed(fake: Qemu, tmp_path: Pa
     assert found != first
 
 
-def test_a_failed_tcg_probe_is_not_kept(fake: Qemu) -> None:
+def test_a_failed_tcg_probe_is_not_cached(fake: Qemu) -> None:
     assert not accel.probe(but(fake, FAKE_tcg="refuses"), Accel.TCG).usable
     assert accel.probe(fake, Accel.TCG).usable
 
 
-def test_the_expected_state_is_that_of_the_plain_loop() -> None:
+def test_the_expected_state_is_the_result_of_a_plain_loop() -> None:
     for steps in (1, 2, 3, 1000):
         chains = [0, 1, 2, 3]
         for _ in range(steps):
@@ -184,7 +188,7 @@ def test_no_guest_is_left_behind(fake: Qemu) -> None:
 
 
 def test_no_guest_is_left_behind_by_a_script_that_starts_qemu(fake: Qemu) -> None:
-    """A wrapper without `exec`: then QEMU is not the process that was started, but its child."""
+    """Without `exec` QEMU is a child of the started process."""
     fake.binary.write_text(fake.binary.read_text().replace("exec ", "") + "true\n")
     with ProbeGuest(fake, Accel.TCG, "max") as guest:
         guest.ready(5.0)
@@ -220,14 +224,14 @@ def test_no_guest_outlives_a_killed_session(fake: Qemu, tmp_path: Path) -> None:
     assert _gone_within(guest, 5.0)
 
 
-def test_a_pinned_guest_runs_on_its_pin_alone(fake: Qemu) -> None:
+def test_a_pinned_guest_runs_only_on_its_pin(fake: Qemu) -> None:
     pin = max(os.sched_getaffinity(0))
     with ProbeGuest(fake, Accel.TCG, "max", pin=pin) as guest:
         guest.ready(5.0)
         assert os.sched_getaffinity(guest.pid) == {pin}
 
 
-def test_a_pin_that_cannot_be_had_is_refused(fake: Qemu) -> None:
+def test_a_pin_to_a_cpu_that_does_not_exist_is_refused(fake: Qemu) -> None:
     with (
         pytest.raises(ProbeFailed, match="Invalid argument"),
         ProbeGuest(fake, Accel.TCG, "max", pin=1023),
@@ -235,11 +239,11 @@ def test_a_pin_that_cannot_be_had_is_refused(fake: Qemu) -> None:
         pass
 
 
-def test_capacity_of_guests_that_sleep_is_their_count(fake: Qemu) -> None:
-    """A sleeping fake takes no CPU, so any number of them side by side are as quick as one."""
+def test_guests_that_sleep_do_not_slow_each_other_down(fake: Qemu) -> None:
+    """A sleeping fake needs no CPU, so several side by side are as fast as one alone."""
     found = AccelProbe(Accel.TCG, ProbeState.USABLE, 1000.0, 0.1, "max", "...")
     size = capacity.measure_capacity(fake, found, (0, 0, 0), 3, pairs=2)
-    assert size.ratio > 1.5  # one after the other would be 1
+    assert size.ratio > 1.5  # guests that run one after the other give 1
     assert len(size.pairs) == 2
 
 
@@ -249,7 +253,7 @@ def test_capacity_with_a_wrong_answer_is_refused(fake: Qemu) -> None:
         capacity.measure_capacity(but(fake, FAKE_tcg="wrong answer"), found, (0, 0), 2)
 
 
-def test_a_survey_measures_what_is_usable_and_what_the_pins_allow(
+def test_a_survey_measures_usable_accelerators_at_the_counts_that_the_pins_allow(
     fake: Qemu, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(capacity, "SECONDS", 0.02)
@@ -265,7 +269,7 @@ def _gone_within(pid: int, seconds: float) -> bool:
     limit = time.monotonic() + seconds
     while time.monotonic() < limit:
         try:
-            # A zombie that nobody reaps is gone as well: it holds no CPU.
+            # A zombie counts as gone: it uses no CPU.
             if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
                 return True
         except (FileNotFoundError, ProcessLookupError):

@@ -1,6 +1,7 @@
-"""The clock under bare machines: what Linux seldom does, timed by arithmetic. A boot takes 0.3 s.
+"""The instruction clock under guests without a kernel, which do what Linux seldom does. Their durations are
+known by arithmetic.
 
-No marks: such a guest may measure at any time, so every TSC tick counts.
+These guests set no marks: they may measure at any time, so every TSC tick counts.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ FLAGS = (
 
 
 @dataclass(frozen=True)
-class Told:
+class Result:
     status: int
     console: str
     log: ClockLog
@@ -47,7 +48,7 @@ class Told:
         return int(found[1])
 
     def each(self, key: str) -> list[int]:
-        """Of every CPU, in order."""
+        """The value of each CPU, in order."""
         return [int(value) for value in re.findall(rf"^stress \w+ cpu=.* {key}=(\d+)", self.console, re.M)]
 
 
@@ -59,53 +60,53 @@ def guest(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def boot(guest: Path, folder: Path, case: str, cpus: int) -> Told:
+def boot(guest: Path, folder: Path, case: str, cpus: int) -> Result:
     log, console = folder / "clock.log", folder / "console"
     argv, environment = lab(marked=False).line(cpus, log, seed=7)
     argv += ["-serial", f"file:{console}", "-kernel", str(guest), "-append", f"case={case} cpus={cpus}"]
     done = subprocess.run(argv, env=environment, capture_output=True, timeout=BOOT_S, check=False)
-    return Told(done.returncode, console.read_text(), read_log(log))
+    return Result(done.returncode, console.read_text(), read_log(log))
 
 
 def test_one_shot_timers_on_every_cpu_come_when_they_are_due(guest: Path, tmp_path: Path) -> None:
-    told = boot(guest, tmp_path, "oneshot", 4)
-    assert told.status == 33
-    assert told.each("ticks") == [200] * 4
-    assert max(told.each("worst")) < 1_000
-    assert told.took == pytest.approx(200 * 20_000, rel=0.01)
+    result = boot(guest, tmp_path, "oneshot", 4)
+    assert result.status == 33
+    assert result.each("ticks") == [200] * 4
+    assert max(result.each("worst")) < 1_000
+    assert result.took == pytest.approx(200 * 20_000, rel=0.01)
 
 
-def test_what_is_timed_is_not_cut_short(guest: Path, tmp_path: Path) -> None:
-    """1,000 times 100 instructions between two reads of the TSC; 12 at most are the reads'."""
+def test_a_short_timed_section_takes_its_full_time(guest: Path, tmp_path: Path) -> None:
+    """1,000 times 100 instructions between two reads of the TSC. The reads take at most 12 more."""
     (spent,) = boot(guest, tmp_path, "micro", 1).each("sum")
     assert 1000 * 100 <= spent <= 1000 * 112
 
 
 def test_a_wait_for_the_clock_ends_on_time_and_is_cheap(guest: Path, tmp_path: Path) -> None:
-    told = boot(guest, tmp_path, "tscspin", 4)
-    assert max(told.each("worst")) < 500_000 // 1000 + QUANTUM
-    assert told.took == pytest.approx(20 * 500_000, rel=0.01)
-    assert told.log.checks["tsc_traps"] < 1_000_000  # 6,700,000 with nothing taken forward
+    result = boot(guest, tmp_path, "tscspin", 4)
+    assert max(result.each("worst")) < 500_000 // 1000 + QUANTUM
+    assert result.took == pytest.approx(20 * 500_000, rel=0.01)
+    assert result.log.checks["tsc_traps"] < 1_000_000  # 6,700,000 without skips to the end of a spin
 
 
 def test_a_lock_that_spins_without_pause_is_held_by_one_at_a_time(guest: Path, tmp_path: Path) -> None:
-    told = boot(guest, tmp_path, "rudelock", 4)
-    assert told.each("x") == [50] * 4
-    assert told.took == pytest.approx(4 * 50 * 12_000, rel=0.01)
+    result = boot(guest, tmp_path, "rudelock", 4)
+    assert result.each("x") == [50] * 4
+    assert result.took == pytest.approx(4 * 50 * 12_000, rel=0.01)
 
 
 @pytest.mark.parametrize("case", ["shootdown", "alternate"])
 def test_short_work_and_a_wait_in_turn_take_as_long_as_the_work(
     guest: Path, tmp_path: Path, case: str
 ) -> None:
-    """1,000 pieces of 1,000 instructions; interrupts and their handlers are 60 ns in 2,000."""
+    """1,000 pieces of 1,000 instructions. Interrupts and their handlers take 60 ns of 2,000."""
     assert boot(guest, tmp_path, case, 2).took == pytest.approx(1_030_000, rel=0.05)
 
 
-def test_interrupts_between_halted_cpus_arrive_at_once(guest: Path, tmp_path: Path) -> None:
-    told = boot(guest, tmp_path, "relay", 8)
-    assert min(told.each("ipis")) == 200
-    assert 8 * 10 < max(told.each("worst")) < 8 * 100
+def test_interrupts_between_halted_cpus_arrive_without_delay(guest: Path, tmp_path: Path) -> None:
+    result = boot(guest, tmp_path, "relay", 8)
+    assert min(result.each("ipis")) == 200
+    assert 8 * 10 < max(result.each("worst")) < 8 * 100
 
 
 @pytest.mark.parametrize(
@@ -116,14 +117,15 @@ def test_interrupts_between_halted_cpus_arrive_at_once(guest: Path, tmp_path: Pa
         ("measure", QUANTUM, QUANTUM),
     ],
 )
-def test_cpus_that_have_nothing_to_do_with_each_other_are_kept_in_looser_step(
+def test_the_quantum_grows_while_cpus_do_not_interact(
     guest: Path, tmp_path: Path, case: str, least: int, most: int
 ) -> None:
-    """For 20 ms: a thousandth of that. Who interrupts another, or measures time, is kept in close step."""
-    told = boot(guest, tmp_path, case, 2)
-    assert told.took == pytest.approx(20_000_000, rel=0.05)
-    assert told.each("ipis") == [0, 20 if case == "poke" else 0]
-    assert least <= told.log.checks["longest"] <= most
+    """It grows to 1/1000 of the 20 ms without interaction. If a CPU interrupts another or reads the time, the
+    quantum stays short."""
+    result = boot(guest, tmp_path, case, 2)
+    assert result.took == pytest.approx(20_000_000, rel=0.05)
+    assert result.each("ipis") == [0, 20 if case == "poke" else 0]
+    assert least <= result.log.checks["longest"] <= most
 
 
 def repeats(guest: Path, tmp_path: Path, case: str, cpus: int) -> bool:
@@ -149,8 +151,8 @@ def test_every_bare_run_repeats_bit_for_bit(guest: Path, tmp_path: Path, case: s
     assert repeats(guest, tmp_path, case, cpus)
 
 
-def test_a_triple_fault_is_the_end_and_no_result(guest: Path, tmp_path: Path) -> None:
-    told = boot(guest, tmp_path, "triple", 2)
-    assert told.status == 0
-    assert "took=" not in told.console
-    assert not told.log.stuck
+def test_a_triple_fault_ends_the_run_without_a_result(guest: Path, tmp_path: Path) -> None:
+    result = boot(guest, tmp_path, "triple", 2)
+    assert result.status == 0
+    assert "took=" not in result.console
+    assert not result.log.stuck

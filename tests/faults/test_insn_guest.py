@@ -1,7 +1,7 @@
-"""The instruction clock under a Linux guest: it repeats, it tells the truth, and its books close.
+"""The instruction clock under a Linux guest: its runs repeat, its durations are right, and its books close.
 
-A few boots here, most of them looked at by several tests: a run that repeats bit for bit is the same run for
-all who compare with it. `nox -s soak` runs all cases at all CPU counts.
+Several tests share a boot, because a run that repeats bit for bit is the same run for each of them.
+`nox -s soak` runs all cases at all CPU counts.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ SMALL = PRIMES.format(hi=300_000)
 HOST_CPUS = len(os.sched_getaffinity(0))
 
 
-def told(boot: Boot) -> tuple[str, object]:
-    """All that must repeat."""
+def repeatable(boot: Boot) -> tuple[str, object]:
+    """Everything that must repeat."""
     assert boot.status == 33, boot.errors
     assert boot.log is not None
     assert boot.log.closed
@@ -56,7 +56,7 @@ def told(boot: Boot) -> tuple[str, object]:
 
 @dataclass(frozen=True)
 class Moved:
-    """A run whose host CPU somebody else took, and where it was before and after that."""
+    """A run whose host CPU other processes took, and the host CPUs that it was on before and after that."""
 
     boot: Boot
     seen: tuple[set[int], ...]
@@ -64,8 +64,8 @@ class Moved:
 
 @pytest.fixture(scope="module")
 def moved() -> Moved:
-    """Two CPUs, seed 1: the boot that all compare with who run it again in another way. As it goes on, all
-    of the host CPU that it is on is asked for by others."""
+    """Two CPUs, seed 1: the boot that other tests repeat in other ways. While it runs, busy loops take the
+    host CPU that it is on."""
     seen: list[set[int]] = []
 
     def during(_folder: Path) -> None:
@@ -81,7 +81,7 @@ def moved() -> Moved:
 
 
 def host_cpus_of_its_vcpus() -> set[int]:
-    """Where the threads of this process's only QEMU may run: a CPU, or all while they float."""
+    """The host CPUs on which this process's only QEMU may run: one, or all while no CPU is chosen."""
     (qemu,) = (child for child in psutil.Process().children() if "qemu" in child.name())
     tasks = Path(f"/proc/{qemu.pid}/task").glob("*/comm")
     vcpus = [int(task.parent.name) for task in tasks if task.read_text().startswith("CPU ")]
@@ -95,24 +95,24 @@ def until(answer: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-@pytest.mark.skipif(HOST_CPUS < 2, reason="one host CPU: nowhere else to be")
-def test_a_serial_machine_stays_on_one_host_cpu_and_leaves_it_to_whoever_needs_it(moved: Moved) -> None:
+@pytest.mark.skipif(HOST_CPUS < 2, reason="needs two host CPUs, to see the run leave one of them")
+def test_a_serial_machine_uses_one_host_cpu_and_leaves_it_when_another_process_needs_it(moved: Moved) -> None:
     assert len(moved.seen) == 2
     assert moved.boot.window(2).work > 0
 
 
-def test_a_serial_run_repeats_bit_for_bit_by_another_build_and_under_a_debugger(
+def test_a_serial_run_repeats_bit_for_bit_with_another_build_and_under_a_debugger(
     moved: Moved, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One boot for both: each alone would make another run if it reached the guest."""
+    """One boot for both: if either influenced the guest, the runs would differ."""
     other = tuple("-O1" if flag == "-O2" else flag for flag in FLAGS)
     assert other != FLAGS
     monkeypatch.setattr(plugin, "FLAGS", other)
     again = lab().boot("primes", 2, SMALL, seed=1, debugger=Debugger())
-    assert told(again) == told(moved.boot)
+    assert repeatable(again) == repeatable(moved.boot)
 
 
-def test_a_debugger_may_stop_a_run_for_as_long_as_it_likes(moved: Moved) -> None:
+def test_a_stop_in_a_debugger_does_not_change_the_window(moved: Moved) -> None:
     bench = lab()
     symbols = read_symbols(linux_symbols(bench.qemu, bench.kernel))
     debugger = Debugger(dict(zip(symbols.names, symbols.addresses, strict=True))["do_exit"])
@@ -125,7 +125,7 @@ def name_of(case: Case) -> str:
     return f"{case.name}-{case.workers or 'all'}"
 
 
-# A lock that all fight for is exact and slow.
+# Shortened, because a contended lock takes long to simulate.
 UNEVEN, LOCK, SLEEPERS = CASES[1], replace(CASES[6], work=CASES[6].work // 8), CASES[8]
 
 
@@ -135,35 +135,32 @@ def on_four(case: Case) -> Boot:
 
 
 @pytest.mark.parametrize(("case", "burners"), [(UNEVEN, 0), (SLEEPERS, 2)], ids=["idle", "burning"])
-def test_what_qemu_does_in_the_background_does_not_reach_the_guest(
-    tmp_path: Path, case: Case, burners: int
-) -> None:
-    """Vcpus that are woken for QEMU's own business at the host's times do not run out of turn for it, whether
-    the host's CPUs are free or busy with something else."""
+def test_background_jobs_of_qemu_do_not_influence_the_guest(tmp_path: Path, case: Case, burners: int) -> None:
+    """QEMU wakes vCPUs for its own jobs, at times of the host. They must not run out of turn, whether the
+    host's CPUs are idle or busy."""
     with burning(burners):
         disturbed = boot_case(lab(), case, 4, seed=1, extra=errands(tmp_path, every_us=20))
-    assert told(disturbed) == told(on_four(case))
+    assert repeatable(disturbed) == repeatable(on_four(case))
     assert disturbed.log is not None
     assert disturbed.log.host["errands"] > 1_000
 
 
-# ---- the truth
+# ---- durations
 
 
 @pytest.mark.parametrize("case", [UNEVEN, LOCK, SLEEPERS], ids=name_of)
-def test_durations_are_those_of_arithmetic(case: Case) -> None:
+def test_durations_agree_with_arithmetic(case: Case) -> None:
     assert outcome(case, 4, on_four(case)).error < 0.01
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("cpus", [2, 4, 8])
 @pytest.mark.parametrize("case", CASES, ids=name_of)
-def test_every_duration_is_that_of_arithmetic(case: Case, cpus: int) -> None:
+def test_every_duration_agrees_with_arithmetic(case: Case, cpus: int) -> None:
     assert run_case(lab(), case, cpus, seed=2).error < 0.01
 
 
 def test_parallel_agrees_with_serial(moved: Moved) -> None:
-    """That two CPUs are twice as fast is seen in tests/line/test_wheel.py."""
     parallel = lab(mode=ClockMode.PARALLEL).boot("primes", 2, SMALL, seed=1).window(2).work
     assert parallel == pytest.approx(moved.boot.window(2).work, rel=0.002)
 
@@ -171,7 +168,7 @@ def test_parallel_agrees_with_serial(moved: Moved) -> None:
 def test_level_count_counts_the_same_instructions(moved: Moved) -> None:
     full = moved.boot.window(2).work
     counted = lab(Level.COUNT, ClockMode.PARALLEL).boot("primes", 2, SMALL).window(2).work
-    # Its timers tick on the host's time: a busy host brings more of them into one window, never fewer.
+    # Timers run on the host's time, so a busy host puts more of their ticks into a window, never fewer.
     assert full * 0.99 <= counted <= full * 1.2
 
 
@@ -185,7 +182,7 @@ def test_level_count_refuses_a_worker_that_sleeps() -> None:
 
 @pytest.fixture(scope="module")
 def booked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Boot, Path]:
-    """Another seed, with attribution."""
+    """Seed 2, with a profile."""
     path = tmp_path_factory.mktemp("booked") / "attribution"
     return lab().boot("primes", 2, SMALL, seed=2, profile=path), path
 
@@ -195,7 +192,7 @@ def test_the_books_of_time_close(booked: tuple[Boot, Path]) -> None:
     assert boot.log is not None
     for vcpu in boot.log.totals:
         known = vcpu.executed + vcpu.paused + vcpu.skipped + vcpu.halted
-        # A seed's start skew is all that is not one of the four.
+        # The rest is the start skew, which the seed sets.
         assert 0 <= vcpu.time - known < QUANTUM
     # An HPET would make 41,000 round trips through the main loop at boot.
     assert 0 < boot.log.checks["notes"] < 2_000
@@ -212,7 +209,7 @@ def test_the_books_of_time_close(booked: tuple[Boot, Path]) -> None:
 
 
 def test_another_seed_is_another_run_of_the_same_speed(moved: Moved, booked: tuple[Boot, Path]) -> None:
-    """All else is equal here, the nonce too; five seeds of a session are in tests/line/test_wheel.py."""
+    """Only the seed differs, not the nonce. tests/line/test_wheel.py compares the five seeds of a session."""
     one, two = moved.boot.window(2).work, booked[0].window(2).work
     assert one != two
     assert max(one, two) / min(one, two) < 1.01

@@ -1,4 +1,4 @@
-"""The clock refuses rather than give a wrong time, and it never hangs. Tiny guests, real QEMU."""
+"""The instruction clock refuses a QEMU that it cannot time, and never hangs. Tiny guests, real QEMU."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def run(
 
 
 def helper(folder: Path, name: str, source: str) -> Path:
-    """A library that is preloaded before the clock, to take one of its hooks away."""
+    """A library that is preloaded before the clock and takes one of its hooks away."""
     library = folder / f"{name}.so"
     (folder / f"{name}.c").write_text(source, encoding="ascii")
     argv = [*compiler().argv, "-shared", "-fPIC", str(folder / f"{name}.c"), "-o", str(library), "-ldl"]
@@ -60,7 +60,7 @@ def helper(folder: Path, name: str, source: str) -> Path:
     return library
 
 
-def test_the_pinned_qemu_carries_the_full_clock(qemu: Qemu) -> None:
+def test_the_pinned_qemu_supports_the_full_clock(qemu: Qemu) -> None:
     found = support(qemu)
     assert found.level is Level.FULL, found.reason
     assert "sleep=" in found.reason
@@ -113,8 +113,8 @@ def test_a_qemu_that_does_not_use_a_hook_is_refused(
             window(read_log(tmp_path / "log"), 1)
 
 
-def test_a_stuck_lockstep_says_who_waits_for_what(qemu: Qemu, tmp_path: Path) -> None:
-    # The console is a pipe that nobody reads: the vCPU blocks in QEMU for ever.
+def test_a_stuck_lockstep_names_the_waiting_vcpus(qemu: Qemu, tmp_path: Path) -> None:
+    # As if nothing read the console: the vCPU blocks for ever in QEMU's write.
     source = (
         "#define _GNU_SOURCE\n#include <sys/syscall.h>\n#include <sys/uio.h>\n#include <unistd.h>\n"
         "ssize_t writev(int fd, const struct iovec *v, int n) {\n"
@@ -133,7 +133,7 @@ def test_a_stuck_lockstep_says_who_waits_for_what(qemu: Qemu, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("option", ["quantum=0", "seed=-1", "serial=2", "colour=red", "patience", "out="])
-def test_an_option_that_cannot_be_meant_is_refused(qemu: Qemu, tmp_path: Path, option: str) -> None:
+def test_an_invalid_option_is_refused(qemu: Qemu, tmp_path: Path, option: str) -> None:
     plugin = prepare(qemu, Level.COUNT)
     argv = [str(qemu.binary), "-M", "none", "-accel", "tcg", "-display", "none"]
     argv += ["-plugin", f"{plugin},out={tmp_path / 'log'},{option}"]
@@ -144,7 +144,7 @@ def test_an_option_that_cannot_be_meant_is_refused(qemu: Qemu, tmp_path: Path, o
     assert "instruction clock: invalid option: " in done.stderr or "log cannot be written" in done.stderr
 
 
-# ---- figures of a trial that do not fit
+# ---- invalid figures of a trial
 
 
 @pytest.fixture(scope="module")
@@ -161,7 +161,9 @@ def good(qemu: Qemu) -> ClockLog:
         (b"probe loop=2000010 pit=14318 sleep=26000000 ap=0\n", "a sleep of"),
     ],
 )
-def test_a_guest_clock_that_does_not_follow_is_refused(good: ClockLog, console: bytes, why: str) -> None:
+def test_guest_times_that_disagree_with_the_clock_are_refused(
+    good: ClockLog, console: bytes, why: str
+) -> None:
     check_trial(Level.FULL, 1, b"probe loop=2000010 pit=14318 sleep=10000150 ap=0\n", good)
     with pytest.raises(VerifyError, match=why):
         check_trial(Level.FULL, 1, console, good)

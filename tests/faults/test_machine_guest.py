@@ -1,4 +1,4 @@
-"""What a boot must survive and name: every way in which a guest or its QEMU fails, played by the stand-in."""
+"""Every way in which a guest or its QEMU can fail, played by the fake QEMU; each has an ending and reason."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STAYS_S = 0.3
 
 @pytest.fixture(autouse=True)
 def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A runtime folder of this test's own, which must be empty afterwards, with no guest left either."""
+    """A runtime folder of this test's own. After the test it is empty, and no guest is left."""
     folder = tmp_path / "runtime"
     folder.mkdir()
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
@@ -55,7 +55,7 @@ def serial(raw: RawRun) -> bytes:
     return (raw.folder / "serial.log").read_bytes()
 
 
-def test_a_good_guest_is_done_and_leaves_its_evidence(tmp_path: Path) -> None:
+def test_a_good_guest_is_done_and_has_its_evidence(tmp_path: Path) -> None:
     phases: list[str] = []
     spec = boot(tmp_path, "good", pins=(0,) * 2)
     raw = execute(request(spec, tmp_path / "run"), phases.append)
@@ -74,9 +74,9 @@ def test_a_good_guest_is_done_and_leaves_its_evidence(tmp_path: Path) -> None:
     assert all(isinstance(thread["run_ns"], int) for thread in vcpus)
 
 
-def test_what_the_host_withheld_stands_in_the_run(tmp_path: Path) -> None:
-    """The sum by hand, from the file that a third party has."""
-    raw = run(tmp_path, "stays", leave_s=STAYS_S)  # which has all its threads until it is stopped
+def test_the_cpu_time_that_the_host_withheld_is_recorded(tmp_path: Path) -> None:
+    """The test computes the sum from threads.json, as a third party can."""
+    raw = run(tmp_path, "stays", leave_s=STAYS_S)  # its threads all live until it is stopped
     samples = {one["moment"]: one["threads"] for one in json.loads((raw.folder / "threads.json").read_text())}
     waited = [
         sum(use["delay_ns"] for use in samples[moment] if use["vcpu"] is not None)
@@ -86,8 +86,8 @@ def test_what_the_host_withheld_stands_in_the_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("play", ["good", "stays"])
-def test_how_long_the_machine_ran_stands_in_the_run(tmp_path: Path, play: str) -> None:
-    """From `cont` to its exit, or to when it was stopped; by the host's clock."""
+def test_the_time_that_the_machine_ran_is_recorded(tmp_path: Path, play: str) -> None:
+    """From `cont` to its exit, or until it was stopped, by the host's clock."""
     before = time.monotonic_ns()
     raw = run(tmp_path, play, leave_s=STAYS_S if play == "stays" else QUICK.leave_s)
     samples = json.loads((raw.folder / "threads.json").read_text())
@@ -97,12 +97,12 @@ def test_how_long_the_machine_ran_stands_in_the_run(tmp_path: Path, play: str) -
     assert 0 < raw.host_span_ns < time.monotonic_ns() - before
 
 
-def test_what_the_host_withheld_is_not_known_of_a_guest_that_never_got_ready(tmp_path: Path) -> None:
+def test_the_withheld_time_of_a_guest_that_never_got_ready_is_unknown(tmp_path: Path) -> None:
     assert run(tmp_path, "panic").host_delay_ns is None
 
 
 def test_a_recorded_console_is_replayed_under_a_new_nonce(tmp_path: Path) -> None:
-    """What plugin tests stand on: the wire's own reader takes the replay, and only under this run's nonce."""
+    """The plugin tests depend on this: the parser accepts the replay, but only under this run's nonce."""
     play = f"good fake.console={FAKE_QEMU.parent}/consoles/good-linux-primes-smp{{n}}.log"
     raw = run(tmp_path, play)
     assert (raw.ending, raw.detail) == (Ending.DONE, "")
@@ -111,7 +111,7 @@ def test_a_recorded_console_is_replayed_under_a_new_nonce(tmp_path: Path) -> Non
         wire.parse(serial(raw), nonce="ffffffffffffffff")
 
 
-def test_a_guest_quicker_than_qmps_answer_still_counts(tmp_path: Path) -> None:
+def test_a_guest_that_ends_before_qmp_answers_counts(tmp_path: Path) -> None:
     raw = run(tmp_path, "quick")
     assert (raw.ending, raw.detail) == (Ending.DONE, "")
     assert b'"return": {}, "id"' not in (raw.folder / "qmp.log").read_bytes()
@@ -148,15 +148,15 @@ def test_a_console_in_small_pieces_is_read_byte_for_byte(tmp_path: Path) -> None
         ("endless-stderr", Ending.OUTPUT_LIMIT, "on standard error"),
     ],
 )
-def test_a_failing_guest_ends_by_its_name(tmp_path: Path, play: str, ending: Ending, detail: str) -> None:
+def test_a_failing_guest_is_recorded_as_such(tmp_path: Path, play: str, ending: Ending, detail: str) -> None:
     raw = run(tmp_path, play, leave_s=STAYS_S if play == "stays" else QUICK.leave_s)
     assert raw.ending is ending
     assert detail in raw.detail
 
 
 @pytest.mark.parametrize("play", ["wrong-nonce", "torn"])
-def test_a_lying_console_is_kept_for_the_verifier(tmp_path: Path, play: str) -> None:
-    """From outside it looks good; that it is not is for the wire's reader to say, from these bytes."""
+def test_a_forged_console_is_kept_for_the_verifier(tmp_path: Path, play: str) -> None:
+    """The run ends as a good one does. Only the parser can find the fault, in these bytes."""
     raw = run(tmp_path, play)
     assert raw.ending is Ending.DONE
     assert (b"nonce=deadbeefdeadbeef" in serial(raw)) == (play == "wrong-nonce")
@@ -167,14 +167,14 @@ def test_a_panic_keeps_the_text_that_follows(tmp_path: Path) -> None:
     assert b"Comm: swapper/0" in serial(run(tmp_path, "panic"))
 
 
-def test_hang_in_boot(tmp_path: Path) -> None:
+def test_a_hang_in_boot_ends_at_its_deadline(tmp_path: Path) -> None:
     raw = run(tmp_path, "hang-boot", HANGS_IN_BOOT)
     assert raw.ending is Ending.BOOT_DEADLINE
     assert raw.detail == "not ready within 0.5 s; the last line was: SeaBIOS (fake)"
 
 
 @pytest.mark.parametrize("play", ["hang-run", "stubborn"])
-def test_hang_in_the_run_even_when_sigterm_is_ignored(tmp_path: Path, play: str) -> None:
+def test_a_hang_in_the_run_ends_at_its_deadline_even_if_sigterm_is_ignored(tmp_path: Path, play: str) -> None:
     raw = run(tmp_path, play, HANGS_IN_RUN)
     assert raw.ending is Ending.RUN_DEADLINE
     assert "within its deadline (0.5 s)" in raw.detail
@@ -187,7 +187,7 @@ def test_the_logs_of_an_endless_guest_are_bounded(tmp_path: Path) -> None:
     assert (raw.folder / "stderr.log").stat().st_size == 3000
 
 
-def test_terminal_escapes_do_not_reach_the_detail(tmp_path: Path) -> None:
+def test_the_detail_contains_no_terminal_escapes(tmp_path: Path) -> None:
     raw = run(tmp_path, "escape", HANGS_IN_BOOT)
     assert raw.detail.isascii()
     assert raw.detail.isprintable()
@@ -205,25 +205,25 @@ def test_terminal_escapes_do_not_reach_the_detail(tmp_path: Path) -> None:
         ("cont-dies", "ran no guest (status 1)"),
     ],
 )
-def test_a_qemu_that_runs_no_guest(tmp_path: Path, play: str, detail: str) -> None:
+def test_a_qemu_that_runs_no_guest_is_recorded_as_such(tmp_path: Path, play: str, detail: str) -> None:
     raw = run(tmp_path, play)
     assert raw.ending is Ending.NO_START
     assert detail in raw.detail
 
 
-def test_a_qemu_that_we_end_is_not_asked_for_the_cause(tmp_path: Path) -> None:
-    """A wrapper without `exec`; what it says when it is ended is not why it could not be used."""
+def test_the_output_of_a_qemu_that_benchgate_stops_is_not_the_reason(tmp_path: Path) -> None:
+    """A wrapper without `exec` cannot be used. What it prints when it is stopped does not explain that."""
     spec = boot(tmp_path)
     wrapper = tmp_path / "wrapper"
     wrapper.write_text(f'#!/bin/sh\ntrap "echo terminating on signal 15 >&2" TERM\n{spec.argv[0]} "$@"\n')
     wrapper.chmod(0o755)
     raw = execute(request(replace(spec, argv=(str(wrapper), *spec.argv[1:])), tmp_path / "run"))
     assert raw.ending is Ending.NO_START
-    assert raw.detail.endswith("Give the QEMU binary itself, or a wrapper that ends in exec.")
+    assert raw.detail.endswith("Give the QEMU binary itself, or a wrapper that calls it with exec.")
 
 
 @pytest.mark.parametrize("play", ["no-greeting", "mute"])
-def test_a_qemu_that_says_nothing_over_qmp(
+def test_a_qemu_that_does_not_answer_over_qmp(
     tmp_path: Path, play: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("benchgate.run.guest._QMP_S", 0.5)
@@ -238,13 +238,13 @@ def test_vcpus_on_one_thread_cannot_be_pinned(tmp_path: Path) -> None:
     assert "several vCPUs on one thread" in raw.detail
 
 
-def test_a_pin_that_is_not_there(tmp_path: Path) -> None:
+def test_a_pin_to_a_cpu_that_does_not_exist(tmp_path: Path) -> None:
     raw = execute(request(boot(tmp_path, pins=(0, 4095)), tmp_path / "run"))
     assert raw.ending is Ending.NO_START
     assert "cannot be pinned to CPU 4095" in raw.detail
 
 
-def test_unreadable_kernel_image(tmp_path: Path) -> None:
+def test_a_kernel_image_that_does_not_exist(tmp_path: Path) -> None:
     spec = boot(tmp_path, kernel=tmp_path / "no-such-kernel")
     raw = execute(request(spec, tmp_path / "run"))
     assert raw.ending is Ending.NO_START
@@ -274,7 +274,7 @@ def test_a_binary_that_cannot_be_executed(tmp_path: Path, text: bytes | None, mo
     assert why in kept.detail
 
 
-def test_a_full_disk_is_named(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported(tmp_path: Path) -> None:
     asked = request(boot(tmp_path), tmp_path / "run")
     (asked.folder / "serial.log").symlink_to("/dev/full")
     with pytest.raises(EvidenceError, match="No space left on device"):
@@ -282,7 +282,7 @@ def test_a_full_disk_is_named(tmp_path: Path) -> None:
     assert load(asked.folder).ending is Ending.INTERRUPTED
 
 
-def test_two_boots_at_once_do_not_meet(tmp_path: Path) -> None:
+def test_two_boots_at_once_do_not_interfere(tmp_path: Path) -> None:
     nonces = ("aaaaaaaaaaaaaaaa", "bbbbbbbbbbbbbbbb")
     found: dict[str, RawRun] = {}
 
@@ -302,8 +302,8 @@ def test_two_boots_at_once_do_not_meet(tmp_path: Path) -> None:
         assert other.encode() not in serial(found[nonce])
 
 
-def test_long_paths_are_no_obstacle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A unix socket's path ends at 107 bytes; no socket of a guest has a path."""
+def test_long_paths_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The path of a Unix socket has at most 107 bytes, so no socket of a guest has a path."""
     deep = tmp_path.joinpath(*["a-folder-with-a-long-name" * 2] * 6)
     deep.mkdir(parents=True)
     monkeypatch.setenv("TMPDIR", str(deep))
@@ -312,7 +312,7 @@ def test_long_paths_are_no_obstacle(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert raw.ending is Ending.DONE
 
 
-def test_a_user_talks_to_the_console(tmp_path: Path) -> None:
+def test_a_user_can_talk_to_the_console_and_qmp(tmp_path: Path) -> None:
     spec = boot(tmp_path, "echo")
     with boot_interactive(spec, mark=NONCE) as machine:
         machine.console.expect(b"READY")
@@ -340,7 +340,7 @@ def test_a_test_that_fails_with_a_guest_running_leaves_none(tmp_path: Path) -> N
     assert not Path(f"/proc/{pids[0]}").exists()
 
 
-def test_a_guest_that_cannot_start_is_an_error_for_a_user(tmp_path: Path) -> None:
+def test_a_guest_that_cannot_start_raises_an_error(tmp_path: Path) -> None:
     spec = boot(tmp_path, "cannot-start")
     with pytest.raises(BootError, match="failed to set MSR"), boot_interactive(spec, mark=NONCE):
-        raise AssertionError("it must not get here")
+        raise AssertionError("the guest started")

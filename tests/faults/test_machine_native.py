@@ -1,4 +1,4 @@
-"""The native program as one process: its good run, and every way in which it fails."""
+"""The native program as one process: a good run, and every way in which one can fail."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pytest
 from benchgate.base.cells import Lane
 from benchgate.base.errors import BootError
 from benchgate.base.runs import BootSpec, Deadlines, Ending, RawRun
+from benchgate.run import native
 from benchgate.run.attempt import execute
 from benchgate.run.console import Limits
 from benchgate.run.record import load
@@ -22,11 +23,13 @@ WIRE = "\\n".join(["@bench begin v=1 seq=0 crc=0", "@bench end lines=1 seq=1 crc
 WORKERS = """
 import os, sys, time
 pids = []
+recorded = {recorded!r}
 for cpu in map(int, sys.argv[2].partition("=")[2].split(",")):
     pid = os.fork()
     if pid == 0:
-        os.sched_setaffinity(0, {cpu})
-        time.sleep(0.6)
+        os.sched_setaffinity(0, {{cpu}})
+        while not os.path.exists(recorded):
+            time.sleep(0.01)
         os._exit(0)
     pids.append(pid)
 for pid in pids:
@@ -74,9 +77,11 @@ def test_a_good_run_is_kept_byte_for_byte(tmp_path: Path) -> None:
     assert raw.host_span_ns == samples[-1]["t_ns"] - samples[0]["t_ns"]
 
 
-def test_workers_are_seen_on_their_pins(tmp_path: Path) -> None:
+def test_workers_are_recorded_on_their_pins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The workers live until they are recorded. The search goes on for as long as a busy host delays them."""
+    monkeypatch.setattr(native, "_SEARCH_PAUSES_S", (0.01,) * 2000)
     pins = tuple(sorted(os.sched_getaffinity(0)))[:2]
-    raw = run(tmp_path, WORKERS, pins=pins)
+    raw = run(tmp_path, WORKERS.format(recorded=str(tmp_path / "run" / "affinity.json")), pins=pins)
     assert raw.ending is Ending.DONE
     placed = json.loads((raw.folder / "affinity.json").read_text())
     assert {item["found"][0] for item in placed} == set(pins)
@@ -97,25 +102,27 @@ def test_workers_are_seen_on_their_pins(tmp_path: Path) -> None:
         ("while True: print('x' * 999)", Ending.OUTPUT_LIMIT, "bytes of output"),
     ],
 )
-def test_failures_end_by_their_names(tmp_path: Path, script: str, ending: Ending, detail: str) -> None:
+def test_a_failing_program_is_recorded_as_such(
+    tmp_path: Path, script: str, ending: Ending, detail: str
+) -> None:
     raw = run(tmp_path, script)
     assert raw.ending is ending
     assert detail in raw.detail
 
 
-def test_a_hang_ends_at_the_deadline_with_all_its_workers(tmp_path: Path) -> None:
+def test_a_hanging_program_and_its_child_end_at_the_deadline(tmp_path: Path) -> None:
     script = "import os, time; os.fork(); time.sleep(600)"
     raw = run(tmp_path, script, deadlines=Deadlines(0.2, 0.3))
     assert raw.ending is Ending.RUN_DEADLINE
     assert raw.exit_status == -15
 
 
-def test_a_pin_that_is_not_there(tmp_path: Path) -> None:
+def test_a_pin_to_a_cpu_that_does_not_exist(tmp_path: Path) -> None:
     with pytest.raises(BootError, match=r"cannot place .*EINVAL"):
         run(tmp_path, "pass", pins=(4095,))
 
 
-def test_a_program_that_is_not_there(tmp_path: Path) -> None:
+def test_a_program_that_does_not_exist(tmp_path: Path) -> None:
     spec = BootSpec(("/no/program", f"bench.nonce={NONCE}"), {}, Lane.NATIVE, 1, (), PATIENT)
     with pytest.raises(BootError, match=r"cannot execute /no/program: .*ENOENT"):
         execute(request(spec, tmp_path / "run"))

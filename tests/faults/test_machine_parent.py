@@ -1,4 +1,4 @@
-"""However the session ends, no guest outlives it, and the attempt is on disk."""
+"""However a session ends, no guest outlives it, and its attempt is on disk."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def session(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    """A session whose guest hangs in its run, from the moment that it runs."""
+    """A session whose guest runs and hangs."""
     process = subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(SESSION), str(tmp_path), "hang-run"],
         env={**os.environ, "PYTHONPATH": f"{REPO / 'src'}:{REPO}"},
@@ -74,7 +74,7 @@ def test_no_guest_outlives_its_session(
     assert b"benchready" in (tmp_path / "run" / "serial.log").read_bytes()
 
 
-def test_a_killed_session_leaves_only_a_record_that_is_swept(
+def test_a_killed_session_leaves_only_a_guest_record_which_the_sweep_removes(
     session: subprocess.Popen[str], runtime: Path
 ) -> None:
     session.kill()
@@ -85,7 +85,7 @@ def test_a_killed_session_leaves_only_a_record_that_is_swept(
     assert list(runtime.iterdir()) == []
 
 
-def test_the_sweep_leaves_a_living_sessions_guest_alone(session: subprocess.Popen[str]) -> None:
+def test_the_sweep_does_not_end_the_guest_of_a_running_session(session: subprocess.Popen[str]) -> None:
     assert sweep_stale() == ()
     assert len(processes_with(MARK)) == 1
     assert session.poll() is None

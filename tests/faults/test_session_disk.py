@@ -1,4 +1,4 @@
-"""A disk that fills while a session writes: a sentence and exit status 4, and what was written is kept."""
+"""A disk that fills during a session: an error message, exit status 4, and the written files are kept."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from tests.faults.session_rig import SessionRig, benchgate, make
 
-# A limit on the size of any file stands for a full disk: no root is needed, and nothing is left mounted.
+# A limit on the size of any file simulates a full disk. It needs no root and leaves nothing mounted.
 SHRINKS = """
 import resource
 from benchgate.session.measuring import MeasuringSession
@@ -34,13 +34,13 @@ def rows(session: SessionRig) -> list[str]:
 
 def assert_refused(code: int, said: str, named: str) -> None:
     assert code == 4, said
-    assert f"{named}" in said
+    assert named in said
     assert "File too large" in said
     assert "Traceback" not in said
     assert "INTERNALERROR" not in said
 
 
-def test_no_room_for_the_session_itself(session: SessionRig) -> None:
+def test_no_room_for_session_json(session: SessionRig) -> None:
     session.conftest(SHRINKS.format(limit=2048, where="begin"))
     code, said = session.run()
     assert_refused(code, said, "session.json cannot be written")
@@ -59,7 +59,7 @@ def test_no_room_for_a_console(session: SessionRig) -> None:
     assert "PASS" not in text
 
 
-def test_no_room_for_the_reports_of_a_session_that_measured_all(session: SessionRig) -> None:
+def test_no_room_for_the_reports_of_a_session_with_all_its_runs(session: SessionRig) -> None:
     session.conftest(SHRINKS.format(limit=4096, where="close"))
     code, said = session.run()
     assert_refused(code, said, "session.json cannot be written")

@@ -1,7 +1,7 @@
 """Faults of tern that give right answers and only cost time: a speedup gate says FAIL, with the ratio.
 
-The runs are on the instruction clock, of a row of a few milliseconds. Every answer is verified, so nothing
-but the gate detects the fault.
+The runs take a few milliseconds on the instruction clock. Every answer is verified, so only the gate detects
+the fault. What detects the other faults is in test_tern_faults.py.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from tests.line.sessions import Session, gated_tern
 
 
 def test_a_speedup_gate_finds_dropped_ipis(dropped_ipis: Session) -> None:
-    """No interrupt tells the second CPU that there is work: the first does nearly all of it. The seed changes
-    nothing with this fault, which the soak test below shows, so one run per arm stands for a gate's five."""
+    """No interrupt tells the second CPU that there is work, so the first does nearly all of it. With this
+    fault every seed gives the same run (see the soak test below), so one run per arm is used five times."""
     workload, system = catalog.load_workload("tasks"), catalog.load_system("kernel:fault=drop-ipi")
     runs = [load(folder) for folder in sorted((dropped_ipis.folder / "runs").iterdir())]
     arms = []
@@ -51,14 +51,14 @@ def fails(where: Path, system: str) -> Session:
 
 
 @pytest.mark.soak
-def test_dropped_ipis_leave_nothing_to_a_seed(tmp_path: Path) -> None:
+def test_with_dropped_ipis_every_seed_gives_the_same_time(tmp_path: Path) -> None:
     session = fails(tmp_path, "kernel:fault=drop-ipi")
     assert [len(set(session.work(cpus, "kernel.fault-drop-ipi"))) for cpus in (1, 2)] == [1, 1]
 
 
 @pytest.mark.soak
 def test_a_speedup_gate_finds_a_lock_held_too_long(tmp_path: Path) -> None:
-    """20 us in the lock of the only queue for each step of 1 us: the second CPU waits for the first."""
+    """Each step of 1 us holds the lock of the only queue for 20 us, so the second CPU waits for the first."""
     fails(tmp_path, "kernel:sched=global:fault=lock-hold")
 
 

@@ -1,7 +1,8 @@
-"""Real boots of tern's debug profile: its lock order, deadlines and assertions hold while programs misbehave,
-and it exits as documented when the command line is invalid. Plain TCG, console and exit status only. What
-detects each fault on demand is in test_tern_faults.py and test_tern_gates.py; tests/line/test_tern.py boots
-the same profile with attribution.
+"""Boots of tern's debug profile: its lock order, deadlines and assertions hold while programs misbehave, and
+it exits as documented when the command line is invalid.
+
+Under plain TCG; checks the console and the exit status only. tests/line/test_tern.py boots the same profile
+with attribution.
 """
 
 from __future__ import annotations
@@ -63,12 +64,12 @@ def tern() -> Tern:
     return Tern(inputs.qemu(), out / "tern.elf")
 
 
-def test_smokes_hostile_programs_bombs_and_stress(tern: Tern) -> None:
+def test_every_self_test_passes_and_hostile_programs_are_killed(tern: Tern) -> None:
     status, console = tern.boot(2, "selftest=all")
     assert status == GOOD, console[-400:]
     assert b"selftest: done failed=0" in console
     lines = [line for line in console.splitlines() if line.startswith(b"killed:")]
-    before = console.partition(b"selftest: hostile-arguments ")[0]  # others are killed later
+    before = console.partition(b"selftest: hostile-arguments ")[0]  # later checks kill other programs
     assert before.count(b"\nkilled:") >= HOSTILE_CHILDREN
     assert all(KILLED.fullmatch(line) for line in lines)
     good = set(re.findall(rb"^selftest: (\S+) ok", console, re.MULTILINE))
@@ -76,16 +77,16 @@ def test_smokes_hostile_programs_bombs_and_stress(tern: Tern) -> None:
 
 
 def test_an_unknown_word_is_refused(tern: Tern) -> None:
-    """The panic comes before the other processors are up. An NMI to one that is still in the firmware would
-    reset the machine, which looks like an orderly shutdown. tests/line/test_tern.py has the words that the
-    fast profile refuses."""
+    """The panic must come before the other CPUs start: an NMI to a CPU that is still in the firmware resets
+    the machine, which looks like an orderly shutdown. tests/line/test_tern.py has the words that the fast
+    profile refuses."""
     status, console = tern.boot(4, "sched=best")
     assert status == PANIC
     assert b"panic: cpu=0 why=option word=sched=best known=global,rr,wfq" in console
 
 
 @pytest.mark.parametrize("words", ["selftest=nosuch", "only=nosuch"])
-def test_checks_that_do_not_exist_have_not_passed(tern: Tern, words: str) -> None:
+def test_a_self_test_that_does_not_exist_fails(tern: Tern, words: str) -> None:
     status, console = tern.boot(1, words)
     assert status == FAILED
     assert b"selftest: FAILED: no check has that name" in console

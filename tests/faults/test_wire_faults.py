@@ -1,4 +1,4 @@
-"""Recorded consoles of runs that went wrong: each is refused, with a reason that says what happened."""
+"""Recorded consoles of failed runs: each is refused, with a reason that says what happened."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from tests.wirekit import NONCE, PRIMES, primes_run, raw_run, recorded
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("truncated", "ends after its worker line: the end line is missing"),
-        ("truncated-mid-line", "cut off before its line ending"),
+        ("truncated", "ends after its worker line; the end line is missing"),
+        ("truncated-mid-line", "line 10: it is truncated: it has no line ending"),
         ("printk-inside-a-line", "does not end with a CRC"),
-        ("torn", "where 2 was due: a line is missing"),
-        ("panic-linux", "the guest said `.*Kernel panic - not syncing: VFS"),
+        ("torn", "seq=3, expected 2: a line is missing, duplicate or out of order"),
+        ("panic-linux", "the guest printed `.*Kernel panic - not syncing: VFS"),
     ],
 )
 def test_a_broken_console_is_refused(tmp_path: Path, name: str, reason: str) -> None:
@@ -31,15 +31,16 @@ def test_a_broken_console_is_refused(tmp_path: Path, name: str, reason: str) -> 
         verify.verify(RunFiles(primes_run(tmp_path, recorded(name))), PRIMES)
 
 
-def test_a_kernel_message_between_lines_does_no_harm(tmp_path: Path) -> None:
+def test_a_kernel_message_between_bench_lines_is_accepted(tmp_path: Path) -> None:
     verify.verify(RunFiles(primes_run(tmp_path, recorded("printk-between-lines"))), PRIMES)
 
 
-def test_a_busy_guest_is_refused_although_every_line_is_true(tmp_path: Path) -> None:
+def test_a_busy_guest_is_refused_although_every_line_is_valid(tmp_path: Path) -> None:
     params = (("hi", 3_000_000), ("split", "cost"), ("wait", "join"))
     run = raw_run(tmp_path, recorded("busy-linux-primes-smp2"), params)
     with pytest.raises(
-        VerifyError, match=r"not quiet: others used \d+ ns of CPU time, \d+\.\d% of the work window"
+        VerifyError,
+        match=r"not quiet: tasks other than the workers used \d+ ns of CPU time, \d+\.\d% of the work window",
     ):
         verify.verify(RunFiles(run), PRIMES)
 
@@ -50,13 +51,13 @@ def test_another_runs_console_is_refused(tmp_path: Path) -> None:
         verify.verify(RunFiles(run), PRIMES)
 
 
-def test_a_panic_is_named_when_the_machine_saw_it(tmp_path: Path) -> None:
+def test_the_reason_of_a_run_that_panicked_quotes_the_panic(tmp_path: Path) -> None:
     run = replace(primes_run(tmp_path, recorded("panic-linux")), ending=Ending.PANIC, exit_status=0)
-    with pytest.raises(VerifyError, match=r"ended with panic; the guest said `.*Kernel panic"):
+    with pytest.raises(VerifyError, match=r"ended with panic; the guest printed `.*Kernel panic"):
         verify.verify(RunFiles(run), PRIMES)
 
 
-def test_a_window_that_was_swapped_with_a_result(tmp_path: Path) -> None:
+def test_a_window_line_after_its_result_line_is_refused(tmp_path: Path) -> None:
     text = recorded("good-linux-primes-smp2")
     lines = text.split(b"\r\n")
     at = next(number for number, line in enumerate(lines) if line.startswith(b"@bench window"))
@@ -65,7 +66,7 @@ def test_a_window_that_was_swapped_with_a_result(tmp_path: Path) -> None:
         wire.parse(b"\r\n".join(lines), nonce=NONCE)
 
 
-def test_a_line_that_stands_twice(tmp_path: Path) -> None:
+def test_a_duplicate_line_is_refused(tmp_path: Path) -> None:
     text = recorded("good-linux-primes-smp2")
     line = next(line for line in text.split(b"\r\n") if line.startswith(b"@bench result"))
     with pytest.raises(wire.WireError, match="missing, duplicate or out of order"):

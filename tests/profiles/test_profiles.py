@@ -1,7 +1,7 @@
-"""The cost of safety: tern's build profiles on the row that enters the kernel most, all answers verified.
+"""The cost of safety: tern's build profiles on the row that enters the kernel most often.
 
-The report compares each with `balanced`, which is the plain system (docs/profiles.md). No profile is gated
-against another: what safety may cost is for people to say. Each must still scale.
+The report compares each profile with `balanced`, which is the plain system (docs/profiles.md). No gate
+compares profiles, because no limit on the cost of safety is right for everyone. Each profile must scale.
 """
 
 import pytest

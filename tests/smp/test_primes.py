@@ -1,4 +1,4 @@
-"""Process scale: independent worker processes count primes; the answer is known."""
+"""Independent worker processes count primes. The answer is known."""
 
 import pytest
 
@@ -25,8 +25,8 @@ def test_one_worker_with_all_of_the_work_does_not_scale(verdict: VerdictResult) 
     verdict.require_pass()
 
 
-# Equal width is not equal cost: the upper half of 2..3,000,000 holds 62% of the divisions, so two CPUs can
-# give 1.61x at most, however good the kernel.
+# Ranges of equal width differ in cost: the upper half of 2..3,000,000 needs 62% of the divisions, so two CPUs
+# give at most 1.61x, whatever the kernel does.
 @pytest.mark.history
 @pytest.mark.workload("primes", split="width")
 @pytest.mark.speedup(cpus=2, at_most=1.75)
@@ -36,5 +36,5 @@ def test_ranges_of_equal_width_scale_worse(verdict: VerdictResult) -> None:
 
 @pytest.mark.history
 @pytest.mark.workload("primes", wait="spin")
-def test_a_parent_that_spins_is_right_all_the_same(cell: CellResult) -> None:
+def test_every_run_with_a_spinning_parent_is_right(cell: CellResult) -> None:
     cell.require_verified()

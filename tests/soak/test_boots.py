@@ -1,4 +1,4 @@
-"""Many boots of tern in a row, with changing workloads and schedulers, without a hang, panic or wrong answer.
+"""Many boots of tern in a row, with changing workloads and schedulers: no hang, no panic, no wrong answer.
 
 Prints the table of docs/soak.md. $BENCHGATE_SOAK_BOOTS is the number of boots per CPU count (default 200).
 """
@@ -65,4 +65,4 @@ def test_boots_in_a_row(kit: Bootkit, table: list[str], cpus: int) -> None:
             bad.append(f"{judged.run.folder}: {judged.reason}")
     counts = " | ".join(str(seen[word]) for word in ("verified", "hung", "panicked", "wrong"))
     table.append(f"| {cpus} | {BOOTS} | {counts} |")
-    assert not bad, "\n".join(bad)
+    assert seen["verified"] == BOOTS > 0, "\n".join(bad)

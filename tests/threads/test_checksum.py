@@ -1,4 +1,4 @@
-"""Thread scale: sibling threads of one process hash blocks; the root does not depend on their number."""
+"""Threads of one process hash blocks. The root does not depend on the number of threads."""
 
 import pytest
 
@@ -27,5 +27,5 @@ def test_one_thread_with_all_of_the_work_does_not_scale(verdict: VerdictResult) 
 
 @pytest.mark.history
 @pytest.mark.workload("checksum", wait="spin")
-def test_a_parent_that_spins_is_right_all_the_same(cell: CellResult) -> None:
+def test_every_run_with_a_spinning_parent_is_right(cell: CellResult) -> None:
     cell.require_verified()
