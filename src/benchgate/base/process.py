@@ -189,21 +189,28 @@ def _request(
     argv: Sequence[str], environment: Mapping[str, str], affinity: Sequence[int], moves: Mapping[int, int]
 ) -> Iterator[int]:
     """The request for launcher.py, as a descriptor to read it from."""
-    request = {
-        "argv": list(argv),
-        "environment": dict(environment),
-        "parent": os.getpid(),
-        "affinity": list(affinity),
-        "descriptors": dict(moves),
-    }
+    request = {"argv": list(argv), "environment": dict(environment), "parent": os.getpid()}
+    request |= {"affinity": list(affinity), "descriptors": dict(moves)}
     memory = os.memfd_create("benchgate-request")
     try:
-        os.write(memory, marshal.dumps(request))
+        _write_all(memory, marshal.dumps(request), argv[0])
         os.lseek(memory, 0, os.SEEK_SET)
         with _high(memory) as high:
             yield high
     finally:
         os.close(memory)
+
+
+def _write_all(descriptor: int, data: bytes, program: str) -> None:
+    """Also after short writes, such as the one that reaches the limit on file sizes."""
+    try:
+        while data:
+            data = data[os.write(descriptor, data) :]
+    except OSError as error:
+        raise BootError(
+            f"cannot start {program}: writing its arguments to memory failed: {error.strerror}; "
+            "raise the limit on file sizes (`ulimit -f`), or free some memory"
+        ) from error
 
 
 def _await_exec(report: int, program: str) -> None:
