@@ -155,18 +155,13 @@ def _commands(
 def _recipes(path: Path) -> dict[str, Recipe]:
     top = yamlfile.load(path)
     common, portable, link = top.texts("common"), top.texts("portable"), top.texts("link")
-    programs = top.section("programs")
-    if programs is None:
-        top.fail("is missing", "programs")
     found = {}
-    for name in programs.keys():  # noqa: SIM118 - a Section, not a dict
-        words = programs.section(name)
-        if words is None:
-            programs.fail("expected a mapping", name)
-        sources = [(one, common + portable) for one in words.texts("portable")]
-        sources += [(one, common) for one in words.texts("hosted")]
-        words.close()
-        found[name] = Recipe(tuple(sources), link)
+    with top.optional("programs") as programs:
+        for name in programs.keys():  # noqa: SIM118 - a Section, not a dict
+            with programs.optional(name) as words:
+                sources = [(one, common + portable) for one in words.texts("portable")]
+                sources += [(one, common) for one in words.texts("hosted")]
+            found[name] = Recipe(tuple(sources), link)
     top.close()
     return found
 

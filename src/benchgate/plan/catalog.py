@@ -7,7 +7,6 @@ an unknown name it lists the known ones.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection
 from functools import cache
 from pathlib import Path
@@ -17,6 +16,7 @@ from benchgate.base.errors import CatalogError, UsageError
 from benchgate.base.gates import Policy
 from benchgate.base.paths import data_root
 from benchgate.base.systems import SELFTEST, System
+from benchgate.base.text import suggestion
 from benchgate.base.yamlfile import NAME
 from benchgate.plan import policyfile, systemfile, workloadfile
 
@@ -67,9 +67,8 @@ def _find(kind: str, word: str) -> Path:
 
 
 def unknown(kind: str, word: str, known: Collection[str]) -> str:
-    near = difflib.get_close_matches(word, known, n=1)
-    hint = f"did you mean `{near[0]}`? " if near else ""
-    return f"{kind} `{word}` is not known; {hint}there are {', '.join(sorted(known))}"
+    near = suggestion(word, known)
+    return f"{kind} `{word}` is not known; {near and f'{near} '}there are {', '.join(sorted(known))}"
 
 
 @cache

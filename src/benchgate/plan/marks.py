@@ -7,7 +7,6 @@ error of the test.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from pathlib import Path
 from benchgate.base.cells import Window
 from benchgate.base.errors import UsageError
 from benchgate.base.pyfile import load_module
+from benchgate.base.text import suggestion
 from benchgate.base.yamlfile import NAME
 from benchgate.plan import catalog
 from benchgate.plan.planned import GateRequest, Request
@@ -62,8 +62,7 @@ def _systems(marks: Iterable[Mark]) -> tuple[str, ...]:
 def _gate(mark: str, given: Mark) -> GateRequest:
     for key in given.kwargs:
         if key not in GATE_ARGUMENTS:
-            near = difflib.get_close_matches(key, GATE_ARGUMENTS, n=1)
-            hint = f"did you mean `{near[0]}`?" if near else f"it takes {', '.join(GATE_ARGUMENTS)}"
+            hint = suggestion(key, GATE_ARGUMENTS, f"it takes {', '.join(GATE_ARGUMENTS)}")
             raise UsageError(f"mark {mark}: no argument `{key}`; {hint}")
     at_least, at_most = (_ratio(mark, given, key) for key in ("at_least", "at_most"))
     kind, file = _kind(given) if mark == "gate" else _speedup_kind(given, at_least, at_most)

@@ -16,6 +16,7 @@ from benchgate.base import yamlfile
 from benchgate.base.cells import Mode
 from benchgate.base.console_text import by_lines
 from benchgate.base.errors import UsageError
+from benchgate.base.qemu import GOOD_EXIT
 from benchgate.base.runs import Deadlines
 from benchgate.base.systems import (
     DEADLINES,
@@ -60,20 +61,19 @@ def _read(top: Section, path: Path, chosen: Mapping[str, str]) -> System:
 
 def _settings(top: Section, name: str, chosen: Mapping[str, str]) -> tuple[dict[str, str], str]:
     """All settings with defaults filled in, and the name with the settings that differ from a default."""
-    words = top.section("settings")
     found: dict[str, str] = {}
-    for key in words.keys() if words is not None else ():
-        one = words.section(key) if words is not None else None
-        if one is None or not SETTING.match(key):
-            top.fail(f"`{key}` is not a setting: it needs a valid name, `default` and `choices`", "settings")
-        choices = one.texts("choices")
-        default = one.choice("default", choices)
-        found[key] = chosen.get(key, default)
-        if found[key] not in choices:
-            raise UsageError(f"{name}: setting {key}: `{found[key]}` is not one of {', '.join(choices)}")
-        if found[key] != default:
-            name += f".{key}-{found[key]}"
-        one.close()
+    with top.optional("settings") as words:
+        for key in words.keys():  # noqa: SIM118 - a Section, not a dict
+            if not SETTING.match(key):
+                top.fail(f"`{key}` is not a valid name of a setting", "settings")
+            with words.optional(key) as one:
+                choices = one.texts("choices")
+                default = one.choice("default", choices)
+            found[key] = chosen.get(key, default)
+            if found[key] not in choices:
+                raise UsageError(f"{name}: setting {key}: `{found[key]}` is not one of {', '.join(choices)}")
+            if found[key] != default:
+                name += f".{key}-{found[key]}"
     if unknown := sorted(set(chosen) - set(found)):
         raise UsageError(f"{name} has no setting `{unknown[0]}`; it has {', '.join(found) or 'none'}")
     return found, name
@@ -158,23 +158,19 @@ def _refuse_future_keys(top: Section) -> None:
 
 
 def _qemu(top: Section) -> QemuWords:
-    words = top.section("qemu")
-    if words is None:
-        return QemuWords()
-    if words.has("binary"):
-        words.fail("a system cannot have its own QEMU yet; use --qemu PATH", "binary")
-    smp = words.text("smp", "{n}")
-    if "{n}" not in smp or "{" in smp.replace("{n}", ""):
-        words.fail("must contain {n}, and no other braces", "smp")
-    found = QemuWords(
-        machine=words.text("machine", "q35"),
-        cpu=words.text("cpu", ""),
-        memory=words.text("memory", "256M"),
-        smp=smp,
-        arguments=words.texts("arguments"),
-    )
-    words.close()
-    return found
+    with top.optional("qemu") as words:
+        if words.has("binary"):
+            words.fail("a system cannot have its own QEMU yet; use --qemu PATH", "binary")
+        smp = words.text("smp", "{n}")
+        if "{n}" not in smp or "{" in smp.replace("{n}", ""):
+            words.fail("must contain {n}, and no other braces", "smp")
+        return QemuWords(
+            machine=words.text("machine", "q35"),
+            cpu=words.text("cpu", ""),
+            memory=words.text("memory", "256M"),
+            smp=smp,
+            arguments=words.texts("arguments"),
+        )
 
 
 def _build(top: Section, folder: Path, settings: Mapping[str, str]) -> Build | None:
@@ -210,18 +206,14 @@ def _modes(top: Section) -> tuple[Mode, ...]:
 
 
 def _console(top: Section) -> tuple[str, tuple[str, ...], str]:
-    words = top.section("console")
-    if words is None:
-        return "", (), ""
-    failures = words.texts("failures")
-    for pattern in failures:
-        _check_watched(words, "failures", pattern)
-    ready = words.text("ready", "")
-    if ready:
-        _check_watched(words, "ready", ready)
-    found = ready, failures, words.pattern("online", "", groups=("n",))
-    words.close()
-    return found
+    with top.optional("console") as words:
+        failures = words.texts("failures")
+        for pattern in failures:
+            _check_watched(words, "failures", pattern)
+        ready = words.text("ready", "")
+        if ready:
+            _check_watched(words, "ready", ready)
+        return ready, failures, words.pattern("online", "", groups=("n",))
 
 
 def _check_watched(words: Section, key: str, pattern: str) -> None:
@@ -300,32 +292,20 @@ def _pattern(result: Section, key: str) -> ResultPattern | None:
 
 
 def _end(top: Section) -> tuple[EndBy, tuple[int, ...]]:
-    words = top.section("end")
-    if words is None:
-        return EndBy.EXIT, (33,)
-    by = EndBy(words.choice("by", tuple(EndBy), EndBy.EXIT))
-    codes = words.integers("exit_codes", (33,))
-    words.close()
-    return by, codes
+    with top.optional("end") as words:
+        by = EndBy(words.choice("by", tuple(EndBy), EndBy.EXIT))
+        return by, words.integers("exit_codes", (GOOD_EXIT,))
 
 
 def _deadlines(top: Section) -> Deadlines:
-    words = top.section("deadlines")
-    if words is None:
-        return DEADLINES
-    found = Deadlines(
-        boot_s=words.number("boot_s", DEADLINES.boot_s, low=0.1, high=3600),
-        run_s=words.number("run_s", DEADLINES.run_s, low=0.1, high=86400),
-    )
-    words.close()
-    return found
+    with top.optional("deadlines") as words:
+        return Deadlines(
+            boot_s=words.number("boot_s", DEADLINES.boot_s, low=0.1, high=3600),
+            run_s=words.number("run_s", DEADLINES.run_s, low=0.1, high=86400),
+        )
 
 
 def _cpus(top: Section) -> tuple[int, int]:
-    words = top.section("cpus")
-    if words is None:
-        return 1, 64
-    low = words.integer("minimum", 1, low=1, high=64)
-    high = words.integer("maximum", 64, low=low, high=64)
-    words.close()
-    return low, high
+    with top.optional("cpus") as words:
+        low = words.integer("minimum", 1, low=1, high=64)
+        return low, words.integer("maximum", 64, low=low, high=64)
