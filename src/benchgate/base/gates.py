@@ -88,6 +88,15 @@ def most_speedup(base_cpus: int, cpus: int, superlinear: float) -> float:
     return cpus / base_cpus * superlinear
 
 
+def check_first_look(option: str, runs: int) -> None:
+    """UsageError for an option with a number of runs per arm after which no verdict could be reached."""
+    if runs != 1 and (runs < SMALLEST_LOOK or runs % 2 == 0):
+        raise UsageError(
+            f"--{option} {runs}: it must be odd and at least {SMALLEST_LOOK}, "
+            "or 1 to measure once and gate nothing"
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Policy:
     """How certain a verdict must be, and how many runs it may take."""
@@ -124,11 +133,7 @@ class Policy:
     def with_runs(self, runs: int | None, max_runs: int | None) -> Policy:
         """The policy of a session with `--runs` and `--max-runs`. Invalid values fail with UsageError."""
         first = self.first if runs is None else runs
-        if first != 1 and (first < SMALLEST_LOOK or first % 2 == 0):
-            raise UsageError(
-                f"--runs {first}: it must be odd and at least {SMALLEST_LOOK}, "
-                "or 1 to measure once and gate nothing"
-            )
+        check_first_look("runs", first)
         most = max(self.max_runs, first) if max_runs is None else max_runs
         if most < first:
             raise UsageError(f"--max-runs {most} is below --runs {first}: raise it or leave it out")

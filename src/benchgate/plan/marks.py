@@ -14,6 +14,7 @@ from pathlib import Path
 from benchgate.base.cells import Window
 from benchgate.base.errors import UsageError
 from benchgate.base.pyfile import load_module
+from benchgate.base.systems import MAX_CPUS
 from benchgate.base.text import suggestion
 from benchgate.base.yamlfile import NAME
 from benchgate.plan import catalog
@@ -112,8 +113,8 @@ def _base(mark: str, given: Mark) -> int | None:
 
 def _count(mark: str, given: Mark, key: str, default: int | None = None) -> int:
     value = given.kwargs.get(key, default)
-    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= 64:
-        raise UsageError(f"mark {mark}: {key}={value!r} is not a CPU count from 1 to 64")
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MAX_CPUS:
+        raise UsageError(f"mark {mark}: {key}={value!r} is not a CPU count from 1 to {MAX_CPUS}")
     return value
 
 
@@ -121,8 +122,8 @@ def _ratio(mark: str, given: Mark, key: str) -> float | None:
     value = given.kwargs.get(key)
     if value is None:
         return None
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value <= 64:
-        raise UsageError(f"mark {mark}: {key}={value!r} is not a ratio above 0 and up to 64")
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value <= MAX_CPUS:
+        raise UsageError(f"mark {mark}: {key}={value!r} is not a ratio above 0 and up to {MAX_CPUS}")
     return float(value)
 
 

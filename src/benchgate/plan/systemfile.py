@@ -20,6 +20,7 @@ from benchgate.base.qemu import GOOD_EXIT
 from benchgate.base.runs import Deadlines
 from benchgate.base.systems import (
     DEADLINES,
+    MAX_CPUS,
     WORKLOAD_INITRD,
     Ask,
     Build,
@@ -65,7 +66,7 @@ def _settings(top: Section, name: str, chosen: Mapping[str, str]) -> tuple[dict[
     with top.optional("settings") as words:
         for key in words.keys():  # noqa: SIM118 - a Section, not a dict
             if not SETTING.match(key):
-                top.fail(f"`{key}` is not a valid name of a setting", "settings")
+                words.fail(f"`{key}` is not a name for a setting: use lower-case letters, digits and _", key)
             with words.optional(key) as one:
                 choices = one.texts("choices")
                 default = one.choice("default", choices)
@@ -307,5 +308,5 @@ def _deadlines(top: Section) -> Deadlines:
 
 def _cpus(top: Section) -> tuple[int, int]:
     with top.optional("cpus") as words:
-        low = words.integer("minimum", 1, low=1, high=64)
-        return low, words.integer("maximum", 64, low=low, high=64)
+        low = words.integer("minimum", 1, low=1, high=MAX_CPUS)
+        return low, words.integer("maximum", MAX_CPUS, low=low, high=MAX_CPUS)

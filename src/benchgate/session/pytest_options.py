@@ -30,12 +30,7 @@ def read(config: pytest.Config) -> Options:
         return _ini(config, option) if given is None else given
 
     found = options.read(lookup)
-    if (
-        found.sets
-        or found.systems != Options().systems
-        or found.max_runs != found.runs
-        or found.policy != Options().policy
-    ):
+    if found.sets or found.systems != Options().systems:
         planner.check_words(found)
     return found
 
