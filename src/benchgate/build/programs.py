@@ -52,6 +52,20 @@ def linux_initramfs(program: Path) -> Path:
     return cache.entry("initramfs", key, make) / "initramfs.cpio"
 
 
+def compiled(kind: str, name: str, folder: Path, inputs: Sequence[str], flags: Sequence[str]) -> Path:
+    """The file `name` that one compiler command in `folder` makes of the .c and .S files among `inputs`."""
+    compiler = toolchain.compiler()
+    key = {one: file_digest(folder / one) for one in inputs}
+    key |= {"compiler": compiler.identity, "flags": " ".join(flags), "name": name}
+    sources = [one for one in inputs if one.endswith((".c", ".S"))]
+
+    def make(files: Path) -> None:
+        argv = [*compiler.argv, *flags, "-o", str(files / name), *sources]
+        toolchain.run_all([argv], folder, name, _COMPILE_S)
+
+    return cache.entry(kind, key, make) / name
+
+
 def run_build(  # noqa: PLR0913 - a build has this many inputs
     commands: Sequence[Sequence[str]],
     folder: Path,

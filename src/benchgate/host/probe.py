@@ -21,13 +21,11 @@ from types import TracebackType
 
 from benchgate.base.cells import Accel
 from benchgate.base.errors import BootError, HostError
-from benchgate.base.files import file_digest
 from benchgate.base.paths import data_root
 from benchgate.base.process import Child, start
 from benchgate.base.qemu import GOOD_EXIT, ON_STDIO, Qemu, command
 from benchgate.base.text import one_line
-from benchgate.build.cache import entry
-from benchgate.build.toolchain import compiler, run_all
+from benchgate.build.programs import compiled
 
 INSTRUCTIONS_PER_STEP = 10
 """The loop of guest/probe/probe.c has as many instructions."""
@@ -40,14 +38,13 @@ _FLAGS = (
     "-std=c11", "-O2", "-m64", "-ffreestanding", "-fno-pic", "-fno-pie", "-mno-red-zone", "-mcmodel=small",
     "-mgeneral-regs-only", "-fno-stack-protector", "-fcf-protection=none", "-Wall", "-Wextra", "-Werror",
     "-Wshadow", "-Wstrict-prototypes", "-Wmissing-declarations",
-    "-nostdlib", "-static", "-no-pie", "-Wl,--build-id=none",
+    "-nostdlib", "-static", "-no-pie", "-Wl,--build-id=none", "-Wl,-T,probe.ld",
 )
 # fmt: on
-_SOURCES = ("start.S", "probe.c", "probe.ld")
+_INPUTS = ("start.S", "probe.c", "probe.ld")
 _MULTIPLIER, _INCREMENT = 6364136223846793005, 1442695040888963407
 _ANSWER = re.compile(rb"probe steps=(\d{1,15}) state=([0-9a-f]{1,16})")
 _LONGEST_LINE = 256
-_BUILD_S = 120.0
 _PAUSE_S = 5.0
 
 
@@ -57,16 +54,7 @@ class ProbeFailed(HostError):
 
 def image() -> Path:
     """The probe guest's ELF file, built once."""
-    folder = data_root() / "guest" / "probe"
-    cc = compiler()
-    key = {name: file_digest(folder / name) for name in _SOURCES}
-    key |= {"compiler": cc.identity, "flags": " ".join(_FLAGS)}
-
-    def make(target: Path) -> None:
-        argv = (*cc.argv, *_FLAGS, "-Wl,-T,probe.ld", "-o", str(target / "probe.elf"), "start.S", "probe.c")
-        run_all([argv], folder, "probe", _BUILD_S)
-
-    return entry("probe", key, make) / "probe.elf"
+    return compiled("probe", "probe.elf", data_root() / "guest" / "probe", _INPUTS, _FLAGS)
 
 
 def expected_state(steps: int) -> int:
