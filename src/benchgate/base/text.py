@@ -8,7 +8,7 @@ render/escape.py.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 UNAVAILABLE = "unavailable"
 """The value of a fact that the host does not report. A report never invents a value."""
@@ -42,6 +42,13 @@ def csv_field(text: str) -> str:
 
 def plain_field(text: str) -> str:
     return text.removeprefix("'")
+
+
+def filled(template: str, values: Mapping[str, str]) -> str:
+    """The template with `{name}` replaced by each value. Other braces stay."""
+    for name, value in values.items():
+        template = template.replace(f"{{{name}}}", value)
+    return template
 
 
 def suggestion(word: str, known: Collection[str], otherwise: str = "") -> str:

@@ -40,10 +40,6 @@ class Option:
         """Its ini/TOML key. The prefix distinguishes it from the keys of other plugins."""
         return "benchgate_" + self.name.replace("-", "_")
 
-    @property
-    def dest(self) -> str:
-        return self.key
-
 
 TABLE: tuple[Option, ...] = (
     Option(

@@ -33,6 +33,7 @@ from benchgate.base.systems import (
     Smoke,
     System,
 )
+from benchgate.base.text import filled
 from benchgate.base.yamlfile import Section
 
 SETTING = re.compile(r"(?!(?:out|n|source|workload)\Z)[a-z][a-z0-9_]{0,31}\Z")
@@ -80,12 +81,6 @@ def _settings(top: Section, name: str, chosen: Mapping[str, str]) -> tuple[dict[
     return found, name
 
 
-def _filled(text: str, settings: Mapping[str, str]) -> str:
-    for key, value in settings.items():
-        text = text.replace(f"{{{key}}}", value)
-    return text
-
-
 def _native(top: Section, path: Path, name: str) -> System:
     return System(
         name=name,
@@ -114,7 +109,7 @@ def _guest(top: Section, path: Path, name: str, settings: Mapping[str, str]) -> 
         qemu=_qemu(top),
         kernel=boot.text("kernel"),
         initrd=boot.text("initrd", ""),
-        append=_filled(boot.text("append", ""), settings),
+        append=filled(boot.text("append", ""), settings),
         symbols=boot.text("symbols", ""),
         build=_build(top, path.parent, settings),
         settings=settings,
@@ -180,7 +175,7 @@ def _build(top: Section, folder: Path, settings: Mapping[str, str]) -> Build | N
         return None
     found = Build(
         commands=tuple(
-            tuple(_filled(word, settings) for word in command) for command in words.commands("commands")
+            tuple(filled(word, settings) for word in command) for command in words.commands("commands")
         ),
         folder=folder / words.text("folder", "."),
         sources=tuple(folder / source for source in words.texts("sources", (".",))),
@@ -263,7 +258,7 @@ def _smoke(top: Section, settings: Mapping[str, str], end_by: EndBy) -> Smoke | 
     words = top.section("smoke")
     if words is None:
         return None
-    found = Smoke(_filled(words.text("append", ""), settings), words.pattern("pass"))
+    found = Smoke(filled(words.text("append", ""), settings), words.pattern("pass"))
     if re.search(found.passes, ""):
         words.fail("matches the empty string, so any console would pass", "pass")
     if end_by is EndBy.KILL:
