@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -59,7 +59,6 @@ class Child:
 
     process: subprocess.Popen[bytes]
     started: int | None
-    _status: int | None = field(default=None, init=False)
 
     @property
     def pid(self) -> int:
@@ -68,11 +67,11 @@ class Child:
     @property
     def exit_status(self) -> int | None:
         """The status of a reaped child (negative: the signal that ended it); None before that."""
-        return self._status
+        return self.process.returncode
 
     def has_ended(self) -> bool:
         """Whether the leader has ended. It is not reaped here, so that its group id cannot be reused."""
-        if self._status is not None:
+        if self.exit_status is not None:
             return True
         return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
 
@@ -90,8 +89,8 @@ class Child:
 
     def stop(self, grace_s: float) -> int:
         """Ends the whole group: SIGTERM, then SIGKILL after `grace_s`. Reaps it and gives the exit status."""
-        if self._status is not None:
-            return self._status
+        if self.exit_status is not None:
+            return self.exit_status
         if not self.has_ended() and grace_s > 0:
             self._signal(signal.SIGTERM)
             self.wait(grace_s)
@@ -101,8 +100,7 @@ class Child:
                 f"process {self.pid} did not end on SIGKILL; it hangs in the host's kernel. "
                 f"See /proc/{self.pid}/stack; a reboot may be needed to end it."
             )
-        self._status = self.process.wait()
-        return self._status
+        return self.process.wait()
 
     def _signal(self, number: signal.Signals) -> None:
         with contextlib.suppress(ProcessLookupError):

@@ -22,7 +22,7 @@ from types import TracebackType
 from benchgate.base.cells import Accel
 from benchgate.base.errors import BootError, HostError
 from benchgate.base.paths import data_root
-from benchgate.base.process import Child, start
+from benchgate.base.process import start
 from benchgate.base.qemu import GOOD_EXIT, ON_STDIO, Qemu, command
 from benchgate.base.text import one_line
 from benchgate.build.programs import compiled
@@ -95,33 +95,25 @@ class ProbeGuest:
         self._stack = ExitStack()
 
     def __enter__(self) -> ProbeGuest:
-        with ExitStack() as stack:
+        with ExitStack() as stack, ExitStack() as theirs:
             self._errors = stack.enter_context(tempfile.TemporaryFile())
-            with ExitStack() as theirs:
-                request_read, self._request = os.pipe()
-                theirs.callback(os.close, request_read)
-                stack.callback(os.close, self._request)
-                self.output, answer_write = os.pipe()
-                theirs.callback(os.close, answer_write)
-                stack.callback(os.close, self.output)
-                self._child = self._start(request_read, answer_write)
+            errors = self._errors.fileno()
+            request, self._request = os.pipe()
+            theirs.callback(os.close, request)
+            stack.callback(os.close, self._request)
+            self.output, answer = os.pipe()
+            theirs.callback(os.close, answer)
+            stack.callback(os.close, self.output)
             os.set_blocking(self.output, False)
+            argv, pins = self._argv, self._pins
+            try:
+                self._child = start(
+                    argv, self._environment, stdin=request, stdout=answer, stderr=errors, affinity=pins
+                )
+            except BootError as error:
+                raise ProbeFailed(str(error)) from error
             self._stack = stack.pop_all()
         return self
-
-    def _start(self, request: int, answer: int) -> Child:
-        errors = self._errors.fileno()
-        try:
-            return start(
-                self._argv,
-                self._environment,
-                stdin=request,
-                stdout=answer,
-                stderr=errors,
-                affinity=self._pins,
-            )
-        except BootError as error:
-            raise ProbeFailed(str(error)) from error
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -169,9 +161,12 @@ class ProbeGuest:
     def take_line(self) -> bytes | None:
         """A complete line if the guest has printed one."""
         try:
-            self._held += os.read(self.output, 4096) or self._ended()
+            data = os.read(self.output, 4096)
         except BlockingIOError:
             return None
+        if not data:
+            raise self._failure("ended")
+        self._held += data
         line, newline, rest = bytes(self._held).partition(b"\n")
         if len(line) > _LONGEST_LINE:
             raise ProbeFailed(f"the probe guest printed no line end in {_LONGEST_LINE} bytes")
@@ -179,9 +174,6 @@ class ProbeGuest:
             return None
         self._held = bytearray(rest)
         return line.rstrip(b"\r")
-
-    def _ended(self) -> bytes:
-        raise self._failure("ended")
 
     def _failure(self, what: str) -> ProbeFailed:
         """Why QEMU has ended, with the last line of its error output."""
