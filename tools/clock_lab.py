@@ -123,7 +123,7 @@ class Lab:
     ) -> tuple[list[str], dict[str, str]]:
         environment = {**os.environ, **self.qemu.environment}
         if self.level is not Level.NONE:
-            launch = arguments(
+            clock = arguments(
                 prepare(self.qemu, self.level),
                 level=self.level,
                 mode=self.mode,
@@ -134,8 +134,8 @@ class Lab:
                 machine="q35",
                 **self.options,  # type: ignore[arg-type]
             )
-            extra = launch.argv_extra
-            environment.update(launch.environment)
+            extra = clock.argv_extra
+            environment.update(clock.environment)
         else:
             extra = ("-machine", "hpet=off")
         argv = command(
@@ -286,11 +286,11 @@ class Outcome:
         return max(abs(self.clock / self.expected - 1), abs(self.guest / self.expected - 1))
 
 
-def boot_case(bench: Lab, case: Case, cpus: int, *, seed: int = 0, extra: tuple[str, ...] = ()) -> Boot:
+def boot_case(setup: Lab, case: Case, cpus: int, *, seed: int = 0, extra: tuple[str, ...] = ()) -> Boot:
     workers = case.workers or cpus
     pins = ",".join(map(str, range(workers)))
     words = f"bench.case={case.name} bench.work={case.work} bench.hold={HOLD} bench.pin={pins}"
-    return bench.boot("truth", cpus, words, workers=workers, seed=seed, extra=extra)
+    return setup.boot("truth", cpus, words, workers=workers, seed=seed, extra=extra)
 
 
 def outcome(case: Case, cpus: int, done: Boot) -> Outcome:
@@ -301,8 +301,8 @@ def outcome(case: Case, cpus: int, done: Boot) -> Outcome:
     return Outcome(case.expected(case.work, workers), window.work, guest)
 
 
-def run_case(bench: Lab, case: Case, cpus: int, *, seed: int = 0) -> Outcome:
-    return outcome(case, cpus, boot_case(bench, case, cpus, seed=seed))
+def run_case(setup: Lab, case: Case, cpus: int, *, seed: int = 0) -> Outcome:
+    return outcome(case, cpus, boot_case(setup, case, cpus, seed=seed))
 
 
 PRIMES = "bench.hi={hi} bench.split=cost bench.wait=join"
@@ -318,11 +318,11 @@ def chosen(default: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def table_truth() -> None:
-    bench = lab()
+    setup = lab()
     print("| what | CPUs | arithmetic, ns | instruction clock | guest's clock |\n|---|---|---|---|---|")
     for case in CASES:
         for cpus in chosen((2, 4, 8)):
-            seen = run_case(bench, case, cpus)
+            seen = run_case(setup, case, cpus)
             figures = " | ".join(
                 f"{value:,} ({value / seen.expected - 1:+.2%})" for value in (seen.clock, seen.guest)
             )
@@ -341,11 +341,11 @@ def table_cost() -> None:
         (Level.FULL, "parallel"),
         (Level.FULL, "serial"),
     )
-    benches = [lab(level, ClockMode(mode)) for level, mode in kinds]
+    setups = [lab(level, ClockMode(mode)) for level, mode in kinds]
     print("| CPUs | plain TCG, CPU s | count | full, parallel | full, serial |\n|---|---|---|---|---|")
     for cpus in chosen((1, 2, 4, 8)):
         words = PRIMES.format(hi=3_000_000)
-        turns = [[bench.boot("primes", cpus, words).cpu_seconds for bench in benches] for _ in range(TURNS)]
+        turns = [[setup.boot("primes", cpus, words).cpu_seconds for setup in setups] for _ in range(TURNS)]
         plain, *costs = map(min, zip(*turns, strict=True))
         print(
             f"| {cpus} | {plain:.2f} | "

@@ -1,4 +1,4 @@
-"""The types that every kind of gate uses: the question, the measurements, the policy, the verdict.
+"""The types that every kind of gate uses: the gate, its arms, the policy, the ruling, the verdict.
 
 Takes cells and measurements, gives frozen objects. An inconsistent object fails with ValueError when it is
 made, so that a gate's rule need not check it again.
@@ -21,7 +21,7 @@ SMALLEST_LOOK = 5
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """One question. `base` is the cell to compare `cell` with; None if the gate looks at `cell` only."""
+    """A threshold for `cell`. `base` is the cell to compare it with; None if the gate uses `cell` only."""
 
     id: str
     kind: str
@@ -170,7 +170,7 @@ class Ruling:
 
 @dataclass(frozen=True, slots=True)
 class GateInput:
-    """The input of a gate's rule: arms by cell id, the policy, the host's capacity by CPU count."""
+    """What a gate's rule gets: arms by cell id, the policy, the host's capacity by CPU count."""
 
     arms: Mapping[str, Arm]
     policy: Policy

@@ -31,20 +31,20 @@ _EXEC_DEADLINE_S = 30.0
 _KILL_DEADLINE_S = 10.0
 _REFUSED = {
     "execute": "cannot execute {program}: {why}. Give the path of an executable for this machine.",
-    "place": "cannot place {program} on its CPUs: {why}. Give CPUs that are online and allowed here.",
-    "tie": "cannot set the parent-death signal of {program}: {why}. Allow prctl on this host.",
+    "affinity": "cannot place {program} on its CPUs: {why}. Give CPUs that are online and allowed here.",
+    "death-signal": "cannot set the parent-death signal of {program}: {why}. Allow prctl on this host.",
 }
 _PASSED_ON = ("HOME", "LD_LIBRARY_PATH", "PATH", "TMPDIR")
 
 
 def base_environment(extra: Mapping[str, str]) -> dict[str, str]:
-    """A child's environment: a few of our variables, then `extra`. No secret of ours reaches the evidence."""
+    """A child's environment: a few of ours, then `extra`. The session folder must not hold our secrets."""
     kept = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     return {**kept, "LC_ALL": "C", **extra}
 
 
 def start_time(pid: int) -> int | None:
-    """When a process started, in clock ticks since boot. Pid and start time identify it. None: it is gone."""
+    """Start of a process in clock ticks since boot; pid and start identify it. None: it has ended."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
     except OSError:

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from benchgate.base.errors import HostError
-from benchgate.base.files import weigh
+from benchgate.base.files import count_and_size
 from benchgate.build.cache_storage import (
     DIGEST,
     KIND,
@@ -83,7 +83,7 @@ def _describe(place: Path) -> CacheEntry | None:
     record = record_of(place)
     try:
         used = (place / "record.json" if record else place).stat().st_mtime
-        size = weigh(place)[1]
+        size = count_and_size(place)[1]
         with _exclusive(place) as free:
             busy = not free
     except FileNotFoundError:

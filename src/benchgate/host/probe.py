@@ -129,14 +129,14 @@ class ProbeGuest:
         """Waits until the guest has booted."""
         (line,) = _lines([self], deadline_s, "boot")[1]
         if line != b"probe ready v=1":
-            raise ProbeFailed(f"the probe guest said {one_line(line, 60)!r} first, not its ready line")
+            raise ProbeFailed(f"the probe guest printed {one_line(line, 60)!r} first, not its ready line")
 
     def request(self, steps: int) -> None:
         """Requests a number of steps; `answers` waits for the answer."""
         try:
             os.write(self._request, b"%d\n" % steps)
         except BrokenPipeError:
-            raise self._failure("ended") from None
+            raise self._failure() from None
 
     def pause(self) -> None:
         """Stops the guest's process; returns when it has stopped."""
@@ -156,7 +156,7 @@ class ProbeGuest:
         if not self._child.wait(deadline_s):
             raise ProbeFailed(f"the probe guest did not exit within {deadline_s:g} s")
         if self._child.stop(0) != GOOD_EXIT:
-            raise self._failure("left")
+            raise self._failure()
 
     def take_line(self) -> bytes | None:
         """A complete line if the guest has printed one."""
@@ -165,7 +165,7 @@ class ProbeGuest:
         except BlockingIOError:
             return None
         if not data:
-            raise self._failure("ended")
+            raise self._failure()
         self._held += data
         line, newline, rest = bytes(self._held).partition(b"\n")
         if len(line) > _LONGEST_LINE:
@@ -175,17 +175,14 @@ class ProbeGuest:
         self._held = bytearray(rest)
         return line.rstrip(b"\r")
 
-    def _failure(self, what: str) -> ProbeFailed:
+    def _failure(self) -> ProbeFailed:
         """Why QEMU has ended, with the last line of its error output."""
         self._child.wait(2.0)
         status = self._child.stop(0)
-        if status < 0:
-            how = f"QEMU died of signal {signal.Signals(-status).name}"
-        else:
-            how = f"QEMU {what} with status {status}"
+        how = f"with status {status}" if status >= 0 else f"by signal {signal.Signals(-status).name}"
         self._errors.seek(max(0, self._errors.seek(0, os.SEEK_END) - 4096))
         lines = [line for line in self._errors.read().decode(errors="replace").splitlines() if line.strip()]
-        return ProbeFailed(f"{how}: {one_line(lines[-1])}" if lines else how)
+        return ProbeFailed(f"QEMU ended {how}" + (f": {one_line(lines[-1])}" if lines else ""))
 
 
 def answers(guests: Sequence[ProbeGuest], steps: int, deadline_s: float) -> tuple[float, ...]:

@@ -96,7 +96,7 @@ def trial(qemu: Qemu, level: Level, plugin: Path, cpus: int) -> tuple[str, Clock
     """One boot of the probe guest: what it measured, in words, and the clock's log. VerifyError: refused."""
     with tempfile.TemporaryDirectory(prefix="benchgate-insn-") as folder:
         log = Path(folder) / "clock.log"
-        launch = arguments(
+        clock = arguments(
             plugin,
             level=level,
             mode=ClockMode.SERIAL,
@@ -115,9 +115,9 @@ def trial(qemu: Qemu, level: Level, plugin: Path, cpus: int) -> tuple[str, Clock
             memory="32M",
             smp=str(cpus),
             kernel=probe_guest(cpus),
-            extra=launch.argv_extra,
+            extra=clock.argv_extra,
         )
-        environment = {**os.environ, **qemu.environment, **launch.environment}
+        environment = {**os.environ, **qemu.environment, **clock.environment}
         status, console, complaint = _run(argv, environment)
         seen = read_log(log) if log.exists() else None
     if seen is not None and seen.problem:

@@ -1,8 +1,8 @@
 """Finds workloads, systems and policies: built-in ones by name, a user's own by path.
 
 Takes names or paths, gives `Workload`, `System` and `Policy`. Built-in ones are files of the same form as a
-user's own, and a name stands only for a path. Fails with CatalogError: for a file it names line and key, for
-an unknown name it lists the known ones.
+user's own, and a name is a short form of a path. Fails with CatalogError, which names file, line and key, or
+lists the known names.
 """
 
 from __future__ import annotations

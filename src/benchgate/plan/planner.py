@@ -133,7 +133,7 @@ def sweeps(cells: Iterable[PlannedCell], gates: Iterable[PlannedGate]) -> tuple[
             row[cell.cell.id] = cell
     for gate in gates:
         kept = gates_by_row.setdefault(gate.arm.cell.row, [])
-        if not any(one.question == gate.question for one in kept):
+        if not any(one.without_id == gate.without_id for one in kept):
             kept.append(_with_unique_id(gate, kept))
     return tuple(
         SweepPlan(
