@@ -1,3 +1,5 @@
+"""The arguments of QEMU on the instruction clock, and the QEMUs and hosts that are refused."""
+
 from __future__ import annotations
 
 from pathlib import Path
