@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from benchgate.base.cells import Accel, Mode, Workload
 from benchgate.base.qemu import Qemu, command
@@ -92,14 +93,16 @@ class Lab:
         workers = workers or cpus
         with tempfile.TemporaryDirectory(prefix="clock-lab-") as folder:
             log, console = Path(folder) / "clock.log", Path(folder) / "console"
-            argv, environment = self.line(cpus, log, seed, profile)
             append = f"{LINUX} {' '.join(LINUX_WORDS)}"
             append += (
                 f" bench.workload={name} bench.mode={program.mode} bench.workers={workers} bench.cpus={cpus}"
             )
             append += f" bench.nonce=lab {words}"
-            argv += ["-serial", f"file:{console}", "-initrd", str(initrd)]
-            argv += ["-append", append, *(word.replace("FOLDER", folder) for word in extra)]
+            serial = ("-serial", f"file:{console}")
+            argv, environment = self.line(
+                cpus, log, seed, profile, console=serial, initrd=initrd, append=append
+            )
+            argv += [word.replace("FOLDER", folder) for word in extra]
             before, begin = os.times(), time.monotonic()
             if debugger is not None:
                 argv += ["-S", "-gdb", f"unix:{folder}/gdb,server=on,wait=off"]
@@ -119,8 +122,9 @@ class Lab:
         return Boot(process.returncode, text, errors, seen, end - begin, used)
 
     def line(
-        self, cpus: int, log: Path, seed: int, profile: Path | None = None
+        self, cpus: int, log: Path, seed: int, profile: Path | None = None, **more: Any
     ) -> tuple[list[str], dict[str, str]]:
+        """QEMU's command line and environment; `more` is for `qemu.command`."""
         environment = {**os.environ, **self.qemu.environment}
         if self.level is not Level.NONE:
             clock = arguments(
@@ -147,6 +151,7 @@ class Lab:
             smp=str(cpus),
             kernel=self.kernel,
             extra=extra,
+            **more,
         )
         return [*argv], environment
 

@@ -193,11 +193,12 @@ def read(lookup: Lookup) -> Options:
     last = runs if got["runs"] else usual.max_runs
     max_runs = 1 if quick else _whole("max-runs", got["max-runs"], last, low=1)
     usual.with_runs(runs, max_runs)
+    accel = _choice(got, "accel", "auto")
     return Options(
         cpus=cpu_list("cpus", got["cpus"]),
         smp=_smp(got["smp"]),
         systems=_words(got["system"]) or ("linux",),
-        accel=None if _choice(got, "accel", "auto") == "auto" else Accel(_choice(got, "accel", "auto")),
+        accel=None if accel == "auto" else Accel(accel),
         clock=_choice(got, "clock", "auto"),
         clock_mode=_choice(got, "clock-mode", "serial"),
         runs=runs,
