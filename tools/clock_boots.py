@@ -50,7 +50,7 @@ def _wait_until(is_true: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def take_snapshot(bench: Lab, cpus: int, into: Path) -> None:
+def take_snapshot(setup: Lab, cpus: int, into: Path) -> None:
     """Takes a snapshot of a guest just after PID 1 started; the exact moment depends on the host."""
 
     def freeze(folder: Path) -> None:
@@ -62,17 +62,17 @@ def take_snapshot(bench: Lab, cpus: int, into: Path) -> None:
         _wait_until(lambda: monitor.ask("query-migrate").get("status") == "completed")
         monitor.ask("quit")
 
-    bench.boot("primes", cpus, WORDS, extra=QMP, during=freeze)
+    setup.boot("primes", cpus, WORDS, extra=QMP, during=freeze)
 
 
-def from_snapshot(bench: Lab, snapshot: Path) -> Way:
+def from_snapshot(setup: Lab, snapshot: Path) -> Way:
     def go(folder: Path) -> None:
         monitor = Monitor(folder / "qmp")
         _wait_until(lambda: monitor.ask("query-status")["status"] == "paused")
         monitor.ask("cont")
 
     extra = (*QMP, "-incoming", f"file:{snapshot}")
-    return lambda cpus: bench.boot("primes", cpus, WORDS, seed=5, extra=extra, during=go)
+    return lambda cpus: setup.boot("primes", cpus, WORDS, seed=5, extra=extra, during=go)
 
 
 def row(name: str, cpus: int, way: Way) -> None:
@@ -88,8 +88,8 @@ def row(name: str, cpus: int, way: Way) -> None:
     )
 
 
-def plain(bench: Lab) -> Way:
-    return lambda cpus: bench.boot("primes", cpus, WORDS, seed=5)
+def plain(setup: Lab) -> Way:
+    return lambda cpus: setup.boot("primes", cpus, WORDS, seed=5)
 
 
 def main() -> None:

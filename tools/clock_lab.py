@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from benchgate.base.cells import Accel, Mode, Workload
 from benchgate.base.qemu import Qemu, command
@@ -92,14 +93,16 @@ class Lab:
         workers = workers or cpus
         with tempfile.TemporaryDirectory(prefix="clock-lab-") as folder:
             log, console = Path(folder) / "clock.log", Path(folder) / "console"
-            argv, environment = self.line(cpus, log, seed, profile)
             append = f"{LINUX} {' '.join(LINUX_WORDS)}"
             append += (
                 f" bench.workload={name} bench.mode={program.mode} bench.workers={workers} bench.cpus={cpus}"
             )
             append += f" bench.nonce=lab {words}"
-            argv += ["-serial", f"file:{console}", "-initrd", str(initrd)]
-            argv += ["-append", append, *(word.replace("FOLDER", folder) for word in extra)]
+            serial = ("-serial", f"file:{console}")
+            argv, environment = self.line(
+                cpus, log, seed, profile, console=serial, initrd=initrd, append=append
+            )
+            argv += [word.replace("FOLDER", folder) for word in extra]
             before, begin = os.times(), time.monotonic()
             if debugger is not None:
                 argv += ["-S", "-gdb", f"unix:{folder}/gdb,server=on,wait=off"]
@@ -119,11 +122,12 @@ class Lab:
         return Boot(process.returncode, text, errors, seen, end - begin, used)
 
     def line(
-        self, cpus: int, log: Path, seed: int, profile: Path | None = None
+        self, cpus: int, log: Path, seed: int, profile: Path | None = None, **more: Any
     ) -> tuple[list[str], dict[str, str]]:
+        """QEMU's command line and environment; `more` is for `qemu.command`."""
         environment = {**os.environ, **self.qemu.environment}
         if self.level is not Level.NONE:
-            launch = arguments(
+            clock = arguments(
                 prepare(self.qemu, self.level),
                 level=self.level,
                 mode=self.mode,
@@ -134,8 +138,8 @@ class Lab:
                 machine="q35",
                 **self.options,  # type: ignore[arg-type]
             )
-            extra = launch.argv_extra
-            environment.update(launch.environment)
+            extra = clock.argv_extra
+            environment.update(clock.environment)
         else:
             extra = ("-machine", "hpet=off")
         argv = command(
@@ -147,6 +151,7 @@ class Lab:
             smp=str(cpus),
             kernel=self.kernel,
             extra=extra,
+            **more,
         )
         return [*argv], environment
 
@@ -286,11 +291,11 @@ class Outcome:
         return max(abs(self.clock / self.expected - 1), abs(self.guest / self.expected - 1))
 
 
-def boot_case(bench: Lab, case: Case, cpus: int, *, seed: int = 0, extra: tuple[str, ...] = ()) -> Boot:
+def boot_case(setup: Lab, case: Case, cpus: int, *, seed: int = 0, extra: tuple[str, ...] = ()) -> Boot:
     workers = case.workers or cpus
     pins = ",".join(map(str, range(workers)))
     words = f"bench.case={case.name} bench.work={case.work} bench.hold={HOLD} bench.pin={pins}"
-    return bench.boot("truth", cpus, words, workers=workers, seed=seed, extra=extra)
+    return setup.boot("truth", cpus, words, workers=workers, seed=seed, extra=extra)
 
 
 def outcome(case: Case, cpus: int, done: Boot) -> Outcome:
@@ -301,8 +306,8 @@ def outcome(case: Case, cpus: int, done: Boot) -> Outcome:
     return Outcome(case.expected(case.work, workers), window.work, guest)
 
 
-def run_case(bench: Lab, case: Case, cpus: int, *, seed: int = 0) -> Outcome:
-    return outcome(case, cpus, boot_case(bench, case, cpus, seed=seed))
+def run_case(setup: Lab, case: Case, cpus: int, *, seed: int = 0) -> Outcome:
+    return outcome(case, cpus, boot_case(setup, case, cpus, seed=seed))
 
 
 PRIMES = "bench.hi={hi} bench.split=cost bench.wait=join"
@@ -318,11 +323,11 @@ def chosen(default: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def table_truth() -> None:
-    bench = lab()
+    setup = lab()
     print("| what | CPUs | arithmetic, ns | instruction clock | guest's clock |\n|---|---|---|---|---|")
     for case in CASES:
         for cpus in chosen((2, 4, 8)):
-            seen = run_case(bench, case, cpus)
+            seen = run_case(setup, case, cpus)
             figures = " | ".join(
                 f"{value:,} ({value / seen.expected - 1:+.2%})" for value in (seen.clock, seen.guest)
             )
@@ -341,11 +346,11 @@ def table_cost() -> None:
         (Level.FULL, "parallel"),
         (Level.FULL, "serial"),
     )
-    benches = [lab(level, ClockMode(mode)) for level, mode in kinds]
+    setups = [lab(level, ClockMode(mode)) for level, mode in kinds]
     print("| CPUs | plain TCG, CPU s | count | full, parallel | full, serial |\n|---|---|---|---|---|")
     for cpus in chosen((1, 2, 4, 8)):
         words = PRIMES.format(hi=3_000_000)
-        turns = [[bench.boot("primes", cpus, words).cpu_seconds for bench in benches] for _ in range(TURNS)]
+        turns = [[setup.boot("primes", cpus, words).cpu_seconds for setup in setups] for _ in range(TURNS)]
         plain, *costs = map(min, zip(*turns, strict=True))
         print(
             f"| {cpus} | {plain:.2f} | "

@@ -16,9 +16,11 @@ import tempfile
 import time
 from pathlib import Path
 
+from benchgate.base.qemu import CONTROLLED
+
 LATEST = Path("reports") / "latest"
 BOOT_S = 600
-_QMP = ("-chardev", "socket,id=qmp,fd=3", "-mon", "chardev=qmp,mode=control")
+_QMP = CONTROLLED[-4:]
 
 
 def bare(argv: list[str], clock_log: Path) -> list[str]:

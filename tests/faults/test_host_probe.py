@@ -74,14 +74,14 @@ def test_a_cpu_host_that_aborts_qemu_is_reported_and_max_is_tried(fake: Qemu, de
     aborts = but(fake, FAKE_kvm_host="aborts", FAKE_MIPS_tcg=SLOW_TCG)
     found = accel.probe_now(aborts, Accel.KVM, device=device)
     assert (found.usable, found.cpu_model) == (True, "max")
-    assert "-cpu host: QEMU died of signal SIGABRT: qemu: host: it is over" in found.reason
+    assert "-cpu host: QEMU ended by signal SIGABRT: qemu: host: it is over" in found.reason
 
 
 def test_kvm_without_a_working_cpu_model_is_unusable(fake: Qemu, device: Path) -> None:
     found = accel.probe_now(but(fake, FAKE_kvm="aborts"), Accel.KVM, device=device)
     assert (found.usable, found.figure, found.cpu_model) == (False, None, None)
-    assert found.reason.startswith("kvm: present, unusable: -cpu host: QEMU died of signal SIGABRT")
-    assert "-cpu max: QEMU died" in found.reason
+    assert found.reason.startswith("kvm: present, unusable: -cpu host: QEMU ended by signal SIGABRT")
+    assert "-cpu max: QEMU ended" in found.reason
 
 
 @pytest.mark.parametrize(
@@ -89,13 +89,13 @@ def test_kvm_without_a_working_cpu_model_is_unusable(fake: Qemu, device: Path) -
     [
         ("hangs", r"no answer within 1\.5 s \(boot\)"),
         ("hangs later", r"no answer within .* steps\)"),
-        ("dies later", "QEMU died of signal SIGKILL"),
+        ("dies later", "QEMU ended by signal SIGKILL"),
         ("refuses", r"QEMU ended with status 1: qemu: no \\x1b\[31msuch\\x1b\[0m machine"),
         ("babbles", "printed no line end"),
-        ("other guest", "said 'Linux version 6.12' first"),
+        ("other guest", "printed 'Linux version 6.12' first"),
         ("wrong answer", "wrong answer for 1000 steps"),
         ("other order", "wrong answer for 1000 steps"),
-        ("bad end", "QEMU left with status 35"),
+        ("bad end", "QEMU ended with status 35"),
     ],
 )
 def test_a_misbehaving_guest_gives_a_reason_and_no_figure(

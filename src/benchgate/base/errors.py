@@ -42,7 +42,7 @@ class VerifyError(BenchgateError):
 
 
 class DecideError(BenchgateError):
-    """A gate's question cannot be answered from its measurements."""
+    """A gate cannot be decided from its measurements."""
 
 
 class EvidenceError(BenchgateError):

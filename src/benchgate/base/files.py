@@ -59,7 +59,7 @@ def tree_digest(folder: Path, skip: tuple[str, ...] = ()) -> str:
     return digest.hexdigest()
 
 
-def weigh(folder: Path) -> tuple[int, int]:
+def count_and_size(folder: Path) -> tuple[int, int]:
     """The number of files and links below a folder, and their total size in bytes."""
     sizes = [path.lstat().st_size for path in _below(folder)]
     return len(sizes), sum(sizes)

@@ -1,4 +1,4 @@
-"""The types that every kind of gate uses: the question, the measurements, the policy, the verdict.
+"""The types that every kind of gate uses: the gate, its arms, the policy, the ruling, the verdict.
 
 Takes cells and measurements, gives frozen objects. An inconsistent object fails with ValueError when it is
 made, so that a gate's rule need not check it again.
@@ -21,7 +21,7 @@ SMALLEST_LOOK = 5
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """One question. `base` is the cell to compare `cell` with; None if the gate looks at `cell` only."""
+    """A threshold for `cell`. `base` is the cell to compare it with; None if the gate uses `cell` only."""
 
     id: str
     kind: str
@@ -88,6 +88,15 @@ def most_speedup(base_cpus: int, cpus: int, superlinear: float) -> float:
     return cpus / base_cpus * superlinear
 
 
+def check_first_look(option: str, runs: int) -> None:
+    """UsageError for an option with a number of runs per arm after which no verdict could be reached."""
+    if runs != 1 and (runs < SMALLEST_LOOK or runs % 2 == 0):
+        raise UsageError(
+            f"--{option} {runs}: it must be odd and at least {SMALLEST_LOOK}, "
+            "or 1 to measure once and gate nothing"
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Policy:
     """How certain a verdict must be, and how many runs it may take."""
@@ -124,11 +133,7 @@ class Policy:
     def with_runs(self, runs: int | None, max_runs: int | None) -> Policy:
         """The policy of a session with `--runs` and `--max-runs`. Invalid values fail with UsageError."""
         first = self.first if runs is None else runs
-        if first != 1 and (first < SMALLEST_LOOK or first % 2 == 0):
-            raise UsageError(
-                f"--runs {first}: it must be odd and at least {SMALLEST_LOOK}, "
-                "or 1 to measure once and gate nothing"
-            )
+        check_first_look("runs", first)
         most = max(self.max_runs, first) if max_runs is None else max_runs
         if most < first:
             raise UsageError(f"--max-runs {most} is below --runs {first}: raise it or leave it out")
@@ -165,7 +170,7 @@ class Ruling:
 
 @dataclass(frozen=True, slots=True)
 class GateInput:
-    """The input of a gate's rule: arms by cell id, the policy, the host's capacity by CPU count."""
+    """What a gate's rule gets: arms by cell id, the policy, the host's capacity by CPU count."""
 
     arms: Mapping[str, Arm]
     policy: Policy

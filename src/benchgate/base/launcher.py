@@ -28,7 +28,7 @@ def main(request_fd: int, status_fd: int) -> None:
         request = marshal.loads(stream.read())  # noqa: S302 - from our own parent, over a private descriptor
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0:
-        report(status_fd, "tie", ctypes.get_errno())
+        report(status_fd, "death-signal", ctypes.get_errno())
     if os.getppid() != request["parent"]:
         os._exit(1)  # the parent died before prctl, so the signal will never arrive
     # Programs expect default signal handling, but exec keeps ignored signals ignored: SIGPIPE by Python,
@@ -37,7 +37,7 @@ def main(request_fd: int, status_fd: int) -> None:
         libc.signal(number, None)
     # A QEMU that aborts (KVM cannot set an MSR) would write a core file as large as the guest.
     libc.setrlimit(RLIMIT_CORE, (ctypes.c_ulong * 2)(0, 0))
-    step = "place"
+    step = "affinity"
     try:
         if request["affinity"]:
             os.sched_setaffinity(0, request["affinity"])

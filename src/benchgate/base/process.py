@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -31,20 +31,20 @@ _EXEC_DEADLINE_S = 30.0
 _KILL_DEADLINE_S = 10.0
 _REFUSED = {
     "execute": "cannot execute {program}: {why}. Give the path of an executable for this machine.",
-    "place": "cannot place {program} on its CPUs: {why}. Give CPUs that are online and allowed here.",
-    "tie": "cannot set the parent-death signal of {program}: {why}. Allow prctl on this host.",
+    "affinity": "cannot place {program} on its CPUs: {why}. Give CPUs that are online and allowed here.",
+    "death-signal": "cannot set the parent-death signal of {program}: {why}. Allow prctl on this host.",
 }
 _PASSED_ON = ("HOME", "LD_LIBRARY_PATH", "PATH", "TMPDIR")
 
 
 def base_environment(extra: Mapping[str, str]) -> dict[str, str]:
-    """A child's environment: a few of our variables, then `extra`. No secret of ours reaches the evidence."""
+    """A child's environment: a few of ours, then `extra`. The session folder must not hold our secrets."""
     kept = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     return {**kept, "LC_ALL": "C", **extra}
 
 
 def start_time(pid: int) -> int | None:
-    """When a process started, in clock ticks since boot. Pid and start time identify it. None: it is gone."""
+    """Start of a process in clock ticks since boot; pid and start identify it. None: it has ended."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
     except OSError:
@@ -59,7 +59,6 @@ class Child:
 
     process: subprocess.Popen[bytes]
     started: int | None
-    _status: int | None = field(default=None, init=False)
 
     @property
     def pid(self) -> int:
@@ -68,11 +67,11 @@ class Child:
     @property
     def exit_status(self) -> int | None:
         """The status of a reaped child (negative: the signal that ended it); None before that."""
-        return self._status
+        return self.process.returncode
 
     def has_ended(self) -> bool:
         """Whether the leader has ended. It is not reaped here, so that its group id cannot be reused."""
-        if self._status is not None:
+        if self.exit_status is not None:
             return True
         return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
 
@@ -90,8 +89,8 @@ class Child:
 
     def stop(self, grace_s: float) -> int:
         """Ends the whole group: SIGTERM, then SIGKILL after `grace_s`. Reaps it and gives the exit status."""
-        if self._status is not None:
-            return self._status
+        if self.exit_status is not None:
+            return self.exit_status
         if not self.has_ended() and grace_s > 0:
             self._signal(signal.SIGTERM)
             self.wait(grace_s)
@@ -101,8 +100,7 @@ class Child:
                 f"process {self.pid} did not end on SIGKILL; it hangs in the host's kernel. "
                 f"See /proc/{self.pid}/stack; a reboot may be needed to end it."
             )
-        self._status = self.process.wait()
-        return self._status
+        return self.process.wait()
 
     def _signal(self, number: signal.Signals) -> None:
         with contextlib.suppress(ProcessLookupError):
@@ -189,21 +187,28 @@ def _request(
     argv: Sequence[str], environment: Mapping[str, str], affinity: Sequence[int], moves: Mapping[int, int]
 ) -> Iterator[int]:
     """The request for launcher.py, as a descriptor to read it from."""
-    request = {
-        "argv": list(argv),
-        "environment": dict(environment),
-        "parent": os.getpid(),
-        "affinity": list(affinity),
-        "descriptors": dict(moves),
-    }
+    request = {"argv": list(argv), "environment": dict(environment), "parent": os.getpid()}
+    request |= {"affinity": list(affinity), "descriptors": dict(moves)}
     memory = os.memfd_create("benchgate-request")
     try:
-        os.write(memory, marshal.dumps(request))
+        _write_all(memory, marshal.dumps(request), argv[0])
         os.lseek(memory, 0, os.SEEK_SET)
         with _high(memory) as high:
             yield high
     finally:
         os.close(memory)
+
+
+def _write_all(descriptor: int, data: bytes, program: str) -> None:
+    """Also after short writes, such as the one that reaches the limit on file sizes."""
+    try:
+        while data:
+            data = data[os.write(descriptor, data) :]
+    except OSError as error:
+        raise BootError(
+            f"cannot start {program}: writing its arguments to memory failed: {error.strerror}; "
+            "raise the limit on file sizes (`ulimit -f`), or free some memory"
+        ) from error
 
 
 def _await_exec(report: int, program: str) -> None:

@@ -75,12 +75,12 @@ class BootSpec:
 
 @dataclass(frozen=True, slots=True)
 class RawRun:
-    """One attempt as recorded on disk. `folder` contains run.json, serial.log and the other files."""
+    """One run as recorded on disk. `folder` contains run.json, serial.log and the other files."""
 
     cell: Cell
     folder: Path
     attempt: int
-    """The number of this attempt in its session, from 1; invalid and crashed attempts count too."""
+    """The number of this run in its session, from 1; invalid and crashed runs count too."""
     order: int
     """The position in the recorded order of the sweep."""
     nonce: str

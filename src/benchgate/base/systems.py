@@ -12,6 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from benchgate.base.cells import Mode
+from benchgate.base.qemu import GOOD_EXIT
 from benchgate.base.runs import Deadlines
 
 FETCHED_LINUX = "fetch:linux"
@@ -20,8 +21,7 @@ SOURCE = "{source}"
 """In a build's commands: the path of the workload's C file; `{workload}` is its name."""
 SELFTEST = "selftest"
 """The name of the workload that a system with a fixed self-test runs."""
-
-
+MAX_CPUS = 64
 DEADLINES = Deadlines(boot_s=60.0, run_s=120.0)
 
 
@@ -131,11 +131,11 @@ class System:
     result: Result = Result()
     smoke: Smoke | None = None
     end_by: EndBy = EndBy.EXIT
-    exit_codes: tuple[int, ...] = (33,)
+    exit_codes: tuple[int, ...] = (GOOD_EXIT,)
     deadlines: Deadlines = DEADLINES
     settings: Mapping[str, str] = field(default_factory=dict)
     """The values that replace `{name}` in the command line and the build commands."""
-    cpus: tuple[int, int] = (1, 64)
+    cpus: tuple[int, int] = (1, MAX_CPUS)
     """The smallest and the largest supported CPU count."""
 
     def refuses(self, mode: Mode, workload: str, cpus: int) -> str:

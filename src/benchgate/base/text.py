@@ -7,6 +7,9 @@ render/escape.py.
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Collection, Mapping
+
 UNAVAILABLE = "unavailable"
 """The value of a fact that the host does not report. A report never invents a value."""
 LONGEST = 160
@@ -39,6 +42,19 @@ def csv_field(text: str) -> str:
 
 def plain_field(text: str) -> str:
     return text.removeprefix("'")
+
+
+def filled(template: str, values: Mapping[str, str]) -> str:
+    """The template with `{name}` replaced by each value. Other braces stay."""
+    for name, value in values.items():
+        template = template.replace(f"{{{name}}}", value)
+    return template
+
+
+def suggestion(word: str, known: Collection[str], otherwise: str = "") -> str:
+    """For an error about an unknown word: the known word that is nearest to it."""
+    near = difflib.get_close_matches(word, sorted(known), n=1)
+    return f"did you mean `{near[0]}`?" if near else otherwise
 
 
 def visible_escape(char: str) -> str:

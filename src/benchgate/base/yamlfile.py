@@ -7,16 +7,17 @@ plain values are read: tags and aliases are refused, and no Python object is con
 
 from __future__ import annotations
 
-import difflib
+import contextlib
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import AnyStr, NoReturn, TypeVar
 
 import yaml
 
 from benchgate.base.errors import CatalogError
+from benchgate.base.text import suggestion
 
 MAX_CHARACTERS = 64 * 1024
 MAX_DEPTH = 16
@@ -88,6 +89,7 @@ class Section:
     def __init__(self, path: Path, node: yaml.MappingNode, prefix: str) -> None:
         self.path = path
         self.line = node.start_mark.line + 1
+        self._node = node
         self._prefix = prefix
         self._nodes: dict[str, yaml.Node] = {}
         self._lines: dict[str, int] = {}
@@ -116,11 +118,8 @@ class Section:
         """Refuses every key that no getter has read."""
         for key in self._nodes:
             if key not in self._asked:
-                near = difflib.get_close_matches(key, sorted(self._asked), n=1)
-                hint = (
-                    f"; did you mean `{near[0]}`?" if near else f"; known: {', '.join(sorted(self._asked))}"
-                )
-                self.fail(f"unknown key{hint}", key)
+                known = f"known: {', '.join(sorted(self._asked))}"
+                self.fail(f"unknown key; {suggestion(key, self._asked, known)}", key)
 
     # ---- scalars
 
@@ -156,9 +155,8 @@ class Section:
     def choice(self, key: str, choices: tuple[str, ...], default: str | None = None) -> str:
         value = self.text(key, default)
         if value not in choices:
-            near = difflib.get_close_matches(value, choices, n=1)
-            hint = f"; did you mean `{near[0]}`?" if near else ""
-            self.fail(f"is `{value}`, not one of {', '.join(choices)}{hint}", key)
+            near = suggestion(value, choices)
+            self.fail(f"is `{value}`, not one of {', '.join(choices)}{near and f'; {near}'}", key)
         return value
 
     def pattern(self, key: str, default: str | None = None, *, groups: tuple[str, ...] = ()) -> str:
@@ -198,6 +196,14 @@ class Section:
         if not isinstance(node, yaml.MappingNode):
             self.fail("expected a mapping", key)
         return Section(self.path, node, f"{self._prefix}{key}.")
+
+    @contextlib.contextmanager
+    def optional(self, key: str) -> Iterator[Section]:
+        """The mapping under `key`, which is empty if it is absent; closed at the end of the block."""
+        empty = yaml.MappingNode("", [], self._node.start_mark)
+        found = self.section(key) or Section(self.path, empty, f"{self._prefix}{key}.")
+        yield found
+        found.close()
 
     def texts(self, key: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
         if not self.has(key):

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from benchgate.base.errors import HostError
-from benchgate.base.files import same_file, sync, sync_tree, weigh
+from benchgate.base.files import count_and_size, same_file, sync, sync_tree
 from benchgate.build.cache_storage import (
     FORMAT,
     KIND,
@@ -106,7 +106,7 @@ def _make(place: Path, kind: str, key: Mapping[str, str], make: Callable[[Path],
     try:
         files.mkdir(parents=True, mode=0o700)
         make(files)
-        count, size = weigh(files)
+        count, size = count_and_size(files)
         record = {"format": FORMAT, "kind": kind, "key": dict(key), "made_s": time.time()}
         record |= {"files": count, "bytes": size}
         (temporary / "record.json").write_text(json.dumps(record, sort_keys=True, indent=1) + "\n")
@@ -164,7 +164,7 @@ def _share(descriptor: int, place: Path, patience_s: float) -> bool:
 def _is_complete(place: Path) -> bool:
     """Compares number and size of the files. That is cheap, and detects a crash or a cleaner of old files."""
     record = record_of(place)
-    return bool(record) and weigh(place / "files") == (record.get("files"), record.get("bytes"))
+    return bool(record) and count_and_size(place / "files") == (record.get("files"), record.get("bytes"))
 
 
 def _touch(place: Path) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from benchgate.base.errors import HostError
-from benchgate.base.files import weigh
+from benchgate.base.files import count_and_size
 from benchgate.build.cache_storage import (
     DIGEST,
     KIND,
@@ -83,37 +83,36 @@ def _describe(place: Path) -> CacheEntry | None:
     record = record_of(place)
     try:
         used = (place / "record.json" if record else place).stat().st_mtime
-        size = weigh(place)[1]
-        busy = _busy(place)
+        size = count_and_size(place)[1]
+        with _exclusive(place) as free:
+            busy = not free
     except FileNotFoundError:
         return None  # another session has removed it
     key = {str(name): str(value) for name, value in record.get("key", {}).items()}
     return CacheEntry(place.parent.name, place.name, place, MappingProxyType(key), used, size, busy)
 
 
-def _busy(place: Path) -> bool:
+@contextlib.contextmanager
+def _exclusive(place: Path) -> Iterator[bool]:
+    """Whether no process uses the folder, and so none can during the block. A folder that cannot be locked
+    counts as used."""
     descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return True  # also if folders cannot be locked: assume that it is in use
+        free = True
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            free = False
+        yield free
     finally:
         os.close(descriptor)
-    return False
 
 
 def _discard(place: Path) -> bool:
     """Removes one folder unless it is in use or being made."""
     with contextlib.suppress(HostError, FileNotFoundError), making(place, 0.0, None):
-        descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            remove_folder(place)
-        except OSError as error:
-            if not isinstance(error, BlockingIOError):
-                raise
-            return False
-        finally:
-            os.close(descriptor)
-        return True
+        with _exclusive(place) as free:
+            if free:
+                remove_folder(place)
+        return free
     return False

@@ -8,7 +8,7 @@ compiler's first lines.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache as once
 from pathlib import Path
@@ -18,10 +18,10 @@ from benchgate.base.cells import Workload
 from benchgate.base.errors import BuildError
 from benchgate.base.files import file_digest, tree_digest
 from benchgate.base.paths import data_root
+from benchgate.base.text import filled
 from benchgate.build import cache, toolchain
 
 _COMPILE_S = 120.0
-_OUT = "{out}"
 _NOT_SOURCES = (".git", "__pycache__", "out")
 """Names in a source folder that are not inputs of its build."""
 
@@ -52,6 +52,20 @@ def linux_initramfs(program: Path) -> Path:
     return cache.entry("initramfs", key, make) / "initramfs.cpio"
 
 
+def compiled(kind: str, name: str, folder: Path, inputs: Sequence[str], flags: Sequence[str]) -> Path:
+    """The file `name` that one compiler command in `folder` makes of the .c and .S files among `inputs`."""
+    compiler = toolchain.compiler()
+    key = {one: file_digest(folder / one) for one in inputs}
+    key |= {"compiler": compiler.identity, "flags": " ".join(flags), "name": name}
+    sources = [one for one in inputs if one.endswith((".c", ".S"))]
+
+    def make(files: Path) -> None:
+        argv = [*compiler.argv, *flags, "-o", str(files / name), *sources]
+        toolchain.run_all([argv], folder, name, _COMPILE_S)
+
+    return cache.entry(kind, key, make) / name
+
+
 def run_build(  # noqa: PLR0913 - a build has this many inputs
     commands: Sequence[Sequence[str]],
     folder: Path,
@@ -75,27 +89,22 @@ def run_build(  # noqa: PLR0913 - a build has this many inputs
         "sources": json.dumps([_source_digest(source) for source in sources]),
     }
 
-    words: dict[str, str] = {}
+    values: dict[str, str] = {}
     if workload is not None:
         source = _source_of(workload)
         key |= {"workload": workload.name, "source": file_digest(source)}
-        words = {"{source}": str(source), "{workload}": workload.name}
+        values = {"source": str(source), "workload": workload.name}
 
     def make(files: Path) -> None:
-        filled = [[_filled(word, {**words, _OUT: str(files)}) for word in argv] for argv in commands]
-        toolchain.run_all(filled, folder, name, timeout_s)
+        values["out"] = str(files)
+        argvs = [[filled(word, values) for word in argv] for argv in commands]
+        toolchain.run_all(argvs, folder, name, timeout_s)
         if not any(files.iterdir()):
             raise BuildError(
-                f"building {name}: the commands succeeded but wrote nothing into {_OUT}; correct them"
+                f"building {name}: the commands succeeded but wrote nothing into {{out}}; correct them"
             )
 
     return cache.entry("system", key, make, wait_s=timeout_s + 60)
-
-
-def _filled(word: str, words: Mapping[str, str]) -> str:
-    for name, value in words.items():
-        word = word.replace(name, value)
-    return word
 
 
 def _source_of(workload: Workload) -> Path:
@@ -155,18 +164,13 @@ def _commands(
 def _recipes(path: Path) -> dict[str, Recipe]:
     top = yamlfile.load(path)
     common, portable, link = top.texts("common"), top.texts("portable"), top.texts("link")
-    programs = top.section("programs")
-    if programs is None:
-        top.fail("is missing", "programs")
     found = {}
-    for name in programs.keys():  # noqa: SIM118 - a Section, not a dict
-        words = programs.section(name)
-        if words is None:
-            programs.fail("expected a mapping", name)
-        sources = [(one, common + portable) for one in words.texts("portable")]
-        sources += [(one, common) for one in words.texts("hosted")]
-        words.close()
-        found[name] = Recipe(tuple(sources), link)
+    with top.optional("programs") as programs:
+        for name in programs.keys():  # noqa: SIM118 - a Section, not a dict
+            with programs.optional(name) as words:
+                sources = [(one, common + portable) for one in words.texts("portable")]
+                sources += [(one, common) for one in words.texts("hosted")]
+            found[name] = Recipe(tuple(sources), link)
     top.close()
     return found
 

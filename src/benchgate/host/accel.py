@@ -26,13 +26,7 @@ from benchgate.base.process import capture
 from benchgate.base.qemu import Qemu
 from benchgate.base.text import UNAVAILABLE, one_line
 from benchgate.build.cache import entry
-from benchgate.host.probe import (
-    INSTRUCTIONS_PER_STEP,
-    ProbeFailed,
-    ProbeGuest,
-    answers,
-    image,
-)
+from benchgate.host.probe import INSTRUCTIONS_PER_STEP, ProbeFailed, ProbeGuest, answers, image
 from benchgate.host.procfs import text_of
 
 _FORMAT = 2
@@ -132,11 +126,9 @@ def unusable(accel: Accel, state: ProbeState, detail: str) -> AccelProbe:
 def choose(requested: str, probes: Mapping[Accel, AccelProbe]) -> AccelProbe:
     """The accelerator for `--accel auto|kvm|tcg`."""
     if requested == "auto":
-        usable = [
-            probes[accel] for accel in (Accel.KVM, Accel.TCG) if accel in probes and probes[accel].usable
-        ]
-        if usable:
-            return usable[0]
+        for accel in (Accel.KVM, Accel.TCG):
+            if accel in probes and probes[accel].usable:
+                return probes[accel]
         reasons = "; ".join(found.reason for found in probes.values()) or "none was probed"
         raise HostError(f"no accelerator of this QEMU can run a guest here: {reasons}")
     found = probes[Accel(requested)]
@@ -187,18 +179,18 @@ def _time_guest(qemu: Qemu, accel: Accel, cpu_model: str) -> tuple[float, float]
     """Seconds to boot, and million instructions per second, from as many steps as take about 0.2 s."""
     begin = time.monotonic()
     limit = begin + _PATIENCE_S
-    with ProbeGuest(qemu, accel, cpu_model) as machine:
-        machine.ready(_BOOT_S)
+    with ProbeGuest(qemu, accel, cpu_model) as guest:
+        guest.ready(_BOOT_S)
         boot_s = time.monotonic() - begin
         steps = 1_000
         while True:
-            (seconds,) = answers([machine], steps, max(0.1, limit - time.monotonic()))
+            (seconds,) = answers([guest], steps, max(0.1, limit - time.monotonic()))
             if seconds >= _TARGET_S / 2 or steps >= _MOST_STEPS:
                 break
             steps = min(_MOST_STEPS, int(steps * min(100.0, max(2.0, _TARGET_S / seconds))))
         # The better of two, because other work on the host can only slow a guest down.
-        (again,) = answers([machine], steps, max(0.1, limit - time.monotonic()))
-        machine.end(max(0.1, limit - time.monotonic()))
+        (again,) = answers([guest], steps, max(0.1, limit - time.monotonic()))
+        guest.end(max(0.1, limit - time.monotonic()))
     return boot_s, steps * INSTRUCTIONS_PER_STEP / min(seconds, again) / 1e6
 
 

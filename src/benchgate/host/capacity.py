@@ -19,9 +19,8 @@ from dataclasses import dataclass
 
 from benchgate.base.cells import Accel
 from benchgate.base.qemu import Qemu
-from benchgate.host import probe as guest
 from benchgate.host.accel import AccelProbe
-from benchgate.host.probe import ProbeFailed, ProbeGuest
+from benchgate.host.probe import INSTRUCTIONS_PER_STEP, ProbeFailed, ProbeGuest, answers
 
 PAIRS = 5
 SECONDS = 0.2
@@ -98,17 +97,17 @@ def sample(
         raise ProbeFailed(f"capacity needs a usable accelerator: {accel.reason}")
     if len(pins) == 1:
         return ()
-    steps = max(1, int(accel.figure * 1e6 * SECONDS / guest.INSTRUCTIONS_PER_STEP))
+    steps = max(1, int(accel.figure * 1e6 * SECONDS / INSTRUCTIONS_PER_STEP))
     patience_s = _SLACK * SECONDS * len(pins) + 1.0
     with ExitStack() as stack:
-        machines = [
+        guests = [
             stack.enter_context(ProbeGuest(qemu, accel.accel, accel.cpu_model, pin=pin)) for pin in pins
         ]
-        for machine in machines:
-            machine.ready(_BOOT_S)
-        guest.answers(machines, max(1, steps // 50), patience_s)  # warm-up: translation, page faults, wake-up
+        for guest in guests:
+            guest.ready(_BOOT_S)
+        answers(guests, max(1, steps // 50), patience_s)  # warm-up: translation, page faults, wake-up
         turns = ((first + index) % len(pins) for index in range(pairs))
-        return tuple(_pair(machines, alone, steps, patience_s) for alone in turns)
+        return tuple(_pair(guests, alone, steps, patience_s) for alone in turns)
 
 
 def measure_capacity(
@@ -120,11 +119,11 @@ def measure_capacity(
     return estimate(accel.accel, pins[:n], sample(qemu, accel, pins[:n], pairs=pairs))
 
 
-def _pair(machines: Sequence[ProbeGuest], alone: int, steps: int, patience_s: float) -> CapacityPair:
-    others = [machine for index, machine in enumerate(machines) if index != alone]
-    for machine in others:
-        machine.pause()
-    (alone_s,) = guest.answers([machines[alone]], steps, patience_s)
-    for machine in others:
-        machine.resume()
-    return CapacityPair(alone_s, guest.answers(machines, steps, patience_s))
+def _pair(guests: Sequence[ProbeGuest], alone: int, steps: int, patience_s: float) -> CapacityPair:
+    others = [guest for index, guest in enumerate(guests) if index != alone]
+    for guest in others:
+        guest.pause()
+    (alone_s,) = answers([guests[alone]], steps, patience_s)
+    for guest in others:
+        guest.resume()
+    return CapacityPair(alone_s, answers(guests, steps, patience_s))

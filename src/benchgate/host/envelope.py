@@ -14,6 +14,7 @@ import re
 import struct
 import sys
 from collections.abc import Iterable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -61,8 +62,7 @@ def collect(
         "qemu_version": qemu.version_text if qemu else UNAVAILABLE,
         "qemu_digest": qemu.digest if qemu else UNAVAILABLE,
     }
-    isolation = topology.isolation
-    found["isolation"] = {name: getattr(isolation, name) for name in isolation.__slots__}
+    found["isolation"] = asdict(topology.isolation)
     found["accelerators"] = {probe.accel.value: _accelerator(probe) for probe in probes}
     return found | _firmware(root, topology.hypervisor)
 

@@ -68,15 +68,17 @@ def measuring(wait_s: float, *, notice: Notice | None = None, name: str = NAME) 
 
 def holder(name: str = NAME) -> Holder | None:
     """The current lock holder; None if the lock is free."""
-    with contextlib.suppress(OSError), _connect(name) as connection:
+    connection = _connect(name)
+    if connection is None:
+        return None
+    with connection:
         return _identify(connection)
-    return None
 
 
 def _acquire(wait_s: float, notice: Notice, name: str) -> socket.socket:
     begin = time.monotonic()
     while (held := _try_lock(name)) is None:
-        connection = _try_connect(name)
+        connection = _connect(name)
         if connection is None:  # the holder is ending, or does not listen yet
             _give_up_after(begin, max(wait_s, _GRACE_S), None)
             time.sleep(_RETRY_S)
@@ -128,22 +130,16 @@ def _try_lock(name: str) -> socket.socket | None:
     return found
 
 
-def _connect(name: str) -> socket.socket:
+def _connect(name: str) -> socket.socket | None:
+    """A connection to the lock holder; None if no process holds the lock."""
     found = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     found.setblocking(False)
     try:
         found.connect(_address(name))
     except OSError:
         found.close()
-        raise
-    return found
-
-
-def _try_connect(name: str) -> socket.socket | None:
-    try:
-        return _connect(name)
-    except OSError:
         return None
+    return found
 
 
 def _ends_within(connection: socket.socket, seconds: float) -> bool:

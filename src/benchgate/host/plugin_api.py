@@ -12,13 +12,11 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchgate.base.files import file_digest
 from benchgate.base.paths import data_root
 from benchgate.base.process import capture
 from benchgate.base.qemu import Qemu, comma_safe, command
 from benchgate.base.text import one_line
-from benchgate.build.cache import entry
-from benchgate.build.toolchain import compiler, run_all
+from benchgate.build.programs import compiled
 
 _FLAGS = ("-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror")
 _NEWEST = re.compile(r"supports only up to version (\d{1,4})")
@@ -52,12 +50,5 @@ def read_refusal(text: str) -> PluginApi:
 
 
 def _plugin() -> Path:
-    source = data_root() / "guest" / "probe" / "plugin_version.c"
-    cc = compiler()
-
-    def make(folder: Path) -> None:
-        argv = (*cc.argv, *_FLAGS, "-o", str(folder / "plugin_version.so"), str(source))
-        run_all([argv], source.parent, "plugin-version", 60.0)
-
-    key = {"source": file_digest(source), "compiler": cc.identity, "flags": " ".join(_FLAGS)}
-    return entry("plugin-api", key, make) / "plugin_version.so"
+    folder = data_root() / "guest" / "probe"
+    return compiled("plugin-api", "plugin_version.so", folder, ["plugin_version.c"], _FLAGS)

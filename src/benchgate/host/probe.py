@@ -21,13 +21,11 @@ from types import TracebackType
 
 from benchgate.base.cells import Accel
 from benchgate.base.errors import BootError, HostError
-from benchgate.base.files import file_digest
 from benchgate.base.paths import data_root
-from benchgate.base.process import Child, start
+from benchgate.base.process import start
 from benchgate.base.qemu import GOOD_EXIT, ON_STDIO, Qemu, command
 from benchgate.base.text import one_line
-from benchgate.build.cache import entry
-from benchgate.build.toolchain import compiler, run_all
+from benchgate.build.programs import compiled
 
 INSTRUCTIONS_PER_STEP = 10
 """The loop of guest/probe/probe.c has as many instructions."""
@@ -40,14 +38,13 @@ _FLAGS = (
     "-std=c11", "-O2", "-m64", "-ffreestanding", "-fno-pic", "-fno-pie", "-mno-red-zone", "-mcmodel=small",
     "-mgeneral-regs-only", "-fno-stack-protector", "-fcf-protection=none", "-Wall", "-Wextra", "-Werror",
     "-Wshadow", "-Wstrict-prototypes", "-Wmissing-declarations",
-    "-nostdlib", "-static", "-no-pie", "-Wl,--build-id=none",
+    "-nostdlib", "-static", "-no-pie", "-Wl,--build-id=none", "-Wl,-T,probe.ld",
 )
 # fmt: on
-_SOURCES = ("start.S", "probe.c", "probe.ld")
+_INPUTS = ("start.S", "probe.c", "probe.ld")
 _MULTIPLIER, _INCREMENT = 6364136223846793005, 1442695040888963407
 _ANSWER = re.compile(rb"probe steps=(\d{1,15}) state=([0-9a-f]{1,16})")
 _LONGEST_LINE = 256
-_BUILD_S = 120.0
 _PAUSE_S = 5.0
 
 
@@ -57,16 +54,7 @@ class ProbeFailed(HostError):
 
 def image() -> Path:
     """The probe guest's ELF file, built once."""
-    folder = data_root() / "guest" / "probe"
-    cc = compiler()
-    key = {name: file_digest(folder / name) for name in _SOURCES}
-    key |= {"compiler": cc.identity, "flags": " ".join(_FLAGS)}
-
-    def make(target: Path) -> None:
-        argv = (*cc.argv, *_FLAGS, "-Wl,-T,probe.ld", "-o", str(target / "probe.elf"), "start.S", "probe.c")
-        run_all([argv], folder, "probe", _BUILD_S)
-
-    return entry("probe", key, make) / "probe.elf"
+    return compiled("probe", "probe.elf", data_root() / "guest" / "probe", _INPUTS, _FLAGS)
 
 
 def expected_state(steps: int) -> int:
@@ -107,33 +95,25 @@ class ProbeGuest:
         self._stack = ExitStack()
 
     def __enter__(self) -> ProbeGuest:
-        with ExitStack() as stack:
+        with ExitStack() as stack, ExitStack() as theirs:
             self._errors = stack.enter_context(tempfile.TemporaryFile())
-            with ExitStack() as theirs:
-                request_read, self._request = os.pipe()
-                theirs.callback(os.close, request_read)
-                stack.callback(os.close, self._request)
-                self.output, answer_write = os.pipe()
-                theirs.callback(os.close, answer_write)
-                stack.callback(os.close, self.output)
-                self._child = self._start(request_read, answer_write)
+            errors = self._errors.fileno()
+            request, self._request = os.pipe()
+            theirs.callback(os.close, request)
+            stack.callback(os.close, self._request)
+            self.output, answer = os.pipe()
+            theirs.callback(os.close, answer)
+            stack.callback(os.close, self.output)
             os.set_blocking(self.output, False)
+            argv, pins = self._argv, self._pins
+            try:
+                self._child = start(
+                    argv, self._environment, stdin=request, stdout=answer, stderr=errors, affinity=pins
+                )
+            except BootError as error:
+                raise ProbeFailed(str(error)) from error
             self._stack = stack.pop_all()
         return self
-
-    def _start(self, request: int, answer: int) -> Child:
-        errors = self._errors.fileno()
-        try:
-            return start(
-                self._argv,
-                self._environment,
-                stdin=request,
-                stdout=answer,
-                stderr=errors,
-                affinity=self._pins,
-            )
-        except BootError as error:
-            raise ProbeFailed(str(error)) from error
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -149,14 +129,14 @@ class ProbeGuest:
         """Waits until the guest has booted."""
         (line,) = _lines([self], deadline_s, "boot")[1]
         if line != b"probe ready v=1":
-            raise ProbeFailed(f"the probe guest said {one_line(line, 60)!r} first, not its ready line")
+            raise ProbeFailed(f"the probe guest printed {one_line(line, 60)!r} first, not its ready line")
 
     def request(self, steps: int) -> None:
         """Requests a number of steps; `answers` waits for the answer."""
         try:
             os.write(self._request, b"%d\n" % steps)
         except BrokenPipeError:
-            raise self._failure("ended") from None
+            raise self._failure() from None
 
     def pause(self) -> None:
         """Stops the guest's process; returns when it has stopped."""
@@ -176,14 +156,17 @@ class ProbeGuest:
         if not self._child.wait(deadline_s):
             raise ProbeFailed(f"the probe guest did not exit within {deadline_s:g} s")
         if self._child.stop(0) != GOOD_EXIT:
-            raise self._failure("left")
+            raise self._failure()
 
     def take_line(self) -> bytes | None:
         """A complete line if the guest has printed one."""
         try:
-            self._held += os.read(self.output, 4096) or self._ended()
+            data = os.read(self.output, 4096)
         except BlockingIOError:
             return None
+        if not data:
+            raise self._failure()
+        self._held += data
         line, newline, rest = bytes(self._held).partition(b"\n")
         if len(line) > _LONGEST_LINE:
             raise ProbeFailed(f"the probe guest printed no line end in {_LONGEST_LINE} bytes")
@@ -192,20 +175,14 @@ class ProbeGuest:
         self._held = bytearray(rest)
         return line.rstrip(b"\r")
 
-    def _ended(self) -> bytes:
-        raise self._failure("ended")
-
-    def _failure(self, what: str) -> ProbeFailed:
+    def _failure(self) -> ProbeFailed:
         """Why QEMU has ended, with the last line of its error output."""
         self._child.wait(2.0)
         status = self._child.stop(0)
-        if status < 0:
-            how = f"QEMU died of signal {signal.Signals(-status).name}"
-        else:
-            how = f"QEMU {what} with status {status}"
+        how = f"with status {status}" if status >= 0 else f"by signal {signal.Signals(-status).name}"
         self._errors.seek(max(0, self._errors.seek(0, os.SEEK_END) - 4096))
         lines = [line for line in self._errors.read().decode(errors="replace").splitlines() if line.strip()]
-        return ProbeFailed(f"{how}: {one_line(lines[-1])}" if lines else how)
+        return ProbeFailed(f"QEMU ended {how}" + (f": {one_line(lines[-1])}" if lines else ""))
 
 
 def answers(guests: Sequence[ProbeGuest], steps: int, deadline_s: float) -> tuple[float, ...]:

@@ -45,7 +45,7 @@ LINUX_WORDS = (
 class ClockArguments:
     argv_extra: tuple[str, ...]
     environment: Mapping[str, str]
-    """Added to QEMU's own environment; these values win."""
+    """Added to QEMU's own environment; these values take precedence."""
 
 
 def arguments(  # noqa: PLR0913 - one run has this many options

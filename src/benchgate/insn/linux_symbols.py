@@ -18,8 +18,7 @@ from benchgate.base.files import file_digest
 from benchgate.base.process import capture
 from benchgate.base.qemu import GOOD_EXIT, Qemu, comma_safe, command
 from benchgate.build.cache import entry
-from benchgate.build.programs import initramfs
-from benchgate.build.toolchain import compiler, run_all
+from benchgate.build.programs import compiled, initramfs
 from benchgate.insn.plugin import SOURCE
 from benchgate.insn.symbols import read_symbols
 
@@ -31,18 +30,15 @@ _FLAGS = ("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-static")
 
 def linux_symbols(qemu: Qemu, image: Path) -> Path:
     """A file that `read_symbols` can read."""
-    source = SOURCE / "kallsyms.c"
-    key = {"kernel": file_digest(image), "source": file_digest(source)}
+    init = compiled("insn-kallsyms", "init", SOURCE, ["kallsyms.c"], _FLAGS)
+    key = {"kernel": file_digest(image), "init": file_digest(init)}
 
     def make(files: Path) -> None:
-        init, archive = files / "init", files / "initramfs"
-        run_all([[*compiler().argv, *_FLAGS, str(source), "-o", str(init)]], files, "kallsyms", 60.0)
+        archive, symbols = files / "initramfs", files / "symbols"
         archive.write_bytes(initramfs({"init": init.read_bytes()}))
-        symbols = files / "symbols"
         _boot(qemu, image, archive, symbols)
         if len(read_symbols(symbols).names) < MIN_SYMBOLS:
             raise BuildError(f"{image}: /proc/kallsyms has no text symbols; give a vmlinux file instead")
-        init.unlink()
         archive.unlink()
 
     return entry("insn-symbols", key, make) / "symbols"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum, StrEnum
 from pathlib import Path
 from types import MappingProxyType
@@ -162,6 +162,7 @@ class _Reader:
         if lines and lines[-1]:
             lines.pop()  # QEMU died while it wrote this line
         header = self._header(lines)
+        self.vcpus = header.vcpus
         handlers: dict[str, Callable[[list[str]], None]] = {
             "mark": self._mark,
             "vcpu": self._vcpu,
@@ -174,16 +175,8 @@ class _Reader:
             self._line(line, handlers)
         if self.closed and (len(self.totals) != self.vcpus or self.end is None):
             raise self.fail("the log is closed, but the totals are incomplete")
-        level, mode = header
-        return ClockLog(
-            level=level,
-            mode=mode,
-            seed=self.seed,
-            quantum=self.quantum,
-            fine=self.fine,
-            rush=self.rush,
-            vcpus=self.vcpus,
-            api=self.api,
+        return replace(
+            header,
             marks=tuple(self.marks),
             totals=tuple(self.totals),
             end=self.end,
@@ -196,7 +189,7 @@ class _Reader:
             closed=self.closed,
         )
 
-    def _header(self, lines: list[str]) -> tuple[Level, ClockMode]:
+    def _header(self, lines: list[str]) -> ClockLog:
         words: dict[str, list[str]] = {}
         for self.line, name in enumerate(_HEADER, 1):
             found, *values = lines[self.line - 1].split(" ") if len(lines) >= self.line else [""]
@@ -206,17 +199,18 @@ class _Reader:
         self.line = 1
         if words["insn-clock"] != ["1"]:
             raise self.fail(f"version `{words['insn-clock'][0][:20]}` of the clock's log is unknown")
-        self.seed = self.number(words["seed"][0], below=2**64)
-        self.quantum, self.fine, self.rush = (
-            self.number(words[name][0], below=2**40) for name in ("quantum", "fine", "rush")
-        )
-        self.vcpus = self.number(words["vcpus"][0], below=257)
-        least, oldest, newest = (self.number(word) for word in words["api"])
-        self.api = (least, oldest, newest)
         try:
-            return Level(words["level"][0]), ClockMode(words["mode"][0])
+            level, mode = Level(words["level"][0]), ClockMode(words["mode"][0])
         except ValueError as error:
             raise self.fail("an unknown level or mode") from error
+        seed, vcpus = self.number(words["seed"][0], below=2**64), self.number(words["vcpus"][0], below=257)
+        quantum, fine, rush = (
+            self.number(words[name][0], below=2**40) for name in ("quantum", "fine", "rush")
+        )
+        requested, oldest, newest = map(self.number, words["api"])
+        return ClockLog(
+            level, mode, seed, quantum, fine, rush, vcpus, api=(requested, oldest, newest), marks=()
+        )
 
     def _line(self, line: str, handlers: dict[str, Callable[[list[str]], None]]) -> None:
         word, _, rest = line.partition(" ")

@@ -23,7 +23,7 @@ from benchgate.base.errors import BootError, BuildError, VerifyError
 from benchgate.base.process import capture
 from benchgate.base.qemu import GOOD_EXIT, ON_STDIO, Qemu, command
 from benchgate.build.cache import entry
-from benchgate.build.toolchain import compiler, run_all
+from benchgate.build.programs import compiled
 from benchgate.insn.arguments import arguments
 from benchgate.insn.log import ClockLog, ClockMode, Level, read_log
 from benchgate.insn.plugin import SOURCE, prepare, source_digest
@@ -96,7 +96,7 @@ def trial(qemu: Qemu, level: Level, plugin: Path, cpus: int) -> tuple[str, Clock
     """One boot of the probe guest: what it measured, in words, and the clock's log. VerifyError: refused."""
     with tempfile.TemporaryDirectory(prefix="benchgate-insn-") as folder:
         log = Path(folder) / "clock.log"
-        launch = arguments(
+        clock = arguments(
             plugin,
             level=level,
             mode=ClockMode.SERIAL,
@@ -115,9 +115,9 @@ def trial(qemu: Qemu, level: Level, plugin: Path, cpus: int) -> tuple[str, Clock
             memory="32M",
             smp=str(cpus),
             kernel=probe_guest(cpus),
-            extra=launch.argv_extra,
+            extra=clock.argv_extra,
         )
-        environment = {**os.environ, **qemu.environment, **launch.environment}
+        environment = {**os.environ, **qemu.environment, **clock.environment}
         status, console, complaint = _run(argv, environment)
         seen = read_log(log) if log.exists() else None
     if seen is not None and seen.problem:
@@ -165,17 +165,6 @@ def check_trial(level: Level, cpus: int, console: bytes, log: ClockLog) -> str:
 
 def probe_guest(cpus: int) -> Path:
     """The probe guest for one or two CPUs."""
-    source = SOURCE / "probe.S"
-    name = f"probe{cpus}.elf"
     flags = ["-m32", f"-DCPUS={cpus}", "-nostdlib", "-static", "-no-pie"]
     flags += ["-Wl,--build-id=none", "-Wl,-Ttext=0x100000", "-Wl,-e,start"]
-    key = {
-        "compiler": compiler().identity,
-        "flags": " ".join(flags),
-        "source": source.read_text(encoding="utf-8"),
-    }
-
-    def make(files: Path) -> None:
-        run_all([[*compiler().argv, *flags, str(source), "-o", str(files / name)]], files, name, 60.0)
-
-    return entry("insn-probe", key, make) / name
+    return compiled("insn-probe", f"probe{cpus}.elf", SOURCE, ["probe.S"], flags)

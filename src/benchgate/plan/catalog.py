@@ -1,13 +1,12 @@
 """Finds workloads, systems and policies: built-in ones by name, a user's own by path.
 
 Takes names or paths, gives `Workload`, `System` and `Policy`. Built-in ones are files of the same form as a
-user's own, and a name stands only for a path. Fails with CatalogError: for a file it names line and key, for
-an unknown name it lists the known ones.
+user's own, and a name is a short form of a path. Fails with CatalogError, which names file, line and key, or
+lists the known names.
 """
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection
 from functools import cache
 from pathlib import Path
@@ -17,6 +16,7 @@ from benchgate.base.errors import CatalogError, UsageError
 from benchgate.base.gates import Policy
 from benchgate.base.paths import data_root
 from benchgate.base.systems import SELFTEST, System
+from benchgate.base.text import suggestion
 from benchgate.base.yamlfile import NAME
 from benchgate.plan import policyfile, systemfile, workloadfile
 
@@ -67,9 +67,8 @@ def _find(kind: str, word: str) -> Path:
 
 
 def unknown(kind: str, word: str, known: Collection[str]) -> str:
-    near = difflib.get_close_matches(word, known, n=1)
-    hint = f"did you mean `{near[0]}`? " if near else ""
-    return f"{kind} `{word}` is not known; {hint}there are {', '.join(sorted(known))}"
+    near = suggestion(word, known)
+    return f"{kind} `{word}` is not known; {near and f'{near} '}there are {', '.join(sorted(known))}"
 
 
 @cache

@@ -7,7 +7,6 @@ error of the test.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,8 @@ from pathlib import Path
 from benchgate.base.cells import Window
 from benchgate.base.errors import UsageError
 from benchgate.base.pyfile import load_module
+from benchgate.base.systems import MAX_CPUS
+from benchgate.base.text import suggestion
 from benchgate.base.yamlfile import NAME
 from benchgate.plan import catalog
 from benchgate.plan.planned import GateRequest, Request
@@ -62,8 +63,7 @@ def _systems(marks: Iterable[Mark]) -> tuple[str, ...]:
 def _gate(mark: str, given: Mark) -> GateRequest:
     for key in given.kwargs:
         if key not in GATE_ARGUMENTS:
-            near = difflib.get_close_matches(key, GATE_ARGUMENTS, n=1)
-            hint = f"did you mean `{near[0]}`?" if near else f"it takes {', '.join(GATE_ARGUMENTS)}"
+            hint = suggestion(key, GATE_ARGUMENTS, f"it takes {', '.join(GATE_ARGUMENTS)}")
             raise UsageError(f"mark {mark}: no argument `{key}`; {hint}")
     at_least, at_most = (_ratio(mark, given, key) for key in ("at_least", "at_most"))
     kind, file = _kind(given) if mark == "gate" else _speedup_kind(given, at_least, at_most)
@@ -113,8 +113,8 @@ def _base(mark: str, given: Mark) -> int | None:
 
 def _count(mark: str, given: Mark, key: str, default: int | None = None) -> int:
     value = given.kwargs.get(key, default)
-    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= 64:
-        raise UsageError(f"mark {mark}: {key}={value!r} is not a CPU count from 1 to 64")
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MAX_CPUS:
+        raise UsageError(f"mark {mark}: {key}={value!r} is not a CPU count from 1 to {MAX_CPUS}")
     return value
 
 
@@ -122,8 +122,8 @@ def _ratio(mark: str, given: Mark, key: str) -> float | None:
     value = given.kwargs.get(key)
     if value is None:
         return None
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value <= 64:
-        raise UsageError(f"mark {mark}: {key}={value!r} is not a ratio above 0 and up to 64")
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value <= MAX_CPUS:
+        raise UsageError(f"mark {mark}: {key}={value!r} is not a ratio above 0 and up to {MAX_CPUS}")
     return float(value)
 
 

@@ -13,9 +13,10 @@ from pathlib import Path
 
 from benchgate.base.cells import Accel
 from benchgate.base.errors import UsageError
+from benchgate.base.gates import SMALLEST_LOOK, check_first_look
+from benchgate.base.systems import MAX_CPUS
 from benchgate.plan import catalog
 
-MAX_CPUS = 64
 _NUMBER = re.compile(r"[0-9]{1,9}")
 """Python's int() would also accept digits of other scripts and numbers of any length."""
 
@@ -38,10 +39,6 @@ class Option:
     def key(self) -> str:
         """Its ini/TOML key. The prefix distinguishes it from the keys of other plugins."""
         return "benchgate_" + self.name.replace("-", "_")
-
-    @property
-    def dest(self) -> str:
-        return self.key
 
 
 TABLE: tuple[Option, ...] = (
@@ -162,7 +159,7 @@ class Options:
     @property
     def gates(self) -> bool:
         """Whether this session can decide gates."""
-        return self.runs >= 5 and not self.quick and not self.measure and self.clock_mode == "serial"
+        return not self.why_no_gates
 
     @property
     def max_seeds(self) -> int:
@@ -171,13 +168,16 @@ class Options:
 
     @property
     def why_no_gates(self) -> str:
+        """Why this session cannot decide gates; empty if it can."""
         if self.quick:
             return "--quick decides nothing"
         if self.measure:
             return "--measure changes what is measured"
         if self.clock_mode == "parallel":
             return "--clock-mode parallel only informs; gates are decided in serial mode"
-        return f"--runs {self.runs} is too few to decide anything; at least 5 are needed"
+        if self.runs < SMALLEST_LOOK:
+            return f"--runs {self.runs} is too few to decide anything; at least {SMALLEST_LOOK} are needed"
+        return ""
 
 
 Lookup = Callable[[Option], object]
@@ -192,13 +192,13 @@ def read(lookup: Lookup) -> Options:
     runs = 1 if quick else _runs("runs", got["runs"], usual.first)
     last = runs if got["runs"] else usual.max_runs
     max_runs = 1 if quick else _whole("max-runs", got["max-runs"], last, low=1)
-    if max_runs < runs:
-        raise UsageError(f"--max-runs {max_runs} is below --runs {runs}")
+    usual.with_runs(runs, max_runs)
+    accel = _choice(got, "accel", "auto")
     return Options(
         cpus=cpu_list("cpus", got["cpus"]),
         smp=_smp(got["smp"]),
         systems=_words(got["system"]) or ("linux",),
-        accel=None if _choice(got, "accel", "auto") == "auto" else Accel(_choice(got, "accel", "auto")),
+        accel=None if accel == "auto" else Accel(accel),
         clock=_choice(got, "clock", "auto"),
         clock_mode=_choice(got, "clock-mode", "serial"),
         runs=runs,
@@ -251,10 +251,7 @@ def _smp(value: object) -> tuple[int, ...] | None:
 
 def _runs(name: str, value: object, default: int) -> int:
     runs = _whole(name, value, default, low=1)
-    if runs != 1 and (runs < 5 or runs % 2 == 0):
-        raise UsageError(
-            f"--{name} {runs}: it must be odd and at least 5, or 1 to measure once and gate nothing"
-        )
+    check_first_look(name, runs)
     return runs
 
 

@@ -91,8 +91,8 @@ class PlannedGate:
         return ("least", self.gate.at_least), ("most", self.gate.at_most), ("insn", self.gate.insn)
 
     @property
-    def question(self) -> Gate:
-        """The question without its id, to recognize duplicates."""
+    def without_id(self) -> Gate:
+        """The gate without its id, to recognize duplicates."""
         return replace(self.gate, id="")
 
     @property

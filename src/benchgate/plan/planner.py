@@ -42,13 +42,12 @@ def systems_of(request: Request, options: Options) -> tuple[System, ...]:
 
 
 def check_words(options: Options) -> None:
-    """Refuses invalid systems, parameters and numbers of runs before tests are collected."""
+    """Refuses invalid systems and parameters before tests are collected."""
     for word in options.systems:
         catalog.load_system(word)
     for target, key, value in options.sets:
         if target in catalog.names("workload"):
             fill(catalog.load_workload(target), {key: value})
-    catalog.load_policy(options.policy).with_runs(options.runs, options.max_runs)
 
 
 def check_sets(options: Options, collected: Collection[str]) -> None:
@@ -134,7 +133,7 @@ def sweeps(cells: Iterable[PlannedCell], gates: Iterable[PlannedGate]) -> tuple[
             row[cell.cell.id] = cell
     for gate in gates:
         kept = gates_by_row.setdefault(gate.arm.cell.row, [])
-        if not any(one.question == gate.question for one in kept):
+        if not any(one.without_id == gate.without_id for one in kept):
             kept.append(_with_unique_id(gate, kept))
     return tuple(
         SweepPlan(

@@ -54,7 +54,7 @@ def _describe_gate(planned: PlannedGate, options: Options) -> str:
     bound = gate.threshold(planned.arm.seats.lane)
     if bound is not None:
         text += f", {'at most' if gate.at_most is not None else 'at least'} {bound:g}"
-    skip = planned.skip or ("" if options.gates else options.why_no_gates)
+    skip = planned.skip or options.why_no_gates
     if not skip and runs_of(planned.arm, options) < SMALLEST_LOOK:
         skip = f"{runs_of(planned.arm, options)} seeds are too few to decide anything"
     return f"{text}: SKIP: {skip}" if skip else text

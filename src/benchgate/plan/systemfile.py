@@ -16,9 +16,11 @@ from benchgate.base import yamlfile
 from benchgate.base.cells import Mode
 from benchgate.base.console_text import by_lines
 from benchgate.base.errors import UsageError
+from benchgate.base.qemu import GOOD_EXIT
 from benchgate.base.runs import Deadlines
 from benchgate.base.systems import (
     DEADLINES,
+    MAX_CPUS,
     WORKLOAD_INITRD,
     Ask,
     Build,
@@ -31,6 +33,7 @@ from benchgate.base.systems import (
     Smoke,
     System,
 )
+from benchgate.base.text import filled
 from benchgate.base.yamlfile import Section
 
 SETTING = re.compile(r"(?!(?:out|n|source|workload)\Z)[a-z][a-z0-9_]{0,31}\Z")
@@ -60,29 +63,22 @@ def _read(top: Section, path: Path, chosen: Mapping[str, str]) -> System:
 
 def _settings(top: Section, name: str, chosen: Mapping[str, str]) -> tuple[dict[str, str], str]:
     """All settings with defaults filled in, and the name with the settings that differ from a default."""
-    words = top.section("settings")
     found: dict[str, str] = {}
-    for key in words.keys() if words is not None else ():
-        one = words.section(key) if words is not None else None
-        if one is None or not SETTING.match(key):
-            top.fail(f"`{key}` is not a setting: it needs a valid name, `default` and `choices`", "settings")
-        choices = one.texts("choices")
-        default = one.choice("default", choices)
-        found[key] = chosen.get(key, default)
-        if found[key] not in choices:
-            raise UsageError(f"{name}: setting {key}: `{found[key]}` is not one of {', '.join(choices)}")
-        if found[key] != default:
-            name += f".{key}-{found[key]}"
-        one.close()
+    with top.optional("settings") as words:
+        for key in words.keys():  # noqa: SIM118 - a Section, not a dict
+            if not SETTING.match(key):
+                words.fail(f"`{key}` is not a name for a setting: use lower-case letters, digits and _", key)
+            with words.optional(key) as one:
+                choices = one.texts("choices")
+                default = one.choice("default", choices)
+            found[key] = chosen.get(key, default)
+            if found[key] not in choices:
+                raise UsageError(f"{name}: setting {key}: `{found[key]}` is not one of {', '.join(choices)}")
+            if found[key] != default:
+                name += f".{key}-{found[key]}"
     if unknown := sorted(set(chosen) - set(found)):
         raise UsageError(f"{name} has no setting `{unknown[0]}`; it has {', '.join(found) or 'none'}")
     return found, name
-
-
-def _filled(text: str, settings: Mapping[str, str]) -> str:
-    for key, value in settings.items():
-        text = text.replace(f"{{{key}}}", value)
-    return text
 
 
 def _native(top: Section, path: Path, name: str) -> System:
@@ -113,7 +109,7 @@ def _guest(top: Section, path: Path, name: str, settings: Mapping[str, str]) -> 
         qemu=_qemu(top),
         kernel=boot.text("kernel"),
         initrd=boot.text("initrd", ""),
-        append=_filled(boot.text("append", ""), settings),
+        append=filled(boot.text("append", ""), settings),
         symbols=boot.text("symbols", ""),
         build=_build(top, path.parent, settings),
         settings=settings,
@@ -158,23 +154,19 @@ def _refuse_future_keys(top: Section) -> None:
 
 
 def _qemu(top: Section) -> QemuWords:
-    words = top.section("qemu")
-    if words is None:
-        return QemuWords()
-    if words.has("binary"):
-        words.fail("a system cannot have its own QEMU yet; use --qemu PATH", "binary")
-    smp = words.text("smp", "{n}")
-    if "{n}" not in smp or "{" in smp.replace("{n}", ""):
-        words.fail("must contain {n}, and no other braces", "smp")
-    found = QemuWords(
-        machine=words.text("machine", "q35"),
-        cpu=words.text("cpu", ""),
-        memory=words.text("memory", "256M"),
-        smp=smp,
-        arguments=words.texts("arguments"),
-    )
-    words.close()
-    return found
+    with top.optional("qemu") as words:
+        if words.has("binary"):
+            words.fail("a system cannot have its own QEMU yet; use --qemu PATH", "binary")
+        smp = words.text("smp", "{n}")
+        if "{n}" not in smp or "{" in smp.replace("{n}", ""):
+            words.fail("must contain {n}, and no other braces", "smp")
+        return QemuWords(
+            machine=words.text("machine", "q35"),
+            cpu=words.text("cpu", ""),
+            memory=words.text("memory", "256M"),
+            smp=smp,
+            arguments=words.texts("arguments"),
+        )
 
 
 def _build(top: Section, folder: Path, settings: Mapping[str, str]) -> Build | None:
@@ -183,7 +175,7 @@ def _build(top: Section, folder: Path, settings: Mapping[str, str]) -> Build | N
         return None
     found = Build(
         commands=tuple(
-            tuple(_filled(word, settings) for word in command) for command in words.commands("commands")
+            tuple(filled(word, settings) for word in command) for command in words.commands("commands")
         ),
         folder=folder / words.text("folder", "."),
         sources=tuple(folder / source for source in words.texts("sources", (".",))),
@@ -210,18 +202,14 @@ def _modes(top: Section) -> tuple[Mode, ...]:
 
 
 def _console(top: Section) -> tuple[str, tuple[str, ...], str]:
-    words = top.section("console")
-    if words is None:
-        return "", (), ""
-    failures = words.texts("failures")
-    for pattern in failures:
-        _check_watched(words, "failures", pattern)
-    ready = words.text("ready", "")
-    if ready:
-        _check_watched(words, "ready", ready)
-    found = ready, failures, words.pattern("online", "", groups=("n",))
-    words.close()
-    return found
+    with top.optional("console") as words:
+        failures = words.texts("failures")
+        for pattern in failures:
+            _check_watched(words, "failures", pattern)
+        ready = words.text("ready", "")
+        if ready:
+            _check_watched(words, "ready", ready)
+        return ready, failures, words.pattern("online", "", groups=("n",))
 
 
 def _check_watched(words: Section, key: str, pattern: str) -> None:
@@ -270,7 +258,7 @@ def _smoke(top: Section, settings: Mapping[str, str], end_by: EndBy) -> Smoke | 
     words = top.section("smoke")
     if words is None:
         return None
-    found = Smoke(_filled(words.text("append", ""), settings), words.pattern("pass"))
+    found = Smoke(filled(words.text("append", ""), settings), words.pattern("pass"))
     if re.search(found.passes, ""):
         words.fail("matches the empty string, so any console would pass", "pass")
     if end_by is EndBy.KILL:
@@ -300,32 +288,20 @@ def _pattern(result: Section, key: str) -> ResultPattern | None:
 
 
 def _end(top: Section) -> tuple[EndBy, tuple[int, ...]]:
-    words = top.section("end")
-    if words is None:
-        return EndBy.EXIT, (33,)
-    by = EndBy(words.choice("by", tuple(EndBy), EndBy.EXIT))
-    codes = words.integers("exit_codes", (33,))
-    words.close()
-    return by, codes
+    with top.optional("end") as words:
+        by = EndBy(words.choice("by", tuple(EndBy), EndBy.EXIT))
+        return by, words.integers("exit_codes", (GOOD_EXIT,))
 
 
 def _deadlines(top: Section) -> Deadlines:
-    words = top.section("deadlines")
-    if words is None:
-        return DEADLINES
-    found = Deadlines(
-        boot_s=words.number("boot_s", DEADLINES.boot_s, low=0.1, high=3600),
-        run_s=words.number("run_s", DEADLINES.run_s, low=0.1, high=86400),
-    )
-    words.close()
-    return found
+    with top.optional("deadlines") as words:
+        return Deadlines(
+            boot_s=words.number("boot_s", DEADLINES.boot_s, low=0.1, high=3600),
+            run_s=words.number("run_s", DEADLINES.run_s, low=0.1, high=86400),
+        )
 
 
 def _cpus(top: Section) -> tuple[int, int]:
-    words = top.section("cpus")
-    if words is None:
-        return 1, 64
-    low = words.integer("minimum", 1, low=1, high=64)
-    high = words.integer("maximum", 64, low=low, high=64)
-    words.close()
-    return low, high
+    with top.optional("cpus") as words:
+        low = words.integer("minimum", 1, low=1, high=MAX_CPUS)
+        return low, words.integer("maximum", MAX_CPUS, low=low, high=MAX_CPUS)

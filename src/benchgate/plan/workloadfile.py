@@ -7,13 +7,13 @@ unknown parameter or a value outside its range.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from pathlib import Path
 
 from benchgate.base import yamlfile
 from benchgate.base.cells import Mode, Params, ParamSpec, ParamValue, Workload
 from benchgate.base.errors import UsageError
+from benchgate.base.text import suggestion
 from benchgate.base.yamlfile import Section
 
 
@@ -43,26 +43,21 @@ def _beside(top: Section, key: str) -> Path:
 
 
 def _params(top: Section) -> Mapping[str, ParamSpec]:
-    section = top.section("params")
-    if section is None:
-        return {}
-    return {name: _param(name, section) for name in section.keys()}  # noqa: SIM118 - a Section
+    with top.optional("params") as section:
+        return {name: _param(name, section) for name in section.keys()}  # noqa: SIM118 - a Section
 
 
 def _param(name: str, params: Section) -> ParamSpec:
-    words = params.section(name)
-    assert words is not None
-    choices = words.texts("choices")
-    default: ParamValue
-    if choices:
-        default, low, high = words.choice("default", choices), 0, 0
-    else:
-        low = words.integer("minimum", 0)
-        high = words.integer("maximum", low=low)
-        default = words.integer("default", low=low, high=high)
-    spec = ParamSpec(name, default, choices, low, high, words.text("unit", ""), words.text("about", ""))
-    words.close()
-    return spec
+    with params.optional(name) as words:
+        choices = words.texts("choices")
+        default: ParamValue
+        if choices:
+            default, low, high = words.choice("default", choices), 0, 0
+        else:
+            low = words.integer("minimum", 0)
+            high = words.integer("maximum", low=low)
+            default = words.integer("default", low=low, high=high)
+        return ParamSpec(name, default, choices, low, high, words.text("unit", ""), words.text("about", ""))
 
 
 def _quick(top: Section, params: Mapping[str, ParamSpec]) -> Mapping[str, ParamValue]:
@@ -94,8 +89,7 @@ def fill(workload: Workload, given: Mapping[str, object]) -> tuple[Params, str]:
     """All parameters, and the label: the name plus the parameters that differ from their defaults."""
     for key in given:
         if key not in workload.params:
-            near = difflib.get_close_matches(key, list(workload.params), n=1)
-            hint = f"did you mean `{near[0]}`?" if near else f"it has {', '.join(workload.params) or 'none'}"
+            hint = suggestion(key, workload.params, f"it has {', '.join(workload.params) or 'none'}")
             raise UsageError(f"workload {workload.name} has no parameter `{key}`; {hint}")
     values = {
         name: convert(spec, given[name]) if name in given else spec.default

@@ -76,7 +76,7 @@ class MeasuringSession:
     def __init__(self, options: Options, progress: Progress, seen: Topology) -> None:
         self.options, self.progress = options, progress
         policy = catalog.load_policy(options.policy).with_runs(options.runs, options.max_runs)
-        self.policy = replace(policy, informs="" if options.gates else options.why_no_gates)
+        self.policy = replace(policy, informs=options.why_no_gates)
         self._stack = ExitStack()
         self._quiet = self._stack.enter_context(ExitStack())
         self._images = Images(options.linux_kernel, options.locked, progress.note)

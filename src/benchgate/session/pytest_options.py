@@ -18,24 +18,19 @@ from benchgate.plan.options import Option, Options
 def register(parser: pytest.Parser) -> None:
     group = parser.getgroup("benchgate", "benchgate: kernel benchmarks as gated tests")
     for option in options.TABLE:
-        group.addoption(option.flag, help=option.about, default=None, dest=option.dest, **_how(option))
+        group.addoption(option.flag, help=option.about, default=None, dest=option.key, **_how(option))
         parser.addini(option.key, f"as {option.flag}: {option.about}", default=None, type=_ini_type(option))
 
 
 def read(config: pytest.Config) -> Options:
     def lookup(option: Option) -> object:
-        given = config.getoption(option.dest, None)
+        given = config.getoption(option.key, None)
         if given == "" or (isinstance(given, list) and "" in given):
             raise UsageError(f"{option.flag} is empty; leave it out or give it a value")
         return _ini(config, option) if given is None else given
 
     found = options.read(lookup)
-    if (
-        found.sets
-        or found.systems != Options().systems
-        or found.max_runs != found.runs
-        or found.policy != Options().policy
-    ):
+    if found.sets or found.systems != Options().systems:
         planner.check_words(found)
     return found
 

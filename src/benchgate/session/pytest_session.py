@@ -18,11 +18,12 @@ import pytest
 from benchgate.base.errors import BenchgateError
 from benchgate.base.gates import Verdict, Word
 from benchgate.base.runs import Image
+from benchgate.base.systems import MAX_CPUS
 from benchgate.base.text import one_line
 from benchgate.host import topology
 from benchgate.host.topology import Topology
 from benchgate.plan import catalog, planner, preview
-from benchgate.plan.options import MAX_CPUS, Options
+from benchgate.plan.options import Options
 from benchgate.plan.planned import Ground, PlannedCell, PlannedGate, SweepPlan
 from benchgate.plan.seats import reseat
 from benchgate.render.tables import attribution, terminal

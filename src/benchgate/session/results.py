@@ -84,7 +84,7 @@ class RowResult:
 
     def verdict(self, planned: PlannedGate) -> VerdictResult:
         """Its id may have been told apart from another gate's on the same arms; what it asks is its own."""
-        name = next(one.gate.id for one in self.result.plan.gates if one.question == planned.question)
+        name = next(one.gate.id for one in self.result.plan.gates if one.without_id == planned.without_id)
         found = next(verdict for verdict in self.result.verdicts if verdict.id == name)
         properties: Properties = [
             ("benchgate.verdict", str(found.outcome)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from benchgate.base.files import file_digest, tree_digest, weigh
+from benchgate.base.files import count_and_size, file_digest, tree_digest
 
 
 def test_the_digest_of_a_file_is_its_sha256(tmp_path: Path) -> None:
@@ -41,8 +41,8 @@ def test_a_tree_digest_skips_the_given_names(tmp_path: Path) -> None:
     assert tree_digest(tmp_path) != first
 
 
-def test_weigh_counts_files_and_links_and_does_not_follow_links(tmp_path: Path) -> None:
+def test_count_and_size_cover_files_and_links_and_does_not_follow_links(tmp_path: Path) -> None:
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "a").write_text("12345")
     (tmp_path / "loop").symlink_to(".")
-    assert weigh(tmp_path) == (2, 6)
+    assert count_and_size(tmp_path) == (2, 6)

@@ -77,6 +77,17 @@ def test_an_unknown_key_is_refused_with_the_nearest_known_one(tmp_path: Path) ->
         top.close()
 
 
+def test_an_optional_section_is_closed_and_is_empty_if_it_is_absent(tmp_path: Path) -> None:
+    top = section(tmp_path, "end: {by: kill, cods: [1]}\n")
+    with top.optional("deadlines") as words:
+        assert words.number("run_s", 2.5) == 2.5
+    with (
+        pytest.raises(CatalogError, match=r"file\.yaml:1: end\.cods: unknown key; did you mean `codes`\?"),
+        top.optional("end") as words,
+    ):
+        assert (words.text("by"), words.integers("codes")) == ("kill", ())
+
+
 def test_unreadable_files_are_reported(tmp_path: Path) -> None:
     with pytest.raises(CatalogError, match=r"none\.yaml: cannot be read: No such file"):
         yamlfile.load(tmp_path / "none.yaml")

@@ -94,6 +94,21 @@ class TestGuestProgram:
             programs.guest_program(missing)
 
 
+def test_a_compiled_file_is_kept_until_an_input_or_a_flag_changes(tmp_path: Path) -> None:
+    (tmp_path / "a.c").write_text('#include "a.h"\nint a = A;\n')
+    (tmp_path / "a.h").write_text("#define A 1\n")
+
+    def made(*flags: str) -> Path:
+        return programs.compiled("small", "a.o", tmp_path, ["a.c", "a.h"], ["-c", *flags])
+
+    first = made()
+    assert first.read_bytes()[:4] == b"\x7fELF"
+    assert made() == first
+    assert made("-O2") != first
+    (tmp_path / "a.h").write_text("#define A 2\n")
+    assert made() != first
+
+
 class TestCompiler:
     def test_without_a_compiler_the_error_names_the_packages(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -37,8 +37,8 @@ def test_requesting_tcg_ignores_usable_kvm() -> None:
 
 
 def test_the_error_names_all_reasons_if_nothing_is_usable() -> None:
-    broken = accel.unusable(Accel.TCG, ProbeState.UNUSABLE, "QEMU left with status 1")
-    with pytest.raises(HostError, match=r"times slower than tcg; tcg: unusable: QEMU left"):
+    broken = accel.unusable(Accel.TCG, ProbeState.UNUSABLE, "QEMU ended with status 1")
+    with pytest.raises(HostError, match=r"times slower than tcg; tcg: unusable: QEMU ended"):
         accel.choose("auto", {Accel.KVM: BAD, Accel.TCG: broken})
     with pytest.raises(HostError, match="none was probed"):
         accel.choose("auto", {})

@@ -1,3 +1,5 @@
+"""The library of lockstep.c, compiled once."""
+
 from __future__ import annotations
 
 import ctypes

@@ -1,3 +1,5 @@
+"""The arguments of QEMU on the instruction clock, and the QEMUs and hosts that are refused."""
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -13,7 +15,7 @@ from benchgate.insn.plugin import is_dynamic, prepare
 PLUGIN = Path("/cache/insn/full.so")
 
 
-def launch(**changes: object) -> tuple[tuple[str, ...], dict[str, str]]:
+def clock_arguments(**changes: object) -> tuple[tuple[str, ...], dict[str, str]]:
     values: dict[str, object] = {
         "level": Level.FULL,
         "mode": ClockMode.SERIAL,
@@ -27,7 +29,7 @@ def launch(**changes: object) -> tuple[tuple[str, ...], dict[str, str]]:
 
 
 def test_level_full_preloads_the_plugin_and_sets_the_guests_time_sources() -> None:
-    argv, environment = launch()
+    argv, environment = clock_arguments()
     options = argv[argv.index("-plugin") + 1].split(",")
     assert options[0] == str(PLUGIN)
     assert {"out=/run/clock.log", "seed=3", "serial=1"} <= set(options)
@@ -37,7 +39,7 @@ def test_level_full_preloads_the_plugin_and_sets_the_guests_time_sources() -> No
 
 
 def test_level_count_only_loads_the_plugin() -> None:
-    argv, environment = launch(level="count", mode="parallel")
+    argv, environment = clock_arguments(level="count", mode="parallel")
     assert argv[0] == "-plugin"
     assert len(argv) == 2
     assert "serial=0" in argv[1]
@@ -45,22 +47,22 @@ def test_level_count_only_loads_the_plugin() -> None:
 
 
 def test_the_hpet_is_turned_off_unless_the_machine_has_none_or_the_user_chose() -> None:
-    assert "hpet=off" not in launch(machine="microvm")[0]
-    assert "hpet=off" not in launch(machine="q35,hpet=on")[0]
-    assert "hpet=off" in launch(machine="pc-q35-10.0")[0]
+    assert "hpet=off" not in clock_arguments(machine="microvm")[0]
+    assert "hpet=off" not in clock_arguments(machine="q35,hpet=on")[0]
+    assert "hpet=off" in clock_arguments(machine="pc-q35-10.0")[0]
 
 
 def test_a_system_without_marks_has_a_tight_lockstep_throughout() -> None:
-    assert "rush=1" in launch(marked=False)[0][1].split(",")
-    assert "rush=1" not in launch()[0][1].split(",")
+    assert "rush=1" in clock_arguments(marked=False)[0][1].split(",")
+    assert "rush=1" not in clock_arguments()[0][1].split(",")
 
 
 def test_commas_are_doubled_and_paths_that_cannot_be_preloaded_are_refused() -> None:
-    argv, _ = launch(log=Path("/a,b/clock.log"), profile=Path("/c,d"))
+    argv, _ = clock_arguments(log=Path("/a,b/clock.log"), profile=Path("/c,d"))
     assert "out=/a,,b/clock.log" in argv[1]
     assert "profile=/c,,d" in argv[1]
     with pytest.raises(UsageError, match="space or a colon"):
-        launch(plugin=Path("/my cache/full.so"))
+        clock_arguments(plugin=Path("/my cache/full.so"))
 
 
 @pytest.mark.parametrize(
@@ -74,7 +76,7 @@ def test_commas_are_doubled_and_paths_that_cannot_be_preloaded_are_refused() -> 
 )
 def test_options_out_of_range_are_refused(changes: dict[str, object], why: str) -> None:
     with pytest.raises(UsageError, match=why):
-        launch(**changes)
+        clock_arguments(**changes)
 
 
 def qemu(binary: Path) -> Qemu:

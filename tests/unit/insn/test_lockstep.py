@@ -1,7 +1,7 @@
 """Tests lockstep.c against a model of a machine with one common clock.
 
-The model is written from the promises in lockstep.h, not from the C code. It simulates vCPUs and a main loop
-that behave at random, and checks every promise after each step.
+The model is written from the rules in lockstep.h, not from the C code. It simulates vCPUs and a main loop
+that behave at random, and checks every rule after each step.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ BLOCK = 30
 """A vCPU may pass its limit by less than a block."""
 
 
-class PromiseBrokenError(AssertionError):
+class RuleBrokenError(AssertionError):
     pass
 
 
-def promise(kept: bool, what: str) -> None:
-    if not kept:
-        raise PromiseBrokenError(what)
+def require(holds: bool, what: str) -> None:
+    if not holds:
+        raise RuleBrokenError(what)
 
 
 @dataclass
@@ -52,7 +52,7 @@ class Play:
         self.lockstep.appear(0)
         self.lockstep.arrive(0, m.vcpu[0].time, 0)
         for c in range(1, m.count):
-            promise(self.lockstep.step().vcpus == (), "no vCPU runs before all have started")
+            require(self.lockstep.step().vcpus == (), "no vCPU runs before all have started")
             self.lockstep.appear(c)
             self.lockstep.halt(c, m.vcpu[c].time)
         self.main_sleeps()
@@ -73,30 +73,30 @@ class Play:
         given = self.lockstep.step()
         running = [c for c in range(m.count) if m.vcpu[c].state == RUN]
         active = [m.vcpu[c].time for c in range(m.count) if m.vcpu[c].state in (RUN, READY)]
-        promise(m.now >= self.latest_now, "the machine's time never goes back")
+        require(m.now >= self.latest_now, "the machine's time never goes back")
         self.latest_now = m.now
         if given.main:
-            promise(not running and m.main == BUSY, "the main loop works only while all vCPUs are stopped")
+            require(not running and m.main == BUSY, "the main loop works only while all vCPUs are stopped")
             self.trace.append(("main", m.now))
             return
         if self.rules.serial:
-            promise(len(running) <= 1, "one vCPU at a time")
+            require(len(running) <= 1, "one vCPU at a time")
         span = (self.calm_quanta(min(active, default=0)) if m.window else RUSH) * QUANTUM
         for c in given.vcpus:
             v = m.vcpu[c]
-            promise(v.time <= v.until <= m.deadline, "no vCPU runs past the next timer")
+            require(v.time <= v.until <= m.deadline, "no vCPU runs past the next timer")
             others = [time for d, time in enumerate(self.times()) if d != c and time is not None]
             slowest = min(others, default=None)
             limit = span if slowest is not None else LONE * span
             base = min(active) if slowest is None else max(min(active), slowest if self.rules.serial else 0)
-            promise(v.until - base <= limit, "no vCPU is more than a quantum ahead of the slowest")
+            require(v.until - base <= limit, "no vCPU is more than a quantum ahead of the slowest")
             if self.rules.serial:
-                promise(v.time == min(active), "the vCPU with the lowest time has its turn")
+                require(v.time == min(active), "the vCPU with the lowest time has its turn")
             self.trace.append((c, v.time, v.until))
         if m.main == IDLE:
             stuck = not running and not given.vcpus
-            promise(not stuck or not active, "a ready vCPU is granted a turn")
-            promise(bool(active) or m.deadline == NEVER, "an idle machine goes to its next timer")
+            require(not stuck or not active, "a ready vCPU is granted a turn")
+            require(bool(active) or m.deadline == NEVER, "an idle machine goes to its next timer")
 
     def calm_quanta(self, now: int) -> float:
         """A thousandth of the time since vCPUs last interacted, in quanta: an upper bound of the growth."""
@@ -165,7 +165,9 @@ def play(library: ctypes.CDLL, count: int, *, serial: bool, seed: int, dice: int
     seed=st.sampled_from((0, 1, 7, 2**64 - 1)),
     dice=st.integers(0, 2**32),
 )
-def test_every_promise_holds(library: ctypes.CDLL, count: int, serial: bool, seed: int, dice: int) -> None:
+def test_every_rule_holds_for_random_guests(
+    library: ctypes.CDLL, count: int, serial: bool, seed: int, dice: int
+) -> None:
     game = play(library, count, serial=serial, seed=seed, dice=dice)
     assert game.lockstep.machine.grants > 0
 
@@ -200,9 +202,9 @@ def play_often(library: ctypes.CDLL) -> None:
 
 
 @pytest.mark.parametrize("broken", BREAKAGES)
-def test_a_broken_lockstep_breaks_a_promise(tmp_path: Path, broken: str) -> None:
+def test_a_broken_lockstep_breaks_a_require(tmp_path: Path, broken: str) -> None:
     library = load(tmp_path, change=BREAKAGES[broken])
-    with pytest.raises(PromiseBrokenError, match=broken):
+    with pytest.raises(RuleBrokenError, match=broken):
         play_often(library)
 
 

@@ -1,3 +1,5 @@
+"""The clock's log: what is read, and the lines that are refused."""
+
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,3 +1,5 @@
+"""The window from the marks, and the reports of a guest that contradict the clock."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -87,7 +87,7 @@ def test_an_invalid_workload_file_is_refused(tmp_path: Path, before: str, after:
 def test_the_error_for_an_unknown_name_lists_the_known_ones() -> None:
     with pytest.raises(CatalogError, match=r"system `linus` is not known; did you mean `linux`\? there are "):
         catalog.load_system("linus")
-    with pytest.raises(CatalogError, match=r"workload `../primes` is not known|cannot be read"):
+    with pytest.raises(CatalogError, match=r"/primes: cannot be read"):
         catalog.load_workload("../primes")
 
 

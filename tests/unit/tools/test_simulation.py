@@ -1,7 +1,7 @@
-"""The shipped rules against figures that were simulated apart from them, before this code existed.
+"""The shipped rules, compared with an independent simulation that is older than this code.
 
-The expected shares are those of the design's own simulation (20,000 draws and more); the margin is four
-standard errors of the draws made here."""
+The expected shares are those of that simulation (20,000 draws and more); the margin is four standard errors
+of the draws made here."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def near(share: float) -> object:
     ("ratio", "passed", "failed", "mean"),
     [(1.87, 1.0, 0.0, 5.0), (1.65, 0.86, 0.0, 15.0), (1.60, 0.05, 0.05, 24.0), (1.55, 0.0, 0.88, 14.5)],
 )
-def test_the_verdicts_fall_as_the_design_says(
+def test_the_shares_of_verdicts_are_those_of_the_independent_simulation(
     ratio: float, passed: float, failed: float, mean: float
 ) -> None:
     row = simulate(DEFAULT, ratio, 0.03, DRAWS, seed=1)
@@ -35,13 +35,13 @@ def test_the_verdicts_fall_as_the_design_says(
     assert row.mean_runs == pytest.approx(mean, abs=1.0)
 
 
-def test_testing_at_five_percent_at_every_look_would_err_more_often() -> None:
+def test_an_alpha_of_five_percent_at_every_look_passes_too_many_kernels() -> None:
     """9.1% instead of 5%: the reason for alpha."""
     row = simulate(replace(DEFAULT, alpha=0.05), 1.60, 0.03, DRAWS, seed=1)
     assert row.shares[Word.PASS] == near(0.091)
 
 
-def test_the_naive_rule_passes_a_kernel_that_misses() -> None:
+def test_the_naive_rule_passes_a_kernel_below_the_threshold() -> None:
     assert naive_pass_share(1.55, 0.03, DRAWS, seed=1) == near(0.08)
     assert naive_pass_share(1.55, 0.10, DRAWS, seed=1) == near(0.34)
 

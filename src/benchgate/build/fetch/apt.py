@@ -107,22 +107,16 @@ class Apt:
 
     def download(self, packages: Sequence[Package]) -> list[Path]:
         """The package files; the digest of each has been checked."""
-        found = []
-        for package in packages:
-            folder = self._folder / "debs" / package.sha256
-            folder.mkdir(exist_ok=True)
-            found.append(folder)
-        missing = [
-            (one, folder) for one, folder in zip(packages, found, strict=True) if not any(folder.iterdir())
-        ]
+        folders = {one: self._folder / "debs" / one.sha256 for one in packages}
+        missing = [one for one, folder in folders.items() if not folder.is_dir()]
         if missing:
-            words = [f"{one.name}={one.version}" for one, _ in missing]
+            words = [f"{one.name}={one.version}" for one in missing]
             incoming = self._folder / "incoming"
             incoming.mkdir(exist_ok=True)
             self._run(("apt-get", "-qq", "download", *words), _DOWNLOAD_S, incoming)
-            for package, folder in missing:
-                self._accept(incoming, package, folder)
-        return [next(folder.iterdir()) for folder in found]
+            for one in missing:
+                self._accept(incoming, one, folders[one])
+        return [next(folders[one].iterdir()) for one in packages]
 
     def _accept(self, incoming: Path, package: Package, folder: Path) -> None:
         for path in incoming.glob(f"{package.name}_*.deb"):
@@ -131,6 +125,7 @@ class Apt:
                     f"{path.name} does not match its SHA-256 {package.sha256[:16]}...: the package source "
                     "is broken, or the file was changed in transit; check the network and the source"
                 )
+            folder.mkdir()
             path.rename(folder / path.name)
             return
         raise FetchError(f"apt downloaded no file for {package.name} {package.version}: run this again")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,13 +18,9 @@ _WITH_BACKPORTS = frozenset({"bookworm"})
 """Debian releases whose QEMU is too old for the instruction clock, but not the one in their backports."""
 _ALIASES = frozenset({"stable", "oldstable", "oldoldstable", "testing", "unstable", "sid"})
 """Debian's aliases, which move from release to release."""
-_OPTIONS = {
-    "arch": "Architectures",
-    "signed-by": "Signed-By",
-    "trusted": "Trusted",
-    "check-date": "Check-Date",
-}
-_OPTIONS |= {"check-valid-until": "Check-Valid-Until", "valid-until-max": "Valid-Until-Max"}
+_SAME_NAME = ("signed-by", "trusted", "check-date", "check-valid-until", "valid-until-max")
+_OPTIONS = {"arch": "architectures"} | {name: name for name in _SAME_NAME}
+"""The options of a `deb` line that benchgate keeps, and their names in deb822."""
 _SOURCE_LINE = re.compile(r"(deb|deb-src)\s+(?:\[(?P<options>[^]]*)\]\s+)?(?P<rest>.+)")
 
 Stanza = Mapping[str, str]
@@ -104,7 +100,7 @@ def parse_lines(text: str) -> list[Stanza]:
         for option in shlex.split(match["options"] or ""):
             name, _, value = option.partition("=")
             if field := _OPTIONS.get(name.lower()):
-                fields[field.lower()] = value.replace(",", " ")
+                fields[field] = value.replace(",", " ")
         if _usable(fields):
             found.append(fields)
     return found
@@ -113,7 +109,7 @@ def parse_lines(text: str) -> list[Stanza]:
 def private_sources(stanzas: list[Stanza], wanted: Release, here: Release) -> str:
     """The host's own source of its distribution, with the suites that benchgate needs, as deb822 text."""
     names = {here.codename, *(_ALIASES if here.family == "debian" else ())}
-    own = [one for one in stanzas if names & {*one["suites"].split()} and "main" in _components(one)]
+    own = [one for one in stanzas if names & {*one["suites"].split()} and "main" in one["components"].split()]
     if not own:
         raise FetchError(
             f"/etc/apt names no package source with the suite {here.codename} and the component main: "
@@ -146,7 +142,3 @@ def _usable(fields: Stanza) -> bool:
     off = fields.get("enabled", "yes").lower() in ("no", "false", "0", "off", "disable", "without")
     architectures = fields.get("architectures", "amd64").split()
     return complete and not off and "deb" in fields["types"].split() and "amd64" in architectures
-
-
-def _components(stanza: Stanza) -> Iterator[str]:
-    yield from stanza["components"].split()

@@ -109,7 +109,8 @@ def fetch(kind: str, resolve: Resolve, fill: Fill, *, locked: bool, session: Fet
     for one in sets:
         if folder := cache.existing(kind, _key(one)):
             return _kept(folder, REVIEWED)
-    unreviewed = _unreviewed_key(kind, release)
+    unreviewed = {"release": release.name, "origin": UNREVIEWED}
+    unreviewed |= {"instead-of": ",".join(one.digest for one in sets)}
     folder = None if locked else cache.existing(kind, unreviewed)
     if folder and _has_its_libraries(folder):
         return _kept(folder, UNREVIEWED)
@@ -189,11 +190,6 @@ def _require_offered(client: Apt, one: PinnedSet) -> None:
 def _key(one: PinnedSet) -> dict[str, str]:
     names = ",".join(pin.package.name for pin in _without_present(one).pins)
     return {"release": one.release, "version": one.version, "lock": one.digest, "packages": names}
-
-
-def _unreviewed_key(kind: str, release: Release) -> dict[str, str]:
-    reviewed = [one.digest for one in pins.read(lock_path(kind)) if one.release == release.name]
-    return {"release": release.name, "origin": UNREVIEWED, "instead-of": ",".join(reviewed)}
 
 
 def _kept(folder: Path, origin: str) -> Kept:

@@ -42,8 +42,8 @@ void clock_resume(unsigned vcpu);
 // between them. The second step returns after a wake-up, once the vCPU has been granted a turn.
 void clock_wait_begin(void *condition);
 void clock_wait_end(void);
-// Somebody signalled `condition`: a vCPU or the main thread (`by_machine`), or another thread of QEMU. True
-// if this woke a vCPU.
+// A thread signalled `condition`: a vCPU's or the main thread (`by_machine`), or another of QEMU. True if
+// this woke a vCPU.
 bool clock_signal(void *condition, bool by_machine);
 uint64_t clock_own_waits(void); // how often this vCPU's thread has waited
 void clock_asleep(bool asleep); // true between QEMU's idle and resume callbacks

@@ -1,8 +1,6 @@
 // The vCPU threads' side: a vCPU reaches its limit, halts, wakes others, runs errands.
 #include "clock_state.h"
 
-#include <stdatomic.h>
-
 #define CREEP_NS 200000 // level count: a stopped vCPU runs one block after this much host time
 
 void clock_adopt(unsigned c) {

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -21,35 +20,24 @@ static void put(int fd, const char *line, size_t length) {
         (void)!syscall(SYS_write, fd, line, length);
 }
 
-static size_t format_line(char *line, size_t size, const char *prefix, const char *format,
-                          va_list arguments) {
-    int n = snprintf(line, size - 1, "%s", prefix);
-    int k = vsnprintf(line + n, size - 1 - (size_t)n, format, arguments);
-    size_t length = (size_t)n + (k > 0 ? (size_t)k : 0);
-    if (length > size - 2)
-        length = size - 2;
-    line[length++] = '\n';
-    return length;
-}
-
 void journal_line(const char *format, ...) {
     char line[512];
     va_list arguments;
     va_start(arguments, format);
-    size_t length = format_line(line, sizeof line, "", format, arguments);
+    int n = vsnprintf(line, sizeof line - 1, format, arguments);
     va_end(arguments);
+    size_t length = n < 0 ? 0 : (size_t)n < sizeof line - 2 ? (size_t)n : sizeof line - 2;
+    line[length++] = '\n';
     put(journal, line, length);
 }
 
 void journal_refuse(const char *format, ...) {
-    char line[512];
+    char why[400];
     va_list arguments;
     va_start(arguments, format);
-    size_t length = format_line(line, sizeof line, "refused ", format, arguments);
+    vsnprintf(why, sizeof why, format, arguments);
     va_end(arguments);
-    put(journal, line, length);
-    static const char who[] = "instruction clock: ";
-    put(STDERR_FILENO, who, sizeof who - 1);
-    put(STDERR_FILENO, line, length);
+    journal_line("refused %s", why);
+    dprintf(STDERR_FILENO, "instruction clock: refused %s\n", why);
     _exit(JOURNAL_EXIT_REFUSED);
 }

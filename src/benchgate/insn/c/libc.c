@@ -14,7 +14,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <poll.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/time.h>

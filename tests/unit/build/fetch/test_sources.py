@@ -111,7 +111,7 @@ class TestParse:
         text = (
             "# deb http://off.example/debian bookworm main\n"
             "deb-src http://mirror.example/debian bookworm main\n"
-            "deb [ arch=amd64,i386 signed-by=/usr/share/keyrings/k.gpg ] "
+            "deb [ arch=amd64,i386 signed-by=/usr/share/keyrings/Own.gpg ] "
             "http://mirror.example/debian/ bookworm main contrib # own\n"
             "deb [arch=arm64] http://ports.example/debian bookworm main\n"
             "deb http://mirror.example/flat ./\n"
@@ -124,7 +124,7 @@ class TestParse:
             "suites": "bookworm",
             "components": "main contrib",
             "architectures": "amd64 i386",
-            "signed-by": "/usr/share/keyrings/k.gpg",
+            "signed-by": "/usr/share/keyrings/Own.gpg",
         }
 
     def test_a_folder_in_both_formats(self, tmp_path: Path) -> None:
