@@ -15,9 +15,8 @@ from benchgate.evidence import results_csv
 from benchgate.evidence.chain import parse_chain
 from benchgate.evidence.check import verify_bundle
 from benchgate.evidence.files import read_object
-from benchgate.evidence.rows import row_of
 from benchgate.evidence.session_folder import SessionFolder
-from tests.unit.factories import cell, raw_run, verified
+from tests.unit.factories import cell, raw_run, run_row, verified
 from tests.unit.sessions import INFO, START, finished_session, new_session
 
 REPO = Path(__file__).parents[2]
@@ -26,8 +25,7 @@ FILL = """
 import resource, signal, sys
 from pathlib import Path
 from benchgate.base.errors import EvidenceError
-from benchgate.evidence.rows import row_of
-from tests.unit.factories import cell, raw_run, verified
+from tests.unit.factories import cell, raw_run, run_row, verified
 from tests.unit.sessions import new_session
 
 session = new_session(Path(sys.argv[1]))
@@ -36,7 +34,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 try:
     for number in range(1, 1000):
         session.begin("primes-linux-smp1")
-        session.record(row_of(raw_run(cell(1), attempt=number), verified(raw_run(cell(1)), 100)))
+        session.record(run_row(raw_run(cell(1), attempt=number), verified(raw_run(cell(1)), 100)))
 except EvidenceError as told:
     print(told)
 """
@@ -89,7 +87,7 @@ def test_no_room_for_a_row_takes_the_row_back(tmp_path: Path, monkeypatch: pytes
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(EvidenceError, match="No space left on device"):
-        session.record(row_of(raw_run(cell(1)), verified(raw_run(cell(1)), 100)))
+        session.record(run_row(raw_run(cell(1)), verified(raw_run(cell(1)), 100)))
     assert (session.folder / "attempts.jsonl").read_text() == ""
     assert (session.folder / "results.csv").read_text() == results_csv.HEADER
 
@@ -125,7 +123,7 @@ def test_results_that_became_a_link_are_not_written_through(tmp_path: Path) -> N
     (session.folder / "results.csv").unlink()
     (session.folder / "results.csv").symlink_to(target)
     with pytest.raises(EvidenceError, match=r"results\.csv cannot be written"):
-        session.record(row_of(raw_run(cell(1)), verified(raw_run(cell(1)), 100)))
+        session.record(run_row(raw_run(cell(1)), verified(raw_run(cell(1)), 100)))
     assert target.read_text() == "mine"
 
 

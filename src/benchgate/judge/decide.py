@@ -26,10 +26,6 @@ class Decision:
     verdicts: tuple[Verdict, ...]
     """One per gate, in the order of the gates. If runs are still needed, the verdict is provisional."""
 
-    @property
-    def final(self) -> bool:
-        return not self.needs
-
 
 def decide(
     gates: Iterable[Gate],
@@ -39,19 +35,14 @@ def decide(
 ) -> Decision:
     gates = tuple(gates)
     _require_distinct(gates)
-    evidence = GateInput(arms, policy, capacity)
-    rulings = [judge(gate, evidence) for gate in gates]
+    measured = GateInput(arms, policy, capacity)
+    rulings = [judge(gate, measured) for gate in gates]
     needs: dict[str, int] = {}
     for ruling in rulings:
         for cell, runs in ruling.needs.items():
             if arms[cell].runs < runs:
                 needs[cell] = max(needs.get(cell, 0), runs)
     return Decision(MappingProxyType(needs), tuple(ruling.verdict for ruling in rulings))
-
-
-def compared(gates: Iterable[Gate]) -> int:
-    """m: the number of gates that compare noisy arms, and so can be wrong by chance."""
-    return sum(gate.base is not None for gate in gates)
 
 
 def _require_distinct(gates: tuple[Gate, ...]) -> None:

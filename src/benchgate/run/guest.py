@@ -103,11 +103,10 @@ def run_guest(  # noqa: PLR0913 - keyword arguments
     *,
     watch: Watch,
     nonce: str,
-    limits: Limits | None = None,
-    on_phase: OnPhase = lambda _: None,
+    limits: Limits,
+    on_phase: OnPhase,
 ) -> GuestEnd:
     """Boots and watches to the end. Only the files in `folder` remain."""
-    limits = limits or Limits()
     on_phase("starting")
     with started(spec, folder, mark=nonce, limits=limits) as machine:
         try:

@@ -16,7 +16,7 @@ from benchgate.base.errors import EvidenceError
 from benchgate.base.gates import CapacityBound, Gate, Verdict
 from benchgate.base.runs import RawRun, VerifiedRun
 from benchgate.evidence.facts import read_bounds, read_flag, read_plan, read_policy, stored_symbols
-from benchgate.evidence.rows import row_of_judged
+from benchgate.evidence.rows import row_of
 from benchgate.judge import attribution, wire
 from benchgate.judge.decide import conclude
 from benchgate.judge.judged_run import JudgedRun
@@ -29,7 +29,7 @@ def view_of(facts: Mapping[str, Any], runs: Sequence[JudgedRun], where: str, tru
     verdicts, capacity = _conclude(facts, runs, where, trusted)
     return session_view(
         facts=facts,
-        rows=[row_of_judged(one) for one in runs],
+        rows=[row_of(one) for one in runs],
         verdicts=verdicts,
         capacity=capacity,
         policy=read_policy(facts, where),

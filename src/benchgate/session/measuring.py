@@ -29,7 +29,7 @@ from benchgate.build.images import Images, guest_digest
 from benchgate.evidence import provenance, session_folder
 from benchgate.evidence.facts import bounds_of, stored_symbols, symbols_of
 from benchgate.evidence.files import SESSION, read_object
-from benchgate.evidence.rows import row_of_judged
+from benchgate.evidence.rows import row_of
 from benchgate.host import capacity as host_capacity
 from benchgate.host import concurrency, envelope, lock, topology
 from benchgate.host.accel import AccelProbe
@@ -211,7 +211,6 @@ class MeasuringSession:
             warmup=attempt.warmup,
             guest_digest=guest_digest(image),
             watch=watch_for(planned.system),
-            clock_log=clock_log(place.folder) if planned.seats.lane is Lane.INSN else None,
         )
 
     def _spec(
@@ -252,7 +251,7 @@ class MeasuringSession:
 
     def _keep(self, judged: JudgedRun) -> None:
         self._judged.append(judged)
-        self._open_session.record(row_of_judged(judged))
+        self._open_session.record(row_of(judged))
 
     def capacity(self, row: str, counts: tuple[int, ...]) -> Mapping[int, CapacityBound]:
         """One more pair at each count; the bounds come from all pairs of this row."""

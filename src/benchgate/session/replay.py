@@ -157,7 +157,6 @@ def _request(stage: _Stage, spec: BootSpec) -> RunRequest:
         warmup=raw.warmup,
         guest_digest=raw.guest_digest,
         watch=watch_for(stage.planned.system),
-        clock_log=clock_log(stage.out),
     )
 
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 
 from benchgate.base.errors import EvidenceError
 from benchgate.base.runs import Ending, Outcome
 from benchgate.evidence import results_csv
-from benchgate.evidence.rows import row_of
-from benchgate.judge.judged_run import outcome_of
+from benchgate.judge.judged_run import JudgedRun
 from benchgate.render.files import verdicts_json
-from tests.unit.factories import cell, raw_run, rows, scaled_view, verified
+from tests.unit.factories import cell, raw_run, rows, run_row, scaled_view, verified
 
 
 @pytest.mark.parametrize(
@@ -30,11 +29,11 @@ from tests.unit.factories import cell, raw_run, rows, scaled_view, verified
 )
 def test_outcomes(ending: Ending, good: bool, more: dict[str, object], outcome: Outcome) -> None:
     raw = raw_run(cell(1), ending=ending, **more)  # type: ignore[arg-type]
-    assert outcome_of(raw, verified(raw, 10) if good else None) is outcome
+    assert JudgedRun(raw, verified(raw, 10) if good else None).outcome is outcome
 
 
 def test_results_csv_is_what_the_design_says() -> None:
-    bad = row_of(raw_run(cell(4), attempt=2, ending=Ending.PANIC), None, "Kernel panic")
+    bad = run_row(raw_run(cell(4), attempt=2, ending=Ending.PANIC), None, "Kernel panic")
     text = results_csv.render([*rows(cell(1), [1_275_187_210]), bad])
     assert text.splitlines() == [
         "system,workload,params,mode,cpus,lane,placement,pins,run,order,seed,outcome,verified,"
@@ -48,15 +47,15 @@ def test_results_csv_is_what_the_design_says() -> None:
 
 def test_results_csv_is_read_as_it_was_written() -> None:
     odd = replace(cell(1), system="=cmd|'x'!A1", params=(("a,b", "1;2"), ("c", '3="4%"')))
-    given = (*rows(cell(1), [10, 20]), row_of(raw_run(odd, attempt=3), None, "no end line"))
+    given = (*rows(cell(1), [10, 20]), run_row(raw_run(odd, attempt=3), None, "no end line"))
     read = results_csv.parse(results_csv.render(given), "results.csv")
     assert [replace(one, label="", reason="") for one in given] == list(read)
 
 
 def test_a_formula_stays_text_in_results_csv() -> None:
-    line = results_csv.line(row_of(raw_run(replace(cell(1), system="=1+1")), None, "x"))
+    line = results_csv.line(run_row(raw_run(replace(cell(1), system="=1+1")), None, "x"))
     assert line.startswith("%3D1+1,")
-    line = results_csv.line(row_of(raw_run(replace(cell(1), system="@SUM(A1)")), None, "x"))
+    line = results_csv.line(run_row(raw_run(replace(cell(1), system="@SUM(A1)")), None, "x"))
     assert line.startswith("'@SUM(A1),")
 
 
@@ -90,22 +89,12 @@ def test_a_results_csv_that_lies_is_refused_by_line(old: str, new: str, said: st
     assert str(refused.value).startswith(said)
 
 
-def test_verdicts_json_round_trip_and_refusals() -> None:
+def test_verdicts_json_has_every_field_of_a_verdict() -> None:
     shown = scaled_view()
-    text = verdicts_json.render(shown)
-    assert verdicts_json.parse(text, "v.json") == shown.verdicts
-    first = json.loads(text)[0]
-    assert (first["params"], first["lane"]) == ({"hi": 3000000, "split": "balanced"}, "tcg")
-    for bad in (
-        "{}",
-        "[1]",
-        "[",
-        "[" * 100_000,
-        json.dumps([first | {"outcome": "MAYBE"}]),
-        json.dumps([first | {"lane": "warp"}]),
-        json.dumps([first | {"cpus": True}]),
-        json.dumps([first | {"more": 1}]),
-        json.dumps([{name: first[name] for name in list(first)[1:]}]),
-    ):
-        with pytest.raises(EvidenceError, match=r"v\.json"):
-            verdicts_json.parse(bad, "v.json")
+    (stored,), (verdict,) = json.loads(verdicts_json.render(shown)), shown.verdicts
+    assert (stored["params"], stored["lane"], stored["outcome"]) == (
+        {"hi": 3000000, "split": "balanced"},
+        "tcg",
+        "PASS",
+    )
+    assert stored | {"params": verdict.params} == asdict(verdict)

@@ -15,11 +15,10 @@ from benchgate.base.errors import EvidenceError
 from benchgate.base.runs import Outcome, VerifiedRun
 from benchgate.evidence import results_csv
 from benchgate.evidence.check import Check, verify_bundle
-from benchgate.evidence.rows import row_of
 from benchgate.evidence.session_folder import SessionFolder
 from benchgate.render.files import verdicts_json
-from tests.unit.factories import cell, raw_run, verified
-from tests.unit.sessions import INFO, START, VERDICTS, finished_session, new_session, recomputed
+from tests.unit.factories import cell, raw_run, run_row, verified
+from tests.unit.sessions import INFO, START, finished_session, new_session, recomputed
 
 SCHEMAS = Path(__file__).parents[3] / "reports/schema"
 
@@ -109,7 +108,7 @@ def test_every_run_is_on_disk_as_soon_as_it_is_recorded(tmp_path: Path) -> None:
     for number in (1, 2):
         attempt = session.begin("primes-linux-smp1")
         (attempt.folder / "serial.log").write_text(f"run {number}\n")
-        session.record(row_of(raw_run(cell(1), attempt=number), verified(raw_run(cell(1)), 100)))
+        session.record(run_row(raw_run(cell(1), attempt=number), verified(raw_run(cell(1)), 100)))
         rows = results_csv.parse((session.folder / "results.csv").read_text(), "results.csv")
         assert [row.run for row in rows] == list(range(1, number + 1))
     assert sorted(one.name for one in (session.folder / "runs").iterdir()) == [
@@ -134,7 +133,7 @@ def with_a_gap(reports: Path, *, missing: str) -> SessionFolder:
     session = new_session(reports)
     for number in (1, 2):
         (session.begin("primes-linux-smp1").folder / "serial.log").write_text(f"run {number}\n")
-    session.record(row_of(raw_run(cell(1), attempt=2), verified(raw_run(cell(1)), 100)))
+    session.record(run_row(raw_run(cell(1), attempt=2), verified(raw_run(cell(1)), 100)))
     session.close(START, missing=missing)
     session.seal()
     return session
@@ -193,14 +192,9 @@ def test_names_that_lead_elsewhere_are_refused(tmp_path: Path) -> None:
 def test_a_row_must_be_of_an_attempt_that_was_begun(tmp_path: Path) -> None:
     session = new_session(tmp_path)
     with pytest.raises(KeyError):
-        session.record(row_of(raw_run(cell(1), attempt=4), None, "never begun"))
-
-
-def test_verdicts_survive_the_disk(tmp_path: Path) -> None:
-    text = (finished_session(tmp_path).folder / "verdicts.json").read_text()
-    assert verdicts_json.parse(text, "verdicts.json") == VERDICTS
+        session.record(run_row(raw_run(cell(1), attempt=4), None, "never begun"))
 
 
 def test_a_verified_run_is_still_needed_for_a_verified_row() -> None:
     run: VerifiedRun | None = None
-    assert row_of(raw_run(cell(1)), run).verified is False
+    assert run_row(raw_run(cell(1)), run).verified is False

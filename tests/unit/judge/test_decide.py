@@ -11,8 +11,8 @@ from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, Word
 from benchgate.base.runs import VerifiedRun
 from benchgate.judge.arms import arm_of
-from benchgate.judge.decide import compared, decide
-from tests.unit.factories import POLICY, arm, cell, control, raw_run, right, speedup, verified
+from benchgate.judge.decide import decide
+from tests.unit.factories import POLICY, arm, cell, raw_run, right, speedup, verified
 
 
 def by_id(*arms: Arm) -> dict[str, Arm]:
@@ -23,7 +23,6 @@ def test_at_first_every_arm_of_every_gate_is_wanted() -> None:
     arms = by_id(arm(cell(1)), arm(cell(2)), arm(cell(4)))
     decision = decide([speedup(2), speedup(4, 3.0)], arms, POLICY)
     assert decision.needs == {f"primes-linux-smp{n}": 5 for n in (1, 2, 4)}
-    assert not decision.final
     assert [one.outcome for one in decision.verdicts] == [Word.SKIP, Word.SKIP]
 
 
@@ -57,7 +56,7 @@ def test_an_invalid_cell_wants_nothing_and_the_others_go_on() -> None:
 
 def test_no_gates_no_verdicts_no_needs() -> None:
     decision = decide([], {}, POLICY)
-    assert decision.final
+    assert decision.needs == {}
     assert decision.verdicts == ()
 
 
@@ -65,10 +64,6 @@ def test_two_gates_of_one_id_are_refused() -> None:
     arms = by_id(arm(cell(1)), arm(cell(2)))
     with pytest.raises(DecideError, match="two gates have the id"):
         decide([speedup(2, 1.6), speedup(2, 1.7)], arms, POLICY)
-
-
-def test_m_counts_the_gates_that_chance_can_fool() -> None:
-    assert compared([right(2), speedup(2), control(2)]) == 2
 
 
 def some_runs(*works: int) -> list[VerifiedRun]:

@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 from benchgate.base.gates import Word
 from benchgate.base.runs import Ending
 from benchgate.base.text import csv_field, plain_field, visible
-from benchgate.evidence.rows import row_of
 from benchgate.render import escape, github
 from benchgate.render.files import junit, speedup_svg, summary
 from benchgate.render.tables import terminal
 from benchgate.render.view import SessionView
-from tests.unit.factories import cell, raw_run, rows, scaled_view
+from tests.unit.factories import cell, raw_run, rows, run_row, scaled_view
 
 EVIL = (
     "\x1b[2J\x1b]0;owned\x07 \u202eright \u2028line\r\n# head\n| cell | <script>alert(1)</script> "
@@ -31,7 +30,7 @@ def evil_view() -> SessionView:
         notes=(EVIL,), labels=(EVIL,), isolation=EVIL, machine=((EVIL, EVIL),), repeat=(f"```\n{EVIL}",)
     )
     told = replace(full.verdicts[0], outcome=Word.FAIL, reason=f"FAIL: {EVIL}", id=EVIL)
-    bad = row_of(raw_run(cell(4), attempt=30, ending=Ending.FAILED), None, EVIL)
+    bad = run_row(raw_run(cell(4), attempt=30, ending=Ending.FAILED), None, EVIL)
     strange = replace(cell(2), system="x](y)\x1b", label="<b>\u202e|")
     return replace(
         full, rows=(*full.rows, bad, *rows(cell(1), [9]), *rows(strange, [9], first=40)), verdicts=(told,)

@@ -11,12 +11,11 @@ from benchgate.base.cells import Lane, Placement
 from benchgate.base.gates import CapacityBound, Word
 from benchgate.base.runs import Ending
 from benchgate.evidence import results_csv
-from benchgate.evidence.rows import row_of
 from benchgate.render import github
 from benchgate.render.files import benchmark_json, junit, speedups_json, summary
 from benchgate.render.tables import terminal
 from benchgate.render.view import headline
-from tests.unit.factories import cell, failing, raw_run, rows, scaled_view, view
+from tests.unit.factories import cell, failing, raw_run, rows, run_row, scaled_view, view
 
 
 def test_the_worst_word_leads() -> None:
@@ -51,7 +50,7 @@ def test_a_lone_results_csv_is_shown_and_never_passes() -> None:
 
 
 def test_the_summary_tells_the_verdict_first_and_how_it_came_about() -> None:
-    crash = row_of(raw_run(cell(2), attempt=12, ending=Ending.EOF), None, "QEMU was killed")
+    crash = run_row(raw_run(cell(2), attempt=12, ending=Ending.EOF), None, "QEMU was killed")
     seen = scaled_view(
         capacity={2: CapacityBound(Lane.TCG, 2, 1.94, 1.90, 1.97)}, labels=("unreviewed image",)
     )
@@ -84,7 +83,7 @@ def test_a_series_without_a_second_arm_has_no_picture() -> None:
 def test_no_speedup_from_oversubscribed_or_broken_arms() -> None:
     base, two = rows(cell(1), [200] * 5), rows(cell(2), [100] * 5, first=6)
     many = rows(cell(2), [100] * 5, first=6, placement=Placement.OVERSUBSCRIBED)
-    bad = row_of(raw_run(cell(2), attempt=11), None, "a worker lies")
+    bad = run_row(raw_run(cell(2), attempt=11), None, "a worker lies")
     assert "2.00x [2.00, 2.00]" in summary.render(view(*base, *two))
     alone = rows(cell(1), [200] * 5, placement=Placement.OVERSUBSCRIBED)
     assert "2.00x" not in summary.render(view(*base, *many))

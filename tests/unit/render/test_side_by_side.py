@@ -6,11 +6,10 @@ import pytest
 
 from benchgate.base.cells import Lane
 from benchgate.base.runs import Ending
-from benchgate.evidence.rows import row_of
 from benchgate.render.files import summary
 from benchgate.render.tables import side_by_side, terminal
 from benchgate.render.view import SessionView
-from tests.unit.factories import cell, raw_run, rows, scaled_view, view
+from tests.unit.factories import cell, raw_run, rows, run_row, scaled_view, view
 
 MS = 1_000_000
 GUEST = (190 * MS, 200 * MS, 210 * MS), (100 * MS, 100 * MS, 100 * MS)
@@ -54,7 +53,7 @@ def test_one_system_has_nothing_beside_it() -> None:
 
 
 def test_an_arm_with_a_bad_run_has_no_figure() -> None:
-    bad = row_of(
+    bad = run_row(
         raw_run(cell(2, system="native"), attempt=99, ending=Ending.FAILED, lane=Lane.NATIVE), None, "wrong"
     )
     seen = view(*both().rows, bad)

@@ -7,7 +7,7 @@ import pytest
 from benchgate.base.cells import Lane
 from benchgate.base.gates import Word
 from benchgate.base.runs import Ending, Outcome
-from benchgate.evidence.rows import row_of_judged
+from benchgate.evidence.rows import row_of
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.plan.options import Options
 from benchgate.plan.schedule import expected_runs
@@ -21,20 +21,20 @@ from tests.unit.plans import GROUND, planned, sweep
 
 def judged(work: int = 1_234_000_000, unit: str = "ns", *, warmup: bool = False) -> JudgedRun:
     run = raw_run(cell(1), warmup=warmup)
-    return JudgedRun(run, verified(run, work, unit=unit), Outcome.WARMUP if warmup else Outcome.OK)
+    return JudgedRun(run, verified(run, work, unit=unit))
 
 
 def test_what_a_run_says_when_it_has_ended() -> None:
     assert progress.figure(judged()) == "1.234 s, verified"
     assert progress.figure(judged(12_345_678, "cycles")) == "12,345,678 cycles, verified"
     assert progress.figure(judged(warmup=True)) == "1.234 s, verified (warmup)"
-    crashed = JudgedRun(raw_run(cell(1), ending=Ending.PANIC), None, Outcome.CRASHED, "the guest panicked")
+    crashed = JudgedRun(raw_run(cell(1), ending=Ending.PANIC), None, "the guest panicked")
     assert progress.figure(crashed) == "CRASHED: the guest panicked"
 
 
 def test_a_row_keeps_the_judges_outcome_and_reason() -> None:
-    wrong = JudgedRun(raw_run(cell(2)), None, Outcome.INVALID, "wrong answer")
-    row = row_of_judged(wrong)
+    wrong = JudgedRun(raw_run(cell(2)), None, "wrong answer")
+    row = row_of(wrong)
     assert (row.outcome, row.reason, row.work, row.verified) == (Outcome.INVALID, "wrong answer", None, False)
 
 

@@ -22,7 +22,7 @@ from benchgate.evidence.chain import manifest_text
 from benchgate.evidence.check import INTACT, MISMATCH, verify_bundle
 from benchgate.evidence.facts import symbols_of
 from benchgate.evidence.files import MANIFEST, SESSION, digest_of, files_below
-from benchgate.evidence.rows import row_of_judged
+from benchgate.evidence.rows import row_of
 from benchgate.evidence.session_folder import SessionFolder
 from benchgate.insn.symbols import NO_SYMBOLS, Symbols
 from benchgate.plan.options import Options
@@ -46,7 +46,7 @@ def attempt(session: SessionFolder, text: bytes = GOOD, **changes: Any) -> RawRu
     raw = replace(primes_run(place.folder, text), cell=CELL, attempt=place.run, **changes)
     save(raw)
     judged = rejudge._judge(place.folder, provenance.planned([PLAN], POLICY, {}), "session.json", Trusted())
-    session.record(row_of_judged(judged))
+    session.record(row_of(judged))
     return raw
 
 

@@ -60,9 +60,8 @@ class FakeLab:
         run = replace(run, seed=attempt.seed)
         reason = self.wrong.get(f"smp{cell.cpus}")
         if reason and not attempt.warmup:
-            return JudgedRun(run, None, Outcome.INVALID, reason)
-        outcome = Outcome.WARMUP if attempt.warmup else Outcome.OK
-        return JudgedRun(run, verified(run, 1_000_000 // cell.cpus + len(self.asked)), outcome)
+            return JudgedRun(run, None, reason)
+        return JudgedRun(run, verified(run, 1_000_000 // cell.cpus + len(self.asked)))
 
     def capacity(self, row: str, counts: tuple[int, ...]) -> Mapping[int, CapacityBound]:
         assert row == "primes-linux"
@@ -140,7 +139,7 @@ def test_a_gate_that_was_settled_before_another_arm_broke_stands() -> None:
     planned = reseat(the_plan(2, 4), ground, Options())
     done = sweep.run_sweep(planned, Options(), replace(POLICY, max_runs=5), FakeLab(), seed=1)
     last = next(judged for judged in reversed(done.runs) if judged.run.cell.cpus == 4)
-    bad = replace(last, verified=None, outcome=Outcome.INVALID, reason="late lie")
+    bad = replace(last, verified=None, reason="late lie")
     runs = [bad if judged is last else judged for judged in done.runs]
     gates = [one.gate for one in planned.gates]
     found = decide.conclude(planned.pairs, gates, runs, POLICY, {})
@@ -209,7 +208,7 @@ def test_what_becomes_of_a_run(run: Callable[[RawRun], RawRun], verify: str, out
 
 def test_an_arm_without_a_good_run_has_no_figure() -> None:
     cell = the_plan(2).cells[0].cell
-    bad = JudgedRun(raw_run(cell, folder=Path("0001-x")), None, Outcome.INVALID, "no end line")
+    bad = JudgedRun(raw_run(cell, folder=Path("0001-x")), None, "no end line")
     arm = arm_from_runs(cell, [bad], "")
     assert (arm.work, arm.total, arm.attempted) == (None, None, 1)
     assert arm.invalid == ("0001-x: no end line",)
