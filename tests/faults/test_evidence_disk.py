@@ -52,7 +52,9 @@ def test_a_file_that_cannot_grow_keeps_whole_lines_only(tmp_path: Path) -> None:
         timeout=60,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert "cannot be written: File too large; what was written before is kept; make room" in done.stdout
+    assert (
+        "cannot be written: File too large; the files written before are kept; free disk space" in done.stdout
+    )
     folder = (tmp_path / "latest").resolve()
     rows = results_csv.parse((folder / "results.csv").read_text(), "results.csv")
     links = parse_chain((folder / "attempts.jsonl").read_text(), "attempts.jsonl")
@@ -72,7 +74,7 @@ def test_no_room_for_a_report_leaves_the_old_one_and_no_litter(
         raise OSError(28, os.strerror(28))
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(EvidenceError, match=r"summary\.md cannot be written: No space left on device; what"):
+    with pytest.raises(EvidenceError, match=r"summary\.md cannot be written: No space left on device; the files"):
         session.write("summary.md", "new\n")
     assert (session.folder / "summary.md").read_text() == "old\n"
     assert not (session.folder / "summary.md.new").exists()
@@ -103,7 +105,9 @@ def test_reports_that_is_a_file(tmp_path: Path) -> None:
 def test_latest_that_is_a_folder_of_the_user_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "latest").mkdir()
     (tmp_path / "latest/notes").write_text("mine")
-    with pytest.raises(EvidenceError, match=r"latest cannot be written: .*move away what is there"):
+    with pytest.raises(
+        EvidenceError, match=r"latest cannot be written: .*move the existing file or folder away"
+    ):
         new_session(tmp_path)
     assert (tmp_path / "latest/notes").read_text() == "mine"
     assert [path.name for path in tmp_path.iterdir()] == ["latest"]  # no folder of a session is left behind

@@ -63,7 +63,7 @@ def test_a_session_that_is_ended_leaves_no_guest_and_keeps_what_it_measured(
     code, text = benchgate("verify", session.latest)
     assert code == 11
     assert "the session is partial" in text
-    assert f"{hanging.name} was begun and never recorded" in text
+    assert f"{hanging.name} was started, but never recorded" in text
     code, text = benchgate("rejudge", session.latest)
     assert code == 5
     assert text.startswith("PARTIAL: ")

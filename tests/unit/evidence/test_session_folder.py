@@ -142,13 +142,13 @@ def with_a_gap(reports: Path, *, missing: str) -> SessionFolder:
 def test_an_attempt_broken_off_beside_another_is_incomplete_and_not_tampered(tmp_path: Path) -> None:
     check = verify_bundle(with_a_gap(tmp_path, missing="interrupted").folder)
     assert check.exit_code == 11
-    assert "runs/0001-primes-linux-smp1 was begun and never recorded" in check.text
+    assert "runs/0001-primes-linux-smp1 was started, but never recorded" in check.text
 
 
 def test_a_complete_session_has_recorded_every_attempt(tmp_path: Path) -> None:
     check = verify_bundle(with_a_gap(tmp_path, missing="").folder)
     assert check.exit_code == 11
-    assert "holds 1 of 2 attempts" in check.text
+    assert "has only 1 of 2 attempts" in check.text
 
 
 def test_warm_up_and_invalid_attempts_are_kept_and_counted(tmp_path: Path) -> None:
