@@ -59,7 +59,7 @@ def test_the_summary_tells_the_verdict_first_and_how_it_came_about() -> None:
     assert lines[0] == "# PASS: 1 of 1 verdicts"
     assert lines[2].startswith("- **PASS** primes-linux smp2/smp1 = 1.93 [1.92, 1.96] > 1.6")
     assert "m = 1" in text
-    assert "up to 0.05 wrong ones" in text
+    assert "up to 0.05 wrong verdicts" in text
     row = next(line for line in lines if line.startswith("| smp2"))
     assert "| 5 | 659.5 ms | 655.0 .. 664.0 ms | 0.5% | 1.93x [1.92, 1.96] | INVALID |" in row
     assert "| 1.94x [1.90, 1.97] |" in row
