@@ -138,7 +138,7 @@ def test_an_impatient_second_signal_does_not_leave_half_a_session(
         process.send_signal(signal.SIGINT)
         said, _ = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == pytest.ExitCode.INTERRUPTED, said
-    assert "keeping what was measured; once more ends it at once" in said
+    assert "keeping the results; another signal ends it at once" in said
     assert "Traceback" not in said
     assert session.guests() == []
     assert "interrupted before" in session.facts["state_reason"]

@@ -55,8 +55,8 @@ def test_a_qemu_without_a_compiler_gets_its_report(nothing: None, monkeypatch: p
     monkeypatch.setattr(doctor, "survey", refuse(BuildError("no C compiler; install gcc")))
     monkeypatch.setattr(doctor, "support", refuse(BuildError("no C compiler; install gcc")))
     said = rows(doctor.report())
-    assert "10.0.2 (user), plugin API not asked for: no C compiler" in said
-    assert "nothing was tried on it: no C compiler; install gcc" in said
+    assert "10.0.2 (user), plugin API unknown: no C compiler" in said
+    assert "it was not probed: no C compiler; install gcc" in said
     assert "compiler none: no C compiler" in said
     assert "lane insn no: level none: no C compiler" in said
 

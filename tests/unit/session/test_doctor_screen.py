@@ -13,13 +13,13 @@ from benchgate.host.accel import AccelProbe, ProbeState
 from benchgate.host.capacity import Capacity
 from benchgate.host.fitness import Host, fitness
 from benchgate.session import doctor_screen
-from benchgate.session.doctor_screen import Row, Said
+from benchgate.session.doctor_screen import Found, Row
 from tests.unit.conftest import Tree, host_files
 
 TCG = AccelProbe(Accel.TCG, ProbeState.USABLE, 5000.0, 0.1, "max", "5,000 million instructions per second")
 KVM = AccelProbe(Accel.KVM, ProbeState.USABLE, 9000.0, 0.1, "host", "9,000 million instructions per second")
 BAD = AccelProbe(Accel.KVM, ProbeState.PRESENT_UNUSABLE, 1.6, 1.2, "host", "3,125 times slower than tcg")
-SAID = Said("10.0.2", "6.12", (True, "gcc 12"), (True, "full"), {"run delay": True, "throttling": False})
+FOUND = Found("10.0.2", "6.12", (True, "gcc 12"), (True, "full"), {"run delay": True, "throttling": False})
 
 
 def capacity(accel: Accel, cpus: int, ratio: float, low: float) -> Capacity:
@@ -88,12 +88,12 @@ def test_the_instruction_clock_is_not_judged_by_cores(good: Host) -> None:
 
 def test_the_screen(good: Host) -> None:
     text = doctor_screen.doctor_text(
-        doctor_screen.doctor_facts(replace(good, probes={Accel.KVM: BAD, Accel.TCG: TCG}), SAID)
+        doctor_screen.doctor_facts(replace(good, probes={Accel.KVM: BAD, Accel.TCG: TCG}), FOUND)
     )
     assert text == (
         "benchgate doctor: what this host is good for\n"
         "cpus        0-3 online, 0-3 usable by this process; 1 socket, 2 cores, 4 threads (source: sysfs)\n"
-        "threads     several hyperthreads a core\n"
+        "threads     several hyperthreads per core\n"
         "pins        0,1 (default: one logical CPU per physical core); none of the pins is isolated\n"
         "kvm         present, unusable: 3,125 times slower than tcg\n"
         "tcg         usable: 5,000 million instructions per second\n"
@@ -113,7 +113,7 @@ def test_the_screen_says_what_keeps_others_off(tree: Tree) -> None:
     files = host_files("0-3", {n: str(n) for n in range(4)}, isolated="2-3", manager="0-1", cgroup="0::/ci")
     root: Path = tree(files | {"sys/fs/cgroup/ci/cpuset.cpus.effective": "1-3"})
     host = Host(topology.read(root, affinity=(2, 3)), (2, 3), {}, {})
-    (row,) = [row for row in doctor_screen.doctor_facts(host, SAID) if row.label == "pins"]
+    (row,) = [row for row in doctor_screen.doctor_facts(host, FOUND) if row.label == "pins"]
     assert row.text.endswith("pins covered by isolcpus; cpuset 1-3; services confined to 0-1")
 
 
