@@ -219,11 +219,10 @@ class _Watcher:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when == "call" or report.outcome != "passed":
-            message = _first_line(report)
-            self._bench.note_report(ReportLine(report.nodeid, report.outcome, report.duration, message))
+            self._bench.note_report(ReportLine(report.outcome, _message(report)))
 
 
-def _first_line(report: pytest.TestReport) -> str:
+def _message(report: pytest.TestReport) -> str:
     if isinstance(report.longrepr, tuple):
         return str(report.longrepr[2]).removeprefix("Skipped: ")
     return report.longreprtext.strip()

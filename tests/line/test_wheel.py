@@ -121,7 +121,7 @@ def test_a_stranger_starts_from_init_and_boots_a_guest(stranger: Stranger, gated
     assert run_benchgate(stranger.folder, "verify", gated.folder, python=stranger.python)[0] == 0
     code, said = run([stranger.environment / "bin" / "benchgate", "init"], stranger.folder)
     assert code == 4
-    assert "is there already" in said
+    assert "already exists" in said
 
 
 def test_a_gate_follows_from_its_figures(gated: Session) -> None:

@@ -248,7 +248,7 @@ def test_a_row_that_is_broken_off_is_not_measured_again_and_said_to_be_partial(r
     rig.pytester.makeconftest(CONFTEST + BROKEN_OFF)
     result = rig.run()
     result.assert_outcomes(errors=3)
-    result.stdout.fnmatch_lines(["INVALID: *-fake: its measuring was broken off (Failed: Timeout*; next: *"])
+    result.stdout.fnmatch_lines(["INVALID: *-fake: measuring it was interrupted (Failed: Timeout*; next: *"])
     assert result.ret == 1
     assert len((rig.latest / "results.csv").read_text().splitlines()) == 1 + 3
     check = verify_bundle(rig.latest, rejudge.recompute)

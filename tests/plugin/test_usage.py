@@ -163,9 +163,9 @@ def test_tests_of_other_people_run_as_ever(rig: Rig) -> None:
         (("--system", "linus"), "system `linus` is not known; did you mean `linux`[?]*"),
         (("--system", "./nosuch.yaml"), "*nosuch.yaml: cannot be read: No such file or directory"),
         (("--system", "linux:foo=bar"), "linux has no setting `foo`; it has none"),
-        (("--cpus=",), "--cpus is empty; leave it out or give it a value"),
-        (("--system=",), "--system is empty; leave it out or give it a value"),
-        (("--set=",), "--set is empty; leave it out or give it a value"),
+        (("--cpus=",), "--cpus is empty; give it a value or leave it out"),
+        (("--system=",), "--system is empty; give it a value or leave it out"),
+        (("--set=",), "--set is empty; give it a value or leave it out"),
     ],
 )
 def test_words_that_name_nothing_are_usage_errors(rig: Rig, words: tuple[str, ...], said: str) -> None:
@@ -286,7 +286,7 @@ def test_a_boot_at_what_is_no_cpu_count_is_one_sentence(rig: Rig) -> None:
     rig.pytester.makepyfile(test_scaling=BOOTS)
     result = rig.run()
     result.assert_outcomes(failed=5)
-    result.stdout.fnmatch_lines(["boot(cpus='2'): not a CPU count from 1 to 64"])
+    result.stdout.fnmatch_lines(["boot(cpus='2'): give a CPU count from 1 to 64"])
 
 
 def test_a_fixture_laid_over_ours_gets_what_ours_gives(rig: Rig) -> None:

@@ -1,9 +1,8 @@
-"""All that a measuring session holds: the machine's lock, QEMU, images, the session's folder. It is the Lab
-that carries out a sweep's attempts.
+"""A measuring session: the Lab that carries out the attempts of its sweeps.
 
-Takes options; gives judged runs and, in the end, a session folder from which all can be judged again. Opening
-fails with HostError, LockError, FetchError or BuildError before anything is measured; what was measured is on
-disk from the moment it exists.
+Takes options; gives judged runs and a session folder, from which everything can be judged again. It holds the
+measuring lock, QEMU, the images and the folder. Opening fails with HostError, LockError, FetchError or
+BuildError before anything is measured. Each result is on disk as soon as it exists.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ from benchgate.session.trust import Trusted
 def ground_of(
     seen: Topology, options: Options, lanes: Mapping[str, tuple[Lane, str]] | None = None
 ) -> Ground:
-    """The host's CPUs, and the lanes; by default those that the CPUs suggest before anything is booted."""
+    """The host's CPUs and the lanes; by default the lanes that are expected before a guest was booted."""
     pins = topology.choose_pins(seen, options.cpus)
     every = topology.choose_pins(seen, options.cpus, include_smt=True)
     placement = topology.placement(seen, pins, len(pins))
@@ -71,7 +70,7 @@ def ground_of(
 
 
 class MeasuringSession:
-    """Opened before the first attempt, closed once."""
+    """Call `open` and `begin` before the first attempt, and `close` once."""
 
     def __init__(self, options: Options, progress: Progress, seen: Topology) -> None:
         self.options, self.progress = options, progress
@@ -94,8 +93,8 @@ class MeasuringSession:
     # ---- opening
 
     def open(self, sweeps: Sequence[SweepPlan], images: Sequence[PlannedCell] = ()) -> None:
-        """Fetches and builds first, so that nobody waits for the lock while we compile. `images` are those
-        that a user's own tests ask for."""
+        """Fetches and builds before it takes the lock, so that other sessions do not wait for a compiler.
+        `images`: those that a user's own tests need."""
         cells = [*(cell for sweep in sweeps for cell in sweep.runnable), *images]
         if any(cell.system.kind is Kind.QEMU for cell in cells):
             self._qemu = inputs.qemu(self.options.qemu, locked=self.options.locked, notice=self.progress.note)
@@ -107,11 +106,11 @@ class MeasuringSession:
         if self._qemu is not None:
             self._choose(self._qemu)
         if self._is_exact and all(cell.system.kind is Kind.QEMU for cell in cells):
-            self._quiet.close()  # nothing that follows feels another session, and none need wait for us
+            self._quiet.close()  # from here on, parallel sessions cannot change a result
 
     @property
     def _is_exact(self) -> bool:
-        """Whether guests run on the instruction clock in serial, where the host's load changes no digit."""
+        """True on the instruction clock in serial mode, where the host's load does not change results."""
         clock = None if self._config is None else self._config.clock
         return clock is not None and clock.mode is ClockMode.SERIAL
 
@@ -123,7 +122,7 @@ class MeasuringSession:
             self.policy = self.policy.with_runs(self.options.seeds, self.options.max_seeds)
 
     def begin(self, sweeps: Sequence[SweepPlan]) -> None:
-        """Makes the session's folder, with all that a later judge needs."""
+        """Makes the session's folder, with everything that is needed to judge it again."""
         seen = envelope.collect(
             self._topology, qemu=self._qemu, probes=self._probes.values(), pins=self.ground.pins
         )
@@ -141,7 +140,7 @@ class MeasuringSession:
         self.progress.expect(runs)
 
     def _inputs(self, sweeps: Sequence[SweepPlan]) -> dict[str, Any]:
-        """QEMU and every image, by digest; `labels` is what each row made from them must say."""
+        """The digests of QEMU and of every image; `labels`: what every report must state about them."""
         images = {
             one.cell.row: self._images.of(one.system, one.workload)
             for sweep in sweeps
@@ -158,7 +157,7 @@ class MeasuringSession:
     # ---- the Lab
 
     def at_once(self, planned: PlannedCell) -> int:
-        """Exact runs do not feel each other: as many as there is room for."""
+        """Exact runs do not influence each other, so the host's memory and CPUs are the only limit."""
         exact = self._is_exact and planned.seats.lane is Lane.INSN
         return concurrency.guests_at_once(planned.system.qemu.memory) if exact else 1
 
@@ -184,7 +183,7 @@ class MeasuringSession:
         return judged
 
     def _smoke(self, planned: PlannedCell) -> None:
-        """Runs a system's smokes before the first attempt at a CPU count; `_verify` asks how they went."""
+        """Runs a system's smokes before the first attempt at a CPU count; `_verify` checks their result."""
         wanted, cell = planned.system.smoke, planned.cell
         folder = smoke_folder(self._open_session.folder, cell.system, cell.cpus)
         if wanted is None or folder.exists():
@@ -224,11 +223,11 @@ class MeasuringSession:
 
     def _vm_config(self, planned: PlannedCell) -> VmConfig:
         if self._config is None:
-            raise HostError(f"{planned.cell.id}: no QEMU was made ready")
+            raise HostError(f"{planned.cell.id}: QEMU is not prepared")
         return self._config
 
     def _nonce(self, attempt: PlannedRun) -> str:
-        """On the instruction clock a digest, so that consoles repeat; elsewhere a random word."""
+        """On the instruction clock a digest, so that consoles are equal; on other lanes random."""
         if attempt.planned.seats.lane is not Lane.INSN:
             return secrets.token_hex(8)
         text = f"{self.options.order_seed} {attempt.planned.cell.id} {attempt.seed}"
@@ -239,12 +238,12 @@ class MeasuringSession:
         return verify.verify_on(raw, planned.workload, planned.system)
 
     def _keep_symbols(self, planned: PlannedCell, judged: JudgedRun) -> None:
-        """Names for the sampled addresses; a later judge has no program to look them up in."""
+        """Keeps the symbols of the sampled addresses, because `rejudge` does not have the program."""
         file = self._images.symbols(planned.system, planned.workload)
         if file is None or planned.system.result.format is ResultFormat.PATTERNS:
             return
-        said = wire.parse(read_console(judged.run), nonce=judged.run.nonce)
-        found = attribution.sampled_symbols(said, read_symbols(file))
+        transcript = wire.parse(read_console(judged.run), nonce=judged.run.nonce)
+        found = attribution.sampled_symbols(transcript, read_symbols(file))
         row, kept = planned.cell.row, self._facts.setdefault("symbols", {})
         kept[row] = symbols_of(stored_symbols(self._facts, row, "this session"), found)
         self._open_session.update(symbols=kept)
@@ -254,7 +253,7 @@ class MeasuringSession:
         self._open_session.record(row_of(judged))
 
     def capacity(self, row: str, counts: tuple[int, ...]) -> Mapping[int, CapacityBound]:
-        """One more pair at each count; the bounds come from all pairs of this row."""
+        """Samples one more pair at each count; the bounds come from all pairs of this row."""
         if self._config is None:
             return {}
         probe = self._probes[self._config.accel]
@@ -271,10 +270,10 @@ class MeasuringSession:
         return bounds
 
     def profile(self, sweep: SweepPlan) -> None:
-        """--profile-host: one boot more, of the row's largest guest, under perf; a note and no sample."""
+        """--profile-host: boots the row's largest guest once more, under perf. The boot is not a sample."""
         guests = [one for one in sweep.runnable if one.system.kind is Kind.QEMU and not one.cell.variant]
         if not guests:
-            return self._note(f"profile of {sweep.row}: unavailable: only a guest's QEMU is profiled")
+            return self._note(f"profile of {sweep.row}: unavailable: only guests can be profiled")
         planned, name = guests[-1], f"profile/{sweep.row}"
         folder, mark = self._open_session.folder / name, secrets.token_hex(8)
         self.progress.phase(planned.cell.id, "profile", "running")
@@ -282,11 +281,11 @@ class MeasuringSession:
             planned, self._images.of(planned.system, planned.workload), mark, log=clock_log(folder)
         )
         found = perf.record(spec, folder, mark=mark, watch=watch_for(planned.system))
-        said = f"{name}/{perf.DATA} (perf report -i)" if found.file else f"unavailable: {found.reason}"
-        return self._note(f"profile of {planned.cell.id}: {said}")
+        where = f"{name}/{perf.DATA} (perf report -i)" if found.file else f"unavailable: {found.reason}"
+        return self._note(f"profile of {planned.cell.id}: {where}")
 
     def _note(self, text: str) -> None:
-        """A sentence for the reader of the reports; it stands in session.json, for a later judge too."""
+        """Shows a sentence now, and keeps it in session.json for the reports."""
         self.progress.note(text)
         self._facts["notes"] = [*self._facts.get("notes", ()), text]
         self._open_session.update(notes=self._facts["notes"])
@@ -297,16 +296,16 @@ class MeasuringSession:
         return self._images.of(planned.system, planned.workload)
 
     def seated(self, planned: PlannedCell, cpus: int) -> PlannedCell:
-        """Where the image of a user's own test boots at that many CPUs; never on the instruction clock, for
+        """The seats of a user's own boot with this many CPUs. It does not use the instruction clock, because
         nothing is timed."""
         accelerator = Accel.TCG if self._config is None else self._config.accel
         ground = replace(self.ground, lanes=of_kinds("wall", wall_lane(accelerator)))
         return reseated(planned, cpus, ground, self.options)
 
     def interactive(self, seated: PlannedCell) -> AbstractContextManager[guest.RunningGuest]:
-        """A running guest, pinned, with its console as pexpect; ended with the block."""
+        """A running guest, pinned, with its console as pexpect; it ends with the block."""
         if seated.system.kind is Kind.NATIVE:
-            raise UsageError(f"{seated.cell.row}: native Linux has no console; there is nothing to boot")
+            raise UsageError(f"{seated.cell.row}: native Linux cannot be booted; name a QEMU system")
         nonce = secrets.token_hex(8)
         machine = replace(self._vm_config(seated), clock=None)
         spec = argv.guest_spec(
@@ -323,11 +322,11 @@ class MeasuringSession:
     @property
     def _open_session(self) -> session_folder.SessionFolder:
         if self._session is None:
-            raise HostError("nothing can be measured before the session's folder is made")
+            raise HostError("measuring starts after the session's folder is made")
         return self._session
 
     def close(self, *, missing: str) -> SessionView | None:
-        """Writes every report; what was measured is there already. None where nothing was begun."""
+        """Writes the reports and releases the lock. None if there is no session folder."""
         with self._stack:
             if self._session is None:
                 return None

@@ -1,7 +1,7 @@
-"""What a test function asks of benchgate, by its marks and fixtures; and what each of its items stands for.
+"""Makes pytest's items from the marks and fixtures of a test function, and reads them back.
 
-Takes pytest's metafuncs and items, gives planned cells, gates and images. A mistake in a mark is given back
-as one sentence, for the hook that reports it.
+Takes pytest's metafuncs and items; gives planned cells, gates and images. A mistake in a mark is returned as
+one sentence, which the hook reports.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PLUGIN = "benchgate.pytest_plugin"
 
 
 def plan_items(metafunc: pytest.Metafunc, bench: PytestSession) -> str:
-    """Makes the items of one test function; gives what is wrong with its marks, if anything is."""
+    """Makes the items of one test function; gives the error in its marks, or an empty string."""
     names = [name for name in FIXTURES if name in metafunc.fixturenames and _is_ours(metafunc, name)]
     workload = _mark(metafunc.definition.get_closest_marker("workload"))
     if not names or (workload is None and names == ["image"]):
@@ -54,14 +54,14 @@ def gates(items: Sequence[pytest.Item]) -> list[PlannedGate]:
 
 
 def images(items: Sequence[pytest.Item]) -> tuple[PlannedCell, ...]:
-    """What their `image` fixtures make, each once."""
+    """The images of their `image` fixtures, without duplicates."""
     found = [one for item in items if isinstance(one := _param(item, "image"), PlannedCell)]
     return tuple({one.cell.row: one for one in found}.values())
 
 
 def _is_ours(metafunc: pytest.Metafunc, name: str) -> bool:
-    """Whether a test that says `cell` means our fixture: other people may have one of that name, or give the
-    argument its values themselves. One that is laid over ours, and asks for it, still ends at ours."""
+    """True if this argument is our fixture. A user may have another fixture of that name, or parametrize the
+    argument. A user's fixture that overrides ours and requests it counts as ours."""
     given = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize") if mark.args]
     words = {word.strip() for one in given for word in (one.split(",") if isinstance(one, str) else one)}
     if name in words:

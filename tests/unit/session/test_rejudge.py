@@ -278,10 +278,10 @@ def test_a_session_without_runs(session: SessionFolder) -> None:
 @pytest.mark.parametrize(
     ("edit", "said"),
     [
-        (lambda f: f["workloads"].update(primes="moon"), "workload `moon` is not known|not one of ours"),
+        (lambda f: f["workloads"].update(primes="moon"), "workload `moon` is not known|not built in"),
         (lambda f: f["workloads"].update(primes="/nowhere/moon.yaml"), "name its YAML file with --workload"),
-        (lambda f: f.update(workloads={}), "says nothing of primes.hi-100000-linux-smp2"),
-        (lambda f: f.update(systems={}), "says nothing of primes.hi-100000-linux-smp2"),
+        (lambda f: f.update(workloads={}), "does not describe primes.hi-100000-linux-smp2"),
+        (lambda f: f.update(systems={}), "does not describe primes.hi-100000-linux-smp2"),
         (lambda f: f["systems"].update(linux="name: ["), "cannot be judged here"),
         (lambda f: f["systems"].update(linux="unavailable"), "cannot be judged here"),
         (lambda f: f.pop("policy"), "the policy cannot be read"),
