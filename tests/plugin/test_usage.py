@@ -267,7 +267,7 @@ def test_a_fixture_for_which_nothing_was_planned_says_what_to_write(rig: Rig) ->
     result.assert_outcomes(failed=1, errors=2)
     for name in ("image", "cell", "cell"):
         result.stdout.fnmatch_lines(
-            [f"nothing was planned for the fixture `{name}` here: a test function must*"]
+            [f"nothing was planned for the fixture `{name}`: the test function must*"]
         )
     result.stdout.no_fnmatch_line("*AttributeError*")
 

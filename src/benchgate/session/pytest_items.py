@@ -21,7 +21,7 @@ FIXTURES = ("cell", "verdict", "image")
 PLUGIN = "benchgate.pytest_plugin"
 
 
-def plan_items(metafunc: pytest.Metafunc, bench: PytestSession) -> str:
+def plan_items(metafunc: pytest.Metafunc, state: PytestSession) -> str:
     """Makes the items of one test function; gives the error in its marks, or an empty string."""
     names = [name for name in FIXTURES if name in metafunc.fixturenames and _is_ours(metafunc, name)]
     workload = _mark(metafunc.definition.get_closest_marker("workload"))
@@ -37,9 +37,9 @@ def plan_items(metafunc: pytest.Metafunc, bench: PytestSession) -> str:
             return "a test of verdicts needs @pytest.mark.speedup(cpus=2, at_least=1.6), or a `gate` mark"
         for gate in request.gates:
             find(gate.kind, gate.file)
-        bench.collected.add(catalog.load_workload(request.workload).name)
+        state.collected.add(catalog.load_workload(request.workload).name)
         for name in names:
-            _parametrize(metafunc, name, request, bench)
+            _parametrize(metafunc, name, request, state)
     except BenchgateError as error:
         return str(error)
     return ""
@@ -82,8 +82,8 @@ def _mark(found: pytest.Mark | None) -> Mark | None:
     return None if found is None else Mark(found.args, found.kwargs)
 
 
-def _parametrize(metafunc: pytest.Metafunc, name: str, request: Request, bench: PytestSession) -> None:
-    ground, options = bench.ground, bench.options
+def _parametrize(metafunc: pytest.Metafunc, name: str, request: Request, state: PytestSession) -> None:
+    ground, options = state.ground, state.options
     if name == "cell":
         cells = planner.with_smt_row(planner.plan_cells(request, options, ground), ground, options)
         metafunc.parametrize("cell", cells, ids=[one.test_cell.id for one in cells], indirect=True)
