@@ -99,7 +99,7 @@ class MeasuringSession:
         if any(cell.system.kind is Kind.QEMU for cell in cells):
             self._qemu = inputs.qemu(self.options.qemu, locked=self.options.locked, notice=self.progress.note)
         for cell in cells:
-            self._images.of(cell.system, cell.workload)
+            self.image(cell)  # builds it
         self._quiet.enter_context(lock.measuring(self.options.lock_wait_s, notice=self.progress.note))
         for line in stale.sweep_stale():
             self.progress.note(line)
@@ -141,11 +141,7 @@ class MeasuringSession:
 
     def _inputs(self, sweeps: Sequence[SweepPlan]) -> dict[str, Any]:
         """The digests of QEMU and of every image; `labels`: what every report must state about them."""
-        images = {
-            one.cell.row: self._images.of(one.system, one.workload)
-            for sweep in sweeps
-            for one in sweep.runnable[:1]
-        }
+        images = {one.cell.row: self.image(one) for sweep in sweeps for one in sweep.runnable[:1]}
         labels = {label for image in images.values() for label in image.labels}
         found: dict[str, Any] = {row: dict(image.digests) for row, image in images.items()}
         if self._qemu is not None:
@@ -176,7 +172,8 @@ class MeasuringSession:
 
     def _judged_run(self, attempt: PlannedRun, raw: RawRun) -> JudgedRun:
         judged = judge_run(raw, partial(self._verify, attempt.planned))
-        self._keep(judged)
+        self._judged.append(judged)
+        self._open_session.record(row_of(judged))
         if self.options.measure and judged.verified:
             self._keep_symbols(attempt.planned, judged)
         self.progress.ended(attempt.planned.cell.id, attempt.label, figure(judged))
@@ -189,15 +186,14 @@ class MeasuringSession:
         if wanted is None or folder.exists():
             return
         self.progress.phase(cell.id, "smokes", "running")
-        image, nonce = self._images.of(planned.system, planned.workload), secrets.token_hex(8)
-        machine, log = self._vm_config(planned), clock_log(folder)
-        spec = argv.guest_spec(planned, image, machine, nonce, log=log, words=wanted.append)
+        image, nonce = self.image(planned), secrets.token_hex(8)
+        log, words = clock_log(folder), wanted.append
+        spec = argv.guest_spec(planned, image, self._vm(planned), nonce, log=log, words=words)
         smoke.execute(planned, spec, folder, guest_digest=guest_digest(image), nonce=nonce)
 
     def _request(self, attempt: PlannedRun, place: session_folder.RunFolder) -> RunRequest:
-        planned = attempt.planned
-        image = self._images.of(planned.system, planned.workload)
-        nonce = self._nonce(attempt)
+        planned, nonce = attempt.planned, self._nonce(attempt)
+        image = self.image(planned)
         return RunRequest(
             cell=planned.cell,
             spec=self._spec(planned, image, nonce, log=clock_log(place.folder), seed=attempt.seed),
@@ -218,10 +214,9 @@ class MeasuringSession:
         measure = self.options.measure
         if planned.system.kind is Kind.NATIVE:
             return argv.native_spec(planned, image, nonce, measure=measure)
-        machine = self._vm_config(planned)
-        return argv.guest_spec(planned, image, machine, nonce, log=log, seed=seed, measure=measure)
+        return argv.guest_spec(planned, image, self._vm(planned), nonce, log=log, seed=seed, measure=measure)
 
-    def _vm_config(self, planned: PlannedCell) -> VmConfig:
+    def _vm(self, planned: PlannedCell) -> VmConfig:
         if self._config is None:
             raise HostError(f"{planned.cell.id}: QEMU is not prepared")
         return self._config
@@ -248,10 +243,6 @@ class MeasuringSession:
         kept[row] = symbols_of(stored_symbols(self._facts, row, "this session"), found)
         self._open_session.update(symbols=kept)
 
-    def _keep(self, judged: JudgedRun) -> None:
-        self._judged.append(judged)
-        self._open_session.record(row_of(judged))
-
     def capacity(self, row: str, counts: tuple[int, ...]) -> Mapping[int, CapacityBound]:
         """Samples one more pair at each count; the bounds come from all pairs of this row."""
         if self._config is None:
@@ -277,9 +268,7 @@ class MeasuringSession:
         planned, name = guests[-1], f"profile/{sweep.row}"
         folder, mark = self._open_session.folder / name, secrets.token_hex(8)
         self.progress.phase(planned.cell.id, "profile", "running")
-        spec = self._spec(
-            planned, self._images.of(planned.system, planned.workload), mark, log=clock_log(folder)
-        )
+        spec = self._spec(planned, self.image(planned), mark, log=clock_log(folder))
         found = perf.record(spec, folder, mark=mark, watch=watch_for(planned.system))
         where = f"{name}/{perf.DATA} (perf report -i)" if found.file else f"unavailable: {found.reason}"
         return self._note(f"profile of {planned.cell.id}: {where}")
@@ -307,14 +296,8 @@ class MeasuringSession:
         if seated.system.kind is Kind.NATIVE:
             raise UsageError(f"{seated.cell.row}: native Linux cannot be booted; name a QEMU system")
         nonce = secrets.token_hex(8)
-        machine = replace(self._vm_config(seated), clock=None)
-        spec = argv.guest_spec(
-            seated,
-            self._images.of(seated.system, seated.workload),
-            machine,
-            nonce,
-            measure=self.options.measure,
-        )
+        image, vm = self.image(seated), replace(self._vm(seated), clock=None)
+        spec = argv.guest_spec(seated, image, vm, nonce, measure=self.options.measure)
         return guest.boot_interactive(spec, mark=nonce)
 
     # ---- the end
