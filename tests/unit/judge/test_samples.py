@@ -17,17 +17,17 @@ def runs(*works: int) -> list[VerifiedRun]:
     return [verified(raw_run(cell(2), attempt=n), work) for n, work in enumerate(works, start=1)]
 
 
-def test_every_sample_in_the_order_it_was_taken() -> None:
+def test_samples_are_in_the_order_of_execution() -> None:
     measured = measurement(reversed(runs(300, 100, 200)), Window.WORK)
     assert measured.samples == (300.0, 100.0, 200.0)
     assert (measured.cell, measured.unit, measured.lane) == (cell(2), "ns", Lane.TCG)
 
 
-def test_total_is_the_other_window() -> None:
+def test_the_total_window_can_be_measured() -> None:
     assert measurement([verified(raw_run(cell()), 10, total=25)], Window.TOTAL).samples == (25.0,)
 
 
-def test_warm_ups_are_no_samples_and_large_values_are() -> None:
+def test_warm_ups_are_left_out_and_large_values_are_kept() -> None:
     kept = runs(100, 100, 10_000)
     warm = verified(raw_run(cell(2), attempt=8, warmup=True), 7)
     assert measurement([warm, *kept], Window.WORK).samples == (100.0, 100.0, 10_000.0)
@@ -41,13 +41,13 @@ def test_a_run_that_was_not_verified_cannot_be_measured() -> None:
 
 
 @pytest.mark.parametrize("warmup", [True, False])
-def test_no_counted_run_is_an_error_and_not_an_empty_measurement(warmup: bool) -> None:
+def test_without_a_counted_run_there_is_no_measurement(warmup: bool) -> None:
     given = [verified(raw_run(cell(), warmup=True), 5)] if warmup else []
     with pytest.raises(DecideError, match="no counted run"):
         measurement(given, Window.WORK)
 
 
-def test_one_attempt_cannot_count_twice() -> None:
+def test_a_duplicate_attempt_is_refused() -> None:
     with pytest.raises(DecideError, match="duplicate attempt"):
         measurement(runs(100) * 2, Window.WORK)
 

@@ -1,4 +1,4 @@
-"""The rules by which lanes qualify, and the one screen."""
+"""The rules by which lanes qualify, and the screen that shows them."""
 
 from __future__ import annotations
 
@@ -41,31 +41,31 @@ def test_a_good_host_qualifies(good: Host, lane: Lane) -> None:
     assert fitness(good, lane, 2, 1.6).qualifies
 
 
-def test_kvm_that_emulates_does_not(good: Host) -> None:
+def test_kvm_that_emulates_does_not_qualify(good: Host) -> None:
     found = fitness(replace(good, probes={Accel.KVM: BAD, Accel.TCG: TCG}), Lane.KVM, 2, 1.6)
     assert (found.qualifies, found.reason) == (False, "present, unusable")
 
 
-def test_what_was_not_probed_does_not(good: Host) -> None:
+def test_an_accelerator_without_a_probe_does_not_qualify(good: Host) -> None:
     found = fitness(replace(good, probes={}), Lane.TCG, 2, 1.6)
     assert (found.qualifies, found.reason) == (False, "not probed")
 
 
 @pytest.mark.parametrize("lane", [Lane.KVM, Lane.TCG, Lane.NATIVE])
-def test_hyperthreads_of_one_core_do_not(good: Host, lane: Lane) -> None:
+def test_hyperthreads_of_one_core_do_not_qualify(good: Host, lane: Lane) -> None:
     found = fitness(replace(good, pins=(0, 2)), lane, 2, 1.6)
     assert (found.qualifies, found.reason) == (False, "the pins are hyperthreads of one core")
 
 
 @pytest.mark.parametrize("lane", [Lane.KVM, Lane.TCG, Lane.NATIVE])
-def test_a_hidden_topology_does_not(good: Host, lane: Lane, tree: Tree) -> None:
+def test_a_hidden_topology_does_not_qualify(good: Host, lane: Lane, tree: Tree) -> None:
     hidden = topology.read(tree(host_files("0-3", {n: str(n) for n in range(4)}, flags="hypervisor")))
     found = fitness(replace(good, topology=hidden), lane, 2, 1.6)
     assert not found.qualifies
     assert "hide" in found.reason
 
 
-def test_too_few_pins_do_not(good: Host) -> None:
+def test_too_few_pins_do_not_qualify(good: Host) -> None:
     found = fitness(good, Lane.TCG, 4, 3.0)
     assert (found.qualifies, found.reason) == (False, "only 2 CPUs to pin to")
 
@@ -109,7 +109,7 @@ def test_the_screen(good: Host) -> None:
     )
 
 
-def test_the_screen_says_what_keeps_others_off(tree: Tree) -> None:
+def test_the_screen_shows_the_isolation_of_the_pins(tree: Tree) -> None:
     files = host_files("0-3", {n: str(n) for n in range(4)}, isolated="2-3", manager="0-1", cgroup="0::/ci")
     root: Path = tree(files | {"sys/fs/cgroup/ci/cpuset.cpus.effective": "1-3"})
     host = Host(topology.read(root, affinity=(2, 3)), (2, 3), {}, {})
@@ -119,7 +119,7 @@ def test_the_screen_says_what_keeps_others_off(tree: Tree) -> None:
 
 @pytest.mark.parametrize("count", [1, 16, 23, 60])
 @pytest.mark.parametrize("length", [0, 30, 3000])
-def test_it_is_one_screen_whatever_comes(count: int, length: int) -> None:
+def test_any_rows_fit_on_one_screen(count: int, length: int) -> None:
     rows = [Row("label", "word " * (length // 5)) for _ in range(count)]
     lines = doctor_screen.doctor_text(rows).splitlines()
     assert len(lines) <= 24
