@@ -219,7 +219,7 @@ def test_a_qemu_that_we_end_is_not_asked_for_the_cause(tmp_path: Path) -> None:
     wrapper.chmod(0o755)
     raw = execute(request(replace(spec, argv=(str(wrapper), *spec.argv[1:])), tmp_path / "run"))
     assert raw.ending is Ending.NO_START
-    assert raw.detail.endswith("Give the QEMU binary itself, or a wrapper that ends in exec.")
+    assert raw.detail.endswith("Give the QEMU binary itself, or a wrapper that calls it with exec.")
 
 
 @pytest.mark.parametrize("play", ["no-greeting", "mute"])

@@ -55,8 +55,8 @@ def verify_bundle(folder: Path, recompute: Recompute | None = None) -> Check:
     """Without `recompute` only the hashes and the chain are checked."""
     try:
         facts = _session(folder)
-    except EvidenceError as wrong:
-        return Check(INCOMPLETE if not os.path.lexists(folder / SESSION) else TAMPERED, (str(wrong),))
+    except EvidenceError as error:
+        return Check(INCOMPLETE if not os.path.lexists(folder / SESSION) else TAMPERED, (str(error),))
     version = facts.get("version")
     if facts.get("format") != FORMAT or type(version) is not int or version != VERSION:
         found = f"{facts.get('format')!r:.40} version {version!r:.40}"
@@ -83,10 +83,10 @@ class _Findings:
         """Runs a step. If it cannot read something, that is a finding with this `code`."""
         try:
             step()
-        except BenchgateError as wrong:
-            self.add(code, str(wrong))
-        except OSError as wrong:
-            self.add(code, f"{wrong.filename or self.folder} cannot be read: {wrong.strerror}")
+        except BenchgateError as error:
+            self.add(code, str(error))
+        except OSError as error:
+            self.add(code, f"{error.filename or self.folder} cannot be read: {error.strerror}")
 
     def check(self, *, recomputed: bool) -> Check:
         if not self.found:
@@ -107,8 +107,8 @@ def _session(folder: Path) -> dict[str, object]:
         raise EvidenceError(f"{folder} has no {SESSION}; name a session under reports/runs/")
     try:
         return read_object(folder, SESSION)
-    except OSError as wrong:
-        raise EvidenceError(f"{folder / SESSION} cannot be read: {wrong.strerror}") from None
+    except OSError as error:
+        raise EvidenceError(f"{folder / SESSION} cannot be read: {error.strerror}") from None
 
 
 def _check_files(findings: _Findings, folder: Path) -> None:
@@ -171,10 +171,10 @@ def _check_answers(findings: _Findings, folder: Path, recompute: Recompute) -> N
             f"{folder} cannot be judged again: that takes more than {MOST_CPU_S} s of CPU time. Check the "
             f"patterns of the systems in its {SESSION}: one may need endless time to match"
         ) from None
-    except (ArithmeticError, LookupError, TypeError, ValueError) as wrong:
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         # Untrusted figures can contradict each other in unexpected ways.
-        why = f"{type(wrong).__name__}: {wrong}"
-        raise EvidenceError(f"{folder} cannot be judged again: {why:.200}") from wrong
+        why = f"{type(error).__name__}: {error}"
+        raise EvidenceError(f"{folder} cannot be judged again: {why:.200}") from error
     if VERDICTS not in expected:
         raise EvidenceError(f"judging {folder} again gave no verdicts")
     for name, text in expected.items():

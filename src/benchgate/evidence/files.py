@@ -71,16 +71,16 @@ def read_text(folder: Path, name: str, limit: int = LARGEST_TEXT) -> str:
             return stream.read(limit + 1).decode()
     except FileNotFoundError:
         raise EvidenceError(f"{folder / name} is missing") from None
-    except UnicodeDecodeError as wrong:
-        raise EvidenceError(f"{folder / name} is not UTF-8 text (byte {wrong.start})") from None
+    except UnicodeDecodeError as error:
+        raise EvidenceError(f"{folder / name} is not UTF-8 text (byte {error.start})") from None
 
 
 def read_object(folder: Path, name: str) -> dict[str, object]:
     """A JSON object in a file below the folder."""
     try:
         data = read_json(read_text(folder, name))
-    except (ValueError, RecursionError) as wrong:
-        raise EvidenceError(f"{folder / name} is not JSON: {wrong}") from None
+    except (ValueError, RecursionError) as error:
+        raise EvidenceError(f"{folder / name} is not JSON: {error}") from None
     if not isinstance(data, dict):
         raise EvidenceError(f"{folder / name} is not a JSON object")
     return data
@@ -102,10 +102,10 @@ def write_whole(path: Path, text: str) -> None:
             stream.flush()
             os.fsync(stream.fileno())
         fresh.replace(path)
-    except OSError as wrong:
+    except OSError as error:
         with contextlib.suppress(OSError):
             fresh.unlink(missing_ok=True)
-        raise unwritable(path, wrong, KEPT) from None
+        raise unwritable(path, error, KEPT) from None
 
 
 def append_line(path: Path, line: str) -> None:
@@ -121,15 +121,15 @@ def append_line(path: Path, line: str) -> None:
                 with contextlib.suppress(OSError):
                     stream.truncate(before)
                 raise
-    except OSError as wrong:
-        raise unwritable(path, wrong, KEPT) from None
+    except OSError as error:
+        raise unwritable(path, error, KEPT) from None
 
 
 KEPT = "the files written before are kept; free disk space, then run again"
 
 
-def unwritable(path: Path, wrong: OSError, advice: str) -> EvidenceError:
-    return EvidenceError(f"{path} cannot be written: {wrong.strerror}; {advice}")
+def unwritable(path: Path, error: OSError, advice: str) -> EvidenceError:
+    return EvidenceError(f"{path} cannot be written: {error.strerror}; {advice}")
 
 
 def _write_all(stream: io.FileIO, data: bytes) -> None:
@@ -145,8 +145,8 @@ def open_plain(path: Path, limit: int) -> int:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         raise
-    except OSError as wrong:
-        raise EvidenceError(f"{path} cannot be read: {wrong.strerror}") from None
+    except OSError as error:
+        raise EvidenceError(f"{path} cannot be read: {error.strerror}") from None
     facts = os.fstat(descriptor)
     if not stat.S_ISREG(facts.st_mode) or facts.st_size > limit:
         os.close(descriptor)

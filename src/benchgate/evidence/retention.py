@@ -22,8 +22,8 @@ def prune(reports: Path, keep: int, current: str = "") -> tuple[str, ...]:
         names = sorted(one.name for one in (reports / "runs").iterdir() if _is_session(one))
     except FileNotFoundError:
         return ()
-    except OSError as wrong:
-        raise EvidenceError(f"{reports / 'runs'} cannot be read: {wrong.strerror}") from None
+    except OSError as error:
+        raise EvidenceError(f"{reports / 'runs'} cannot be read: {error.strerror}") from None
     surplus = names[: max(len(names) - keep, 0)] if keep else []
     gone = [name for name in surplus if name != current and not _is_running(reports / "runs" / name)]
     kept = []
@@ -31,8 +31,8 @@ def prune(reports: Path, keep: int, current: str = "") -> tuple[str, ...]:
         try:
             with contextlib.suppress(FileNotFoundError):  # another session removes it too
                 shutil.rmtree(reports / "runs" / name)
-        except OSError as wrong:
-            kept.append(f"{reports / 'runs' / name} cannot be removed: {wrong.strerror}")
+        except OSError as error:
+            kept.append(f"{reports / 'runs' / name} cannot be removed: {error.strerror}")
     if kept:
         raise EvidenceError("; ".join(kept))
     return tuple(gone)

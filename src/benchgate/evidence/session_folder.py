@@ -81,8 +81,8 @@ class SessionFolder:
         _require_free(reports / "latest")
         try:
             (folder / "runs").mkdir(parents=True)
-        except OSError as wrong:
-            raise unwritable(folder, wrong, "choose another place with --reports") from None
+        except OSError as error:
+            raise unwritable(folder, error, "choose another place with --reports") from None
         facts: dict[str, object] = {
             "format": FORMAT,
             "version": VERSION,
@@ -120,8 +120,8 @@ class SessionFolder:
             raise EvidenceError(f"{cell!r:.100} cannot be a folder's name; use letters, digits and ._+=@,:-")
         try:
             (self.folder / name).mkdir()
-        except OSError as wrong:
-            raise unwritable(self.folder / name, wrong, "free disk space") from None
+        except OSError as error:
+            raise unwritable(self.folder / name, error, "free disk space") from None
         self._attempts[self._begun] = name
         return RunFolder(self._begun, self.folder / name)
 
@@ -159,8 +159,8 @@ class SessionFolder:
     def _digest(self, name: str) -> str:
         try:
             return folder_digest(self.folder, name)
-        except OSError as wrong:
-            raise EvidenceError(f"{self.folder / name} cannot be read: {wrong.strerror}") from None
+        except OSError as error:
+            raise EvidenceError(f"{self.folder / name} cannot be read: {error.strerror}") from None
 
 
 def _require_free(latest: Path) -> None:
@@ -176,6 +176,6 @@ def _point_latest(reports: Path, name: str) -> None:
     try:
         fresh.symlink_to(Path("runs") / name)
         fresh.replace(latest)
-    except OSError as wrong:
+    except OSError as error:
         fresh.unlink(missing_ok=True)
-        raise unwritable(latest, wrong, "remove it") from None
+        raise unwritable(latest, error, "remove it") from None

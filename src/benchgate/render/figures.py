@@ -145,9 +145,9 @@ def _speedups(view: SessionView, key: SeriesKey, base: ArmFigures, arm: ArmFigur
         elif comparable:
             interval = stats.bootstrap(tops, bottoms).interval(view.alpha)
             ratio, runs = stats.ratio_of_medians(tops, bottoms), min(len(tops), len(bottoms))
-            told = Speedup(base.cpus, ratio, interval, threshold, word, runs, ceiling, paired)
-            spoilt = not word and (_is_impossible(view, told, arm) or _is_invalid(asked))
-            found[window] = replace(told, word=str(Word.INVALID)) if spoilt else told
+            speedup = Speedup(base.cpus, ratio, interval, threshold, word, runs, ceiling, paired)
+            invalid = not word and (_is_impossible(view, speedup, arm) or _is_invalid(asked))
+            found[window] = replace(speedup, word=str(Word.INVALID)) if invalid else speedup
     return found
 
 

@@ -86,16 +86,16 @@ def _median(arm: ArmFigures, window: Window) -> str:
 
 
 def _ratios(series: Series, window: Window) -> list[str]:
-    told = []
+    ratios = []
     for arm in series.arms[1:]:
         seen = arm.speedups.get(window)
         broken = arm.is_broken or (seen is not None and seen.word == Word.INVALID)
         ratio = f"{seen.ratio:.2f}x" if seen else "-"
-        told.append(f"{arm.name} {'INVALID' if broken else ratio}")
-    return told
+        ratios.append(f"{arm.name} {'INVALID' if broken else ratio}")
+    return ratios
 
 
 def _stacked(heading: Sequence[str], row: Sequence[str], room: int) -> list[str]:
     named = zip(heading[2:], row[2:], strict=True)
-    told = [line for name, cell in named for line in columns.wrapped(f"  {name}: {cell}", room)]
-    return [*columns.wrapped(f"{row[0]}, {row[1]}", room), *told]
+    lines = [line for name, cell in named for line in columns.wrapped(f"  {name}: {cell}", room)]
+    return [*columns.wrapped(f"{row[0]}, {row[1]}", room), *lines]

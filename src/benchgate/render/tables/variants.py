@@ -42,8 +42,8 @@ def lines_of_markdown(view: SessionView) -> list[str]:
 
 
 def _stacked(heading: Sequence[str], row: Sequence[str], room: int) -> list[str]:
-    told = [f"{name} {cell}" for name, cell in zip(heading[1:], row[1:], strict=True)]
-    return columns.wrapped(f"{row[0]}: {'; '.join(told)}", room)
+    cells = [f"{name} {cell}" for name, cell in zip(heading[1:], row[1:], strict=True)]
+    return columns.wrapped(f"{row[0]}: {'; '.join(cells)}", room)
 
 
 def _tables(view: SessionView) -> list[tuple[str, list[tuple[str, ...]]]]:
