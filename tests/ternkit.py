@@ -129,7 +129,6 @@ class Bootkit:
                 warmup=False,
                 guest_digest=guest_digest(image),
                 watch=watch,
-                clock_log=log if self.level else None,
             )
         )
 

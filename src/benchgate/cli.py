@@ -1,7 +1,7 @@
-"""The `benchgate` command: what one does beside running tests. Thin; each word is one function below.
+"""The command `benchgate`: everything except running tests. Each subcommand is one function below.
 
-Takes argv, gives an exit status: 0 done, 1 a verdict that is no PASS, 4 usage or set-up, `verify` as in
-docs/read-a-verdict.md. A BenchgateError is printed as its sentence; a traceback is a defect of ours.
+Takes argv; gives an exit status: 0 done, 1 a verdict is not PASS or a replay differs, 4 usage or set-up;
+evidence/check.py has those of `verify`. A BenchgateError is printed as one sentence.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def test_scales(verdict):
 def main(argv: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if argv is None else argv)
     if given[:1] == ["plan"] and given[1:] not in (["-h"], ["--help"]):
-        given.insert(1, "--")  # what follows are pytest's options, not ours
+        given.insert(1, "--")  # the other words are for pytest
     words = _parser().parse_args(given)
     try:
         command: Command = words.command
@@ -56,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 class _Parser(argparse.ArgumentParser):
-    """For its commands too. A wrong word ends as it does with pytest: 4, where argparse takes 2."""
+    """Also the class of the subcommands' parsers. A usage error exits with 4, as in pytest, and not 2."""
 
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
@@ -66,7 +66,7 @@ class _Parser(argparse.ArgumentParser):
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="benchgate",
-        description="Kernel benchmarks as gated tests. pytest measures; this is what goes with it.",
+        description="Kernel benchmarks as gated tests. `pytest` measures; this command does the rest.",
     )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
@@ -75,32 +75,32 @@ def _parser() -> argparse.ArgumentParser:
         sub.set_defaults(command=command)
         return sub
 
-    doctor = add("doctor", _doctor, "what this host is good for, in one screen")
-    doctor.add_argument("--qemu", metavar="PATH", help="look at this QEMU instead of the pinned one")
+    doctor = add("doctor", _doctor, "show what this host can be used for")
+    doctor.add_argument("--qemu", metavar="PATH", help="use this QEMU instead of the pinned one")
     doctor.add_argument("--fresh", action="store_true", help="probe the accelerators again")
-    setup = add("setup", _setup, "have QEMU and the Linux image ready; afterwards no network is needed")
+    setup = add("setup", _setup, "fetch QEMU and the Linux image; afterwards no network is needed")
     setup.add_argument("--locked", action="store_true", help="reviewed versions only")
-    plan = add("plan", _plan, "what a test run would measure; boots nothing (pytest --plan)")
-    plan.add_argument("words", nargs=argparse.REMAINDER, metavar="...", help="as for pytest")
+    plan = add("plan", _plan, "show what pytest would measure; boots nothing (pytest --plan)")
+    plan.add_argument("words", nargs=argparse.REMAINDER, metavar="...", help="arguments of pytest")
     init = add("init", _init, "write a small test file to start from")
     init.add_argument("folder", nargs="?", default=".", help="where (default: here)")
     verify = add("verify", _verify, "check a session folder: hashes, verifiers, statistics, verdicts")
     verify.add_argument("folder", help="reports/runs/..., or reports/latest")
     _add_trusted(verify)
-    rejudge = add("rejudge", _rejudge, "verdicts again from what stands on disk; boots nothing")
-    rejudge.add_argument("folder", help="a session folder, or a results.csv alone (then nothing is PASS)")
+    rejudge = add("rejudge", _rejudge, "decide the verdicts again from the files; boots nothing")
+    rejudge.add_argument("folder", help="a session folder, or a results.csv (without verdicts)")
     _add_trusted(rejudge)
     _add_replay(add("replay", _replay, "repeat a run of the instruction clock exactly"))
-    _add_cache(add("cache", _cache_list, "list what is kept: QEMU, Linux image, built programs"))
+    _add_cache(add("cache", _cache_list, "list the cache: QEMU, Linux image, built programs"))
     return parser
 
 
 def _add_cache(cache: argparse.ArgumentParser) -> None:
     actions = cache.add_subparsers(title="actions", metavar="ACTION")
-    gc = actions.add_parser("gc", help="trim what is kept; never what is in use")
-    gc.add_argument("--keep", type=_bytes, metavar="SIZE", help="most to keep, such as 2G (default: 2G)")
+    gc = actions.add_parser("gc", help="remove old entries that are not in use")
+    gc.add_argument("--keep", type=_bytes, default="2G", metavar="SIZE", help="size to keep (default: 2G)")
     gc.add_argument(
-        "--days", type=_days, metavar="N", help="drop what was not used for so long (default: 90)"
+        "--days", type=_days, default="90", metavar="N", help="remove entries unused for N days (default: 90)"
     )
     gc.set_defaults(command=_cache_gc)
 
@@ -120,7 +120,7 @@ def _days(word: str) -> float:
 
 
 def _doctor(words: argparse.Namespace) -> int:
-    from benchgate.session import doctor  # noqa: PLC0415 - a usage line needs neither numpy nor QEMU
+    from benchgate.session import doctor  # noqa: PLC0415 - a usage message does not need it
 
     qemu = None if words.qemu is None else Path(words.qemu).absolute()
     print(doctor.report(qemu, fresh=words.fresh))
@@ -149,7 +149,7 @@ def _init(words: argparse.Namespace) -> int:
         with path.open("x", encoding="utf-8") as stream:
             stream.write(TEMPLATE)
     except FileExistsError as error:
-        raise UsageError(f"{error.filename} is there already; it is left as it is") from None
+        raise UsageError(f"{error.filename} already exists; it was not changed") from None
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from error
     print(f"wrote {path}; run: pytest {path}")
@@ -162,14 +162,14 @@ def _add_workload(command: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="PATH",
-        help="the YAML file of a workload of your own, whose oracle you trust; repeatable",
+        help="the YAML file of your own workload, whose oracle you trust; repeatable",
     )
 
 
 def _add_trusted(command: argparse.ArgumentParser) -> None:
     _add_workload(command)
-    for option, what in (("--gate", "a kind of gate"), ("--extra-report", "a report")):
-        about = f"the Python file of {what} of your own, which you trust; repeatable"
+    for option, what in (("--gate", "kind of gate"), ("--extra-report", "report")):
+        about = f"the Python file of your own {what}, which you trust; repeatable"
         command.add_argument(option, action="append", default=[], metavar="PATH", help=about)
 
 
@@ -183,17 +183,14 @@ def _trusted(words: argparse.Namespace) -> Trusted:
 def _add_replay(command: argparse.ArgumentParser) -> None:
     command.add_argument("run", help="reports/runs/SESSION/runs/NNNN-...")
     command.add_argument(
-        "--system", metavar="PATH", help="the YAML file, where the system is one of your own"
+        "--system", metavar="PATH", help="the YAML file of the run's system, if it is your own"
     )
+    about = "show where the window's instructions went, by symbol (--attribution is the same)"
+    command.add_argument("--profile", "--attribution", action="store_true", help=about)
     command.add_argument(
-        "--attribution", action="store_true", help="say where the window's instructions went"
+        "--gdb", action="store_true", help="wait for a debugger before the first instruction"
     )
-    command.add_argument(
-        "--gdb", action="store_true", help="stop before the first instruction, for a debugger"
-    )
-    command.add_argument(
-        "--out", metavar="DIR", help="keep the replay's files here (default: replay-NNNN-...)"
-    )
+    command.add_argument("--out", metavar="DIR", help="folder for the files (default: replay-NNNN-...)")
     _add_workload(command)
 
 
@@ -209,7 +206,7 @@ def _replay(words: argparse.Namespace) -> int:
         out=Path(words.out or f"replay-{Path(words.run).name}").absolute(),
         system=words.system,
         trusted=_trusted(words),
-        attribution=words.attribution,
+        profile=words.profile,
         gdb=words.gdb,
     )
     text, same = replay.replay(order, _say)
@@ -246,16 +243,16 @@ def _cache_list(_: argparse.Namespace) -> int:
             f"{one.size_bytes / 2**20:9.1f} MiB  {one.kind:12} {one.digest[:8]}  {what[:90]} {used}".rstrip()
         )
     total = sum(one.size_bytes for one in entries)
-    print(f"{total / 2**20:9.1f} MiB  in {cache_storage.cache_root()}; `benchgate cache gc` trims it")
+    print(
+        f"{total / 2**20:9.1f} MiB  in {cache_storage.cache_root()}; `benchgate cache gc` removes old entries"
+    )
     return 0
 
 
 def _cache_gc(words: argparse.Namespace) -> int:
     from benchgate.build import cache_trim  # noqa: PLC0415
 
-    keep = 2 * 2**30 if words.keep is None else words.keep
-    days = 90.0 if words.days is None else words.days
-    gone = cache_trim.collect_garbage(keep_bytes=keep, max_unused_s=days * 86400)
+    gone = cache_trim.collect_garbage(keep_bytes=words.keep, max_unused_s=words.days * 86400)
     print(f"removed {len(gone)} entries, {sum(one.size_bytes for one in gone) / 2**20:.1f} MiB")
     return 0
 

@@ -1,7 +1,7 @@
-"""pytest's hooks and fixtures, and nothing else: collection is planning, an item is a cell or a gate.
+"""pytest's hooks and fixtures. Collection is planning; an item is a cell, a gate or a user's own test.
 
-Takes pytest's configuration and marks, gives parametrized items and their outcomes. A user's mistake is a
-UsageError or a collection error in one sentence; whatever stops the measuring is pytest.exit with code 4.
+Takes pytest's configuration and marks; gives parametrized items and their outcomes. A user's mistake is a
+UsageError or a collection error in one sentence; an error that stops measuring ends pytest with exit code 4.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from benchgate.session.progress import Progress
 from benchgate.session.pytest_session import PytestSession, ReportLine
 from benchgate.session.results import CellResult, VerdictResult
 
-BENCH = pytest.StashKey[PytestSession]()
+STATE = pytest.StashKey[PytestSession]()
 SPENT_S = pytest.StashKey[float]()
 TIMED = "benchgate_timed"
-"""What a worker of xdist tells the session that started it."""
-NOT_IN_PARALLEL = "-n: timed tests run one at a time; leave -n out, or pick other tests by -m"
+"""The key under which an xdist worker reports to the controller that it has timed tests."""
+NOT_IN_PARALLEL = "-n: timed tests run one at a time; leave -n out, or select other tests with -m"
 
 MARKS = (
     "smp: process-scale sweeps over CPU counts (benchgate)",
     "threads: thread-scale sweeps over CPU counts (benchgate)",
     "workload(name, **parameters): what a test of cells or verdicts runs (benchgate)",
     "speedup(cpus, at_least=|at_most=, insn=, window='work', base=1): one gate (benchgate)",
-    "gate(kind, cpus, base=None, at_least=, at_most=, insn=, window='work'): one of any kind (benchgate)",
+    "gate(kind, cpus, base=None, at_least=, at_most=, insn=, window='work'): one gate, any kind (benchgate)",
     "system(*names): systems of this test, instead of those of --system (benchgate)",
 )
 
@@ -43,83 +43,72 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     for line in MARKS:
         config.addinivalue_line("markers", line)
-    terminal = sys.stderr.isatty()
+    progress = Progress(sys.stderr, live=sys.stderr.isatty())
     try:
-        bench = config.stash[BENCH] = PytestSession(
-            pytest_options.read(config), Progress(sys.stderr, live=terminal)
-        )
-        bench.check_cpus()
+        state = config.stash[STATE] = PytestSession(pytest_options.read(config), progress)
+        state.check_cpus()
     except BenchgateError as error:
         raise pytest.UsageError(str(error)) from None
-    config.pluginmanager.register(_Watcher(config.stash[BENCH]), "benchgate-watcher")
+    config.pluginmanager.register(_ReportCollector(state), "benchgate-reports")
 
 
 # ---- collection is planning
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    mistake = pytest_items.plan_items(metafunc, metafunc.config.stash[BENCH])
+    mistake = pytest_items.plan_items(metafunc, metafunc.config.stash[STATE])
     if mistake:
         pytest.fail(mistake, pytrace=False)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
-    picked = (
-        pytest_items.cells(session.items),
-        pytest_items.gates(session.items),
-        pytest_items.images(session.items),
-    )
-    if any(picked):
-        _tell_xdist(session.config)
+    items = session.items
+    picked = pytest_items.cells(items), pytest_items.gates(items), pytest_items.images(items)
+    output = getattr(session.config, "workeroutput", None)
+    if any(picked) and output is not None:  # an xdist worker, which must not measure
+        output[TIMED] = True
     try:
-        session.config.stash[BENCH].pick(*picked)
+        session.config.stash[STATE].pick(*picked)
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
-
-
-def _tell_xdist(config: pytest.Config) -> None:
-    """Timed tests run one at a time: a worker of xdist measures nothing and tells the session behind it."""
-    output = getattr(config, "workeroutput", None)
-    if output is not None:
-        output[TIMED] = True
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     if getattr(node, "workeroutput", {}).get(TIMED):
-        bench: PytestSession = node.config.stash[BENCH]
-        bench.complaint = NOT_IN_PARALLEL
+        node.config.stash[STATE].complaint = NOT_IN_PARALLEL
 
 
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
-    bench = session.config.stash[BENCH]
-    if not bench.options.plan or session.config.option.collectonly:
+    state = session.config.stash[STATE]
+    if not state.options.plan or session.config.option.collectonly:
         return None
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if reporter is not None:
-        reporter.write_line(bench.describe())
+        reporter.write_line(state.describe())
     return True
 
 
-# ---- fixtures: a ladder, each rung usable alone
+# ---- fixtures: each can be requested alone
 
 
 @pytest.fixture(scope="session")
 def benchgate_session(request: pytest.FixtureRequest) -> PytestSession:
-    """The measuring session; opened by the first item that needs it."""
-    bench = request.config.stash[BENCH]
+    """The session of this pytest run; measuring starts with the first item that needs a result."""
+    state = request.config.stash[STATE]
     if hasattr(request.config, "workerinput"):
         pytest.fail(NOT_IN_PARALLEL, pytrace=False)
-    bench.interruptions.watch()  # until the session's folder is closed, in pytest_sessionfinish
-    return bench
+    state.interruptions.watch()  # until the session's folder is closed, in pytest_sessionfinish
+    return state
 
 
 @pytest.fixture
 def cell(request: pytest.FixtureRequest, benchgate_session: PytestSession) -> CellResult:
-    """One cell's verified runs: `cell.require_verified()`."""
+    """The verified runs of a cell: `cell.require_verified()`."""
     planned: PlannedCell = _planned(request)
-    _skip_if(planned.skip)
+    if planned.skip:
+        pytest.skip(planned.skip)
     result: CellResult = _measured(request, benchgate_session, planned.cell.row).cell(planned.cell.id)
     request.node.user_properties.extend(result.properties)
     return result
@@ -127,7 +116,7 @@ def cell(request: pytest.FixtureRequest, benchgate_session: PytestSession) -> Ce
 
 @pytest.fixture
 def verdict(request: pytest.FixtureRequest, benchgate_session: PytestSession) -> VerdictResult:
-    """One gate's verdict: `verdict.require_pass()`."""
+    """The verdict of a gate: `verdict.require_pass()`."""
     planned: PlannedGate = _planned(request)
     row = _measured(request, benchgate_session, planned.arm.cell.row)
     result: VerdictResult = row.verdict(planned)
@@ -137,7 +126,7 @@ def verdict(request: pytest.FixtureRequest, benchgate_session: PytestSession) ->
 
 @pytest.fixture
 def image(request: pytest.FixtureRequest, benchgate_session: PytestSession) -> Any:
-    """A built system, ready to boot: what the `workload` mark names, on each system."""
+    """A system's image with the workload of the `workload` mark, ready to boot."""
     planned: PlannedCell = _planned(request)
     return _or_exit(request.config, lambda: benchgate_session.image(planned))
 
@@ -146,53 +135,48 @@ def image(request: pytest.FixtureRequest, benchgate_session: PytestSession) -> A
 def boot(
     request: pytest.FixtureRequest,
     benchgate_session: PytestSession,
-    image: Any,  # noqa: ARG001 - the rung below: it is made first, and parametrizes
+    image: Any,  # noqa: ARG001 - requested so that the image is built and the test parametrized
 ) -> Iterator[Any]:
-    """`boot(cpus=2)` boots the image, pinned, and gives its console as pexpect; ended after the test."""
+    """`boot(cpus=2)` boots the image, pinned, and gives its console as pexpect. It ends with the test."""
     with benchgate_session.boots(request.node.callspec.params["image"]) as start:
         yield start
 
 
 def _planned(request: pytest.FixtureRequest) -> Any:
-    """What collection planned for this item; it plans by the arguments and marks of functions alone."""
+    """The plan of this item, which collection made from the arguments and marks of its function."""
     if not hasattr(request, "param"):
         pytest.fail(
-            f"nothing was planned for the fixture `{request.fixturename}` here: a test function must carry "
-            '@pytest.mark.workload("primes", ...) and name the fixture, or one that does, as an argument; '
-            "getfixturevalue and unittest's classes come too late",
+            f"nothing was planned for the fixture `{request.fixturename}`: the test function must have "
+            '@pytest.mark.workload("primes", ...) and request the fixture, directly or through another one, '
+            "by an argument; getfixturevalue and unittest classes are not supported",
             pytrace=False,
         )
     return request.param
 
 
-def _skip_if(reason: str) -> None:
-    if reason:
-        pytest.skip(reason)
-
-
-def _measured(request: pytest.FixtureRequest, bench: PytestSession, row: str) -> Any:
-    before = bench.spent_s
-    found = _or_exit(request.config, lambda: bench.row(row))
-    request.node.stash[SPENT_S] = bench.spent_s - before
+def _measured(request: pytest.FixtureRequest, state: PytestSession, row: str) -> Any:
+    before = state.spent_s
+    found = _or_exit(request.config, lambda: state.row(row))
+    request.node.stash[SPENT_S] = state.spent_s - before
     return found
 
 
 def _or_exit(config: pytest.Config, action: Callable[[], Any]) -> Any:
     try:
-        with _heard(config):
+        with _uncaptured(config):
             return action()
     except BenchgateError as error:
         pytest.exit(f"benchgate: {error}", returncode=4)
 
 
 @contextlib.contextmanager
-def _heard(config: pytest.Config) -> Iterator[None]:
-    """pytest captures what a fixture writes; the progress of a measurement is for the person who waits."""
+def _uncaptured(config: pytest.Config) -> Iterator[None]:
+    """Shows the progress at once, although pytest captures the output of fixtures."""
     capture = config.pluginmanager.get_plugin("capturemanager")
     with contextlib.nullcontext() if capture is None else capture.global_and_fixture_disabled():
-        bench, reporter = config.stash[BENCH], config.pluginmanager.get_plugin("terminalreporter")
+        state, reporter = config.stash[STATE], config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None:
-            bench.progress.before_first = reporter.ensure_newline
+            state.progress.before_first = reporter.ensure_newline
         yield
 
 
@@ -203,7 +187,7 @@ def _heard(config: pytest.Config) -> Iterator[None]:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """The first item of a row would be billed for the whole sweep."""
+    """Subtracts the time of the sweep, which would otherwise count for the first item of its row."""
     report = yield
     spent_s = item.stash.get(SPENT_S, 0.0)
     if call.when == "setup" and spent_s:
@@ -211,19 +195,18 @@ def pytest_runtest_makereport(
     return report
 
 
-class _Watcher:
-    """Hears every report; the hook gives no session, so each session registers one of these."""
+class _ReportCollector:
+    """Passes on every report. Each session registers its own, because the hook has no session argument."""
 
-    def __init__(self, bench: PytestSession) -> None:
-        self._bench = bench
+    def __init__(self, state: PytestSession) -> None:
+        self._state = state
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when == "call" or report.outcome != "passed":
-            message = _first_line(report)
-            self._bench.note_report(ReportLine(report.nodeid, report.outcome, report.duration, message))
+            self._state.note_report(ReportLine(report.outcome, _message(report)))
 
 
-def _first_line(report: pytest.TestReport) -> str:
+def _message(report: pytest.TestReport) -> str:
     if isinstance(report.longrepr, tuple):
         return str(report.longrepr[2]).removeprefix("Skipped: ")
     return report.longreprtext.strip()
@@ -231,23 +214,23 @@ def _first_line(report: pytest.TestReport) -> str:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    bench = session.config.stash[BENCH]
+    state = session.config.stash[STATE]
     try:
-        bench.close(interrupted=exitstatus in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR))
+        state.close(interrupted=exitstatus in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR))
     except BenchgateError as error:
-        bench.complaint = str(error)
+        state.complaint = str(error)
     finally:
-        bench.interruptions.release()
-    if bench.complaint:
+        state.interruptions.release()
+    if state.complaint:
         session.exitstatus = int(pytest.ExitCode.USAGE_ERROR)
         return
-    if not (bench.options.plan or session.config.option.collectonly):
-        session.exitstatus = bench.exit_code(int(exitstatus))
+    if not (state.options.plan or session.config.option.collectonly):
+        session.exitstatus = state.exit_code(int(exitstatus))
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    bench = config.stash[BENCH]
-    text = bench.summary(terminalreporter._tw.fullwidth)
+    state = config.stash[STATE]
+    text = state.summary(terminalreporter._tw.fullwidth)
     if text:
         terminalreporter.section("benchgate")
         terminalreporter.write_line(text)

@@ -15,9 +15,8 @@ from benchgate.evidence import results_csv
 from benchgate.evidence.chain import parse_chain
 from benchgate.evidence.check import verify_bundle
 from benchgate.evidence.files import read_object
-from benchgate.evidence.rows import row_of
 from benchgate.evidence.session_folder import SessionFolder
-from tests.unit.factories import cell, raw_run, verified
+from tests.unit.factories import cell, raw_run, run_row, verified
 from tests.unit.sessions import INFO, START, finished_session, new_session
 
 REPO = Path(__file__).parents[2]
@@ -26,8 +25,7 @@ FILL = """
 import resource, signal, sys
 from pathlib import Path
 from benchgate.base.errors import EvidenceError
-from benchgate.evidence.rows import row_of
-from tests.unit.factories import cell, raw_run, verified
+from tests.unit.factories import cell, raw_run, run_row, verified
 from tests.unit.sessions import new_session
 
 session = new_session(Path(sys.argv[1]))
@@ -36,7 +34,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 try:
     for number in range(1, 1000):
         session.begin("primes-linux-smp1")
-        session.record(row_of(raw_run(cell(1), attempt=number), verified(raw_run(cell(1)), 100)))
+        session.record(run_row(raw_run(cell(1), attempt=number), verified(raw_run(cell(1)), 100)))
 except EvidenceError as error:
     print(error)
 """
@@ -54,7 +52,9 @@ def test_a_file_that_cannot_grow_keeps_whole_lines_only(tmp_path: Path) -> None:
         timeout=60,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert "cannot be written: File too large; what was written before is kept; make room" in done.stdout
+    assert (
+        "cannot be written: File too large; the files written before are kept; free disk space" in done.stdout
+    )
     folder = (tmp_path / "latest").resolve()
     rows = results_csv.parse((folder / "results.csv").read_text(), "results.csv")
     links = parse_chain((folder / "attempts.jsonl").read_text(), "attempts.jsonl")
@@ -74,7 +74,7 @@ def test_no_room_for_a_report_leaves_the_old_one_and_no_temporary_file(
         raise OSError(28, os.strerror(28))
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(EvidenceError, match=r"summary\.md cannot be written: No space left on device; what"):
+    with pytest.raises(EvidenceError, match=r"summary\.md cannot be written: No space left on device"):
         session.write("summary.md", "new\n")
     assert (session.folder / "summary.md").read_text() == "old\n"
     assert not (session.folder / "summary.md.new").exists()
@@ -89,7 +89,7 @@ def test_no_room_for_a_row_removes_the_row(tmp_path: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(EvidenceError, match="No space left on device"):
-        session.record(row_of(raw_run(cell(1)), verified(raw_run(cell(1)), 100)))
+        session.record(run_row(raw_run(cell(1)), verified(raw_run(cell(1)), 100)))
     assert (session.folder / "attempts.jsonl").read_text() == ""
     assert (session.folder / "results.csv").read_text() == results_csv.HEADER
 
@@ -105,7 +105,9 @@ def test_a_file_in_place_of_the_reports_folder(tmp_path: Path) -> None:
 def test_a_folder_of_the_user_named_latest_is_kept(tmp_path: Path) -> None:
     (tmp_path / "latest").mkdir()
     (tmp_path / "latest/notes").write_text("mine")
-    with pytest.raises(EvidenceError, match=r"latest cannot be written: .*move away what is there"):
+    with pytest.raises(
+        EvidenceError, match=r"latest cannot be written: .*move the existing file or folder away"
+    ):
         new_session(tmp_path)
     assert (tmp_path / "latest/notes").read_text() == "mine"
     assert [path.name for path in tmp_path.iterdir()] == ["latest"]  # no folder of a session is left behind
@@ -125,7 +127,7 @@ def test_a_results_file_replaced_by_a_link_is_not_written(tmp_path: Path) -> Non
     (session.folder / "results.csv").unlink()
     (session.folder / "results.csv").symlink_to(target)
     with pytest.raises(EvidenceError, match=r"results\.csv cannot be written"):
-        session.record(row_of(raw_run(cell(1)), verified(raw_run(cell(1)), 100)))
+        session.record(run_row(raw_run(cell(1)), verified(raw_run(cell(1)), 100)))
     assert target.read_text() == "mine"
 
 

@@ -75,7 +75,7 @@ def test_a_removed_last_attempt_is_found_although_resealed(folder: Path) -> None
     (folder / "results.csv").write_text("".join(rows[:-1]))
     shutil.rmtree(folder / "runs/0003-primes-linux-smp1")
     reseal(folder)
-    refused(folder, 10, "attempts were cut off or added")
+    refused(folder, 10, "attempts were removed or added")
 
 
 def test_attempts_of_another_session_are_found(folder: Path) -> None:
@@ -93,23 +93,23 @@ def test_an_added_file_is_found(folder: Path) -> None:
 def test_a_missing_file_is_incomplete_or_tampered_if_it_is_in_the_chain(folder: Path, name: str) -> None:
     (folder / name).unlink()
     code = 11 if name == "summary.md" else 10
-    refused(folder, code, f"{name} is in the manifest and not on the disk")
+    refused(folder, code, f"{name} is in the manifest, but the file is missing")
 
 
 def test_a_missing_attempt_is_incomplete(folder: Path) -> None:
     shutil.rmtree(folder / RUN)
-    refused(folder, 11, f"{RUN} is gone; every attempt is kept")
+    refused(folder, 11, f"the folder {RUN} is missing")
 
 
 def test_an_attempt_without_a_record_is_incomplete(folder: Path) -> None:
     (folder / "runs/0004-primes-linux-smp2").mkdir()
-    refused(folder, 11, "runs/0004-primes-linux-smp2 was begun and never recorded")
+    refused(folder, 11, "runs/0004-primes-linux-smp2 was started, but never recorded")
 
 
 def test_a_row_changed_and_resealed_is_a_mismatch(folder: Path) -> None:
     edit(folder / "results.csv", ",3,2,7,invalid,", ",3,2,7,crashed,")
     reseal(folder)
-    refused(folder, 12, "results.csv has 3 runs that are not the 3 of attempts.jsonl")
+    refused(folder, 12, "the 3 runs in results.csv differ from the 3 in attempts.jsonl")
 
 
 def test_a_verdict_that_does_not_follow_from_the_runs_is_a_mismatch(folder: Path) -> None:
@@ -138,7 +138,7 @@ def test_an_extra_report_is_a_mismatch(folder: Path, name: str) -> None:
     (folder / name).parent.mkdir(exist_ok=True)
     (folder / name).write_text("# PASS\n")
     reseal(folder)
-    refused(folder, 12, f"{name.partition('/')[0]} is no part of a session")
+    refused(folder, 12, f"{name.partition('/')[0]} does not belong to a session")
 
 
 def test_a_duplicate_key_in_session_json_is_refused(folder: Path) -> None:
@@ -201,7 +201,7 @@ def test_any_exception_while_judging_again_is_a_mismatch(folder: Path, wrong: ty
 def test_an_unknown_version_is_reported_before_anything_else(folder: Path, field: str, value: object) -> None:
     data = json.loads((folder / "session.json").read_text())
     (folder / "session.json").write_text(json.dumps(data | {field: value}))
-    refused(folder, 13, "is not known")
+    refused(folder, 13, "unknown format")
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "\udc80", "{" * 200_000, '{"a":' * 100_000])

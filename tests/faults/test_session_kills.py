@@ -62,7 +62,7 @@ def test_a_signal_ends_the_guest_and_keeps_the_completed_runs(
     code, text = benchgate("verify", session.latest)
     assert code == 11
     assert "the session is partial" in text
-    assert f"{hanging.name} was begun and never recorded" in text
+    assert f"{hanging.name} was started, but never recorded" in text
     code, text = benchgate("rejudge", session.latest)
     assert code == 5
     assert text.startswith("PARTIAL: ")
@@ -138,7 +138,7 @@ def test_a_second_signal_while_the_session_closes_does_not_stop_the_closing(
         process.send_signal(signal.SIGINT)
         said, _ = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == pytest.ExitCode.INTERRUPTED, said
-    assert "keeping what was measured; once more ends it at once" in said
+    assert "keeping the results; another signal ends it at once" in said
     assert "Traceback" not in said
     assert session.guests() == []
     assert "interrupted before" in session.facts["state_reason"]

@@ -125,7 +125,7 @@ def test_init_in_an_empty_folder_leads_to_verified_runs(installed: Installed, ga
     assert run_benchgate(installed.folder, "verify", gated.folder, python=installed.python)[0] == 0
     code, output = run([installed.environment / "bin" / "benchgate", "init"], installed.folder)
     assert code == 4
-    assert "is there already" in output
+    assert "already exists" in output
 
 
 def test_the_ratio_interval_and_outcome_follow_from_the_runs(gated: Session) -> None:

@@ -248,7 +248,7 @@ def test_an_interrupted_sweep_is_not_repeated_and_the_session_is_incomplete(rig:
     rig.pytester.makeconftest(CONFTEST + INTERRUPTED)
     result = rig.run()
     result.assert_outcomes(errors=3)
-    result.stdout.fnmatch_lines(["INVALID: *-fake: its measuring was broken off (Failed: Timeout*; next: *"])
+    result.stdout.fnmatch_lines(["INVALID: *-fake: measuring it was interrupted (Failed: Timeout*; next: *"])
     assert result.ret == 1
     assert len((rig.latest / "results.csv").read_text().splitlines()) == 1 + 3
     check = verify_bundle(rig.latest, rejudge.recompute)

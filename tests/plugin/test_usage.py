@@ -163,9 +163,9 @@ def test_other_tests_run_unchanged_with_and_without_the_plugin(rig: Rig) -> None
         (("--system", "linus"), "system `linus` is not known; did you mean `linux`[?]*"),
         (("--system", "./nosuch.yaml"), "*nosuch.yaml: cannot be read: No such file or directory"),
         (("--system", "linux:foo=bar"), "linux has no setting `foo`; it has none"),
-        (("--cpus=",), "--cpus is empty; leave it out or give it a value"),
-        (("--system=",), "--system is empty; leave it out or give it a value"),
-        (("--set=",), "--set is empty; leave it out or give it a value"),
+        (("--cpus=",), "--cpus is empty; give it a value or leave it out"),
+        (("--system=",), "--system is empty; give it a value or leave it out"),
+        (("--set=",), "--set is empty; give it a value or leave it out"),
     ],
 )
 def test_an_unknown_name_or_empty_value_is_a_usage_error(
@@ -269,7 +269,7 @@ def test_our_fixture_in_a_test_without_a_plan_says_what_to_write(rig: Rig) -> No
     result.assert_outcomes(failed=1, errors=2)
     for name in ("image", "cell", "cell"):
         result.stdout.fnmatch_lines(
-            [f"nothing was planned for the fixture `{name}` here: a test function must*"]
+            [f"nothing was planned for the fixture `{name}`: the test function must*"]
         )
     result.stdout.no_fnmatch_line("*AttributeError*")
 
@@ -288,7 +288,7 @@ def test_boot_refuses_an_invalid_cpu_count(rig: Rig) -> None:
     rig.pytester.makepyfile(test_scaling=BOOTS)
     result = rig.run()
     result.assert_outcomes(failed=5)
-    result.stdout.fnmatch_lines(["boot(cpus='2'): not a CPU count from 1 to 64"])
+    result.stdout.fnmatch_lines(["boot(cpus='2'): give a CPU count from 1 to 64"])
 
 
 def test_a_fixture_that_overrides_ours_receives_its_value(rig: Rig) -> None:

@@ -11,6 +11,7 @@ from benchgate.base.gates import Arm, Gate, Policy, Verdict, Word
 from benchgate.base.runs import _VERIFY_ONLY, Ending, Measurement, RawRun, VerifiedRun
 from benchgate.evidence.rows import RunRow, row_of
 from benchgate.judge.decide import decide
+from benchgate.judge.judged_run import JudgedRun
 from benchgate.render.view import SessionView
 
 POLICY = Policy(name="test", looks=(5, 9, 15, 25), alpha=0.0276, overall_error=0.05, first=5, max_runs=25)
@@ -113,6 +114,10 @@ def right(cpus: int = 2) -> Gate:
     return Gate(f"primes-linux-smp{cpus}-verified", "verified", None, cell(cpus), Window.WORK)
 
 
+def run_row(raw: RawRun, run: VerifiedRun | None, reason: str = "") -> RunRow:
+    return row_of(JudgedRun(raw, run, reason))
+
+
 def rows(
     of: Cell,
     samples: Sequence[int],
@@ -123,7 +128,7 @@ def rows(
     placement: Placement = Placement.PHYSICAL,
 ) -> tuple[RunRow, ...]:
     return tuple(
-        row_of(
+        run_row(
             raw_run(of, attempt=first + n, lane=lane, placement=placement),
             verified(raw_run(of), work, unit=unit),
         )
@@ -159,7 +164,7 @@ def scaled_view(**changes: object) -> SessionView:
     base, two = rows(cell(1), BASE_NS), rows(cell(2), TWO_NS, first=6)
     arms = {one.cell.id: one for one in (arm(cell(1), BASE_NS), arm(cell(2), TWO_NS))}
     found = decide([speedup(2)], arms, POLICY).verdicts
-    warm = row_of(raw_run(cell(1), attempt=11, warmup=True), verified(raw_run(cell(1)), 1_300_000_000))
+    warm = run_row(raw_run(cell(1), attempt=11, warmup=True), verified(raw_run(cell(1)), 1_300_000_000))
     return view(*base, *two, warm, **{"verdicts": found, **changes})  # type: ignore[arg-type]
 
 

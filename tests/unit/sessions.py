@@ -7,11 +7,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from benchgate.base.runs import Ending
-from benchgate.evidence.rows import row_of
 from benchgate.evidence.session_folder import SessionFolder, SessionInfo
 from benchgate.judge.decide import decide
 from benchgate.render.files import verdicts_json
-from tests.unit.factories import POLICY, arm, cell, raw_run, speedup, verified, view
+from tests.unit.factories import POLICY, arm, cell, raw_run, run_row, speedup, verified, view
 
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 END = datetime(2026, 1, 2, 3, 6, 0, tzinfo=UTC)
@@ -41,7 +40,7 @@ def finished_session(reports: Path, *, missing: str = "") -> SessionFolder:
         (attempt.folder / "run.json").write_text("{}\n")
         raw = raw_run(cell(1), attempt=number, warmup=number == 1, ending=ending)
         good = verified(raw, 1000 + number) if ending is Ending.DONE else None
-        session.record(row_of(raw, good, "" if good else "worker 0 reports a wrong checksum"))
+        session.record(run_row(raw, good, "" if good else "worker 0 reports a wrong checksum"))
     session.write("verdicts.json", verdicts_json.render(view(verdicts=VERDICTS)))
     session.write("summary.md", "# PASS\n")
     session.close(END, missing=missing)

@@ -43,14 +43,14 @@ def test_init_writes_a_python_test_file_and_never_overwrites_one(
         "test_scales"
     ]
     assert capsys.readouterr().out == "wrote new/test_scaling.py; run: pytest new/test_scaling.py\n"
-    assert "new/test_scaling.py is there already" in refused(capsys, "init", "new")
+    assert "new/test_scaling.py already exists" in refused(capsys, "init", "new")
     assert (home / "new" / "test_scaling.py").read_text() == text
 
 
 def test_init_reports_an_unwritable_place(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (home / "file").write_text("")
     assert "cannot be written" in refused(capsys, "init", "file/below")
-    assert refused(capsys, "init", "file") == "benchgate: file is there already; it is left as it is"
+    assert refused(capsys, "init", "file") == "benchgate: file already exists; it was not changed"
 
 
 def test_doctor_prints_its_report(

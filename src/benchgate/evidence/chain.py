@@ -1,4 +1,4 @@
-"""The two formats that bind a session together: the manifest of hashes and the chain of attempts.
+"""The two formats that make a session tamper-evident: the manifest of hashes and the chain of attempts.
 
 Takes names, digests and text; gives text and frozen links. Pure. Fails with EvidenceError that names the
 line.
@@ -21,13 +21,13 @@ _HEX = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One attempt in the chain: what its folder held, bound to all attempts before it."""
+    """One attempt in the chain. `chain` is a hash over this attempt and the chain before it."""
 
     run: int
     folder: str
     outcome: str
     digest: str
-    """Over names and contents of all files of the attempt's folder."""
+    """Of the names and contents of all files in the attempt's folder."""
     chain: str
 
     def line(self) -> str:
@@ -41,12 +41,12 @@ def chained(previous: str, run: int, folder: str, outcome: str, digest: str) -> 
 
 
 def chain_start(session: str) -> str:
-    """What the first attempt is bound to: this session, so that attempts cannot move between sessions."""
+    """The start of the chain has the session's id, so that attempts cannot move between sessions."""
     return hashlib.sha256(f"benchgate session {session}\n".encode()).hexdigest()
 
 
 def manifest_text(digests: Mapping[str, str]) -> str:
-    """What `sha256sum --check` reads."""
+    """The format of `sha256sum --check`."""
     return "".join(f"{digest}  {name}\n" for name, digest in sorted(digests.items()))
 
 
@@ -55,7 +55,7 @@ def parse_manifest(text: str, where: str) -> dict[str, str]:
     for number, line in enumerate(text.splitlines(), start=1):
         digest, gap, name = line.partition("  ")
         if not gap or not _HEX.fullmatch(digest) or not is_safe_name(name) or name in digests:
-            raise EvidenceError(f"{where}:{number}: no line of a manifest: {line!r:.120}")
+            raise EvidenceError(f"{where}:{number}: not a line of a manifest: {line!r:.120}")
         digests[name] = digest
     return digests
 
@@ -65,8 +65,8 @@ def parse_chain(text: str, where: str) -> tuple[Link, ...]:
 
 
 def broken_link(links: Iterable[Link], session: str) -> Link | None:
-    """The first attempt that does not follow from the ones before it. A number may be left out: of guests
-    that ran side by side one may have been broken off, and its folder tells of it."""
+    """The first attempt whose hash does not follow from the attempts before it. A number may be missing: of
+    guests that ran in parallel, one may have been interrupted. The folder of that attempt still exists."""
     previous, number = chain_start(session), 0
     for link in links:
         expected = chained(previous, link.run, link.folder, link.outcome, link.digest)
@@ -83,7 +83,7 @@ def _link(line: str, where: str) -> Link:
         data = None
     kinds = {"run": int, "folder": str, "outcome": str, "digest": str, "chain": str}
     if not isinstance(data, dict) or {name: type(value) for name, value in data.items()} != kinds:
-        raise EvidenceError(f"{where}: no line of {ATTEMPTS}: {line!r:.120}")
+        raise EvidenceError(f"{where}: not a line of {ATTEMPTS}: {line!r:.120}")
     if not is_safe_name(data["folder"]) or not data["folder"].startswith("runs/"):
-        raise EvidenceError(f"{where}: an attempt's folder is below runs/, not {data['folder']!r:.120}")
+        raise EvidenceError(f"{where}: an attempt's folder must be below runs/, not {data['folder']!r:.120}")
     return Link(**data)

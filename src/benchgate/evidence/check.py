@@ -1,7 +1,7 @@
-"""`benchgate verify`: rehashes a session, follows its chain, and compares what its runs amount to.
+"""`benchgate verify`: checks a session's hashes and chain, and compares its reports with its runs.
 
-Takes any folder, a malicious one too, and a function that judges it again; gives a `Check` with an exit code.
-It fails with nothing else.
+Takes any folder, even a malicious one, and a function that judges it again; gives a `Check` with an exit
+code. Raises nothing for what the folder holds.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from benchgate.evidence.files import (
 from benchgate.evidence.session_folder import COMPLETE, FORMAT, PARTIAL, RESULTS, VERDICTS, VERSION
 
 OWN = frozenset({SESSION, ATTEMPTS, MANIFEST, RESULTS, "runs", "smokes", "profile"})
-"""What a session's folder holds beside its reports."""
+"""The entries of a session's folder that are not reports."""
 
 MOST_CPU_S = 300
-"""To judge a session again takes seconds."""
+"""For judging a session again, which normally takes seconds."""
 
 INTACT, TAMPERED, INCOMPLETE, MISMATCH, UNKNOWN_VERSION = 0, 10, 11, 12, 13
 
 Recompute = Callable[[Path], Mapping[str, str]]
-"""Judges a session folder again from its runs: what each report should hold, by file name."""
+"""Judges a session folder again from its runs; gives the text that each report should have, by file name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What verification found: 0 intact, 10 tampered, 11 incomplete, 12 mismatch, 13 unknown version."""
+    """Exit codes: 0 intact, 10 tampered, 11 incomplete, 12 mismatch, 13 unknown version."""
 
     exit_code: int
     messages: tuple[str, ...]
@@ -52,15 +52,15 @@ class Check:
 
 
 def verify_bundle(folder: Path, recompute: Recompute | None = None) -> Check:
-    """Rehashes a session, follows its chain, and compares what `recompute` gets from its runs."""
+    """Without `recompute` only the hashes and the chain are checked."""
     try:
         facts = _session(folder)
-    except EvidenceError as wrong:
-        return Check(INCOMPLETE if not os.path.lexists(folder / SESSION) else TAMPERED, (str(wrong),))
+    except EvidenceError as error:
+        return Check(INCOMPLETE if not os.path.lexists(folder / SESSION) else TAMPERED, (str(error),))
     version = facts.get("version")
     if facts.get("format") != FORMAT or type(version) is not int or version != VERSION:
-        said = f"{facts.get('format')!r:.40} version {version!r:.40}"
-        return Check(UNKNOWN_VERSION, (f"{folder}: {said} is not known; this is {FORMAT} {VERSION}",))
+        found = f"{facts.get('format')!r:.40} version {version!r:.40}"
+        return Check(UNKNOWN_VERSION, (f"{folder}: unknown format {found}; expected {FORMAT} {VERSION}",))
     findings = _Findings(folder)
     findings.try_(TAMPERED, lambda: _check_files(findings, folder))
     findings.try_(TAMPERED, lambda: _check_chain(findings, folder, facts))
@@ -80,13 +80,13 @@ class _Findings:
         self.found.append((code, message))
 
     def try_(self, code: int, step: Callable[[], None]) -> None:
-        """Runs a step; what it cannot even read counts as `code`."""
+        """Runs a step. If it cannot read something, that is a finding with this `code`."""
         try:
             step()
-        except BenchgateError as wrong:
-            self.add(code, str(wrong))
-        except OSError as wrong:
-            self.add(code, f"{wrong.filename or self.folder} cannot be read: {wrong.strerror}")
+        except BenchgateError as error:
+            self.add(code, str(error))
+        except OSError as error:
+            self.add(code, f"{error.filename or self.folder} cannot be read: {error.strerror}")
 
     def check(self, *, recomputed: bool) -> Check:
         if not self.found:
@@ -102,13 +102,13 @@ def _session(folder: Path) -> dict[str, object]:
     if folder.is_symlink():
         folder = folder.resolve()  # `reports/latest` is a link that the user named
     if not folder.is_dir():
-        raise EvidenceError(f"{folder} is no folder; name a session under reports/runs/")
+        raise EvidenceError(f"{folder} is not a folder; name a session under reports/runs/")
     if not os.path.lexists(folder / SESSION):
-        raise EvidenceError(f"{folder} holds no {SESSION}; name a session under reports/runs/")
+        raise EvidenceError(f"{folder} has no {SESSION}; name a session under reports/runs/")
     try:
         return read_object(folder, SESSION)
-    except OSError as wrong:
-        raise EvidenceError(f"{folder / SESSION} cannot be read: {wrong.strerror}") from None
+    except OSError as error:
+        raise EvidenceError(f"{folder / SESSION} cannot be read: {error.strerror}") from None
 
 
 def _check_files(findings: _Findings, folder: Path) -> None:
@@ -118,10 +118,10 @@ def _check_files(findings: _Findings, folder: Path) -> None:
         return
     digests = parse_manifest(read_text(folder, MANIFEST), MANIFEST)
     for name in sorted(present - set(digests) - {MANIFEST}):
-        findings.add(TAMPERED, f"{name} is not in the manifest; it was added later")
+        findings.add(TAMPERED, f"{name} is not in the manifest: it was added later")
     for name, digest in digests.items():
         if name not in present:
-            findings.add(INCOMPLETE, f"{name} is in the manifest and not on the disk")
+            findings.add(INCOMPLETE, f"{name} is in the manifest, but the file is missing")
         elif digest_of(folder, name) != digest:
             findings.add(TAMPERED, f"{name} was changed after the session was sealed")
 
@@ -135,31 +135,30 @@ def _check_chain(findings: _Findings, folder: Path, facts: Mapping[str, object])
     last = links[-1].chain if links else chain_start(str(facts.get("id")))
     if facts.get("state") == COMPLETE and facts.get("chain") != last:
         findings.add(
-            TAMPERED, f"{ATTEMPTS} does not end where {SESSION} says: attempts were cut off or added"
+            TAMPERED,
+            f"{ATTEMPTS} does not end at the attempt that {SESSION} names: attempts were removed or added",
         )
     if facts.get("state") == COMPLETE and links and links[-1].run != len(links):
-        findings.add(
-            INCOMPLETE, f"{ATTEMPTS} holds {len(links)} of {links[-1].run} attempts; all are recorded"
-        )
+        findings.add(INCOMPLETE, f"{ATTEMPTS} has only {len(links)} of {links[-1].run} attempts")
     for link in links:
         if not (folder / link.folder).is_dir():
-            findings.add(INCOMPLETE, f"{link.folder} is gone; every attempt is kept")
+            findings.add(INCOMPLETE, f"the folder {link.folder} is missing")
         elif folder_digest(folder, link.folder) != link.digest:
             findings.add(TAMPERED, f"{link.folder} was changed after its run")
     known = {link.folder for link in links}
     for one in sorted(f"runs/{path.name}" for path in (folder / "runs").iterdir()):
         if one not in known:
-            findings.add(INCOMPLETE, f"{one} was begun and never recorded")
+            findings.add(INCOMPLETE, f"{one} was started, but never recorded")
     _check_rows(findings, folder, links)
 
 
 def _check_rows(findings: _Findings, folder: Path, links: tuple[Link, ...]) -> None:
     rows = results_csv.parse(read_text(folder, RESULTS), RESULTS)
-    told = [(row.run, str(row.outcome)) for row in rows]
+    listed = [(row.run, str(row.outcome)) for row in rows]
     chained = [(link.run, link.outcome) for link in links]
-    if told != chained:
+    if listed != chained:
         findings.add(
-            MISMATCH, f"{RESULTS} has {len(told)} runs that are not the {len(chained)} of {ATTEMPTS}"
+            MISMATCH, f"the {len(listed)} runs in {RESULTS} differ from the {len(chained)} in {ATTEMPTS}"
         )
 
 
@@ -169,18 +168,18 @@ def _check_answers(findings: _Findings, folder: Path, recompute: Recompute) -> N
             expected = recompute(folder)
     except cpu_limit.Exhausted:
         raise EvidenceError(
-            f"{folder} cannot be judged again: that takes more than {MOST_CPU_S} s of CPU time. Look at the "
-            f"search patterns of the systems in its {SESSION}: one may be made never to end"
+            f"{folder} cannot be judged again: that takes more than {MOST_CPU_S} s of CPU time. Check the "
+            f"patterns of the systems in its {SESSION}: one may need endless time to match"
         ) from None
-    except (ArithmeticError, LookupError, TypeError, ValueError) as wrong:
-        # A stranger's figures can contradict each other in ways that nobody foresaw.
-        why = f"{type(wrong).__name__}: {wrong}"
-        raise EvidenceError(f"{folder} cannot be judged again: {why:.200}") from wrong
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        # Untrusted figures can contradict each other in unexpected ways.
+        why = f"{type(error).__name__}: {error}"
+        raise EvidenceError(f"{folder} cannot be judged again: {why:.200}") from error
     if VERDICTS not in expected:
         raise EvidenceError(f"judging {folder} again gave no verdicts")
     for name, text in expected.items():
-        due = text.encode(errors="backslashreplace").decode()  # as `bundle.write_whole` puts it
+        due = text.encode(errors="backslashreplace").decode()  # as `files.write_whole` encodes it
         if read_text(folder, name) != due:
             findings.add(MISMATCH, f"{name} does not follow from the runs")
     for name in sorted({found.partition("/")[0] for found in files_below(folder)} - OWN - set(expected)):
-        findings.add(MISMATCH, f"{name} is no part of a session: it follows from nothing")
+        findings.add(MISMATCH, f"{name} does not belong to a session")

@@ -1,7 +1,7 @@
-"""CPU time that work on a stranger's files may take: a search pattern of theirs can be made never to end.
+"""Limits the CPU time of work on untrusted files: a malicious pattern may need endless time to match.
 
-Takes seconds of this process's CPU time; gives a context. Raises Exhausted inside it once they are used up.
-Outside of the main thread, where Python hears no signals, nothing is limited.
+Takes seconds of this process's CPU time; gives a context manager. Its block fails with Exhausted when they
+are used up. Outside the main thread, where Python handles no signals, nothing is limited.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from types import FrameType
 
 
 class Exhausted(BaseException):
-    """More CPU time was used than allowed. No `except Exception` on the way holds it up."""
+    """More CPU time was used than allowed. A BaseException, so that no `except Exception` catches it."""
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """The parts of session.json that a later judge reads: plan, policy, capacity, symbols, options.
 
-Takes our types and gives plain JSON; takes plain JSON of unknown origin and gives our types. Reading fails
-with EvidenceError that names the file and the part.
+Takes our types and gives plain JSON; takes untrusted JSON and gives our types. Reading fails with
+EvidenceError that names the file and the part.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from benchgate.plan.planned import SweepPlan
 
 @dataclass(frozen=True, slots=True)
 class StoredSweep:
-    """A sweep as it was planned: pairs of a cell and why it was skipped, and its gates."""
+    """A planned sweep: pairs of a cell and why it is skipped, and the gates."""
 
     row: str
     cells: tuple[tuple[Cell, str], ...]
@@ -32,7 +32,7 @@ class StoredSweep:
 
 
 def plain_json(value: Any) -> Any:
-    """The same as JSON knows it."""
+    """The value, converted to the types of JSON."""
     if isinstance(value, Mapping):
         return {str(key): plain_json(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
@@ -109,7 +109,7 @@ def _gate(value: object) -> Gate:
 def read_policy(facts: Mapping[str, Any], where: str) -> Policy:
     with _reading(where, "the policy"):
         fields = Fields(facts["policy"], "the policy")
-        fields.drop("max_voided")
+        fields.drop("max_voided")  # in sessions of earlier versions
         policy = Policy(
             name=fields.text("name"),
             looks=fields.numbers("looks"),
@@ -132,17 +132,17 @@ def read_flag(facts: Mapping[str, Any], name: str, where: str) -> bool:
         return Fields(facts["options"], "options").flag(name)
 
 
-# ---- what was seen beside the runs
+# ---- what was measured besides the runs
 
 
 def symbols_of(known: Symbols, more: Symbols) -> list[tuple[int, int, str]]:
-    """Both together, as session.json holds a row's symbols."""
+    """The union of both, in the form of session.json."""
     found = {*zip(known.addresses, known.ends, known.names, strict=True)}
     return sorted(found | {*zip(more.addresses, more.ends, more.names, strict=True)})
 
 
 def stored_symbols(facts: Mapping[str, Any], row: str, where: str) -> Symbols:
-    """The symbols in which a row's samples lie; none where none were taken."""
+    """The symbols that contain a row's samples; empty without samples."""
     with _reading(where, f"the symbols of {row}"):
         kept = facts.get("symbols", {}).get(row, ())
         found = sorted((_address(start), _address(end), str(name)) for start, end, name in kept)
@@ -161,7 +161,7 @@ def bounds_of(found: Mapping[int, CapacityBound]) -> dict[str, Any]:
 
 
 def read_bounds(facts: Mapping[str, Any], row: str, where: str) -> dict[int, CapacityBound]:
-    """One row's capacity bounds; none where none were taken."""
+    """One row's capacity bounds; empty if none were measured."""
     with _reading(where, "the capacity"):
         return {int(count): _bound(one) for count, one in facts["capacity"].get(row, {}).items()}
 

@@ -1,8 +1,7 @@
-"""The files of a session folder: read as a stranger's, so that nothing in it can do harm; written whole.
+"""The files of a session folder: read as untrusted input, and written atomically.
 
-Takes a folder, gives names, digests and texts; and the two formats that hold a bundle together, the
-manifest and the chain of attempts. Fails with EvidenceError on what no honest session holds: links, pipes,
-devices, paths that lead outside, files too large to be evidence; and on what cannot be written.
+Takes a folder; gives names, digests and texts. Fails with EvidenceError for what no session contains (links,
+pipes, devices, paths that lead outside, files that are too large), and if a file cannot be written.
 """
 
 from __future__ import annotations
@@ -31,13 +30,13 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=@,:-]{0,199}")
 
 
 def is_safe_name(name: str) -> bool:
-    """Whether a path below a session folder is one that we would write."""
+    """True if benchgate could have written a file of this path below a session folder."""
     parts = name.split("/")
     return len(parts) <= DEEPEST and all(_NAME.fullmatch(part) for part in parts)
 
 
 def files_below(folder: Path) -> tuple[str, ...]:
-    """Every file, by its path from the folder, sorted; what is no plain file or folder is refused."""
+    """The relative path of every file, sorted. Anything but plain files and folders is refused."""
     found: list[str] = []
     waiting = [""]
     while waiting:
@@ -46,16 +45,16 @@ def files_below(folder: Path) -> tuple[str, ...]:
             for entry in entries:
                 name = f"{base}/{entry.name}".lstrip("/")
                 if not is_safe_name(name):
-                    raise EvidenceError(f"{folder}: a session holds no such name: {name!r:.200}")
+                    raise EvidenceError(f"{folder}: {name!r:.200} is not a name in a session folder")
                 mode = entry.stat(follow_symlinks=False).st_mode
                 if stat.S_ISDIR(mode):
                     waiting.append(name)
                 elif stat.S_ISREG(mode):
                     found.append(name)
                 else:
-                    raise EvidenceError(f"{folder}/{name} is a link or a device; evidence is plain files")
+                    raise EvidenceError(f"{folder}/{name} is not a plain file")
         if len(found) + len(waiting) > MOST_FILES:
-            raise EvidenceError(f"{folder}: more than {MOST_FILES} files are no session")
+            raise EvidenceError(f"{folder} has more than {MOST_FILES} files")
     return tuple(sorted(found))
 
 
@@ -66,36 +65,36 @@ def digest_of(folder: Path, name: str) -> str:
 
 
 def read_text(folder: Path, name: str, limit: int = LARGEST_TEXT) -> str:
-    """A text file below the folder. Fails with EvidenceError when it is absent, too large, or no UTF-8."""
+    """A text file below the folder. EvidenceError if it is missing, too large or not UTF-8."""
     try:
         with os.fdopen(open_plain(folder / name, limit), "rb") as stream:
             return stream.read(limit + 1).decode()
     except FileNotFoundError:
         raise EvidenceError(f"{folder / name} is missing") from None
-    except UnicodeDecodeError as wrong:
-        raise EvidenceError(f"{folder / name} is no UTF-8 text (byte {wrong.start})") from None
+    except UnicodeDecodeError as error:
+        raise EvidenceError(f"{folder / name} is not UTF-8 text (byte {error.start})") from None
 
 
 def read_object(folder: Path, name: str) -> dict[str, object]:
     """A JSON object in a file below the folder."""
     try:
         data = read_json(read_text(folder, name))
-    except (ValueError, RecursionError) as wrong:
-        raise EvidenceError(f"{folder / name} is no JSON: {wrong}") from None
+    except (ValueError, RecursionError) as error:
+        raise EvidenceError(f"{folder / name} is not JSON: {error}") from None
     if not isinstance(data, dict):
-        raise EvidenceError(f"{folder / name} must hold an object")
+        raise EvidenceError(f"{folder / name} is not a JSON object")
     return data
 
 
 def folder_digest(folder: Path, below: str) -> str:
-    """One digest over the names and contents of all files of an attempt."""
+    """One digest of the names and contents of all files of an attempt."""
     names = files_below(folder / below)
     lines = (f"{digest_of(folder, f'{below}/{name}')}  {name}\n" for name in names)
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Writes beside and renames, so that a reader, or a kill, never meets half a file."""
+    """Writes a new file and renames it, so that the file is complete even if the process is killed."""
     fresh = path.with_name(f"{path.name}.new")
     try:
         with fresh.open("wb") as stream:
@@ -103,14 +102,14 @@ def write_whole(path: Path, text: str) -> None:
             stream.flush()
             os.fsync(stream.fileno())
         fresh.replace(path)
-    except OSError as wrong:
+    except OSError as error:
         with contextlib.suppress(OSError):
             fresh.unlink(missing_ok=True)
-        raise unwritable(path, wrong, KEPT) from None
+        raise unwritable(path, error, KEPT) from None
 
 
 def append_line(path: Path, line: str) -> None:
-    """One whole line or nothing: what a full disk cut short is taken back."""
+    """Appends the whole line or nothing: on a full disk a partial line is removed again."""
     flags = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         with os.fdopen(os.open(path, flags), "ab", buffering=0) as stream:
@@ -122,34 +121,34 @@ def append_line(path: Path, line: str) -> None:
                 with contextlib.suppress(OSError):
                     stream.truncate(before)
                 raise
-    except OSError as wrong:
-        raise unwritable(path, wrong, KEPT) from None
+    except OSError as error:
+        raise unwritable(path, error, KEPT) from None
 
 
-KEPT = "what was written before is kept; make room, then run again"
+KEPT = "the files written before are kept; free disk space, then run again"
 
 
-def unwritable(path: Path, wrong: OSError, advice: str) -> EvidenceError:
-    return EvidenceError(f"{path} cannot be written: {wrong.strerror}; {advice}")
+def unwritable(path: Path, error: OSError, advice: str) -> EvidenceError:
+    return EvidenceError(f"{path} cannot be written: {error.strerror}; {advice}")
 
 
 def _write_all(stream: io.FileIO, data: bytes) -> None:
-    """A full disk takes a part, and says why only when asked to take the rest."""
+    """A write to a full disk may be short; only the next write reports the error."""
     rest = memoryview(data)
     while rest:
         rest = rest[stream.write(rest) :]
 
 
 def open_plain(path: Path, limit: int) -> int:
-    """A descriptor of a plain file that is not too large; never follows a link, never waits on a pipe."""
+    """A descriptor of a plain file that is not too large. It does not follow links or wait for a pipe."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         raise
-    except OSError as wrong:
-        raise EvidenceError(f"{path} cannot be read: {wrong.strerror}") from None
+    except OSError as error:
+        raise EvidenceError(f"{path} cannot be read: {error.strerror}") from None
     facts = os.fstat(descriptor)
     if not stat.S_ISREG(facts.st_mode) or facts.st_size > limit:
         os.close(descriptor)
-        raise EvidenceError(f"{path} is no plain file of at most {limit} bytes")
+        raise EvidenceError(f"{path} is not a plain file of at most {limit} bytes")
     return descriptor

@@ -1,8 +1,7 @@
-"""Where a session's figures come from: options, sources, versions, machine, plan, policy, as plain data.
+"""Describes where a session's figures come from: options, sources, versions, host, plan, policy.
 
-Takes what the session knows, gives the dict that session.json holds; and reads the plan and the policy back
-for a later judge. Reading fails with EvidenceError that names what is missing; describing does not fail: what
-cannot be had is "unavailable".
+Takes options, the envelope, sweeps and a policy; gives the plain data of session.json. Does not fail: a value
+that cannot be determined is "unavailable".
 """
 
 from __future__ import annotations
@@ -17,21 +16,20 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from benchgate.base.cells import Workload
 from benchgate.base.gates import Policy
 from benchgate.base.text import UNAVAILABLE
 from benchgate.evidence.facts import plain_json, sweep_as_json
 from benchgate.evidence.session_folder import SessionInfo
 from benchgate.plan import catalog
 from benchgate.plan.options import Options
-from benchgate.plan.planned import PlannedCell, SweepPlan
+from benchgate.plan.planned import SweepPlan
 
 PACKAGES = ("pytest-benchgate", "pytest", "numpy", "scipy", "pexpect", "psutil", "qemu.qmp", "PyYAML")
 _GIT_S = 10.0
 
 
 def described(options: Options, envelope: Mapping[str, Any]) -> SessionInfo:
-    """What is true before the first boot."""
+    """The facts that are known before the first boot."""
     commit, changes = source(Path.cwd())
     return SessionInfo(
         options=plain_json(asdict(options)),
@@ -43,27 +41,19 @@ def described(options: Options, envelope: Mapping[str, Any]) -> SessionInfo:
 
 
 def planned(sweeps: Sequence[SweepPlan], policy: Policy, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """What a later judge needs beside the runs. `inputs`: QEMU and images, with their digests."""
-    cells = _cells(sweeps)
+    """What is needed, besides the runs, to judge the session again. `inputs`: the digests of QEMU and
+    images."""
+    cells = [cell for sweep in sweeps for cell in sweep.cells]
     return {
         "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
         "inputs": plain_json(inputs),
         "systems": {cell.system.name: _text(cell.system.file) for cell in cells},
         "settings": {cell.system.name: dict(cell.system.settings) for cell in cells},
-        "workloads": {cell.workload.name: _word(cell.workload) for cell in cells},
+        "workloads": {cell.workload.name: catalog.word_of(cell.workload) for cell in cells},
         "policy": plain_json(asdict(policy)),
         "plan": [sweep_as_json(sweep) for sweep in sweeps],
         "capacity": {},
     }
-
-
-def _cells(sweeps: Sequence[SweepPlan]) -> list[PlannedCell]:
-    return [cell for sweep in sweeps for cell in sweep.cells]
-
-
-def _word(workload: Workload) -> str:
-    """By which a later judge finds it: a name of ours, or the path of a user's file."""
-    return catalog.word_of(workload)
 
 
 def _text(path: Path) -> str:
@@ -81,7 +71,7 @@ def _version(name: str) -> str:
 
 
 def source(folder: Path) -> tuple[str, str]:
-    """The git commit of the folder, and a digest of what differs from it (empty: nothing does)."""
+    """The git commit of the folder, and a digest of the uncommitted changes (empty if there are none)."""
     commit = _git(folder, "rev-parse", "HEAD")
     changes = _git(folder, "diff", "HEAD")
     if commit is None or changes is None:

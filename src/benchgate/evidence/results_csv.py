@@ -1,7 +1,7 @@
-"""results.csv: one line a run, columns that other programs may rely on (version 1).
+"""results.csv: one line per run, with columns that other programs may rely on (version 1).
 
-Takes RunRows, gives text; and back again. Lists are joined by `;` and fields never need quotes, so that
-`cut -d,` reads the file as well as a CSV reader. Reading fails with EvidenceError that names the line.
+Takes RunRows and gives text, or the reverse. Lists are joined by `;` and fields never need quotes, so that
+`cut -d,` can read the file, too. Reading fails with EvidenceError that names the line.
 """
 
 from __future__ import annotations
@@ -78,21 +78,21 @@ def render(rows: Iterable[RunRow]) -> str:
 
 
 def parse(text: str, where: str) -> tuple[RunRow, ...]:
-    """The rows of a results.csv; labels and reasons are not in it."""
+    """The rows of a results.csv, which has no labels and no reasons."""
     lines = text.split("\n")
     if lines[0].rstrip("\r") != HEADER.strip():
         raise EvidenceError(f"{where}:1: this is not the header of results.csv version 1: {HEADER.strip()}")
     if lines[-1]:
-        raise EvidenceError(f"{where}:{len(lines)}: the last line is torn; the file was cut short")
+        raise EvidenceError(f"{where}:{len(lines)}: the last line has no line end: the file is truncated")
     if len(lines) > MOST_LINES:
-        raise EvidenceError(f"{where}: more than {MOST_LINES} lines are no session")
+        raise EvidenceError(f"{where}: more than {MOST_LINES} lines")
     return tuple(_row(one.rstrip("\r"), f"{where}:{n}") for n, one in enumerate(lines[1:-1], start=2))
 
 
 def _row(text: str, where: str) -> RunRow:
     fields = text[:LONGEST_LINE].split(",")
     if len(text) > LONGEST_LINE or len(fields) != len(COLUMNS):
-        raise EvidenceError(f"{where}: {len(fields)} fields where {len(COLUMNS)} belong")
+        raise EvidenceError(f"{where}: {len(fields)} fields, expected {len(COLUMNS)}")
     cells = {name: plain_field(one) for name, one in zip(COLUMNS, fields, strict=True)}
     verified = _choice(cells["verified"], ("true", "false"), f"{where}: verified") == "true"
     row = RunRow(
@@ -121,13 +121,10 @@ def _row(text: str, where: str) -> RunRow:
 def _check(row: RunRow, where: str) -> None:
     figures = row.work is not None and row.total is not None and bool(row.unit)
     if row.verified != figures:
-        raise EvidenceError(f"{where}: a verified run has work, total and unit, and no other has any of them")
-    is_bad, is_good = (
-        row.outcome in (Outcome.INVALID, Outcome.CRASHED),
-        row.outcome in (Outcome.OK, Outcome.WARMUP),
-    )
-    if (row.verified and is_bad) or (not row.verified and is_good):
-        raise EvidenceError(f"{where}: outcome {row.outcome} and verified={str(row.verified).lower()} differ")
+        raise EvidenceError(f"{where}: a verified run has work, total and unit; other runs have none of them")
+    if row.verified != (row.outcome in (Outcome.OK, Outcome.WARMUP)):
+        contradiction = f"outcome {row.outcome} contradicts verified={str(row.verified).lower()}"
+        raise EvidenceError(f"{where}: {contradiction}")
     if row.work is not None and row.total is not None and row.work > row.total:
         raise EvidenceError(f"{where}: work {row.work} is longer than total {row.total}")
 
@@ -144,7 +141,7 @@ def _plain(text: str) -> str:
 def _params(text: str, where: str) -> Params:
     pairs = [one.partition("=") for one in text.split(";") if one]
     if any(not name or not sign for name, sign, _ in pairs):
-        raise EvidenceError(f"{where}: params are name=value, joined by `;`, not {text[:80]!r}")
+        raise EvidenceError(f"{where}: params must be name=value, joined by `;`, not {text[:80]!r}")
     return tuple((_plain(name), _value(_plain(value))) for name, _, value in pairs)
 
 
@@ -162,21 +159,15 @@ def _time(text: str, where: str) -> int | None:
 
 def _whole(text: str, where: str, least: int = 0) -> int:
     if not re.fullmatch(r"[0-9]{1,20}", text) or int(text) < least:
-        raise EvidenceError(f"{where}: {text[:80]!r} is no whole number of at least {least}")
+        raise EvidenceError(f"{where}: {text[:80]!r} is not a whole number of at least {least}")
     return int(text)
 
 
 def _choice(text: str, allowed: tuple[str, ...], where: str) -> str:
     if text not in allowed:
-        raise EvidenceError(f"{where}: {text[:80]!r} is none of {', '.join(filter(None, allowed))}")
+        raise EvidenceError(f"{where}: {text[:80]!r} is not one of {', '.join(filter(None, allowed))}")
     return text
 
 
 def _member(kind: type[T], text: str, where: str) -> T:
-    try:
-        return kind(text)
-    except ValueError:
-        known = ", ".join(kind)
-        raise EvidenceError(
-            f"{where}: {text[:80]!r} is no {kind.__name__.lower()}; there are {known}"
-        ) from None
+    return kind(_choice(text, tuple(kind), f"{where}: {kind.__name__.lower()}"))

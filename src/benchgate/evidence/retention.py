@@ -1,7 +1,7 @@
-"""Which sessions are kept: the newest, and whatever still runs.
+"""Removes old sessions. The newest ones and those that still run are kept.
 
-Takes the place of reports and how many to keep; removes the oldest of the rest. Fails with EvidenceError that
-names what cannot be removed, after all else is.
+Takes the reports folder and the number to keep; removes the oldest above that number. Fails with
+EvidenceError that names what cannot be removed, after the others are removed.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from benchgate.evidence.session_folder import SESSION_NAME
 
 
 def prune(reports: Path, keep: int, current: str = "") -> tuple[str, ...]:
-    """Removes the oldest sessions above `keep` (0 keeps all); never the current, nor one still running."""
+    """Removes the oldest sessions above `keep` (0 keeps all), but never the current or a running one."""
     try:
         names = sorted(one.name for one in (reports / "runs").iterdir() if _is_session(one))
     except FileNotFoundError:
         return ()
-    except OSError as wrong:
-        raise EvidenceError(f"{reports / 'runs'} cannot be read: {wrong.strerror}") from None
+    except OSError as error:
+        raise EvidenceError(f"{reports / 'runs'} cannot be read: {error.strerror}") from None
     surplus = names[: max(len(names) - keep, 0)] if keep else []
     gone = [name for name in surplus if name != current and not _is_running(reports / "runs" / name)]
     kept = []
@@ -31,8 +31,8 @@ def prune(reports: Path, keep: int, current: str = "") -> tuple[str, ...]:
         try:
             with contextlib.suppress(FileNotFoundError):  # another session removes it too
                 shutil.rmtree(reports / "runs" / name)
-        except OSError as wrong:
-            kept.append(f"{reports / 'runs' / name} cannot be removed: {wrong.strerror}")
+        except OSError as error:
+            kept.append(f"{reports / 'runs' / name} cannot be removed: {error.strerror}")
     if kept:
         raise EvidenceError("; ".join(kept))
     return tuple(gone)
@@ -43,7 +43,7 @@ def _is_session(path: Path) -> bool:
 
 
 def _is_running(folder: Path) -> bool:
-    """A number alone may have passed to another process; with its start time it is the session's."""
+    """Compares the start time too, because another process may have the number by now."""
     try:
         facts = read_object(folder, SESSION)
     except EvidenceError:

@@ -1,6 +1,6 @@
-"""One run as a row: a line of results.csv, and what only the other reports say of it.
+"""One run as a row: a line of results.csv, and fields that only the other reports show.
 
-Takes a judged run, gives a RunRow. Pure; does not fail: what is absent is None or "".
+Takes a judged run; gives a RunRow. Pure; does not fail: a missing value is None or "".
 """
 
 from __future__ import annotations
@@ -8,13 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from benchgate.base.cells import Cell, Lane, Mode, Params, Placement
-from benchgate.base.runs import Outcome, RawRun, VerifiedRun
-from benchgate.judge.judged_run import JudgedRun, outcome_of
+from benchgate.base.runs import Outcome
+from benchgate.judge.judged_run import JudgedRun
 
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """One line of results.csv, and beside it what only the other reports say."""
+    """One line of results.csv. The last three fields are in the other reports only."""
 
     system: str
     workload: str
@@ -34,9 +34,9 @@ class RunRow:
     unit: str
     guest_digest: str
     label: str = ""
-    """The cell's label; results.csv does not hold it, so it falls back to the workload's name."""
+    """The cell's label. Without it the cell has the name of its workload."""
     variant: str = ""
-    """The cell's variant; in results.csv the placement tells such rows apart."""
+    """The cell's variant. In results.csv only the placement distinguishes such rows."""
     reason: str = ""
     """Why the run is invalid or crashed."""
 
@@ -49,13 +49,8 @@ class RunRow:
         return Cell(self.system, self.workload, self.mode, self.params, self.cpus, self.label, self.variant)
 
 
-def row_of(
-    raw: RawRun, run: VerifiedRun | None, reason: str = "", *, outcome: Outcome | None = None
-) -> RunRow:
-    """The row of one attempt; `run` is None where its verifier did not complete, `reason` says why.
-
-    `outcome` is what became of it, where whoever judged the run says so; else it follows from the run.
-    """
+def row_of(judged: JudgedRun) -> RunRow:
+    raw, run = judged.run, judged.verified
     return RunRow(
         system=raw.cell.system,
         workload=raw.cell.workload,
@@ -68,7 +63,7 @@ def row_of(
         run=raw.attempt,
         order=raw.order,
         seed=raw.seed,
-        outcome=outcome or outcome_of(raw, run),
+        outcome=judged.outcome,
         verified=run is not None,
         work=run.work if run else None,
         total=run.total if run else None,
@@ -76,9 +71,5 @@ def row_of(
         guest_digest=raw.guest_digest,
         label=raw.cell.label,
         variant=raw.cell.variant,
-        reason=reason or raw.detail,
+        reason=judged.reason or raw.detail,
     )
-
-
-def row_of_judged(judged: JudgedRun) -> RunRow:
-    return row_of(judged.run, judged.verified, judged.reason, outcome=judged.outcome)

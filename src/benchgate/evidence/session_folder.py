@@ -1,11 +1,9 @@
-"""The session folder: written as things happen, sealed at the end, and checked offline by anybody.
+"""The session folder: written while the session runs, and sealed at its end.
 
-Takes a place for reports, facts and texts; gives a folder under reports/runs/. Every attempt is numbered
-and chained, results.csv grows by a line a run, and session.json says `partial` from its first byte until
-`close`: however a session ends, what was measured is there and does not claim to be whole. Fails with
-EvidenceError that names the file and what to do; what was written before stays.
-
-`verify_bundle` takes any folder, a malicious one too, and gives a Check; it fails with nothing else.
+Takes the reports folder, facts and texts; gives a folder under reports/runs/. Every attempt is numbered and
+chained, results.csv gets one line per run, and session.json has the state `partial` until `close`. So after
+any kind of end the folder has all results so far, and does not claim to be complete. Fails with EvidenceError
+that names the file and what to do; files that were written before stay.
 """
 
 from __future__ import annotations
@@ -46,12 +44,12 @@ SESSION_NAME = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9a-z]{4,16}")
 
 @dataclass(frozen=True, slots=True)
 class SessionInfo:
-    """What was true before the first boot. All values must be plain JSON."""
+    """The facts that are known before the first boot. All values must be plain JSON."""
 
     options: Mapping[str, object]
     commit: str
     diff_digest: str
-    """Of the uncommitted changes; empty: there were none. "unavailable": no git."""
+    """Of the uncommitted changes; empty if there are none, "unavailable" without git."""
     versions: Mapping[str, str]
     envelope: Mapping[str, object]
 
@@ -71,20 +69,20 @@ class SessionFolder:
     _facts: dict[str, object]
     _chain: str
     _attempts: dict[int, str] = field(default_factory=dict)
-    """Attempts that were begun and are not recorded yet."""
+    """The folders of attempts that have started, but are not recorded yet."""
     _begun: int = 0
 
     @classmethod
     def create(cls, reports: Path, info: SessionInfo, *, started: datetime, short_id: str) -> SessionFolder:
         name = f"{started:%Y%m%dT%H%M%SZ}-{short_id}"
         if not SESSION_NAME.fullmatch(name):
-            raise ValueError(f"{short_id!r} is no short id: 4 to 16 of 0-9a-z")
+            raise ValueError(f"{short_id!r} is not a short id: use 4 to 16 characters of 0-9a-z")
         folder = reports / "runs" / name
         _require_free(reports / "latest")
         try:
             (folder / "runs").mkdir(parents=True)
-        except OSError as wrong:
-            raise unwritable(folder, wrong, "choose another place with --reports") from None
+        except OSError as error:
+            raise unwritable(folder, error, "choose another place with --reports") from None
         facts: dict[str, object] = {
             "format": FORMAT,
             "version": VERSION,
@@ -110,48 +108,46 @@ class SessionFolder:
         return session
 
     def update(self, **facts: object) -> None:
-        """Adds to session.json what became known later: gates, policy, order, capacity ..."""
+        """Adds facts to session.json that became known later: plan, policy, capacity and so on."""
         self._facts.update(facts)
         self._save()
 
     def begin(self, cell: str) -> RunFolder:
-        """A fresh folder for the next attempt; its number counts every attempt of the session."""
+        """A new folder for the next attempt. Attempts are numbered through the whole session."""
         self._begun += 1
         name = f"runs/{self._begun:04d}-{cell}"
         if not is_safe_name(name):
             raise EvidenceError(f"{cell!r:.100} cannot be a folder's name; use letters, digits and ._+=@,:-")
         try:
             (self.folder / name).mkdir()
-        except OSError as wrong:
-            raise unwritable(self.folder / name, wrong, "see that the disk has room") from None
+        except OSError as error:
+            raise unwritable(self.folder / name, error, "free disk space") from None
         self._attempts[self._begun] = name
         return RunFolder(self._begun, self.folder / name)
 
     def record(self, row: RunRow) -> None:
-        """Chains a finished attempt and adds its line to results.csv. Its folder must not change again."""
+        """Chains a finished attempt and adds its line to results.csv. Its folder must not change any more."""
         name = self._attempts.pop(row.run)
         link = chained(self._chain, row.run, name, row.outcome, self._digest(name))
         append_line(self.folder / ATTEMPTS, link.line())
         append_line(self.folder / RESULTS, results_csv.line(row))
         self._chain = link.chain
 
-    def write(self, name: str, text: str) -> Path:
-        """One report file, whole or not at all."""
+    def write(self, name: str, text: str) -> None:
+        """Writes one file atomically."""
         if not is_safe_name(name):
-            raise EvidenceError(f"{name!r:.100} is no name for a file of a session")
-        path = self.folder / name
-        write_whole(path, text)
-        return path
+            raise EvidenceError(f"{name!r:.100} is not a name for a file of a session")
+        write_whole(self.folder / name, text)
 
     def close(self, finished: datetime, *, missing: str = "") -> None:
-        """Says how the session ended: complete, or partial because of what is `missing`."""
+        """Records how the session ended: complete, or partial because of what is `missing`."""
         state = PARTIAL if missing else COMPLETE
         self._facts |= {"state": state, "state_reason": missing, "pid": None, "pid_started": None}
         self._facts |= {"finished": f"{finished:%Y-%m-%dT%H:%M:%SZ}", "chain": self._chain}
         self._save()
 
     def seal(self) -> None:
-        """The manifest over all there is; the last thing that is written."""
+        """Writes the manifest of all files; it must be the last file."""
         with contextlib.suppress(FileNotFoundError):
             (self.folder / MANIFEST).unlink()
         digests = {name: digest_of(self.folder, name) for name in files_below(self.folder)}
@@ -163,14 +159,16 @@ class SessionFolder:
     def _digest(self, name: str) -> str:
         try:
             return folder_digest(self.folder, name)
-        except OSError as wrong:
-            raise EvidenceError(f"{self.folder / name} cannot be read: {wrong.strerror}") from None
+        except OSError as error:
+            raise EvidenceError(f"{self.folder / name} cannot be read: {error.strerror}") from None
 
 
 def _require_free(latest: Path) -> None:
-    """Asked before a session's folder is made, so that none is left behind."""
+    """Called before the session's folder is made, so that no empty folder remains."""
     if os.path.lexists(latest) and not latest.is_symlink():
-        raise EvidenceError(f"{latest} cannot be written: it must be a link; move away what is there")
+        raise EvidenceError(
+            f"{latest} cannot be written: it must be a link; move the existing file or folder away"
+        )
 
 
 def _point_latest(reports: Path, name: str) -> None:
@@ -178,6 +176,6 @@ def _point_latest(reports: Path, name: str) -> None:
     try:
         fresh.symlink_to(Path("runs") / name)
         fresh.replace(latest)
-    except OSError as wrong:
+    except OSError as error:
         fresh.unlink(missing_ok=True)
-        raise unwritable(latest, wrong, "it must be free to be a link") from None
+        raise unwritable(latest, error, "remove it") from None

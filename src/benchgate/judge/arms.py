@@ -16,7 +16,7 @@ from benchgate.base.gates import Arm
 from benchgate.base.runs import RawRun, VerifiedRun
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.judge.repeat import difference
-from benchgate.judge.samples import is_counted, measure
+from benchgate.judge.samples import measurement
 
 
 def arm_of(
@@ -28,13 +28,12 @@ def arm_of(
 ) -> Arm:
     """The arm of these runs. `invalid` has one reason for each run without a result."""
     good, bad = tuple(runs), tuple(invalid)
-    counted = [run for run in good if is_counted(run)]
-    attempted = sum(not run.run.warmup for run in good) + len(bad)
-    facts = Arm(cell=cell, attempted=attempted, invalid=bad, skipped=skipped)
+    counted = sum(not run.run.warmup for run in good)
+    facts = Arm(cell=cell, attempted=counted + len(bad), invalid=bad, skipped=skipped)
     if not counted:
         return facts
     try:
-        work, total = measure(counted, Window.WORK), measure(counted, Window.TOTAL)
+        work, total = measurement(good, Window.WORK), measurement(good, Window.TOTAL)
     except DecideError as error:
         return replace(facts, invalid=(*bad, str(error)))
     return replace(facts, lane=work.lane, placement=work.placement, work=work, total=total)

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from benchgate.insn.symbols import NO_SYMBOLS, Symbols
 from benchgate.judge.wire import Measure, Transcript
 
-__all__ = ["NO_SYMBOLS", "Table", "sampled_symbols", "table"]
 PHASES = ("spawn_ready", "work", "shutdown", "final_total")
 WHOLE = PHASES[-1]
 """The phase that covers the whole window, including the three others."""

@@ -26,10 +26,6 @@ class Decision:
     verdicts: tuple[Verdict, ...]
     """One per gate, in the order of the gates. If runs are still needed, the verdict is provisional."""
 
-    @property
-    def final(self) -> bool:
-        return not self.needs
-
 
 def decide(
     gates: Iterable[Gate],
@@ -47,11 +43,6 @@ def decide(
             if arms[cell].runs < runs:
                 needs[cell] = max(needs.get(cell, 0), runs)
     return Decision(MappingProxyType(needs), tuple(ruling.verdict for ruling in rulings))
-
-
-def compared(gates: Iterable[Gate]) -> int:
-    """m: the number of gates that compare noisy arms, and so can be wrong by chance."""
-    return sum(gate.base is not None for gate in gates)
 
 
 def _require_distinct(gates: tuple[Gate, ...]) -> None:

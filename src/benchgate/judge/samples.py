@@ -15,18 +15,13 @@ from benchgate.base.errors import DecideError
 from benchgate.base.runs import Measurement, VerifiedRun
 
 
-def is_counted(run: VerifiedRun) -> bool:
-    """True if the run is a sample: it is not a warm-up."""
-    return not run.run.warmup
-
-
-def measure(runs: Iterable[VerifiedRun], window: Window) -> Measurement:
+def measurement(runs: Iterable[VerifiedRun], window: Window) -> Measurement:
     """One arm, one window."""
     given = list(runs)
     for run in given:
         if not isinstance(run, VerifiedRun):
             raise TypeError(f"only a VerifiedRun can be measured, not {type(run).__name__}")
-    counted = sorted((run for run in given if is_counted(run)), key=lambda run: run.run.attempt)
+    counted = sorted((run for run in given if not run.run.warmup), key=lambda run: run.run.attempt)
     if not counted:
         raise DecideError("there is no counted run to measure")
     _same_arm(counted)

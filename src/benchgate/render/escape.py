@@ -1,7 +1,6 @@
-"""Text from outside made harmless for the place where it is shown.
+"""Escapes untrusted text (from guests, YAML files, host names, session folders) for the formats of reports.
 
-Guests, YAML files, host names and bundles of strangers all end up in reports. Each function takes any
-string and gives one that the format cannot misread. They do not fail.
+Each function takes any string; gives a string that the format shows as plain text. They do not fail.
 """
 
 from __future__ import annotations
@@ -13,13 +12,13 @@ from benchgate.base.text import visible, visible_escape
 
 _MARKDOWN_MARKS = re.compile(r"[\\`*|~<$]")
 _BLOCK_START = re.compile(r"^(\d*)([#>+=.)-])(?=\s|$|[#>+=-])")
-"""What would begin a heading, list or quote, should the text come to stand at the start of a block."""
+"""The start of a heading, list or quote, if the text is at the start of a block."""
 _LONE_UNDERSCORE = re.compile(r"(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def markdown(text: str) -> str:
-    """For the middle of a Markdown line or table cell: no markup, link, mention or HTML of its own."""
+    """For a Markdown line or table cell: the text cannot add markup, links, mentions or HTML."""
     safe = _MARKDOWN_MARKS.sub(lambda found: "\\" + found.group(), visible(text).strip())
     safe = _BLOCK_START.sub(r"\1\\\2", safe)
     safe = _LONE_UNDERSCORE.sub(r"\\_", safe)
@@ -29,12 +28,12 @@ def markdown(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """For a line inside a fenced block: no fence of its own."""
+    """For a line inside a fenced block: the text cannot end the block."""
     return visible(text).replace("```", "'''")
 
 
 def xml(text: str) -> str:
-    """For XML text and attributes: what XML 1.0 cannot hold becomes a visible escape."""
+    """For XML text and attributes. Characters that XML 1.0 forbids become visible escapes."""
     return html.escape(_NOT_XML.sub(lambda found: visible_escape(found.group()), text), quote=True)
 
 

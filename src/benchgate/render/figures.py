@@ -1,7 +1,7 @@
-"""Rows become the figures of a report: series of arms, their spread, and speedups over the smallest arm.
+"""The figures of a report: series of arms, their spread, and speedups over the smallest arm.
 
-Takes a SessionView, gives frozen figures; a speedup that a verdict states is taken from the verdict, so
-that no report shows two. An arm with a run that is no result, and an oversubscribed one, has no speedup.
+Takes a SessionView; gives frozen figures. A speedup that a verdict states is taken from the verdict, so that
+reports do not show two values. A broken or oversubscribed arm has no speedup. Does not fail.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ class Speedup:
     ratio: float
     interval: Interval
     threshold: float | None
-    """None where no gate asks."""
+    """None without a gate."""
     word: str
-    """The verdict's word; where no gate asks, INVALID if the figures contradict themselves, else empty."""
+    """The verdict's word. Without a gate: INVALID for contradictory figures, otherwise empty."""
     runs: int
-    """How many runs an arm it was reached with."""
+    """The number of runs per arm that it uses."""
     is_ceiling: bool
-    """The gate passes below its threshold: a negative control."""
+    """True for a negative control, which passes below its threshold."""
     paired: Interval | None
-    """The paired log-t interval of all counted runs: a diagnostic."""
+    """A diagnostic: the paired log-t interval of all counted runs."""
 
     @property
     def has_interval(self) -> bool:
-        """With fewer runs than the smallest look an interval would look surer than it is."""
+        """With fewer runs than the smallest look an interval would suggest too much certainty."""
         return self.runs >= SMALLEST_LOOK
 
 
@@ -55,12 +55,12 @@ class ArmFigures:
     work: Spread | None
     total: Spread | None
     samples: tuple[tuple[int, int], ...]
-    """(work, total) of every counted run, in the order in which they were taken."""
+    """(work, total) of every counted run, in the order of execution."""
     speedups: dict[Window, Speedup]
 
     @property
     def is_variant(self) -> bool:
-        """A row beside its twin, for information; never gated."""
+        """True for a variant, which is shown for information and never gated."""
         return self.name != f"smp{self.cpus}"
 
     @property
@@ -70,7 +70,7 @@ class ArmFigures:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """The arms of one row on one lane, by rising CPU count."""
+    """The arms of one row on one lane, in the order of CPU counts."""
 
     name: str
     system: str
@@ -85,19 +85,15 @@ def series_of(view: SessionView) -> tuple[Series, ...]:
     groups: dict[SeriesKey, list[RunRow]] = {}
     for row in view.rows:
         groups.setdefault((row.system, row.workload, row.params, row.mode, row.lane), []).append(row)
-    names = Counter(_name(rows[0]) for rows in groups.values())
+    names = Counter(rows[0].cell.row for rows in groups.values())
     return tuple(
-        _series(view, key, rows, is_ambiguous=names[_name(rows[0])] > 1) for key, rows in groups.items()
+        _series(view, key, rows, is_ambiguous=names[rows[0].cell.row] > 1) for key, rows in groups.items()
     )
-
-
-def _name(row: RunRow) -> str:
-    return row.cell.row
 
 
 def _series(view: SessionView, key: SeriesKey, rows: list[RunRow], *, is_ambiguous: bool) -> Series:
     system, workload, params, mode, lane = key
-    name = _name(rows[0])
+    name = rows[0].cell.row
     if is_ambiguous:
         settings = ", ".join(f"{one}={value}" for one, value in params)
         name = f"{name} ({', '.join(filter(None, (settings, lane)))})"
@@ -110,7 +106,7 @@ def _series(view: SessionView, key: SeriesKey, rows: list[RunRow], *, is_ambiguo
 
 
 def _kind(row: RunRow) -> tuple[int, str, Placement]:
-    """What sets the arms of a row apart; a lone results.csv has no variant, but the placement."""
+    """Distinguishes the arms of a row. A results.csv without its session has placements, but no variants."""
     return row.cpus, row.variant, row.placement
 
 
@@ -149,19 +145,19 @@ def _speedups(view: SessionView, key: SeriesKey, base: ArmFigures, arm: ArmFigur
         elif comparable:
             interval = stats.bootstrap(tops, bottoms).interval(view.alpha)
             ratio, runs = stats.ratio_of_medians(tops, bottoms), min(len(tops), len(bottoms))
-            told = Speedup(base.cpus, ratio, interval, threshold, word, runs, ceiling, paired)
-            spoilt = not word and (_is_impossible(view, told, arm) or _is_invalid(asked))
-            found[window] = replace(told, word=str(Word.INVALID)) if spoilt else told
+            speedup = Speedup(base.cpus, ratio, interval, threshold, word, runs, ceiling, paired)
+            invalid = not word and (_is_impossible(view, speedup, arm) or _is_invalid(asked))
+            found[window] = replace(speedup, word=str(Word.INVALID)) if invalid else speedup
     return found
 
 
 def _is_impossible(view: SessionView, seen: Speedup, arm: ArmFigures) -> bool:
-    """More than the CPUs allow, as a gate would find if one asked."""
+    """True if the speedup is more than the CPUs allow. A gate would find this INVALID."""
     return seen.has_interval and seen.interval.low > most_speedup(seen.base_cpus, arm.cpus, view.superlinear)
 
 
 def _is_invalid(verdicts: Sequence[Verdict]) -> bool:
-    """What is wrong with an arm in one window is wrong with it in the other."""
+    """True if one verdict is INVALID. It then applies to both windows of the arm."""
     return any(one.outcome is Word.INVALID for one in verdicts)
 
 
@@ -178,7 +174,7 @@ def _comparable(base: ArmFigures, arm: ArmFigures) -> bool:
 
 
 def _verdicts(view: SessionView, key: SeriesKey, cpus: int) -> tuple[Verdict, ...]:
-    """Those that compare this arm with another, worst first."""
+    """The verdicts that compare this arm with another, worst first."""
     wanted = (*key, cpus)
     return tuple(
         one

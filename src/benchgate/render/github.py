@@ -1,7 +1,7 @@
-"""For GitHub's runners: the step summary and one annotation a verdict that needs somebody's eyes.
+"""Text for GitHub's runners: the step summary, and one annotation for each verdict that is not PASS.
 
-Takes a SessionView and the environment, gives text; whoever calls prints or appends it. Outside of
-GitHub, `wanted` says so and nothing is made.
+Takes a SessionView, or the environment; gives text that the caller prints or appends, or what a runner wants.
+Does not fail.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def wanted(environment: Mapping[str, str]) -> Wanted:
 
 
 def step_summary(view: SessionView) -> str:
-    """The summary without its picture: a step summary cannot show files of the runner."""
+    """The summary without its picture, because a step summary cannot show files of the runner."""
     lines = summary.render(view).splitlines(keepends=True)
     text = "".join(line for line in lines if f"]({summary.PICTURE})" not in line)
     if len(text.encode()) <= LARGEST_SUMMARY:
@@ -42,7 +42,7 @@ def step_summary(view: SessionView) -> str:
 
 
 def workflow_commands(view: SessionView) -> tuple[str, ...]:
-    """One annotation a line, for standard output."""
+    """One annotation per line, for standard output."""
     return tuple(_annotation(one) for one in view.shown_verdicts if one.outcome in LEVELS)
 
 

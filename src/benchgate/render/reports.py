@@ -1,10 +1,9 @@
-"""Every report of a session that follows from its view, by the name of its file.
+"""Renders the reports of a session.
 
-A report is a Python file with NAME, the file's name, and `render(view)`, which gives its text, or None where
-there is nothing to report. Ours are in render/files; a user's own are named by path. Takes a SessionView,
-gives texts: the session that has just ended writes them, and a later verifier renders them again and
-compares. Fails with CatalogError where a user's file is no report, and with RenderError where its `render`
-raises.
+A report is a Python file with NAME, the name of the report's file, and `render(view)`, which gives its text,
+or None for no report. Ours are in render/files; a user's own are named by path. Takes a SessionView; gives
+texts by file name: a session writes them, and `benchgate verify` renders them again and compares. Fails with
+CatalogError if a user's file is not a report, and with RenderError if its `render` raises.
 """
 
 from __future__ import annotations
@@ -33,12 +32,12 @@ def ours() -> Mapping[str, Renderer]:
 
 
 def all_reports(more: Sequence[Path] = ()) -> Mapping[str, Renderer]:
-    """By file name. CatalogError where a user's report would replace another."""
+    """The renderers by file name. CatalogError if a user's report has the name of another one."""
     found = dict(ours())
     for path in more:
         name, render = _report(load_module(path, "report"))
         if name in found:
-            raise CatalogError(f"report {path}: there is a report {name} already; give it another NAME")
+            raise CatalogError(f"report {path}: another report has the name {name}; change its NAME")
         found[name] = _guarded(path, render)
     return found
 
@@ -51,7 +50,9 @@ def rendered(view: SessionView, more: Sequence[Path] = ()) -> dict[str, str]:
 def _report(module: ModuleType) -> tuple[str, Renderer]:
     name, render = getattr(module, "NAME", None), getattr(module, "render", None)
     if not isinstance(name, str) or not is_safe_name(name) or "/" in name or not callable(render):
-        raise CatalogError(f"{module.__file__}: a report defines NAME, a plain file name, and render(view)")
+        raise CatalogError(
+            f"{module.__file__}: a report must define NAME (a plain file name) and render(view)"
+        )
     return name, render
 
 
@@ -59,11 +60,11 @@ def _guarded(path: Path, render: Renderer) -> Renderer:
     def run(view: SessionView) -> str | None:
         try:
             text = render(view)
-        except Exception as error:  # whatever a user's program can do wrong
+        except Exception as error:  # a user's program may raise anything
             why = one_line(f"{type(error).__name__}: {error}")
-            raise RenderError(f"report {path}: its render raised {why}") from error
+            raise RenderError(f"report {path}: render() raised {why}") from error
         if text is not None and not isinstance(text, str):
-            raise RenderError(f"report {path}: its render gave {type(text).__name__}, not text or None")
+            raise RenderError(f"report {path}: render() returned {type(text).__name__}, not str or None")
         return text
 
     return run

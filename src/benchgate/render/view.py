@@ -1,6 +1,7 @@
-"""What a report shows: plain frozen data, so that every format says the same.
+"""The data of a session's reports, frozen, so that all formats show the same.
 
-Takes runs as they were judged, gives rows and a view. It does not fail: what is absent is None or "".
+Takes the facts of session.json, rows and verdicts; gives a SessionView. A missing value is None or "". Fails
+with EvidenceError if a fact has the wrong type.
 """
 
 from __future__ import annotations
@@ -22,17 +23,17 @@ WORST_FIRST = (Word.INVALID, Word.FAIL, Word.INCONCLUSIVE, Word.PASS, Word.SKIP)
 
 @dataclass(frozen=True, slots=True)
 class SessionView:
-    """One session, ready to be shown."""
+    """One session, as the reports show it."""
 
     id: str
     state: str
-    """`partial` until everything that was planned is done, then `complete`."""
+    """`complete` if everything that was planned is done, otherwise `partial`."""
     rows: tuple[RunRow, ...]
     verdicts: tuple[Verdict, ...]
     alpha: float
     overall_error: float
     superlinear: float
-    """The policy's: a speedup above this times the CPU ratio contradicts itself."""
+    """From the policy: a speedup above this times the ratio of the CPU counts is impossible."""
     state_reason: str = ""
     started: str = ""
     finished: str = ""
@@ -40,42 +41,42 @@ class SessionView:
     commit: str = ""
     capacity: Mapping[int, CapacityBound] = field(default_factory=dict)
     machine: tuple[tuple[str, str], ...] = ()
-    """What the envelope says, most telling first: (name, text)."""
+    """From the envelope, most important first: (name, text)."""
     isolation: str = "none seen"
     labels: tuple[str, ...] = ()
-    """What every row must say, e.g. `unreviewed image`."""
+    """What every report must state, for example `unreviewed image`."""
     notes: tuple[str, ...] = ()
-    """Sentences for the reader: why this lane, what was skipped."""
+    """Sentences for the reader, for example why this lane was chosen."""
     repeat: tuple[str, ...] = ()
     """Commands that repeat and check this session."""
     attributions: tuple[Table, ...] | None = None
-    """With --measure: where the time went, one table of each cell. None: it was not asked."""
+    """One table per cell; None without --measure."""
     inconclusive_fails: bool = True
-    """Whether INCONCLUSIVE counts as a failure in reports that know only success and failure."""
+    """True if INCONCLUSIVE is a failure in reports that have only success and failure."""
     is_verified: bool = True
-    """False for a lone results.csv: its figures are shown, nothing is decided."""
+    """False for a results.csv without its session: its figures are shown, but nothing is decided."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "capacity", MappingProxyType(dict(self.capacity)))
 
     @property
     def shown_verdicts(self) -> tuple[Verdict, ...]:
-        """The verdicts, worst first. Of what was not verified there are none."""
+        """The verdicts, worst first; none if the session is not verified."""
         if not self.is_verified:
             return ()
         return tuple(sorted(self.verdicts, key=lambda one: WORST_FIRST.index(one.outcome)))
 
     @property
     def compared(self) -> int:
-        """m: the verdicts that rest on noisy figures, each of which chance can make wrong."""
+        """m: the number of verdicts that compare noisy figures, and so can be wrong by chance."""
         return sum(one.ratio is not None for one in self.verdicts)
 
 
 def headline(view: SessionView) -> str:
-    """The first line of every report. It begins with PASS only if the session is whole and every verdict that
-    decides anything is PASS."""
+    """The first line of every report. It begins with PASS only if the session is complete and every verdict
+    is PASS or SKIP, with at least one PASS."""
     if not view.is_verified:
-        return "UNVERIFIED: figures from results.csv alone; without the runs' logs nothing is decided"
+        return "UNVERIFIED: figures from results.csv alone; without the logs of the runs nothing is decided"
     words = [one.outcome for one in view.verdicts]
     decided = [word for word in words if word is not Word.SKIP]
     if not decided:
@@ -94,7 +95,7 @@ def headline(view: SessionView) -> str:
 NOTHING = ("none", UNAVAILABLE)
 
 
-def session_view(  # noqa: PLR0913 - a session has this many sides
+def session_view(  # noqa: PLR0913 - keyword arguments
     *,
     facts: Mapping[str, Any],
     rows: Sequence[RunRow],
@@ -104,7 +105,7 @@ def session_view(  # noqa: PLR0913 - a session has this many sides
     inconclusive_fails: bool = True,
     attributions: tuple[Table, ...] | None = None,
 ) -> SessionView:
-    """`facts` is what session.json holds. EvidenceError where it holds something else than was written."""
+    """`facts`: the object in session.json, which is untrusted."""
     envelope, inputs = _object(facts, "envelope"), _object(facts, "inputs")
     session_id = str(facts.get("id", UNAVAILABLE))
     return SessionView(
@@ -151,7 +152,7 @@ def isolation(envelope: Mapping[str, Any]) -> str:
 
 
 def _machine(envelope: Mapping[str, Any], inputs: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """The five lines of the envelope that a reader asks for first; session.json holds the rest."""
+    """The most important facts of the envelope; session.json has all of them."""
 
     def say(*names: str) -> str:
         return ", ".join(f"{name.replace('_', ' ')} {envelope.get(name, UNAVAILABLE)}" for name in names)

@@ -63,7 +63,7 @@ def manifest(cell: Cell, nonce: str, *, pins: tuple[int, ...] = (), measure: boo
 def guest_spec(  # noqa: PLR0913 - one boot has this many options
     planned: PlannedCell,
     image: Image,
-    machine: VmConfig,
+    vm: VmConfig,
     nonce: str,
     *,
     log: Path | None = None,
@@ -78,16 +78,16 @@ def guest_spec(  # noqa: PLR0913 - one boot has this many options
     system, cell = planned.system, planned.cell
     clock = NO_CLOCK
     if planned.seats.lane is Lane.INSN:
-        clock = _clock_arguments(planned, machine.clock, log, seed, profile)
+        clock = _clock_arguments(planned, vm.clock, log, seed, profile)
     request = manifest(cell, nonce, measure=measure) if system.ask is Ask.CMDLINE else ""
     argv = command(
-        machine.qemu,
+        vm.qemu,
         machine=system.qemu.machine,
-        cpu=system.qemu.cpu or machine.cpu_model,
+        cpu=system.qemu.cpu or vm.cpu_model,
         console=CONTROLLED,
         memory=system.qemu.memory,
         smp=smp_option(system.qemu.smp, cell.cpus),
-        accel=machine.accel,
+        accel=vm.accel,
         kernel=image.kernel,
         initrd=image.initrd,
         append=" ".join(word for word in (system.append, request) if word) if words is None else words,
@@ -96,7 +96,7 @@ def guest_spec(  # noqa: PLR0913 - one boot has this many options
     )
     return BootSpec(
         argv=argv,
-        environment={**machine.qemu.environment, **clock.environment},
+        environment={**vm.qemu.environment, **clock.environment},
         lane=planned.seats.lane,
         cpus=cell.cpus,
         pins=_pins_per_vcpu(planned),

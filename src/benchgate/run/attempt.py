@@ -22,7 +22,7 @@ from benchgate.base.runs import BootSpec, Ending, RawRun
 from benchgate.run.console import Limits
 from benchgate.run.guest import OnPhase, run_guest
 from benchgate.run.native import run_native
-from benchgate.run.record import save
+from benchgate.run.record import clock_log, save
 from benchgate.run.thread_use import host_delay_ns, host_span_ns
 from benchgate.run.watch import GUEST_WATCH, NATIVE_WATCH, Watch
 
@@ -43,9 +43,11 @@ class RunRequest:
     guest_digest: str
     watch: Watch | None = None
     """None: the patterns of the wire format."""
-    clock_log: Path | None = None
-    """A file inside the folder."""
     limits: Limits = field(default_factory=Limits)
+
+    @property
+    def clock_log(self) -> Path | None:
+        return clock_log(self.folder) if self.spec.lane is Lane.INSN else None
 
 
 def execute(request: RunRequest, on_phase: OnPhase = lambda _: None) -> RawRun:

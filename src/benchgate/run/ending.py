@@ -78,18 +78,18 @@ def _judge_exit(seen: Observation, status: int | None, watch: Watch, complaint: 
     if status is None or status < 0:
         killed = f"was killed by {_signal_name(-status)}" if status else ""
         how = killed or "closed its console and had to be stopped"
-        return Ending.EOF, f"the machine {how} {_where(seen.stage)}{suffix}"
+        return Ending.EOF, f"the process {how} {_where(seen.stage)}{suffix}"
     if status in watch.success:
         if finished:
             return Ending.DONE, ""
         return (
             Ending.EOF,
-            f"the machine exited with status {status} {_where(seen.stage)}, before its end line",
+            f"the process exited with status {status} {_where(seen.stage)}, before its end line",
         )
     if status == 1:
         # QEMU exits with 1 if it fails itself; a guest's failure through isa-debug-exit gives 3 or more.
         return Ending.EOF, f"the program failed with status 1 {_where(seen.stage)}{suffix}"
-    return Ending.FAILED, f"the machine exited with status {status} {_where(seen.stage)}{suffix}"
+    return Ending.FAILED, f"the process exited with status {status} {_where(seen.stage)}{suffix}"
 
 
 def _where(stage: Stage) -> str:

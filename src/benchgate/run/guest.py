@@ -103,40 +103,39 @@ def run_guest(  # noqa: PLR0913 - keyword arguments
     *,
     watch: Watch,
     nonce: str,
-    limits: Limits | None = None,
-    on_phase: OnPhase = lambda _: None,
+    limits: Limits,
+    on_phase: OnPhase,
 ) -> GuestEnd:
     """Boots and watches to the end. Only the files in `folder` remain."""
-    limits = limits or Limits()
     on_phase("starting")
-    with started(spec, folder, mark=nonce, limits=limits) as machine:
+    with started(spec, folder, mark=nonce, limits=limits) as guest:
         try:
-            machine.prepare()
-            machine.go()
+            guest.prepare()
+            guest.go()
         except BootError as error:
-            why, status = _no_start(machine, error)
-            machine.console.read_rest(_DRAIN_S)
+            why, status = _no_start(guest, error)
+            guest.console.read_rest(_DRAIN_S)
             return GuestEnd(Ending.NO_START, why, status)
         follower = Follower(
-            machine.console,
-            machine.log,
+            guest.console,
+            guest.log,
             watch,
             spec.deadlines,
             limits,
-            machine.mark,
-            machine.child,
+            guest.mark,
+            guest.child,
             folder,
-            lambda: on_phase("running" if machine.is_ready else "booting"),
+            lambda: on_phase("running" if guest.is_ready else "booting"),
         )
         seen = follower.follow()
         on_phase("ended")
         exited = follower.await_exit(seen)
-        machine.mark("exit" if exited else "stop")
-        status = machine.child.stop(0 if exited else _STOP_GRACE_S)
-        machine.qmp.drain(_DRAIN_S)
+        guest.mark("exit" if exited else "stop")
+        status = guest.child.stop(0 if exited else _STOP_GRACE_S)
+        guest.qmp.drain(_DRAIN_S)
         own_status = None if seen.cause is Cause.FINISHED else status
         judged = follower.judge(seen, status if exited else None)
-        return GuestEnd(*judged, own_status, tuple(machine.samples))
+        return GuestEnd(*judged, own_status, tuple(guest.samples))
 
 
 @contextlib.contextmanager
@@ -150,14 +149,14 @@ def boot_interactive(
     with contextlib.ExitStack() as stack:
         if folder is None:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="benchgate-boot-")))
-        machine = stack.enter_context(started(spec, folder, mark=mark, limits=limits or Limits()))
+        guest = stack.enter_context(started(spec, folder, mark=mark, limits=limits or Limits()))
         try:
-            machine.prepare()
-            machine.go()
+            guest.prepare()
+            guest.go()
         except BootError as error:
-            raise BootError(_no_start(machine, error)[0]) from error
-        machine.console.timeout = spec.deadlines.boot_s
-        yield machine
+            raise BootError(_no_start(guest, error)[0]) from error
+        guest.console.timeout = spec.deadlines.boot_s
+        yield guest
 
 
 @contextlib.contextmanager
@@ -182,15 +181,15 @@ def started(spec: BootSpec, folder: Path, *, mark: str, limits: Limits) -> Itera
         stack.callback(child.stop, 0)
         streams.close_child_ends()
         stack.enter_context(stale.recorded(child.pid, child.started, mark))
-        machine = RunningGuest(child, streams.console, streams.log, qmp, folder, spec)
-        stack.callback(keep_samples, folder, machine.samples)
-        yield machine
+        guest = RunningGuest(child, streams.console, streams.log, qmp, folder, spec)
+        stack.callback(keep_samples, folder, guest.samples)
+        yield guest
 
 
-def _no_start(machine: RunningGuest, error: BootError) -> tuple[str, int]:
+def _no_start(guest: RunningGuest, error: BootError) -> tuple[str, int]:
     """Stops QEMU; gives why no guest ran, and QEMU's exit status. If QEMU exited by itself, its own message
     is the best reason. If we stop it, its message is only about being stopped."""
-    exited = machine.child.wait(0.2)
-    status = machine.child.stop(0 if exited else _STOP_GRACE_S)
-    why = (complaint(machine.folder) if exited else "") or error
+    exited = guest.child.wait(0.2)
+    status = guest.child.stop(0 if exited else _STOP_GRACE_S)
+    why = (complaint(guest.folder) if exited else "") or error
     return f"QEMU ran no guest (status {status}): {why}", status

@@ -24,7 +24,7 @@ from benchgate.run.guest import GuestEnd, OnPhase
 from benchgate.run.pinning import Placed, threads
 from benchgate.run.streams import piped
 from benchgate.run.thread_use import Sample, keep_samples, sample
-from benchgate.run.watch import NATIVE_WATCH, Watch
+from benchgate.run.watch import Watch
 
 _STOP_GRACE_S = 0.5
 # Pauses before each search for the pinned workers. There are few, because each search costs CPU time on the
@@ -36,13 +36,12 @@ def run_native(  # noqa: PLR0913 - keyword arguments
     spec: BootSpec,
     folder: Path,
     *,
-    watch: Watch = NATIVE_WATCH,
+    watch: Watch,
     nonce: str,
-    limits: Limits | None = None,
-    on_phase: OnPhase = lambda _: None,
+    limits: Limits,
+    on_phase: OnPhase,
 ) -> GuestEnd:
     """Runs the program to its end. No process of its group remains."""
-    limits = limits or Limits()
     samples: list[Sample] = []
     on_phase("starting")
     with contextlib.ExitStack() as stack:

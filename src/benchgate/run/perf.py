@@ -48,16 +48,16 @@ def record(spec: BootSpec, folder: Path, *, mark: str, watch: Watch) -> PerfReco
         )
     try:
         folder.mkdir(parents=True)
-        with started(spec, folder, mark=mark, limits=Limits()) as machine:
-            machine.prepare()
-            child = _attach(perf, machine.vcpus, folder)
+        with started(spec, folder, mark=mark, limits=Limits()) as guest:
+            guest.prepare()
+            child = _attach(perf, guest.vcpus, folder)
             try:
                 if child.has_ended():
                     return PerfRecording(None, _refusal(folder))
-                machine.go()
-                machine.console.plain = Stream()
+                guest.go()
+                guest.console.plain = Stream()
                 stops = [pexpect.EOF, pexpect.TIMEOUT, *watch.ends]
-                machine.console.expect(stops, timeout=spec.deadlines.boot_s + spec.deadlines.run_s)
+                guest.console.expect(stops, timeout=spec.deadlines.boot_s + spec.deadlines.run_s)
             finally:
                 child.stop(_FINISH_S)  # on SIGTERM perf writes its data
     except (BootError, OSError) as error:

@@ -74,7 +74,7 @@ def _from_json(value: object, folder: Path) -> RawRun:
     run = Fields(value, "the run")
     if run.number("schema") != SCHEMA:
         raise ValueError(f"its schema is not {SCHEMA}; use the benchgate that wrote it")
-    run.drop("void_reason")
+    run.drop("void_reason")  # in records of earlier versions
     status = run.take("exit_status", int, type(None))
     log = run.take("clock_log", str, type(None))
     raw = RawRun(

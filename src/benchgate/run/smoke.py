@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from benchgate.base.cells import Cell, Lane
+from benchgate.base.cells import Cell
 from benchgate.base.console_text import by_lines
 from benchgate.base.errors import UsageError
 from benchgate.base.runs import BootSpec, Deadlines
@@ -18,7 +18,6 @@ from benchgate.base.systems import EndBy, Smoke, System
 from benchgate.plan.planned import PlannedCell
 from benchgate.run import attempt
 from benchgate.run.attempt import RunRequest
-from benchgate.run.record import clock_log
 from benchgate.run.watch import GUEST_WATCH, Watch, whole_line
 
 WORKLOAD = "smoke"
@@ -62,6 +61,5 @@ def execute(planned: PlannedCell, spec: BootSpec, folder: Path, *, guest_digest:
             warmup=True,
             guest_digest=guest_digest,
             watch=smoke_watch(system, system.smoke),
-            clock_log=clock_log(folder) if spec.lane is Lane.INSN else None,
         )
     )

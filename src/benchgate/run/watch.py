@@ -1,7 +1,7 @@
 """The patterns to look for on a console, and the exit codes that mean success. Pure.
 
 Takes a system; gives its `Watch`, with the patterns of its YAML. Fails with ValueError if a pattern is not a
-regular expression or matches an empty console.
+regular expression or matches the empty string.
 """
 
 from __future__ import annotations

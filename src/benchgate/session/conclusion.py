@@ -1,9 +1,8 @@
-"""What follows from a session's judged runs: verdicts, attribution tables, and the view that every report
-shows.
+"""Concludes from a session's judged runs: verdicts, attribution tables, and the view of all reports.
 
-Takes the facts of session.json and the judged runs; gives the same for a session that has just ended and for
-one that is judged again. Fails with EvidenceError where session.json does not hold what was written, or names
-a program that the caller does not trust.
+Takes the facts of session.json and the judged runs; gives a SessionView, by the same code for a session that
+has just ended and for one that is judged again. Fails with EvidenceError if session.json is not as it was
+written, or if it names a program that the caller does not trust.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from benchgate.base.errors import EvidenceError
 from benchgate.base.gates import CapacityBound, Gate, Verdict
 from benchgate.base.runs import RawRun, VerifiedRun
 from benchgate.evidence.facts import read_bounds, read_flag, read_plan, read_policy, stored_symbols
-from benchgate.evidence.rows import row_of_judged
+from benchgate.evidence.rows import row_of
 from benchgate.judge import attribution, wire
 from benchgate.judge.decide import conclude
 from benchgate.judge.judged_run import JudgedRun
@@ -29,7 +28,7 @@ def view_of(facts: Mapping[str, Any], runs: Sequence[JudgedRun], where: str, tru
     verdicts, capacity = _conclude(facts, runs, where, trusted)
     return session_view(
         facts=facts,
-        rows=[row_of_judged(one) for one in runs],
+        rows=[row_of(one) for one in runs],
         verdicts=verdicts,
         capacity=capacity,
         policy=read_policy(facts, where),
@@ -41,7 +40,7 @@ def view_of(facts: Mapping[str, Any], runs: Sequence[JudgedRun], where: str, tru
 def _conclude(
     facts: Mapping[str, Any], runs: Sequence[JudgedRun], where: str, trusted: Trusted
 ) -> tuple[tuple[Verdict, ...], dict[int, CapacityBound]]:
-    """All verdicts of a session, in the order of its plan, and the capacity that was measured beside them."""
+    """All verdicts in the order of the plan, and the host's capacity by CPU count."""
     policy = read_policy(facts, where)
     verdicts: list[Verdict] = []
     capacity: dict[int, CapacityBound] = {}
@@ -58,7 +57,7 @@ def _trusted_gate(gate: Gate, trusted: Trusted) -> Gate:
         return gate
     if gate.kind not in trusted.gates:
         raise EvidenceError(
-            f"gate {gate.kind} is not one of ours, and its rule is a program: "
+            f"gate {gate.kind} is not built in, and its rule is a program: "
             f"if you trust it, name its file with --gate (it was {gate.file!r:.200})"
         )
     return replace(gate, file=str(trusted.gates[gate.kind]))
@@ -72,7 +71,7 @@ def _attributions(
         return None
     last: dict[tuple[str, int, str], VerifiedRun] = {}
     for judged in runs:
-        # A self-test that is read by patterns has neither workers nor measure lines.
+        # A self-test that is read by patterns has no workers and no measure lines.
         if judged.verified and judged.verified.workers:
             cell = judged.run.cell
             last[cell.row, cell.cpus, cell.variant] = judged.verified
@@ -80,5 +79,5 @@ def _attributions(
 
 
 def _table(run: RawRun, facts: Mapping[str, Any], where: str) -> attribution.Table:
-    said = wire.parse(read_console(run), nonce=run.nonce)
-    return attribution.table(run.cell.id, said, stored_symbols(facts, run.cell.row, where))
+    transcript = wire.parse(read_console(run), nonce=run.nonce)
+    return attribution.table(run.cell.id, transcript, stored_symbols(facts, run.cell.row, where))

@@ -1,7 +1,7 @@
-"""`benchgate doctor`: collects what the other modules know of this host and shows it on one screen.
+"""`benchgate doctor`: collects facts about this host and shows them on one screen.
 
-Takes an optional QEMU of the user's, gives text. What cannot be had is said in its row, not raised: doctor is
-what one runs when something else failed. Fails with LockError while another session measures.
+Takes an optional path of a QEMU; gives text. If something is missing, its row says why: doctor must work when
+other commands fail. Fails with LockError while another session measures.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from benchgate.host import lock, noise, plugin_api, topology
 from benchgate.host.fitness import THRESHOLDS, Host
 from benchgate.host.survey import survey
 from benchgate.insn.support import support
-from benchgate.session.doctor_screen import Said, doctor_facts, doctor_text
+from benchgate.session.doctor_screen import Found, doctor_facts, doctor_text
 
 LOCK_WAIT_S = 60.0
 
@@ -32,9 +32,9 @@ def report(qemu_path: Path | None = None, *, fresh: bool = False) -> str:
             try:
                 host = survey(qemu, seen, pins, tuple(THRESHOLDS), fresh=fresh)
             except BuildError as error:
-                words += f"; nothing was tried on it: {error}"
-    said = Said(words, _linux(), _compiler(), _insn(qemu), noise.detectors())
-    return doctor_text(doctor_facts(host, said))
+                words += f"; it was not probed: {error}"
+    found = Found(words, _linux(), _compiler(), _insn(qemu), noise.detectors())
+    return doctor_text(doctor_facts(host, found))
 
 
 def _say(line: str) -> None:
@@ -49,7 +49,7 @@ def _qemu(path: Path | None) -> tuple[Qemu | None, str]:
     try:
         plugins = plugin_api.ask(found).reason
     except BenchgateError as error:
-        plugins = f"plugin API not asked for: {error}"
+        plugins = f"plugin API unknown: {error}"
     return found, f"{found.version_text} ({found.origin}), {plugins}"
 
 

@@ -1,7 +1,7 @@
-"""What this host is good for: facts as rows, and the screen that shows them.
+"""The screen of `benchgate doctor`: what this host can be used for.
 
-Takes what the other modules found out; gives rows and text. Pure, and never fails: a fact that could not be
-had comes in as its reason. `fitness` holds the rules by which a lane qualifies for gating.
+Takes facts about the host; gives rows and text. Pure; does not fail: for a fact that is missing it takes the
+reason. host/fitness.py has the rules by which a lane qualifies for gating.
 """
 
 from __future__ import annotations
@@ -27,41 +27,41 @@ class Row:
     label: str
     text: str
     good: bool | None = None
-    """Whether this is good news; None for what is neither."""
+    """True for good news, False for bad news, None for neither."""
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What the stages that own these things say about them, a short sentence each."""
+class Found:
+    """Facts from outside `host`, one short sentence each."""
 
     qemu: str
     linux: str
     compiler: tuple[bool, str]
-    """Whether there is one, and its version or why not."""
+    """True if there is one; its version, or why there is none."""
     insn: tuple[bool, str]
-    """Whether the instruction clock can decide gates here, and why (not)."""
+    """True if the instruction clock can decide gates on this host; and the reason."""
     detectors: Mapping[str, bool]
 
 
-def doctor_facts(host: Host, said: Said, thresholds: Mapping[int, float] = THRESHOLDS) -> tuple[Row, ...]:
+def doctor_facts(host: Host, found: Found, thresholds: Mapping[int, float] = THRESHOLDS) -> tuple[Row, ...]:
     """The screen's rows, in order."""
     rows = [*_topology_rows(host.topology, host.pins)]
     probes = host.probes.values()
-    rows += [Row(found.accel.value, f"{found.state}: {found.detail}", found.usable) for found in probes]
+    rows += [Row(probe.accel.value, f"{probe.state}: {probe.detail}", probe.usable) for probe in probes]
     rows.append(_capacity_row(host.capacities.values()))
-    rows += [Row("qemu", said.qemu), Row("linux", said.linux)]
-    rows.append(Row("compiler", said.compiler[1], None if said.compiler[0] else False))
+    rows += [Row("qemu", found.qemu), Row("linux", found.linux)]
+    rows.append(Row("compiler", found.compiler[1], None if found.compiler[0] else False))
     for lane in (Lane.KVM, Lane.TCG, Lane.NATIVE):
         rows.append(_lane_row(lane, [fitness(host, lane, n, at) for n, at in thresholds.items()]))
-    rows.append(Row("lane insn", f"{'yes' if said.insn[0] else 'no'}: {said.insn[1]}", said.insn[0]))
-    present = ", ".join(name for name, there in said.detectors.items() if there) or "none"
-    absent = ", ".join(name for name, there in said.detectors.items() if not there)
+    rows.append(Row("lane insn", f"{'yes' if found.insn[0] else 'no'}: {found.insn[1]}", found.insn[0]))
+    present = ", ".join(name for name, there in found.detectors.items() if there) or "none"
+    absent = ", ".join(name for name, there in found.detectors.items() if not there)
     rows.append(Row("noise seen", f"{present}; {UNAVAILABLE}: {absent}" if absent else present))
     return tuple(rows)
 
 
 def doctor_text(rows: Sequence[Row]) -> str:
-    """One screen: no more than 24 lines of 100 columns. Long rows wrap while there is room, then are cut."""
+    """At most 24 lines of 100 columns. Long rows are wrapped while there is room, then truncated."""
     spare = LINES - 1 - len(rows)
     lines = ["benchgate doctor: what this host is good for"]
     for row in rows[: LINES - 1]:
@@ -80,11 +80,11 @@ def _topology_rows(topology: Topology, pins: Sequence[int]) -> list[Row]:
     counts = f"{_count(topology.sockets, 'socket')}, {_count(topology.cores, 'core')}"
     cpus = f"{as_list(topology.online)} online, {as_list(topology.usable)} usable by this process; {counts}, "
     cpus += f"{_count(len(topology.online), 'thread')} (source: {topology.source})"
-    smt = "several hyperthreads a core" if topology.smt else "one thread a core"
+    smt = "several hyperthreads per core" if topology.smt else "one thread per core"
     if topology.hidden:
-        smt += ", as a hypervisor says" if topology.hypervisor else ", as far as is known"
+        smt += ", according to a hypervisor" if topology.hypervisor else ", as far as is known"
         if topology.cores is None:
-            smt = "the host does not say which CPUs share a core"
+            smt = "the host does not report which CPUs share a core"
         smt += ", which may hide hyperthreads: placement is `virtual`"
     covered = isolated_by(topology, pins)
     isolation = f"pins covered by {', '.join(covered)}" if covered else "none of the pins is isolated"
@@ -107,7 +107,7 @@ def _capacity_row(capacities: Iterable[Capacity]) -> Row:
 
 
 def _lane_row(lane: Lane, found: Sequence[Fitness]) -> Row:
-    """A reason that holds for every CPU count is said once."""
+    """If the reason is the same for every CPU count, it is shown once."""
     words = [f"{'yes' if one.qualifies else 'no'}: {one.reason}" for one in found]
     if len(set(words)) > 1:
         words = [f"{one.cpus} CPUs {word}" for one, word in zip(found, words, strict=True)]

@@ -1,6 +1,6 @@
-"""The exit code that a session's verdicts deserve (docs/run-in-ci.md).
+"""The exit code of a session's verdicts (docs/run-in-ci.md).
 
-Takes verdict words, gives a number. Pure; does not fail.
+Takes the words of verdicts; gives a number. Pure; does not fail.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from benchgate.base.gates import Word
 
 UNDECIDED = 5
-"""The exit code where nothing, or not everything that was asked, was decided."""
+"""The exit code if nothing was decided, or if the session is partial."""
 
 
 def exit_code(words: Sequence[Word]) -> int:

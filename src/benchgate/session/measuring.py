@@ -1,9 +1,8 @@
-"""All that a measuring session holds: the machine's lock, QEMU, images, the session's folder. It is the Lab
-that carries out a sweep's attempts.
+"""A measuring session: the Lab that carries out the attempts of its sweeps.
 
-Takes options; gives judged runs and, in the end, a session folder from which all can be judged again. Opening
-fails with HostError, LockError, FetchError or BuildError before anything is measured; what was measured is on
-disk from the moment it exists.
+Takes options; gives judged runs and a session folder, from which everything can be judged again. It holds the
+measuring lock, QEMU, the images and the folder. Opening fails with HostError, LockError, FetchError or
+BuildError before anything is measured. Each result is on disk as soon as it exists.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from benchgate.build.images import Images, guest_digest
 from benchgate.evidence import provenance, session_folder
 from benchgate.evidence.facts import bounds_of, stored_symbols, symbols_of
 from benchgate.evidence.files import SESSION, read_object
-from benchgate.evidence.rows import row_of_judged
+from benchgate.evidence.rows import row_of
 from benchgate.host import capacity as host_capacity
 from benchgate.host import concurrency, envelope, lock, topology
 from benchgate.host.accel import AccelProbe
@@ -63,7 +62,7 @@ from benchgate.session.trust import Trusted
 def ground_of(
     seen: Topology, options: Options, lanes: Mapping[str, tuple[Lane, str]] | None = None
 ) -> Ground:
-    """The host's CPUs, and the lanes; by default those that the CPUs suggest before anything is booted."""
+    """The host's CPUs and the lanes; by default the lanes that are expected before a guest was booted."""
     pins = topology.choose_pins(seen, options.cpus)
     every = topology.choose_pins(seen, options.cpus, include_smt=True)
     placement = topology.placement(seen, pins, len(pins))
@@ -71,7 +70,7 @@ def ground_of(
 
 
 class MeasuringSession:
-    """Opened before the first attempt, closed once."""
+    """Call `open` and `begin` before the first attempt, and `close` once."""
 
     def __init__(self, options: Options, progress: Progress, seen: Topology) -> None:
         self.options, self.progress = options, progress
@@ -94,24 +93,24 @@ class MeasuringSession:
     # ---- opening
 
     def open(self, sweeps: Sequence[SweepPlan], images: Sequence[PlannedCell] = ()) -> None:
-        """Fetches and builds first, so that nobody waits for the lock while we compile. `images` are those
-        that a user's own tests ask for."""
+        """Fetches and builds before it takes the lock, so that other sessions do not wait for a compiler.
+        `images`: those that a user's own tests need."""
         cells = [*(cell for sweep in sweeps for cell in sweep.runnable), *images]
         if any(cell.system.kind is Kind.QEMU for cell in cells):
             self._qemu = inputs.qemu(self.options.qemu, locked=self.options.locked, notice=self.progress.note)
         for cell in cells:
-            self._images.of(cell.system, cell.workload)
+            self.image(cell)  # builds it
         self._quiet.enter_context(lock.measuring(self.options.lock_wait_s, notice=self.progress.note))
         for line in stale.sweep_stale():
             self.progress.note(line)
         if self._qemu is not None:
             self._choose(self._qemu)
         if self._is_exact and all(cell.system.kind is Kind.QEMU for cell in cells):
-            self._quiet.close()  # nothing that follows feels another session, and none need wait for us
+            self._quiet.close()  # from here on, parallel sessions cannot change a result
 
     @property
     def _is_exact(self) -> bool:
-        """Whether guests run on the instruction clock in serial, where the host's load changes no digit."""
+        """True on the instruction clock in serial mode, where the host's load does not change results."""
         clock = None if self._config is None else self._config.clock
         return clock is not None and clock.mode is ClockMode.SERIAL
 
@@ -123,7 +122,7 @@ class MeasuringSession:
             self.policy = self.policy.with_runs(self.options.seeds, self.options.max_seeds)
 
     def begin(self, sweeps: Sequence[SweepPlan]) -> None:
-        """Makes the session's folder, with all that a later judge needs."""
+        """Makes the session's folder, with everything that is needed to judge it again."""
         seen = envelope.collect(
             self._topology, qemu=self._qemu, probes=self._probes.values(), pins=self.ground.pins
         )
@@ -141,12 +140,8 @@ class MeasuringSession:
         self.progress.expect(runs)
 
     def _inputs(self, sweeps: Sequence[SweepPlan]) -> dict[str, Any]:
-        """QEMU and every image, by digest; `labels` is what each row made from them must say."""
-        images = {
-            one.cell.row: self._images.of(one.system, one.workload)
-            for sweep in sweeps
-            for one in sweep.runnable[:1]
-        }
+        """The digests of QEMU and of every image; `labels`: what every report must state about them."""
+        images = {one.cell.row: self.image(one) for sweep in sweeps for one in sweep.runnable[:1]}
         labels = {label for image in images.values() for label in image.labels}
         found: dict[str, Any] = {row: dict(image.digests) for row, image in images.items()}
         if self._qemu is not None:
@@ -158,7 +153,7 @@ class MeasuringSession:
     # ---- the Lab
 
     def at_once(self, planned: PlannedCell) -> int:
-        """Exact runs do not feel each other: as many as there is room for."""
+        """Exact runs do not influence each other, so the host's memory and CPUs are the only limit."""
         exact = self._is_exact and planned.seats.lane is Lane.INSN
         return concurrency.guests_at_once(planned.system.qemu.memory) if exact else 1
 
@@ -177,28 +172,28 @@ class MeasuringSession:
 
     def _judged_run(self, attempt: PlannedRun, raw: RawRun) -> JudgedRun:
         judged = judge_run(raw, partial(self._verify, attempt.planned))
-        self._keep(judged)
+        self._judged.append(judged)
+        self._open_session.record(row_of(judged))
         if self.options.measure and judged.verified:
             self._keep_symbols(attempt.planned, judged)
         self.progress.ended(attempt.planned.cell.id, attempt.label, figure(judged))
         return judged
 
     def _smoke(self, planned: PlannedCell) -> None:
-        """Runs a system's smokes before the first attempt at a CPU count; `_verify` asks how they went."""
+        """Runs a system's smokes before the first attempt at a CPU count; `_verify` checks their result."""
         wanted, cell = planned.system.smoke, planned.cell
         folder = smoke_folder(self._open_session.folder, cell.system, cell.cpus)
         if wanted is None or folder.exists():
             return
         self.progress.phase(cell.id, "smokes", "running")
-        image, nonce = self._images.of(planned.system, planned.workload), secrets.token_hex(8)
-        machine, log = self._vm_config(planned), clock_log(folder)
-        spec = argv.guest_spec(planned, image, machine, nonce, log=log, words=wanted.append)
+        image, nonce = self.image(planned), secrets.token_hex(8)
+        log, words = clock_log(folder), wanted.append
+        spec = argv.guest_spec(planned, image, self._vm(planned), nonce, log=log, words=words)
         smoke.execute(planned, spec, folder, guest_digest=guest_digest(image), nonce=nonce)
 
     def _request(self, attempt: PlannedRun, place: session_folder.RunFolder) -> RunRequest:
-        planned = attempt.planned
-        image = self._images.of(planned.system, planned.workload)
-        nonce = self._nonce(attempt)
+        planned, nonce = attempt.planned, self._nonce(attempt)
+        image = self.image(planned)
         return RunRequest(
             cell=planned.cell,
             spec=self._spec(planned, image, nonce, log=clock_log(place.folder), seed=attempt.seed),
@@ -211,7 +206,6 @@ class MeasuringSession:
             warmup=attempt.warmup,
             guest_digest=guest_digest(image),
             watch=watch_for(planned.system),
-            clock_log=clock_log(place.folder) if planned.seats.lane is Lane.INSN else None,
         )
 
     def _spec(
@@ -220,16 +214,15 @@ class MeasuringSession:
         measure = self.options.measure
         if planned.system.kind is Kind.NATIVE:
             return argv.native_spec(planned, image, nonce, measure=measure)
-        machine = self._vm_config(planned)
-        return argv.guest_spec(planned, image, machine, nonce, log=log, seed=seed, measure=measure)
+        return argv.guest_spec(planned, image, self._vm(planned), nonce, log=log, seed=seed, measure=measure)
 
-    def _vm_config(self, planned: PlannedCell) -> VmConfig:
+    def _vm(self, planned: PlannedCell) -> VmConfig:
         if self._config is None:
-            raise HostError(f"{planned.cell.id}: no QEMU was made ready")
+            raise HostError(f"{planned.cell.id}: QEMU is not prepared")
         return self._config
 
     def _nonce(self, attempt: PlannedRun) -> str:
-        """On the instruction clock a digest, so that consoles repeat; elsewhere a random word."""
+        """On the instruction clock a digest, so that consoles are equal; on other lanes random."""
         if attempt.planned.seats.lane is not Lane.INSN:
             return secrets.token_hex(8)
         text = f"{self.options.order_seed} {attempt.planned.cell.id} {attempt.seed}"
@@ -240,22 +233,18 @@ class MeasuringSession:
         return verify.verify_on(raw, planned.workload, planned.system)
 
     def _keep_symbols(self, planned: PlannedCell, judged: JudgedRun) -> None:
-        """Names for the sampled addresses; a later judge has no program to look them up in."""
+        """Keeps the symbols of the sampled addresses, because `rejudge` does not have the program."""
         file = self._images.symbols(planned.system, planned.workload)
         if file is None or planned.system.result.format is ResultFormat.PATTERNS:
             return
-        said = wire.parse(read_console(judged.run), nonce=judged.run.nonce)
-        found = attribution.sampled_symbols(said, read_symbols(file))
+        transcript = wire.parse(read_console(judged.run), nonce=judged.run.nonce)
+        found = attribution.sampled_symbols(transcript, read_symbols(file))
         row, kept = planned.cell.row, self._facts.setdefault("symbols", {})
         kept[row] = symbols_of(stored_symbols(self._facts, row, "this session"), found)
         self._open_session.update(symbols=kept)
 
-    def _keep(self, judged: JudgedRun) -> None:
-        self._judged.append(judged)
-        self._open_session.record(row_of_judged(judged))
-
     def capacity(self, row: str, counts: tuple[int, ...]) -> Mapping[int, CapacityBound]:
-        """One more pair at each count; the bounds come from all pairs of this row."""
+        """Samples one more pair at each count; the bounds come from all pairs of this row."""
         if self._config is None:
             return {}
         probe = self._probes[self._config.accel]
@@ -272,22 +261,20 @@ class MeasuringSession:
         return bounds
 
     def profile(self, sweep: SweepPlan) -> None:
-        """--profile-host: one boot more, of the row's largest guest, under perf; a note and no sample."""
+        """--profile-host: boots the row's largest guest once more, under perf. The boot is not a sample."""
         guests = [one for one in sweep.runnable if one.system.kind is Kind.QEMU and not one.cell.variant]
         if not guests:
-            return self._note(f"profile of {sweep.row}: unavailable: only a guest's QEMU is profiled")
+            return self._note(f"profile of {sweep.row}: unavailable: only guests can be profiled")
         planned, name = guests[-1], f"profile/{sweep.row}"
         folder, mark = self._open_session.folder / name, secrets.token_hex(8)
         self.progress.phase(planned.cell.id, "profile", "running")
-        spec = self._spec(
-            planned, self._images.of(planned.system, planned.workload), mark, log=clock_log(folder)
-        )
+        spec = self._spec(planned, self.image(planned), mark, log=clock_log(folder))
         found = perf.record(spec, folder, mark=mark, watch=watch_for(planned.system))
-        said = f"{name}/{perf.DATA} (perf report -i)" if found.file else f"unavailable: {found.reason}"
-        return self._note(f"profile of {planned.cell.id}: {said}")
+        where = f"{name}/{perf.DATA} (perf report -i)" if found.file else f"unavailable: {found.reason}"
+        return self._note(f"profile of {planned.cell.id}: {where}")
 
     def _note(self, text: str) -> None:
-        """A sentence for the reader of the reports; it stands in session.json, for a later judge too."""
+        """Shows a sentence now, and keeps it in session.json for the reports."""
         self.progress.note(text)
         self._facts["notes"] = [*self._facts.get("notes", ()), text]
         self._open_session.update(notes=self._facts["notes"])
@@ -298,25 +285,19 @@ class MeasuringSession:
         return self._images.of(planned.system, planned.workload)
 
     def seated(self, planned: PlannedCell, cpus: int) -> PlannedCell:
-        """Where the image of a user's own test boots at that many CPUs; never on the instruction clock, for
+        """The seats of a user's own boot with this many CPUs. It does not use the instruction clock, because
         nothing is timed."""
         accelerator = Accel.TCG if self._config is None else self._config.accel
         ground = replace(self.ground, lanes=of_kinds("wall", wall_lane(accelerator)))
         return reseated(planned, cpus, ground, self.options)
 
     def interactive(self, seated: PlannedCell) -> AbstractContextManager[guest.RunningGuest]:
-        """A running guest, pinned, with its console as pexpect; ended with the block."""
+        """A running guest, pinned, with its console as pexpect; it ends with the block."""
         if seated.system.kind is Kind.NATIVE:
-            raise UsageError(f"{seated.cell.row}: native Linux has no console; there is nothing to boot")
+            raise UsageError(f"{seated.cell.row}: native Linux cannot be booted; name a QEMU system")
         nonce = secrets.token_hex(8)
-        machine = replace(self._vm_config(seated), clock=None)
-        spec = argv.guest_spec(
-            seated,
-            self._images.of(seated.system, seated.workload),
-            machine,
-            nonce,
-            measure=self.options.measure,
-        )
+        image, vm = self.image(seated), replace(self._vm(seated), clock=None)
+        spec = argv.guest_spec(seated, image, vm, nonce, measure=self.options.measure)
         return guest.boot_interactive(spec, mark=nonce)
 
     # ---- the end
@@ -324,11 +305,11 @@ class MeasuringSession:
     @property
     def _open_session(self) -> session_folder.SessionFolder:
         if self._session is None:
-            raise HostError("nothing can be measured before the session's folder is made")
+            raise HostError("measuring starts after the session's folder is made")
         return self._session
 
     def close(self, *, missing: str) -> SessionView | None:
-        """Writes every report; what was measured is there already. None where nothing was begun."""
+        """Writes the reports and releases the lock. None if there is no session folder."""
         with self._stack:
             if self._session is None:
                 return None

@@ -1,7 +1,7 @@
-"""What a person sees while a session measures: one live line on a terminal, plain lines otherwise.
+"""Shows the progress of a session: one live line on a terminal, plain lines otherwise.
 
-Takes facts (cell, run k of n, phase, figure), writes text to one stream. Never fails a session: a closed
-stream ends the display, nothing else.
+Takes facts (cell, run k of n, phase, figure); writes text to a stream. Does not fail: if the stream is
+closed, only the display ends.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ def seconds(value: float) -> str:
 
 @dataclass
 class Progress:
-    """`total` runs are expected; the time left follows from how long those before took."""
+    """`total` runs are expected. The time left is estimated from the runs so far."""
 
     stream: TextIO
     live: bool
     total: int = 0
     done: int = 0
     before_first: Callable[[], None] | None = None
-    """Called once, before the next text: ends the line that somebody else has begun on the same screen."""
+    """Called once, before the next text, to end a line that another program has started on the terminal."""
     _began_s: float = field(default_factory=time.monotonic)
-    _turn: threading.Lock = field(default_factory=threading.Lock)
-    """Guests that run side by side tell of themselves from threads of their own."""
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    """Guests that run in parallel report from several threads."""
     _shown: bool = False
 
     def expect(self, runs: int) -> None:
-        """More runs are wanted than was known so far. The first time, they begin now: waiting took no run."""
+        """Adds expected runs. The first call starts the clock, so that waiting before it does not count."""
         if not self.total:
             self._began_s = time.monotonic()
         self.total += runs
 
     def phase(self, cell: str, run: str, phase: str) -> None:
-        """What happens now; shown on a terminal only."""
+        """The current phase of a run; shown on a terminal only."""
         if self.live:
             self._write(
                 f"\r\x1b[K{self._fit(f'[{self.done + 1}/{self.total}] {cell} {run}: {phase}{self._left()}')}"
@@ -52,7 +52,7 @@ class Progress:
             self._shown = True
 
     def note(self, text: str) -> None:
-        """A line that stays."""
+        """Writes a line that is not overwritten."""
         self._clear()
         self._write(f"benchgate: {text}\n")
 
@@ -85,7 +85,7 @@ class Progress:
         if begin is not None:
             begin()
         try:
-            with self._turn:
+            with self._lock:
                 self.stream.write(text)
                 self.stream.flush()
         except (OSError, ValueError):
@@ -93,7 +93,7 @@ class Progress:
 
 
 def figure(judged: JudgedRun) -> str:
-    """What the progress line says of a run that has ended."""
+    """The text of the progress line for a run that has ended."""
     if judged.verified is None:
         return f"{judged.outcome.upper()}: {judged.reason}"
     shown = units.shown(judged.verified.work, judged.verified.unit)

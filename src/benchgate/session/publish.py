@@ -1,7 +1,8 @@
 """Writes a session's reports into its folder and seals it.
 
-Takes an open session and its view. Fails with EvidenceError that names the file; what was written stays.
-GitHub's own files are no part of the session, nor are older sessions: where they refuse, that is a notice.
+Takes an open session and its view; also removes old sessions and writes GitHub's files. Fails with
+EvidenceError that names the file; files that were written stay. A problem with an old session or with
+GitHub's files is only a notice.
 """
 
 from __future__ import annotations
@@ -19,28 +20,28 @@ from benchgate.render.view import SessionView
 
 
 def write(session: SessionFolder, view: SessionView, options: Options, notice: Callable[[str], None]) -> None:
-    refused: list[EvidenceError] = []
+    errors: list[EvidenceError] = []
     for name, text in reports.rendered(view, options.extra_reports).items():
         try:
             session.write(name, text)
-        except EvidenceError as wrong:  # the other reports are written all the same
-            refused.append(wrong)
-    if refused:
-        raise refused[0]
+        except EvidenceError as error:  # the other reports are still written
+            errors.append(error)
+    if errors:
+        raise errors[0]
     session.seal()
     _tell_github(view, notice)
     try:
         retention.prune(options.reports, options.keep, session.id)
-    except EvidenceError as wrong:  # of older sessions; this one is whole
-        notice(str(wrong))
+    except EvidenceError as error:  # concerns old sessions only
+        notice(str(error))
 
 
 def _tell_github(view: SessionView, notice: Callable[[str], None]) -> None:
-    """The step summary and annotations, where this runs in a GitHub workflow."""
+    """Writes the step summary and annotations, if this is a GitHub workflow."""
     wanted = github.wanted(os.environ)
     lines = github.workflow_commands(view) if wanted.annotations else ()
     if lines:
-        # GitHub obeys a command at the begin of a line only, and pytest has not ended its line of dots.
+        # GitHub reads a command only at the start of a line, and pytest has not ended its line of dots.
         print("", *lines, sep="\n", flush=True)
     if wanted.summary:
         try:

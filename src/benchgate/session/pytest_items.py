@@ -1,7 +1,7 @@
-"""What a test function asks of benchgate, by its marks and fixtures; and what each of its items stands for.
+"""Makes pytest's items from the marks and fixtures of a test function, and reads them back.
 
-Takes pytest's metafuncs and items, gives planned cells, gates and images. A mistake in a mark is given back
-as one sentence, for the hook that reports it.
+Takes pytest's metafuncs and items; gives planned cells, gates and images. A mistake in a mark is returned as
+one sentence, which the hook reports.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ FIXTURES = ("cell", "verdict", "image")
 PLUGIN = "benchgate.pytest_plugin"
 
 
-def plan_items(metafunc: pytest.Metafunc, bench: PytestSession) -> str:
-    """Makes the items of one test function; gives what is wrong with its marks, if anything is."""
+def plan_items(metafunc: pytest.Metafunc, state: PytestSession) -> str:
+    """Makes the items of one test function; gives the error in its marks, or an empty string."""
     names = [name for name in FIXTURES if name in metafunc.fixturenames and _is_ours(metafunc, name)]
     workload = _mark(metafunc.definition.get_closest_marker("workload"))
     if not names or (workload is None and names == ["image"]):
@@ -37,9 +37,9 @@ def plan_items(metafunc: pytest.Metafunc, bench: PytestSession) -> str:
             return "a test of verdicts needs @pytest.mark.speedup(cpus=2, at_least=1.6), or a `gate` mark"
         for gate in request.gates:
             find(gate.kind, gate.file)
-        bench.collected.add(catalog.load_workload(request.workload).name)
+        state.collected.add(catalog.load_workload(request.workload).name)
         for name in names:
-            _parametrize(metafunc, name, request, bench)
+            _parametrize(metafunc, name, request, state)
     except BenchgateError as error:
         return str(error)
     return ""
@@ -54,14 +54,14 @@ def gates(items: Sequence[pytest.Item]) -> list[PlannedGate]:
 
 
 def images(items: Sequence[pytest.Item]) -> tuple[PlannedCell, ...]:
-    """What their `image` fixtures make, each once."""
+    """The images of their `image` fixtures, without duplicates."""
     found = [one for item in items if isinstance(one := _param(item, "image"), PlannedCell)]
     return tuple({one.cell.row: one for one in found}.values())
 
 
 def _is_ours(metafunc: pytest.Metafunc, name: str) -> bool:
-    """Whether a test that says `cell` means our fixture: other people may have one of that name, or give the
-    argument its values themselves. One that is laid over ours, and asks for it, still ends at ours."""
+    """True if this argument is our fixture. A user may have another fixture of that name, or parametrize the
+    argument. A user's fixture that overrides ours and requests it counts as ours."""
     given = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize") if mark.args]
     words = {word.strip() for one in given for word in (one.split(",") if isinstance(one, str) else one)}
     if name in words:
@@ -82,8 +82,8 @@ def _mark(found: pytest.Mark | None) -> Mark | None:
     return None if found is None else Mark(found.args, found.kwargs)
 
 
-def _parametrize(metafunc: pytest.Metafunc, name: str, request: Request, bench: PytestSession) -> None:
-    ground, options = bench.ground, bench.options
+def _parametrize(metafunc: pytest.Metafunc, name: str, request: Request, state: PytestSession) -> None:
+    ground, options = state.ground, state.options
     if name == "cell":
         cells = planner.with_smt_row(planner.plan_cells(request, options, ground), ground, options)
         metafunc.parametrize("cell", cells, ids=[one.test_cell.id for one in cells], indirect=True)

@@ -1,4 +1,4 @@
-"""The options as pytest holds them: flags on its command line, keys in its ini or TOML file.
+"""Registers and reads the options of pytest: flags on the command line, keys in the ini or TOML file.
 
 Takes pytest's parser, later its configuration; gives an `Options`. Fails with UsageError that names the
 option.
@@ -26,7 +26,7 @@ def read(config: pytest.Config) -> Options:
     def lookup(option: Option) -> object:
         given = config.getoption(option.key, None)
         if given == "" or (isinstance(given, list) and "" in given):
-            raise UsageError(f"{option.flag} is empty; leave it out or give it a value")
+            raise UsageError(f"{option.flag} is empty; give it a value or leave it out")
         return _ini(config, option) if given is None else given
 
     found = options.read(lookup)
@@ -49,7 +49,7 @@ def _ini_type(option: Option) -> Any:
 
 
 def _ini(config: pytest.Config, option: Option) -> object:
-    """A path in an ini file is relative to that file, wherever pytest was started."""
+    """A path in an ini file is relative to that file, not to the current folder."""
     value = config.getini(option.key)
     home = config.inipath.parent if config.inipath else config.invocation_params.dir
 

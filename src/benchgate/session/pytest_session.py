@@ -1,8 +1,8 @@
-"""One pytest session seen by benchgate: what was picked, what was measured, what it says in the end.
+"""One pytest session: the selected items, the measured rows, the summary and the exit code.
 
-Takes options and the picked cells and gates; gives results per row, measured the first time that an item
-needs them. Opening can fail with any BenchgateError (host, lock, fetch, build); closing with EvidenceError
-or RenderError, after everything that was measured is already on disk.
+Takes options and the selected cells and gates; gives results per row, which is measured when an item first
+needs it. Opening can fail with any BenchgateError (host, lock, fetch, build); closing with EvidenceError or
+RenderError, when all results are already on disk.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from functools import cached_property
 import pytest
 
 from benchgate.base.errors import BenchgateError
-from benchgate.base.gates import Verdict, Word
+from benchgate.base.gates import Word
 from benchgate.base.runs import Image
 from benchgate.base.systems import MAX_CPUS
 from benchgate.base.text import one_line
@@ -41,17 +41,15 @@ Boots = Callable[..., RunningGuest]
 
 @dataclass(frozen=True, slots=True)
 class ReportLine:
-    """One pytest report, as much of it as the outcome needs."""
+    """The part of a pytest report that the exit code needs."""
 
-    nodeid: str
     outcome: str
-    duration_s: float
     message: str
 
 
 @dataclass
 class PytestSession:
-    """Opened by the first item that needs a figure; closed once, at the session's end."""
+    """Measuring starts with the first item that needs a result; `close` is called once, at the end."""
 
     options: Options
     progress: Progress
@@ -60,19 +58,20 @@ class PytestSession:
     _sweeps: dict[str, SweepPlan] = field(default_factory=dict)
     _images: tuple[PlannedCell, ...] = ()
     _results: dict[str, SweepResult] = field(default_factory=dict)
-    _broken_off: dict[str, str] = field(default_factory=dict)
-    """Rows that something ended before their time, such as another plugin's limit for one test, and what. A
-    second attempt at such a row would be mixed with the runs of the first."""
+    _interrupted: dict[str, str] = field(default_factory=dict)
+    """Rows whose measuring was interrupted, for example by another plugin's time limit for a test, and why.
+    They are not measured again, because the runs of both would be mixed."""
     _measuring: MeasuringSession | None = None
     _reports: list[ReportLine] = field(default_factory=list)
     collected: set[str] = field(default_factory=set)
-    """The workloads of all tests, picked or not."""
+    """The workloads of all tests, also of those that are not selected."""
     picked: bool = False
-    """Whether this session has a test that wants a figure."""
+    """True if a selected test needs a cell or a verdict."""
+    _view: SessionView | None = None
 
     @cached_property
     def ground(self) -> Ground:
-        """The host's CPUs, and its lanes as last known."""
+        """The host's CPUs and lanes, as known before measuring."""
         return ground_of(self.topology, self.options)
 
     @cached_property
@@ -81,7 +80,7 @@ class PytestSession:
         return topology.read()
 
     def check_cpus(self) -> None:
-        """UsageError where --cpus names a CPU that cannot be pinned to."""
+        """UsageError if --cpus names a CPU that cannot be used for pinning."""
         if self.options.cpus is not None:
             topology.check_pins(self.topology, self.options.cpus)
 
@@ -103,12 +102,12 @@ class PytestSession:
     # ---- measuring
 
     def row(self, row: str) -> RowResult:
-        """The row's results; measured now if they are not there yet."""
-        if row in self._broken_off:
+        """The row's results; it is measured now unless it was measured before."""
+        if row in self._interrupted:
             pytest.fail(
-                f"INVALID: {row}: its measuring was broken off ({self._broken_off[row]}) and is not begun "
-                "again in this session; next: give tests that measure more time, as the first of a row waits "
-                "for all of it",
+                f"INVALID: {row}: measuring it was interrupted ({self._interrupted[row]}), and it is not "
+                "measured again in this session; next: allow these tests more time, because the first test "
+                "of a row waits until the whole row is measured",
                 pytrace=False,
             )
         if row not in self._results:
@@ -116,7 +115,7 @@ class PytestSession:
             try:
                 self._measure(row)
             except BaseException as stop:
-                self._broken_off[row] = one_line(f"{type(stop).__name__}: {stop}")
+                self._interrupted[row] = one_line(f"{type(stop).__name__}: {stop}")
                 raise
             finally:
                 self.spent_s += time.monotonic() - began
@@ -135,7 +134,7 @@ class PytestSession:
         if self._measuring is None:
             measuring = MeasuringSession(self.options, self.progress, self.topology)
             with ExitStack() as undo:
-                undo.callback(measuring.close, missing="it could not be begun")
+                undo.callback(measuring.close, missing="it could not be started")
                 measuring.open(tuple(self._sweeps.values()), self._images)
                 self._sweeps = {
                     row: reseat(s, measuring.ground, self.options) for row, s in self._sweeps.items()
@@ -150,13 +149,13 @@ class PytestSession:
 
     @contextmanager
     def boots(self, planned: PlannedCell) -> Iterator[Boots]:
-        """`start(cpus=2)` boots the image on as many pinned CPUs; all are ended with the block."""
+        """`start(cpus=2)` boots the image with 2 pinned vCPUs. All guests end with the block."""
         measuring = self._open()
         with ExitStack() as stack:
 
             def start(cpus: int = 1) -> RunningGuest:
                 if type(cpus) is not int or not 1 <= cpus <= MAX_CPUS:
-                    pytest.fail(f"boot(cpus={cpus!r}): not a CPU count from 1 to {MAX_CPUS}", pytrace=False)
+                    pytest.fail(f"boot(cpus={cpus!r}): give a CPU count from 1 to {MAX_CPUS}", pytrace=False)
                 seated = measuring.seated(planned, cpus)
                 if seated.skip:
                     pytest.skip(seated.skip)
@@ -172,35 +171,27 @@ class PytestSession:
     def note_report(self, line: ReportLine) -> None:
         self._reports.append(line)
 
-    def asked_verdicts(self) -> tuple[Verdict, ...]:
-        return tuple(verdict for result in self._results.values() for verdict in result.verdicts)
-
-    def any_verified(self) -> bool:
-        """Whether any attempt of this session is a result at all."""
-        return any(judged.verified for result in self._results.values() for judged in result.runs)
-
     def exit_code(self, pytests: int) -> int:
         """0 every gate PASS; 1 a FAIL or INVALID; 5 nothing was decided; 75 only INCONCLUSIVE.
 
-        Verdicts speak first: a FAIL that no test required is still one, and nothing verified is no success.
+        A FAIL counts even if no test required its verdict, and without a verified run there is no success.
         """
         passed = pytests == pytest.ExitCode.OK
         if not self.picked or not (passed or pytests == pytest.ExitCode.TESTS_FAILED):
             return pytests
-        words = [verdict.outcome for verdict in self.asked_verdicts()]
-        if any(word in (Word.FAIL, Word.INVALID) for word in words):
+        results = self._results.values()
+        words = [verdict.outcome for result in results for verdict in result.verdicts]
+        if exit_code(words) == pytest.ExitCode.TESTS_FAILED:
             return int(pytest.ExitCode.TESTS_FAILED)
         if not passed:
-            return 75 if self.only_inconclusive_failed() else pytests
+            failed = [line.message for line in self._reports if line.outcome == "failed"]
+            inconclusive = failed and all(message.startswith(Word.INCONCLUSIVE) for message in failed)
+            return 75 if inconclusive else pytests
         if not self.options.inconclusive_fails:
             words = [word for word in words if word is not Word.INCONCLUSIVE] or [Word.SKIP]
         if words:
             return exit_code(words)
-        return 0 if self.any_verified() else UNDECIDED
-
-    def only_inconclusive_failed(self) -> bool:
-        failed = [line for line in self._reports if line.outcome == "failed"]
-        return bool(failed) and all(line.message.startswith(Word.INCONCLUSIVE) for line in failed)
+        return 0 if any(judged.verified for result in results for judged in result.runs) else UNDECIDED
 
     def close(self, *, interrupted: bool) -> None:
         self.progress.close()
@@ -210,15 +201,13 @@ class PytestSession:
             reason = f"interrupted before {', '.join(missing) or 'its end'}" if interrupted or missing else ""
             self._view = measuring.close(missing=reason)
 
-    _view: SessionView | None = None
-
     @cached_property
     def interruptions(self) -> Interruptions:
-        """What ends the session before its time."""
+        """The signals that interrupt the session."""
         return Interruptions(self.progress.note)
 
     def summary(self, width: int) -> str:
-        """What the terminal shows: the verdicts, the figures, and where the rest is."""
+        """The terminal's summary: verdicts, figures, and the path of the report."""
         if self._view is None:
             return self.complaint
         lines = [

@@ -1,8 +1,8 @@
-"""Judges a session again from what stands on disk: verify, measure, decide, render; boots nothing.
+"""Judges a session again from its files: verifies the runs, decides, renders. Boots nothing.
 
-Takes a session folder, gives its verdicts anew, by the very functions that gave them first. A lone
-results.csv gives a summary marked UNVERIFIED and never PASS. Fails with EvidenceError that names what
-cannot be read.
+Takes a session folder; gives its verdicts, by the same functions as the session. For a results.csv without
+its session it gives a summary that is marked UNVERIFIED and has no verdicts. Fails with EvidenceError that
+names what cannot be read.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def judge_session(folder: Path, trusted: Trusted = NOTHING) -> SessionView:
 
 
 def _run_folders(folder: Path, facts: Mapping[str, Any]) -> list[Path]:
-    """The attempts to judge. The one during which a session was ended was never judged, and is not now."""
+    """The attempts to judge: in a partial session only the recorded ones, without the interrupted one."""
     try:
         found = sorted(
             path for path in (folder / "runs").iterdir() if path.is_dir() and not path.is_symlink()
@@ -61,13 +61,13 @@ def _run_folders(folder: Path, facts: Mapping[str, Any]) -> list[Path]:
 
 
 def find_workload(facts: Mapping[str, Any], name: str, trusted: Trusted) -> Workload:
-    """By the name of one that the caller trusts, or of ours; never by a path that stands in a bundle."""
+    """A built-in workload, or one that the caller trusts; never one by a path in the session folder."""
     if name in trusted.workloads:
         return trusted.workloads[name]
     word = str(facts["workloads"][name])
     if word != name or name not in (SELFTEST, *catalog.names("workload")):  # `x.yaml` is a path, too
         raise EvidenceError(
-            f"workload {name} is not one of ours, and its oracle is a program: "
+            f"workload {name} is not built in, and its oracle is a program: "
             f"if you trust it, name its YAML file with --workload (it was {word!r:.200})"
         )
     return catalog.load_workload(name)
@@ -89,7 +89,7 @@ def _judge(folder: Path, facts: Mapping[str, Any], where: str, trusted: Trusted)
                 dict(facts["settings"][one.cell.system]),
             )
         except (KeyError, TypeError, ValueError) as error:
-            raise EvidenceError(f"{where}: says nothing of {one.cell.id}: {error}") from error
+            raise EvidenceError(f"{where} does not describe {one.cell.id}: {error}") from error
         except (CatalogError, EvidenceError) as error:
             raise EvidenceError(f"{where}: {one.cell.id} cannot be judged here: {error}") from error
         smoke_check.require_smokes(folder.parent.parent, system, one)
@@ -99,13 +99,13 @@ def _judge(folder: Path, facts: Mapping[str, Any], where: str, trusted: Trusted)
 
 
 def recompute(folder: Path, trusted: Trusted = NOTHING) -> dict[str, str]:
-    """What results.csv and every report should hold, for `benchgate verify`."""
+    """The text that results.csv and every report should have, for `benchgate verify`."""
     view = judge_session(folder, trusted)
     return {RESULTS: results_csv.render(view.rows), **reports.rendered(view, trusted.reports)}
 
 
 def show(path: Path, trusted: Trusted = NOTHING, width: int = 100) -> tuple[str, int]:
-    """The terminal's summary of a session or of a lone results.csv, and the exit code it deserves."""
+    """The terminal's summary of a session or of a results.csv, and the exit code."""
     view = _view_of_csv(path) if path.is_file() else judge_session(path, trusted)
     code = exit_code([one.outcome for one in view.shown_verdicts])
     is_partial = view.state != session_folder.COMPLETE

@@ -1,16 +1,16 @@
-"""Repeats one run of the instruction clock exactly: with attribution, or stopped under a debugger.
+"""Repeats one run of the instruction clock exactly: plainly, with a profile, or under a debugger.
 
-Takes a run's folder and where the replay's files go; gives what to print, and whether it was the same run.
-The machine is built anew from our catalog and the files that the caller names; nothing that stands in a
-bundle is executed. Fails with UsageError for a run of another lane, and with EvidenceError where the guest,
-QEMU or the clock is not what the run was made with: then it could not be the same.
+Takes a run's folder and a folder for the replay's files; gives the text to print, and whether both runs are
+equal. The guest is built again from the catalog and the files that the caller names; nothing from the session
+folder is executed. Fails with UsageError for a run on another lane or of an unknown system, and with
+EvidenceError if QEMU or the guest is not the one of the run, because the replay would differ.
 """
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +44,7 @@ from benchgate.session.trust import Trusted
 
 Notice = Callable[[str], None]
 DEBUGGER_S = 86_400.0
-"""How long a replay waits for somebody's debugger."""
+"""How long a replay waits for the debugger to let the guest end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,102 +53,95 @@ class Order:
     out: Path
     system: str | None
     trusted: Trusted
-    attribution: bool
+    profile: bool
     gdb: bool
 
 
 @dataclass(frozen=True, slots=True)
-class _Stage:
-    """The run of old, and all that makes it again."""
+class _Replay:
+    """The recorded run and everything needed to repeat it."""
 
     raw: RawRun
     planned: PlannedCell
     images: Images
-    machine: VmConfig
+    vm: VmConfig
     out: Path
 
     def spec(self, *, profile: Path | None = None) -> BootSpec:
-        image = self.images.of(self.planned.system, self.planned.workload)
-        log = clock_log(self.out)
+        image, log = self.images.of(self.planned.system, self.planned.workload), clock_log(self.out)
         return guest_spec(
-            self.planned,
-            image,
-            self.machine,
-            self.raw.nonce,
-            log=log,
-            seed=self.raw.seed,
-            profile=profile,
+            self.planned, image, self.vm, self.raw.nonce, log=log, seed=self.raw.seed, profile=profile
         )
 
 
 def replay(order: Order, notice: Notice) -> tuple[str, bool]:
-    """What to print, and whether the replay was the same run."""
-    stage = _stage(order, notice)
+    """The text to print, and True if both runs are equal."""
+    new = _prepare(order, notice)
     try:
         order.out.mkdir(parents=True)
     except OSError as error:
-        raise UsageError(
-            f"--out {order.out}: {error.strerror}; name a folder that is not there yet"
-        ) from error
+        raise UsageError(f"--out {order.out}: {error.strerror}; name a folder that does not exist") from error
     if order.gdb:
-        return _debug(stage, notice), True
-    file = order.out / "attribution.txt" if order.attribution else None
-    again = attempt.execute(_request(stage, stage.spec(profile=file)))
-    difference = repeat.difference(stage.raw, again)
+        return _debug(new, notice), True
+    file = order.out / "profile.txt" if order.profile else None
+    again = attempt.execute(_request(new, new.spec(profile=file)))
+    difference = repeat.difference(new.raw, again)
     lines = [f"{order.out}: {difference or 'the same run: marks, counts and console are equal'}"]
     if file is not None:
-        lines.append(_attribution(stage, file))
+        lines.append(_profile(new, file))
     return "\n".join(lines), not difference
 
 
-def _stage(order: Order, notice: Notice) -> _Stage:
+def _prepare(order: Order, notice: Notice) -> _Replay:
     raw = load(order.folder)
     if raw.lane is not Lane.INSN or raw.clock_log is None:
         raise UsageError(
-            f"{order.folder}: only runs of the instruction clock repeat; this is lane {raw.lane}"
+            f"{order.folder}: only runs on lane insn can be repeated; this one is on lane {raw.lane}"
         )
-    old = read_log(raw.clock_log)
+    clock = read_log(raw.clock_log)
     facts = read_object(order.folder.parent.parent, SESSION)
     workload = find_workload(facts, raw.cell.workload, order.trusted)
     system = _system(order, facts, raw)
     planned = PlannedCell(raw.cell, system, workload, Seats(Lane.INSN, Placement.VIRTUAL, ()))
     images = Images(None, False, notice)
     if guest_digest(images.of(planned.system, planned.workload)) != raw.guest_digest:
-        raise EvidenceError(
-            f"{order.folder}: the guest is built from other sources or by another compiler now"
-        )
-    return _Stage(raw, planned, images, _machine(facts, old, notice), order.out)
+        raise EvidenceError(f"{order.folder}: the guest's sources, or the compiler, changed after the run")
+    return _Replay(raw, planned, images, _vm(facts, clock, notice), order.out)
 
 
 def _system(order: Order, facts: Mapping[str, Any], raw: RawRun) -> System:
-    """Ours by name, somebody's own by the path that they give, with the settings of the run."""
+    """A built-in system by name, or a user's own by the path in --system, with the settings of the run."""
     name = raw.cell.system.partition(".")[0]
+    if order.system is None and name not in catalog.names("system"):
+        raise UsageError(
+            f"{order.folder}: system {name} is not built in: name its YAML file with --system PATH"
+        )
     chosen = dict(facts.get("settings", {}).get(raw.cell.system, {}))
     word = ":".join([order.system or name, *(f"{key}={value}" for key, value in chosen.items())])
     found = catalog.load_system(word)
     if found.name != raw.cell.system:
         raise UsageError(
-            f"--system {order.system} is {found.name}, and the run was made on {raw.cell.system}"
+            f"--system {order.system} is {found.name}, but the run was made on {raw.cell.system}"
         )
     return found
 
 
-def _machine(facts: Mapping[str, Any], old: ClockLog, notice: Notice) -> VmConfig:
+def _vm(facts: Mapping[str, Any], recorded: ClockLog, notice: Notice) -> VmConfig:
     qemu = inputs.qemu(notice=notice)
-    was = facts.get("inputs", {}).get("qemu", {}).get("digest")
-    if was != qemu.digest:
-        raise EvidenceError(f"the run was made with another QEMU (digest {was!r:.80}); it would not repeat")
+    digest = facts.get("inputs", {}).get("qemu", {}).get("digest")
+    if digest != qemu.digest:
+        raise EvidenceError(f"the run was made with another QEMU (digest {digest!r:.80})")
     probe = accel.probe(qemu, Accel.TCG)
-    clock = ClockConfig(prepare(qemu, old.level), old.level, old.mode)
+    clock = ClockConfig(prepare(qemu, recorded.level), recorded.level, recorded.mode)
     return VmConfig(qemu, Accel.TCG, probe.cpu_model or "", clock)
 
 
-def _request(stage: _Stage, spec: BootSpec) -> RunRequest:
-    raw = stage.raw
+def _request(new: _Replay, spec: BootSpec) -> RunRequest:
+    raw = new.raw
     return RunRequest(
         cell=raw.cell,
         spec=spec,
-        folder=stage.out,
+        folder=new.out,
         nonce=raw.nonce,
         attempt=raw.attempt,
         order=raw.order,
@@ -156,64 +149,62 @@ def _request(stage: _Stage, spec: BootSpec) -> RunRequest:
         placement=raw.placement,
         warmup=raw.warmup,
         guest_digest=raw.guest_digest,
-        watch=watch_for(stage.planned.system),
-        clock_log=clock_log(stage.out),
+        watch=watch_for(new.planned.system),
     )
 
 
-def _attribution(stage: _Stage, file: Path) -> str:
-    """Writes the folded stacks beside the raw file; gives the top table."""
-    user, kernel = stage.images.symbols(stage.planned.system, stage.planned.workload), _kernel_symbols(stage)
+def _profile(new: _Replay, file: Path) -> str:
+    """Writes the folded stacks next to the profile; gives the table of the top symbols."""
+    user, kernel = new.images.symbols(new.planned.system, new.planned.workload), _kernel_symbols(new)
     seen = read_profile(
         file,
         NO_SYMBOLS if kernel is None else read_symbols(kernel),
         None if user is None else read_symbols(user),
     )
-    (stage.out / "folded.txt").write_text(folded(seen), encoding="utf-8")
-    return f"{top_table(seen)}folded stacks: {stage.out / 'folded.txt'}"
+    stacks = new.out / "folded.txt"
+    stacks.write_text(folded(seen), encoding="utf-8")
+    return f"{top_table(seen)}folded stacks: {stacks}"
 
 
-def _kernel_symbols(stage: _Stage) -> Path | None:
-    kernel = stage.images.of(stage.planned.system, stage.planned.workload).kernel
-    if kernel is not None and stage.planned.system.kernel == FETCHED_LINUX:
-        return linux_symbols(stage.machine.qemu, kernel)
+def _kernel_symbols(new: _Replay) -> Path | None:
+    kernel = new.images.of(new.planned.system, new.planned.workload).kernel
+    if kernel is not None and new.planned.system.kernel == FETCHED_LINUX:
+        return linux_symbols(new.vm.qemu, kernel)
     return kernel
 
 
-def _debug(stage: _Stage, notice: Notice) -> str:
-    """Stopped before the first instruction; runs when the debugger says so."""
-    socket = stage.out / "gdb.sock"
-    spec = stage.spec()
-    argv = (*spec.argv, "-gdb", f"unix:{socket},server=on,wait=off")
-    stopped = BootSpec(argv, spec.environment, spec.lane, spec.cpus, spec.pins, spec.deadlines)
-    command = shlex.join(["gdb", *_gdb_symbols(stage), "-ex", f"target remote {socket}"])
-    with guest.started(stopped, stage.out, mark=stage.raw.nonce, limits=Limits()) as machine:
-        machine.prepare()
+def _debug(new: _Replay, notice: Notice) -> str:
+    """The guest is stopped before its first instruction, until the debugger continues it."""
+    socket, spec = new.out / "gdb.sock", new.spec()
+    stopped = replace(spec, argv=(*spec.argv, "-gdb", f"unix:{socket},server=on,wait=off"))
+    command = shlex.join(["gdb", *_gdb_symbols(new), "-ex", f"target remote {socket}"])
+    with guest.started(stopped, new.out, mark=new.raw.nonce, limits=Limits()) as running:
+        running.prepare()
         notice(f"stopped before its first instruction; {command}; Ctrl-C here ends it")
-        machine.console.expect(pexpect.EOF, timeout=DEBUGGER_S)
-        machine.child.wait(10.0)
-    return f"{stage.out}: the debugged run has ended: {_compared(stage)}; its console is serial.log"
+        running.console.expect(pexpect.EOF, timeout=DEBUGGER_S)
+        running.child.wait(10.0)
+    return f"{new.out}: the debugged run has ended: {_comparison(new)}; its console is serial.log"
 
 
-def _gdb_symbols(stage: _Stage) -> list[str]:
-    """For gdb: an ELF kernel itself, or the symbols of a distribution's Linux, whose file has none."""
-    symbols = _kernel_symbols(stage)
-    if symbols is None or stage.planned.system.kernel != FETCHED_LINUX:
+def _gdb_symbols(new: _Replay) -> list[str]:
+    """The file with the kernel's symbols. It is the kernel itself, except for a distribution's Linux."""
+    symbols = _kernel_symbols(new)
+    if symbols is None or new.planned.system.kernel != FETCHED_LINUX:
         return [] if symbols is None else [str(symbols)]
-    made = stage.out / "symbols.elf"
+    made = new.out / "symbols.elf"
     made.write_bytes(symbol_file(read_symbols(symbols)))
     return [str(made)]
 
 
-def _compared(stage: _Stage) -> str:
-    """The debugged run's window beside the original's."""
-    assert stage.raw.clock_log is not None  # see _stage
-    old, new = read_log(stage.raw.clock_log), read_log(clock_log(stage.out))
-    if old.marks == new.marks:
+def _comparison(new: _Replay) -> str:
+    """How the marks and the window of the debugged run differ from the original's."""
+    assert new.raw.clock_log is not None  # see _prepare
+    before, after = read_log(new.raw.clock_log), read_log(clock_log(new.out))
+    if before.marks == after.marks:
         return "every mark at the time of the original"
-    workers = sum(mark.kind == MarkKind.WORK_BEGIN for mark in old.marks)
+    workers = sum(mark.kind == MarkKind.WORK_BEGIN for mark in before.marks)
     try:
-        was, now = window(old, workers).work, window(new, workers).work
+        original, debugged = window(before, workers).work, window(after, workers).work
     except VerifyError as error:
-        return f"it is not the whole run ({error})"
-    return f"work window {now} ns, {was} in the original (a stop may move a CPU by up to a quantum)"
+        return f"it is not a complete run ({error})"
+    return f"work window {debugged} ns, {original} in the original (a stop may move a CPU by up to a quantum)"

@@ -1,7 +1,7 @@
-"""What a test may ask of its cell or its verdict, and the measured row from which both come.
+"""The values of the fixtures `cell` and `verdict`, and the measured row from which both come.
 
-Takes one sweep's result; gives CellResult and VerdictResult by id. Both end a test as pytest does: by a
-failure or a skip in one sentence.
+Takes one sweep's result; gives CellResult and VerdictResult by id. Their `require_...` methods end the test
+with pytest's failure or skip, in one sentence.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ Properties = list[tuple[str, object]]
 
 @dataclass(frozen=True, slots=True)
 class CellResult:
-    """What a test of a cell may ask."""
+    """The value of the fixture `cell`."""
 
     id: str
     runs: tuple[JudgedRun, ...]
     verified: Verdict
-    """Of the gate `verified`: whether every run of this cell was right."""
+    """The verdict of the gate `verified` on this cell."""
     properties: Properties
 
     def require_verified(self) -> None:
-        """Fails unless every run that was asked for was made, and verified."""
+        """Fails unless every requested run was made and verified."""
         if self.verified.outcome is not Word.PASS:
             pytest.fail(f"{self.verified.reason}{self._where}", pytrace=False)
 
@@ -48,14 +48,14 @@ class CellResult:
 
 @dataclass(frozen=True, slots=True)
 class VerdictResult:
-    """What a test of a gate may ask."""
+    """The value of the fixture `verdict`."""
 
     verdict: Verdict
     inconclusive_fails: bool
     properties: Properties
 
     def require_pass(self) -> None:
-        """Passes on PASS only; SKIP skips with its reason."""
+        """Passes only on PASS; SKIP skips the test with its reason."""
         word, reason = self.verdict.outcome, self.verdict.reason
         if word is Word.PASS:
             return
@@ -83,15 +83,10 @@ class RowResult:
         return CellResult(cell_id, runs, ruling.verdict, properties)
 
     def verdict(self, planned: PlannedGate) -> VerdictResult:
-        """Its id may have been told apart from another gate's on the same arms; what it asks is its own."""
+        """Found by what the gate asks, because planning may have changed the id to make it unique."""
         name = next(one.gate.id for one in self.result.plan.gates if one.without_id == planned.without_id)
         found = next(verdict for verdict in self.result.verdicts if verdict.id == name)
-        properties: Properties = [
-            ("benchgate.verdict", str(found.outcome)),
-            ("benchgate.ratio", str(found.ratio)),
-            ("benchgate.low", str(found.low)),
-            ("benchgate.high", str(found.high)),
-            ("benchgate.threshold", str(found.threshold)),
-            ("benchgate.lane", str(found.lane)),
-        ]
+        names = ("ratio", "low", "high", "threshold", "lane")
+        properties: Properties = [("benchgate.verdict", str(found.outcome))]
+        properties += [(f"benchgate.{name}", str(getattr(found, name))) for name in names]
         return VerdictResult(found, self.inconclusive_fails, properties)

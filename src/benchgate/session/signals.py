@@ -1,9 +1,9 @@
-"""Signals that end a session: the first one interrupts, and then what was measured is kept in peace.
+"""Signals that end a session. SIGTERM and SIGHUP (the terminal was closed) act like Ctrl-C.
 
-Takes a way to speak; gives watching that begins and ends. SIGTERM and SIGHUP (a terminal that was closed) do
-as Ctrl-C does. While the session then ends its guest and writes its reports, a second signal is answered and
-held off, for it would leave the session's folder half written; a third one interrupts again. Does not fail:
-outside of the main thread, where Python hears no signals, nothing is watched.
+Takes a function that prints a line; gives `watch` and `release`. The first signal interrupts: the session
+ends its guest and writes its reports. A second signal only prints a line, because it would leave the
+session's folder incomplete. A third one interrupts again. Does not fail: outside the main thread, where
+Python handles no signals, nothing is watched.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 WATCHED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 HELD_OFF = 2
-"""Which signal, counted from 1, does not interrupt."""
+"""The signal, counted from 1, that does not interrupt."""
 
 
 class Interruptions:
@@ -26,7 +26,7 @@ class Interruptions:
         self._heard = 0
 
     def watch(self) -> None:
-        """Until `release`. A signal that is ignored stays so: nohup, or a shell that went on without us."""
+        """Until `release`. A signal that is ignored (nohup, a background shell) stays ignored."""
         if threading.current_thread() is not threading.main_thread():
             return
         for number in WATCHED:
@@ -41,6 +41,6 @@ class Interruptions:
     def _hear(self, number: int, _: FrameType | None) -> None:
         self._heard += 1
         if self._heard == HELD_OFF:
-            self._say("ending the guest and keeping what was measured; once more ends it at once")
+            self._say("ending the guest and keeping the results; another signal ends it at once")
             return
         raise KeyboardInterrupt(signal.Signals(number).name)

@@ -1,8 +1,8 @@
-"""The one loop of the program: ask `decide` what is still needed, run that, repeat.
+"""The loop of a sweep: asks judge/decide.py which runs are still needed, makes them, and repeats.
 
-Takes a `SweepPlan` and a `Lab` (whatever carries out attempts), gives a `SweepResult`. Everything that it
-concludes is concluded by the pure `judge` and `arms`, which `rejudge` calls again on what stands on disk.
-A guest that fails is a judged run, never an exception; what the Lab cannot carry out passes through.
+Takes a `SweepPlan` and a `Lab`, which carries out attempts; gives a `SweepResult`. All conclusions come from
+pure functions of `judge`, which `rejudge` calls again with the files. A guest's failure is a judged run, not
+an exception; errors of the Lab pass through.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ class PlannedRun:
     warmup: bool
     seed: int
     label: str
-    """What the progress line calls it: `warm-up`, `run 3 of 5`."""
+    """Its name in the progress line: `warm-up`, `run 3 of 5`."""
 
 
 class Lab(Protocol):
-    """What carries out a plan: boots, keeps records, measures the host beside it."""
+    """Carries out a plan: boots guests, keeps records, measures the host."""
 
     def at_once(self, planned: PlannedCell) -> int:
-        """How many attempts at such cells can run side by side without feeling each other."""
+        """The number of attempts at this cell that can run in parallel without influencing each other."""
         ...
 
     def attempts(self, group: Sequence[PlannedRun]) -> Iterator[JudgedRun]:
-        """Carries out a group side by side; gives each in the group's order, once all have ended."""
+        """Carries out a group in parallel; gives the runs in the group's order when all have ended."""
         ...
 
     def capacity(self, row: str, counts: tuple[int, ...]) -> Mapping[int, CapacityBound]:
-        """Takes one more sample of the host's capacity at each count; gives this row's bounds so far."""
+        """Samples the host's capacity at each count once more; gives this row's bounds so far."""
         ...
 
 
@@ -62,7 +62,7 @@ _T = TypeVar("_T")
 
 
 def run_sweep(sweep: SweepPlan, options: Options, policy: Policy, lab: Lab, seed: int) -> SweepResult:
-    """Runs until nothing more is needed; the verdicts are `decide`'s last word."""
+    """Runs until nothing more is needed. The verdicts come from all runs."""
     state = _State(sweep, options, policy, lab, seed)
     while wanted := state.wanted():
         state.round(wanted)
@@ -74,7 +74,7 @@ def run_sweep(sweep: SweepPlan, options: Options, policy: Policy, lab: Lab, seed
 
 @dataclass(frozen=True, slots=True)
 class _Wish:
-    """A run that is wanted, before its turn gives it a place and a seed."""
+    """A run that is needed. Its order and seed are assigned when it starts."""
 
     cell_id: str
     warmup: bool
@@ -86,7 +86,7 @@ def _cut(things: Sequence[_T], size: int) -> Iterator[Sequence[_T]]:
 
 
 class _State:
-    """What one sweep has so far."""
+    """The state of one sweep."""
 
     def __init__(self, sweep: SweepPlan, options: Options, policy: Policy, lab: Lab, seed: int) -> None:
         self.sweep, self.options, self.policy = sweep, options, policy
@@ -101,15 +101,15 @@ class _State:
 
     @property
     def broken(self) -> bool:
-        """A wrong answer decides: more runs cannot mend it, they only cost time."""
+        """True after an invalid run: its arm is INVALID, and more runs cannot change that."""
         return any(judged.outcome in (Outcome.INVALID, Outcome.CRASHED) for judged in self.runs)
 
     def arms(self) -> dict[str, Arm]:
         return arms(self.sweep.pairs, self.runs)
 
     def _warm_ups(self) -> list[_Wish]:
-        """The discarded runs of each arm. The instruction clock needs none: there one arm's first seed is run
-        twice, and a difference makes the lane INVALID on this host."""
+        """The discarded runs of each arm. On the instruction clock only one arm has such a run: it runs its
+        first seed twice, and a difference between the two runs makes the lane INVALID on this host."""
         wall = [cell_id for cell_id, one in self.cells.items() if one.seats.lane is not Lane.INSN]
         exact = [cell_id for cell_id in self.cells if cell_id not in wall]
         order = run_order(wall, self.policy.warmups, self.seed)
@@ -117,7 +117,7 @@ class _State:
         return discarded + [_Wish(cell_id, True, "seed 1, to be repeated") for cell_id in exact[:2][-1:]]
 
     def wanted(self) -> dict[str, int]:
-        """Cell id -> verified runs that are wanted in all, where some are still missing."""
+        """Cell id -> the total number of verified runs needed, for the cells that have fewer."""
         if self.broken:
             return {}
         first = {cell_id: runs_of(planned, self.options) for cell_id, planned in self.cells.items()}
@@ -126,12 +126,12 @@ class _State:
         return {cell_id: count for cell_id, count in target.items() if self._good(cell_id) < count}
 
     def round(self, wanted: Mapping[str, int]) -> None:
-        """Brings every wanted arm to its count, interleaved, with the host's capacity in between."""
+        """Brings every wanted arm to its count, interleaved, with samples of the host's capacity."""
         have = Counter({cell_id: self._good(cell_id) for cell_id in self.cells})
         missing = max(count - have[cell_id] for cell_id, count in wanted.items())
         order = run_order(tuple(self.cells), missing, self.seed)
-        for stretch in _cut(order, len(self.cells) * self.at_once):
-            wishes, self.warm_ups = [*self.warm_ups, *self._wishes(stretch, have, wanted)], []
+        for part in _cut(order, len(self.cells) * self.at_once):
+            wishes, self.warm_ups = [*self.warm_ups, *self._wishes(part, have, wanted)], []
             for group in _cut(wishes, self.at_once):
                 if self.broken:
                     return
@@ -139,11 +139,9 @@ class _State:
             if not self.broken:
                 self._take_capacity()
 
-    def _wishes(
-        self, stretch: Sequence[str], have: Counter[str], wanted: Mapping[str, int]
-    ) -> Iterator[_Wish]:
-        """The runs of a stretch that are still missing; counts them in `have`."""
-        for cell_id in stretch:
+    def _wishes(self, part: Sequence[str], have: Counter[str], wanted: Mapping[str, int]) -> Iterator[_Wish]:
+        """The runs of this part of the order that are still missing; counts them in `have`."""
+        for cell_id in part:
             if have[cell_id] < wanted.get(cell_id, 0):
                 have[cell_id] += 1
                 yield _Wish(cell_id, False, self._label(cell_id, have[cell_id], wanted[cell_id]))

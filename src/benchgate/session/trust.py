@@ -1,7 +1,7 @@
-"""The programs of a user that a later judge may run: oracles, kinds of gate, reports.
+"""A user's programs that `rejudge`, `verify` and `replay` may run: oracles, kinds of gate, reports.
 
-A bundle names such files but is not trusted to: only what the caller names is loaded. Takes paths, gives a
-`Trusted`. Fails with CatalogError where a file is not what it should be.
+A session folder names such files, but it is untrusted: only files that the caller names are loaded. Takes
+paths; gives a `Trusted`. Fails with CatalogError if a file is not valid.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""On what a session's guests run: accelerator, CPU model, lane, and the instruction clock where it decides.
+"""Chooses how a session's guests run: accelerator, CPU model, lane, instruction clock.
 
-Takes a QEMU, the options and the host's CPUs; gives a `Choice`. Probes are kept for this boot of the host, so
-that choosing again costs nothing. Fails with HostError where what was asked for cannot be had.
+Takes a QEMU, the options and the host's CPUs; gives a `VmChoice`. Probes are kept for this boot of the host,
+so the next session does not probe again. Fails with HostError if the host cannot provide what the options ask
+for.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from benchgate.run.argv import ClockConfig, VmConfig
 
 Note = Callable[[str], None]
 SMALLEST_GATE = 2
-"""The CPU count that a wall lane must at least be able to gate."""
+"""Wall time qualifies if it can gate this CPU count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,22 +53,22 @@ def choose_vm(
         if found.level is Level.NONE:
             raise HostError(f"--clock insn: this QEMU cannot carry the instruction clock: {found.reason}")
         return _exact(qemu, options, probes, found)
-    # Capacity is not asked here: it is measured between the runs, and turns a FAIL that is the host's own
-    # into INCONCLUSIVE.
+    # The host's capacity is not considered here: it is measured between the runs, and can turn a FAIL into
+    # INCONCLUSIVE.
     seen = fitness(Host(topology, pins, wall.probes, {}), wall.lane, SMALLEST_GATE)
     return _auto(wall, options, seen, note)
 
 
 def _auto(wall: VmChoice, options: Options, seen: Fitness, note: Note) -> VmChoice:
-    """Wall time where this host qualifies for it, else the instruction clock (design, section 5)."""
+    """Wall time if this host qualifies for it, otherwise the instruction clock if that can decide."""
     qemu = wall.config.qemu
     if seen.qualifies:
         return wall
     found = support(qemu)
     if not found.can_decide:
-        note(f"wall time, though it does not qualify ({seen.reason}): {found.reason}")
+        note(f"wall time, although it does not qualify ({seen.reason}): {found.reason}")
         return wall
-    note(f"the instruction clock decides, since wall time does not: {seen.reason}")
+    note(f"the instruction clock decides, because wall time does not qualify: {seen.reason}")
     return _exact(qemu, options, wall.probes, found)
 
 

@@ -1,4 +1,4 @@
-"""Plan, policy and capacity: what is written to session.json is read back, and nothing else is believed."""
+"""Plan, policy and capacity are read back from session.json; anything invalid is refused."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ BOUNDS = {2: CapacityBound(Lane.TCG, 2, 1.5, 1.4, 1.6)}
 
 
 def facts() -> dict[str, Any]:
-    """As a later judge finds it: through JSON."""
+    """The facts after a round trip through JSON."""
     made = provenance.planned([sweep(2, 4), sweep(2, hi=100_000)], POLICY, {"labels": ["user QEMU"]})
     made["capacity"]["primes-linux"] = bounds_of(BOUNDS)
     found: dict[str, Any] = json.loads(json.dumps(made))
     return found
 
 
-def test_the_plan_comes_back_as_it_was() -> None:
+def test_the_plan_is_read_back_unchanged() -> None:
     first, second = read_plan(facts(), "session.json")
     assert first.row == "primes-linux"
     assert first.cells == sweep(2, 4).pairs
@@ -38,13 +38,13 @@ def test_the_plan_comes_back_as_it_was() -> None:
     assert [cell.id for cell, _ in second.cells] == [f"primes.hi-100000-linux-smp{n}" for n in (1, 2)]
 
 
-def test_policy_and_capacity_come_back_as_they_were() -> None:
+def test_policy_and_capacity_are_read_back_unchanged() -> None:
     assert read_policy(facts(), "s") == POLICY
     assert read_bounds(facts(), "primes-linux", "s") == BOUNDS
     assert read_bounds(facts(), "another-row", "s") == {}
 
 
-def test_systems_and_workloads_are_there_for_a_later_judge() -> None:
+def test_systems_workloads_and_inputs_are_stored() -> None:
     found = facts()
     assert "name: linux" in found["systems"]["linux"]
     assert found["workloads"] == {"primes": "primes"}
@@ -73,7 +73,7 @@ def first_cell(found: dict[str, Any]) -> dict[str, Any]:
         lambda f: f["plan"][0]["gates"][0].pop("base"),
     ],
 )
-def test_a_plan_that_was_changed_is_refused(edit: Callable[[dict[str, Any]], object]) -> None:
+def test_an_invalid_plan_is_refused(edit: Callable[[dict[str, Any]], object]) -> None:
     found = facts()
     edit(found)
     with pytest.raises(EvidenceError, match=r"session\.json: the plan cannot be read"):
@@ -93,7 +93,7 @@ def test_a_plan_that_was_changed_is_refused(edit: Callable[[dict[str, Any]], obj
         lambda f: f["policy"].update(more=1),
     ],
 )
-def test_a_policy_that_was_changed_is_refused(edit: Callable[[dict[str, Any]], object]) -> None:
+def test_an_invalid_policy_is_refused(edit: Callable[[dict[str, Any]], object]) -> None:
     found = facts()
     edit(found)
     with pytest.raises(EvidenceError, match=r"session\.json: the policy cannot be read"):
@@ -104,17 +104,17 @@ def test_a_policy_that_was_changed_is_refused(edit: Callable[[dict[str, Any]], o
     "bad",
     [7, {"two": {}}, {"2": 1}, {"2": {"lane": "tcg"}}, {"2": {"lane": "warp", "cpus": 2}}],
 )
-def test_a_capacity_that_was_changed_is_refused(bad: object) -> None:
+def test_an_invalid_capacity_is_refused(bad: object) -> None:
     found = {**facts(), "capacity": {"primes-linux": bad}}
     with pytest.raises(EvidenceError, match=r"session\.json: the capacity cannot be read"):
         read_bounds(found, "primes-linux", "session.json")
 
 
-def test_a_folder_without_git_is_unavailable_and_no_error(tmp_path: Path) -> None:
+def test_without_git_the_commit_is_unavailable(tmp_path: Path) -> None:
     assert provenance.source(tmp_path) == ("unavailable", "unavailable")
 
 
-def test_what_is_described_is_plain_json() -> None:
+def test_the_description_is_plain_json() -> None:
     said = provenance.described(Options(qemu=Path("/q")), {"pins": (0, 1)})
     assert json.loads(json.dumps(said.options))["qemu"] == "/q"
     assert said.envelope == {"pins": [0, 1]}

@@ -1,4 +1,4 @@
-"""Old sessions go, running ones stay, and what cannot be removed is named."""
+"""Old sessions are removed, running ones are kept, and errors name the folder."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def made(reports: Path, day: int) -> SessionFolder:
     return session
 
 
-def test_a_number_that_passed_to_another_process_is_no_running_session(tmp_path: Path) -> None:
+def test_a_reused_process_number_does_not_protect_a_session(tmp_path: Path) -> None:
     old, new = made(tmp_path, 1), made(tmp_path, 2)
     facts = json.loads((old.folder / "session.json").read_text())
     assert facts["pid_started"] is None
@@ -52,7 +52,7 @@ def test_a_number_that_passed_to_another_process_is_no_running_session(tmp_path:
     assert new.folder.is_dir()
 
 
-def test_one_that_cannot_be_removed_is_named_and_the_others_go(
+def test_a_session_that_cannot_be_removed_is_named_and_the_others_are_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second, _ = made(tmp_path, 1), made(tmp_path, 2), made(tmp_path, 3)
@@ -69,7 +69,7 @@ def test_one_that_cannot_be_removed_is_named_and_the_others_go(
     assert (first.folder.is_dir(), second.folder.exists()) == (True, False)
 
 
-def test_two_sessions_that_prune_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_sessions_may_prune_at_the_same_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     old, _ = made(tmp_path, 1), made(tmp_path, 2)
 
     def gone(folder: Path) -> None:

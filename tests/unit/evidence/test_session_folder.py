@@ -1,4 +1,4 @@
-"""evidence.py: what a session folder holds at every moment, and that an honest one verifies."""
+"""The contents of a session folder at each moment; an unchanged folder verifies."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ import jsonschema
 import pytest
 
 from benchgate.base.errors import EvidenceError
-from benchgate.base.runs import Outcome, VerifiedRun
+from benchgate.base.runs import Outcome
 from benchgate.evidence import results_csv
 from benchgate.evidence.check import Check, verify_bundle
-from benchgate.evidence.rows import row_of
 from benchgate.evidence.session_folder import SessionFolder
 from benchgate.render.files import verdicts_json
-from tests.unit.factories import cell, raw_run, verified
-from tests.unit.sessions import INFO, START, VERDICTS, finished_session, new_session, recomputed
+from tests.unit.factories import cell, raw_run, run_row, verified
+from tests.unit.sessions import INFO, START, finished_session, new_session, recomputed
 
 SCHEMAS = Path(__file__).parents[3] / "reports/schema"
 
@@ -50,7 +49,7 @@ def test_another_program_can_check_the_manifest(tmp_path: Path) -> None:
     assert b"runs/0001-primes-linux-smp1/serial.log: OK" in done.stdout
 
 
-def test_real_output_fits_its_schemas(tmp_path: Path) -> None:
+def test_real_output_matches_its_schemas(tmp_path: Path) -> None:
     session = finished_session(tmp_path)
     jsonschema.validate(json.loads((session.folder / "session.json").read_text()), schema("session"))
     jsonschema.validate(json.loads((session.folder / "verdicts.json").read_text()), schema("verdicts"))
@@ -77,7 +76,7 @@ def test_real_output_fits_its_schemas(tmp_path: Path) -> None:
         ("session", {"state": "partial", "state_reason": ""}),
     ],
 )
-def test_the_schemas_refuse_what_must_not_be(tmp_path: Path, name: str, change: dict[str, object]) -> None:
+def test_the_schemas_refuse_invalid_data(tmp_path: Path, name: str, change: dict[str, object]) -> None:
     folder = finished_session(tmp_path).folder
     data: object
     if name == "session":
@@ -90,7 +89,7 @@ def test_the_schemas_refuse_what_must_not_be(tmp_path: Path, name: str, change: 
         jsonschema.validate(data, schema(name))
 
 
-def test_from_its_first_byte_a_session_says_that_it_is_partial(tmp_path: Path) -> None:
+def test_a_new_session_is_partial(tmp_path: Path) -> None:
     session = new_session(tmp_path)
     facts = json.loads((session.folder / "session.json").read_text())
     assert facts["state"] == "partial"
@@ -109,7 +108,7 @@ def test_every_run_is_on_disk_as_soon_as_it_is_recorded(tmp_path: Path) -> None:
     for number in (1, 2):
         attempt = session.begin("primes-linux-smp1")
         (attempt.folder / "serial.log").write_text(f"run {number}\n")
-        session.record(row_of(raw_run(cell(1), attempt=number), verified(raw_run(cell(1)), 100)))
+        session.record(run_row(raw_run(cell(1), attempt=number), verified(raw_run(cell(1)), 100)))
         rows = results_csv.parse((session.folder / "results.csv").read_text(), "results.csv")
         assert [row.run for row in rows] == list(range(1, number + 1))
     assert sorted(one.name for one in (session.folder / "runs").iterdir()) == [
@@ -118,7 +117,7 @@ def test_every_run_is_on_disk_as_soon_as_it_is_recorded(tmp_path: Path) -> None:
     ]
 
 
-def test_an_interrupted_session_keeps_its_runs_and_says_why(tmp_path: Path) -> None:
+def test_an_interrupted_session_has_its_runs_and_the_reason(tmp_path: Path) -> None:
     session = finished_session(tmp_path, missing="interrupted by Ctrl-C")
     facts = json.loads((session.folder / "session.json").read_text())
     assert (facts["state"], facts["state_reason"]) == ("partial", "interrupted by Ctrl-C")
@@ -130,26 +129,26 @@ def test_an_interrupted_session_keeps_its_runs_and_says_why(tmp_path: Path) -> N
 
 
 def with_a_gap(reports: Path, *, missing: str) -> SessionFolder:
-    """Of two attempts side by side the first was broken off, while the second had ended."""
+    """Two parallel attempts: the first was interrupted, the second has ended."""
     session = new_session(reports)
     for number in (1, 2):
         (session.begin("primes-linux-smp1").folder / "serial.log").write_text(f"run {number}\n")
-    session.record(row_of(raw_run(cell(1), attempt=2), verified(raw_run(cell(1)), 100)))
+    session.record(run_row(raw_run(cell(1), attempt=2), verified(raw_run(cell(1)), 100)))
     session.close(START, missing=missing)
     session.seal()
     return session
 
 
-def test_an_attempt_broken_off_beside_another_is_incomplete_and_not_tampered(tmp_path: Path) -> None:
+def test_an_interrupted_parallel_attempt_is_incomplete_and_not_tampered(tmp_path: Path) -> None:
     check = verify_bundle(with_a_gap(tmp_path, missing="interrupted").folder)
     assert check.exit_code == 11
-    assert "runs/0001-primes-linux-smp1 was begun and never recorded" in check.text
+    assert "runs/0001-primes-linux-smp1 was started, but never recorded" in check.text
 
 
 def test_a_complete_session_has_recorded_every_attempt(tmp_path: Path) -> None:
     check = verify_bundle(with_a_gap(tmp_path, missing="").folder)
     assert check.exit_code == 11
-    assert "holds 1 of 2 attempts" in check.text
+    assert "has only 1 of 2 attempts" in check.text
 
 
 def test_warm_up_and_invalid_attempts_are_kept_and_counted(tmp_path: Path) -> None:
@@ -160,14 +159,14 @@ def test_warm_up_and_invalid_attempts_are_kept_and_counted(tmp_path: Path) -> No
     assert [link["outcome"] for link in links] == ["warmup", "ok", "invalid"]
 
 
-def test_facts_that_come_later_are_added(tmp_path: Path) -> None:
+def test_later_facts_are_added(tmp_path: Path) -> None:
     session = new_session(tmp_path)
     session.update(gates=["primes-linux-smp2"], order_seed=7)
     facts = json.loads((session.folder / "session.json").read_text())
     assert (facts["gates"], facts["order_seed"], facts["commit"]) == (["primes-linux-smp2"], 7, INFO.commit)
 
 
-def test_latest_moves_on_and_never_points_nowhere(tmp_path: Path) -> None:
+def test_latest_points_to_the_newest_session(tmp_path: Path) -> None:
     first = new_session(tmp_path, "aaaaaa")
     second = new_session(tmp_path, "bbbbbb")
     assert first.folder != second.folder
@@ -175,13 +174,13 @@ def test_latest_moves_on_and_never_points_nowhere(tmp_path: Path) -> None:
     assert [one.name for one in tmp_path.iterdir() if one.name.startswith(".latest")] == []
 
 
-def test_a_short_id_is_short_and_plain(tmp_path: Path) -> None:
+def test_an_invalid_short_id_is_refused(tmp_path: Path) -> None:
     for bad in ("", "abc", "../../x", "ABCDEF", "a" * 17):
         with pytest.raises(ValueError, match="short id"):
             SessionFolder.create(tmp_path, INFO, started=START, short_id=bad)
 
 
-def test_names_that_lead_elsewhere_are_refused(tmp_path: Path) -> None:
+def test_unsafe_names_are_refused(tmp_path: Path) -> None:
     session = new_session(tmp_path)
     for bad in ("../x", "/etc/x", ".hidden", "a\nb", "a/../b", ""):
         with pytest.raises(EvidenceError):
@@ -190,17 +189,7 @@ def test_names_that_lead_elsewhere_are_refused(tmp_path: Path) -> None:
             session.begin(f"{bad}\n")
 
 
-def test_a_row_must_be_of_an_attempt_that_was_begun(tmp_path: Path) -> None:
+def test_a_row_of_an_unknown_attempt_is_refused(tmp_path: Path) -> None:
     session = new_session(tmp_path)
     with pytest.raises(KeyError):
-        session.record(row_of(raw_run(cell(1), attempt=4), None, "never begun"))
-
-
-def test_verdicts_survive_the_disk(tmp_path: Path) -> None:
-    text = (finished_session(tmp_path).folder / "verdicts.json").read_text()
-    assert verdicts_json.parse(text, "verdicts.json") == VERDICTS
-
-
-def test_a_verified_run_is_still_needed_for_a_verified_row() -> None:
-    run: VerifiedRun | None = None
-    assert row_of(raw_run(cell(1)), run).verified is False
+        session.record(run_row(raw_run(cell(1), attempt=4), None, "never begun"))

@@ -1,4 +1,4 @@
-"""The attribution table: what a guest counted, and never a 0 where it has no bucket."""
+"""The attribution table: the guest's counts, and None (not 0) for a bucket that it does not have."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def table(*measures: str) -> Table:
     return attribution.table("primes-own-smp2", said, SYMBOLS)
 
 
-def test_what_is_not_counted_is_none_in_every_known_bucket() -> None:
+def test_a_bucket_that_is_not_counted_is_none() -> None:
     empty = table()
     assert tuple(empty.buckets) == attribution.BUCKETS
     assert all(empty.value(name, phase) is None for name in empty.buckets for phase in attribution.PHASES)
     assert empty.by_cpu["busy_time"] == (None, None)
 
 
-def test_sums_over_cpus_and_the_largest_of_a_maximum() -> None:
+def test_buckets_are_summed_over_cpus_and_maxima_are_not() -> None:
     seen = table(
         "phase=work cpu=0 name=ticks value=3",
         "phase=work cpu=1 name=ticks value=4",
@@ -42,13 +42,13 @@ def test_sums_over_cpus_and_the_largest_of_a_maximum() -> None:
     assert seen.value("idle_time", "work") == 0  # counted, and none: that is a 0
 
 
-def test_a_sum_with_a_part_that_is_not_known_is_not_known() -> None:
+def test_a_sum_with_an_unknown_part_is_unknown() -> None:
     seen = table("phase=work cpu=0 name=picks value=3", "phase=work cpu=1 name=picks value=na")
     assert seen.value("picks", "work") is None
     assert table("phase=work cpu=na name=network_polls value=na").value("network_polls", "work") is None
 
 
-def test_times_have_one_name_whatever_their_unit() -> None:
+def test_times_have_the_same_name_in_every_unit() -> None:
     assert table("phase=work cpu=0 name=busy_cycles value=9").value("busy_time", "work") == 9
     assert table("phase=work cpu=0 name=busy_ns value=9").value("busy_time", "work") == 9
 
@@ -57,7 +57,7 @@ def test_buckets_that_only_this_system_has_come_last() -> None:
     assert tuple(table("phase=work cpu=0 name=own_thing value=1").buckets)[-1] == "own_thing"
 
 
-def test_locks_threads_and_samples_have_tables_of_their_own() -> None:
+def test_locks_threads_and_samples_have_their_own_tables() -> None:
     seen = table(
         "phase=work cpu=na name=lock_queue_takes value=10",
         "phase=work cpu=na name=lock_queue_wait_cycles value=20",
@@ -84,11 +84,11 @@ def test_the_markdown_says_na_and_not_0() -> None:
     assert rows["network_polls"] == "| network_polls | na | na | na | na |"
 
 
-def test_the_markdown_of_nothing_says_so() -> None:
+def test_the_markdown_without_a_run_says_so() -> None:
     assert "nothing to attribute" in rendered.markdown([])
 
 
-def test_more_threads_than_fit_are_counted() -> None:
+def test_threads_that_are_not_shown_are_counted() -> None:
     many = [f"phase=final_total cpu=0 name=thread_{n}_running value=1" for n in range(40)]
     text = rendered.markdown([table(*many)])
     assert "Threads (40, 8 not shown):" in text

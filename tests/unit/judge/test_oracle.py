@@ -1,4 +1,4 @@
-"""An oracle is a Python file; ours are loaded as a user's own."""
+"""Loading oracles, and the checks that oracles share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchgate.base.runs import WorkerReport
 from benchgate.judge import answers, oracle
 
 
-def test_a_users_own_file(tmp_path: Path) -> None:
+def test_a_users_own_oracle_is_loaded(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(
         "from benchgate import VerifyError\n"
         "def check(params, reports, result):\n    raise VerifyError('seen')\n"
@@ -29,13 +29,13 @@ def test_a_users_own_file(tmp_path: Path) -> None:
         ("open('/nosuch')\n", "cannot be loaded: FileNotFoundError"),
     ],
 )
-def test_a_file_that_is_no_oracle(tmp_path: Path, text: str, reason: str) -> None:
+def test_a_file_that_is_not_an_oracle_is_refused(tmp_path: Path, text: str, reason: str) -> None:
     (tmp_path / "bad.py").write_text(text)
     with pytest.raises(CatalogError, match=reason):
         oracle.load(tmp_path / "bad.py")
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CatalogError, match=r"there is no oracle file .*gone\.py"):
         oracle.load(tmp_path / "gone.py")
 

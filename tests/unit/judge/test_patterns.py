@@ -1,4 +1,4 @@
-"""A foreign kernel's self-test, read by its YAML's patterns: right answers first, then one figure each."""
+"""The console of a self-test, read by the patterns of the system's YAML."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def test_figures_in_nanoseconds() -> None:
     assert patterns.read(GOOD, RESULT) == patterns.Figures("ns", 1_250_500, 2_000_000)
 
 
-def test_a_counter_that_was_shifted() -> None:
+def test_a_shifted_counter_is_shifted_back() -> None:
     result = replace(RESULT, work=ResultPattern(r"cycles>>20: (?P<value>\d+)", "cycles", 20), total=None)
     assert patterns.read(GOOD + b"cycles>>20: 1639\n", result) == patterns.Figures("cycles", 1639 << 20, None)
 
 
 @pytest.mark.parametrize("written", ["2", "  2", "2.0", "2.", "+2", "2e0", "02"])
-def test_ways_to_write_a_number(written: str) -> None:
+def test_formats_of_numbers(written: str) -> None:
     result = replace(RESULT, total=ResultPattern(r"^total: (?P<value>.+) ms$", "ms", 0))
     assert patterns.read(GOOD.replace(b"total: 2", f"total: {written}".encode()), result).total == 2_000_000
 
@@ -60,15 +60,15 @@ def test_ways_to_write_a_number(written: str) -> None:
         (b"total: 2", b"total: 9e15", "out of range"),
     ],
 )
-def test_what_is_refused(old: bytes, new: bytes, reason: str) -> None:
+def test_a_wrong_or_ambiguous_console_is_refused(old: bytes, new: bytes, reason: str) -> None:
     assert GOOD.count(old) == 1
     with pytest.raises(VerifyError, match=reason):
         patterns.read(GOOD.replace(old, new), RESULT)
 
 
 @pytest.mark.parametrize(("sums", "wrong"), [((99, 100), 99), ((100, 98), 98)])
-def test_an_answer_must_be_right_wherever_it_stands(sums: tuple[int, int], wrong: int) -> None:
-    """One that each CPU prints under the same name: no right one hides another CPU's wrong one."""
+def test_an_answer_must_be_right_in_every_pattern(sums: tuple[int, int], wrong: int) -> None:
+    """If each CPU prints the answer under the same name, one right answer does not hide a wrong one."""
     answers = (*RESULT.answers, r"^cpu0 root=(?P<root>\d+)$", r"^cpu1 root=(?P<root>\d+)$")
     result = replace(RESULT, answers=answers, expect={**(RESULT.expect or {}), "root": "100"})
     text = GOOD + b"cpu0 root=%d\ncpu1 root=%d\n" % sums
@@ -76,18 +76,18 @@ def test_an_answer_must_be_right_wherever_it_stands(sums: tuple[int, int], wrong
         patterns.read(text, result)
 
 
-def test_work_and_total_on_different_clocks() -> None:
+def test_work_and_total_on_different_clocks_are_refused() -> None:
     result = replace(RESULT, total=ResultPattern(r"total: (?P<value>\d+)", "cycles", 0))
     with pytest.raises(VerifyError, match="work is in ns and total in cycles"):
         patterns.read(GOOD, result)
 
 
-def test_a_yaml_without_an_expected_answer_gives_nothing() -> None:
+def test_a_yaml_without_an_expected_answer_verifies_nothing() -> None:
     with pytest.raises(VerifyError, match="no expected answer"):
         patterns.read(GOOD, replace(RESULT, expect={}, answers=()))
 
 
-def test_an_answer_in_a_group_that_did_not_take_part() -> None:
+def test_an_answer_in_an_unmatched_group_is_missing() -> None:
     result = replace(RESULT, answers=(r"primes=(?P<primes>\d+)(?: sum:(?P<sum>\d+))?",))
     with pytest.raises(VerifyError, match="answer sum is missing"):
         patterns.read(GOOD, result)
@@ -117,26 +117,26 @@ def test_a_verified_selftest(tmp_path: Path) -> None:
     )
 
 
-def test_a_killed_machine_has_no_status_that_counts(tmp_path: Path) -> None:
+def test_the_exit_status_of_a_killed_guest_is_not_checked(tmp_path: Path) -> None:
     run = replace(primes_run(tmp_path, GOOD), exit_status=-9)
     assert verify.verify_selftest(RunFiles(run), RESULT, online=ONLINE, exit_codes=None).work == 1_250_500
     with pytest.raises(VerifyError, match="exit status -9"):
         verify.verify_selftest(RunFiles(run), RESULT, online=ONLINE)
 
 
-def test_a_cpu_that_did_not_come_up(tmp_path: Path) -> None:
+def test_a_missing_cpu_is_refused(tmp_path: Path) -> None:
     run = primes_run(tmp_path, GOOD.replace(b"2 CPUs", b"1 CPUs"))
     with pytest.raises(VerifyError, match="2 CPUs were requested, but 1 came up"):
         verify.verify_selftest(RunFiles(run), RESULT, online=ONLINE)
 
 
-def test_without_a_pattern_for_its_cpus_nothing_shows_what_was_measured(tmp_path: Path) -> None:
+def test_a_selftest_needs_a_pattern_for_its_cpus(tmp_path: Path) -> None:
     run = primes_run(tmp_path, GOOD)
     with pytest.raises(VerifyError, match=r"no `console\.online`, so nothing shows how many CPUs came up"):
         verify.verify_selftest(RunFiles(run), RESULT, online="")
 
 
-def test_a_total_that_is_shorter_than_the_work(tmp_path: Path) -> None:
+def test_a_total_shorter_than_the_work_is_refused(tmp_path: Path) -> None:
     run = primes_run(tmp_path, GOOD.replace(b"total: 2", b"total: 1"))
     with pytest.raises(VerifyError, match="shorter than the work window"):
         verify.verify_selftest(RunFiles(run), RESULT, online=ONLINE)

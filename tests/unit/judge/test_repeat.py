@@ -1,4 +1,4 @@
-"""One seed run twice: equal to the last digit, or the lane is INVALID on this host."""
+"""Two runs of one seed must be equal; the message names the first difference."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def run(
         ({"said": "up again"}, "consoles"),
     ],
 )
-def test_a_guest_that_leaves_by_itself_repeats_whole(
+def test_two_complete_runs_of_one_seed_must_be_equal(
     tmp_path: Path, other: dict[str, int], said: str
 ) -> None:
     found = difference(run(tmp_path, "a", 33), run(tmp_path, "b", 33, **other))  # type: ignore[arg-type]
@@ -65,7 +65,7 @@ def test_a_guest_that_leaves_by_itself_repeats_whole(
         ({"mark": 11}, "mark 1 at 10"),
     ],
 )
-def test_one_that_the_host_ended_repeats_as_far_as_both_go(
+def test_of_a_killed_guest_only_the_common_part_must_be_equal(
     tmp_path: Path, other: dict[str, int], said: str
 ) -> None:
     found = difference(run(tmp_path, "a", None), run(tmp_path, "b", None, **other))  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""measure.py: what counts as a sample, and what can never be one."""
+"""What counts as a sample, and what can never be one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from benchgate.base.cells import Lane, Placement, Window
 from benchgate.base.errors import DecideError
 from benchgate.base.runs import VerifiedRun
-from benchgate.judge.samples import measure
+from benchgate.judge.samples import measurement
 from tests.unit.factories import cell, raw_run, verified
 
 
@@ -17,39 +17,39 @@ def runs(*works: int) -> list[VerifiedRun]:
     return [verified(raw_run(cell(2), attempt=n), work) for n, work in enumerate(works, start=1)]
 
 
-def test_every_sample_in_the_order_it_was_taken() -> None:
-    measured = measure(reversed(runs(300, 100, 200)), Window.WORK)
+def test_samples_are_in_the_order_of_execution() -> None:
+    measured = measurement(reversed(runs(300, 100, 200)), Window.WORK)
     assert measured.samples == (300.0, 100.0, 200.0)
     assert (measured.cell, measured.unit, measured.lane) == (cell(2), "ns", Lane.TCG)
 
 
-def test_total_is_the_other_window() -> None:
-    assert measure([verified(raw_run(cell()), 10, total=25)], Window.TOTAL).samples == (25.0,)
+def test_the_total_window_can_be_measured() -> None:
+    assert measurement([verified(raw_run(cell()), 10, total=25)], Window.TOTAL).samples == (25.0,)
 
 
-def test_warm_ups_are_no_samples_and_large_values_are() -> None:
+def test_warm_ups_are_left_out_and_large_values_are_kept() -> None:
     kept = runs(100, 100, 10_000)
     warm = verified(raw_run(cell(2), attempt=8, warmup=True), 7)
-    assert measure([warm, *kept], Window.WORK).samples == (100.0, 100.0, 10_000.0)
+    assert measurement([warm, *kept], Window.WORK).samples == (100.0, 100.0, 10_000.0)
 
 
 def test_a_run_that_was_not_verified_cannot_be_measured() -> None:
     with pytest.raises(TypeError, match="only a VerifiedRun"):
-        measure([raw_run(cell())], Window.WORK)  # type: ignore[list-item]
+        measurement([raw_run(cell())], Window.WORK)  # type: ignore[list-item]
     with pytest.raises(TypeError, match=r"only benchgate\.judge\.verify"):
         VerifiedRun(raw_run(cell()), "ns", 1, 2, 0, (), key=object())
 
 
 @pytest.mark.parametrize("warmup", [True, False])
-def test_no_counted_run_is_an_error_and_not_an_empty_measurement(warmup: bool) -> None:
+def test_without_a_counted_run_there_is_no_measurement(warmup: bool) -> None:
     given = [verified(raw_run(cell(), warmup=True), 5)] if warmup else []
     with pytest.raises(DecideError, match="no counted run"):
-        measure(given, Window.WORK)
+        measurement(given, Window.WORK)
 
 
-def test_one_attempt_cannot_count_twice() -> None:
+def test_a_duplicate_attempt_is_refused() -> None:
     with pytest.raises(DecideError, match="duplicate attempt"):
-        measure(runs(100) * 2, Window.WORK)
+        measurement(runs(100) * 2, Window.WORK)
 
 
 @pytest.mark.parametrize(
@@ -64,10 +64,10 @@ def test_one_attempt_cannot_count_twice() -> None:
 def test_runs_that_differ_are_not_one_arm(change: dict[str, object], named: str) -> None:
     one, two = runs(100, 100)
     with pytest.raises(DecideError, match=named):
-        measure([one, replace(two, run=replace(two.run, **change))], Window.WORK)  # type: ignore[arg-type]
+        measurement([one, replace(two, run=replace(two.run, **change))], Window.WORK)  # type: ignore[arg-type]
 
 
 def test_runs_in_different_units_are_not_one_arm() -> None:
     one, two = runs(100, 100)
     with pytest.raises(DecideError, match=r"different units .*: cycles, ns"):
-        measure([one, replace(two, unit="cycles")], Window.WORK)
+        measurement([one, replace(two, unit="cycles")], Window.WORK)

@@ -1,4 +1,4 @@
-"""A run becomes a result only if everything about it is right; each reason names what is not."""
+"""A run is verified only if everything about it is right; the reason names what is wrong."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def test_a_guest_that_powers_off(tmp_path: Path) -> None:
         (b"", "online: nothing on the console matches"),
     ],
 )
-def test_who_names_a_proof_of_its_cpus_is_held_to_it(tmp_path: Path, up: bytes, said: str) -> None:
-    """Beside what the begin line says: a port can only repeat there what it was asked for."""
+def test_the_online_pattern_must_show_the_requested_cpus(tmp_path: Path, up: bytes, said: str) -> None:
+    """The begin line is not enough, because a port may only repeat the requested number there."""
     system = replace(systemfile.load(SYSTEMS / "linux.yaml"), online="^(?P<n>[0-9]+) CPUs up$")
     run = primes_run(tmp_path, up + GOOD)
     if not said:
@@ -72,16 +72,15 @@ def test_who_names_a_proof_of_its_cpus_is_held_to_it(tmp_path: Path, up: bytes, 
 
 
 @pytest.mark.parametrize("at", ["first", "last"])
-def test_a_failure_beats_the_result_wherever_it_stands(tmp_path: Path, at: str) -> None:
-    """On the line that another pattern took, or in the very read that held the end: whoever watched the run
-    has not seen it then, and says that it is done."""
+def test_a_failure_pattern_anywhere_on_the_console_refuses_the_run(tmp_path: Path, at: str) -> None:
+    """The live watcher misses a failure on a line that another pattern consumed, or after the end line."""
     line = b"benchready BUG: soft lockup\r\n"
     run = primes_run(tmp_path, line + GOOD if at == "first" else GOOD + line)
     with pytest.raises(VerifyError, match="its console matches the failure pattern `BUG: `"):
         verify.verify_on(run, PRIMES, systemfile.load(SYSTEMS / "linux.yaml"))
 
 
-def test_only_a_system_that_says_so_may_leave_foreign_time_out(tmp_path: Path) -> None:
+def test_only_a_system_with_foreign_na_may_omit_foreign_time(tmp_path: Path) -> None:
     run = primes_run(tmp_path, altered(GOOD, "foreign", time="na"))
     assert verify.verify(RunFiles(run), PRIMES, Result(counts_foreign=False)).foreign is None
     with pytest.raises(VerifyError, match=r"foreign time=na.* write `foreign: na` under `result`"):
@@ -95,19 +94,19 @@ def test_only_a_system_that_says_so_may_leave_foreign_time_out(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("ending", [ending for ending in Ending if ending is not Ending.DONE])
-def test_a_whole_console_does_not_save_a_bad_ending(tmp_path: Path, ending: Ending) -> None:
+def test_a_bad_ending_is_refused_even_with_a_complete_console(tmp_path: Path, ending: Ending) -> None:
     run = replace(primes_run(tmp_path, GOOD), ending=ending, detail="as seen")
     with pytest.raises(VerifyError, match=f"ended with {ending}: as seen"):
         verify.verify(RunFiles(run), PRIMES)
 
 
 @pytest.mark.parametrize("status", [35, 1, -9, None])
-def test_a_bad_exit_status(tmp_path: Path, status: int | None) -> None:
+def test_a_bad_exit_status_is_refused(tmp_path: Path, status: int | None) -> None:
     with pytest.raises(VerifyError, match="does not mean success"):
         verify.verify(RunFiles(replace(primes_run(tmp_path, GOOD), exit_status=status)), PRIMES)
 
 
-def test_33_is_no_success_for_a_native_run(tmp_path: Path) -> None:
+def test_exit_status_33_is_not_a_success_of_a_native_run(tmp_path: Path) -> None:
     with pytest.raises(VerifyError, match="exit status 33"):
         verify.verify(RunFiles(replace(primes_run(tmp_path, GOOD), lane=Lane.NATIVE)), PRIMES)
 
@@ -118,7 +117,7 @@ def test_a_panic_after_the_end_line_counts(tmp_path: Path) -> None:
         verify.verify(RunFiles(run), PRIMES)
 
 
-def test_a_console_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_console_is_refused(tmp_path: Path) -> None:
     run = primes_run(tmp_path, GOOD)
     (tmp_path / run_files.CONSOLE).unlink()
     with pytest.raises(VerifyError, match=r"serial\.log cannot be read: No such file"):
@@ -134,14 +133,16 @@ def test_a_console_that_is_not_there(tmp_path: Path) -> None:
         ("reports[0].values['none']", "could not check the answers: KeyError: 'none'"),
     ],
 )
-def test_an_oracle_that_does_not_speak_by_verify_errors(tmp_path: Path, body: str, reason: str) -> None:
+def test_an_oracle_that_raises_or_returns_something_else_refuses_the_run(
+    tmp_path: Path, body: str, reason: str
+) -> None:
     path = tmp_path / "mine.py"
     path.write_text(f"def check(params, reports, result):\n    {body}\n")
     with pytest.raises(VerifyError, match=reason):
         verify.verify(RunFiles(primes_run(tmp_path, GOOD)), replace(PRIMES, oracle=path))
 
 
-def test_an_oracle_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_oracle_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(CatalogError, match=r"no oracle file .*moon\.py"):
         verify.verify(RunFiles(primes_run(tmp_path, GOOD)), replace(PRIMES, oracle=tmp_path / "moon.py"))
 
@@ -158,7 +159,7 @@ def said(kind: str, **changes: object) -> Callable[[bytes], bytes]:
 
 
 def both_ranges_shifted(text: bytes) -> bytes:
-    """One number goes from worker 0 to worker 1, who both count it right: no, their values are unchanged."""
+    """Moves the border between both ranges by two numbers, but leaves the workers' values unchanged."""
     cut = field(text, "worker0", "hi") + 2
     return altered(altered(text, "worker0", hi=cut), "worker1", lo=cut)
 
@@ -206,7 +207,9 @@ def both_ranges_shifted(text: bytes) -> bytes:
         ),
     ],
 )
-def test_a_lie_about_primes_is_found(tmp_path: Path, change: Callable[[bytes], bytes], reason: str) -> None:
+def test_a_wrong_report_about_primes_is_refused(
+    tmp_path: Path, change: Callable[[bytes], bytes], reason: str
+) -> None:
     with pytest.raises(VerifyError, match=reason):
         verify.verify(RunFiles(primes_run(tmp_path, change(GOOD))), PRIMES)
 
@@ -222,7 +225,7 @@ def test_a_lie_about_primes_is_found(tmp_path: Path, change: Callable[[bytes], b
         pytest.param(one_more("worker1", "lo", -1), "its range starts at 2048", id="overlap"),
     ],
 )
-def test_a_lie_about_checksums_is_found(
+def test_a_wrong_report_about_checksums_is_refused(
     tmp_path: Path, change: Callable[[bytes], bytes], reason: str
 ) -> None:
     with pytest.raises(VerifyError, match=reason):
@@ -239,7 +242,7 @@ def with_split(run: RawRun, split: str) -> RawRun:
     return replace(run, cell=replace(run.cell, params=params))
 
 
-def test_one_worker_with_all_of_the_work(tmp_path: Path) -> None:
+def test_split_one_gives_all_work_to_one_worker(tmp_path: Path) -> None:
     primes = verify.verify(RunFiles(with_split(primes_run(tmp_path / "p", ONE), "one")), PRIMES)
     sums = verify.verify(RunFiles(with_split(checksum_run(tmp_path / "c", ONE_SUMS), "one")), CHECKSUM)
     assert [worker.values["divs"] for worker in primes.workers] == [1_445_439, 0]
@@ -271,7 +274,9 @@ def test_one_worker_with_all_of_the_work(tmp_path: Path) -> None:
         pytest.param(altered(ONE, "worker1", end=1), "one", "worker 1 ended", id="idle and backwards"),
     ],
 )
-def test_a_control_that_was_cut_in_another_way(tmp_path: Path, text: bytes, split: str, reason: str) -> None:
+def test_primes_with_another_split_than_requested_are_refused(
+    tmp_path: Path, text: bytes, split: str, reason: str
+) -> None:
     with pytest.raises(VerifyError, match=reason):
         verify.verify(RunFiles(with_split(primes_run(tmp_path, text), split)), PRIMES)
 
@@ -286,23 +291,25 @@ def test_a_control_that_was_cut_in_another_way(tmp_path: Path, text: bytes, spli
         pytest.param(altered(ONE_SUMS, "worker1", blocks=1), "one", "worker 1 reported blocks=1", id="idle"),
     ],
 )
-def test_a_control_of_checksums_too(tmp_path: Path, text: bytes, split: str, reason: str) -> None:
+def test_checksums_with_another_split_than_requested_are_refused(
+    tmp_path: Path, text: bytes, split: str, reason: str
+) -> None:
     with pytest.raises(VerifyError, match=reason):
         verify.verify(RunFiles(with_split(checksum_run(tmp_path, text), split)), CHECKSUM)
 
 
-def test_an_idle_worker_may_end_in_the_tick_it_started_in(tmp_path: Path) -> None:
+def test_an_idle_worker_may_start_and_end_in_one_tick(tmp_path: Path) -> None:
     text = altered(ONE, "worker1", end=field(ONE, "worker1", "start"))
     assert verify.verify(RunFiles(with_split(primes_run(tmp_path, text), "one")), PRIMES).work > 0
 
 
-def test_a_worker_that_ended_before_it_started(tmp_path: Path) -> None:
+def test_a_worker_that_ends_before_its_start_is_refused(tmp_path: Path) -> None:
     start = field(GOOD, "worker0", "start")
     with pytest.raises(VerifyError, match=r"worker 0 ended at .* not after its start"):
         verify.verify(RunFiles(primes_run(tmp_path, altered(GOOD, "worker0", end=start))), PRIMES)
 
 
-def test_books_that_do_not_balance(tmp_path: Path) -> None:
+def test_counters_that_do_not_balance_are_refused(tmp_path: Path) -> None:
     lines = [line.removeprefix("@bench ").rsplit(" seq=", 1)[0] for line in GOOD.decode("latin1").split("\n")]
     kept = [
         line for line in lines if line.split(" ")[0] in ("begin", "worker", "window", "result", "foreign")
@@ -321,7 +328,7 @@ SECOND = 1_000_000_000
 
 
 @pytest.mark.parametrize(("unit", "factor"), [("ns", 1), ("cycles", 10)])
-def test_no_window_is_longer_than_the_host_saw_the_machine_run(
+def test_a_window_longer_than_the_run_by_the_hosts_clock_is_refused(
     tmp_path: Path, unit: str, factor: int
 ) -> None:
     text = altered(altered(GOOD, "begin", unit=unit), "foreign", time=0)
@@ -338,19 +345,19 @@ def test_no_window_is_longer_than_the_host_saw_the_machine_run(
         verify.verify(RunFiles(run), PRIMES)
 
 
-def test_a_window_that_begins_before_the_boot(tmp_path: Path) -> None:
+def test_a_window_that_begins_before_the_boot_is_refused(tmp_path: Path) -> None:
     run = primes_run(tmp_path, altered(GOOD, "window", total_start=0))
     assert field(GOOD, "window", "total_end") > 1.5 * SECOND
     with pytest.raises(VerifyError, match="the guest's clock is wrong"):
         verify.verify(RunFiles(replace(run, host_span_ns=SECOND // 4)), PRIMES)
 
 
-def test_a_run_that_nobody_timed_is_no_result(tmp_path: Path) -> None:
+def test_a_run_without_the_hosts_span_is_refused(tmp_path: Path) -> None:
     with pytest.raises(VerifyError, match="its window cannot be checked"):
         verify.verify(RunFiles(replace(primes_run(tmp_path, GOOD), host_span_ns=None)), PRIMES)
 
 
-def test_a_window_too_short_for_a_wall_clock(tmp_path: Path) -> None:
+def test_a_window_too_short_for_a_wall_clock_is_refused(tmp_path: Path) -> None:
     start = field(GOOD, "window", "work_start")
     text = altered(GOOD, "window", work_end=start + 9_999)
     for worker in ("worker0", "worker1"):
@@ -374,7 +381,7 @@ def test_native_workers_run_where_they_were_pinned(tmp_path: Path) -> None:
         verify.verify(RunFiles(native(primes_run(tmp_path, text), (4, 6))), PRIMES)
 
 
-def test_native_workers_that_share_a_pin(tmp_path: Path) -> None:
+def test_native_workers_may_share_a_pin(tmp_path: Path) -> None:
     text = altered(GOOD, "begin", online=1)
     for worker in ("worker0", "worker1"):
         text = altered(text, worker, cpu=4, cpu_end=4)
@@ -414,7 +421,7 @@ def test_a_short_window_has_a_floor(tmp_path: Path) -> None:
     )
 
 
-def test_a_cell_of_other_size(tmp_path: Path) -> None:
+def test_a_run_of_another_cpu_count_is_refused(tmp_path: Path) -> None:
     run = primes_run(tmp_path, GOOD)
     cell = Cell("linux", "primes", run.cell.mode, run.cell.params, 4)
     with pytest.raises(VerifyError, match="workers 4, but the guest reports 2"):

@@ -1,4 +1,4 @@
-"""The wire format read as docs/wire.md says, and nothing else accepted."""
+"""The parser accepts the wire format of docs/wire.md and nothing else."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GOOD = console(*LINES)
 PRIMES = wirekit.recorded("good-linux-primes-smp2")
 
 
-def test_every_field_of_a_whole_console_is_read() -> None:
+def test_every_field_of_a_complete_console_is_read() -> None:
     said = wire.parse(GOOD, nonce=NONCE)
     assert (said.system, said.workload, said.mode, said.unit) == ("linux", "w", "process", "ns")
     assert (said.workers, said.online, dict(said.params)) == (1, 1, {"hi": "7"})
@@ -42,12 +42,12 @@ def test_both_line_endings(ending: bytes) -> None:
     assert wire.parse(console(*LINES, ending=ending), nonce=NONCE).work_end == 20
 
 
-def test_log_lines_around_and_between_are_ignored() -> None:
+def test_log_lines_between_the_frames_are_ignored() -> None:
     noisy = b"boot\r\n\xff\x00\x1b[2J\n" + GOOD.replace(b"\n", b"\n[ 1.0] printk\n") + b"bye"
     assert wire.parse(noisy, nonce=NONCE) == wire.parse(GOOD, nonce=NONCE)
 
 
-def test_a_system_that_cannot_tell_foreign_time() -> None:
+def test_foreign_time_may_be_na() -> None:
     assert wire.parse(console(*LINES[:4], "foreign time=na"), nonce=NONCE).foreign is None
 
 
@@ -120,12 +120,12 @@ def changed(index: int, line: str) -> bytes:
         pytest.param(b"x" * (wire.MAX_CONSOLE_BYTES + 1), "are not read", id="huge"),
     ],
 )
-def test_what_does_not_fit_is_refused_with_its_reason(text: bytes, reason: str) -> None:
+def test_an_invalid_transcript_is_refused_with_its_reason(text: bytes, reason: str) -> None:
     with pytest.raises(WireError, match=reason):
         wire.parse(text, nonce=NONCE)
 
 
-def test_an_end_line_that_miscounts() -> None:
+def test_a_wrong_count_in_the_end_line_is_refused() -> None:
     framed = [wirekit.frame(line, seq) for seq, line in enumerate([*LINES, "end lines=6"])]
     with pytest.raises(WireError, match="lines=6, but there are 5 lines before it"):
         wire.parse(b"\n".join([*framed, b""]), nonce=NONCE)
@@ -136,7 +136,7 @@ def test_the_reason_names_the_line() -> None:
         wire.parse(changed(3, "result count=x"), nonce=NONCE)
 
 
-def test_what_the_guest_said_at_last_is_safe_to_show() -> None:
+def test_the_failure_line_is_safe_to_display() -> None:
     text = b"benchfail: \x1b[31mno memory\x1b[0m " + b"x" * 500 + b"\r\nlater\n"
     assert wire.failure_line(text).startswith("benchfail: \\x1b[31mno memory\\x1b[0m xxx")
     assert len(wire.failure_line(text)) == 160
@@ -157,7 +157,7 @@ LINE = st.one_of(st.sampled_from(LINES), WORDS, st.builds("{} {}".format, st.sam
 
 
 @given(st.lists(LINE, max_size=8))
-def test_lines_in_any_order_with_right_frames_are_whole_or_refused(lines: list[str]) -> None:
+def test_valid_frames_in_any_order_are_complete_or_refused(lines: list[str]) -> None:
     try:
         said = wire.parse(console(*lines), nonce=NONCE)
     except WireError:
@@ -184,7 +184,7 @@ def test_any_changed_byte_is_refused_or_was_log(data: st.DataObject) -> None:
 
 @settings(max_examples=300)
 @given(st.integers(0, len(PRIMES)), st.integers(0, 400))
-def test_a_cut_out_piece_is_refused_or_was_log(start: int, length: int) -> None:
+def test_a_removed_piece_is_refused_or_was_log(start: int, length: int) -> None:
     text = PRIMES[:start] + PRIMES[start + length :]
     try:
         assert wire.parse(text, nonce=NONCE) == wire.parse(PRIMES, nonce=NONCE)

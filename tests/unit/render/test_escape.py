@@ -1,4 +1,4 @@
-"""Nothing from outside becomes markup, a formula, a command or a terminal's order."""
+"""Untrusted text never becomes markup, a formula, a command or an escape sequence."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 from benchgate.base.gates import Word
 from benchgate.base.runs import Ending
 from benchgate.base.text import csv_field, plain_field, visible
-from benchgate.evidence.rows import row_of
 from benchgate.render import escape, github
 from benchgate.render.files import junit, speedup_svg, summary
 from benchgate.render.tables import terminal
 from benchgate.render.view import SessionView
-from tests.unit.factories import cell, raw_run, rows, scaled_view
+from tests.unit.factories import cell, raw_run, rows, run_row, scaled_view
 
 EVIL = (
     "\x1b[2J\x1b]0;owned\x07 \u202eright \u2028line\r\n# head\n| cell | <script>alert(1)</script> "
@@ -31,14 +30,14 @@ def evil_view() -> SessionView:
         notes=(EVIL,), labels=(EVIL,), isolation=EVIL, machine=((EVIL, EVIL),), repeat=(f"```\n{EVIL}",)
     )
     told = replace(full.verdicts[0], outcome=Word.FAIL, reason=f"FAIL: {EVIL}", id=EVIL)
-    bad = row_of(raw_run(cell(4), attempt=30, ending=Ending.FAILED), None, EVIL)
+    bad = run_row(raw_run(cell(4), attempt=30, ending=Ending.FAILED), None, EVIL)
     strange = replace(cell(2), system="x](y)\x1b", label="<b>\u202e|")
     return replace(
         full, rows=(*full.rows, bad, *rows(cell(1), [9]), *rows(strange, [9], first=40)), verdicts=(told,)
     )
 
 
-def test_a_summary_holds_no_markup_of_others() -> None:
+def test_untrusted_text_is_not_markup_in_the_summary() -> None:
     text = summary.render(evil_view())
     assert "\x1b" not in text
     assert "\u202e" not in text
@@ -59,13 +58,13 @@ def test_a_table_row_keeps_its_columns() -> None:
     assert {line.replace("\\|", "").count("|") for line in body} == {heads[0].count("|")}
 
 
-def test_a_terminal_gets_nothing_that_it_obeys() -> None:
+def test_the_terminal_gets_no_escape_sequences() -> None:
     text = terminal.render(evil_view(), 100)
     assert all(char.isprintable() for char in text.replace("\n", ""))
     assert "\\x1b[2J" in text
 
 
-def test_xml_stays_xml() -> None:
+def test_xml_with_untrusted_text_is_valid() -> None:
     root = ET.fromstring(junit.render(evil_view()))
     told = root.find("testsuite/testcase/failure")
     assert told is not None
@@ -100,17 +99,17 @@ def test_one_annotation_is_one_command() -> None:
         ("-cpu max", "-cpu max"),
     ],
 )
-def test_no_block_begins_in_a_list_item(text: str, made: str) -> None:
+def test_text_cannot_begin_a_markdown_block(text: str, made: str) -> None:
     assert escape.markdown(text) == made
 
 
-def test_an_encoded_line_break_does_not_become_one() -> None:
+def test_encoded_line_breaks_are_escaped_for_github() -> None:
     assert escape.github_message("100%0A::set-output") == "100%250A::set-output"
     assert escape.github_property("a:b,c%") == "a%3Ab%2Cc%25"
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "'"])
-def test_no_spreadsheet_formula(start: str) -> None:
+def test_spreadsheet_formulas_are_escaped(start: str) -> None:
     made = csv_field(f"{start}1+1")
     assert made[0] in "'\\"
     if start.isprintable():
@@ -118,7 +117,7 @@ def test_no_spreadsheet_formula(start: str) -> None:
 
 
 @given(st.text())
-def test_printable_is_printable_and_leaves_plain_text_alone(text: str) -> None:
+def test_visible_text_is_printable_and_plain_text_unchanged(text: str) -> None:
     made = visible(text)
     assert made == "" or made.isprintable()
     if text.isprintable():
@@ -126,7 +125,7 @@ def test_printable_is_printable_and_leaves_plain_text_alone(text: str) -> None:
 
 
 @given(st.text())
-def test_any_text_survives_xml(text: str) -> None:
+def test_any_text_is_read_back_from_xml(text: str) -> None:
     element = ET.fromstring(f'<a b="{escape.xml(text)}">{escape.xml(text)}</a>')
     if text.isprintable():
         assert element.text in (text, text or None)
@@ -134,7 +133,7 @@ def test_any_text_survives_xml(text: str) -> None:
 
 
 @given(st.text())
-def test_markdown_is_one_line_without_a_bare_mark(text: str) -> None:
+def test_markdown_is_one_line_with_escaped_marks(text: str) -> None:
     made = escape.markdown(text)
     assert made == "" or made.isprintable()
     for mark in "|`<*":

@@ -1,4 +1,4 @@
-"""What people read: the headline, summary.md and the terminal's table."""
+"""Output for people: the headline, summary.md and the terminal's table."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from benchgate.base.cells import Lane, Placement
 from benchgate.base.gates import CapacityBound, Word
 from benchgate.base.runs import Ending
 from benchgate.evidence import results_csv
-from benchgate.evidence.rows import row_of
 from benchgate.render import github
 from benchgate.render.files import benchmark_json, junit, speedups_json, summary
 from benchgate.render.tables import terminal
 from benchgate.render.view import headline
-from tests.unit.factories import cell, failing, raw_run, rows, scaled_view, view
+from tests.unit.factories import cell, failing, raw_run, rows, run_row, scaled_view, view
 
 
-def test_the_worst_word_leads() -> None:
+def test_the_headline_begins_with_the_worst_word() -> None:
     one = scaled_view().verdicts[0]
     words = [Word.PASS, Word.SKIP, Word.INCONCLUSIVE, Word.FAIL, Word.FAIL]
     seen = view(verdicts=[replace(one, outcome=word) for word in words])
@@ -28,7 +27,7 @@ def test_the_worst_word_leads() -> None:
 
 
 @pytest.mark.parametrize("words", [(), (Word.SKIP,)])
-def test_nothing_decided_is_no_pass(words: tuple[Word, ...]) -> None:
+def test_without_a_decision_the_headline_is_skip(words: tuple[Word, ...]) -> None:
     one = scaled_view().verdicts[0]
     seen = view(verdicts=[replace(one, outcome=word) for word in words])
     assert headline(seen) == "SKIP: nothing was decided"
@@ -39,7 +38,7 @@ def test_a_partial_session_says_so_first() -> None:
     assert headline(seen) == "PARTIAL: interrupted by Ctrl-C; until then PASS: 1 of 1 verdicts"
 
 
-def test_a_lone_results_csv_is_shown_and_never_passes() -> None:
+def test_a_results_csv_without_its_session_never_passes() -> None:
     full = scaled_view()
     read = results_csv.parse(results_csv.render(full.rows), "results.csv")
     seen = replace(full, rows=read, is_verified=False)
@@ -50,8 +49,8 @@ def test_a_lone_results_csv_is_shown_and_never_passes() -> None:
     assert json.loads(speedups_json.render(seen)) == []
 
 
-def test_the_summary_tells_the_verdict_first_and_how_it_came_about() -> None:
-    crash = row_of(raw_run(cell(2), attempt=12, ending=Ending.EOF), None, "QEMU was killed")
+def test_the_summary_has_verdicts_figures_and_conditions() -> None:
+    crash = run_row(raw_run(cell(2), attempt=12, ending=Ending.EOF), None, "QEMU was killed")
     seen = scaled_view(
         capacity={2: CapacityBound(Lane.TCG, 2, 1.94, 1.90, 1.97)}, labels=("unreviewed image",)
     )
@@ -60,7 +59,7 @@ def test_the_summary_tells_the_verdict_first_and_how_it_came_about() -> None:
     assert lines[0] == "# PASS: 1 of 1 verdicts"
     assert lines[2].startswith("- **PASS** primes-linux smp2/smp1 = 1.93 [1.92, 1.96] > 1.6")
     assert "m = 1" in text
-    assert "up to 0.05 wrong ones" in text
+    assert "up to 0.05 wrong verdicts" in text
     row = next(line for line in lines if line.startswith("| smp2"))
     assert "| 5 | 659.5 ms | 655.0 .. 664.0 ms | 0.5% | 1.93x [1.92, 1.96] | INVALID |" in row
     assert "| 1.94x [1.90, 1.97] |" in row
@@ -84,7 +83,7 @@ def test_a_series_without_a_second_arm_has_no_picture() -> None:
 def test_no_speedup_from_oversubscribed_or_broken_arms() -> None:
     base, two = rows(cell(1), [200] * 5), rows(cell(2), [100] * 5, first=6)
     many = rows(cell(2), [100] * 5, first=6, placement=Placement.OVERSUBSCRIBED)
-    bad = row_of(raw_run(cell(2), attempt=11), None, "a worker lies")
+    bad = run_row(raw_run(cell(2), attempt=11), None, "a worker lies")
     assert "2.00x [2.00, 2.00]" in summary.render(view(*base, *two))
     alone = rows(cell(1), [200] * 5, placement=Placement.OVERSUBSCRIBED)
     assert "2.00x" not in summary.render(view(*base, *many))
@@ -93,7 +92,7 @@ def test_no_speedup_from_oversubscribed_or_broken_arms() -> None:
 
 
 @pytest.mark.parametrize(("runs", "said"), [(1, "2.00x (1 run)"), (4, "2.00x (4 runs)")])
-def test_too_few_runs_have_a_ratio_and_no_interval(runs: int, said: str) -> None:
+def test_too_few_runs_have_a_ratio_without_interval(runs: int, said: str) -> None:
     seen = view(*rows(cell(1), [200] * runs), *rows(cell(2), [100] * runs, first=6))
     assert said in summary.render(seen)
     assert said in terminal.render(seen, 120)
@@ -108,7 +107,7 @@ def test_skipped_gates_cannot_be_wrong_by_chance() -> None:
     assert "m = " not in summary.render(view(verdicts=[one]))
 
 
-def test_lanes_and_units_never_share_a_table_or_a_ratio() -> None:
+def test_lanes_and_units_are_never_mixed() -> None:
     base, two = rows(cell(1), [200] * 5), rows(cell(2), [100] * 5, lane=Lane.KVM)
     text = summary.render(view(*base, *two))
     assert "## primes-linux (hi=3000000, split=balanced, tcg), tcg" in text
@@ -117,14 +116,14 @@ def test_lanes_and_units_never_share_a_table_or_a_ratio() -> None:
     assert "2.00x" not in summary.render(view(*base, *cycles))
 
 
-def test_a_verdict_of_an_early_look_says_how_many_runs_it_saw() -> None:
+def test_a_verdict_at_an_early_look_has_its_number_of_runs() -> None:
     full = scaled_view()
     more = rows(cell(2), [650_000_000] * 4, first=20)
     text = summary.render(replace(full, rows=(*full.rows, *more)))
     assert "1.93x [1.92, 1.96] (first 5 runs)" in text
 
 
-def test_a_smt_row_stands_beside_its_twin() -> None:
+def test_an_smt_variant_has_its_own_row() -> None:
     smt = replace(cell(2), variant="smt")
     seen = view(*rows(cell(1), [200] * 5), *rows(cell(2), [100] * 5), *rows(smt, [150] * 5))
     text = summary.render(seen)
@@ -140,7 +139,7 @@ def test_the_terminal_table_is_never_wider_than_the_terminal(width: int) -> None
     assert ("min .. max" in text) == (width >= 100)
 
 
-def test_failures_come_whole_in_the_terminal_too() -> None:
+def test_the_terminal_has_the_complete_reason_of_a_failure() -> None:
     text = terminal.render(failing(Word.FAIL), 60)
     assert text.startswith("FAIL: 1 of 1 verdicts\n")
     assert "FAIL: primes-linux smp2/smp1 ..." in text

@@ -1,4 +1,4 @@
-"""What other programs read: junit.xml, benchmark.json, GitHub's files, the picture."""
+"""Output for programs: JSON files, junit.xml, GitHub's files, the SVG."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -15,14 +15,14 @@ import pytest
 from benchgate.base.cells import Lane
 from benchgate.base.gates import CapacityBound, Word
 from benchgate.render import github
-from benchgate.render.files import benchmark_json, junit, speedup_svg, speedups_json, summary
+from benchgate.render.files import benchmark_json, junit, speedup_svg, speedups_json, summary, verdicts_json
 from benchgate.render.tables import terminal
 from tests.unit.factories import cell, failing, rows, scaled_view, view
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def test_junit_is_read_with_its_properties() -> None:
+def test_junit_has_the_fields_as_properties() -> None:
     root = ET.fromstring(junit.render(scaled_view()))
     case = root.find("testsuite/testcase")
     assert case is not None
@@ -44,7 +44,7 @@ def test_junit_is_read_with_its_properties() -> None:
         (Word.SKIP, True, "skipped"),
     ],
 )
-def test_junit_counts_what_is_no_pass(word: Word, is_failure: bool, tag: str) -> None:
+def test_junit_counts_failures_and_skips(word: Word, is_failure: bool, tag: str) -> None:
     root = ET.fromstring(junit.render(replace(failing(word), inconclusive_fails=is_failure)))
     suite = root.find("testsuite")
     assert suite is not None
@@ -104,7 +104,7 @@ def test_benchmark_json_has_every_field_and_seconds_only_in_stats() -> None:
     assert one["extra_info"]["speedup"] == pytest.approx(1.93357, abs=1e-5)
 
 
-def test_cycles_are_never_passed_off_as_seconds() -> None:
+def test_cycles_are_not_reported_as_seconds() -> None:
     seen = view(*rows(cell(1), [1639] * 5, unit="cycles"), *rows(cell(2), [875] * 5, unit="cycles"))
     data = json.loads(benchmark_json.render(seen))
     assert data["benchmarks"] == []
@@ -115,7 +115,7 @@ def test_cycles_are_never_passed_off_as_seconds() -> None:
     assert "stats" not in other[0]
 
 
-def test_bigger_is_better_holds_ratios_only() -> None:
+def test_speedups_json_has_valid_ratios_only() -> None:
     data = json.loads(speedups_json.render(scaled_view()))
     assert {name for one in data for name in one} == {"name", "unit", "value", "range", "extra"}
     first = data[0]
@@ -127,7 +127,7 @@ def test_bigger_is_better_holds_ratios_only() -> None:
     assert json.loads(speedups_json.render(invalid)) == []  # of total neither: it is the same runs
 
 
-def test_a_ratio_that_no_gate_asks_for_may_not_be_impossible_either() -> None:
+def test_an_impossible_ratio_without_a_gate_is_invalid() -> None:
     """A slow base arm or a wrong clock: five runs each, 4.00x with two CPUs."""
     impossible = view(*rows(cell(1), [400_000] * 5), *rows(cell(2), [100_000] * 5, first=6))
     assert json.loads(speedups_json.render(impossible)) == []
@@ -137,7 +137,7 @@ def test_a_ratio_that_no_gate_asks_for_may_not_be_impossible_either() -> None:
     assert [one["extra_info"].get("verdict") for one in entries] == [None, None, "INVALID", "INVALID"]
 
 
-def test_github_is_served_only_where_it_is() -> None:
+def test_github_output_only_on_a_github_runner() -> None:
     assert github.wanted({}) == github.Wanted(None, False)
     there = github.wanted({"GITHUB_STEP_SUMMARY": "/tmp/s", "GITHUB_ACTIONS": "true"})
     assert there == github.Wanted(Path("/tmp/s"), True)
@@ -149,14 +149,14 @@ def test_github_is_served_only_where_it_is() -> None:
     assert summary.PICTURE not in github.step_summary(scaled_view())
 
 
-def test_a_summary_too_long_for_github_says_where_it_is() -> None:
+def test_a_summary_too_long_for_github_names_the_file() -> None:
     many = scaled_view(notes=tuple("n" * 1000 for _ in range(1100)))
     text = github.step_summary(many)
     assert len(text) < 1000
     assert "summary.md" in text
 
 
-def test_the_picture_is_svg_with_the_ideal_the_points_and_the_host() -> None:
+def test_the_svg_has_the_ideal_line_the_points_and_the_host() -> None:
     seen = scaled_view(capacity={2: CapacityBound(Lane.TCG, 2, 1.94, 1.90, 1.97)})
     root = ET.fromstring(speedup_svg.render(seen))
     assert root.tag == f"{SVG}svg"
@@ -174,3 +174,14 @@ def test_a_better_speedup_is_drawn_higher() -> None:
         return float(next(root.iter(f"{SVG}circle")).get("cy") or "nan")
 
     assert height(100) < height(150) < height(300)
+
+
+def test_verdicts_json_has_every_field_of_a_verdict() -> None:
+    shown = scaled_view()
+    (stored,), (verdict,) = json.loads(verdicts_json.render(shown)), shown.verdicts
+    assert (stored["params"], stored["lane"], stored["outcome"]) == (
+        {"hi": 3000000, "split": "balanced"},
+        "tcg",
+        "PASS",
+    )
+    assert stored | {"params": verdict.params} == asdict(verdict)

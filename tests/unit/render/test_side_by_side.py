@@ -1,4 +1,4 @@
-"""Two systems on one workload: their own figures beside each other, and no ratio between them."""
+"""Two systems with one workload: their figures side by side, without a ratio between them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import pytest
 
 from benchgate.base.cells import Lane
 from benchgate.base.runs import Ending
-from benchgate.evidence.rows import row_of
 from benchgate.render.files import summary
 from benchgate.render.tables import side_by_side, terminal
 from benchgate.render.view import SessionView
-from tests.unit.factories import cell, raw_run, rows, scaled_view, view
+from tests.unit.factories import cell, raw_run, rows, run_row, scaled_view, view
 
 MS = 1_000_000
 GUEST = (190 * MS, 200 * MS, 210 * MS), (100 * MS, 100 * MS, 100 * MS)
@@ -39,7 +38,7 @@ def test_each_system_has_its_own_median_and_its_own_ratio() -> None:
     assert sum(line.startswith("primes") for line in lines) == 2
 
 
-def test_no_ratio_is_ever_one_of_two_lanes() -> None:
+def test_a_ratio_never_mixes_two_lanes() -> None:
     """200 over 44 and 66 over 100 are the ratios that mixed arms would give."""
     shown = "\n".join([*side_by_side.text(both(), 120), *side_by_side.lines_of_markdown(both())])
     assert "4.55x" not in shown
@@ -47,14 +46,14 @@ def test_no_ratio_is_ever_one_of_two_lanes() -> None:
     assert "0.66x" not in shown
 
 
-def test_one_system_has_nothing_beside_it() -> None:
+def test_one_system_has_no_side_by_side_table() -> None:
     assert side_by_side.text(scaled_view(), 120) == []
     assert side_by_side.lines_of_markdown(scaled_view()) == []
     assert side_by_side.TITLE not in terminal.render(scaled_view(), 120)
 
 
-def test_an_arm_with_a_bad_run_has_no_figure() -> None:
-    bad = row_of(
+def test_an_arm_with_an_invalid_run_has_no_figure() -> None:
+    bad = run_row(
         raw_run(cell(2, system="native"), attempt=99, ending=Ending.FAILED, lane=Lane.NATIVE), None, "wrong"
     )
     seen = view(*both().rows, bad)
@@ -63,7 +62,7 @@ def test_an_arm_with_a_bad_run_has_no_figure() -> None:
     assert work.endswith("smp1 66.00 ms; smp2 INVALID")
 
 
-def test_an_impossible_ratio_is_no_figure() -> None:
+def test_an_impossible_ratio_is_invalid() -> None:
     runs = [*rows(cell(1), [400_000] * 5), *rows(cell(2), [100_000] * 5, first=6)]
     runs += rows(cell(1, system="native"), [400_000] * 5, first=11, lane=Lane.NATIVE)
     lines = side_by_side.text(view(*runs), 120)
@@ -72,13 +71,13 @@ def test_an_impossible_ratio_is_no_figure() -> None:
 
 
 @pytest.mark.parametrize("room", [40, 60])
-def test_a_narrow_terminal_gets_it_stacked(room: int) -> None:
+def test_a_narrow_terminal_gets_stacked_lines(room: int) -> None:
     lines = side_by_side.text(both(), room)
     assert max(map(len, lines)) <= room
     assert "  native: smp1 66.00 ms; smp2 1.50x" in lines
 
 
-def test_it_stands_in_the_terminal_and_in_the_summary() -> None:
+def test_the_table_is_in_the_terminal_and_in_the_summary() -> None:
     assert side_by_side.TITLE in terminal.render(both(), 100)
     text = summary.render(both())
     assert "## Side by side" in text

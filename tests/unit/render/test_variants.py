@@ -1,4 +1,4 @@
-"""Settings of one system compared with the plain one; nothing else is ever divided by each other."""
+"""The settings of one system are compared with the plain system; nothing else is compared."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SLOW = tuple(n * MS for n in (150, 151, 150, 149, 150))
 
 
 def several(slow: tuple[int, ...] = SLOW, lane: Lane = Lane.TCG) -> SessionView:
-    """Settings first, so that the order of rows is not what finds the plain system."""
+    """The plain system is not first, so that it cannot be found by its position."""
     return view(
         *rows(cell(1, system="own.profile-debug"), slow, first=1, lane=lane),
         *rows(cell(1, system="own"), PLAIN, first=11),
@@ -47,7 +47,7 @@ def test_two_lanes_and_two_systems_are_not_compared() -> None:
     assert variants.text(others, 80) == []
 
 
-def test_without_the_plain_system_the_first_one_is_the_measure() -> None:
+def test_without_the_plain_system_the_first_one_is_the_base() -> None:
     seen = view(
         *rows(cell(1, system="own.a-1"), SLOW, first=1), *rows(cell(1, system="own.a-2"), PLAIN, first=11)
     )
@@ -55,7 +55,7 @@ def test_without_the_plain_system_the_first_one_is_the_measure() -> None:
     assert "0.67x" in table(seen)[3][1]
 
 
-def test_both_reports_hold_it_and_a_narrow_terminal_stacks_it() -> None:
+def test_the_table_is_in_both_reports_and_stacked_on_a_narrow_terminal() -> None:
     seen = several()
     assert f"## {variants.TITLE}" in summary.render(seen)
     assert variants.TITLE in terminal.render(seen, 100)

@@ -63,10 +63,10 @@ def test_details_name_signal_deadline_and_complaint() -> None:
     def detail(seen: Seen, status: int | None = 0, watch: Watch = GUEST_WATCH, complaint: str = "") -> str:
         return ending_of(seen, status, watch, DEADLINES, complaint)[1]
 
-    assert detail(Seen(CLOSED, Stage.BOOTING), -11) == "the machine was killed by SIGSEGV while it booted"
-    assert detail(Seen(CLOSED, Stage.BOOTING), -63).startswith("the machine was killed by signal 63")
+    assert detail(Seen(CLOSED, Stage.BOOTING), -11) == "the process was killed by SIGSEGV while it booted"
+    assert detail(Seen(CLOSED, Stage.BOOTING), -63).startswith("the process was killed by signal 63")
     stopped = detail(Seen(CLOSED, Stage.RUNNING), None)
-    assert stopped == "the machine closed its console and had to be stopped while it ran"
+    assert stopped == "the process closed its console and had to be stopped while it ran"
     assert detail(Seen(CLOSED, Stage.RUNNING), 1, complaint="no memory").endswith("while it ran: no memory")
     assert "not ready within 7 s; it printed nothing" in detail(Seen(Cause.DEADLINE, Stage.BOOTING))
     assert "(9 s); the last line was: x" in detail(Seen(Cause.DEADLINE, Stage.RUNNING, "x"))

@@ -1,4 +1,4 @@
-"""doctor: what cannot be had is said in its row; it is what one runs when something else failed."""
+"""doctor works even if parts are missing; their rows say why."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def refuse(error: Exception) -> object:
 
 @pytest.fixture
 def nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A host on which nothing can be had."""
+    """A host without QEMU, Linux and compiler."""
     monkeypatch.setattr(inputs, "qemu", refuse(FetchError("no QEMU here; give --qemu PATH")))
     monkeypatch.setattr(inputs, "linux_kernel", refuse(FetchError("no Linux here; give --linux-kernel PATH")))
     monkeypatch.setattr(toolchain, "compiler", refuse(BuildError("no C compiler; install gcc")))
@@ -38,7 +38,7 @@ def rows(text: str) -> str:
     return " ".join(text.split())
 
 
-def test_a_host_without_anything_still_gets_its_report(
+def test_the_report_works_without_qemu_linux_and_compiler(
     nothing: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lock, "measuring", refuse(AssertionError("nothing is measured without QEMU")))
@@ -47,7 +47,7 @@ def test_a_host_without_anything_still_gets_its_report(
         assert f"none: {reason}" in said
 
 
-def test_a_qemu_without_a_compiler_gets_its_report(nothing: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_report_works_without_a_compiler(nothing: None, monkeypatch: pytest.MonkeyPatch) -> None:
     found = Qemu(Path("/q"), {}, (), (10, 0, 2), "d", "user", ())
     monkeypatch.setattr(inputs, "qemu", lambda *_, **__: found)
     monkeypatch.setattr(plugin_api, "ask", refuse(BuildError("no C compiler; install gcc")))
@@ -55,13 +55,13 @@ def test_a_qemu_without_a_compiler_gets_its_report(nothing: None, monkeypatch: p
     monkeypatch.setattr(doctor, "survey", refuse(BuildError("no C compiler; install gcc")))
     monkeypatch.setattr(doctor, "support", refuse(BuildError("no C compiler; install gcc")))
     said = rows(doctor.report())
-    assert "10.0.2 (user), plugin API not asked for: no C compiler" in said
-    assert "nothing was tried on it: no C compiler; install gcc" in said
+    assert "10.0.2 (user), plugin API unknown: no C compiler" in said
+    assert "it was not probed: no C compiler; install gcc" in said
     assert "compiler none: no C compiler" in said
     assert "lane insn no: level none: no C compiler" in said
 
 
-def test_a_users_qemu_is_the_one_that_is_looked_at(nothing: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_given_qemu_is_used(nothing: None, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Path | None] = []
 
     def qemu(path: Path | None, **_: object) -> NoReturn:
@@ -73,7 +73,7 @@ def test_a_users_qemu_is_the_one_that_is_looked_at(nothing: None, monkeypatch: p
     assert asked == [Path("/q")]
 
 
-def test_what_is_there_is_named_with_its_labels(nothing: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_linux_is_shown_with_its_labels(nothing: None, monkeypatch: pytest.MonkeyPatch) -> None:
     linux = LinuxKernel(Path("/l"), "6.12.9", "k", None, "c", ("unreviewed image",))
     monkeypatch.setattr(inputs, "linux_kernel", lambda **_: linux)
     assert "6.12.9, unreviewed image" in rows(doctor.report())

@@ -1,4 +1,4 @@
-"""The rules by which lanes qualify, and the one screen."""
+"""The rules by which lanes qualify, and the screen that shows them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from benchgate.host.accel import AccelProbe, ProbeState
 from benchgate.host.capacity import Capacity
 from benchgate.host.fitness import Host, fitness
 from benchgate.session import doctor_screen
-from benchgate.session.doctor_screen import Row, Said
+from benchgate.session.doctor_screen import Found, Row
 from tests.unit.conftest import Tree, host_files
 
 TCG = AccelProbe(Accel.TCG, ProbeState.USABLE, 5000.0, 0.1, "max", "5,000 million instructions per second")
 KVM = AccelProbe(Accel.KVM, ProbeState.USABLE, 9000.0, 0.1, "host", "9,000 million instructions per second")
 BAD = AccelProbe(Accel.KVM, ProbeState.PRESENT_UNUSABLE, 1.6, 1.2, "host", "3,125 times slower than tcg")
-SAID = Said("10.0.2", "6.12", (True, "gcc 12"), (True, "full"), {"run delay": True, "throttling": False})
+FOUND = Found("10.0.2", "6.12", (True, "gcc 12"), (True, "full"), {"run delay": True, "throttling": False})
 
 
 def capacity(accel: Accel, cpus: int, ratio: float, low: float) -> Capacity:
@@ -41,31 +41,31 @@ def test_a_good_host_qualifies(good: Host, lane: Lane) -> None:
     assert fitness(good, lane, 2, 1.6).qualifies
 
 
-def test_kvm_that_emulates_does_not(good: Host) -> None:
+def test_kvm_that_emulates_does_not_qualify(good: Host) -> None:
     found = fitness(replace(good, probes={Accel.KVM: BAD, Accel.TCG: TCG}), Lane.KVM, 2, 1.6)
     assert (found.qualifies, found.reason) == (False, "present, unusable")
 
 
-def test_what_was_not_probed_does_not(good: Host) -> None:
+def test_an_accelerator_without_a_probe_does_not_qualify(good: Host) -> None:
     found = fitness(replace(good, probes={}), Lane.TCG, 2, 1.6)
     assert (found.qualifies, found.reason) == (False, "not probed")
 
 
 @pytest.mark.parametrize("lane", [Lane.KVM, Lane.TCG, Lane.NATIVE])
-def test_hyperthreads_of_one_core_do_not(good: Host, lane: Lane) -> None:
+def test_hyperthreads_of_one_core_do_not_qualify(good: Host, lane: Lane) -> None:
     found = fitness(replace(good, pins=(0, 2)), lane, 2, 1.6)
     assert (found.qualifies, found.reason) == (False, "the pins are hyperthreads of one core")
 
 
 @pytest.mark.parametrize("lane", [Lane.KVM, Lane.TCG, Lane.NATIVE])
-def test_a_hidden_topology_does_not(good: Host, lane: Lane, tree: Tree) -> None:
+def test_a_hidden_topology_does_not_qualify(good: Host, lane: Lane, tree: Tree) -> None:
     hidden = topology.read(tree(host_files("0-3", {n: str(n) for n in range(4)}, flags="hypervisor")))
     found = fitness(replace(good, topology=hidden), lane, 2, 1.6)
     assert not found.qualifies
     assert "hide" in found.reason
 
 
-def test_too_few_pins_do_not(good: Host) -> None:
+def test_too_few_pins_do_not_qualify(good: Host) -> None:
     found = fitness(good, Lane.TCG, 4, 3.0)
     assert (found.qualifies, found.reason) == (False, "only 2 CPUs to pin to")
 
@@ -88,12 +88,12 @@ def test_the_instruction_clock_is_not_judged_by_cores(good: Host) -> None:
 
 def test_the_screen(good: Host) -> None:
     text = doctor_screen.doctor_text(
-        doctor_screen.doctor_facts(replace(good, probes={Accel.KVM: BAD, Accel.TCG: TCG}), SAID)
+        doctor_screen.doctor_facts(replace(good, probes={Accel.KVM: BAD, Accel.TCG: TCG}), FOUND)
     )
     assert text == (
         "benchgate doctor: what this host is good for\n"
         "cpus        0-3 online, 0-3 usable by this process; 1 socket, 2 cores, 4 threads (source: sysfs)\n"
-        "threads     several hyperthreads a core\n"
+        "threads     several hyperthreads per core\n"
         "pins        0,1 (default: one logical CPU per physical core); none of the pins is isolated\n"
         "kvm         present, unusable: 3,125 times slower than tcg\n"
         "tcg         usable: 5,000 million instructions per second\n"
@@ -109,17 +109,17 @@ def test_the_screen(good: Host) -> None:
     )
 
 
-def test_the_screen_says_what_keeps_others_off(tree: Tree) -> None:
+def test_the_screen_shows_the_isolation_of_the_pins(tree: Tree) -> None:
     files = host_files("0-3", {n: str(n) for n in range(4)}, isolated="2-3", manager="0-1", cgroup="0::/ci")
     root: Path = tree(files | {"sys/fs/cgroup/ci/cpuset.cpus.effective": "1-3"})
     host = Host(topology.read(root, affinity=(2, 3)), (2, 3), {}, {})
-    (row,) = [row for row in doctor_screen.doctor_facts(host, SAID) if row.label == "pins"]
+    (row,) = [row for row in doctor_screen.doctor_facts(host, FOUND) if row.label == "pins"]
     assert row.text.endswith("pins covered by isolcpus; cpuset 1-3; services confined to 0-1")
 
 
 @pytest.mark.parametrize("count", [1, 16, 23, 60])
 @pytest.mark.parametrize("length", [0, 30, 3000])
-def test_it_is_one_screen_whatever_comes(count: int, length: int) -> None:
+def test_any_rows_fit_on_one_screen(count: int, length: int) -> None:
     rows = [Row("label", "word " * (length // 5)) for _ in range(count)]
     lines = doctor_screen.doctor_text(rows).splitlines()
     assert len(lines) <= 24

@@ -5,7 +5,10 @@ import time
 
 import pytest
 
-from benchgate.session.progress import Progress, seconds
+from benchgate.base.runs import Ending
+from benchgate.judge.judged_run import JudgedRun
+from benchgate.session.progress import Progress, figure, seconds
+from tests.unit.factories import cell, raw_run, verified
 
 
 def test_plain_lines_count_the_runs_and_show_the_figure() -> None:
@@ -19,7 +22,7 @@ def test_plain_lines_count_the_runs_and_show_the_figure() -> None:
     assert "booting" not in stream.getvalue()
 
 
-def test_a_terminal_sees_one_line_that_is_cleared_in_the_end() -> None:
+def test_a_terminal_gets_one_line_that_is_cleared_at_the_end() -> None:
     stream = io.StringIO()
     progress = Progress(stream, live=True)
     progress.expect(1)
@@ -29,7 +32,7 @@ def test_a_terminal_sees_one_line_that_is_cleared_in_the_end() -> None:
     assert stream.getvalue().endswith("\r\x1b[K")
 
 
-def test_waiting_before_the_first_run_makes_no_run_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_before_the_first_run_is_not_in_the_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     stream = io.StringIO()
@@ -41,7 +44,7 @@ def test_waiting_before_the_first_run_makes_no_run_longer(monkeypatch: pytest.Mo
     assert "(about 4 s left)" in stream.getvalue()
 
 
-def test_a_closed_stream_ends_the_display_and_nothing_else() -> None:
+def test_a_closed_stream_ends_only_the_display() -> None:
     stream = io.StringIO()
     progress = Progress(stream, live=False)
     stream.close()
@@ -49,15 +52,28 @@ def test_a_closed_stream_ends_the_display_and_nothing_else() -> None:
     assert progress.done == 0
 
 
-def test_long_times_are_told_in_minutes() -> None:
+def test_long_times_are_in_minutes() -> None:
     assert seconds(59.4) == "59 s"
     assert seconds(61) == "1 min 01 s"
 
 
-def test_the_line_that_somebody_else_began_is_ended_once() -> None:
+def test_an_unfinished_line_of_pytest_is_ended_once() -> None:
     stream = io.StringIO()
     progress = Progress(stream, live=False)
     progress.before_first = lambda: print(file=stream)
     progress.note("one")
     progress.note("two")
     assert stream.getvalue() == "\nbenchgate: one\nbenchgate: two\n"
+
+
+def judged(work: int = 1_234_000_000, unit: str = "ns", *, warmup: bool = False) -> JudgedRun:
+    run = raw_run(cell(1), warmup=warmup)
+    return JudgedRun(run, verified(run, work, unit=unit))
+
+
+def test_the_figure_of_a_run_that_has_ended() -> None:
+    assert figure(judged()) == "1.234 s, verified"
+    assert figure(judged(12_345_678, "cycles")) == "12,345,678 cycles, verified"
+    assert figure(judged(warmup=True)) == "1.234 s, verified (warmup)"
+    crashed = JudgedRun(raw_run(cell(1), ending=Ending.PANIC), None, "the guest panicked")
+    assert figure(crashed) == "CRASHED: the guest panicked"

@@ -1,4 +1,4 @@
-"""A session's reports: all of them, sealed; and GitHub's files, which may refuse without any loss."""
+"""Reports are written and sealed; problems with GitHub's files or old sessions are only notices."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_every_report_is_written_and_sealed(
     assert check.verify_bundle(session.folder).exit_code == check.INTACT
 
 
-def test_a_runner_gets_the_summary_after_what_stands_there_and_a_line_a_failure(
+def test_github_gets_an_appended_summary_and_one_annotation_per_failure(
     session: SessionFolder,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -82,7 +82,7 @@ def test_a_runner_gets_the_summary_after_what_stands_there_and_a_line_a_failure(
 
 
 @pytest.mark.parametrize("kind", ["no-folder", "a-folder"])
-def test_a_summary_file_that_refuses_loses_nothing(
+def test_an_unwritable_step_summary_is_only_a_notice(
     session: SessionFolder,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -99,14 +99,14 @@ def test_a_summary_file_that_refuses_loses_nothing(
     assert capsys.readouterr().out.startswith("\n::error ")
 
 
-def test_a_folder_that_refuses_is_an_error_that_names_the_file(session: SessionFolder) -> None:
+def test_an_unwritable_report_is_an_error_that_names_the_file(session: SessionFolder) -> None:
     (session.folder / "summary.md").mkdir()
     with pytest.raises(EvidenceError, match=r"summary\.md"):
         write(session, scaled_view())
     assert (session.folder / "verdicts.json").is_file()
 
 
-def test_an_old_session_that_stays_is_a_notice_after_all_is_written(
+def test_an_old_session_that_cannot_be_removed_is_only_a_notice(
     session: SessionFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> None:

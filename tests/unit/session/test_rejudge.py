@@ -1,4 +1,4 @@
-"""Judging again from hand-made session folders: the same figures, and a refusal for all that does not fit."""
+"""Judging session folders again: the same figures, and errors for invalid folders."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from benchgate.evidence.chain import manifest_text
 from benchgate.evidence.check import INTACT, MISMATCH, verify_bundle
 from benchgate.evidence.facts import symbols_of
 from benchgate.evidence.files import MANIFEST, SESSION, digest_of, files_below
-from benchgate.evidence.rows import row_of_judged
+from benchgate.evidence.rows import row_of
 from benchgate.evidence.session_folder import SessionFolder
 from benchgate.insn.symbols import NO_SYMBOLS, Symbols
 from benchgate.plan.options import Options
@@ -41,12 +41,12 @@ WORK = field(GOOD, "window", "work_end") - field(GOOD, "window", "work_start")
 
 
 def attempt(session: SessionFolder, text: bytes = GOOD, **changes: Any) -> RawRun:
-    """One run of two CPUs, as `execute` leaves it and the session records it."""
+    """One recorded run with two CPUs, as in a real session."""
     place = session.begin(CELL.id)
     raw = replace(primes_run(place.folder, text), cell=CELL, attempt=place.run, **changes)
     save(raw)
     judged = rejudge._judge(place.folder, provenance.planned([PLAN], POLICY, {}), "session.json", Trusted())
-    session.record(row_of_judged(judged))
+    session.record(row_of(judged))
     return raw
 
 
@@ -69,7 +69,7 @@ def change(folder: Path, edit: Callable[[dict[str, Any]], object]) -> None:
     path.write_text(json.dumps(facts))
 
 
-def test_a_verified_run_gives_its_own_figure(session: SessionFolder) -> None:
+def test_a_verified_run_has_its_figure(session: SessionFolder) -> None:
     attempt(session)
     found = rejudge.judge_session(close(session))
     (row,) = found.rows
@@ -79,14 +79,14 @@ def test_a_verified_run_gives_its_own_figure(session: SessionFolder) -> None:
     assert (found.alpha, found.superlinear) == (POLICY.alpha, POLICY.superlinear)
 
 
-def test_a_console_that_lies_is_found_again(session: SessionFolder) -> None:
+def test_a_wrong_answer_is_found_again(session: SessionFolder) -> None:
     attempt(session, altered(GOOD, "result", count=1))
     (row,) = rejudge.judge_session(close(session)).rows
     assert (row.outcome, row.verified) == (Outcome.INVALID, False)
     assert "the result reported count=1" in row.reason
 
 
-def test_a_window_longer_than_the_host_saw_is_found_again(session: SessionFolder) -> None:
+def test_a_window_longer_than_the_run_by_the_hosts_clock_is_found_again(session: SessionFolder) -> None:
     text = altered(GOOD, "window", total_end=field(GOOD, "window", "total_start") + 5_000_000_001)
     attempt(session, text, host_span_ns=10**9 * 8 // 3)
     (row,) = rejudge.judge_session(close(session)).rows
@@ -94,14 +94,14 @@ def test_a_window_longer_than_the_host_saw_is_found_again(session: SessionFolder
     assert "by the host's clock the whole run took only 2666666666 ns" in row.reason
 
 
-def test_a_lone_results_csv_never_passes(session: SessionFolder) -> None:
+def test_a_results_csv_without_its_session_never_passes(session: SessionFolder) -> None:
     attempt(session)
     text, code = rejudge.show(close(session) / "results.csv")
     assert text.startswith("UNVERIFIED")
     assert code == 5
 
 
-def test_what_would_be_rendered_again_is_what_stands_there(session: SessionFolder) -> None:
+def test_the_recomputed_reports_equal_the_written_ones(session: SessionFolder) -> None:
     attempt(session)
     folder = close(session)
     again = rejudge.recompute(folder)
@@ -113,7 +113,7 @@ REPORTS = ("verdicts.json", "benchmark.json", "speedups.json", "speedup.svg", "s
 
 
 def published(session: SessionFolder, text: bytes = GOOD) -> Path:
-    """As a session ends: every report written, and sealed."""
+    """A session with all reports, sealed."""
     attempt(session, text)
     folder = close(session)
     shown = rejudge.judge_session(folder)
@@ -122,13 +122,13 @@ def published(session: SessionFolder, text: bytes = GOOD) -> Path:
 
 
 def reseal(folder: Path) -> None:
-    """What a forger does who knows of the manifest."""
+    """Writes a new manifest, as a forger would."""
     names = [name for name in files_below(folder) if name != MANIFEST]
     digests = {name: digest_of(folder, name) for name in names}
     (folder / MANIFEST).write_text(manifest_text(digests))
 
 
-def test_what_was_published_is_intact(session: SessionFolder) -> None:
+def test_a_published_session_is_intact(session: SessionFolder) -> None:
     check = verify_bundle(published(session), rejudge.recompute)
     assert (check.exit_code, check.text) == (INTACT, check.messages[0])
 
@@ -150,7 +150,7 @@ def test_a_report_that_was_edited_and_sealed_again_is_a_mismatch(session: Sessio
 
 @pytest.fixture
 def measured(session: SessionFolder) -> Path:
-    """A session with --measure: one sample in a function, one outside of any."""
+    """A session with --measure: one sample inside a function, one outside."""
     samples = [f"measure phase=work cpu=0 name=sample_pc value={value}" for value in (4100, 9000)]
     session.update(
         options={**INFO.options, "measure": True},
@@ -159,7 +159,7 @@ def measured(session: SessionFolder) -> Path:
     return published(session, console(*unframed(GOOD), *samples))
 
 
-def test_what_the_guest_counted_is_rendered_again(measured: Path) -> None:
+def test_the_attribution_is_rendered_again(measured: Path) -> None:
     assert "| count_range | 1 | 50% |" in (measured / "attribution.md").read_text()
     assert verify_bundle(measured, rejudge.recompute).exit_code == INTACT
 
@@ -191,7 +191,7 @@ def forge(path: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new))
 
 
-def test_a_reason_names_no_place_so_that_a_copied_session_says_the_same(session: SessionFolder) -> None:
+def test_a_reason_has_relative_paths_so_that_a_copy_has_the_same_reason(session: SessionFolder) -> None:
     raw = attempt(session)
     (raw.folder / "serial.log").unlink()
     (row,) = rejudge.judge_session(close(session)).rows
@@ -207,14 +207,14 @@ def test_a_reason_names_no_place_so_that_a_copied_session_says_the_same(session:
         ({"inconclusive_fails": 1}, "options: inconclusive_fails 1 has a wrong type"),
     ],
 )
-def test_options_that_do_not_say_what_fails(session: SessionFolder, options: object, said: str) -> None:
+def test_invalid_options_are_refused(session: SessionFolder, options: object, said: str) -> None:
     folder = published(session)
     change(folder, lambda facts: facts.update(options=options))
     with pytest.raises(EvidenceError, match=said):
         rejudge.recompute(folder)
 
 
-def test_a_strangers_cell_is_refused(session: SessionFolder) -> None:
+def test_a_cell_that_is_not_planned_is_refused(session: SessionFolder) -> None:
     raw = attempt(session)
     stranger = replace(raw, cell=replace(CELL, cpus=7), folder=raw.folder.with_name(f"0001-{CELL.row}-smp7"))
     raw.folder.rename(stranger.folder)
@@ -223,7 +223,7 @@ def test_a_strangers_cell_is_refused(session: SessionFolder) -> None:
         rejudge.judge_session(close(session))
 
 
-def test_a_cell_that_only_shares_its_id_with_a_planned_one_is_refused(session: SessionFolder) -> None:
+def test_a_cell_with_the_id_of_another_planned_cell_is_refused(session: SessionFolder) -> None:
     attempt(session)
     folder = close(session)
     change(folder, lambda facts: [c["cell"].update(workload="x") for c in facts["plan"][0]["cells"]])
@@ -231,7 +231,7 @@ def test_a_cell_that_only_shares_its_id_with_a_planned_one_is_refused(session: S
         rejudge.show(folder)
 
 
-def test_runs_that_changed_places_are_refused(session: SessionFolder) -> None:
+def test_exchanged_run_folders_are_refused(session: SessionFolder) -> None:
     first, second = attempt(session), attempt(session)
     folder = close(session)
     first.folder.rename(folder / "aside")
@@ -248,7 +248,7 @@ def test_a_run_whose_record_is_missing_is_named(session: SessionFolder) -> None:
         rejudge.judge_session(folder)
 
 
-def test_a_run_whose_console_is_missing_is_no_result(session: SessionFolder) -> None:
+def test_a_run_without_its_console_is_not_verified(session: SessionFolder) -> None:
     raw = attempt(session)
     (raw.folder / "serial.log").unlink()
     (row,) = rejudge.judge_session(close(session)).rows
@@ -257,7 +257,7 @@ def test_a_run_whose_console_is_missing_is_no_result(session: SessionFolder) -> 
 
 
 @pytest.mark.parametrize(("name", "status"), [("serial.log", 1), ("run.json", 4)])
-def test_a_pipe_in_place_of_a_file_is_not_waited_for(session: SessionFolder, name: str, status: int) -> None:
+def test_a_pipe_instead_of_a_file_does_not_block(session: SessionFolder, name: str, status: int) -> None:
     raw = attempt(session)
     folder = close(session)
     (raw.folder / name).unlink()
@@ -268,7 +268,7 @@ def test_a_pipe_in_place_of_a_file_is_not_waited_for(session: SessionFolder, nam
     assert b"Traceback" not in done.stderr
 
 
-def test_a_session_without_runs(session: SessionFolder) -> None:
+def test_a_session_without_its_runs_folder_is_refused(session: SessionFolder) -> None:
     folder = close(session)
     (folder / "runs").rmdir()
     with pytest.raises(EvidenceError, match="runs cannot be read: No such file"):
@@ -278,10 +278,10 @@ def test_a_session_without_runs(session: SessionFolder) -> None:
 @pytest.mark.parametrize(
     ("edit", "said"),
     [
-        (lambda f: f["workloads"].update(primes="moon"), "workload `moon` is not known|not one of ours"),
+        (lambda f: f["workloads"].update(primes="moon"), "workload `moon` is not known|not built in"),
         (lambda f: f["workloads"].update(primes="/nowhere/moon.yaml"), "name its YAML file with --workload"),
-        (lambda f: f.update(workloads={}), "says nothing of primes.hi-100000-linux-smp2"),
-        (lambda f: f.update(systems={}), "says nothing of primes.hi-100000-linux-smp2"),
+        (lambda f: f.update(workloads={}), "does not describe primes.hi-100000-linux-smp2"),
+        (lambda f: f.update(systems={}), "does not describe primes.hi-100000-linux-smp2"),
         (lambda f: f["systems"].update(linux="name: ["), "cannot be judged here"),
         (lambda f: f["systems"].update(linux="unavailable"), "cannot be judged here"),
         (lambda f: f.pop("policy"), "the policy cannot be read"),
@@ -305,7 +305,7 @@ def test_a_session_without_runs(session: SessionFolder) -> None:
         (lambda f: f["policy"].update(informs=5), "the policy cannot be read: .*informs 5 has a wrong type"),
     ],
 )
-def test_facts_that_do_not_fit(
+def test_invalid_facts_are_refused(
     session: SessionFolder, edit: Callable[[dict[str, Any]], object], said: str
 ) -> None:
     attempt(session)
@@ -334,7 +334,7 @@ def gate(facts: dict[str, Any]) -> dict[str, Any]:
         (lambda f: f.update(notes="x"), "notes is 'x', not a list"),
     ],
 )
-def test_facts_that_cannot_be_shown(
+def test_invalid_facts_of_the_view_are_refused(
     session: SessionFolder, edit: Callable[[dict[str, Any]], object], said: str
 ) -> None:
     attempt(session)
@@ -352,10 +352,10 @@ def test_facts_that_cannot_be_shown(
         lambda f: f["plan"][0]["gates"][0]["cell"].update(label="\x1b[2J"),
     ],
 )
-def test_a_stranger_says_nothing_to_the_terminal(
+def test_untrusted_text_is_escaped_for_the_terminal(
     session: SessionFolder, capsys: pytest.CaptureFixture[str], edit: Callable[[dict[str, Any]], object]
 ) -> None:
-    """By an escape it could wipe what was found and write `intact`."""
+    """An escape sequence could delete the findings and print `intact`."""
     folder = published(session)
     change(folder, edit)
     reseal(folder)
@@ -366,15 +366,15 @@ def test_a_stranger_says_nothing_to_the_terminal(
     assert "\x1b" not in said.out + said.err
 
 
-def test_a_folder_that_is_no_session(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_a_session_is_refused(tmp_path: Path) -> None:
     with pytest.raises(EvidenceError, match=r"session\.json"):
         rejudge.judge_session(tmp_path)
 
 
-def test_a_bundle_never_names_the_program_that_judges_it(
+def test_an_oracle_named_in_a_session_folder_is_never_executed(
     session: SessionFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An oracle is a program: one that a bundle brings along must not run because somebody verifies it."""
+    """An oracle is a program; `verify` must not run one that the session folder brings along."""
     raw = attempt(session)
     folder = close(session)
     ran = tmp_path / "ran"

@@ -1,18 +1,16 @@
-"""The loop, with a lab that answers at once: what it runs, in which order, and when it stops."""
+"""The loop of a sweep with a fake lab: which runs it makes, in which order, and when it stops."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from benchgate.base.cells import Lane
-from benchgate.base.errors import VerifyError
 from benchgate.base.gates import CapacityBound, Word
-from benchgate.base.runs import Ending, Outcome, RawRun, VerifiedRun
 from benchgate.judge import arms, decide
 from benchgate.judge.arms import arm_from_runs
-from benchgate.judge.judged_run import JudgedRun, judge_run
+from benchgate.judge.judged_run import JudgedRun
 from benchgate.plan import marks, planner
 from benchgate.plan.marks import Mark
 from benchgate.plan.options import Options
@@ -35,7 +33,7 @@ def the_plan(*cpus: int, at_least: float = 1.6) -> SweepPlan:
 
 
 class FakeLab:
-    """Answers every attempt with a figure: 1000 over the CPU count, plus one a run."""
+    """Gives every attempt a figure: 1,000,000 over the CPU count, plus the number of the attempt."""
 
     def __init__(self, side_by_side: int = 1, **wrong: str) -> None:
         self.side_by_side = side_by_side
@@ -60,9 +58,8 @@ class FakeLab:
         run = replace(run, seed=attempt.seed)
         reason = self.wrong.get(f"smp{cell.cpus}")
         if reason and not attempt.warmup:
-            return JudgedRun(run, None, Outcome.INVALID, reason)
-        outcome = Outcome.WARMUP if attempt.warmup else Outcome.OK
-        return JudgedRun(run, verified(run, 1_000_000 // cell.cpus + len(self.asked)), outcome)
+            return JudgedRun(run, None, reason)
+        return JudgedRun(run, verified(run, 1_000_000 // cell.cpus + len(self.asked)))
 
     def capacity(self, row: str, counts: tuple[int, ...]) -> Mapping[int, CapacityBound]:
         assert row == "primes-linux"
@@ -88,13 +85,13 @@ def test_each_arm_gets_one_warm_up_and_its_runs_interleaved() -> None:
     assert result.arms["primes-linux-smp1"].runs == 5
 
 
-def test_the_hosts_capacity_is_taken_between_the_rounds() -> None:
+def test_the_hosts_capacity_is_sampled_between_the_rounds() -> None:
     lab = FakeLab()
     sweep.run_sweep(the_plan(2), Options(), POLICY, lab, seed=1)
     assert lab.capacities == [(2,)] * 5
 
 
-def test_side_by_side_the_same_runs_are_made_in_the_same_order() -> None:
+def test_parallel_runs_are_the_same_in_the_same_order() -> None:
     alone, beside = FakeLab(), FakeLab(side_by_side=5)
     for lab in (alone, beside):
         sweep.run_sweep(the_plan(2), Options(), replace(POLICY, max_runs=5), lab, seed=1)
@@ -108,14 +105,14 @@ def test_side_by_side_the_same_runs_are_made_in_the_same_order() -> None:
     assert told[0][:7] == told[1][:7]
 
 
-def test_side_by_side_a_wrong_run_ends_the_sweep_with_its_group() -> None:
+def test_in_parallel_an_invalid_run_ends_the_sweep_after_its_group() -> None:
     lab = FakeLab(side_by_side=4, smp2="worker 1 counted 5 primes, the oracle says 7")
     result = sweep.run_sweep(the_plan(2), Options(), POLICY, lab, seed=1)
     assert lab.groups == [4]
     assert [verdict.outcome for verdict in result.verdicts] == [Word.INVALID]
 
 
-def test_one_wrong_run_ends_the_sweep_and_no_verdict_passes() -> None:
+def test_one_invalid_run_ends_the_sweep_and_no_verdict_passes() -> None:
     lab = FakeLab(smp2="worker 1 counted 5 primes, the oracle says 7")
     result = sweep.run_sweep(the_plan(2), Options(), POLICY, lab, seed=1)
     assert ids(lab).count("2") == 1
@@ -123,7 +120,7 @@ def test_one_wrong_run_ends_the_sweep_and_no_verdict_passes() -> None:
     assert "worker 1 counted 5 primes" in result.verdicts[0].reason
 
 
-def test_a_gate_whose_sweep_another_arm_ended_is_invalid_by_its_reason() -> None:
+def test_a_gate_with_too_few_runs_has_the_reason_of_the_invalid_arm() -> None:
     ground = replace(GROUND, pins=(0, 1, 2, 3))
     lab = FakeLab(smp4="worker 3 never reported")
     result = sweep.run_sweep(reseat(the_plan(2, 4), ground, Options()), Options(), POLICY, lab, seed=1)
@@ -135,22 +132,22 @@ def test_a_gate_whose_sweep_another_arm_ended_is_invalid_by_its_reason() -> None
     assert "worker 3 never reported" in two.reason
 
 
-def test_a_gate_that_was_settled_before_another_arm_broke_stands() -> None:
+def test_a_verdict_before_an_invalid_run_of_another_arm_is_kept() -> None:
     ground = replace(GROUND, pins=(0, 1, 2, 3))
     planned = reseat(the_plan(2, 4), ground, Options())
     done = sweep.run_sweep(planned, Options(), replace(POLICY, max_runs=5), FakeLab(), seed=1)
     last = next(judged for judged in reversed(done.runs) if judged.run.cell.cpus == 4)
-    bad = replace(last, verified=None, outcome=Outcome.INVALID, reason="late lie")
+    bad = replace(last, verified=None, reason="late lie")
     runs = [bad if judged is last else judged for judged in done.runs]
     gates = [one.gate for one in planned.gates]
     found = decide.conclude(planned.pairs, gates, runs, POLICY, {})
     assert [verdict.outcome for verdict in found] == [Word.PASS, Word.INVALID]
 
 
-def test_a_clock_that_does_not_repeat_at_one_count_gives_no_result_at_any(
+def test_a_seed_that_does_not_repeat_makes_all_arms_of_the_lane_invalid(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """One arm alone repeats a seed; what is wrong with it is wrong with the host."""
+    """Only one arm repeats a seed, but a difference there is a fault of the host."""
     monkeypatch.setattr(arms, "difference", lambda one, two: f"{one.attempt} and {two.attempt} differ")
     ground = replace(GROUND, lanes={"qemu": (Lane.INSN, "")})
     planned = reseat(the_plan(2, 4), ground, Options())
@@ -162,7 +159,7 @@ def test_a_clock_that_does_not_repeat_at_one_count_gives_no_result_at_any(
             cell.require_verified()
 
 
-def test_skipped_arms_are_not_run_and_their_gate_says_why() -> None:
+def test_skipped_arms_are_not_run_and_their_gate_has_the_reason() -> None:
     lab = FakeLab()
     result = sweep.run_sweep(the_plan(2, 4), Options(), replace(POLICY, max_runs=5), lab, seed=1)
     assert "4" not in ids(lab)
@@ -170,7 +167,7 @@ def test_skipped_arms_are_not_run_and_their_gate_says_why() -> None:
     assert "4 CPUs need 4 host CPUs" in result.verdicts[1].reason
 
 
-def test_a_single_run_is_measured_and_gates_nothing() -> None:
+def test_a_session_of_one_run_decides_nothing() -> None:
     lab = FakeLab()
     options = Options(runs=1, max_runs=1)
     result = sweep.run_sweep(the_plan(2), options, POLICY.with_runs(1, 1), lab, seed=1)
@@ -178,44 +175,22 @@ def test_a_single_run_is_measured_and_gates_nothing() -> None:
     assert [verdict.outcome for verdict in result.verdicts] == [Word.SKIP]
 
 
-def test_seeds_count_up_within_an_arm_so_that_arms_share_them() -> None:
+def test_every_arm_uses_the_same_seeds() -> None:
     lab = FakeLab()
     sweep.run_sweep(the_plan(2), Options(), replace(POLICY, max_runs=5), lab, seed=1)
     by_arm = {count: [one.seed for one in lab.asked if one.planned.cell.cpus == count] for count in (1, 2)}
     assert by_arm[1] == by_arm[2] == [1, 1, 2, 3, 4, 5]
 
 
-@pytest.mark.parametrize(
-    ("run", "verify", "outcome"),
-    [
-        (lambda run: run, "good", Outcome.OK),
-        (lambda run: replace(run, warmup=True), "good", Outcome.WARMUP),
-        (lambda run: run, "bad", Outcome.INVALID),
-        (lambda run: replace(run, warmup=True), "bad", Outcome.INVALID),
-        (lambda run: replace(run, ending=Ending.PANIC), "bad", Outcome.CRASHED),
-    ],
-)
-def test_what_becomes_of_a_run(run: Callable[[RawRun], RawRun], verify: str, outcome: Outcome) -> None:
-    def check(raw: RawRun) -> VerifiedRun:
-        if verify == "bad":
-            raise VerifyError("the end line is missing")
-        return verified(raw, 1000)
-
+def test_an_arm_without_a_verified_run_has_no_figure() -> None:
     cell = the_plan(2).cells[0].cell
-    judged = judge_run(run(raw_run(cell)), check)
-    assert judged.outcome is outcome
-    assert (judged.verified is None) == (verify == "bad")
-
-
-def test_an_arm_without_a_good_run_has_no_figure() -> None:
-    cell = the_plan(2).cells[0].cell
-    bad = JudgedRun(raw_run(cell, folder=Path("0001-x")), None, Outcome.INVALID, "no end line")
+    bad = JudgedRun(raw_run(cell, folder=Path("0001-x")), None, "no end line")
     arm = arm_from_runs(cell, [bad], "")
     assert (arm.work, arm.total, arm.attempted) == (None, None, 1)
     assert arm.invalid == ("0001-x: no end line",)
 
 
-def test_reseating_puts_cells_on_the_lane_that_the_host_turned_out_to_have() -> None:
+def test_reseating_uses_the_lane_of_the_host() -> None:
     fresh = reseat(the_plan(2), replace(GROUND, lanes={"qemu": (Lane.KVM, "")}), Options())
     assert {cell.seats.lane for cell in fresh.cells} == {Lane.KVM}
     assert {gate.arm.seats.lane for gate in fresh.gates} == {Lane.KVM}

@@ -35,7 +35,7 @@ def _sign(word: Word, interval: Interval, threshold: float) -> str:
 RULE = ratio.Rule(
     settle=_settle,
     sign=_sign,
-    advice="--measure (on insn also: benchgate replay RUN --attribution) shows where the time goes; "
+    advice="--measure (on insn also: benchgate replay RUN --profile) shows where the time goes; "
     "the workers' own times are in each run's serial.log",
     host_may_excuse=True,
 )

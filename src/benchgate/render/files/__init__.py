@@ -1,1 +1,1 @@
-"""One report file per module: NAME is the file's name, render(view) gives its text."""
+"""One module per report file: NAME is the file's name, render(view) gives its text."""

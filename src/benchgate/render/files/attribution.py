@@ -1,6 +1,6 @@
-"""attribution.md: where the time went, by the guests' own counters; only with --measure.
+"""attribution.md: where the time went, by the guests' own counters.
 
-Takes a SessionView, gives Markdown, or None where attribution was not asked for.
+Takes a SessionView; gives Markdown, or None without --measure. Does not fail.
 """
 
 from __future__ import annotations

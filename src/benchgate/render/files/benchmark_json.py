@@ -1,8 +1,8 @@
-"""benchmark.json in pytest-benchmark's schema, so that its `compare` and github-action-benchmark read it.
+"""benchmark.json in pytest-benchmark's schema, for its `compare` and for github-action-benchmark.
 
-Takes a SessionView, gives JSON. `stats` are seconds and nothing else: an arm measured in cycles or
-instructions has no entry in `benchmarks` (seconds for it would be made up); its samples stand under
-`benchgate.other_units`. Each arm has an entry for its work window and one for total.
+Takes a SessionView; gives JSON. Each arm has one entry for its work window and one for its total window.
+`stats` are in seconds, so the entries of an arm in cycles or instructions are in `benchgate.other_units`, not
+in `benchmarks`. Does not fail.
 """
 
 from __future__ import annotations

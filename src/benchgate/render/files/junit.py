@@ -1,8 +1,7 @@
-"""junit.xml without pytest, and a verdict's properties for pytest's own.
+"""junit.xml: one test case per verdict.
 
-Takes verdicts, gives XML or (name, value) pairs. The numbers stand in the failure's one-line message too,
-since strict readers show no properties. INVALID and INCONCLUSIVE are failures of their own type: absence
-of an answer is no success.
+Takes a SessionView; gives XML. The failure's message has the figures too, because strict readers do not show
+properties. INVALID and INCONCLUSIVE are failures, each of its own type. Does not fail.
 """
 
 from __future__ import annotations
@@ -14,12 +13,6 @@ from benchgate.render.view import SessionView, headline
 
 NAME = "junit.xml"
 FAILING = (Word.FAIL, Word.INVALID, Word.INCONCLUSIVE)
-
-
-def properties(verdict: Verdict) -> tuple[tuple[str, str], ...]:
-    """For `item.user_properties`: every field that applies, named benchgate.FIELD."""
-    fields = as_object(verdict) | {"params": " ".join(f"{name}={value}" for name, value in verdict.params)}
-    return tuple((f"benchgate.{name}", str(value)) for name, value in fields.items() if value is not None)
 
 
 def render(view: SessionView) -> str:
@@ -44,9 +37,11 @@ def render(view: SessionView) -> str:
 def _case(verdict: Verdict, failing: list[Word]) -> list[str]:
     group = xml(f"benchgate.{verdict.gate}")
     lines = [f'    <testcase classname="{group}" name="{xml(f"{verdict.id}-{verdict.metric}")}" time="0">']
+    fields = as_object(verdict) | {"params": " ".join(f"{name}={value}" for name, value in verdict.params)}
     lines.append("      <properties>")
-    for name, value in properties(verdict):
-        lines.append(f'        <property name="{xml(name)}" value="{xml(value)}"/>')
+    for name, value in fields.items():
+        if value is not None:
+            lines.append(f'        <property name="benchgate.{name}" value="{xml(str(value))}"/>')
     lines.append("      </properties>")
     reason = xml(verdict.reason)
     if verdict.outcome in failing:

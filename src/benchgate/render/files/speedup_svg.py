@@ -1,7 +1,7 @@
-"""speedup.svg: speedup over CPU count, with intervals, beside the ideal line and the host's capacity.
+"""speedup.svg: speedup over CPU count, with intervals, the ideal line and the host's capacity.
 
-Takes a SessionView, gives an SVG without scripts, links or outside resources. Readable on light and dark
-grounds, and without colour: every series has its own marker.
+Takes a SessionView; gives an SVG without scripts, links or external resources. It is readable on light and
+dark backgrounds, and without colour, because each series has its own marker. Does not fail.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _STYLE = (
 
 
 class _Scale:
-    """CPU counts and speedups, both on a base-2 logarithm, so that the ideal is a straight line."""
+    """Both axes are logarithmic (base 2), so that the ideal speedup is a straight line."""
 
     def __init__(self, most: float) -> None:
         self.top = max(math.ceil(math.log2(max(most, 2))), 1)

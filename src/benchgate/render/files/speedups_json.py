@@ -1,7 +1,7 @@
-"""Speedups for github-action-benchmark's `customBiggerIsBetter`: a list of name, unit, value, range, extra.
+"""speedups.json for github-action-benchmark's `customBiggerIsBetter`: a list of objects.
 
-Takes a SessionView, gives JSON. Only speedups that a reader may trust are in it: nothing INVALID, and
-nothing at all where the figures are not verified.
+Takes a SessionView; gives JSON. INVALID speedups are left out; without verified runs the list is empty. Does
+not fail.
 """
 
 from __future__ import annotations

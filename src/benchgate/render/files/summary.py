@@ -1,6 +1,6 @@
-"""summary.md: the verdict first, then the figures it follows from, then how they came about.
+"""summary.md: the verdicts, the figures, and the conditions under which they were measured.
 
-Takes a SessionView, gives Markdown in which no text from outside is markup.
+Takes a SessionView; gives Markdown, in which untrusted text is escaped. Does not fail.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ LANE_NOTES = {
     Lane.TCG: "emulated CPUs: no caches, no memory bandwidth; compare ratios of this lane only",
     Lane.KVM: "hardware virtualisation, wall time",
     Lane.NATIVE: "this host's own Linux, no virtual machine",
-    Lane.INSN: "instruction clock: it sees scheduling, not caches, memory bandwidth or frequency; "
-    "its interval speaks of interleavings, not of noise",
+    Lane.INSN: "instruction clock: it shows scheduling, but not caches, memory bandwidth or frequency; "
+    "its interval is over interleavings, not over noise",
 }
 
 
@@ -53,8 +53,8 @@ def _verdicts(view: SessionView) -> list[str]:
         wrong = view.compared * view.overall_error
         lines += [
             "",
-            f"Verdicts that rest on noisy figures: m = {view.compared}. By chance each errs in at most "
-            f"{view.overall_error:.0%} of sessions, so up to {wrong:.2g} wrong ones are to be expected here.",
+            f"Verdicts that compare noisy figures: m = {view.compared}. Each is wrong by chance in at most "
+            f"{view.overall_error:.0%} of sessions, so expect up to {wrong:.2g} wrong verdicts here.",
         ]
     return [*lines, ""] if lines else []
 
@@ -99,7 +99,7 @@ def _row(view: SessionView, series: Series, arm: ArmFigures) -> str:
 
 
 def _speedup(arm: ArmFigures, seen: Speedup | None) -> str:
-    """A verdict that fell at an earlier look has fewer runs than the arm has now."""
+    """A verdict at an early look uses fewer runs than the arm has."""
     early = seen is not None and seen.has_interval and seen.runs < len(arm.samples)
     return units.speedup(seen) + (f" (first {seen.runs} runs)" if seen and early else "")
 
@@ -117,7 +117,7 @@ def _paired(series: Series) -> list[str]:
 
 
 def _bar(series: Series, arm: ArmFigures, width: int = 40) -> str:
-    """The speedup beside the ideal one, drawn to the largest CPU count of the series."""
+    """A bar of the speedup and the ideal one, scaled to the largest CPU count of the series."""
     seen = arm.speedups.get(Window.WORK)
     if seen is None:
         return ""

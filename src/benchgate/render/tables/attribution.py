@@ -1,6 +1,6 @@
 """Attribution tables: attribution.md for a session's folder, and a short one for the terminal.
 
-Takes `Table`s, gives text. Pure. What a system has no bucket for is `na`, and never 0.
+Takes `Table`s; gives text. Pure; does not fail. A bucket that a system does not have is `na`, not 0.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from benchgate.render.escape import markdown as safe
 NA = "na"
 MOST_THREADS = 32
 MOST_SYMBOLS = 20
-HEADING = "# Where the time went, by the guests' own books (`--measure`)"
+HEADING = "# Where the time went, by the guests' own counters (`--measure`)"
 LEGEND = (
-    "Times are in the unit that stands beside a run's name. `na`: this system has no such bucket. "
-    f"`{WHOLE}` is the whole window, the other phases included. A measured run is slower than one without "
-    "`--measure`: its figures compare with those of other measured runs only, and no gate reads them."
+    "Times are in the unit after the run's name. `na`: this system has no such bucket. "
+    f"`{WHOLE}` is the whole window, including the other phases. A run is slower with `--measure` than "
+    "without: compare its figures only with those of other runs with `--measure`. No gate uses them."
 )
 
 
 def markdown(tables: Sequence[Table]) -> str:
-    """One section a run."""
+    """One section per run."""
     if not tables:
         return f"{HEADING}\n\nNo verified run: nothing to attribute.\n"
     return "\n".join([HEADING, "", LEGEND, "", *(line for table in tables for line in _section(table))])
@@ -86,7 +86,7 @@ def shown(value: int | None) -> str:
 
 
 def terminal(tables: Sequence[Table], width: int = 80) -> str:
-    """The whole window, a column for each run and a row for each bucket that any of them has."""
+    """The whole window: a column for each run, and a row for each bucket that a run has."""
     names = dict.fromkeys(name for table in tables for name in table.buckets)
     kept = [name for name in names if any(table.value(name) is not None for table in tables)]
     head = max([len(name) for name in kept] + [len("bucket")])
@@ -109,7 +109,7 @@ def _wide(column: Sequence[str]) -> int:
 
 
 def _blocks(tables: Sequence[Table], room: int) -> Iterable[Sequence[Table]]:
-    """As many runs side by side as fit; at least one."""
+    """Groups of runs that fit side by side; at least one run each."""
     block: list[Table] = []
     used = 0
     for table in tables:

@@ -1,6 +1,6 @@
-"""Columns of plain text as a terminal shows them: wide characters take two places, combining ones none.
+"""Columns of plain text for a terminal: wide characters take two columns, combining characters none.
 
-Takes text that is printable already, gives text. It does not fail.
+Takes printable text; gives text. Does not fail.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ GAP = 2
 
 
 def width(text: str) -> int:
-    """Places on the screen."""
+    """Columns on the screen."""
     return sum(_char_width(char) for char in text)
 
 
@@ -22,12 +22,12 @@ def pad(text: str, size: int) -> str:
 
 
 def widths(rows: Sequence[Sequence[str]]) -> list[int]:
-    """Of each column, the widest of its cells."""
+    """The width of each column."""
     return [max(map(width, column)) for column in zip(*rows, strict=True)]
 
 
 def drawn(rows: Sequence[Sequence[str]]) -> list[str]:
-    """The rows as lines; the first is the heading, and a rule follows it."""
+    """The rows as lines; the first row is the heading, with a rule below it."""
     sizes = widths(rows)
     lines = [(" " * GAP).join(map(pad, row, sizes)).rstrip() for row in rows]
     return [lines[0], "-" * (sum(sizes) + GAP * (len(sizes) - 1)), *lines[1:]]

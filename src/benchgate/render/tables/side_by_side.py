@@ -1,8 +1,7 @@
-"""Systems that ran the same workload, side by side: each one's smallest arm and its own ratios.
+"""Systems that ran the same workload, side by side: the smallest arm of each, and its own ratios.
 
-Takes a SessionView, gives text for a terminal or lines of Markdown; nothing where no workload ran on more
-than one system. A ratio is always one of arms of the same system and lane: figures of two lanes stand beside
-each other and are never divided by each other.
+Takes a SessionView; gives text for a terminal or lines of Markdown, and nothing if no workload ran on several
+systems. Both arms of a ratio are of the same system and lane. Does not fail.
 """
 
 from __future__ import annotations
@@ -19,19 +18,19 @@ from benchgate.render.tables import columns, units
 from benchgate.render.view import SessionView
 
 TITLE = "Side by side"
-ABOUT = "Each ratio is of one system on one lane; times of different lanes are different things."
+ABOUT = "Each ratio is within one system and lane; times of different lanes cannot be compared."
 
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """Heading and rows; the first two columns are workload and window, then one for each system and lane."""
+    """The columns are workload and window, then one for each system and lane."""
 
     heading: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
 
 def text(view: SessionView, room: int) -> list[str]:
-    """Lines for a terminal: a table, or stacked where that is wider than the room."""
+    """Lines for a terminal: a table, or stacked lines if the table is too wide."""
     table = _table(view)
     if table is None:
         return []
@@ -87,16 +86,16 @@ def _median(arm: ArmFigures, window: Window) -> str:
 
 
 def _ratios(series: Series, window: Window) -> list[str]:
-    told = []
+    ratios = []
     for arm in series.arms[1:]:
         seen = arm.speedups.get(window)
         broken = arm.is_broken or (seen is not None and seen.word == Word.INVALID)
         ratio = f"{seen.ratio:.2f}x" if seen else "-"
-        told.append(f"{arm.name} {'INVALID' if broken else ratio}")
-    return told
+        ratios.append(f"{arm.name} {'INVALID' if broken else ratio}")
+    return ratios
 
 
 def _stacked(heading: Sequence[str], row: Sequence[str], room: int) -> list[str]:
     named = zip(heading[2:], row[2:], strict=True)
-    told = [line for name, cell in named for line in columns.wrapped(f"  {name}: {cell}", room)]
-    return [*columns.wrapped(f"{row[0]}, {row[1]}", room), *told]
+    lines = [line for name, cell in named for line in columns.wrapped(f"  {name}: {cell}", room)]
+    return [*columns.wrapped(f"{row[0]}, {row[1]}", room), *lines]

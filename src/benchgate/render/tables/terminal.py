@@ -1,7 +1,7 @@
-"""The table for a terminal: plain text, no wider than the terminal, nothing in it that a terminal obeys.
+"""The summary for a terminal: plain text without escape sequences, no wider than the terminal.
 
-Takes a SessionView and a width, gives text. Columns that do not fit are left out, the least telling
-first; reasons are wrapped, never cut.
+Takes a SessionView and a width; gives text. Columns that do not fit are left out, the least important first;
+reasons are wrapped, not truncated. Does not fail.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ COLUMNS = (
     ("host", 3),
     ("gate", 1),
 )
-"""Heading and how soon a column may be left out: 0 never, the largest first."""
+"""The heading, and the order in which columns are left out: largest first, 0 never."""
 
 
 def render(view: SessionView, width: int = 80) -> str:

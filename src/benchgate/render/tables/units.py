@@ -1,6 +1,6 @@
-"""Figures as people read them: a time with its unit, a speedup with its interval.
+"""Formats figures for people: a time with its unit, a speedup with its interval.
 
-Takes numbers, gives short strings. It does not fail.
+Takes numbers; gives short strings. Does not fail.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def shown(value: float, unit: str) -> str:
 
 
 def span(spread: Spread, unit: str) -> str:
-    """`630.2 .. 641.0 ms`, both ends in the unit of the larger."""
+    """`630.2 .. 641.0 ms`, both in the unit of the larger one."""
     if unit != "ns":
         return f"{spread.low:,.0f} .. {spread.high:,.0f} {unit}"
     size, name = next((step for step in _STEPS if spread.high >= step[0]), _STEPS[-1])
@@ -32,7 +32,7 @@ def percent(share: float | None) -> str:
 
 
 def speedup(seen: Speedup | None) -> str:
-    """`1.92x [1.90, 1.95]`, or `1.92x (1 run)` where there are too few for an interval."""
+    """`1.92x [1.90, 1.95]`, or `1.92x (1 run)` if there are too few runs for an interval."""
     if seen is None:
         return "-"
     if not seen.has_interval:
@@ -41,7 +41,7 @@ def speedup(seen: Speedup | None) -> str:
 
 
 def gate(seen: Speedup | None, *, is_broken: bool) -> str:
-    """What a gate says of this arm: `1.6x PASS`."""
+    """The gate of this arm: `> 1.6x PASS`."""
     if is_broken:
         return "INVALID"
     if seen is None or not seen.word:
@@ -52,5 +52,5 @@ def gate(seen: Speedup | None, *, is_broken: bool) -> str:
 
 
 def _four(value: float) -> str:
-    """Four significant digits, zeros too, so that the ends of a span can be compared by eye."""
+    """Four significant digits, with trailing zeros, so that the ends of a span are easy to compare."""
     return f"{value:#.4g}".rstrip(".") if value < 10_000 else f"{value:,.0f}"

@@ -1,8 +1,8 @@
-"""One system with several settings: what each costs against the plain one, arm by arm.
+"""One system with several settings: the cost of each setting, compared with the plain system per arm.
 
-Takes a SessionView, gives text for a terminal or lines of Markdown; nothing where no system ran with several
+Takes a SessionView; gives text for a terminal or lines of Markdown, and nothing if no system ran with several
 settings. `1.13x`: the work takes 1.13 times as long as without that setting, on the same lane, CPU count and
-row; with an interval where both arms have enough runs for one. For information, no gate reads it.
+row. No gate uses it. Does not fail.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from benchgate.render.tables import columns, units
 from benchgate.render.view import SessionView
 
 TITLE = "Settings of one system"
-ABOUT = "How many times as long the work takes with a setting as without it; same lane, CPUs and row."
+ABOUT = "The time of the work with a setting, divided by the time without it; same lane, CPUs and row."
 
 
 def text(view: SessionView, room: int) -> list[str]:
@@ -42,8 +42,8 @@ def lines_of_markdown(view: SessionView) -> list[str]:
 
 
 def _stacked(heading: Sequence[str], row: Sequence[str], room: int) -> list[str]:
-    told = [f"{name} {cell}" for name, cell in zip(heading[1:], row[1:], strict=True)]
-    return columns.wrapped(f"{row[0]}: {'; '.join(told)}", room)
+    cells = [f"{name} {cell}" for name, cell in zip(heading[1:], row[1:], strict=True)]
+    return columns.wrapped(f"{row[0]}: {'; '.join(cells)}", room)
 
 
 def _tables(view: SessionView) -> list[tuple[str, list[tuple[str, ...]]]]:
@@ -55,12 +55,12 @@ def _tables(view: SessionView) -> list[tuple[str, list[tuple[str, ...]]]]:
 
 
 def _plain(series: Series) -> str:
-    """The system without its settings, which stand behind the first dot of its name."""
+    """The system's name without its settings, which follow the first dot."""
     return series.system.partition(".")[0]
 
 
 def _table(group: Sequence[Series], alpha: float) -> tuple[str, list[tuple[str, ...]]]:
-    """Against the plain system, or where that did not run, against the first."""
+    """Compares with the plain system or, if that did not run, with the first one."""
     base = next((one for one in group if one.system == _plain(one)), group[0])
     names = list(dict.fromkeys(arm.name for one in (base, *group) for arm in one.arms))
     ordered = [base, *(one for one in group if one is not base)]

@@ -1,4 +1,4 @@
-"""What gates, arms and policies refuse to be, and which looks a session has."""
+"""Invalid gates, arms and policies are refused; the looks of a session."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def test_the_looks_of_a_session(runs: int | None, max_runs: int | None, looks: t
 
 
 @pytest.mark.parametrize("runs", [0, -1, 2, 3, 4, 6, 8])
-def test_runs_that_cannot_be_meant(runs: int) -> None:
+def test_an_invalid_number_of_runs_is_refused(runs: int) -> None:
     with pytest.raises(UsageError, match=f"--runs {runs}: it must be odd and at least 5, or 1"):
         POLICY.with_runs(runs, None)
 
 
-def test_a_cap_below_the_first_look_is_refused() -> None:
+def test_a_maximum_below_the_first_look_is_refused() -> None:
     with pytest.raises(UsageError, match="--max-runs 5 is below --runs 9"):
         POLICY.with_runs(9, 5)
 
@@ -46,7 +46,7 @@ def test_a_cap_below_the_first_look_is_refused() -> None:
     ("runs", "max_runs", "looks"),
     [(None, 6, "5, 9, 15, 25"), (None, 24, "5, 9, 15, 25"), (7, 8, "7, 9, 15, 25"), (9, 14, "9, 15, 25")],
 )
-def test_a_cap_at_which_no_verdict_falls_is_refused(runs: int | None, max_runs: int, looks: str) -> None:
+def test_a_maximum_that_is_not_a_look_is_refused(runs: int | None, max_runs: int, looks: str) -> None:
     with pytest.raises(UsageError, match=f"--max-runs {max_runs}: .*use one of {looks}$"):
         POLICY.with_runs(runs, max_runs)
 
@@ -65,12 +65,12 @@ def test_a_cap_at_which_no_verdict_falls_is_refused(runs: int | None, max_runs: 
         {"capacity_reach": 0.0},
     ],
 )
-def test_policies_that_contradict_themselves(change: dict[str, object]) -> None:
+def test_invalid_policies_are_refused(change: dict[str, object]) -> None:
     with pytest.raises(ValueError):
         replace(POLICY, **change)  # type: ignore[arg-type]
 
 
-def test_an_arm_holds_its_own_measurements_only() -> None:
+def test_an_arm_refuses_measurements_of_another_cell() -> None:
     work = measurement(cell(2), [1.0])
     for broken in (
         {"cell": cell(1), "work": work},
@@ -81,7 +81,7 @@ def test_an_arm_holds_its_own_measurements_only() -> None:
             Arm(**broken)  # type: ignore[arg-type]
 
 
-def test_a_kind_is_a_file_and_an_unknown_one_names_those_there_are() -> None:
+def test_an_unknown_kind_of_gate_lists_the_known_kinds() -> None:
     with pytest.raises(
         DecideError,
         match="unknown kind of gate 'fair'; use one of control, speedup, verified, or the path",

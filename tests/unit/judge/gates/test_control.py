@@ -1,4 +1,4 @@
-"""The negative control: it passes only when the row does not scale."""
+"""The negative control: it passes only if the row does not scale."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def rule(base: list[float], other: list[float]) -> Ruling:
         ([220.0] * 5, Word.INVALID, "above 2.1, which is more than its CPUs allow"),
     ],
 )
-def test_its_words(base: list[float], word: Word, said: str) -> None:
+def test_verdicts_of_a_control(base: list[float], word: Word, said: str) -> None:
     verdict = rule(base, [100.0] * 5).verdict
     assert verdict.outcome is word
     assert said in verdict.reason
     assert verdict.reason.startswith(f"{word}: primes-linux smp2/smp1")
 
 
-def test_the_host_excuses_no_control_that_scales() -> None:
+def test_the_hosts_capacity_does_not_excuse_a_control() -> None:
     assert rule([112.0] * 5, [100.0] * 5).verdict.outcome is Word.FAIL
 
 

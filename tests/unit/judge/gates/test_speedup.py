@@ -32,7 +32,7 @@ def flat(speedup_seen: float, runs: int = 5) -> tuple[Arm, Arm]:
     return pair([speedup_seen * 1000] * runs, [1000.0] * runs)
 
 
-def test_pass_when_the_interval_lies_above() -> None:
+def test_pass_if_the_interval_is_above_the_threshold() -> None:
     ruling = rule(*pair([190, 191, 192, 193, 194], [100, 100, 100, 100, 100]))
     assert ruling.verdict.outcome is Word.PASS
     assert ruling.verdict.reason == (
@@ -44,7 +44,7 @@ def test_pass_when_the_interval_lies_above() -> None:
     assert not ruling.needs
 
 
-def test_fail_says_the_numbers_and_what_to_do_next_in_one_line() -> None:
+def test_fail_has_the_figures_and_the_next_step_in_one_line() -> None:
     ruling = rule(*pair([141, 142, 143, 144, 146], [100, 100, 100, 100, 100]))
     assert ruling.verdict.outcome is Word.FAIL
     assert ruling.verdict.reason.startswith("FAIL: primes-linux smp2/smp1 = 1.43 [1.41, 1.46] < 1.6 (work")
@@ -63,14 +63,14 @@ def test_digits_are_added_until_the_side_of_the_threshold_shows() -> None:
     assert "= 1.6004 [1.6002, 1.6005] > 1.6 " in ruling.verdict.reason
 
 
-def test_undecided_wants_the_next_look_of_both_arms() -> None:
+def test_an_undecided_gate_needs_the_next_look_of_both_arms() -> None:
     noisy = pair([150, 155, 161, 165, 170], [100] * 5)
     ruling = rule(*noisy)
     assert ruling.needs == {"primes-linux-smp1": 9, "primes-linux-smp2": 9}
     assert ruling.verdict.outcome is Word.INCONCLUSIVE
 
 
-def test_inconclusive_at_the_cap_names_the_option_that_goes_on() -> None:
+def test_inconclusive_at_the_maximum_names_the_option_for_more_runs() -> None:
     ruling = rule(*pair([150, 155, 161, 165, 170], [100] * 5), policy=replace(POLICY, max_runs=5))
     assert ruling.verdict.outcome is Word.INCONCLUSIVE
     assert not ruling.needs
@@ -80,7 +80,7 @@ def test_inconclusive_at_the_cap_names_the_option_that_goes_on() -> None:
     )
 
 
-def test_inconclusive_at_the_last_look_of_all_does_not_promise_more_runs() -> None:
+def test_inconclusive_at_the_last_look_does_not_offer_more_runs() -> None:
     ruling = rule(*pair([150.0, *[170.0, 150.0] * 12], [100] * 25))
     assert ruling.verdict.outcome is Word.INCONCLUSIVE
     assert not ruling.needs
@@ -88,7 +88,7 @@ def test_inconclusive_at_the_last_look_of_all_does_not_promise_more_runs() -> No
     assert "quieter host" in ruling.verdict.reason
 
 
-def test_a_later_look_decides_with_all_its_runs() -> None:
+def test_a_later_look_uses_all_its_runs() -> None:
     base = [150, 155, 161, 165, 170, 170, 171, 172, 173]
     ruling = rule(*pair([*base[:5], *[175] * 4], [100] * 9))
     assert ruling.verdict.runs == 9
@@ -96,13 +96,13 @@ def test_a_later_look_decides_with_all_its_runs() -> None:
     assert earlier.verdict.runs == 5
 
 
-def test_a_verdict_that_fell_early_is_not_changed_by_runs_that_came_later() -> None:
+def test_later_runs_do_not_change_an_early_verdict() -> None:
     ruling = rule(*pair([192] * 5 + [100] * 20, [100] * 25))
     assert ruling.verdict.outcome is Word.PASS
     assert ruling.verdict.runs == 5
 
 
-def test_both_arms_are_looked_at_with_the_same_number_of_runs() -> None:
+def test_a_look_uses_the_same_number_of_runs_of_both_arms() -> None:
     ruling = rule(*pair([192] * 9, [100] * 4))
     assert ruling.needs == {"primes-linux-smp1": 5, "primes-linux-smp2": 5}
     assert ruling.verdict.runs == 4
@@ -118,7 +118,7 @@ def test_fewer_runs_than_the_first_look_decide_nothing(runs: int) -> None:
     assert ruling.needs == {"primes-linux-smp1": 5, "primes-linux-smp2": 5}
 
 
-def test_one_run_measures_and_gates_nothing_and_wants_no_more() -> None:
+def test_a_session_of_one_run_decides_nothing() -> None:
     quick = POLICY.with_runs(1, None)
     assert rule(arm(cell(1)), arm(cell(2)), policy=quick).needs == {
         "primes-linux-smp1": 1,
@@ -132,12 +132,12 @@ def test_one_run_measures_and_gates_nothing_and_wants_no_more() -> None:
     assert not done.needs
 
 
-def test_no_number_of_runs_gates_under_one_run() -> None:
+def test_more_runs_do_not_decide_in_a_session_of_one_run() -> None:
     assert rule(*flat(1.9, 25), policy=POLICY.with_runs(1, 25)).verdict.outcome is Word.SKIP
 
 
 @pytest.mark.parametrize("broken", [1, 2])
-def test_one_invalid_run_fails_its_cell_and_the_gate(broken: int) -> None:
+def test_one_invalid_run_makes_the_gate_invalid(broken: int) -> None:
     arms = [replace(one, attempted=6) for one in flat(1.9)]
     arms[broken - 1] = replace(arms[broken - 1], invalid=("worker 1 reports a wrong\nchecksum",))
     ruling = rule(*arms)
@@ -150,7 +150,7 @@ def test_one_invalid_run_fails_its_cell_and_the_gate(broken: int) -> None:
     assert ruling.verdict.ratio is None
 
 
-def test_an_arm_that_was_attempted_without_a_verified_run_is_invalid() -> None:
+def test_an_arm_without_a_verified_run_is_invalid() -> None:
     base, _ = flat(1.9)
     ruling = rule(base, arm(cell(2), attempted=3))
     assert ruling.verdict.outcome is Word.INVALID
@@ -165,7 +165,7 @@ def test_an_arm_that_was_attempted_without_a_verified_run_is_invalid() -> None:
         ({"placement": Placement.SMT}, "different placements (physical and smt)"),
     ],
 )
-def test_figures_that_cannot_meet_are_invalid(change: dict[str, object], said: str) -> None:
+def test_arms_that_cannot_be_compared_are_invalid(change: dict[str, object], said: str) -> None:
     ruling = rule(arm(cell(1), [190] * 5), arm(cell(2), [100] * 5, **change))  # type: ignore[arg-type]
     assert ruling.verdict.outcome is Word.INVALID
     assert said in ruling.verdict.reason
@@ -179,7 +179,7 @@ def test_oversubscribed_arms_give_no_speedup() -> None:
     assert "primes-linux-smp2 has more CPUs than pins" in ruling.verdict.reason
 
 
-def test_a_skipped_arm_says_its_reason() -> None:
+def test_a_skipped_arm_has_its_reason() -> None:
     ruling = rule(arm(cell(1), [190] * 5), arm(cell(2), skipped="--smp does not name it"))
     assert ruling.verdict.outcome is Word.SKIP
     assert "primes-linux-smp2 was not run: --smp does not name it" in ruling.verdict.reason
@@ -199,7 +199,7 @@ def test_a_speedup_above_what_the_cpus_allow_is_invalid(seen: float, word: Word)
         assert "2.11 [2.11, 2.11], above 2.1, which is more than its CPUs allow" in ruling.verdict.reason
 
 
-def test_only_the_lower_bound_makes_a_triumph_invalid() -> None:
+def test_only_the_lower_bound_makes_a_large_speedup_invalid() -> None:
     ruling = rule(*pair([190, 200, 215, 220, 230], [100] * 5))
     assert ruling.verdict.low == 1.9
     assert ruling.verdict.outcome is Word.PASS
@@ -221,7 +221,7 @@ def host(ratio: float, low: float, lane: Lane = Lane.TCG) -> CapacityBound:
         (1.30, host(1.58, 1.00), Word.FAIL),  # a noisy capacity excuses no more than a quiet one
     ],
 )
-def test_capacity_excuses_a_fail_only_where_the_guest_makes_nearly_all_of_it(
+def test_capacity_excuses_a_fail_only_if_the_guest_reaches_nearly_all_of_it(
     seen: float, capacity: CapacityBound, word: Word
 ) -> None:
     verdict = rule(*flat(seen), capacity=capacity).verdict
@@ -229,11 +229,11 @@ def test_capacity_excuses_a_fail_only_where_the_guest_makes_nearly_all_of_it(
     assert ("host" in verdict.reason) == (capacity.lane is Lane.TCG)
 
 
-def test_capacity_never_blocks_a_pass() -> None:
+def test_capacity_never_prevents_a_pass() -> None:
     assert rule(*flat(1.9), capacity=host(1.35, 1.31)).verdict.outcome is Word.PASS
 
 
-def test_the_instruction_clock_knows_no_host_capacity_and_has_its_own_threshold() -> None:
+def test_on_the_instruction_clock_capacity_is_ignored_and_insn_is_the_threshold() -> None:
     arms = arm(cell(1), [175] * 5, lane=Lane.INSN), arm(cell(2), [100] * 5, lane=Lane.INSN)
     measured = GateInput({one.cell.id: one for one in arms}, POLICY, {2: host(1.8, 1.7, Lane.INSN)})
     assert judge(speedup(insn=1.9), measured).verdict.outcome is Word.FAIL
@@ -241,7 +241,7 @@ def test_the_instruction_clock_knows_no_host_capacity_and_has_its_own_threshold(
     assert judge(speedup(), measured).verdict.outcome is Word.PASS
 
 
-def test_the_window_that_is_asked_for_is_the_one_that_is_judged() -> None:
+def test_the_gates_window_is_judged() -> None:
     arms = arm(cell(1), [190] * 5, total=[200] * 5), arm(cell(2), [100] * 5, total=[150] * 5)
     measured = GateInput({one.cell.id: one for one in arms}, POLICY, {})
     assert judge(speedup(), measured).verdict.outcome is Word.PASS
@@ -250,7 +250,7 @@ def test_the_window_that_is_asked_for_is_the_one_that_is_judged() -> None:
     assert "(total, tcg, 5 runs per arm)" in total.reason
 
 
-def test_gates_that_cannot_be_meant() -> None:
+def test_invalid_gates_are_refused() -> None:
     arms = {one.cell.id: one for one in flat(1.9)}
     measured = GateInput(arms, POLICY, {})
     for gate, said in [

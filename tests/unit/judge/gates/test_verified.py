@@ -1,4 +1,4 @@
-"""The verified gate: right answers only, and absence is never success."""
+"""The gate `verified`: it passes only if all requested runs are verified."""
 
 from __future__ import annotations
 
@@ -32,43 +32,43 @@ def test_one_bad_run_among_many_is_invalid() -> None:
     assert not ruling.needs
 
 
-def test_nothing_attempted_is_no_pass() -> None:
+def test_without_an_attempt_there_is_no_pass() -> None:
     ruling = rule(arm(cell(2)))
     assert ruling.verdict.outcome is Word.SKIP
     assert ruling.needs == {"primes-linux-smp2": 5}
 
 
-def test_attempted_without_a_result_is_invalid() -> None:
+def test_attempts_without_a_verified_run_are_invalid() -> None:
     assert rule(arm(cell(2), attempted=1)).verdict.outcome is Word.INVALID
 
 
-def test_too_few_runs_go_on() -> None:
+def test_too_few_runs_need_more_runs() -> None:
     ruling = rule(arm(cell(2), [100] * 4))
     assert (ruling.verdict.outcome, ruling.needs) == (Word.SKIP, {"primes-linux-smp2": 5})
 
 
-def test_too_few_runs_because_another_arm_broke_is_invalid_by_its_reason() -> None:
+def test_too_few_runs_because_of_another_invalid_arm_are_invalid() -> None:
     arms = (arm(cell(2), [100] * 4), arm(cell(1), [190] * 4, invalid=("a worker lies",)))
     ruling = judge(right(), GateInput({one.cell.id: one for one in arms}, POLICY.with_runs(5, None), {}))
     assert ruling.verdict.outcome is Word.INVALID
     assert "ended at primes-linux-smp1: 1 of 5 runs not verified: a worker lies" in ruling.verdict.reason
 
 
-def test_one_run_is_enough_where_one_is_asked_for() -> None:
+def test_one_run_is_enough_if_one_is_requested() -> None:
     assert rule(arm(cell(2), [100]), runs=1).verdict.outcome is Word.PASS
 
 
-def test_skipped_says_why() -> None:
+def test_a_skipped_cell_has_its_reason() -> None:
     ruling = rule(arm(cell(2), skipped="no such CPU"))
     assert ruling.verdict.reason == "SKIP: primes-linux-smp2 was not run: no such CPU"
 
 
-def test_oversubscribed_is_right_or_wrong_like_any_other_and_says_what_it_is() -> None:
+def test_an_oversubscribed_cell_passes_and_says_so() -> None:
     ruling = rule(arm(cell(2), [100] * 5, placement=Placement.OVERSUBSCRIBED))
     assert ruling.verdict.outcome is Word.PASS
     assert "oversubscribed: functional only" in ruling.verdict.reason
 
 
-def test_it_takes_a_cell_and_nothing_else() -> None:
+def test_a_base_or_a_threshold_is_refused() -> None:
     with pytest.raises(DecideError, match="takes only a cell"):
         judge(replace(right(), at_least=1.6), GateInput({}, POLICY, {}))

@@ -1,0 +1,45 @@
+"""The outcome of a run, and the reason of a run that is not verified."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.errors import VerifyError
+from benchgate.base.runs import Ending, Outcome, RawRun, VerifiedRun
+from benchgate.judge.judged_run import JudgedRun, judge_run
+from tests.unit.factories import cell, raw_run, verified
+
+
+@pytest.mark.parametrize(
+    ("ending", "good", "more", "outcome"),
+    [
+        (Ending.DONE, True, {}, Outcome.OK),
+        (Ending.DONE, True, {"warmup": True}, Outcome.WARMUP),
+        (Ending.DONE, False, {}, Outcome.INVALID),
+        (Ending.FAILED, False, {"warmup": True}, Outcome.INVALID),
+        (Ending.PANIC, False, {}, Outcome.CRASHED),
+        (Ending.EOF, False, {}, Outcome.CRASHED),
+        (Ending.RUN_DEADLINE, False, {}, Outcome.CRASHED),
+    ],
+)
+def test_outcomes(ending: Ending, good: bool, more: dict[str, object], outcome: Outcome) -> None:
+    raw = raw_run(cell(1), ending=ending, **more)  # type: ignore[arg-type]
+    assert JudgedRun(raw, verified(raw, 10) if good else None).outcome is outcome
+
+
+def test_a_verify_error_is_the_reason_and_its_paths_are_relative_to_the_session() -> None:
+    def refuse(run: RawRun) -> VerifiedRun:
+        raise VerifyError(f"{run.folder}/serial.log has no end line")
+
+    raw = replace(raw_run(cell(1)), folder=Path("/reports/runs/session/runs/0001-x"))
+    judged = judge_run(raw, refuse)
+    assert (judged.verified, judged.outcome) == (None, Outcome.INVALID)
+    assert judged.reason == "runs/0001-x/serial.log has no end line"
+
+
+def test_a_run_that_its_verifier_accepts_is_ok() -> None:
+    judged = judge_run(raw_run(cell(1)), lambda run: verified(run, 1000))
+    assert (judged.outcome, judged.reason) == (Outcome.OK, "")

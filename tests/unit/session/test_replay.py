@@ -1,0 +1,53 @@
+"""`benchgate replay` refuses a run that it cannot repeat, and names the option that helps."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.cells import Lane
+from benchgate.base.errors import UsageError
+from benchgate.run.record import clock_log, save
+from benchgate.session.replay import Order, replay
+from benchgate.session.trust import Trusted
+from tests.unit.factories import cell, raw_run
+from tests.unit.judge.test_repeat import LOG
+
+
+def recorded_run(session: Path, system: str, lane: Lane = Lane.INSN) -> Path:
+    """The folder of one run in a session's folder."""
+    of = cell(2, system=system)
+    folder = session / "runs" / f"0001-{of.id}"
+    folder.mkdir(parents=True)
+    clock_log(folder).write_text(LOG.format(mark=10, time=99))
+    save(replace(raw_run(of, lane=lane, folder=folder), clock_log=clock_log(folder)))
+    (session / "session.json").write_text(json.dumps({"workloads": {"primes": "primes"}}))
+    return folder
+
+
+def order(folder: Path, system: str | None = None) -> Order:
+    return Order(folder, folder.parent / "out", system, Trusted(), profile=False, gdb=False)
+
+
+def test_a_run_of_a_users_own_system_needs_the_option_system(tmp_path: Path) -> None:
+    folder = recorded_run(tmp_path, "mine")
+    with pytest.raises(
+        UsageError, match=r"system mine is not built in: name its YAML file with --system PATH"
+    ):
+        replay(order(folder), print)
+    assert not (folder.parent / "out").exists()
+
+
+def test_another_system_than_that_of_the_run_is_refused(tmp_path: Path) -> None:
+    folder = recorded_run(tmp_path, "mine")
+    with pytest.raises(UsageError, match="--system linux is linux, but the run was made on mine"):
+        replay(order(folder, "linux"), print)
+
+
+def test_a_run_in_wall_time_is_refused(tmp_path: Path) -> None:
+    folder = recorded_run(tmp_path, "linux", Lane.TCG)
+    with pytest.raises(UsageError, match="only runs on lane insn can be repeated; this one is on lane tcg"):
+        replay(order(folder), print)
