@@ -146,7 +146,7 @@ static int sleep_at(uint64_t word) {
 }
 
 // Unmaps a page while a thread sleeps on a word in it. Pages that are mapped later must not find that
-// sleeper: an unpark there wakes nobody.
+// sleeper: an unpark there wakes no thread.
 static int unmap_under_a_sleeper(uint64_t argument) {
     int64_t page = RING_DO(RING_MAP, 4096, 0);
     NEED(page > 0 && start(RING_SPAWN_THREAD, sleep_at, (uint64_t)page) > 0);

@@ -1,6 +1,6 @@
 """A session in a process of its own, with the fake QEMU, for tests that kill it or fill its disk.
 
-Takes a pytester and a folder; gives a `SessionRig`. All attempts are good but the one that a test chooses.
+Takes a pytester and a folder; gives a `SessionRig`. Every attempt is good except the one that a test chooses.
 """
 
 from __future__ import annotations

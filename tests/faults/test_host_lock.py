@@ -74,12 +74,12 @@ def test_the_lock_is_released_when_the_measurement_fails(name: str) -> None:
 
 
 def test_the_second_session_names_the_lock_holder_and_gives_up_in_time(name: str) -> None:
-    heard: list[str] = []
+    notices: list[str] = []
     with session(name) as first:
         begin = time.monotonic()
         with (
             pytest.raises(LockError) as refused,
-            lock.measuring(0.3, notice=heard.append, name=name),
+            lock.measuring(0.3, notice=notices.append, name=name),
         ):
             raise AssertionError("two sessions measure")
         assert time.monotonic() - begin >= 0.3
@@ -90,15 +90,15 @@ def test_the_second_session_names_the_lock_holder_and_gives_up_in_time(name: str
     assert "waited 0.3 s" in said
     assert "--lock-wait" in said
     assert said.isprintable()
-    assert len(heard) == 1
-    assert f"process {first.pid} of user " in heard[0]
+    assert len(notices) == 1
+    assert f"process {first.pid} of user " in notices[0]
 
 
 def test_a_wait_of_zero_gives_up_without_a_notice(name: str) -> None:
-    heard: list[str] = []
-    with session(name), pytest.raises(LockError), lock.measuring(0, notice=heard.append, name=name):
+    notices: list[str] = []
+    with session(name), pytest.raises(LockError), lock.measuring(0, notice=notices.append, name=name):
         pass
-    assert heard == []
+    assert notices == []
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])

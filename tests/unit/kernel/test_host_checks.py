@@ -40,7 +40,7 @@ def test_the_build_writes_below_out_only(tmp_path: Path) -> None:
     assert sorted(kernel.rglob("*")) == before
 
 
-def test_a_kernel_is_built_around_somebodys_own_workload(tmp_path: Path) -> None:
+def test_a_kernel_is_built_around_a_users_own_workload(tmp_path: Path) -> None:
     source = tmp_path / "their folder" / "x.c"
     source.parent.mkdir()
     source.write_text((data_root() / "guest/workloads/primes/primes.c").read_text())

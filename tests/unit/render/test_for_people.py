@@ -23,7 +23,7 @@ def test_the_headline_begins_with_the_worst_word() -> None:
     words = [Word.PASS, Word.SKIP, Word.INCONCLUSIVE, Word.FAIL, Word.FAIL]
     seen = view(verdicts=[replace(one, outcome=word) for word in words])
     assert headline(seen) == "FAIL: 2 of 5 verdicts, 1 INCONCLUSIVE, 1 PASS, 1 SKIP"
-    assert [told.outcome for told in seen.shown_verdicts][:3] == [Word.FAIL, Word.FAIL, Word.INCONCLUSIVE]
+    assert [found.outcome for found in seen.shown_verdicts][:3] == [Word.FAIL, Word.FAIL, Word.INCONCLUSIVE]
 
 
 @pytest.mark.parametrize("words", [(), (Word.SKIP,)])

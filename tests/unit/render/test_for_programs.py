@@ -27,10 +27,10 @@ def test_junit_has_the_fields_as_properties() -> None:
     case = root.find("testsuite/testcase")
     assert case is not None
     assert (case.get("name"), case.get("classname")) == ("primes-linux-smp2-work", "benchgate.speedup")
-    told = {one.get("name"): one.get("value") for one in case.iter("property")}
-    assert told["benchgate.outcome"] == "PASS"
-    assert told["benchgate.params"] == "hi=3000000 split=balanced"
-    assert float(told["benchgate.ratio"] or "0") == pytest.approx(1_275_187_210 / 659_500_000)
+    found = {one.get("name"): one.get("value") for one in case.iter("property")}
+    assert found["benchgate.outcome"] == "PASS"
+    assert found["benchgate.params"] == "hi=3000000 split=balanced"
+    assert float(found["benchgate.ratio"] or "0") == pytest.approx(1_275_187_210 / 659_500_000)
     assert case.find("failure") is None
 
 
@@ -53,9 +53,9 @@ def test_junit_counts_failures_and_skips(word: Word, is_failure: bool, tag: str)
         "1" if tag == "failure" else "0",
         "1" if tag == "skipped" else "0",
     )
-    told = suite.find(f"testcase/{tag}")
-    assert told is not None
-    assert (told.get("type"), told.get("message")) == (word, f"{word}: primes-linux smp2/smp1 ...")
+    found = suite.find(f"testcase/{tag}")
+    assert found is not None
+    assert (found.get("type"), found.get("message")) == (word, f"{word}: primes-linux smp2/smp1 ...")
 
 
 def compare(path: Path, *, name: str = "pytest-benchmark") -> subprocess.CompletedProcess[str]:

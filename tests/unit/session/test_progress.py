@@ -48,7 +48,7 @@ def test_a_closed_stream_ends_only_the_display() -> None:
     stream = io.StringIO()
     progress = Progress(stream, live=False)
     stream.close()
-    progress.note("nobody hears this")
+    progress.note("unseen")
     assert progress.done == 0
 
 

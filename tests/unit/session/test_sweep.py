@@ -97,12 +97,12 @@ def test_parallel_runs_are_the_same_in_the_same_order() -> None:
         sweep.run_sweep(the_plan(2), Options(), replace(POLICY, max_runs=5), lab, seed=1)
     assert set(alone.groups) == {1}
     assert max(beside.groups) == 5
-    told = [
+    found = [
         [(one.planned.cell.id, one.order, one.seed, one.label) for one in lab.asked]
         for lab in (alone, beside)
     ]
-    assert sorted(told[0]) == sorted(told[1])
-    assert told[0][:7] == told[1][:7]
+    assert sorted(found[0]) == sorted(found[1])
+    assert found[0][:7] == found[1][:7]
 
 
 def test_in_parallel_an_invalid_run_ends_the_sweep_after_its_group() -> None:
