@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,6 +27,14 @@ FAKE = Path(__file__).with_name("fake_probe_qemu.py")
 # A fake's speed is a sleep. The slow side sleeps so long that delays on a busy host do not change the result.
 SLOW_TCG = "0.03"
 SLOW_KVM = "0.01"
+
+
+def gone(pid: int) -> bool:
+    """A zombie counts as gone: it uses no CPU."""
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
 
 
 def but(qemu: Qemu, **environment: str) -> Qemu:
@@ -195,7 +202,7 @@ def test_no_guest_is_left_behind_by_a_script_that_starts_qemu(fake: Qemu) -> Non
         (child,) = psutil.Process(guest.pid).children()
         guest.pause()
         assert wait_until(lambda: child.status() == psutil.STATUS_STOPPED)
-    assert _gone_within(child.pid, 5.0)
+    assert wait_until(lambda: gone(child.pid))
 
 
 def test_no_guest_outlives_a_killed_session(fake: Qemu, tmp_path: Path) -> None:
@@ -221,7 +228,7 @@ def test_no_guest_outlives_a_killed_session(fake: Qemu, tmp_path: Path) -> None:
         guest = int(session.stdout.readline())
         os.kill(guest, 0)
         session.send_signal(signal.SIGKILL)
-    assert _gone_within(guest, 5.0)
+    assert wait_until(lambda: gone(guest))
 
 
 def test_a_pinned_guest_runs_only_on_its_pin(fake: Qemu) -> None:
@@ -263,16 +270,3 @@ def test_a_survey_measures_usable_accelerators_at_the_counts_that_the_pins_allow
         (Accel.TCG, True),
     ]
     assert set(found.capacities) == {(Accel.TCG, 2)}
-
-
-def _gone_within(pid: int, seconds: float) -> bool:
-    limit = time.monotonic() + seconds
-    while time.monotonic() < limit:
-        try:
-            # A zombie counts as gone: it uses no CPU.
-            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
-                return True
-        except (FileNotFoundError, ProcessLookupError):
-            return True
-        time.sleep(0.02)
-    return False

@@ -191,3 +191,4 @@ def test_a_guest_that_fails_leaves_no_profile(rig: Rig, perf_folder: Path) -> No
     put_perf(perf_folder)
     rig.run("--profile-host", play="cannot-start")
     assert "unavailable: " in json.loads((rig.latest / "session.json").read_text())["notes"][0]
+    assert list(rig.latest.glob("profile/**/perf.data")) == []

@@ -7,7 +7,6 @@ import re
 import struct
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ import pytest
 from benchgate.base.cells import Mode, Workload
 from benchgate.base.errors import BuildError
 from benchgate.build import cache_trim, programs, toolchain
+from tests.machines import wait_until
 
 SMALL = """
 #include "bench.h"
@@ -246,11 +246,8 @@ class TestRunBuild:
         with pytest.raises(BuildError, match="did not end within 1 s"):
             programs.run_build([command], folder, [folder], name="mine", timeout_s=1.0)
         child = Path("/proc", (tmp_path / "pid").read_text(), "cmdline")
-        for _ in range(100):  # its new parent needs a moment to reap it
-            if not child.exists() or not child.read_bytes():
-                break
-            time.sleep(0.05)
-        assert not child.exists() or not child.read_bytes()
+        # Its new parent needs a moment to reap it.
+        assert wait_until(lambda: not child.exists() or not child.read_bytes())
 
     def test_settings_of_an_outer_make_are_removed(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

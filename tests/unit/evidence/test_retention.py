@@ -17,20 +17,20 @@ from tests.unit.sessions import END, INFO
 
 
 def test_old_sessions_are_removed_but_never_a_running_or_foreign_one(tmp_path: Path) -> None:
-    made = []
+    ids = []
     for day in range(1, 5):
         session = SessionFolder.create(
             tmp_path, INFO, started=datetime(2026, 1, day, tzinfo=UTC), short_id="aaaaaa"
         )
         if day != 2:
             session.close(END)
-        made.append(session.id)
+        ids.append(session.id)
     foreign = tmp_path / "runs" / "my notes"
     foreign.mkdir()
     assert retention.prune(tmp_path, 0) == ()
-    assert retention.prune(tmp_path, 1, current=made[3]) == (made[0], made[2])
+    assert retention.prune(tmp_path, 1, current=ids[3]) == (ids[0], ids[2])
     left = sorted(one.name for one in (tmp_path / "runs").iterdir())
-    assert left == [made[1], made[3], "my notes"]
+    assert left == [ids[1], ids[3], "my notes"]
     assert retention.prune(tmp_path / "absent", 1) == ()
 
 

@@ -160,3 +160,36 @@ def test_a_self_test_has_figures_and_known_answers(tmp_path: Path) -> None:
 def test_an_invalid_file_is_refused(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(CatalogError, match=message):
         load(tmp_path, text)
+
+
+SMOKE = """\
+version: 1
+name: own
+kind: qemu
+settings:
+  sched: {default: fair, choices: [fair, lottery]}
+boot: {kernel: own.elf, append: "sched={sched}"}
+smoke:
+  append: sched={sched} selftest
+  pass: "^checks: all good"
+"""
+
+
+def test_the_smoke_of_a_system_file() -> None:
+    found = systemfile.parse(SMOKE, Path("own.yaml"), {"sched": "lottery"}).smoke
+    assert found == systems.Smoke("sched=lottery selftest", "^checks: all good")
+    assert systemfile.parse(SMOKE[: SMOKE.index("smoke:")], Path("own.yaml"), {}).smoke is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ('"^checks: all good"', '"("', "smoke.pass: is not a regular expression"),
+        ('"^checks: all good"', '"x*"', "smoke.pass: matches the empty string"),
+        ('  pass: "^checks: all good"\n', "", "smoke.pass: is missing"),
+        ("append: sched={sched} selftest", "apend: selftest", r"smoke.apend: unknown key; did you mean `app"),
+    ],
+)
+def test_an_invalid_smoke_is_refused(old: str, new: str, problem: str) -> None:
+    with pytest.raises(CatalogError, match=problem):
+        systemfile.parse(SMOKE.replace(old, new), Path("own.yaml"), {})

@@ -1,13 +1,18 @@
-"""The view of a session: its facts, and `unavailable` for missing ones."""
+"""The view of a session: its headline, its facts, and `unavailable` for missing ones."""
 
 from __future__ import annotations
 
-from benchgate.render import view
-from tests.unit.factories import POLICY
+from dataclasses import replace
+
+import pytest
+
+from benchgate.base.gates import Word
+from benchgate.render.view import headline, session_view
+from tests.unit.factories import POLICY, scaled_view, view
 
 
 def test_missing_facts_are_unavailable() -> None:
-    shown = view.session_view(facts={}, rows=[], verdicts=[], capacity={}, policy=POLICY)
+    shown = session_view(facts={}, rows=[], verdicts=[], capacity={}, policy=POLICY)
     assert (shown.id, shown.version, shown.commit) == ("unavailable",) * 3
     machine = dict(shown.machine)
     assert machine["processor"] == (
@@ -28,10 +33,30 @@ def test_the_view_has_the_facts_of_session_json() -> None:
         "inputs": {"labels": ["user QEMU"], "qemu": {"version": "10.0.2", "origin": "user"}},
         "envelope": {"isolation": {"isolcpus": "1", "cpuset": "none"}, "cpu_model": "Example"},
     }
-    shown = view.session_view(facts=facts, rows=[], verdicts=[], capacity={}, policy=POLICY)
+    shown = session_view(facts=facts, rows=[], verdicts=[], capacity={}, policy=POLICY)
     assert (shown.state, shown.state_reason) == ("partial", "interrupted")
     assert shown.notes == ("profile of x: unavailable: no perf",)
     assert shown.labels == ("user QEMU",)
     assert shown.isolation == "isolcpus 1"
     assert dict(shown.machine)["qemu"] == "10.0.2 user"
     assert shown.repeat == ("pytest -m smp", "benchgate rejudge reports/runs/20260102T030405Z-abcdef")
+
+
+def test_the_headline_begins_with_the_worst_word() -> None:
+    one = scaled_view().verdicts[0]
+    words = [Word.PASS, Word.SKIP, Word.INCONCLUSIVE, Word.FAIL, Word.FAIL]
+    seen = view(verdicts=[replace(one, outcome=word) for word in words])
+    assert headline(seen) == "FAIL: 2 of 5 verdicts, 1 INCONCLUSIVE, 1 PASS, 1 SKIP"
+    assert [found.outcome for found in seen.shown_verdicts][:3] == [Word.FAIL, Word.FAIL, Word.INCONCLUSIVE]
+
+
+@pytest.mark.parametrize("words", [(), (Word.SKIP,)])
+def test_without_a_decision_the_headline_is_skip(words: tuple[Word, ...]) -> None:
+    one = scaled_view().verdicts[0]
+    seen = view(verdicts=[replace(one, outcome=word) for word in words])
+    assert headline(seen) == "SKIP: nothing was decided"
+
+
+def test_a_partial_session_says_so_first() -> None:
+    seen = scaled_view(state="partial", state_reason="interrupted by Ctrl-C")
+    assert headline(seen) == "PARTIAL: interrupted by Ctrl-C; until then PASS: 1 of 1 verdicts"

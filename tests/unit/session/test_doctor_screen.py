@@ -1,4 +1,4 @@
-"""The rules by which lanes qualify, and the screen that shows them."""
+"""The screen of doctor: its rows, and that they fit."""
 
 from __future__ import annotations
 
@@ -7,83 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.base.cells import Accel, Lane
+from benchgate.base.cells import Accel
 from benchgate.host import topology
-from benchgate.host.accel import AccelProbe, ProbeState
-from benchgate.host.capacity import Capacity
-from benchgate.host.fitness import Host, fitness
+from benchgate.host.fitness import Host
 from benchgate.session import doctor_screen
 from benchgate.session.doctor_screen import Found, Row
 from tests.unit.conftest import Tree, host_files
+from tests.unit.hosts import BAD, TCG, good_host
 
-TCG = AccelProbe(Accel.TCG, ProbeState.USABLE, 5000.0, 0.1, "max", "5,000 million instructions per second")
-KVM = AccelProbe(Accel.KVM, ProbeState.USABLE, 9000.0, 0.1, "host", "9,000 million instructions per second")
-BAD = AccelProbe(Accel.KVM, ProbeState.PRESENT_UNUSABLE, 1.6, 1.2, "host", "3,125 times slower than tcg")
 FOUND = Found("10.0.2", "6.12", (True, "gcc 12"), (True, "full"), {"run delay": True, "throttling": False})
-
-
-def capacity(accel: Accel, cpus: int, ratio: float, low: float) -> Capacity:
-    return Capacity(cpus, ratio, low, ratio + 0.05, accel, tuple(range(cpus)), ())
 
 
 @pytest.fixture
 def good(tree: Tree) -> Host:
-    """Two whole cores on bare metal, and KVM that works."""
-    found = topology.read(
-        tree(host_files("0-3", {0: "0,2", 1: "1,3", 2: "0,2", 3: "1,3"})), affinity=range(4)
-    )
-    sizes = {(accel, 2): capacity(accel, 2, 1.97, 1.93) for accel in Accel}
-    return Host(found, (0, 1), {Accel.KVM: KVM, Accel.TCG: TCG}, sizes)
-
-
-@pytest.mark.parametrize("lane", [Lane.KVM, Lane.TCG, Lane.NATIVE])
-def test_a_good_host_qualifies(good: Host, lane: Lane) -> None:
-    assert fitness(good, lane, 2, 1.6).qualifies
-
-
-def test_kvm_that_emulates_does_not_qualify(good: Host) -> None:
-    found = fitness(replace(good, probes={Accel.KVM: BAD, Accel.TCG: TCG}), Lane.KVM, 2, 1.6)
-    assert (found.qualifies, found.reason) == (False, "present, unusable")
-
-
-def test_an_accelerator_without_a_probe_does_not_qualify(good: Host) -> None:
-    found = fitness(replace(good, probes={}), Lane.TCG, 2, 1.6)
-    assert (found.qualifies, found.reason) == (False, "not probed")
-
-
-@pytest.mark.parametrize("lane", [Lane.KVM, Lane.TCG, Lane.NATIVE])
-def test_hyperthreads_of_one_core_do_not_qualify(good: Host, lane: Lane) -> None:
-    found = fitness(replace(good, pins=(0, 2)), lane, 2, 1.6)
-    assert (found.qualifies, found.reason) == (False, "the pins are hyperthreads of one core")
-
-
-@pytest.mark.parametrize("lane", [Lane.KVM, Lane.TCG, Lane.NATIVE])
-def test_a_hidden_topology_does_not_qualify(good: Host, lane: Lane, tree: Tree) -> None:
-    hidden = topology.read(tree(host_files("0-3", {n: str(n) for n in range(4)}, flags="hypervisor")))
-    found = fitness(replace(good, topology=hidden), lane, 2, 1.6)
-    assert not found.qualifies
-    assert "hide" in found.reason
-
-
-def test_too_few_pins_do_not_qualify(good: Host) -> None:
-    found = fitness(good, Lane.TCG, 4, 3.0)
-    assert (found.qualifies, found.reason) == (False, "only 2 CPUs to pin to")
-
-
-@pytest.mark.parametrize(("low", "qualifies"), [(1.679, False), (1.681, True)])
-def test_capacity_needs_a_margin(good: Host, low: float, qualifies: bool) -> None:
-    host = replace(good, capacities={(Accel.TCG, 2): capacity(Accel.TCG, 2, 1.9, low)})
-    assert fitness(host, Lane.TCG, 2, 1.6).qualifies is qualifies
-
-
-def test_capacity_that_was_not_measured_does_not_qualify(good: Host) -> None:
-    host = replace(good, capacities={(Accel.KVM, 2): capacity(Accel.KVM, 2, 2.0, 2.0)})
-    assert fitness(host, Lane.TCG, 2, 1.6).reason == "capacity not measured"
-
-
-def test_the_instruction_clock_is_not_judged_by_cores(good: Host) -> None:
-    with pytest.raises(ValueError, match="instruction clock"):
-        fitness(good, Lane.INSN, 2, 1.9)
+    return good_host(tree)
 
 
 def test_the_screen(good: Host) -> None:

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.unit.insn.native import BUSY, HALT, IDLE, NEVER, READY, RUN, Lockstep, Rules, load
+from tests.unit.insn.c.native import BUSY, HALT, IDLE, NEVER, READY, RUN, Lockstep, Rules, load
 
 QUANTUM, FINE, RUSH = 1000, 100, 4
 LONE = 64

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.insn.native import load
+from tests.unit.insn.c.native import load
 
 WORKS, ON_MEMORY, ON_CLOCK = range(3)
 MOST, LONGEST = 16, 15

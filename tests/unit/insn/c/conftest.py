@@ -6,7 +6,7 @@ import ctypes
 
 import pytest
 
-from tests.unit.insn.native import load
+from tests.unit.insn.c.native import load
 
 
 @pytest.fixture(scope="session")

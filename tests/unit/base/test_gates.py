@@ -1,4 +1,4 @@
-"""Invalid gates, arms and policies are refused; the looks of a session."""
+"""Invalid arms and policies are refused; the looks of a session."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from dataclasses import replace
 import pytest
 
 from benchgate.base.cells import Lane, Placement
-from benchgate.base.errors import DecideError, UsageError
-from benchgate.base.gates import Arm, GateInput
-from benchgate.judge import gates
-from tests.unit.factories import POLICY, cell, measurement, speedup
+from benchgate.base.errors import UsageError
+from benchgate.base.gates import Arm
+from tests.unit.factories import POLICY, cell, measurement
 
 
 @pytest.mark.parametrize(
@@ -79,11 +78,3 @@ def test_an_arm_refuses_measurements_of_another_cell() -> None:
     ):
         with pytest.raises(ValueError):
             Arm(**broken)  # type: ignore[arg-type]
-
-
-def test_an_unknown_kind_of_gate_lists_the_known_kinds() -> None:
-    with pytest.raises(
-        DecideError,
-        match="unknown kind of gate 'fair'; use one of control, speedup, verified, or the path",
-    ):
-        gates.judge(replace(speedup(), kind="fair"), GateInput({}, POLICY, {}))

@@ -1,0 +1,71 @@
+"""benchmark.json: pytest-benchmark reads it, and cycles are never seconds."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchgate.render.files import benchmark_json
+from tests.unit.factories import cell, rows, scaled_view, view
+
+
+def compare(path: Path, *, name: str = "pytest-benchmark") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(Path(sys.executable).parent / name), "compare", str(path)],
+        cwd=path.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        env={**os.environ, "PYTHONWARNINGS": "default", "COLUMNS": "200"},
+    )
+
+
+def test_pytest_benchmark_compare_reads_benchmark_json(tmp_path: Path) -> None:
+    path = tmp_path / "benchmark.json"
+    path.write_text(benchmark_json.render(scaled_view()))
+    done = compare(path)
+    assert done.returncode == 0, done.stderr
+    assert "Failed to load" not in done.stdout + done.stderr
+    assert "primes-linux-smp1[work]" in done.stdout
+    assert "primes-linux-smp2[total]" in done.stdout
+    path.write_text("{}")
+    assert "primes" not in compare(path).stdout
+
+
+def test_benchmark_json_has_every_field_and_seconds_only_in_stats() -> None:
+    data = json.loads(benchmark_json.render(scaled_view()))
+    assert {"machine_info", "commit_info", "benchmarks", "datetime", "version"} <= set(data)
+    one = next(entry for entry in data["benchmarks"] if entry["name"] == "primes-linux-smp2[work]")
+    wanted = "group name fullname params param extra_info options stats"
+    assert set(one) == set(wanted.split())
+    fields = (
+        "min max mean stddev rounds median iqr q1 q3 iqr_outliers stddev_outliers outliers "
+        "ld15iqr hd15iqr ops total data iterations"
+    )
+    assert set(one["stats"]) == set(fields.split())
+    assert one["stats"]["median"] == pytest.approx(0.6595)
+    assert one["stats"]["min"] == pytest.approx(0.655)
+    assert one["stats"]["q1"] == pytest.approx(0.659218025)
+    assert one["stats"]["mean"] == pytest.approx(0.659743605)
+    # The fences are 1.5 x (661.0 - 659.218) ms beyond the quartiles: 655 and 664 ms lie outside.
+    assert one["stats"]["ld15iqr"] == pytest.approx(0.659218025)
+    assert one["stats"]["hd15iqr"] == pytest.approx(0.661)
+    assert (one["stats"]["rounds"], one["stats"]["iqr_outliers"]) == (5, 2)
+    assert one["extra_info"]["speedup"] == pytest.approx(1.93357, abs=1e-5)
+
+
+def test_cycles_are_not_reported_as_seconds() -> None:
+    seen = view(*rows(cell(1), [1639] * 5, unit="cycles"), *rows(cell(2), [875] * 5, unit="cycles"))
+    data = json.loads(benchmark_json.render(seen))
+    assert data["benchmarks"] == []
+    other = data["benchgate"]["other_units"]
+    assert [one["name"] for one in other][:2] == ["primes-linux-smp1[work]", "primes-linux-smp1[total]"]
+    assert other[0]["extra_info"]["unit"] == "cycles"
+    assert other[0]["extra_info"]["samples"] == [1639] * 5
+    assert "stats" not in other[0]

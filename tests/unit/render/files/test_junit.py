@@ -1,0 +1,48 @@
+"""junit.xml: the fields of a verdict as properties, and what counts as a failure or a skip."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+
+import pytest
+
+from benchgate.base.gates import Word
+from benchgate.render.files import junit
+from tests.unit.factories import failing, scaled_view
+
+
+def test_junit_has_the_fields_as_properties() -> None:
+    root = ET.fromstring(junit.render(scaled_view()))
+    case = root.find("testsuite/testcase")
+    assert case is not None
+    assert (case.get("name"), case.get("classname")) == ("primes-linux-smp2-work", "benchgate.speedup")
+    found = {one.get("name"): one.get("value") for one in case.iter("property")}
+    assert found["benchgate.outcome"] == "PASS"
+    assert found["benchgate.params"] == "hi=3000000 split=balanced"
+    assert float(found["benchgate.ratio"] or "0") == pytest.approx(1_275_187_210 / 659_500_000)
+    assert case.find("failure") is None
+
+
+@pytest.mark.parametrize(
+    ("word", "is_failure", "tag"),
+    [
+        (Word.FAIL, True, "failure"),
+        (Word.INVALID, False, "failure"),
+        (Word.INCONCLUSIVE, True, "failure"),
+        (Word.INCONCLUSIVE, False, "skipped"),
+        (Word.SKIP, True, "skipped"),
+    ],
+)
+def test_junit_counts_failures_and_skips(word: Word, is_failure: bool, tag: str) -> None:
+    root = ET.fromstring(junit.render(replace(failing(word), inconclusive_fails=is_failure)))
+    suite = root.find("testsuite")
+    assert suite is not None
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == (
+        "1",
+        "1" if tag == "failure" else "0",
+        "1" if tag == "skipped" else "0",
+    )
+    found = suite.find(f"testcase/{tag}")
+    assert found is not None
+    assert (found.get("type"), found.get("message")) == (word, f"{word}: primes-linux smp2/smp1 ...")

@@ -1,0 +1,23 @@
+"""The terminal's table: never wider than the terminal, with the complete reason of a failure."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchgate.base.gates import Word
+from benchgate.render.tables import terminal
+from tests.unit.factories import failing, scaled_view
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120, 200])
+def test_the_terminal_table_is_never_wider_than_the_terminal(width: int) -> None:
+    text = terminal.render(scaled_view(labels=("a label that is rather long, " * 4,)), width)
+    assert max(map(len, text.splitlines())) <= width
+    assert "1.93x [1.92, 1.96]" in text
+    assert ("min .. max" in text) == (width >= 100)
+
+
+def test_the_terminal_has_the_complete_reason_of_a_failure() -> None:
+    text = terminal.render(failing(Word.FAIL), 60)
+    assert text.startswith("FAIL: 1 of 1 verdicts\n")
+    assert "FAIL: primes-linux smp2/smp1 ..." in text
