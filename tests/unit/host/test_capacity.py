@@ -49,8 +49,8 @@ def test_an_even_number_of_pairs_uses_the_mean_of_the_middle_two() -> None:
 def test_the_bounds_are_the_tightest_with_at_most_the_stated_error(pairs: int) -> None:
     rank = capacity.bound_rank(pairs)
     # The bound is wrong if more than pairs - rank - 1 of them are on its side of the median.
-    assert stats.binom.cdf(rank, pairs, 0.5) <= capacity.ERROR
-    assert stats.binom.cdf(rank + 1, pairs, 0.5) > capacity.ERROR
+    assert stats.binom.cdf(rank, pairs, 0.5) <= 0.05
+    assert stats.binom.cdf(rank + 1, pairs, 0.5) > 0.05
 
 
 @pytest.mark.parametrize("pairs", range(1, 5))
