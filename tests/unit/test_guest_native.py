@@ -240,7 +240,7 @@ def test_harness_and_workloads_need_no_libc(tmp_path: Path) -> None:
         argv = [*toolchain.compiler().argv, *flags, "-c", str(source), "-o", str(target)]
         subprocess.run(argv, check=True, timeout=DEADLINE_S)
         names = subprocess.run(
-            ["nm", "-u", str(target)], capture_output=True, text=True, check=True, timeout=9
+            ["nm", "-u", str(target)], capture_output=True, text=True, check=True, timeout=DEADLINE_S
         )
         for symbol in names.stdout.split()[1::2]:
             assert symbol in ("memcpy", "memset", "bench_workload") or f"{symbol}(" in header
