@@ -18,6 +18,7 @@ from benchgate.judge.gates.wording import counted, first_of, number, reason, spa
 
 EMULATED_OR_VIRTUAL = (Lane.KVM, Lane.TCG)
 """The lanes on which the capacity of the probe guests limits a speedup."""
+SEE_RUNS = "read the logs in that run's folder under runs/, serial.log first"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +126,6 @@ def _early(gate: Gate, base: Arm, arm: Arm, measured: GateInput) -> tuple[Word, 
     if measured.policy.informs:
         return Word.SKIP, reason(Word.SKIP, f"{subject(gate)}: {measured.policy.informs}")
     return None
-
-
-SEE_RUNS = "read the logs in that run's folder under runs/, serial.log first"
 
 
 def broken_arm(arm: Arm) -> str:

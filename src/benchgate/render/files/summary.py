@@ -47,8 +47,8 @@ def render(view: SessionView) -> str:
 def _verdicts(view: SessionView) -> list[str]:
     lines = []
     for one in view.shown_verdicts:
-        said = one.reason.removeprefix(f"{one.outcome}: ")
-        lines.append(f"- **{one.outcome}** {markdown(said)}")
+        text = one.reason.removeprefix(f"{one.outcome}: ")
+        lines.append(f"- **{one.outcome}** {markdown(text)}")
     if view.compared and view.is_verified:
         wrong = view.compared * view.overall_error
         lines += [
