@@ -19,7 +19,7 @@ from tests.unit.conftest import Tree, host_files
 TCG = AccelProbe(Accel.TCG, ProbeState.USABLE, 5000.0, 0.1, "max", "5,000 million instructions per second")
 KVM = AccelProbe(Accel.KVM, ProbeState.USABLE, 9000.0, 0.1, "host", "9,000 million instructions per second")
 BAD = AccelProbe(Accel.KVM, ProbeState.PRESENT_UNUSABLE, 1.6, 1.2, "host", "3,125 times slower than tcg")
-FOUND = Found("10.0.2", "6.12", (True, "gcc 12"), (True, "full"), {"run delay": True, "throttling": False})
+FOUND = Found("10.0.2", "6.12", "gcc 12", (True, "full"), {"run delay": True, "throttling": False})
 
 
 def capacity(accel: Accel, cpus: int, ratio: float, low: float) -> Capacity:
