@@ -219,7 +219,7 @@ def _verify(words: argparse.Namespace) -> int:
     from benchgate.session import rejudge  # noqa: PLC0415
 
     trusted = _trusted(words)
-    report = check.verify_bundle(Path(words.folder), lambda folder: rejudge.recompute(folder, trusted))
+    report = check.verify_session(Path(words.folder), lambda folder: rejudge.recompute(folder, trusted))
     print(report.text)
     return report.exit_code
 

@@ -13,7 +13,7 @@ import pytest
 from benchgate.base.errors import EvidenceError
 from benchgate.evidence import results_csv
 from benchgate.evidence.chain import parse_chain
-from benchgate.evidence.check import verify_bundle
+from benchgate.evidence.check import verify_session
 from benchgate.evidence.files import read_object
 from benchgate.evidence.session_folder import SessionFolder
 from tests.unit.factories import cell, raw_run, run_row, verified
@@ -151,6 +151,6 @@ def test_a_killed_session_keeps_its_runs_and_is_partial(tmp_path: Path) -> None:
     rows = results_csv.parse(results.read_text(), "results.csv")
     assert [row.run for row in rows] == list(range(1, len(rows) + 1))
     assert read_object(folder, "session.json")["state"] == "partial"
-    check = verify_bundle(folder)
+    check = verify_session(folder)
     assert check.exit_code == 11
     assert "tampered" not in check.text

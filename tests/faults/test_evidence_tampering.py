@@ -1,4 +1,4 @@
-"""Bundles that were changed, truncated or built as an attack: each is refused with its own exit code."""
+"""A session folder that was changed, truncated or built as an attack is refused with its own exit code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from benchgate.base.errors import EvidenceError
 from benchgate.evidence import check
 from benchgate.evidence.chain import chain_start, chained, manifest_text, parse_chain
-from benchgate.evidence.check import verify_bundle
+from benchgate.evidence.check import verify_session
 from benchgate.evidence.files import MANIFEST, digest_of, files_below
 from tests.unit.sessions import finished_session, recomputed
 
@@ -40,7 +40,7 @@ def reseal(folder: Path) -> None:
 
 
 def refused(folder: Path, code: int, said: str) -> None:
-    found = verify_bundle(folder, recomputed)
+    found = verify_session(folder, recomputed)
     assert found.exit_code == code, found.text
     assert said in found.text
 
@@ -53,7 +53,7 @@ def test_a_changed_byte_is_found_in_each_file(folder: Path, name: str) -> None:
     data = bytearray((folder / name).read_bytes())
     data[-2] ^= 1
     (folder / name).write_bytes(data)
-    assert verify_bundle(folder, recomputed).exit_code == 10
+    assert verify_session(folder, recomputed).exit_code == 10
 
 
 def test_a_raw_log_changed_and_resealed_breaks_the_chain(folder: Path) -> None:
@@ -116,7 +116,7 @@ def test_a_verdict_that_does_not_follow_from_the_runs_is_a_mismatch(folder: Path
     edit(folder / "verdicts.json", '"outcome": "PASS"', '"outcome": "FAIL"')
     reseal(folder)
     refused(folder, 12, "verdicts.json does not follow from the runs")
-    assert verify_bundle(folder).exit_code == 0  # only judging again can find it
+    assert verify_session(folder).exit_code == 0  # only judging again can find it
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_judging_again_without_verdicts_is_a_mismatch(folder: Path) -> None:
     def silent(_: Path) -> Mapping[str, str]:
         return {}
 
-    found = verify_bundle(folder, silent)
+    found = verify_session(folder, silent)
     assert found.exit_code == 12
     assert "gave no verdicts" in found.text
 
@@ -167,7 +167,7 @@ def test_an_evidence_error_while_judging_again_is_a_mismatch(folder: Path) -> No
     def failing(_: Path) -> Mapping[str, str]:
         raise EvidenceError("run 2 has no serial.log")
 
-    found = verify_bundle(folder, failing)
+    found = verify_session(folder, failing)
     assert (found.exit_code, found.messages[1]) == (12, "mismatch: run 2 has no serial.log")
 
 
@@ -180,7 +180,7 @@ def test_a_pattern_without_end_is_stopped_at_the_limit_of_cpu_time(
         re.search(r"(a+)+$", "a" * 60 + "b")
         return {}
 
-    found = verify_bundle(folder, stuck)
+    found = verify_session(folder, stuck)
     assert found.exit_code == 12
     assert "more than 0.2 s of CPU time" in found.text
 
@@ -190,7 +190,7 @@ def test_any_exception_while_judging_again_is_a_mismatch(folder: Path, wrong: ty
     def failing(_: Path) -> Mapping[str, str]:
         raise wrong("out of range")
 
-    found = verify_bundle(folder, failing)
+    found = verify_session(folder, failing)
     assert found.exit_code == 12
     assert f"cannot be judged again: {wrong.__name__}" in found.text
 
@@ -207,14 +207,14 @@ def test_an_unknown_version_is_reported_before_anything_else(folder: Path, field
 @pytest.mark.parametrize("text", ["", "{", "[]", "\udc80", "{" * 200_000, '{"a":' * 100_000])
 def test_a_session_file_that_is_not_a_json_object_is_tampered(folder: Path, text: str) -> None:
     (folder / "session.json").write_bytes(text.encode(errors="surrogateescape"))
-    assert verify_bundle(folder, recomputed).exit_code == 10
+    assert verify_session(folder, recomputed).exit_code == 10
 
 
 def test_a_path_without_a_session_is_incomplete(tmp_path: Path) -> None:
     for place in (tmp_path, tmp_path / "absent"):
-        assert verify_bundle(place, recomputed).exit_code == 11
+        assert verify_session(place, recomputed).exit_code == 11
     (tmp_path / "file").write_text("x")
-    assert verify_bundle(tmp_path / "file", recomputed).exit_code == 11
+    assert verify_session(tmp_path / "file", recomputed).exit_code == 11
 
 
 def link_out(folder: Path) -> None:
@@ -320,7 +320,7 @@ def deep(folder: Path) -> None:
 )
 def test_an_attack_on_the_check_is_refused(folder: Path, attack: Callable[[Path], None]) -> None:
     attack(folder)
-    found = verify_bundle(folder, recomputed)
+    found = verify_session(folder, recomputed)
     assert found.exit_code == 10
     assert "root:" not in found.text
     assert "\x1b" not in found.text

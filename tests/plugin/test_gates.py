@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from benchgate.evidence.check import INCOMPLETE, verify_bundle
+from benchgate.evidence.check import INCOMPLETE, verify_session
 from benchgate.plan.catalog import load_workload
 from benchgate.session import rejudge
 from tests.plugin.conftest import CONFTEST, GATE, TEST_FILE, Rig
@@ -56,7 +56,7 @@ def test_a_gate_that_passes_leaves_its_evidence(rig: Rig) -> None:
 
 def test_verify_and_rejudge_reach_the_same_verdict_from_the_files(rig: Rig) -> None:
     rig.run()
-    check = verify_bundle(rig.latest, rejudge.recompute)
+    check = verify_session(rig.latest, rejudge.recompute)
     assert (check.exit_code, check.text) == (
         0,
         f"{rig.latest}: intact (hashes, chain and every verdict agree)",
@@ -74,7 +74,7 @@ def test_verify_finds_an_edited_console(rig: Rig) -> None:
     rig.run()
     log = next((rig.latest / "runs").glob("*smp2/serial.log"))
     log.write_bytes(log.read_bytes().replace(b"count=", b"count=1"))
-    check = verify_bundle(rig.latest, rejudge.recompute)
+    check = verify_session(rig.latest, rejudge.recompute)
     assert check.exit_code == 10
 
 
@@ -112,7 +112,7 @@ def test_a_window_longer_than_the_run_on_the_host_is_invalid(rig: Rig) -> None:
     result = rig.run("--runs", "1")
     assert result.ret == 1
     result.stdout.fnmatch_lines(["INVALID: primes.hi-10000-fake-smp?: *by the host's clock*"])
-    assert verify_bundle(rig.latest, rejudge.recompute).exit_code == 0
+    assert verify_session(rig.latest, rejudge.recompute).exit_code == 0
     assert rejudge.show(rig.latest)[1] == 1
 
 
@@ -251,7 +251,7 @@ def test_an_interrupted_sweep_is_not_repeated_and_the_session_is_incomplete(rig:
     result.stdout.fnmatch_lines(["INVALID: *-fake: measuring it was interrupted (Failed: Timeout*; next: *"])
     assert result.ret == 1
     assert len((rig.latest / "results.csv").read_text().splitlines()) == 1 + 3
-    check = verify_bundle(rig.latest, rejudge.recompute)
+    check = verify_session(rig.latest, rejudge.recompute)
     assert check.exit_code == INCOMPLETE, check.text
 
 
@@ -290,7 +290,7 @@ def test_on_github_failures_are_annotated_and_an_unwritable_summary_is_reported(
     assert result.ret == 1
     result.stdout.fnmatch_lines(["::error title=benchgate primes.hi-10000-fake-smp2::FAIL*"])
     result.stderr.fnmatch_lines(["benchgate: GITHUB_STEP_SUMMARY=*step.md cannot be written*"])
-    assert verify_bundle(rig.latest, rejudge.recompute).exit_code == 0
+    assert verify_session(rig.latest, rejudge.recompute).exit_code == 0
 
 
 TWO_THRESHOLDS = """\
@@ -316,7 +316,7 @@ def test_two_thresholds_over_the_same_arms_are_two_gates(rig: Rig, bounds: tuple
     assert result.ret == 1
     found = json.loads((rig.latest / "verdicts.json").read_text())
     assert sorted((one["threshold"], one["outcome"]) for one in found) == [(1.2, "PASS"), (1.95, "FAIL")]
-    assert verify_bundle(rig.latest, rejudge.recompute).exit_code == 0
+    assert verify_session(rig.latest, rejudge.recompute).exit_code == 0
 
 
 def test_a_fail_that_no_test_requires_to_pass_still_exits_with_1(rig: Rig) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.cells import Lane, Placement
-from benchgate.evidence.check import verify_bundle
+from benchgate.evidence.check import verify_session
 from benchgate.host import topology
 from benchgate.host.topology import Isolation, LogicalCpu, Topology
 from benchgate.plan.catalog import load_system, load_workload
@@ -49,7 +49,7 @@ def command_lines(rig: Rig) -> list[list[str]]:
 
 
 def assert_intact(rig: Rig) -> None:
-    check = verify_bundle(rig.latest, rejudge.recompute)
+    check = verify_session(rig.latest, rejudge.recompute)
     assert check.exit_code == 0, check.text
 
 

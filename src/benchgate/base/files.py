@@ -1,4 +1,4 @@
-"""Strict JSON, digests, sizes, lock files and syncing, for the modules that keep files on disk.
+"""Strict JSON, logs, digests, sizes, lock files and syncing, for the modules that keep files on disk.
 
 Takes paths, gives plain values. Fails with OSError, which the caller turns into its own stage's error.
 """
@@ -12,7 +12,12 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
+
+from benchgate.base.text import one_line
+
+TAIL_BYTES = 4096
+"""How much of the end of a log is read to find its last line."""
 
 
 def read_json(text: str | bytes) -> Any:
@@ -39,6 +44,13 @@ def read_start(path: Path, most: int) -> bytes:
     without blocking, because a FIFO in its place would block forever."""
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
         return stream.read(most + 1)
+
+
+def last_line(log: BinaryIO) -> str:
+    """The last line of a log that is not blank, safe to show. Reads only the end of the log."""
+    log.seek(max(0, log.seek(0, os.SEEK_END) - TAIL_BYTES))
+    lines = [line for line in log.read(TAIL_BYTES).split(b"\n") if line.strip()]
+    return one_line(lines[-1]) if lines else ""
 
 
 def file_digest(path: Path) -> str:

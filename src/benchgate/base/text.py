@@ -1,4 +1,4 @@
-"""Makes untrusted text safe for terminals, messages and CSV fields.
+"""Makes untrusted text safe for terminals, messages and CSV fields; and phrases that many messages use.
 
 Takes text of a guest, a YAML file, a program or a session folder; gives text without control characters, so
 that it cannot control a terminal or imitate a line of benchgate. Nothing fails. Formats with markup are in
@@ -49,6 +49,15 @@ def filled(template: str, values: Mapping[str, str]) -> str:
     for name, value in values.items():
         template = template.replace(f"{{{name}}}", value)
     return template
+
+
+def counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def with_interval(ratio: float, low: float, high: float, sign: str = "") -> str:
+    """`1.92 [1.90, 1.95]`; `sign` is the `x` of a speedup."""
+    return f"{ratio:.2f}{sign} [{low:.2f}, {high:.2f}]"
 
 
 def suggestion(word: str, known: Collection[str], otherwise: str = "") -> str:

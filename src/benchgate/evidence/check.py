@@ -51,7 +51,7 @@ class Check:
         return "\n".join(map(visible, self.messages))
 
 
-def verify_bundle(folder: Path, recompute: Recompute | None = None) -> Check:
+def verify_session(folder: Path, recompute: Recompute | None = None) -> Check:
     """Without `recompute` only the hashes and the chain are checked."""
     try:
         facts = _session(folder)
@@ -67,7 +67,7 @@ def verify_bundle(folder: Path, recompute: Recompute | None = None) -> Check:
     if facts.get("state") != COMPLETE:
         findings.add(INCOMPLETE, f"the session is {PARTIAL}: {facts.get('state_reason')!r:.200}")
     if not findings.found and recompute is not None:
-        findings.try_(MISMATCH, lambda: _check_answers(findings, folder, recompute))
+        findings.try_(MISMATCH, lambda: _check_reports(findings, folder, recompute))
     return findings.check(recomputed=recompute is not None)
 
 
@@ -162,7 +162,7 @@ def _check_rows(findings: _Findings, folder: Path, links: tuple[Link, ...]) -> N
         )
 
 
-def _check_answers(findings: _Findings, folder: Path, recompute: Recompute) -> None:
+def _check_reports(findings: _Findings, folder: Path, recompute: Recompute) -> None:
     try:
         with cpu_limit.cpu_seconds(MOST_CPU_S):
             expected = recompute(folder)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from benchgate.base.cells import Accel, Lane, Placement
+from benchgate.base.text import with_interval
 from benchgate.host.accel import AccelProbe
 from benchgate.host.capacity import Capacity
 from benchgate.host.topology import Topology, placement
@@ -83,8 +84,5 @@ def _too_small(host: Host, accel: Accel, cpus: int, threshold: float) -> str | N
         return "capacity not measured"
     if found.low >= MARGIN * threshold:
         return None
-    return f"capacity {span(found)} leaves no margin above {threshold:g}"
-
-
-def span(found: Capacity) -> str:
-    return f"{found.ratio:.2f} [{found.low:.2f}, {found.high:.2f}]"
+    capacity = with_interval(found.ratio, found.low, found.high)
+    return f"capacity {capacity} leaves no margin above {threshold:g}"

@@ -21,6 +21,7 @@ from types import TracebackType
 
 from benchgate.base.cells import Accel
 from benchgate.base.errors import BootError, HostError
+from benchgate.base.files import last_line
 from benchgate.base.paths import data_root
 from benchgate.base.process import start
 from benchgate.base.qemu import GOOD_EXIT, ON_STDIO, Qemu, command
@@ -180,9 +181,8 @@ class ProbeGuest:
         self._child.wait(2.0)
         status = self._child.stop(0)
         how = f"with status {status}" if status >= 0 else f"by signal {signal.Signals(-status).name}"
-        self._errors.seek(max(0, self._errors.seek(0, os.SEEK_END) - 4096))
-        lines = [line for line in self._errors.read().decode(errors="replace").splitlines() if line.strip()]
-        return ProbeFailed(f"QEMU ended {how}" + (f": {one_line(lines[-1])}" if lines else ""))
+        message = last_line(self._errors)
+        return ProbeFailed(f"QEMU ended {how}" + (f": {message}" if message else ""))
 
 
 def answers(guests: Sequence[ProbeGuest], steps: int, deadline_s: float) -> tuple[float, ...]:

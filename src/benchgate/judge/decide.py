@@ -1,8 +1,7 @@
-"""Decides the verdicts so far and what to run next. Pure: `rejudge` gets the same answer for the same arms.
+"""Decides the verdicts so far and what to run next: `rejudge` gets the same answer for the same arms.
 
-Takes gates, arms by cell id, a policy and the host's capacity by CPU count; gives a Decision. `needs` has the
-total number of counted, verified runs that each cell should have (not how many more). Fails with DecideError
-if a gate is invalid.
+Takes gates, arms by cell id, a policy and the host's capacity by CPU count; gives a Decision. `decide` is
+pure; `conclude` makes the arms itself and fails like arms.py. Fails with DecideError if a gate is invalid.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from benchgate.judge.judged_run import JudgedRun
 @dataclass(frozen=True, slots=True)
 class Decision:
     needs: Mapping[str, int]
-    """The number of runs needed, by cell id; a missing cell needs no more runs."""
+    """The total of counted, verified runs that a cell should have, by cell id; absent: it has enough."""
     verdicts: tuple[Verdict, ...]
     """One per gate, in the order of the gates. If runs are still needed, the verdict is provisional."""
 

@@ -129,10 +129,10 @@ def _check_online(files: RunFiles, pattern: str) -> None:
     require_cpus(files.run.cell.cpus, patterns.online_cpus(files.console, pattern))
 
 
-def _check_failures(console: bytes, patterns: Collection[str]) -> None:
+def _check_failures(console: bytes, failures: Collection[str]) -> None:
     """The live watcher can miss a failure on a line that another pattern consumed, or after the result."""
     text = b"\n" + plain(console)
-    for pattern in patterns:
+    for pattern in failures:
         if re.search(by_lines(pattern), text):
             raise VerifyError(
                 f"the run ended with success, but its console matches the failure pattern `{pattern}`"

@@ -15,6 +15,7 @@ from benchgate.base.cells import Mode, Workload
 from benchgate.base.errors import CatalogError, UsageError
 from benchgate.base.gates import Policy
 from benchgate.base.paths import data_root
+from benchgate.base.pyfile import load_module
 from benchgate.base.systems import SELFTEST, System
 from benchgate.base.text import suggestion
 from benchgate.base.yamlfile import NAME
@@ -82,6 +83,16 @@ def load_system(word: str) -> System:
             raise UsageError(f"system {word}: `{pair}` is not a setting such as sched=rr")
         chosen[key] = value
     return systemfile.load(_find("system", name), chosen)
+
+
+def gate_kind(path: Path) -> str:
+    """The KIND of a user's gate file."""
+    kind = getattr(load_module(path, "gate"), "KIND", None)
+    if not isinstance(kind, str) or not NAME.match(kind):
+        raise CatalogError(
+            f"gate file {path} defines no KIND; set it to a name of lower-case letters, digits and _"
+        )
+    return kind
 
 
 @cache

@@ -13,10 +13,8 @@ from pathlib import Path
 
 from benchgate.base.cells import Window
 from benchgate.base.errors import UsageError
-from benchgate.base.pyfile import load_module
 from benchgate.base.systems import MAX_CPUS
 from benchgate.base.text import suggestion
-from benchgate.base.yamlfile import NAME
 from benchgate.plan import catalog
 from benchgate.plan.planned import GateRequest, Request
 from benchgate.plan.workloadfile import fill
@@ -96,12 +94,7 @@ def _kind(given: Mark) -> tuple[str, str]:
     if not word.endswith(".py"):
         return word, ""
     path = Path(word).absolute()
-    kind = getattr(load_module(path, "gate"), "KIND", None)
-    if not isinstance(kind, str) or not NAME.match(kind):
-        raise UsageError(
-            f"mark gate: {path} defines no KIND; set it to a name of lower-case letters, digits and _"
-        )
-    return kind, str(path)
+    return catalog.gate_kind(path), str(path)
 
 
 def _base(mark: str, given: Mark) -> int | None:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from benchgate.base.cells import Lane
 from benchgate.base.gates import SMALLEST_LOOK, Policy
+from benchgate.base.text import counted
 from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedCell, PlannedGate, SweepPlan
 from benchgate.plan.schedule import run_order, runs_of, warmups_of
@@ -29,7 +30,7 @@ def describe(plans: Sequence[SweepPlan], options: Options, policy: Policy, seed:
         arms = [str(cell.cell.cpus) for cell in sweep.runnable]
         rounds = max((runs_of(cell, options) for cell in sweep.runnable), default=0)
         exact = any(cell.seats.lane is Lane.INSN for cell in sweep.runnable)
-        first = "one seed, which is run twice" if exact else f"{_warmups(policy.warmups)} each"
+        first = "one seed, which is run twice" if exact else f"{counted(policy.warmups, 'warm-up')} each"
         lines.append(f"  order  smp {' '.join(run_order(arms, rounds, seed))} after {first}")
     minutes = sum(estimate_s(sweep, options, policy) for sweep in plans) / 60
     lines.append(f"order seed {seed}; about {max(minutes, 0.1):.1f} minutes; nothing was booted")
@@ -42,7 +43,7 @@ def _describe_cell(planned: PlannedCell, options: Options, policy: Policy) -> st
     where = f"pins {','.join(map(str, planned.seats.pins))}" if planned.seats.pins else "no pins needed"
     mode, lane = planned.cell.mode, planned.seats.lane
     count = runs_of(planned, options)
-    runs = f"{count} seeds" if lane is Lane.INSN else f"{count} runs + {_warmups(policy.warmups)}"
+    runs = f"{count} seeds" if lane is Lane.INSN else f"{count} runs + {counted(policy.warmups, 'warm-up')}"
     return f"cell   {planned.cell.id}: {mode}, lane {lane}, {planned.seats.placement}, {where}, {runs}"
 
 
@@ -64,7 +65,3 @@ def estimate_s(sweep: SweepPlan, options: Options, policy: Policy) -> float:
     """The estimated time of one sweep, including warm-ups."""
     runs = ((cell, runs_of(cell, options) + warmups_of(cell, policy)) for cell in sweep.runnable)
     return sum(_SECONDS_PER_RUN[cell.seats.lane] * count for cell, count in runs)
-
-
-def _warmups(count: int) -> str:
-    return f"{count} warm-up" + ("" if count == 1 else "s")

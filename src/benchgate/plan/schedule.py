@@ -17,7 +17,7 @@ from benchgate.plan.planned import PlannedCell, SweepPlan
 def run_order(arms: Sequence[str], rounds: int, seed: int) -> tuple[str, ...]:
     """A counterbalanced order: each round contains every arm once, and every second round is reversed.
 
-    A linear drift of the host then affects all arms equally, except for half a block.
+    A linear drift of the host then affects all arms equally over two rounds.
     """
     start = list(arms)
     random.Random(seed).shuffle(start)  # noqa: S311

@@ -24,13 +24,10 @@ def seat(system: System, workload: Workload, cpus: int, ground: Ground, options:
         return Seats(lane, ground.physical, ground.pins[:cpus], refused)
     if not options.oversubscribe:
         pins = ",".join(map(str, ground.pins))
-        too_few = f"{cpus} CPUs need {cpus} host CPUs to pin to, there {_are(len(ground.pins))} ({pins})"
+        there = "there is 1" if len(ground.pins) == 1 else f"there are {len(ground.pins)}"
+        too_few = f"{cpus} CPUs need {cpus} host CPUs to pin to, {there} ({pins})"
         return Seats(lane, ground.physical, (), refused or too_few)
     return Seats(lane, Placement.OVERSUBSCRIBED, ground.pins, refused)
-
-
-def _are(count: int) -> str:
-    return "is 1" if count == 1 else f"are {count}"
 
 
 def seat_smt(system: System, workload: Workload, ground: Ground) -> Seats:

@@ -21,11 +21,10 @@ from pexpect.fdpexpect import fdspawn
 
 from benchgate.base.console_text import Stream
 from benchgate.base.errors import BootError
+from benchgate.base.files import TAIL_BYTES
 
 _READ_BYTES = 8192
 _LONGEST_MATCH = 1024
-TAIL_BYTES = 4096
-"""How much of the end of a log is kept, to find its last line."""
 # A read waits this long, so that it takes a whole burst of bytes. The guest prints byte by byte; a reader
 # that wakes up for each byte would take CPU time from the vCPUs that are being measured.
 _GATHER_S = 0.002

@@ -7,7 +7,6 @@ guest's failure is an `Observation` too. Fails with OSError only, if a log canno
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import time
 from collections.abc import Callable
@@ -17,10 +16,11 @@ from pathlib import Path
 import pexpect
 
 from benchgate.base.console_text import Stream
+from benchgate.base.files import last_line
 from benchgate.base.process import Child
 from benchgate.base.runs import Deadlines, Ending
 from benchgate.base.text import one_line
-from benchgate.run.console import TAIL_BYTES, Console, FloodError, Limits, SerialLog, readable
+from benchgate.run.console import Console, FloodError, Limits, SerialLog, readable
 from benchgate.run.ending import Cause, Observation, Stage, ending_of
 from benchgate.run.watch import Watch
 
@@ -121,6 +121,4 @@ class Follower:
 def complaint(folder: Path) -> str:
     """The last line on a program's standard error."""
     with (folder / "stderr.log").open("rb") as stream:
-        stream.seek(max(0, stream.seek(0, os.SEEK_END) - TAIL_BYTES))
-        lines = [line for line in stream.read(TAIL_BYTES).split(b"\n") if line.strip()]
-    return one_line(lines[-1]) if lines else ""
+        return last_line(stream)

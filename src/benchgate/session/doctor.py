@@ -61,11 +61,11 @@ def _linux() -> str:
     return ", ".join([found.version, *found.labels])
 
 
-def _compiler() -> tuple[bool, str]:
+def _compiler() -> str:
     try:
-        return True, toolchain.compiler().version
+        return toolchain.compiler().version
     except BenchgateError as error:
-        return False, f"none: {error}"
+        return f"none: {error}"
 
 
 def _insn(qemu: Qemu | None) -> tuple[bool, str]:

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchgate.base.cells import Lane
-from benchgate.base.text import UNAVAILABLE
+from benchgate.base.text import UNAVAILABLE, counted, with_interval
 from benchgate.host.capacity import Capacity
-from benchgate.host.fitness import THRESHOLDS, Fitness, Host, fitness, span
+from benchgate.host.fitness import THRESHOLDS, Fitness, Host, fitness
 from benchgate.host.procfs import as_list
 from benchgate.host.topology import Topology, isolated_by
 
@@ -26,8 +26,6 @@ _LABEL = 12
 class Row:
     label: str
     text: str
-    good: bool | None = None
-    """True for good news, False for bad news, None for neither."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +34,8 @@ class Found:
 
     qemu: str
     linux: str
-    compiler: tuple[bool, str]
-    """True if there is one; its version, or why there is none."""
+    compiler: str
+    """Its version, or why there is none."""
     insn: tuple[bool, str]
     """True if the instruction clock can decide gates on this host; and the reason."""
     detectors: Mapping[str, bool]
@@ -47,13 +45,13 @@ def doctor_facts(host: Host, found: Found, thresholds: Mapping[int, float] = THR
     """The screen's rows, in order."""
     rows = [*_topology_rows(host.topology, host.pins)]
     probes = host.probes.values()
-    rows += [Row(probe.accel.value, f"{probe.state}: {probe.detail}", probe.usable) for probe in probes]
+    rows += [Row(probe.accel.value, f"{probe.state}: {probe.detail}") for probe in probes]
     rows.append(_capacity_row(host.capacities.values()))
     rows += [Row("qemu", found.qemu), Row("linux", found.linux)]
-    rows.append(Row("compiler", found.compiler[1], None if found.compiler[0] else False))
+    rows.append(Row("compiler", found.compiler))
     for lane in (Lane.KVM, Lane.TCG, Lane.NATIVE):
         rows.append(_lane_row(lane, [fitness(host, lane, n, at) for n, at in thresholds.items()]))
-    rows.append(Row("lane insn", f"{'yes' if found.insn[0] else 'no'}: {found.insn[1]}", found.insn[0]))
+    rows.append(Row("lane insn", f"{'yes' if found.insn[0] else 'no'}: {found.insn[1]}"))
     present = ", ".join(name for name, there in found.detectors.items() if there) or "none"
     absent = ", ".join(name for name, there in found.detectors.items() if not there)
     rows.append(Row("noise seen", f"{present}; {UNAVAILABLE}: {absent}" if absent else present))
@@ -95,14 +93,17 @@ def _topology_rows(topology: Topology, pins: Sequence[int]) -> list[Row]:
     listed = ",".join(map(str, pins))
     return [
         Row("cpus", cpus),
-        Row("threads", smt, not topology.hidden),
+        Row("threads", smt),
         Row("pins", f"{listed} (default: one logical CPU per physical core); {isolation}"),
     ]
 
 
 def _capacity_row(capacities: Iterable[Capacity]) -> Row:
-    several = [found for found in capacities if found.cpus > 1]
-    shown = [f"{found.cpus} CPUs {span(found)} ({found.accel.value})" for found in several]
+    shown = [
+        f"{one.cpus} CPUs {with_interval(one.ratio, one.low, one.high)} ({one.accel.value})"
+        for one in capacities
+        if one.cpus > 1
+    ]
     return Row("capacity", "; ".join(["1 CPU 1 (the unit)", *shown]))
 
 
@@ -111,11 +112,10 @@ def _lane_row(lane: Lane, found: Sequence[Fitness]) -> Row:
     words = [f"{'yes' if one.qualifies else 'no'}: {one.reason}" for one in found]
     if len(set(words)) > 1:
         words = [f"{one.cpus} CPUs {word}" for one, word in zip(found, words, strict=True)]
-    good = bool(found) and all(one.qualifies for one in found)
-    return Row(f"lane {lane.value}", "; ".join(dict.fromkeys(words)) or "no gate asked", good)
+    return Row(f"lane {lane.value}", "; ".join(dict.fromkeys(words)) or "no gate asked")
 
 
 def _count(number: int | None, noun: str) -> str:
     if number is None:
         return f"{noun}s {UNAVAILABLE}"
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    return counted(number, noun)

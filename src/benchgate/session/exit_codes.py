@@ -11,6 +11,7 @@ from benchgate.base.gates import Word
 
 UNDECIDED = 5
 """The exit code if nothing was decided, or if the session is partial."""
+INCONCLUSIVE = 75
 
 
 def exit_code(words: Sequence[Word]) -> int:
@@ -18,5 +19,5 @@ def exit_code(words: Sequence[Word]) -> int:
     if any(word in (Word.FAIL, Word.INVALID) for word in words):
         return 1
     if Word.INCONCLUSIVE in words:
-        return 75
+        return INCONCLUSIVE
     return 0 if Word.PASS in words else UNDECIDED

@@ -77,7 +77,7 @@ class MeasuringSession:
         policy = catalog.load_policy(options.policy).with_runs(options.runs, options.max_runs)
         self.policy = replace(policy, informs=options.why_no_gates)
         self._stack = ExitStack()
-        self._quiet = self._stack.enter_context(ExitStack())
+        self._lock = self._stack.enter_context(ExitStack())
         self._images = Images(options.linux_kernel, options.locked, progress.note)
         self._pairs: dict[tuple[str, int], list[CapacityPair]] = {}
         self._topology = seen
@@ -100,13 +100,13 @@ class MeasuringSession:
             self._qemu = inputs.qemu(self.options.qemu, locked=self.options.locked, notice=self.progress.note)
         for cell in cells:
             self.image(cell)  # builds it
-        self._quiet.enter_context(lock.measuring(self.options.lock_wait_s, notice=self.progress.note))
+        self._lock.enter_context(lock.measuring(self.options.lock_wait_s, notice=self.progress.note))
         for line in stale.sweep_stale():
             self.progress.note(line)
         if self._qemu is not None:
             self._choose(self._qemu)
         if self._is_exact and all(cell.system.kind is Kind.QEMU for cell in cells):
-            self._quiet.close()  # from here on, parallel sessions cannot change a result
+            self._lock.close()  # from here on, parallel sessions cannot change a result
 
     @property
     def _is_exact(self) -> bool:

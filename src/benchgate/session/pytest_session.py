@@ -29,7 +29,7 @@ from benchgate.plan.seats import reseat
 from benchgate.render.tables import attribution, terminal
 from benchgate.render.view import SessionView
 from benchgate.run.guest import RunningGuest
-from benchgate.session.exit_codes import UNDECIDED, exit_code
+from benchgate.session.exit_codes import INCONCLUSIVE, UNDECIDED, exit_code
 from benchgate.session.measuring import MeasuringSession, ground_of
 from benchgate.session.progress import Progress
 from benchgate.session.results import RowResult
@@ -172,10 +172,8 @@ class PytestSession:
         self._reports.append(line)
 
     def exit_code(self, pytests: int) -> int:
-        """0 every gate PASS; 1 a FAIL or INVALID; 5 nothing was decided; 75 only INCONCLUSIVE.
-
-        A FAIL counts even if no test required its verdict, and without a verified run there is no success.
-        """
+        """The code of exit_codes.py, or pytest's own if a test failed for another reason. A FAIL counts
+        even if no test required its verdict, and without a verified run there is no success."""
         passed = pytests == pytest.ExitCode.OK
         if not self.picked or not (passed or pytests == pytest.ExitCode.TESTS_FAILED):
             return pytests
@@ -186,7 +184,7 @@ class PytestSession:
         if not passed:
             failed = [line.message for line in self._reports if line.outcome == "failed"]
             inconclusive = failed and all(message.startswith(Word.INCONCLUSIVE) for message in failed)
-            return 75 if inconclusive else pytests
+            return INCONCLUSIVE if inconclusive else pytests
         if not self.options.inconclusive_fails:
             words = [word for word in words if word is not Word.INCONCLUSIVE] or [Word.SKIP]
         if words:

@@ -9,7 +9,7 @@ EvidenceError if QEMU or the guest is not the one of the run, because the replay
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from benchgate.base.cells import Accel, Lane, Placement
 from benchgate.base.errors import EvidenceError, UsageError, VerifyError
 from benchgate.base.runs import BootSpec, RawRun
 from benchgate.base.systems import FETCHED_LINUX, System
+from benchgate.build.cache_storage import Notice
 from benchgate.build.fetch import inputs
 from benchgate.build.images import Images, guest_digest
 from benchgate.evidence.files import SESSION, read_object
@@ -42,7 +43,6 @@ from benchgate.run.watch import watch_for
 from benchgate.session.rejudge import find_workload
 from benchgate.session.trust import Trusted
 
-Notice = Callable[[str], None]
 DEBUGGER_S = 86_400.0
 """How long a replay waits for the debugger to let the guest end."""
 

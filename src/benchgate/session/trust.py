@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchgate.base.cells import Workload
-from benchgate.base.errors import CatalogError
-from benchgate.base.pyfile import load_module
 from benchgate.plan import catalog
 
 
@@ -29,13 +27,6 @@ def trusted(workloads: Sequence[str], gates: Sequence[str], reports: Sequence[st
     found = [catalog.load_workload(str(Path(path).absolute())) for path in workloads]
     return Trusted(
         workloads={workload.name: workload for workload in found},
-        gates=dict(_kind(Path(path).absolute()) for path in gates),
+        gates={catalog.gate_kind(path): path for path in map(Path.absolute, map(Path, gates))},
         reports=tuple(Path(path).absolute() for path in reports),
     )
-
-
-def _kind(path: Path) -> tuple[str, Path]:
-    kind = getattr(load_module(path, "gate"), "KIND", None)
-    if not isinstance(kind, str):
-        raise CatalogError(f"gate file {path} defines no KIND")
-    return kind, path

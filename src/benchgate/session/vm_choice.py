@@ -7,12 +7,13 @@ for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from benchgate.base.cells import Accel, Lane
 from benchgate.base.errors import HostError
 from benchgate.base.qemu import Qemu
+from benchgate.build.cache_storage import Notice
 from benchgate.host import accel
 from benchgate.host.accel import AccelProbe
 from benchgate.host.fitness import Fitness, Host, fitness
@@ -24,7 +25,6 @@ from benchgate.plan import lanes
 from benchgate.plan.options import Options
 from benchgate.run.argv import ClockConfig, VmConfig
 
-Note = Callable[[str], None]
 SMALLEST_GATE = 2
 """Wall time qualifies if it can gate this CPU count."""
 
@@ -37,7 +37,7 @@ class VmChoice:
 
 
 def choose_vm(
-    qemu: Qemu, options: Options, topology: Topology, pins: tuple[int, ...], note: Note
+    qemu: Qemu, options: Options, topology: Topology, pins: tuple[int, ...], note: Notice
 ) -> VmChoice:
     probes = {
         one: accel.probe(qemu, one) for one in Accel if one is Accel.TCG or options.accel is not Accel.TCG
@@ -59,7 +59,7 @@ def choose_vm(
     return _auto(wall, options, seen, note)
 
 
-def _auto(wall: VmChoice, options: Options, seen: Fitness, note: Note) -> VmChoice:
+def _auto(wall: VmChoice, options: Options, seen: Fitness, note: Notice) -> VmChoice:
     """Wall time if this host qualifies for it, otherwise the instruction clock if that can decide."""
     qemu = wall.config.qemu
     if seen.qualifies:

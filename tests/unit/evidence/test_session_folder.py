@@ -14,7 +14,7 @@ import pytest
 from benchgate.base.errors import EvidenceError
 from benchgate.base.runs import Outcome
 from benchgate.evidence import results_csv
-from benchgate.evidence.check import Check, verify_bundle
+from benchgate.evidence.check import Check, verify_session
 from benchgate.evidence.session_folder import SessionFolder
 from benchgate.render.files import verdicts_json
 from tests.unit.factories import cell, raw_run, run_row, verified
@@ -31,9 +31,9 @@ def schema(name: str) -> dict[str, object]:
 
 def test_a_finished_session_is_intact(tmp_path: Path) -> None:
     session = finished_session(tmp_path)
-    check = verify_bundle(session.folder, recomputed)
+    check = verify_session(session.folder, recomputed)
     assert check == Check(0, (f"{session.folder}: intact (hashes, chain and every verdict agree)",))
-    assert verify_bundle(tmp_path / "latest").exit_code == 0
+    assert verify_session(tmp_path / "latest").exit_code == 0
 
 
 def test_another_program_can_check_the_manifest(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_a_new_session_is_partial(tmp_path: Path) -> None:
     jsonschema.validate(facts, schema("session"))
     assert (tmp_path / "latest").resolve() == session.folder.resolve()
     assert (session.folder / "results.csv").read_text() == results_csv.HEADER
-    check = verify_bundle(session.folder)
+    check = verify_session(session.folder)
     assert check.exit_code == 11
     assert "there is no manifest.sha256" in check.text
     assert "the session is partial" in check.text
@@ -121,7 +121,7 @@ def test_an_interrupted_session_has_its_runs_and_the_reason(tmp_path: Path) -> N
     session = finished_session(tmp_path, missing="interrupted by Ctrl-C")
     facts = json.loads((session.folder / "session.json").read_text())
     assert (facts["state"], facts["state_reason"]) == ("partial", "interrupted by Ctrl-C")
-    check = verify_bundle(session.folder, recomputed)
+    check = verify_session(session.folder, recomputed)
     assert check.exit_code == 11
     assert check.text == (
         f"{session.folder}: incomplete\nincomplete: the session is partial: 'interrupted by Ctrl-C'"
@@ -140,13 +140,13 @@ def with_a_gap(reports: Path, *, missing: str) -> SessionFolder:
 
 
 def test_an_interrupted_parallel_attempt_is_incomplete_and_not_tampered(tmp_path: Path) -> None:
-    check = verify_bundle(with_a_gap(tmp_path, missing="interrupted").folder)
+    check = verify_session(with_a_gap(tmp_path, missing="interrupted").folder)
     assert check.exit_code == 11
     assert "runs/0001-primes-linux-smp1 was started, but never recorded" in check.text
 
 
 def test_a_complete_session_has_recorded_every_attempt(tmp_path: Path) -> None:
-    check = verify_bundle(with_a_gap(tmp_path, missing="").folder)
+    check = verify_session(with_a_gap(tmp_path, missing="").folder)
     assert check.exit_code == 11
     assert "has only 1 of 2 attempts" in check.text
 

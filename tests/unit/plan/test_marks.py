@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.cells import Window
-from benchgate.base.errors import UsageError
+from benchgate.base.errors import CatalogError, UsageError
 from benchgate.plan import marks
 from benchgate.plan.marks import Mark
 from benchgate.plan.planned import GateRequest
@@ -81,7 +81,7 @@ def test_a_users_kind_is_a_file_that_defines_kind(tmp_path: Path) -> None:
     assert (gate.kind, gate.file) == ("fair", str(rule))
     for wrong in ('KIND = "No Name"\n', "KIND = 3\n", ""):
         rule.write_text(wrong)
-        with pytest.raises(UsageError, match=r"mark gate: .*fair\.py defines no KIND"):
+        with pytest.raises(CatalogError, match=r"gate file .*fair\.py defines no KIND"):
             marks.read(PRIMES, {"gate": [Mark((str(rule),), {"cpus": 2})]})
 
 

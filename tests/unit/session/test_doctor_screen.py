@@ -15,7 +15,7 @@ from benchgate.session.doctor_screen import Found, Row
 from tests.unit.conftest import Tree, host_files
 from tests.unit.hosts import BAD, TCG, good_host
 
-FOUND = Found("10.0.2", "6.12", (True, "gcc 12"), (True, "full"), {"run delay": True, "throttling": False})
+FOUND = Found("10.0.2", "6.12", "gcc 12", (True, "full"), {"run delay": True, "throttling": False})
 
 
 @pytest.fixture

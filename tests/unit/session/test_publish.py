@@ -61,7 +61,7 @@ def test_every_report_is_written_and_sealed(
     assert_sealed(session)
     assert json.loads((session.folder / "verdicts.json").read_text())[0]["outcome"] == "PASS"
     assert capsys.readouterr().out == ""
-    assert check.verify_bundle(session.folder).exit_code == check.INTACT
+    assert check.verify_session(session.folder).exit_code == check.INTACT
 
 
 def test_github_gets_an_appended_summary_and_one_annotation_per_failure(

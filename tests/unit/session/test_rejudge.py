@@ -19,7 +19,7 @@ from benchgate.base.gates import Word
 from benchgate.base.runs import Outcome, RawRun
 from benchgate.evidence import provenance
 from benchgate.evidence.chain import manifest_text
-from benchgate.evidence.check import INTACT, MISMATCH, verify_bundle
+from benchgate.evidence.check import INTACT, MISMATCH, verify_session
 from benchgate.evidence.facts import symbols_of
 from benchgate.evidence.files import MANIFEST, SESSION, digest_of, files_below
 from benchgate.evidence.rows import row_of
@@ -129,7 +129,7 @@ def reseal(folder: Path) -> None:
 
 
 def test_a_published_session_is_intact(session: SessionFolder) -> None:
-    check = verify_bundle(published(session), rejudge.recompute)
+    check = verify_session(published(session), rejudge.recompute)
     assert (check.exit_code, check.text) == (INTACT, check.messages[0])
 
 
@@ -143,7 +143,7 @@ def test_a_report_that_was_edited_and_sealed_again_is_a_mismatch(session: Sessio
     assert forged != text
     (folder / name).write_text(forged)
     reseal(folder)
-    check = verify_bundle(folder, rejudge.recompute)
+    check = verify_session(folder, rejudge.recompute)
     assert check.exit_code == MISMATCH
     assert f"{name} does not follow from the runs" in check.text
 
@@ -161,7 +161,7 @@ def measured(session: SessionFolder) -> Path:
 
 def test_the_attribution_is_rendered_again(measured: Path) -> None:
     assert "| count_range | 1 | 50% |" in (measured / "attribution.md").read_text()
-    assert verify_bundle(measured, rejudge.recompute).exit_code == INTACT
+    assert verify_session(measured, rejudge.recompute).exit_code == INTACT
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_an_attribution_that_does_not_follow_is_a_mismatch(
 ) -> None:
     edit(measured)
     reseal(measured)
-    check = verify_bundle(measured, rejudge.recompute)
+    check = verify_session(measured, rejudge.recompute)
     assert check.exit_code == MISMATCH, check.text
 
 

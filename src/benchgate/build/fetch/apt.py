@@ -137,8 +137,8 @@ class Apt:
     def _run(self, argv: tuple[str, ...], timeout_s: float, folder: Path | None = None) -> None:
         done = self._ask(argv, timeout_s, folder)
         if done.returncode:
-            said = [line for line in done.stderr.splitlines() if line.startswith(("E:", "W:"))]
-            why = said[0][2:].strip() if said else f"status {done.returncode}"
+            errors = [line for line in done.stderr.splitlines() if line.startswith(("E:", "W:"))]
+            why = errors[0][2:].strip() if errors else f"status {done.returncode}"
             raise FetchError(
                 f"apt could not read this host's package source: {why[:300]}; "
                 "check the network and `apt-get update`, or give --qemu PATH and --linux-kernel PATH"

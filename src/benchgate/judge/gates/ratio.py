@@ -14,10 +14,12 @@ from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, CapacityBound, Gate, GateInput, Ruling, Word, most_speedup
 from benchgate.base.runs import Measurement
 from benchgate.base.stats import Interval, bootstrap, ratio_of_medians
-from benchgate.judge.gates.wording import counted, first_of, number, reason, span, subject, verdict
+from benchgate.base.text import counted, with_interval
+from benchgate.judge.gates.wording import first_of, number, reason, span, subject, verdict
 
 EMULATED_OR_VIRTUAL = (Lane.KVM, Lane.TCG)
 """The lanes on which the capacity of the probe guests limits a speedup."""
+SEE_RUNS = "read the logs in that run's folder under runs/, serial.log first"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +129,6 @@ def _early(gate: Gate, base: Arm, arm: Arm, measured: GateInput) -> tuple[Word, 
     return None
 
 
-SEE_RUNS = "read the logs in that run's folder under runs/, serial.log first"
-
-
 def broken_arm(arm: Arm) -> str:
     """Why an arm is INVALID; empty if it is not. It is INVALID with one invalid run, or without a verified
     one."""
@@ -185,11 +184,12 @@ def _settled(gate: Gate, measured: GateInput, rule: Rule, seen: Figures) -> tupl
     host = _capacity(gate, measured, seen.lane)
     if word is Word.PASS:
         return word, reason(word, what)
+    capacity = with_interval(host.ratio, host.low, host.high) if host else ""
     if rule.host_may_excuse and host and _excused(seen, host, measured.policy.capacity_reach):
-        what += f", but the host's own capacity is {_capacity_text(host)}"
+        what += f", but the host's own capacity is {capacity}"
         advice = "use CPUs on different cores (--cpus), or --clock insn"
         return Word.INCONCLUSIVE, reason(Word.INCONCLUSIVE, what, advice)
-    return word, reason(word, what + (f", host capacity {_capacity_text(host)}" if host else ""), rule.advice)
+    return word, reason(word, what + (f", host capacity {capacity}" if host else ""), rule.advice)
 
 
 def _excused(seen: Figures, host: CapacityBound, reach: float) -> bool:
@@ -231,7 +231,3 @@ def _ratio_text(gate: Gate, seen: Figures, limit: float) -> str:
 
 def _conditions(gate: Gate, seen: Figures) -> str:
     return f"({gate.window}, {seen.lane}, {counted(seen.runs, 'run')} per arm)"
-
-
-def _capacity_text(host: CapacityBound) -> str:
-    return f"{host.ratio:.2f} [{host.low:.2f}, {host.high:.2f}]"

@@ -28,10 +28,6 @@ def number(value: float) -> str:
     return f"{value:.6g}"
 
 
-def counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
 def subject(gate: Gate) -> str:
     """`primes-linux smp2/smp1`, or the cell's id if there is no base."""
     if gate.base is None:

@@ -9,6 +9,7 @@ from collections import Counter
 
 from benchgate.base.cells import Lane, Window
 from benchgate.base.runs import Outcome
+from benchgate.base.text import with_interval
 from benchgate.render.escape import code, markdown
 from benchgate.render.figures import ArmFigures, Series, Speedup, series_of
 from benchgate.render.tables import side_by_side, units, variants
@@ -47,8 +48,8 @@ def render(view: SessionView) -> str:
 def _verdicts(view: SessionView) -> list[str]:
     lines = []
     for one in view.shown_verdicts:
-        said = one.reason.removeprefix(f"{one.outcome}: ")
-        lines.append(f"- **{one.outcome}** {markdown(said)}")
+        text = one.reason.removeprefix(f"{one.outcome}: ")
+        lines.append(f"- **{one.outcome}** {markdown(text)}")
     if view.compared and view.is_verified:
         wrong = view.compared * view.overall_error
         lines += [
@@ -79,9 +80,7 @@ def _series(view: SessionView, series: Series) -> list[str]:
 def _row(view: SessionView, series: Series, arm: ArmFigures) -> str:
     work, total = arm.speedups.get(Window.WORK), arm.speedups.get(Window.TOTAL)
     host = view.capacity.get(arm.cpus)
-    shown = (
-        f"{host.ratio:.2f}x [{host.low:.2f}, {host.high:.2f}]" if host and host.lane is series.lane else "-"
-    )
+    shown = with_interval(host.ratio, host.low, host.high, "x") if host and host.lane is series.lane else "-"
     cells = (
         arm.name,
         str(arm.outcomes[Outcome.OK]),

@@ -6,6 +6,7 @@ Takes numbers; gives short strings. Does not fail.
 from __future__ import annotations
 
 from benchgate.base.stats import Spread
+from benchgate.base.text import counted, with_interval
 from benchgate.render.figures import Speedup
 
 _STEPS = ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns"))
@@ -36,8 +37,8 @@ def speedup(seen: Speedup | None) -> str:
     if seen is None:
         return "-"
     if not seen.has_interval:
-        return f"{seen.ratio:.2f}x ({seen.runs} run{'' if seen.runs == 1 else 's'})"
-    return f"{seen.ratio:.2f}x [{seen.interval.low:.2f}, {seen.interval.high:.2f}]"
+        return f"{seen.ratio:.2f}x ({counted(seen.runs, 'run')})"
+    return with_interval(seen.ratio, seen.interval.low, seen.interval.high, "x")
 
 
 def gate(seen: Speedup | None, *, is_broken: bool) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from benchgate.base import stats
 from benchgate.base.gates import SMALLEST_LOOK
-from benchgate.base.text import visible
+from benchgate.base.text import visible, with_interval
 from benchgate.render.escape import markdown
 from benchgate.render.figures import ArmFigures, Series, series_of
 from benchgate.render.tables import columns, units
@@ -81,11 +81,11 @@ def _cell(base: Series, series: Series, name: str, alpha: float) -> str:
 
 def _ratio(arm: ArmFigures, plain: ArmFigures, alpha: float) -> str:
     tops, bottoms = ([float(work) for work, _ in one.samples] for one in (arm, plain))
-    ratio = f"{stats.ratio_of_medians(tops, bottoms):.2f}x"
+    ratio = stats.ratio_of_medians(tops, bottoms)
     if min(len(tops), len(bottoms)) < SMALLEST_LOOK:
-        return ratio
+        return f"{ratio:.2f}x"
     interval = stats.bootstrap(tops, bottoms).interval(alpha)
-    return f"{ratio} [{interval.low:.2f}, {interval.high:.2f}]"
+    return with_interval(ratio, interval.low, interval.high, "x")
 
 
 def _arm(series: Series, name: str) -> ArmFigures | None:
