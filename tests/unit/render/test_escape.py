@@ -42,7 +42,7 @@ def test_untrusted_text_is_not_markup_in_the_summary() -> None:
     assert "\x1b" not in text
     assert "\u202e" not in text
     assert "\n# head" not in text
-    prose = text.split("## Again")[0]  # below stand the commands, in a fence
+    prose = text.split("## Repeat it")[0]  # the commands follow, in a fence
     assert "<script>" not in prose.replace("\\<script>", "")
     assert "](https" not in prose
     assert "://" not in prose

@@ -165,14 +165,14 @@ def _machine(view: SessionView) -> list[str]:
     if not view.machine:
         return []
     rows = [f"- {markdown(name)}: {markdown(text)}" for name, text in view.machine]
-    return ["## Machine", "", *rows, ""]
+    return ["## Host", "", *rows, ""]
 
 
 def _repeat(view: SessionView) -> list[str]:
     facts = [f"session {view.id}", f"{view.started} to {view.finished or 'unfinished'}"]
     facts += [f"benchgate {view.version}"] if view.version else []
     facts += [f"commit {view.commit}"] if view.commit else []
-    lines = ["## Again", "", f"{markdown(', '.join(facts))}.", ""]
+    lines = ["## Repeat it", "", f"{markdown(', '.join(facts))}.", ""]
     if view.repeat:
         lines += ["```sh", *(code(command) for command in view.repeat), "```", ""]
     return lines
