@@ -25,6 +25,7 @@ DEFAULT = Policy("simulated", (5, 9, 15, 25), alpha=0.0276, overall_error=0.05, 
 
 ROWS = (1.87, 1.70, 1.65, 1.60, 1.55)
 THRESHOLD = 1.6
+CORRELATIONS = (0.5, 0.9)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +36,18 @@ class Row:
     mean_runs: float
 
 
-def simulate(policy: Policy, ratio: float, cv: float, draws: int, seed: int) -> Row:
-    """The shares of the verdicts in `draws` sessions with a known true ratio."""
-    source = random.Random(f"{seed} {ratio} {cv}")  # a simulation, not a secret
+def simulate(policy: Policy, ratio: float, cv: float, draws: int, seed: int, *, phi: float = 0.0) -> Row:
+    """The shares of the verdicts in `draws` sessions with a known true ratio. `phi` is the correlation of the
+    noise of neighbouring runs of an arm."""
+    source = random.Random(f"{seed} {ratio} {cv}" + (f" {phi}" if phi else ""))  # a simulation, not a secret
     gate = Gate("simulated", "speedup", _cell(1), _cell(2), at_least=THRESHOLD)
     words: Counter[Word] = Counter()
     runs = 0
     for _ in range(draws):
-        arms = (_arm(1, source, ratio, cv, policy.max_runs), _arm(2, source, 1.0, cv, policy.max_runs))
+        arms = (
+            _arm(cpus, _samples(source, centre, cv, policy.max_runs, phi))
+            for cpus, centre in ((1, ratio), (2, 1.0))
+        )
         verdict = judge(gate, GateInput({arm.cell.id: arm for arm in arms}, policy, {})).verdict
         words[verdict.outcome] += 1
         runs += verdict.runs
@@ -71,12 +76,18 @@ def report(draws: int, seed: int, policy: Policy = DEFAULT) -> str:
         shares = " | ".join(f"{row.shares.get(word, 0.0):.3f}" for word in words)
         lines.append(f"| {ratio:.2f} | {shares} | {row.mean_runs:.1f} |")
     power = simulate(replace(policy, max_runs=5), 1.87, 0.065, draws, seed).shares.get(Word.PASS, 0.0)
+    drift = [simulate(policy, THRESHOLD, 0.03, draws, seed, phi=phi) for phi in CORRELATIONS]
+    wrong = [
+        f"{row.shares.get(Word.PASS, 0.0):.1%} at AR({phi})"
+        for phi, row in zip(CORRELATIONS, drift, strict=True)
+    ]
     naive = [f"{naive_pass_share(1.55, cv, draws, seed):.1%} at CV {cv:.0%}" for cv in (0.03, 0.10)]
     return "\n".join(
         [
             *lines,
             "",
             f"Five runs pass a true 1.87 at CV 6.5% in {power:.1%} of sessions.",
+            f"Correlated runs pass a true {THRESHOLD:.2f} at CV 3%: {', '.join(wrong)}.",
             f'The naive rule "median ratio >= {THRESHOLD}" passes a true 1.55: {", ".join(naive)}.',
             f"({draws} draws per row, seed {seed}, looks {list(policy.session_looks)}, alpha {policy.alpha})",
         ]
@@ -98,17 +109,22 @@ def _cell(cpus: int) -> Cell:
     return Cell("simulated", "lognormal", Mode.PROCESS, (), cpus)
 
 
-def _arm(cpus: int, source: random.Random, centre: float, cv: float, runs: int) -> Arm:
-    samples = tuple(_samples(source, centre, cv, runs))
+def _arm(cpus: int, samples: Sequence[float]) -> Arm:
     cell = _cell(cpus)
     facts = (cell, Lane.TCG, Placement.PHYSICAL)
-    work, total = (Measurement(*facts, window, "ns", samples) for window in (Window.WORK, Window.TOTAL))
-    return Arm(*facts, work, total, attempted=runs)
+    work, total = (
+        Measurement(*facts, window, "ns", tuple(samples)) for window in (Window.WORK, Window.TOTAL)
+    )
+    return Arm(*facts, work, total, attempted=len(samples))
 
 
-def _samples(source: random.Random, centre: float, cv: float, runs: int) -> list[float]:
+def _samples(source: random.Random, centre: float, cv: float, runs: int, phi: float = 0.0) -> list[float]:
     sigma = math.sqrt(math.log1p(cv**2))
-    return [centre * math.exp(source.gauss(0.0, sigma)) for _ in range(runs)]
+    samples, noise = [], source.gauss(0.0, sigma)
+    for _ in range(runs):
+        samples.append(centre * math.exp(noise))
+        noise = phi * noise + source.gauss(0.0, sigma * math.sqrt(1 - phi**2))
+    return samples
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ reached at odd looks only.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import statistics
 from collections.abc import Iterator, Sequence
@@ -117,6 +118,28 @@ def paired_log_interval(base: Sequence[float], other: Sequence[float], alpha: fl
     centre, error = statistics.fmean(logs), statistics.stdev(logs) / math.sqrt(len(logs))
     reach = _student_quantile(len(logs) - 1, 1 - alpha) * error
     return Interval(math.exp(centre - reach), math.exp(centre + reach))
+
+
+def serial_dependence(*series: Sequence[float]) -> float:
+    """How much neighbours resemble each other, in standard deviations above what independent samples give.
+
+    It is von Neumann's ratio of ranks (R. Bartels, JASA 77, 1982), pooled over the series. Ranks, because the
+    noise of run times has a long tail. Series of fewer than 3 samples, or of equal ones, show nothing: 0.
+    """
+    return sum(map(_resemblance, series)) / math.sqrt(len(series))
+
+
+def _resemblance(samples: Sequence[float]) -> float:
+    _check(samples)
+    n = len(samples)
+    ranks = [sum(x < y for x in samples) + sum(x == y for x in samples) / 2 for y in samples]
+    centre = statistics.fmean(ranks)
+    squares = sum((rank - centre) ** 2 for rank in ranks)
+    if n < 3 or squares == 0:
+        return 0.0
+    ratio = sum((one - two) ** 2 for one, two in itertools.pairwise(ranks)) / squares
+    variance = 4 * (n - 2) * (5 * n * n - 2 * n - 9) / (5 * n * (n + 1) * (n - 1) ** 2)
+    return (2 - ratio) / math.sqrt(variance)
 
 
 def _medians(samples: Sequence[float]) -> list[tuple[float, int]]:

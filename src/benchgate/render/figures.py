@@ -59,6 +59,12 @@ class ArmFigures:
     speedups: dict[Window, Speedup]
 
     @property
+    def dependence(self) -> float | None:
+        """How much neighbouring runs resemble each other (stats.serial_dependence); None for too few runs."""
+        works = [float(work) for work, _ in self.samples]
+        return stats.serial_dependence(works) if len(works) >= SMALLEST_LOOK else None
+
+    @property
     def is_variant(self) -> bool:
         """True for a variant, which is shown for information and never gated."""
         return self.name != f"smp{self.cpus}"

@@ -141,6 +141,23 @@ def test_samples_without_pairs_have_no_paired_interval() -> None:
     assert stats.paired_log_interval([1.0], [1.0], 0.05) is None
 
 
+def test_serial_dependence_is_standardised_over_all_orders_of_the_samples() -> None:
+    """Independent samples come in every order equally often: mean 0 and, but for rounding, variance 1."""
+    orders = [stats.serial_dependence(order) for order in itertools.permutations((1.0, 2.0, 4.0, 8.0, 9.0))]
+    assert statistics.fmean(orders) == pytest.approx(0, abs=1e-12)
+    assert statistics.pvariance(orders) == pytest.approx(1)
+
+
+def test_serial_dependence_of_a_rise_by_hand() -> None:
+    """Ranks 1 to 5: four steps of 1 over a sum of squares of 10, so von Neumann's ratio is 0.4, not 2."""
+    rise = 1.6 / math.sqrt(4 * 3 * 106 / (5 * 5 * 6 * 16))
+    assert stats.serial_dependence([1, 2, 4, 8, 9]) == pytest.approx(rise)
+    assert stats.serial_dependence([9, 8, 4, 2, 1]) == pytest.approx(rise)
+    assert stats.serial_dependence([1, 9, 2, 8, 4]) < 0
+    assert stats.serial_dependence([1, 2, 4, 8, 9], [1, 2, 4, 8, 9]) == pytest.approx(rise * math.sqrt(2))
+    assert stats.serial_dependence([3] * 5) == stats.serial_dependence([1, 2]) == 0
+
+
 @pytest.mark.parametrize("samples", [[], [0.0], [-1.0, 2.0], [math.inf], [math.nan]])
 def test_invalid_samples_are_refused(samples: list[float]) -> None:
     for use in (stats.median, stats.spread, stats.coefficient_of_variation):

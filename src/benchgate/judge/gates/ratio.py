@@ -13,12 +13,15 @@ from benchgate.base.cells import Cell, Lane, Placement
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, CapacityBound, Gate, GateInput, Ruling, Word, most_speedup
 from benchgate.base.runs import Measurement
-from benchgate.base.stats import Interval, bootstrap, ratio_of_medians
+from benchgate.base.stats import Interval, bootstrap, ratio_of_medians, serial_dependence
 from benchgate.base.text import counted, with_interval
 from benchgate.judge.gates.wording import first_of, number, reason, span, subject, verdict
 
 EMULATED_OR_VIRTUAL = (Lane.KVM, Lane.TCG)
 """The lanes on which the capacity of the probe guests limits a speedup."""
+DEPENDENT = 1.96
+"""Above this `serial_dependence` the runs of the arms are not taken for independent. Independent runs exceed
+it in 2 to 3% of looks, and then wait for the next look."""
 SEE_RUNS = "read the logs in that run's folder under runs/, serial.log first"
 
 
@@ -41,6 +44,8 @@ class Figures:
     runs: int
     ratio: float
     interval: Interval
+    dependent: bool
+    """The runs drift, so the interval, which assumes independent runs, is too narrow."""
 
     @property
     def fields(self) -> dict[str, object]:
@@ -164,7 +169,9 @@ def _figures(gate: Gate, measured: GateInput, limit: float, look: int) -> Figure
         raise DecideError(f"{gate.id}: an arm has too few samples of its {gate.window} window")
     tops, bottoms = base.samples[:look], arm.samples[:look]
     interval = bootstrap(tops, bottoms).interval(measured.policy.alpha)
-    return Figures(arm.lane, limit, look, ratio_of_medians(tops, bottoms), interval)
+    # The samples of the instruction clock are seeds, which share no noise.
+    dependent = arm.lane is not Lane.INSN and serial_dependence(tops, bottoms) > DEPENDENT
+    return Figures(arm.lane, limit, look, ratio_of_medians(tops, bottoms), interval, dependent)
 
 
 def _settled(gate: Gate, measured: GateInput, rule: Rule, seen: Figures) -> tuple[Word, str] | None:
@@ -174,7 +181,7 @@ def _settled(gate: Gate, measured: GateInput, rule: Rule, seen: Figures) -> tupl
         what = f"{_ratio_text(gate, seen, most)}, above {number(most)}, which is more than its CPUs allow"
         advice = "the base arm was slowed down or the clock is wrong: compare the foreign time of both arms"
         return Word.INVALID, reason(Word.INVALID, f"{what} {_conditions(gate, seen)}", advice)
-    word = rule.settle(seen.interval, seen.threshold)
+    word = None if seen.dependent else rule.settle(seen.interval, seen.threshold)
     if word is None:
         return None
     sign = rule.sign(word, seen.interval, seen.threshold)
@@ -210,10 +217,18 @@ def _capacity(gate: Gate, measured: GateInput, lane: Lane) -> CapacityBound | No
 
 def _undecided(gate: Gate, measured: GateInput, seen: Figures) -> str:
     text, limit = _ratio_text(gate, seen, seen.threshold), number(seen.threshold)
-    what = f"{text}, and {limit} is inside the interval {_conditions(gate, seen)}"
+    why, advice = (
+        ("but the runs drift and are not independent, so the interval is too narrow", "")
+        if seen.dependent
+        else (
+            f"and {limit} is inside the interval",
+            "the ratio is too close to its threshold for this noise: ",
+        )
+    )
     later = measured.policy.look_after(seen.runs)
-    nearer = "the ratio is too close to its threshold for this noise: use a quieter host, or --clock insn"
-    return reason(Word.INCONCLUSIVE, what, f"--max-runs {later}" if later else nearer)
+    quieter = f"{advice}use a quieter host, or --clock insn"
+    what = f"{text}, {why} {_conditions(gate, seen)}"
+    return reason(Word.INCONCLUSIVE, what, f"--max-runs {later}" if later else quieter)
 
 
 def _too_few(gate: Gate, measured: GateInput, ready: int) -> str:

@@ -74,7 +74,7 @@ def _series(view: SessionView, series: Series) -> list[str]:
     lines += [_row(view, series, arm) for arm in series.arms]
     bars = [_bar(series, arm) for arm in series.arms]
     drawn = ["```text", *filter(None, bars), "```", ""] if any(bars) else []
-    return [*lines, "", *drawn, *_paired(series)]
+    return [*lines, "", *drawn, *_paired(series), *_dependence(series)]
 
 
 def _row(view: SessionView, series: Series, arm: ArmFigures) -> str:
@@ -113,6 +113,16 @@ def _paired(series: Series) -> list[str]:
     return (
         [f"Paired log-t of work (a diagnostic, never the verdict): {', '.join(parts)}.", ""] if parts else []
     )
+
+
+def _dependence(series: Series) -> list[str]:
+    """Seeds of the instruction clock share no noise, so there is nothing to show."""
+    found = [(arm.name, arm.dependence) for arm in series.arms if series.lane is not Lane.INSN]
+    parts = [f"{name} {value:.1f}" for name, value in found if value is not None]
+    what = (
+        "Dependence of neighbouring runs of work, in standard deviations (intervals assume independent runs)"
+    )
+    return [f"{what}: {', '.join(parts)}.", ""] if parts else []
 
 
 def _bar(series: Series, arm: ArmFigures, width: int = 40) -> str:

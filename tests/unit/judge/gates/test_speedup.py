@@ -241,6 +241,35 @@ def test_on_the_instruction_clock_capacity_is_ignored_and_insn_is_the_threshold(
     assert judge(speedup(), measured).verdict.outcome is Word.PASS
 
 
+RISING = pair([190, 191, 192, 193, 194], [100, 101, 102, 103, 104])
+
+
+def test_runs_that_drift_decide_nothing() -> None:
+    verdict = rule(*RISING).verdict
+    assert verdict.outcome is Word.INCONCLUSIVE
+    assert "the runs drift and are not independent" in verdict.reason
+    shuffled = pair([192, 190, 194, 191, 193], [102, 100, 104, 101, 103])
+    assert rule(*shuffled).verdict.outcome is Word.PASS
+    assert (rule(*shuffled).verdict.low, rule(*shuffled).verdict.high) == (verdict.low, verdict.high)
+
+
+def test_runs_that_drift_ask_for_the_next_look() -> None:
+    ruling = rule(*RISING, policy=replace(POLICY, max_runs=9))
+    assert ruling.needs == {one.cell.id: 9 for one in RISING}
+
+
+def test_runs_that_drift_decide_once_a_later_look_shows_no_drift() -> None:
+    base = [190, 191, 192, 193, 194, 190, 193, 191, 192]
+    other = [100, 101, 102, 103, 104, 100, 103, 101, 102]
+    assert rule(*pair(base, other), policy=replace(POLICY, max_runs=9)).verdict.outcome is Word.PASS
+
+
+def test_seeds_of_the_instruction_clock_cannot_drift() -> None:
+    arms = [arm(cell(1), [190, 191, 192, 193, 194], lane=Lane.INSN)]
+    arms.append(arm(cell(2), [100, 101, 102, 103, 104], lane=Lane.INSN))
+    assert rule(*arms).verdict.outcome is Word.PASS
+
+
 def test_the_gates_window_is_judged() -> None:
     arms = arm(cell(1), [190] * 5, total=[200] * 5), arm(cell(2), [100] * 5, total=[150] * 5)
     measured = GateInput({one.cell.id: one for one in arms}, POLICY, {})
