@@ -47,6 +47,8 @@ class SessionView:
     """What every report must state, for example `unreviewed image`."""
     notes: tuple[str, ...] = ()
     """Sentences for the reader, for example why this lane was chosen."""
+    outliers: tuple[str, ...] = ()
+    """Runs that are far from their arm's median, and what sets them apart."""
     repeat: tuple[str, ...] = ()
     """Commands that repeat and check this session."""
     attributions: tuple[Table, ...] | None = None
@@ -104,6 +106,7 @@ def session_view(  # noqa: PLR0913 - keyword arguments
     policy: Policy,
     inconclusive_fails: bool = True,
     attributions: tuple[Table, ...] | None = None,
+    outliers: tuple[str, ...] = (),
 ) -> SessionView:
     """`facts`: the object in session.json, which is untrusted."""
     envelope, inputs = _object(facts, "envelope"), _object(facts, "inputs")
@@ -127,6 +130,7 @@ def session_view(  # noqa: PLR0913 - keyword arguments
         labels=_texts(inputs, "labels"),
         notes=_texts(facts, "notes"),
         attributions=attributions,
+        outliers=outliers,
         inconclusive_fails=inconclusive_fails,
         repeat=(str(facts.get("command", "pytest")), f"benchgate rejudge reports/runs/{session_id}"),
     )

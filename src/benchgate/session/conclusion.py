@@ -19,6 +19,7 @@ from benchgate.evidence.rows import row_of
 from benchgate.judge import attribution, wire
 from benchgate.judge.decide import conclude
 from benchgate.judge.judged_run import JudgedRun
+from benchgate.judge.outliers import outliers
 from benchgate.judge.run_files import read_console
 from benchgate.render.view import SessionView, session_view
 from benchgate.session.trust import Trusted
@@ -34,6 +35,7 @@ def view_of(facts: Mapping[str, Any], runs: Sequence[JudgedRun], where: str, tru
         policy=read_policy(facts, where),
         inconclusive_fails=read_flag(facts, "inconclusive_fails", where),
         attributions=_attributions(facts, runs, where),
+        outliers=outliers(runs),
     )
 
 

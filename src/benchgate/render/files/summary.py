@@ -151,7 +151,8 @@ def _runs(view: SessionView) -> list[str]:
         lines.append(f"- run {row.run}, {markdown(row.cell.id)}, **{row.outcome}**: {why}")
     if len(named) > MOST_FAILURES:
         lines.append(f"- and {len(named) - MOST_FAILURES} more, see results.csv")
-    return [*lines, ""] if named else lines
+    lines += [f"- {markdown(text)}" for text in view.outliers]
+    return [*lines, ""] if named or view.outliers else lines
 
 
 def _conditions(view: SessionView, every: tuple[Series, ...]) -> list[str]:

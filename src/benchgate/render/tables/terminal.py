@@ -35,7 +35,7 @@ def render(view: SessionView, width: int = 80) -> str:
         lines += [*_table(view, one, room), ""]
     for verdict in view.shown_verdicts:
         lines += _wrapped(verdict.reason, room)
-    lines += [line for note in (*view.labels, *view.notes) for line in _wrapped(note, room)]
+    lines += [line for note in (*view.outliers, *view.labels, *view.notes) for line in _wrapped(note, room)]
     for block in (side_by_side.text(view, room), variants.text(view, room)):
         if block:
             lines += [*([""] if lines[-1] else []), *block]
