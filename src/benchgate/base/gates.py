@@ -15,6 +15,9 @@ from benchgate.base.cells import Cell, Lane, Mode, Params, Placement, Window
 from benchgate.base.errors import UsageError
 from benchgate.base.runs import Measurement
 
+MINUTES = 5.0
+"""The default of Policy.minutes."""
+
 SMALLEST_LOOK = 5
 """With fewer runs per arm a gate could decide only if the two arms did not overlap at all, and rarely."""
 
@@ -114,6 +117,8 @@ class Policy:
     """A speedup above this factor times the CPU ratio is impossible, so its measurement is invalid."""
     capacity_reach: float = 0.9
     """A FAIL is attributed to the host only if the guest reaches this share of the host's own speedup."""
+    minutes: float = MINUTES
+    """On the wall-time lanes no further look of a row is begun after this time."""
     warmups: int = 1
     """Discarded boots per arm before the first counted one, on the wall-time lanes."""
     informs: str = field(default="", metadata={"of": "session"})
@@ -127,8 +132,8 @@ class Policy:
                 raise ValueError(f"a look must be odd and at least {SMALLEST_LOOK}, not {look}")
         if not 0 < self.alpha <= self.overall_error < 0.5:
             raise ValueError(f"need 0 < alpha <= overall_error < 0.5, not {self.alpha}, {self.overall_error}")
-        if self.superlinear < 1 or not 0 < self.capacity_reach <= 1 or self.warmups < 0:
-            raise ValueError("need superlinear >= 1, 0 < capacity_reach <= 1, warmups >= 0")
+        if self.superlinear < 1 or not 0 < self.capacity_reach <= 1 or min(self.warmups, self.minutes) < 0:
+            raise ValueError("need superlinear >= 1, 0 < capacity_reach <= 1, warmups and minutes >= 0")
 
     def with_runs(self, runs: int | None, max_runs: int | None) -> Policy:
         """The policy of a session with `--runs` and `--max-runs`. Invalid values fail with UsageError."""

@@ -69,8 +69,10 @@ class Fields:
     def numbers(self, key: str) -> tuple[int, ...]:
         return tuple(self._whole(key, value, 0) for value in self.take(key, list))
 
-    def real(self, key: str) -> float:
+    def real(self, key: str, default: float | None = None) -> float:
         """A finite number. Python reads 1e999, which is valid JSON, as infinity."""
+        if default is not None and key not in self._left:
+            return default
         value = self.take(key, int, float)
         if not -MOST <= value <= MOST:
             raise self._wrong(key, value, "is not a finite number")

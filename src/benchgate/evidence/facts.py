@@ -15,7 +15,7 @@ from typing import Any
 from benchgate.base.cell_json import cell_as_json, cell_from_json
 from benchgate.base.cells import Cell, Lane, Window
 from benchgate.base.errors import EvidenceError
-from benchgate.base.gates import CapacityBound, Gate, Policy
+from benchgate.base.gates import MINUTES, CapacityBound, Gate, Policy
 from benchgate.base.jsonfields import Fields
 from benchgate.base.text import one_line
 from benchgate.insn.symbols import Symbols
@@ -117,6 +117,7 @@ def read_policy(facts: Mapping[str, Any], where: str) -> Policy:
             overall_error=fields.real("overall_error"),
             first=fields.number("first"),
             max_runs=fields.number("max_runs"),
+            minutes=fields.real("minutes", MINUTES),  # absent in sessions of earlier versions
             superlinear=fields.real("superlinear"),
             capacity_reach=fields.real("capacity_reach"),
             warmups=fields.number("warmups"),

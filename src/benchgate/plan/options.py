@@ -74,7 +74,7 @@ TABLE: tuple[Option, ...] = (
     ),
     Option(
         "max-runs",
-        "the last look: 9, 15 or 25 runs per arm (default: as --runs, else the policy's)",
+        "the last look: 5, 9, 15 or 25 runs per arm (default: as --runs, else the policy's)",
         metavar="N",
     ),
     Option(
@@ -134,8 +134,10 @@ class Options:
     clock: str = "auto"
     clock_mode: str = "serial"
     runs: int = 5
-    max_runs: int = 5
+    max_runs: int = 25
     seeds: int = 5
+    max_seeds: int = 5
+    """The last look on the instruction clock: the first one, unless --max-runs is above --runs."""
     sets: tuple[tuple[str, str, str], ...] = ()
     """(workload, key, value), in the order given."""
     quick: bool = False
@@ -160,11 +162,6 @@ class Options:
     def gates(self) -> bool:
         """Whether this session can decide gates."""
         return not self.why_no_gates
-
-    @property
-    def max_seeds(self) -> int:
-        """The last look on the instruction clock: the first one, unless --max-runs is above --runs."""
-        return max(self.seeds, self.max_runs) if self.max_runs > self.runs else self.seeds
 
     @property
     def why_no_gates(self) -> str:
@@ -193,6 +190,8 @@ def read(lookup: Lookup) -> Options:
     last = runs if got["runs"] else usual.max_runs
     max_runs = 1 if quick else _whole("max-runs", got["max-runs"], last, low=1)
     usual.with_runs(runs, max_runs)
+    seeds = 1 if quick else _runs("seeds", got["seeds"], runs)
+    more_seeds = bool(got["max-runs"]) and max_runs > runs
     accel = _choice(got, "accel", "auto")
     return Options(
         cpus=cpu_list("cpus", got["cpus"]),
@@ -203,7 +202,8 @@ def read(lookup: Lookup) -> Options:
         clock_mode=_choice(got, "clock-mode", "serial"),
         runs=runs,
         max_runs=max_runs,
-        seeds=1 if quick else _runs("seeds", got["seeds"], runs),
+        seeds=seeds,
+        max_seeds=max(seeds, max_runs) if more_seeds else seeds,
         sets=tuple(_setting(word) for word in _words(got["set"])),
         quick=quick,
         include_smt=bool(got["include-smt"]),

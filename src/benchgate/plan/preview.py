@@ -43,7 +43,10 @@ def _describe_cell(planned: PlannedCell, options: Options, policy: Policy) -> st
     where = f"pins {','.join(map(str, planned.seats.pins))}" if planned.seats.pins else "no pins needed"
     mode, lane = planned.cell.mode, planned.seats.lane
     count = runs_of(planned, options)
-    runs = f"{count} seeds" if lane is Lane.INSN else f"{count} runs + {counted(policy.warmups, 'warm-up')}"
+    last = policy.with_runs(options.runs, options.max_runs).max_runs
+    more = f" (up to {last}, if undecided)" if last > count and options.gates else ""
+    wall = f"{counted(count, 'run')}{more} + {counted(policy.warmups, 'warm-up')}"
+    runs = counted(count, "seed") if lane is Lane.INSN else wall
     return f"cell   {planned.cell.id}: {mode}, lane {lane}, {planned.seats.placement}, {where}, {runs}"
 
 

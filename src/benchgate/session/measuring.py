@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
@@ -151,6 +152,9 @@ class MeasuringSession:
         return {**found, "labels": sorted(labels)}
 
     # ---- the Lab
+
+    def now_s(self) -> float:
+        return time.monotonic()
 
     def at_once(self, planned: PlannedCell) -> int:
         """Exact runs do not influence each other, so the host's memory and CPUs are the only limit."""

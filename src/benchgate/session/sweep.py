@@ -30,11 +30,15 @@ class PlannedRun:
     warmup: bool
     seed: int
     label: str
-    """Its name in the progress line: `warm-up`, `run 3 of 5`."""
+    """Its name in the progress line: `warm-up`, `run 3 of 5, look 1 of 4`."""
 
 
 class Lab(Protocol):
     """Carries out a plan: boots guests, keeps records, measures the host."""
+
+    def now_s(self) -> float:
+        """The time of a clock that never goes back, in seconds."""
+        ...
 
     def at_once(self, planned: PlannedCell) -> int:
         """The number of attempts at this cell that can run in parallel without influencing each other."""
@@ -98,6 +102,7 @@ class _State:
         self.bounds: Mapping[int, CapacityBound] = {}
         self.at_once = min((lab.at_once(planned) for planned in sweep.runnable), default=1)
         self.warm_ups = self._warm_ups()
+        self.began_s = lab.now_s()
 
     @property
     def broken(self) -> bool:
@@ -121,9 +126,16 @@ class _State:
         if self.broken:
             return {}
         first = {cell_id: runs_of(planned, self.options) for cell_id, planned in self.cells.items()}
-        needs = decide(self.gates, self.arms(), self.policy, self.bounds).needs if self.options.gates else {}
+        needs = self._needs() if self.options.gates else {}
         target = {cell_id: max(first[cell_id], needs.get(cell_id, 0)) for cell_id in self.cells}
         return {cell_id: count for cell_id, count in target.items() if self._good(cell_id) < count}
+
+    def _needs(self) -> Mapping[str, int]:
+        """The runs that gates still need. On the wall-time lanes a further look must begin in time."""
+        needs = decide(self.gates, self.arms(), self.policy, self.bounds).needs
+        is_wall = any(one.seats.lane is not Lane.INSN for one in self.cells.values())
+        is_late = is_wall and self.lab.now_s() - self.began_s > 60 * self.policy.minutes
+        return {cell_id: runs for cell_id, runs in needs.items() if not is_late or runs <= self.policy.first}
 
     def round(self, wanted: Mapping[str, int]) -> None:
         """Brings every wanted arm to its count, interleaved, with samples of the host's capacity."""
@@ -166,7 +178,9 @@ class _State:
 
     def _label(self, cell_id: str, run: int, of: int) -> str:
         what = "seed" if self.cells[cell_id].seats.lane is Lane.INSN else "run"
-        return f"{what} {run} of {of}"
+        looks = self.policy.session_looks
+        look = f", look {looks.index(of) + 1} of {len(looks)}" if len(looks) > 1 and of in looks else ""
+        return f"{what} {run} of {of}{look}"
 
     def _good(self, cell_id: str) -> int:
         return sum(j.run.cell.id == cell_id and j.outcome is Outcome.OK for j in self.runs)

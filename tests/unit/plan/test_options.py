@@ -16,7 +16,7 @@ def read(**given: object) -> options.Options:
 def test_without_options_the_documented_defaults_apply() -> None:
     found = read()
     assert (found.cpus, found.smp, found.systems) == (None, None, ("linux",))
-    assert (found.accel, found.clock, found.runs, found.max_runs) == (None, "auto", 5, 5)
+    assert (found.accel, found.clock, found.runs, found.max_runs) == (None, "auto", 5, 25)
     assert (found.keep, found.lock_wait_s, found.gates) == (20, 600, True)
 
 

@@ -135,7 +135,8 @@ def test_the_plan_shows_cells_order_lanes_pins_skips_and_minutes() -> None:
     text = preview.describe(
         planner.sweeps(cells, planner.plan_gates(request(2, 4), Options(), TWO)), Options(), POLICY, 3
     )
-    assert "cell   primes-linux-smp2: process, lane tcg, physical, pins 0,1, 5 runs + 1 warm-up" in text
+    assert "cell   primes-linux-smp2: process, lane tcg, physical, pins 0,1, 5 runs (up to 25, " in text
+    assert "if undecided) + 1 warm-up" in text
     assert "cell   primes-linux-smp4: SKIP: 4 CPUs need 4 host CPUs" in text
     assert "gate   primes-linux-smp2: speedup of work over smp1, at least 1.6" in text
     assert "gate   primes-linux-smp4: speedup of work over smp1, at least 3.2: SKIP: 4 CPUs need" in text

@@ -23,7 +23,7 @@ max_runs: 9
 def test_a_policy_has_defaults() -> None:
     policy = parse(GOOD, MINE)
     assert (policy.name, policy.looks, policy.session_looks) == ("mine", (5, 9), (5, 9))
-    assert (policy.superlinear, policy.capacity_reach, policy.warmups) == (1.05, 0.9, 1)
+    assert (policy.superlinear, policy.capacity_reach, policy.minutes, policy.warmups) == (1.05, 0.9, 5, 1)
 
 
 @pytest.mark.parametrize(

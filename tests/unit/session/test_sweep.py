@@ -42,7 +42,11 @@ class FakeLab:
         self.groups: list[int] = []
         self.asked: list[PlannedRun] = []
         self.capacities: list[tuple[int, ...]] = []
+        self.seconds_per_run = 1.0
         self.wrong = wrong
+
+    def now_s(self) -> float:
+        return len(self.asked) * self.seconds_per_run
 
     def at_once(self, planned: PlannedCell) -> int:
         assert planned.cell.row == "primes-linux"
@@ -91,6 +95,40 @@ def test_the_hosts_capacity_is_sampled_between_the_rounds() -> None:
     lab = FakeLab()
     sweep.run_sweep(the_plan(2), Options(), POLICY, lab, seed=1)
     assert lab.capacities == [(2,)] * 5
+
+
+class NoisyLab(FakeLab):
+    """The speedup is 1.6, the threshold, so that no look decides."""
+
+    NOISE = (300_000, 100_000, 400_000, 150_000, 500_000, 0, 200_000, 250_000)
+
+
+def test_undecided_gates_go_on_to_the_last_look() -> None:
+    lab = NoisyLab()
+    result = sweep.run_sweep(the_plan(2), Options(), replace(POLICY, max_runs=25), lab, seed=1)
+    assert result.arms["primes-linux-smp1"].runs == 25
+    assert [verdict.outcome for verdict in result.verdicts] == [Word.INCONCLUSIVE]
+    counted = [one.label for one in lab.asked if not one.warmup]
+    assert counted[0] == "run 1 of 5, look 1 of 4"
+    assert counted[-1] == "run 25 of 25, look 4 of 4"
+
+
+def test_no_look_is_begun_after_the_policys_time() -> None:
+    """A minute per run: after the first look, with 12 runs, 5 minutes are over."""
+    lab = NoisyLab()
+    lab.seconds_per_run = 60
+    result = sweep.run_sweep(the_plan(2), Options(), replace(POLICY, max_runs=25), lab, seed=1)
+    assert result.arms["primes-linux-smp1"].runs == 5
+    (found,) = result.verdicts
+    assert found.outcome is Word.INCONCLUSIVE
+    assert "no look at 9 runs was begun after 5 min; next: raise `minutes`" in found.reason
+
+
+def test_the_first_look_has_no_limit_of_time() -> None:
+    lab = FakeLab()
+    lab.seconds_per_run = 3600
+    result = sweep.run_sweep(the_plan(2), Options(), replace(POLICY, minutes=0), lab, seed=1)
+    assert [verdict.outcome for verdict in result.verdicts] == [Word.PASS]
 
 
 def test_parallel_runs_are_the_same_in_the_same_order() -> None:

@@ -226,8 +226,13 @@ def _undecided(gate: Gate, measured: GateInput, seen: Figures) -> str:
         )
     )
     later = measured.policy.look_after(seen.runs)
-    quieter = f"{advice}use a quieter host, or --clock insn"
     what = f"{text}, {why} {_conditions(gate, seen)}"
+    if later and later <= measured.policy.max_runs:
+        if broken := broken_beside(measured):
+            return reason(Word.INCONCLUSIVE, f"{what}; {broken}", SEE_RUNS)
+        what += f"; no look at {later} runs was begun after {measured.policy.minutes:g} min"
+        return reason(Word.INCONCLUSIVE, what, "raise `minutes` in a policy of your own (--policy)")
+    quieter = f"{advice}use a quieter host, or --clock insn"
     return reason(Word.INCONCLUSIVE, what, f"--max-runs {later}" if later else quieter)
 
 

@@ -80,6 +80,13 @@ def test_inconclusive_at_the_maximum_names_the_option_for_more_runs() -> None:
     )
 
 
+def test_a_sweep_that_ended_at_another_arms_fault_says_so() -> None:
+    broken = replace(arm(cell(4), []), attempted=1, invalid=("run 11: wrong answer",))
+    verdict = rule(*pair([150, 155, 161, 165, 170], [100] * 5), broken).verdict
+    assert verdict.outcome is Word.INCONCLUSIVE
+    assert "the sweep ended at primes-linux-smp4: 1 of 1 run not verified" in verdict.reason
+
+
 def test_inconclusive_at_the_last_look_does_not_offer_more_runs() -> None:
     ruling = rule(*pair([150.0, *[170.0, 150.0] * 12], [100] * 25))
     assert ruling.verdict.outcome is Word.INCONCLUSIVE
