@@ -7,6 +7,7 @@ line names them.
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -151,6 +152,34 @@ def test_the_users_gate_decides(own: Own) -> None:
     (own.folder / "steady.py").write_text(GATE.replace("<= gate.at_most", "> gate.at_most"))
     assert own.run().ret == 1
     assert own.outcomes() == {"speedup": "PASS", "steady": "FAIL"}
+
+
+@pytest.mark.parametrize("stop", ["raise SystemExit(0)", "import pytest; pytest.skip('so green')", "1 / 0"])
+def test_what_a_users_gate_raises_ends_the_session_with_an_error(own: Own, stop: str) -> None:
+    (own.folder / "steady.py").write_text(GATE.replace("    samples", f"    {stop}\n    samples"))
+    result = own.run()
+    assert result.ret == 4
+    said = result.stdout.str() + result.stderr.str()
+    assert re.search(
+        "judge\\(\\) of .*steady.py raised (SystemExit: 0|Skipped: so green|ZeroDivisionError)", said
+    )
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("stop", ["raise SystemExit(0)", "import pytest; pytest.skip('so green')"])
+def test_what_a_users_report_raises_ends_the_session_with_an_error(own: Own, stop: str) -> None:
+    (own.folder / "words.py").write_text(REPORT.replace("    return", f"    {stop}\n    return"))
+    result = own.run()
+    assert result.ret == 4
+    assert re.search("render\\(\\) raised (SystemExit: 0|Skipped: so green)", result.stdout.str())
+
+
+@pytest.mark.parametrize("name", ["steady.py", "words.py"])
+def test_what_a_users_file_raises_when_it_is_loaded_is_reported(own: Own, name: str) -> None:
+    (own.folder / name).write_text("raise SystemExit(0)\n")
+    result = own.run()
+    assert result.ret != 0
+    assert re.search(f"{name} cannot be loaded: SystemExit: 0", result.stdout.str() + result.stderr.str())
 
 
 def test_verify_with_the_programs_named_finds_the_session_intact(own: Own) -> None:

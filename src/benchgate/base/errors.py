@@ -4,9 +4,14 @@ Takes nothing, gives the classes. pytest_plugin and cli print the message withou
 exception is a bug in benchgate and keeps its traceback.
 """
 
+from benchgate.base.text import visible_lines
+
 
 class BenchgateError(Exception):
-    """An error that the user sees as a sentence, without a traceback."""
+    """An error that the user sees as a sentence, without a traceback. It may quote text from outside."""
+
+    def __str__(self) -> str:
+        return visible_lines(super().__str__())
 
 
 class UsageError(BenchgateError):

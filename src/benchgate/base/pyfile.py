@@ -1,17 +1,21 @@
-"""Loads a Python file outside the package as a module: an oracle, a kind of gate, a report.
+"""Loads and calls a Python file outside the package: an oracle, a kind of gate, a report.
 
 Takes a path and what the file is, for messages; gives the module. Built-in files and a user's own are loaded
-in the same way. Fails with CatalogError if the file does not exist or raises an exception.
+in the same way. Fails with CatalogError if the file does not exist or raises anything. `contained` is for the
+calls of its functions; only an oracle has a process of its own (judge/oracle.py).
 """
 
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 
-from benchgate.base.errors import CatalogError
+from benchgate.base.cpu_limit import Exhausted
+from benchgate.base.errors import BenchgateError, CatalogError
 from benchgate.base.text import one_line
 
 
@@ -26,13 +30,35 @@ def load_module(path: Path, what: str) -> ModuleType:
 
 @cache
 def _load(path: Path, _changed: int, what: str) -> ModuleType:
+    with contained(CatalogError, f"{what} file {path} cannot be loaded:"):
+        return executed(path, what)
+
+
+def executed(path: Path, what: str) -> ModuleType:
+    """The module. Whatever its code raises passes through."""
     spec = importlib.util.spec_from_file_location(f"benchgate_{what}_{path.stem}", path)
     if spec is None or spec.loader is None:
         raise CatalogError(f"{what} file {path}: the name must end with .py")
     module = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:  # a user's code may raise anything
-        why = one_line(f"{type(error).__name__}: {error}", 300)
-        raise CatalogError(f"{what} file {path} cannot be loaded: {why}") from error
+    spec.loader.exec_module(module)
     return module
+
+
+@contextmanager
+def contained(kind: type[BenchgateError], what: str) -> Iterator[None]:
+    """Turns whatever a user's code raises, also SystemExit and pytest's skip, into a `kind` that begins with
+    `what`. Only benchgate's own errors, Ctrl-C and the limit of CPU time pass."""
+    try:
+        yield
+    except (BenchgateError, Exhausted, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        raise kind(f"{what} {described(error)}") from error
+
+
+def described(error: BaseException) -> str:
+    try:
+        text = str(error)
+        return one_line(f"{type(error).__name__}: {text}" if text else type(error).__name__, 300)
+    except BaseException:  # its __str__ is the user's, too
+        return f"{type(error).__name__}, whose text cannot be shown"

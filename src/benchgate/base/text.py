@@ -1,13 +1,14 @@
 """Makes untrusted text safe for terminals, messages and CSV fields; and phrases that many messages use.
 
 Takes text of a guest, a YAML file, a program or a session folder; gives text without control characters, so
-that it cannot control a terminal or imitate a line of benchgate. Nothing fails. Formats with markup are in
-render/escape.py.
+that it cannot control a terminal or a CI runner, or imitate a line of benchgate. Nothing fails. Formats with
+markup are in render/escape.py.
 """
 
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Collection, Mapping
 
 UNAVAILABLE = "unavailable"
@@ -16,10 +17,15 @@ LONGEST = 160
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "'")
 
+_COMMAND = re.compile(r"(?<!\S):(?=:)|#(?=#\w*\[)")
+"""The first character of what a CI runner may take for a command: `::set-output ...`, `##[...]`."""
+
 
 def visible(text: str) -> str:
-    """Replaces every control, format and unassigned character, line breaks too, by a visible escape."""
-    return "".join(char if char.isprintable() else visible_escape(char) for char in text)
+    """Replaces every control, format and unassigned character, line breaks too, and the beginning of a CI
+    runner's command, by a visible escape."""
+    shown = "".join(char if char.isprintable() else visible_escape(char) for char in text)
+    return _COMMAND.sub(lambda found: visible_escape(found[0]), shown)
 
 
 def visible_lines(text: str) -> str:

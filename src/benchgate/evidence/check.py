@@ -11,9 +11,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchgate.base import cpu_limit
 from benchgate.base.errors import BenchgateError, EvidenceError
 from benchgate.base.text import visible
-from benchgate.evidence import cpu_limit, results_csv
+from benchgate.evidence import results_csv
 from benchgate.evidence.chain import Link, broken_link, chain_start, parse_chain, parse_manifest
 from benchgate.evidence.files import (
     ATTEMPTS,
@@ -169,7 +170,7 @@ def _check_reports(findings: _Findings, folder: Path, recompute: Recompute) -> N
     except cpu_limit.Exhausted:
         raise EvidenceError(
             f"{folder} cannot be judged again: that takes more than {MOST_CPU_S} s of CPU time. Check the "
-            f"patterns of the systems in its {SESSION}: one may need endless time to match"
+            f"patterns of the systems in its {SESSION}, and the oracles: one of them may need endless time"
         ) from None
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         # Untrusted figures can contradict each other in unexpected ways.

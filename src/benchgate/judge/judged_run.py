@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from benchgate.base.errors import VerifyError
 from benchgate.base.runs import Ending, Outcome, RawRun, VerifiedRun
+from benchgate.base.text import visible
 
 OWN_ENDINGS = (Ending.DONE, Ending.FAILED)
 """The guest or program ended by itself. Every other ending counts as a crash."""
@@ -41,4 +42,5 @@ def judge_run(run: RawRun, verify: Verifier) -> JudgedRun:
         return JudgedRun(run, verify(run))
     except VerifyError as error:
         # Paths relative to the session's folder, so that the reason is the same in a copy of the folder.
-        return JudgedRun(run, None, str(error).replace(f"{run.folder.parent.parent}/", ""))
+        folder = visible(f"{run.folder.parent.parent}/")
+        return JudgedRun(run, None, visible(str(error)).replace(folder, ""))

@@ -1,31 +1,114 @@
-"""Loads an oracle: a Python file beside the workload that computes the right answers independently.
+"""Asks an oracle: a Python file beside the workload that computes the right answers independently.
 
 The file defines
 
-    def check(params, reports, result) -> None      # the type `Check` below
+    def check(params, reports, result) -> None
 
-It raises VerifyError, with a reason that names the worker, if anything that a run reported is wrong. It
-checks each worker's values for its task, that the tasks cover the work exactly, that they have equal cost
-where this is required, and the result. answers.py has helpers for these checks.
+`params` maps names to values, `reports` is a list of WorkerReport, `result` maps names to numbers. It raises
+VerifyError, with a reason that names the worker, if anything that a run reported is wrong. It checks each
+worker's values for its task, that the tasks cover the work exactly, that they have equal cost where this is
+required, and the result. answers.py has helpers for these checks.
 
-Takes the file's path; gives the check. Fails with CatalogError if the file is not an oracle.
+The oracle runs in a process of its own (oracle_process.py), our own oracles too. Takes the file's path and
+what a run reported; gives nothing. Fails with VerifyError if the answers are wrong, or if the oracle did
+anything but say that they are right; with BootError or HostError if the host cannot start its process.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import atexit
+import threading
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from benchgate.base.cells import ParamValue
-from benchgate.base.errors import CatalogError
-from benchgate.base.pyfile import load_module
+from benchgate.base.errors import HostError, VerifyError
 from benchgate.base.runs import WorkerReport
+from benchgate.base.text import one_line
+from benchgate.judge.oracle_process import LIMITS, Limits, NoAnswer, OracleProcess
 
-Check = Callable[[Mapping[str, ParamValue], Sequence[WorkerReport], Mapping[str, int]], None]
+LONGEST = 600
+_OTHERWISE = {
+    "raised": "the oracle {name} could not check the answers: {text}",
+    "returned": "the oracle {name} returned {text}; it must return nothing, or raise VerifyError",
+    "unloadable": "the oracle {name} cannot be loaded: {text}",
+}
 
 
-def load(path: Path) -> Check:
-    check: Check | None = getattr(load_module(path, "oracle"), "check", None)
-    if not callable(check):
-        raise CatalogError(f"oracle {path} defines no function check(params, reports, result)")
-    return check
+class Oracles:
+    """Keeps the process of the last oracle, because the next run usually asks it again: it has imported its
+    libraries, and keeps its tables. A process that did not answer properly is never asked again."""
+
+    def __init__(self, limits: Limits = LIMITS) -> None:
+        self._limits = limits
+        self._lock = threading.Lock()
+        self._known: tuple[Path, int, int] | None = None
+        self._process: OracleProcess | None = None
+
+    def check(
+        self,
+        file: Path,
+        params: Mapping[str, ParamValue],
+        reports: Sequence[WorkerReport],
+        result: Mapping[str, int],
+    ) -> None:
+        question = {
+            "params": dict(params),
+            "reports": [_plain(report) for report in reports],
+            "result": dict(result),
+        }
+        try:
+            with self._lock:
+                word, text = self._ask(file, question)
+        except NoAnswer as error:
+            raise VerifyError(f"the oracle {file.name} gave no answer: {one_line(str(error))}") from None
+        if word == "right":
+            return
+        shown = one_line(text, LONGEST)
+        if word == "wrong":
+            raise VerifyError(shown or f"the oracle {file.name} refused the answers and gave no reason")
+        raise VerifyError(_OTHERWISE[word].format(name=file.name, text=shown))
+
+    def close(self) -> None:
+        """Ends the process, if there is one. A later question starts another."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.end()
+
+    def _ask(self, file: Path, question: Mapping[str, object]) -> tuple[str, str]:
+        process = self._process_of(file)
+        self._process = None
+        word, text = process.ask(question)
+        if word in ("right", "wrong"):
+            self._process = process
+        else:
+            process.end()
+            if word not in _OTHERWISE:
+                raise NoAnswer(f"it answered {word!r:.40}")
+        return word, text
+
+    def _process_of(self, file: Path) -> OracleProcess:
+        """Another file, or one that was changed, is another oracle."""
+        try:
+            seen = file.stat()
+        except OSError:
+            raise VerifyError(f"there is no oracle file {file}") from None
+        known = (file.absolute(), seen.st_mtime_ns, seen.st_size)
+        if self._process is None or known != self._known or not self._process.is_ready:
+            self.close()
+            try:
+                self._process = OracleProcess(file.absolute(), self._limits)
+            except OSError as error:
+                raise HostError(f"cannot start the process of the oracle {file}: {error.strerror}") from error
+            self._known = known
+        return self._process
+
+
+def _plain(report: WorkerReport) -> dict[str, object]:
+    names = ("id", "cpu", "cpu_end", "start", "end")
+    return {**{name: getattr(report, name) for name in names}, "values": dict(report.values)}
+
+
+ORACLES = Oracles()
+"""Of this process. A session closes it at its end."""
+atexit.register(ORACLES.close)

@@ -1,6 +1,6 @@
 """Verifies a run from its files; only this module makes a VerifiedRun.
 
-Takes a RawRun and its Workload; reads the run's files, recomputes the answer with the workload's oracle, and
+Takes a RawRun and its Workload; reads the run's files, has the workload's oracle recompute the answer, and
 gives a VerifiedRun. Fails with VerifyError; its message says what is wrong with the run, and where.
 """
 
@@ -11,13 +11,14 @@ from collections.abc import Collection
 
 from benchgate.base.cells import Lane, Workload
 from benchgate.base.console_text import by_lines, plain
-from benchgate.base.errors import BenchgateError, VerifyError
+from benchgate.base.errors import VerifyError
 from benchgate.base.runs import _VERIFY_ONLY, Ending, RawRun, VerifiedRun
 from benchgate.base.systems import EndBy, Result, ResultFormat, System
 from benchgate.insn.log import Level
 from benchgate.insn.window import agree, window
-from benchgate.judge import oracle, patterns, wire
+from benchgate.judge import patterns, wire
 from benchgate.judge.foreign import check_foreign
+from benchgate.judge.oracle import ORACLES
 from benchgate.judge.run_files import RunFiles
 from benchgate.judge.transcript_checks import check_books, check_cpus, check_echo, check_window, require_cpus
 from benchgate.judge.wire import Transcript
@@ -70,7 +71,7 @@ def verify(
     check_cpus(run, transcript)
     check_window(transcript)
     check_books(transcript)
-    _check_answers(run, workload, transcript)
+    ORACLES.check(workload.oracle, dict(run.cell.params), transcript.reports, transcript.result)
     check_foreign(run, transcript, result)
     unit, work, total = _window(files, transcript)
     _check_span(files, unit, work, total)
@@ -173,24 +174,4 @@ def _check_span(files: RunFiles, unit: str, work: int, total: int) -> None:
         raise VerifyError(
             f"the window is {total} {unit} long, but by the host's clock the whole run took only "
             f"{run.host_span_ns} ns: the guest's clock is wrong"
-        )
-
-
-def _check_answers(run: RawRun, workload: Workload, transcript: Transcript) -> None:
-    """Calls the oracle. It reports a wrong answer with VerifyError only. If it raises another exception or
-    returns a value, the answers are not verified, so the run is refused."""
-    check = oracle.load(workload.oracle)
-    try:
-        answer: object = check(dict(run.cell.params), transcript.reports, transcript.result)
-    except BenchgateError:
-        raise
-    except Exception as error:  # a user's oracle may raise anything
-        why = f"{type(error).__name__}: {error}"
-        raise VerifyError(
-            f"the oracle {workload.oracle.name} could not check the answers: {why:.200}"
-        ) from error
-    if answer is not None:
-        raise VerifyError(
-            f"the oracle {workload.oracle.name} returned {answer!r:.80}; it must return nothing, "
-            "or raise VerifyError"
         )

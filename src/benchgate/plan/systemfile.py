@@ -238,6 +238,13 @@ def _result(top: Section, ask: Ask, end_by: EndBy) -> Result:
         called, foreign = words.text("system", ""), words.choice("foreign", ("counted", "na"), "counted")
         words.close()
         return Result(form, called, foreign == "counted")
+    if ask is not Ask.SELFTEST:
+        words.fail(
+            "`patterns` is only for `ask: selftest`: a workload's oracle needs the answers of every worker, "
+            "which patterns do not give. Print the wire format (docs/wire.md) and leave `format` out. Or, if "
+            "the kernel runs a fixed test of its own, write `ask: selftest` and run the workload `selftest`",
+            "format",
+        )
     answers = words.texts("answers")
     expect = words.plain("expect")
     groups = {name for pattern in answers for name in _groups(words, pattern, "answers")}

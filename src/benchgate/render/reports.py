@@ -16,8 +16,7 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 
 from benchgate.base.errors import CatalogError, RenderError
-from benchgate.base.pyfile import load_module
-from benchgate.base.text import one_line
+from benchgate.base.pyfile import contained, load_module
 from benchgate.evidence.files import is_safe_name
 from benchgate.render import files
 from benchgate.render.view import SessionView
@@ -58,11 +57,8 @@ def _report(module: ModuleType) -> tuple[str, Renderer]:
 
 def _guarded(path: Path, render: Renderer) -> Renderer:
     def run(view: SessionView) -> str | None:
-        try:
+        with contained(RenderError, f"report {path}: render() raised"):
             text = render(view)
-        except Exception as error:  # a user's program may raise anything
-            why = one_line(f"{type(error).__name__}: {error}")
-            raise RenderError(f"report {path}: render() raised {why}") from error
         if text is not None and not isinstance(text, str):
             raise RenderError(f"report {path}: render() returned {type(text).__name__}, not str or None")
         return text

@@ -24,6 +24,7 @@ from benchgate.base.gates import CapacityBound
 from benchgate.base.qemu import Qemu
 from benchgate.base.runs import BootSpec, Image, RawRun
 from benchgate.base.systems import Kind, ResultFormat
+from benchgate.base.text import one_line
 from benchgate.build.fetch import inputs
 from benchgate.build.images import Images, guest_digest
 from benchgate.evidence import provenance, session_folder
@@ -39,6 +40,7 @@ from benchgate.insn.log import ClockMode
 from benchgate.insn.symbols import read_symbols
 from benchgate.judge import attribution, smoke_check, verify, wire
 from benchgate.judge.judged_run import JudgedRun, judge_run
+from benchgate.judge.oracle import ORACLES
 from benchgate.judge.run_files import read_console
 from benchgate.plan import catalog
 from benchgate.plan.lanes import expected, of_kinds, wall_lane
@@ -78,6 +80,7 @@ class MeasuringSession:
         policy = catalog.load_policy(options.policy).with_runs(options.runs, options.max_runs)
         self.policy = replace(policy, informs=options.why_no_gates)
         self._stack = ExitStack()
+        self._stack.callback(ORACLES.close)
         self._lock = self._stack.enter_context(ExitStack())
         self._images = Images(options.linux_kernel, options.locked, progress.note)
         self._pairs: dict[tuple[str, int], list[CapacityPair]] = {}
@@ -166,16 +169,24 @@ class MeasuringSession:
             self._images.check(attempt.planned.system, attempt.planned.workload)
             self._smoke(attempt.planned)
         jobs = [self._job(attempt) for attempt in group]
+        unjudged: list[Exception] = []
         for place, raw in execute_all(jobs):
-            yield self._judged_run(group[place], raw)
+            yield self._judged_run(group[place], raw, unjudged)
+        if unjudged:
+            raise unjudged[0]
 
     def _job(self, attempt: PlannedRun) -> Job:
         cell = attempt.planned.cell
         request = self._request(attempt, self._open_session.begin(cell.id))
         return Job(request, partial(self.progress.phase, cell.id, attempt.label))
 
-    def _judged_run(self, attempt: PlannedRun, raw: RawRun) -> JudgedRun:
-        judged = judge_run(raw, partial(self._verify, attempt.planned))
+    def _judged_run(self, attempt: PlannedRun, raw: RawRun, unjudged: list[Exception]) -> JudgedRun:
+        """Records every attempt. An error that is not the run's own is added to `unjudged`."""
+        try:
+            judged = judge_run(raw, partial(self._verify, attempt.planned))
+        except Exception as error:
+            unjudged.append(error)
+            judged = JudgedRun(raw, None, one_line(f"it could not be judged: {error}"))
         self._judged.append(judged)
         self._open_session.record(row_of(judged))
         if self.options.measure and judged.verified:

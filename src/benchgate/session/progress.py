@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TextIO
 
+from benchgate.base.text import visible
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.render.tables import units
 
@@ -46,22 +47,22 @@ class Progress:
     def phase(self, cell: str, run: str, phase: str) -> None:
         """The current phase of a run; shown on a terminal only."""
         if self.live:
-            self._write(
-                f"\r\x1b[K{self._fit(f'[{self.done + 1}/{self.total}] {cell} {run}: {phase}{self._left()}')}"
-            )
+            text = visible(f"{cell} {run}: {phase}")
+            self._write(f"\r\x1b[K{self._fit(f'[{self.done + 1}/{self.total}] {text}{self._left()}')}")
             self._shown = True
 
     def note(self, text: str) -> None:
         """Writes a line that is not overwritten."""
         self._clear()
-        self._write(f"benchgate: {text}\n")
+        self._write(f"benchgate: {visible(text)}\n")
 
     def ended(self, cell: str, run: str, figure: str) -> None:
         self.done += 1
         if self.live:
             self.phase(cell, run, figure)
         else:
-            self._write(f"benchgate: [{self.done}/{self.total}] {cell} {run}: {figure}{self._left()}\n")
+            text = visible(f"{cell} {run}: {figure}")
+            self._write(f"benchgate: [{self.done}/{self.total}] {text}{self._left()}\n")
 
     def close(self) -> None:
         self._clear()

@@ -22,6 +22,7 @@ from benchgate.evidence.files import ATTEMPTS, SESSION, read_object, read_text
 from benchgate.evidence.session_folder import RESULTS
 from benchgate.judge import smoke_check, verify
 from benchgate.judge.judged_run import JudgedRun, judge_run
+from benchgate.judge.oracle import ORACLES
 from benchgate.plan import catalog, systemfile
 from benchgate.render import reports
 from benchgate.render.tables import terminal
@@ -39,7 +40,10 @@ def judge_session(folder: Path, trusted: Trusted = NOTHING) -> SessionView:
     facts = read_object(folder, SESSION)
     where = str(folder / SESSION)
     known = {cell for sweep in read_plan(facts, where) for cell, _ in sweep.cells}
-    runs = tuple(_judge(path, facts, where, trusted) for path in _run_folders(folder, facts))
+    try:
+        runs = tuple(_judge(path, facts, where, trusted) for path in _run_folders(folder, facts))
+    finally:
+        ORACLES.close()
     strangers = [judged.run.folder.name for judged in runs if judged.run.cell not in known]
     if strangers:
         raise EvidenceError(f"{folder / 'runs' / strangers[0]}: its cell is not in the session's plan")

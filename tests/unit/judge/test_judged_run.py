@@ -43,3 +43,11 @@ def test_a_verify_error_is_the_reason_and_its_paths_are_relative_to_the_session(
 def test_a_run_that_its_verifier_accepts_is_ok() -> None:
     judged = judge_run(raw_run(cell(1)), lambda run: verified(run, 1000))
     assert (judged.outcome, judged.reason) == (Outcome.OK, "")
+
+
+def test_a_reason_is_one_line_that_is_safe_to_show() -> None:
+    def refuse(run: RawRun) -> VerifiedRun:
+        raise VerifyError(f"{run.folder}/serial.log has\n::error::\x1b[2J")
+
+    raw = replace(raw_run(cell(1)), folder=Path("/rep\torts/runs/session/runs/0001-x"))
+    assert judge_run(raw, refuse).reason == "runs/0001-x/serial.log has\\x0a\\x3a:error::\\x1b[2J"

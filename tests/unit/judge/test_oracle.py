@@ -1,39 +1,271 @@
-"""Loading oracles."""
+"""An oracle answers, or its run is refused. It runs in a process of its own, so nothing that it does can end,
+hang or change this one."""
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 
+import psutil
 import pytest
 
-from benchgate.base.errors import CatalogError, VerifyError
-from benchgate.judge import oracle
+from benchgate.base import cpu_limit
+from benchgate.base.errors import VerifyError
+from benchgate.base.runs import WorkerReport
+from benchgate.judge.oracle import Oracles
+from benchgate.judge.oracle_process import Limits
+from tests.machines import wait_until
+
+REPORT = WorkerReport(0, 1, 2, 3, 4, {"lo": 5, "big": 2**64 - 1})
+HEAD = "import os, signal, sys, time\nfrom pathlib import Path\nfrom benchgate import VerifyError\n"
 
 
-def test_a_users_own_oracle_is_loaded(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(
-        "from benchgate import VerifyError\n"
-        "def check(params, reports, result):\n    raise VerifyError('seen')\n"
+FORGED = """os.write(3, b'{"token": "1", "word": "right", "text": ""}\\n')"""
+
+
+class Asked:
+    """An oracle of the test's own and what it says of one run."""
+
+    def __init__(self, folder: Path, oracles: Oracles) -> None:
+        self.file = folder / "mine.py"
+        self.oracles = oracles
+
+    def write(self, *body: str) -> None:
+        lines = "".join(f"    {line}\n" for line in body)
+        self.file.write_text(f"{HEAD}def check(params, reports, result):\n{lines}")
+
+    def says(self, *body: str) -> str:
+        """Why it refuses the run; empty: it does not."""
+        if body:
+            self.write(*body)
+        try:
+            self.oracles.check(self.file, {"hi": 7, "split": "cost"}, [REPORT], {"sum": 8})
+        except VerifyError as error:
+            return str(error)
+        return ""
+
+
+@pytest.fixture
+def asked(tmp_path: Path) -> Iterator[Asked]:
+    oracles = Oracles()
+    yield Asked(tmp_path, oracles)
+    oracles.close()
+    assert [one for one in psutil.Process().children() if "oracle_main" in " ".join(one.cmdline())] == []
+
+
+@pytest.fixture
+def hurried(asked: Asked) -> Asked:
+    asked.oracles = Oracles(Limits(cpu_s=0.5, waiting_s=2.0, memory_bytes=2**29))
+    return asked
+
+
+def test_it_gets_what_the_run_reported(asked: Asked) -> None:
+    assert not asked.says(
+        "assert params == {'hi': 7, 'split': 'cost'}",
+        "(one,) = reports",
+        "assert (one.id, one.cpu, one.cpu_end, one.start, one.end) == (0, 1, 2, 3, 4)",
+        "assert one.values == {'lo': 5, 'big': 2**64 - 1}",
+        "assert result == {'sum': 8}",
     )
-    with pytest.raises(VerifyError, match="seen"):
-        oracle.load(tmp_path / "mine.py")({}, [], {})
+
+
+def test_its_own_reason_is_the_reason_on_one_safe_line(asked: Asked) -> None:
+    assert asked.says("raise VerifyError('worker 1 lies')") == "worker 1 lies"
+    assert asked.says(r"raise VerifyError('a\x1b[2J\n::error ::b')") == r"a\x1b[2J \x3a:error \x3a:b"
+    assert len(asked.says("raise VerifyError('long ' * 10**6)")) == 600
+    assert asked.says("raise VerifyError") == "the oracle mine.py refused the answers and gave no reason"
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("return False", "returned False; it must return nothing, or raise VerifyError"),
+        ("assert 0, 'so not'", "could not check the answers: AssertionError: so not"),
+        ("sys.exit(0)", "could not check the answers: SystemExit: 0"),
+        ("import pytest; pytest.exit('no', returncode=0)", "could not check the answers: Exit: no"),
+        ("raise type('Odd', (BaseException,), {})('odd')", "could not check the answers: Odd: odd"),
+        ("raise KeyboardInterrupt('me')", "could not check the answers: KeyboardInterrupt: me"),
+        ("import pytest; pytest.skip('no')", "could not check the answers: Skipped: no"),
+        ("from benchgate import BenchgateError; raise BenchgateError('x')", "answers: BenchgateError: x"),
+        ("os._exit(0)", "gave no answer: its process ended (exit status 0)"),
+        ("os.kill(os.getpid(), signal.SIGSEGV)", "gave no answer: its process ended (signal SIGSEGV)"),
+        ("os.closerange(0, 256)", "gave no answer: its process ended (exit status 1"),
+        ("os.write(3, b'x' * 70_000)", "gave no answer: its process wrote more than 65536 bytes"),
+        ("os.write(3, b'right\\n')", "gave no answer: its process wrote something else"),
+        (f"{FORGED}; time.sleep(600)", "gave no answer: its process answered another question"),
+        ("""os.write(3, b'{"word": "right"}\\n'); time.sleep(600)""", "the answer has no token"),
+        ("if os.fork(): os._exit(0)\n    time.sleep(600)", "its process ended (exit status 0)"),
+        ("type('E', (Exception,), {'__str__': lambda self: 1 / 0})\n    raise type('E', (Exception,), "
+         "{'__str__': lambda self: 1 / 0})", "could not check the answers: E, whose text cannot be shown"),
+    ],
+)  # fmt: skip
+def test_anything_but_an_answer_refuses_the_run_and_not_the_next(
+    asked: Asked, body: str, reason: str
+) -> None:
+    said = asked.says(body)
+    assert said.startswith("the oracle mine.py ")
+    assert reason in said
+    assert asked.says("pass") == ""
 
 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("x = 1\n", "defines no function check"),
-        ("def check(:\n", "cannot be loaded"),
-        ("import nosuch1\n", "nosuch1"),
-        ("open('/nosuch')\n", "cannot be loaded: FileNotFoundError"),
+        ("x = 1\n", "it defines no function check(params, reports, result)"),
+        ("def check(:\n", "SyntaxError: invalid syntax (mine.py, line 1)"),
+        ("import nosuch1\n", "ModuleNotFoundError: No module named 'nosuch1'"),
+        ("import sys; sys.exit(0)\n", "SystemExit: 0"),
+        ("import pytest; pytest.skip('no', allow_module_level=True)\n", "Skipped: no"),
     ],
 )
-def test_a_file_that_is_not_an_oracle_is_refused(tmp_path: Path, text: str, reason: str) -> None:
-    (tmp_path / "bad.py").write_text(text)
-    with pytest.raises(CatalogError, match=reason):
-        oracle.load(tmp_path / "bad.py")
+def test_a_file_that_is_not_an_oracle_refuses_the_run(asked: Asked, text: str, reason: str) -> None:
+    asked.file.write_text(text)
+    said = asked.says()
+    assert said.startswith("the oracle mine.py cannot be loaded: ")
+    assert said.endswith(reason)
 
 
-def test_a_missing_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(CatalogError, match=r"there is no oracle file .*gone\.py"):
-        oracle.load(tmp_path / "gone.py")
+def test_a_missing_file_refuses_the_run(asked: Asked) -> None:
+    assert asked.says() == f"there is no oracle file {asked.file}"
+
+
+# ---- limits
+
+
+def test_an_endless_loop_ends_at_the_limit_of_cpu_time(hurried: Asked) -> None:
+    said = hurried.says("while True: pass")
+    assert said == "the oracle mine.py gave no answer: it used more than 0.5 s of CPU time"
+
+
+def test_a_process_that_only_waits_ends_at_the_limit_of_waiting(hurried: Asked) -> None:
+    said = hurried.says("time.sleep(10**6)")
+    assert said == "the oracle mine.py gave no answer: it waited for more than 2 s without computing"
+
+
+def test_a_stopped_process_ends_at_the_limit_of_waiting(hurried: Asked) -> None:
+    assert "waited for more than 2 s" in hurried.says("os.kill(os.getpid(), signal.SIGSTOP)")
+
+
+@pytest.mark.parametrize("body", ["bytearray(2**40)", "x = []\n    while True: x.append(bytearray(2**20))"])
+def test_a_huge_allocation_is_refused_to_the_oracle(hurried: Asked, body: str) -> None:
+    hurried.oracles = Oracles(Limits(memory_bytes=2**29))
+    assert hurried.says(body) == "the oracle mine.py could not check the answers: MemoryError"
+
+
+def test_its_cpu_time_counts_against_the_limit_of_the_caller(asked: Asked) -> None:
+    with pytest.raises(cpu_limit.Exhausted), cpu_limit.cpu_seconds(0.5):
+        asked.says("while True: pass")
+
+
+# ---- its process
+
+
+def test_its_process_is_kept_for_the_next_run_until_the_file_changes(asked: Asked) -> None:
+    asked.write("raise VerifyError(str(os.getpid()))")
+    first = asked.says()
+    assert asked.says() == first
+    asked.write("raise VerifyError(str(os.getpid()) + ' again')")
+    assert first not in asked.says()
+
+
+def test_a_process_that_died_meanwhile_is_replaced(asked: Asked) -> None:
+    asked.write("raise VerifyError(str(os.getpid()))")
+    pid = int(asked.says())
+    os.kill(pid, signal.SIGKILL)
+    assert wait_until(lambda: psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
+    assert int(asked.says()) != pid
+
+
+def test_what_it_says_unasked_does_not_answer_the_next_question(asked: Asked, tmp_path: Path) -> None:
+    go, done = tmp_path / "go", tmp_path / "done"
+    asked.write(
+        "import threading",
+        "def late():",
+        f"    while not Path({str(go)!r}).exists(): time.sleep(0.001)",
+        f"    {FORGED}",
+        f"    Path({str(done)!r}).touch()",
+        f"if not Path({str(go)!r}).exists(): threading.Thread(target=late).start()",
+        "raise VerifyError('seen')",
+    )
+    assert asked.says() == "seen"
+    go.touch()
+    assert wait_until(done.exists)
+    assert asked.says() == "seen"
+
+
+def test_only_one_of_two_processes_answers(asked: Asked) -> None:
+    asked.write("child = os.fork()", "if child: os.waitpid(child, 0); raise VerifyError('parent')")
+    assert [asked.says(), asked.says()] == ["parent", "parent"]
+
+
+def test_a_child_of_the_oracle_ends_with_it(asked: Asked, tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    body = (
+        "child = os.fork()",
+        "if not child: time.sleep(10**6)",
+        f"Path({str(pid)!r}).write_text(str(child))",
+    )
+    assert asked.says(*body) == ""
+    asked.oracles.close()
+    child = int(pid.read_text())
+    assert wait_until(
+        lambda: not psutil.pid_exists(child) or psutil.Process(child).status() == psutil.STATUS_ZOMBIE
+    )
+
+
+def test_it_gets_neither_our_environment_nor_our_terminal_nor_our_group(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BENCHGATE_SECRET", "token")
+    assert "token" not in asked.says("raise VerifyError(str(dict(os.environ)))")
+    assert asked.says("raise VerifyError(','.join(os.readlink(f'/proc/self/fd/{n}') for n in range(3)))") == (
+        "/dev/null,/dev/null,/dev/null"
+    )
+    assert asked.says("raise VerifyError(str(os.getpgrp() == os.getpid()))") == "True"
+    assert asked.says("raise VerifyError(Path('/proc/self/oom_score_adj').read_text())") == "1000"
+
+
+def test_an_interrupt_of_this_process_ends_the_oracle_and_passes(asked: Asked) -> None:
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGUSR1, interrupt)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            asked.says("os.kill(os.getppid(), signal.SIGUSR1)", "time.sleep(10**6)")
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert asked.says("pass") == ""
+
+
+def test_it_dies_with_this_process(asked: Asked, tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    asked.write(f"Path({str(pid)!r}).write_text(str(os.getpid())); time.sleep(10**6)")
+    code = (
+        "import sys; from pathlib import Path; from benchgate.judge.oracle import ORACLES; "
+        f"ORACLES.check(Path({str(asked.file)!r}), {{}}, [], {{}})"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", code])
+    try:
+        assert wait_until(lambda: pid.exists() and pid.read_text() != "")
+    finally:
+        parent.kill()
+        parent.wait(timeout=60)
+    oracle = int(pid.read_text())
+    assert wait_until(
+        lambda: not psutil.pid_exists(oracle) or psutil.Process(oracle).status() == psutil.STATUS_ZOMBIE
+    )
+
+
+def test_an_import_of_the_oracles_libraries_is_paid_once(asked: Asked) -> None:
+    """Not a time, but what it stands for: the module is executed once for all runs."""
+    log = asked.file.with_name("log")
+    asked.file.write_text(f"open({str(log)!r}, 'a').write('x')\ndef check(*_):\n    pass\n")
+    for _ in range(3):
+        assert asked.says() == ""
+    assert log.read_text() == "x"

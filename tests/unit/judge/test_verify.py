@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.cells import Cell, Lane
-from benchgate.base.errors import CatalogError, VerifyError
+from benchgate.base.errors import VerifyError
 from benchgate.base.runs import Ending, RawRun
 from benchgate.base.systems import Result
 from benchgate.judge import foreign, run_files, verify, wire
@@ -142,8 +142,8 @@ def test_an_oracle_that_raises_or_returns_something_else_refuses_the_run(
         verify.verify(RunFiles(primes_run(tmp_path, GOOD)), replace(PRIMES, oracle=path))
 
 
-def test_a_missing_oracle_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(CatalogError, match=r"no oracle file .*moon\.py"):
+def test_a_missing_oracle_refuses_the_run(tmp_path: Path) -> None:
+    with pytest.raises(VerifyError, match=r"no oracle file .*moon\.py"):
         verify.verify(RunFiles(primes_run(tmp_path, GOOD)), replace(PRIMES, oracle=tmp_path / "moon.py"))
 
 

@@ -126,6 +126,11 @@ def test_a_self_test_has_figures_and_known_answers(tmp_path: Path) -> None:
             r"mine\.yaml:6: console: `online` is missing",
         ),
         (
+            SELFTEST.replace("ask: selftest", "ask: cmdline"),
+            r"mine\.yaml:8: result\.format: .* only for `ask: selftest`.*oracle.*docs/wire\.md",
+        ),
+        (SELFTEST.replace("ask: selftest\n", ""), r"mine\.yaml:7: result\.format: .*ask: selftest"),
+        (
             SELFTEST.replace("  expect: {count: '216816'}\n", ""),
             r"a figure without a known answer is not a result",
         ),

@@ -77,3 +77,15 @@ def test_the_figure_of_a_run_that_has_ended() -> None:
     assert figure(judged(warmup=True)) == "1.234 s, verified (warmup)"
     crashed = JudgedRun(raw_run(cell(1), ending=Ending.PANIC), None, "the guest panicked")
     assert figure(crashed) == "CRASHED: the guest panicked"
+
+
+@pytest.mark.parametrize("live", [True, False])
+def test_text_from_outside_stays_on_its_line(live: bool) -> None:
+    stream = io.StringIO()
+    progress = Progress(stream, live=live)
+    progress.ended("row-smp1", "run 1", "INVALID: a\x1b[2J\n::error::b")
+    progress.note("a process called \x1b[2J\n::error::b")
+    shown = stream.getvalue().replace("\r\x1b[K", "")
+    assert "\x1b" not in shown
+    assert "\n::" not in shown
+    assert shown.count("a\\x1b[2J\\x0a") == 1

@@ -16,7 +16,7 @@ from types import MappingProxyType, ModuleType
 
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Gate, GateInput, Ruling, Word
-from benchgate.base.pyfile import load_module
+from benchgate.base.pyfile import contained, load_module
 from benchgate.judge.gates import verified
 
 Judge = Callable[[Gate, GateInput], Ruling]
@@ -47,7 +47,8 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     rule = find(gate.kind, gate.file)
     if gate.file and (unverified := _unverified(gate, measured)):
         return unverified
-    ruling = rule(gate, measured)
+    with contained(DecideError, f"{gate.id}: judge() of {gate.file or gate.kind} raised"):
+        ruling = rule(gate, measured)
     if not isinstance(ruling, Ruling):
         raise DecideError(f"{gate.id}: judge() of {gate.file or gate.kind} did not return a Ruling")
     return ruling

@@ -9,6 +9,8 @@ import textwrap
 import unicodedata
 from collections.abc import Sequence
 
+from benchgate.base.text import visible
+
 GAP = 2
 
 
@@ -34,7 +36,8 @@ def drawn(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def wrapped(text: str, room: int) -> list[str]:
-    return textwrap.wrap(text, room, subsequent_indent="  ", break_on_hyphens=False)
+    lines = textwrap.wrap(text, room, subsequent_indent="  ", break_on_hyphens=False)
+    return [visible(line) for line in lines]  # again: a long word that was cut may now begin like a command
 
 
 def _char_width(char: str) -> int:

@@ -1,0 +1,84 @@
+"""The program of an oracle's process: loads the oracle, then answers questions until its parent hangs up.
+
+oracle_process.py runs this file as a script and never imports it. Takes a descriptor as its argument, and
+JSON lines from it: first what to set up, then one question per line. Gives one JSON line per question: a
+`word` (oracle.py has their meaning), a `text`, and the question's `token`. Whatever the oracle raises becomes
+an answer; if the process ends instead, its parent sees that. It imports little, because a user waits for it.
+"""
+
+import contextlib
+import json
+import os
+import resource
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+MOST_TEXT = 4000
+"""Longer texts are cut; the parent refuses an answer that is much longer."""
+
+
+def main(descriptor: int) -> None:
+    own = os.getpid()
+    channel = socket.socket(fileno=descriptor)
+    lines = channel.makefile("rb")
+    setup = json.loads(lines.readline())
+    _limit(setup["memory_bytes"])
+    sys.path[:] = setup["path"]
+    from benchgate.base import pyfile  # noqa: PLC0415 - found by the path that was just set
+
+    check, problem = None, ""
+    try:
+        check = _check_of(pyfile.executed(Path(setup["oracle"]), "oracle"))
+    except BaseException as error:  # an oracle may raise anything
+        problem = pyfile.described(error)
+    _end_unless(own)
+    for line in lines:
+        question = json.loads(line)
+        word, text = ("unloadable", problem) if check is None else _answer(check, question)
+        _end_unless(own)
+        answer = {"token": question["token"], "word": word, "text": text[:MOST_TEXT]}
+        channel.sendall(json.dumps(answer).encode() + b"\n")
+    os._exit(0)  # without waiting for the oracle's threads
+
+
+def _end_unless(own: int) -> None:
+    """Ends a child that the oracle forked and that came back from it: only its parent answers."""
+    if os.getpid() != own:
+        os._exit(1)
+
+
+def _limit(memory_bytes: int) -> None:
+    """If the host runs out of memory all the same, this process is the first to be killed."""
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    most = memory_bytes if hard == resource.RLIM_INFINITY else min(memory_bytes, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")
+
+
+def _check_of(module: Any) -> Any:
+    check = getattr(module, "check", None)
+    if not callable(check):
+        raise TypeError("it defines no function check(params, reports, result)")
+    return check
+
+
+def _answer(check: Any, question: Any) -> tuple[str, str]:
+    from benchgate.base.errors import VerifyError  # noqa: PLC0415
+    from benchgate.base.pyfile import described  # noqa: PLC0415
+    from benchgate.base.runs import WorkerReport  # noqa: PLC0415
+
+    reports = [WorkerReport(**report) for report in question["reports"]]
+    try:
+        answer = check(question["params"], reports, question["result"])
+        return ("right", "") if answer is None else ("returned", repr(answer))
+    except VerifyError as error:
+        return "wrong", str(error)
+    except BaseException as error:  # an oracle may raise anything
+        return "raised", described(error)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))
