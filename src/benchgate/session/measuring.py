@@ -23,6 +23,7 @@ from benchgate.base.gates import CapacityBound
 from benchgate.base.qemu import Qemu
 from benchgate.base.runs import BootSpec, Image, RawRun
 from benchgate.base.systems import Kind, ResultFormat
+from benchgate.build import cache_storage
 from benchgate.build.fetch import inputs
 from benchgate.build.images import Images, guest_digest
 from benchgate.evidence import provenance, session_folder
@@ -77,6 +78,7 @@ class MeasuringSession:
         policy = catalog.load_policy(options.policy).with_runs(options.runs, options.max_runs)
         self.policy = replace(policy, informs=options.why_no_gates)
         self._stack = ExitStack()
+        self._stack.enter_context(cache_storage.notices_to(progress.note))
         self._lock = self._stack.enter_context(ExitStack())
         self._images = Images(options.linux_kernel, options.locked, progress.note)
         self._pairs: dict[tuple[str, int], list[CapacityPair]] = {}
