@@ -32,7 +32,7 @@ from benchgate.session.trust import Trusted
 from tests.unit.factories import POLICY
 from tests.unit.plans import sweep
 from tests.unit.sessions import END, INFO, new_session
-from tests.wirekit import altered, console, field, primes_run, recorded, unframed
+from tests.wirekit import altered, console, field, guest_argv, primes_run, recorded, unframed, write_argv
 
 GOOD = recorded("good-linux-primes-smp2")
 PLAN = sweep(2, hi=100_000)
@@ -44,6 +44,7 @@ def attempt(session: SessionFolder, text: bytes = GOOD, **changes: Any) -> RawRu
     """One recorded run with two CPUs, as in a real session."""
     place = session.begin(CELL.id)
     raw = replace(primes_run(place.folder, text), cell=CELL, attempt=place.run, **changes)
+    write_argv(place.folder, guest_argv(2, measure=b"@bench measure" in text))
     save(raw)
     judged = rejudge._judge(place.folder, provenance.planned([PLAN], POLICY, {}), "session.json", Trusted())
     session.record(row_of(judged))
