@@ -135,8 +135,14 @@ class MeasuringSession:
             short_id=secrets.token_hex(3),
         )
         kinds = (one.gate for sweep in sweeps for one in sweep.gates if one.gate.file)
-        self._trusted = Trusted(gates={gate.kind: Path(gate.file) for gate in kinds})
+        used = {cell.workload.name: cell.workload for sweep in sweeps for cell in sweep.cells}
+        self._trusted = Trusted(
+            workloads={name: one for name, one in used.items() if catalog.word_of(one) != name},
+            gates={gate.kind: Path(gate.file) for gate in kinds},
+            reports=self.options.extra_reports,
+        )
         self._facts = provenance.planned(sweeps, self.policy, self._inputs(sweeps))
+        self._facts["programs"] = self._trusted.as_json()
         self._session.update(**self._facts)
         runs = sum(expected_runs(sweep, self.options, self.policy) for sweep in sweeps)
         self.progress.expect(runs)

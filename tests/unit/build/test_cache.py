@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.errors import BuildError, HostError
+from benchgate.base.files import tree_digest
 from benchgate.build import cache, cache_storage, cache_trim
 
 KEY = {"source": "abc"}
@@ -183,8 +184,12 @@ class TestEntry:
         cache.entry("guest", KEY, write_hello)
         end_of_process()
         read: list[Path] = []
-        real = cache.tree_digest
-        monkeypatch.setattr(cache, "tree_digest", lambda folder: read.append(folder) or real(folder))
+
+        def counted(folder: Path) -> str:
+            read.append(folder)
+            return tree_digest(folder)
+
+        monkeypatch.setattr(cache, "tree_digest", counted)
         files = [cache.entry("guest", KEY, must_not_make) for _ in range(3)]
         assert read == files[:1]
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from benchgate import cli
+from benchgate.base.cells import Placement
 from benchgate.base.errors import EvidenceError
 from benchgate.base.gates import Word
 from benchgate.base.runs import Outcome, RawRun
@@ -257,15 +258,16 @@ def test_a_run_without_its_console_is_not_verified(session: SessionFolder) -> No
     assert "serial.log cannot be read" in row.reason
 
 
-@pytest.mark.parametrize(("name", "status"), [("serial.log", 1), ("run.json", 4)])
-def test_a_pipe_instead_of_a_file_does_not_block(session: SessionFolder, name: str, status: int) -> None:
+@pytest.mark.parametrize("name", ["serial.log", "run.json"])
+def test_a_pipe_instead_of_a_file_does_not_block(session: SessionFolder, name: str) -> None:
     raw = attempt(session)
     folder = close(session)
     (raw.folder / name).unlink()
     os.mkfifo(raw.folder / name)
     command = [sys.executable, "-m", "benchgate.cli", "rejudge", str(folder)]
     done = subprocess.run(command, capture_output=True, timeout=20, check=False)
-    assert done.returncode == status
+    assert done.returncode == 4
+    assert b"is not a plain file" in done.stderr
     assert b"Traceback" not in done.stderr
 
 
@@ -392,3 +394,46 @@ def test_an_oracle_named_in_a_session_folder_is_never_executed(
     with pytest.raises(EvidenceError, match="if you trust it"):
         rejudge.judge_session(Path())
     assert not ran.exists()
+
+
+@pytest.mark.parametrize(
+    "name", ["serial.log", "run.json", "argv.json", "affinity.json", "", "../../session.json"]
+)
+def test_a_link_is_refused_as_verify_refuses_it(session: SessionFolder, name: str, tmp_path: Path) -> None:
+    """The link leads to the very content, out of the session's folder."""
+    raw = attempt(session)
+    folder = close(session)
+    path = (raw.folder / name).resolve()
+    outside = tmp_path / "outside"
+    path.rename(outside)
+    path.symlink_to(outside)
+    with pytest.raises(EvidenceError, match=r"is not a plain file|Too many levels of symbolic links"):
+        rejudge.judge_session(folder)
+    assert verify_session(folder, rejudge.recompute).exit_code == 10
+
+
+def test_the_link_latest_is_followed(session: SessionFolder, tmp_path: Path) -> None:
+    folder = published(session)
+    assert rejudge.judge_session(tmp_path / "reports" / "latest").rows == rejudge.judge_session(folder).rows
+
+
+@pytest.mark.parametrize(
+    ("hidden", "placement", "refused"),
+    [
+        (True, "physical", True),
+        (False, "virtual", True),
+        (True, "virtual", False),
+        (False, "physical", False),
+    ],
+)
+def test_a_placement_that_the_envelope_contradicts_is_refused(
+    session: SessionFolder, hidden: bool, placement: str, refused: bool
+) -> None:
+    attempt(session, placement=Placement(placement))
+    folder = close(session)
+    change(folder, lambda facts: facts["envelope"].update(topology_hidden=hidden))
+    if not refused:
+        assert rejudge.judge_session(folder).rows[0].verified
+        return
+    with pytest.raises(EvidenceError, match=f"says placement {placement}, but by the envelope"):
+        rejudge.judge_session(folder)
