@@ -31,6 +31,9 @@ class StoredSweep:
     gates: tuple[Gate, ...]
 
 
+PROGRAM_OPTIONS = ("--workload", "--gate", "--extra-report")
+
+
 @dataclass(frozen=True, slots=True)
 class Program:
     """A user's program that took part in judging: an oracle, a kind of gate, a report."""
@@ -159,6 +162,8 @@ def _program(value: object) -> Program:
     fields = Fields(value, "a program")
     program = Program(*(fields.text(name) for name in ("option", "name", "path", "sha256")))
     fields.done()
+    if program.option not in PROGRAM_OPTIONS or not Path(program.path).is_absolute():
+        raise ValueError(f"{program.option} {program.path} names no program of a user")
     return program
 
 

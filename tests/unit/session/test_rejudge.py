@@ -306,6 +306,16 @@ def test_a_session_without_its_runs_folder_is_refused(session: SessionFolder) ->
         (lambda f: f["policy"].update(superlinear=10**400), "the policy cannot be read: .*superlinear"),
         (lambda f: f["policy"].update(first=5.5), "the policy cannot be read: .*first 5.5 has a wrong type"),
         (lambda f: f["policy"].update(informs=5), "the policy cannot be read: .*informs 5 has a wrong type"),
+        (lambda f: f.update(programs=3), "the programs cannot be read"),
+        (lambda f: f.update(programs=[{}]), "the programs cannot be read: .*a program has no option"),
+        (
+            lambda f: f.update(programs=[program(option="--x")]),
+            "the programs cannot be read: .*--x /a.py names",
+        ),
+        (
+            lambda f: f.update(programs=[program(path="--gate")]),
+            "the programs cannot be read: .*names no program",
+        ),
     ],
 )
 def test_invalid_facts_are_refused(
@@ -317,6 +327,10 @@ def test_invalid_facts_are_refused(
     with pytest.raises(EvidenceError, match=said) as caught:
         rejudge.judge_session(folder)
     assert str(folder / SESSION) in str(caught.value)
+
+
+def program(**changes: str) -> dict[str, str]:
+    return {"option": "--gate", "name": "steady", "path": "/a.py", "sha256": "0" * 64, **changes}
 
 
 def gate(facts: dict[str, Any]) -> dict[str, Any]:
