@@ -6,6 +6,8 @@ The framing is implemented here again, from docs/wire.md, so that a mistake in w
 from __future__ import annotations
 
 import binascii
+import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -78,6 +80,8 @@ def raw_run(folder: Path, text: bytes, params: Params, *, mode: Mode = Mode.PROC
     """A successful run with this console in its folder."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "serial.log").write_bytes(text)
+    write_argv(folder, guest_argv(cpus))
+    write_affinity(folder, [[cpu] for cpu in range(cpus)])
     return RawRun(
         cell=Cell("linux", "primes" if mode is Mode.PROCESS else "checksum", mode, params, cpus),
         folder=folder,
@@ -94,6 +98,27 @@ def raw_run(folder: Path, text: bytes, params: Params, *, mode: Mode = Mode.PROC
         guest_digest="a" * 64,
         host_span_ns=30_000_000_000,
     )
+
+
+def guest_argv(cpus: int, *, accel: str = "tcg,thread=multi", measure: bool = False) -> list[str]:
+    """The words of QEMU's command line that a verifier reads."""
+    request = f"bench.workers={cpus}{' bench.measure=1' if measure else ''} bench.nonce={NONCE}"
+    name = f"guest=benchgate-{NONCE},debug-threads=on"
+    return ["qemu", "-name", name, "-accel", accel, "-smp", str(cpus), "-append", f"quiet {request}"]
+
+
+def write_argv(folder: Path, argv: Sequence[str]) -> None:
+    (folder / "argv.json").write_text(json.dumps(list(argv)))
+
+
+def write_affinity(folder: Path, found: Sequence[Sequence[int]]) -> None:
+    """Threads of vCPUs on these host CPUs, and the main loop's."""
+    main = {"thread": 99, "name": "qemu", "vcpu": None, "asked": [0, 1], "found": [0, 1]}
+    vcpus = [
+        {"thread": 100 + number, "name": "CPU", "vcpu": number, "asked": list(cpus), "found": list(cpus)}
+        for number, cpus in enumerate(found)
+    ]
+    (folder / "affinity.json").write_text(json.dumps([main, *vcpus]))
 
 
 PRIMES_PARAMS: Params = (("hi", 100_000), ("split", "cost"), ("wait", "join"))

@@ -1,7 +1,8 @@
 """The command `benchgate`: everything except running tests. Each subcommand is one function below.
 
-Takes argv; gives an exit status: 0 done, 1 a verdict is not PASS or a replay differs, 4 usage or set-up;
-evidence/check.py has those of `verify`. A BenchgateError is printed as one sentence.
+Takes argv; gives an exit status: 0 done, 1 a verdict is not PASS or a replay differs, 4 usage or set-up, 14
+files of the session's user must be named; evidence/check.py has those of `verify`. A BenchgateError is
+printed as one sentence.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from benchgate.base.errors import BenchgateError, UsageError
-from benchgate.base.text import visible_lines
+from benchgate.base.errors import BenchgateError, NeedsFilesError, UsageError
+from benchgate.base.text import visible, visible_lines
 
 if TYPE_CHECKING:
     from benchgate.session.trust import Trusted
@@ -46,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return command(words)
     except BenchgateError as error:
         print(f"benchgate: {visible_lines(str(error))}", file=sys.stderr)
-        return 4
+        return NeedsFilesError.status if isinstance(error, NeedsFilesError) else 4
     except KeyboardInterrupt:
         print("benchgate: interrupted", file=sys.stderr)
         return 130
@@ -216,20 +217,29 @@ def _replay(words: argparse.Namespace) -> int:
 
 def _verify(words: argparse.Namespace) -> int:
     from benchgate.evidence import check  # noqa: PLC0415
-    from benchgate.session import rejudge  # noqa: PLC0415
+    from benchgate.session import rejudge, remarks  # noqa: PLC0415
 
     trusted = _trusted(words)
     report = check.verify_session(Path(words.folder), lambda folder: rejudge.recompute(folder, trusted))
     print(report.text)
+    if report.exit_code in (check.INTACT, check.MISMATCH):
+        _print_notes(remarks.remarks(Path(words.folder), trusted))
     return report.exit_code
 
 
 def _rejudge(words: argparse.Namespace) -> int:
-    from benchgate.session import rejudge  # noqa: PLC0415
+    from benchgate.session import rejudge, remarks  # noqa: PLC0415
 
-    text, code = rejudge.show(Path(words.folder), _trusted(words))
+    folder, trusted = Path(words.folder), _trusted(words)
+    text, code = rejudge.show(folder, trusted)
     print(text)
+    _print_notes(remarks.remarks(folder, trusted))
     return code
+
+
+def _print_notes(lines: Sequence[str]) -> None:
+    for line in lines:
+        print(f"note: {visible(line)}")
 
 
 def _cache_list(_: argparse.Namespace) -> int:

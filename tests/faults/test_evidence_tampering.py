@@ -8,11 +8,12 @@ import re
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from benchgate.base.errors import EvidenceError
-from benchgate.evidence import check
+from benchgate.evidence import check, session_folder
 from benchgate.evidence.chain import chain_start, chained, manifest_text, parse_chain
 from benchgate.evidence.check import verify_session
 from benchgate.evidence.files import MANIFEST, digest_of, files_below
@@ -82,6 +83,108 @@ def test_attempts_of_another_session_are_found(folder: Path) -> None:
     edit(folder / "session.json", folder.name, f"{folder.name[:-6]}zzzzzz")
     reseal(folder)
     refused(folder, 10, "the chain of attempts breaks at run 1")
+
+
+def no_last_newline(text: str) -> str:
+    return text.removesuffix("\n")
+
+
+def exchanged(text: str) -> str:
+    return "".join(reversed(text.splitlines(keepends=True)))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        no_last_newline,
+        exchanged,
+        lambda text: text.replace("\n", "\r\n"),
+        lambda text: text.replace("\n", "\r"),
+        lambda text: text.replace("\n", "\v", 1),
+        lambda text: text.replace("\n", "\f", 1),
+        lambda text: text.replace("\n", "\u2028", 1),
+        lambda text: text.replace("\n", "\n\n", 1),
+        lambda text: f"{text}\n",
+        lambda text: f"\n{text}",
+    ],
+)
+def test_a_manifest_in_another_form_is_found(folder: Path, change: Callable[[str], str]) -> None:
+    """`sha256sum --check` accepts most of these, but the file is not the one that was sealed."""
+    text = (folder / MANIFEST).read_text()
+    changed = change(text)
+    assert changed != text
+    (folder / MANIFEST).write_bytes(changed.encode())
+    refused(folder, 10, MANIFEST)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text.replace("\n", "\r\n"),
+        lambda text: text.replace("\n", "\v", 1),
+        lambda text: text.replace('{"run": 1,', '{"run":  1,'),
+        lambda text: text.replace('{"run": 1,', '{ "run": 1,'),
+    ],
+)
+def test_a_chain_in_another_form_is_found_although_resealed(
+    folder: Path, change: Callable[[str], str]
+) -> None:
+    text = (folder / "attempts.jsonl").read_text()
+    assert change(text) != text
+    (folder / "attempts.jsonl").write_bytes(change(text).encode())
+    reseal(folder)
+    refused(folder, 10, "attempts.jsonl")
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+class Steps:
+    """Counts what a session does to its folder, and kills it at one step: before it, or after a file was
+    written under its temporary name."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, last: int, moment: str) -> None:
+        self.left, self.moment = last, moment
+        for place, name in ((session_folder, "write_whole"), (session_folder, "append_line")):
+            monkeypatch.setattr(place, name, self._counted(getattr(place, name)))
+        monkeypatch.setattr(Path, "mkdir", self._counted(Path.mkdir))
+
+    def _counted(self, real: Callable[..., None]) -> Callable[..., None]:
+        def step(path: Path, *words: Any, **more: Any) -> None:
+            self.left -= 1
+            if self.left < 0:
+                if self.moment == "half" and real.__name__ == "write_whole":
+                    path.with_name(f"{path.name}.new").write_text(words[0][:10])
+                if self.moment == "half" and real.__name__ == "append_line":
+                    with path.open("a") as stream:
+                        stream.write(words[0][:10])
+                raise Killed
+            real(path, *words, **more)
+
+        return step
+
+
+@pytest.mark.parametrize("moment", ["before", "half"])
+def test_a_session_killed_between_any_two_files_is_incomplete(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    codes = []
+    for last in range(100):
+        reports = tmp_path / str(last)
+        with monkeypatch.context() as patch:
+            Steps(patch, last, moment)
+            try:
+                finished_session(reports)
+            except Killed:
+                pass
+            else:
+                break
+        made = sorted(reports.glob("runs/*"))
+        found = verify_session(made[0] if made else reports, recomputed)
+        codes.append((last, found.exit_code, found.text))
+    assert len(codes) > 15  # three attempts of three steps, and the session's own files
+    assert [one for one in codes if one[1] != 11] == []
 
 
 def test_an_added_file_is_found(folder: Path) -> None:

@@ -6,8 +6,10 @@ line names them.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -190,15 +192,55 @@ def test_verify_with_the_programs_named_finds_the_session_intact(own: Own) -> No
     assert cli.main(["verify", str(own.rig.latest), *named]) != 0
 
 
-@pytest.mark.parametrize("left_out", ["--workload", "--gate"])
-def test_rejudge_does_not_run_a_program_that_is_not_named(
+@pytest.mark.parametrize("left_out", ["--workload", "--gate", "--extra-report"])
+def test_a_program_that_is_not_named_is_not_run_and_the_command_is_said(
     own: Own, left_out: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Nothing is wrong with the session, so the status is not that of a mismatch or of a mistake."""
     own.run()
-    named = [word for pair in own.programs.items() for word in pair if left_out not in pair]
+    files = {"--workload": "mine/oracle.py", "--gate": "steady.py", "--extra-report": "words.py"}
+    digest = hashlib.sha256((own.folder / files[left_out]).read_bytes()).hexdigest()
+    ran = own.folder / "ran"
+    with (own.folder / files[left_out]).open("a") as stream:
+        stream.write(f"__import__('pathlib').Path({str(ran)!r}).touch()\n")
+    recorded = own.programs | {"--workload": str(own.folder / "mine" / "workload.yaml")}
+    named = [word for option, path in own.programs.items() if option != left_out for word in (option, path)]
+    for command in ("verify", "rejudge"):
+        capsys.readouterr()
+        assert cli.main([command, str(own.rig.latest), *named]) == 14
+        said = "".join(capsys.readouterr())
+        assert f"{left_out} " in said
+        assert f"(its Python file had SHA-256 {digest})" in said
+        words = shlex.split(said.partition("next, if you trust them: ")[2])
+        assert words[:3] == ["benchgate", command, str(own.rig.latest)]
+        assert dict(zip(words[3::2], words[4::2], strict=True)) == recorded
+        assert not ran.exists()
+    assert cli.main(words[1:]) == 0
+    assert ran.exists()
+
+
+def test_an_oracle_that_is_not_the_sessions_is_named(own: Own, capsys: pytest.CaptureFixture[str]) -> None:
+    own.run()
+    named = [word for pair in own.programs.items() for word in pair]
     capsys.readouterr()
-    assert cli.main(["rejudge", str(own.rig.latest), *named]) == 4
-    assert (
-        f"if you trust it, name its {'YAML ' if left_out == '--workload' else ''}file with {left_out}"
-        in capsys.readouterr().err
-    )
+    assert cli.main(["verify", str(own.rig.latest), *named]) == 0
+    same = capsys.readouterr().out
+    assert "note: --workload mine is the program that judged the session\n" in same
+    oracle = own.folder / "mine" / "oracle.py"
+    oracle.write_text(ORACLE.replace("1229 ", "1230 "))
+    assert cli.main(["verify", str(own.rig.latest), *named]) == 12
+    changed = capsys.readouterr().out
+    assert "note: --workload mine is not the program that judged the session" in changed
+    assert "note: --gate steady is the program that judged the session\n" in changed
+
+
+def test_a_policy_of_the_users_own_and_the_thresholds_are_said(
+    own: Own, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own.run()
+    named = [word for pair in own.programs.items() for word in pair]
+    capsys.readouterr()
+    cli.main(["rejudge", str(own.rig.latest), *named])
+    said = capsys.readouterr().out
+    assert "note: policy patient is the user's own: looks (7, 13), alpha 0.02, overall_error 0.05," in said
+    assert "the tests' own: speedup at_least=1.6 (1 gate); steady at_most=1.1 (1 gate)\n" in said

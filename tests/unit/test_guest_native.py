@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -57,6 +58,8 @@ def run_of(folder: Path, workload: Workload, workers: int, **changes: object) ->
     done = execute(workload, asked)
     (folder / run_files.CONSOLE).write_bytes(done.stdout)
     params, label = fill(workload, {k: v for k, v in asked.items() if k in workload.params})
+    (folder / run_files.ARGV).write_text(json.dumps([f"bench.{key}={value}" for key, value in asked.items()]))
+    (folder / run_files.AFFINITY).write_text("[]")  # a worker may end before it is found
     pins = tuple(int(cpu) for cpu in str(changes.get("pin", "")).split(",") if cpu)
     return RawRun(
         cell=Cell("native", workload.name, workload.mode, params, workers, label),
@@ -66,7 +69,7 @@ def run_of(folder: Path, workload: Workload, workers: int, **changes: object) ->
         nonce=NONCE,
         seed=0,
         lane=Lane.NATIVE,
-        placement=Placement.VIRTUAL,
+        placement=Placement.OVERSUBSCRIBED if 0 < len(set(pins)) < workers else Placement.VIRTUAL,
         pins=pins,
         warmup=False,
         ending=Ending.DONE,

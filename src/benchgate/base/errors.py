@@ -54,5 +54,16 @@ class EvidenceError(BenchgateError):
     """A session folder that is incomplete, changed, or of an unknown version."""
 
 
+class IncompleteError(EvidenceError):
+    """A file of a session folder that is missing, or that ends in the middle of a line."""
+
+
+class NeedsFilesError(EvidenceError):
+    """A session that can only be judged or repeated with files of its user, which the caller must name."""
+
+    status = 14
+    """The exit status of the commands."""
+
+
 class RenderError(BenchgateError):
     """A report could not be written; the measurements stay on disk."""

@@ -6,10 +6,12 @@ Takes paths, gives plain values. Fails with OSError, which the caller turns into
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import json
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -40,10 +42,19 @@ def _refuse_constant(word: str) -> Any:
 
 
 def read_start(path: Path, most: int) -> bytes:
-    """The first `most` bytes of an untrusted file, plus one more byte if it is longer. The file is opened
-    without blocking, because a FIFO in its place would block forever."""
-    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
+    """The first `most` bytes of an untrusted plain file, plus one more byte if it is longer."""
+    with os.fdopen(open_plain(path), "rb") as stream:
         return stream.read(most + 1)
+
+
+def open_plain(path: Path) -> int:
+    """A descriptor of an untrusted plain file. It does not follow a link, which could lead anywhere, or wait
+    for a pipe."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is not a plain file", str(path))
+    return descriptor
 
 
 def last_line(log: BinaryIO) -> str:

@@ -3,9 +3,10 @@
 Takes a kind, a key (everything that the content depends on) and a function that fills an empty folder; gives
 the folder. Layout: ROOT/KIND/DIGEST/{record.json,files/}. While a folder is made it is DIGEST.tmp, and the
 maker holds DIGEST.lock. A process keeps a shared lock on every folder that it uses until it ends, so that
-cache_trim.py does not remove the folder. Fails with HostError if the folder cannot be written, the disk is
-full, or another session takes too long to make it. An exception of the filling function passes through and
-leaves no folder behind.
+cache_trim.py does not remove the folder. The record has the digest of the content; a folder whose content
+differs is made again, with a notice. Fails with HostError if the folder cannot be written, the disk is full,
+or another session takes too long to make it. An exception of the filling function passes through and leaves
+no folder behind.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from benchgate.base.errors import HostError
-from benchgate.base.files import count_and_size, same_file, sync, sync_tree
+from benchgate.base.files import count_and_size, same_file, sync, sync_tree, tree_digest
 from benchgate.build.cache_storage import (
     FORMAT,
     KIND,
@@ -34,6 +35,7 @@ from benchgate.build.cache_storage import (
     record_of,
     remove_folder,
     storage_trouble,
+    tell,
 )
 
 _CANNOT_LOCK = frozenset({errno.EBADF, errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL})
@@ -61,6 +63,8 @@ def entry(
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with making(place, wait_s, notice):
             if not _take(place, patience_s=10.0):
+                if place.exists():
+                    tell(f"the cache's {kind} {place.name[:8]} was changed or damaged: it is made again")
                 remove_folder(place)
                 _make(place, kind, key, make)
                 if not _take(place):
@@ -108,7 +112,7 @@ def _make(place: Path, kind: str, key: Mapping[str, str], make: Callable[[Path],
         make(files)
         count, size = count_and_size(files)
         record = {"format": FORMAT, "kind": kind, "key": dict(key), "made_s": time.time()}
-        record |= {"files": count, "bytes": size}
+        record |= {"files": count, "bytes": size, "digest": tree_digest(files)}
         (temporary / "record.json").write_text(json.dumps(record, sort_keys=True, indent=1) + "\n")
         sync_tree(temporary)
         temporary.rename(place)
@@ -118,7 +122,8 @@ def _make(place: Path, kind: str, key: Mapping[str, str], make: Callable[[Path],
 
 
 def _take(place: Path, patience_s: float = 0.0) -> bool:
-    """Whether the folder exists and is complete. If so, it is locked for this process and marked as used.
+    """Whether the folder exists and is intact. If so, it is locked for this process and marked as used. The
+    content is read only when a process takes the folder for the first time.
 
     A caller with patience holds the maker's lock, so that no process can remove the folder. An exclusive lock
     is then held only briefly, for inspection, and False means that the folder is absent or damaged."""
@@ -132,7 +137,7 @@ def _take(place: Path, patience_s: float = 0.0) -> bool:
             descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except FileNotFoundError:
             return False
-        if _share(descriptor, place, patience_s) and same_file(descriptor, place) and _is_complete(place):
+        if _share(descriptor, place, patience_s) and same_file(descriptor, place) and _is_intact(place):
             _held[place] = descriptor
             _touch(place)
             return True
@@ -165,6 +170,14 @@ def _is_complete(place: Path) -> bool:
     """Compares number and size of the files. That is cheap, and detects a crash or a cleaner of old files."""
     record = record_of(place)
     return bool(record) and count_and_size(place / "files") == (record.get("files"), record.get("bytes"))
+
+
+def _is_intact(place: Path) -> bool:
+    """Compares the content with the digest in the record: a change may leave the size as it was."""
+    try:
+        return _is_complete(place) and tree_digest(place / "files") == record_of(place).get("digest")
+    except FileNotFoundError:
+        return False  # another process, which found damage, removes it
 
 
 def _touch(place: Path) -> None:

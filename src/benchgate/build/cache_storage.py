@@ -13,6 +13,7 @@ import json
 import os
 import re
 import shutil
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,7 +26,7 @@ Notice = Callable[[str], None]
 
 KIND = re.compile(r"[a-z][a-z0-9-]{0,30}")
 DIGEST = re.compile(r"[0-9a-f]{32}")
-FORMAT = 1
+FORMAT = 2
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _REFUSED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST, errno.ELOOP})
 _NO_PATH = frozenset({errno.ENOENT, errno.ENAMETOOLONG})
@@ -44,6 +45,27 @@ def cache_root() -> Path:
         raise HostError(
             "this user has no home folder: set BENCHGATE_CACHE to a folder that this user can write"
         ) from error
+
+
+def _on_stderr(text: str) -> None:
+    print(f"benchgate: {text}", file=sys.stderr, flush=True)
+
+
+_listeners: list[Notice] = [_on_stderr]
+
+
+@contextlib.contextmanager
+def notices_to(listener: Notice) -> Iterator[None]:
+    """During the block, what a user must know of the cache's state goes to `listener`, not to stderr."""
+    _listeners.append(listener)
+    try:
+        yield
+    finally:
+        _listeners.remove(listener)
+
+
+def tell(text: str) -> None:
+    _listeners[-1](text)
 
 
 @contextlib.contextmanager

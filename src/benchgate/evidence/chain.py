@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from benchgate.base.errors import EvidenceError
+from benchgate.base.errors import EvidenceError, IncompleteError
 from benchgate.base.files import read_json
 from benchgate.evidence.files import ATTEMPTS, is_safe_name
 
@@ -51,17 +51,26 @@ def manifest_text(digests: Mapping[str, str]) -> str:
 
 
 def parse_manifest(text: str, where: str) -> dict[str, str]:
+    """The digests by name. Only the text that `manifest_text` gives is a manifest: nothing hashes it, so that
+    any freedom in its form would be a change that cannot be found."""
     digests: dict[str, str] = {}
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.removesuffix("\n").split("\n") if text else (), start=1):
         digest, gap, name = line.partition("  ")
         if not gap or not _HEX.fullmatch(digest) or not is_safe_name(name) or name in digests:
             raise EvidenceError(f"{where}:{number}: not a line of a manifest: {line!r:.120}")
         digests[name] = digest
+    if manifest_text(digests) != text:
+        raise EvidenceError(f"{where}: the lines are not sorted by name, or the last one has no line end")
     return digests
 
 
 def parse_chain(text: str, where: str) -> tuple[Link, ...]:
-    return tuple(_link(line, f"{where}:{n}") for n, line in enumerate(text.splitlines(), start=1))
+    """The links, strictly in the form in which they are written."""
+    *lines, rest = text.split("\n")
+    links = tuple(_link(line, f"{where}:{n}") for n, line in enumerate(lines, start=1))
+    if rest:
+        raise IncompleteError(f"{where}:{len(lines) + 1}: the last line has no line end: it is truncated")
+    return links
 
 
 def broken_link(links: Iterable[Link], session: str) -> Link | None:
@@ -86,4 +95,7 @@ def _link(line: str, where: str) -> Link:
         raise EvidenceError(f"{where}: not a line of {ATTEMPTS}: {line!r:.120}")
     if not is_safe_name(data["folder"]) or not data["folder"].startswith("runs/"):
         raise EvidenceError(f"{where}: an attempt's folder must be below runs/, not {data['folder']!r:.120}")
-    return Link(**data)
+    link = Link(**data)
+    if link.line() != f"{line}\n":
+        raise EvidenceError(f"{where}: not a line as benchgate writes it: {line!r:.120}")
+    return link

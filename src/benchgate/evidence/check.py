@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchgate.base import cpu_limit
-from benchgate.base.errors import BenchgateError, EvidenceError
+from benchgate.base.errors import BenchgateError, EvidenceError, IncompleteError, NeedsFilesError
 from benchgate.base.text import visible
 from benchgate.evidence import results_csv
 from benchgate.evidence.chain import Link, broken_link, chain_start, parse_chain, parse_manifest
@@ -35,6 +35,7 @@ MOST_CPU_S = 300
 """For judging a session again, which normally takes seconds."""
 
 INTACT, TAMPERED, INCOMPLETE, MISMATCH, UNKNOWN_VERSION = 0, 10, 11, 12, 13
+NEEDS_FILES = NeedsFilesError.status
 
 Recompute = Callable[[Path], Mapping[str, str]]
 """Judges a session folder again from its runs; gives the text that each report should have, by file name."""
@@ -42,7 +43,8 @@ Recompute = Callable[[Path], Mapping[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Exit codes: 0 intact, 10 tampered, 11 incomplete, 12 mismatch, 13 unknown version."""
+    """Exit codes: 0 intact, 10 tampered, 11 incomplete, 12 mismatch, 13 unknown version, 14 the hashes agree,
+    but judging again needs files of the session's user."""
 
     exit_code: int
     messages: tuple[str, ...]
@@ -81,9 +83,16 @@ class _Findings:
         self.found.append((code, message))
 
     def try_(self, code: int, step: Callable[[], None]) -> None:
-        """Runs a step. If it cannot read something, that is a finding with this `code`."""
+        """Runs a step. If it cannot read something, that is a finding with this `code`; if something is
+        missing, because the session was killed before it wrote it, the session is incomplete."""
         try:
             step()
+        except NeedsFilesError as error:
+            self.add(NEEDS_FILES, str(error))
+        except IncompleteError as error:
+            self.add(INCOMPLETE, str(error))
+        except FileNotFoundError as error:
+            self.add(INCOMPLETE, f"{error.filename or self.folder} is missing")
         except BenchgateError as error:
             self.add(code, str(error))
         except OSError as error:
@@ -95,6 +104,7 @@ class _Findings:
             return Check(INTACT, (f"{self.folder}: intact ({done} agree)",))
         worst = min(code for code, _ in self.found)
         words = {TAMPERED: "tampered", INCOMPLETE: "incomplete", MISMATCH: "mismatch"}
+        words[NEEDS_FILES] = "needs files"
         lines = (f"{words[code]}: {message}" for code, message in sorted(self.found))
         return Check(worst, (f"{self.folder}: {words[worst]}", *lines))
 

@@ -31,6 +31,26 @@ class StoredSweep:
     gates: tuple[Gate, ...]
 
 
+PROGRAM_OPTIONS = ("--workload", "--gate", "--extra-report")
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A user's program that took part in judging: an oracle, a kind of gate, a report."""
+
+    option: str
+    """The option of `verify` and `rejudge` that names it."""
+    name: str
+    path: str
+    """What the option is given."""
+    sha256: str
+    """Of the Python file."""
+
+    @property
+    def words(self) -> tuple[str, str]:
+        return self.option, self.path
+
+
 def plain_json(value: Any) -> Any:
     """The value, converted to the types of JSON."""
     if isinstance(value, Mapping):
@@ -131,6 +151,21 @@ def read_flag(facts: Mapping[str, Any], name: str, where: str) -> bool:
     """An option that a report depends on: `inconclusive_fails`, `measure`."""
     with _reading(where, f"options.{name}"):
         return Fields(facts["options"], "options").flag(name)
+
+
+def read_programs(facts: Mapping[str, Any], where: str) -> tuple[Program, ...]:
+    """The user's programs that judged the session; none in sessions of earlier versions."""
+    with _reading(where, "the programs"):
+        return tuple(map(_program, facts.get("programs", ())))
+
+
+def _program(value: object) -> Program:
+    fields = Fields(value, "a program")
+    program = Program(*(fields.text(name) for name in ("option", "name", "path", "sha256")))
+    fields.done()
+    if program.option not in PROGRAM_OPTIONS or not Path(program.path).is_absolute():
+        raise ValueError(f"{program.option} {program.path} names no program of a user")
+    return program
 
 
 # ---- what was measured besides the runs

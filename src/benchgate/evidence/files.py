@@ -14,7 +14,8 @@ import re
 import stat
 from pathlib import Path
 
-from benchgate.base.errors import EvidenceError
+from benchgate.base import files
+from benchgate.base.errors import EvidenceError, IncompleteError
 from benchgate.base.files import read_json
 
 MANIFEST = "manifest.sha256"
@@ -65,12 +66,13 @@ def digest_of(folder: Path, name: str) -> str:
 
 
 def read_text(folder: Path, name: str, limit: int = LARGEST_TEXT) -> str:
-    """A text file below the folder. EvidenceError if it is missing, too large or not UTF-8."""
+    """A text file below the folder. IncompleteError if it is missing, EvidenceError if it is too large or not
+    UTF-8."""
     try:
         with os.fdopen(open_plain(folder / name, limit), "rb") as stream:
             return stream.read(limit + 1).decode()
     except FileNotFoundError:
-        raise EvidenceError(f"{folder / name} is missing") from None
+        raise IncompleteError(f"{folder / name} is missing") from None
     except UnicodeDecodeError as error:
         raise EvidenceError(f"{folder / name} is not UTF-8 text (byte {error.start})") from None
 
@@ -140,15 +142,14 @@ def _write_all(stream: io.FileIO, data: bytes) -> None:
 
 
 def open_plain(path: Path, limit: int) -> int:
-    """A descriptor of a plain file that is not too large. It does not follow links or wait for a pipe."""
+    """A descriptor of a plain file that is not too large."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = files.open_plain(path)
     except FileNotFoundError:
         raise
     except OSError as error:
         raise EvidenceError(f"{path} cannot be read: {error.strerror}") from None
-    facts = os.fstat(descriptor)
-    if not stat.S_ISREG(facts.st_mode) or facts.st_size > limit:
+    if os.fstat(descriptor).st_size > limit:
         os.close(descriptor)
-        raise EvidenceError(f"{path} is not a plain file of at most {limit} bytes")
+        raise EvidenceError(f"{path} has more than {limit} bytes")
     return descriptor

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import TypeVar
 
 from benchgate.base.cells import Lane, Mode, Params, Placement
-from benchgate.base.errors import EvidenceError
+from benchgate.base.errors import EvidenceError, IncompleteError
 from benchgate.base.runs import Outcome
 from benchgate.base.text import csv_field, plain_field
 from benchgate.evidence.rows import RunRow
@@ -83,7 +83,7 @@ def parse(text: str, where: str) -> tuple[RunRow, ...]:
     if lines[0].rstrip("\r") != HEADER.strip():
         raise EvidenceError(f"{where}:1: this is not the header of results.csv version 1: {HEADER.strip()}")
     if lines[-1]:
-        raise EvidenceError(f"{where}:{len(lines)}: the last line has no line end: the file is truncated")
+        raise IncompleteError(f"{where}:{len(lines)}: the last line has no line end: the file is truncated")
     if len(lines) > MOST_LINES:
         raise EvidenceError(f"{where}: more than {MOST_LINES} lines")
     return tuple(_row(one.rstrip("\r"), f"{where}:{n}") for n, one in enumerate(lines[1:-1], start=2))

@@ -17,6 +17,7 @@ from benchgate.base.systems import EndBy, Result, ResultFormat, System
 from benchgate.insn.log import Level
 from benchgate.insn.window import agree, window
 from benchgate.judge import patterns, wire
+from benchgate.judge.agreement import check_agreement
 from benchgate.judge.foreign import check_foreign
 from benchgate.judge.oracle import ORACLES
 from benchgate.judge.run_files import RunFiles
@@ -49,6 +50,7 @@ def verify_on(run: RawRun, workload: Workload, system: System) -> VerifiedRun:
         if system.online:
             _check_online(files, system.online)
     _check_failures(files.console, system.failures)
+    check_agreement(files, system)
     return found
 
 
@@ -66,7 +68,7 @@ def verify(
     """
     run = files.run
     _check_ending(files, exit_codes)
-    transcript = wire.parse(files.console, nonce=run.nonce)
+    transcript = files.transcript
     check_echo(run.cell, workload, transcript, result)
     check_cpus(run, transcript)
     check_window(transcript)

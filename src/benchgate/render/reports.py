@@ -46,6 +46,11 @@ def rendered(view: SessionView, more: Sequence[Path] = ()) -> dict[str, str]:
     return {name: text for name, text in texts.items() if text is not None}
 
 
+def name_of(path: Path) -> str:
+    """The name of the file that a user's report makes."""
+    return _report(load_module(path, "report"))[0]
+
+
 def _report(module: ModuleType) -> tuple[str, Renderer]:
     name, render = getattr(module, "NAME", None), getattr(module, "render", None)
     if not isinstance(name, str) or not is_safe_name(name) or "/" in name or not callable(render):

@@ -2,7 +2,7 @@
 
 Takes the facts of session.json and the judged runs; gives a SessionView, by the same code for a session that
 has just ended and for one that is judged again. Fails with EvidenceError if session.json is not as it was
-written, or if it names a program that the caller does not trust.
+written, and with NeedsFilesError if it names a program that the caller does not trust.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from benchgate.base.errors import EvidenceError
+from benchgate.base.errors import NeedsFilesError
 from benchgate.base.gates import CapacityBound, Gate, Verdict
 from benchgate.base.runs import RawRun, VerifiedRun
 from benchgate.evidence.facts import read_bounds, read_flag, read_plan, read_policy, stored_symbols
@@ -58,7 +58,7 @@ def _trusted_gate(gate: Gate, trusted: Trusted) -> Gate:
     if not gate.file:
         return gate
     if gate.kind not in trusted.gates:
-        raise EvidenceError(
+        raise NeedsFilesError(
             f"gate {gate.kind} is not built in, and its rule is a program: "
             f"if you trust it, name its file with --gate (it was {gate.file!r:.200})"
         )

@@ -25,6 +25,7 @@ from benchgate.base.qemu import Qemu
 from benchgate.base.runs import BootSpec, Image, RawRun
 from benchgate.base.systems import Kind, ResultFormat
 from benchgate.base.text import one_line
+from benchgate.build import cache_storage
 from benchgate.build.fetch import inputs
 from benchgate.build.images import Images, guest_digest
 from benchgate.evidence import provenance, session_folder
@@ -81,6 +82,7 @@ class MeasuringSession:
         self.policy = replace(policy, informs=options.why_no_gates)
         self._stack = ExitStack()
         self._stack.callback(ORACLES.close)
+        self._stack.enter_context(cache_storage.notices_to(progress.note))
         self._lock = self._stack.enter_context(ExitStack())
         self._images = Images(options.linux_kernel, options.locked, progress.note)
         self._pairs: dict[tuple[str, int], list[CapacityPair]] = {}
@@ -137,8 +139,14 @@ class MeasuringSession:
             short_id=secrets.token_hex(3),
         )
         kinds = (one.gate for sweep in sweeps for one in sweep.gates if one.gate.file)
-        self._trusted = Trusted(gates={gate.kind: Path(gate.file) for gate in kinds})
+        used = {cell.workload.name: cell.workload for sweep in sweeps for cell in sweep.cells}
+        self._trusted = Trusted(
+            workloads={name: one for name, one in used.items() if catalog.word_of(one) != name},
+            gates={gate.kind: Path(gate.file) for gate in kinds},
+            reports=self.options.extra_reports,
+        )
         self._facts = provenance.planned(sweeps, self.policy, self._inputs(sweeps))
+        self._facts["programs"] = self._trusted.as_json()
         self._session.update(**self._facts)
         runs = sum(expected_runs(sweep, self.options, self.policy) for sweep in sweeps)
         self.progress.expect(runs)

@@ -2,7 +2,7 @@
 
 Takes a session folder; gives its verdicts, by the same functions as the session. For a results.csv without
 its session it gives a summary that is marked UNVERIFIED and has no verdicts. Fails with EvidenceError that
-names what cannot be read.
+names what cannot be read, and with NeedsFilesError that has the command if programs of the user are needed.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from benchgate.base.cells import Workload
-from benchgate.base.errors import CatalogError, EvidenceError
+from benchgate.base.cells import Lane, Placement, Workload
+from benchgate.base.errors import CatalogError, EvidenceError, NeedsFilesError
 from benchgate.base.runs import RawRun, VerifiedRun
 from benchgate.base.systems import SELFTEST
 from benchgate.evidence import results_csv, session_folder
 from benchgate.evidence.chain import parse_chain
 from benchgate.evidence.facts import read_plan
-from benchgate.evidence.files import ATTEMPTS, SESSION, read_object, read_text
+from benchgate.evidence.files import ATTEMPTS, SESSION, files_below, read_object, read_text
 from benchgate.evidence.session_folder import RESULTS
 from benchgate.judge import smoke_check, verify
 from benchgate.judge.judged_run import JudgedRun, judge_run
@@ -30,15 +30,17 @@ from benchgate.render.view import SessionView
 from benchgate.run.record import load
 from benchgate.session.conclusion import view_of
 from benchgate.session.exit_codes import UNDECIDED, exit_code
-from benchgate.session.trust import Trusted
+from benchgate.session.trust import Trusted, require_programs
 
 NOTHING = Trusted()
 
 
-def judge_session(folder: Path, trusted: Trusted = NOTHING) -> SessionView:
-    """The session's view, from its runs."""
+def judge_session(folder: Path, trusted: Trusted = NOTHING, verb: str = "rejudge") -> SessionView:
+    """The session's view, from its runs. `verb`: the command to name if the caller did not name a program."""
     facts = read_object(folder, SESSION)
     where = str(folder / SESSION)
+    _require_plain_files(folder)
+    require_programs(facts, where, trusted, ["benchgate", verb, str(folder)])
     known = {cell for sweep in read_plan(facts, where) for cell, _ in sweep.cells}
     try:
         runs = tuple(_judge(path, facts, where, trusted) for path in _run_folders(folder, facts))
@@ -50,12 +52,18 @@ def judge_session(folder: Path, trusted: Trusted = NOTHING) -> SessionView:
     return view_of(facts, runs, where, trusted)
 
 
+def _require_plain_files(folder: Path) -> None:
+    """Refuses links, pipes and strange names by the same function as `verify`."""
+    try:
+        files_below(folder)
+    except OSError as error:  # a session that still runs removes files, too
+        raise EvidenceError(f"{error.filename or folder} cannot be read: {error.strerror}") from error
+
+
 def _run_folders(folder: Path, facts: Mapping[str, Any]) -> list[Path]:
     """The attempts to judge: in a partial session only the recorded ones, without the interrupted one."""
     try:
-        found = sorted(
-            path for path in (folder / "runs").iterdir() if path.is_dir() and not path.is_symlink()
-        )
+        found = sorted(path for path in (folder / "runs").iterdir() if path.is_dir())
     except OSError as error:
         raise EvidenceError(f"{folder / 'runs'} cannot be read: {error.strerror}") from error
     if facts.get("state") == session_folder.COMPLETE:
@@ -70,7 +78,7 @@ def find_workload(facts: Mapping[str, Any], name: str, trusted: Trusted) -> Work
         return trusted.workloads[name]
     word = str(facts["workloads"][name])
     if word != name or name not in (SELFTEST, *catalog.names("workload")):  # `x.yaml` is a path, too
-        raise EvidenceError(
+        raise NeedsFilesError(
             f"workload {name} is not built in, and its oracle is a program: "
             f"if you trust it, name its YAML file with --workload (it was {word!r:.200})"
         )
@@ -83,6 +91,7 @@ def _judge(folder: Path, facts: Mapping[str, Any], where: str, trusted: Trusted)
         raise EvidenceError(
             f"{folder / 'run.json'} is of attempt {raw.attempt}, {raw.cell.id}: a run was moved"
         )
+    _require_placement(raw, facts, where)
 
     def check(one: RawRun) -> VerifiedRun:
         try:
@@ -92,6 +101,8 @@ def _judge(folder: Path, facts: Mapping[str, Any], where: str, trusted: Trusted)
                 folder.parent.parent / SESSION,
                 dict(facts["settings"][one.cell.system]),
             )
+        except NeedsFilesError as error:
+            raise NeedsFilesError(f"{where}: {error}") from error
         except (KeyError, TypeError, ValueError) as error:
             raise EvidenceError(f"{where} does not describe {one.cell.id}: {error}") from error
         except (CatalogError, EvidenceError) as error:
@@ -102,9 +113,21 @@ def _judge(folder: Path, facts: Mapping[str, Any], where: str, trusted: Trusted)
     return judge_run(raw, check)
 
 
+def _require_placement(raw: RawRun, facts: Mapping[str, Any], where: str) -> None:
+    """The host hides its topology or shows it: the envelope and the placement must say the same."""
+    envelope = facts.get("envelope")
+    hidden = envelope.get("topology_hidden") if isinstance(envelope, Mapping) else None
+    denied = {"True": Placement.PHYSICAL, "False": Placement.VIRTUAL}.get(str(hidden))
+    if raw.lane is not Lane.INSN and raw.placement is denied:
+        raise EvidenceError(
+            f"{raw.folder / 'run.json'} says placement {raw.placement}, but by the envelope in {where} the "
+            f"host's topology is {'hidden' if hidden else 'known'}"
+        )
+
+
 def recompute(folder: Path, trusted: Trusted = NOTHING) -> dict[str, str]:
     """The text that results.csv and every report should have, for `benchgate verify`."""
-    view = judge_session(folder, trusted)
+    view = judge_session(folder, trusted, "verify")
     return {RESULTS: results_csv.render(view.rows), **reports.rendered(view, trusted.reports)}
 
 

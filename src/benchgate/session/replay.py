@@ -2,8 +2,9 @@
 
 Takes a run's folder and a folder for the replay's files; gives the text to print, and whether both runs are
 equal. The guest is built again from the catalog and the files that the caller names; nothing from the session
-folder is executed. Fails with UsageError for a run on another lane or of an unknown system, and with
-EvidenceError if QEMU or the guest is not the one of the run, because the replay would differ.
+folder is executed. Fails with UsageError for a run on another lane, with NeedsFilesError for a workload or a
+system of the user that the caller did not name, and with EvidenceError if QEMU or the guest is not the one of
+the run, because the replay would differ.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 import pexpect
 
 from benchgate.base.cells import Accel, Lane, Placement
-from benchgate.base.errors import EvidenceError, UsageError, VerifyError
+from benchgate.base.errors import EvidenceError, NeedsFilesError, UsageError, VerifyError
 from benchgate.base.runs import BootSpec, RawRun
 from benchgate.base.systems import FETCHED_LINUX, System
 from benchgate.build.cache_storage import Notice
@@ -113,8 +114,9 @@ def _system(order: Order, facts: Mapping[str, Any], raw: RawRun) -> System:
     """A built-in system by name, or a user's own by the path in --system, with the settings of the run."""
     name = raw.cell.system.partition(".")[0]
     if order.system is None and name not in catalog.names("system"):
-        raise UsageError(
-            f"{order.folder}: system {name} is not built in: name its YAML file with --system PATH"
+        raise NeedsFilesError(
+            f"{order.folder}: system {name} is not built in; next: "
+            f"{shlex.join(['benchgate', 'replay', str(order.folder), '--system'])} PATH, its YAML file"
         )
     chosen = dict(facts.get("settings", {}).get(raw.cell.system, {}))
     word = ":".join([order.system or name, *(f"{key}={value}" for key, value in chosen.items())])

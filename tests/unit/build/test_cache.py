@@ -14,9 +14,11 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.errors import BuildError, HostError
+from benchgate.base.files import tree_digest
 from benchgate.build import cache, cache_storage, cache_trim
 
 KEY = {"source": "abc"}
+CHANGED = "was changed or damaged"
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +45,7 @@ def session(started: list[subprocess.Popen[str]], body: str) -> subprocess.Popen
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(Path(cache.__file__).parents[3])},
+        env={**os.environ, "PYTHONPATH": str(Path(cache.__file__).parents[2])},
     )
     started.append(process)
     return process
@@ -57,6 +59,13 @@ def next_line(process: subprocess.Popen[str]) -> str:
 def write_hello(files: Path) -> None:
     (files / "deep").mkdir()
     (files / "deep" / "hello").write_text("hello\n")
+    (files / "deep" / "link").symlink_to("hello")
+
+
+def end_of_process() -> None:
+    """Releases all folders, as the end of this process does."""
+    while cache._held:
+        os.close(cache._held.popitem()[1])
 
 
 def must_not_make(files: Path) -> None:
@@ -132,12 +141,21 @@ class TestEntry:
         assert [path.name for path in (root / "guest").iterdir()] == [files.parent.name]
 
     @pytest.mark.parametrize(
-        "damage", ["shorter", "missing", "more", "no record", "bad record", "wrong type"]
+        "damage",
+        ["same size", "other link", "shorter", "missing", "more", "no record", "bad record", "wrong type"],
     )
-    def test_a_damaged_folder_is_made_again(self, damage: str) -> None:
+    def test_a_damaged_folder_is_made_again_with_a_notice(
+        self, damage: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         files = cache.entry("guest", KEY, write_hello)
+        end_of_process()
         hello, record = files / "deep" / "hello", files.parent / "record.json"
-        if damage == "shorter":
+        if damage == "same size":
+            hello.write_text("hullo\n")
+        elif damage == "other link":
+            (files / "deep" / "link").unlink()
+            (files / "deep" / "link").symlink_to("hallo")
+        elif damage == "shorter":
             hello.write_text("hell")
         elif damage == "missing":
             hello.unlink()
@@ -150,7 +168,40 @@ class TestEntry:
         again = cache.entry("guest", KEY, write_hello)
         assert again == files
         assert (again / "deep" / "hello").read_text() == "hello\n"
+        assert (again / "deep" / "link").readlink() == Path("hello")
         assert not (again / "extra").exists()
+        said = capsys.readouterr().err
+        assert said == f"benchgate: the cache's guest {files.parent.name[:8]} {CHANGED}: it is made again\n"
+
+    def test_a_damaged_folder_does_not_exist(self) -> None:
+        files = cache.entry("guest", KEY, write_hello)
+        assert cache.existing("guest", KEY) == files
+        end_of_process()
+        (files / "deep" / "hello").write_text("hullo\n")
+        assert cache.existing("guest", KEY) is None
+
+    def test_the_content_is_read_once_a_process(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        cache.entry("guest", KEY, write_hello)
+        end_of_process()
+        read: list[Path] = []
+
+        def counted(folder: Path) -> str:
+            read.append(folder)
+            return tree_digest(folder)
+
+        monkeypatch.setattr(cache, "tree_digest", counted)
+        files = [cache.entry("guest", KEY, must_not_make) for _ in range(3)]
+        assert read == files[:1]
+
+    def test_a_listener_gets_the_notice_instead_of_stderr(self, capsys: pytest.CaptureFixture[str]) -> None:
+        files = cache.entry("guest", KEY, write_hello)
+        end_of_process()
+        (files / "deep" / "hello").write_text("hullo\n")
+        heard: list[str] = []
+        with cache_storage.notices_to(heard.append):
+            cache.entry("guest", KEY, write_hello)
+        assert [CHANGED in one for one in heard] == [True]
+        assert capsys.readouterr().err == ""
 
     def test_concurrent_sessions_make_a_folder_once(
         self, tmp_path: Path, other: list[subprocess.Popen[str]]
@@ -247,11 +298,6 @@ class TestCollect:
         os.utime(files.parent / "record.json", (used, used))
         return files.parent
 
-    def release(self) -> None:
-        """Releases all folders, as the end of this process does."""
-        while cache._held:
-            os.close(cache._held.popitem()[1])
-
     def test_an_empty_cache_lists_and_collects_nothing(self) -> None:
         assert cache_trim.listing() == ()
         assert cache_trim.collect_garbage(keep_bytes=0, max_unused_s=0) == ()
@@ -269,7 +315,7 @@ class TestCollect:
         old, middle, new = (
             self.make(name, 10_000, age, now) for name, age in (("a", 300), ("b", 200), ("c", 100))
         )
-        self.release()
+        end_of_process()
         gone = cache_trim.collect_garbage(keep_bytes=25_000)
         assert [one.folder for one in gone] == [old]
         assert (middle.is_dir(), new.is_dir(), old.exists()) == (True, True, False)
@@ -279,7 +325,7 @@ class TestCollect:
         old = self.make("a", 10, 1000, now)
         used = self.make("b", 10, 1000, now)
         cache.entry("guest", {"name": "b"}, must_not_make)
-        self.release()
+        end_of_process()
         assert [one.folder for one in cache_trim.collect_garbage(max_unused_s=500)] == [old]
         assert used.is_dir()
 
@@ -290,7 +336,7 @@ class TestCollect:
 
     def test_a_folder_in_use_by_another_session_stays(self, other: list[subprocess.Popen[str]]) -> None:
         folder = self.make("a", 10, 1000, time.time())
-        self.release()
+        end_of_process()
         user = session(
             other,
             "cache.entry('guest', {'name': 'a'}, None)\nprint('using', flush=True)\nsys.stdin.readline()",
@@ -325,7 +371,7 @@ class TestCollect:
 
     def test_a_damaged_folder_is_removed_regardless_of_the_limits(self) -> None:
         folder = self.make("a", 10, 0, time.time())
-        self.release()
+        end_of_process()
         (folder / "record.json").write_text("{")
         assert [one.folder for one in cache_trim.collect_garbage()] == [folder]
 

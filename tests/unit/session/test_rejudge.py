@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from benchgate import cli
+from benchgate.base.cells import Placement
 from benchgate.base.errors import EvidenceError
 from benchgate.base.gates import Word
 from benchgate.base.runs import Outcome, RawRun
@@ -32,7 +33,7 @@ from benchgate.session.trust import Trusted
 from tests.unit.factories import POLICY
 from tests.unit.plans import sweep
 from tests.unit.sessions import END, INFO, new_session
-from tests.wirekit import altered, console, field, primes_run, recorded, unframed
+from tests.wirekit import altered, console, field, guest_argv, primes_run, recorded, unframed, write_argv
 
 GOOD = recorded("good-linux-primes-smp2")
 PLAN = sweep(2, hi=100_000)
@@ -44,6 +45,7 @@ def attempt(session: SessionFolder, text: bytes = GOOD, **changes: Any) -> RawRu
     """One recorded run with two CPUs, as in a real session."""
     place = session.begin(CELL.id)
     raw = replace(primes_run(place.folder, text), cell=CELL, attempt=place.run, **changes)
+    write_argv(place.folder, guest_argv(2, measure=b"@bench measure" in text))
     save(raw)
     judged = rejudge._judge(place.folder, provenance.planned([PLAN], POLICY, {}), "session.json", Trusted())
     session.record(row_of(judged))
@@ -256,15 +258,16 @@ def test_a_run_without_its_console_is_not_verified(session: SessionFolder) -> No
     assert "serial.log cannot be read" in row.reason
 
 
-@pytest.mark.parametrize(("name", "status"), [("serial.log", 1), ("run.json", 4)])
-def test_a_pipe_instead_of_a_file_does_not_block(session: SessionFolder, name: str, status: int) -> None:
+@pytest.mark.parametrize("name", ["serial.log", "run.json"])
+def test_a_pipe_instead_of_a_file_does_not_block(session: SessionFolder, name: str) -> None:
     raw = attempt(session)
     folder = close(session)
     (raw.folder / name).unlink()
     os.mkfifo(raw.folder / name)
     command = [sys.executable, "-m", "benchgate.cli", "rejudge", str(folder)]
     done = subprocess.run(command, capture_output=True, timeout=20, check=False)
-    assert done.returncode == status
+    assert done.returncode == 4
+    assert b"is not a plain file" in done.stderr
     assert b"Traceback" not in done.stderr
 
 
@@ -303,6 +306,16 @@ def test_a_session_without_its_runs_folder_is_refused(session: SessionFolder) ->
         (lambda f: f["policy"].update(superlinear=10**400), "the policy cannot be read: .*superlinear"),
         (lambda f: f["policy"].update(first=5.5), "the policy cannot be read: .*first 5.5 has a wrong type"),
         (lambda f: f["policy"].update(informs=5), "the policy cannot be read: .*informs 5 has a wrong type"),
+        (lambda f: f.update(programs=3), "the programs cannot be read"),
+        (lambda f: f.update(programs=[{}]), "the programs cannot be read: .*a program has no option"),
+        (
+            lambda f: f.update(programs=[program(option="--x")]),
+            "the programs cannot be read: .*--x /a.py names",
+        ),
+        (
+            lambda f: f.update(programs=[program(path="--gate")]),
+            "the programs cannot be read: .*names no program",
+        ),
     ],
 )
 def test_invalid_facts_are_refused(
@@ -314,6 +327,10 @@ def test_invalid_facts_are_refused(
     with pytest.raises(EvidenceError, match=said) as caught:
         rejudge.judge_session(folder)
     assert str(folder / SESSION) in str(caught.value)
+
+
+def program(**changes: str) -> dict[str, str]:
+    return {"option": "--gate", "name": "steady", "path": "/a.py", "sha256": "0" * 64, **changes}
 
 
 def gate(facts: dict[str, Any]) -> dict[str, Any]:
@@ -391,3 +408,46 @@ def test_an_oracle_named_in_a_session_folder_is_never_executed(
     with pytest.raises(EvidenceError, match="if you trust it"):
         rejudge.judge_session(Path())
     assert not ran.exists()
+
+
+@pytest.mark.parametrize(
+    "name", ["serial.log", "run.json", "argv.json", "affinity.json", "", "../../session.json"]
+)
+def test_a_link_is_refused_as_verify_refuses_it(session: SessionFolder, name: str, tmp_path: Path) -> None:
+    """The link leads to the very content, out of the session's folder."""
+    raw = attempt(session)
+    folder = close(session)
+    path = (raw.folder / name).resolve()
+    outside = tmp_path / "outside"
+    path.rename(outside)
+    path.symlink_to(outside)
+    with pytest.raises(EvidenceError, match=r"is not a plain file|Too many levels of symbolic links"):
+        rejudge.judge_session(folder)
+    assert verify_session(folder, rejudge.recompute).exit_code == 10
+
+
+def test_the_link_latest_is_followed(session: SessionFolder, tmp_path: Path) -> None:
+    folder = published(session)
+    assert rejudge.judge_session(tmp_path / "reports" / "latest").rows == rejudge.judge_session(folder).rows
+
+
+@pytest.mark.parametrize(
+    ("hidden", "placement", "refused"),
+    [
+        (True, "physical", True),
+        (False, "virtual", True),
+        (True, "virtual", False),
+        (False, "physical", False),
+    ],
+)
+def test_a_placement_that_the_envelope_contradicts_is_refused(
+    session: SessionFolder, hidden: bool, placement: str, refused: bool
+) -> None:
+    attempt(session, placement=Placement(placement))
+    folder = close(session)
+    change(folder, lambda facts: facts["envelope"].update(topology_hidden=hidden))
+    if not refused:
+        assert rejudge.judge_session(folder).rows[0].verified
+        return
+    with pytest.raises(EvidenceError, match=f"says placement {placement}, but by the envelope"):
+        rejudge.judge_session(folder)

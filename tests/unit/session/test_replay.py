@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.cells import Lane
-from benchgate.base.errors import UsageError
+from benchgate.base.errors import NeedsFilesError, UsageError
 from benchgate.run.record import clock_log, save
 from benchgate.session.replay import Order, replay
 from benchgate.session.trust import Trusted
@@ -35,7 +35,7 @@ def order(folder: Path, system: str | None = None) -> Order:
 def test_a_run_of_a_users_own_system_needs_the_option_system(tmp_path: Path) -> None:
     folder = recorded_run(tmp_path, "mine")
     with pytest.raises(
-        UsageError, match=r"system mine is not built in: name its YAML file with --system PATH"
+        NeedsFilesError, match=r"system mine is not built in; next: benchgate replay .*-smp2 --system PATH"
     ):
         replay(order(folder), print)
     assert not (folder.parent / "out").exists()

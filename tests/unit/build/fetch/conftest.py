@@ -91,6 +91,9 @@ class Pool:
     def offline(self) -> None:
         (self.folder / "offline").touch()
 
+    def online(self) -> None:
+        (self.folder / "offline").unlink()
+
     def calls(self) -> list[str]:
         log = self.folder / "log"
         return log.read_text().splitlines() if log.exists() else []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from benchgate.base.errors import FetchError
-from benchgate.build import cache_storage, cache_trim
+from benchgate.build import cache, cache_storage, cache_trim
 from benchgate.build.fetch import elf, inputs
 from benchgate.build.fetch.apt import Package
 from benchgate.build.fetch.pins import Pin
@@ -138,6 +139,28 @@ class TestReviewed:
             inputs.linux_kernel()
         assert cache_trim.listing() == ()
         assert left_over() == []
+
+    def test_a_kernel_changed_in_the_cache_is_fetched_again_before_it_is_called_reviewed(
+        self, pool: Pool, capsys: pytest.CaptureFixture[str], programs: Programs
+    ) -> None:
+        """The change keeps the size. Without the package source there is no kernel, and no `reviewed`."""
+        pool.lock("qemu", "10.0.2", *add_qemu(pool, programs))
+        pool.lock("linux", "6.12.9", Pin(add_linux(pool)))
+        kernel = inputs.prepare(locked=True)[1].image
+        while cache._held:  # as at the end of this process
+            os.close(cache._held.popitem()[1])
+        changed = bytearray(image())
+        changed[-1] ^= 1
+        kernel.write_bytes(changed)
+        pool.offline()
+        assert main(["setup", "--locked"]) == 4
+        said = capsys.readouterr().err
+        assert "the cache's linux" in said
+        assert "reviewed" not in said
+        pool.online()
+        assert main(["setup", "--locked"]) == 0
+        assert "Linux 6.12.9-cloud-amd64 (reviewed)" in capsys.readouterr().err
+        assert kernel.read_bytes() == image()
 
     def test_an_older_reviewed_set_is_tried_next(self, pool: Pool) -> None:
         old, new = add_linux(pool, "6.12.8"), add_linux(pool, "6.12.9")

@@ -1,0 +1,107 @@
+"""Compares what the files of a run say twice: run.json, and the files of those who carried the run out.
+
+Takes the files of a run and its system; gives nothing. Fails with VerifyError if the lane, the placement, the
+pins, the CPU count or the nonce in run.json contradict argv.json, affinity.json or clock.log, or if the guest
+printed what argv.json did not ask for.
+"""
+
+from __future__ import annotations
+
+import os
+from itertools import pairwise
+from pathlib import Path
+
+from benchgate.base.cells import Lane, Placement
+from benchgate.base.errors import VerifyError
+from benchgate.base.qemu import guest_name, smp_option
+from benchgate.base.runs import RawRun
+from benchgate.base.systems import Kind, ResultFormat, System
+from benchgate.judge.run_files import ARGV, RunFiles
+from benchgate.run.record import clock_log
+
+MEASURE = "bench.measure=1"
+
+
+def check_agreement(files: RunFiles, system: System) -> None:
+    _check_argv(files, system)
+    _check_placement(files.run)
+    _check_pins(files)
+    if files.run.lane is Lane.INSN:
+        if files.clock.vcpus != files.run.cell.cpus:
+            raise _differs(files.run, f"{files.run.cell.cpus} CPUs", f"clock.log is of {files.clock.vcpus}")
+    elif os.path.lexists(clock_log(files.run.folder)):
+        raise _differs(files.run, f"lane {files.run.lane}", "there is a log of the instruction clock")
+    if system.result.format is ResultFormat.BENCH:
+        _check_measures(files)
+
+
+def _differs(run: RawRun, ours: str, theirs: str) -> VerifyError:
+    return VerifyError(f"run.json of {run.folder.name} says {ours}, but {theirs}")
+
+
+def _check_argv(files: RunFiles, system: System) -> None:
+    run, argv = files.run, files.argv
+    lane = _lane(argv)
+    if lane != run.lane or (lane is Lane.NATIVE) != (system.kind is Kind.NATIVE):
+        raise _differs(run, f"lane {run.lane}", f"{ARGV} is a command line of lane {lane}")
+    if lane is Lane.NATIVE:
+        cpus, nonce = f"bench.cpus={run.cell.cpus}" in argv, f"bench.nonce={run.nonce}" in argv
+    else:
+        cpus = _option(argv, "-smp") == smp_option(system.qemu.smp, run.cell.cpus)
+        nonce = _option(argv, "-name").startswith(f"guest={guest_name(run.nonce)},")
+    if not cpus:
+        raise _differs(run, f"{run.cell.cpus} CPUs", f"{ARGV} asks for another number")
+    if not nonce:
+        raise _differs(run, f"nonce {run.nonce}", f"{ARGV} has another one")
+
+
+def _lane(argv: tuple[str, ...]) -> str:
+    """The lane of a command line that benchgate made (base/qemu.py)."""
+    accelerator = _option(argv, "-accel").partition(",")[0]
+    if not accelerator:
+        return Lane.NATIVE
+    return Lane.INSN if accelerator == "tcg" and _has_clock(argv) else accelerator
+
+
+def _has_clock(argv: tuple[str, ...]) -> bool:
+    """Whether a plugin is told to write the instruction clock's log. In QEMU's options `,,` is a comma."""
+    words = [word for option, word in pairwise(argv) if option == "-plugin"]
+    parts = [part for word in words for part in word.replace(",,", ";").split(",")]
+    return any(part.startswith("out=") and Path(part).name == "clock.log" for part in parts)
+
+
+def _option(argv: tuple[str, ...], name: str) -> str:
+    """The value of the first such option; empty if there is none."""
+    return next((value for option, value in pairwise(argv) if option == name), "")
+
+
+def _check_placement(run: RawRun) -> None:
+    """Placement follows from the pins, as far as they tell; plan/seats.py has the rules."""
+    if run.lane is Lane.INSN:
+        if run.pins or run.placement is not Placement.VIRTUAL:
+            raise _differs(run, f"placement {run.placement}", "CPUs of the instruction clock are not pinned")
+    elif run.pins and (len(set(run.pins)) < run.cell.cpus) != (run.placement is Placement.OVERSUBSCRIBED):
+        raise _differs(run, f"placement {run.placement}", f"it has {run.cell.cpus} CPUs on pins {run.pins}")
+
+
+def _check_pins(files: RunFiles) -> None:
+    """The CPUs that were read back are the pins. Workers of a native run may have ended before they were
+    found; a guest has a thread per vCPU."""
+    run, native = files.run, files.run.lane is Lane.NATIVE
+    found = (
+        files.affinity
+        if native
+        else sorted((vcpu, cpus) for vcpu, cpus in files.affinity if vcpu is not None)
+    )
+    if not native and [vcpu for vcpu, _ in found] != list(range(run.cell.cpus)):
+        raise _differs(run, f"{run.cell.cpus} CPUs", "affinity.json has threads of other vCPUs")
+    for place, (_, cpus) in enumerate(found) if run.pins else ():
+        allowed = run.pins if native else run.pins[place : place + 1]
+        if len(cpus) != 1 or not set(cpus) <= set(allowed):
+            raise _differs(run, f"pins {run.pins}", f"a thread in affinity.json was on CPUs {cpus}")
+
+
+def _check_measures(files: RunFiles) -> None:
+    asked = any(MEASURE in word.split(" ") for word in files.argv)
+    if files.transcript.measures and not asked:
+        raise VerifyError(f"the guest printed measure lines, but {ARGV} does not ask for them ({MEASURE})")

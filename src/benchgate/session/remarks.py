@@ -1,0 +1,76 @@
+"""What a reader should know besides a session's verdicts: the programs, policy and thresholds behind them.
+
+Takes a session folder and the programs that the caller trusts; gives sentences. Does not fail: if
+session.json cannot be read, there are none, and `verify` reports why.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchgate.base.errors import EvidenceError
+from benchgate.base.gates import Gate, Policy
+from benchgate.base.text import counted
+from benchgate.evidence.facts import read_plan, read_policy
+from benchgate.evidence.files import SESSION, read_object
+from benchgate.plan import catalog
+from benchgate.session.trust import Trusted, compared
+
+_POLICY_FIELDS = [
+    one.name
+    for one in dataclasses.fields(Policy)
+    if one.name != "name" and one.metadata.get("of") != "session"
+]
+
+
+def remarks(folder: Path, trusted: Trusted) -> tuple[str, ...]:
+    where = str(folder / SESSION)
+    with contextlib.suppress(EvidenceError):
+        facts = read_object(folder, SESSION)
+        gates = [gate for sweep in read_plan(facts, where) for gate in sweep.gates]
+        return (
+            *compared(facts, where, trusted),
+            *_policy_remarks(read_policy(facts, where)),
+            *_threshold_remarks(gates),
+        )
+    return ()
+
+
+def _policy_remarks(used: Policy) -> list[str]:
+    if used.name not in catalog.names("policy"):
+        return [f"policy {used.name} is the user's own: {_numbers(used, _POLICY_FIELDS)}"]
+    shipped = catalog.load_policy(used.name)
+    changed = [name for name in _POLICY_FIELDS if getattr(used, name) != getattr(shipped, name)]
+    if not changed:
+        return []
+    return [
+        f"policy {used.name} differs from the shipped one: {_numbers(used, changed)} "
+        f"(shipped: {_numbers(shipped, changed)})"
+    ]
+
+
+def _numbers(policy: Policy, names: Sequence[str]) -> str:
+    return ", ".join(f"{name} {getattr(policy, name)}" for name in names)
+
+
+def _threshold_remarks(gates: Sequence[Gate]) -> list[str]:
+    """The thresholds are in session.json only, so a reader must compare them with the tests."""
+    stated = [
+        " ".join(
+            [
+                gate.kind,
+                *(
+                    f"{name}={value:g}"
+                    for name in ("at_least", "at_most", "insn")
+                    if (value := getattr(gate, name)) is not None
+                ),
+            ]
+        )
+        for gate in gates
+    ]
+    counts = [f"{text} ({counted(count, 'gate')})" for text, count in sorted(Counter(stated).items())]
+    return [f"thresholds, to compare with the tests' own: {'; '.join(counts)}"] if counts else []

@@ -1,0 +1,60 @@
+"""Notes on a session: a policy that is not the shipped one, and the thresholds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchgate.evidence import provenance
+from benchgate.evidence.files import SESSION
+from benchgate.session.remarks import remarks
+from benchgate.session.trust import Trusted
+from tests.unit.factories import POLICY
+from tests.unit.plans import sweep
+from tests.unit.sessions import END, new_session
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = new_session(tmp_path / "reports")
+    made.update(**provenance.planned([sweep(2, hi=100_000)], POLICY, {}))
+    made.close(END)
+    return made.folder
+
+
+def change(folder: Path, edit: Callable[[dict[str, Any]], object]) -> None:
+    path = folder / SESSION
+    facts = json.loads(path.read_text())
+    edit(facts)
+    path.write_text(json.dumps(facts))
+
+
+def test_a_policy_that_differs_from_the_shipped_one_is_said(folder: Path) -> None:
+    shipped = {"name": "default", "looks": [5, 9, 15, 25], "alpha": 0.0276, "overall_error": 0.05}
+    shipped |= {"first": 5, "max_runs": 5, "superlinear": 1.05, "capacity_reach": 0.9, "warmups": 1}
+    change(folder, lambda facts: facts.update(policy=shipped | {"informs": ""}))
+    assert not [one for one in remarks(folder, Trusted()) if "policy" in one]
+    change(folder, lambda facts: facts["policy"].update(alpha=0.049, superlinear=3.0))
+    (said,) = (one for one in remarks(folder, Trusted()) if "policy" in one)
+    assert said == (
+        "policy default differs from the shipped one: alpha 0.049, superlinear 3.0 "
+        "(shipped: alpha 0.0276, superlinear 1.05)"
+    )
+
+
+def test_the_thresholds_are_said(folder: Path) -> None:
+    change(folder, lambda facts: facts["plan"][0]["gates"][0].update(at_least=1.2, insn=1.25))
+    (said,) = (one for one in remarks(folder, Trusted()) if "thresholds" in one)
+    assert said == "thresholds, to compare with the tests' own: speedup at_least=1.2 insn=1.25 (1 gate)"
+
+
+@pytest.mark.parametrize("edit", [lambda f: f.pop("plan"), lambda f: f.update(policy=3)])
+def test_a_session_that_cannot_be_read_has_no_remarks(
+    folder: Path, edit: Callable[[dict[str, Any]], object]
+) -> None:
+    change(folder, edit)
+    assert remarks(folder, Trusted()) == ()
