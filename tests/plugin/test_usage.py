@@ -26,6 +26,9 @@ def test_cpus_that_do_not_exist_are_refused_and_the_usable_ones_listed(rig: Rig)
         (("--set", "hi=4"), "--set hi=4: expected WORKLOAD.KEY=VALUE"),
         (("--max-runs", "3"), "--max-runs 3 is below --runs 5"),
         (("--max-runs", "6"), "--max-runs 6: a verdict cannot be reached there*one of 5, 9, 15, 25"),
+        (("--plan", "--runs", "999999999"), "--runs 999999999: expected a whole number from 1 to 199"),
+        (("--plan", "--seeds", "999999999"), "--seeds 999999999: expected a whole number from 1 to 199"),
+        (("--plan", "--system=/dev/zero"), "/dev/zero: cannot be read: it is not a regular file"),
     ],
 )
 def test_an_invalid_option_is_a_usage_error(rig: Rig, words: tuple[str, ...], message: str) -> None:

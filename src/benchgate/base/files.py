@@ -1,15 +1,19 @@
 """Strict JSON, logs, digests, sizes, lock files and syncing, for the modules that keep files on disk.
 
-Takes paths, gives plain values. Fails with OSError, which the caller turns into its own stage's error.
+Takes paths, gives plain values. Fails with OSError, which the caller turns into its own stage's error. Only
+regular files are read, because a device or a FIFO has no end.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import hashlib
+import io
 import json
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -39,10 +43,22 @@ def _refuse_constant(word: str) -> Any:
     raise ValueError(f"{word} is not a JSON number")
 
 
+def open_regular(path: Path) -> io.BufferedReader:
+    """A regular file, opened for reading; a FIFO, a device or a folder is refused with OSError. It is opened
+    without blocking, because a FIFO would block forever."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISREG(mode):
+        return os.fdopen(descriptor, "rb")
+    os.close(descriptor)
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+
+
 def read_start(path: Path, most: int) -> bytes:
-    """The first `most` bytes of an untrusted file, plus one more byte if it is longer. The file is opened
-    without blocking, because a FIFO in its place would block forever."""
-    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
+    """The first `most` bytes of an untrusted file, plus one more byte if it is longer."""
+    with open_regular(path) as stream:
         return stream.read(most + 1)
 
 
@@ -55,7 +71,7 @@ def last_line(log: BinaryIO) -> str:
 
 def file_digest(path: Path) -> str:
     """The SHA-256 of a file, in hex."""
-    with path.open("rb") as stream:
+    with open_regular(path) as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 

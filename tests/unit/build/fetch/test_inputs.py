@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -300,6 +301,14 @@ class TestUsersOwn:
             inputs.linux_kernel(tmp_path / "text")
         with pytest.raises(FetchError, match="cannot be read: Is a directory"):
             inputs.linux_kernel(tmp_path)
+
+    def test_what_is_not_a_regular_file_is_refused(self, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / "fifo", 0o755)
+        for word in (tmp_path / "fifo", Path("/dev/zero")):
+            with pytest.raises(FetchError, match=r"--linux-kernel .* it is not a regular file"):
+                inputs.linux_kernel(word)
+        with pytest.raises(FetchError, match=r"--qemu .*/fifo: cannot be read: it is not a regular file"):
+            inputs.qemu(tmp_path / "fifo")
 
     def test_locked_refuses_both(self, tmp_path: Path) -> None:
         with pytest.raises(FetchError, match="--locked allows pinned inputs only, --qemu"):
