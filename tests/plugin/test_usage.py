@@ -71,6 +71,11 @@ def test_collect_only_boots_nothing(rig: Rig) -> None:
         ("speedup(cpu=2, at_least=1.6)", "mark speedup: no argument `cpu`; did you mean `cpus`[?]"),
         ("speedup(cpus=2)", "mark speedup: needs either `at_least` or `at_most`"),
         ("speedup(2, 1.6)", "mark speedup: use keyword arguments*"),
+        ("speedup(cpus=2, at_least=2.5)", "speedup: at_least=2.5 decides nothing: *between 0.5 and 2.1;*"),
+        ("speedup(cpus=2, at_least=1.6, insn=0.1)", "speedup: insn=0.1 decides nothing: *"),
+        ("speedup(cpus=4, base=2, at_most=2.2)", "control: at_most=2.2 decides nothing: *4 CPUs over 2 *"),
+        ('gate("verified", cpus=2, at_least=1)', "*: a verified gate takes only a cell*"),
+        ('gate("speedup", cpus=2, at_least=1.6)', "*: a speedup gate needs a base to compare with"),
     ],
 )
 def test_an_invalid_mark_is_a_collection_error_that_names_it(rig: Rig, mark: str, message: str) -> None:
@@ -167,6 +172,7 @@ def test_other_tests_run_unchanged_with_and_without_the_plugin(rig: Rig) -> None
         (("--system", "./nosuch.yaml"), "*nosuch.yaml: cannot be read: No such file or directory"),
         (("--system", "linux:foo=bar"), "linux has no setting `foo`; it has none"),
         (("--cpus=",), "--cpus is empty; give it a value or leave it out"),
+        (("--system", "native,native"), "--system names the same system twice: fake, native, native; *"),
         (("--system=",), "--system is empty; give it a value or leave it out"),
         (("--set=",), "--set is empty; give it a value or leave it out"),
     ],

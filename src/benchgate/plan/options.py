@@ -45,7 +45,10 @@ class Option:
 
 TABLE: tuple[Option, ...] = (
     Option(
-        "cpus", "host CPUs to pin to, e.g. 0,1 or 0-3 (default: one logical CPU of each core)", metavar="LIST"
+        "cpus",
+        "host CPUs to pin to, e.g. 0,1 or 0-3 (default: one logical CPU of each core); "
+        "on the instruction clock guests are only kept to them",
+        metavar="LIST",
     ),
     Option("smp", "CPU counts to measure (default: 1, 2 and 4 if there are enough pins)", metavar="LIST"),
     Option(

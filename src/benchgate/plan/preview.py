@@ -40,11 +40,16 @@ def describe(plans: Sequence[SweepPlan], options: Options, policy: Policy, seed:
 def _describe_cell(planned: PlannedCell, options: Options, policy: Policy) -> str:
     if planned.skip:
         return f"cell   {planned.cell.id}: SKIP: {planned.skip}"
-    where = f"pins {','.join(map(str, planned.seats.pins))}" if planned.seats.pins else "no pins needed"
+    where = _where(planned)
     mode, lane = planned.cell.mode, planned.seats.lane
     count = runs_of(planned, options)
     runs = f"{count} seeds" if lane is Lane.INSN else f"{count} runs + {counted(policy.warmups, 'warm-up')}"
     return f"cell   {planned.cell.id}: {mode}, lane {lane}, {planned.seats.placement}, {where}, {runs}"
+
+
+def _where(planned: PlannedCell) -> str:
+    pins, kept = (",".join(map(str, cpus)) for cpus in (planned.seats.pins, planned.seats.host_cpus))
+    return f"pins {pins}" if pins else f"kept to host CPUs {kept}" if kept else "no pins needed"
 
 
 def _describe_gate(planned: PlannedGate, options: Options) -> str:
