@@ -7,6 +7,7 @@ evidence/check.py has those of `verify`. A BenchgateError is printed as one sent
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import re
 import subprocess
@@ -190,7 +191,7 @@ def _add_replay(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--gdb", action="store_true", help="wait for a debugger before the first instruction"
     )
-    command.add_argument("--out", metavar="DIR", help="folder for the files (default: replay-NNNN-...)")
+    command.add_argument("--out", metavar="DIR", help="a new folder for the files (default: replay-NNNN-...)")
     _add_workload(command)
 
 
@@ -203,7 +204,7 @@ def _replay(words: argparse.Namespace) -> int:
 
     order = replay.Order(
         folder=Path(words.run).absolute(),
-        out=Path(words.out or f"replay-{Path(words.run).name}").absolute(),
+        out=Path(words.out or _free_name(f"replay-{Path(words.run).name}")).absolute(),
         system=words.system,
         trusted=_trusted(words),
         profile=words.profile,
@@ -212,6 +213,12 @@ def _replay(words: argparse.Namespace) -> int:
     text, same = replay.replay(order, _say)
     print(text)
     return 0 if same else 1
+
+
+def _free_name(name: str) -> str:
+    """The name, or NAME-2, NAME-3 ... if an earlier replay has it."""
+    names = (name if number == 1 else f"{name}-{number}" for number in itertools.count(1))
+    return next(one for one in names if not os.path.lexists(one))
 
 
 def _verify(words: argparse.Namespace) -> int:

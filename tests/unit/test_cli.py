@@ -13,7 +13,7 @@ import pytest
 from benchgate import cli
 from benchgate.base.errors import HostError
 from benchgate.build import cache
-from benchgate.session import doctor
+from benchgate.session import doctor, replay
 from tests.unit.sessions import finished_session
 
 
@@ -199,3 +199,18 @@ def test_plan_explains_itself(word: str, capsys: pytest.CaptureFixture[str]) -> 
         cli.main(["plan", word])
     assert caught.value.code == 0
     assert "boots nothing" in capsys.readouterr().out
+
+
+def test_a_replay_without_out_gets_a_folder_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An earlier replay of the same run does not stand in its way."""
+    asked: list[Path] = []
+
+    def replayed(order: replay.Order, _: object) -> tuple[str, bool]:
+        asked.append(order.out)
+        order.out.mkdir()
+        return "", True
+
+    monkeypatch.setattr(replay, "replay", replayed)
+    for _ in range(3):
+        assert cli.main(["replay", "reports/latest/runs/0001-x"]) == 0
+    assert [path.name for path in asked] == ["replay-0001-x", "replay-0001-x-2", "replay-0001-x-3"]

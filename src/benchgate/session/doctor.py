@@ -80,11 +80,10 @@ def _insn(qemu: Qemu | None) -> tuple[bool, str]:
     except BenchgateError as error:
         return False, f"this QEMU was not tried: {error}"
     if found.can_decide:
-        return (
-            True,
-            "decides at any CPU count, whatever this host's speed and load, unless wall time qualifies",
-        )
+        means = "decides at any CPU count, whatever this host's speed and load"
+        return True, f"level {found.level}: {means}; used where wall time does not qualify"
     only = (
         "can only count, and its figures inform" if found.level is Level.COUNT else "cannot carry the clock"
     )
-    return False, f"this QEMU {only}; use the pinned one (leave out --qemu). Its trial: {found.reason}"
+    advice = "use the pinned one (leave out --qemu)"
+    return False, f"level {found.level}: this QEMU {only}; {advice}. Its trial: {found.reason}"

@@ -130,11 +130,17 @@ def test_a_capacity_probe_without_an_answer_costs_only_its_own_row(
 @pytest.mark.parametrize(
     ("found", "said"),
     [
-        (Support(Level.FULL, "loop=2000010", 5, "10.0.2", "p"), "lane insn yes: decides at any CPU count"),
-        (Support(Level.COUNT, "full: bad PIT", 5, "7.2.0", "p"), "lane insn no: this QEMU can only count"),
+        (
+            Support(Level.FULL, "loop=2000010", 5, "10.0.2", "p"),
+            "lane insn yes: level full: decides at any CPU",
+        ),
+        (
+            Support(Level.COUNT, "full: bad PIT", 5, "7.2.0", "p"),
+            "lane insn no: level count: this QEMU can only count",
+        ),
         (
             Support(Level.NONE, "no plugins", 0, "7.2.0", "p"),
-            "lane insn no: this QEMU cannot carry the clock",
+            "lane insn no: level none: this QEMU cannot carry",
         ),
     ],
 )
