@@ -40,6 +40,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     pytest_options.register(parser)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(
+    early_config: pytest.Config, parser: pytest.Parser, args: list[str]
+) -> None:
+    try:
+        pytest_options.choose_root_again(early_config, parser, args)
+    except UsageError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
 def pytest_configure(config: pytest.Config) -> None:
     for line in MARKS:
         config.addinivalue_line("markers", line)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from benchgate.base.paths import data_root
 from benchgate.plan.options import TABLE
+from tests.machines import PATIENCE_S
 from tests.plugin.conftest import CONFTEST, GATE, Rig
 
 
@@ -327,3 +331,43 @@ def test_set_applies_to_a_workload_that_a_mark_names_by_path(rig: Rig) -> None:
     result = rig.run("--plan", "--set", "won.hi=20000", "test_own.py")
     assert result.ret == 4
     result.stderr.fnmatch_lines(["ERROR: --set won.hi: workload `won` is not known; did you mean `own`[?] *"])
+
+
+def pytest_in(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    argv = [sys.executable, "-m", "pytest", *words]
+    return subprocess.run(argv, cwd=folder, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project without an ini file, and a program in a folder elsewhere."""
+    for name in ("project", "opt"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "project" / "test_plain.py").write_text("def test_plain():\n    pass\n")
+    (tmp_path / "opt" / "qemu").touch()
+    return tmp_path / "project"
+
+
+@pytest.mark.parametrize("words", [(), ("test_plain.py",)])
+def test_the_folder_of_a_program_is_not_pytests_root(project: Path, words: tuple[str, ...]) -> None:
+    other = project.parent / "opt"
+    done = pytest_in(project, "--qemu", str(other / "qemu"), "-v", *words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"rootdir: {project}\n" in done.stdout
+    assert "\ntest_plain.py::test_plain PASSED" in done.stdout
+    assert [path.name for path in other.iterdir()] == ["qemu"]
+    assert [path.name for path in project.parent.iterdir() if path.name.startswith(".")] == []
+
+
+@pytest.mark.parametrize("place", ["project", "opt"])
+def test_an_ini_file_that_pytest_missed_or_took_because_of_a_path_is_a_usage_error(
+    project: Path, place: str
+) -> None:
+    other = project.parent / "opt"
+    (project.parent / place / "pytest.ini").write_text("[pytest]\nbenchgate_keep = 7\n")
+    done = pytest_in(project, "--qemu", str(other / "qemu"))
+    assert done.returncode == 4
+    assert "ERROR: pytest took the value of --qemu for the path of a test" in done.stderr
+    assert done.stderr.rstrip().endswith("write --qemu=VALUE")
+    assert "Traceback" not in done.stderr
+    assert pytest_in(project, f"--qemu={other}/qemu").returncode == 0
