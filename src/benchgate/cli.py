@@ -6,18 +6,21 @@ evidence/check.py has those of `verify`. A BenchgateError is printed as one sent
 
 from __future__ import annotations
 
-import argparse
-import itertools
-import os
-import re
-import subprocess
-import sys
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from benchgate.base import interrupted
 
-from benchgate.base.errors import BenchgateError, UsageError
-from benchgate.base.text import visible_lines
+with interrupted.imports(status=130):
+    import argparse
+    import itertools
+    import os
+    import re
+    import subprocess
+    import sys
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+    from typing import TYPE_CHECKING, NoReturn
+
+    from benchgate.base.errors import BenchgateError, UsageError
+    from benchgate.base.text import visible_lines
 
 if TYPE_CHECKING:
     from benchgate.session.trust import Trusted
@@ -41,8 +44,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if argv is None else argv)
     if given[:1] == ["plan"] and given[1:] not in (["-h"], ["--help"]):
         given.insert(1, "--")  # the other words are for pytest
-    words = _parser().parse_args(given)
     try:
+        words = _parser().parse_args(given)
         command: Command = words.command
         return command(words)
     except BenchgateError as error:
