@@ -7,17 +7,21 @@ printed as one sentence.
 
 from __future__ import annotations
 
-import argparse
-import os
-import re
-import subprocess
-import sys
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from benchgate.base import interrupted
 
-from benchgate.base.errors import BenchgateError, NeedsFilesError, UsageError
-from benchgate.base.text import visible, visible_lines
+with interrupted.imports(status=130):
+    import argparse
+    import itertools
+    import os
+    import re
+    import subprocess
+    import sys
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+    from typing import TYPE_CHECKING, NoReturn
+
+    from benchgate.base.errors import BenchgateError, NeedsFilesError, UsageError
+    from benchgate.base.text import visible, visible_lines
 
 if TYPE_CHECKING:
     from benchgate.session.trust import Trusted
@@ -41,8 +45,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if argv is None else argv)
     if given[:1] == ["plan"] and given[1:] not in (["-h"], ["--help"]):
         given.insert(1, "--")  # the other words are for pytest
-    words = _parser().parse_args(given)
     try:
+        words = _parser().parse_args(given)
         command: Command = words.command
         return command(words)
     except BenchgateError as error:
@@ -191,7 +195,7 @@ def _add_replay(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--gdb", action="store_true", help="wait for a debugger before the first instruction"
     )
-    command.add_argument("--out", metavar="DIR", help="folder for the files (default: replay-NNNN-...)")
+    command.add_argument("--out", metavar="DIR", help="a new folder for the files (default: replay-NNNN-...)")
     _add_workload(command)
 
 
@@ -204,7 +208,7 @@ def _replay(words: argparse.Namespace) -> int:
 
     order = replay.Order(
         folder=Path(words.run).absolute(),
-        out=Path(words.out or f"replay-{Path(words.run).name}").absolute(),
+        out=Path(words.out or _free_name(f"replay-{Path(words.run).name}")).absolute(),
         system=words.system,
         trusted=_trusted(words),
         profile=words.profile,
@@ -213,6 +217,12 @@ def _replay(words: argparse.Namespace) -> int:
     text, same = replay.replay(order, _say)
     print(text)
     return 0 if same else 1
+
+
+def _free_name(name: str) -> str:
+    """The name, or NAME-2, NAME-3 ... if an earlier replay has it."""
+    names = (name if number == 1 else f"{name}-{number}" for number in itertools.count(1))
+    return next(one for one in names if not os.path.lexists(one))
 
 
 def _verify(words: argparse.Namespace) -> int:

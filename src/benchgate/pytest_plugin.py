@@ -6,19 +6,22 @@ UsageError or a collection error in one sentence; an error that stops measuring 
 
 from __future__ import annotations
 
-import contextlib
-import sys
-from collections.abc import Callable, Generator, Iterator
-from typing import Any
+from benchgate.base import interrupted
 
-import pytest
+with interrupted.imports(status=2):  # pytest's own status for an interrupt
+    import contextlib
+    import sys
+    from collections.abc import Callable, Generator, Iterator
+    from typing import Any
 
-from benchgate.base.errors import BenchgateError, UsageError
-from benchgate.plan.planned import PlannedCell, PlannedGate
-from benchgate.session import pytest_items, pytest_options
-from benchgate.session.progress import Progress
-from benchgate.session.pytest_session import PytestSession, ReportLine
-from benchgate.session.results import CellResult, VerdictResult
+    import pytest
+
+    from benchgate.base.errors import BenchgateError, UsageError
+    from benchgate.plan.planned import PlannedCell, PlannedGate
+    from benchgate.session import pytest_items, pytest_options
+    from benchgate.session.progress import Progress
+    from benchgate.session.pytest_session import PytestSession, ReportLine
+    from benchgate.session.results import CellResult, VerdictResult
 
 STATE = pytest.StashKey[PytestSession]()
 SPENT_S = pytest.StashKey[float]()
@@ -38,6 +41,16 @@ MARKS = (
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     pytest_options.register(parser)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(
+    early_config: pytest.Config, parser: pytest.Parser, args: list[str]
+) -> None:
+    try:
+        pytest_options.choose_root_again(early_config, parser, args)
+    except UsageError as error:
+        raise pytest.UsageError(str(error)) from None
 
 
 def pytest_configure(config: pytest.Config) -> None:

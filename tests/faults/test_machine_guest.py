@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -72,6 +73,15 @@ def test_a_good_guest_is_done_and_has_its_evidence(tmp_path: Path) -> None:
     vcpus = [thread for thread in samples[0]["threads"] if thread["vcpu"] is not None]
     assert [thread["vcpu"] for thread in vcpus] == [0, 1]
     assert all(isinstance(thread["run_ns"], int) for thread in vcpus)
+
+
+def test_a_guest_without_pins_is_kept_to_the_named_host_cpus(tmp_path: Path) -> None:
+    cpu = max(os.sched_getaffinity(0))
+    raw = execute(request(replace(boot(tmp_path), host_cpus=(cpu,)), tmp_path / "run"))
+    assert raw.ending is Ending.DONE
+    affinity = json.loads((raw.folder / "affinity.json").read_text())
+    assert len(affinity) >= 3  # two vCPUs and the main loop
+    assert [item["found"] for item in affinity] == [[cpu]] * len(affinity)
 
 
 def test_the_cpu_time_that_the_host_withheld_is_recorded(tmp_path: Path) -> None:

@@ -74,6 +74,16 @@ def test_a_quick_session_measures_and_decides_nothing(dropped_ipis: Session) -> 
         assert verdict["reason"] in " ".join(output.split())
 
 
+def test_the_instruction_clock_keeps_guests_to_the_cpus_of_the_option(dropped_ipis: Session) -> None:
+    cpu = max(os.sched_getaffinity(0))
+    note = f"--cpus {cpu}: on lane insn guests are kept to these host CPUs"
+    assert note in dropped_ipis.output
+    assert note in (dropped_ipis.folder / "summary.md").read_text()
+    seen = [json.loads(path.read_text()) for path in dropped_ipis.folder.glob("runs/*/affinity.json")]
+    assert len(seen) == len(dropped_ipis.rows)
+    assert {tuple(thread["found"]) for threads in seen for thread in threads} == {(cpu,)}
+
+
 def lock_holder_tests(session: Session) -> list[str]:
     return re.findall(r"::test_lock_holder\[\S+\] ([A-Z]+)", session.output)
 

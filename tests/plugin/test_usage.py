@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from benchgate.base.paths import data_root
 from benchgate.plan.options import TABLE
+from tests.machines import PATIENCE_S
 from tests.plugin.conftest import CONFTEST, GATE, Rig
 
 
@@ -26,6 +30,9 @@ def test_cpus_that_do_not_exist_are_refused_and_the_usable_ones_listed(rig: Rig)
         (("--set", "hi=4"), "--set hi=4: expected WORKLOAD.KEY=VALUE"),
         (("--max-runs", "3"), "--max-runs 3 is below --runs 5"),
         (("--max-runs", "6"), "--max-runs 6: a verdict cannot be reached there*one of 5, 9, 15, 25"),
+        (("--plan", "--runs", "999999999"), "--runs 999999999: expected a whole number from 1 to 199"),
+        (("--plan", "--seeds", "999999999"), "--seeds 999999999: expected a whole number from 1 to 199"),
+        (("--plan", "--system=/dev/zero"), "/dev/zero: cannot be read: it is not a regular file"),
     ],
 )
 def test_an_invalid_option_is_a_usage_error(rig: Rig, words: tuple[str, ...], message: str) -> None:
@@ -68,6 +75,11 @@ def test_collect_only_boots_nothing(rig: Rig) -> None:
         ("speedup(cpu=2, at_least=1.6)", "mark speedup: no argument `cpu`; did you mean `cpus`[?]"),
         ("speedup(cpus=2)", "mark speedup: needs either `at_least` or `at_most`"),
         ("speedup(2, 1.6)", "mark speedup: use keyword arguments*"),
+        ("speedup(cpus=2, at_least=2.5)", "speedup: at_least=2.5 decides nothing: *between 0.5 and 2.1;*"),
+        ("speedup(cpus=2, at_least=1.6, insn=0.1)", "speedup: insn=0.1 decides nothing: *"),
+        ("speedup(cpus=4, base=2, at_most=2.2)", "control: at_most=2.2 decides nothing: *4 CPUs over 2 *"),
+        ('gate("verified", cpus=2, at_least=1)', "*: a verified gate takes only a cell*"),
+        ('gate("speedup", cpus=2, at_least=1.6)', "*: a speedup gate needs a base to compare with"),
     ],
 )
 def test_an_invalid_mark_is_a_collection_error_that_names_it(rig: Rig, mark: str, message: str) -> None:
@@ -164,6 +176,7 @@ def test_other_tests_run_unchanged_with_and_without_the_plugin(rig: Rig) -> None
         (("--system", "./nosuch.yaml"), "*nosuch.yaml: cannot be read: No such file or directory"),
         (("--system", "linux:foo=bar"), "linux has no setting `foo`; it has none"),
         (("--cpus=",), "--cpus is empty; give it a value or leave it out"),
+        (("--system", "native,native"), "--system names the same system twice: fake, native, native; *"),
         (("--system=",), "--system is empty; give it a value or leave it out"),
         (("--set=",), "--set is empty; give it a value or leave it out"),
     ],
@@ -318,3 +331,43 @@ def test_set_applies_to_a_workload_that_a_mark_names_by_path(rig: Rig) -> None:
     result = rig.run("--plan", "--set", "won.hi=20000", "test_own.py")
     assert result.ret == 4
     result.stderr.fnmatch_lines(["ERROR: --set won.hi: workload `won` is not known; did you mean `own`[?] *"])
+
+
+def pytest_in(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    argv = [sys.executable, "-m", "pytest", *words]
+    return subprocess.run(argv, cwd=folder, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project without an ini file, and a program in a folder elsewhere."""
+    for name in ("project", "opt"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "project" / "test_plain.py").write_text("def test_plain():\n    pass\n")
+    (tmp_path / "opt" / "qemu").touch()
+    return tmp_path / "project"
+
+
+@pytest.mark.parametrize("words", [(), ("test_plain.py",)])
+def test_the_folder_of_a_program_is_not_pytests_root(project: Path, words: tuple[str, ...]) -> None:
+    other = project.parent / "opt"
+    done = pytest_in(project, "--qemu", str(other / "qemu"), "-v", *words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"rootdir: {project}\n" in done.stdout
+    assert "\ntest_plain.py::test_plain PASSED" in done.stdout
+    assert [path.name for path in other.iterdir()] == ["qemu"]
+    assert [path.name for path in project.parent.iterdir() if path.name.startswith(".")] == []
+
+
+@pytest.mark.parametrize("place", ["project", "opt"])
+def test_an_ini_file_that_pytest_missed_or_took_because_of_a_path_is_a_usage_error(
+    project: Path, place: str
+) -> None:
+    other = project.parent / "opt"
+    (project.parent / place / "pytest.ini").write_text("[pytest]\nbenchgate_keep = 7\n")
+    done = pytest_in(project, "--qemu", str(other / "qemu"))
+    assert done.returncode == 4
+    assert "ERROR: pytest took the value of --qemu for the path of a test" in done.stderr
+    assert done.stderr.rstrip().endswith("write --qemu=VALUE")
+    assert "Traceback" not in done.stderr
+    assert pytest_in(project, f"--qemu={other}/qemu").returncode == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,8 @@ import pytest
 from benchgate import cli
 from benchgate.base.errors import HostError
 from benchgate.build import cache
-from benchgate.session import doctor
+from benchgate.session import doctor, replay
+from tests.machines import PATIENCE_S, wait_until
 from tests.unit.sessions import finished_session
 
 
@@ -199,3 +201,49 @@ def test_plan_explains_itself(word: str, capsys: pytest.CaptureFixture[str]) -> 
         cli.main(["plan", word])
     assert caught.value.code == 0
     assert "boots nothing" in capsys.readouterr().out
+
+
+def test_a_replay_without_out_gets_a_folder_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An earlier replay of the same run does not stand in its way."""
+    asked: list[Path] = []
+
+    def replayed(order: replay.Order, _: object) -> tuple[str, bool]:
+        asked.append(order.out)
+        order.out.mkdir()
+        return "", True
+
+    monkeypatch.setattr(replay, "replay", replayed)
+    for _ in range(3):
+        assert cli.main(["replay", "reports/latest/runs/0001-x"]) == 0
+    assert [path.name for path in asked] == ["replay-0001-x", "replay-0001-x-2", "replay-0001-x-3"]
+
+
+STALLS = "import pathlib, time\npathlib.Path({sign!r}).touch()\nwhile True:\n    time.sleep(1)\n"
+
+
+@pytest.mark.parametrize(
+    ("program", "stalls", "status"),
+    [
+        ("benchgate.cli", "difflib", 130),
+        ("benchgate.cli", "yaml", 130),
+        ("pytest", "yaml", 2),
+    ],
+)
+def test_an_interrupt_during_the_imports_leaves_no_traceback(
+    home: Path, program: str, stalls: str, status: int
+) -> None:
+    """A module that never ends its import is in the place of one that is imported on the way."""
+    folder, sign = home / "modules", home / "importing"
+    folder.mkdir()
+    (folder / f"{stalls}.py").write_text(STALLS.format(sign=str(sign)))
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), *sys.path])}
+    words = ["doctor"] if program == "benchgate.cli" else ["--plan"]
+    with subprocess.Popen(
+        [sys.executable, "-m", program, *words], env=environment, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert wait_until(lambda: sign.exists() or process.poll() is not None)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=PATIENCE_S)
+    assert sign.exists(), said
+    assert said == "benchgate: interrupted\n"
+    assert process.returncode == status

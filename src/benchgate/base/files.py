@@ -1,6 +1,7 @@
 """Strict JSON, logs, digests, sizes, lock files and syncing, for the modules that keep files on disk.
 
-Takes paths, gives plain values. Fails with OSError, which the caller turns into its own stage's error.
+Takes paths, gives plain values. Fails with OSError, which the caller turns into its own stage's error. Only
+regular files are read, because a device or a FIFO has no end.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import contextlib
 import errno
 import fcntl
 import hashlib
+import io
 import json
 import os
 import stat
@@ -41,20 +43,24 @@ def _refuse_constant(word: str) -> Any:
     raise ValueError(f"{word} is not a JSON number")
 
 
-def read_start(path: Path, most: int) -> bytes:
-    """The first `most` bytes of an untrusted plain file, plus one more byte if it is longer."""
-    with os.fdopen(open_plain(path), "rb") as stream:
+def open_regular(path: Path, *, follow: bool = True) -> io.BufferedReader:
+    """A regular file, opened for reading; a FIFO, a device or a folder is refused with OSError, and so is a
+    link if it must not be followed. It is opened without blocking, because a FIFO would block forever."""
+    links = 0 if follow else os.O_NOFOLLOW
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | links)
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISREG(mode):
+        return os.fdopen(descriptor, "rb")
+    os.close(descriptor)
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+
+
+def read_start(path: Path, most: int, *, follow: bool = False) -> bytes:
+    """The first `most` bytes of an untrusted file, plus one more byte if it is longer."""
+    with open_regular(path, follow=follow) as stream:
         return stream.read(most + 1)
-
-
-def open_plain(path: Path) -> int:
-    """A descriptor of an untrusted plain file. It does not follow a link, which could lead anywhere, or wait
-    for a pipe."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise OSError(errno.EINVAL, "it is not a plain file", str(path))
-    return descriptor
 
 
 def last_line(log: BinaryIO) -> str:
@@ -66,7 +72,7 @@ def last_line(log: BinaryIO) -> str:
 
 def file_digest(path: Path) -> str:
     """The SHA-256 of a file, in hex."""
-    with path.open("rb") as stream:
+    with open_regular(path) as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 

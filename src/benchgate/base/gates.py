@@ -20,6 +20,8 @@ MINUTES = 5.0
 
 SMALLEST_LOOK = 5
 """With fewer runs per arm a gate could decide only if the two arms did not overlap at all, and rarely."""
+MOST_RUNS = 199
+"""The largest number of runs per arm. Plan, order and bootstrap grow with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +130,10 @@ class Policy:
         if not self.looks or list(self.looks) != sorted(set(self.looks)):
             raise ValueError(f"looks must be in ascending order, not {list(self.looks)}")
         for look in self.looks:
-            if look < SMALLEST_LOOK or look % 2 == 0:
-                raise ValueError(f"a look must be odd and at least {SMALLEST_LOOK}, not {look}")
+            if not SMALLEST_LOOK <= look <= MOST_RUNS or look % 2 == 0:
+                raise ValueError(f"a look must be odd and from {SMALLEST_LOOK} to {MOST_RUNS}, not {look}")
+        if max(self.first, self.max_runs) > MOST_RUNS or self.warmups > MOST_RUNS:
+            raise ValueError(f"first, max_runs and warmups must be at most {MOST_RUNS}")
         if not 0 < self.alpha <= self.overall_error < 0.5:
             raise ValueError(f"need 0 < alpha <= overall_error < 0.5, not {self.alpha}, {self.overall_error}")
         if self.superlinear < 1 or not 0 < self.capacity_reach <= 1 or min(self.warmups, self.minutes) < 0:

@@ -2,8 +2,8 @@
 
 Takes an argv, an environment and descriptors; gives a `Child`, the leader of its own process group. A
 parent-death signal kills it when the calling thread ends, so that thread must outlive the child. `capture`
-runs a program to its end and gives its output. Fails with BootError if the program cannot be executed or
-cannot be killed.
+runs a program to its end and gives its output. Fails with BootError if the program cannot be executed, or if
+the kernel shows that it cannot be killed.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import errno
 import fcntl
 import marshal
 import os
+import re
 import select
 import signal
 import subprocess
@@ -28,7 +29,8 @@ from benchgate.base.errors import BootError
 
 _LAUNCHER = Path(__file__).with_name("launcher.py")
 _EXEC_DEADLINE_S = 30.0
-_KILL_DEADLINE_S = 10.0
+_KILL_LOOK_S = 10.0
+"""How often a killed process that has not ended is examined."""
 _REFUSED = {
     "execute": "cannot execute {program}: {why}. Give the path of an executable for this machine.",
     "affinity": "cannot place {program} on its CPUs: {why}. Give CPUs that are online and allowed here.",
@@ -51,6 +53,19 @@ def start_time(pid: int) -> int | None:
         return None
     # The name in parentheses may itself contain spaces and parentheses, so parse after the last one.
     return int(text.rpartition(")")[2].split()[19])
+
+
+def uninterruptible(pid: int, proc: Path = Path("/proc")) -> dict[int, str]:
+    """The threads of a process that sleep uninterruptibly (state D), with how often each was scheduled out.
+    The same number at two looks: the thread has not run in between."""
+    found = {}
+    for task in proc.glob(f"{pid}/task/*"):
+        with contextlib.suppress(OSError):
+            text = (task / "status").read_text(encoding="ascii", errors="replace")
+            words = dict(re.findall(r"^(State|\w*voluntary_ctxt_switches):\s*(\w+)", text, re.MULTILINE))
+            if words.pop("State", "") == "D":
+                found[int(task.name)] = " ".join(words.values())
+    return found
 
 
 @dataclass
@@ -88,18 +103,24 @@ class Child:
         return True
 
     def stop(self, grace_s: float) -> int:
-        """Ends the whole group: SIGTERM, then SIGKILL after `grace_s`. Reaps it and gives the exit status."""
+        """Ends the whole group: SIGTERM, then SIGKILL after `grace_s`. Reaps it and gives the exit status. On
+        a busy host a killed process may need long to end; only one that hangs in the kernel is given up."""
         if self.exit_status is not None:
             return self.exit_status
         if not self.has_ended() and grace_s > 0:
             self._signal(signal.SIGTERM)
             self.wait(grace_s)
         self._signal(signal.SIGKILL)  # also for members that outlived their leader
-        if not self.wait(_KILL_DEADLINE_S):
-            raise BootError(
-                f"process {self.pid} did not end on SIGKILL; it hangs in the host's kernel. "
-                f"See /proc/{self.pid}/stack; a reboot may be needed to end it."
-            )
+        before: set[tuple[int, str]] = set()
+        while not self.wait(_KILL_LOOK_S):
+            now = set(uninterruptible(self.pid).items())
+            if stuck := sorted(thread for thread, _ in now & before):
+                raise BootError(
+                    f"process {self.pid} did not end on SIGKILL: thread {stuck[0]} sleeps uninterruptibly in "
+                    f"the host's kernel (state D) and has not run for {_KILL_LOOK_S:.0f} s. "
+                    f"See /proc/{self.pid}/task/{stuck[0]}/stack; a reboot may be needed to end it."
+                )
+            before = now
         return self.process.wait()
 
     def _signal(self, number: signal.Signals) -> None:

@@ -1,13 +1,14 @@
 """Loads and calls a Python file outside the package: an oracle, a kind of gate, a report.
 
 Takes a path and what the file is, for messages; gives the module. Built-in files and a user's own are loaded
-in the same way. Fails with CatalogError if the file does not exist or raises anything. `contained` is for the
-calls of its functions; only an oracle has a process of its own (judge/oracle.py).
+in the same way. Fails with CatalogError if the file is not a readable regular file, or raises anything.
+`contained` is for the calls of its functions; only an oracle has a process of its own (judge/oracle.py).
 """
 
 from __future__ import annotations
 
 import importlib.util
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -16,15 +17,19 @@ from types import ModuleType
 
 from benchgate.base.cpu_limit import Exhausted
 from benchgate.base.errors import BenchgateError, CatalogError
+from benchgate.base.files import open_regular
 from benchgate.base.text import one_line
 
 
 def load_module(path: Path, what: str) -> ModuleType:
     """The file's module. It is loaded again only if the file has changed."""
     try:
-        changed = path.stat().st_mtime_ns
-    except OSError:
+        with open_regular(path) as stream:
+            changed = os.fstat(stream.fileno()).st_mtime_ns
+    except FileNotFoundError:
         raise CatalogError(f"there is no {what} file {path}") from None
+    except OSError as error:
+        raise CatalogError(f"{what} file {path} cannot be read: {error.strerror}") from None
     return _load(path.absolute(), changed, what)
 
 

@@ -71,6 +71,8 @@ class BootSpec:
     pins: tuple[int, ...]
     """Host CPU of each vCPU or worker, in order; empty: not pinned."""
     deadlines: Deadlines
+    host_cpus: tuple[int, ...] = ()
+    """The host CPUs to which a guest without pins is kept; empty: any."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,12 @@ from typing import AnyStr, NoReturn, TypeVar
 import yaml
 
 from benchgate.base.errors import CatalogError
+from benchgate.base.files import read_start
 from benchgate.base.text import suggestion
 
 MAX_CHARACTERS = 64 * 1024
+MAX_BYTES = 4 * MAX_CHARACTERS
+"""No UTF-8 text of that many characters is longer."""
 MAX_DEPTH = 16
 NAME = re.compile(r"[a-z][a-z0-9_]{0,31}\Z")
 """A valid name of a workload, system, setting or policy."""
@@ -31,9 +34,11 @@ Value = TypeVar("Value")
 def load(path: Path) -> Section:
     """The file's top mapping."""
     try:
-        raw = path.read_bytes()
+        raw = read_start(path, MAX_BYTES, follow=True)
     except OSError as error:
         raise CatalogError(f"{path}: cannot be read: {error.strerror or error}") from error
+    if len(raw) > MAX_BYTES:
+        raise CatalogError(f"{path}: has more than {MAX_BYTES} bytes")
     try:
         return parse(raw.decode("utf-8"), path)
     except UnicodeDecodeError as error:

@@ -26,6 +26,7 @@ from pathlib import Path
 from benchgate.base.errors import HostError
 from benchgate.base.files import count_and_size, same_file, sync, sync_tree, tree_digest
 from benchgate.build.cache_storage import (
+    DIGEST,
     FORMAT,
     KIND,
     Notice,
@@ -79,6 +80,15 @@ def existing(kind: str, key: Mapping[str, str]) -> Path | None:
     place = cache_root() / kind / _digest_of(kind, key)
     with storage_trouble(place):
         return place / "files" if _take(place) else None
+
+
+def matching(kind: str, key: Mapping[str, str]) -> Iterator[Path]:
+    """The complete folders of this kind whose key contains at least these items."""
+    with storage_trouble(cache_root()):
+        for place in sorted((cache_root() / kind).glob("*")):
+            found = record_of(place).get("key", {}) if DIGEST.fullmatch(place.name) else {}
+            if found and key.items() <= found.items() and _take(place):
+                yield place / "files"
 
 
 @contextlib.contextmanager

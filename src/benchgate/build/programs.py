@@ -114,7 +114,13 @@ def _source_of(workload: Workload) -> Path:
 
 
 def _source_digest(source: Path) -> str:
-    return file_digest(source) if source.is_file() else tree_digest(source, _NOT_SOURCES)
+    try:
+        return file_digest(source) if source.is_file() else tree_digest(source, _NOT_SOURCES)
+    except OSError as error:
+        raise BuildError(
+            f"the source {error.filename or source} cannot be read: {error.strerror}; "
+            "move it out of the sources of the build, or correct the key `build.sources`"
+        ) from error
 
 
 def _program(program: str, name: str, workload: Path | None) -> Path:

@@ -61,7 +61,7 @@ def files_below(folder: Path) -> tuple[str, ...]:
 
 def digest_of(folder: Path, name: str) -> str:
     """SHA-256 of a plain file below the folder, in hex."""
-    with os.fdopen(open_plain(folder / name, LARGEST_FILE), "rb") as stream:
+    with _opened(folder / name, LARGEST_FILE) as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
@@ -69,7 +69,7 @@ def read_text(folder: Path, name: str, limit: int = LARGEST_TEXT) -> str:
     """A text file below the folder. IncompleteError if it is missing, EvidenceError if it is too large or not
     UTF-8."""
     try:
-        with os.fdopen(open_plain(folder / name, limit), "rb") as stream:
+        with _opened(folder / name, limit) as stream:
             return stream.read(limit + 1).decode()
     except FileNotFoundError:
         raise IncompleteError(f"{folder / name} is missing") from None
@@ -141,15 +141,15 @@ def _write_all(stream: io.FileIO, data: bytes) -> None:
         rest = rest[stream.write(rest) :]
 
 
-def open_plain(path: Path, limit: int) -> int:
-    """A descriptor of a plain file that is not too large."""
+def _opened(path: Path, limit: int) -> io.BufferedReader:
+    """A regular file that is not too large, and not a link, which could lead anywhere."""
     try:
-        descriptor = files.open_plain(path)
+        stream = files.open_regular(path, follow=False)
     except FileNotFoundError:
         raise
     except OSError as error:
         raise EvidenceError(f"{path} cannot be read: {error.strerror}") from None
-    if os.fstat(descriptor).st_size > limit:
-        os.close(descriptor)
+    if os.fstat(stream.fileno()).st_size > limit:
+        stream.close()
         raise EvidenceError(f"{path} has more than {limit} bytes")
-    return descriptor
+    return stream

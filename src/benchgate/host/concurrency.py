@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 
 import psutil
 
@@ -16,8 +17,10 @@ _ALWAYS_BYTES = 512 << 20
 """The memory of QEMU itself in addition to its guest's, mainly translated code."""
 
 
-def guests_at_once(memory: str) -> int:
-    return fitting(memory, len(os.sched_getaffinity(0)), psutil.virtual_memory().available)
+def guests_at_once(memory: str, kept_to: Sequence[int] = ()) -> int:
+    """`kept_to`: the host CPUs of the guests; default: all CPUs of this process."""
+    cpus = len(kept_to) or len(os.sched_getaffinity(0))
+    return fitting(memory, cpus, psutil.virtual_memory().available)
 
 
 def fitting(memory: str, cpus: int, free_bytes: int) -> int:

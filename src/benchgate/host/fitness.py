@@ -7,7 +7,7 @@ only the instruction clock, which needs no such host, fails with ValueError.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from benchgate.base.cells import Accel, Lane, Placement
 from benchgate.base.text import with_interval
@@ -31,6 +31,8 @@ class Host:
     probes: Mapping[Accel, AccelProbe]
     capacities: Mapping[tuple[Accel, int], Capacity]
     """By accelerator and CPU count; a capacity that was not measured is absent."""
+    unmeasured: Mapping[tuple[Accel, int], str] = field(default_factory=dict)
+    """Why a capacity could not be measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,7 @@ def _misplaced(host: Host, cpus: int) -> str | None:
 def _too_small(host: Host, accel: Accel, cpus: int, threshold: float) -> str | None:
     found = host.capacities.get((accel, cpus))
     if found is None:
-        return "capacity not measured"
+        return "capacity not measured"  # the row `capacity` has the reason
     if found.low >= MARGIN * threshold:
         return None
     capacity = with_interval(found.ratio, found.low, found.high)

@@ -96,12 +96,14 @@ def _wait_for_holder(connection: socket.socket, begin: float, wait_s: float, not
         raise LockError(
             "this process already holds the measuring lock: end its first measurement before the next"
         )
-    while True:
+    if wait_s <= 0:
         _give_up_after(begin, wait_s, who)
-        left = begin + wait_s - time.monotonic()
+    while True:  # the first notice comes even if a busy host has used up the time already
+        left = max(0.0, begin + wait_s - time.monotonic())
         notice(f"waiting up to {math.ceil(left)} s for {who}")
         if _ends_within(connection, min(left, _NOTICE_S)):
             return
+        _give_up_after(begin, wait_s, who)
 
 
 def _give_up_after(begin: float, wait_s: float, who: Holder | None) -> None:

@@ -1,8 +1,8 @@
 """Collects the facts about this host's CPUs that doctor and the planner need, by running probe guests.
 
-Takes a QEMU, the topology and pins; gives a `fitness.Host`. Fails with HostError or BuildError if a probe
-guest cannot be built, or fails while capacity is measured. The caller must hold the measuring lock, because
-probe guests load every pinned CPU.
+Takes a QEMU, the topology and pins; gives a `fitness.Host`. A capacity whose probe guests fail is missing,
+with the reason. Fails with BuildError if the probe guest cannot be built. The caller must hold the measuring
+lock, because probe guests load every pinned CPU.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from collections.abc import Collection
 from benchgate.base.cells import Accel
 from benchgate.base.qemu import Qemu
 from benchgate.host import accel, capacity
+from benchgate.host.capacity import Capacity
 from benchgate.host.fitness import Host
+from benchgate.host.probe import ProbeFailed
 from benchgate.host.topology import Topology
 
 
@@ -22,11 +24,14 @@ def survey(
     """Probes both accelerators, and measures the capacity of usable ones at the counts that fit the pins."""
     # TCG first, because KVM is compared with it.
     probes = {one: accel.probe(qemu, one, fresh=fresh) for one in (Accel.TCG, Accel.KVM)}
-    capacities = {
-        (found.accel, n): capacity.measure_capacity(qemu, found, pins, n)
-        for found in probes.values()
-        if found.usable
-        for n in sorted(set(counts))
-        if 1 < n <= len(pins)
-    }
-    return Host(topology, pins, {one: probes[one] for one in (Accel.KVM, Accel.TCG)}, capacities)
+    capacities: dict[tuple[Accel, int], Capacity] = {}
+    unmeasured: dict[tuple[Accel, int], str] = {}
+    for found in probes.values():
+        for n in sorted(set(counts)) if found.usable else ():
+            if 1 < n <= len(pins):
+                try:
+                    capacities[found.accel, n] = capacity.measure_capacity(qemu, found, pins, n)
+                except ProbeFailed as error:
+                    unmeasured[found.accel, n] = str(error)
+    kvm_first = {one: probes[one] for one in (Accel.KVM, Accel.TCG)}
+    return Host(topology, pins, kvm_first, capacities, unmeasured)

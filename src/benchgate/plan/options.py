@@ -13,10 +13,12 @@ from pathlib import Path
 
 from benchgate.base.cells import Accel
 from benchgate.base.errors import UsageError
-from benchgate.base.gates import SMALLEST_LOOK, check_first_look
+from benchgate.base.gates import MOST_RUNS, SMALLEST_LOOK, check_first_look
 from benchgate.base.systems import MAX_CPUS
 from benchgate.plan import catalog
 
+MOST_CPUS = 4096
+"""No list of CPUs is longer."""
 _NUMBER = re.compile(r"[0-9]{1,9}")
 """Python's int() would also accept digits of other scripts and numbers of any length."""
 
@@ -43,7 +45,10 @@ class Option:
 
 TABLE: tuple[Option, ...] = (
     Option(
-        "cpus", "host CPUs to pin to, e.g. 0,1 or 0-3 (default: one logical CPU of each core)", metavar="LIST"
+        "cpus",
+        "host CPUs to pin to, e.g. 0,1 or 0-3 (default: one logical CPU of each core); "
+        "on the instruction clock guests are only kept to them",
+        metavar="LIST",
     ),
     Option("smp", "CPU counts to measure (default: 1, 2 and 4 if there are enough pins)", metavar="LIST"),
     Option(
@@ -188,7 +193,7 @@ def read(lookup: Lookup) -> Options:
     usual = catalog.load_policy(policy)
     runs = 1 if quick else _runs("runs", got["runs"], usual.first)
     last = runs if got["runs"] else usual.max_runs
-    max_runs = 1 if quick else _whole("max-runs", got["max-runs"], last, low=1)
+    max_runs = 1 if quick else _whole("max-runs", got["max-runs"], last, low=1, high=MOST_RUNS)
     usual.with_runs(runs, max_runs)
     seeds = 1 if quick else _runs("seeds", got["seeds"], runs)
     more_seeds = bool(got["max-runs"]) and max_runs > runs
@@ -234,8 +239,11 @@ def cpu_list(name: str, value: object) -> tuple[int, ...] | None:
         if not _NUMBER.fullmatch(first) or (dash and not _NUMBER.fullmatch(last)):
             raise UsageError(f"--{name} {text}: `{part}` is not a number or a range such as 0-3")
         low, high = int(first), int(last or first)
-        if high < low or high - low > 4096:
-            raise UsageError(f"--{name} {text}: `{part}` is not an ascending range of at most 4097 numbers")
+        if high < low or len(found) + high - low >= MOST_CPUS:
+            raise UsageError(
+                f"--{name} {text:.80}: `{part}` is not an ascending range, "
+                f"or more than {MOST_CPUS} CPUs are named"
+            )
         found.extend(range(low, high + 1))
     if len(set(found)) != len(found):
         raise UsageError(f"--{name} {text}: contains a duplicate number")
@@ -250,17 +258,17 @@ def _smp(value: object) -> tuple[int, ...] | None:
 
 
 def _runs(name: str, value: object, default: int) -> int:
-    runs = _whole(name, value, default, low=1)
+    runs = _whole(name, value, default, low=1, high=MOST_RUNS)
     check_first_look(name, runs)
     return runs
 
 
-def _whole(name: str, value: object, default: int, *, low: int) -> int:
+def _whole(name: str, value: object, default: int, *, low: int, high: int = 10**9 - 1) -> int:
     text = str("" if value is None else value).strip()
     if not text:
         return default
-    if not _NUMBER.fullmatch(text) or int(text) < low:
-        raise UsageError(f"--{name} {text}: expected a whole number of at least {low}")
+    if not _NUMBER.fullmatch(text) or not low <= int(text) <= high:
+        raise UsageError(f"--{name} {text:.80}: expected a whole number from {low} to {high}")
     return int(text)
 
 

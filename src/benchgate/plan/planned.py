@@ -49,6 +49,8 @@ class Seats:
     placement: Placement
     pins: tuple[int, ...]
     skip: str = ""
+    host_cpus: tuple[int, ...] = ()
+    """The host CPUs of --cpus to which a cell without pins is kept; empty: any."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,18 +33,25 @@ def counts(request: Request, options: Options, ground: Ground, system: System) -
 
 
 def systems_of(request: Request, options: Options) -> tuple[System, ...]:
-    found = [catalog.load_system(word) for word in request.systems or options.systems]
-    names = [system.name for system in found]
-    if len(set(names)) != len(names):
-        raise UsageError(f"--system names the same system twice: {', '.join(names)}")
+    if request.systems:
+        found = _distinct_systems("mark system", request.systems)
+    else:
+        found = _distinct_systems("--system", options.systems)
     wants_selftest = request.workload == SELFTEST
     return tuple(system for system in found if (system.ask is Ask.SELFTEST) == wants_selftest)
 
 
+def _distinct_systems(where: str, words: Sequence[str]) -> tuple[System, ...]:
+    found = tuple(catalog.load_system(word) for word in words)
+    names = [system.name for system in found]
+    if len(set(names)) != len(names):
+        raise UsageError(f"{where} names the same system twice: {', '.join(names)}; leave one out")
+    return found
+
+
 def check_words(options: Options) -> None:
     """Refuses invalid systems and parameters before tests are collected."""
-    for word in options.systems:
-        catalog.load_system(word)
+    _distinct_systems("--system", options.systems)
     for target, key, value in options.sets:
         if target in catalog.names("workload"):
             fill(catalog.load_workload(target), {key: value})

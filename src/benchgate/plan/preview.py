@@ -40,7 +40,7 @@ def describe(plans: Sequence[SweepPlan], options: Options, policy: Policy, seed:
 def _describe_cell(planned: PlannedCell, options: Options, policy: Policy) -> str:
     if planned.skip:
         return f"cell   {planned.cell.id}: SKIP: {planned.skip}"
-    where = f"pins {','.join(map(str, planned.seats.pins))}" if planned.seats.pins else "no pins needed"
+    where = _where(planned)
     mode, lane = planned.cell.mode, planned.seats.lane
     count = runs_of(planned, options)
     last = policy.with_runs(options.runs, options.max_runs).max_runs
@@ -48,6 +48,11 @@ def _describe_cell(planned: PlannedCell, options: Options, policy: Policy) -> st
     wall = f"{counted(count, 'run')}{more} + {counted(policy.warmups, 'warm-up')}"
     runs = counted(count, "seed") if lane is Lane.INSN else wall
     return f"cell   {planned.cell.id}: {mode}, lane {lane}, {planned.seats.placement}, {where}, {runs}"
+
+
+def _where(planned: PlannedCell) -> str:
+    pins, kept = (",".join(map(str, cpus)) for cpus in (planned.seats.pins, planned.seats.host_cpus))
+    return f"pins {pins}" if pins else f"kept to host CPUs {kept}" if kept else "no pins needed"
 
 
 def _describe_gate(planned: PlannedGate, options: Options) -> str:

@@ -19,7 +19,7 @@ def seat(system: System, workload: Workload, cpus: int, ground: Ground, options:
     lane, no_lane = ground.lanes[system.kind]
     refused = no_lane or system.refuses(workload.mode, workload.name, cpus)
     if lane is Lane.INSN:
-        return Seats(lane, Placement.VIRTUAL, (), refused)
+        return Seats(lane, Placement.VIRTUAL, (), refused, options.cpus or ())
     if cpus <= len(ground.pins):
         return Seats(lane, ground.physical, ground.pins[:cpus], refused)
     if not options.oversubscribe:

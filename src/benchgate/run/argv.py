@@ -101,6 +101,7 @@ def guest_spec(  # noqa: PLR0913 - one boot has this many options
         cpus=cell.cpus,
         pins=_pins_per_vcpu(planned),
         deadlines=deadlines(planned),
+        host_cpus=planned.seats.host_cpus,
     )
 
 

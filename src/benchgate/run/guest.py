@@ -177,6 +177,7 @@ def started(spec: BootSpec, folder: Path, *, mark: str, limits: Limits) -> Itera
                 stdout=streams.child_output,
                 stderr=streams.child_error,
                 descriptors={QMP_DESCRIPTOR: theirs.fileno()},
+                affinity=spec.host_cpus,
             )
         stack.callback(child.stop, 0)
         streams.close_child_ends()

@@ -1,7 +1,8 @@
 """`benchgate doctor`: collects facts about this host and shows them on one screen.
 
-Takes an optional path of a QEMU; gives text. If something is missing, its row says why: doctor must work when
-other commands fail. Fails with LockError while another session measures.
+Takes an optional path of a QEMU; gives text. If something is missing or fails, its row says why and the other
+rows are shown: doctor must work when other commands fail. Fails with HostError or UsageError only if this
+process has no usable CPU.
 """
 
 from __future__ import annotations
@@ -9,13 +10,14 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from benchgate.base.errors import BenchgateError, BuildError
+from benchgate.base.errors import BenchgateError
 from benchgate.base.qemu import Qemu
 from benchgate.build import toolchain
 from benchgate.build.fetch import inputs
 from benchgate.host import lock, noise, plugin_api, topology
 from benchgate.host.fitness import THRESHOLDS, Host
 from benchgate.host.survey import survey
+from benchgate.insn.log import Level
 from benchgate.insn.support import support
 from benchgate.session.doctor_screen import Found, doctor_facts, doctor_text
 
@@ -28,11 +30,11 @@ def report(qemu_path: Path | None = None, *, fresh: bool = False) -> str:
     qemu, words = _qemu(qemu_path)
     host = Host(seen, pins, {}, {})
     if qemu is not None:
-        with lock.measuring(LOCK_WAIT_S, notice=_say):
-            try:
+        try:
+            with lock.measuring(LOCK_WAIT_S, notice=_say):
                 host = survey(qemu, seen, pins, tuple(THRESHOLDS), fresh=fresh)
-            except BuildError as error:
-                words += f"; it was not probed: {error}"
+        except BenchgateError as error:
+            words += f"; it was not probed: {error}"
     found = Found(words, _linux(), _compiler(), _insn(qemu), noise.detectors())
     return doctor_text(doctor_facts(host, found))
 
@@ -69,10 +71,19 @@ def _compiler() -> str:
 
 
 def _insn(qemu: Qemu | None) -> tuple[bool, str]:
+    """Whether the instruction clock decides gates here, and what that means for the user. The figures of a
+    good trial interest nobody else."""
     if qemu is None:
         return False, "no QEMU"
     try:
         found = support(qemu)
     except BenchgateError as error:
-        return False, f"level none: {error}"
-    return found.can_decide, f"level {found.level}: {found.reason}"
+        return False, f"this QEMU was not tried: {error}"
+    if found.can_decide:
+        means = "decides at any CPU count, whatever this host's speed and load"
+        return True, f"level {found.level}: {means}; used where wall time does not qualify"
+    only = (
+        "can only count, and its figures inform" if found.level is Level.COUNT else "cannot carry the clock"
+    )
+    advice = "use the pinned one (leave out --qemu)"
+    return False, f"level {found.level}: this QEMU {only}; {advice}. Its trial: {found.reason}"

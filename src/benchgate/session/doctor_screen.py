@@ -7,12 +7,11 @@ reason. host/fitness.py has the rules by which a lane qualifies for gating.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from benchgate.base.cells import Lane
 from benchgate.base.text import UNAVAILABLE, counted, with_interval
-from benchgate.host.capacity import Capacity
 from benchgate.host.fitness import THRESHOLDS, Fitness, Host, fitness
 from benchgate.host.procfs import as_list
 from benchgate.host.topology import Topology, isolated_by
@@ -46,7 +45,7 @@ def doctor_facts(host: Host, found: Found, thresholds: Mapping[int, float] = THR
     rows = [*_topology_rows(host.topology, host.pins)]
     probes = host.probes.values()
     rows += [Row(probe.accel.value, f"{probe.state}: {probe.detail}") for probe in probes]
-    rows.append(_capacity_row(host.capacities.values()))
+    rows.append(_capacity_row(host))
     rows += [Row("qemu", found.qemu), Row("linux", found.linux)]
     rows.append(Row("compiler", found.compiler))
     for lane in (Lane.KVM, Lane.TCG, Lane.NATIVE):
@@ -98,12 +97,13 @@ def _topology_rows(topology: Topology, pins: Sequence[int]) -> list[Row]:
     ]
 
 
-def _capacity_row(capacities: Iterable[Capacity]) -> Row:
+def _capacity_row(host: Host) -> Row:
     shown = [
         f"{one.cpus} CPUs {with_interval(one.ratio, one.low, one.high)} ({one.accel.value})"
-        for one in capacities
+        for one in host.capacities.values()
         if one.cpus > 1
     ]
+    shown += [f"{n} CPUs {UNAVAILABLE} ({accel}): {why}" for (accel, n), why in host.unmeasured.items()]
     return Row("capacity", "; ".join(["1 CPU 1 (the unit)", *shown]))
 
 

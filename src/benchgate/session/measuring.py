@@ -148,6 +148,11 @@ class MeasuringSession:
         self._facts = provenance.planned(sweeps, self.policy, self._inputs(sweeps))
         self._facts["programs"] = self._trusted.as_json()
         self._session.update(**self._facts)
+        if any(cell.seats.host_cpus for sweep in sweeps for cell in sweep.runnable):
+            kept = ",".join(map(str, self.options.cpus or ()))
+            self._note(
+                f"--cpus {kept}: on lane insn guests are kept to these host CPUs; no vCPU has one of its own"
+            )
         runs = sum(expected_runs(sweep, self.options, self.policy) for sweep in sweeps)
         self.progress.expect(runs)
 
@@ -170,7 +175,8 @@ class MeasuringSession:
     def at_once(self, planned: PlannedCell) -> int:
         """Exact runs do not influence each other, so the host's memory and CPUs are the only limit."""
         exact = self._is_exact and planned.seats.lane is Lane.INSN
-        return concurrency.guests_at_once(planned.system.qemu.memory) if exact else 1
+        seats, memory = planned.seats, planned.system.qemu.memory
+        return concurrency.guests_at_once(memory, seats.host_cpus) if exact else 1
 
     def attempts(self, group: Sequence[PlannedRun]) -> Iterator[JudgedRun]:
         for attempt in group:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import pytest
 
 from benchgate.base.errors import BenchgateError
-from benchgate.judge.gates import find
+from benchgate.judge.gates import check, find
 from benchgate.plan import catalog, marks, planner
 from benchgate.plan.marks import Mark
 from benchgate.plan.planned import PlannedCell, PlannedGate, Request
@@ -89,6 +89,8 @@ def _parametrize(metafunc: pytest.Metafunc, name: str, request: Request, state: 
         metafunc.parametrize("cell", cells, ids=[one.test_cell.id for one in cells], indirect=True)
     elif name == "verdict":
         gates = planner.plan_gates(request, options, ground)
+        for gate in gates:
+            check(gate.gate, catalog.load_policy(options.policy))
         metafunc.parametrize("verdict", gates, ids=[one.id for one in gates], indirect=True)
     else:
         systems = planner.systems_of(request, options)

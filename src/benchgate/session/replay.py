@@ -9,8 +9,10 @@ the run, because the replay would differ.
 
 from __future__ import annotations
 
+import contextlib
 import shlex
-from collections.abc import Mapping
+import shutil
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -78,10 +80,26 @@ class _Replay:
 def replay(order: Order, notice: Notice) -> tuple[str, bool]:
     """The text to print, and True if both runs are equal."""
     new = _prepare(order, notice)
+    with _own_folder(order.out):
+        return _repeat(order, new, notice)
+
+
+@contextlib.contextmanager
+def _own_folder(out: Path) -> Iterator[None]:
+    """Makes the replay's folder. A replay that does not come to its end leaves none, so that the next is not
+    refused because of it."""
     try:
-        order.out.mkdir(parents=True)
+        out.mkdir(parents=True)
     except OSError as error:
-        raise UsageError(f"--out {order.out}: {error.strerror}; name a folder that does not exist") from error
+        raise UsageError(f"--out {out}: {error.strerror}; name a folder that does not exist") from error
+    try:
+        yield
+    except BaseException:
+        shutil.rmtree(out)
+        raise
+
+
+def _repeat(order: Order, new: _Replay, notice: Notice) -> tuple[str, bool]:
     if order.gdb:
         return _debug(new, notice), True
     file = order.out / "profile.txt" if order.profile else None

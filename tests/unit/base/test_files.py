@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from benchgate.base.files import count_and_size, file_digest, tree_digest
+import pytest
+
+from benchgate.base.files import count_and_size, file_digest, read_start, tree_digest
 
 
 def test_the_digest_of_a_file_is_its_sha256(tmp_path: Path) -> None:
@@ -46,3 +48,18 @@ def test_count_and_size_cover_files_and_links_and_does_not_follow_links(tmp_path
     (tmp_path / "deep" / "a").write_text("12345")
     (tmp_path / "loop").symlink_to(".")
     assert count_and_size(tmp_path) == (2, 6)
+
+
+@pytest.mark.parametrize("what", ["fifo", "endless device"])
+def test_only_a_regular_file_is_read(tmp_path: Path, what: str) -> None:
+    path = tmp_path / "file"
+    if what == "fifo":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/zero")
+    for read in (file_digest, lambda one: read_start(one, 10)):
+        with pytest.raises(OSError, match=f"it is not a regular file: '{path}'"):
+            read(path)
+    path.unlink()
+    path.write_text("0123456789abc")
+    assert read_start(path, 10) == b"0123456789a"

@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from benchgate.base import process
 from benchgate.base.errors import BootError
-from benchgate.base.process import Child, base_environment, start, start_time
+from benchgate.base.process import Child, base_environment, start, start_time, uninterruptible
 from tests.machines import wait_until
 
 NULL = os.open(os.devnull, os.O_RDWR)
@@ -140,6 +141,68 @@ def test_group_members_that_outlive_their_leader_are_ended_too() -> None:
     assert _state(grandchild) != "Z"
     assert child.stop(0) == 0
     assert wait_until(lambda: start_time(grandchild) is None or _state(grandchild) == "Z")
+    os.close(read)
+
+
+@pytest.fixture
+def slow_to_die(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Makes each wait for a killed child end early while the list has elements, as on a busy host."""
+    early, wait = [True] * 4, Child.wait
+
+    def waits(child: Child, seconds: float) -> bool:
+        return False if early and early.pop() else wait(child, seconds)
+
+    monkeypatch.setattr(Child, "wait", waits)
+    return early
+
+
+def test_a_child_that_is_slow_to_die_is_waited_for(slow_to_die: list[bool]) -> None:
+    child, read = shell("sleep 600")
+    assert child.stop(0) == -signal.SIGKILL
+    assert slow_to_die == []
+    os.close(read)
+
+
+STATUS = """\
+Name:\tqemu-system-x86
+State:\t{state}
+Threads:\t2
+voluntary_ctxt_switches:\t{switches}
+nonvoluntary_ctxt_switches:\t3
+"""
+
+
+def put_thread(proc: Path, thread: int, state: str, switches: int = 7) -> None:
+    folder = proc / "40" / "task" / str(thread)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "status").write_text(STATUS.format(state=state, switches=switches))
+
+
+def test_only_threads_in_state_d_sleep_uninterruptibly(tmp_path: Path) -> None:
+    put_thread(tmp_path, 40, "Z (zombie)")
+    put_thread(tmp_path, 41, "D (disk sleep)")
+    put_thread(tmp_path, 42, "R (running)")
+    (tmp_path / "40" / "task" / "43").mkdir()  # it ended while its files were read
+    assert uninterruptible(40, tmp_path) == {41: "7 3"}
+
+
+def test_a_child_that_hangs_in_the_kernel_is_reported_with_its_evidence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slow_to_die: list[bool]
+) -> None:
+    """It is in state D at every look. Only when it has not run between two of them, it hangs."""
+    child, read = shell("sleep 600")
+    looks = iter((5, 6, 6))
+
+    def look(_: int) -> dict[int, str]:
+        put_thread(tmp_path, 41, "D (disk sleep)", next(looks))
+        return uninterruptible(40, tmp_path)
+
+    monkeypatch.setattr(process, "uninterruptible", look)
+    with pytest.raises(BootError, match=r"thread 41 sleeps uninterruptibly in the host's kernel \(state D\)"):
+        child.stop(0)
+    assert next(looks, None) is None
+    slow_to_die.clear()
+    assert child.stop(0) == -signal.SIGKILL
     os.close(read)
 
 

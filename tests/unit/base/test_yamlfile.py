@@ -1,6 +1,7 @@
 """Typed reading of YAML: every error names file, line and key."""
 
 import contextlib
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -112,3 +113,22 @@ def test_any_bytes_give_a_section_or_a_catalog_error(
     path.write_bytes(raw)
     with contextlib.suppress(CatalogError):
         assert isinstance(yamlfile.load(path), yamlfile.Section)
+
+
+@pytest.mark.parametrize("what", ["fifo", "endless device"])
+def test_only_a_regular_file_is_read(tmp_path: Path, what: str) -> None:
+    path = tmp_path / "file.yaml"
+    if what == "fifo":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/zero")
+    with pytest.raises(CatalogError, match=r"file\.yaml: cannot be read: it is not a regular file"):
+        yamlfile.load(path)
+
+
+def test_a_large_file_is_refused_before_all_of_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "file.yaml"
+    with path.open("wb") as stream:
+        stream.truncate(1 << 42)  # sparse; reading it would need as much memory
+    with pytest.raises(CatalogError, match=r"file\.yaml: has more than 262144 bytes"):
+        yamlfile.load(path)

@@ -236,6 +236,13 @@ class TestRunBuild:
         with pytest.raises(BuildError, match=r"there is no source .*nowhere"):
             programs.run_build([["true"]], tmp_path, [tmp_path / "nowhere"], name="mine")
 
+    def test_a_fifo_among_the_sources_is_reported(self, tmp_path: Path) -> None:
+        folder = tmp_path / "src"
+        folder.mkdir()
+        os.mkfifo(folder / "pipe")
+        with pytest.raises(BuildError, match=r"source .*/src/pipe cannot be read: it is not a regular file"):
+            programs.run_build([["true"]], folder, [folder], name="mine")
+
     def test_a_build_that_hangs_is_killed_with_all_its_processes(self, tmp_path: Path) -> None:
         folder = self.kernel(tmp_path / "kernel")
         script = (

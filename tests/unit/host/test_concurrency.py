@@ -26,3 +26,7 @@ def test_cpus_and_half_the_free_memory_are_the_limits(memory: str, cpus: int, fr
 
 def test_this_host_has_room_for_one_guest() -> None:
     assert concurrency.guests_at_once("256M") >= 1
+
+
+def test_guests_kept_to_one_cpu_run_one_at_a_time() -> None:
+    assert concurrency.guests_at_once("16M", (0,)) == 1

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from benchgate.base.errors import DecideError
-from benchgate.base.gates import GateInput
+from benchgate.base.gates import Gate, GateInput
 from benchgate.judge import gates
-from tests.unit.factories import POLICY, speedup
+from tests.unit.factories import POLICY, control, right, speedup
 
 
 def test_an_unknown_kind_of_gate_lists_the_known_kinds() -> None:
@@ -18,3 +18,30 @@ def test_an_unknown_kind_of_gate_lists_the_known_kinds() -> None:
         match="unknown kind of gate 'fair'; use one of control, speedup, verified, or the path",
     ):
         gates.judge(replace(speedup(), kind="fair"), GateInput({}, POLICY, {}))
+
+
+@pytest.mark.parametrize(
+    ("gate", "said"),
+    [
+        (speedup(2, 2.1), r"at_least=2\.1 decides nothing: .* 2 CPUs over 1 is between 0\.5 and 2\.1;"),
+        (speedup(2, 0.5), r"at_least=0\.5 decides nothing"),
+        (speedup(2, 1.6, insn=0.1), r"insn=0\.1 decides nothing"),
+        (speedup(2, 1.6, insn=2.5), r"insn=2\.5 decides nothing"),
+        (control(4, 4.2), r"at_most=4\.2 decides nothing: .* 4 CPUs over 1 is between 0\.25 and 4\.2;"),
+        (replace(speedup(), base=None), "needs a base"),
+        (replace(speedup(), at_most=1.9), "takes at_least"),
+        (replace(right(), at_least=1.6), "takes only a cell"),
+    ],
+)
+def test_a_gate_that_can_never_be_decided_is_refused_before_measuring(gate: Gate, said: str) -> None:
+    with pytest.raises(DecideError, match=said):
+        gates.check(gate, POLICY)
+
+
+@pytest.mark.parametrize("gate", [speedup(2, 2.09), speedup(2, 0.51, insn=1.99), control(4, 4.1), right()])
+def test_a_gate_with_a_threshold_within_reach_is_accepted(gate: Gate) -> None:
+    gates.check(gate, POLICY)
+
+
+def test_the_reach_follows_the_policy() -> None:
+    gates.check(speedup(2, 2.5), replace(POLICY, superlinear=1.3))

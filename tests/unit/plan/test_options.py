@@ -64,6 +64,11 @@ def test_a_session_that_decides_nothing_has_a_reason(given: dict[str, object]) -
     [
         ({"cpus": "0,x"}, r"--cpus 0,x: `x` is not a number"),
         ({"cpus": "3-1"}, r"not an ascending range"),
+        ({"cpus": "0-4096"}, r"more than 4096 CPUs are named"),
+        ({"cpus": "0-2000,3000-5096"}, r"`3000-5096` .* more than 4096 CPUs are named"),
+        ({"runs": "999999999"}, r"--runs 999999999: expected a whole number from 1 to 199"),
+        ({"seeds": "201"}, r"--seeds 201: expected a whole number from 1 to 199"),
+        ({"max_runs": "999999999"}, r"--max-runs 999999999: expected a whole number from 1 to 199"),
         ({"cpus": "1,1"}, r"contains a duplicate number"),
         ({"cpus": "-1"}, r"--cpus -1: `-1` is not a number"),
         ({"cpus": "0,\u0661"}, r"is not a number"),

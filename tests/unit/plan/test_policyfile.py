@@ -49,6 +49,12 @@ def test_a_policy_has_defaults() -> None:
         ("first: 5", "first: 5\nfirst: 7", r"mine\.yaml:6: first: is duplicated"),
         ("looks: [5, 9]", "looks: 5", r"mine\.yaml:2: looks: expected a list"),
         ("looks: [5, 9]", "looks: [9, 5]", r"mine\.yaml:1: \(top\): looks must be in ascending order"),
+        ("looks: [5, 9]", "looks: [5, 201]", r"mine\.yaml:1: \(top\): a look must be odd and from 5 to 199"),
+        (
+            "first: 5",
+            "first: 999999999",
+            r"mine\.yaml:1: \(top\): first, max_runs and warmups must be",
+        ),
         ("looks: [5, 9]", "looks: []", r"mine\.yaml:1: \(top\): looks must be in ascending order"),
         ("looks: [5, 9]", "looks: [5, {}]", r"mine\.yaml:2: looks: expected words"),
         ("looks: [5, 9]", "looks: [5, nine]", r"mine\.yaml:2: looks: expected whole numbers"),

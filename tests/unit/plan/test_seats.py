@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from benchgate.base.cells import Lane
 from benchgate.plan.options import Options
 from benchgate.plan.seats import reseated
@@ -12,3 +14,11 @@ def test_a_cell_is_reseated_at_another_cpu_count() -> None:
     seated = reseated(planned(1), 2, GROUND, Options(smp=(1,)))
     assert (seated.cell.id, seated.seats.pins, seated.seats.skip) == ("primes-linux-smp2", (4, 5), "")
     assert seated.seats.lane is Lane.TCG
+
+
+def test_on_the_instruction_clock_a_cell_is_kept_to_the_named_cpus_without_pins() -> None:
+    ground = replace(GROUND, lanes={"qemu": (Lane.INSN, "")})
+    named = reseated(planned(1), 4, ground, Options(cpus=(4, 5)))
+    assert (named.seats.pins, named.seats.host_cpus, named.seats.skip) == ((), (4, 5), "")
+    assert reseated(planned(1), 4, ground, Options()).seats.host_cpus == ()
+    assert reseated(planned(1), 2, GROUND, Options(cpus=(4, 5))).seats.host_cpus == ()

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
 
-from benchgate.base.errors import BuildError, FetchError, LockError
+from benchgate.base.cells import Accel
+from benchgate.base.errors import BuildError, FetchError, HostError, LockError
 from benchgate.base.qemu import Qemu
 from benchgate.build import toolchain
 from benchgate.build.fetch import inputs
 from benchgate.build.fetch.inputs import LinuxKernel
-from benchgate.host import lock, plugin_api
+from benchgate.host import accel, capacity, lock, plugin_api, topology
+from benchgate.host.probe import ProbeFailed
+from benchgate.insn.log import Level
+from benchgate.insn.support import Support
 from benchgate.session import doctor
+from tests.unit.conftest import Tree, host_files
+from tests.unit.hosts import BAD, TCG
 
 
 def refuse(error: Exception) -> object:
@@ -58,7 +65,7 @@ def test_the_report_works_without_a_compiler(nothing: None, monkeypatch: pytest.
     assert "10.0.2 (user), plugin API unknown: no C compiler" in said
     assert "it was not probed: no C compiler; install gcc" in said
     assert "compiler none: no C compiler" in said
-    assert "lane insn no: level none: no C compiler" in said
+    assert "lane insn no: this QEMU was not tried: no C compiler" in said
 
 
 def test_the_given_qemu_is_used(nothing: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,16 +86,70 @@ def test_linux_is_shown_with_its_labels(nothing: None, monkeypatch: pytest.Monke
     assert "6.12.9, unreviewed image" in rows(doctor.report())
 
 
-def test_another_session_that_measures_is_an_error(nothing: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = Qemu(Path("/q"), {}, (), (10, 0, 2), "d", "user", ())
-    monkeypatch.setattr(inputs, "qemu", lambda *_, **__: found)
+QEMU = Qemu(Path("/q"), {}, (), (10, 0, 2), "d", "user", ())
 
+
+@pytest.fixture
+def with_qemu(nothing: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same host with a QEMU, which nothing here starts."""
+    monkeypatch.setattr(doctor, "_qemu", lambda _: (QEMU, "10.0.2 (user)"))
+    monkeypatch.setattr(
+        doctor, "support", lambda _: Support(Level.FULL, "2 CPU: loop=2000010", 5, "10.0.2", "p")
+    )
+    monkeypatch.setattr(lock, "measuring", lambda *_, **__: contextlib.nullcontext())
+
+
+@pytest.mark.usefixtures("with_qemu")
+def test_another_session_that_measures_costs_only_the_probes(monkeypatch: pytest.MonkeyPatch) -> None:
     @contextlib.contextmanager
     def measuring(*_: object, **__: object) -> Iterator[None]:
         raise LockError("process 7 measures")
         yield
 
     monkeypatch.setattr(lock, "measuring", measuring)
-    monkeypatch.setattr(doctor, "_qemu", lambda _: (found, "10.0.2 (user)"))
-    with pytest.raises(LockError, match="process 7 measures"):
-        doctor.report()
+    said = rows(doctor.report())
+    assert "qemu 10.0.2 (user); it was not probed: process 7 measures" in said
+    assert "lane insn yes: " in said
+
+
+@pytest.mark.usefixtures("with_qemu")
+def test_a_capacity_probe_without_an_answer_costs_only_its_own_row(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = host_files("0-1", {0: "0", 1: "1"})
+    monkeypatch.setattr(topology, "read", partial(topology.read, tree(files), affinity=range(2)))
+    monkeypatch.setattr(accel, "probe", lambda _, one, **__: {Accel.TCG: TCG, Accel.KVM: BAD}[one])
+    monkeypatch.setattr(capacity, "sample", refuse(ProbeFailed("no answer within 20 s (boot)")))
+    said = rows(doctor.report())
+    assert "tcg usable: 5,000 million instructions per second" in said
+    assert "capacity 1 CPU 1 (the unit); 2 CPUs unavailable (tcg): no answer within 20 s (boot)" in said
+    assert "lane tcg 2 CPUs no: capacity not measured" in said
+    assert "lane insn yes: " in said
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (
+            Support(Level.FULL, "loop=2000010", 5, "10.0.2", "p"),
+            "lane insn yes: level full: decides at any CPU",
+        ),
+        (
+            Support(Level.COUNT, "full: bad PIT", 5, "7.2.0", "p"),
+            "lane insn no: level count: this QEMU can only count",
+        ),
+        (
+            Support(Level.NONE, "no plugins", 0, "7.2.0", "p"),
+            "lane insn no: level none: this QEMU cannot carry",
+        ),
+    ],
+)
+@pytest.mark.usefixtures("with_qemu")
+def test_the_row_of_the_instruction_clock_says_what_it_means_for_the_user(
+    monkeypatch: pytest.MonkeyPatch, found: Support, said: str
+) -> None:
+    monkeypatch.setattr(doctor, "survey", refuse(HostError("not here")))
+    monkeypatch.setattr(doctor, "support", lambda _: found)
+    text = rows(doctor.report())
+    assert said in text
+    assert (found.reason in text) == (found.level is not Level.FULL)

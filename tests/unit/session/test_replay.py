@@ -5,12 +5,17 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from benchgate.base.cells import Lane
-from benchgate.base.errors import NeedsFilesError, UsageError
-from benchgate.run.record import clock_log, save
+from benchgate.base.errors import BootError, NeedsFilesError, UsageError
+from benchgate.base.runs import RawRun
+from benchgate.judge import repeat
+from benchgate.run import attempt
+from benchgate.run.record import clock_log, load, save
+from benchgate.session import replay as module
 from benchgate.session.replay import Order, replay
 from benchgate.session.trust import Trusted
 from tests.unit.factories import cell, raw_run
@@ -51,3 +56,31 @@ def test_a_run_in_wall_time_is_refused(tmp_path: Path) -> None:
     folder = recorded_run(tmp_path, "linux", Lane.TCG)
     with pytest.raises(UsageError, match="only runs on lane insn can be repeated; this one is on lane tcg"):
         replay(order(folder), print)
+
+
+@pytest.mark.parametrize("failure", [BootError("QEMU cannot be executed"), KeyboardInterrupt()])
+def test_a_replay_that_fails_leaves_no_folder_that_blocks_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failure: BaseException
+) -> None:
+    """The first replay fails after its first file; the second one gets as far, and differs from the run."""
+    asked = order(recorded_run(tmp_path, "linux"))
+    raw = load(asked.folder)
+    new = SimpleNamespace(raw=raw, spec=lambda **_: None)
+    monkeypatch.setattr(module, "_prepare", lambda *_: new)
+    monkeypatch.setattr(module, "_request", lambda *_: None)
+
+    def fails(_: object) -> RawRun:
+        (asked.out / "serial.log").touch()
+        raise failure
+
+    monkeypatch.setattr(attempt, "execute", fails)
+    with pytest.raises(type(failure)):
+        replay(asked, print)
+    assert not asked.out.exists()
+    monkeypatch.setattr(attempt, "execute", lambda _: raw)
+    monkeypatch.setattr(repeat, "difference", lambda *_: "one mark differs")
+    assert replay(asked, print) == (f"{asked.out}: one mark differs", False)
+    assert asked.out.is_dir()
+    with pytest.raises(UsageError, match="File exists; name a folder that does not exist"):
+        replay(asked, print)
+    assert asked.out.is_dir()

@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Any
 
 from benchgate.base.errors import BootError, FetchError
-from benchgate.base.files import file_digest, tree_digest
+from benchgate.base.files import file_digest, read_start, tree_digest
 from benchgate.base.process import capture
 from benchgate.base.qemu import Qemu
 from benchgate.base.text import UNAVAILABLE
@@ -214,8 +214,7 @@ def _own_kernel(path: Path) -> LinuxKernel:
 
 def _kernel_version(image: Path) -> str:
     """The version in the image's header (the kernel's Documentation/arch/x86/boot.rst, kernel_version)."""
-    with image.open("rb") as stream:
-        head = stream.read(0x10000)
+    head = read_start(image, 0x10000, follow=True)
     if head[:4] == b"\x7fELF":
         return UNAVAILABLE
     if head[0x202:0x206] != b"HdrS":

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -107,12 +107,11 @@ def fetch(kind: str, resolve: Resolve, fill: Fill, *, locked: bool, session: Fet
     release = this_release()
     sets = tuple(one for one in pins.read(lock_path(kind)) if one.release == release.name)
     for one in sets:
-        if folder := cache.existing(kind, _key(one)):
+        if folder := cache.existing(kind, _key(one)) or _usable(kind, _identity(one)):
             return _kept(folder, REVIEWED)
     unreviewed = {"release": release.name, "origin": UNREVIEWED}
     unreviewed |= {"instead-of": ",".join(one.digest for one in sets)}
-    folder = None if locked else cache.existing(kind, unreviewed)
-    if folder and _has_its_libraries(folder):
+    if not locked and (folder := _usable(kind, unreviewed)):
         return _kept(folder, UNREVIEWED)
     for one in sets:
         with contextlib.suppress(_Withdrawn):
@@ -127,8 +126,8 @@ def fetch(kind: str, resolve: Resolve, fill: Fill, *, locked: bool, session: Fet
             f"this host's package source no longer has a reviewed version of {kind} for {release.name}: "
             "update the lock (`nox -s relock`), or run without --locked"
         )
-    if folder:  # in the cache, but a library that it needs was removed from the system
-        unreviewed |= {"libraries": ",".join(sorted(elf.present()))}
+    if folder := cache.existing(kind, unreviewed):  # but libraries that it needs left the system
+        unreviewed |= {"without": ",".join(sorted(_lost(folder)))}
 
     def make(files: Path) -> None:
         client = session.apt(release)
@@ -168,9 +167,15 @@ def _system_libraries(files: Path) -> list[str]:
     return sorted((needs - {one.name for one in programs}) & elf.present())
 
 
-def _has_its_libraries(folder: Path) -> bool:
-    needed = json.loads((folder / ABOUT).read_text())["system_libraries"]
-    return not needed or set(needed) <= elf.present()
+def _lost(folder: Path) -> set[str]:
+    """The system's libraries that the fetched programs used, and that the system no longer has."""
+    needed = set(json.loads((folder / ABOUT).read_text())["system_libraries"])
+    return needed - elf.present() if needed else set()
+
+
+def _usable(kind: str, identity: Mapping[str, str]) -> Path | None:
+    """A folder of this set to which no library is missing, whatever else the system had when it was made."""
+    return next((folder for folder in cache.matching(kind, identity) if not _lost(folder)), None)
 
 
 def _without_present(one: PinnedSet) -> PinnedSet:
@@ -189,7 +194,11 @@ def _require_offered(client: Apt, one: PinnedSet) -> None:
 
 def _key(one: PinnedSet) -> dict[str, str]:
     names = ",".join(pin.package.name for pin in _without_present(one).pins)
-    return {"release": one.release, "version": one.version, "lock": one.digest, "packages": names}
+    return {**_identity(one), "packages": names}
+
+
+def _identity(one: PinnedSet) -> dict[str, str]:
+    return {"release": one.release, "version": one.version, "lock": one.digest}
 
 
 def _kept(folder: Path, origin: str) -> Kept:

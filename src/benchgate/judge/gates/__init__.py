@@ -1,7 +1,8 @@
 """The kinds of gate, one file each: ours in this folder, a user's own by path. Each defines KIND and judge().
 
-Takes a gate and what was measured; gives its Ruling. Fails with DecideError for an unknown kind, and with
-CatalogError if a user's file cannot be loaded.
+Takes a gate and what was measured; gives its Ruling. `check` refuses a gate before anything is measured:
+a shipped kind may define check(gate, policy). Fails with DecideError for an unknown kind or a gate that its
+kind cannot decide, and with CatalogError if a user's file cannot be loaded.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 
 from benchgate.base.errors import DecideError
-from benchgate.base.gates import Gate, GateInput, Ruling, Word
+from benchgate.base.gates import Gate, GateInput, Policy, Ruling, Word
 from benchgate.base.pyfile import contained, load_module
 from benchgate.judge.gates import verified
 
@@ -23,24 +24,35 @@ Judge = Callable[[Gate, GateInput], Ruling]
 
 
 @functools.cache
-def kinds() -> Mapping[str, Judge]:
-    """The judge of each shipped kind, by name."""
+def _kinds() -> Mapping[str, ModuleType]:
+    """The module of each shipped kind, by name."""
     names = (f"{__name__}.{info.name}" for info in pkgutil.iter_modules(__path__))
     found = (importlib.import_module(name) for name in names)
-    return MappingProxyType({module.KIND: _judge_of(module) for module in found if hasattr(module, "KIND")})
+    return MappingProxyType({module.KIND: module for module in found if hasattr(module, "KIND")})
 
 
 def find(kind: str, file: str = "") -> Judge:
     """The judge of a kind; `file` is the path of a user's own."""
+    return _judge_of(_module(kind, file))
+
+
+def check(gate: Gate, policy: Policy) -> None:
+    """DecideError if the gate's kind can never decide it, whatever is measured."""
+    checks = None if gate.file else getattr(_module(gate.kind, ""), "check", None)
+    if checks is not None:
+        checks(gate, policy)
+
+
+def _module(kind: str, file: str) -> ModuleType:
     if file:
         module = load_module(Path(file), "gate")
         if getattr(module, "KIND", None) != kind:
             raise DecideError(f"{file}: its KIND is not {kind!r}")
-        return _judge_of(module)
-    if kind not in kinds():
-        known = ", ".join(sorted(kinds()))
+        return module
+    if kind not in _kinds():
+        known = ", ".join(sorted(_kinds()))
         raise DecideError(f"unknown kind of gate {kind!r}; use one of {known}, or the path of a .py file")
-    return kinds()[kind]
+    return _kinds()[kind]
 
 
 def judge(gate: Gate, measured: GateInput) -> Ruling:

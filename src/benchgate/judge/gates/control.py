@@ -8,17 +8,26 @@ DecideError if the gate is invalid.
 from __future__ import annotations
 
 from benchgate.base.errors import DecideError
-from benchgate.base.gates import Gate, GateInput, Ruling, Word
+from benchgate.base.gates import Gate, GateInput, Policy, Ruling, Word
 from benchgate.base.stats import Interval
 from benchgate.judge.gates import ratio
 
 KIND = "control"
 
 
+def check(gate: Gate, policy: Policy) -> None:
+    _require_threshold(gate)
+    ratio.check(gate, policy)
+
+
 def judge(gate: Gate, measured: GateInput) -> Ruling:
+    _require_threshold(gate)
+    return ratio.judge(gate, measured, RULE)
+
+
+def _require_threshold(gate: Gate) -> None:
     if gate.at_most is None or gate.at_least is not None:
         raise DecideError(f"{gate.id}: a control gate takes at_most (a speedup takes at_least)")
-    return ratio.judge(gate, measured, RULE)
 
 
 def _settle(interval: Interval, threshold: float) -> Word | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from benchgate.base.cells import Cell, Lane, Placement
 from benchgate.base.errors import DecideError
-from benchgate.base.gates import Arm, CapacityBound, Gate, GateInput, Ruling, Word, most_speedup
+from benchgate.base.gates import Arm, CapacityBound, Gate, GateInput, Policy, Ruling, Word, most_speedup
 from benchgate.base.runs import Measurement
 from benchgate.base.stats import Interval, bootstrap, ratio_of_medians, serial_dependence
 from benchgate.base.text import counted, with_interval
@@ -70,7 +70,21 @@ def judge(gate: Gate, measured: GateInput, rule: Rule) -> Ruling:
     return _look(gate, measured, rule, limit)
 
 
-def arms_of(gate: Gate, measured: GateInput) -> tuple[Arm, Arm]:
+def check(gate: Gate, policy: Policy) -> None:
+    """DecideError for a threshold that no ratio, or every ratio, of these CPU counts can pass."""
+    base = base_of(gate)
+    least = base.cpus / gate.cell.cpus
+    most = most_speedup(base.cpus, gate.cell.cpus, policy.superlinear)
+    for name in ("at_least", "at_most", "insn"):
+        limit = getattr(gate, name)
+        if limit is not None and not least < limit < most:
+            raise DecideError(
+                f"{gate.kind}: {name}={number(limit)} decides nothing: the speedup of {gate.cell.cpus} CPUs "
+                f"over {base.cpus} is between {number(least)} and {number(most)}; give a threshold in between"
+            )
+
+
+def base_of(gate: Gate) -> Cell:
     if gate.base is None:
         raise DecideError(f"{gate.id}: a {gate.kind} gate needs a base to compare with")
     if gate.base.row != gate.cell.row or gate.base.cpus >= gate.cell.cpus:
@@ -78,7 +92,11 @@ def arms_of(gate: Gate, measured: GateInput) -> tuple[Arm, Arm]:
             f"{gate.id}: {gate.cell.id} over {gate.base.id} is not a speedup: "
             "both must be of the same row, and the base must have fewer CPUs"
         )
-    return known_arm(gate.base, measured), known_arm(gate.cell, measured)
+    return gate.base
+
+
+def arms_of(gate: Gate, measured: GateInput) -> tuple[Arm, Arm]:
+    return known_arm(base_of(gate), measured), known_arm(gate.cell, measured)
 
 
 def known_arm(cell: Cell, measured: GateInput) -> Arm:

@@ -7,17 +7,26 @@ FAIL if it is at or below it; ratio.py has the other outcomes. Fails with Decide
 from __future__ import annotations
 
 from benchgate.base.errors import DecideError
-from benchgate.base.gates import Gate, GateInput, Ruling, Word
+from benchgate.base.gates import Gate, GateInput, Policy, Ruling, Word
 from benchgate.base.stats import Interval
 from benchgate.judge.gates import ratio
 
 KIND = "speedup"
 
 
+def check(gate: Gate, policy: Policy) -> None:
+    _require_threshold(gate)
+    ratio.check(gate, policy)
+
+
 def judge(gate: Gate, measured: GateInput) -> Ruling:
+    _require_threshold(gate)
+    return ratio.judge(gate, measured, RULE)
+
+
+def _require_threshold(gate: Gate) -> None:
     if gate.at_least is None or gate.at_most is not None:
         raise DecideError(f"{gate.id}: a speedup gate takes at_least (a control takes at_most)")
-    return ratio.judge(gate, measured, RULE)
 
 
 def _settle(interval: Interval, threshold: float) -> Word | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from benchgate.base.cells import Placement
 from benchgate.base.errors import DecideError
-from benchgate.base.gates import Gate, GateInput, Ruling, Word
+from benchgate.base.gates import Gate, GateInput, Policy, Ruling, Word
 from benchgate.base.text import counted
 from benchgate.judge.gates.ratio import SEE_RUNS, broken_arm, broken_beside, known_arm
 from benchgate.judge.gates.wording import reason, verdict
@@ -17,9 +17,13 @@ from benchgate.judge.gates.wording import reason, verdict
 KIND = "verified"
 
 
-def judge(gate: Gate, measured: GateInput) -> Ruling:
+def check(gate: Gate, _: Policy | None = None) -> None:
     if gate.base is not None or gate.at_least is not None or gate.at_most is not None:
         raise DecideError(f"{gate.id}: a verified gate takes only a cell, and neither a base nor a threshold")
+
+
+def judge(gate: Gate, measured: GateInput) -> Ruling:
+    check(gate)
     arm, wanted = known_arm(gate.cell, measured), measured.policy.first
     facts: dict[str, object] = {"lane": arm.lane, "runs": arm.runs}
     broken = broken_arm(arm)

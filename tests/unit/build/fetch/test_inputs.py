@@ -116,6 +116,30 @@ class TestReviewed:
         assert inputs.prepare(locked=True) == first
         assert pool.calls() == calls
 
+    def test_a_library_that_the_system_gains_later_changes_nothing(
+        self, pool: Pool, programs: Programs, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Also one that is in the lock file: the fetched set has its own."""
+        pool.lock("qemu", "10.0.2", *add_qemu(pool, programs))
+        first, has = inputs.qemu(), elf.present()
+        pool.offline()
+        monkeypatch.setattr(elf, "present", lambda: has | {"libbgbeta.so.2", "libunrelated.so.1"})
+        assert inputs.qemu() == first
+
+    def test_a_set_whose_libraries_the_system_lost_is_not_used(
+        self, pool: Pool, programs: Programs, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        pool.lock("qemu", "10.0.2", *add_qemu(pool, programs))
+        has = elf.present()
+        monkeypatch.setattr(elf, "present", lambda: has | {"libbgbeta.so.2"})
+        with monkeypatch.context() as patch:
+            patch.setattr(inputs, "_version", lambda *_: (10, 0, 2))
+            first = inputs.qemu()
+        monkeypatch.setattr(elf, "present", lambda: has)
+        second = inputs.qemu()
+        assert (second.binary != first.binary, second.labels) == (True, ())
+        assert (second.binary.parents[1] / "lib" / "libbgbeta.so.2").is_file()
+
     def test_a_library_that_the_system_has_is_not_fetched(
         self, pool: Pool, programs: Programs, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -229,6 +253,10 @@ class TestUnreviewed:
         second = inputs.qemu()
         assert second.binary != first.binary
         assert (second.binary.parents[1] / "lib" / "libbgbeta.so.2").is_file()
+        pool.offline()
+        for unrelated in ("libunrelated.so.1", "libother.so.2"):
+            monkeypatch.setattr(elf, "present", lambda name=unrelated: has | {name})
+            assert inputs.qemu() == second
 
 
 class TestImpossible:
@@ -299,10 +327,10 @@ class TestUsersOwn:
         self, pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(inputs, "_ASK_S", 0.5)
-        script = f"#!/bin/sh\n/bin/sh -c '/bin/sleep 20; true' {tmp_path}/child &\nwait\n"
+        script = f"#!/bin/sh\n/bin/sh -c '/bin/sleep 6000; true' {tmp_path}/child &\nwait\n"
         with pytest.raises(FetchError, match=r"cannot be started: .* timed out"):
             inputs.qemu(pool.tool("my-qemu", script))
-        assert wait_until(lambda: not processes_with(f"{tmp_path}/child"), 5.0)
+        assert wait_until(lambda: not processes_with(f"{tmp_path}/child"))
 
     def test_a_missing_qemu_is_refused(self, tmp_path: Path) -> None:
         with pytest.raises(FetchError, match=r"--qemu .*/none: there is no program"):
@@ -323,6 +351,14 @@ class TestUsersOwn:
             inputs.linux_kernel(tmp_path / "text")
         with pytest.raises(FetchError, match="cannot be read: Is a directory"):
             inputs.linux_kernel(tmp_path)
+
+    def test_what_is_not_a_regular_file_is_refused(self, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / "fifo", 0o755)
+        for word in (tmp_path / "fifo", Path("/dev/zero")):
+            with pytest.raises(FetchError, match=r"--linux-kernel .* it is not a regular file"):
+                inputs.linux_kernel(word)
+        with pytest.raises(FetchError, match=r"--qemu .*/fifo: cannot be read: it is not a regular file"):
+            inputs.qemu(tmp_path / "fifo")
 
     def test_locked_refuses_both(self, tmp_path: Path) -> None:
         with pytest.raises(FetchError, match="--locked allows pinned inputs only, --qemu"):
