@@ -22,6 +22,8 @@ ALONGSIDE = ("tests/unit", "tests/plugin", "guest/workloads")
 ALONE = ("tests/faults", "tests/line")
 """Tests that boot guests, kill sessions and inspect the host. They run one at a time."""
 NOTHING_FOUND = 5
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+"""The versions for which requirements.lock has packages."""
 
 
 def _call(name: str, *args: str) -> int:
@@ -113,6 +115,21 @@ def soak(session: nox.Session) -> None:
     """Run the long repeats, overnight and not in CI."""
     where = () if _names_tests(session.posargs) else ("tests",)
     _pytest(*where, "-m", "soak", *session.posargs)
+
+
+@nox.session
+def fresh(session: nox.Session) -> None:
+    """Run the README's two commands on minimal Debian systems, as root and as an ordinary user."""
+    _module("tools.fresh", *session.posargs)
+
+
+@nox.session(python=PYTHONS, venv_backend="venv", reuse_venv=True)
+def pythons(session: nox.Session) -> None:
+    """Run the tests that boot nothing on every Python that the lock allows and this machine has."""
+    session.install("--require-hashes", "--only-binary=:all:", "-r", "requirements.lock")
+    session.install("--no-index", "--no-deps", "--no-build-isolation", "-e", ".")
+    where = () if _names_tests(session.posargs) else (*ALONGSIDE, "-n", "logical", "--dist", "loadfile")
+    session.run("python", "-m", "pytest", *where, *session.posargs)
 
 
 @nox.session

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import IO
 
 from benchgate.base.errors import BootError
+from benchgate.base.interrupts import held
 
 _LAUNCHER = Path(__file__).with_name("launcher.py")
 _EXEC_DEADLINE_S = 30.0
@@ -139,7 +140,10 @@ def start(  # noqa: PLR0913 - a process has this many properties
     affinity: Sequence[int] = (),
     folder: Path | None = None,
 ) -> Child:
-    """Starts `argv`. `descriptors` maps the child's descriptor numbers (3 to 9) to ours."""
+    """Starts `argv`. `descriptors` maps the child's descriptor numbers (3 to 9) to ours.
+
+    Call this inside `held`, together with what will stop the child: an interrupt between the two loses it.
+    """
     with contextlib.ExitStack() as ours:
         report_read, report_write = os.pipe()
         ours.callback(os.close, report_read)
@@ -176,14 +180,15 @@ def capture(
         tempfile.TemporaryFile() as output,
         tempfile.TemporaryFile() as errors,
         Path(os.devnull).open("rb") as nothing,
+        contextlib.ExitStack() as stack,
     ):
-        child = start(
-            argv, environment, stdin=nothing.fileno(), stdout=output.fileno(), stderr=errors.fileno()
-        )
-        try:
-            in_time = child.wait(timeout_s)
-        finally:
-            status = child.stop(0)
+        with held():
+            child = start(
+                argv, environment, stdin=nothing.fileno(), stdout=output.fileno(), stderr=errors.fileno()
+            )
+            stack.callback(child.stop, 0)
+        in_time = child.wait(timeout_s)
+        status = child.stop(0)
         if not in_time:
             raise subprocess.TimeoutExpired(list(argv), timeout_s)
         return subprocess.CompletedProcess(list(argv), status, _text(output), _text(errors))

@@ -22,6 +22,7 @@ from types import TracebackType
 from benchgate.base.cells import Accel
 from benchgate.base.errors import BootError, HostError
 from benchgate.base.files import last_line
+from benchgate.base.interrupts import held
 from benchgate.base.paths import data_root
 from benchgate.base.process import start
 from benchgate.base.qemu import GOOD_EXIT, ON_STDIO, Qemu, command
@@ -108,9 +109,11 @@ class ProbeGuest:
             os.set_blocking(self.output, False)
             argv, pins = self._argv, self._pins
             try:
-                self._child = start(
-                    argv, self._environment, stdin=request, stdout=answer, stderr=errors, affinity=pins
-                )
+                with held():
+                    self._child = start(
+                        argv, self._environment, stdin=request, stdout=answer, stderr=errors, affinity=pins
+                    )
+                    stack.callback(self._child.stop, 0)
             except BootError as error:
                 raise ProbeFailed(str(error)) from error
             self._stack = stack.pop_all()
@@ -119,8 +122,7 @@ class ProbeGuest:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with self._stack:
-            self._child.stop(0)
+        self._stack.close()
 
     @property
     def pid(self) -> int:

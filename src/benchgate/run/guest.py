@@ -18,6 +18,7 @@ from pathlib import Path
 from benchgate.base import process
 from benchgate.base.errors import BootError
 from benchgate.base.files import write_json
+from benchgate.base.interrupts import held
 from benchgate.base.process import Child
 from benchgate.base.qemu import QMP_DESCRIPTOR
 from benchgate.base.runs import BootSpec, Ending
@@ -167,19 +168,21 @@ def started(spec: BootSpec, folder: Path, *, mark: str, limits: Limits) -> Itera
     with contextlib.ExitStack() as stack:
         ours, theirs = socket.socketpair()
         with theirs:
+            stack.enter_context(ours)
             qmp = stack.enter_context(Qmp(ours, folder / "qmp.log"))
             (folder / "qmp.log").touch()
             streams = stack.enter_context(piped(folder, limits))
-            child = process.start(
-                spec.argv,
-                process.base_environment(spec.environment),
-                stdin=streams.child_input,
-                stdout=streams.child_output,
-                stderr=streams.child_error,
-                descriptors={QMP_DESCRIPTOR: theirs.fileno()},
-                affinity=spec.host_cpus,
-            )
-        stack.callback(child.stop, 0)
+            with held():
+                child = process.start(
+                    spec.argv,
+                    process.base_environment(spec.environment),
+                    stdin=streams.child_input,
+                    stdout=streams.child_output,
+                    stderr=streams.child_error,
+                    descriptors={QMP_DESCRIPTOR: theirs.fileno()},
+                    affinity=spec.host_cpus,
+                )
+                stack.callback(child.stop, 0)
         streams.close_child_ends()
         stack.enter_context(stale.recorded(child.pid, child.started, mark))
         guest = RunningGuest(child, streams.console, streams.log, qmp, folder, spec)

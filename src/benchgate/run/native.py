@@ -15,6 +15,7 @@ from pathlib import Path
 
 from benchgate.base import process
 from benchgate.base.files import write_json
+from benchgate.base.interrupts import held
 from benchgate.base.process import Child
 from benchgate.base.runs import BootSpec
 from benchgate.run import stale
@@ -48,15 +49,16 @@ def run_native(  # noqa: PLR0913 - keyword arguments
         stack.callback(keep_samples, folder, samples)
         streams = stack.enter_context(piped(folder, limits))
         start_ns = time.monotonic_ns()
-        child = process.start(
-            spec.argv,
-            process.base_environment(spec.environment),
-            stdin=streams.child_input,
-            stdout=streams.child_output,
-            stderr=streams.child_error,
-            affinity=spec.pins,
-        )
-        stack.callback(child.stop, 0)
+        with held():
+            child = process.start(
+                spec.argv,
+                process.base_environment(spec.environment),
+                stdin=streams.child_input,
+                stdout=streams.child_output,
+                stderr=streams.child_error,
+                affinity=spec.pins,
+            )
+            stack.callback(child.stop, 0)
         streams.close_child_ends()
         stack.enter_context(stale.recorded(child.pid, child.started, nonce))
         on_phase("running")

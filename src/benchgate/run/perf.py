@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,7 @@ import pexpect
 from benchgate.base import process
 from benchgate.base.console_text import Stream
 from benchgate.base.errors import BootError
+from benchgate.base.interrupts import held
 from benchgate.base.process import Child
 from benchgate.base.runs import BootSpec
 from benchgate.base.text import one_line
@@ -50,16 +52,14 @@ def record(spec: BootSpec, folder: Path, *, mark: str, watch: Watch) -> PerfReco
         folder.mkdir(parents=True)
         with started(spec, folder, mark=mark, limits=Limits()) as guest:
             guest.prepare()
-            child = _attach(perf, guest.vcpus, folder)
-            try:
+            with ExitStack() as stack:
+                child = _attach(perf, guest.vcpus, folder, stack)
                 if child.has_ended():
                     return PerfRecording(None, _refusal(folder))
                 guest.go()
                 guest.console.plain = Stream()
                 stops = [pexpect.EOF, pexpect.TIMEOUT, *watch.ends]
                 guest.console.expect(stops, timeout=spec.deadlines.boot_s + spec.deadlines.run_s)
-            finally:
-                child.stop(_FINISH_S)  # on SIGTERM perf writes its data
     except (BootError, OSError) as error:
         return PerfRecording(None, str(error))
     data = folder / DATA
@@ -68,18 +68,17 @@ def record(spec: BootSpec, folder: Path, *, mark: str, watch: Watch) -> PerfReco
     return PerfRecording(data)
 
 
-def _attach(perf: str, threads: tuple[int, ...], folder: Path) -> Child:
-    """Starts perf and waits until it has attached (it then creates its file) or has ended."""
+def _attach(perf: str, threads: tuple[int, ...], folder: Path, stack: ExitStack) -> Child:
+    """Starts perf and waits until it has attached (it then creates its file) or has ended. `stack` stops
+    it."""
     argv = [perf, "record", "--quiet", "--output", str(folder / DATA)]
     argv += ["--tid", ",".join(map(str, threads))]
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    try:
-        with (folder / LOG).open("wb") as log:
-            child = process.start(
-                argv, process.base_environment({}), stdin=nothing, stdout=log.fileno(), stderr=log.fileno()
-            )
-    finally:
-        os.close(nothing)
+    environment = process.base_environment({})
+    with (folder / LOG).open("wb") as log, Path(os.devnull).open("rb") as nothing, held():
+        child = process.start(
+            argv, environment, stdin=nothing.fileno(), stdout=log.fileno(), stderr=log.fileno()
+        )
+        stack.callback(child.stop, _FINISH_S)  # on SIGTERM perf writes its data
     deadline = time.monotonic() + _ATTACH_S
     while not child.has_ended() and not (folder / DATA).exists() and time.monotonic() < deadline:
         time.sleep(0.01)

@@ -2,12 +2,14 @@
 
 Takes a connected socket; gives answers as plain Python values, and a transcript with one JSON object per
 line. Between calls it sends nothing, and events wait in the socket until `drain`. Fails with QmpError, which
-the caller turns into the run's ending. QEMU's answers are untrusted: `cpu_threads` checks them.
+the caller turns into the run's ending. QEMU's answers are untrusted: `cpu_threads` checks them. However a
+session ends, `close` leaves no transport, stream or task open.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import socket
 import time
@@ -19,11 +21,15 @@ from typing import Any, Self, TypeVar
 from qemu.qmp import Message, QMPClient, QMPError, Runstate
 
 from benchgate.base.errors import BootError, UsageError
+from benchgate.base.interrupts import held
 
 _Answer = TypeVar("_Answer")
 _TRANSCRIPT_BYTES = 1 << 20
 _MESSAGE_BYTES = 1 << 20
-_CLOSE_S = 2.0
+_INTERRUPT_S = 0.05
+"""How long an interrupt may wait."""
+_CLOSE_S = 30.0
+"""Closing waits for nobody. This only keeps a defect of the library from hanging the session."""
 
 
 class QmpError(BootError):
@@ -63,6 +69,8 @@ class Qmp:
         self._socket = connection
         self._loop = asyncio.new_event_loop()
         self._client = _Client(transcript)
+        self._call: asyncio.Task[Any] | None = None
+        """The latest call. It is still pending if an interrupt ended the wait for it."""
 
     def __enter__(self) -> Self:
         return self
@@ -70,7 +78,7 @@ class Qmp:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close(polite=kind is None or issubclass(kind, Exception))
+        self.close()
 
     def connect(self, seconds: float) -> None:
         """Waits for the greeting and negotiates capabilities."""
@@ -108,29 +116,46 @@ class Qmp:
             while self._client.runstate == Runstate.RUNNING and time.monotonic() < deadline:
                 await asyncio.sleep(0.001)
 
-        self._loop.run_until_complete(until_closed())
+        self._complete(until_closed())
 
-    def close(self, *, polite: bool = True) -> None:
-        """`polite`: also disconnect. After an interrupt in the middle of a call this is not possible."""
+    def close(self) -> None:
         if self._loop.is_closed():
             return
-        try:
-            if polite:
-                self._run(self._client.disconnect(), _CLOSE_S, "the disconnect")
-        except QmpError:
-            pass  # QEMU is gone, or does not speak QMP
-        finally:
-            self._loop.run_until_complete(_cancel_rest())
-            self._loop.close()
-            self._socket.close()
+        with held():
+            # End of file in both directions ends whatever waits for QEMU. What is left ends by itself.
+            with contextlib.suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
+            try:
+                with contextlib.suppress(TimeoutError):
+                    self._loop.run_until_complete(asyncio.wait_for(self._leave(), _CLOSE_S))
+            finally:
+                self._loop.run_until_complete(_cancel_rest())
+                self._loop.close()
+                self._socket.close()
+
+    async def _leave(self) -> None:
+        """Closes the streams. The failure of a call or of the reader has no use any more."""
+        if self._call is not None:
+            await asyncio.gather(self._call, return_exceptions=True)
+        await asyncio.gather(self._client.disconnect(), return_exceptions=True)
 
     def _run(self, call: Coroutine[Any, Any, _Answer], seconds: float, what: str) -> _Answer:
         try:
-            return self._loop.run_until_complete(asyncio.wait_for(call, seconds))
+            return self._complete(asyncio.wait_for(call, seconds))
         except TimeoutError as error:
             raise QmpError(f"QEMU did not answer {what} over QMP within {seconds:g} s.") from error
         except (QMPError, EOFError, OSError) as error:
             raise QmpError(f"QMP failed at {what}: {str(error) or type(error).__name__}.") from error
+
+    def _complete(self, call: Coroutine[Any, Any, _Answer]) -> _Answer:
+        """Runs the loop until the call is done. An interrupt is raised only while the loop stands still:
+        inside it, it would lose a callback, and with it a transport or a task."""
+        task: asyncio.Task[_Answer] = self._loop.create_task(call)
+        self._call = task
+        while not task.done():
+            with held():
+                self._loop.run_until_complete(asyncio.wait({task}, timeout=_INTERRUPT_S))
+        return task.result()
 
 
 def _refuse_running_loop() -> None:
@@ -144,9 +169,11 @@ def _refuse_running_loop() -> None:
 
 
 async def _cancel_rest() -> None:
-    """Cancels the tasks that an interrupted call left, so that the loop can be closed without pending
-    tasks."""
+    """Cancels the tasks that are left after an interrupt inside the loop, as Python's own handler raises it.
+    Such a task may never end, so the wait is bounded."""
     rest = asyncio.all_tasks() - {asyncio.current_task()}
     for task in rest:
         task.cancel()
-    await asyncio.gather(*rest, return_exceptions=True)
+    if rest:
+        ended, _ = await asyncio.wait(rest, timeout=_CLOSE_S)
+        await asyncio.gather(*ended, return_exceptions=True)

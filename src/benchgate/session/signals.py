@@ -14,6 +14,8 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
+from benchgate.base.interrupts import arrived
+
 WATCHED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 HELD_OFF = 2
 """The signal, counted from 1, that does not interrupt."""
@@ -43,4 +45,4 @@ class Interruptions:
         if self._heard == HELD_OFF:
             self._say("ending the guest and keeping the results; another signal ends it at once")
             return
-        raise KeyboardInterrupt(signal.Signals(number).name)
+        arrived(KeyboardInterrupt(signal.Signals(number).name))

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import gc
 import json
+import logging
 import signal
 import socket
+import sys
 import threading
-from collections.abc import Iterator
+import time
+import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from benchgate.base.errors import UsageError
+from benchgate.base.interrupts import arrived
 from benchgate.run.qmp import Qmp, QmpError
 
 GREETING = {
@@ -30,6 +37,10 @@ class Server(threading.Thread):
         self.seen: list[Any] = []
 
     def run(self) -> None:
+        with contextlib.suppress(ConnectionError):  # an interrupted client does not wait for its answer
+            self.converse()
+
+    def converse(self) -> None:
         self.send(GREETING)
         decoder = json.JSONDecoder()
         for answer in self.answers:
@@ -38,7 +49,9 @@ class Server(threading.Thread):
                 return
             request, _ = decoder.raw_decode(data.decode())
             self.seen.append(request)
-            if isinstance(answer, str):
+            if isinstance(answer, threading.Event):
+                answer.set()  # instead of an answer
+            elif isinstance(answer, str):
                 self.connection.sendall(answer.encode())
             elif answer is not None:
                 self.send({"return": answer} | ({"id": request["id"]} if "id" in request else {}))
@@ -196,3 +209,114 @@ def test_an_interrupt_while_waiting_for_the_greeting_passes_through(tmp_path: Pa
     finally:
         signal.signal(signal.SIGINT, before)
     assert near.fileno() == -1
+
+
+@pytest.fixture
+def complaints(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """What Python and asyncio complain about while the block runs and at the collection of its garbage."""
+    said: list[str] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda found: said.append(f"{found.exc_value}"))
+    log = logging.getLogger("asyncio")
+    listener = logging.Handler()
+    listener.emit = lambda record: said.append(record.getMessage())  # type: ignore[method-assign]
+    log.addHandler(listener)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield said
+    log.removeHandler(listener)
+
+
+@contextlib.contextmanager
+def interrupted(sent: threading.Event) -> Iterator[None]:
+    """Sends the main thread SIGUSR2, with a handler as a session has it, when `sent` is set."""
+
+    def hear(number: int, _: object) -> None:
+        arrived(KeyboardInterrupt(number))
+
+    def send() -> None:
+        sent.wait(60)
+        main = threading.main_thread().ident
+        assert main is not None
+        signal.pthread_kill(main, signal.SIGUSR2)
+
+    before = signal.signal(signal.SIGUSR2, hear)
+    sender = threading.Thread(target=send)
+    sender.start()
+    try:
+        yield
+    finally:
+        sender.join(60)
+        signal.signal(signal.SIGUSR2, before)
+
+
+def between_calls(session: Session, sent: threading.Event) -> None:
+    with session.open():
+        sent.set()
+        while True:  # a signal just before a sleep does not end the sleep
+            time.sleep(0.01)
+
+
+def during_a_call(session: Session, sent: threading.Event) -> None:
+    with session.open(sent) as qmp:
+        qmp.execute("stop", seconds=60)
+
+
+def before_the_greeting(session: Session, sent: threading.Event) -> None:
+    with Qmp(session.near, session.transcript) as qmp:
+        sent.set()
+        qmp.connect(60)
+
+
+def in_a_late_message(session: Session, sent: threading.Event) -> None:
+    with session.open() as qmp:
+        session.servers[0].join(60)
+        session.servers[0].send({"event": "STOP", "timestamp": {"seconds": 1, "microseconds": 2}})
+        sent.set()
+        qmp.drain(60)
+
+
+WAYS_OUT: list[Callable[[Session, threading.Event], None]] = [
+    between_calls,
+    during_a_call,
+    before_the_greeting,
+    in_a_late_message,
+]
+
+
+@pytest.mark.parametrize("way_out", WAYS_OUT)
+def test_an_interrupted_session_leaves_nothing_open(
+    session: Session, complaints: list[str], way_out: Callable[[Session, threading.Event], None]
+) -> None:
+    sent = threading.Event()
+    with pytest.raises(KeyboardInterrupt), interrupted(sent):
+        way_out(session, sent)
+    assert session.near.fileno() == -1
+    gc.collect()
+    assert complaints == []
+
+
+def test_a_deadline_leaves_nothing_open(session: Session, complaints: list[str]) -> None:
+    with session.open(None) as qmp, pytest.raises(QmpError):
+        qmp.execute("stop", seconds=0.05)
+    del qmp
+    gc.collect()
+    assert complaints == []
+
+
+def test_the_loop_finishes_its_turn_before_an_interrupt_is_raised(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The handler strikes where it would lose a callback: while the loop calls the transcript."""
+    heard: list[str] = []
+
+    def strike(*_: object) -> None:
+        if not heard:
+            heard.append("begun")
+            arrived(KeyboardInterrupt("in a callback"))
+            heard.append("whole")
+
+    with session.open({}) as qmp:
+        monkeypatch.setattr(qmp._client, "_record", strike)
+        with pytest.raises(KeyboardInterrupt, match="in a callback"):
+            qmp.execute("stop", seconds=60)
+    assert heard == ["begun", "whole"]

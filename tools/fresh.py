@@ -1,0 +1,250 @@
+"""Runs the README's two commands on minimal Debian systems, as root and as an ordinary user.
+
+`python -m tools.fresh [--release 13] [--as user] [--gate=--quick] [--tests=PATH] [--folder DIR]` makes one
+system for each release and user with mmdebstrap, from the package source that this machine's apt names, and
+copies the checkout into it. An ordinary user first sees what ./run asks root to install. Prints each
+command's exit status and time. Exits with 1 if a status is not the expected one, and with 5, and the reason,
+if this machine cannot make such systems. The systems are removed at the end, unless --folder keeps them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from benchgate.base.errors import FetchError
+from benchgate.build.fetch import sources
+from benchgate.build.fetch.store import this_release
+
+HERE = Path(__file__).parents[1]
+RELEASES = {"12": "bookworm", "13": "trixie"}
+HOMES = {"root": "/root", "user": "/home/user"}
+TOOLS = ("mmdebstrap", "unshare", "chroot", "mount", "git")
+USAGE, NOTHING_DONE = 4, 5
+REACH = ("etc/resolv.conf", "etc/hosts", "etc/pip.conf", "etc/ssl/certs/ca-certificates.crt")
+"""How this machine reaches the network. A new system gets the same files, and these variables and settings
+of apt."""
+REACH_VARIABLES = re.compile(r"(?i:https?_proxy|no_proxy)|PIP_CERT|PIP_INDEX_URL|SSL_CERT_FILE")
+REACH_SETTINGS = re.compile(r'Acquire::(?:https?::|Check-)\S+ "[^"]*";')
+
+# Its own process and mount namespaces: no process and no mount is left when it ends. The shell stays, as the
+# init that reaps orphans.
+INSIDE = """\
+root=$1 user=$2
+shift 2
+mount -t proc proc "$root/proc"
+mount --rbind /sys "$root/sys"
+mount --rbind /dev "$root/dev"
+chroot --userspec="$user:$user" "$root" "$@"
+exit $?
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A minimal Debian in a folder, and the user who runs the commands there."""
+
+    root: Path
+    release: str
+    user: str
+
+    @property
+    def checkout(self) -> str:
+        return f"{HOMES[self.user]}/benchgate"
+
+    def run(self, words: Sequence[str], user: str) -> tuple[int, str]:
+        """Runs a command in the checkout; shows and gives what it prints."""
+        return shown([*namespace(self.root, user), *environment(HOMES[user], self.checkout), *words])
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One command, and what came of it."""
+
+    system: System
+    command: str
+    status: int
+    expected: int
+    seconds: float
+
+    def __str__(self) -> str:
+        told = f"Debian {self.system.release}, {self.system.user}: {self.command}: exit {self.status}"
+        wrong = "" if self.status == self.expected else f", but {self.expected} was expected"
+        return f"{told}{wrong} ({self.seconds:.0f} s)"
+
+
+def commands(readme: str) -> tuple[str, ...]:
+    """The words after `./run` of each command in the README's first section of commands."""
+    section = readme.partition("\n## Two commands\n")[2].partition("\n## ")[0]
+    return tuple(re.findall(r"^\./run (\S+)", section, re.MULTILINE))
+
+
+def expected(words: Sequence[str]) -> int:
+    """The exit status of success: a quick gate decides nothing."""
+    return 5 if "--quick" in words else 0
+
+
+def sources_for(codename: str, stanzas: Sequence[sources.Stanza], here: sources.Release) -> str:
+    """A sources file for the release, on the mirror that this machine uses. FetchError: it uses none."""
+    if here.family != "debian":
+        raise FetchError("this machine is not a Debian, so its apt names no mirror of Debian")
+    wanted = sources.release({"ID": "debian", "VERSION_CODENAME": codename})
+    assert wanted is not None
+    return sources.private_sources(list(stanzas), replace(wanted, suites=(codename,)), here)
+
+
+def obstacle(user: int, which: Callable[[str], str | None]) -> str:
+    """Why this machine cannot make such systems; empty if it can."""
+    if user != 0:
+        return "only root can mount the file systems of a new system; run this as root"
+    missing = [name for name in TOOLS if which(name) is None]
+    return f"install {', '.join(missing)}" if missing else ""
+
+
+def namespace(root: Path, user: str) -> list[str]:
+    return [
+        "unshare",
+        "--mount",
+        "--pid",
+        "--fork",
+        "--kill-child",
+        "sh",
+        "-euc",
+        INSIDE,
+        "fresh",
+        str(root),
+        user,
+    ]
+
+
+def environment(home: str, folder: str) -> list[str]:
+    kept = [f"{name}={value}" for name, value in os.environ.items() if REACH_VARIABLES.fullmatch(name)]
+    path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+    return ["env", "-i", f"--chdir={folder}", f"HOME={home}", f"PATH={path}", "LC_ALL=C.UTF-8", *kept]
+
+
+def make(system: System, text: str) -> None:
+    """Makes the system and copies the checkout into it."""
+    print(f"fresh: making Debian {system.release} for {system.user} ...", flush=True)
+    settings = subprocess.run(["apt-config", "dump"], capture_output=True, text=True, check=True).stdout
+    options = [f"--aptopt={line}" for line in settings.splitlines() if REACH_SETTINGS.fullmatch(line)]
+    hook = 'chroot "$1" useradd --create-home user'
+    subprocess.run(
+        [
+            *("mmdebstrap", "--quiet", "--variant=minbase", "--include=ca-certificates", *options),
+            *(f"--customize-hook={hook}", RELEASES[system.release], str(system.root), "-"),
+        ],
+        input=text,
+        text=True,
+        check=True,
+    )
+    for name in REACH:
+        if Path("/", name).exists():
+            shutil.copy(Path("/", name), system.root / name)
+    copy_checkout(system.root / system.checkout.lstrip("/"))
+    own = ["chown", "--recursive", f"{system.user}:{system.user}", system.checkout]
+    subprocess.run(["chroot", str(system.root), *own], check=True)
+
+
+def copy_checkout(to: Path) -> None:
+    """The files that git knows or would add, as they are now."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=HERE,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for name in filter(None, listed.stdout.split("\0")):
+        if (HERE / name).is_file():
+            (to / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(HERE / name, to / name)
+
+
+def shown(argv: Sequence[str]) -> tuple[int, str]:
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        assert process.stdout is not None
+        said = []
+        for line in process.stdout:
+            print(line, end="", flush=True)
+            said.append(line)
+    return process.returncode, "".join(said)
+
+
+def wanted_of_root(said: str) -> str:
+    """The command that ./run asked an ordinary user to give to root; empty if it asked for none."""
+    found = re.search(r"^ {4}(apt-get update && apt-get install [^\n]*)$", said, re.MULTILINE)
+    return found[1] if found else ""
+
+
+def ask_root(system: System, command: str) -> list[Step]:
+    """An ordinary user's first call on a bare system: it says what root must install, and root does."""
+    begin = time.monotonic()
+    status, said = system.run(["./run", command], "user")
+    steps = [Step(system, f"./run {command}, before root installed anything", status, USAGE, since(begin))]
+    begin = time.monotonic()
+    installed, _ = system.run(["sh", "-euc", wanted_of_root(said) or "false"], "root")
+    return [*steps, Step(system, "the command for root", installed, 0, since(begin))]
+
+
+def since(begin: float) -> float:
+    return time.monotonic() - begin
+
+
+def try_out(system: System, more: Mapping[str, Sequence[str]]) -> list[Step]:
+    """Both commands, one after the other. `more`: further words of each."""
+    named = commands((HERE / "README.md").read_text(encoding="utf-8"))
+    steps = ask_root(system, named[0]) if system.user != "root" else []
+    for name in named:
+        words = ["./run", name, *more.get(name, ())]
+        begin = time.monotonic()
+        status, _ = system.run(words, system.user)
+        steps.append(Step(system, shlex.join(words), status, expected(words), since(begin)))
+    return steps
+
+
+def main(words: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tools.fresh", description=__doc__)
+    parser.add_argument("--release", action="append", choices=RELEASES)
+    parser.add_argument("--as", dest="users", action="append", choices=HOMES)
+    parser.add_argument("--gate", default="", help="further words of ./run gate")
+    parser.add_argument("--tests", default="", help="further words of ./run tests")
+    parser.add_argument("--folder", type=Path, help="keep the systems here")
+    chosen = parser.parse_args(words)
+    more = {"gate": shlex.split(chosen.gate), "tests": shlex.split(chosen.tests)}
+    try:
+        texts = {
+            one: sources_for(RELEASES[one], sources.read(), this_release())
+            for one in chosen.release or RELEASES
+        }
+    except FetchError as error:
+        problem = str(error)
+    else:
+        problem = obstacle(os.geteuid(), shutil.which)
+    if problem:
+        print(f"fresh: skipped: {problem}", file=sys.stderr)
+        return NOTHING_DONE
+    steps = []
+    with tempfile.TemporaryDirectory(prefix="benchgate-fresh-") as temporary:
+        for release, text in texts.items():
+            for user in chosen.users or HOMES:
+                folder = (chosen.folder or Path(temporary)).absolute()
+                system = System(folder / f"debian-{release}-{user}", release, user)
+                make(system, text)
+                steps += try_out(system, more)
+    print("\n".join(f"fresh: {step}" for step in steps))
+    return int(any(step.status != step.expected for step in steps))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
