@@ -15,6 +15,9 @@ from benchgate.base.cells import Cell, Lane, Mode, Params, Placement, Window
 from benchgate.base.errors import UsageError
 from benchgate.base.runs import Measurement
 
+VERIFIED = "verified"
+"""The kind of gate that requires verified runs and sets no threshold; each requested cell has one."""
+
 SMALLEST_LOOK = 5
 """With fewer runs per arm a gate could decide only if the two arms did not overlap at all, and rarely."""
 

@@ -151,10 +151,12 @@ def test_a_seed_that_does_not_repeat_makes_all_arms_of_the_lane_invalid(
     monkeypatch.setattr(arms, "difference", lambda one, two: f"{one.attempt} and {two.attempt} differ")
     ground = replace(GROUND, lanes={"qemu": (Lane.INSN, "")})
     planned = reseat(the_plan(2, 4), ground, Options())
+    cells = tuple(planner.verified_gate(one) for one in planned.cells)
+    planned = replace(planned, gates=(*planned.gates, *cells))
     result = sweep.run_sweep(planned, Options(), replace(POLICY, max_runs=5), FakeLab(), seed=1)
-    assert [verdict.outcome for verdict in result.verdicts] == [Word.INVALID, Word.INVALID]
-    for cpus in (1, 2, 4):
-        cell = RowResult(result, POLICY, inconclusive_fails=True).cell(f"primes-linux-smp{cpus}")
+    assert [verdict.outcome for verdict in result.verdicts] == [Word.INVALID] * 5
+    for one in planned.cells:
+        cell = RowResult(result, inconclusive_fails=True).cell(one)
         with pytest.raises(pytest.fail.Exception, match=r"^INVALID: primes-linux-smp.*: 1 and . differ"):
             cell.require_verified()
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from benchgate.base.cells import Placement
 from benchgate.base.errors import DecideError
-from benchgate.base.gates import Gate, GateInput, Ruling, Word
+from benchgate.base.gates import VERIFIED, Gate, GateInput, Ruling, Word
 from benchgate.base.text import counted
 from benchgate.judge.gates.ratio import SEE_RUNS, broken_arm, broken_beside, known_arm
 from benchgate.judge.gates.wording import reason, verdict
 
-KIND = "verified"
+KIND = VERIFIED
 
 
 def judge(gate: Gate, measured: GateInput) -> Ruling:

@@ -7,8 +7,9 @@ reasons are wrapped, not truncated. Does not fail.
 from __future__ import annotations
 
 from benchgate.base.cells import Window
+from benchgate.base.gates import VERIFIED, Word
 from benchgate.base.runs import Outcome
-from benchgate.base.text import visible
+from benchgate.base.text import counted, visible
 from benchgate.render.figures import ArmFigures, Series, series_of
 from benchgate.render.tables import columns, side_by_side, units, variants
 from benchgate.render.view import SessionView, headline
@@ -33,13 +34,21 @@ def render(view: SessionView, width: int = 80) -> str:
     lines = [*_wrapped(headline(view), room), ""]
     for one in series_of(view):
         lines += [*_table(view, one, room), ""]
-    for verdict in view.shown_verdicts:
-        lines += _wrapped(verdict.reason, room)
-    lines += [line for note in (*view.labels, *view.notes) for line in _wrapped(note, room)]
+    lines += [line for text in (*_reasons(view), *view.labels, *view.notes) for line in _wrapped(text, room)]
     for block in (side_by_side.text(view, room), variants.text(view, room)):
         if block:
             lines += [*([""] if lines[-1] else []), *block]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _reasons(view: SessionView) -> list[str]:
+    """The reasons of all verdicts, worst first. Cells whose runs are all verified share one line."""
+    verified = [one for one in view.shown_verdicts if (one.gate, one.outcome) == (VERIFIED, Word.PASS)]
+    told = [one.reason for one in view.shown_verdicts if one not in verified]
+    if not verified:
+        return told
+    runs = counted(sum(one.runs for one in verified), "run")
+    return [*told, f"{Word.PASS}: {counted(len(verified), 'cell')}: {runs}, all verified"]
 
 
 def _table(view: SessionView, series: Series, room: int) -> list[str]:
