@@ -76,7 +76,7 @@ def test_too_few_runs_have_a_ratio_without_interval(runs: int, said: str) -> Non
     assert "[2.00, 2.00]" not in summary.render(seen)
     assert json.loads(speedups_json.render(seen))[0]["range"] == "unknown"
     two = json.loads(benchmark_json.render(seen))["benchmarks"][2]
-    assert (two["name"], two["extra_info"]["low"]) == ("primes-linux-smp2[work]", None)
+    assert (two["name"], two["extra_info"]["low"]) == ("primes-linux-smp2-tcg[work]", None)
 
 
 def test_skipped_gates_cannot_be_wrong_by_chance() -> None:
