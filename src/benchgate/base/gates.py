@@ -56,6 +56,8 @@ class Arm:
     attempted: int = 0
     invalid: tuple[str, ...] = ()
     """The reasons why runs of this arm are invalid, one per run. One invalid run fails the cell."""
+    unrepeated: tuple[str, ...] = ()
+    """Differences between runs of one seed, in any arm of the sweep. One fails every cell of that lane."""
     skipped: str = ""
     """Why this arm is not run; empty if it is."""
 

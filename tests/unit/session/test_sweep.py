@@ -159,6 +159,12 @@ def test_a_seed_that_does_not_repeat_makes_all_arms_of_the_lane_invalid(
         cell = RowResult(result, inconclusive_fails=True).cell(one)
         with pytest.raises(pytest.fail.Exception, match=r"^INVALID: primes-linux-smp.*: 1 and . differ"):
             cell.require_verified()
+    # The repeated arm is smp2: no sentence may count its difference as a run of another arm.
+    for verdict in result.verdicts:
+        subject = verdict.id.removesuffix("-verified")
+        subject = subject if verdict.gate == "verified" else f"primes-linux smp{verdict.cpus}/smp1"
+        said = f"INVALID: {subject}: the instruction clock does not repeat on this host: 1 and "
+        assert verdict.reason.startswith(said), verdict.reason
 
 
 def test_skipped_arms_are_not_run_and_their_gate_has_the_reason() -> None:
