@@ -40,8 +40,8 @@ def arm_of(
 
 
 def arm_from_runs(cell: Cell, runs: Sequence[JudgedRun], skipped: str, unrepeated: Sequence[str] = ()) -> Arm:
-    """One arm from its judged runs, in the order of execution. `unrepeated` has the sweep's differences between
-    runs of one seed."""
+    """One arm from its judged runs, in the order of execution. `unrepeated`: the differences between runs of
+    one seed, in the whole sweep."""
     good = [judged.verified for judged in runs if judged.verified]
     bad = [f"{judged.run.folder.name}: {judged.reason}" for judged in runs if not judged.verified]
     exact = any(judged.run.lane is Lane.INSN for judged in runs)

@@ -1,9 +1,9 @@
 """benchmark.json in pytest-benchmark's schema, for its `compare` and for github-action-benchmark.
 
 Takes a SessionView; gives JSON. Each arm has one entry for its work window and one for its total window.
-`stats` are in seconds: of the host's clock, or of the guest's on the instruction clock. An arm in cycles has no
-seconds, so its entries are in `benchgate.other_units`, not in `benchmarks`. The names and groups hold the lane,
-so that `compare` never sets figures of two lanes side by side. Does not fail.
+`stats` are in seconds: of the host's clock, or of the guest's on the instruction clock. An arm in cycles has
+no seconds, so its entries are in `benchgate.other_units`, not in `benchmarks`. The names and groups hold the
+lane, so that `compare` never puts two lanes into one table. Does not fail.
 """
 
 from __future__ import annotations
