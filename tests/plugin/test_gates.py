@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -216,7 +217,10 @@ def noisy(rig: Rig) -> Rig:
 
 
 def test_an_inconclusive_gate_exits_with_75(noisy: Rig) -> None:
-    assert noisy.run().ret == 75
+    result = noisy.run("--max-runs", "9")
+    assert result.ret == 75
+    counts = re.findall(r"^benchgate: \[(\d+)/(\d+)\]", result.stderr.str(), re.MULTILINE)
+    assert counts == [(str(n), "12" if n <= 12 else "20") for n in range(1, 21)]
     assert json.loads((noisy.latest / "verdicts.json").read_text())[0]["outcome"] == "INCONCLUSIVE"
 
 

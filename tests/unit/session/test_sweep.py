@@ -85,6 +85,13 @@ def test_each_arm_gets_one_warm_up_and_its_runs_interleaved() -> None:
     assert result.arms["primes-linux-smp1"].runs == 5
 
 
+def test_each_run_knows_how_many_runs_its_sweep_has_by_then() -> None:
+    """The first look does not decide (the gate is at the ratio itself), so four more runs per arm follow."""
+    lab = FakeLab()
+    sweep.run_sweep(the_plan(2, at_least=2.0), Options(), replace(POLICY, max_runs=9), lab, seed=1)
+    assert [one.sweep_runs for one in lab.asked] == [2 + 5 + 5] * 12 + [2 + 9 + 9] * 8
+
+
 def test_the_hosts_capacity_is_sampled_between_the_rounds() -> None:
     lab = FakeLab()
     sweep.run_sweep(the_plan(2), Options(), POLICY, lab, seed=1)

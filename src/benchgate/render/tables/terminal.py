@@ -1,7 +1,7 @@
 """The summary for a terminal: plain text without escape sequences, no wider than the terminal.
 
-Takes a SessionView and a width; gives text. Columns that do not fit are left out, the least important first;
-reasons are wrapped, not truncated. Does not fail.
+Takes a SessionView and a width; gives text. Columns without a value are left out, and then
+columns that do not fit, the least important first; reasons are wrapped, not truncated. Does not fail.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _table(view: SessionView, series: Series, room: int) -> list[str]:
     placements = ", ".join(sorted({str(arm.placement) for arm in series.arms}))
     title = f"{series.name} ({series.lane}, {placements})"
     rows = [[name for name, _ in COLUMNS], *(_cells(view, series, arm) for arm in series.arms)]
-    kept = list(range(len(COLUMNS)))
+    kept = columns.used(rows[0], rows[1:])
     while _needed(rows, kept) > room and any(COLUMNS[n][1] for n in kept):
         kept.remove(max(kept, key=lambda n: (COLUMNS[n][1], n)))
     return [*_wrapped(title, room), *columns.drawn([[row[n] for n in kept] for row in rows])]
