@@ -257,11 +257,8 @@ def _cache_list(_: argparse.Namespace) -> int:
 
     entries = cache_trim.listing()
     for one in entries:
-        what = " ".join(f"{key}={value[:16]}" for key, value in sorted(one.key.items()))
-        used = "in use" if one.in_use else ""
-        print(
-            f"{one.size_bytes / 2**20:9.1f} MiB  {one.kind:12} {one.digest[:8]}  {what[:90]} {used}".rstrip()
-        )
+        what = f"{one.purpose} (in use)" if one.in_use else one.purpose
+        print(f"{one.size_bytes / 2**20:9.1f} MiB  {one.kind:12} {one.digest[:8]}  {what}".rstrip())
     total = sum(one.size_bytes for one in entries)
     print(
         f"{total / 2**20:9.1f} MiB  in {cache_storage.cache_root()}; `benchgate cache gc` removes old entries"

@@ -122,7 +122,7 @@ def cell(request: pytest.FixtureRequest, benchgate_session: PytestSession) -> Ce
     planned: PlannedCell = _planned(request)
     if planned.skip:
         pytest.skip(planned.skip)
-    result: CellResult = _measured(request, benchgate_session, planned.cell.row).cell(planned.cell.id)
+    result: CellResult = _measured(request, benchgate_session, planned.cell.row).cell(planned)
     request.node.user_properties.extend(result.properties)
     return result
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -30,7 +31,7 @@ def test_a_gate_that_passes_leaves_its_evidence(rig: Rig) -> None:
         [
             "*::test_every_run_is_right?primes.hi-10000-fake-smp1? PASSED*",
             "*::test_scales?primes.hi-10000-fake-smp2? PASSED*",
-            "PASS: 1 of 1 verdicts",
+            "PASS: 3 of 3 verdicts",
             "report: *reports/latest/summary.md",
         ]
     )
@@ -45,9 +46,13 @@ def test_a_gate_that_passes_leaves_its_evidence(rig: Rig) -> None:
         "manifest.sha256",
         "runs",
     } <= names
-    (verdict,) = json.loads((rig.latest / "verdicts.json").read_text())
+    verdict, *cells = json.loads((rig.latest / "verdicts.json").read_text())
     assert (verdict["outcome"], verdict["runs"], verdict["threshold"]) == ("PASS", 5, 1.6)
     assert verdict["ratio"] == pytest.approx(1.9)
+    assert [(one["gate"], one["cpus"], one["outcome"], one["runs"]) for one in cells] == [
+        ("verified", 1, "PASS", 5),
+        ("verified", 2, "PASS", 5),
+    ]
     rows = results(rig)
     assert [row["outcome"] for row in rows].count("ok") == 10
     assert [row["outcome"] for row in rows].count("warmup") == 2
@@ -165,7 +170,8 @@ def test_quick_measures_and_decides_nothing(rig: Rig) -> None:
     result = rig.run("--quick", "--set", "primes.hi=10000")
     assert result.ret == 5
     result.assert_outcomes(passed=2, skipped=1)
-    result.stdout.fnmatch_lines(["SKIP: nothing was decided"])
+    result.stdout.fnmatch_lines(["SKIP: nothing was decided; 2 cells verified"])
+    assert rejudge.show(rig.latest)[1] == 5
 
 
 def test_quick_rows_are_labelled_by_their_reduced_parameters(rig: Rig) -> None:
@@ -211,7 +217,10 @@ def noisy(rig: Rig) -> Rig:
 
 
 def test_an_inconclusive_gate_exits_with_75(noisy: Rig) -> None:
-    assert noisy.run().ret == 75
+    result = noisy.run("--max-runs", "9")
+    assert result.ret == 75
+    counts = re.findall(r"^benchgate: \[(\d+)/(\d+)\]", result.stderr.str(), re.MULTILINE)
+    assert counts == [(str(n), "12" if n <= 12 else "20") for n in range(1, 21)]
     assert json.loads((noisy.latest / "verdicts.json").read_text())[0]["outcome"] == "INCONCLUSIVE"
 
 
@@ -329,3 +338,100 @@ def test_a_fail_that_no_test_requires_to_pass_still_exits_with_1(rig: Rig) -> No
 
 def test_a_session_that_skips_everything_exits_with_5(rig: Rig) -> None:
     assert rig.run("-k", "right", "--smp", "60").ret == 5
+
+
+def test_a_row_of_which_no_cell_can_run_is_not_missing(rig: Rig) -> None:
+    """The test of its cell is skipped at once; the other row is opened by its gate, which is skipped, too."""
+    rig.pytester.makepyfile(
+        test_scaling=TEST_FILE.replace(
+            "hi=10_000)\ndef test_every", 'hi=10_000, wait="spin")\ndef test_every'
+        )
+    )
+    result = rig.run("--smp", "60")
+    result.assert_outcomes(skipped=2)
+    assert result.ret == 5
+    assert json.loads((rig.latest / "session.json").read_text())["state"] == "complete"
+    assert verdicts(rig) == [
+        ("primes.hi-10000.wait-spin-fake-smp60-verified", "SKIP"),
+        ("primes.hi-10000-fake-smp2", "SKIP"),
+    ]
+
+
+def verdicts(rig: Rig) -> list[tuple[str, str]]:
+    return [(one["id"], one["outcome"]) for one in json.loads((rig.latest / "verdicts.json").read_text())]
+
+
+def cases(rig: Rig) -> list[tuple[str, list[str]]]:
+    """The test cases of the session's junit.xml, and what each holds besides its properties."""
+    root = ElementTree.parse(rig.latest / "junit.xml").getroot()
+    return [
+        (case.attrib["name"], [one.tag for one in case if one.tag != "properties"])
+        for case in root.iter("testcase")
+    ]
+
+
+def test_a_session_of_cells_alone_leaves_a_verdict_and_a_test_case_for_each(rig: Rig) -> None:
+    result = rig.run("-k", "right")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["PASS: 2 of 2 verdicts", "PASS: 2 cells: 10 runs, all verified"])
+    ids = [f"primes.hi-10000-fake-smp{cpus}-verified" for cpus in (1, 2)]
+    assert verdicts(rig) == [(one, "PASS") for one in ids]
+    assert cases(rig) == [(f"{one}-work", []) for one in ids]
+    assert rejudge.show(rig.latest)[1] == 0
+    assert verify_session(rig.latest, rejudge.recompute).exit_code == 0
+
+
+def test_a_wrong_answer_in_a_session_of_cells_alone_is_in_every_file(rig: Rig) -> None:
+    rig.consoles((19_000_000, 9_600_000), wrong_worker=1)
+    result = rig.run("-k", "right")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["INVALID: 2 of 2 verdicts"])
+    assert (rig.latest / "summary.md").read_text().startswith("# INVALID: 2 of 2 verdicts\n")
+    assert [word for _, word in verdicts(rig)] == ["INVALID", "INVALID"]
+    assert [inside for _, inside in cases(rig)] == [["failure"], ["failure"]]
+    text, code = rejudge.show(rig.latest)
+    assert (text.splitlines()[0], code) == ("INVALID: 2 of 2 verdicts", 1)
+    assert verify_session(rig.latest, rejudge.recompute).exit_code == 0
+
+
+def test_an_invalid_run_that_no_test_requires_to_be_verified_exits_with_1(rig: Rig) -> None:
+    rig.consoles((19_000_000, 9_600_000), wrong_worker=1)
+    rig.pytester.makepyfile(test_scaling=TEST_FILE.replace("cell.require_verified()", "assert cell"))
+    result = rig.run("-k", "right")
+    result.assert_outcomes(passed=2)
+    assert result.ret == 1
+
+
+def test_inconclusive_warn_is_judged_again_with_the_same_exit_code(noisy: Rig) -> None:
+    assert noisy.run("--inconclusive", "warn").ret == 5
+    assert rejudge.show(noisy.latest)[1] == 5
+
+
+SKIPPED = """
+@pytest.mark.skip
+@pytest.mark.workload("primes", hi=10_000{more})
+@pytest.mark.speedup(cpus=2, at_least=1.2{window})
+def test_skipped(verdict):
+    verdict.require_pass()
+"""
+
+
+def test_a_session_without_a_planned_row_is_partial_and_never_exits_with_0(rig: Rig) -> None:
+    rig.pytester.makepyfile(test_scaling=TEST_FILE + SKIPPED.format(more=', wait="spin"', window=""))
+    result = rig.run()
+    result.assert_outcomes(passed=3, skipped=1)
+    assert result.ret == 5
+    missing = "no test that ran asked for primes.hi-10000.wait-spin-fake"
+    headline = f"PARTIAL: {missing}; until then PASS: 3 of 4 verdicts, 1 SKIP"
+    assert (rig.latest / "summary.md").read_text().startswith(f"# {headline}\n")
+    assert rejudge.show(rig.latest)[1] == 5
+    assert verify_session(rig.latest, rejudge.recompute).exit_code == INCOMPLETE
+
+
+def test_a_skipped_test_leaves_no_gate_of_its_measured_row_undecided(rig: Rig) -> None:
+    rig.pytester.makepyfile(test_scaling=TEST_FILE + SKIPPED.format(more="", window=', window="total"'))
+    result = rig.run()
+    result.assert_outcomes(passed=3, skipped=1)
+    assert result.ret == 0
+    assert [word for _, word in verdicts(rig)] == ["PASS"] * 4
+    assert json.loads((rig.latest / "session.json").read_text())["state"] == "complete"

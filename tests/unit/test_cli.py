@@ -97,11 +97,35 @@ def test_the_cache_is_listed_and_trimmed(home: Path, capsys: pytest.CaptureFixtu
     assert cli.main(["cache"]) == 0
     first, total = capsys.readouterr().out.splitlines()
     assert first.split()[:3] == ["1.0", "MiB", "probe"]
-    assert "digest=abc" in first
+    assert first.endswith("  the guest that times accelerators and the host's capacity (in use)")
     assert total.split()[:2] == ["1.0", "MiB"]
     assert with_bytes.is_dir()
     assert cli.main(["cache", "gc", "--keep", "5M"]) == 0
     assert capsys.readouterr().out.startswith("removed 0 entries")
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "said"),
+    [
+        ("guest", {"name": "primes", "recipe": "Recipe(...)"}, "a program of the Linux guest: primes"),
+        (
+            "system",
+            {"name": "ours", "workload": "tasks"},
+            "a system's kernel: ours, with the workload tasks",
+        ),
+        ("system", {"name": "kernel"}, "a system's kernel: kernel"),
+        ("qemu", {"version": "10.0.2", "lock": "12ab"}, "QEMU: 10.0.2"),
+        ("qemu", {"origin": "unreviewed image"}, "QEMU"),
+        ("linux", {"version": "6.12\x1b[2J"}, "a Linux kernel: 6.12\\x1b[2J"),
+        ("accel", {"accel": "kvm"}, "whether an accelerator works on this host: kvm"),
+    ],
+)
+def test_the_list_of_the_cache_names_what_an_entry_is_for(
+    home: Path, capsys: pytest.CaptureFixture[str], kind: str, key: dict[str, str], said: str
+) -> None:
+    cache.entry(kind, key, _fill)
+    assert cli.main(["cache"]) == 0
+    assert capsys.readouterr().out.splitlines()[0].endswith(f"  {said} (in use)")
 
 
 def _fill(folder: Path) -> None:

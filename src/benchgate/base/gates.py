@@ -18,6 +18,9 @@ from benchgate.base.runs import Measurement
 MINUTES = 5.0
 """The default of Policy.minutes."""
 
+VERIFIED = "verified"
+"""The kind of gate that requires verified runs and sets no threshold; each requested cell has one."""
+
 SMALLEST_LOOK = 5
 """With fewer runs per arm a gate could decide only if the two arms did not overlap at all, and rarely."""
 MOST_RUNS = 199
@@ -58,6 +61,8 @@ class Arm:
     attempted: int = 0
     invalid: tuple[str, ...] = ()
     """The reasons why runs of this arm are invalid, one per run. One invalid run fails the cell."""
+    unrepeated: tuple[str, ...] = ()
+    """Differences between runs of one seed, in any arm of the sweep. One fails every cell of that lane."""
     skipped: str = ""
     """Why this arm is not run; empty if it is."""
 

@@ -17,6 +17,7 @@ from types import MappingProxyType
 
 from benchgate.base.errors import HostError
 from benchgate.base.files import count_and_size
+from benchgate.base.text import filled, visible
 from benchgate.build.cache_storage import (
     DIGEST,
     KIND,
@@ -27,6 +28,25 @@ from benchgate.build.cache_storage import (
     remove_folder,
     storage_trouble,
 )
+
+PURPOSES = {
+    "accel": "whether an accelerator works on this host: {accel}",
+    "guest": "a program of the Linux guest: {name}",
+    "initramfs": "the initramfs of the Linux guest, with one workload",
+    "insn": "the instruction clock's plugin for QEMU",
+    "insn-probe": "the guest that tries the instruction clock",
+    "insn-symbols": "the symbols of the Linux kernel, for profiles",
+    "insn-trial": "whether the instruction clock works with this QEMU",
+    "linux": "a Linux kernel: {version}",
+    "plugin-api": "the version of QEMU's plugin interface",
+    "probe": "the guest that times accelerators and the host's capacity",
+    "qemu": "QEMU: {version}",
+    "system": "a system's kernel: {name}",
+}
+"""What the folders of each kind are for; `{word}` is a field of the folder's key, left out if it has none."""
+
+
+_FIELDS = ("accel", "name", "version")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +61,16 @@ class CacheEntry:
     used_s: float
     size_bytes: int
     in_use: bool
+
+    @property
+    def purpose(self) -> str:
+        """What the folder is for, for example `a program of the Linux guest: primes`."""
+        if not self.key:
+            return "damaged: `benchgate cache gc` removes it"
+        template = PURPOSES.get(self.kind, "")
+        if self.kind == "system" and "workload" in self.key:
+            template += ", with the workload {workload}"
+        return visible(filled(template, {**dict.fromkeys(_FIELDS, ""), **self.key}).removesuffix(": "))
 
 
 def listing() -> tuple[CacheEntry, ...]:

@@ -131,6 +131,7 @@ def _program(program: str, name: str, workload: Path | None) -> Path:
     compiler = toolchain.compiler()
     key = {
         "program": program,
+        "name": name,
         "workload": file_digest(workload) if workload else "",
         "guest": _guest_digest(guest),
         "recipe": repr(recipe),

@@ -13,7 +13,7 @@ import json
 import os
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -29,7 +29,7 @@ from benchgate.build.cache import entry
 from benchgate.host.probe import INSTRUCTIONS_PER_STEP, ProbeFailed, ProbeGuest, answers, image
 from benchgate.host.procfs import text_of
 
-_FORMAT = 2
+_FORMAT = 3
 CPU_MODELS = {Accel.KVM: ("host", "max"), Accel.TCG: ("max",)}
 """CPU models in the order in which they are tried; the first that works is used."""
 
@@ -160,19 +160,24 @@ def _tcg(qemu: Qemu) -> AccelProbe:
 
 
 def _kvm(qemu: Qemu, tcg: AccelProbe) -> AccelProbe:
-    failures = []
+    failures: dict[str, list[str]] = {}
     for model in CPU_MODELS[Accel.KVM]:
         try:
             boot_s, figure = _time_guest(qemu, Accel.KVM, model)
         except ProbeFailed as error:
-            failures.append(f"-cpu {model}: {error}")
+            failures.setdefault(str(error), []).append(f"-cpu {model}")
             continue
         keeps_up, words = judge_kvm(figure, tcg)
-        also = f"; {'; '.join(failures)}" if failures else ""
+        also = f"; {_listed(failures)}" if failures else ""
         state = ProbeState.USABLE if keeps_up else ProbeState.PRESENT_UNUSABLE
         detail = f"{words}, boots in {boot_s:.2f} s with -cpu {model}{also}"
         return AccelProbe(Accel.KVM, state, figure, boot_s, model, detail)
-    return unusable(Accel.KVM, ProbeState.PRESENT_UNUSABLE, "; ".join(failures))
+    return unusable(Accel.KVM, ProbeState.PRESENT_UNUSABLE, _listed(failures))
+
+
+def _listed(failures: Mapping[str, Sequence[str]]) -> str:
+    """`-cpu host and -cpu max: QEMU died ...`: each error once, after the models that it is the error of."""
+    return "; ".join(f"{' and '.join(models)}: {error}" for error, models in failures.items())
 
 
 def _time_guest(qemu: Qemu, accel: Accel, cpu_model: str) -> tuple[float, float]:

@@ -39,18 +39,16 @@ def arm_of(
     return replace(facts, lane=work.lane, placement=work.placement, work=work, total=total)
 
 
-def arm_from_runs(
-    cell: Cell, runs: Sequence[JudgedRun], skipped: str, clock_problems: Sequence[str] = ()
-) -> Arm:
-    """One arm from its judged runs, in the order of execution. `clock_problems` makes an arm on the
-    instruction clock invalid."""
+def arm_from_runs(cell: Cell, runs: Sequence[JudgedRun], skipped: str, unrepeated: Sequence[str] = ()) -> Arm:
+    """One arm from its judged runs, in the order of execution. `unrepeated`: the differences between runs of
+    one seed, in the whole sweep."""
     good = [judged.verified for judged in runs if judged.verified]
     bad = [f"{judged.run.folder.name}: {judged.reason}" for judged in runs if not judged.verified]
     exact = any(judged.run.lane is Lane.INSN for judged in runs)
-    return arm_of(cell, good, [*bad, *(clock_problems if exact else ())], skipped=skipped)
+    return replace(arm_of(cell, good, bad, skipped=skipped), unrepeated=tuple(unrepeated) if exact else ())
 
 
-def unrepeated(runs: Sequence[RawRun]) -> list[str]:
+def differences(runs: Sequence[RawRun]) -> list[str]:
     """Differences between runs of one seed on the instruction clock; the lane needs a host without any."""
     exact = [run for run in runs if run.lane is Lane.INSN]
     pairs = [(one, two) for one, two in combinations(exact, 2) if one.seed == two.seed]
@@ -63,7 +61,7 @@ def arms(cells: Sequence[tuple[Cell, str]], runs: Sequence[JudgedRun]) -> dict[s
     of: dict[str, list[JudgedRun]] = {cell.id: [] for cell, _ in cells}
     for judged in runs:
         of[judged.run.cell.id].append(judged)
-    problems = [
-        words for some in of.values() for words in unrepeated([one.run for one in some if one.verified])
+    found = [
+        words for some in of.values() for words in differences([one.run for one in some if one.verified])
     ]
-    return {cell.id: arm_from_runs(cell, of[cell.id], skipped, problems) for cell, skipped in cells}
+    return {cell.id: arm_from_runs(cell, of[cell.id], skipped, found) for cell, skipped in cells}

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchgate.base.cells import Cell, Lane, Window
 from benchgate.base.errors import UsageError
-from benchgate.base.gates import Gate
+from benchgate.base.gates import VERIFIED, Gate
 from benchgate.base.systems import SELFTEST, Ask, System, plain_name
 from benchgate.plan import catalog
 from benchgate.plan.options import Options
@@ -127,6 +127,12 @@ def _plan_gate(
         file=asked.file,
     )
     return PlannedGate(f"{arm.test_cell.id}{suffix}", gate, base, arm)
+
+
+def verified_gate(planned: PlannedCell) -> PlannedGate:
+    """The gate of a test that requests a cell: every run of the cell must be verified."""
+    gate = Gate(id=f"{planned.cell.id}-{VERIFIED}", kind=VERIFIED, base=None, cell=planned.cell)
+    return PlannedGate(f"{planned.test_cell.id}-{VERIFIED}", gate, None, planned)
 
 
 def sweeps(cells: Iterable[PlannedCell], gates: Iterable[PlannedGate]) -> tuple[SweepPlan, ...]:

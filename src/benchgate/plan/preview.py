@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from benchgate.base.cells import Lane
-from benchgate.base.gates import SMALLEST_LOOK, Policy
+from benchgate.base.gates import SMALLEST_LOOK, VERIFIED, Policy
 from benchgate.base.text import counted
 from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedCell, PlannedGate, SweepPlan
@@ -57,6 +57,8 @@ def _where(planned: PlannedCell) -> str:
 
 def _describe_gate(planned: PlannedGate, options: Options) -> str:
     gate = planned.gate
+    if gate.kind == VERIFIED:
+        return f"gate   {gate.id}: " + (f"SKIP: {planned.skip}" if planned.skip else "every run is verified")
     text = f"gate   {gate.id}: {gate.kind} of {gate.window}"
     if planned.base is not None:
         text += f" over smp{planned.base.cell.cpus}"

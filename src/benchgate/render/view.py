@@ -12,8 +12,8 @@ from types import MappingProxyType
 from typing import Any
 
 from benchgate.base.errors import EvidenceError
-from benchgate.base.gates import CapacityBound, Policy, Verdict, Word
-from benchgate.base.text import UNAVAILABLE
+from benchgate.base.gates import VERIFIED, CapacityBound, Policy, Verdict, Word
+from benchgate.base.text import UNAVAILABLE, counted
 from benchgate.evidence.files import SESSION
 from benchgate.evidence.rows import RunRow
 from benchgate.judge.attribution import Table
@@ -69,6 +69,13 @@ class SessionView:
         return tuple(sorted(self.verdicts, key=lambda one: WORST_FIRST.index(one.outcome)))
 
     @property
+    def decided(self) -> tuple[Verdict, ...]:
+        """The verdicts that decide something. That runs are verified is a decision only if no test has a
+        threshold; otherwise a session whose thresholds were all skipped would be a success."""
+        thresholds = tuple(one for one in self.shown_verdicts if one.gate != VERIFIED)
+        return tuple(one for one in thresholds or self.shown_verdicts if one.outcome is not Word.SKIP)
+
+    @property
     def compared(self) -> int:
         """m: the number of verdicts that compare noisy figures, and so can be wrong by chance."""
         return sum(one.ratio is not None for one in self.verdicts)
@@ -76,15 +83,15 @@ class SessionView:
 
 def headline(view: SessionView) -> str:
     """The first line of every report. It begins with PASS only if the session is complete and every verdict
-    is PASS or SKIP, with at least one PASS."""
+    is PASS or SKIP, with at least one PASS that decides."""
     if not view.is_verified:
         return "UNVERIFIED: figures from results.csv alone; without the logs of the runs nothing is decided"
     words = [one.outcome for one in view.verdicts]
-    decided = [word for word in words if word is not Word.SKIP]
-    if not decided:
-        head = "SKIP: nothing was decided"
+    worst = min(words, key=WORST_FIRST.index, default=Word.SKIP)
+    if worst in (Word.PASS, Word.SKIP) and not view.decided:
+        cells = f"; {counted(words.count(Word.PASS), 'cell')} verified" if Word.PASS in words else ""
+        head = f"SKIP: nothing was decided{cells}"
     else:
-        worst = min(decided, key=WORST_FIRST.index)
         others = ", ".join(
             f"{words.count(one)} {one}" for one in WORST_FIRST if one is not worst and one in words
         )

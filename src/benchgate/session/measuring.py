@@ -85,6 +85,7 @@ class MeasuringSession:
         self._stack.enter_context(cache_storage.notices_to(progress.note))
         self._lock = self._stack.enter_context(ExitStack())
         self._images = Images(options.linux_kernel, options.locked, progress.note)
+        self._expected: dict[str, int] = {}
         self._pairs: dict[tuple[str, int], list[CapacityPair]] = {}
         self._topology = seen
         self._qemu: Qemu | None = None
@@ -153,8 +154,8 @@ class MeasuringSession:
             self._note(
                 f"--cpus {kept}: on lane insn guests are kept to these host CPUs; no vCPU has one of its own"
             )
-        runs = sum(expected_runs(sweep, self.options, self.policy) for sweep in sweeps)
-        self.progress.expect(runs)
+        self._expected = {one.row: expected_runs(one, self.options, self.policy) for one in sweeps}
+        self.progress.expect(sum(self._expected.values()))
 
     def _inputs(self, sweeps: Sequence[SweepPlan]) -> dict[str, Any]:
         """The digests of QEMU and of every image; `labels`: what every report must state about them."""
@@ -182,12 +183,19 @@ class MeasuringSession:
         for attempt in group:
             self._images.check(attempt.planned.system, attempt.planned.workload)
             self._smoke(attempt.planned)
+            self._expect(attempt)
         jobs = [self._job(attempt) for attempt in group]
         unjudged: list[Exception] = []
         for place, raw in execute_all(jobs):
             yield self._judged_run(group[place], raw, unjudged)
         if unjudged:
             raise unjudged[0]
+
+    def _expect(self, attempt: PlannedRun) -> None:
+        """Gates may need more runs than were expected before the first one."""
+        row = attempt.planned.cell.row
+        self.progress.expect(attempt.sweep_runs - self._expected[row])
+        self._expected[row] = attempt.sweep_runs
 
     def _job(self, attempt: PlannedRun) -> Job:
         cell = attempt.planned.cell

@@ -39,7 +39,8 @@ class Progress:
     _shown: bool = False
 
     def expect(self, runs: int) -> None:
-        """Adds expected runs. The first call starts the clock, so that waiting before it does not count."""
+        """Adds expected runs; fewer, if `runs` is negative. The first call starts the clock, so that waiting
+        before it does not count."""
         if not self.total:
             self._began_s = time.monotonic()
         self.total += runs
@@ -47,8 +48,9 @@ class Progress:
     def phase(self, cell: str, run: str, phase: str) -> None:
         """The current phase of a run; shown on a terminal only."""
         if self.live:
-            text = visible(f"{cell} {run}: {phase}")
-            self._write(f"\r\x1b[K{self._fit(f'[{self.done + 1}/{self.total}] {text}{self._left()}')}")
+            place = min(self.done + 1, self.total)  # a profile's boot follows the last run
+            text = f"[{place}/{self.total}] {visible(f'{cell} {run}: {phase}')}{self._left()}"
+            self._write(f"\r\x1b[K{self._fit(text)}")
             self._shown = True
 
     def note(self, text: str) -> None:

@@ -29,7 +29,7 @@ from benchgate.plan.seats import reseat
 from benchgate.render.tables import attribution, terminal
 from benchgate.render.view import SessionView
 from benchgate.run.guest import RunningGuest
-from benchgate.session.exit_codes import INCONCLUSIVE, UNDECIDED, exit_code
+from benchgate.session.exit_codes import UNDECIDED, exit_code
 from benchgate.session.measuring import MeasuringSession, ground_of
 from benchgate.session.progress import Progress
 from benchgate.session.results import RowResult
@@ -87,13 +87,15 @@ class PytestSession:
     def pick(
         self, cells: Sequence[PlannedCell], gates: Sequence[PlannedGate], images: Sequence[PlannedCell] = ()
     ) -> None:
+        """A requested cell gets a gate, too: its verdict is in every report, and `rejudge` repeats it."""
+        gates = (*gates, *map(planner.verified_gate, cells))
         arms = [arm for gate in gates for arm in gate.arms]
         planner.check_sets(self.options, self.collected)
-        planner.check_names((*cells, *arms, *images))
+        planner.check_names((*arms, *images))
         planner.check_kinds(gates)
         self._sweeps = {sweep.row: sweep for sweep in planner.sweeps(cells, gates)}
         self._images = tuple(images)
-        self.picked = bool(cells or gates)
+        self.picked = bool(gates)
 
     def describe(self) -> str:
         policy = catalog.load_policy(self.options.policy)
@@ -119,8 +121,7 @@ class PytestSession:
                 raise
             finally:
                 self.spent_s += time.monotonic() - began
-        policy = self._open().policy
-        return RowResult(self._results[row], policy, self.options.inconclusive_fails)
+        return RowResult(self._results[row], self.options.inconclusive_fails)
 
     def _measure(self, row: str) -> None:
         measuring = self._open()
@@ -173,31 +174,30 @@ class PytestSession:
 
     def exit_code(self, pytests: int) -> int:
         """The code of exit_codes.py, or pytest's own if a test failed for another reason. A FAIL counts
-        even if no test required its verdict, and without a verified run there is no success."""
+        even if no test required its verdict. Called after `close`."""
         passed = pytests == pytest.ExitCode.OK
         if not self.picked or not (passed or pytests == pytest.ExitCode.TESTS_FAILED):
             return pytests
-        results = self._results.values()
-        words = [verdict.outcome for result in results for verdict in result.verdicts]
-        if exit_code(words) == pytest.ExitCode.TESTS_FAILED:
-            return int(pytest.ExitCode.TESTS_FAILED)
-        if not passed:
-            failed = [line.message for line in self._reports if line.outcome == "failed"]
-            inconclusive = failed and all(message.startswith(Word.INCONCLUSIVE) for message in failed)
-            return INCONCLUSIVE if inconclusive else pytests
-        if not self.options.inconclusive_fails:
-            words = [word for word in words if word is not Word.INCONCLUSIVE] or [Word.SKIP]
-        if words:
-            return exit_code(words)
-        return 0 if any(judged.verified for result in results for judged in result.runs) else UNDECIDED
+        code = UNDECIDED if self._view is None else exit_code(self._view)
+        if passed or code == pytest.ExitCode.TESTS_FAILED:
+            return code
+        failed = [line.message for line in self._reports if line.outcome == "failed"]
+        inconclusive = failed and all(message.startswith(Word.INCONCLUSIVE) for message in failed)
+        return code if inconclusive and code else pytests
 
     def close(self, *, interrupted: bool) -> None:
         self.progress.close()
         measuring, self._measuring = self._measuring, None
         if measuring is not None:
-            missing = [row for row in self._sweeps if row not in self._results]
-            reason = f"interrupted before {', '.join(missing) or 'its end'}" if interrupted or missing else ""
-            self._view = measuring.close(missing=reason)
+            self._view = measuring.close(missing=self._missing(interrupted))
+
+    def _missing(self, interrupted: bool) -> str:
+        """Why the session is partial; empty if everything that was planned is measured."""
+        missing = [row for row, sweep in self._sweeps.items() if sweep.runnable and row not in self._results]
+        rows = ", ".join(missing)
+        if interrupted or self._interrupted:
+            return f"interrupted before {rows or 'its end'}"
+        return f"no test that ran asked for {rows}" if rows else ""
 
     @cached_property
     def interruptions(self) -> Interruptions:

@@ -29,7 +29,7 @@ from benchgate.render.tables import terminal
 from benchgate.render.view import SessionView
 from benchgate.run.record import load
 from benchgate.session.conclusion import view_of
-from benchgate.session.exit_codes import UNDECIDED, exit_code
+from benchgate.session.exit_codes import exit_code
 from benchgate.session.trust import Trusted, require_programs
 
 NOTHING = Trusted()
@@ -134,9 +134,7 @@ def recompute(folder: Path, trusted: Trusted = NOTHING) -> dict[str, str]:
 def show(path: Path, trusted: Trusted = NOTHING, width: int = 100) -> tuple[str, int]:
     """The terminal's summary of a session or of a results.csv, and the exit code."""
     view = _view_of_csv(path) if path.is_file() else judge_session(path, trusted)
-    code = exit_code([one.outcome for one in view.shown_verdicts])
-    is_partial = view.state != session_folder.COMPLETE
-    return terminal.render(view, width), UNDECIDED if is_partial and code == 0 else code
+    return terminal.render(view, width), exit_code(view)
 
 
 def _view_of_csv(path: Path) -> SessionView:

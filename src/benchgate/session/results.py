@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import pytest
 
-from benchgate.base.gates import Gate, GateInput, Policy, Verdict, Word
+from benchgate.base.gates import Verdict, Word
 from benchgate.base.runs import Outcome
-from benchgate.judge.gates import verified
 from benchgate.judge.judged_run import JudgedRun
-from benchgate.plan.planned import PlannedGate
+from benchgate.plan.planned import PlannedCell, PlannedGate
+from benchgate.plan.planner import verified_gate
 from benchgate.session.sweep import SweepResult
 
 Properties = list[tuple[str, object]]
@@ -27,7 +27,7 @@ class CellResult:
     id: str
     runs: tuple[JudgedRun, ...]
     verified: Verdict
-    """The verdict of the gate `verified` on this cell."""
+    """The verdict of this cell's gate `verified`."""
     properties: Properties
 
     def require_verified(self) -> None:
@@ -69,24 +69,25 @@ class RowResult:
     """One sweep's results, looked up by id."""
 
     result: SweepResult
-    policy: Policy
     inconclusive_fails: bool
 
-    def cell(self, cell_id: str) -> CellResult:
+    def cell(self, planned: PlannedCell) -> CellResult:
+        cell_id, found = planned.cell.id, self._found(verified_gate(planned))
         runs = tuple(judged for judged in self.result.runs if judged.run.cell.id == cell_id)
         arm = self.result.arms[cell_id]
-        properties: Properties = [("benchgate.cell", cell_id)]
+        properties: Properties = [("benchgate.cell", cell_id), ("benchgate.verdict", str(found.outcome))]
         if arm.work is not None:
             properties += [("benchgate.lane", str(arm.lane)), ("benchgate.work", str(arm.work.samples))]
-        gate = Gate(id=cell_id, kind=verified.KIND, base=None, cell=arm.cell)
-        ruling = verified.judge(gate, GateInput(self.result.arms, self.policy, {}))
-        return CellResult(cell_id, runs, ruling.verdict, properties)
+        return CellResult(cell_id, runs, found, properties)
 
     def verdict(self, planned: PlannedGate) -> VerdictResult:
-        """Found by what the gate asks, because planning may have changed the id to make it unique."""
-        name = next(one.gate.id for one in self.result.plan.gates if one.without_id == planned.without_id)
-        found = next(verdict for verdict in self.result.verdicts if verdict.id == name)
+        found = self._found(planned)
         names = ("ratio", "low", "high", "threshold", "lane")
         properties: Properties = [("benchgate.verdict", str(found.outcome))]
         properties += [(f"benchgate.{name}", str(getattr(found, name))) for name in names]
         return VerdictResult(found, self.inconclusive_fails, properties)
+
+    def _found(self, planned: PlannedGate) -> Verdict:
+        """Found by what the gate asks, because planning may have changed the id to make it unique."""
+        name = next(one.gate.id for one in self.result.plan.gates if one.without_id == planned.without_id)
+        return next(verdict for verdict in self.result.verdicts if verdict.id == name)

@@ -31,6 +31,8 @@ class PlannedRun:
     seed: int
     label: str
     """Its name in the progress line: `warm-up`, `run 3 of 5, look 1 of 4`."""
+    sweep_runs: int
+    """How many runs the sweep has, including those that its gates need so far."""
 
 
 class Lab(Protocol):
@@ -103,6 +105,7 @@ class _State:
         self.at_once = min((lab.at_once(planned) for planned in sweep.runnable), default=1)
         self.warm_ups = self._warm_ups()
         self.began_s = lab.now_s()
+        self.expected = 0
 
     @property
     def broken(self) -> bool:
@@ -141,6 +144,8 @@ class _State:
         """Brings every wanted arm to its count, interleaved, with samples of the host's capacity."""
         have = Counter({cell_id: self._good(cell_id) for cell_id in self.cells})
         missing = max(count - have[cell_id] for cell_id, count in wanted.items())
+        still = sum(count - have[cell_id] for cell_id, count in wanted.items())
+        self.expected = len(self.runs) + len(self.warm_ups) + still
         order = run_order(tuple(self.cells), missing, self.seed)
         for part in _cut(order, len(self.cells) * self.at_once):
             wishes, self.warm_ups = [*self.warm_ups, *self._wishes(part, have, wanted)], []
@@ -173,7 +178,8 @@ class _State:
             self.order.append(wish.cell_id)
             seed = 1 if wish.warmup else counted[wish.cell_id]
             planned = self.cells[wish.cell_id]
-            group.append(PlannedRun(planned, len(self.order), wish.warmup, seed, wish.label))
+            order = len(self.order)
+            group.append(PlannedRun(planned, order, wish.warmup, seed, wish.label, self.expected))
         self.runs.extend(self.lab.attempts(group))
 
     def _label(self, cell_id: str, run: int, of: int) -> str:

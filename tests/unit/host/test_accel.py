@@ -10,9 +10,12 @@ import pytest
 
 from benchgate.base.cells import Accel
 from benchgate.base.errors import HostError
+from benchgate.base.qemu import Qemu
 from benchgate.host import accel
 from benchgate.host.accel import AccelProbe, ProbeState
+from benchgate.host.probe import ProbeFailed
 
+QEMU = Qemu(Path("/q"), {}, (), (10, 0, 2), "d")
 TCG = AccelProbe(Accel.TCG, ProbeState.USABLE, 5000.0, 0.1, "max", "5,000 million instructions per second")
 GOOD = AccelProbe(Accel.KVM, ProbeState.USABLE, 10000.0, 0.1, "host", "...")
 BAD = AccelProbe(Accel.KVM, ProbeState.PRESENT_UNUSABLE, 1.6, 1.2, "host", "3,125 times slower than tcg")
@@ -95,3 +98,13 @@ def test_a_damaged_cached_result_is_not_used(tmp_path: Path, text: str) -> None:
     path = tmp_path / "probe.json"
     path.write_text(text)
     assert accel._load(path, Accel.TCG) is None
+
+
+def test_an_error_of_several_cpu_models_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def time_guest(qemu: Qemu, one: Accel, cpu_model: str) -> tuple[float, float]:
+        raise ProbeFailed("QEMU died of signal SIGABRT: Assertion `ret' failed.")
+
+    monkeypatch.setattr(accel, "_time_guest", time_guest)
+    assert accel._kvm(QEMU, TCG).reason == (
+        "kvm: present, unusable: -cpu host and -cpu max: QEMU died of signal SIGABRT: Assertion `ret' failed."
+    )

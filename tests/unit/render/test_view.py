@@ -57,6 +57,16 @@ def test_without_a_decision_the_headline_is_skip(words: tuple[Word, ...]) -> Non
     assert headline(seen) == "SKIP: nothing was decided"
 
 
+def test_verified_cells_beside_skipped_thresholds_decide_nothing() -> None:
+    one = scaled_view().verdicts[0]
+    skipped, cell = replace(one, outcome=Word.SKIP), replace(one, gate="verified", base_cpus=None)
+    assert headline(view(verdicts=[skipped, cell])) == "SKIP: nothing was decided; 1 cell verified"
+    assert headline(view(verdicts=[cell])) == "PASS: 1 of 1 verdicts"
+    assert headline(view(verdicts=[one, replace(cell, outcome=Word.INVALID)])) == (
+        "INVALID: 1 of 2 verdicts, 1 PASS"
+    )
+
+
 def test_a_partial_session_says_so_first() -> None:
     seen = scaled_view(state="partial", state_reason="interrupted by Ctrl-C")
     assert headline(seen) == "PARTIAL: interrupted by Ctrl-C; until then PASS: 1 of 1 verdicts"

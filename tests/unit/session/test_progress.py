@@ -32,6 +32,16 @@ def test_a_terminal_gets_one_line_that_is_cleared_at_the_end() -> None:
     assert stream.getvalue().endswith("\r\x1b[K")
 
 
+def test_the_boot_after_the_last_run_does_not_count_beyond_the_total() -> None:
+    stream = io.StringIO()
+    progress = Progress(stream, live=True)
+    progress.expect(1)
+    progress.ended("primes-linux-smp1", "run 1 of 1", "1.0 s")
+    progress.phase("primes-linux-smp1", "profile", "running")
+    assert "[1/1] primes-linux-smp1 profile: running" in stream.getvalue()
+    assert "[2/1]" not in stream.getvalue()
+
+
 def test_waiting_before_the_first_run_is_not_in_the_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])

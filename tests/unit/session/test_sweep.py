@@ -91,6 +91,13 @@ def test_each_arm_gets_one_warm_up_and_its_runs_interleaved() -> None:
     assert result.arms["primes-linux-smp1"].runs == 5
 
 
+def test_each_run_knows_how_many_runs_its_sweep_has_by_then() -> None:
+    """The first look does not decide (the gate is at the ratio itself), so four more runs per arm follow."""
+    lab = FakeLab()
+    sweep.run_sweep(the_plan(2, at_least=2.0), Options(), replace(POLICY, max_runs=9), lab, seed=1)
+    assert [one.sweep_runs for one in lab.asked] == [2 + 5 + 5] * 12 + [2 + 9 + 9] * 8
+
+
 def test_the_hosts_capacity_is_sampled_between_the_rounds() -> None:
     lab = FakeLab()
     sweep.run_sweep(the_plan(2), Options(), POLICY, lab, seed=1)
@@ -191,12 +198,20 @@ def test_a_seed_that_does_not_repeat_makes_all_arms_of_the_lane_invalid(
     monkeypatch.setattr(arms, "difference", lambda one, two: f"{one.attempt} and {two.attempt} differ")
     ground = replace(GROUND, lanes={"qemu": (Lane.INSN, "")})
     planned = reseat(the_plan(2, 4), ground, Options())
+    cells = tuple(planner.verified_gate(one) for one in planned.cells)
+    planned = replace(planned, gates=(*planned.gates, *cells))
     result = sweep.run_sweep(planned, Options(), replace(POLICY, max_runs=5), FakeLab(), seed=1)
-    assert [verdict.outcome for verdict in result.verdicts] == [Word.INVALID, Word.INVALID]
-    for cpus in (1, 2, 4):
-        cell = RowResult(result, POLICY, inconclusive_fails=True).cell(f"primes-linux-smp{cpus}")
+    assert [verdict.outcome for verdict in result.verdicts] == [Word.INVALID] * 5
+    for one in planned.cells:
+        cell = RowResult(result, inconclusive_fails=True).cell(one)
         with pytest.raises(pytest.fail.Exception, match=r"^INVALID: primes-linux-smp.*: 1 and . differ"):
             cell.require_verified()
+    # The repeated arm is smp2: no sentence may count its difference as a run of another arm.
+    for verdict in result.verdicts:
+        subject = verdict.id.removesuffix("-verified")
+        subject = subject if verdict.gate == "verified" else f"primes-linux smp{verdict.cpus}/smp1"
+        said = f"INVALID: {subject}: the instruction clock does not repeat on this host: 1 and "
+        assert verdict.reason.startswith(said), verdict.reason
 
 
 def test_skipped_arms_are_not_run_and_their_gate_has_the_reason() -> None:

@@ -153,14 +153,26 @@ def _early(gate: Gate, base: Arm, arm: Arm, measured: GateInput) -> tuple[Word, 
 
 
 def broken_arm(arm: Arm) -> str:
-    """Why an arm is INVALID; empty if it is not. It is INVALID with one invalid run, or without a verified
-    one."""
+    """Why an arm is INVALID, with its name; empty if it is not."""
+    found = unverified(arm)
+    return f"{arm.cell.id}: {found}" if found else unrepeated(arm)
+
+
+def unverified(arm: Arm) -> str:
+    """An arm is INVALID with one invalid run, or without a verified one."""
     if arm.invalid:
         bad = f"{len(arm.invalid)} of {counted(max(arm.attempted, len(arm.invalid)), 'run')}"
-        return f"{arm.cell.id}: {bad} not verified: {first_of(arm.invalid)}"
+        return f"{bad} not verified: {first_of(arm.invalid)}"
     if arm.attempted and not arm.runs:
-        return f"{arm.cell.id}: {counted(arm.attempted, 'run')} attempted, none is verified"
+        return f"{counted(arm.attempted, 'run')} attempted, none is verified"
     return ""
+
+
+def unrepeated(arm: Arm) -> str:
+    """All arms are INVALID if the clock did not repeat a run. The sentence names its arm, not this one."""
+    if not arm.unrepeated:
+        return ""
+    return f"the instruction clock does not repeat on this host: {first_of(arm.unrepeated)}"
 
 
 def broken_beside(measured: GateInput) -> str:

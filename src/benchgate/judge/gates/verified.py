@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from benchgate.base.cells import Placement
 from benchgate.base.errors import DecideError
-from benchgate.base.gates import Gate, GateInput, Policy, Ruling, Word
+from benchgate.base.gates import VERIFIED, Gate, GateInput, Policy, Ruling, Word
 from benchgate.base.text import counted
-from benchgate.judge.gates.ratio import SEE_RUNS, broken_arm, broken_beside, known_arm
+from benchgate.judge.gates.ratio import SEE_RUNS, broken_beside, known_arm, unrepeated, unverified
 from benchgate.judge.gates.wording import reason, verdict
 
-KIND = "verified"
+KIND = VERIFIED
 
 
 def check(gate: Gate, _: Policy | None = None) -> None:
@@ -26,9 +26,9 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     check(gate)
     arm, wanted = known_arm(gate.cell, measured), measured.policy.first
     facts: dict[str, object] = {"lane": arm.lane, "runs": arm.runs}
-    broken = broken_arm(arm)
-    if broken:
-        return Ruling(verdict(gate, Word.INVALID, reason(Word.INVALID, broken, SEE_RUNS), facts))
+    if broken := unverified(arm) or unrepeated(arm):
+        text = reason(Word.INVALID, f"{gate.cell.id}: {broken}", SEE_RUNS)
+        return Ruling(verdict(gate, Word.INVALID, text, facts))
     if arm.skipped:
         text = reason(Word.SKIP, f"{gate.cell.id} was not run: {arm.skipped}")
         return Ruling(verdict(gate, Word.SKIP, text, facts))

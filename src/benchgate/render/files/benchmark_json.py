@@ -1,8 +1,9 @@
 """benchmark.json in pytest-benchmark's schema, for its `compare` and for github-action-benchmark.
 
 Takes a SessionView; gives JSON. Each arm has one entry for its work window and one for its total window.
-`stats` are in seconds, so the entries of an arm in cycles or instructions are in `benchgate.other_units`, not
-in `benchmarks`. Does not fail.
+`stats` are in seconds: of the host's clock, or of the guest's on the instruction clock. An arm in cycles has
+no seconds, so its entries are in `benchgate.other_units`, not in `benchmarks`. The names and groups hold the
+lane, so that `compare` never puts two lanes into one table. Does not fail.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from benchgate.render.figures import ArmFigures, Series, series_of
 from benchgate.render.view import SessionView
 
 NAME = "benchmark.json"
-NS = 1e-9
+SECONDS = {"ns": 1e-9, "insn": 1e-9}
+"""The length of a unit. The instruction clock advances by 1 ns per instruction."""
 
 
 def render(view: SessionView) -> str:
@@ -46,9 +48,9 @@ def render(view: SessionView) -> str:
 def _entry(view: SessionView, series: Series, arm: ArmFigures, window: Window) -> dict[str, object]:
     place = 0 if window is Window.WORK else 1
     samples = [one[place] for one in arm.samples]
-    name = f"{series.name}-{arm.name}[{window}]"
+    name = f"{series.name}-{arm.name}-{series.lane}[{window}]"
     entry: dict[str, object] = {
-        "group": f"{series.name} {series.lane} {window}",
+        "group": f"{series.name} {window}, {series.lane} in {arm.unit}",
         "name": name,
         "fullname": f"benchgate::{name}",
         "params": {"cpus": arm.cpus, "window": str(window), **dict(series.params)},
@@ -56,7 +58,8 @@ def _entry(view: SessionView, series: Series, arm: ArmFigures, window: Window) -
         "extra_info": _extra(view, series, arm, window, samples),
         "options": {"warmup": True, "timer": str(series.lane)},
     }
-    return entry | ({"stats": _stats([one * NS for one in samples])} if arm.unit == "ns" else {})
+    second = SECONDS.get(arm.unit)
+    return entry | ({"stats": _stats([one * second for one in samples])} if second else {})
 
 
 def _extra(

@@ -12,12 +12,27 @@ from benchgate.base.runs import Outcome
 from benchgate.base.text import with_interval
 from benchgate.render.escape import code, markdown
 from benchgate.render.figures import ArmFigures, Series, Speedup, series_of
-from benchgate.render.tables import side_by_side, units, variants
+from benchgate.render.tables import columns, side_by_side, units, variants
 from benchgate.render.view import SessionView, headline
 
 NAME = "summary.md"
 PICTURE = "speedup.svg"
 MOST_FAILURES = 20
+
+COLUMNS = (
+    ("arm", "---"),
+    ("runs", "--:"),
+    ("work, median", "--:"),
+    ("min .. max", "--:"),
+    ("CV", "--:"),
+    ("speedup of work", "--:"),
+    ("gate", "---"),
+    ("host capacity", "--:"),
+    ("total, median", "--:"),
+    ("speedup of total", "--:"),
+    ("CPUs", "---"),
+)
+"""The heading, and Markdown's rule below it. A column in which no arm has a value is left out."""
 
 LANE_NOTES = {
     Lane.TCG: "emulated CPUs: no caches, no memory bandwidth; compare ratios of this lane only",
@@ -65,36 +80,36 @@ def _series(view: SessionView, series: Series) -> list[str]:
     lines = [
         f"## {markdown(series.name)}, {series.lane}",
         "",
-        f"{series.mode} mode; {markdown(settings) or 'no parameters'}. {LANE_NOTES[series.lane]}.",
+        f"{series.mode} mode; {markdown(settings) or 'no parameters'}.",
         "",
-        "| arm | runs | work, median | min .. max | CV | speedup of work | gate | host capacity "
-        "| total, median | speedup of total | CPUs |",
-        "|---|--:|--:|--:|--:|--:|---|--:|--:|--:|---|",
     ]
-    lines += [_row(view, series, arm) for arm in series.arms]
+    rows = [tuple(name for name, _ in COLUMNS), tuple(rule for _, rule in COLUMNS)]
+    rows += [_row(view, series, arm) for arm in series.arms]
+    used = columns.used(rows[0], rows[2:])
+    lines += [f"| {' | '.join(row[n] for n in used)} |" for row in rows]
     bars = [_bar(series, arm) for arm in series.arms]
     drawn = ["```text", *filter(None, bars), "```", ""] if any(bars) else []
     return [*lines, "", *drawn, *_paired(series), *_dependence(series)]
 
 
-def _row(view: SessionView, series: Series, arm: ArmFigures) -> str:
+def _row(view: SessionView, series: Series, arm: ArmFigures) -> tuple[str, ...]:
     work, total = arm.speedups.get(Window.WORK), arm.speedups.get(Window.TOTAL)
     host = view.capacity.get(arm.cpus)
     shown = with_interval(host.ratio, host.low, host.high, "x") if host and host.lane is series.lane else "-"
-    cells = (
+    gate = units.gate(work, is_broken=arm.is_broken)
+    return (
         arm.name,
         str(arm.outcomes[Outcome.OK]),
         units.shown(arm.work.median, arm.unit) if arm.work else "-",
         units.span(arm.work, arm.unit) if arm.work else "-",
         units.percent(arm.work.cv if arm.work else None),
         _speedup(arm, work),
-        markdown(units.gate(work, is_broken=arm.is_broken)),
+        gate if gate == columns.NOTHING else markdown(gate),
         shown,
         units.shown(arm.total.median, arm.unit) if arm.total else "-",
         _speedup(arm, total),
         f"{' '.join(map(str, arm.pins)) or 'not pinned'} ({arm.placement})",
     )
-    return f"| {' | '.join(cells)} |"
 
 
 def _speedup(arm: ArmFigures, seen: Speedup | None) -> str:
@@ -162,6 +177,7 @@ def _conditions(view: SessionView, every: tuple[Series, ...]) -> list[str]:
         "## Conditions",
         "",
         f"- lane: {', '.join(lanes) or 'none'}; placement: {', '.join(placements) or 'none'}",
+        *(f"- lane {lane}: {LANE_NOTES[lane]}" for lane in lanes),
         f"- isolation: {markdown(view.isolation)}. Pinning is not isolation: "
         "other work may still have run on the pinned CPUs.",
         *(f"- {markdown(label)}" for label in view.labels),

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from benchgate.base.text import visible
 
 GAP = 2
+NOTHING = "-"
+"""A cell without a value."""
 
 
 def width(text: str) -> int:
@@ -26,6 +28,11 @@ def pad(text: str, size: int) -> str:
 def widths(rows: Sequence[Sequence[str]]) -> list[int]:
     """The width of each column."""
     return [max(map(width, column)) for column in zip(*rows, strict=True)]
+
+
+def used(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
+    """The numbers of the columns in which some row has a value."""
+    return [n for n in range(len(heading)) if any(row[n] != NOTHING for row in rows)]
 
 
 def drawn(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -1,14 +1,15 @@
 """The summary for a terminal: plain text without escape sequences, no wider than the terminal.
 
-Takes a SessionView and a width; gives text. Columns that do not fit are left out, the least important first;
-reasons are wrapped, not truncated. Does not fail.
+Takes a SessionView and a width; gives text. Columns without a value are left out, and then
+columns that do not fit, the least important first; reasons are wrapped, not truncated. Does not fail.
 """
 
 from __future__ import annotations
 
 from benchgate.base.cells import Window
+from benchgate.base.gates import VERIFIED, Word
 from benchgate.base.runs import Outcome
-from benchgate.base.text import visible
+from benchgate.base.text import counted, visible
 from benchgate.render.figures import ArmFigures, Series, series_of
 from benchgate.render.tables import columns, side_by_side, units, variants
 from benchgate.render.view import SessionView, headline
@@ -33,20 +34,29 @@ def render(view: SessionView, width: int = 80) -> str:
     lines = [*_wrapped(headline(view), room), ""]
     for one in series_of(view):
         lines += [*_table(view, one, room), ""]
-    for verdict in view.shown_verdicts:
-        lines += _wrapped(verdict.reason, room)
-    lines += [line for note in (*view.outliers, *view.labels, *view.notes) for line in _wrapped(note, room)]
+    texts = (*_reasons(view), *view.outliers, *view.labels, *view.notes)
+    lines += [line for text in texts for line in _wrapped(text, room)]
     for block in (side_by_side.text(view, room), variants.text(view, room)):
         if block:
             lines += [*([""] if lines[-1] else []), *block]
     return "\n".join(lines).rstrip() + "\n"
 
 
+def _reasons(view: SessionView) -> list[str]:
+    """The reasons of all verdicts, worst first. Cells whose runs are all verified share one line."""
+    verified = [one for one in view.shown_verdicts if (one.gate, one.outcome) == (VERIFIED, Word.PASS)]
+    told = [one.reason for one in view.shown_verdicts if one not in verified]
+    if not verified:
+        return told
+    runs = counted(sum(one.runs for one in verified), "run")
+    return [*told, f"{Word.PASS}: {counted(len(verified), 'cell')}: {runs}, all verified"]
+
+
 def _table(view: SessionView, series: Series, room: int) -> list[str]:
     placements = ", ".join(sorted({str(arm.placement) for arm in series.arms}))
     title = f"{series.name} ({series.lane}, {placements})"
     rows = [[name for name, _ in COLUMNS], *(_cells(view, series, arm) for arm in series.arms)]
-    kept = list(range(len(COLUMNS)))
+    kept = columns.used(rows[0], rows[1:])
     while _needed(rows, kept) > room and any(COLUMNS[n][1] for n in kept):
         kept.remove(max(kept, key=lambda n: (COLUMNS[n][1], n)))
     return [*_wrapped(title, room), *columns.drawn([[row[n] for n in kept] for row in rows])]

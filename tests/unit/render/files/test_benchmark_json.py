@@ -10,14 +10,17 @@ from pathlib import Path
 
 import pytest
 
+from benchgate.base.cells import Lane
 from benchgate.render.files import benchmark_json
 from tests.unit.factories import cell, rows, scaled_view, view
 
 
-def compare(path: Path, *, name: str = "pytest-benchmark") -> subprocess.CompletedProcess[str]:
+def compare(
+    *files: Path, name: str = "pytest-benchmark", by: str = "group"
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [str(Path(sys.executable).parent / name), "compare", str(path)],
-        cwd=path.parent,
+        [str(Path(sys.executable).parent / name), "compare", f"--group-by={by}", *map(str, files)],
+        cwd=files[0].parent,
         capture_output=True,
         text=True,
         check=False,
@@ -32,8 +35,8 @@ def test_pytest_benchmark_compare_reads_benchmark_json(tmp_path: Path) -> None:
     done = compare(path)
     assert done.returncode == 0, done.stderr
     assert "Failed to load" not in done.stdout + done.stderr
-    assert "primes-linux-smp1[work]" in done.stdout
-    assert "primes-linux-smp2[total]" in done.stdout
+    assert "primes-linux-smp1-tcg[work]" in done.stdout
+    assert "primes-linux-smp2-tcg[total]" in done.stdout
     path.write_text("{}")
     assert "primes" not in compare(path).stdout
 
@@ -41,7 +44,7 @@ def test_pytest_benchmark_compare_reads_benchmark_json(tmp_path: Path) -> None:
 def test_benchmark_json_has_every_field_and_seconds_only_in_stats() -> None:
     data = json.loads(benchmark_json.render(scaled_view()))
     assert {"machine_info", "commit_info", "benchmarks", "datetime", "version"} <= set(data)
-    one = next(entry for entry in data["benchmarks"] if entry["name"] == "primes-linux-smp2[work]")
+    one = next(entry for entry in data["benchmarks"] if entry["name"] == "primes-linux-smp2-tcg[work]")
     wanted = "group name fullname params param extra_info options stats"
     assert set(one) == set(wanted.split())
     fields = (
@@ -65,7 +68,37 @@ def test_cycles_are_not_reported_as_seconds() -> None:
     data = json.loads(benchmark_json.render(seen))
     assert data["benchmarks"] == []
     other = data["benchgate"]["other_units"]
-    assert [one["name"] for one in other][:2] == ["primes-linux-smp1[work]", "primes-linux-smp1[total]"]
+    assert [one["name"] for one in other][:2] == [
+        "primes-linux-smp1-tcg[work]",
+        "primes-linux-smp1-tcg[total]",
+    ]
     assert other[0]["extra_info"]["unit"] == "cycles"
     assert other[0]["extra_info"]["samples"] == [1639] * 5
     assert "stats" not in other[0]
+
+
+def test_the_instruction_clock_is_reported_in_seconds_of_the_guest() -> None:
+    seen = view(*rows(cell(2), [659_218_025, 655_000_000, 664_000_000], lane=Lane.INSN, unit="insn"))
+    data = json.loads(benchmark_json.render(seen))
+    assert data["benchgate"]["other_units"] == []
+    work, total = data["benchmarks"]
+    assert work["stats"]["data"] == pytest.approx([0.659218025, 0.655, 0.664])
+    assert (work["stats"]["rounds"], work["stats"]["iterations"]) == (3, 1)
+    assert total["stats"]["min"] == pytest.approx(0.655001)
+    assert (work["extra_info"]["lane"], work["extra_info"]["unit"]) == ("insn", "insn")
+    assert work["group"] == "primes-linux work, insn in insn"
+
+
+def test_compare_never_sets_two_lanes_side_by_side(tmp_path: Path) -> None:
+    for lane, unit, work in ((Lane.INSN, "insn", 655_000_000), (Lane.TCG, "ns", 1_655_000_000)):
+        text = benchmark_json.render(view(*rows(cell(2), [work] * 3, lane=lane, unit=unit)))
+        (tmp_path / f"{lane}.json").write_text(text)
+    (tmp_path / "again.json").write_text((tmp_path / "tcg.json").read_text())
+    for by in ("group", "name", "func", "fullname", "fullfunc"):
+        done = compare(*sorted(tmp_path.glob("*.json")), by=by)
+        assert done.returncode == 0, done.stderr
+        tables = done.stdout.split(" benchmark '")[1:]
+        lanes = [{lane for lane in ("insn", "tcg") if f"smp2-{lane}[" in table} for table in tables]
+        assert {len(found) for found in lanes} == {1}, done.stdout
+        assert {"insn"} in lanes, done.stdout
+        assert {"tcg"} in lanes, done.stdout

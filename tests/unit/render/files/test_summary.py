@@ -76,7 +76,7 @@ def test_too_few_runs_have_a_ratio_without_interval(runs: int, said: str) -> Non
     assert "[2.00, 2.00]" not in summary.render(seen)
     assert json.loads(speedups_json.render(seen))[0]["range"] == "unknown"
     two = json.loads(benchmark_json.render(seen))["benchmarks"][2]
-    assert (two["name"], two["extra_info"]["low"]) == ("primes-linux-smp2[work]", None)
+    assert (two["name"], two["extra_info"]["low"]) == ("primes-linux-smp2-tcg[work]", None)
 
 
 def test_skipped_gates_cannot_be_wrong_by_chance() -> None:
@@ -106,3 +106,21 @@ def test_an_smt_variant_has_its_own_row() -> None:
     text = summary.render(seen)
     assert "| smp2 | 5 |" in text
     assert "| smp2-smt | 5 |" in text
+
+
+def test_a_column_without_a_value_is_left_out() -> None:
+    alone = view(*rows(cell(1), [100, 101]))
+    assert "| arm | runs | work, median | min .. max | CV | total, median | CPUs |" in summary.render(alone)
+    heading = next(line for line in terminal.render(alone, 120).splitlines() if line.startswith("arm"))
+    assert heading.split() == ["arm", "runs", "median", "min", "..", "max", "CV"]
+    seen = scaled_view(capacity={2: CapacityBound(Lane.TCG, 2, 1.94, 1.90, 1.97)})
+    assert "| gate | host capacity | total, median |" in summary.render(seen)
+    heading = next(line for line in terminal.render(seen, 120).splitlines() if line.startswith("arm"))
+    assert heading.split()[-3:] == ["speedup", "host", "gate"]
+
+
+def test_what_a_lane_does_not_show_is_said_once() -> None:
+    first, second = cell(1), cell(1, workload="checksum")
+    text = summary.render(view(*rows(first, [9] * 5, lane=Lane.INSN), *rows(second, [9] * 5, lane=Lane.INSN)))
+    assert text.count("## ") >= 2
+    assert text.count("caches, memory bandwidth or frequency") == 1

@@ -14,7 +14,7 @@ def test_the_terminal_table_is_never_wider_than_the_terminal(width: int) -> None
     text = terminal.render(scaled_view(labels=("a label that is rather long, " * 4,)), width)
     assert max(map(len, text.splitlines())) <= width
     assert "1.93x [1.92, 1.96]" in text
-    assert ("min .. max" in text) == (width >= 100)
+    assert ("min .. max" in text) == (width >= 80)
 
 
 def test_the_terminal_has_the_complete_reason_of_a_failure() -> None:
