@@ -51,7 +51,7 @@ def read(console: bytes, result: Result) -> Figures:
 
 def online_cpus(console: bytes, pattern: str) -> int:
     """The number of CPUs that came up, from the group (?P<n>...) of the pattern."""
-    match = _only(plain(console), pattern, "online")
+    match = only(plain(console), pattern, "online")
     if not re.fullmatch(r"[0-9]{1,5}", match["n"] or ""):
         raise VerifyError(f"online: `{one_line(match['n'] or '', 80)}` is not a number of CPUs")
     return int(match["n"])
@@ -74,7 +74,7 @@ def _check_answers(text: str, result: Result) -> None:
     found = [
         (name, value)
         for pattern in result.answers
-        for name, value in _only(text, pattern, "answers").groupdict().items()
+        for name, value in only(text, pattern, "answers").groupdict().items()
         if name in expect and value is not None
     ]
     for name, value in found:
@@ -86,7 +86,7 @@ def _check_answers(text: str, result: Result) -> None:
             raise VerifyError(f"answer {name} is missing from the console")
 
 
-def _only(text: str, pattern: str, what: str) -> re.Match[str]:
+def only(text: str, pattern: str, what: str) -> re.Match[str]:
     """A pattern must match exactly once; with two matches it is not clear which one counts."""
     matches = [match for match, _ in zip(re.finditer(pattern, text, re.MULTILINE), range(2), strict=False)]
     if not matches:
@@ -100,7 +100,7 @@ def _only(text: str, pattern: str, what: str) -> re.Match[str]:
 
 def _figure(text: str, what: str, pattern: ResultPattern) -> int:
     """The figure in whole nanoseconds or cycles. A counter that was shifted right is shifted back."""
-    written = (_only(text, pattern.regex, what)["value"] or "").strip()
+    written = (only(text, pattern.regex, what)["value"] or "").strip()
     if not _NUMBER.fullmatch(written):
         raise VerifyError(f"{what}: `{one_line(written, 80)}` is not a number such as 1234.5 or 1,234.5")
     value = Decimal(written.replace(",", "").replace("_", ""))

@@ -17,6 +17,7 @@ from benchgate.base.systems import EndBy, Result, ResultFormat, System
 from benchgate.insn.log import Level
 from benchgate.insn.window import agree, window
 from benchgate.judge import oracle, patterns, wire
+from benchgate.judge.console_clock import check_figures
 from benchgate.judge.foreign import check_foreign
 from benchgate.judge.run_files import RunFiles
 from benchgate.judge.transcript_checks import check_books, check_cpus, check_echo, check_window, require_cpus
@@ -43,6 +44,9 @@ def verify_on(run: RawRun, workload: Workload, system: System) -> VerifiedRun:
     files = RunFiles(run)
     if system.result.format is ResultFormat.PATTERNS:
         found = verify_selftest(files, system.result, online=system.online, exit_codes=codes)
+        if run.lane is Lane.INSN:
+            figures = patterns.read(files.console, system.result)
+            check_figures(files.clock, files.console, run.cell.cpus, system, figures)
     else:
         found = verify(files, workload, system.result, exit_codes=codes)
         if system.online:

@@ -1,0 +1,90 @@
+"""Self-tests that misreport: real boots of a small guest, judged as in a session."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.systems import System
+from benchgate.build.fetch import inputs
+from benchgate.build.toolchain import compiler
+from benchgate.insn.log import Level
+from benchgate.judge.judged_run import JudgedRun
+from benchgate.plan import systemfile
+from tests.faults.test_insn_bare import FLAGS
+from tests.ternkit import Bootkit
+
+DATA = Path(__file__).parents[1] / "data"
+YAML = """\
+version: 1
+name: selftest
+kind: qemu
+boot: {{kernel: "{kernel}", append: case={case}}}
+ask: selftest
+console: {{{ready}online: "^(?P<n>[0-9]+) CPUs up$"}}
+result:
+  format: patterns
+  work: {{pattern: "^work: (?P<value>[0-9]+) ns$", unit: ns}}
+  answers: ["^sum=(?P<sum>[0-9]+)$"]
+  expect: {{sum: 10000000}}
+end: {{by: exit, exit_codes: [0, 33]}}
+"""
+READY = 'ready: "^selftest up$", '
+
+
+@pytest.fixture(scope="module")
+def guest(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("selftest") / "selftest.elf"
+    start, source = DATA / "stress" / "start.S", DATA / "selftest" / "selftest.c"
+    words = (f"-Wl,-T,{DATA / 'stress' / 'stress.ld'}", str(start), str(source))
+    subprocess.run([*compiler().argv, *FLAGS, *words, "-o", str(made)], check=True, timeout=120)
+    return made
+
+
+def system(guest: Path, case: str, ready: str = "") -> System:
+    path = guest.parent / f"{case}.yaml"
+    path.write_text(YAML.format(kernel=guest, case=case, ready=ready))
+    return systemfile.load(path)
+
+
+@pytest.fixture
+def timed(tmp_path: Path) -> Bootkit:
+    return Bootkit(tmp_path, inputs.qemu(), Level.FULL)
+
+
+def boot(timed: Bootkit, guest: Path, case: str, cpus: int, ready: str = "") -> JudgedRun:
+    return timed.run(system(guest, case, ready), "selftest", cpus)
+
+
+@pytest.mark.parametrize("cpus", [1, 2, 4])
+@pytest.mark.parametrize("ready", ["", READY])
+def test_an_honest_selftest_is_verified(timed: Bootkit, guest: Path, cpus: int, ready: str) -> None:
+    """Two instructions for each of 10,000,000 steps."""
+    judged = boot(timed, guest, "honest", cpus, ready)
+    assert judged.verified is not None, judged.reason
+    assert judged.verified.work == pytest.approx(20_000_000 / cpus, rel=0.01)
+
+
+def test_a_selftest_may_print_all_at_its_end_if_another_line_begins_the_run(
+    timed: Bootkit, guest: Path
+) -> None:
+    assert boot(timed, guest, "summary", 2, READY).verified is not None
+    assert "print `console.ready`" in boot(timed, guest, "summary", 2).reason
+
+
+@pytest.mark.parametrize(
+    ("case", "said"),
+    [
+        ("absent", "vCPU 1 executed only "),
+        ("spins", "vCPU 1 executed only "),
+        ("pauses", "vCPU 1 executed only "),
+        ("early", "work: the guest claims 10000000 ns, but on the instruction clock it printed that figure "),
+        ("long", "but on the instruction clock it printed that figure "),
+    ],
+)
+def test_a_selftest_that_misreports_is_refused(timed: Bootkit, guest: Path, case: str, said: str) -> None:
+    judged = boot(timed, guest, case, 2)
+    assert judged.verified is None
+    assert said in judged.reason
