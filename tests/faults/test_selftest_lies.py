@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,7 @@ result:
   work: {{pattern: "^work: (?P<value>[0-9]+) ns$", unit: ns}}
   answers: ["^sum=(?P<sum>[0-9]+)$"]
   expect: {{sum: 10000000}}
-end: {{by: exit, exit_codes: [0, 33]}}
+end: {{by: exit, exit_codes: [0, 33]{reset}}}
 """
 READY = 'ready: "^selftest up$", '
 
@@ -43,9 +44,9 @@ def guest(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def system(guest: Path, case: str, ready: str = "") -> System:
+def system(guest: Path, case: str, ready: str = "", reset: str = "") -> System:
     path = guest.parent / f"{case}.yaml"
-    path.write_text(YAML.format(kernel=guest, case=case, ready=ready))
+    path.write_text(YAML.format(kernel=guest, case=case, ready=ready, reset=reset))
     return systemfile.load(path)
 
 
@@ -88,3 +89,21 @@ def test_a_selftest_that_misreports_is_refused(timed: Bootkit, guest: Path, case
     judged = boot(timed, guest, case, 2)
     assert judged.verified is None
     assert said in judged.reason
+
+
+@pytest.mark.parametrize("level", [Level.FULL, None])
+def test_a_triple_fault_after_the_result_is_a_failure_unless_the_yaml_allows_it(
+    timed: Bootkit, guest: Path, level: Level | None
+) -> None:
+    kit = replace(timed, level=level)
+    judged = kit.run(system(guest, "reset"), "selftest", 2)
+    assert "guest-reset" in judged.reason
+    assert judged.run.exit_status == 0
+    allowed = kit.run(system(guest, "reset", reset=", reset: allowed"), "selftest", 2)
+    assert allowed.verified is not None, allowed.reason
+
+
+def test_a_power_off_is_named_by_its_exit_code(timed: Bootkit, guest: Path) -> None:
+    judged = boot(timed, guest, "power-off", 2)
+    assert judged.verified is not None, judged.reason
+    assert judged.run.exit_status == 0

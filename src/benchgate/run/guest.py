@@ -23,7 +23,7 @@ from benchgate.base.qemu import QMP_DESCRIPTOR
 from benchgate.base.runs import BootSpec, Ending
 from benchgate.run import pinning, stale
 from benchgate.run.console import Console, Limits, SerialLog
-from benchgate.run.ending import Cause
+from benchgate.run.ending import Cause, confirmed
 from benchgate.run.follower import Follower, complaint
 from benchgate.run.pinning import Placed
 from benchgate.run.qmp import Qmp, QmpError
@@ -132,9 +132,10 @@ def run_guest(  # noqa: PLR0913 - keyword arguments
         exited = follower.await_exit(seen)
         guest.mark("exit" if exited else "stop")
         status = guest.child.stop(0 if exited else _STOP_GRACE_S)
-        guest.qmp.drain(_DRAIN_S)
+        drained = guest.qmp.drain(_QMP_S)  # until QEMU's end of the socket is closed, which it is by now
         own_status = None if seen.cause is Cause.FINISHED else status
-        judged = follower.judge(seen, status if exited else None)
+        reports = guest.qmp.guest_ends if drained else None
+        judged = confirmed(follower.judge(seen, status if exited else None), reports, watch)
         return GuestEnd(*judged, own_status, tuple(guest.samples))
 
 
