@@ -58,10 +58,11 @@ def online_cpus(console: bytes, pattern: str) -> int:
 
 
 def plain(console: bytes) -> str:
-    """The console as text: lines end with a newline, and terminal escapes are removed."""
+    """The console as text: lines end with a newline, and terminal escapes are removed, except that an ESC
+    stands where a line moves the cursor within its text."""
     if len(console) > MAX_CONSOLE_BYTES:
         raise VerifyError(f"the console has {len(console)} bytes; more than {MAX_CONSOLE_BYTES} are not read")
-    return console_text.plain(console).decode("utf-8", "replace")
+    return console_text.plain_with_moves(console).decode("utf-8", "replace")
 
 
 def _check_answers(text: str, result: Result) -> None:
@@ -94,6 +95,13 @@ def only(text: str, pattern: str, what: str) -> re.Match[str]:
     if len(matches) > 1:
         raise VerifyError(
             f"{what}: `{pattern}` matches more than once; change it so that it only matches the right place"
+        )
+    begin, last = matches[0].start(), max(matches[0].start(), matches[0].end() - 1)
+    line = text[text.rfind("\n", 0, begin) + 1 : last] + text[last:].partition("\n")[0]
+    if "\x1b" in line:
+        raise VerifyError(
+            f"{what}: a line that matches `{pattern}` moves the cursor, so a terminal shows another text: "
+            "print it without escape sequences and backspaces"
         )
     return matches[0]
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchgate.base.console_text import Stream, by_lines, line_ends, plain
+from benchgate.base.console_text import Stream, by_lines, line_ends, plain, plain_with_moves
 
 CONSOLE = b"\x1b[2J\x1b[1;1Hboot\r\n\x1b[31mpanic:\x1b[0m no\rroot\n\x1b]0;title\x07$ "
 
@@ -62,3 +62,18 @@ def test_an_overlong_escape_is_passed_on_as_text() -> None:
 )
 def test_line_ends_in_a_pattern(pattern: str, text: bytes, matches: bool) -> None:
     assert (re.search(by_lines(pattern), text) is not None) is matches
+
+
+@given(st.lists(st.sampled_from([b"\x1b[1m", b"\x1b[2D", b"\b", b"\n", b" ", b"x"]), max_size=12))
+def test_only_a_move_within_the_text_of_a_line_is_kept(parts: list[bytes]) -> None:
+    console = b"".join(parts)
+    text = plain_with_moves(console)
+    assert text.replace(b"\x1b", b"") == plain(console).replace(b"\b", b"")
+    for line in text.split(b"\n"):
+        assert not line.strip(b" ").startswith(b"\x1b")
+        assert not line.strip(b" ").endswith(b"\x1b")
+    assert (b"\x1b" in text) == any(
+        b"\x1b"
+        in line.replace(b"\x1b[1m", b"").replace(b"\x1b[2D", b"\x1b").replace(b"\b", b"\x1b").strip(b" \x1b")
+        for line in console.split(b"\n")
+    )
