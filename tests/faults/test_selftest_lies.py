@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from benchgate.base.runs import Ending
 from benchgate.base.systems import System
 from benchgate.build.fetch import inputs
 from benchgate.build.toolchain import compiler
@@ -31,6 +32,7 @@ result:
   answers: ["^sum=(?P<sum>[0-9]+)$"]
   expect: {{sum: 10000000}}
 end: {{by: exit, exit_codes: [0, 33]{reset}}}
+deadlines: {{boot_s: 2, run_s: 0.2}}
 """
 READY = 'ready: "^selftest up$", '
 
@@ -107,3 +109,21 @@ def test_a_power_off_is_named_by_its_exit_code(timed: Bootkit, guest: Path) -> N
     judged = boot(timed, guest, "power-off", 2)
     assert judged.verified is not None, judged.reason
     assert judged.run.exit_status == 0
+
+
+@pytest.mark.parametrize(
+    ("case", "machine", "said"),
+    [
+        ("loops", "q35", "not finished within its deadline (0.2 s of guest time)"),
+        ("halts", "q35", "not finished within its deadline (0.2 s of guest time)"),  # the RTC's timer goes on
+        ("halts", "microvm,rtc=off,pit=off", "its deadline (0.2 s, in which all its CPUs were halted)"),
+    ],
+)
+def test_a_hang_ends_by_the_guests_time_or_if_it_does_nothing(
+    timed: Bootkit, guest: Path, case: str, machine: str, said: str
+) -> None:
+    known = system(guest, case, READY)
+    known = replace(known, qemu=replace(known.qemu, machine=machine))
+    judged = timed.run(known, "selftest", 2)
+    assert judged.run.ending is Ending.RUN_DEADLINE
+    assert said in judged.run.detail

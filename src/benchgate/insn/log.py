@@ -198,6 +198,8 @@ class _Reader:
             "check": self._counter,
             "host": self._counter,
             "end": self._end,
+            "beat": self._pulse,
+            "halted": self._pulse,
         }
         for self.line, line in enumerate(lines[len(_HEADER) :], len(_HEADER) + 1):
             self._line(line, handlers)
@@ -278,6 +280,12 @@ class _Reader:
         if self.lines and end <= self.lines[-1].end:
             raise self.fail(f"a line ends at byte {end}, not after the one before it")
         self.lines.append(ConsoleLine(end, self.number(words[2]), self.work))
+
+    def _pulse(self, words: list[str]) -> None:
+        """For whoever watches the run; nothing is judged by it."""
+        if len(words) != 2:
+            raise self.fail(f"expected `{words[0]} TIME`")
+        self.number(words[1])
 
     def _waited(self, words: list[str]) -> None:
         if len(words) != 3 or self.waited is not None:

@@ -44,7 +44,7 @@ class Observation:
     line: str = ""
     """The line that a pattern matched, or the last one; cleaned for display."""
     note: str = ""
-    """On FLOOD: which bound was exceeded."""
+    """On FLOOD: which bound was exceeded. On DEADLINE: what the seconds were (run/pace.py)."""
 
 
 _ADVICE = {
@@ -67,13 +67,13 @@ def ending_of(  # noqa: PLR0911 - one return per cause
         case Cause.FLOOD:
             return Ending.OUTPUT_LIMIT, f"stopped {_where(seen.stage)}: {seen.note}"
         case Cause.DEADLINE if seen.stage is Stage.BOOTING:
-            return Ending.BOOT_DEADLINE, f"not ready within {deadlines.boot_s:g} s{last}"
+            return Ending.BOOT_DEADLINE, f"not ready within {deadlines.boot_s:g} s{seen.note}{last}"
         case Cause.DEADLINE if seen.stage is Stage.ENDED:
             return Ending.RUN_DEADLINE, "it printed its end line but did not exit, and was stopped"
         case Cause.DEADLINE:
             return (
                 Ending.RUN_DEADLINE,
-                f"not finished within its deadline ({_deadline_text(watch, deadlines)}){last}",
+                f"not finished within its deadline ({_deadline_text(watch, deadlines)}{seen.note}){last}",
             )
         case Cause.FINISHED:
             return Ending.DONE, ""

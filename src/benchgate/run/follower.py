@@ -7,9 +7,8 @@ guest's failure is an `Observation` too. Fails with OSError only, if a log canno
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pexpect
@@ -21,10 +20,10 @@ from benchgate.base.runs import Deadlines, Ending
 from benchgate.base.text import one_line
 from benchgate.run.console import Console, FloodError, Limits, SerialLog, readable
 from benchgate.run.ending import Cause, Observation, Stage, ending_of
+from benchgate.run.pace import HostPace, Pace
 from benchgate.run.scanner import Scanner
 from benchgate.run.watch import Watch
 
-_SLICE_S = 1.0
 _READ_BYTES = 1 << 16
 
 
@@ -42,29 +41,30 @@ class Follower:
     child: Child
     folder: Path
     heartbeat: Callable[[], None] = lambda: None
+    pace: Pace = field(default_factory=HostPace)
 
     def follow(self) -> Observation:
         stage = Stage.BOOTING if self.watch.ready else Stage.RUNNING
         if stage is Stage.RUNNING:
             self.on_moment("ready")
         self.console.plain = self.console.plain or Stream()
-        deadline = time.monotonic() + self.deadlines.boot_s
-        if self.watch.ready is None:
-            deadline += self.deadlines.run_s
+        self.pace.begin(self.deadlines.boot_s + (0 if self.watch.ready else self.deadlines.run_s))
         scanner = Scanner(self.watch)
         while True:
-            text, stop = self._read(deadline)
+            text, stop = self._read()
             for found in scanner.feed(text, last=stop is not None):
                 if found.name in {"panic", "failure"}:
                     return self._failed(Cause(found.name), stage, found.line)
                 self.on_moment(found.name)
                 if found.name == "ready" and stage is Stage.BOOTING:
-                    stage, deadline = Stage.RUNNING, time.monotonic() + self.deadlines.run_s
+                    stage = Stage.RUNNING
+                    self.pace.begin(self.deadlines.run_s)
                     stop = None if stop is not None and stop.cause is Cause.DEADLINE else stop
                 elif found.name == "end":
                     if self.watch.kill_after_end:
                         return Observation(Cause.FINISHED, Stage.ENDED)
-                    stage, deadline = Stage.ENDED, time.monotonic() + self.limits.leave_s
+                    stage = Stage.ENDED
+                    self.pace.begin(self.limits.leave_s)
             if stop is not None:
                 return Observation(stop.cause, stage, one_line(self.log.last_line), stop.note)
 
@@ -76,15 +76,15 @@ class Follower:
         """`status`: None if the program had to be stopped."""
         return ending_of(seen, status, self.watch, self.deadlines, complaint(self.folder))
 
-    def _read(self, deadline: float) -> tuple[bytes, Observation | None]:
+    def _read(self) -> tuple[bytes, Observation | None]:
         """The next piece of the console; or why watching stops, whatever the stage."""
         while True:
             self.heartbeat()
-            left = deadline - time.monotonic()
+            left = self.pace.left()
             if left <= 0:
-                return b"", Observation(Cause.DEADLINE, Stage.RUNNING)
+                return b"", Observation(Cause.DEADLINE, Stage.RUNNING, note=self.pace.kind)
             try:
-                return self.console.read_nonblocking(_READ_BYTES, min(left, _SLICE_S)), None
+                return self.console.read_nonblocking(_READ_BYTES, left), None
             except FloodError:
                 note = f"more than {self.limits.console_bytes} bytes of output"
                 return b"", Observation(Cause.FLOOD, Stage.RUNNING, note=note)

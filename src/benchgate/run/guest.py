@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchgate.base import process
+from benchgate.base.cells import Lane
 from benchgate.base.errors import BootError
 from benchgate.base.files import write_json
 from benchgate.base.process import Child
@@ -25,8 +26,10 @@ from benchgate.run import pinning, stale
 from benchgate.run.console import Console, Limits, SerialLog
 from benchgate.run.ending import Cause, confirmed
 from benchgate.run.follower import Follower, complaint
+from benchgate.run.pace import GuestPace, HostPace
 from benchgate.run.pinning import Placed
 from benchgate.run.qmp import Qmp, QmpError
+from benchgate.run.record import clock_log
 from benchgate.run.streams import piped
 from benchgate.run.thread_use import Sample, keep_samples, sample
 from benchgate.run.watch import Watch
@@ -126,6 +129,7 @@ def run_guest(  # noqa: PLR0913 - keyword arguments
             guest.child,
             folder,
             lambda: on_phase("running" if guest.is_ready else "booting"),
+            GuestPace(clock_log(folder)) if spec.lane is Lane.INSN else HostPace(),
         )
         seen = follower.follow()
         on_phase("ended")

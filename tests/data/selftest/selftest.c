@@ -111,6 +111,10 @@ void cpu_main(unsigned me) {
     words = line + 1;
     count = cpu_count();
     text("selftest up\n");
+    while (is("halts"))
+        __asm__ volatile("cli; hlt");
+    while (is("loops")) {
+    }
     if (!is("absent"))
         start_others();
     bool summary = is("summary"), early = is("early");

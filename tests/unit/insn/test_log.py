@@ -20,6 +20,8 @@ fine 100
 rush 25
 vcpus 2
 api 3 2 4
+beat 0
+halted 12
 mark 03 0 1000
 mark 01 1 1100
 mark 02 1 9100
@@ -71,6 +73,8 @@ def test_lines_of_the_console_carry_what_each_vcpu_had_done(path: Path) -> None:
     [
         ("mark 01 1 1100", "ran 2 5 5", "below 2"),
         ("mark 01 1 1100", "ran 1 5", "expected `ran VCPU"),
+        ("mark 01 1 1100", "beat", "expected `beat TIME`"),
+        ("mark 01 1 1100", "halted x", "not a number"),
         ("mark 01 1 1100", "line 5", "expected `line BYTES"),
         ("mark 01 1 1100", "line 5 1100\nline 5 1200", "not after the one before"),
         ("insn-clock 1", "insn-clock 2", "version"),
