@@ -19,6 +19,7 @@ from benchgate.run.attempt import RunRequest, execute
 from benchgate.run.console import Limits
 from benchgate.run.guest import boot_interactive
 from benchgate.run.record import load
+from benchgate.run.watch import GUEST_WATCH
 from tests.machines import FAKE_QEMU, NONCE, PATIENT, QUICK, boot, processes_with, request
 
 HANGS_IN_BOOT = Deadlines(boot_s=0.5, run_s=60.0)
@@ -175,6 +176,34 @@ def test_a_forged_console_is_kept_for_the_verifier(tmp_path: Path, play: str) ->
 
 def test_a_panic_keeps_the_text_that_follows(tmp_path: Path) -> None:
     assert b"Comm: swapper/0" in serial(run(tmp_path, "panic"))
+
+
+@pytest.mark.parametrize("status", [0, 33])
+def test_a_reset_after_the_result_is_a_failure_unless_the_system_names_it(
+    tmp_path: Path, status: int
+) -> None:
+    """With `-no-reboot` a reset, or a triple fault, ends QEMU with status 0, as a power-off does."""
+    play = f"good fake.reason=guest-reset fake.status={status}"
+    raw = run(tmp_path, play)
+    assert (raw.ending, raw.exit_status) == (Ending.FAILED, status)
+    assert "guest-reset, a reset or a triple fault" in raw.detail
+    allowed = replace(GUEST_WATCH, may_reset=True)
+    asked = replace(request(boot(tmp_path, play), tmp_path / "allowed"), watch=allowed)
+    assert execute(asked).ending is Ending.DONE
+
+
+def test_a_reset_during_the_run_is_named(tmp_path: Path) -> None:
+    raw = run(tmp_path, "early fake.reason=guest-reset")
+    assert raw.ending is Ending.EOF
+    assert "before its end line; QEMU reports that the guest ended itself: guest-reset" in raw.detail
+
+
+def test_a_guest_that_cannot_power_off_must_not(tmp_path: Path) -> None:
+    watch = replace(GUEST_WATCH, kill_after_end=True)
+    asked = replace(request(boot(tmp_path, "good"), tmp_path / "run"), watch=watch)
+    raw = execute(asked)
+    assert raw.ending is Ending.FAILED
+    assert "guest-shutdown. Its YAML says that it cannot" in raw.detail
 
 
 def test_a_hang_in_boot_ends_at_its_deadline(tmp_path: Path) -> None:

@@ -10,6 +10,10 @@ from __future__ import annotations
 import re
 
 _ESCAPES = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_c])")
+_STILL = re.compile(rb"\x1b(?:\[[0-9;:]*m|\[\?[0-9;]*[hl]|\].*)", re.DOTALL)
+"""Colours, modes and titles: escape sequences that leave the cursor where it is."""
+_EDGES = re.compile(rb"^[ \t\x1b]+|(?<![ \t\x1b])[ \t\x1b]+$", re.MULTILINE)
+_LINE_ENDS = re.compile(rb"%b|(?P<end>\r\n?|\n)" % _ESCAPES.pattern)
 _UNFINISHED = re.compile(rb"(?:\x1b(?:\[[0-?]{0,63}[ -/]{0,3}|\][^\x07\x1b]{0,63}\x1b?)?|\r)\Z")
 """The start of an escape sequence or of CR LF, which the next read may complete. A longer one is text."""
 _PARTS = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[\^$]|[^\\\[^$]+|.", re.DOTALL)
@@ -19,6 +23,19 @@ _ENDS = {"^": r"(?<=\n)", "$": r"(?=\n)"}
 def plain(console: bytes) -> bytes:
     """The text of a complete console log."""
     return _ESCAPES.sub(b"", console.replace(b"\r\n", b"\n").replace(b"\r", b"\n"))
+
+
+def plain_with_moves(console: bytes) -> bytes:
+    """As `plain`, but with an ESC wherever text of a line follows a movement of the cursor, or a backspace,
+    that follows other text of it: a terminal shows such a line differently."""
+    lines = console.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    marked = _ESCAPES.sub(lambda found: b"" if _STILL.fullmatch(found[0]) else b"\x1b", lines)
+    return _EDGES.sub(lambda found: found[0].replace(b"\x1b", b""), marked.replace(b"\b", b"\x1b"))
+
+
+def line_ends(console: bytes) -> tuple[int, ...]:
+    """For each line of `plain`, how many of the console's own bytes there were when it ended."""
+    return tuple(found.end() for found in _LINE_ENDS.finditer(console) if found["end"])
 
 
 class Stream:

@@ -132,6 +132,8 @@ class System:
     smoke: Smoke | None = None
     end_by: EndBy = EndBy.EXIT
     exit_codes: tuple[int, ...] = (GOOD_EXIT,)
+    may_reset: bool = False
+    """Whether the guest may end by a reset. A triple fault is a reset too."""
     deadlines: Deadlines = DEADLINES
     settings: Mapping[str, str] = field(default_factory=dict)
     """The values that replace `{name}` in the command line and the build commands."""

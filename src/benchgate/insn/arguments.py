@@ -67,7 +67,8 @@ def arguments(  # noqa: PLR0913 - one run has this many options
     """The caller adds `-accel tcg,thread=multi`. On this lane no QMP command may be sent after `cont`.
 
     `marked`: the guest brackets its window with marks, so the lockstep may be looser during boot. A system
-    without marks may measure at any time, so the lockstep is tight throughout and no loop is skipped.
+    without marks may measure at any time, so the lockstep is tight throughout and no loop is skipped; and the
+    log says when each line of the console ended.
     `profile`: where the plugin writes the instruction profile of the window.
     """
     level, mode = Level(level), ClockMode(mode)
@@ -89,6 +90,7 @@ def arguments(  # noqa: PLR0913 - one run has this many options
         "rush": (RUSH if marked else 1) if rush is None else rush,
         "serial": int(mode is ClockMode.SERIAL),
         "patience": patience_s,
+        "lines": int(not marked),
     }
     if profile is not None:
         options["profile"] = profile

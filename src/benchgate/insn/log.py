@@ -71,6 +71,26 @@ class VcpuTotals:
 
 
 @dataclass(frozen=True, slots=True)
+class Work:
+    """What one vCPU had done at some moment."""
+
+    ran: int = 0
+    """The time in which it was not halted, in ns."""
+    worked: int = 0
+    """Executed instructions outside loops that only wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConsoleLine:
+    """The end of one line of the guest's console."""
+
+    end: int
+    """How many bytes the console had then."""
+    time: int
+    vcpus: tuple[Work, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ClockLog:
     level: Level
     mode: ClockMode
@@ -85,6 +105,8 @@ class ClockLog:
     api: tuple[int, int, int]
     """The plugin interface version that was requested, then the oldest and the newest that QEMU offers."""
     marks: tuple[Mark, ...]
+    lines: tuple[ConsoleLine, ...] = ()
+    """Only of a system without marks."""
     totals: tuple[VcpuTotals, ...] = ()
     end: int | None = None
     checks: Mapping[str, int] = field(default_factory=dict)
@@ -117,7 +139,8 @@ class ClockLog:
     @property
     def repeatable(self) -> tuple[object, ...]:
         """Everything that must be equal in two serial runs of one seed."""
-        return (self.level, self.mode, self.seed, self.marks, self.totals, self.end, dict(self.checks))
+        counted = (self.marks, self.lines, self.totals, self.end, dict(self.checks))
+        return (self.level, self.mode, self.seed, *counted)
 
 
 def read_log(path: Path) -> ClockLog:
@@ -140,6 +163,8 @@ class _Reader:
         self.path = path
         self.line = 0
         self.marks: list[Mark] = []
+        self.lines: list[ConsoleLine] = []
+        self.work: tuple[Work, ...] = ()
         self.totals: list[VcpuTotals] = []
         self.counters: dict[str, dict[str, int]] = {"check": {}, "host": {}}
         self.stuck: list[str] = []
@@ -163,13 +188,18 @@ class _Reader:
             lines.pop()  # QEMU died while it wrote this line
         header = self._header(lines)
         self.vcpus = header.vcpus
+        self.work = (Work(),) * header.vcpus
         handlers: dict[str, Callable[[list[str]], None]] = {
             "mark": self._mark,
+            "ran": self._ran,
+            "line": self._console_line,
             "vcpu": self._vcpu,
             "waited": self._waited,
             "check": self._counter,
             "host": self._counter,
             "end": self._end,
+            "beat": self._pulse,
+            "halted": self._pulse,
         }
         for self.line, line in enumerate(lines[len(_HEADER) :], len(_HEADER) + 1):
             self._line(line, handlers)
@@ -178,6 +208,7 @@ class _Reader:
         return replace(
             header,
             marks=tuple(self.marks),
+            lines=tuple(self.lines),
             totals=tuple(self.totals),
             end=self.end,
             checks=MappingProxyType(self.counters["check"]),
@@ -234,6 +265,27 @@ class _Reader:
             raise self.fail("expected `mark KIND VCPU TIME`")
         vcpu = self.number(words[2], below=self.vcpus)
         self.marks.append(Mark(int(words[1], 16), vcpu, self.number(words[3])))
+
+    def _ran(self, words: list[str]) -> None:
+        if len(words) != 4:
+            raise self.fail("expected `ran VCPU RAN WORKED`")
+        vcpu = self.number(words[1], below=self.vcpus)
+        now = Work(self.number(words[2]), self.number(words[3]))
+        self.work = (*self.work[:vcpu], now, *self.work[vcpu + 1 :])
+
+    def _console_line(self, words: list[str]) -> None:
+        if len(words) != 3:
+            raise self.fail("expected `line BYTES TIME`")
+        end = self.number(words[1])
+        if self.lines and end <= self.lines[-1].end:
+            raise self.fail(f"a line ends at byte {end}, not after the one before it")
+        self.lines.append(ConsoleLine(end, self.number(words[2]), self.work))
+
+    def _pulse(self, words: list[str]) -> None:
+        """For whoever watches the run; nothing is judged by it."""
+        if len(words) != 2:
+            raise self.fail(f"expected `{words[0]} TIME`")
+        self.number(words[1])
 
     def _waited(self, words: list[str]) -> None:
         if len(words) != 3 or self.waited is not None:

@@ -51,17 +51,18 @@ def read(console: bytes, result: Result) -> Figures:
 
 def online_cpus(console: bytes, pattern: str) -> int:
     """The number of CPUs that came up, from the group (?P<n>...) of the pattern."""
-    match = _only(plain(console), pattern, "online")
+    match = only(plain(console), pattern, "online")
     if not re.fullmatch(r"[0-9]{1,5}", match["n"] or ""):
         raise VerifyError(f"online: `{one_line(match['n'] or '', 80)}` is not a number of CPUs")
     return int(match["n"])
 
 
 def plain(console: bytes) -> str:
-    """The console as text: lines end with a newline, and terminal escapes are removed."""
+    """The console as text: lines end with a newline, and terminal escapes are removed, except that an ESC
+    stands where a line moves the cursor within its text."""
     if len(console) > MAX_CONSOLE_BYTES:
         raise VerifyError(f"the console has {len(console)} bytes; more than {MAX_CONSOLE_BYTES} are not read")
-    return console_text.plain(console).decode("utf-8", "replace")
+    return console_text.plain_with_moves(console).decode("utf-8", "replace")
 
 
 def _check_answers(text: str, result: Result) -> None:
@@ -74,7 +75,7 @@ def _check_answers(text: str, result: Result) -> None:
     found = [
         (name, value)
         for pattern in result.answers
-        for name, value in _only(text, pattern, "answers").groupdict().items()
+        for name, value in only(text, pattern, "answers").groupdict().items()
         if name in expect and value is not None
     ]
     for name, value in found:
@@ -86,7 +87,7 @@ def _check_answers(text: str, result: Result) -> None:
             raise VerifyError(f"answer {name} is missing from the console")
 
 
-def _only(text: str, pattern: str, what: str) -> re.Match[str]:
+def only(text: str, pattern: str, what: str) -> re.Match[str]:
     """A pattern must match exactly once; with two matches it is not clear which one counts."""
     matches = [match for match, _ in zip(re.finditer(pattern, text, re.MULTILINE), range(2), strict=False)]
     if not matches:
@@ -95,12 +96,19 @@ def _only(text: str, pattern: str, what: str) -> re.Match[str]:
         raise VerifyError(
             f"{what}: `{pattern}` matches more than once; change it so that it only matches the right place"
         )
+    begin, last = matches[0].start(), max(matches[0].start(), matches[0].end() - 1)
+    line = text[text.rfind("\n", 0, begin) + 1 : last] + text[last:].partition("\n")[0]
+    if "\x1b" in line:
+        raise VerifyError(
+            f"{what}: a line that matches `{pattern}` moves the cursor, so a terminal shows another text: "
+            "print it without escape sequences and backspaces"
+        )
     return matches[0]
 
 
 def _figure(text: str, what: str, pattern: ResultPattern) -> int:
     """The figure in whole nanoseconds or cycles. A counter that was shifted right is shifted back."""
-    written = (_only(text, pattern.regex, what)["value"] or "").strip()
+    written = (only(text, pattern.regex, what)["value"] or "").strip()
     if not _NUMBER.fullmatch(written):
         raise VerifyError(f"{what}: `{one_line(written, 80)}` is not a number such as 1234.5 or 1,234.5")
     value = Decimal(written.replace(",", "").replace("_", ""))

@@ -18,6 +18,7 @@ from benchgate.insn.log import Level
 from benchgate.insn.window import agree, window
 from benchgate.judge import patterns, wire
 from benchgate.judge.agreement import check_agreement
+from benchgate.judge.console_clock import check_figures
 from benchgate.judge.foreign import check_foreign
 from benchgate.judge.oracle import ORACLES
 from benchgate.judge.run_files import RunFiles
@@ -45,6 +46,9 @@ def verify_on(run: RawRun, workload: Workload, system: System) -> VerifiedRun:
     files = RunFiles(run)
     if system.result.format is ResultFormat.PATTERNS:
         found = verify_selftest(files, system.result, online=system.online, exit_codes=codes)
+        if run.lane is Lane.INSN:
+            figures = patterns.read(files.console, system.result)
+            check_figures(files.clock, files.console, run.cell.cpus, system, figures)
     else:
         found = verify(files, workload, system.result, exit_codes=codes)
         if system.online:

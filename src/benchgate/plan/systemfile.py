@@ -98,7 +98,7 @@ def _guest(top: Section, path: Path, name: str, settings: Mapping[str, str]) -> 
     _refuse_future_keys(top)
     boot = top.section("boot") or top.fail("is missing", "boot")
     console = _console(top)
-    end_by, codes = _end(top)
+    end_by, codes, may_reset = _end(top)
     ask = _ask(top)
     result = _result(top, ask, end_by)
     system = System(
@@ -122,6 +122,7 @@ def _guest(top: Section, path: Path, name: str, settings: Mapping[str, str]) -> 
         result=result,
         end_by=end_by,
         exit_codes=codes,
+        may_reset=may_reset,
         deadlines=_deadlines(top),
         cpus=_cpus(top),
     )
@@ -294,10 +295,11 @@ def _pattern(result: Section, key: str) -> ResultPattern | None:
     return found
 
 
-def _end(top: Section) -> tuple[EndBy, tuple[int, ...]]:
+def _end(top: Section) -> tuple[EndBy, tuple[int, ...], bool]:
     with top.optional("end") as words:
         by = EndBy(words.choice("by", tuple(EndBy), EndBy.EXIT))
-        return by, words.integers("exit_codes", (GOOD_EXIT,))
+        may_reset = words.choice("reset", ("failure", "allowed"), "failure") == "allowed"
+        return by, words.integers("exit_codes", (GOOD_EXIT,)), may_reset
 
 
 def _deadlines(top: Section) -> Deadlines:

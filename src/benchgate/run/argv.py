@@ -20,8 +20,6 @@ from benchgate.insn.log import ClockMode, Level
 from benchgate.plan.planned import PlannedCell
 
 NO_CLOCK = ClockArguments((), MappingProxyType({}))
-PATIENCE = {Lane.KVM: 1.0, Lane.TCG: 1.0, Lane.NATIVE: 1.0, Lane.INSN: 3.0}
-"""The factor on the deadlines for each lane; on `insn` it is also multiplied by the CPU count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,11 +144,9 @@ def _pins_per_vcpu(planned: PlannedCell) -> tuple[int, ...]:
 
 
 def deadlines(planned: PlannedCell) -> Deadlines:
-    stated, lane = planned.system.deadlines, planned.seats.lane
+    """On the instruction clock they are guest time (run/pace.py), which no neighbour on the host takes."""
+    stated, pins = planned.system.deadlines, planned.seats.pins
     sharing = 1.0  # how many vCPUs share one host CPU
-    if lane is Lane.INSN:
-        sharing = planned.cell.cpus
-    elif planned.seats.pins:
-        sharing = max(1.0, planned.cell.cpus / len(planned.seats.pins))
-    factor = PATIENCE[lane] * sharing
-    return Deadlines(boot_s=stated.boot_s * factor, run_s=stated.run_s * factor)
+    if pins and planned.seats.lane is not Lane.INSN:
+        sharing = max(1.0, planned.cell.cpus / len(pins))
+    return Deadlines(boot_s=stated.boot_s * sharing, run_s=stated.run_s * sharing)

@@ -6,10 +6,12 @@ Takes an `Observation` of the console and the exit status; gives the `Ending` an
 from __future__ import annotations
 
 import signal
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 
 from benchgate.base.runs import Deadlines, Ending
+from benchgate.base.text import one_line
 from benchgate.run.watch import Watch
 
 
@@ -42,7 +44,14 @@ class Observation:
     line: str = ""
     """The line that a pattern matched, or the last one; cleaned for display."""
     note: str = ""
-    """On FLOOD: which bound was exceeded."""
+    """On FLOOD: which bound was exceeded. On DEADLINE: what the seconds were (run/pace.py)."""
+
+
+_ADVICE = {
+    "guest-reset": ", a reset or a triple fault. If the kernel ends so on purpose, write `reset: allowed` "
+    "under `end` in its YAML",
+    "guest-shutdown": ". Its YAML says that it cannot (`end: {by: kill}`); write `by: exit` and `exit_codes`",
+}
 
 
 def ending_of(  # noqa: PLR0911 - one return per cause
@@ -58,18 +67,40 @@ def ending_of(  # noqa: PLR0911 - one return per cause
         case Cause.FLOOD:
             return Ending.OUTPUT_LIMIT, f"stopped {_where(seen.stage)}: {seen.note}"
         case Cause.DEADLINE if seen.stage is Stage.BOOTING:
-            return Ending.BOOT_DEADLINE, f"not ready within {deadlines.boot_s:g} s{last}"
+            return Ending.BOOT_DEADLINE, f"not ready within {deadlines.boot_s:g} s{seen.note}{last}"
         case Cause.DEADLINE if seen.stage is Stage.ENDED:
             return Ending.RUN_DEADLINE, "it printed its end line but did not exit, and was stopped"
         case Cause.DEADLINE:
             return (
                 Ending.RUN_DEADLINE,
-                f"not finished within its deadline ({_deadline_text(watch, deadlines)}){last}",
+                f"not finished within its deadline ({_deadline_text(watch, deadlines)}{seen.note}){last}",
             )
         case Cause.FINISHED:
             return Ending.DONE, ""
         case _:
             return _judge_exit(seen, status, watch, complaint)
+
+
+def confirmed(
+    judged: tuple[Ending, str], reports: Collection[str] | None, watch: Watch
+) -> tuple[Ending, str]:
+    """The same, unless the guest ended itself in a way that the system's YAML does not name. A reset and a
+    power-off have the same exit status, so the status is not enough. `reports`: QEMU's reasons for ends that
+    the guest caused; None if they could not be read."""
+    why = "nothing shows how the guest ended: QEMU's QMP socket was still open"
+    if reports is not None:
+        unnamed = [reason for reason in reports if not _is_named(reason, watch)]
+        if not unnamed:
+            return judged
+        why = f"QEMU reports that the guest ended itself: {one_line(unnamed[0])}{_ADVICE.get(unnamed[0], '')}"
+    ending, detail = judged
+    return (Ending.FAILED, why) if ending is Ending.DONE else (ending, f"{detail}; {why}")
+
+
+def _is_named(reason: str, watch: Watch) -> bool:
+    if reason == "guest-shutdown":
+        return not watch.kill_after_end  # then its exit status decides
+    return reason == "guest-reset" and watch.may_reset
 
 
 def _judge_exit(seen: Observation, status: int | None, watch: Watch, complaint: str) -> tuple[Ending, str]:

@@ -7,10 +7,8 @@ guest's failure is an `Observation` too. Fails with OSError only, if a log canno
 from __future__ import annotations
 
 import contextlib
-import re
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pexpect
@@ -22,9 +20,11 @@ from benchgate.base.runs import Deadlines, Ending
 from benchgate.base.text import one_line
 from benchgate.run.console import Console, FloodError, Limits, SerialLog, readable
 from benchgate.run.ending import Cause, Observation, Stage, ending_of
+from benchgate.run.pace import HostPace, Pace
+from benchgate.run.scanner import Scanner
 from benchgate.run.watch import Watch
 
-_SLICE_S = 1.0
+_READ_BYTES = 1 << 16
 
 
 @dataclass
@@ -41,41 +41,32 @@ class Follower:
     child: Child
     folder: Path
     heartbeat: Callable[[], None] = lambda: None
+    pace: Pace = field(default_factory=HostPace)
 
     def follow(self) -> Observation:
         stage = Stage.BOOTING if self.watch.ready else Stage.RUNNING
         if stage is Stage.RUNNING:
             self.on_moment("ready")
         self.console.plain = self.console.plain or Stream()
-        deadline = time.monotonic() + self.deadlines.boot_s
-        if self.watch.ready is None:
-            deadline += self.deadlines.run_s
-        wanted = self._patterns()
+        self.pace.begin(self.deadlines.boot_s + (0 if self.watch.ready else self.deadlines.run_s))
+        scanner = Scanner(self.watch)
         while True:
-            try:
-                found = self._next(wanted, deadline)
-            except FloodError:
-                return Observation(
-                    Cause.FLOOD, stage, note=f"more than {self.limits.console_bytes} bytes of output"
-                )
-            if isinstance(found, Observation):
-                return Observation(found.cause, stage, one_line(self.log.last_line), found.note)
-            key, line = found
-            name = key.rstrip("0123456789")
-            if name in {"panic", "failure"}:
-                return self._failed(Cause(name), stage, line)
-            del wanted[key]
-            if name == "end" and any(other.startswith("end") for other in wanted):
-                # The other end patterns may match on the same line, or before it.
-                self.console.buffer = self.console.before + line + self.console.buffer
-                continue
-            self.on_moment(name)
-            if name == "ready":
-                stage, deadline = Stage.RUNNING, time.monotonic() + self.deadlines.run_s
-            elif name == "end":
-                if self.watch.kill_after_end:
-                    return Observation(Cause.FINISHED, Stage.ENDED)
-                stage, deadline = Stage.ENDED, time.monotonic() + self.limits.leave_s
+            text, stop = self._read()
+            for found in scanner.feed(text, last=stop is not None):
+                if found.name in {"panic", "failure"}:
+                    return self._failed(Cause(found.name), stage, found.line)
+                self.on_moment(found.name)
+                if found.name == "ready" and stage is Stage.BOOTING:
+                    stage = Stage.RUNNING
+                    self.pace.begin(self.deadlines.run_s)
+                    stop = None if stop is not None and stop.cause is Cause.DEADLINE else stop
+                elif found.name == "end":
+                    if self.watch.kill_after_end:
+                        return Observation(Cause.FINISHED, Stage.ENDED)
+                    stage = Stage.ENDED
+                    self.pace.begin(self.limits.leave_s)
+            if stop is not None:
+                return Observation(stop.cause, stage, one_line(self.log.last_line), stop.note)
 
     def await_exit(self, seen: Observation) -> bool:
         """True if the program exits by itself after its console was closed."""
@@ -85,32 +76,28 @@ class Follower:
         """`status`: None if the program had to be stopped."""
         return ending_of(seen, status, self.watch, self.deadlines, complaint(self.folder))
 
-    def _patterns(self) -> dict[str, re.Pattern[bytes]]:
-        named: dict[str, bytes | None] = {f"panic{i}": pattern for i, pattern in enumerate(self.watch.panics)}
-        named |= {f"failure{i}": pattern for i, pattern in enumerate(self.watch.failures)}
-        named |= {"ready": self.watch.ready, "result": self.watch.result}
-        named |= {f"end{i}": pattern for i, pattern in enumerate(self.watch.ends)}
-        return {key: re.compile(pattern) for key, pattern in named.items() if pattern}
-
-    def _next(self, wanted: dict[str, re.Pattern[bytes]], deadline: float) -> tuple[str, bytes] | Observation:
-        """The next pattern that matches, as its key and text; or why watching stops."""
-        names = list(wanted)
-        choices = [*wanted.values(), pexpect.EOF, pexpect.TIMEOUT]
+    def _read(self) -> tuple[bytes, Observation | None]:
+        """The next piece of the console; or why watching stops, whatever the stage."""
         while True:
             self.heartbeat()
-            left = deadline - time.monotonic()
+            left = self.pace.left()
             if left <= 0:
-                return Observation(Cause.DEADLINE, Stage.RUNNING)
-            index = self.console.expect_list(choices, timeout=min(left, _SLICE_S))
-            if index < len(names):
-                return names[index], self.console.after
-            if index == len(names):
-                return Observation(Cause.CLOSED, Stage.RUNNING)
+                return b"", Observation(Cause.DEADLINE, Stage.RUNNING, note=self.pace.kind)
+            try:
+                return self.console.read_nonblocking(_READ_BYTES, left), None
+            except FloodError:
+                note = f"more than {self.limits.console_bytes} bytes of output"
+                return b"", Observation(Cause.FLOOD, Stage.RUNNING, note=note)
+            except pexpect.EOF:
+                return b"", Observation(Cause.CLOSED, Stage.RUNNING)
+            except pexpect.TIMEOUT:
+                pass
             if (self.folder / "stderr.log").stat().st_size > self.limits.stderr_bytes:
                 note = f"more than {self.limits.stderr_bytes} bytes on standard error"
-                return Observation(Cause.FLOOD, Stage.RUNNING, note=note)
+                return b"", Observation(Cause.FLOOD, Stage.RUNNING, note=note)
             if self.child.has_ended() and not readable(self.console.child_fd, 0):
-                return Observation(Cause.CLOSED, Stage.RUNNING)  # one of its children still holds the pipe
+                # One of its children still holds the pipe.
+                return b"", Observation(Cause.CLOSED, Stage.RUNNING)
 
     def _failed(self, cause: Cause, stage: Stage, line: bytes) -> Observation:
         with contextlib.suppress(FloodError):

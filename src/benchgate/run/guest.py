@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchgate.base import process
+from benchgate.base.cells import Lane
 from benchgate.base.errors import BootError
 from benchgate.base.files import write_json
 from benchgate.base.interrupts import held
@@ -24,10 +25,12 @@ from benchgate.base.qemu import QMP_DESCRIPTOR
 from benchgate.base.runs import BootSpec, Ending
 from benchgate.run import pinning, stale
 from benchgate.run.console import Console, Limits, SerialLog
-from benchgate.run.ending import Cause
+from benchgate.run.ending import Cause, confirmed
 from benchgate.run.follower import Follower, complaint
+from benchgate.run.pace import GuestPace, HostPace
 from benchgate.run.pinning import Placed
 from benchgate.run.qmp import Qmp, QmpError
+from benchgate.run.record import clock_log
 from benchgate.run.streams import piped
 from benchgate.run.thread_use import Sample, keep_samples, sample
 from benchgate.run.watch import Watch
@@ -127,15 +130,17 @@ def run_guest(  # noqa: PLR0913 - keyword arguments
             guest.child,
             folder,
             lambda: on_phase("running" if guest.is_ready else "booting"),
+            GuestPace(clock_log(folder)) if spec.lane is Lane.INSN else HostPace(),
         )
         seen = follower.follow()
         on_phase("ended")
         exited = follower.await_exit(seen)
         guest.mark("exit" if exited else "stop")
         status = guest.child.stop(0 if exited else _STOP_GRACE_S)
-        guest.qmp.drain(_DRAIN_S)
+        drained = guest.qmp.drain(_QMP_S)  # until QEMU's end of the socket is closed, which it is by now
         own_status = None if seen.cause is Cause.FINISHED else status
-        judged = follower.judge(seen, status if exited else None)
+        reports = guest.qmp.guest_ends if drained else None
+        judged = confirmed(follower.judge(seen, status if exited else None), reports, watch)
         return GuestEnd(*judged, own_status, tuple(guest.samples))
 
 

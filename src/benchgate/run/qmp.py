@@ -43,6 +43,7 @@ class _Client(QMPClient):
         super().__init__("benchgate", readbuflen=_MESSAGE_BYTES)
         self._path = path
         self._left = _TRANSCRIPT_BYTES
+        self.guest_ends: list[str] = []
 
     def _cb_outbound(self, msg: Message) -> Message:
         self._record("sent", msg)
@@ -50,6 +51,9 @@ class _Client(QMPClient):
 
     def _cb_inbound(self, msg: Message) -> Message:
         self._record("received", msg)
+        data = msg.get("data")
+        if msg.get("event") in {"SHUTDOWN", "RESET"} and isinstance(data, dict) and data.get("guest"):
+            self.guest_ends.append(str(data.get("reason")))
         return msg
 
     def _record(self, direction: str, message: Message) -> None:
@@ -106,10 +110,15 @@ class Qmp:
             raise QmpError(f"QEMU numbered its vCPUs {sorted(threads)}, not 0, 1, 2 and so on without a gap.")
         return tuple(threads[index] for index in sorted(threads))
 
-    def drain(self, seconds: float) -> None:
-        """Reads QEMU's last messages (its SHUTDOWN event) into the transcript. Sends nothing."""
+    @property
+    def guest_ends(self) -> tuple[str, ...]:
+        """QEMU's reason for each end that it reported and that the guest caused, such as `guest-reset`."""
+        return tuple(self._client.guest_ends)
+
+    def drain(self, seconds: float) -> bool:
+        """Reads QEMU's last messages (its SHUTDOWN event). Sends nothing. False: more may come."""
         if self._loop.is_closed():
-            return
+            return True
 
         async def until_closed() -> None:
             deadline = time.monotonic() + seconds
@@ -117,6 +126,7 @@ class Qmp:
                 await asyncio.sleep(0.001)
 
         self._complete(until_closed())
+        return self._client.runstate != Runstate.RUNNING
 
     def close(self) -> None:
         if self._loop.is_closed():

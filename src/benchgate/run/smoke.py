@@ -33,6 +33,7 @@ def smoke_watch(system: System, smoke: Smoke) -> Watch:
         ends=(whole_line(smoke.passes),) if is_killed else (),
         success=frozenset(system.exit_codes),
         kill_after_end=is_killed,
+        may_reset=system.may_reset,
     )
 
 

@@ -23,6 +23,7 @@ def watch_for(system: System) -> Watch:
         failures=GUEST_WATCH.failures + tuple(by_lines(pattern) for pattern in system.failures),
         success=frozenset(system.exit_codes),
         kill_after_end=system.end_by is EndBy.KILL,
+        may_reset=system.may_reset,
     )
     if system.result.format is ResultFormat.BENCH:
         return base
@@ -58,6 +59,8 @@ class Watch:
     """Exit statuses that mean success."""
     kill_after_end: bool = False
     """For systems that cannot power off: kill the guest after its end line."""
+    may_reset: bool = False
+    """The guest may end by a reset."""
 
     def __post_init__(self) -> None:
         for pattern in (self.ready, self.result, *self.ends, *self.panics, *self.failures):

@@ -52,9 +52,9 @@ def test_the_hpet_is_turned_off_unless_the_machine_has_none_or_the_user_chose() 
     assert "hpet=off" in clock_arguments(machine="pc-q35-10.0")[0]
 
 
-def test_a_system_without_marks_has_a_tight_lockstep_throughout() -> None:
-    assert "rush=1" in clock_arguments(marked=False)[0][1].split(",")
-    assert "rush=1" not in clock_arguments()[0][1].split(",")
+def test_without_marks_the_lockstep_is_tight_throughout_and_the_log_has_the_console() -> None:
+    assert {"rush=1", "lines=1"} <= set(clock_arguments(marked=False)[0][1].split(","))
+    assert {"rush=25", "lines=0"} <= set(clock_arguments()[0][1].split(","))
 
 
 def test_commas_are_doubled_and_paths_that_cannot_be_preloaded_are_refused() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchgate.base.errors import VerifyError
-from benchgate.insn.log import ClockMode, Level, Mark, VcpuTotals, read_log
+from benchgate.insn.log import ClockMode, Level, Mark, VcpuTotals, Work, read_log
 
 COMPLETE = """insn-clock 1
 level full
@@ -20,6 +20,8 @@ fine 100
 rush 25
 vcpus 2
 api 3 2 4
+beat 0
+halted 12
 mark 03 0 1000
 mark 01 1 1100
 mark 02 1 9100
@@ -57,9 +59,24 @@ def test_a_log_of_a_killed_qemu_has_marks_and_no_totals(path: Path) -> None:
     assert (log.totals, log.end, log.closed) == ((), None, False)
 
 
+def test_lines_of_the_console_carry_what_each_vcpu_had_done(path: Path) -> None:
+    said = "ran 0 700 600\nline 12 900\nran 1 50 0\nran 0 800 650\nline 20 1000\nline 21 1001\n"
+    path.write_text(COMPLETE.replace("mark 03", f"{said}mark 03"), encoding="ascii")
+    lines = read_log(path).lines
+    assert [(line.end, line.time) for line in lines] == [(12, 900), (20, 1000), (21, 1001)]
+    assert lines[0].vcpus == (Work(700, 600), Work(0, 0))
+    assert lines[1].vcpus == lines[2].vcpus == (Work(800, 650), Work(50, 0))
+
+
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
+        ("mark 01 1 1100", "ran 2 5 5", "below 2"),
+        ("mark 01 1 1100", "ran 1 5", "expected `ran VCPU"),
+        ("mark 01 1 1100", "beat", "expected `beat TIME`"),
+        ("mark 01 1 1100", "halted x", "not a number"),
+        ("mark 01 1 1100", "line 5", "expected `line BYTES"),
+        ("mark 01 1 1100", "line 5 1100\nline 5 1200", "not after the one before"),
         ("insn-clock 1", "insn-clock 2", "version"),
         ("level full", "level half", "unknown level"),
         ("seed 7", "seed -7", "not a number"),

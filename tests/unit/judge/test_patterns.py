@@ -26,6 +26,11 @@ ONLINE = r"(?P<n>\d+) CPUs up"
 GOOD = b"boot\r\n2 CPUs up\r\n\x1b[32mprimes=9592\x1b[0m sum=454396537\r\nwork: 1,250.5 us\r\ntotal: 2 ms\r\n"
 
 
+def read_all(console: bytes, result: Result, online: str) -> None:
+    patterns.read(console, result)
+    patterns.online_cpus(console, online)
+
+
 def test_figures_in_nanoseconds() -> None:
     assert patterns.read(GOOD, RESULT) == patterns.Figures("ns", 1_250_500, 2_000_000)
 
@@ -64,6 +69,31 @@ def test_a_wrong_or_ambiguous_console_is_refused(old: bytes, new: bytes, reason:
     assert GOOD.count(old) == 1
     with pytest.raises(VerifyError, match=reason):
         patterns.read(GOOD.replace(old, new), RESULT)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"1,250.5", b"1,250\x1b[2D.5"),  # a terminal shows 1,2.5
+        (b"1,250.5", b"91,250.5\x1b[10D\x1b[P"),
+        (b"1,250.5", b"1,250.5\b\b9"),
+        (b"9592", b"95\x1b[K92"),
+        (b"2 CPUs up", b"2\x1b[1;1H CPUs up"),
+    ],
+)
+def test_a_line_that_moves_the_cursor_is_not_what_a_terminal_shows(old: bytes, new: bytes) -> None:
+    loose = replace(RESULT, work=ResultPattern(r"^work: (?P<value>[\d,.]+)", "us", 0))
+    console = GOOD.replace(old, new)
+    with pytest.raises(VerifyError, match=r"moves the cursor|nothing on the console matches"):
+        read_all(console, RESULT, ONLINE)
+    with pytest.raises(VerifyError, match="moves the cursor"):
+        read_all(console, loose, r"^(?P<n>\d+)")
+
+
+def test_a_cursor_that_moves_before_or_after_the_text_of_a_line_does_no_harm() -> None:
+    console = GOOD.replace(b"work:", b"\x1b[2J \x1b[1;1Hwork:").replace(b" us", b" us\x1b[K ")
+    result = replace(RESULT, work=ResultPattern(r"^ work: (?P<value>[\d,.]+) us $", "us", 0))
+    assert patterns.read(console, result).work == 1_250_500
 
 
 @pytest.mark.parametrize(("sums", "wrong"), [((99, 100), 99), ((100, 98), 98)])

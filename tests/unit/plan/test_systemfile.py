@@ -48,6 +48,8 @@ def test_a_short_file_has_defaults(tmp_path: Path) -> None:
     assert system.kernel == "out/kernel.elf"
     assert (system.qemu.machine, system.qemu.smp, system.exit_codes) == ("q35", "{n}", (33,))
     assert (system.end_by, system.result.format) == (EndBy.EXIT, ResultFormat.BENCH)
+    assert not system.may_reset
+    assert load(tmp_path, GOOD + "end: {reset: allowed}\n").may_reset
 
 
 def test_every_key_of_the_schema_is_read(tmp_path: Path) -> None:

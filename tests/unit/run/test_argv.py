@@ -97,8 +97,8 @@ def test_an_oversubscribed_guest_uses_its_pins_in_turn() -> None:
         (Lane.NATIVE, (4, 5), 1, Deadlines(60, 120)),
         (Lane.TCG, (4, 5), 4, Deadlines(120, 240)),  # two vCPUs per pin
         (Lane.TCG, (), 4, Deadlines(60, 120)),
-        (Lane.INSN, (), 1, Deadlines(180, 360)),
-        (Lane.INSN, (), 4, Deadlines(720, 1440)),  # one vCPU at a time
+        (Lane.INSN, (), 1, Deadlines(60, 120)),
+        (Lane.INSN, (4,), 4, Deadlines(60, 120)),  # in guest time
     ],
 )
 def test_deadlines_follow_the_lane(lane: Lane, pins: tuple[int, ...], cpus: int, expected: Deadlines) -> None:

@@ -199,6 +199,26 @@ def test_a_guest_is_killed_only_after_all_results_in_complete_lines(rig: Rig) ->
         assert rig.follower(found).follow().cause is Cause.CLOSED, output[:cut]
 
 
+@pytest.mark.parametrize("size", [100, 8192, 300_000])
+def test_a_long_line_is_found_however_it_is_read(rig: Rig, size: int) -> None:
+    watch = Watch(ends=(rb"(?:\nprimes=[0-9]+)[^\n]*\n",), kill_after_end=True)
+    whole = b"boot\nprimes=9592 " + b"x" * 200_000 + b"\n"
+    rig.console = CutConsole(rig, [whole[at : at + size] for at in range(0, len(whole), size)])
+    assert rig.follower(watch).follow().cause is Cause.FINISHED
+
+
+def test_a_panic_without_a_line_end_is_found_at_the_deadline(rig: Rig) -> None:
+    os.write(rig.write, b"panic: and then nothing")
+    seen = rig.follower(boot_s=0.05).follow()
+    assert (seen.cause, seen.line) == (Cause.PANIC, "panic: and then nothing")
+
+
+def test_a_ready_line_without_an_end_begins_the_run_at_the_boots_deadline(rig: Rig) -> None:
+    os.write(rig.write, b"benchready ")
+    seen = rig.follower(boot_s=0.05, run_s=0.05).follow()
+    assert (seen.cause, seen.stage) == (Cause.DEADLINE, Stage.RUNNING)
+
+
 def test_each_stage_has_its_deadline(rig: Rig) -> None:
     seen = rig.follower(boot_s=0.05).follow()
     assert (seen.cause, seen.stage, seen.line) == (Cause.DEADLINE, Stage.BOOTING, "")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from benchgate.base.runs import Deadlines, Ending
 from benchgate.base.text import one_line
-from benchgate.run.ending import Cause, Stage, ending_of
+from benchgate.run.ending import Cause, Stage, confirmed, ending_of
 from benchgate.run.ending import Observation as Seen
 from benchgate.run.watch import GUEST_WATCH, NATIVE_WATCH, Watch
 
@@ -51,6 +51,20 @@ def test_only_a_finished_console_is_done(cause: Cause, stage: Stage, status: int
     ending, _ = ending_of(Seen(cause, stage), status, GUEST_WATCH, DEADLINES)
     good = cause is CLOSED and stage is Stage.ENDED and status in (0, 33)
     assert (ending is Ending.DONE) == (good or cause is Cause.FINISHED)
+
+
+@pytest.mark.parametrize("reports", [["guest-panic"], ["guest-shutdown", "guest-reset"], ["\x1b[2J"], None])
+def test_an_end_that_the_yaml_does_not_name_is_a_failure(reports: list[str] | None) -> None:
+    ending, detail = confirmed((Ending.DONE, ""), reports, GUEST_WATCH)
+    assert ending is Ending.FAILED
+    assert detail.isprintable()
+    kept, both = confirmed((Ending.PANIC, "the guest panicked"), reports, GUEST_WATCH)
+    assert (kept, both) == (Ending.PANIC, f"the guest panicked; {detail}")
+
+
+@pytest.mark.parametrize("reports", [[], ["guest-shutdown"]])
+def test_an_end_that_the_yaml_names_changes_nothing(reports: list[str]) -> None:
+    assert confirmed((Ending.DONE, ""), reports, GUEST_WATCH) == (Ending.DONE, "")
 
 
 def test_without_an_end_line_the_status_decides() -> None:

@@ -169,11 +169,27 @@ def test_drain_reads_late_events_and_sends_nothing(session: Session) -> None:
         sent = len(server.seen)
         server.send({"event": "SHUTDOWN", "timestamp": {"seconds": 1, "microseconds": 2}, "data": {}})
         session.far.shutdown(socket.SHUT_WR)
-        qmp.drain(30)
+        assert qmp.drain(30)
         assert '"SHUTDOWN"' in session.transcript.read_text()
     session.far.settimeout(30)
     assert session.far.recv(1) == b""
     assert sent == 1
+
+
+def test_ends_that_the_guest_caused_are_kept_even_if_the_transcript_is_full(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("benchgate.run.qmp._TRANSCRIPT_BYTES", 0)
+    with session.open() as qmp:
+        (server,) = session.servers
+        server.join(30)
+        when = {"seconds": 1, "microseconds": 2}
+        for data in ({"guest": False, "reason": "host-signal"}, {"guest": True, "reason": "guest-reset"}):
+            server.send({"event": "SHUTDOWN", "timestamp": when, "data": data})
+        assert not qmp.drain(0)
+        session.far.shutdown(socket.SHUT_WR)
+        assert qmp.drain(30)
+        assert qmp.guest_ends == ("guest-reset",)
 
 
 def test_the_transcript_is_bounded(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:

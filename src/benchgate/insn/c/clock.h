@@ -25,6 +25,16 @@ uint64_t clock_own(unsigned vcpu); // the vCPU's time; the current block counts 
 uint64_t clock_executed(unsigned vcpu);
 uint64_t clock_paused(unsigned vcpu); // time charged for `pause`
 uint64_t clock_skipped(unsigned vcpu);
+uint64_t clock_here(void); // the calling thread's time; unlike clock_seen this changes nothing
+
+// What a vCPU has done so far: `ran` is the time in which it was not halted, `worked` counts the instructions
+// outside loops that only wait. Exact for the caller and for stopped vCPUs; in parallel mode another one is
+// as of its last stop.
+struct clock_work {
+    uint64_t ran, worked;
+};
+struct clock_work clock_work(unsigned vcpu);
+
 uint64_t clock_halted(unsigned vcpu, uint64_t now); // includes a halt that still lasts, up to `now`
 void clock_window(unsigned vcpu, bool open);        // called on the vCPU that executed the mark
 void clock_stop_soon(void);                         // stops this vCPU at its next block

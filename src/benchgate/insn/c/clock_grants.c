@@ -11,6 +11,7 @@ void clock_give_grants(void) {
         placement_look();
     struct lockstep_grants grants;
     lockstep_step(&clock_machine, &grants);
+    clock_beat();
     for (unsigned i = 0; i < grants.count; i++)
         clock_release(grants.vcpu[i]);
     if (grants.main)

@@ -53,6 +53,8 @@ bool clock_errand_active(unsigned vcpu);  // its thread runs a job; the machine 
 
 // ---- clock_watch.c: clock_watch and clock_report
 
+void clock_beat(void); // call with the lock held; logs the guest's time now and then
+
 // ---- clock_grants.c; call with the lock held
 
 void clock_give_grants(void);

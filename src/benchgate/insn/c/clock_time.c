@@ -39,6 +39,17 @@ uint64_t clock_skipped(unsigned c) {
     return clock_vcpus[c].skipped;
 }
 
+uint64_t clock_here(void) {
+    return clock_self < 0 ? clock_machine.now : clock_own((unsigned)clock_self);
+}
+
+struct clock_work clock_work(unsigned c) {
+    uint64_t counted = clock_vcpus[c].counted, other = counter_paused(c) + counter_idled(c);
+    if ((int)c == clock_self)
+        counted += counter_read(c) - clock_vcpus[c].base;
+    return (struct clock_work){counted + clock_vcpus[c].skipped, counted > other ? counted - other : 0};
+}
+
 uint64_t clock_halted(unsigned c, uint64_t now) {
     const struct lockstep_vcpu *v = &clock_machine.vcpu[c];
     return v->halted + (v->state == LOCKSTEP_HALT && now > v->time ? now - v->time : 0);

@@ -55,6 +55,26 @@ static bool halted_for_good(void) {
     return true;
 }
 
+#define BEAT_NS 10000000 // later a thousandth of the guest's time, so that no log is too long
+
+// Whoever watches the run from outside measures its deadlines in this time.
+void clock_beat(void) {
+    static uint64_t next;
+    uint64_t now = clock_machine.now;
+    if (now < next)
+        return;
+    journal_line("beat %llu", (unsigned long long)now);
+    next = now + (now / 1000 > BEAT_NS ? now / 1000 : BEAT_NS);
+}
+
+static void say_halted(void) {
+    static uint64_t said = LOCKSTEP_NEVER;
+    if (said == clock_machine.now)
+        return;
+    said = clock_machine.now;
+    journal_line("halted %llu", (unsigned long long)said);
+}
+
 void clock_watch(void) {
     static uint64_t last;
     static time_t since;
@@ -66,6 +86,8 @@ void clock_watch(void) {
         last = progress;
         since = now.tv_sec;
     }
+    if (clock_guest_started && halted_for_good())
+        say_halted();
     if (now.tv_sec - since >= (time_t)clock_options.patience)
         die_stuck();
     clock_unlock();

@@ -10,7 +10,7 @@ static qemu_exec_callback *on_trigger;
 
 #define APART 128 // bytes per vCPU: no shared cache line, and a power of two is found by a shift
 
-static struct qemu_counter executed, tsc_reads, paused, waited, timed;
+static struct qemu_counter executed, tsc_reads, paused, waited, timed, idled;
 
 void counter_setup(qemu_exec_callback *reached) {
     on_trigger = reached;
@@ -19,6 +19,7 @@ void counter_setup(qemu_exec_callback *reached) {
     paused = (struct qemu_counter){executed.score, 2 * sizeof(uint64_t)};
     waited = (struct qemu_counter){executed.score, 3 * sizeof(uint64_t)};
     timed = (struct qemu_counter){executed.score, 4 * sizeof(uint64_t)};
+    idled = (struct qemu_counter){executed.score, 5 * sizeof(uint64_t)};
 }
 
 void counter_instrument(struct qemu_plugin_tb *tb, size_t instructions, struct spin spin) {
@@ -27,6 +28,8 @@ void counter_instrument(struct qemu_plugin_tb *tb, size_t instructions, struct s
         qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, QEMU_INLINE_ADD, waited, spin.instructions);
     else if (spin.on == SPIN_ON_CLOCK)
         qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, QEMU_INLINE_ADD, timed, 1);
+    if (spin.on)
+        qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, QEMU_INLINE_ADD, idled, spin.instructions);
     qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, on_trigger, QEMU_NO_REGS, QEMU_COND_GE, executed,
                                               COUNTER_TRIGGER, NULL);
 }
@@ -62,6 +65,10 @@ uint64_t counter_timed(unsigned vcpu) {
     return qemu_plugin_u64_get(timed, vcpu);
 }
 
+uint64_t counter_idled(unsigned vcpu) {
+    return qemu_plugin_u64_get(idled, vcpu);
+}
+
 void counter_count_tsc(struct qemu_plugin_insn *insn) {
     qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(insn, QEMU_INLINE_ADD, tsc_reads, 1);
 }
@@ -72,7 +79,7 @@ uint64_t counter_tsc(unsigned vcpu) {
 
 #else
 
-static struct { _Alignas(128) uint64_t executed, paused, waited, timed, tsc_reads; } counters[LOCKSTEP_MAX];
+static struct { _Alignas(128) uint64_t executed, paused, waited, timed, idled, tsc_reads; } counters[LOCKSTEP_MAX];
 
 void counter_setup(qemu_exec_callback *reached) {
     on_trigger = reached;
@@ -84,19 +91,26 @@ static void entered(unsigned vcpu, void *instructions) {
         on_trigger(vcpu, NULL);
 }
 
-static void entered_memory_wait(unsigned vcpu, void *instructions) {
-    counters[vcpu].waited += (uintptr_t)instructions; // of the loop's last block only
+// Of a wait loop these count the last block only.
+static void entered_wait(unsigned vcpu, void *instructions) {
+    counters[vcpu].idled += (uintptr_t)instructions;
     entered(vcpu, instructions);
+}
+
+static void entered_memory_wait(unsigned vcpu, void *instructions) {
+    counters[vcpu].waited += (uintptr_t)instructions;
+    entered_wait(vcpu, instructions);
 }
 
 static void entered_clock_wait(unsigned vcpu, void *instructions) {
     counters[vcpu].timed++;
-    entered(vcpu, instructions);
+    entered_wait(vcpu, instructions);
 }
 
 void counter_instrument(struct qemu_plugin_tb *tb, size_t instructions, struct spin spin) {
     qemu_exec_callback *call = spin.on == SPIN_ON_MEMORY  ? entered_memory_wait
                                : spin.on == SPIN_ON_CLOCK ? entered_clock_wait
+                               : spin.on                  ? entered_wait
                                                           : entered;
     qemu_plugin_register_vcpu_tb_exec_cb(tb, call, QEMU_NO_REGS, (void *)(uintptr_t)instructions);
 }
@@ -137,6 +151,10 @@ uint64_t counter_waited(unsigned vcpu) {
 
 uint64_t counter_timed(unsigned vcpu) {
     return counters[vcpu].timed;
+}
+
+uint64_t counter_idled(unsigned vcpu) {
+    return counters[vcpu].idled;
 }
 
 static void reading_tsc(unsigned vcpu, void *unused) {

@@ -26,6 +26,7 @@ uint64_t counter_paused(unsigned vcpu); // how much of counter_read was charged 
 
 uint64_t counter_waited(unsigned vcpu); // instructions in loops that wait for memory
 uint64_t counter_timed(unsigned vcpu);  // iterations of loops that wait for the clock
+uint64_t counter_idled(unsigned vcpu);  // instructions in loops that only wait, whatever for
 
 // Guest instructions that read the TSC.
 void counter_count_tsc(struct qemu_plugin_insn *insn);

@@ -9,6 +9,7 @@
 #include "libc.h"
 
 #include "clock.h"
+#include "console.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -36,6 +37,7 @@ static struct {
     int (*clock_gettime)(clockid_t, struct timespec *);
     int (*gettimeofday)(struct timeval *, void *);
     ssize_t (*write)(int, const void *, size_t);
+    ssize_t (*writev)(int, const struct iovec *, int);
 } real;
 
 // dlsym gives void *; a function pointer has the same size here.
@@ -47,6 +49,7 @@ static void find(void *into, const char *name, const char *version) {
 __attribute__((constructor)) static void resolve(void) {
     find(&real.ppoll, "ppoll", NULL);
     find(&real.write, "write", NULL);
+    find(&real.writev, "writev", NULL);
     find(&real.clock_gettime, "clock_gettime", NULL);
     find(&real.gettimeofday, "gettimeofday", NULL);
     find(&real.cond_wait, "pthread_cond_wait", "GLIBC_2.3.2");
@@ -63,7 +66,7 @@ static void ready(void) {
 
 const char *libc_problem(void) {
     ready();
-    if (!real.ppoll || !real.write || !real.clock_gettime || !real.gettimeofday || !real.cond_wait ||
+    if (!real.ppoll || !real.write || !real.writev || !real.clock_gettime || !real.gettimeofday || !real.cond_wait ||
         !real.cond_timedwait || !real.broadcast || !real.signal)
         return "this libc lacks a symbol of glibc that the clock replaces";
     Dl_info mine, theirs;
@@ -117,11 +120,28 @@ EXPORT int gettimeofday(struct timeval *restrict now, void *restrict zone) {
     return ours() ? (int)syscall(SYS_gettimeofday, now, zone) : real.gettimeofday(now, zone);
 }
 
+// ---- the console, which is QEMU's standard output
+
+static void wrote(int fd, const struct iovec *parts, ssize_t written) {
+    int saved = errno;
+    if (fd == STDOUT_FILENO && written > 0 && ours())
+        console_wrote(parts, (size_t)written);
+    errno = saved;
+}
+
+EXPORT ssize_t writev(int fd, const struct iovec *parts, int count) {
+    ready();
+    ssize_t written = real.writev(fd, parts, count);
+    wrote(fd, parts, written);
+    return written;
+}
+
 // ---- a vCPU notifies the main loop
 
 EXPORT ssize_t write(int fd, const void *bytes, size_t length) {
     ready();
     ssize_t written = real.write(fd, bytes, length);
+    wrote(fd, &(struct iovec){(void *)bytes, length}, written);
     if (active && clock_self >= 0 && length == sizeof(uint64_t)) {
         int saved = errno;
         clock_notify();

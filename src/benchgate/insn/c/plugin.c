@@ -1,6 +1,7 @@
 // The plugin's interface to QEMU: options, callbacks, and checks at load and at run time.
 #define _GNU_SOURCE
 #include "clock.h"
+#include "console.h"
 #include "counter.h"
 #include "journal.h"
 #include "libc.h"
@@ -24,6 +25,7 @@ EXPORT int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int ar
 
 struct settings {
     const char *out, *profile;
+    bool lines;
     struct clock_options clock;
 };
 
@@ -62,6 +64,8 @@ static bool option(struct settings *s, const char *argument) {
         return s->clock.rules.seed = n, true;
     if (IS("skip") && number(value, 0, 1000000, &n))
         return s->clock.skip = n, true;
+    if (IS("lines") && number(value, 0, 1, &n))
+        return s->lines = n, true;
     if (IS("patience") && number(value, 1, 86400, &n))
         return s->clock.patience = (unsigned)n, true;
     if (IS("serial") && number(value, 0, 1, &n))
@@ -216,6 +220,7 @@ static void resumed(uint64_t id, unsigned vcpu) {
 
 static void ended(uint64_t id, void *data) {
     (void)id, (void)data;
+    console_report();
     clock_report();
     uint64_t guest_tsc = 0;
     for (unsigned c = 0; c < vcpu_count; c++)
@@ -278,6 +283,8 @@ int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, cha
     write_header(info, &s);
     counter_setup(reached);
     clock_setup(&s.clock);
+    if (s.lines)
+        console_setup(vcpu_count);
     placement_setup();
 #if INSN_FULL
     libc_activate();

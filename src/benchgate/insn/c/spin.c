@@ -204,9 +204,9 @@ static struct spin judge(const struct spin_insn *insns, size_t count) {
         loads |= e.loads;
         clock |= e.clock;
     }
-    if ((began_with & changed) || !(loads || clock))
+    if (began_with & changed)
         return (struct spin){0};
-    return (struct spin){clock ? SPIN_ON_CLOCK : SPIN_ON_MEMORY, count};
+    return (struct spin){clock ? SPIN_ON_CLOCK : loads ? SPIN_ON_MEMORY : SPIN_ON_NOTHING, count};
 }
 
 struct spin spin_follow(struct spin_trail *trail, uint64_t start, const struct spin_insn *insn) {

@@ -1,5 +1,5 @@
-// Decides from a loop's x86-64 code whether it can do nothing but wait: for a store by another CPU, or for
-// the clock. Pure.
+// Decides from a loop's x86-64 code whether it can do nothing but wait: for a store by another CPU, for the
+// clock, or for an interrupt. Pure.
 //
 // The locks and delays of many kernels spin without `pause`. A loop only waits if no iteration leaves a
 // result for the next one: it stores nothing except the value that a lock already holds, and it does not read
@@ -28,7 +28,7 @@ struct spin_trail {
 };
 
 struct spin {
-    enum { SPIN_NOT, SPIN_ON_MEMORY, SPIN_ON_CLOCK } on;
+    enum { SPIN_NOT, SPIN_ON_MEMORY, SPIN_ON_CLOCK, SPIN_ON_NOTHING } on;
     size_t instructions; // in one iteration
 };
 

@@ -1,0 +1,55 @@
+// A kernel that prints figures of its own is compared with these lines: what it claims must fit between them.
+//
+// A line is `line BYTES TIME`: how many bytes the console had when it ended, and the guest's time. Before it,
+// `ran VCPU RAN WORKED` for each vCPU whose totals have changed since the last such line.
+#include "console.h"
+
+#include "clock.h"
+#include "journal.h"
+
+#define MOST_BYTES (3u << 20) // in one log; insn/log.py reads at most 4 MiB
+#define LONGEST_LINE 72       // `ran` with its largest numbers
+
+static unsigned vcpus;
+static uint64_t bytes, reported; // of the console; of those, up to the last line in the log
+static size_t left = MOST_BYTES;
+static struct clock_work last[LOCKSTEP_MAX];
+
+void console_setup(unsigned count) {
+    vcpus = count;
+}
+
+// The console belongs to one thread at a time: QEMU holds its big lock while it writes.
+static void end_line(void) {
+    for (unsigned c = 0; c < vcpus; c++) {
+        struct clock_work now = clock_work(c);
+        if (left < 2 * LONGEST_LINE) // the log is full; a line without its `ran` lines would mislead
+            return;
+        if (now.ran == last[c].ran && now.worked == last[c].worked)
+            continue;
+        journal_line("ran %u %llu %llu", c, (unsigned long long)now.ran, (unsigned long long)now.worked);
+        left -= LONGEST_LINE;
+        last[c] = now;
+    }
+    journal_line("line %llu %llu", (unsigned long long)bytes, (unsigned long long)clock_here());
+    left -= LONGEST_LINE;
+    reported = bytes;
+}
+
+void console_wrote(const struct iovec *parts, size_t length) {
+    for (; vcpus && length; parts++) {
+        const char *text = parts->iov_base;
+        size_t size = parts->iov_len < length ? parts->iov_len : length;
+        for (size_t i = 0; i < size; i++) {
+            bytes++;
+            if (text[i] == '\n')
+                end_line();
+        }
+        length -= size;
+    }
+}
+
+void console_report(void) {
+    if (bytes > reported)
+        end_line();
+}

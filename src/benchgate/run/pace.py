@@ -1,0 +1,100 @@
+"""How much longer a stage of a run may take: by the host's clock, or by the guest's on the instruction clock.
+
+Takes the seconds of a stage; gives how long to wait before asking again, 0 when they are over. A guest on
+the instruction clock gets its seconds in guest time, which the host's load does not change, so a busy host
+ends no run. Only a guest that does nothing is measured by the host's clock: one that is halted for good, or
+whose clock writes nothing. Reads the clock's log while QEMU writes it; a log that cannot be read is one that
+writes nothing. Does not fail.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+_SLICE_S = 1.0
+SILENT_S = 600.0
+"""The host's seconds without a line in the clock's log after which a stage is over. A beat is due every 10 ms
+of guest time (insn/c/clock_watch.c), which takes 16 vCPUs half a minute at a load of 20."""
+_PULSE = re.compile(rb"^(beat|halted) ([0-9]{1,19})$", re.MULTILINE)
+
+Monotonic = Callable[[], float]
+
+
+class Pace(Protocol):
+    @property
+    def kind(self) -> str:
+        """What the seconds were, to add to the message about a stage that is over."""
+
+    def begin(self, seconds: float) -> None:
+        """A stage begins, which may take this long."""
+
+    def left(self) -> float:
+        """The host's seconds until the next look; 0: the stage is over."""
+
+
+@dataclass
+class HostPace:
+    monotonic: Monotonic = time.monotonic
+    _deadline: float = 0.0
+    kind: str = ""
+
+    def begin(self, seconds: float) -> None:
+        self._deadline = self.monotonic() + seconds
+
+    def left(self) -> float:
+        return min(_SLICE_S, max(0.0, self._deadline - self.monotonic()))
+
+
+@dataclass
+class GuestPace:
+    """`log`: where the instruction clock writes."""
+
+    log: Path
+    monotonic: Monotonic = time.monotonic
+    _seconds: float = 0.0
+    _until_ns: int = 0
+    _now_ns: int = 0
+    _read: int = 0
+    _is_halted: bool = False
+    _since: float = field(default=0.0)
+    """When the log last grew, or the stage began."""
+
+    @property
+    def kind(self) -> str:
+        if self._now_ns >= self._until_ns:
+            return " of guest time"
+        return ", in which all its CPUs were halted" if self._is_halted else ", or its clock stood still"
+
+    def begin(self, seconds: float) -> None:
+        self._look()
+        self._seconds = seconds
+        self._until_ns = self._now_ns + int(seconds * 1e9)
+        self._since = self.monotonic()
+
+    def left(self) -> float:
+        self._look()
+        idle = self.monotonic() - self._since
+        over = idle >= (self._seconds if self._is_halted else max(self._seconds, SILENT_S))
+        return 0.0 if over or self._now_ns >= self._until_ns else _SLICE_S
+
+    def _look(self) -> None:
+        """Reads what the clock has written since the last look."""
+        try:
+            with self.log.open("rb") as stream:
+                stream.seek(self._read)
+                text = stream.read()
+        except OSError:
+            return
+        whole = text[: text.rfind(b"\n") + 1]
+        if not whole:
+            return
+        self._read += len(whole)
+        self._since = self.monotonic()
+        for found in _PULSE.finditer(whole):
+            self._is_halted = found[1] == b"halted"
+            self._now_ns = max(self._now_ns, int(found[2]))

@@ -1,0 +1,138 @@
+"""Figures of a kernel's own against the instruction clock's record of its console, without a boot."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.errors import VerifyError
+from benchgate.base.systems import Kind, Result, ResultFormat, ResultPattern, System
+from benchgate.insn.log import ClockLog, ClockMode, ConsoleLine, Level, Work
+from benchgate.judge import patterns
+from benchgate.judge.console_clock import check_figures
+
+MS = 1_000_000
+SYSTEM = System(
+    name="mine",
+    kind=Kind.QEMU,
+    about="",
+    file=Path("mine.yaml"),
+    ready="^mine: up$",
+    online="^(?P<n>[0-9]+) CPUs up$",
+    result=Result(
+        format=ResultFormat.PATTERNS,
+        work=ResultPattern("^work: (?P<value>[0-9]+) ms$", "ms", 0),
+        total=ResultPattern("^total: (?P<value>[0-9]+) ms$", "ms", 0),
+        expect={"primes": "4"},
+        answers=("^primes=(?P<primes>[0-9]+)$",),
+    ),
+)
+TEXT = (
+    "firmware\r\n",
+    "mine: up\r\n",
+    "2 CPUs up\r\n",
+    "primes=4\r\n",
+    "work: 50 ms\r\n",
+    "total: 60 ms\r\n",
+)
+TIMES = (80, 100, 101, 160, 161, 162)
+"""In ms. Every vCPU works from `mine: up` on, vCPU 0 also before."""
+
+
+def record(text: tuple[str, ...] = TEXT, times: tuple[int, ...] = TIMES, **vcpu1: int) -> ClockLog:
+    """`vcpu1`: what vCPU 1 has done in ms at every line, instead of what it should."""
+    lines, end = [], 0
+    for line, time in zip(text, times, strict=True):
+        end += len(line)
+        other = Work(**{name: max(0, time - 100) * MS for name in ("ran", "worked")})
+        other = replace(other, **{name: value * MS for name, value in vcpu1.items()})
+        lines.append(ConsoleLine(end, time * MS, (Work(time * MS, time * MS), other)))
+    return ClockLog(
+        Level.FULL, ClockMode.SERIAL, 0, 5000, 100, 1, 2, api=(3, 2, 4), marks=(), lines=tuple(lines)
+    )
+
+
+def check(log: ClockLog, text: tuple[str, ...] = TEXT, system: System = SYSTEM) -> None:
+    console = "".join(text).encode()
+    check_figures(log, console, 2, system, patterns.read(console, system.result))
+
+
+def changed(at: int, line: str) -> tuple[str, ...]:
+    return (*TEXT[:at], line, *TEXT[at + 1 :])
+
+
+def test_figures_that_fit_are_accepted() -> None:
+    check(record())
+    check(record(), system=replace(SYSTEM, ready=""))
+
+
+@pytest.mark.parametrize(
+    ("at", "line", "said"),
+    [
+        (4, "work: 62 ms\r\n", "work: the guest claims 62000000 ns, .* 61000000 ns after .*`console.ready`"),
+        (5, "total: 63 ms\r\n", "total: the guest claims 63000000 ns, .* 62000000 ns after"),
+    ],
+)
+def test_a_figure_longer_than_the_time_between_its_lines(at: int, line: str, said: str) -> None:
+    text = changed(at, line)
+    if at == 4:
+        text = (*text[:5], "total: 62 ms\r\n")
+    with pytest.raises(VerifyError, match=said):
+        check(record(text), text)
+
+
+def test_a_figure_that_ends_when_it_is_printed_fits() -> None:
+    text = changed(4, "work: 61 ms\r\n")
+    text = (*text[:5], "total: 62 ms\r\n")
+    check(record(text), text)
+
+
+def test_without_a_ready_line_the_window_begins_after_the_line_of_online() -> None:
+    text = (*TEXT[:4], "work: 61 ms\r\n", "total: 61 ms\r\n")
+    with pytest.raises(VerifyError, match=r"60000000 ns after the line of `console\.online`"):
+        check(record(text), text, replace(SYSTEM, ready=""))
+
+
+def test_a_figure_before_the_ready_line_is_refused() -> None:
+    text = (TEXT[0], *TEXT[2:], TEXT[1])
+    with pytest.raises(VerifyError, match=r"printed its figure before the line of `console\.ready`"):
+        check(record(text), text)
+
+
+@pytest.mark.parametrize("worked", [0, 2])
+def test_a_vcpu_that_did_not_work_inside_the_window_is_named(worked: int) -> None:
+    """Of 50 ms its equal share is 25; a tenth of that is 2.5. Work before the window does not count."""
+    with pytest.raises(VerifyError, match="vCPU 1 executed only 0 instructions of work"):
+        check(record(worked=worked))
+
+
+def test_a_claim_longer_than_all_vcpus_ran_is_refused() -> None:
+    log = record(ran=0)
+    halted = tuple(
+        replace(line, vcpus=(Work(line.time // 3, line.time), line.vcpus[1])) for line in log.lines
+    )
+    with pytest.raises(VerifyError, match="all its vCPUs together ran 20333333 ns"):
+        check(replace(log, lines=halted))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"lines": ()}, "recorded no line"),
+        ({"lines": record().lines[:3]}, "recorded 3 lines of the console, and line 5"),
+        ({"vcpus": 1}, "had 1 vCPUs"),
+        ({"lines": (replace(record().lines[0], end=7), *record().lines[1:])}, "other lines than those"),
+        ({"lines": (*record().lines, replace(record().lines[0], end=900))}, "other lines than those"),
+    ],
+)
+def test_a_log_that_does_not_belong_to_the_console_is_refused(change: dict[str, object], said: str) -> None:
+    with pytest.raises(VerifyError, match=said):
+        check(replace(record(), **change))  # type: ignore[arg-type]
+
+
+def test_lone_carriage_returns_have_no_record_of_their_own() -> None:
+    """The figure's line then counts as printed at the next recorded one."""
+    text = (*TEXT[:4], "work: 50 ms\rtotal: 60 ms\n")
+    check(record(text, TIMES[:5]), text)
