@@ -51,8 +51,8 @@ def _end_unless(own: int) -> None:
 
 def _limit(memory_bytes: int) -> None:
     """If the host runs out of memory all the same, this process is the first to be killed."""
-    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-    most = memory_bytes if hard == resource.RLIM_INFINITY else min(memory_bytes, hard)
+    set_before = [one for one in resource.getrlimit(resource.RLIMIT_AS) if one != resource.RLIM_INFINITY]
+    most = min([memory_bytes, *set_before])
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000")

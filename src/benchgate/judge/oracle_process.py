@@ -147,7 +147,7 @@ class OracleProcess:
     def _end(self) -> str:
         """Why the channel is closed."""
         if not self._child.wait(_END_S):
-            return "it closed the descriptors of its process"
+            return "its process closed its answer channel"
         status = self._child.stop(0)
         how = f"signal {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
         return f"its process ended ({how})"

@@ -17,6 +17,7 @@ import pytest
 from benchgate.base import cpu_limit
 from benchgate.base.errors import VerifyError
 from benchgate.base.runs import WorkerReport
+from benchgate.judge import oracle_process
 from benchgate.judge.oracle import Oracles
 from benchgate.judge.oracle_process import Limits
 from tests.machines import wait_until
@@ -50,12 +51,18 @@ class Asked:
         return ""
 
 
+def oracle_processes() -> set[int]:
+    """The children of this process that run an oracle; another test's may be among them."""
+    children = psutil.Process().children()
+    return {one.pid for one in children if "oracle_main" in " ".join(one.cmdline())}
+
+
 @pytest.fixture
 def asked(tmp_path: Path) -> Iterator[Asked]:
-    oracles = Oracles()
+    before, oracles = oracle_processes(), Oracles()
     yield Asked(tmp_path, oracles)
     oracles.close()
-    assert [one for one in psutil.Process().children() if "oracle_main" in " ".join(one.cmdline())] == []
+    assert oracle_processes() == before
 
 
 @pytest.fixture
@@ -149,6 +156,14 @@ def test_a_process_that_only_waits_ends_at_the_limit_of_waiting(hurried: Asked) 
 
 def test_a_stopped_process_ends_at_the_limit_of_waiting(hurried: Asked) -> None:
     assert "waited for more than 2 s" in hurried.says("os.kill(os.getpid(), signal.SIGSTOP)")
+
+
+def test_a_process_that_closes_its_channel_gives_no_answer(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(oracle_process, "_END_S", 0.2)
+    said = asked.says("os.close(3); time.sleep(10**6)")
+    assert said == "the oracle mine.py gave no answer: its process closed its answer channel"
 
 
 @pytest.mark.parametrize("body", ["bytearray(2**40)", "x = []\n    while True: x.append(bytearray(2**20))"])

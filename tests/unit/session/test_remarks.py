@@ -35,7 +35,14 @@ def change(folder: Path, edit: Callable[[dict[str, Any]], object]) -> None:
 
 def test_a_policy_that_differs_from_the_shipped_one_is_said(folder: Path) -> None:
     shipped = {"name": "default", "looks": [5, 9, 15, 25], "alpha": 0.0276, "overall_error": 0.05}
-    shipped |= {"first": 5, "max_runs": 5, "superlinear": 1.05, "capacity_reach": 0.9, "warmups": 1}
+    shipped |= {
+        "first": 5,
+        "max_runs": 25,
+        "minutes": 5.0,
+        "superlinear": 1.05,
+        "capacity_reach": 0.9,
+        "warmups": 1,
+    }
     change(folder, lambda facts: facts.update(policy=shipped | {"informs": ""}))
     assert not [one for one in remarks(folder, Trusted()) if "policy" in one]
     change(folder, lambda facts: facts["policy"].update(alpha=0.049, superlinear=3.0))
