@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -130,6 +131,70 @@ def test_a_stuck_lockstep_names_the_waiting_vcpus(qemu: Qemu, tmp_path: Path) ->
     assert any("vcpu 1" in line and "halted" in line for line in log.stuck), log.stuck
     with pytest.raises(VerifyError, match="the lockstep was stuck"):
         window(log, 1)
+
+
+STARVED = """\
+#define _GNU_SOURCE
+#include <sched.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+static double seconds(clockid_t id) {
+  struct timespec t; syscall(SYS_clock_gettime, id, &t); return t.tv_sec + t.tv_nsec / 1e9; }
+ssize_t writev(int fd, const struct iovec *v, int n) {
+  static int done;
+  if (!done && n == 1 && v->iov_len == 1 && *(char *)v->iov_base == 'p') {
+    done = 1;
+    cpu_set_t one; CPU_ZERO(&one); CPU_SET(CPU, &one);
+    struct sched_param none = {0};
+    sched_setaffinity(0, sizeof one, &one);
+    sched_setscheduler(0, SCHED_IDLE, &none);
+    double end = seconds(CLOCK_MONOTONIC) + 8;
+    while (seconds(CLOCK_MONOTONIC) < end && seconds(CLOCK_THREAD_CPUTIME_ID) < 1) {}
+  }
+  return syscall(SYS_writev, fd, v, n); }
+"""
+HOG = """\
+import os, sys, time
+os.sched_setaffinity(0, {int(sys.argv[1])})
+end = time.monotonic() + 20
+while time.monotonic() < end:
+    pass
+"""
+
+
+def test_a_vcpu_that_gets_no_cpu_of_the_host_is_not_stuck(qemu: Qemu, tmp_path: Path) -> None:
+    """For 8 s its thread wants a CPU on which other processes always come first. Where the host gives it one
+    nevertheless, it goes on early."""
+    cpu = min(os.sched_getaffinity(0))
+    plugin = prepare(qemu, Level.FULL)
+    before = helper(tmp_path, "starved", STARVED.replace("CPU_SET(CPU,", f"CPU_SET({cpu},"))
+    hogs = [subprocess.Popen([sys.executable, "-c", HOG, str(cpu)]) for _ in range(3)]
+    try:
+        log = tmp_path / "log"
+        done = run(qemu, probe_guest(2), log, cpus=2, patience_s=3, LD_PRELOAD=f"{before}:{plugin}")
+    finally:
+        for hog in hogs:
+            hog.kill()
+            hog.wait()
+    assert done.returncode == 33, done.stderr
+    assert read_log(log).stuck == ()
+
+
+def test_a_vcpu_that_only_computes_in_qemu_is_stuck(qemu: Qemu, tmp_path: Path) -> None:
+    """It uses the CPU time that it gets and makes no progress."""
+    plugin = prepare(qemu, Level.FULL)
+    before = helper(
+        tmp_path,
+        "busy",
+        STARVED.replace("CPU_SET(CPU,", "CPU_SET(0,").replace(
+            "seconds(CLOCK_MONOTONIC) < end && seconds(CLOCK_THREAD_CPUTIME_ID) < 1", "1"
+        ),
+    )
+    log = tmp_path / "log"
+    done = run(qemu, probe_guest(2), log, cpus=2, patience_s=1, LD_PRELOAD=f"{before}:{plugin}")
+    assert done.returncode == STUCK, done.stderr
 
 
 @pytest.mark.parametrize("option", ["quantum=0", "seed=-1", "serial=2", "colour=red", "patience", "out="])

@@ -64,6 +64,7 @@ int clock_wakeup_fd(void);      // readable when the main loop must poll again
 bool clock_main_idle(uint64_t deadline, uint64_t seq);
 uint64_t clock_notifications(void);
 bool clock_main_may_work(void); // true once the machine has granted the main loop its turn
+void clock_main_sleeps(bool sleeps); // it waits for its turn, and wakes up only to watch
 void clock_main_wants(void);    // an event from outside the guest gave the main loop work
 void clock_main_blocks(bool blocks);
 void clock_watch(void); // every waiting thread calls it about once a second; ends a stuck QEMU

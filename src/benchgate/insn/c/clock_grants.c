@@ -19,6 +19,7 @@ void clock_give_grants(void) {
 }
 
 void clock_await_grant(unsigned c) {
+    clock_vcpus[c].waits_for_grant = true;
     while (clock_machine.vcpu[c].state != LOCKSTEP_RUN && !clock_errand_active(c)) {
         if (clock_wait_for_release(c, 1000000000)) {
             clock_unlock();
@@ -26,4 +27,5 @@ void clock_await_grant(unsigned c) {
             clock_lock();
         }
     }
+    clock_vcpus[c].waits_for_grant = false;
 }

@@ -28,6 +28,12 @@ bool clock_main_may_work(void) {
     return may;
 }
 
+void clock_main_sleeps(bool sleeps) {
+    clock_lock();
+    clock_main_waits = sleeps;
+    clock_unlock();
+}
+
 void clock_main_wants(void) {
     clock_lock();
     if (clock_machine.main == LOCKSTEP_MAIN_IDLE) {

@@ -20,6 +20,7 @@ struct clock_vcpu clock_vcpus[LOCKSTEP_MAX];
 struct lockstep clock_machine;
 struct clock_options clock_options;
 bool clock_guest_started;
+bool clock_main_waits;
 struct clock_checks clock_checks;
 _Thread_local int clock_self = -1;
 

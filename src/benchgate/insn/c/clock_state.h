@@ -21,17 +21,21 @@ struct clock_vcpu {
     _Atomic uint32_t go;             // futex word; changes with each release
     void *waiting;                   // the condition that its thread waits for
     void *halt;                      // the condition on which it halted last
+    int thread;                      // its thread's id
+    bool waits_for_grant;            // its thread is in clock_await_grant
     bool asleep;                     // between QEMU's idle and resume callbacks
     bool pending;                    // woken after QEMU's last check for work, before the thread slept
     enum clock_errand errand;
 };
 
-// The lock guards `clock_machine`, `clock_guest_started`, the notification count and these fields of a vCPU:
-// waiting, halt, asleep, pending, errand. Its other fields belong to its thread.
+// The lock guards `clock_machine`, `clock_guest_started`, `clock_main_waits`, the notification count and
+// these fields of a vCPU: waiting, halt, thread, waits_for_grant, asleep, pending, errand. Its other fields
+// belong to its thread.
 extern struct clock_vcpu clock_vcpus[LOCKSTEP_MAX];
 extern struct lockstep clock_machine;
 extern struct clock_options clock_options;
 extern bool clock_guest_started;
+extern bool clock_main_waits; // the main thread sleeps until the machine grants it its turn
 
 void clock_lock(void);
 void clock_unlock(void); // also wakes the threads that were released since clock_lock

@@ -1,10 +1,15 @@
 // The vCPU threads' side: a vCPU reaches its limit, halts, wakes others, runs errands.
+#define _GNU_SOURCE
 #include "clock_state.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #define CREEP_NS 200000 // level count: a stopped vCPU runs one block after this much host time
 
 void clock_adopt(unsigned c) {
     clock_lock();
+    clock_vcpus[c].thread = (int)syscall(SYS_gettid);
     lockstep_appear(&clock_machine, c);
     clock_vcpus[c].time = clock_machine.vcpu[c].time;
     clock_set_budget(c, 0);

@@ -3,10 +3,16 @@
 #include "clock_state.h"
 #include "journal.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#define SECOND UINT64_C(1000000000)
 
 static const char *state_word(unsigned c) {
     if (clock_errand_active(c))
@@ -75,20 +81,72 @@ static void say_halted(void) {
     journal_line("halted %llu", (unsigned long long)said);
 }
 
-void clock_watch(void) {
-    static uint64_t last;
-    static time_t since;
-    clock_lock();
+static uint64_t host_ns(clockid_t id) {
     struct timespec now;
-    syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
-    uint64_t progress = clock_machine.grants + clock_machine.main_turns + clock_machine.jumps;
-    if (progress != last || since == 0 || !clock_guest_started || halted_for_good()) {
-        last = progress;
-        since = now.tv_sec;
+    syscall(SYS_clock_gettime, id, &now);
+    return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
+}
+
+// A thread that only waits for the machine's grant wakes up to call clock_watch, so its state says nothing.
+static bool waits_for_grant(long thread) {
+    if (thread == getpid())
+        return clock_main_waits && clock_machine.main != LOCKSTEP_MAIN_BUSY;
+    for (unsigned c = 0; c < clock_machine.count; c++)
+        if (clock_vcpus[c].thread == thread)
+            return clock_vcpus[c].waits_for_grant && clock_machine.vcpu[c].state != LOCKSTEP_RUN &&
+                   !clock_errand_active(c);
+    return false;
+}
+
+// The state of one of QEMU's threads, as in /proc/PID/stat: R runs or wants a CPU, D waits for the kernel.
+static char state_of(const char *thread) {
+    char path[64], text[512];
+    snprintf(path, sizeof path, "/proc/self/task/%.20s/stat", thread);
+    int file = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return 0; // it has ended
+    long size = syscall(SYS_read, file, text, sizeof text - 1);
+    syscall(SYS_close, file);
+    text[size > 0 ? size : 0] = 0;
+    const char *name_end = strrchr(text, ')');
+    return name_end && name_end[1] ? name_end[2] : 0;
+}
+
+// True if a thread that the machine may be waiting for wants a CPU: then the host is slow, and nothing waits
+// for something that will not happen.
+static bool host_is_slow(void) {
+    DIR *threads = opendir("/proc/self/task");
+    bool slow = false;
+    for (struct dirent *entry; threads && !slow && (entry = readdir(threads));) {
+        long thread = strtol(entry->d_name, NULL, 10);
+        char state = thread && !waits_for_grant(thread) ? state_of(entry->d_name) : 0;
+        slow = state == 'R' || state == 'D';
     }
+    if (threads)
+        closedir(threads);
+    return slow;
+}
+
+// Without progress the machine is stuck after `patience` seconds in which nothing that it waits for wanted a
+// CPU, or if it has used so much CPU time. Seconds in which the host gave no CPU do not count. A look that
+// comes late, because the host stopped the process, counts as one second.
+void clock_watch(void) {
+    static uint64_t last, looked, used, idle;
+    clock_lock();
+    uint64_t now = host_ns(CLOCK_MONOTONIC), own = host_ns(CLOCK_PROCESS_CPUTIME_ID);
+    uint64_t progress = clock_machine.grants + clock_machine.main_turns + clock_machine.jumps;
     if (clock_guest_started && halted_for_good())
         say_halted();
-    if (now.tv_sec - since >= (time_t)clock_options.patience)
+    if (progress != last || looked == 0 || !clock_guest_started || halted_for_good()) {
+        last = progress;
+        looked = now;
+        used = own;
+        idle = 0;
+    } else if (now - looked >= SECOND) {
+        looked = now;
+        idle += host_is_slow() ? 0 : SECOND;
+    }
+    if (idle >= clock_options.patience * SECOND || own - used >= clock_options.patience * SECOND)
         die_stuck();
     clock_unlock();
 }

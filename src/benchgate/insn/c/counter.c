@@ -79,7 +79,9 @@ uint64_t counter_tsc(unsigned vcpu) {
 
 #else
 
-static struct { _Alignas(128) uint64_t executed, paused, waited, timed, idled, tsc_reads; } counters[LOCKSTEP_MAX];
+static struct {
+    _Alignas(128) uint64_t executed, paused, waited, timed, idled, tsc_reads;
+} counters[LOCKSTEP_MAX];
 
 void counter_setup(qemu_exec_callback *reached) {
     on_trigger = reached;

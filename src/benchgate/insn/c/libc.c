@@ -66,8 +66,8 @@ static void ready(void) {
 
 const char *libc_problem(void) {
     ready();
-    if (!real.ppoll || !real.write || !real.writev || !real.clock_gettime || !real.gettimeofday || !real.cond_wait ||
-        !real.cond_timedwait || !real.broadcast || !real.signal)
+    if (!real.ppoll || !real.write || !real.writev || !real.clock_gettime || !real.gettimeofday ||
+        !real.cond_wait || !real.cond_timedwait || !real.broadcast || !real.signal)
         return "this libc lacks a symbol of glibc that the clock replaces";
     Dl_info mine, theirs;
     void *seen = dlsym(RTLD_DEFAULT, "ppoll");
@@ -226,6 +226,7 @@ static int poll_with_wakeup(struct pollfd *fds, nfds_t count, const struct times
 // loop's other work, until every vCPU is stopped.
 static void sleep_in_step(struct pollfd *fds, nfds_t count, const sigset_t *mask) {
     bool asked = false;
+    clock_main_sleeps(true);
     while (!clock_main_may_work()) {
         int events = asked ? poll_with_wakeup(fds, 0, NULL, mask) : poll_with_wakeup(fds, count, NULL, mask);
         if (events != 0 && !asked) {
@@ -234,6 +235,7 @@ static void sleep_in_step(struct pollfd *fds, nfds_t count, const sigset_t *mask
         } else
             clock_watch();
     }
+    clock_main_sleeps(false);
 }
 
 static int poll_in_step(struct pollfd *fds, nfds_t count, uint64_t span, const sigset_t *mask) {
