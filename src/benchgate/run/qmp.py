@@ -8,7 +8,9 @@ the caller turns into the run's ending. QEMU's answers are untrusted: `cpu_threa
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import os
 import socket
 import time
 from collections.abc import Coroutine, Mapping
@@ -24,6 +26,8 @@ _Answer = TypeVar("_Answer")
 _TRANSCRIPT_BYTES = 1 << 20
 _MESSAGE_BYTES = 1 << 20
 _CLOSE_S = 2.0
+_LOOP_FILES = 3
+"""An event loop opens a selector and a pair of sockets."""
 
 
 class QmpError(BootError):
@@ -61,7 +65,7 @@ class Qmp:
         _refuse_running_loop()
         connection.setblocking(False)
         self._socket = connection
-        self._loop = asyncio.new_event_loop()
+        self._loop = _new_loop(connection)
         self._client = _Client(transcript)
 
     def __enter__(self) -> Self:
@@ -131,6 +135,15 @@ class Qmp:
             raise QmpError(f"QEMU did not answer {what} over QMP within {seconds:g} s.") from error
         except (QMPError, EOFError, OSError) as error:
             raise QmpError(f"QMP failed at {what}: {str(error) or type(error).__name__}.") from error
+
+
+def _new_loop(connection: socket.socket) -> asyncio.AbstractEventLoop:
+    """OSError if this process may not open enough files. A loop that gets some of its files and not all would
+    fail again when it is deleted, and Python would print that as an ignored exception."""
+    with contextlib.ExitStack() as stack:
+        for _ in range(_LOOP_FILES):
+            stack.callback(os.close, os.dup(connection.fileno()))
+    return asyncio.new_event_loop()
 
 
 def _refuse_running_loop() -> None:
