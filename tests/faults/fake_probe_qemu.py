@@ -37,14 +37,14 @@ def serve(fault: str, mips: float) -> int:
             return 35 if fault == "bad end" else 33
         time.sleep(steps * 10 / (mips * 1e6))
         if fault == "hangs later":
-            time.sleep(60)
+            time.sleep(6000)
         if fault == "dies later":
             os.kill(os.getpid(), signal.SIGKILL)
         state = jump(0, steps) ^ jump(1, steps) ^ jump(2, steps) ^ jump(3, steps)
         if fault == "wrong answer":
             state ^= 1
         say(f"probe steps={steps + (fault == 'other order')} state={state:x}\n")
-    time.sleep(60)  # QEMU does not exit at the end of its input
+    time.sleep(6000)  # QEMU does not exit at the end of its input
     return 1
 
 
@@ -58,7 +58,7 @@ def main(argv: list[str]) -> int:
         print(f"qemu: error: failed to set MSR 0x48b to 0x0\nqemu: {model}: it is over", file=sys.stderr)
         os.abort()
     if fault == "hangs":
-        time.sleep(60)
+        time.sleep(6000)
     if fault == "refuses":
         print("qemu: no \x1b[31msuch\x1b[0m machine", file=sys.stderr)
         return 1

@@ -17,11 +17,8 @@ from typing import Any
 
 import pytest
 
-from tests.machines import processes_with, wait_until
+from tests.machines import PATIENCE_S, processes_with, wait_until
 from tests.plugin.conftest import CONFTEST, TEST_FILE, Rig
-
-PATIENCE_S = 120
-"""Ends a broken test; nothing is measured against it."""
 
 # Another session on this machine may hold the real lock.
 OWN_LOCK = """
@@ -29,20 +26,6 @@ from functools import partial
 from benchgate.host import lock
 
 lock.measuring = partial(lock.measuring, name={name!r})
-"""
-
-# A busy host may need long to end a fake QEMU. An attempt that failed because of that would end the session.
-PATIENT = f"""
-from dataclasses import replace
-from benchgate.run.console import Limits
-from benchgate.session.measuring import MeasuringSession
-
-request = MeasuringSession._request
-
-def patient(*words):
-    return replace(request(*words), limits=Limits(leave_s={PATIENCE_S}))
-
-MeasuringSession._request = patient
 """
 
 PLAYS_AT = """
@@ -93,16 +76,10 @@ class SessionRig:
         self.play_at(order, "hang-run")
 
     def conftest(self, more: str = "") -> None:
-        self.rig.pytester.makeconftest(CONFTEST + PATIENT + OWN_LOCK.format(name=self.lock) + more)
+        self.rig.pytester.makeconftest(CONFTEST + OWN_LOCK.format(name=self.lock) + more)
 
     def argv(self, *words: str) -> list[str]:
-        words_of_rig = self.rig.arguments(*words)
-        yaml = self.rig.folder / "fake.yaml"
-        # A busy host may need long to start a fake QEMU. A missed deadline would end the session.
-        text, patient = yaml.read_text(), f"boot_s: {PATIENCE_S}, run_s: {10 * PATIENCE_S}"
-        assert "boot_s: 5, run_s: 5" in text
-        yaml.write_text(text.replace("boot_s: 5, run_s: 5", patient))
-        return [sys.executable, "-m", "pytest", *words_of_rig]
+        return [sys.executable, "-m", "pytest", *self.rig.arguments(*words)]
 
     @contextmanager
     def started(self, *words: str) -> Iterator[subprocess.Popen[str]]:

@@ -16,6 +16,7 @@ from benchgate.evidence.chain import parse_chain
 from benchgate.evidence.check import verify_session
 from benchgate.evidence.files import read_object
 from benchgate.evidence.session_folder import SessionFolder
+from tests.machines import PATIENCE_S
 from tests.unit.factories import cell, raw_run, run_row, verified
 from tests.unit.sessions import INFO, START, finished_session, new_session
 
@@ -49,7 +50,7 @@ def test_a_file_that_cannot_grow_keeps_whole_lines_only(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=PATIENCE_S,
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert (
@@ -141,12 +142,12 @@ def test_a_killed_session_keeps_its_runs_and_is_partial(tmp_path: Path) -> None:
         env={**os.environ, "PYTHONPATH": f"{REPO / 'src'}:{REPO}"},
     )
     results = tmp_path / "latest/results.csv"
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE_S
     while not (results.exists() and results.read_text().count("\n") > 5):
         assert time.monotonic() < deadline, "the writer wrote nothing"
         time.sleep(0.01)
     writer.kill()
-    assert writer.wait(timeout=30) == -9
+    assert writer.wait(timeout=PATIENCE_S) == -9
     folder = (tmp_path / "latest").resolve()
     rows = results_csv.parse(results.read_text(), "results.csv")
     assert [row.run for row in rows] == list(range(1, len(rows) + 1))

@@ -5,6 +5,7 @@ lock is free after its holder ends, however it ends.
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -18,6 +19,7 @@ import pytest
 
 from benchgate.base.errors import LockError
 from benchgate.host import lock
+from tests.machines import PATIENCE_S
 
 HOLD = (
     "#\x1b[2J\n"  # a command line may contain terminal escapes; the message must be printable
@@ -94,6 +96,21 @@ def test_the_second_session_names_the_lock_holder_and_gives_up_in_time(name: str
     assert f"process {first.pid} of user " in notices[0]
 
 
+def test_a_wait_that_a_busy_host_uses_up_is_noticed_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The holder is identified only after the whole wait."""
+    notices: list[str] = []
+    identify = lock._identify
+
+    def late(connection: socket.socket) -> lock.Holder:
+        time.sleep(0.1)
+        return identify(connection)
+
+    monkeypatch.setattr(lock, "_identify", late)
+    with session(name), pytest.raises(LockError), lock.measuring(0.05, notice=notices.append, name=name):
+        pass
+    assert [notice.partition(" for ")[0] for notice in notices] == ["waiting up to 0 s"]
+
+
 def test_a_wait_of_zero_gives_up_without_a_notice(name: str) -> None:
     notices: list[str] = []
     with session(name), pytest.raises(LockError), lock.measuring(0, notice=notices.append, name=name):
@@ -103,20 +120,23 @@ def test_a_wait_of_zero_gives_up_without_a_notice(name: str) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_a_waiting_session_gets_the_lock_when_the_holder_is_killed(name: str, number: signal.Signals) -> None:
-    with session(name) as first, lock.measuring(30, notice=lambda _: first.send_signal(number), name=name):
-        assert first.wait(10) != 0
+    with (
+        session(name) as first,
+        lock.measuring(PATIENCE_S, notice=lambda _: first.send_signal(number), name=name),
+    ):
+        assert first.wait(PATIENCE_S) != 0
 
 
 def test_a_child_of_the_session_does_not_keep_the_lock(name: str) -> None:
     with lock.measuring(0, name=name):
-        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(30)"], close_fds=False)
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(6000)"], close_fds=False)
     try:
         assert lock.holder(name) is None
         with lock.measuring(0, name=name):
             assert child.poll() is None
     finally:
         child.kill()
-        child.wait(10)
+        child.wait(PATIENCE_S)
 
 
 def test_a_copy_of_the_socket_in_a_child_is_waited_for_but_is_no_holder(
@@ -134,7 +154,7 @@ def test_a_copy_of_the_socket_in_a_child_is_waited_for_but_is_no_holder(
     with lock.measuring(0, name=name):
         assert lock.holder(name) is not None
     monkeypatch.undo()
-    monkeypatch.setattr(lock, "_GRACE_S", 30.0)  # a busy host may delay the timer
+    monkeypatch.setattr(lock, "_GRACE_S", PATIENCE_S)  # a busy host may delay the timer
     assert lock.holder(name) is None
     threading.Timer(0.1, copies[0].close).start()
     with lock.measuring(0, name=name):
@@ -160,14 +180,14 @@ def test_a_name_in_use_without_a_listener_is_reported_as_an_unknown_process(name
 
 
 def test_every_waiting_session_gets_the_lock(name: str) -> None:
-    program = HOLD.replace("lock.measuring(0", "lock.measuring(60").replace("sys.stdin.read()", "pass")
+    program = HOLD.replace("lock.measuring(0", "lock.measuring(600").replace("sys.stdin.read()", "pass")
     with session(name) as first, ExitStack() as stack:
         waiting = [stack.enter_context(start(program, name)) for _ in range(4)]
         for process in waiting:
             stack.callback(process.kill)
             assert process.stdout is not None
-            assert process.stdout.readline().startswith(b"waiting up to 60 s for process ")
+            assert re.match(rb"waiting up to \d+ s for process ", process.stdout.readline())
         first.kill()
         for process in waiting:
-            process.communicate(timeout=60)
+            process.communicate(timeout=PATIENCE_S)
     assert [process.returncode for process in waiting] == [0, 0, 0, 0]

@@ -19,7 +19,7 @@ from benchgate.host import accel, capacity, probe, topology
 from benchgate.host.accel import AccelProbe, ProbeState
 from benchgate.host.probe import ProbeFailed, ProbeGuest
 from benchgate.host.survey import survey
-from tests.machines import wait_until
+from tests.machines import PATIENCE_S, wait_until
 
 FAKE = Path(__file__).with_name("fake_probe_qemu.py")
 
@@ -108,9 +108,8 @@ def test_kvm_without_a_working_cpu_model_is_unusable(fake: Qemu, device: Path) -
 def test_a_misbehaving_guest_gives_a_reason_and_no_figure(
     fake: Qemu, fault: str, says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if fault.startswith("hangs"):
-        monkeypatch.setattr(accel, "_BOOT_S", 1.5)
-        monkeypatch.setattr(accel, "_PATIENCE_S", 2.5)
+    monkeypatch.setattr(accel, "_BOOT_S", 1.5 if fault == "hangs" else PATIENCE_S)
+    monkeypatch.setattr(accel, "_PATIENCE_S", 2.5 if fault.startswith("hangs") else PATIENCE_S)
     found = accel.probe_now(but(fake, FAKE_tcg=fault), Accel.TCG)
     assert (found.usable, found.figure) == (False, None)
     with pytest.raises(HostError, match=f"tcg: unusable: .*{says}"):
@@ -187,7 +186,7 @@ def test_the_expected_state_is_the_result_of_a_plain_loop() -> None:
 
 def test_no_guest_is_left_behind(fake: Qemu) -> None:
     with ProbeGuest(fake, Accel.TCG, "max") as guest:
-        guest.ready(5.0)
+        guest.ready(PATIENCE_S)
         pid = guest.pid
         guest.pause()
     with pytest.raises(ProcessLookupError):
@@ -198,7 +197,7 @@ def test_no_guest_is_left_behind_by_a_script_that_starts_qemu(fake: Qemu) -> Non
     """Without `exec` QEMU is a child of the started process."""
     fake.binary.write_text(fake.binary.read_text().replace("exec ", "") + "true\n")
     with ProbeGuest(fake, Accel.TCG, "max") as guest:
-        guest.ready(5.0)
+        guest.ready(PATIENCE_S)
         (child,) = psutil.Process(guest.pid).children()
         guest.pause()
         assert wait_until(lambda: child.status() == psutil.STATUS_STOPPED)
@@ -213,7 +212,7 @@ def test_no_guest_outlives_a_killed_session(fake: Qemu, tmp_path: Path) -> None:
         "binary = pathlib.Path(sys.argv[1])\n"
         "qemu = types.SimpleNamespace(binary=binary, environment={}, data=(), version=(10, 0, 2))\n"
         "with ProbeGuest(qemu, Accel.TCG, 'max') as guest:\n"
-        "    guest.ready(10.0)\n"
+        "    guest.ready(300.0)\n"
         "    print(guest.pid, flush=True)\n"
         "    sys.stdin.read()\n"
     )
@@ -234,7 +233,7 @@ def test_no_guest_outlives_a_killed_session(fake: Qemu, tmp_path: Path) -> None:
 def test_a_pinned_guest_runs_only_on_its_pin(fake: Qemu) -> None:
     pin = max(os.sched_getaffinity(0))
     with ProbeGuest(fake, Accel.TCG, "max", pin=pin) as guest:
-        guest.ready(5.0)
+        guest.ready(PATIENCE_S)
         assert os.sched_getaffinity(guest.pid) == {pin}
 
 

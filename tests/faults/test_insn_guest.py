@@ -24,6 +24,7 @@ from benchgate.insn.log import ClockMode, Level
 from benchgate.insn.plugin import FLAGS
 from benchgate.insn.profile import read_profile, top_table
 from benchgate.insn.symbols import read_symbols
+from tests.machines import PATIENCE_S
 from tools.clock_lab import (
     CASES,
     PRIMES,
@@ -89,7 +90,7 @@ def host_cpus_of_its_vcpus() -> set[int]:
 
 
 def until(answer: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE_S
     while not answer():
         assert time.monotonic() < deadline
         time.sleep(0.02)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -20,10 +22,10 @@ from benchgate.run.console import Limits
 from benchgate.run.guest import boot_interactive
 from benchgate.run.record import load
 from benchgate.run.watch import GUEST_WATCH
-from tests.machines import FAKE_QEMU, NONCE, PATIENT, QUICK, boot, processes_with, request
+from tests.machines import FAKE_QEMU, NONCE, PATIENCE_S, PATIENT, QUICK, boot, processes_with, request
 
-HANGS_IN_BOOT = Deadlines(boot_s=0.5, run_s=60.0)
-HANGS_IN_RUN = Deadlines(boot_s=60.0, run_s=0.5)
+HANGS_IN_BOOT = Deadlines(boot_s=2.0, run_s=PATIENCE_S)
+HANGS_IN_RUN = Deadlines(boot_s=PATIENCE_S, run_s=0.5)
 STAYS_S = 0.3
 
 
@@ -209,11 +211,15 @@ def test_a_guest_that_cannot_power_off_must_not(tmp_path: Path) -> None:
 def test_a_hang_in_boot_ends_at_its_deadline(tmp_path: Path) -> None:
     raw = run(tmp_path, "hang-boot", HANGS_IN_BOOT)
     assert raw.ending is Ending.BOOT_DEADLINE
-    assert raw.detail == "not ready within 0.5 s; the last line was: SeaBIOS (fake)"
+    assert raw.detail == "not ready within 2 s; the last line was: SeaBIOS (fake)"
 
 
 @pytest.mark.parametrize("play", ["hang-run", "stubborn"])
-def test_a_hang_in_the_run_ends_at_its_deadline_even_if_sigterm_is_ignored(tmp_path: Path, play: str) -> None:
+def test_a_hang_in_the_run_ends_at_its_deadline_even_if_sigterm_is_ignored(
+    tmp_path: Path, play: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if play == "hang-run":
+        monkeypatch.setattr("benchgate.run.guest._STOP_GRACE_S", PATIENCE_S)
     raw = run(tmp_path, play, HANGS_IN_RUN)
     assert raw.ending is Ending.RUN_DEADLINE
     assert "within its deadline (0.5 s)" in raw.detail
@@ -321,6 +327,44 @@ def test_a_full_disk_is_reported(tmp_path: Path) -> None:
     assert load(asked.folder).ending is Ending.INTERRUPTED
 
 
+FEW_FILES = """
+import os, resource, sys
+from pathlib import Path
+from benchgate.base.errors import BenchgateError
+from benchgate.run.attempt import execute
+from tests.machines import boot, request
+
+where, (_, most) = Path(sys.argv[1]), resource.getrlimit(resource.RLIMIT_NOFILE)
+spec = boot(where)
+for more in (*range(30), 1000):
+    asked = request(spec, where / f"run-{more}")
+    first = os.open(os.devnull, os.O_RDONLY)
+    os.close(first)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (first + more, most))
+    try:
+        print(execute(asked).ending)
+    except BenchgateError as error:
+        print(type(error).__name__, error)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+"""
+
+
+def test_a_limit_on_open_files_is_reported_wherever_it_is_reached(tmp_path: Path) -> None:
+    """Each attempt may open one file more than the one before. What Python cannot raise it prints."""
+    argv = [sys.executable, "-W", "error", "-c", FEW_FILES, str(tmp_path)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        argv, env=environment, capture_output=True, text=True, check=False, timeout=PATIENCE_S
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    *early, last = done.stdout.splitlines()
+    assert last == "done"
+    refused = [line for line in early if line != "done"]
+    assert len(refused) >= 10  # a guest needs at least as many
+    assert [line for line in refused if "raise the limit on open files (`ulimit -n" not in line] == []
+
+
 def test_two_boots_at_once_do_not_interfere(tmp_path: Path) -> None:
     nonces = ("aaaaaaaaaaaaaaaa", "bbbbbbbbbbbbbbbb")
     found: dict[str, RawRun] = {}
@@ -334,7 +378,7 @@ def test_two_boots_at_once_do_not_interfere(tmp_path: Path) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE_S)
     for nonce, other in (nonces, nonces[::-1]):
         assert found[nonce].ending is Ending.DONE
         assert f"nonce={nonce} ".encode() in serial(found[nonce])
@@ -361,8 +405,8 @@ def test_a_user_can_talk_to_the_console_and_qmp(tmp_path: Path) -> None:
         assert machine.console.match.group(1) == b"hello"
         assert machine.qmp.execute("query-status") == {"running": True, "status": "running"}
         machine.console.sendline("quit")
-        machine.console.read_rest(60)
-        assert machine.child.wait(60)
+        machine.console.read_rest(PATIENCE_S)
+        assert machine.child.wait(PATIENCE_S)
         assert machine.exit_status == 33
 
 

@@ -17,7 +17,7 @@ from benchgate.run import native
 from benchgate.run.attempt import execute
 from benchgate.run.console import Limits
 from benchgate.run.record import load
-from tests.machines import NONCE, PATIENT, QUICK, processes_with, request
+from tests.machines import NONCE, PATIENCE_S, PATIENT, QUICK, processes_with, request
 
 WIRE = "\\n".join(["@bench begin v=1 seq=0 crc=0", "@bench end lines=1 seq=1 crc=0", ""])
 WORKERS = """
@@ -110,8 +110,11 @@ def test_a_failing_program_is_recorded_as_such(
     assert detail in raw.detail
 
 
-def test_a_hanging_program_and_its_child_end_at_the_deadline(tmp_path: Path) -> None:
-    script = "import os, time; os.fork(); time.sleep(600)"
+def test_a_hanging_program_and_its_child_end_at_the_deadline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(native, "_STOP_GRACE_S", PATIENCE_S)
+    script = "import os, time; os.fork(); time.sleep(6000)"
     raw = run(tmp_path, script, deadlines=Deadlines(0.2, 0.3))
     assert raw.ending is Ending.RUN_DEADLINE
     assert raw.exit_status == -15

@@ -15,7 +15,7 @@ import pytest
 from benchgate.base.runs import Ending
 from benchgate.run.record import load
 from benchgate.run.stale import runtime_folder, sweep_stale
-from tests.machines import NONCE, processes_with, wait_until
+from tests.machines import NONCE, PATIENCE_S, processes_with, wait_until
 
 REPO = Path(__file__).parents[2]
 MARK = f"benchgate-{NONCE},"
@@ -67,7 +67,7 @@ def test_no_guest_outlives_its_session(
     session: subprocess.Popen[str], tmp_path: Path, number: signal.Signals
 ) -> None:
     session.send_signal(number)
-    session.communicate(timeout=60)
+    session.communicate(timeout=PATIENCE_S)
     assert wait_until(lambda: processes_with(MARK) == [])
     kept = load(tmp_path / "run")
     assert kept.ending is Ending.INTERRUPTED
@@ -78,7 +78,7 @@ def test_a_killed_session_leaves_only_a_guest_record_which_the_sweep_removes(
     session: subprocess.Popen[str], runtime: Path
 ) -> None:
     session.kill()
-    session.communicate(timeout=60)
+    session.communicate(timeout=PATIENCE_S)
     assert wait_until(lambda: processes_with(MARK) == [])
     assert len(list(runtime_folder().iterdir())) == 1
     assert sweep_stale() == ()

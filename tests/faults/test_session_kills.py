@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from benchgate.run.stale import runtime_folder
-from tests.faults.session_rig import PATIENCE_S, SessionRig, benchgate, make
-from tests.machines import wait_until
+from tests.faults.session_rig import SessionRig, benchgate, make
+from tests.machines import PATIENCE_S, wait_until
 from tests.plugin.conftest import TEST_FILE
 
 SECOND_ROW = """
@@ -120,7 +120,8 @@ close = SessionFolder.close
 
 def slow(self, finished, *, missing=""):
     Path({sign!r}).touch()
-    time.sleep(3)
+    while not Path({go_on!r}).exists():
+        time.sleep(0.01)
     close(self, finished, missing=missing)
 
 SessionFolder.close = slow
@@ -130,13 +131,14 @@ SessionFolder.close = slow
 def test_a_second_signal_while_the_session_closes_does_not_stop_the_closing(
     session: SessionRig, tmp_path: Path
 ) -> None:
-    sign = tmp_path / "closing"
-    session.play_at(HANGING, "hang-run", SLOW_CLOSE.format(sign=str(sign)))
+    sign, go_on = tmp_path / "closing", tmp_path / "go-on"
+    session.play_at(HANGING, "hang-run", SLOW_CLOSE.format(sign=str(sign), go_on=str(go_on)))
     with session.started() as process:
         session.await_hanging(HANGING)
         process.send_signal(signal.SIGINT)
-        assert wait_until(sign.exists, PATIENCE_S)
+        assert wait_until(sign.exists)
         process.send_signal(signal.SIGINT)
+        go_on.touch()
         said, _ = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == pytest.ExitCode.INTERRUPTED, said
     assert "keeping the results; another signal ends it at once" in said
@@ -207,7 +209,7 @@ def test_a_second_session_names_the_lock_holder_and_gives_up_in_time(session: Se
         assert code == 4, said
         assert f"another session is measuring on this host: process {first.pid} of user " in said
         # A busy host can delay the message, which then shows less time.
-        assert re.search(rf"waiting up to [1-3] s for process {first.pid}\b", said), said
+        assert re.search(rf"waiting up to [0-3] s for process {first.pid}\b", said), said
         assert "waited 3 s" in said
         assert "Traceback" not in said
         assert len(list((session.reports / "runs").iterdir())) == before
@@ -220,7 +222,8 @@ def test_a_second_session_waits_and_then_measures(session: SessionRig) -> None:
         session.conftest()
         with session.started() as second:
             assert second.stdout is not None
-            assert any("waiting up to 600 s" in line for line in second.stdout)
+            # A busy host can delay the message, which then shows less time than 600 s.
+            assert any(re.search(r"waiting up to \d+ s for process", line) for line in second.stdout)
             first.send_signal(signal.SIGINT)
             said, _ = second.communicate(timeout=PATIENCE_S)
             first.communicate(timeout=PATIENCE_S)

@@ -152,5 +152,7 @@ def linux_with(where: Path, name: str, words: str) -> Path:
     (line,) = (line for line in text.splitlines() if line.strip().startswith("append:"))
     path = where / f"{name}.yaml"
     text = text.replace("name: linux\n", f"name: {name}\nresult: {{system: linux}}\n")
+    assert "boot_s: 60\n  run_s: 120\n" in text
+    text = text.replace("boot_s: 60\n  run_s: 120\n", f"boot_s: {PATIENCE_S}\n  run_s: {PATIENCE_S}\n")
     path.write_text(text.replace(line, f"{line} {words}"))
     return path

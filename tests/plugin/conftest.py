@@ -18,6 +18,7 @@ import scipy.stats
 
 from benchgate.host import accel, capacity
 from benchgate.session.measuring import MeasuringSession
+from tests.machines import PATIENCE_S
 
 HI = 10_000
 KEPT_LOADED = (np, scipy.stats)
@@ -39,6 +40,20 @@ accel.probe = probe
 capacity.sample = lambda qemu, probe, pins, **_: (CapacityPair(1.0, (1.0,) * len(pins)),)
 """
 
+# A busy host may need long to end a stand-in. An attempt that failed because of that would end the session.
+CONFTEST += f"""
+from dataclasses import replace
+from benchgate.run.console import Limits
+from benchgate.session.measuring import MeasuringSession
+
+request = MeasuringSession._request
+
+def patient(*words):
+    return replace(request(*words), limits=Limits(leave_s={PATIENCE_S}))
+
+MeasuringSession._request = patient
+"""
+
 SYSTEM = """\
 version: 1
 name: fake
@@ -47,7 +62,7 @@ boot:
   kernel: kernel
   append: fake.play={play} fake.console={consoles}/smp{{n}}.log
 console: {{ready: "^benchready"}}
-deadlines: {{boot_s: 5, run_s: 5}}
+deadlines: {{boot_s: {patience}, run_s: {ten_times}}}
 """
 
 TEST_FILE = """\
@@ -130,7 +145,10 @@ class Rig:
 
     def system(self, play: str = "good") -> str:
         path = self.folder / "fake.yaml"
-        path.write_text(SYSTEM.format(play=play, consoles=self.folder) + self.more)
+        path.write_text(
+            SYSTEM.format(play=play, consoles=self.folder, patience=PATIENCE_S, ten_times=10 * PATIENCE_S)
+            + self.more
+        )
         return str(path)
 
     def consoles(self, work: Sequence[int], *, wrong_worker: int | None = None) -> None:
@@ -161,7 +179,12 @@ class Rig:
 def rig(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Rig:
     """One and two CPUs; unless the test writes other consoles, the gate passes with 1.9x."""
     # A run in this process shares our modules, so what its conftest replaces must be restored.
-    for owner, name in ((accel, "probe"), (capacity, "sample"), (MeasuringSession, "attempts")):
+    for owner, name in (
+        (accel, "probe"),
+        (capacity, "sample"),
+        (MeasuringSession, "attempts"),
+        (MeasuringSession, "_request"),
+    ):
         monkeypatch.setattr(owner, name, getattr(owner, name))
     (tmp_path / "kernel").write_bytes(b"kernel")
     pytester.makeconftest(CONFTEST)

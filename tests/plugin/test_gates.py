@@ -15,6 +15,7 @@ import pytest
 from benchgate.evidence.check import INCOMPLETE, verify_session
 from benchgate.plan.catalog import load_workload
 from benchgate.session import rejudge
+from tests.machines import PATIENCE_S
 from tests.plugin.conftest import CONFTEST, GATE, TEST_FILE, Rig
 
 
@@ -283,7 +284,7 @@ def test_pytest_benchmark_reads_our_json(rig: Rig) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=PATIENCE_S,
     )
     assert done.returncode == 0, done.stderr
     assert "primes.hi-10000-fake-smp2" in done.stdout

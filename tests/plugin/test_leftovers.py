@@ -14,7 +14,7 @@ import pytest
 
 from benchgate.base.process import start_time
 from benchgate.run.stale import Record
-from tests.machines import wait_until
+from tests.machines import PATIENCE_S, wait_until
 from tests.plugin.conftest import Rig
 
 MARK = "0123456789abcdef"
@@ -31,12 +31,12 @@ def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def leftover(runtime: Path) -> Iterator[subprocess.Popen[bytes]]:
     """A process with a guest's mark in its command line, recorded for a session that has ended."""
-    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", f"benchgate-{MARK}"])
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(6000)", f"benchgate-{MARK}"])
     try:
         # Between fork and exec the child still has this test's command line.
         assert wait_until(lambda: MARK.encode() in Path(f"/proc/{child.pid}/cmdline").read_bytes())
         session = subprocess.Popen(["true"])
-        session.wait(timeout=60)
+        session.wait(timeout=PATIENCE_S)
         started = start_time(child.pid)
         assert started is not None
         record = Record(MARK, child.pid, started, session.pid, 1)
@@ -46,14 +46,14 @@ def leftover(runtime: Path) -> Iterator[subprocess.Popen[bytes]]:
         yield child
     finally:
         child.kill()
-        child.wait(timeout=60)
+        child.wait(timeout=PATIENCE_S)
 
 
 def test_a_guest_of_a_dead_session_is_ended_and_reported(
     rig: Rig, leftover: subprocess.Popen[bytes], runtime: Path
 ) -> None:
     result = rig.run("--runs", "1")
-    assert leftover.wait(timeout=60) == -9
+    assert leftover.wait(timeout=PATIENCE_S) == -9
     result.stderr.fnmatch_lines([f"*ended guest {leftover.pid}, which session * left running"])
     assert list(runtime.iterdir()) == []
 

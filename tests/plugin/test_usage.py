@@ -64,6 +64,14 @@ def test_plan_prints_the_sweep_and_boots_nothing(rig: Rig) -> None:
     assert not (rig.folder / "reports").exists()
 
 
+def test_plan_says_to_which_host_cpus_the_instruction_clock_keeps_guests(rig: Rig) -> None:
+    cpu = max(os.sched_getaffinity(0))
+    result = rig.run("--plan", "--clock=insn", f"--cpus={cpu}")
+    assert result.ret == 0
+    kept = f"lane insn, virtual, kept to host CPUs {cpu}, 5 seeds"
+    result.stdout.fnmatch_lines([f"  cell   *-smp1: process, {kept}", f"  cell   *-smp2: process, {kept}"])
+
+
 def test_collect_only_boots_nothing(rig: Rig) -> None:
     result = rig.run("--collect-only", "-q", play="cannot-start")
     assert result.ret == 0

@@ -37,6 +37,8 @@ _REFUSED = {
     "affinity": "cannot place {program} on its CPUs: {why}. Give CPUs that are online and allowed here.",
     "death-signal": "cannot set the parent-death signal of {program}: {why}. Allow prctl on this host.",
 }
+TOO_MANY_FILES = frozenset({errno.EMFILE, errno.ENFILE})
+MORE_FILES = "raise the limit on open files (`ulimit -n 1024`)"
 _PASSED_ON = ("HOME", "LD_LIBRARY_PATH", "PATH", "TMPDIR")
 
 
@@ -176,6 +178,17 @@ def capture(
 ) -> subprocess.CompletedProcess[str]:
     """Runs a program to its end and gives its output. Raises subprocess.TimeoutExpired. The whole process
     group is always killed, because the program may be a script whose child hangs."""
+    try:
+        return _capture(argv, timeout_s, environment)
+    except OSError as error:
+        if error.errno not in TOO_MANY_FILES:
+            raise
+        raise BootError(f"cannot start {argv[0]}: {error.strerror}; {MORE_FILES}") from error
+
+
+def _capture(
+    argv: Sequence[str], timeout_s: float, environment: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
     with (
         tempfile.TemporaryFile() as output,
         tempfile.TemporaryFile() as errors,

@@ -17,7 +17,7 @@ from pathlib import Path
 from benchgate.base.cells import Cell, Lane, Placement
 from benchgate.base.errors import BootError, EvidenceError, HostError
 from benchgate.base.files import write_json
-from benchgate.base.process import base_environment
+from benchgate.base.process import MORE_FILES, TOO_MANY_FILES, base_environment
 from benchgate.base.runs import BootSpec, Ending, RawRun
 from benchgate.run.console import Limits
 from benchgate.run.guest import OnPhase, run_guest
@@ -114,6 +114,8 @@ def _run(request: RunRequest, raw: RawRun, on_phase: OnPhase) -> RawRun:
 
 
 def _explain(error: OSError, folder: Path) -> EvidenceError | HostError:
+    if error.errno in TOO_MANY_FILES:
+        return HostError(f"a run needs more open files: {error.strerror}; {MORE_FILES}")
     named = isinstance(error.filename, str) and Path(error.filename).is_relative_to(folder)
     if named or error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG, errno.EIO}:
         return EvidenceError(

@@ -172,6 +172,7 @@ def started(spec: BootSpec, folder: Path, *, mark: str, limits: Limits) -> Itera
         raise ValueError(f"the mark {mark!r} is not in the argv, so a stale guest could not be identified")
     with contextlib.ExitStack() as stack:
         ours, theirs = socket.socketpair()
+        stack.callback(ours.close)
         with theirs:
             stack.enter_context(ours)
             qmp = stack.enter_context(Qmp(ours, folder / "qmp.log"))

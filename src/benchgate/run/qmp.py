@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import socket
 import time
 from collections.abc import Coroutine, Mapping
@@ -29,7 +30,9 @@ _MESSAGE_BYTES = 1 << 20
 _INTERRUPT_S = 0.05
 """How long an interrupt may wait."""
 _CLOSE_S = 30.0
-"""Closing waits for nobody. This only keeps a defect of the library from hanging the session."""
+"""Closing waits for no peer. This only keeps a defect of the library from hanging the session."""
+_LOOP_FILES = 3
+"""An event loop opens a selector and a pair of sockets."""
 
 
 class QmpError(BootError):
@@ -71,7 +74,7 @@ class Qmp:
         _refuse_running_loop()
         connection.setblocking(False)
         self._socket = connection
-        self._loop = asyncio.new_event_loop()
+        self._loop = _new_loop(connection)
         self._client = _Client(transcript)
         self._call: asyncio.Task[Any] | None = None
         """The latest call. It is still pending if an interrupt ended the wait for it."""
@@ -166,6 +169,15 @@ class Qmp:
             with held():
                 self._loop.run_until_complete(asyncio.wait({task}, timeout=_INTERRUPT_S))
         return task.result()
+
+
+def _new_loop(connection: socket.socket) -> asyncio.AbstractEventLoop:
+    """OSError if this process may not open enough files. A loop that gets some of its files and not all would
+    fail again when it is deleted, and Python would print that as an ignored exception."""
+    with contextlib.ExitStack() as stack:
+        for _ in range(_LOOP_FILES):
+            stack.callback(os.close, os.dup(connection.fileno()))
+    return asyncio.new_event_loop()
 
 
 def _refuse_running_loop() -> None:
