@@ -2,9 +2,33 @@
 
 from __future__ import annotations
 
-from benchgate.base.text import one_line
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.text import located, one_line
 
 
 def test_untrusted_text_is_made_safe_to_show() -> None:
     assert one_line("a\x1b[31mb\n\tc") == "a\\x1b[31mb c"
     assert one_line("x" * 300, 10) == "xxxxxxx..."
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("read runs/0003-a-smp2/serial.log first", "read s/runs/0003-a-smp2/serial.log first"),
+        ("next: benchgate replay runs/0003-a --profile", "next: benchgate replay s/runs/0003-a --profile"),
+        ("(runs/0003-a.b) and runs/0004-c; end", "(s/runs/0003-a.b) and s/runs/0004-c; end"),
+        ("reports/runs/0003-a, 0003-a: nothing", "reports/runs/0003-a, 0003-a: nothing"),
+    ],
+)
+def test_a_runs_folder_is_named_with_its_sessions(
+    text: str, found: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert located(text, tmp_path / "s") == found
+
+
+def test_a_path_with_a_space_is_quoted_for_the_shell() -> None:
+    assert located("runs/0003-a", Path("/my reports/s")) == "'/my reports/s/runs/0003-a'"
