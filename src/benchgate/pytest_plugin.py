@@ -21,7 +21,7 @@ with interrupted.imports(status=2):  # pytest's own status for an interrupt
     from benchgate.session import pytest_items, pytest_options
     from benchgate.session.progress import Progress
     from benchgate.session.pytest_session import PytestSession, ReportLine
-    from benchgate.session.results import CellResult, VerdictResult
+    from benchgate.session.results import CellResult, NotPassed, VerdictResult
 
 STATE = pytest.StashKey[PytestSession]()
 SPENT_S = pytest.StashKey[float]()
@@ -200,12 +200,28 @@ def _uncaptured(config: pytest.Config) -> Iterator[None]:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Subtracts the time of the sweep, which would otherwise count for the first item of its row."""
+    """Subtracts the time of the sweep, which would otherwise count for the first item of its row. The reason
+    of a verdict is shown once and whole."""
     report = yield
+    if call.excinfo is not None and isinstance(call.excinfo.value, NotPassed):
+        report.longrepr = _Sentence(str(call.excinfo.value))  # type: ignore[assignment]
     spent_s = item.stash.get(SPENT_S, 0.0)
     if call.when == "setup" and spent_s:
         report.duration = max(0.0, report.duration - spent_s)
     return report
+
+
+class _Sentence:
+    """A failure that pytest shows whole, and whose beginning its short summary does not repeat."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __str__(self) -> str:
+        return self._text
+
+    def toterminal(self, writer: Any) -> None:
+        writer.line(self._text)
 
 
 class _ReportCollector:
@@ -243,7 +259,8 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     state = config.stash[STATE]
-    text = state.summary(terminalreporter._tw.fullwidth)
+    shown = config.option.tbstyle not in ("no", "line")
+    text = state.summary(terminalreporter._tw.fullwidth, failures_shown=shown)
     if text:
         terminalreporter.section("benchgate")
         terminalreporter.write_line(text)

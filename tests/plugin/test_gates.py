@@ -89,9 +89,35 @@ def test_a_gate_that_fails_says_so_in_one_line(rig: Rig) -> None:
     result = rig.run()
     assert result.ret == 1
     result.assert_outcomes(passed=2, failed=1)
-    result.stdout.fnmatch_lines(
-        ["FAIL: primes.hi-10000-fake smp2/smp1 = 1.46 [[]1.46, 1.46[]] < 1.6*; next: *"]
+    (line,) = [line for line in result.outlines if "FAIL: " in line and "verdicts" not in line]
+    assert line.startswith(
+        "FAIL: primes.hi-10000-fake smp2/smp1 = 1.46 [1.46, 1.46] < 1.6 (work, tcg, 5 runs "
     )
+    log = re.search(r"; next: --measure shows .* the workers' own times are in (\S+)$", line)
+    assert log is not None
+    assert b"online=2" in Path(log[1]).read_bytes()
+    text, _ = rejudge.show(rig.latest, width=1000)
+    assert line in text.replace(str(rig.latest), str(rig.latest.resolve()))
+    (stored,) = (
+        one for one in json.loads((rig.latest / "verdicts.json").read_text()) if one["gate"] == "speedup"
+    )
+    assert f"in runs/{Path(log[1]).parent.name}/serial.log" in stored["reason"]
+
+
+@pytest.mark.parametrize("words", [("--tb=no",), ("--tb=line",)])
+def test_a_fail_is_in_the_summary_if_pytest_does_not_show_it(rig: Rig, words: tuple[str, ...]) -> None:
+    rig.consoles((19_000_000, 13_000_000))
+    result = rig.run("--runs=5", *words)
+    assert "FAIL: primes.hi-10000-fake smp2/smp1 = 1.46" in result.stdout.str().partition("= benchgate =")[2]
+
+
+def test_an_invalid_run_is_named_with_its_real_folder(rig: Rig) -> None:
+    rig.consoles((19_000_000, 9_600_000), wrong_worker=1)
+    result = rig.run("-k", "scales")
+    (line,) = [line for line in result.outlines if "INVALID: " in line and "verdicts" not in line]
+    log = re.search(r"; next: read (\S+) first, then the other logs beside it$", line)
+    assert log is not None
+    assert b"online=2" in Path(log[1]).read_bytes()
 
 
 def test_a_fast_run_with_a_wrong_answer_is_invalid(rig: Rig) -> None:

@@ -65,6 +65,10 @@ class Arm:
     """Differences between runs of one seed, in any arm of the sweep. One fails every cell of that lane."""
     skipped: str = ""
     """Why this arm is not run; empty if it is."""
+    sample: str = ""
+    """The folder of its first counted run, below the session's: the run that an advice names."""
+    culprit: str = ""
+    """The folder of its first run that is not verified."""
 
     def __post_init__(self) -> None:
         for name, one in (("work", self.work), ("total", self.total)):

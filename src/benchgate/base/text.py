@@ -9,11 +9,16 @@ from __future__ import annotations
 
 import difflib
 import re
+import shlex
 from collections.abc import Collection, Mapping
+from pathlib import Path
 
 UNAVAILABLE = "unavailable"
 """The value of a fact that the host does not report. A report never invents a value."""
 LONGEST = 160
+
+_RUN = re.compile(r"(?<![\w./-])runs/[0-9]{4,}-[^\s;:,()]+")
+"""A run's folder, or a file in it, relative to the session's folder."""
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "'")
 
@@ -55,6 +60,13 @@ def filled(template: str, values: Mapping[str, str]) -> str:
     for name, value in values.items():
         template = template.replace(f"{{{name}}}", value)
     return template
+
+
+def located(text: str, folder: Path) -> str:
+    """The text with the path of each run that works from here. A verdict names a run by its folder below the
+    session's, so that its reason is the same in a copy of the session."""
+    below = folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
+    return _RUN.sub(lambda found: shlex.quote(f"{below}/{found.group()}"), text)
 
 
 def counted(count: int, noun: str) -> str:

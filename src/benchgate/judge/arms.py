@@ -36,7 +36,8 @@ def arm_of(
         work, total = measurement(good, Window.WORK), measurement(good, Window.TOTAL)
     except DecideError as error:
         return replace(facts, invalid=(*bad, str(error)))
-    return replace(facts, lane=work.lane, placement=work.placement, work=work, total=total)
+    sample = next(_folder(one.run) for one in good if not one.run.warmup)
+    return replace(facts, lane=work.lane, placement=work.placement, work=work, total=total, sample=sample)
 
 
 def arm_from_runs(cell: Cell, runs: Sequence[JudgedRun], skipped: str, unrepeated: Sequence[str] = ()) -> Arm:
@@ -45,7 +46,15 @@ def arm_from_runs(cell: Cell, runs: Sequence[JudgedRun], skipped: str, unrepeate
     good = [judged.verified for judged in runs if judged.verified]
     bad = [f"{judged.run.folder.name}: {judged.reason}" for judged in runs if not judged.verified]
     exact = any(judged.run.lane is Lane.INSN for judged in runs)
-    return replace(arm_of(cell, good, bad, skipped=skipped), unrepeated=tuple(unrepeated) if exact else ())
+    return replace(
+        arm_of(cell, good, bad, skipped=skipped),
+        unrepeated=tuple(unrepeated) if exact else (),
+        culprit=next((_folder(judged.run) for judged in runs if not judged.verified), ""),
+    )
+
+
+def _folder(run: RawRun) -> str:
+    return f"runs/{run.folder.name}"
 
 
 def differences(runs: Sequence[RawRun]) -> list[str]:

@@ -204,12 +204,14 @@ class PytestSession:
         """The signals that interrupt the session."""
         return Interruptions(self.progress.note)
 
-    def summary(self, width: int) -> str:
-        """The terminal's summary: verdicts, figures, and the path of the report."""
+    def summary(self, width: int, *, failures_shown: bool) -> str:
+        """The terminal's summary: verdicts, figures, and the path of the report. A reason that pytest has
+        shown as a test's failure is not repeated."""
         if self._view is None:
             return self.complaint
+        told = {line.message for line in self._reports if failures_shown and line.outcome == "failed"}
         lines = [
-            terminal.render(self._view, width),
+            terminal.render(self._view, width, self.options.reports / "runs" / self._view.id, told),
             *([attribution.terminal(tables, width)] if (tables := self._view.attributions) else []),
             f"report: {self.options.reports / 'latest' / 'summary.md'}",
         ]

@@ -134,7 +134,7 @@ def recompute(folder: Path, trusted: Trusted = NOTHING) -> dict[str, str]:
 def show(path: Path, trusted: Trusted = NOTHING, width: int = 100) -> tuple[str, int]:
     """The terminal's summary of a session or of a results.csv, and the exit code."""
     view = _view_of_csv(path) if path.is_file() else judge_session(path, trusted)
-    return terminal.render(view, width), exit_code(view)
+    return terminal.render(view, width, path), exit_code(view)
 
 
 def _view_of_csv(path: Path) -> SessionView:

@@ -6,18 +6,23 @@ with pytest's failure or skip, in one sentence.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
 from benchgate.base.gates import Verdict, Word
 from benchgate.base.runs import Outcome
+from benchgate.base.text import located
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.plan.planned import PlannedCell, PlannedGate
 from benchgate.plan.planner import verified_gate
 from benchgate.session.sweep import SweepResult
 
 Properties = list[tuple[str, object]]
+
+
+class NotPassed(pytest.fail.Exception):  # type: ignore[misc, name-defined]
+    """A test that required a verdict which is not PASS; the message is the verdict's reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +38,12 @@ class CellResult:
     def require_verified(self) -> None:
         """Fails unless every requested run was made and verified."""
         if self.verified.outcome is not Word.PASS:
-            pytest.fail(f"{self.verified.reason}{self._where}", pytrace=False)
+            raise NotPassed(self.verified.reason, pytrace=False)
 
     @property
     def work(self) -> tuple[int, ...]:
         """The work windows of the verified runs, in order."""
         return tuple(run.verified.work for run in self.runs if run.verified and run.outcome is Outcome.OK)
-
-    @property
-    def _where(self) -> str:
-        bad = next((run.run.folder for run in self.runs if run.verified is None), None)
-        return f" ({bad})" if bad else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class VerdictResult:
             return
         if word is Word.SKIP or (word is Word.INCONCLUSIVE and not self.inconclusive_fails):
             pytest.skip(reason)
-        pytest.fail(reason, pytrace=False)
+        raise NotPassed(reason, pytrace=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,4 +90,6 @@ class RowResult:
     def _found(self, planned: PlannedGate) -> Verdict:
         """Found by what the gate asks, because planning may have changed the id to make it unique."""
         name = next(one.gate.id for one in self.result.plan.gates if one.without_id == planned.without_id)
-        return next(verdict for verdict in self.result.verdicts if verdict.id == name)
+        found = next(verdict for verdict in self.result.verdicts if verdict.id == name)
+        folders = [judged.run.folder.parent.parent for judged in self.result.runs[:1]]
+        return replace(found, reason=located(found.reason, folders[0])) if folders else found

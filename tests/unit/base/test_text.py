@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from benchgate.base.errors import BenchgateError
-from benchgate.base.text import one_line, visible, visible_lines
+from benchgate.base.text import located, one_line, visible, visible_lines
 
 
 def test_untrusted_text_is_made_safe_to_show() -> None:
@@ -33,3 +35,23 @@ def test_text_from_outside_cannot_command_a_ci_runner(text: str, shown: str) -> 
 def test_every_error_of_ours_is_safe_to_show() -> None:
     error = BenchgateError("mine.yaml: `\x1b[2J`\n::error::gone")
     assert str(error) == "mine.yaml: `\\x1b[2J`\n\\x3a:error::gone"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("read runs/0003-a-smp2/serial.log first", "read s/runs/0003-a-smp2/serial.log first"),
+        ("next: benchgate replay runs/0003-a --profile", "next: benchgate replay s/runs/0003-a --profile"),
+        ("(runs/0003-a.b) and runs/0004-c; end", "(s/runs/0003-a.b) and s/runs/0004-c; end"),
+        ("reports/runs/0003-a, 0003-a: nothing", "reports/runs/0003-a, 0003-a: nothing"),
+    ],
+)
+def test_a_runs_folder_is_named_with_its_sessions(
+    text: str, found: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert located(text, tmp_path / "s") == found
+
+
+def test_a_path_with_a_space_is_quoted_for_the_shell() -> None:
+    assert located("runs/0003-a", Path("/my reports/s")) == "'/my reports/s/runs/0003-a'"

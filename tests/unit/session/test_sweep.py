@@ -243,6 +243,15 @@ def test_an_arm_without_a_verified_run_has_no_figure() -> None:
     arm = arm_from_runs(cell, [bad], "")
     assert (arm.work, arm.total, arm.attempted) == (None, None, 1)
     assert arm.invalid == ("0001-x: no end line",)
+    assert (arm.sample, arm.culprit) == ("", "runs/0001-x")
+
+
+def test_an_arm_names_its_first_counted_run_and_its_first_that_is_not_verified() -> None:
+    cell = the_plan(2).cells[0].cell
+    runs = [raw_run(cell, attempt=n, warmup=n == 1, folder=Path(f"s/runs/000{n}-x")) for n in range(1, 6)]
+    judged = [JudgedRun(run, verified(run, 1000) if run.attempt < 4 else None) for run in runs]
+    arm = arm_from_runs(cell, judged, "")
+    assert (arm.sample, arm.culprit) == ("runs/0002-x", "runs/0004-x")
 
 
 def test_reseating_uses_the_lane_of_the_host() -> None:

@@ -45,6 +45,6 @@ def _sign(word: Word, interval: Interval, threshold: float) -> str:
 RULE = ratio.Rule(
     settle=_settle,
     sign=_sign,
-    advice="this row cannot scale by construction, so check the base arm, the pins and the clock",
+    advice=lambda _: "this row cannot scale by construction, so check the base arm, the pins and the clock",
     host_may_excuse=False,
 )

@@ -22,7 +22,6 @@ EMULATED_OR_VIRTUAL = (Lane.KVM, Lane.TCG)
 DEPENDENT = 1.96
 """Above this `serial_dependence` the runs of the arms are not taken for independent. Independent runs exceed
 it in 2 to 3% of looks, and then wait for the next look."""
-SEE_RUNS = "read the logs in that run's folder under runs/, serial.log first"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +29,8 @@ class Rule:
     settle: Callable[[Interval, float], Word | None]
     """PASS or FAIL, or None if the interval contains the threshold."""
     sign: Callable[[Word, Interval, float], str]
-    advice: str
-    """What to do next after a FAIL."""
+    advice: Callable[[Arm], str]
+    """What to do next after a FAIL of this arm."""
     host_may_excuse: bool
 
 
@@ -124,8 +123,8 @@ def _look(gate: Gate, measured: GateInput, rule: Rule, limit: float) -> Ruling:
     needs = {one.cell.id: wanted for one in (base, arm)} if wanted else {}
     if seen is None:
         fields = {"lane": arm.lane or base.lane, "threshold": limit, "runs": ready}
-        if broken := broken_beside(measured):
-            text = reason(Word.INVALID, f"{subject(gate)}: {broken}", SEE_RUNS)
+        if beside := broken_beside(measured):
+            text = reason(Word.INVALID, f"{subject(gate)}: {too_few(beside)}", see_runs(beside))
             return Ruling(verdict(gate, Word.INVALID, text, fields), needs)
         text = _too_few(gate, measured, ready)
         return Ruling(verdict(gate, Word.SKIP, text, fields), needs)
@@ -137,7 +136,7 @@ def _early(gate: Gate, base: Arm, arm: Arm, measured: GateInput) -> tuple[Word, 
     for one in (base, arm):
         broken = broken_arm(one)
         if broken:
-            return Word.INVALID, reason(Word.INVALID, f"{subject(gate)}: {broken}", SEE_RUNS)
+            return Word.INVALID, reason(Word.INVALID, f"{subject(gate)}: {broken}", see_runs(one))
     for one in (base, arm):
         if one.skipped:
             return Word.SKIP, reason(Word.SKIP, f"{subject(gate)}: {one.cell.id} was not run: {one.skipped}")
@@ -175,10 +174,20 @@ def unrepeated(arm: Arm) -> str:
     return f"the instruction clock does not repeat on this host: {first_of(arm.unrepeated)}"
 
 
-def broken_beside(measured: GateInput) -> str:
-    """Why valid arms have too few runs: an invalid run in any arm ends the sweep. Empty if there is none."""
-    broken = next(filter(None, map(broken_arm, measured.arms.values())), "")
-    return f"too few runs, because the sweep ended at {broken}" if broken else ""
+def broken_beside(measured: GateInput) -> Arm | None:
+    """The arm because of which valid arms have too few runs: an invalid run in any arm ends the sweep."""
+    return next(filter(broken_arm, measured.arms.values()), None)
+
+
+def too_few(beside: Arm) -> str:
+    return f"too few runs, because the sweep ended at {broken_arm(beside)}"
+
+
+def see_runs(arm: Arm) -> str:
+    """What to do next about an arm that is INVALID."""
+    if not arm.culprit:
+        return "compare the logs of these runs, clock.log first"
+    return f"read {arm.culprit}/serial.log first, then the other logs beside it"
 
 
 def _contradiction(base: Measurement, other: Measurement) -> str:
@@ -226,7 +235,8 @@ def _settled(gate: Gate, measured: GateInput, rule: Rule, seen: Figures) -> tupl
         what += f", but the host's own capacity is {capacity}"
         advice = "use CPUs on different cores (--cpus), or --clock insn"
         return Word.INCONCLUSIVE, reason(Word.INCONCLUSIVE, what, advice)
-    return word, reason(word, what + (f", host capacity {capacity}" if host else ""), rule.advice)
+    advice = rule.advice(known_arm(gate.cell, measured))
+    return word, reason(word, what + (f", host capacity {capacity}" if host else ""), advice)
 
 
 def _excused(seen: Figures, host: CapacityBound, reach: float) -> bool:
@@ -258,8 +268,8 @@ def _undecided(gate: Gate, measured: GateInput, seen: Figures) -> str:
     later = measured.policy.look_after(seen.runs)
     what = f"{text}, {why} {_conditions(gate, seen)}"
     if later and later <= measured.policy.max_runs:
-        if broken := broken_beside(measured):
-            return reason(Word.INCONCLUSIVE, f"{what}; {broken}", SEE_RUNS)
+        if beside := broken_beside(measured):
+            return reason(Word.INCONCLUSIVE, f"{what}; {too_few(beside)}", see_runs(beside))
         what += f"; no look at {later} runs was begun after {measured.policy.minutes:g} min"
         return reason(Word.INCONCLUSIVE, what, "raise `minutes` in a policy of your own (--policy)")
     quieter = f"{advice}use a quieter host, or --clock insn"

@@ -6,8 +6,9 @@ FAIL if it is at or below it; ratio.py has the other outcomes. Fails with Decide
 
 from __future__ import annotations
 
+from benchgate.base.cells import Lane
 from benchgate.base.errors import DecideError
-from benchgate.base.gates import Gate, GateInput, Policy, Ruling, Word
+from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling, Word
 from benchgate.base.stats import Interval
 from benchgate.judge.gates import ratio
 
@@ -41,10 +42,14 @@ def _sign(word: Word, interval: Interval, threshold: float) -> str:
     return "<" if interval.high < threshold else "<="
 
 
+def _advice(arm: Arm) -> str:
+    look = f"benchgate replay {arm.sample} --profile" if arm.lane is Lane.INSN else "--measure"
+    return f"{look} shows where the time goes; the workers' own times are in {arm.sample}/serial.log"
+
+
 RULE = ratio.Rule(
     settle=_settle,
     sign=_sign,
-    advice="--measure (on insn also: benchgate replay RUN --profile) shows where the time goes; "
-    "the workers' own times are in each run's serial.log",
+    advice=_advice,
     host_may_excuse=True,
 )

@@ -11,7 +11,14 @@ from benchgate.base.cells import Placement
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import VERIFIED, Gate, GateInput, Policy, Ruling, Word
 from benchgate.base.text import counted
-from benchgate.judge.gates.ratio import SEE_RUNS, broken_beside, known_arm, unrepeated, unverified
+from benchgate.judge.gates.ratio import (
+    broken_beside,
+    known_arm,
+    see_runs,
+    too_few,
+    unrepeated,
+    unverified,
+)
 from benchgate.judge.gates.wording import reason, verdict
 
 KIND = VERIFIED
@@ -27,13 +34,13 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     arm, wanted = known_arm(gate.cell, measured), measured.policy.first
     facts: dict[str, object] = {"lane": arm.lane, "runs": arm.runs}
     if broken := unverified(arm) or unrepeated(arm):
-        text = reason(Word.INVALID, f"{gate.cell.id}: {broken}", SEE_RUNS)
+        text = reason(Word.INVALID, f"{gate.cell.id}: {broken}", see_runs(arm))
         return Ruling(verdict(gate, Word.INVALID, text, facts))
     if arm.skipped:
         text = reason(Word.SKIP, f"{gate.cell.id} was not run: {arm.skipped}")
         return Ruling(verdict(gate, Word.SKIP, text, facts))
     if arm.runs < wanted and (beside := broken_beside(measured)):
-        text = reason(Word.INVALID, f"{gate.cell.id}: {beside}", SEE_RUNS)
+        text = reason(Word.INVALID, f"{gate.cell.id}: {too_few(beside)}", see_runs(beside))
         return Ruling(verdict(gate, Word.INVALID, text, facts), {gate.cell.id: wanted})
     if arm.runs < wanted:
         text = reason(Word.SKIP, f"{gate.cell.id}: only {arm.runs} of {counted(wanted, 'run')} made")

@@ -6,10 +6,13 @@ columns that do not fit, the least important first; reasons are wrapped, not tru
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from pathlib import Path
+
 from benchgate.base.cells import Window
 from benchgate.base.gates import VERIFIED, Word
 from benchgate.base.runs import Outcome
-from benchgate.base.text import counted, visible
+from benchgate.base.text import counted, located, visible
 from benchgate.render.figures import ArmFigures, Series, series_of
 from benchgate.render.tables import columns, side_by_side, units, variants
 from benchgate.render.view import SessionView, headline
@@ -29,12 +32,15 @@ COLUMNS = (
 """The heading, and the order in which columns are left out: largest first, 0 never."""
 
 
-def render(view: SessionView, width: int = 80) -> str:
+def render(view: SessionView, width: int = 80, folder: Path | None = None, told: Collection[str] = ()) -> str:
+    """`folder`: the session's, for the paths of runs; `told`: reasons that the reader has seen already."""
     room = max(width, NARROWEST)
     lines = [*_wrapped(headline(view), room), ""]
     for one in series_of(view):
         lines += [*_table(view, one, room), ""]
-    texts = (*_reasons(view), *view.outliers, *view.labels, *view.notes)
+    reasons = (one if folder is None else located(one, folder) for one in _reasons(view))
+    reasons = (one for one in reasons if one not in told)
+    texts = (*reasons, *view.outliers, *view.labels, *view.notes)
     lines += [line for text in texts for line in _wrapped(text, room)]
     for block in (side_by_side.text(view, room), variants.text(view, room)):
         if block:

@@ -52,6 +52,14 @@ def test_fail_has_the_figures_and_the_next_step_in_one_line() -> None:
     assert "\n" not in ruling.verdict.reason
 
 
+def test_fail_on_the_instruction_clock_names_the_command_with_a_run_of_its_arm() -> None:
+    base, two = (arm(cell(n), [100.0] * 5, lane=Lane.INSN, unit="insn") for n in (1, 2))
+    two = replace(two, sample="runs/0007-primes-linux-smp2")
+    reason = rule(base, two).verdict.reason
+    assert "; next: benchgate replay runs/0007-primes-linux-smp2 --profile shows where" in reason
+    assert reason.endswith(" are in runs/0007-primes-linux-smp2/serial.log")
+
+
 def test_a_ratio_at_the_threshold_is_not_above_it() -> None:
     ruling = rule(*flat(1.6))
     assert ruling.verdict.outcome is Word.FAIL
