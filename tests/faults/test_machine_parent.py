@@ -74,6 +74,50 @@ def test_no_guest_outlives_its_session(
     assert b"benchready" in (tmp_path / "run" / "serial.log").read_bytes()
 
 
+STARTING = """
+    import sys, threading
+    from pathlib import Path
+    from benchgate.base import process
+    from benchgate.run.attempt import execute
+    from tests.machines import boot, request
+
+    home = Path(sys.argv[1])
+    spec = boot(home)
+    process._setpriv()  # asks a child of its own, before the interpreter is replaced
+    sys.executable = str(home / "interpreter")
+    work = threading.Thread(target=execute, args=(request(spec, home / "run"),))
+    work.run() if sys.argv[2] == "main" else work.start()
+"""
+SLOW = "import time; time.sleep(600)"
+
+
+@pytest.mark.parametrize("thread", ["main", "other"])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGUSR1])
+def test_a_launcher_that_is_still_starting_dies_with_its_session(
+    tmp_path: Path, number: signal.Signals, thread: str
+) -> None:
+    """Its interpreter takes long to start, as on a busy host, so launcher.py never gets to its own checks."""
+    mark = f"{NONCE}-{tmp_path.name}"
+    interpreter = tmp_path / "interpreter"
+    interpreter.write_text(f"#!/bin/sh\nexec {sys.executable} -I -S -c '{SLOW}' {mark}\n")
+    interpreter.chmod(0o755)
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(STARTING), str(tmp_path), thread],
+        env={**os.environ, "PYTHONPATH": f"{REPO / 'src'}:{REPO}"},
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        assert wait_until(lambda: processes_with(mark) != [])
+        process.send_signal(number)
+        assert process.wait(60) == -number
+        assert wait_until(lambda: processes_with(mark) == [])
+    finally:
+        process.kill()
+        process.wait(60)
+        for left in processes_with(mark):
+            os.kill(left, signal.SIGKILL)
+
+
 def test_a_killed_session_leaves_only_a_guest_record_which_the_sweep_removes(
     session: subprocess.Popen[str], runtime: Path
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import pytest
 
 from benchgate.base import process
 from benchgate.base.errors import BootError
-from benchgate.base.process import Child, base_environment, start, start_time, uninterruptible
+from benchgate.base.process import Child, base_environment, bound_to, start, start_time, uninterruptible
 from tests.machines import wait_until
 
 NULL = os.open(os.devnull, os.O_RDWR)
@@ -216,6 +217,17 @@ def test_wait_returns_at_its_deadline() -> None:
     assert child.has_ended()
     assert child.stop(5) == -signal.SIGKILL
     os.close(read)
+
+
+@pytest.mark.skipif(shutil.which("setpriv") is None, reason="needs setpriv (util-linux)")
+def test_a_command_runs_only_as_a_child_of_the_process_that_it_is_bound_to() -> None:
+    def said(parent: int) -> tuple[int, str]:
+        words = [*bound_to(parent), "sh", "-c", "echo ran with $1", "sh", "a word"]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    assert said(os.getpid()) == (0, "ran with a word\n")
+    assert said(os.getppid()) == (1, "")
 
 
 def test_start_time_is_none_for_a_process_that_has_ended() -> None:
