@@ -1,4 +1,4 @@
-"""Small /proc and /sys trees, modelled on real hosts."""
+"""Small /proc and /sys trees, modelled on real hosts. Hypothesis has no deadline: a busy host is slow."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("busy-host", deadline=None)
+settings.load_profile("busy-host")
 
 Tree = Callable[..., Path]
 

@@ -133,12 +133,6 @@ class MeasuringSession:
         seen = envelope.collect(
             self._topology, qemu=self._qemu, probes=self._probes.values(), pins=self.ground.pins
         )
-        self._session = session_folder.SessionFolder.create(
-            self.options.reports,
-            provenance.described(self.options, seen),
-            started=datetime.now(UTC),
-            short_id=secrets.token_hex(3),
-        )
         kinds = (one.gate for sweep in sweeps for one in sweep.gates if one.gate.file)
         used = {cell.workload.name: cell.workload for sweep in sweeps for cell in sweep.cells}
         self._trusted = Trusted(
@@ -148,6 +142,12 @@ class MeasuringSession:
         )
         self._facts = provenance.planned(sweeps, self.policy, self._inputs(sweeps))
         self._facts["programs"] = self._trusted.as_json()
+        self._session = session_folder.SessionFolder.create(
+            self.options.reports,
+            provenance.described(self.options, seen),
+            started=datetime.now(UTC),
+            short_id=secrets.token_hex(3),
+        )
         self._session.update(**self._facts)
         if any(cell.seats.host_cpus for sweep in sweeps for cell in sweep.runnable):
             kept = ",".join(map(str, self.options.cpus or ()))

@@ -13,17 +13,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchgate.base.errors import EvidenceError
-from benchgate.base.gates import Gate, Policy
+from benchgate.base.gates import VERIFIED, Gate, Policy
 from benchgate.base.text import counted
 from benchgate.evidence.facts import read_plan, read_policy
 from benchgate.evidence.files import SESSION, read_object
 from benchgate.plan import catalog
 from benchgate.session.trust import Trusted, compared
 
+_SET_BY_OPTIONS = ("first", "max_runs")
+"""--runs and --max-runs change these, and on the instruction clock --seeds does."""
 _POLICY_FIELDS = [
     one.name
     for one in dataclasses.fields(Policy)
-    if one.name != "name" and one.metadata.get("of") != "session"
+    if one.name not in ("name", *_SET_BY_OPTIONS) and one.metadata.get("of") != "session"
 ]
 
 
@@ -71,6 +73,7 @@ def _threshold_remarks(gates: Sequence[Gate]) -> list[str]:
             ]
         )
         for gate in gates
+        if gate.kind != VERIFIED
     ]
     counts = [f"{text} ({counted(count, 'gate')})" for text, count in sorted(Counter(stated).items())]
     return [f"thresholds, to compare with the tests' own: {'; '.join(counts)}"] if counts else []

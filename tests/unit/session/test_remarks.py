@@ -45,6 +45,8 @@ def test_a_policy_that_differs_from_the_shipped_one_is_said(folder: Path) -> Non
     }
     change(folder, lambda facts: facts.update(policy=shipped | {"informs": ""}))
     assert not [one for one in remarks(folder, Trusted()) if "policy" in one]
+    change(folder, lambda facts: facts["policy"].update(first=7, max_runs=9))
+    assert not [one for one in remarks(folder, Trusted()) if "policy" in one]
     change(folder, lambda facts: facts["policy"].update(alpha=0.049, superlinear=3.0))
     (said,) = (one for one in remarks(folder, Trusted()) if "policy" in one)
     assert said == (
