@@ -53,7 +53,8 @@ def test_plan_prints_the_sweep_and_boots_nothing(rig: Rig) -> None:
     result.stdout.fnmatch_lines(
         [
             "sweep primes.hi-10000-fake",
-            "  cell   primes.hi-10000-fake-smp1: process, lane tcg, *, pins *, 5 runs (up to 25, *) + 1 warm-up",
+            "  cell   primes.hi-10000-fake-smp1: process, lane tcg, *, pins *, "
+            "5 runs (up to 25, if undecided) + 1 warm-up",
             "  gate   primes.hi-10000-fake-smp2: speedup of work over smp1, at least 1.6",
             "  gate   primes.hi-10000-fake-smp1-verified: every run is verified",
             "  gate   primes.hi-10000-fake-smp2-verified: every run is verified",
