@@ -50,7 +50,7 @@ def _entry(view: SessionView, series: Series, arm: ArmFigures, window: Window) -
     samples = [one[place] for one in arm.samples]
     name = f"{series.name}-{arm.name}-{series.lane}[{window}]"
     entry: dict[str, object] = {
-        "group": f"{series.name} {window}, {series.lane} in {arm.unit}",
+        "group": f"{series.name} {window} (lane {series.lane}, unit {arm.unit})",
         "name": name,
         "fullname": f"benchgate::{name}",
         "params": {"cpus": arm.cpus, "window": str(window), **dict(series.params)},

@@ -86,7 +86,7 @@ def test_the_instruction_clock_is_reported_in_seconds_of_the_guest() -> None:
     assert (work["stats"]["rounds"], work["stats"]["iterations"]) == (3, 1)
     assert total["stats"]["min"] == pytest.approx(0.655001)
     assert (work["extra_info"]["lane"], work["extra_info"]["unit"]) == ("insn", "insn")
-    assert work["group"] == "primes-linux work, insn in insn"
+    assert work["group"] == "primes-linux work (lane insn, unit insn)"
 
 
 def test_compare_never_sets_two_lanes_side_by_side(tmp_path: Path) -> None:
