@@ -39,12 +39,10 @@ def _outlying(arm: Sequence[VerifiedRun]) -> Iterator[tuple[VerifiedRun, str]]:
     reach = max(SHARE * middle, SPREADS * spread)
     usual = [run for run in arm if abs(run.work - middle) <= reach]
     for run in arm:
-        if run not in usual:
+        if abs(run.work - middle) > reach:
             why = "; ".join(_apart(run, usual)) or "its workers' CPUs are like those of the other runs"
-            yield (
-                run,
-                f"{_name(run)} took {run.work / middle:.2f} times the median of {run.run.cell.id}: {why}",
-            )
+            times = f"{run.work / middle:.2f} times the median of {run.run.cell.id}"
+            yield run, f"{_name(run)} took {times}: {why}"
 
 
 def _name(run: VerifiedRun) -> str:

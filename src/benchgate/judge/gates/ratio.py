@@ -257,14 +257,12 @@ def _capacity(gate: Gate, measured: GateInput, lane: Lane) -> CapacityBound | No
 
 def _undecided(gate: Gate, measured: GateInput, seen: Figures) -> str:
     text, limit = _ratio_text(gate, seen, seen.threshold), number(seen.threshold)
-    why, advice = (
-        ("but the runs drift and are not independent, so the interval is too narrow", "")
-        if seen.dependent
-        else (
-            f"and {limit} is inside the interval",
-            "the ratio is too close to its threshold for this noise: ",
-        )
-    )
+    advice = "use a quieter host, or --clock insn"
+    if seen.dependent:
+        why = "but the runs drift and are not independent, so the interval is too narrow"
+    else:
+        why = f"and {limit} is inside the interval"
+        advice = f"the ratio is too close to its threshold for this noise: {advice}"
     later = measured.policy.look_after(seen.runs)
     what = f"{text}, {why} {_conditions(gate, seen)}"
     if later and later <= measured.policy.max_runs:
@@ -272,8 +270,7 @@ def _undecided(gate: Gate, measured: GateInput, seen: Figures) -> str:
             return reason(Word.INCONCLUSIVE, f"{what}; {too_few(beside)}", see_runs(beside))
         what += f"; no look at {later} runs was begun after {measured.policy.minutes:g} min"
         return reason(Word.INCONCLUSIVE, what, "raise `minutes` in a policy of your own (--policy)")
-    quieter = f"{advice}use a quieter host, or --clock insn"
-    return reason(Word.INCONCLUSIVE, what, f"--max-runs {later}" if later else quieter)
+    return reason(Word.INCONCLUSIVE, what, f"--max-runs {later}" if later else advice)
 
 
 def _too_few(gate: Gate, measured: GateInput, ready: int) -> str:
