@@ -26,6 +26,14 @@
 #define BENCH_MARK(kind) ((void)0)
 #endif
 
+// Belongs into every loop that waits for another CPU. The instruction clock keeps the CPUs in closer step
+// while one of them executes it.
+static inline void bench_relax(void) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+}
+
 enum bench_mode { BENCH_PROCESS, BENCH_THREAD };
 
 // One worker's findings. Each slot has cache lines of its own and is written by its worker only.
@@ -109,8 +117,10 @@ void port_gate_open(uint32_t *word, uint32_t value);  // stores value, wakes all
 void port_window_open(void);                          // just before total_start: takes a snapshot of CPU use
 void port_window_close(void);                         // just after total_end
 // CPU time, in port_unit(), that anything except coordinator and workers used between open and close. Returns
-// 0 and sets *value, or returns -1 if this system cannot tell.
+// 0 and sets *value, or returns -1 if this system cannot tell. The harness adds what the coordinator used
+// between the last spawn and the last join.
 int port_foreign(uint64_t *value);
+uint64_t port_thread_time(void); // CPU time of the calling thread, in port_unit()
 void port_report(void); // after the foreign line: prints measure and balance lines, if any
 void port_line(const char *line, size_t length); // writes a whole line, atomically, newline included
 // For workloads that measure scheduling: their work() may call these three functions, and nothing else of a

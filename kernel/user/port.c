@@ -31,6 +31,10 @@ uint64_t port_now(void) {
     return (uint64_t)hi << 32 | lo;
 }
 
+uint64_t port_thread_time(void) {
+    return (uint64_t)kernel_call(RING_CALL_READ, RING_READ_MY_CYCLES, 0, 0);
+}
+
 const char *port_unit(void) {
     return "cycles";
 }
@@ -106,6 +110,7 @@ int port_task_join(int task) {
     return (int)join(RING_SPAWN_THREAD, task);
 }
 void port_yield(void) {
+    bench_relax();
     kernel_call(RING_CALL_YIELD, 0, 0, 0);
 }
 

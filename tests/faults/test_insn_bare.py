@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from benchgate.build.toolchain import compiler
-from benchgate.insn.arguments import QUANTUM
+from benchgate.insn.arguments import FINE, QUANTUM
 from benchgate.insn.log import ClockLog, read_log
 from tools.clock_lab import BOOT_S, lab
 
@@ -101,6 +101,22 @@ def test_short_work_and_a_wait_in_turn_take_as_long_as_the_work(
 ) -> None:
     """1,000 pieces of 1,000 instructions. Interrupts and their handlers take 60 ns of 2,000."""
     assert boot(guest, tmp_path, case, 2).took == pytest.approx(1_030_000, rel=0.05)
+
+
+def test_a_loop_of_system_calls_sees_a_store_within_one_call(guest: Path, tmp_path: Path) -> None:
+    """1,000 pieces of 1,000 instructions. The CPU that waits looks once in 210 instructions, and is at most
+    the fine quantum and a block ahead."""
+    result = boot(guest, tmp_path, "yielding", 2)
+    assert 1_000_000 < result.took < 1000 * (1_000 + 210 + FINE + 110)
+
+
+def test_the_log_bounds_what_hand_overs_cost(guest: Path, tmp_path: Path) -> None:
+    """The pieces take 1,000,000 instructions, and all else is delay at 1,000 hand-overs. The start of the
+    CPUs has some more."""
+    result = boot(guest, tmp_path, "alternate", 2)
+    print(result.took, result.log.checks)
+    assert 1_000 <= result.log.checks["handovers"] < 2_000
+    assert result.took - 1_000_000 < result.log.checks["late"] < 2_000 * 2 * FINE
 
 
 def test_interrupts_between_halted_cpus_arrive_without_delay(guest: Path, tmp_path: Path) -> None:

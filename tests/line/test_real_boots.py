@@ -112,6 +112,28 @@ def test_a_run_with_another_busy_task_is_invalid(where: Path) -> None:
     assert "the guest was not quiet: tasks other than the workers used" in session.output
 
 
+SPEEDUP = """\
+import pytest
+
+
+@pytest.mark.workload("primes", split="one", wait="spin")
+@pytest.mark.speedup(cpus=2, at_least=1.6)
+def test_scales(verdict):
+    verdict.require_pass()
+"""
+
+
+@pytest.mark.parametrize("system", ["linux", "kernel"])
+def test_a_coordinator_that_takes_its_workers_cpu_is_foreign(where: Path, system: str) -> None:
+    """One worker has all of the work, so nothing can scale. With one CPU the spinning coordinator halves the
+    worker's speed; with two it does not, and the ratio of the two is 1.95."""
+    (where / "test_line.py").write_text(SPEEDUP)
+    session = run_pytest(where, f"--system={system}", "--clock=insn", "--quick", "--runs=5")
+    assert session.code == 1, session.output
+    assert {row["outcome"] for row in session.rows} == {"invalid"}
+    assert "the guest was not quiet: tasks other than the workers used" in session.output
+
+
 def test_a_run_with_fewer_cpus_than_requested_is_invalid(where: Path) -> None:
     write_test(where, CELLS, SMALL)
     short = linux_with(where, "short", "maxcpus=1")

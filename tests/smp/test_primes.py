@@ -32,9 +32,3 @@ def test_one_worker_with_all_of_the_work_does_not_scale(verdict: VerdictResult) 
 @pytest.mark.speedup(cpus=2, at_most=1.75)
 def test_ranges_of_equal_width_scale_worse(verdict: VerdictResult) -> None:
     verdict.require_pass()
-
-
-@pytest.mark.history
-@pytest.mark.workload("primes", wait="spin")
-def test_every_run_with_a_spinning_parent_is_right(cell: CellResult) -> None:
-    cell.require_verified()

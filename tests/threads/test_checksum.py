@@ -23,9 +23,3 @@ def test_scales(verdict: VerdictResult) -> None:
 @pytest.mark.speedup(cpus=2, at_most=1.1)
 def test_one_thread_with_all_of_the_work_does_not_scale(verdict: VerdictResult) -> None:
     verdict.require_pass()
-
-
-@pytest.mark.history
-@pytest.mark.workload("checksum", wait="spin")
-def test_every_run_with_a_spinning_parent_is_right(cell: CellResult) -> None:
-    cell.require_verified()

@@ -99,10 +99,18 @@ void *port_shared(size_t bytes) {
 
 // ---- clock
 
-uint64_t port_now(void) {
+static uint64_t read_clock(clockid_t clock) {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint64_t port_now(void) {
+    return read_clock(CLOCK_MONOTONIC);
+}
+
+uint64_t port_thread_time(void) {
+    return read_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
 const char *port_unit(void) {
@@ -193,6 +201,7 @@ int port_task_join(int number) {
 }
 
 void port_yield(void) {
+    bench_relax();
     sched_yield();
 }
 

@@ -114,6 +114,18 @@ class WorkerReport:
     values: Mapping[str, int]
 
 
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What the instruction clock cannot resolve in one window, in ns."""
+
+    step: int
+    """The largest quantum in force: how far the vCPUs can have been apart."""
+    handovers: int
+    """How often a vCPU saw what another had done, at most a step too late."""
+    late: int
+    """The length of all these delays together, at most."""
+
+
 _VERIFY_ONLY = object()
 
 
@@ -128,12 +140,19 @@ class VerifiedRun:
     foreign: int | None
     workers: tuple[WorkerReport, ...]
     key: object = field(repr=False, compare=False)
+    resolution: Resolution | None = None
+    """None on the other lanes, and if QEMU was killed before it wrote the clock's totals."""
 
     def __post_init__(self) -> None:
         if self.key is not _VERIFY_ONLY:
             raise TypeError("only benchgate.judge.verify makes a VerifiedRun")
         if not 0 < self.work <= self.total:
             raise ValueError(f"the work window {self.work} is not inside the total window {self.total}")
+
+    @property
+    def busy(self) -> int | None:
+        """The time that all workers together spent in their work, in the guest's own unit."""
+        return sum(one.end - one.start for one in self.workers) if self.workers else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,3 +165,7 @@ class Measurement:
     window: Window
     unit: str
     samples: tuple[float, ...]
+    busy: tuple[float, ...] = ()
+    """VerifiedRun.busy of each sample; empty if a run has none."""
+    late: tuple[float, ...] = ()
+    """Resolution.late of each sample, as a share of the window; empty if a run has none."""

@@ -17,6 +17,7 @@ from types import MappingProxyType
 
 from benchgate.base.errors import VerifyError
 from benchgate.base.files import read_start
+from benchgate.base.runs import Resolution
 from benchgate.base.text import one_line
 
 LOG_LIMIT = 4 << 20
@@ -135,6 +136,13 @@ class ClockLog:
         if self.flooded:
             return "the guest executed more marks than the clock's log can hold"
         return ""
+
+    @property
+    def resolution(self) -> Resolution | None:
+        """None without totals, or from a clock that did not count hand-overs."""
+        names = ("longest", "handovers", "late")
+        found = [self.checks[name] for name in names if name in self.checks]
+        return Resolution(*found) if len(found) == len(names) else None
 
     @property
     def repeatable(self) -> tuple[object, ...]:

@@ -8,7 +8,7 @@ attempt, or no counted run.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from benchgate.base.cells import Cell, Window
 from benchgate.base.errors import DecideError
@@ -26,14 +26,27 @@ def measurement(runs: Iterable[VerifiedRun], window: Window) -> Measurement:
         raise DecideError("there is no counted run to measure")
     _same_arm(counted)
     first = counted[0]
+    windows = [float(run.work if window is Window.WORK else run.total) for run in counted]
+    busy = [run.busy for run in counted]
+    late = [
+        run.resolution.late / whole if run.resolution else None
+        for run, whole in zip(counted, windows, strict=True)
+    ]
     return Measurement(
         cell=first.run.cell,
         lane=first.run.lane,
         placement=first.run.placement,
         window=window,
         unit=first.unit,
-        samples=tuple(float(run.work if window is Window.WORK else run.total) for run in counted),
+        samples=tuple(windows),
+        busy=_of_all(busy),
+        late=_of_all(late),
     )
+
+
+def _of_all(values: Sequence[float | None]) -> tuple[float, ...]:
+    known = tuple(float(one) for one in values if one is not None)
+    return known if len(known) == len(values) else ()
 
 
 def _same_arm(runs: list[VerifiedRun]) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Collection
 from benchgate.base.cells import Lane, Workload
 from benchgate.base.console_text import by_lines, plain
 from benchgate.base.errors import VerifyError
-from benchgate.base.runs import _VERIFY_ONLY, Ending, RawRun, VerifiedRun
+from benchgate.base.runs import _VERIFY_ONLY, Ending, RawRun, Resolution, VerifiedRun
 from benchgate.base.systems import EndBy, Result, ResultFormat, System
 from benchgate.insn.log import Level
 from benchgate.insn.window import agree, window
@@ -89,6 +89,7 @@ def verify(
         foreign=transcript.foreign,
         workers=transcript.reports,
         key=_VERIFY_ONLY,
+        resolution=_resolution(files),
     )
 
 
@@ -115,6 +116,7 @@ def verify_selftest(
         foreign=None,
         workers=(),
         key=_VERIFY_ONLY,
+        resolution=_resolution(files),
     )
 
 
@@ -156,6 +158,10 @@ def _window(files: RunFiles, transcript: Transcript) -> tuple[str, int, int]:
     marked = window(log, files.run.cell.cpus)
     agree(log, marked, transcript.reports, unit=transcript.unit, total=total)
     return INSN_UNIT, marked.work, marked.total
+
+
+def _resolution(files: RunFiles) -> Resolution | None:
+    return files.clock.resolution if files.run.lane is Lane.INSN else None
 
 
 def _check_span(files: RunFiles, unit: str, work: int, total: int) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from benchgate.base import stats
 from benchgate.base.cells import Lane, Mode, Params, Placement, Window
 from benchgate.base.gates import SMALLEST_LOOK, Verdict, Word, most_speedup
-from benchgate.base.runs import Outcome
+from benchgate.base.runs import Outcome, Resolution
 from benchgate.base.stats import Interval, Spread
 from benchgate.evidence.rows import RunRow
 from benchgate.render.view import SessionView
@@ -57,6 +57,13 @@ class ArmFigures:
     samples: tuple[tuple[int, int], ...]
     """(work, total) of every counted run, in the order of execution."""
     speedups: dict[Window, Speedup]
+    resolution: Resolution | None = None
+    """Only on the instruction clock."""
+
+    def blur(self, window: Window) -> float | None:
+        """By which share the steps of the instruction clock can have changed the median of this window."""
+        spread = self.work if window is Window.WORK else self.total
+        return self.resolution.late / spread.median if self.resolution and spread else None
 
     @property
     def dependence(self) -> float | None:
@@ -105,7 +112,7 @@ def _series(view: SessionView, key: SeriesKey, rows: list[RunRow], *, is_ambiguo
         name = f"{name} ({', '.join(filter(None, (settings, lane)))})"
     arms: list[ArmFigures] = []
     for kind in sorted({_kind(row) for row in rows}):
-        bare = _arm([row for row in rows if _kind(row) == kind])
+        bare = _arm(view, [row for row in rows if _kind(row) == kind])
         arms.append(bare)
         bare.speedups.update(_speedups(view, key, arms[0], bare))
     return Series(name, system, workload, params, mode, lane, tuple(arms))
@@ -116,7 +123,7 @@ def _kind(row: RunRow) -> tuple[int, str, Placement]:
     return row.cpus, row.variant, row.placement
 
 
-def _arm(rows: list[RunRow]) -> ArmFigures:
+def _arm(view: SessionView, rows: list[RunRow]) -> ArmFigures:
     counted = sorted((row for row in rows if row.counts), key=lambda row: row.run)
     samples = tuple((row.work, row.total) for row in counted if row.work and row.total)
     return ArmFigures(
@@ -130,6 +137,7 @@ def _arm(rows: list[RunRow]) -> ArmFigures:
         total=stats.spread([total for _, total in samples]) if samples else None,
         samples=samples,
         speedups={},
+        resolution=view.resolutions.get(rows[0].cell.id),
     )
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from benchgate.base.errors import EvidenceError
 from benchgate.base.gates import VERIFIED, CapacityBound, Policy, Verdict, Word
+from benchgate.base.runs import Resolution
 from benchgate.base.text import UNAVAILABLE, counted
 from benchgate.evidence.files import SESSION
 from benchgate.evidence.rows import RunRow
@@ -49,6 +50,8 @@ class SessionView:
     """Sentences for the reader, for example why this lane was chosen."""
     outliers: tuple[str, ...] = ()
     """Runs that are far from their arm's median, and what sets them apart."""
+    resolutions: Mapping[str, Resolution] = field(default_factory=dict)
+    """What the instruction clock could not resolve, by cell id."""
     repeat: tuple[str, ...] = ()
     """Commands that repeat and check this session."""
     attributions: tuple[Table, ...] | None = None
@@ -60,6 +63,7 @@ class SessionView:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "capacity", MappingProxyType(dict(self.capacity)))
+        object.__setattr__(self, "resolutions", MappingProxyType(dict(self.resolutions)))
 
     @property
     def shown_verdicts(self) -> tuple[Verdict, ...]:
@@ -114,6 +118,7 @@ def session_view(  # noqa: PLR0913 - keyword arguments
     inconclusive_fails: bool = True,
     attributions: tuple[Table, ...] | None = None,
     outliers: tuple[str, ...] = (),
+    resolutions: Mapping[str, Resolution] = MappingProxyType({}),
 ) -> SessionView:
     """`facts`: the object in session.json, which is untrusted."""
     envelope, inputs = _object(facts, "envelope"), _object(facts, "inputs")
@@ -138,6 +143,7 @@ def session_view(  # noqa: PLR0913 - keyword arguments
         notes=_texts(facts, "notes"),
         attributions=attributions,
         outliers=outliers,
+        resolutions=resolutions,
         inconclusive_fails=inconclusive_fails,
         repeat=(str(facts.get("command", "pytest")), f"benchgate rejudge reports/runs/{session_id}"),
     )

@@ -20,6 +20,7 @@ from benchgate.judge import attribution, wire
 from benchgate.judge.decide import conclude
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.judge.outliers import outliers
+from benchgate.judge.resolution import resolutions
 from benchgate.judge.run_files import read_console
 from benchgate.render.view import SessionView, session_view
 from benchgate.session.trust import Trusted
@@ -36,6 +37,7 @@ def view_of(facts: Mapping[str, Any], runs: Sequence[JudgedRun], where: str, tru
         inconclusive_fails=read_flag(facts, "inconclusive_fails", where),
         attributions=_attributions(facts, runs, where),
         outliers=outliers(runs),
+        resolutions=resolutions(runs),
     )
 
 

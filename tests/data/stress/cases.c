@@ -290,6 +290,16 @@ static void alternate(unsigned me) {
     }
 }
 
+// The same, but the waiting CPU calls its kernel, which does nothing for 200 instructions.
+static void yielding(unsigned me) {
+    for (unsigned i = 0; me < 2 && i < 500; i++) {
+        while (turn != 2 * i + me)
+            call_kernel();
+        work(500);
+        turn++;
+    }
+}
+
 static void triple(unsigned me) {
     if (me != cpus - 1)
         for (;;)
@@ -321,5 +331,6 @@ const struct stress_case cases[] = {
     {"measure", measure},
     {"shootdown", shootdown},
     {"alternate", alternate},
+    {"yielding", yielding},
 };
 const unsigned case_count = sizeof cases / sizeof cases[0];

@@ -50,6 +50,11 @@ __attribute__((interrupt)) static void on_other(volatile struct frame *f) {
     check(false, "an unexpected interrupt");
 }
 
+__attribute__((interrupt)) static void on_call(volatile struct frame *f) {
+    (void)f;
+    work(100);
+}
+
 static void gate(unsigned vector, void *handler) {
     uint64_t at = (uint64_t)handler;
     gates[vector].low = (uint16_t)at;
@@ -76,4 +81,5 @@ void set_gates(void) {
     gate(14, on_page_fault);
     gate(VECTOR_TIMER, on_timer);
     gate(VECTOR_IPI, on_ipi);
+    gate(VECTOR_CALL, on_call);
 }

@@ -9,7 +9,7 @@
 #define SERIAL 0x3f8
 #define DEBUG_EXIT 0xf4
 
-enum { VECTOR_TIMER = 0x40, VECTOR_IPI = 0x41 };
+enum { VECTOR_TIMER = 0x40, VECTOR_IPI = 0x41, VECTOR_CALL = 0x42 };
 enum { APIC_ID = 0x20, APIC_EOI = 0xb0, APIC_SPURIOUS = 0xf0, APIC_COMMAND = 0x300, APIC_TARGET = 0x310 };
 enum { APIC_TIMER = 0x320, APIC_INITIAL = 0x380, APIC_CURRENT = 0x390, APIC_DIVIDE = 0x3e0 };
 
@@ -79,6 +79,10 @@ static inline unsigned self(void) {
 static inline void send(unsigned to, uint32_t command) {
     *apic(APIC_TARGET) = to << 24;
     *apic(APIC_COMMAND) = command;
+}
+
+static inline void call_kernel(void) {
+    __asm__ volatile("int %0" ::"i"(VECTOR_CALL) : "memory");
 }
 
 static inline void spin(uint64_t ns) {

@@ -30,7 +30,7 @@ struct shared {
     _Alignas(128) uint32_t serving;
 };
 
-static uint64_t whole, hold;
+static uint64_t whole, hold, phases;
 
 static void burn(uint64_t instructions) {
     uint64_t n = instructions / 2;
@@ -66,19 +66,31 @@ static void serial(struct bench_job *job, unsigned w, unsigned percent) {
     burn(whole / 100 * (100 - percent) / job->workers);
 }
 
-// In each phase a different worker has three times the work. The barrier blocks or spins.
-static void barrier(struct bench_job *job, unsigned w, int spin) {
+static void block(uint32_t *word, uint32_t value) {
+    port_gate_wait(word, value);
+}
+
+static void spin(uint32_t *word, uint32_t value) {
+    while (__atomic_load_n(word, __ATOMIC_ACQUIRE) != value)
+        __builtin_ia32_pause();
+}
+
+// Without `pause`, so the clock sees a loop of system calls.
+static void yield(uint32_t *word, uint32_t value) {
+    while (__atomic_load_n(word, __ATOMIC_ACQUIRE) != value)
+        sched_yield();
+}
+
+// In each phase a different worker has three times the work.
+static void barrier(struct bench_job *job, unsigned w, void (*wait)(uint32_t *, uint32_t)) {
     struct shared *s = job->data;
-    uint64_t unit = whole / PHASES / (job->workers + 2);
-    for (uint32_t p = 0; p < PHASES; p++) {
+    uint64_t unit = whole / phases / (job->workers + 2);
+    for (uint32_t p = 0; p < phases; p++) {
         burn(unit * (p % job->workers == w ? 3 : 1));
         if (__atomic_add_fetch(&s->arrived, 1, __ATOMIC_ACQ_REL) == (p + 1) * job->workers)
             port_gate_open(&s->phase, p + 1);
-        else if (!spin)
-            port_gate_wait(&s->phase, p + 1);
         else
-            while (__atomic_load_n(&s->phase, __ATOMIC_ACQUIRE) != p + 1)
-                __builtin_ia32_pause();
+            wait(&s->phase, p + 1);
     }
 }
 
@@ -134,9 +146,11 @@ static void work(struct bench_job *job, unsigned w, struct bench_slot *slot) {
     else if (bench_param_is("case", "serial50"))
         serial(job, w, 50);
     else if (bench_param_is("case", "barrier"))
-        barrier(job, w, 0);
+        barrier(job, w, block);
     else if (bench_param_is("case", "spinbarrier"))
-        barrier(job, w, 1);
+        barrier(job, w, spin);
+    else if (bench_param_is("case", "yieldbarrier"))
+        barrier(job, w, yield);
     else if (bench_param_is("case", "lock"))
         locked(job, w);
     else if (bench_param_is("case", "sleepers"))
@@ -164,11 +178,13 @@ static const char *start_background(void) {
 
 static const char *prepare(struct bench_job *job) {
     static const char *const cases[] = {"perfect",     "triple", "serial10", "serial50", "barrier",
-                                        "spinbarrier", "lock",   "sleepers", "periodic", "background"};
+                                        "spinbarrier", "lock",   "sleepers", "periodic", "background",
+                                        "yieldbarrier"};
     whole = bench_param_u64("work", 0);
     hold = bench_param_u64("hold", HOLD);
+    phases = bench_param_u64("phases", PHASES);
     job->data = port_shared(sizeof(struct shared));
-    if (whole < 1000000 || hold == 0 || job->data == NULL)
+    if (whole < 1000000 || hold == 0 || phases == 0 || job->data == NULL)
         return "bench.work must be at least 1000000";
     for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++)
         if (bench_param_is("case", cases[i]))

@@ -8,13 +8,13 @@ import pytest
 
 from benchgate.base.cells import Lane, Placement, Window
 from benchgate.base.errors import DecideError
-from benchgate.base.runs import VerifiedRun
+from benchgate.base.runs import Resolution, VerifiedRun, WorkerReport
 from benchgate.judge.samples import measurement
 from tests.unit.factories import cell, raw_run, verified
 
 
-def runs(*works: int) -> list[VerifiedRun]:
-    return [verified(raw_run(cell(2), attempt=n), work) for n, work in enumerate(works, start=1)]
+def runs(*works: int, first: int = 1) -> list[VerifiedRun]:
+    return [verified(raw_run(cell(2), attempt=n), work) for n, work in enumerate(works, start=first)]
 
 
 def test_samples_are_in_the_order_of_execution() -> None:
@@ -25,6 +25,17 @@ def test_samples_are_in_the_order_of_execution() -> None:
 
 def test_the_total_window_can_be_measured() -> None:
     assert measurement([verified(raw_run(cell()), 10, total=25)], Window.TOTAL).samples == (25.0,)
+
+
+def test_the_time_in_work_and_the_clocks_delays_are_known_if_every_run_has_them() -> None:
+    workers = tuple(WorkerReport(n, n, n, 100, end, {}) for n, end in enumerate((200, 150)))
+    clear = [replace(one, workers=workers, resolution=Resolution(50, 3, 10)) for one in runs(100, 200)]
+    assert (clear[0].work, clear[0].total) == (100, 1100)
+    measured = measurement(clear, Window.WORK)
+    assert (measured.busy, measured.late) == ((150.0, 150.0), (0.1, 0.05))
+    assert measurement(clear, Window.TOTAL).late == (10 / 1100, 10 / 1200)
+    mixed = measurement([*clear, *runs(300, first=3)], Window.WORK)
+    assert (mixed.busy, mixed.late) == ((), ())
 
 
 def test_warm_ups_are_left_out_and_large_values_are_kept() -> None:

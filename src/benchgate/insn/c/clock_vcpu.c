@@ -39,7 +39,24 @@ static bool end_errand(unsigned c) {
     return counter_read(c) < COUNTER_TRIGGER;
 }
 
+#define CALL_NS 3000     // a system call that achieves nothing takes less than this, with the loop around it
+#define FEWEST_CALLS 3   // fewer such calls in a row are not a loop
 #define FEWEST_WAITED 64 // fewer instructions of a wait loop are a look at a free lock, not a wait
+
+// True if the vCPU has made one system call after another, with hardly any work in between. It is likely to
+// wait for another vCPU, by yielding or by asking again and again. If not, closer steps only cost host time.
+static bool calls_again_and_again(unsigned c, uint64_t stretch) {
+    struct clock_vcpu *v = &clock_vcpus[c];
+    uint64_t calls = counter_calls(c), more = calls - v->calls;
+    v->calls = calls;
+    if (stretch > (more + 1) * CALL_NS || v->time - v->called > CALL_NS + stretch)
+        v->close_calls = 0;
+    if (more) {
+        v->close_calls += more;
+        v->called = v->time;
+    }
+    return lockstep_is_exact(&clock_machine) && v->close_calls >= FEWEST_CALLS;
+}
 
 // How the vCPU spent its turn. A loop that only pauses spends about 50 of 54 ns in `pause`.
 static enum lockstep_spin spins(unsigned c) {
@@ -48,6 +65,8 @@ static enum lockstep_spin spins(unsigned c) {
     uint64_t stretch = clock_vcpus[c].time - clock_machine.vcpu[c].time;
     clock_vcpus[c].paused = paused;
     clock_vcpus[c].waited = waited;
+    if (calls_again_and_again(c, stretch))
+        return LOCKSTEP_ONLY_PAUSES;
     if (looked >= FEWEST_WAITED || 4 * looked >= stretch)
         since += looked;
     if (since == 0)
@@ -188,8 +207,11 @@ static void give_way(void) {
 }
 
 static void signal_running(unsigned c, bool by_machine) {
-    if (by_machine && clock_guest_started && clock_self != (int)c)
+    if (by_machine && clock_guest_started && clock_self != (int)c) {
         give_way();
+        if (clock_self >= 0)
+            lockstep_hand_over(&clock_machine, c, clock_machine.vcpu[c].time);
+    }
     if (clock_vcpus[c].asleep && !clock_vcpus[c].waiting && clock_machine.vcpu[c].state == LOCKSTEP_RUN)
         clock_vcpus[c].pending = true;
 }

@@ -178,6 +178,8 @@ void clock_report(void) {
         {"check", "tsc_traps", clock_checks.tsc_traps},
         {"check", "notes", clock_checks.notes},
         {"check", "longest", clock_machine.longest},
+        {"check", "handovers", clock_machine.handovers},
+        {"check", "late", clock_machine.late},
         {"host", "grants", clock_machine.grants},
         {"host", "main_turns", clock_machine.main_turns},
         {"host", "main_clock", clock_checks.main_clock},

@@ -10,7 +10,7 @@ static qemu_exec_callback *on_trigger;
 
 #define APART 128 // bytes per vCPU: no shared cache line, and a power of two is found by a shift
 
-static struct qemu_counter executed, tsc_reads, paused, waited, timed, idled;
+static struct qemu_counter executed, tsc_reads, paused, waited, timed, idled, calls;
 
 void counter_setup(qemu_exec_callback *reached) {
     on_trigger = reached;
@@ -20,6 +20,7 @@ void counter_setup(qemu_exec_callback *reached) {
     waited = (struct qemu_counter){executed.score, 3 * sizeof(uint64_t)};
     timed = (struct qemu_counter){executed.score, 4 * sizeof(uint64_t)};
     idled = (struct qemu_counter){executed.score, 5 * sizeof(uint64_t)};
+    calls = (struct qemu_counter){executed.score, 6 * sizeof(uint64_t)};
 }
 
 void counter_instrument(struct qemu_plugin_tb *tb, size_t instructions, struct spin spin) {
@@ -77,10 +78,18 @@ uint64_t counter_tsc(unsigned vcpu) {
     return qemu_plugin_u64_get(tsc_reads, vcpu);
 }
 
+void counter_count_call(struct qemu_plugin_insn *insn) {
+    qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(insn, QEMU_INLINE_ADD, calls, 1);
+}
+
+uint64_t counter_calls(unsigned vcpu) {
+    return qemu_plugin_u64_get(calls, vcpu);
+}
+
 #else
 
 static struct {
-    _Alignas(128) uint64_t executed, paused, waited, timed, idled, tsc_reads;
+    _Alignas(128) uint64_t executed, paused, waited, timed, idled, tsc_reads, calls;
 } counters[LOCKSTEP_MAX];
 
 void counter_setup(qemu_exec_callback *reached) {
@@ -170,6 +179,19 @@ void counter_count_tsc(struct qemu_plugin_insn *insn) {
 
 uint64_t counter_tsc(unsigned vcpu) {
     return counters[vcpu].tsc_reads;
+}
+
+static void calling(unsigned vcpu, void *unused) {
+    (void)unused;
+    counters[vcpu].calls++;
+}
+
+void counter_count_call(struct qemu_plugin_insn *insn) {
+    qemu_plugin_register_vcpu_insn_exec_cb(insn, calling, QEMU_NO_REGS, NULL);
+}
+
+uint64_t counter_calls(unsigned vcpu) {
+    return counters[vcpu].calls;
 }
 
 #endif

@@ -28,6 +28,10 @@ uint64_t counter_waited(unsigned vcpu); // instructions in loops that wait for m
 uint64_t counter_timed(unsigned vcpu);  // iterations of loops that wait for the clock
 uint64_t counter_idled(unsigned vcpu);  // instructions in loops that only wait, whatever for
 
+// Guest instructions that enter the guest's kernel: system calls.
+void counter_count_call(struct qemu_plugin_insn *insn);
+uint64_t counter_calls(unsigned vcpu);
+
 // Guest instructions that read the TSC.
 void counter_count_tsc(struct qemu_plugin_insn *insn);
 uint64_t counter_tsc(unsigned vcpu);

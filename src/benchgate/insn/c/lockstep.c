@@ -55,9 +55,28 @@ void lockstep_waited(struct lockstep *m, uint64_t time) {
         m->waited = time;
 }
 
+bool lockstep_is_exact(const struct lockstep *m) {
+    return m->window || m->rules.rush == 1;
+}
+
+void lockstep_hand_over(struct lockstep *m, unsigned c, uint64_t time) {
+    uint64_t step = m->vcpu[c].step, from = time > step ? time - step : 0;
+    if (!step || !lockstep_is_exact(m))
+        return;
+    m->handovers++;
+    if (from < m->late_until)
+        from = m->late_until;
+    if (time > from) {
+        m->late += time - from;
+        m->late_until = time;
+    }
+}
+
 void lockstep_arrive(struct lockstep *m, unsigned c, uint64_t time, enum lockstep_spin spins) {
     enum lockstep_spin was = m->vcpu[c].spins;
     set_time(&m->vcpu[c], time);
+    if (spins == LOCKSTEP_PAUSES || (was != LOCKSTEP_WORKS && spins == LOCKSTEP_WORKS)) // a wait has ended
+        lockstep_hand_over(m, c, m->vcpu[c].time);
     m->vcpu[c].spins = spins;
     if (spins != LOCKSTEP_ONLY_PAUSES)
         m->vcpu[c].waits_since = m->vcpu[c].time;
@@ -214,32 +233,29 @@ static uint64_t aftermath_quantum(const struct lockstep *m, uint64_t now) {
     return tolerable > m->rules.fine ? tolerable : m->rules.fine;
 }
 
-static bool is_exact(const struct lockstep *m) {
-    return m->window || m->rules.rush == 1;
-}
-
-static uint64_t whole_quantum(struct lockstep *m, const struct census *s, uint64_t closest) {
-    bool exact = is_exact(m);
-    uint64_t quantum = lower(exact ? calm_quantum(m, s->lowest) : m->rules.quantum, closest);
-    if (!exact)
-        return quantum * m->rules.rush;
-    if (quantum > m->longest)
-        m->longest = quantum;
-    return quantum;
+static uint64_t whole_quantum(const struct lockstep *m, const struct census *s, uint64_t closest) {
+    if (!lockstep_is_exact(m))
+        return lower(m->rules.quantum, closest) * m->rules.rush;
+    return lower(calm_quantum(m, s->lowest), closest);
 }
 
 // With a seed each turn is between a half and a whole quantum long.
 static uint64_t quantum_at(struct lockstep *m, const struct census *s, unsigned c) {
-    uint64_t closest = is_exact(m) ? aftermath_quantum(m, s->lowest) : LOCKSTEP_NEVER;
+    uint64_t closest = lockstep_is_exact(m) ? aftermath_quantum(m, s->lowest) : LOCKSTEP_NEVER;
     if (s->spinning != LOCKSTEP_NEVER)
         closest = lower(closest, spinning_quantum(m, s->spinning));
     uint64_t quantum = whole_quantum(m, s, closest);
+    if (lockstep_is_exact(m) && quantum > m->longest)
+        m->longest = quantum;
     return m->rules.seed ? quantum - chance(m, 3, s->lowest, c) % (quantum / 2) : quantum;
 }
 
-static void grant(struct lockstep *m, struct lockstep_grants *out, unsigned c, uint64_t until) {
+// `step`: how far ahead of another active vCPU it may be; 0 if there is none.
+static void grant(struct lockstep *m, struct lockstep_grants *out, unsigned c, uint64_t until,
+                  uint64_t step) {
     struct lockstep_vcpu *v = &m->vcpu[c];
     v->state = LOCKSTEP_RUN;
+    v->step = step;
     v->until = until > v->time ? until : v->time;
     m->grants++;
     out->vcpu[out->count++] = c;
@@ -256,10 +272,11 @@ static void grant_main(struct lockstep *m, struct lockstep_grants *out) {
 static void grant_serial(struct lockstep *m, struct lockstep_grants *out, const struct census *s) {
     if (s->running)
         return;
-    uint64_t until = s->second == LOCKSTEP_NEVER
-                         ? add(s->lowest, LONE_QUANTA * whole_quantum(m, s, LOCKSTEP_NEVER))
-                         : add(s->second, quantum_at(m, s, s->first));
-    grant(m, out, s->first, lower(until, m->deadline));
+    bool lone = s->second == LOCKSTEP_NEVER;
+    uint64_t step = lone ? 0 : quantum_at(m, s, s->first);
+    uint64_t until = lone ? add(s->lowest, LONE_QUANTA * whole_quantum(m, s, LOCKSTEP_NEVER))
+                          : add(s->second, step);
+    grant(m, out, s->first, lower(until, m->deadline), step);
 }
 
 // Every vCPU that is less than a quantum ahead of the slowest may run. A grant is half a quantum long, so
@@ -275,7 +292,7 @@ static void grant_parallel(struct lockstep *m, struct lockstep_grants *out, cons
             add(s->lowest, lone ? LONE_QUANTA * whole_quantum(m, s, LOCKSTEP_NEVER) : quantum), m->deadline);
         uint64_t stretch = s->spinning != LOCKSTEP_NEVER ? quantum : quantum / 2;
         if (v->time < edge)
-            grant(m, out, c, lone ? edge : lower(edge, add(v->time, stretch)));
+            grant(m, out, c, lone ? edge : lower(edge, add(v->time, stretch)), lone ? 0 : quantum);
     }
 }
 

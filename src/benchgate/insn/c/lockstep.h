@@ -56,6 +56,7 @@ struct lockstep_vcpu {
     uint64_t until;           // the limit of the last grant
     uint64_t halted;          // time spent halted, in all
     uint64_t waits_since;     // when it began to do nothing but spin
+    uint64_t step;            // the quantum of its last grant; 0 if no other vCPU was active
     enum lockstep_spin spins; // in its last turn
 };
 
@@ -75,7 +76,11 @@ struct lockstep {
     uint64_t deadline; // the main loop's next timer, while it is idle
     uint64_t met;      // when vCPUs last interacted
     uint64_t waited;   // when a vCPU last waited for another, woke it or interrupted it; 0: not yet
-    uint64_t longest;  // the longest quantum that applied within the window
+    uint64_t longest;  // the longest quantum that applied within the window between active vCPUs
+    // Hand-overs within the window, each seen by its vCPU at most the step of its turn too late. `late` is the
+    // length of all these delays together; those of different vCPUs at one time count once, because no chain
+    // of events contains two delays that overlap. Until `late_until` delays have been counted.
+    uint64_t handovers, late, late_until;
     enum lockstep_main main;
     uint64_t grants, jumps, main_turns;
     struct lockstep_vcpu vcpu[LOCKSTEP_MAX];
@@ -104,6 +109,8 @@ void lockstep_resume(struct lockstep *m, unsigned c);
 void lockstep_meet(struct lockstep *m, uint64_t time);
 // A vCPU waited for another, or woke or interrupted it and may now wait for the answer.
 void lockstep_waited(struct lockstep *m, uint64_t time);
+// vCPU `c` sees at `time`, in its turn, what another did.
+void lockstep_hand_over(struct lockstep *m, unsigned c, uint64_t time);
 
 // The timed window opens or closes.
 void lockstep_window(struct lockstep *m, bool open);
@@ -116,6 +123,8 @@ void lockstep_main_works(struct lockstep *m);
 
 // Gives every grant that the rules allow now.
 void lockstep_step(struct lockstep *m, struct lockstep_grants *out);
+// The quanta are not lengthened: within the window, or everywhere with a rush of 1.
+bool lockstep_is_exact(const struct lockstep *m);
 // True if no vCPU runs and all have started.
 bool lockstep_still(const struct lockstep *m);
 

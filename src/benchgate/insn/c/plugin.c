@@ -76,7 +76,7 @@ static bool option(struct settings *s, const char *argument) {
 
 // ---- callbacks
 
-enum { OTHER, PAUSE, READS_TSC };
+enum { OTHER, PAUSE, READS_TSC, CALLS };
 
 static int kind_of(const struct qemu_plugin_insn *insn) {
     uint8_t b[3] = {0};
@@ -84,6 +84,8 @@ static int kind_of(const struct qemu_plugin_insn *insn) {
         return OTHER;
     if (b[0] == 0xf3 && b[1] == 0x90)
         return PAUSE;
+    if (b[0] == 0xcd || (b[0] == 0x0f && (b[1] == 0x05 || b[1] == 0x34))) // int, syscall, sysenter
+        return CALLS;
     return b[0] == 0x0f && (b[1] == 0x31 || (b[1] == 0x01 && b[2] == 0xf9)) ? READS_TSC : OTHER;
 }
 
@@ -120,6 +122,8 @@ static void translated(uint64_t id, struct qemu_plugin_tb *tb) {
             counter_charge_pause(insn);
         else if (kind == READS_TSC)
             counter_count_tsc(insn);
+        else if (kind == CALLS)
+            counter_count_call(insn);
         else
             marks_look_at(insn, i, total);
     }

@@ -45,6 +45,10 @@ class Figures:
     interval: Interval
     dependent: bool
     """The runs drift, so the interval, which assumes independent runs, is too narrow."""
+    blur: float
+    """By which share the steps of the instruction clock can have changed the ratio."""
+    slowed: Interval | None
+    """The time in work of all workers of the base, divided by that of the other arm's workers."""
 
     @property
     def fields(self) -> dict[str, object]:
@@ -210,19 +214,24 @@ def _figures(gate: Gate, measured: GateInput, limit: float, look: int) -> Figure
     interval = bootstrap(tops, bottoms).interval(measured.policy.alpha)
     # The samples of the instruction clock are seeds, which share no noise.
     dependent = arm.lane is not Lane.INSN and serial_dependence(tops, bottoms) > DEPENDENT
-    return Figures(arm.lane, limit, look, ratio_of_medians(tops, bottoms), interval, dependent)
+    blur = sum(max(one.late[:look], default=0.0) for one in (base, arm))
+    slowed = None
+    if base.busy and arm.busy:
+        slowed = bootstrap(base.busy[:look], arm.busy[:look]).interval(measured.policy.alpha)
+    return Figures(arm.lane, limit, look, ratio_of_medians(tops, bottoms), interval, dependent, blur, slowed)
 
 
 def _settled(gate: Gate, measured: GateInput, rule: Rule, seen: Figures) -> tuple[Word, str] | None:
     assert gate.base is not None
-    most = most_speedup(gate.base.cpus, gate.cell.cpus, measured.policy.superlinear)
-    if seen.interval.low > most:
-        what = f"{_ratio_text(gate, seen, most)}, above {number(most)}, which is more than its CPUs allow"
+    impossible = _impossible(gate, seen, measured.policy.superlinear)
+    if impossible:
         advice = "the base arm was slowed down or the clock is wrong: compare the foreign time of both arms"
-        return Word.INVALID, reason(Word.INVALID, f"{what} {_conditions(gate, seen)}", advice)
+        return Word.INVALID, reason(Word.INVALID, f"{impossible} {_conditions(gate, seen)}", advice)
     word = None if seen.dependent else rule.settle(seen.interval, seen.threshold)
     if word is None:
         return None
+    if rule.settle(_blurred(seen), seen.threshold) is not word:
+        return Word.INCONCLUSIVE, _unresolved(gate, seen)
     sign = rule.sign(word, seen.interval, seen.threshold)
     what = (
         f"{_ratio_text(gate, seen, seen.threshold)} {sign} {number(seen.threshold)} {_conditions(gate, seen)}"
@@ -237,6 +246,35 @@ def _settled(gate: Gate, measured: GateInput, rule: Rule, seen: Figures) -> tupl
         return Word.INCONCLUSIVE, reason(Word.INCONCLUSIVE, what, advice)
     advice = rule.advice(known_arm(gate.cell, measured))
     return word, reason(word, what + (f", host capacity {capacity}" if host else ""), advice)
+
+
+def _impossible(gate: Gate, seen: Figures, superlinear: float) -> str:
+    """Why the ratio cannot be a speedup of the same work; empty if it can. Whatever slows down only the base,
+    and is not counted as foreign time, makes the base's workers take longer for their work."""
+    assert gate.base is not None
+    most = most_speedup(gate.base.cpus, gate.cell.cpus, superlinear)
+    if seen.interval.low > most:
+        return f"{_ratio_text(gate, seen, most)}, above {number(most)}, which is more than its CPUs allow"
+    if seen.slowed and seen.slowed.low > superlinear:
+        text = _ratio_text(gate, seen, seen.threshold)
+        return (
+            f"{text}, but for the same work all workers together took {number(round(seen.slowed.low, 2))} "
+            f"times as long at smp{gate.base.cpus} as at smp{gate.cell.cpus}"
+        )
+    return ""
+
+
+def _blurred(seen: Figures) -> Interval:
+    return Interval(seen.interval.low / (1 + seen.blur), seen.interval.high * (1 + seen.blur))
+
+
+def _unresolved(gate: Gate, seen: Figures) -> str:
+    text = _ratio_text(gate, seen, seen.threshold)
+    what = (
+        f"{text}, and the clock's steps at the vCPUs' hand-overs can have changed it by {seen.blur:.1%}, "
+        f"so it is not resolved from {number(seen.threshold)} {_conditions(gate, seen)}"
+    )
+    return reason(Word.INCONCLUSIVE, what, "use `pause` (bench_relax) in loops that wait for another CPU")
 
 
 def _excused(seen: Figures, host: CapacityBound, reach: float) -> bool:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from benchgate.base.cells import Lane, Mode, Params, Window
 from benchgate.base.gates import Word
+from benchgate.base.stats import Interval
 from benchgate.base.text import visible
 from benchgate.render.escape import markdown
 from benchgate.render.figures import ArmFigures, Series, series_of
@@ -27,6 +29,8 @@ class _Table:
 
     heading: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    unresolved: str
+    """Which ratios of two systems the instruction clock cannot tell apart; may be empty."""
 
 
 def text(view: SessionView, room: int) -> list[str]:
@@ -38,7 +42,8 @@ def text(view: SessionView, room: int) -> list[str]:
     lines = columns.drawn(cells)
     if max(map(columns.width, lines)) > room:
         lines = [line for row in cells[1:] for line in _stacked(cells[0], row, room)]
-    return [*columns.wrapped(f"{TITLE}. {ABOUT}", room), *lines]
+    notes = columns.wrapped(table.unresolved, room) if table.unresolved else []
+    return [*columns.wrapped(f"{TITLE}. {ABOUT}", room), *lines, *notes]
 
 
 def lines_of_markdown(view: SessionView) -> list[str]:
@@ -48,7 +53,8 @@ def lines_of_markdown(view: SessionView) -> list[str]:
     rule = ("---", "---", *("--:" for _ in table.heading[2:]))
     rows = [" | ".join(markdown(cell) for cell in row) for row in (table.heading, *table.rows)]
     drawn = [f"| {row} |" for row in (rows[0], " | ".join(rule), *rows[1:])]
-    return [f"## {TITLE}", "", ABOUT, "", *drawn, ""]
+    notes = [markdown(table.unresolved), ""] if table.unresolved else []
+    return [f"## {TITLE}", "", ABOUT, "", *drawn, "", *notes]
 
 
 def _table(view: SessionView) -> _Table | None:
@@ -63,13 +69,50 @@ def _table(view: SessionView) -> _Table | None:
     )
     names = tuple(system if system == lane else f"{system}, {lane}" for system, lane in places)
     rows = tuple(_row(group, window, places) for group in shared for window in Window)
-    return _Table(("workload", "window", *names), rows)
+    return _Table(("workload", "window", *names), rows, _unresolved(shared))
+
+
+def _unresolved(groups: Sequence[Sequence[Series]]) -> str:
+    found = [
+        f"{_label(group)} {window} {name}"
+        for group in groups
+        for window in Window
+        for name in dict.fromkeys(arm.name for series in group for arm in series.arms)
+        if any(_is_unresolved(one, two, window, name) for one, two in combinations(group, 2))
+    ]
+    if not found:
+        return ""
+    why = "because the clock's steps can account for the difference"
+    return f"Systems not told apart, {why}: {', '.join(found)}."
+
+
+def _is_unresolved(one: Series, two: Series, window: Window, name: str) -> bool:
+    if one.lane is not two.lane:
+        return False
+    first, second = _blurred(one, window, name), _blurred(two, window, name)
+    return bool(first and second and first.low <= second.high and second.low <= first.high)
+
+
+def _blurred(series: Series, window: Window, name: str) -> Interval | None:
+    """The ratio, and what the clock's steps in both of its arms can have changed it to."""
+    arm = next((one for one in series.arms if one.name == name), None)
+    seen = arm.speedups.get(window) if arm else None
+    base = next((one for one in series.arms if seen and one.cpus == seen.base_cpus), None)
+    blurs = [one.blur(window) for one in (base, arm) if one]
+    shares = [one for one in blurs if one is not None]
+    if not seen or len(shares) < len(blurs):
+        return None
+    blur = 1 + sum(shares)
+    return Interval(seen.ratio / blur, seen.ratio * blur)
+
+
+def _label(group: Sequence[Series]) -> str:
+    return group[0].name.removesuffix(f"-{group[0].system}")
 
 
 def _row(group: Sequence[Series], window: Window, places: Sequence[tuple[str, Lane]]) -> tuple[str, ...]:
     of = {(series.system, series.lane): series for series in group}
-    label = group[0].name.removesuffix(f"-{group[0].system}")
-    return (label, window, *(_cell(of[place], window) if place in of else "-" for place in places))
+    return (_label(group), window, *(_cell(of[place], window) if place in of else "-" for place in places))
 
 
 def _cell(series: Series, window: Window) -> str:

@@ -28,6 +28,8 @@ COLUMNS = (
     ("speedup", 0),
     ("host", 3),
     ("gate", 1),
+    ("step", 3),
+    ("late", 3),
 )
 """The heading, and the order in which columns are left out: largest first, 0 never."""
 
@@ -80,6 +82,8 @@ def _cells(view: SessionView, series: Series, arm: ArmFigures) -> list[str]:
         units.speedup(seen),
         f"{host.ratio:.2f}x" if host and host.lane is series.lane else "-",
         units.gate(seen, is_broken=arm.is_broken),
+        units.step(arm),
+        units.blur(arm),
     ]
     return [visible(cell) for cell in cells]
 

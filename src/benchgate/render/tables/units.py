@@ -5,9 +5,10 @@ Takes numbers; gives short strings. Does not fail.
 
 from __future__ import annotations
 
+from benchgate.base.cells import Window
 from benchgate.base.stats import Spread
 from benchgate.base.text import counted, with_interval
-from benchgate.render.figures import Speedup
+from benchgate.render.figures import ArmFigures, Speedup
 
 _STEPS = ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns"))
 
@@ -30,6 +31,17 @@ def span(spread: Spread, unit: str) -> str:
 
 def percent(share: float | None) -> str:
     return "-" if share is None else f"{share:.1%}"
+
+
+def step(arm: ArmFigures) -> str:
+    """The time step of the instruction clock: `5.000 us`."""
+    return shown(arm.resolution.step, "ns") if arm.resolution else "-"
+
+
+def blur(arm: ArmFigures) -> str:
+    """By how much its steps can have changed the work window: `0.02%`."""
+    share = arm.blur(Window.WORK)
+    return "-" if share is None else f"{share:.2%}"
 
 
 def speedup(seen: Speedup | None) -> str:

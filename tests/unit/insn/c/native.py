@@ -24,6 +24,7 @@ class Vcpu(ctypes.Structure):
         ("until", ctypes.c_uint64),
         ("halted", ctypes.c_uint64),
         ("waits_since", ctypes.c_uint64),
+        ("step", ctypes.c_uint64),
         ("spins", ctypes.c_int),
     )
 
@@ -50,6 +51,9 @@ class Machine(ctypes.Structure):
         ("met", ctypes.c_uint64),
         ("waited", ctypes.c_uint64),
         ("longest", ctypes.c_uint64),
+        ("handovers", ctypes.c_uint64),
+        ("late", ctypes.c_uint64),
+        ("late_until", ctypes.c_uint64),
         ("main", ctypes.c_int),
         ("grants", ctypes.c_uint64),
         ("jumps", ctypes.c_uint64),

@@ -186,8 +186,8 @@ def test_different_seeds_give_different_interleavings(library: ctypes.CDLL) -> N
 
 STILL = "        if (!s.running)\n            grant_main(m, out);\n        return;\n    }\n    bool"
 BREAKAGES = {
-    "next timer": ("grant(m, out, s->first, lower(until, m->deadline));", "grant(m, out, s->first, until);"),
-    "ahead of": ("add(s->second, quantum_at(m, s, s->first))", "add(s->second, 36 * m->rules.quantum)"),
+    "next timer": ("s->first, lower(until, m->deadline), step);", "s->first, until, step);"),
+    "ahead of": ("add(s->second, step)", "add(s->second, 36 * m->rules.quantum)"),
     "lowest time": ("return x->time < y->time;", "return x->time > y->time;"),
     "one vCPU|lowest time|ahead of": ("    if (s->running)\n        return;\n", ""),
     "are stopped": (STILL, STILL.replace("        if (!s.running)\n    ", "")),
@@ -414,3 +414,49 @@ def test_a_wake_up_of_a_vcpu_that_is_not_halted_does_nothing(library: ctypes.CDL
     machine.arrive(0, 50, 0)
     machine.wake(0, 90)
     assert (machine.machine.vcpu[0].state, machine.machine.vcpu[0].time) == (READY, 50)
+
+
+@pytest.mark.parametrize(
+    ("seen", "late"),
+    [
+        ([(0, 1_000, 100), (1, 5_000, 300)], 400),
+        ([(0, 1_000, 100), (1, 1_050, 100)], 150),
+        ([(0, 1_000, 500), (1, 900, 100)], 500),
+        ([(0, 1_000, 100), (0, 1_000, 100)], 100),
+    ],
+    ids=["apart", "overlapping", "inside", "the same"],
+)
+def test_delays_of_hand_overs_add_up_and_overlapping_ones_count_once(
+    library: ctypes.CDLL, seen: list[tuple[int, int, int]], late: int
+) -> None:
+    machine = started(library, 3)
+    for c, time, step in seen:
+        machine.machine.vcpu[c].step = step
+        machine.hand_over(c, time)
+    assert (machine.machine.handovers, machine.machine.late) == (len(seen), late)
+
+
+def test_the_end_of_a_wait_is_a_hand_over_within_the_step_of_its_turn(library: ctypes.CDLL) -> None:
+    machine = started(library, 2)
+    for c in (0, 1):
+        machine.arrive(c, 100_000 + c, 0)
+    assert machine.machine.handovers == 0
+    (turn,) = machine.step().vcpus
+    assert machine.machine.vcpu[turn].step == QUANTUM
+    machine.arrive(turn, 100_500, 2)
+    assert machine.machine.handovers == 0
+    machine.arrive(turn, 101_000, 0)
+    assert (machine.machine.handovers, machine.machine.late) == (1, QUANTUM)
+
+
+def test_no_hand_over_is_counted_outside_the_window_or_for_a_vcpu_that_is_alone(library: ctypes.CDLL) -> None:
+    machine = started(library, 2)
+    machine.halt(1, 0)
+    machine.arrive(0, 1_000, 0)
+    machine.step()
+    machine.hand_over(0, 2_000)
+    assert machine.machine.longest == 0
+    machine.window(0)
+    machine.machine.vcpu[0].step = 100
+    machine.hand_over(0, 3_000)
+    assert (machine.machine.handovers, machine.machine.late) == (0, 0)

@@ -220,6 +220,67 @@ def test_only_the_lower_bound_makes_a_large_speedup_invalid() -> None:
     assert ruling.verdict.outcome is Word.PASS
 
 
+def busy(base: float, other: float) -> tuple[Arm, Arm]:
+    """Arms with a speedup of 1.95, and the time in work of all workers of each."""
+    return tuple(  # type: ignore[return-value]
+        replace(one, work=replace(one.work, busy=(time,) * 5))  # type: ignore[type-var]
+        for one, time in zip(flat(1.95), (base, other), strict=True)
+    )
+
+
+@pytest.mark.parametrize(
+    ("base", "other", "word"),
+    [
+        (1950, 1000, Word.INVALID),
+        (1950, 1850, Word.INVALID),
+        (1950, 1860, Word.PASS),
+        (1950, 2000, Word.PASS),
+    ],
+)
+def test_a_base_whose_workers_took_longer_for_the_same_work_is_invalid(
+    base: float, other: float, word: Word
+) -> None:
+    """All work on one worker scales only if something slowed that worker down in the base."""
+    ruling = rule(*busy(base, other))
+    assert ruling.verdict.outcome is word
+    if other == 1000:
+        said = "for the same work all workers together took 1.95 times as long at smp1 as at smp2"
+        assert said in ruling.verdict.reason
+
+
+def blurred(late: float, seen: float = 1.65) -> tuple[Arm, Arm]:
+    base, other = flat(seen)
+    assert other.work
+    return base, replace(other, work=replace(other.work, late=(0.001, late, 0.0, 0.0, 0.0)))
+
+
+@pytest.mark.parametrize(
+    ("late", "seen", "word"),
+    [
+        (0.02, 1.65, Word.PASS),
+        (0.04, 1.65, Word.INCONCLUSIVE),
+        (0.04, 1.55, Word.INCONCLUSIVE),
+        (0.02, 1.55, Word.FAIL),
+        (0.04, 1.67, Word.PASS),
+    ],
+)
+def test_no_verdict_on_a_difference_that_the_clock_cannot_resolve(
+    late: float, seen: float, word: Word
+) -> None:
+    ruling = rule(*blurred(late, seen))
+    assert ruling.verdict.outcome is word
+    assert not ruling.needs
+    if word is Word.INCONCLUSIVE:
+        assert "can have changed it by 4.0%, so it is not resolved from 1.6 (" in ruling.verdict.reason
+
+
+def test_a_look_uses_the_resolution_of_its_own_runs() -> None:
+    base, other = flat(1.65, runs=7)
+    assert other.work
+    other = replace(other, work=replace(other.work, late=(0.0,) * 6 + (0.5,)))
+    assert rule(base, other).verdict.outcome is Word.PASS
+
+
 def host(ratio: float, low: float, lane: Lane = Lane.TCG) -> CapacityBound:
     return CapacityBound(lane, 2, ratio, low, ratio + 0.05)
 

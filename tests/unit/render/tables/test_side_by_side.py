@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from benchgate.base.cells import Lane
-from benchgate.base.runs import Ending
+from benchgate.base.runs import Ending, Resolution
 from benchgate.render.files import summary
 from benchgate.render.tables import side_by_side, terminal
 from benchgate.render.view import SessionView
@@ -68,6 +70,41 @@ def test_an_impossible_ratio_is_invalid() -> None:
     lines = side_by_side.text(view(*runs), 120)
     (work,) = (line for line in lines if line.startswith("primes") and "  work  " in line)
     assert "smp2 INVALID" in work
+
+
+def on_the_clock(kernel: int, late: int) -> SessionView:
+    """Linux 1.950x and another kernel, of which each window may be off by `late` ns."""
+    runs = [
+        *rows(cell(1), [195_000] * 5, lane=Lane.INSN),
+        *rows(cell(2), [100_000] * 5, first=6, lane=Lane.INSN),
+    ]
+    other = (cell(n, system="kernel") for n in (1, 2))
+    for n, (of, work) in enumerate(zip(other, (kernel, 100_000), strict=True)):
+        runs += rows(of, [work] * 5, first=11 + 5 * n, lane=Lane.INSN)
+    cells = {row.cell.id for row in runs}
+    return replace(view(*runs), resolutions={one: Resolution(5_000, 3, late) for one in cells})
+
+
+@pytest.mark.parametrize(("late", "resolved"), [(300, True), (1_000, False)])
+def test_systems_that_the_clock_cannot_tell_apart_are_named(late: int, resolved: bool) -> None:
+    """1.95x and 1.98x: 1.5% apart. Four windows with a delay of 0.3% or 1% each can account for 1% or 3%."""
+    seen = on_the_clock(198_000, late)
+    text = " ".join(side_by_side.text(seen, 200))
+    named = (
+        "Systems not told apart, because the clock's steps can account for the difference: primes work smp2"
+    )
+    assert (named in text) is not resolved
+    assert (named in " ".join(side_by_side.lines_of_markdown(seen))) is not resolved
+
+
+def test_the_step_of_the_clock_and_its_delay_stand_beside_each_row() -> None:
+    seen = on_the_clock(198_000, 300)
+    (heading, *_, two) = (
+        line for line in terminal.render(seen, 120).splitlines() if line.startswith(("arm", "smp2"))
+    )
+    assert heading.split()[-2:] == ["step", "late"]
+    assert two.endswith("5.000 us  0.30%")
+    assert "| 5.000 us | 0.30% |" in summary.render(seen)
 
 
 @pytest.mark.parametrize("room", [40, 60])

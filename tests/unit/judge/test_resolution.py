@@ -1,0 +1,29 @@
+"""What the clock could not resolve is the worst of a cell's counted runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from benchgate.base.runs import Resolution
+from benchgate.judge.judged_run import JudgedRun
+from benchgate.judge.resolution import resolutions
+from tests.unit.factories import cell, raw_run, verified
+
+
+def run(number: int, cpus: int, seen: Resolution | None, *, warmup: bool = False) -> JudgedRun:
+    raw = raw_run(cell(cpus), attempt=number, warmup=warmup)
+    return JudgedRun(raw, replace(verified(raw, 1000), resolution=seen))
+
+
+def test_each_field_is_the_largest_of_the_counted_runs() -> None:
+    runs = [
+        run(1, 2, Resolution(9_999, 9_999, 9_999), warmup=True),
+        run(2, 2, Resolution(5_000, 7, 300)),
+        run(3, 2, Resolution(100, 9, 200)),
+        run(4, 1, None),
+    ]
+    assert resolutions(runs) == {"primes-linux-smp2": Resolution(5_000, 9, 300)}
+
+
+def test_a_run_without_a_result_counts_for_nothing() -> None:
+    assert resolutions([JudgedRun(raw_run(cell(2)), None, "wrong")]) == {}
