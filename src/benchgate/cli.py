@@ -1,8 +1,8 @@
 """The command `benchgate`: everything except running tests. Each subcommand is one function below.
 
 Takes argv; gives an exit status: 0 done, 1 a verdict is not PASS or a replay differs, 4 usage or set-up, 14
-files of the session's user must be named; evidence/check.py has those of `verify`. A BenchgateError is
-printed as one sentence.
+files of the session's user must be named; of `verify` also those of evidence/check.py, and 15 if a threshold
+is not that of its test. A BenchgateError is printed as one sentence.
 """
 
 from __future__ import annotations
@@ -92,9 +92,11 @@ def _parser() -> argparse.ArgumentParser:
     verify = add("verify", _verify, "check a session folder: hashes, verifiers, statistics, verdicts")
     verify.add_argument("folder", help="reports/runs/..., or reports/latest")
     _add_trusted(verify)
+    _add_tests(verify)
     rejudge = add("rejudge", _rejudge, "decide the verdicts again from the files; boots nothing")
     rejudge.add_argument("folder", help="a session folder, or a results.csv (without verdicts)")
     _add_trusted(rejudge)
+    _add_tests(rejudge)
     _add_replay(add("replay", _replay, "repeat a run of the instruction clock exactly"))
     _add_cache(add("cache", _cache_list, "list the cache: QEMU, Linux image, built programs"))
     return parser
@@ -178,6 +180,11 @@ def _add_trusted(command: argparse.ArgumentParser) -> None:
         command.add_argument(option, action="append", default=[], metavar="PATH", help=about)
 
 
+def _add_tests(command: argparse.ArgumentParser) -> None:
+    about = "tests to compare the session's thresholds with; they are imported, not run; repeatable"
+    command.add_argument("--tests", action="append", default=[], metavar="PATH", help=about)
+
+
 def _trusted(words: argparse.Namespace) -> Trusted:
     from benchgate.session.trust import trusted  # noqa: PLC0415
 
@@ -227,23 +234,25 @@ def _free_name(name: str) -> str:
 
 def _verify(words: argparse.Namespace) -> int:
     from benchgate.evidence import check  # noqa: PLC0415
-    from benchgate.session import rejudge, remarks  # noqa: PLC0415
+    from benchgate.session import rejudge, remarks, thresholds  # noqa: PLC0415
 
     trusted = _trusted(words)
     report = check.verify_session(Path(words.folder), lambda folder: rejudge.recompute(folder, trusted))
     print(report.text)
-    if report.exit_code in (check.INTACT, check.MISMATCH):
-        _print_notes(remarks.remarks(Path(words.folder), trusted))
-    return report.exit_code
+    if report.exit_code not in (check.INTACT, check.MISMATCH):
+        return report.exit_code
+    differing = thresholds.of_session(Path(words.folder), words.tests)
+    _print_notes(remarks.remarks(Path(words.folder), trusted, differing))
+    return report.exit_code or (thresholds.STATUS if differing else 0)
 
 
 def _rejudge(words: argparse.Namespace) -> int:
-    from benchgate.session import rejudge, remarks  # noqa: PLC0415
+    from benchgate.session import rejudge, remarks, thresholds  # noqa: PLC0415
 
     folder, trusted = Path(words.folder), _trusted(words)
     text, code = rejudge.show(folder, trusted)
     print(text)
-    _print_notes(remarks.remarks(folder, trusted))
+    _print_notes(remarks.remarks(folder, trusted, thresholds.of_session(folder, words.tests)))
     return code
 
 

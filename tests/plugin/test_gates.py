@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from benchgate.base.runs import Outcome
 from benchgate.evidence.check import INCOMPLETE, verify_session
 from benchgate.plan.catalog import load_workload
 from benchgate.session import rejudge
@@ -462,3 +463,28 @@ def test_a_skipped_test_leaves_no_gate_of_its_measured_row_undecided(rig: Rig) -
     assert result.ret == 0
     assert [word for _, word in verdicts(rig)] == ["PASS"] * 4
     assert json.loads((rig.latest / "session.json").read_text())["state"] == "complete"
+
+
+JUDGING_IS_INTERRUPTED = """
+from benchgate.judge import verify
+
+judge = verify.verify_on
+
+def interrupted(raw, *words):
+    if raw.attempt == 2:
+        raise KeyboardInterrupt("SIGINT")
+    return judge(raw, *words)
+
+verify.verify_on = interrupted
+"""
+
+
+def test_an_interrupt_while_a_run_is_judged_loses_nothing_that_was_measured(rig: Rig) -> None:
+    rig.pytester.makeconftest(CONFTEST + JUDGING_IS_INTERRUPTED)
+    assert rig.pytester.runpytest_subprocess(*rig.arguments("-k", "every_run")).ret == 2
+    folders = sorted(f"runs/{path.name}" for path in (rig.latest / "runs").iterdir())
+    chain = (rig.latest / "attempts.jsonl").read_text().splitlines()
+    assert [json.loads(line)["folder"] for line in chain] == folders
+    assert len(folders) == 2
+    assert [row["outcome"] for row in results(rig)] == ["warmup", "invalid"]
+    assert [row.outcome for row in rejudge.judge_session(rig.latest).rows] == [Outcome.WARMUP] * 2

@@ -41,6 +41,32 @@ def test_an_invalid_option_is_a_usage_error(rig: Rig, words: tuple[str, ...], me
     result.stderr.fnmatch_lines([f"*{message}*"])
 
 
+SELFTEST = """\
+ask: selftest
+console: {ready: "^benchready", online: "^(?P<n>[0-9]+) CPUs$"}
+result:
+  format: patterns
+  work: {pattern: "^work (?P<value>[0-9]+)$", unit: ns}
+  answers: ["^sum=(?P<sum>[0-9]+)$"]
+  expect: {sum: 1}
+"""
+
+
+@pytest.mark.parametrize("clock", ["wall", "insn"])
+def test_a_gate_on_figures_without_the_line_with_which_they_begin_is_refused(rig: Rig, clock: str) -> None:
+    path = Path(rig.system())
+    own = path.read_text().replace('console: {ready: "^benchready"}\n', SELFTEST)
+    path.with_name("own.yaml").write_text(own)
+    text = '@pytest.mark.workload("selftest")\n@pytest.mark.speedup(cpus=2, at_least=1.6)\n'
+    rig.pytester.makepyfile(
+        test_scaling=f"import pytest\n{text}def test_scales(verdict):\n    verdict.require_pass()\n"
+    )
+    result = rig.run(f"--clock={clock}", f"--system={path.with_name('own.yaml')}")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["ERROR: *own.yaml:*: result.work.pattern: `begins` is missing: *"])
+    assert not (rig.folder / "reports").exists()
+
+
 def test_timed_tests_refuse_xdist(rig: Rig) -> None:
     result = rig.run("-n", "2")
     assert result.ret == 4

@@ -42,6 +42,8 @@ class Gate:
     """The threshold on the instruction clock; None: the same as on the other lanes."""
     file: str = ""
     """The Python file that defines a user's own kind; empty for the built-in kinds."""
+    tests: tuple[str, ...] = field(default=(), compare=False)
+    """The test functions that asked for it, by node id."""
 
     def threshold(self, lane: Lane | None) -> float | None:
         if lane is Lane.INSN and self.insn is not None:

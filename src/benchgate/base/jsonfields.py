@@ -50,6 +50,14 @@ class Fields:
             return default
         return str(self.take(key, str))
 
+    def texts(self, key: str, default: tuple[str, ...] | None = None) -> tuple[str, ...]:
+        if default is not None and key not in self._left:
+            return default
+        values = self.take(key, list)
+        if not all(type(value) is str for value in values):
+            raise self._wrong(key, values, "is not a list of texts")
+        return tuple(values)
+
     def word(self, key: str, *, empty: bool = False) -> str:
         value = self.text(key)
         if not _WORD.fullmatch(value) and (value or not empty):

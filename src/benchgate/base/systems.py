@@ -81,6 +81,8 @@ class Build:
 class ResultPattern:
     """How to find one figure on a console that does not use the wire format."""
 
+    begins: str
+    """Matches the line that the guest prints when the figure's time begins."""
     regex: str
     unit: str
     shift: int

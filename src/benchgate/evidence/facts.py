@@ -118,6 +118,7 @@ def _gate(value: object) -> Gate:
         at_most=fields.real_or_none("at_most"),
         insn=fields.real_or_none("insn"),
         file=fields.text("file", ""),
+        tests=fields.texts("tests", ()),  # absent in sessions of earlier versions
     )
     fields.done()
     return gate

@@ -1,8 +1,8 @@
 """Reads the console of a system that runs a fixed self-test and does not use the wire format. Pure.
 
 Takes the bytes of a console and the patterns of the system's YAML; gives `Figures`. Fails with VerifyError if
-an answer is wrong or missing, or if a figure is missing or ambiguous. The console is untrusted: it is only
-searched with the user's own patterns.
+an answer is wrong or missing, or if a figure or the line with which its time begins is missing or ambiguous.
+The console is untrusted: it is only searched with the user's own patterns.
 """
 
 from __future__ import annotations
@@ -106,8 +106,26 @@ def only(text: str, pattern: str, what: str) -> re.Match[str]:
     return matches[0]
 
 
+def figure_lines(text: str, what: str, pattern: ResultPattern) -> tuple[int, int]:
+    """The lines, numbered from 0, with which the figure's time begins and in which the figure stands."""
+    begin = _line(text, only(text, pattern.begins, f"{what}.begins"))
+    end = _line(text, only(text, pattern.regex, what))
+    if begin >= end:
+        raise VerifyError(
+            f"{what}: the figure is in line {end + 1} of the console, and its time begins with line "
+            f"{begin + 1} (`result.{what}.begins`): print the figure after the timed work"
+        )
+    return begin, end
+
+
+def _line(text: str, match: re.Match[str]) -> int:
+    """The line in which a match ends."""
+    return text.count("\n", 0, match.end() - match[0].endswith("\n"))
+
+
 def _figure(text: str, what: str, pattern: ResultPattern) -> int:
     """The figure in whole nanoseconds or cycles. A counter that was shifted right is shifted back."""
+    figure_lines(text, what, pattern)
     written = (only(text, pattern.regex, what)["value"] or "").strip()
     if not _NUMBER.fullmatch(written):
         raise VerifyError(f"{what}: `{one_line(written, 80)}` is not a number such as 1234.5 or 1,234.5")

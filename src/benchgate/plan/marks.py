@@ -30,8 +30,13 @@ class Mark:
     kwargs: Mapping[str, object]
 
 
-def read(workload: Mark | None, gates: Mapping[str, Sequence[Mark]], systems: Iterable[Mark] = ()) -> Request:
-    """`gates`: the test's `speedup` and `gate` marks, by name."""
+def read(
+    workload: Mark | None,
+    gates: Mapping[str, Sequence[Mark]],
+    systems: Iterable[Mark] = (),
+    test: str = "",
+) -> Request:
+    """`gates`: the test's `speedup` and `gate` marks, by name. `test`: its node id."""
     if workload is None:
         raise UsageError('a test that uses `cell` or `verdict` needs @pytest.mark.workload("primes", ...)')
     if len(workload.args) != 1 or not isinstance(workload.args[0], str):
@@ -45,7 +50,11 @@ def read(workload: Mark | None, gates: Mapping[str, Sequence[Mark]], systems: It
     if len(set(keys)) != len(keys):
         raise UsageError("two gates of one test have the same kind, cpus, base and window: remove one")
     return Request(
-        name, dict(workload.kwargs), tuple(sorted(requests, key=lambda one: one.cpus)), _systems(systems)
+        name,
+        dict(workload.kwargs),
+        tuple(sorted(requests, key=lambda one: one.cpus)),
+        _systems(systems),
+        test,
     )
 
 

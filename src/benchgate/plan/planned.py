@@ -39,6 +39,8 @@ class Request:
     gates: tuple[GateRequest, ...]
     systems: tuple[str, ...] = ()
     """The systems that the test names; empty: those of --system."""
+    test: str = ""
+    """The node id of the test function."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,11 @@ class PlannedGate:
     @property
     def skip(self) -> str:
         return next((one.skip for one in reversed(self.arms) if one.skip), "")
+
+    def also_asked_by(self, other: PlannedGate) -> PlannedGate:
+        """The gate with the tests of both."""
+        tests = dict.fromkeys((*self.gate.tests, *other.gate.tests))
+        return replace(self, gate=replace(self.gate, tests=tuple(tests)))
 
 
 @dataclass(frozen=True, slots=True)

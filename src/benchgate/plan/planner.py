@@ -125,6 +125,7 @@ def _plan_gate(
         at_most=asked.at_most,
         insn=asked.insn,
         file=asked.file,
+        tests=(request.test,) if request.test else (),
     )
     return PlannedGate(f"{arm.test_cell.id}{suffix}", gate, base, arm)
 
@@ -146,7 +147,10 @@ def sweeps(cells: Iterable[PlannedCell], gates: Iterable[PlannedGate]) -> tuple[
             row[cell.cell.id] = cell
     for gate in gates:
         kept = gates_by_row.setdefault(gate.arm.cell.row, [])
-        if not any(one.without_id == gate.without_id for one in kept):
+        same = [number for number, one in enumerate(kept) if one.without_id == gate.without_id]
+        if same:
+            kept[same[0]] = kept[same[0]].also_asked_by(gate)
+        else:
             kept.append(_with_unique_id(gate, kept))
     return tuple(
         SweepPlan(

@@ -286,13 +286,27 @@ def _pattern(result: Section, key: str) -> ResultPattern | None:
     words = result.section(key)
     if words is None:
         return None
+    if not words.has("begins"):
+        words.fail(
+            "`begins` is missing: add a pattern for the line that the kernel prints just before this time "
+            "begins. Without it a figure that is too short could pass",
+            "pattern",
+        )
     found = ResultPattern(
+        begins=_begins(words),
         regex=words.pattern("pattern", groups=("value",)),
         unit=words.choice("unit", ("ns", "us", "ms", "cycles")),
         shift=words.integer("shift", 0, high=40),
     )
     words.close()
     return found
+
+
+def _begins(words: Section) -> str:
+    pattern = words.pattern("begins")
+    if re.search(pattern, ""):
+        words.fail(f"`{pattern}` matches the empty string, so it names no line", "begins")
+    return pattern
 
 
 def _end(top: Section) -> tuple[EndBy, tuple[int, ...], bool]:

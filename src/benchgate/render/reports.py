@@ -2,8 +2,8 @@
 
 A report is a Python file with NAME, the name of the report's file, and `render(view)`, which gives its text,
 or None for no report. Ours are in render/files; a user's own are named by path. Takes a SessionView; gives
-texts by file name: a session writes them, and `benchgate verify` renders them again and compares. Fails with
-CatalogError if a user's file is not a report, and with RenderError if its `render` raises.
+texts by file name: a session writes them, and `benchgate verify` renders them again and compares. A user's
+report that is not one, or that raises, is an error beside the texts of all others.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ import functools
 import importlib
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 
-from benchgate.base.errors import CatalogError, RenderError
-from benchgate.base.pyfile import contained, load_module
+from benchgate.base.errors import BenchgateError, CatalogError, RenderError
+from benchgate.base.pyfile import contained, described, load_module
 from benchgate.evidence.files import is_safe_name
 from benchgate.render import files
 from benchgate.render.view import SessionView
@@ -30,20 +31,31 @@ def ours() -> Mapping[str, Renderer]:
     return MappingProxyType(dict(map(_report, map(importlib.import_module, names))))
 
 
-def all_reports(more: Sequence[Path] = ()) -> Mapping[str, Renderer]:
-    """The renderers by file name. CatalogError if a user's report has the name of another one."""
-    found = dict(ours())
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    texts: Mapping[str, str]
+    """By file name."""
+    errors: tuple[BenchgateError, ...] = ()
+    """One for each report of the user that has no text because it failed; each names the report."""
+
+
+def rendered(view: SessionView, more: Sequence[Path] = ()) -> Rendered:
+    texts = {name: render(view) for name, render in ours().items()}
+    errors: list[BenchgateError] = []
     for path in more:
-        name, render = _report(load_module(path, "report"))
-        if name in found:
-            raise CatalogError(f"report {path}: another report has the name {name}; change its NAME")
-        found[name] = _guarded(path, render)
-    return found
+        try:
+            name, render = _report(load_module(path, "report"))
+            if name in texts:
+                raise CatalogError(f"report {path}: another report has the name {name}; change its NAME")
+            texts[name] = _called(path, render, view)
+        except BenchgateError as error:
+            errors.append(error)
+    return Rendered({name: text for name, text in texts.items() if text is not None}, tuple(errors))
 
 
-def rendered(view: SessionView, more: Sequence[Path] = ()) -> dict[str, str]:
-    texts = {name: render(view) for name, render in all_reports(more).items()}
-    return {name: text for name, text in texts.items() if text is not None}
+def all_of(errors: Sequence[BenchgateError]) -> BenchgateError:
+    """One error that says what each of them says, of the first one's kind."""
+    return errors[0] if len(errors) == 1 else type(errors[0])("; ".join(map(str, errors)))
 
 
 def name_of(path: Path) -> str:
@@ -60,12 +72,14 @@ def _report(module: ModuleType) -> tuple[str, Renderer]:
     return name, render
 
 
-def _guarded(path: Path, render: Renderer) -> Renderer:
-    def run(view: SessionView) -> str | None:
+def _called(path: Path, render: Renderer, view: SessionView) -> str | None:
+    try:
         with contained(RenderError, f"report {path}: render() raised"):
             text = render(view)
-        if text is not None and not isinstance(text, str):
-            raise RenderError(f"report {path}: render() returned {type(text).__name__}, not str or None")
-        return text
-
-    return run
+    except RenderError:
+        raise
+    except BenchgateError as error:  # one of ours, from the user's code
+        raise RenderError(f"report {path}: render() raised {described(error)}") from error
+    if text is not None and not isinstance(text, str):
+        raise RenderError(f"report {path}: render() returned {type(text).__name__}, not str or None")
+    return text

@@ -21,10 +21,11 @@ from typing import Any
 from benchgate.base.cells import Accel, Lane
 from benchgate.base.errors import HostError, UsageError
 from benchgate.base.gates import CapacityBound
+from benchgate.base.interrupts import held
+from benchgate.base.pyfile import described
 from benchgate.base.qemu import Qemu
 from benchgate.base.runs import BootSpec, Image, RawRun
 from benchgate.base.systems import Kind, ResultFormat
-from benchgate.base.text import one_line
 from benchgate.build import cache_storage
 from benchgate.build.fetch import inputs
 from benchgate.build.images import Images, guest_digest
@@ -185,7 +186,7 @@ class MeasuringSession:
             self._smoke(attempt.planned)
             self._expect(attempt)
         jobs = [self._job(attempt) for attempt in group]
-        unjudged: list[Exception] = []
+        unjudged: list[BaseException] = []
         for place, raw in execute_all(jobs):
             yield self._judged_run(group[place], raw, unjudged)
         if unjudged:
@@ -202,15 +203,16 @@ class MeasuringSession:
         request = self._request(attempt, self._open_session.begin(cell.id))
         return Job(request, partial(self.progress.phase, cell.id, attempt.label))
 
-    def _judged_run(self, attempt: PlannedRun, raw: RawRun, unjudged: list[Exception]) -> JudgedRun:
-        """Records every attempt. An error that is not the run's own is added to `unjudged`."""
+    def _judged_run(self, attempt: PlannedRun, raw: RawRun, unjudged: list[BaseException]) -> JudgedRun:
+        """Records every attempt. An interrupt, or an error that is not the run's own, goes to `unjudged`."""
         try:
             judged = judge_run(raw, partial(self._verify, attempt.planned))
-        except Exception as error:
+        except BaseException as error:
             unjudged.append(error)
-            judged = JudgedRun(raw, None, one_line(f"it could not be judged: {error}"))
-        self._judged.append(judged)
-        self._open_session.record(row_of(judged))
+            judged = JudgedRun(raw, None, f"it could not be judged: {described(error)}")
+        with held():  # a record has two lines in two files
+            self._judged.append(judged)
+            self._open_session.record(row_of(judged))
         if self.options.measure and judged.verified:
             self._keep_symbols(attempt.planned, judged)
         self.progress.ended(attempt.planned.cell.id, attempt.label, figure(judged))

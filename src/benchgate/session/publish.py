@@ -1,8 +1,8 @@
 """Writes a session's reports into its folder and seals it.
 
 Takes an open session and its view; also removes old sessions and writes GitHub's files. Fails with
-EvidenceError that names the file; files that were written stay. A problem with an old session or with
-GitHub's files is only a notice.
+EvidenceError that names the file; files that were written stay. A report of the user that fails stops no
+other one, and is an error at the end. A problem with an old session or with GitHub's files is only a notice.
 """
 
 from __future__ import annotations
@@ -20,20 +20,23 @@ from benchgate.render.view import SessionView
 
 
 def write(session: SessionFolder, view: SessionView, options: Options, notice: Callable[[str], None]) -> None:
-    errors: list[EvidenceError] = []
-    for name, text in reports.rendered(view, options.extra_reports).items():
+    made = reports.rendered(view, options.extra_reports)
+    unwritten: list[EvidenceError] = []
+    for name, text in made.texts.items():
         try:
             session.write(name, text)
         except EvidenceError as error:  # the other reports are still written
-            errors.append(error)
-    if errors:
-        raise errors[0]
+            unwritten.append(error)
+    if unwritten:
+        raise reports.all_of([*unwritten, *made.errors])
     session.seal()
     _tell_github(view, notice)
     try:
         retention.prune(options.reports, options.keep, session.id)
     except EvidenceError as error:  # concerns old sessions only
         notice(str(error))
+    if made.errors:
+        raise reports.all_of(made.errors)
 
 
 def _tell_github(view: SessionView, notice: Callable[[str], None]) -> None:

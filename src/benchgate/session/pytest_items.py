@@ -18,6 +18,7 @@ from benchgate.plan.planned import PlannedCell, PlannedGate, Request
 from benchgate.session.pytest_session import PytestSession
 
 FIXTURES = ("cell", "verdict", "image")
+GATE_MARKS = ("speedup", "gate")
 PLUGIN = "benchgate.pytest_plugin"
 
 
@@ -28,11 +29,7 @@ def plan_items(metafunc: pytest.Metafunc, state: PytestSession) -> str:
     if not names or (workload is None and names == ["image"]):
         return ""
     try:
-        request = marks.read(
-            workload,
-            {name: _marks(metafunc, name) for name in ("speedup", "gate")},
-            _marks(metafunc, "system"),
-        )
+        request = request_of(metafunc.definition)
         if "verdict" in names and not request.gates:
             return "a test of verdicts needs @pytest.mark.speedup(cpus=2, at_least=1.6), or a `gate` mark"
         for gate in request.gates:
@@ -43,6 +40,22 @@ def plan_items(metafunc: pytest.Metafunc, state: PytestSession) -> str:
     except BenchgateError as error:
         return str(error)
     return ""
+
+
+def request_of(function: pytest.Item) -> Request:
+    """What a test function, or one of its items, requests with its marks."""
+    return marks.read(
+        _mark(function.get_closest_marker("workload")),
+        {name: _marks(function, name) for name in GATE_MARKS},
+        _marks(function, "system"),
+        _function_id(function),
+    )
+
+
+def _function_id(item: pytest.Item) -> str:
+    """Its node id without the parameters of one item."""
+    spec = getattr(item, "callspec", None)
+    return item.nodeid if spec is None else item.nodeid.removesuffix(f"[{spec.id}]")
 
 
 def cells(items: Sequence[pytest.Item]) -> list[PlannedCell]:
@@ -74,8 +87,8 @@ def _is_ours(metafunc: pytest.Metafunc, name: str) -> bool:
     return False
 
 
-def _marks(metafunc: pytest.Metafunc, name: str) -> list[Mark]:
-    return [Mark(one.args, one.kwargs) for one in metafunc.definition.iter_markers(name)]
+def _marks(function: pytest.Item, name: str) -> list[Mark]:
+    return [Mark(one.args, one.kwargs) for one in function.iter_markers(name)]
 
 
 def _mark(found: pytest.Mark | None) -> Mark | None:

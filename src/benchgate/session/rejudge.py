@@ -128,7 +128,10 @@ def _require_placement(raw: RawRun, facts: Mapping[str, Any], where: str) -> Non
 def recompute(folder: Path, trusted: Trusted = NOTHING) -> dict[str, str]:
     """The text that results.csv and every report should have, for `benchgate verify`."""
     view = judge_session(folder, trusted, "verify")
-    return {RESULTS: results_csv.render(view.rows), **reports.rendered(view, trusted.reports)}
+    made = reports.rendered(view, trusted.reports)
+    if made.errors:
+        raise reports.all_of(made.errors)
+    return {RESULTS: results_csv.render(view.rows), **made.texts}
 
 
 def show(path: Path, trusted: Trusted = NOTHING, width: int = 100) -> tuple[str, int]:

@@ -1,7 +1,8 @@
 """What a reader should know besides a session's verdicts: the programs, policy and thresholds behind them.
 
-Takes a session folder and the programs that the caller trusts; gives sentences. Does not fail: if
-session.json cannot be read, there are none, and `verify` reports why.
+Takes a session folder, the programs that the caller trusts, and the differences of the session's thresholds
+from those of tests; gives sentences. Does not fail: if session.json cannot be read, there are none, and
+`verify` reports why.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ _POLICY_FIELDS = [
 ]
 
 
-def remarks(folder: Path, trusted: Trusted) -> tuple[str, ...]:
+def remarks(folder: Path, trusted: Trusted, differing: Sequence[str] | None = None) -> tuple[str, ...]:
+    """`differing`: from thresholds.py; None if the thresholds were not compared with any tests."""
     where = str(folder / SESSION)
     with contextlib.suppress(EvidenceError):
         facts = read_object(folder, SESSION)
@@ -37,7 +39,7 @@ def remarks(folder: Path, trusted: Trusted) -> tuple[str, ...]:
         return (
             *compared(facts, where, trusted),
             *_policy_remarks(read_policy(facts, where)),
-            *_threshold_remarks(gates),
+            *(_threshold_remarks(gates) if differing is None else _compared_thresholds(gates, differing)),
         )
     return ()
 
@@ -60,7 +62,7 @@ def _numbers(policy: Policy, names: Sequence[str]) -> str:
 
 
 def _threshold_remarks(gates: Sequence[Gate]) -> list[str]:
-    """The thresholds are in session.json only, so a reader must compare them with the tests."""
+    """Without tests to compare them with, the thresholds are only as good as session.json."""
     stated = [
         " ".join(
             [
@@ -76,4 +78,12 @@ def _threshold_remarks(gates: Sequence[Gate]) -> list[str]:
         if gate.kind != VERIFIED
     ]
     counts = [f"{text} ({counted(count, 'gate')})" for text, count in sorted(Counter(stated).items())]
-    return [f"thresholds, to compare with the tests' own: {'; '.join(counts)}"] if counts else []
+    said = f"thresholds, to compare with the tests' own: {'; '.join(counts)}"
+    return [f"{said}; next: --tests PATH compares them"] if counts else []
+
+
+def _compared_thresholds(gates: Sequence[Gate], differing: Sequence[str]) -> Sequence[str]:
+    if differing:
+        return differing
+    compared = sum(gate.kind != VERIFIED for gate in gates)
+    return [f"the thresholds of {counted(compared, 'gate')} are those of the tests"] if compared else []

@@ -57,10 +57,15 @@ static void start_others(void) {
         pause();
 }
 
+// How many of the steps each CPU takes. `divides`: all of them, and the figure is divided instead.
+static unsigned share(void) {
+    return is("divides") ? STEPS : STEPS / count;
+}
+
 static uint64_t shared(void) {
     uint64_t begin = tsc();
     go = 1;
-    work(STEPS / count);
+    work(share());
     while (finished < count - 1)
         pause();
     return tsc() - begin;
@@ -80,7 +85,7 @@ static void other(void) {
         __asm__ volatile("1: pause; jmp 1b");
     while (!go)
         pause();
-    work(STEPS / count);
+    work(share());
     __atomic_add_fetch(&finished, 1, __ATOMIC_ACQ_REL);
     for (;;)
         __asm__ volatile("cli; hlt");
@@ -96,8 +101,10 @@ static void triple_fault(void) {
 
 static uint64_t measured(void) {
     if (is("absent") || is("spins") || is("pauses")) // one CPU does all of the work
-        return alone() / count;
+        return alone();
     uint64_t took = shared();
+    if (is("divides"))
+        return took / count;
     return is("long") ? took + took / 2 : took;
 }
 
@@ -120,6 +127,7 @@ void cpu_main(unsigned me) {
     bool summary = is("summary"), early = is("early");
     if (!summary)
         say("", count, " CPUs up\n");
+    text("work begins\n");
     if (early)
         say("work: ", 2 * STEPS / count, " ns\n");
     uint64_t took = measured();

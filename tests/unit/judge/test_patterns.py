@@ -17,8 +17,8 @@ from tests.wirekit import primes_run
 
 RESULT = Result(
     format=ResultFormat.PATTERNS,
-    work=ResultPattern(r"^work: (?P<value>[\d,.]+) us$", "us", 0),
-    total=ResultPattern(r"^total: (?P<value>\S+) ms$", "ms", 0),
+    work=ResultPattern("^boot$", r"^work: (?P<value>[\d,.]+) us$", "us", 0),
+    total=ResultPattern("^boot$", r"^total: (?P<value>\S+) ms$", "ms", 0),
     expect={"primes": "9592", "sum": "454396537"},
     answers=(r"primes=(?P<primes>\d+)", r"sum=(?P<sum>\d+)"),
 )
@@ -36,13 +36,30 @@ def test_figures_in_nanoseconds() -> None:
 
 
 def test_a_shifted_counter_is_shifted_back() -> None:
-    result = replace(RESULT, work=ResultPattern(r"cycles>>20: (?P<value>\d+)", "cycles", 20), total=None)
+    result = replace(
+        RESULT, work=ResultPattern("^boot$", r"cycles>>20: (?P<value>\d+)", "cycles", 20), total=None
+    )
     assert patterns.read(GOOD + b"cycles>>20: 1639\n", result) == patterns.Figures("cycles", 1639 << 20, None)
+
+
+@pytest.mark.parametrize(
+    ("begins", "reason"),
+    [
+        ("^work begins$", r"work\.begins: nothing on the console matches `\^work begins\$`"),
+        ("boot|up", r"work\.begins: `boot\|up` matches more than once"),
+        ("^work:", r"work: the figure is in line 4 of the console, and its time begins with line 4"),
+        ("^total:", r"work: the figure is in line 4 of the console, and its time begins with line 5"),
+    ],
+)
+def test_the_line_with_which_a_figures_time_begins_is_before_the_figure(begins: str, reason: str) -> None:
+    assert RESULT.work is not None
+    with pytest.raises(VerifyError, match=reason):
+        patterns.read(GOOD, replace(RESULT, work=replace(RESULT.work, begins=begins)))
 
 
 @pytest.mark.parametrize("written", ["2", "  2", "2.0", "2.", "+2", "2e0", "02"])
 def test_formats_of_numbers(written: str) -> None:
-    result = replace(RESULT, total=ResultPattern(r"^total: (?P<value>.+) ms$", "ms", 0))
+    result = replace(RESULT, total=ResultPattern("^boot$", r"^total: (?P<value>.+) ms$", "ms", 0))
     assert patterns.read(GOOD.replace(b"total: 2", f"total: {written}".encode()), result).total == 2_000_000
 
 
@@ -52,7 +69,7 @@ def test_formats_of_numbers(written: str) -> None:
         (b"9592", b"9591", "wrong answer: primes is 9591, expected 9592"),
         (b"sum=", b"sun=", "answers: nothing on the console matches"),
         (b"work:", b"wonk:", "work: nothing on the console matches"),
-        (b"boot", b"work: 1 us", "work: .* matches more than once"),
+        (b"2 CPUs up", b"work: 1 us", "work: .* matches more than once"),
         (b"1,250.5", b"1.2.3", "work: `1.2.3` is not a number"),
         (b"1,250.5", b"0", "work: 0 is not a positive duration"),
         (b"1,250.5", b"1,25", "work: `1,25` is not a number"),
@@ -82,7 +99,7 @@ def test_a_wrong_or_ambiguous_console_is_refused(old: bytes, new: bytes, reason:
     ],
 )
 def test_a_line_that_moves_the_cursor_is_not_what_a_terminal_shows(old: bytes, new: bytes) -> None:
-    loose = replace(RESULT, work=ResultPattern(r"^work: (?P<value>[\d,.]+)", "us", 0))
+    loose = replace(RESULT, work=ResultPattern("^boot$", r"^work: (?P<value>[\d,.]+)", "us", 0))
     console = GOOD.replace(old, new)
     with pytest.raises(VerifyError, match=r"moves the cursor|nothing on the console matches"):
         read_all(console, RESULT, ONLINE)
@@ -92,7 +109,7 @@ def test_a_line_that_moves_the_cursor_is_not_what_a_terminal_shows(old: bytes, n
 
 def test_a_cursor_that_moves_before_or_after_the_text_of_a_line_does_no_harm() -> None:
     console = GOOD.replace(b"work:", b"\x1b[2J \x1b[1;1Hwork:").replace(b" us", b" us\x1b[K ")
-    result = replace(RESULT, work=ResultPattern(r"^ work: (?P<value>[\d,.]+) us $", "us", 0))
+    result = replace(RESULT, work=ResultPattern("^boot$", r"^ work: (?P<value>[\d,.]+) us $", "us", 0))
     assert patterns.read(console, result).work == 1_250_500
 
 
@@ -107,7 +124,7 @@ def test_an_answer_must_be_right_in_every_pattern(sums: tuple[int, int], wrong: 
 
 
 def test_work_and_total_on_different_clocks_are_refused() -> None:
-    result = replace(RESULT, total=ResultPattern(r"total: (?P<value>\d+)", "cycles", 0))
+    result = replace(RESULT, total=ResultPattern("^boot$", r"total: (?P<value>\d+)", "cycles", 0))
     with pytest.raises(VerifyError, match="work is in ns and total in cycles"):
         patterns.read(GOOD, result)
 

@@ -27,7 +27,7 @@ ask: selftest
 console: {online: '(?P<n>[0-9]+) CPUs'}
 result:
   format: patterns
-  work: {pattern: 'elapsed=(?P<value>[0-9]+)', unit: cycles, shift: 20}
+  work: {begins: '^go$', pattern: 'elapsed=(?P<value>[0-9]+)', unit: cycles, shift: 20}
   answers: ['primes=(?P<count>[0-9]+)']
   expect: {count: '216816'}
 """
@@ -130,6 +130,14 @@ def test_a_self_test_has_figures_and_known_answers(tmp_path: Path) -> None:
         (
             SELFTEST.replace("ask: selftest", "ask: cmdline"),
             r"mine\.yaml:8: result\.format: .* only for `ask: selftest`.*oracle.*docs/wire\.md",
+        ),
+        (
+            SELFTEST.replace("begins: '^go$', ", ""),
+            r"mine\.yaml:9: result\.work\.pattern: `begins` is missing: add a pattern for the line",
+        ),
+        (
+            SELFTEST.replace("'^go$'", "'x*'"),
+            r"mine\.yaml:9: result\.work\.begins: `x\*` matches the empty string",
         ),
         (SELFTEST.replace("ask: selftest\n", ""), r"mine\.yaml:7: result\.format: .*ask: selftest"),
         (

@@ -186,7 +186,7 @@ def test_a_system_that_cannot_power_off_is_finished_at_its_end_line(rig: Rig) ->
 def test_a_guest_is_killed_only_after_all_results_in_complete_lines(rig: Rig) -> None:
     result = Result(
         ResultFormat.PATTERNS,
-        work=ResultPattern("^work: (?P<value>[0-9]+)", "us", 0),
+        work=ResultPattern("^boot", "^work: (?P<value>[0-9]+)", "us", 0),
         expect={"primes": "9592"},
         answers=("^primes=(?P<primes>[0-9]+)$", "^primes=(?P<again>[0-9]+)"),
     )

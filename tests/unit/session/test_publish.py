@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
-from benchgate.base.errors import EvidenceError
+from benchgate.base.errors import CatalogError, EvidenceError, RenderError
 from benchgate.evidence import check, retention
 from benchgate.evidence.files import MANIFEST
 from benchgate.evidence.session_folder import SessionFolder
@@ -104,6 +105,38 @@ def test_an_unwritable_report_is_an_error_that_names_the_file(session: SessionFo
     with pytest.raises(EvidenceError, match=r"summary\.md"):
         write(session, scaled_view())
     assert (session.folder / "verdicts.json").is_file()
+
+
+def report(folder: Path, name: str, body: str) -> Path:
+    path = folder / f"{name}.py"
+    path.write_text(f'NAME = "{name}.txt"\n\ndef render(view):\n    {body}\n')
+    return path
+
+
+def test_a_report_that_raises_stops_no_other_report(session: SessionFolder, tmp_path: Path) -> None:
+    bodies = {"first": "1 / 0", "second": "return 'whole'", "third": "return 3", "fourth": "return 'too'"}
+    more = tuple(report(tmp_path, name, body) for name, body in bodies.items())
+    options = Options(reports=session.folder.parents[1], extra_reports=more)
+    with pytest.raises(RenderError) as caught:
+        publish.write(session, scaled_view(), options, lambda _: None)
+    assert re.search(
+        r"first\.py: render\(\) raised ZeroDivisionError.*; .*third\.py: .* int,", str(caught.value)
+    )
+    assert_sealed(session)
+    assert (session.folder / "second.txt").read_text() == "whole"
+    assert (session.folder / "fourth.txt").read_text() == "too"
+    assert check.verify_session(session.folder).exit_code == check.INTACT
+
+
+def test_a_report_that_cannot_be_loaded_any_more_stops_no_other_report(
+    session: SessionFolder, tmp_path: Path
+) -> None:
+    more = (tmp_path / "gone.py", report(tmp_path, "second", "return 'whole'"))
+    options = Options(reports=session.folder.parents[1], extra_reports=more)
+    with pytest.raises(CatalogError, match=r"there is no report file .*gone\.py"):
+        publish.write(session, scaled_view(), options, lambda _: None)
+    assert_sealed(session)
+    assert (session.folder / "second.txt").read_text() == "whole"
 
 
 def test_an_old_session_that_cannot_be_removed_is_only_a_notice(

@@ -58,7 +58,15 @@ def test_a_policy_that_differs_from_the_shipped_one_is_said(folder: Path) -> Non
 def test_the_thresholds_are_said(folder: Path) -> None:
     change(folder, lambda facts: facts["plan"][0]["gates"][0].update(at_least=1.2, insn=1.25))
     (said,) = (one for one in remarks(folder, Trusted()) if "thresholds" in one)
-    assert said == "thresholds, to compare with the tests' own: speedup at_least=1.2 insn=1.25 (1 gate)"
+    assert said == (
+        "thresholds, to compare with the tests' own: speedup at_least=1.2 insn=1.25 (1 gate); "
+        "next: --tests PATH compares them"
+    )
+
+
+def test_the_result_of_a_comparison_replaces_the_list_of_thresholds(folder: Path) -> None:
+    assert remarks(folder, Trusted(), ("one differs",))[1:] == ("one differs",)
+    assert remarks(folder, Trusted(), ())[1:] == ("the thresholds of 1 gate are those of the tests",)
 
 
 @pytest.mark.parametrize("edit", [lambda f: f.pop("plan"), lambda f: f.update(policy=3)])

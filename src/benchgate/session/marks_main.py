@@ -1,0 +1,45 @@
+"""The program that collects tests and writes down what their marks request; thresholds.py starts it.
+
+Takes the path of a file to write and paths of tests, which are imported: their user named them. Gives the
+requests of all test functions with gates as JSON, and pytest's exit status; what pytest prints says why it
+failed. Runs no test and boots nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchgate.session.pytest_items import GATE_MARKS, request_of
+
+
+class _Collector:
+    """Sees every collected item, also those that `-m` or `-k` of the tests' own configuration deselect."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, dict[str, Any]] = {}
+
+    def pytest_itemcollected(self, item: pytest.Item) -> None:
+        if any(item.get_closest_marker(name) for name in GATE_MARKS):
+            request = request_of(item)
+            self.found[request.test] = {
+                "workload": request.workload,
+                "gates": [asdict(gate) for gate in request.gates],
+            }
+
+
+def main(out: Path, tests: Sequence[str]) -> int:
+    collector = _Collector()
+    status = pytest.main(["--collect-only", "-q", "-p", "no:cacheprovider", *tests], plugins=[collector])
+    out.write_text(json.dumps(collector.found), encoding="utf-8")
+    return int(status)
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]), sys.argv[2:]))

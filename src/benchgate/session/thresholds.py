@@ -1,0 +1,114 @@
+"""Compares the thresholds of a session with those in the marks of its tests.
+
+Takes a session folder and paths of tests; gives one sentence per difference. The tests are imported, in a
+process of their own, so they are only those that the caller names. Fails with UsageError if they cannot be
+collected, and with EvidenceError if session.json cannot be read.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchgate.base.cells import Window
+from benchgate.base.errors import UsageError
+from benchgate.base.gates import VERIFIED, Gate
+from benchgate.base.jsonfields import Fields
+from benchgate.base.text import one_line
+from benchgate.evidence.facts import read_plan
+from benchgate.evidence.files import SESSION, read_object
+from benchgate.plan.planned import GateRequest
+
+STATUS = 15
+"""The exit status of `benchgate verify` if there is a difference."""
+_BOUNDS = ("at_least", "at_most", "insn")
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """What the marks of one test function say."""
+
+    workload: str
+    gates: tuple[GateRequest, ...]
+
+
+def of_session(folder: Path, paths: Sequence[str]) -> tuple[str, ...] | None:
+    """The differences between a session and the tests below `paths`; None without paths."""
+    if not paths:
+        return None
+    plan = read_plan(read_object(folder, SESSION), str(folder / SESSION))
+    return differences([gate for sweep in plan for gate in sweep.gates], collected(paths))
+
+
+def differences(gates: Sequence[Gate], tests: Mapping[str, Marked]) -> tuple[str, ...]:
+    """One sentence for each threshold that is not, or not known to be, that of its tests. `tests`: by node id
+    of the function."""
+    return tuple(text for gate in gates if gate.kind != VERIFIED for text in _of_gate(gate, tests))
+
+
+def _of_gate(gate: Gate, tests: Mapping[str, Marked]) -> Iterator[str]:
+    if not gate.tests:
+        yield f"{gate.id}: the session does not say which test has this gate, so nothing was compared"
+    for test in gate.tests:
+        if test not in tests:
+            yield f"{gate.id}: {test} is not among the tests that you named, so nothing was compared"
+        else:
+            yield from _of_test(gate, test, tests[test])
+
+
+def _of_test(gate: Gate, test: str, marked: Marked) -> Iterator[str]:
+    if marked.workload != gate.cell.workload:
+        yield f"{gate.id}: the session measured {gate.cell.workload}, and {test} asks for {marked.workload}"
+    base = None if gate.base is None else gate.base.cpus
+    key = (gate.kind, gate.cell.cpus, base, gate.window)
+    same = [one for one in marked.gates if (one.kind, one.cpus, one.base, one.window) == key]
+    if not same:
+        over = "" if base is None else f" over {base}"
+        yield f"{gate.id}: {test} has no gate {gate.kind} of {gate.window} at {gate.cell.cpus} CPUs{over}"
+    for name in _BOUNDS if same else ():
+        used, own = getattr(gate, name), getattr(same[0], name)
+        if used != own:
+            yield f"{gate.id}: {name} is {_number(used)} in the session and {_number(own)} in {test}"
+
+
+def _number(value: float | None) -> str:
+    return "absent" if value is None else f"{value:g}"
+
+
+def collected(paths: Sequence[str]) -> dict[str, Marked]:
+    """The tests with gates below these paths, by node id of the function."""
+    with tempfile.TemporaryDirectory(prefix="benchgate-") as folder:
+        out = Path(folder) / "marks.json"
+        words = [sys.executable, "-m", "benchgate.session.marks_main", str(out), *paths]
+        done = subprocess.run(words, capture_output=True, check=False)
+        if done.returncode not in (0, 5) or not out.exists():  # 5: pytest found no test
+            said = (done.stdout + done.stderr).decode("utf-8", "replace")
+            raise UsageError(
+                f"--tests {' '.join(paths)}: pytest cannot collect these tests (status {done.returncode}): "
+                f"{one_line(said[-600:], 600)}; next: pytest --collect-only {' '.join(paths)}"
+            )
+        return {test: _marked(value) for test, value in json.loads(out.read_text(encoding="utf-8")).items()}
+
+
+def _marked(value: object) -> Marked:
+    fields = Fields(value, "a test")
+    return Marked(fields.text("workload"), tuple(map(_request, fields.take("gates", list))))
+
+
+def _request(value: object) -> GateRequest:
+    fields = Fields(value, "a gate")
+    return GateRequest(
+        kind=fields.text("kind"),
+        file=fields.text("file"),
+        cpus=fields.number("cpus"),
+        base=fields.number_or_none("base"),
+        window=fields.choice("window", Window),
+        at_least=fields.real_or_none("at_least"),
+        at_most=fields.real_or_none("at_most"),
+        insn=fields.real_or_none("insn"),
+    )

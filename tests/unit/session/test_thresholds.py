@@ -1,0 +1,61 @@
+"""Thresholds of a session against the marks of its tests, by value. The program that collects the marks is
+tested with real sessions, in tests/plugin/test_thresholds.py."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from benchgate.base.cells import Window
+from benchgate.base.gates import Gate
+from benchgate.plan.planned import GateRequest
+from benchgate.session.thresholds import Marked, differences
+from tests.unit.plans import sweep
+
+TEST = "tests/test_scaling.py::test_scales"
+ASKED = GateRequest("speedup", "", 2, 1, Window.WORK, 1.6, None, None)
+MARKED = {TEST: Marked("primes", (ASKED,))}
+
+
+@pytest.fixture
+def gate() -> Gate:
+    """`primes`, 2 CPUs over 1, at least 1.6."""
+    (found,) = sweep(2).gates
+    return replace(found.gate, tests=(TEST,))
+
+
+def test_equal_thresholds_are_no_difference(gate: Gate) -> None:
+    assert differences([gate], MARKED) == ()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"at_least": 1.2}, f"at_least is 1.2 in the session and 1.6 in {TEST}"),
+        ({"insn": 1.1}, f"insn is 1.1 in the session and absent in {TEST}"),
+        ({"window": Window.TOTAL}, f"{TEST} has no gate speedup of total at 2 CPUs over 1"),
+        ({"kind": "control"}, f"{TEST} has no gate control of work at 2 CPUs over 1"),
+        ({"tests": ()}, "the session does not say which test has this gate, so nothing was compared"),
+        (
+            {"tests": ("tests/test_gone.py::test_scales",)},
+            "tests/test_gone.py::test_scales is not among the tests that you named, so nothing was compared",
+        ),
+    ],
+)
+def test_each_difference_is_named(gate: Gate, change: dict[str, object], said: str) -> None:
+    changed = replace(gate, **change)  # type: ignore[arg-type]
+    assert differences([changed], MARKED) == (f"{gate.id}: {said}",)
+
+
+def test_the_gate_of_another_workload_is_a_difference(gate: Gate) -> None:
+    assert differences([gate], {TEST: Marked("tasks", (ASKED,))}) == (
+        f"{gate.id}: the session measured primes, and {TEST} asks for tasks",
+    )
+
+
+def test_every_test_of_a_gate_must_agree(gate: Gate) -> None:
+    other = "tests/test_other.py::test_scales"
+    known = {**MARKED, other: Marked("primes", (replace(ASKED, at_least=1.7),))}
+    (said,) = differences([replace(gate, tests=(TEST, other))], known)
+    assert said == f"{gate.id}: at_least is 1.6 in the session and 1.7 in {other}"
