@@ -59,6 +59,12 @@ class ArmFigures:
     speedups: dict[Window, Speedup]
 
     @property
+    def counted_runs(self) -> str:
+        """`5`, or `5 (+2 void)`."""
+        void = self.outcomes[Outcome.VOID]
+        return f"{self.outcomes[Outcome.OK]}" + (f" (+{void} void)" if void else "")
+
+    @property
     def dependence(self) -> float | None:
         """How much neighbouring runs resemble each other (stats.serial_dependence); None for too few runs."""
         works = [float(work) for work, _ in self.samples]
