@@ -14,9 +14,13 @@ from pathlib import Path
 
 import pytest
 
+from benchgate.base.cells import Lane
 from benchgate.base.errors import BootError, EvidenceError, VerifyError
 from benchgate.base.runs import Deadlines, Ending, RawRun
+from benchgate.host.noise import detectors
 from benchgate.judge import wire
+from benchgate.judge.noise import disturbance
+from benchgate.judge.run_files import RunFiles
 from benchgate.run.attempt import RunRequest, execute
 from benchgate.run.console import Limits
 from benchgate.run.guest import boot_interactive
@@ -87,15 +91,19 @@ def test_a_guest_without_pins_is_kept_to_the_named_host_cpus(tmp_path: Path) -> 
     assert [item["found"] for item in affinity] == [[cpu]] * len(affinity)
 
 
-def test_the_cpu_time_that_the_host_withheld_is_recorded(tmp_path: Path) -> None:
-    """The test computes the sum from threads.json, as a third party can."""
+def test_the_cpu_time_that_the_host_withheld_is_read_back_from_the_run(tmp_path: Path) -> None:
+    """The test computes the sum from threads.json, as a third party can. Steal is whole ticks above it."""
     raw = run(tmp_path, "stays", leave_s=STAYS_S)  # its threads all live until it is stopped
     samples = {one["moment"]: one["threads"] for one in json.loads((raw.folder / "threads.json").read_text())}
     waited = [
         sum(use["delay_ns"] for use in samples[moment] if use["vcpu"] is not None)
         for moment in ("ready", "result")
     ]
-    assert raw.host_delay_ns == waited[1] - waited[0]
+    stall = disturbance(RunFiles(raw)).stall_ns
+    assert stall is not None
+    more = stall - (waited[1] - waited[0])
+    assert more >= 0
+    assert more % (10**9 // os.sysconf("SC_CLK_TCK")) == 0
 
 
 @pytest.mark.parametrize("play", ["good", "stays"])
@@ -111,7 +119,28 @@ def test_the_time_that_the_machine_ran_is_recorded(tmp_path: Path, play: str) ->
 
 
 def test_the_withheld_time_of_a_guest_that_never_got_ready_is_unknown(tmp_path: Path) -> None:
-    assert run(tmp_path, "panic").host_delay_ns is None
+    assert disturbance(RunFiles(run(tmp_path, "panic"))).stall_ns is None
+
+
+def test_the_hosts_counters_are_recorded_around_a_run(tmp_path: Path) -> None:
+    """Of the pinned CPUs only. What this host does not offer is not there as 0."""
+    raw = execute(request(boot(tmp_path, pins=(0,) * 2), tmp_path / "run"))
+    found = json.loads((raw.folder / "host.json").read_text())
+    assert [one["moment"] for one in found["samples"]][:2] == ["start", "ready"]
+    offered = detectors()
+    names = {"steal": "steal_ticks", "PSI cpu": "psi_cpu_us", "frequency": "frequency_khz"}
+    names |= {"throttling": "throttles"}
+    for sample in found["samples"]:
+        assert {name: sample[key] != "unavailable" for name, key in names.items()} == {
+            name: offered[name] for name in names
+        }
+        assert list(sample["all_ticks"]) == ["0"]
+
+
+def test_on_the_instruction_clock_no_counter_of_the_host_is_recorded(tmp_path: Path) -> None:
+    spec = replace(boot(tmp_path), lane=Lane.INSN)
+    raw = execute(request(spec, tmp_path / "run"))
+    assert not (raw.folder / "host.json").exists()
 
 
 def test_a_recorded_console_is_replayed_under_a_new_nonce(tmp_path: Path) -> None:

@@ -101,15 +101,24 @@ def test_a_users_own_test_boots_a_guest_and_talks_to_its_console(where: Path) ->
     assert "test_boots[primes.hi-10000-linux] PASSED" in session.output
 
 
-def test_a_run_with_another_busy_task_is_invalid(where: Path) -> None:
+def test_a_run_with_another_busy_task_never_counts(where: Path) -> None:
+    """INVALID on a quiet host. On a loaded one the host's stalls may be the reason, so it is made again until
+    the sweep ends without a decision."""
     write_test(where, CELLS, '"primes"')
     busy = linux_with(where, "busy", "bench.busy=1")
     session = run_pytest(where, f"--system={busy}", "--smp=1", "--runs=1", *TCG)
+    outcomes, output = {row["outcome"] for row in session.rows}, " ".join(session.output.split())
+    assert outcomes <= {"warmup", "void", "invalid"}
+    if "invalid" not in outcomes:
+        assert session.code == 75, session.output
+        assert "INCONCLUSIVE: primes-busy-smp1: the host disturbed 4 of 4 runs" in " ".join(
+            session.output.split()
+        )
+        return
     assert session.code == 1, session.output
-    assert {row["outcome"] for row in session.rows} == {"invalid"}
-    assert {row["work"] for row in session.rows} == {""}
+    assert {row["work"] for row in session.rows if row["outcome"] == "invalid"} == {""}
     assert "INVALID: primes-busy-smp1: " in session.output
-    assert "the guest was not quiet: tasks other than the workers used" in session.output
+    assert "the guest was not quiet: tasks other than the workers used" in output
 
 
 SPEEDUP = """\

@@ -14,6 +14,8 @@ from types import MappingProxyType
 from benchgate.base.cells import Cell, Lane, Mode, Params, Placement, Window
 from benchgate.base.errors import UsageError
 from benchgate.base.runs import Measurement
+from benchgate.base.void_rule import DEFAULT as DEFAULT_VOID_RULE
+from benchgate.base.void_rule import VoidRule
 
 MINUTES = 5.0
 """The default of Policy.minutes."""
@@ -63,6 +65,8 @@ class Arm:
     attempted: int = 0
     invalid: tuple[str, ...] = ()
     """The reasons why runs of this arm are invalid, one per run. One invalid run fails the cell."""
+    void: tuple[str, ...] = ()
+    """The reasons why runs of this arm are void, one per run. They were made again."""
     unrepeated: tuple[str, ...] = ()
     """Differences between runs of one seed, in any arm of the sweep. One fails every cell of that lane."""
     skipped: str = ""
@@ -134,6 +138,8 @@ class Policy:
     """On the wall-time lanes no further look of a row is begun after this time."""
     warmups: int = 1
     """Discarded boots per arm before the first counted one, on the wall-time lanes."""
+    void: VoidRule = DEFAULT_VOID_RULE
+    """Which runs are void, because the host disturbed them, and how many may be."""
     informs: str = field(default="", metadata={"of": "session"})
     """Why no gate uses this session's figures; empty if gates do."""
 
@@ -195,6 +201,12 @@ class GateInput:
     arms: Mapping[str, Arm]
     policy: Policy
     capacity: Mapping[int, CapacityBound]
+
+    @property
+    def too_many_void(self) -> bool:
+        """Whether the sweep ended, because the host disturbed too many of its runs."""
+        runs = sum(arm.attempted for arm in self.arms.values())
+        return self.policy.void.too_many(sum(len(arm.void) for arm in self.arms.values()), runs)
 
 
 class Word(StrEnum):

@@ -45,6 +45,20 @@ class Fields:
             self._left.pop(key)
         return found
 
+    def is_absent(self, key: str, word: str) -> bool:
+        """Whether the key has this word in place of a value. If so, it counts as read."""
+        found = self._left.get(key) == word
+        if found:
+            self._left.pop(key)
+        return found
+
+    def has(self, key: str) -> bool:
+        return key in self._left
+
+    def names(self) -> tuple[str, ...]:
+        """The keys that were not read yet."""
+        return tuple(self._left)
+
     def text(self, key: str, default: str | None = None) -> str:
         if default is not None and key not in self._left:
             return default

@@ -34,6 +34,8 @@ class Outcome(StrEnum):
 
     OK = "ok"
     WARMUP = "warmup"
+    VOID = "void"
+    """Verified, but the host disturbed it: not a sample, and made again."""
     INVALID = "invalid"
     CRASHED = "crashed"
 
@@ -96,8 +98,6 @@ class RawRun:
     guest_digest: str
     clock_log: Path | None = None
     """The instruction clock's log; None on the other lanes."""
-    host_delay_ns: int | None = None
-    """How long the vCPU or worker threads were runnable but waited for a host CPU; None: not known."""
     host_span_ns: int | None = None
     """How long the run took by the host's clock; its window cannot be longer. None: not known."""
     detail: str = ""
@@ -142,6 +142,8 @@ class VerifiedRun:
     key: object = field(repr=False, compare=False)
     resolution: Resolution | None = None
     """None on the other lanes, and if QEMU was killed before it wrote the clock's totals."""
+    void: str = ""
+    """How the host disturbed it more than the policy allows; it is not a sample then. Empty: it did not."""
 
     def __post_init__(self) -> None:
         if self.key is not _VERIFY_ONLY:

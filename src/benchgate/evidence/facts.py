@@ -18,6 +18,7 @@ from benchgate.base.errors import EvidenceError
 from benchgate.base.gates import MINUTES, CapacityBound, Gate, Policy
 from benchgate.base.jsonfields import Fields
 from benchgate.base.text import one_line
+from benchgate.base.void_rule import NO_RULE, VoidRule
 from benchgate.insn.symbols import Symbols
 from benchgate.plan.planned import SweepPlan
 
@@ -142,10 +143,19 @@ def read_policy(facts: Mapping[str, Any], where: str) -> Policy:
             superlinear=fields.real("superlinear"),
             capacity_reach=fields.real("capacity_reach"),
             warmups=fields.number("warmups"),
+            void=_void_rule(fields.take("void", dict)) if fields.has("void") else NO_RULE,
             informs=fields.text("informs"),
         )
         fields.done()
         return policy
+
+
+def _void_rule(value: object) -> VoidRule:
+    fields = Fields(value, "void")
+    limits = {name: fields.real_or_none(name) for name in VoidRule().limits}
+    rule = VoidRule(**limits, most=fields.number("most"), share=fields.real("share"))
+    fields.done()
+    return rule
 
 
 def read_flag(facts: Mapping[str, Any], name: str, where: str) -> bool:

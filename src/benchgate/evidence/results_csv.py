@@ -122,7 +122,7 @@ def _check(row: RunRow, where: str) -> None:
     figures = row.work is not None and row.total is not None and bool(row.unit)
     if row.verified != figures:
         raise EvidenceError(f"{where}: a verified run has work, total and unit; other runs have none of them")
-    if row.verified != (row.outcome in (Outcome.OK, Outcome.WARMUP)):
+    if row.verified != (row.outcome in (Outcome.OK, Outcome.WARMUP, Outcome.VOID)):
         contradiction = f"outcome {row.outcome} contradicts verified={str(row.verified).lower()}"
         raise EvidenceError(f"{where}: {contradiction}")
     if row.work is not None and row.total is not None and row.work > row.total:

@@ -16,7 +16,7 @@ from benchgate.base.gates import Arm
 from benchgate.base.runs import RawRun, VerifiedRun
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.judge.repeat import difference
-from benchgate.judge.samples import measurement
+from benchgate.judge.samples import is_sample, measurement
 
 
 def arm_of(
@@ -28,15 +28,16 @@ def arm_of(
 ) -> Arm:
     """The arm of these runs. `invalid` has one reason for each run without a result."""
     good, bad = tuple(runs), tuple(invalid)
-    counted = sum(not run.run.warmup for run in good)
-    facts = Arm(cell=cell, attempted=counted + len(bad), invalid=bad, skipped=skipped)
+    counted = sum(map(is_sample, good))
+    void = tuple(f"{run.run.folder.name}: {run.void}" for run in good if run.void and not run.run.warmup)
+    facts = Arm(cell, attempted=counted + len(void) + len(bad), invalid=bad, void=void, skipped=skipped)
     if not counted:
         return facts
     try:
         work, total = measurement(good, Window.WORK), measurement(good, Window.TOTAL)
     except DecideError as error:
         return replace(facts, invalid=(*bad, str(error)))
-    sample = next(_folder(one.run) for one in good if not one.run.warmup)
+    sample = next(_folder(one.run) for one in good if is_sample(one))
     return replace(facts, lane=work.lane, placement=work.placement, work=work, total=total, sample=sample)
 
 

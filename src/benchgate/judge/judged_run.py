@@ -30,7 +30,9 @@ class JudgedRun:
         """A run without a result is invalid or crashed, even if it is a warm-up."""
         if self.verified is None:
             return Outcome.INVALID if self.run.ending in OWN_ENDINGS else Outcome.CRASHED
-        return Outcome.WARMUP if self.run.warmup else Outcome.OK
+        if self.run.warmup:
+            return Outcome.WARMUP
+        return Outcome.VOID if self.verified.void else Outcome.OK
 
 
 Verifier = Callable[[RawRun], VerifiedRun]
@@ -39,7 +41,8 @@ Verifier = Callable[[RawRun], VerifiedRun]
 def judge_run(run: RawRun, verify: Verifier) -> JudgedRun:
     """A run is a result only if its verifier completed."""
     try:
-        return JudgedRun(run, verify(run))
+        verified = verify(run)
+        return JudgedRun(run, verified, "" if run.warmup else verified.void)
     except VerifyError as error:
         # Paths relative to the session's folder, so that the reason is the same in a copy of the folder.
         folder = visible(f"{run.folder.parent.parent}/")

@@ -1,7 +1,7 @@
 """Makes samples of verified runs, and of nothing else.
 
 Takes the VerifiedRuns of one cell; gives a Measurement of one window with every counted sample in the order
-of execution. Warm-up runs are not samples, and no run is left out because of its value. Fails with
+of execution. Warm-up and void runs are not samples, and no run is left out because of its value. Fails with
 DecideError if the runs are not one arm: different cells, lanes, placements, units or guests, a duplicate
 attempt, or no counted run.
 """
@@ -21,7 +21,7 @@ def measurement(runs: Iterable[VerifiedRun], window: Window) -> Measurement:
     for run in given:
         if not isinstance(run, VerifiedRun):
             raise TypeError(f"only a VerifiedRun can be measured, not {type(run).__name__}")
-    counted = sorted((run for run in given if not run.run.warmup), key=lambda run: run.run.attempt)
+    counted = sorted((run for run in given if is_sample(run)), key=lambda run: run.run.attempt)
     if not counted:
         raise DecideError("there is no counted run to measure")
     _same_arm(counted)
@@ -47,6 +47,10 @@ def measurement(runs: Iterable[VerifiedRun], window: Window) -> Measurement:
 def _of_all(values: Sequence[float | None]) -> tuple[float, ...]:
     known = tuple(float(one) for one in values if one is not None)
     return known if len(known) == len(values) else ()
+
+
+def is_sample(run: VerifiedRun) -> bool:
+    return not run.run.warmup and not run.void
 
 
 def _same_arm(runs: list[VerifiedRun]) -> None:

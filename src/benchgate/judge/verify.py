@@ -1,7 +1,8 @@
 """Verifies a run from its files; only this module makes a VerifiedRun.
 
 Takes a RawRun and its Workload; reads the run's files, has the workload's oracle recompute the answer, and
-gives a VerifiedRun. Fails with VerifyError; its message says what is wrong with the run, and where.
+gives a VerifiedRun, which says if the host disturbed it more than
+`rule` allows. Fails with VerifyError; its message says what is wrong with the run, and where.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ from benchgate.base.console_text import by_lines, plain
 from benchgate.base.errors import VerifyError
 from benchgate.base.runs import _VERIFY_ONLY, Ending, RawRun, Resolution, VerifiedRun
 from benchgate.base.systems import EndBy, Result, ResultFormat, System
+from benchgate.base.void_rule import NO_RULE, VoidRule
 from benchgate.insn.log import Level
 from benchgate.insn.window import agree, window
 from benchgate.judge import patterns, wire
 from benchgate.judge.agreement import check_agreement
 from benchgate.judge.console_clock import check_figures
 from benchgate.judge.foreign import check_foreign
+from benchgate.judge.noise import NOT_KNOWN, disturbance, excess, is_judged
 from benchgate.judge.oracle import ORACLES
 from benchgate.judge.run_files import RunFiles
 from benchgate.judge.transcript_checks import check_books, check_cpus, check_echo, check_window, require_cpus
@@ -40,17 +43,17 @@ SHORTEST_WINDOW = 10_000
 """In ns or cycles. In a shorter window the cost of reading a wall clock matters."""
 
 
-def verify_on(run: RawRun, workload: Workload, system: System) -> VerifiedRun:
+def verify_on(run: RawRun, workload: Workload, system: System, rule: VoidRule = NO_RULE) -> VerifiedRun:
     """Verifies by the settings of the system's YAML: its output format, and the exit codes for success."""
     codes = None if system.end_by is EndBy.KILL else system.exit_codes
     files = RunFiles(run)
     if system.result.format is ResultFormat.PATTERNS:
-        found = verify_selftest(files, system.result, online=system.online, exit_codes=codes)
+        found = verify_selftest(files, system.result, online=system.online, exit_codes=codes, rule=rule)
         if run.lane is Lane.INSN:
             figures = patterns.read(files.console, system.result)
             check_figures(files.clock, files.console, run.cell.cpus, system, figures)
     else:
-        found = verify(files, workload, system.result, exit_codes=codes)
+        found = verify(files, workload, system.result, exit_codes=codes, rule=rule)
         if system.online:
             _check_online(files, system.online)
     _check_failures(files.console, system.failures)
@@ -64,6 +67,7 @@ def verify(
     result: Result = BENCH_RESULT,
     *,
     exit_codes: Collection[int] | None = EXIT_CODES,
+    rule: VoidRule = NO_RULE,
 ) -> VerifiedRun:
     """The run, if its ending, transcript, window and every worker's answer are right.
 
@@ -78,7 +82,6 @@ def verify(
     check_window(transcript)
     check_books(transcript)
     ORACLES.check(workload.oracle, dict(run.cell.params), transcript.reports, transcript.result)
-    check_foreign(run, transcript, result)
     unit, work, total = _window(files, transcript)
     _check_span(files, unit, work, total)
     return VerifiedRun(
@@ -90,11 +93,17 @@ def verify(
         workers=transcript.reports,
         key=_VERIFY_ONLY,
         resolution=_resolution(files),
+        void=_void(files, rule, transcript, result),
     )
 
 
 def verify_selftest(
-    files: RunFiles, result: Result, *, online: str, exit_codes: Collection[int] | None = EXIT_CODES
+    files: RunFiles,
+    result: Result,
+    *,
+    online: str,
+    exit_codes: Collection[int] | None = EXIT_CODES,
+    rule: VoidRule = NO_RULE,
 ) -> VerifiedRun:
     """The same for a system with a fixed self-test, by the patterns and expected answers of its YAML."""
     _check_ending(files, exit_codes)
@@ -117,7 +126,19 @@ def verify_selftest(
         workers=(),
         key=_VERIFY_ONLY,
         resolution=_resolution(files),
+        void=_void(files, rule),
     )
+
+
+def _void(
+    files: RunFiles, rule: VoidRule, transcript: Transcript | None = None, result: Result = BENCH_RESULT
+) -> str:
+    """How the host disturbed the run more than the rule allows. The figures play no part."""
+    run = files.run
+    seen = NOT_KNOWN if run.lane is Lane.INSN else disturbance(files)
+    disturbed = excess(seen, rule)
+    foreign = check_foreign(run, transcript, result, seen, disturbed) if transcript else ""
+    return disturbed or foreign if is_judged(run) else ""
 
 
 def _check_ending(files: RunFiles, exit_codes: Collection[int] | None) -> None:

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from benchgate.base import yamlfile
-from benchgate.base.gates import Policy
+from benchgate.base.gates import MOST_RUNS, Policy
+from benchgate.base.void_rule import OFF, VoidRule
 from benchgate.base.yamlfile import Section
 
 
@@ -34,6 +35,23 @@ def _read(top: Section) -> Policy:
         top.fail(str(wrong))
 
 
+def _void_rule(section: Section) -> VoidRule:
+    """A limit that is absent has its default; `off` takes a counter out of the rule."""
+    usual = VoidRule()
+    limits = {name: _limit(section, name, limit) for name, limit in usual.limits.items()}
+    most, share = section.integer("most", usual.most, high=MOST_RUNS), section.number("share", usual.share)
+    try:
+        return VoidRule(**limits, most=most, share=share)
+    except ValueError as wrong:
+        section.fail(str(wrong))
+
+
+def _limit(section: Section, name: str, usual: float | None) -> float | None:
+    if not section.has(name):
+        return usual
+    return None if section.text(name) == OFF else section.number(name)
+
+
 def _value(top: Section, field: dataclasses.Field[Any]) -> Any:
     if field.default is dataclasses.MISSING and not top.has(field.name):
         top.fail("is missing; fixtures/gates/default.yaml has all keys", field.name)
@@ -45,4 +63,7 @@ def _value(top: Section, field: dataclasses.Field[Any]) -> Any:
             return top.number(field.name, default)
         case "tuple[int, ...]":
             return top.integers(field.name)
+        case "VoidRule":
+            with top.optional(field.name) as section:
+                return _void_rule(section)
     return top.name(field.name)

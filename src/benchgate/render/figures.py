@@ -66,6 +66,12 @@ class ArmFigures:
         return self.resolution.late / spread.median if self.resolution and spread else None
 
     @property
+    def counted_runs(self) -> str:
+        """`5`, or `5 (+2 void)`."""
+        void = self.outcomes[Outcome.VOID]
+        return f"{self.outcomes[Outcome.OK]}" + (f" (+{void} void)" if void else "")
+
+    @property
     def dependence(self) -> float | None:
         """How much neighbouring runs resemble each other (stats.serial_dependence); None for too few runs."""
         works = [float(work) for work, _ in self.samples]

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from benchgate.base.cells import Lane
 from benchgate.base.errors import EvidenceError
 from benchgate.base.gates import VERIFIED, CapacityBound, Policy, Verdict, Word
-from benchgate.base.runs import Resolution
+from benchgate.base.runs import Outcome, Resolution
 from benchgate.base.text import UNAVAILABLE, counted
 from benchgate.evidence.files import SESSION
 from benchgate.evidence.rows import RunRow
@@ -48,6 +49,8 @@ class SessionView:
     """What every report must state, for example `unreviewed image`."""
     notes: tuple[str, ...] = ()
     """Sentences for the reader, for example why this lane was chosen."""
+    void_rule: str = ""
+    """By which counters of the host a run is void; empty if nothing was measured on wall time."""
     outliers: tuple[str, ...] = ()
     """Runs that are far from their arm's median, and what sets them apart."""
     resolutions: Mapping[str, Resolution] = field(default_factory=dict)
@@ -105,6 +108,35 @@ def headline(view: SessionView) -> str:
     return head
 
 
+MOST_NAMED = 3
+
+
+def void_runs(view: SessionView) -> tuple[str, ...]:
+    """The sentence about runs that were made again, because the host disturbed them; none without any."""
+    void = [row for row in view.rows if row.outcome is Outcome.VOID]
+    if not void:
+        return ()
+    named = [
+        f"run {row.run:04}, {row.cell.id}: {row.reason or 'see its folder'}" for row in void[:MOST_NAMED]
+    ]
+    more = [f"and {len(void) - MOST_NAMED} more, see results.csv"] if len(void) > MOST_NAMED else []
+    head = f"{len(void)} of {counted(len(view.rows), 'run')} void, because the host disturbed them: "
+    return (head + "; ".join([*named, *more]),)
+
+
+def _void_rule(policy: Policy, rows: Sequence[RunRow]) -> str:
+    """The same for every arm."""
+    if all(row.lane is Lane.INSN for row in rows):
+        return ""
+    rule = policy.void
+    if rule.is_off:
+        return "no run is void (the policy's `void` is off)"
+    return (
+        f"a run on wall time is void, and made again, above one of: {rule}; more than {rule.most} void runs "
+        f"and {rule.share:.0%} end a sweep"
+    )
+
+
 NOTHING = ("none", UNAVAILABLE)
 
 
@@ -144,6 +176,7 @@ def session_view(  # noqa: PLR0913 - keyword arguments
         attributions=attributions,
         outliers=outliers,
         resolutions=resolutions,
+        void_rule=_void_rule(policy, rows),
         inconclusive_fails=inconclusive_fails,
         repeat=(str(facts.get("command", "pytest")), f"benchgate rejudge reports/runs/{session_id}"),
     )

@@ -1,11 +1,11 @@
 """Runs one attempt at a cell and writes everything that later stages read to its folder.
 
 Takes a RunRequest; gives a RawRun and, in its folder, argv.json, environment.json, serial.log, stderr.log,
-affinity.json, threads.json, qmp.log (guests only) and run.json. If the guest fails, the RawRun's `Ending`
-says how. Raises BootError if the program cannot be executed at all, EvidenceError if the folder cannot be
-written, and HostError if the host refuses a resource; an interrupt passes through. In each case the attempt
-is on disk: run.json says `interrupted` until the attempt ends, so that even a killed session leaves a record
-of it.
+affinity.json, threads.json, host.json (wall-time lanes), qmp.log (guests only) and run.json. If the guest
+fails, the RawRun's `Ending` says how. Raises BootError if the program cannot be executed at all,
+EvidenceError if the folder cannot be written, and HostError if the host refuses a resource; an interrupt
+passes through. In each case the attempt is on disk: run.json says `interrupted` until the attempt ends, so
+that even a killed session leaves a record of it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from benchgate.run.console import Limits
 from benchgate.run.guest import OnPhase, run_guest
 from benchgate.run.native import run_native
 from benchgate.run.record import clock_log, save
-from benchgate.run.thread_use import host_delay_ns, host_span_ns
+from benchgate.run.thread_use import host_span_ns
 from benchgate.run.watch import GUEST_WATCH, NATIVE_WATCH, Watch
 
 
@@ -108,7 +108,6 @@ def _run(request: RunRequest, raw: RawRun, on_phase: OnPhase) -> RawRun:
         ending=end.ending,
         exit_status=end.exit_status,
         detail=end.detail,
-        host_delay_ns=host_delay_ns(end.samples),
         host_span_ns=host_span_ns(end.samples),
     )
 

@@ -1,9 +1,9 @@
 """One boot: QEMU is started with the guest stopped, its threads are pinned, the guest runs and is watched.
 
 Takes a BootSpec with its final argv, a folder, and what to watch for; gives a `GuestEnd`, with serial.log,
-stderr.log, qmp.log, affinity.json and threads.json in the folder. A guest's failure is an `Ending`, not an
-exception. Fails with BootError only if QEMU cannot be executed at all. Nothing is sent over QMP after `cont`.
-The calling thread must live as long as the guest, because the guest dies with it.
+stderr.log, qmp.log, affinity.json, threads.json and host.json in the folder. A guest's failure is an
+`Ending`, not an exception. Fails with BootError only if QEMU cannot be executed at all. Nothing is sent over
+QMP after `cont`. The calling thread must live as long as the guest, because the guest dies with it.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class GuestEnd:
     exit_status: int | None
     """None: it was killed after its result, because its system cannot power off."""
     samples: tuple[Sample, ...] = ()
-    """The host's accounting of its threads, as in threads.json."""
+    """The host's accounting, as in threads.json and host.json."""
 
 
 @dataclass
@@ -97,8 +97,9 @@ class RunningGuest:
                 raise
 
     def mark(self, moment: str) -> None:
-        """Records the host's accounting of the threads so far."""
-        self.samples.append(sample(self.child.pid, moment, self.vcpus))
+        """Records the host's accounting so far; no counter of the host matters to the instruction clock."""
+        cpus = None if self.spec.lane is Lane.INSN else self.spec.pins
+        self.samples.append(sample(self.child.pid, moment, self.vcpus, cpus))
 
 
 def run_guest(  # noqa: PLR0913 - keyword arguments

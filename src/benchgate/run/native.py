@@ -1,9 +1,9 @@
 """Runs a workload as a process on this host, without a virtual machine.
 
 Takes a BootSpec whose argv is the program and its manifest words (including `bench.pin=`), and a folder;
-gives a `GuestEnd`, with serial.log (standard output, byte for byte), stderr.log, affinity.json and
-threads.json. The program pins its own workers; the affinity of the whole process is those CPUs too. Fails
-with BootError if the program cannot be executed.
+gives a `GuestEnd`, with serial.log (standard output, byte for byte), stderr.log, affinity.json,
+threads.json and host.json. The program pins its own workers; the affinity of the whole process is those CPUs
+too. Fails with BootError if the program cannot be executed.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from benchgate.base.files import write_json
 from benchgate.base.interrupts import held
 from benchgate.base.process import Child
 from benchgate.base.runs import BootSpec
+from benchgate.host.noise import host_snapshot
 from benchgate.run import stale
 from benchgate.run.console import Limits
 from benchgate.run.follower import Follower
@@ -64,9 +65,9 @@ def run_native(  # noqa: PLR0913 - keyword arguments
         on_phase("running")
 
         def on_moment(moment: str) -> None:
-            samples.append(sample(child.pid, moment, ()))
+            samples.append(sample(child.pid, moment, (), spec.pins))
 
-        samples.append(Sample("start", start_ns, ()))
+        samples.append(Sample("start", start_ns, (), host_snapshot(cpus=spec.pins or None)))
         write_json(folder / "affinity.json", [item.as_json() for item in _find_workers(child, spec.pins)])
         follower = Follower(
             streams.console, streams.log, watch, spec.deadlines, limits, on_moment, child, folder

@@ -64,7 +64,6 @@ def _as_json(raw: RawRun) -> dict[str, object]:
         "guest_digest": raw.guest_digest,
         # Relative to the folder, so that a session folder can be moved.
         "clock_log": None if raw.clock_log is None else os.fspath(raw.clock_log.relative_to(raw.folder)),
-        "host_delay_ns": raw.host_delay_ns,
         "host_span_ns": raw.host_span_ns,
         "detail": raw.detail,
     }
@@ -74,7 +73,8 @@ def _from_json(value: object, folder: Path) -> RawRun:
     run = Fields(value, "the run")
     if run.number("schema") != SCHEMA:
         raise ValueError(f"its schema is not {SCHEMA}; use the benchgate that wrote it")
-    run.drop("void_reason")  # in records of earlier versions
+    for key in ("void_reason", "host_delay_ns"):  # in records of earlier versions
+        run.drop(key)
     status = run.take("exit_status", int, type(None))
     log = run.take("clock_log", str, type(None))
     raw = RawRun(
@@ -92,7 +92,6 @@ def _from_json(value: object, folder: Path) -> RawRun:
         exit_status=status,
         guest_digest=run.text("guest_digest"),
         clock_log=None if log is None else _inside(folder, log),
-        host_delay_ns=run.number_or_none("host_delay_ns"),
         host_span_ns=run.number_or_none("host_span_ns"),
         detail=run.text("detail"),
     )

@@ -269,7 +269,7 @@ class MeasuringSession:
 
     def _verify(self, planned: PlannedCell, raw: RawRun) -> Any:
         smoke_check.require_smokes(self._open_session.folder, planned.system, raw)
-        return verify.verify_on(raw, planned.workload, planned.system)
+        return verify.verify_on(raw, planned.workload, planned.system, self.policy.void)
 
     def _keep_symbols(self, planned: PlannedCell, judged: JudgedRun) -> None:
         """Keeps the symbols of the sampled addresses, because `rejudge` does not have the program."""

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TextIO
 
+from benchgate.base.runs import Outcome
 from benchgate.base.text import visible
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.render.tables import units
@@ -99,5 +100,7 @@ def figure(judged: JudgedRun) -> str:
     """The text of the progress line for a run that has ended."""
     if judged.verified is None:
         return f"{judged.outcome.upper()}: {judged.reason}"
+    if judged.outcome is Outcome.VOID:
+        return f"VOID, to be made again: {judged.reason}"
     shown = units.shown(judged.verified.work, judged.verified.unit)
     return f"{shown}, verified" + (f" ({judged.outcome})" if judged.run.warmup else "")

@@ -15,9 +15,10 @@ from benchgate.base.cells import Lane, Placement, Workload
 from benchgate.base.errors import CatalogError, EvidenceError, NeedsFilesError
 from benchgate.base.runs import RawRun, VerifiedRun
 from benchgate.base.systems import SELFTEST
+from benchgate.base.void_rule import VoidRule
 from benchgate.evidence import results_csv, session_folder
 from benchgate.evidence.chain import parse_chain
-from benchgate.evidence.facts import read_plan
+from benchgate.evidence.facts import read_plan, read_policy
 from benchgate.evidence.files import ATTEMPTS, SESSION, files_below, read_object, read_text
 from benchgate.evidence.session_folder import RESULTS
 from benchgate.judge import smoke_check, verify
@@ -42,8 +43,9 @@ def judge_session(folder: Path, trusted: Trusted = NOTHING, verb: str = "rejudge
     _require_plain_files(folder)
     require_programs(facts, where, trusted, ["benchgate", verb, str(folder)])
     known = {cell for sweep in read_plan(facts, where) for cell, _ in sweep.cells}
+    rule = read_policy(facts, where).void
     try:
-        runs = tuple(_judge(path, facts, where, trusted) for path in _run_folders(folder, facts))
+        runs = tuple(_judge(path, facts, where, trusted, rule) for path in _run_folders(folder, facts))
     finally:
         ORACLES.close()
     strangers = [judged.run.folder.name for judged in runs if judged.run.cell not in known]
@@ -85,7 +87,7 @@ def find_workload(facts: Mapping[str, Any], name: str, trusted: Trusted) -> Work
     return catalog.load_workload(name)
 
 
-def _judge(folder: Path, facts: Mapping[str, Any], where: str, trusted: Trusted) -> JudgedRun:
+def _judge(folder: Path, facts: Mapping[str, Any], where: str, trusted: Trusted, rule: VoidRule) -> JudgedRun:
     raw = load(folder)
     if folder.name != f"{raw.attempt:04d}-{raw.cell.id}":
         raise EvidenceError(
@@ -108,7 +110,7 @@ def _judge(folder: Path, facts: Mapping[str, Any], where: str, trusted: Trusted)
         except (CatalogError, EvidenceError) as error:
             raise EvidenceError(f"{where}: {one.cell.id} cannot be judged here: {error}") from error
         smoke_check.require_smokes(folder.parent.parent, system, one)
-        return verify.verify_on(one, workload, system)
+        return verify.verify_on(one, workload, system, rule)
 
     return judge_run(raw, check)
 

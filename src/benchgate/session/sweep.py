@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from benchgate.base.cells import Lane
-from benchgate.base.gates import Arm, CapacityBound, Policy, Verdict
+from benchgate.base.gates import Arm, CapacityBound, GateInput, Policy, Verdict
 from benchgate.base.runs import Outcome
 from benchgate.judge.arms import arms
 from benchgate.judge.decide import conclude, decide
@@ -72,7 +72,7 @@ def run_sweep(sweep: SweepPlan, options: Options, policy: Policy, lab: Lab, seed
     state = _State(sweep, options, policy, lab, seed)
     while wanted := state.wanted():
         state.round(wanted)
-        if state.broken:
+        if state.ended:
             break
     verdicts = conclude(sweep.pairs, state.gates, state.runs, policy, state.bounds)
     return SweepResult(sweep, tuple(state.runs), state.arms(), verdicts, tuple(state.order))
@@ -108,9 +108,12 @@ class _State:
         self.expected = 0
 
     @property
-    def broken(self) -> bool:
-        """True after an invalid run: its arm is INVALID, and more runs cannot change that."""
-        return any(judged.outcome in (Outcome.INVALID, Outcome.CRASHED) for judged in self.runs)
+    def ended(self) -> bool:
+        """True after an invalid run, because its arm is INVALID and more runs cannot change that; and if the
+        host disturbs so many runs that replacing them would not end."""
+        if any(judged.outcome in (Outcome.INVALID, Outcome.CRASHED) for judged in self.runs):
+            return True
+        return GateInput(self.arms(), self.policy, self.bounds).too_many_void
 
     def arms(self) -> dict[str, Arm]:
         return arms(self.sweep.pairs, self.runs)
@@ -126,7 +129,7 @@ class _State:
 
     def wanted(self) -> dict[str, int]:
         """Cell id -> the total number of verified runs needed, for the cells that have fewer."""
-        if self.broken:
+        if self.ended:
             return {}
         first = {cell_id: runs_of(planned, self.options) for cell_id, planned in self.cells.items()}
         needs = self._needs() if self.options.gates else {}
@@ -150,10 +153,10 @@ class _State:
         for part in _cut(order, len(self.cells) * self.at_once):
             wishes, self.warm_ups = [*self.warm_ups, *self._wishes(part, have, wanted)], []
             for group in _cut(wishes, self.at_once):
-                if self.broken:
+                if self.ended:
                     return
                 self._attempt(group)
-            if not self.broken:
+            if not self.ended:
                 self._take_capacity()
 
     def _wishes(self, part: Sequence[str], have: Counter[str], wanted: Mapping[str, int]) -> Iterator[_Wish]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.errors import CatalogError
+from benchgate.base.void_rule import VoidRule
 from benchgate.plan.policyfile import load, parse
 
 MINE = Path("mine.yaml")
@@ -83,3 +84,33 @@ def test_every_default_of_a_policy_can_be_changed() -> None:
     more = "superlinear: 1.2\ncapacity_reach: 0.8\nwarmups: 2\n"
     policy = parse(GOOD + more, MINE)
     assert (policy.superlinear, policy.capacity_reach, policy.warmups) == (1.2, 0.8, 2)
+
+
+def test_the_rule_for_void_runs_can_be_changed_key_by_key() -> None:
+    text = GOOD + "void: {run_delay: 0.1, steal: off, psi_cpu: 0.4, most: 7, share: 0.25}\n"
+    rule = parse(text, MINE).void
+    assert rule == VoidRule(run_delay=0.1, steal=None, psi_cpu=0.4, most=7, share=0.25)
+    assert (rule.migrations, rule.frequency, rule.throttles, rule.involuntary) == (0, 0.02, 0, None)
+    assert parse(GOOD, MINE).void == VoidRule()
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ("{run_delay: no}", r"void\.run_delay: expected a number, found `no`"),
+        ("{run_delay: -1}", r"void\.run_delay: "),
+        ("{delay: 1}", r"void\.delay: unknown key"),
+        ("{share: 1}", r"void\.: need void\.most >= 0 and 0 <= void\.share < 1"),
+        ("{most: 1.5}", r"void\.most: expected a whole number"),
+        ("off", r"void: expected a mapping"),
+    ],
+)
+def test_an_invalid_rule_for_void_runs_is_refused(rule: str, message: str) -> None:
+    with pytest.raises(CatalogError, match=message):
+        parse(f"{GOOD}void: {rule}\n", MINE)
+
+
+def test_the_shipped_policy_states_the_default_rule_in_full() -> None:
+    path = Path(__file__).parents[3] / "fixtures" / "gates" / "default.yaml"
+    assert load(path).void == VoidRule()
+    assert all(f"  {name}: " in path.read_text() for name in (*VoidRule().limits, "most", "share"))

@@ -7,8 +7,12 @@ from dataclasses import replace
 import pytest
 
 from benchgate.base.gates import Word
+from benchgate.evidence import results_csv
+from benchgate.render.files import junit
+from benchgate.render.files import summary as summary_md
+from benchgate.render.tables import terminal
 from benchgate.render.view import headline, session_view
-from tests.unit.factories import POLICY, scaled_view, view
+from tests.unit.factories import POLICY, cell, raw_run, run_row, scaled_view, verified, view
 
 
 def test_missing_facts_are_unavailable() -> None:
@@ -70,3 +74,18 @@ def test_verified_cells_beside_skipped_thresholds_decide_nothing() -> None:
 def test_a_partial_session_says_so_first() -> None:
     seen = scaled_view(state="partial", state_reason="interrupted by Ctrl-C")
     assert headline(seen) == "PARTIAL: interrupted by Ctrl-C; until then PASS: 1 of 1 verdicts"
+
+
+def test_void_runs_are_counted_and_named_in_every_report() -> None:
+    raw = raw_run(cell(1), attempt=7)
+    void = run_row(raw, replace(verified(raw, 9_000_000_000), void="noise"), "run delay 50% (limit 2%)")
+    seen = scaled_view(rows=(*scaled_view().rows, void), void_rule="a run is void above 2%")
+    said = "1 of 12 runs void, because the host disturbed them: run 0007, primes-linux-smp1: run delay 50%"
+    for text in (terminal.render(seen, 200), junit.render(seen)):
+        assert said in text
+    summary = summary_md.render(seen)
+    assert "run 7, primes-linux-smp1, **void**: run delay 50%" in summary
+    assert "| smp1 | 5 (+1 void) |" in summary
+    assert "- noise: a run is void above 2%" in summary
+    assert "9.000 s" not in summary
+    assert results_csv.parse(results_csv.render([void]), "x") == (replace(void, label="", reason=""),)

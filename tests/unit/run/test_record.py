@@ -38,7 +38,6 @@ def raw(tmp_path: Path) -> RawRun:
         exit_status=-9,
         guest_digest="ab",
         clock_log=tmp_path / "clock.log",
-        host_delay_ns=123_456,
         host_span_ns=7_000_000_000,
         detail='a "quoted" \\ detail, ä',
     )
@@ -48,7 +47,7 @@ def test_a_saved_run_is_loaded_unchanged(raw: RawRun) -> None:
     save(raw)
     assert load(raw.folder) == raw
     assert load(raw.folder).cell.id == "primes-x-linux-smp2-smt"
-    plain = replace(raw, exit_status=None, clock_log=None, pins=(), warmup=False, host_delay_ns=None)
+    plain = replace(raw, exit_status=None, clock_log=None, pins=(), warmup=False)
     save(plain)
     assert load(raw.folder) == plain
     assert sorted(path.name for path in raw.folder.iterdir()) == ["run.json"]
@@ -97,9 +96,6 @@ def change(raw: RawRun, edit: Callable[[dict[str, Any]], object]) -> Path:
         (lambda v: v["cell"].update(system="../x"), "system '../x' is not a plain word"),
         (lambda v: v["cell"].update(variant="a b"), "variant 'a b' is not a plain word"),
         (lambda v: v["cell"].pop("variant"), "cell has no variant"),
-        (lambda v: v.pop("host_delay_ns"), "the run has no host_delay_ns"),
-        (lambda v: v.update(host_delay_ns=-1), "host_delay_ns -1 is not a whole number"),
-        (lambda v: v.update(host_delay_ns="0"), "host_delay_ns '0' has a wrong type"),
         (lambda v: v.update(host_span_ns=-1), "host_span_ns -1 is not a whole number"),
         (lambda v: v.pop("host_span_ns"), "has no host_span_ns"),
         (lambda v: v["cell"]["params"].update(hi=1.5), "neither a number nor a word"),
@@ -146,7 +142,7 @@ JSON = st.recursive(
 )
 KEYS = [
     *("schema", "cell", "attempt", "order", "nonce", "seed", "lane", "placement", "pins", "warmup"),
-    *("ending", "exit_status", "guest_digest", "clock_log", "detail", "host_delay_ns"),
+    *("ending", "exit_status", "guest_digest", "clock_log", "detail"),
     "host_span_ns",
 ]
 

@@ -1,13 +1,16 @@
-"""The time that vCPUs waited for the host: computed from complete samples only."""
+"""What is recorded of threads and host around a run. A missing counter must never read as no disturbance."""
 
 from __future__ import annotations
 
+import json
+import os
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from benchgate.host.noise import ThreadCounters
-from benchgate.run.thread_use import Sample, ThreadUse, host_delay_ns, host_span_ns
+from benchgate.host.noise import HostSnapshot, ThreadCounters
+from benchgate.run.thread_use import Sample, ThreadUse, host_span_ns, keep_samples
 
 
 def use(thread: int, vcpu: int | None, delay_ns: int | None) -> ThreadUse:
@@ -19,30 +22,34 @@ RESULT = Sample("result", 20, (use(1, None, 9_000), use(2, 0, 130), use(3, 1, 1_
 START, END = Sample("start", 0, (use(2, 0, 0), use(3, 1, 0))), Sample("end", 30, ())
 
 
-def test_only_the_vcpus_between_ready_and_result_count() -> None:
-    assert host_delay_ns((START, READY, RESULT, END)) == 30 + 1_000
+def test_a_counter_that_the_host_does_not_offer_is_written_as_unavailable(tmp_path: Path) -> None:
+    host = HostSnapshot(7, {0: 3}, {0: 90}, None, None, {0: 0})
+    keep_samples(tmp_path, (replace(READY, threads=(use(2, 0, None),), host=host), RESULT))
+    ready, result = json.loads((tmp_path / "threads.json").read_text())
+    (thread,) = ready["threads"]
+    assert (thread["delay_ns"], thread["migrations"], thread["run_ns"]) == (
+        "unavailable",
+        "unavailable",
+        1000,
+    )
+    assert [one["delay_ns"] for one in result["threads"]] == [9_000, 130, 1_200]
+    found = json.loads((tmp_path / "host.json").read_text())
+    assert found["ticks_per_s"] == os.sysconf("SC_CLK_TCK")
+    (sample,) = found["samples"]
+    assert sample == {
+        "moment": "ready",
+        "time_ns": 7,
+        "steal_ticks": {"0": 3},
+        "all_ticks": {"0": 90},
+        "psi_cpu_us": "unavailable",
+        "frequency_khz": "unavailable",
+        "throttles": {"0": 0},
+    }
 
 
-def test_no_waiting_is_zero_and_not_unknown() -> None:
-    assert host_delay_ns((READY, replace(READY, moment="result"))) == 0
-
-
-@pytest.mark.parametrize(
-    "samples",
-    [
-        (),
-        (START, READY),
-        (START, RESULT),
-        (replace(READY, threads=()), replace(RESULT, threads=())),
-        (READY, replace(RESULT, threads=RESULT.threads[:2])),
-        (READY, replace(RESULT, threads=(*RESULT.threads[:2], use(4, 1, 1_200)))),
-        (READY, replace(RESULT, threads=(*RESULT.threads[:2], use(3, 1, None)))),
-        (READY, replace(RESULT, threads=(*RESULT.threads[:2], use(3, 1, 199)))),
-    ],
-    ids=["none", "no-result", "no-ready", "no-vcpus", "lost", "another", "missing-value", "backwards"],
-)
-def test_incomplete_samples_give_no_delay(samples: tuple[Sample, ...]) -> None:
-    assert host_delay_ns(samples) is None
+def test_on_the_instruction_clock_nothing_of_the_host_is_written(tmp_path: Path) -> None:
+    keep_samples(tmp_path, (START, READY))
+    assert [path.name for path in tmp_path.iterdir()] == ["threads.json"]
 
 
 @pytest.mark.parametrize("last", ["exit", "stop"])

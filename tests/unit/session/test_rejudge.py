@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,9 +28,11 @@ from benchgate.evidence.session_folder import SessionFolder
 from benchgate.insn.symbols import NO_SYMBOLS, Symbols
 from benchgate.plan.options import Options
 from benchgate.run.record import save
+from benchgate.run.thread_use import Sample, keep_samples
 from benchgate.session import publish, rejudge
 from benchgate.session.trust import Trusted
 from tests.unit.factories import POLICY
+from tests.unit.noise import counters
 from tests.unit.plans import sweep
 from tests.unit.sessions import END, INFO, new_session
 from tests.wirekit import altered, console, field, guest_argv, primes_run, recorded, unframed, write_argv
@@ -41,13 +43,17 @@ CELL = next(planned.cell for planned in PLAN.cells if planned.cell.cpus == 2)
 WORK = field(GOOD, "window", "work_end") - field(GOOD, "window", "work_start")
 
 
-def attempt(session: SessionFolder, text: bytes = GOOD, **changes: Any) -> RawRun:
+def attempt(
+    session: SessionFolder, text: bytes = GOOD, noise: Sequence[Sample] = (), **changes: Any
+) -> RawRun:
     """One recorded run with two CPUs, as in a real session."""
     place = session.begin(CELL.id)
     raw = replace(primes_run(place.folder, text), cell=CELL, attempt=place.run, **changes)
     write_argv(place.folder, guest_argv(2, measure=b"@bench measure" in text))
     save(raw)
-    judged = rejudge._judge(place.folder, provenance.planned([PLAN], POLICY, {}), "session.json", Trusted())
+    keep_samples(place.folder, noise)
+    facts = provenance.planned([PLAN], POLICY, {})
+    judged = rejudge._judge(place.folder, facts, "session.json", Trusted(), POLICY.void)
     session.record(row_of(judged))
     return raw
 
@@ -79,6 +85,21 @@ def test_a_verified_run_has_its_figure(session: SessionFolder) -> None:
     (verdict,) = found.verdicts
     assert verdict.outcome is Word.SKIP  # one CPU was planned and never tried
     assert (found.alpha, found.superlinear) == (POLICY.alpha, POLICY.superlinear)
+
+
+def test_a_void_run_is_found_again(session: SessionFolder) -> None:
+    """From the counters in its folder and the rule in session.json alone."""
+    attempt(session, noise=counters(delays=(0, 60_000_000)))
+    attempt(session, altered(GOOD, "result", count=1), noise=counters(delays=(0, 60_000_000)))
+    folder = close(session)
+    void, wrong = rejudge.judge_session(folder).rows
+    assert (void.outcome, void.verified, void.work) == (Outcome.VOID, True, WORK)
+    assert void.reason == "run delay 6% (limit 2%)"
+    assert wrong.outcome is Outcome.INVALID
+    change(folder, lambda facts: facts["policy"]["void"].update(run_delay=0.1))
+    assert rejudge.judge_session(folder).rows[0].outcome is Outcome.OK
+    change(folder, lambda facts: facts["policy"].pop("void"))  # an earlier version
+    assert rejudge.judge_session(folder).rows[0].outcome is Outcome.OK
 
 
 def test_a_wrong_answer_is_found_again(session: SessionFolder) -> None:

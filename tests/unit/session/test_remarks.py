@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,7 @@ def test_a_policy_that_differs_from_the_shipped_one_is_said(folder: Path) -> Non
         "superlinear": 1.05,
         "capacity_reach": 0.9,
         "warmups": 1,
+        "void": asdict(POLICY.void),
     }
     change(folder, lambda facts: facts.update(policy=shipped | {"informs": ""}))
     assert not [one for one in remarks(folder, Trusted()) if "policy" in one]

@@ -1,6 +1,7 @@
 """The loop of a sweep with a fake lab: which runs it makes, in which order, and when it stops."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,9 +9,10 @@ import pytest
 
 from benchgate.base.cells import Lane
 from benchgate.base.gates import CapacityBound, Word
+from benchgate.base.runs import Outcome
 from benchgate.judge import arms, decide
 from benchgate.judge.arms import arm_from_runs
-from benchgate.judge.judged_run import JudgedRun
+from benchgate.judge.judged_run import JudgedRun, judge_run
 from benchgate.plan import marks, planner
 from benchgate.plan.marks import Mark
 from benchgate.plan.options import Options
@@ -18,9 +20,10 @@ from benchgate.plan.planned import Ground, PlannedCell, SweepPlan
 from benchgate.plan.seats import reseat
 from benchgate.session import sweep
 from benchgate.session.results import RowResult
-from benchgate.session.sweep import PlannedRun
+from benchgate.session.sweep import PlannedRun, SweepResult
 from tests.unit.factories import POLICY, raw_run, verified
 
+VOID = "run delay 50% (limit 2%)"
 GROUND = Ground(pins=(0, 1), smt_pins=(0, 1), lanes={"qemu": (Lane.TCG, ""), "native": (Lane.NATIVE, "")})
 
 
@@ -44,6 +47,8 @@ class FakeLab:
         self.capacities: list[tuple[int, ...]] = []
         self.seconds_per_run = 1.0
         self.wrong = wrong
+        self.disturbed: Container[int] = ()
+        """The attempts that the host disturbs, by order. Their figures are ten times larger."""
 
     def now_s(self) -> float:
         return len(self.asked) * self.seconds_per_run
@@ -65,7 +70,9 @@ class FakeLab:
         reason = self.wrong.get(f"smp{cell.cpus}")
         if reason and not attempt.warmup:
             return JudgedRun(run, None, reason)
-        return JudgedRun(run, verified(run, 1_000_000 // cell.cpus + self.NOISE[len(self.asked) % 8]))
+        void = VOID if attempt.order in self.disturbed else ""
+        work = (1_000_000 // cell.cpus + self.NOISE[len(self.asked) % 8]) * (10 if void else 1)
+        return judge_run(run, lambda _: replace(verified(run, work), void=void))
 
     def capacity(self, row: str, counts: tuple[int, ...]) -> Mapping[int, CapacityBound]:
         assert row == "primes-linux"
@@ -102,6 +109,89 @@ def test_the_hosts_capacity_is_sampled_between_the_rounds() -> None:
     lab = FakeLab()
     sweep.run_sweep(the_plan(2), Options(), POLICY, lab, seed=1)
     assert lab.capacities == [(2,)] * 5
+
+
+def disturbed(orders: Container[int], lab: FakeLab | None = None) -> FakeLab:
+    lab = lab or FakeLab()
+    lab.disturbed = orders
+    return lab
+
+
+def outcomes(result: SweepResult) -> Counter[Outcome]:
+    return Counter(judged.outcome for judged in result.runs)
+
+
+def test_a_void_run_is_replaced_and_counted_and_is_no_sample() -> None:
+    """A warm-up that is disturbed (order 1) is discarded anyway."""
+    lab = disturbed((1, 3, 8))
+    result = sweep.run_sweep(the_plan(2), Options(), replace(POLICY, max_runs=5), lab, seed=1)
+    assert outcomes(result) == {Outcome.WARMUP: 2, Outcome.VOID: 2, Outcome.OK: 10}
+    voided = [judged.run.attempt for judged in result.runs if judged.outcome is Outcome.VOID]
+    assert voided == [3, 8]
+    assert [arm.runs for arm in result.arms.values()] == [5, 5]
+    assert sum(arm.attempted for arm in result.arms.values()) == 12
+    assert sum(len(arm.void) for arm in result.arms.values()) == 2
+    samples = {sample for arm in result.arms.values() if arm.work for sample in arm.work.samples}
+    figures = {judged.verified.work for judged in result.runs if judged.verified and judged.verified.void}
+    assert figures
+    assert not samples & figures
+    (found,) = result.verdicts
+    assert (found.outcome, found.runs) == (Word.PASS, 5)
+    assert lab.asked[-1].sweep_runs == 14
+
+
+def test_a_sweep_never_ends_at_noise_below_the_limit() -> None:
+    """Three void runs are allowed at any length; later ones only together with as many good ones."""
+    lab = disturbed((3, 4, 5))
+    result = sweep.run_sweep(the_plan(2), Options(), replace(POLICY, max_runs=5), lab, seed=1)
+    assert outcomes(result)[Outcome.OK] == 10
+    assert [verdict.outcome for verdict in result.verdicts] == [Word.PASS]
+
+
+def test_too_many_void_runs_end_the_sweep_and_decide_nothing() -> None:
+    lab = disturbed(range(100))
+    plan = the_plan(2)
+    plan = replace(plan, gates=(*plan.gates, planner.verified_gate(plan.cells[0])))
+    result = sweep.run_sweep(plan, Options(), POLICY, lab, seed=1)
+    assert outcomes(result) == {Outcome.WARMUP: 2, Outcome.VOID: 4}
+    assert [verdict.outcome for verdict in result.verdicts] == [Word.INCONCLUSIVE] * 2
+    subjects = ("primes-linux smp2/smp1", "primes-linux-smp1")
+    for subject, verdict in zip(subjects, result.verdicts, strict=True):
+        why = f"INCONCLUSIVE: {subject}: the host disturbed 4 of 4 runs of this sweep, more than 3 and 50%"
+        assert verdict.reason.startswith(f"{why}, so they are void: ")
+        assert f"{VOID} (and 3 more); next: stop the host's other work" in verdict.reason
+
+
+def test_the_limit_of_void_runs_is_the_policys() -> None:
+    lab = disturbed(range(3, 100))
+    strict = replace(POLICY, void=replace(POLICY.void, most=0, share=0.0))
+    result = sweep.run_sweep(the_plan(2), Options(), strict, lab, seed=1)
+    assert outcomes(result) == {Outcome.WARMUP: 2, Outcome.VOID: 1}
+    assert [verdict.outcome for verdict in result.verdicts] == [Word.INCONCLUSIVE]
+
+
+def test_a_verdict_before_too_many_void_runs_is_kept() -> None:
+    """At the first look smp2 passes; then the host disturbs every run that smp4 still needs."""
+    done = sweep.run_sweep(the_plan(2), Options(), replace(POLICY, max_runs=5), FakeLab(), seed=1)
+    last = next(judged for judged in reversed(done.runs) if judged.verified)
+    assert last.verified is not None
+    more = [
+        JudgedRun(replace(last.run, attempt=20 + n), replace(last.verified, run=last.run, void="noise"))
+        for n in range(30)
+    ]
+    gates = [one.gate for one in done.plan.gates]
+    (found,) = decide.conclude(done.plan.pairs, gates, [*done.runs, *more], POLICY, {})
+    assert found == done.verdicts[0]
+
+
+def test_an_undecided_gate_says_that_noise_ended_its_sweep() -> None:
+    lab = disturbed(range(13, 100), NoisyLab())
+    result = sweep.run_sweep(the_plan(2), Options(), replace(POLICY, max_runs=25), lab, seed=1)
+    (found,) = result.verdicts
+    assert (found.outcome, found.runs) == (Word.INCONCLUSIVE, 5)
+    assert (
+        "is inside the interval (work, tcg, 5 runs per arm); the host disturbed 11 of 21 runs" in found.reason
+    )
 
 
 class NoisyLab(FakeLab):

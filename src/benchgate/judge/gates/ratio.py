@@ -19,6 +19,7 @@ from benchgate.judge.gates.wording import first_of, number, reason, span, subjec
 
 EMULATED_OR_VIRTUAL = (Lane.KVM, Lane.TCG)
 """The lanes on which the capacity of the probe guests limits a speedup."""
+QUIETER = "stop the host's other work, or use --clock insn"
 DEPENDENT = 1.96
 """Above this `serial_dependence` the runs of the arms are not taken for independent. Independent runs exceed
 it in 2 to 3% of looks, and then wait for the next look."""
@@ -124,12 +125,15 @@ def _look(gate: Gate, measured: GateInput, rule: Rule, limit: float) -> Ruling:
             settled = _settled(gate, measured, rule, seen)
             if settled:
                 return Ruling(verdict(gate, *settled, seen.fields))
-    needs = {one.cell.id: wanted for one in (base, arm)} if wanted else {}
+    needs = {one.cell.id: wanted for one in (base, arm)} if wanted and not measured.too_many_void else {}
     if seen is None:
         fields = {"lane": arm.lane or base.lane, "threshold": limit, "runs": ready}
         if beside := broken_beside(measured):
             text = reason(Word.INVALID, f"{subject(gate)}: {too_few(beside)}", see_runs(beside))
             return Ruling(verdict(gate, Word.INVALID, text, fields), needs)
+        if measured.too_many_void:
+            text = reason(Word.INCONCLUSIVE, f"{subject(gate)}: {void_runs(measured)}", QUIETER)
+            return Ruling(verdict(gate, Word.INCONCLUSIVE, text, fields))
         text = _too_few(gate, measured, ready)
         return Ruling(verdict(gate, Word.SKIP, text, fields), needs)
     return Ruling(verdict(gate, Word.INCONCLUSIVE, _undecided(gate, measured, seen), seen.fields), needs)
@@ -166,7 +170,7 @@ def unverified(arm: Arm) -> str:
     if arm.invalid:
         bad = f"{len(arm.invalid)} of {counted(max(arm.attempted, len(arm.invalid)), 'run')}"
         return f"{bad} not verified: {first_of(arm.invalid)}"
-    if arm.attempted and not arm.runs:
+    if arm.attempted > len(arm.void) and not arm.runs:
         return f"{counted(arm.attempted, 'run')} attempted, none is verified"
     return ""
 
@@ -185,6 +189,17 @@ def broken_beside(measured: GateInput) -> Arm | None:
 
 def too_few(beside: Arm) -> str:
     return f"too few runs, because the sweep ended at {broken_arm(beside)}"
+
+
+def void_runs(measured: GateInput) -> str:
+    """Why a sweep ended at noise of the host."""
+    void = [why for arm in measured.arms.values() for why in arm.void]
+    runs = sum(arm.attempted for arm in measured.arms.values())
+    rule = measured.policy.void
+    return (
+        f"the host disturbed {len(void)} of {counted(runs, 'run')} of this sweep, more than {rule.most} and "
+        f"{rule.share:.0%}, so they are void: {first_of(void)}"
+    )
 
 
 def see_runs(arm: Arm) -> str:
@@ -306,6 +321,8 @@ def _undecided(gate: Gate, measured: GateInput, seen: Figures) -> str:
     if later and later <= measured.policy.max_runs:
         if beside := broken_beside(measured):
             return reason(Word.INCONCLUSIVE, f"{what}; {too_few(beside)}", see_runs(beside))
+        if measured.too_many_void:
+            return reason(Word.INCONCLUSIVE, f"{what}; {void_runs(measured)}", QUIETER)
         what += f"; no look at {later} runs was begun after {measured.policy.minutes:g} min"
         return reason(Word.INCONCLUSIVE, what, "raise `minutes` in a policy of your own (--policy)")
     return reason(Word.INCONCLUSIVE, what, f"--max-runs {later}" if later else advice)

@@ -1,8 +1,9 @@
 """verified: every run of a cell must be verified. It does not check speed.
 
 Takes a gate with a cell and no base; gives a Ruling. PASS if the required number of runs is verified; INVALID
-if a run is not verified, or if an invalid run of another arm ended the sweep too early; SKIP if the cell was
-skipped or has too few runs. Fails with DecideError if the gate is invalid.
+if a run is not verified, or if an invalid run of another arm ended the sweep too early; INCONCLUSIVE if the
+host disturbed too many runs; SKIP if the cell was skipped or has too few runs. Fails with DecideError if the
+gate is invalid.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ from benchgate.base.errors import DecideError
 from benchgate.base.gates import VERIFIED, Gate, GateInput, Policy, Ruling, Word
 from benchgate.base.text import counted
 from benchgate.judge.gates.ratio import (
+    QUIETER,
     broken_beside,
     known_arm,
     see_runs,
     too_few,
     unrepeated,
     unverified,
+    void_runs,
 )
 from benchgate.judge.gates.wording import reason, verdict
 
@@ -42,6 +45,9 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     if arm.runs < wanted and (beside := broken_beside(measured)):
         text = reason(Word.INVALID, f"{gate.cell.id}: {too_few(beside)}", see_runs(beside))
         return Ruling(verdict(gate, Word.INVALID, text, facts), {gate.cell.id: wanted})
+    if arm.runs < wanted and measured.too_many_void:
+        text = reason(Word.INCONCLUSIVE, f"{gate.cell.id}: {void_runs(measured)}", QUIETER)
+        return Ruling(verdict(gate, Word.INCONCLUSIVE, text, facts))
     if arm.runs < wanted:
         text = reason(Word.SKIP, f"{gate.cell.id}: only {arm.runs} of {counted(wanted, 'run')} made")
         return Ruling(verdict(gate, Word.SKIP, text, facts), {gate.cell.id: wanted})

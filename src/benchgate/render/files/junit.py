@@ -9,7 +9,7 @@ from __future__ import annotations
 from benchgate.base.gates import Verdict, Word
 from benchgate.render.escape import xml
 from benchgate.render.files.verdicts_json import as_object
-from benchgate.render.view import SessionView, headline
+from benchgate.render.view import SessionView, headline, void_runs
 
 NAME = "junit.xml"
 FAILING = (Word.FAIL, Word.INVALID, Word.INCONCLUSIVE)
@@ -27,7 +27,7 @@ def render(view: SessionView) -> str:
         f'<testsuites name="benchgate" {counts}>',
         f'  <testsuite name="benchgate" {counts} time="0"{stamp}>',
         *(line for one in verdicts for line in _case(one, failing)),
-        f"    <system-out>{xml(headline(view))}</system-out>",
+        f"    <system-out>{xml(chr(10).join([headline(view), *void_runs(view)]))}</system-out>",
         "  </testsuite>",
         "</testsuites>",
     ]

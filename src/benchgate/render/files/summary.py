@@ -101,7 +101,7 @@ def _row(view: SessionView, series: Series, arm: ArmFigures) -> tuple[str, ...]:
     gate = units.gate(work, is_broken=arm.is_broken)
     return (
         arm.name,
-        str(arm.outcomes[Outcome.OK]),
+        arm.counted_runs,
         units.shown(arm.work.median, arm.unit) if arm.work else "-",
         units.span(arm.work, arm.unit) if arm.work else "-",
         units.percent(arm.work.cv if arm.work else None),
@@ -184,6 +184,7 @@ def _conditions(view: SessionView, every: tuple[Series, ...]) -> list[str]:
         *(f"- lane {lane}: {LANE_NOTES[lane]}" for lane in lanes),
         f"- isolation: {markdown(view.isolation)}. Pinning is not isolation: "
         "other work may still have run on the pinned CPUs.",
+        *([f"- noise: {markdown(view.void_rule)}"] if view.void_rule else []),
         *(f"- {markdown(label)}" for label in view.labels),
         *(f"- {markdown(note)}" for note in view.notes),
         f"- speedups are ratios of medians, in brackets the exact bootstrap interval (alpha {view.alpha:g} "

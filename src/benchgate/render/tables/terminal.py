@@ -11,11 +11,10 @@ from pathlib import Path
 
 from benchgate.base.cells import Window
 from benchgate.base.gates import VERIFIED, Word
-from benchgate.base.runs import Outcome
 from benchgate.base.text import counted, located, visible
 from benchgate.render.figures import ArmFigures, Series, series_of
 from benchgate.render.tables import columns, side_by_side, units, variants
-from benchgate.render.view import SessionView, headline
+from benchgate.render.view import SessionView, headline, void_runs
 
 NARROWEST = 40
 
@@ -42,7 +41,7 @@ def render(view: SessionView, width: int = 80, folder: Path | None = None, told:
         lines += [*_table(view, one, room), ""]
     reasons = (one if folder is None else located(one, folder) for one in _reasons(view))
     reasons = (one for one in reasons if one not in told)
-    texts = (*reasons, *view.outliers, *view.labels, *view.notes)
+    texts = (*reasons, *void_runs(view), *view.outliers, *view.labels, *view.notes)
     lines += [line for text in texts for line in _wrapped(text, room)]
     for block in (side_by_side.text(view, room), variants.text(view, room)):
         if block:
@@ -75,7 +74,7 @@ def _cells(view: SessionView, series: Series, arm: ArmFigures) -> list[str]:
     host = view.capacity.get(arm.cpus)
     cells = [
         arm.name,
-        str(arm.outcomes[Outcome.OK]),
+        arm.counted_runs,
         units.shown(arm.work.median, arm.unit) if arm.work else "-",
         units.span(arm.work, arm.unit) if arm.work else "-",
         units.percent(arm.work.cv if arm.work else None),

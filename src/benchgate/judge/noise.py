@@ -1,0 +1,163 @@
+"""How much the host disturbed a run in its window, from the counters that were recorded around it.
+
+Takes the files of a run and the policy's rule; gives a `Disturbance`, and the sentence why the run is void.
+The figure of the run plays no part. A counter that the host does not offer is None, and voids nothing.
+Fails with VerifyError if threads.json or host.json is not what benchgate writes.
+
+The window is, by the host's clock, from the guest's ready line to its result. A share is of the time for
+which the run's busiest vCPU could run in it: a guest also idles between the two lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from benchgate.base.cells import Lane, Placement
+from benchgate.base.runs import RawRun
+from benchgate.base.void_rule import VoidRule, said
+from benchgate.host.noise import HostSnapshot, ThreadCounters
+from benchgate.judge.run_files import Moment, RunFiles
+
+_BEGIN, _ENDS = "ready", ("result", "end", "stop", "exit")
+
+
+@dataclass(frozen=True, slots=True)
+class Disturbance:
+    """What the counters grew by in a run's window; None: not known."""
+
+    window_ns: int | None = None
+    run_delay: float | None = None
+    steal: float | None = None
+    migrations: float | None = None
+    frequency: float | None = None
+    throttles: float | None = None
+    involuntary: float | None = None
+    psi_cpu: float | None = None
+    stall_ns: int | None = None
+    """For how long the host withheld its CPUs from the vCPUs, all together."""
+
+
+NOT_KNOWN = Disturbance()
+
+
+def disturbance(files: RunFiles) -> Disturbance:
+    pair = _window(files.moments)
+    if pair is None:
+        return NOT_KNOWN
+    before, after = pair
+    span = after.t_ns - before.t_ns
+    grown = _grown(before, after)
+    runnable = max((use.run + use.delay for use in grown or ()), default=0)
+    window = runnable or span
+    if window <= 0:
+        return NOT_KNOWN
+    delays = None if grown is None else [use.delay for use in grown]
+    stolen = _stolen(before.host, after.host, files.tick_ns)
+    return Disturbance(
+        window_ns=window,
+        run_delay=None if delays is None else max(delays) / window,
+        steal=None if stolen is None else max(stolen) / window,
+        migrations=_most(before, after, lambda one: one.migrations),
+        frequency=_spread([before.host, after.host]),
+        throttles=_throttled(before.host, after.host),
+        involuntary=_per_second(_most(before, after, lambda one: one.involuntary), window),
+        psi_cpu=_pressure(before.host, after.host, span),
+        stall_ns=None if delays is None else sum(delays) + sum(stolen or ()),
+    )
+
+
+def excess(seen: Disturbance, rule: VoidRule) -> str:
+    """The counters that are above their limits; empty if there are none."""
+    found = []
+    for name, limit in rule.limits.items():
+        value: float | None = getattr(seen, name)
+        if limit is not None and value is not None and value > limit:
+            found.append(f"{said(name, value)} (limit {said(name, limit).removeprefix(_word(name))})")
+    return ", ".join(found)
+
+
+def is_judged(run: RawRun) -> bool:
+    """Whether noise can void this run. On the instruction clock it has no effect, and vCPUs that share a CPU
+    wait for each other."""
+    return run.lane is not Lane.INSN and run.placement is not Placement.OVERSUBSCRIBED
+
+
+def _word(name: str) -> str:
+    return f"{name.replace('_', ' ')} "
+
+
+def _window(moments: Sequence[Moment]) -> tuple[Moment, Moment] | None:
+    """The last moment before the window and the first one after it."""
+    named: dict[str, Moment] = {}
+    for one in moments:
+        named.setdefault(one.name, one)
+    begin = named.get(_BEGIN)
+    end = next((named[name] for name in _ENDS if name in named), None)
+    return None if begin is None or end is None else (begin, end)
+
+
+@dataclass(frozen=True, slots=True)
+class _Grown:
+    run: int
+    delay: int
+
+
+def _grown(before: Moment, after: Moment) -> list[_Grown] | None:
+    """What each vCPU's thread ran and waited; None unless it is known of every one."""
+    found = []
+    for start, end in _pairs(before, after):
+        run, delay = _growth(start.run_ns, end.run_ns), _growth(start.delay_ns, end.delay_ns)
+        if run is None or delay is None:
+            return None
+        found.append(_Grown(run, delay))
+    return found or None
+
+
+def _pairs(before: Moment, after: Moment) -> list[tuple[ThreadCounters, ThreadCounters]]:
+    """Each vCPU's thread at both moments; none if the threads are not the same."""
+    start, end = before.vcpus, after.vcpus
+    return [(start[thread], end[thread]) for thread in start] if start.keys() == end.keys() else []
+
+
+def _growth(start: int | None, end: int | None) -> int | None:
+    return None if start is None or end is None or end < start else end - start
+
+
+def _most(before: Moment, after: Moment, counter: Callable[[ThreadCounters], int | None]) -> float | None:
+    """The largest growth of a counter among the vCPUs."""
+    found = [_growth(counter(start), counter(end)) for start, end in _pairs(before, after)]
+    known = [one for one in found if one is not None]
+    return float(max(known)) if known and len(known) == len(found) else None
+
+
+def _per_second(count: float | None, window_ns: int) -> float | None:
+    return None if count is None else count * 1e9 / window_ns
+
+
+def _stolen(before: HostSnapshot, after: HostSnapshot, tick_ns: int) -> list[int] | None:
+    """Of each CPU. A tick may have been stolen in part before the window, so one tick does not count."""
+    ticks = _by_cpu(before.steal_ticks, after.steal_ticks)
+    return None if ticks is None else [max(0, one - 1) * tick_ns for one in ticks]
+
+
+def _throttled(before: HostSnapshot, after: HostSnapshot) -> float | None:
+    counts = _by_cpu(before.throttles, after.throttles)
+    return None if counts is None else float(sum(counts))
+
+
+def _by_cpu(start: Mapping[int, int] | None, end: Mapping[int, int] | None) -> list[int] | None:
+    if not start or not end or start.keys() != end.keys() or any(end[cpu] < start[cpu] for cpu in start):
+        return None
+    return [end[cpu] - start[cpu] for cpu in start]
+
+
+def _spread(snapshots: Iterable[HostSnapshot]) -> float | None:
+    seen = [one.frequency_khz for one in snapshots if one.frequency_khz]
+    values = [value for one in seen for value in one.values()]
+    return (max(values) - min(values)) / max(values) if values and max(values) > 0 else None
+
+
+def _pressure(before: HostSnapshot, after: HostSnapshot, span_ns: int) -> float | None:
+    grown = _growth(before.psi_cpu_us, after.psi_cpu_us)
+    return None if grown is None or span_ns <= 0 else grown * 1000 / span_ns
