@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from benchgate.insn.log import read_log
 from benchgate.judge import attribution, wire
 from benchgate.judge.run_files import read_console
 from benchgate.run.record import load
@@ -43,6 +44,20 @@ def test_boots(image, boot):
     guest.console.expect(r"@bench begin [^\\r\\n]* online=(\\d+)")
     assert guest.console.match[1] == b"2"
     guest.console.expect(pexpect.EOF)
+"""
+
+
+BOOT_INSTRUCTIONS, BOOT_TRAPS = 800_000_000, 18_000
+"""430 million and 9,600 are usual. A kernel that unpacks itself needs 720 million more. A trapped read of the
+TSC costs the host as much as thousands of instructions; there were 30,000."""
+
+SHORT = """\
+import pytest
+
+
+@pytest.mark.workload("primes", hi=10_000)
+def test_every_run_is_right(cell):
+    cell.require_verified()
 """
 
 
@@ -208,3 +223,14 @@ def test_a_native_session_boots_no_guest(where: Path) -> None:
     commands = [json.loads(path.read_text()) for path in (session.folder / "runs").glob("*/argv.json")]
     assert len(commands) == len(session.rows)
     assert not [argv for argv in commands if "-kernel" in argv]
+
+
+def test_a_boot_of_linux_on_the_instruction_clock_is_short(where: Path) -> None:
+    """Counts, not seconds: what the guest executes, almost all of it before PID 1 (the window is 1%)."""
+    (where / "test_short.py").write_text(SHORT)
+    session = run_pytest(where, "test_short.py", "--clock=insn", "--smp=1", "--runs=1")
+    logs = [read_log(path) for path in sorted(session.folder.glob("runs/*/clock.log"))]
+    assert logs, session.output
+    for log in logs:
+        assert sum(total.executed for total in log.totals) < BOOT_INSTRUCTIONS
+        assert log.checks["tsc_traps"] < BOOT_TRAPS

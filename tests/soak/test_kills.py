@@ -45,7 +45,7 @@ SESSION = """
 
     print("up", flush=True)
     for number in count():
-        list(execute_all([job(Path(sys.argv[1], f"{number}-{which}")) for which in "ab"]))
+        list(execute_all([job(Path(sys.argv[1], f"{number}-{which}")) for which in "ab"], 2))
 """
 EXITING = 0x4
 """PF_EXITING of the kernel's include/linux/sched.h, in the flags of /proc/PID/stat."""

@@ -42,6 +42,7 @@ PURPOSES = {
     "probe": "the guest that times accelerators and the host's capacity",
     "qemu": "QEMU: {version}",
     "system": "a system's kernel: {name}",
+    "vmlinux": "the Linux kernel, unpacked",
 }
 """What the folders of each kind are for; `{word}` is a field of the folder's key, left out if it has none."""
 

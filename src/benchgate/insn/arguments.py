@@ -29,6 +29,9 @@ COUNT_FINE = 2_000
 """Both limits at level count, where nothing is exact and closer lockstep only costs time."""
 RUSH = 25
 """Both limits are multiplied by this outside the marked window, to reach the window sooner."""
+SKIP = 100_000
+"""How many ns a loop that polls the TSC may skip at once outside the window. Each read is a trap, which costs
+the host up to 10 us, and in each boot Linux calibrates its timers in such loops for 0.2 s."""
 LINUX_WORDS = (
     "cryptomgr.notests",  # otherwise the self-tests share a CPU with the workload
     "lpj=4000000",  # skips the calibration of the delay loop on each CPU
@@ -88,6 +91,7 @@ def arguments(  # noqa: PLR0913 - one run has this many options
         "quantum": default_quantum if quantum is None else quantum,
         "fine": default_fine if fine is None else fine,
         "rush": (RUSH if marked else 1) if rush is None else rush,
+        "skip": SKIP,
         "serial": int(mode is ClockMode.SERIAL),
         "patience": patience_s,
         "lines": int(not marked),

@@ -1,15 +1,17 @@
-"""Executes several attempts at once, each in a thread that waits for its guest.
+"""Executes attempts, some at once, each in a thread that waits for its guest.
 
-Takes jobs; gives the index and the RawRun of each job that was carried out. If a job fails, its exception is
-raised after the results of the others were given, so that no measurement is lost. An interrupt of the caller
-first ends every guest, in the same way as it ends a single one. A single job runs in the caller's thread.
+Takes jobs and how many may run at once; gives the index and the RawRun of each job that was carried out, in
+the jobs' order and as soon as it is known. The next job is taken when a guest has ended, so a caller that
+stops giving jobs ends the series. If a job fails, no other begins; its exception is raised after the results
+of those that had begun. An interrupt, or closing the generator, first ends every guest, in the same way as it
+ends a single one. One at a time, jobs run in the caller's thread.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -26,58 +28,96 @@ class Job:
     on_phase: OnPhase
 
 
-def execute_all(jobs: Sequence[Job]) -> Iterator[tuple[int, RawRun]]:
-    if len(jobs) == 1:
-        yield 0, execute(jobs[0].request, jobs[0].on_phase)
+def execute_all(jobs: Iterable[Job], at_once: int) -> Generator[tuple[int, RawRun], None, None]:
+    if at_once == 1:
+        for index, job in enumerate(jobs):
+            yield index, execute(job.request, job.on_phase)
         return
-    batch = _Batch(jobs)
-    errors = batch.run()
-    for index in sorted(batch.outcomes):
-        outcome = batch.outcomes[index]
-        if isinstance(outcome, BaseException):
-            errors.append(outcome)
-        else:
-            yield index, outcome
-    if errors:
-        raise errors[0]
+    pool = _Pool(iter(jobs), at_once)
+    try:
+        yield from pool.results()
+    except GeneratorExit:
+        pool.cancel()
+        raise
+    except BaseException as error:
+        pool.cancel()
+        yield from pool.finished()
+        raise error from None
+    yield from pool.finished()
+    if pool.errors:
+        raise pool.errors[0]
 
 
-class _Batch:
-    """Jobs that run at the same time. An interrupt can arrive while the caller starts a thread or waits for
-    one. An executor or a join can then miss the interrupt or lose the thread, so this polls plain threads."""
+class _Pool:
+    """An interrupt can arrive while the caller starts a thread or waits for one. An executor or a join can
+    then miss the interrupt or lose the thread, so this polls plain threads."""
 
-    def __init__(self, jobs: Sequence[Job]) -> None:
-        self.outcomes: dict[int, RawRun | BaseException] = {}
-        self._jobs = jobs
+    def __init__(self, jobs: Iterator[Job], at_once: int) -> None:
+        self.errors: list[BaseException] = []
+        self._jobs, self._at_once = jobs, at_once
+        self._outcomes: dict[int, RawRun | BaseException] = {}
         self._cancelled = threading.Event()
-        self._claims = [threading.Lock() for _ in jobs]
+        self._claims: list[threading.Lock] = []
         """The job's thread takes its claim; an interrupted caller takes those of jobs that have not begun."""
+        self._given = 0
 
-    def run(self) -> list[BaseException]:
-        """Returns when no job is running. Gives the exception that interrupted the caller, if any."""
-        everything = range(len(self._jobs))
-        try:
-            for index in everything:
-                threading.Thread(target=self._carry_out, args=(index,), daemon=True).start()
-            self._await(everything)
-        except BaseException as error:
-            self._cancelled.set()
-            self._await([index for index in everything if not self._claims[index].acquire(blocking=False)])
-            return [error]
-        return []
+    def results(self) -> Iterator[tuple[int, RawRun]]:
+        """Until no job is left or one has failed."""
+        more = True
+        while more or self._given < len(self._claims):
+            if any(isinstance(outcome, BaseException) for outcome in list(self._outcomes.values())):
+                return
+            while more and self._has_room():
+                more = self._begin()
+            outcome = self._outcomes.get(self._given)
+            if isinstance(outcome, RawRun):
+                self._given += 1
+                yield self._given - 1, outcome
+            else:
+                time.sleep(_POLL_S)
 
-    def _await(self, indices: Sequence[int]) -> None:
-        while any(index not in self.outcomes for index in indices):
-            time.sleep(_POLL_S)
+    def _has_room(self) -> bool:
+        """A result waits for those before it, so one that takes long may hold back only a few."""
+        begun = len(self._claims)
+        return begun - len(self._outcomes) < self._at_once and begun - self._given < 2 * self._at_once
 
-    def _carry_out(self, index: int) -> None:
-        if not self._claims[index].acquire(blocking=False):
+    def _begin(self) -> bool:
+        job = next(self._jobs, None)
+        if job is None:
+            return False
+        index, claim = len(self._claims), threading.Lock()
+        self._claims.append(claim)
+        threading.Thread(target=self._carry_out, args=(index, job, claim), daemon=True).start()
+        return True
+
+    def _carry_out(self, index: int, job: Job, claim: threading.Lock) -> None:
+        if not claim.acquire(blocking=False):
             return
         try:
-            job = self._jobs[index]
-            self.outcomes[index] = execute(job.request, partial(_on_phase, job, self._cancelled))
+            self._outcomes[index] = execute(job.request, partial(_on_phase, job, self._cancelled))
         except BaseException as error:
-            self.outcomes[index] = error
+            self._outcomes[index] = error
+
+    def cancel(self) -> None:
+        """Ends every guest; returns when none is left."""
+        self._cancelled.set()
+        self._await([index for index, claim in enumerate(self._claims) if not claim.acquire(blocking=False)])
+
+    def finished(self) -> Iterator[tuple[int, RawRun]]:
+        """The results that were not given yet, when no job runs any more. Keeps what was raised."""
+        if not self._cancelled.is_set():
+            self._await(range(len(self._claims)))
+        for index in sorted(index for index in self._outcomes if index >= self._given):
+            outcome = self._outcomes[index]
+            if isinstance(outcome, BaseException):
+                self.errors.append(outcome)
+            else:
+                yield index, outcome
+
+    def _await(self, indices: Iterable[int]) -> None:
+        indices = list(indices)
+        while any(index not in self._outcomes for index in indices):
+            time.sleep(_POLL_S)
 
 
 def _on_phase(job: Job, cancelled: threading.Event, phase: str) -> None:

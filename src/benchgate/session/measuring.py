@@ -11,7 +11,7 @@ import hashlib
 import secrets
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -60,7 +60,7 @@ from benchgate.run.watch import watch_for
 from benchgate.session import publish, vm_choice
 from benchgate.session.conclusion import view_of
 from benchgate.session.progress import Progress, figure
-from benchgate.session.sweep import PlannedRun
+from benchgate.session.sweep import PlannedRun, ends_sweep
 from benchgate.session.trust import Trusted
 
 
@@ -181,14 +181,20 @@ class MeasuringSession:
         return concurrency.guests_at_once(memory, seats.host_cpus) if exact else 1
 
     def attempts(self, group: Sequence[PlannedRun]) -> Iterator[JudgedRun]:
-        for attempt in group:
-            self._images.check(attempt.planned.system, attempt.planned.workload)
-            self._smoke(attempt.planned)
-            self._expect(attempt)
-        jobs = [self._job(attempt) for attempt in group]
         unjudged: list[BaseException] = []
-        for place, raw in execute_all(jobs):
-            yield self._judged_run(group[place], raw, unjudged)
+        judged: list[JudgedRun] = []
+
+        def jobs() -> Iterator[Job]:
+            for attempt in group:
+                if unjudged or ends_sweep(judged):
+                    return
+                yield self._job(attempt)
+
+        at_once = min(self.at_once(attempt.planned) for attempt in group)
+        with closing(execute_all(jobs(), at_once)) as results:
+            for place, raw in results:
+                judged.append(self._judged_run(group[place], raw, unjudged))
+                yield judged[-1]
         if unjudged:
             raise unjudged[0]
 
@@ -200,6 +206,9 @@ class MeasuringSession:
 
     def _job(self, attempt: PlannedRun) -> Job:
         cell = attempt.planned.cell
+        self._images.check(attempt.planned.system, attempt.planned.workload)
+        self._smoke(attempt.planned)
+        self._expect(attempt)
         request = self._request(attempt, self._open_session.begin(cell.id))
         return Job(request, partial(self.progress.phase, cell.id, attempt.label))
 

@@ -8,7 +8,7 @@ an exception; errors of the Lab pass through.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -47,7 +47,8 @@ class Lab(Protocol):
         ...
 
     def attempts(self, group: Sequence[PlannedRun]) -> Iterator[JudgedRun]:
-        """Carries out a group in parallel; gives the runs in the group's order when all have ended."""
+        """Carries out a group, some in parallel; gives the runs in the group's order. After a run that ends
+        the sweep no other begins."""
         ...
 
     def capacity(self, row: str, counts: tuple[int, ...]) -> Mapping[int, CapacityBound]:
@@ -65,6 +66,11 @@ class SweepResult:
 
 
 _T = TypeVar("_T")
+
+
+def ends_sweep(runs: Iterable[JudgedRun]) -> bool:
+    """True after an invalid run: its arm is INVALID, and more runs cannot change that."""
+    return any(judged.outcome in (Outcome.INVALID, Outcome.CRASHED) for judged in runs)
 
 
 def run_sweep(sweep: SweepPlan, options: Options, policy: Policy, lab: Lab, seed: int) -> SweepResult:
@@ -109,11 +115,9 @@ class _State:
 
     @property
     def ended(self) -> bool:
-        """True after an invalid run, because its arm is INVALID and more runs cannot change that; and if the
-        host disturbs so many runs that replacing them would not end."""
-        if any(judged.outcome in (Outcome.INVALID, Outcome.CRASHED) for judged in self.runs):
-            return True
-        return GateInput(self.arms(), self.policy, self.bounds).too_many_void
+        """True after an invalid run, and if the host disturbs more runs than can be replaced."""
+        too_many = GateInput(self.arms(), self.policy, self.bounds).too_many_void
+        return ends_sweep(self.runs) or too_many
 
     def arms(self) -> dict[str, Arm]:
         return arms(self.sweep.pairs, self.runs)
@@ -150,9 +154,10 @@ class _State:
         still = sum(count - have[cell_id] for cell_id, count in wanted.items())
         self.expected = len(self.runs) + len(self.warm_ups) + still
         order = run_order(tuple(self.cells), missing, self.seed)
-        for part in _cut(order, len(self.cells) * self.at_once):
+        alone = self.at_once == 1
+        for part in _cut(order, len(self.cells) if alone else len(order)):
             wishes, self.warm_ups = [*self.warm_ups, *self._wishes(part, have, wanted)], []
-            for group in _cut(wishes, self.at_once):
+            for group in _cut(wishes, 1 if alone else len(wishes)):
                 if self.ended:
                     return
                 self._attempt(group)

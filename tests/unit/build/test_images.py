@@ -157,3 +157,12 @@ def test_the_guest_digest_covers_all_files() -> None:
     one = Image(None, None, None, {"b": "2", "a": "1"})
     assert guest_digest(one) == sha256(b"a=1\nb=2\n")
     assert guest_digest(replace(one, digests={"a": "1", "b": "3"})) != guest_digest(one)
+
+
+def test_an_unpacked_kernel_is_named_beside_the_file_that_it_comes_from(
+    made: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = planned(1)
+    monkeypatch.setattr(inputs, "linux_kernel", lambda *_, **__: replace(LINUX, packed="p" * 64))
+    digests = images().of(one.system, one.workload).digests
+    assert (digests["kernel"], digests["vmlinuz"]) == ("k" * 64, "p" * 64)

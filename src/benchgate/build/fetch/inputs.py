@@ -24,7 +24,7 @@ from benchgate.base.qemu import Qemu
 from benchgate.base.text import UNAVAILABLE
 from benchgate.build import cache, toolchain
 from benchgate.build.cache_storage import Notice
-from benchgate.build.fetch import elf, newest, store
+from benchgate.build.fetch import elf, newest, store, vmlinux
 from benchgate.build.fetch.apt import Apt
 from benchgate.build.fetch.pins import PinnedSet
 from benchgate.build.fetch.sources import Release
@@ -40,12 +40,16 @@ _REAL_SYMBOLS_BYTES = 4096
 
 @dataclass(frozen=True, slots=True)
 class LinuxKernel:
+    """`image` and `digest`: the file that boots. `packed`: the digest of the bzImage that it was unpacked
+    from; empty if the bzImage itself boots."""
+
     image: Path
     version: str
     digest: str
     symbols: Path | None
     config_digest: str
     labels: tuple[str, ...]
+    packed: str = ""
 
 
 def prepare(*, locked: bool = False, notice: Notice | None = None) -> tuple[Qemu, LinuxKernel]:
@@ -97,14 +101,16 @@ def linux_kernel(
         return _own_kernel(path)
     with _session(notice, session) as used:
         kept = store.fetch("linux", newest.linux, _fill_linux, locked=locked, session=used)
-    symbols = kept.folder / "System.map"
+    symbols, packed = kept.folder / "System.map", kept.folder / "vmlinuz"
+    elf_file = vmlinux.unpacked(packed, kept.folder / "config")
     return LinuxKernel(
-        kept.folder / "vmlinuz",
+        elf_file or packed,
         kept.about["kernel"],
-        kept.about["digest"],
+        file_digest(elf_file) if elf_file else kept.about["digest"],
         symbols if symbols.is_file() else None,
         kept.about["config_digest"],
         kept.labels,
+        kept.about["digest"] if elf_file else "",
     )
 
 

@@ -1,0 +1,106 @@
+"""The ELF file inside a bzImage, unpacked once on the host and kept in the cache.
+
+A bzImage decompresses itself in every boot, which is half of the instructions before PID 1. QEMU can start
+the ELF file instead, at its PVH entry. Takes a bzImage and its config file; gives the ELF file, or None if
+QEMU could not start it or if its compression is unknown here: then the bzImage boots as it is. Fails with
+FetchError if the image is damaged.
+"""
+
+from __future__ import annotations
+
+import io
+import lzma
+import subprocess
+import tarfile
+import zlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from benchgate.base.errors import FetchError
+from benchgate.base.files import file_digest
+from benchgate.build import cache
+from benchgate.build.toolchain import environment
+
+PVH = "CONFIG_PVH=y"
+_SECTOR = 512
+_UNPACK_S = 300.0
+_SIZE_BYTES = 4
+"""The last bytes of the payload are the size of what it unpacks to."""
+
+
+def unpacked(image: Path, config: Path) -> Path | None:
+    if not config.is_file() or PVH not in config.read_text(errors="replace").splitlines():
+        return None
+    payload = _payload(image.read_bytes())
+    unpack = next((found for magic, found in _UNPACK.items() if payload.startswith(magic)), None)
+    if unpack is None:
+        return None
+
+    def make(files: Path) -> None:
+        (files / "vmlinux").write_bytes(_checked(image, payload, unpack))
+
+    return cache.entry("vmlinux", {"format": "1", "image": file_digest(image)}, make) / "vmlinux"
+
+
+def _checked(image: Path, payload: bytes, unpack: Callable[[bytes], bytes]) -> bytes:
+    try:
+        content = unpack(payload)
+    except (OSError, EOFError, zlib.error, lzma.LZMAError, subprocess.SubprocessError) as error:
+        raise FetchError(f"the kernel in {image} cannot be unpacked: {error}") from error
+    size = int.from_bytes(payload[-_SIZE_BYTES:], "little")
+    if len(content) != size or not content.startswith(b"\x7fELF"):
+        raise FetchError(
+            f"the kernel in {image} is damaged: it unpacks to {len(content)} bytes, its header says {size}; "
+            "give another one with --linux-kernel PATH"
+        )
+    return content
+
+
+def _payload(image: bytes) -> bytes:
+    """The compressed kernel (the kernel's Documentation/arch/x86/boot.rst, payload_offset)."""
+    setup = (image[0x1F1] or 4) + 1
+    offset, length = (int.from_bytes(image[at : at + 4], "little") for at in (0x248, 0x24C))
+    begin = setup * _SECTOR + offset
+    return image[begin : begin + length]
+
+
+def _gzip(payload: bytes) -> bytes:
+    return zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(payload)
+
+
+def _xz(payload: bytes) -> bytes:
+    return lzma.LZMADecompressor().decompress(payload)
+
+
+def _zstd(payload: bytes) -> bytes:
+    """Python before 3.14 has no zstd. dpkg-deb, which the image came from, unpacks what a package holds."""
+    empty = io.BytesIO()
+    tarfile.open(fileobj=empty, mode="w").close()
+    members = {
+        "debian-binary": b"2.0\n",
+        "control.tar": empty.getvalue(),
+        "data.tar.zst": payload[:-_SIZE_BYTES],
+    }
+    with cache.scratch("inspect") as folder:
+        package = folder / "kernel.deb"
+        package.write_bytes(_archive(members))
+        argv = ("dpkg-deb", "--fsys-tarfile", str(package))
+        return subprocess.run(
+            argv, capture_output=True, check=True, timeout=_UNPACK_S, env=environment()
+        ).stdout
+
+
+def _archive(members: Mapping[str, bytes]) -> bytes:
+    """A Unix `ar` archive."""
+    parts = [b"!<arch>\n"]
+    for name, content in members.items():
+        parts += [f"{name:<16}{0:<12}{0:<6}{0:<6}{'100644':<8}{len(content):<10}`\n".encode(), content]
+        parts += [b"\n"] if len(content) % 2 else []
+    return b"".join(parts)
+
+
+_UNPACK: Mapping[bytes, Callable[[bytes], bytes]] = {
+    b"\x1f\x8b": _gzip,
+    b"\xfd7zXZ": _xz,
+    b"\x28\xb5\x2f\xfd": _zstd,
+}
