@@ -122,7 +122,10 @@ def cell(request: pytest.FixtureRequest, benchgate_session: PytestSession) -> Ce
     planned: PlannedCell = _planned(request)
     if planned.skip:
         pytest.skip(planned.skip)
-    result: CellResult = _measured(request, benchgate_session, planned.cell.row).cell(planned)
+    row = _measured(request, benchgate_session, planned.cell.row)
+    if skip := row.skip(planned):  # known only since the host was probed
+        pytest.skip(skip)
+    result: CellResult = row.cell(planned)
     request.node.user_properties.extend(result.properties)
     return result
 

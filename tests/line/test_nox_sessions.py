@@ -65,6 +65,14 @@ def test_gate_passes_plan_to_pytest(checkout: Path) -> None:
     assert not (checkout / "reports").exists()
 
 
+def test_the_baseline_measures_guests_on_both_clocks_beside_native_linux(checkout: Path) -> None:
+    words = [sys.executable, "-m", "nox", "--session", "linux-baseline", "--", "--plan", "--smp=1,2"]
+    code, output = run(words, checkout)
+    assert code == 0, output
+    rows = ("primes-linux-wall", "primes-linux-insn", "primes-native-wall")
+    assert [row for row in rows if f"sweep {row}\n" not in output] == []
+
+
 def test_a_usage_error_exits_with_4(checkout: Path) -> None:
     code, output = gate(checkout, "--plan", "--cpus=4000")
     assert code == 4, output

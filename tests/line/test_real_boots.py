@@ -6,6 +6,7 @@ run verified, and that each verdict follows from the figures.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -97,6 +98,61 @@ def test_the_instruction_clock_keeps_guests_to_the_cpus_of_the_option(dropped_ip
     seen = [json.loads(path.read_text()) for path in dropped_ipis.folder.glob("runs/*/affinity.json")]
     assert len(seen) == len(dropped_ipis.rows)
     assert {tuple(thread["found"]) for threads in seen for thread in threads} == {(cpu,)}
+
+
+BASELINE = """\
+import pytest
+
+pytestmark = [pytest.mark.threads, pytest.mark.workload("checksum", blocks=8_192)]
+
+
+def test_every_run_is_right(cell):
+    cell.require_verified()
+
+
+@pytest.mark.speedup(cpus=2, at_least=1.6, insn=1.9)
+def test_scales(verdict):
+    verdict.require_pass()
+"""
+
+
+def test_both_clocks_measure_and_one_decides(where: Path) -> None:
+    """Which one depends on this host. All that follows from it does not."""
+    (where / "test_baseline.py").write_text(BASELINE)
+    session = run_on_wall_time(where, "--system=kernel", "--system=native", "--clock=both", "--smp=1,2")
+    facts = json.loads((session.folder / "session.json").read_text())
+    decides = facts["clocks"]["decides"]
+    of = {one["id"]: one for one in session.verdicts if one["gate"] == "speedup"}
+    rows = ("kernel-wall", "kernel-insn", "native-wall")
+    assert list(of) == [f"checksum.blocks-8192-{row}-smp2" for row in rows]
+    assert [one["lane"] for one in of.values()] == ["tcg", "insn", "native"]
+    assert {one["outcome"] for one in session.verdicts if one["gate"] == "verified"} == {"PASS"}
+    chosen = [one["outcome"] for name, one in of.items() if f"-{decides}-" in name]
+    others = [one for name, one in of.items() if f"-{decides}-" not in name]
+    assert others
+    assert "SKIP" not in chosen
+    for one in others:
+        assert one["outcome"] == "SKIP"
+        assert one["low"] <= one["ratio"] <= one["high"]
+        assert facts["clocks"]["because"] in one["reason"]
+    expected = 1 if "FAIL" in chosen else 75 if "INCONCLUSIVE" in chosen else 0
+    assert session.code == expected, session.output
+    if decides == "insn":
+        assert (chosen, session.code) == (["PASS"], 0)
+
+    for file in session.folder.glob("runs/*-insn-smp2/run.json"):  # the digits of --clock insn depend on it
+        run = json.loads(file.read_text())
+        text = f"1 checksum.blocks-8192-kernel-smp2 {run['seed']}"
+        assert run["nonce"] == hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    page = (session.folder / "summary.md").read_text()
+    wall, insn = ("informs", "decides") if decides == "insn" else ("decides", "informs")
+    assert f"| native ({wall}) | kernel, tcg ({wall}) | kernel, insn ({insn}) |" in page
+    assert "Wall time was good for speedups to within " in page
+    code, output = run_benchgate(where, "verify", session.folder)
+    assert code == 0, output
+    code, output = run_benchgate(where, "rejudge", session.folder)
+    assert code == expected, output
 
 
 def lock_holder_tests(session: Session) -> list[str]:

@@ -12,10 +12,13 @@ from xml.etree import ElementTree
 
 import pytest
 
+from benchgate.base.clocks import Clock, Clocks
 from benchgate.base.runs import Outcome
 from benchgate.evidence.check import INCOMPLETE, verify_session
+from benchgate.insn.log import Level
+from benchgate.insn.support import Support
 from benchgate.plan.catalog import load_workload
-from benchgate.session import rejudge
+from benchgate.session import rejudge, vm_choice
 from tests.machines import PATIENCE_S
 from tests.plugin.conftest import CONFTEST, GATE, TEST_FILE, Rig
 
@@ -75,6 +78,49 @@ def test_verify_and_rejudge_reach_the_same_verdict_from_the_files(rig: Rig) -> N
     assert code == 5
     assert text.startswith("UNVERIFIED")
     assert "PASS" not in text
+
+
+@pytest.fixture
+def informed(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> Rig:
+    """The instruction clock decides, but this QEMU cannot carry it: only wall time has figures."""
+    none = Support(Level.NONE, "it is a stand-in", 0, "10.0.2", "p")
+    said = {Clock.WALL: (5, 25), Clock.INSN: (5, 5)}
+    monkeypatch.setattr(vm_choice, "support", lambda _: none)
+    monkeypatch.setattr(vm_choice, "clocks_of", lambda *_: Clocks(Clock.INSN, "this test says so", said))
+    return rig
+
+
+@pytest.mark.parametrize(
+    ("work", "sign", "ratio"), [((19_000_000, 10_000_000), ">", 1.9), ((12_000_000, 10_000_000), "<", 1.2)]
+)
+def test_a_gate_that_informs_is_neither_a_pass_nor_a_fail(
+    informed: Rig, work: tuple[int, int], sign: str, ratio: float
+) -> None:
+    informed.consoles(work)
+    result = informed.run("--clock=both", "--smp=1,2", "-rs")
+    assert result.ret == 5
+    result.assert_outcomes(passed=2, skipped=4)  # wall: two cells and a gate; insn: the same, not run
+    found = {one["id"]: one for one in json.loads((informed.latest / "verdicts.json").read_text())}
+    gate = found["primes.hi-10000-fake-wall-smp2"]
+    assert (gate["outcome"], gate["threshold"], gate["ratio"]) == ("SKIP", 1.6, pytest.approx(ratio))
+    why = "for information only: the instruction clock decides, because this test says so"
+    assert f"{sign} 1.6 (work, tcg, 5 runs per arm): {why}" in gate["reason"]
+    assert "it is a stand-in" in found["primes.hi-10000-fake-insn-smp2"]["reason"]
+    page = (informed.latest / "summary.md").read_text()
+    assert page.startswith("# SKIP: nothing was decided; 2 cells verified")
+    assert "The instruction clock decides, because this test says so; 2 probe guests (tcg) computed" in page
+    assert "Wall time was good for speedups to within 0.0% on fake, tcg" in page
+    assert verify_session(informed.latest, rejudge.recompute).exit_code == 0
+    assert rejudge.show(informed.latest)[1] == 5
+
+
+def test_information_never_covers_a_wrong_answer(informed: Rig) -> None:
+    informed.consoles((19_000_000, 10_000_000), wrong_worker=1)
+    result = informed.run("--clock=both", "--smp=1,2")
+    assert result.ret == 1
+    found = {one["id"]: one["outcome"] for one in json.loads((informed.latest / "verdicts.json").read_text())}
+    assert found["primes.hi-10000-fake-wall-smp2"] == "INVALID"
+    assert rejudge.show(informed.latest)[1] == 1
 
 
 def test_verify_finds_an_edited_console(rig: Rig) -> None:

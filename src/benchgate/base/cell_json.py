@@ -7,6 +7,7 @@ ValueError.
 from __future__ import annotations
 
 from benchgate.base.cells import Cell, Mode
+from benchgate.base.clocks import Clock
 from benchgate.base.jsonfields import Fields
 
 
@@ -19,6 +20,7 @@ def cell_as_json(cell: Cell) -> dict[str, object]:
         "cpus": cell.cpus,
         "label": cell.label,
         "variant": cell.variant,
+        **({"clock": cell.clock} if cell.clock else {}),
     }
 
 
@@ -36,6 +38,14 @@ def cell_from_json(value: object) -> Cell:
         cpus=fields.number("cpus", 1),
         label=fields.text("label"),
         variant=fields.word("variant", empty=True),
+        clock=_clock(fields),
     )
     fields.done()
     return cell
+
+
+def _clock(fields: Fields) -> str:
+    clock = fields.text("clock", "")
+    if clock not in ("", *Clock):
+        raise ValueError(f"its clock {clock!r:.40} is not one of {', '.join(Clock)}")
+    return clock

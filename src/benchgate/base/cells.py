@@ -91,6 +91,8 @@ class Cell:
     """The workload's name plus the parameters that differ from their defaults; default: the name."""
     variant: str = ""
     """Distinguishes two cells of a row that have the same CPU count, as in `smp8-smt`."""
+    clock: str = ""
+    """`wall` or `insn` if the session measures on both clocks (clocks.py); otherwise empty."""
 
     def __post_init__(self) -> None:
         if self.cpus < 1:
@@ -101,7 +103,7 @@ class Cell:
     @property
     def row(self) -> str:
         """The id without CPU count and variant. All arms of one sweep have the same row."""
-        return f"{self.label}-{self.system}"
+        return f"{self.label}-{self.system}" + (f"-{self.clock}" if self.clock else "")
 
     @property
     def id(self) -> str:

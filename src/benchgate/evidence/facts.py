@@ -14,6 +14,7 @@ from typing import Any
 
 from benchgate.base.cell_json import cell_as_json, cell_from_json
 from benchgate.base.cells import Cell, Lane, Window
+from benchgate.base.clocks import Clock, Clocks, policy_for
 from benchgate.base.errors import EvidenceError
 from benchgate.base.gates import MINUTES, CapacityBound, Gate, Policy
 from benchgate.base.jsonfields import Fields
@@ -156,6 +157,40 @@ def _void_rule(value: object) -> VoidRule:
     rule = VoidRule(**limits, most=fields.number("most"), share=fields.real("share"))
     fields.done()
     return rule
+
+
+def clocks_as_json(clocks: Clocks) -> dict[str, Any]:
+    looks = {str(clock): list(of) for clock, of in clocks.looks.items()}
+    return {"decides": str(clocks.decides), "because": clocks.because, "looks": looks}
+
+
+def read_clocks(facts: Mapping[str, Any], where: str) -> Clocks | None:
+    """Which clock decides; None in a session of one clock."""
+    if "clocks" not in facts:
+        return None
+    with _reading(where, "the clocks"):
+        fields = Fields(facts["clocks"], "clocks")
+        looks = Fields(fields.take("looks", dict), "the looks")
+        clocks = Clocks(
+            fields.choice("decides", Clock),
+            fields.text("because"),
+            {clock: _first_and_last(looks.numbers(clock)) for clock in Clock},
+        )
+        looks.done()
+        fields.done()
+        return clocks
+
+
+def _first_and_last(looks: tuple[int, ...]) -> tuple[int, int]:
+    first, last = looks
+    return first, last
+
+
+def read_policy_of(facts: Mapping[str, Any], sweep: StoredSweep, where: str) -> Policy:
+    """The policy for the gates of this sweep: those of one clock may only inform."""
+    policy, clocks = read_policy(facts, where), read_clocks(facts, where)
+    with _reading(where, f"the policy of {sweep.row}"):
+        return policy_for(policy, clocks, sweep.cells[0][0])
 
 
 def read_flag(facts: Mapping[str, Any], name: str, where: str) -> bool:

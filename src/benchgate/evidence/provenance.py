@@ -16,9 +16,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from benchgate.base.clocks import Clocks
 from benchgate.base.gates import Policy
 from benchgate.base.text import UNAVAILABLE
-from benchgate.evidence.facts import plain_json, sweep_as_json
+from benchgate.evidence.facts import clocks_as_json, plain_json, sweep_as_json
 from benchgate.evidence.session_folder import SessionInfo
 from benchgate.plan import catalog
 from benchgate.plan.options import Options
@@ -40,7 +41,9 @@ def described(options: Options, envelope: Mapping[str, Any]) -> SessionInfo:
     )
 
 
-def planned(sweeps: Sequence[SweepPlan], policy: Policy, inputs: Mapping[str, Any]) -> dict[str, Any]:
+def planned(
+    sweeps: Sequence[SweepPlan], policy: Policy, inputs: Mapping[str, Any], clocks: Clocks | None = None
+) -> dict[str, Any]:
     """What is needed, besides the runs, to judge the session again. `inputs`: the digests of QEMU and
     images."""
     cells = [cell for sweep in sweeps for cell in sweep.cells]
@@ -53,6 +56,7 @@ def planned(sweeps: Sequence[SweepPlan], policy: Policy, inputs: Mapping[str, An
         "policy": plain_json(asdict(policy)),
         "plan": [sweep_as_json(sweep) for sweep in sweeps],
         "capacity": {},
+        **({} if clocks is None else {"clocks": clocks_as_json(clocks)}),
     }
 
 

@@ -14,7 +14,7 @@ from benchgate.judge.judged_run import JudgedRun
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """One line of results.csv. The last three fields are in the other reports only."""
+    """One line of results.csv. The last four fields are in the other reports only."""
 
     system: str
     workload: str
@@ -39,6 +39,8 @@ class RunRow:
     """The cell's variant. In results.csv only the placement distinguishes such rows."""
     reason: str = ""
     """Why the run is invalid or crashed."""
+    clock: str = ""
+    """The cell's clock. In results.csv only the lane distinguishes such rows."""
 
     @property
     def counts(self) -> bool:
@@ -46,7 +48,16 @@ class RunRow:
 
     @property
     def cell(self) -> Cell:
-        return Cell(self.system, self.workload, self.mode, self.params, self.cpus, self.label, self.variant)
+        return Cell(
+            self.system,
+            self.workload,
+            self.mode,
+            self.params,
+            self.cpus,
+            self.label,
+            self.variant,
+            self.clock,
+        )
 
 
 def row_of(judged: JudgedRun) -> RunRow:
@@ -72,4 +83,5 @@ def row_of(judged: JudgedRun) -> RunRow:
         label=raw.cell.label,
         variant=raw.cell.variant,
         reason=judged.reason or raw.detail,
+        clock=raw.cell.clock,
     )

@@ -23,7 +23,7 @@ def require_smokes(session: Path, system: System, raw: RawRun) -> None:
     """Requires that the smokes of this run's system passed at its CPU count, on its lane."""
     if system.smoke is None:
         return
-    folder = smoke_folder(session, system.name, raw.cell.cpus)
+    folder = smoke_folder(session, system.name, raw.cell.cpus, raw.cell.clock)
     what = f"the smokes of {system.name} at smp{raw.cell.cpus}"
     try:
         boot = load(folder)

@@ -64,8 +64,9 @@ TABLE: tuple[Option, ...] = (
     ),
     Option(
         "clock",
-        "the measure of time: the host's clock (wall) or executed instructions (insn)",
-        choices=("auto", "wall", "insn"),
+        "the measure of time: the host's clock (wall) or executed instructions (insn); auto uses the one "
+        "that can decide on this host, both measures on the other one, too, as information",
+        choices=("auto", "wall", "insn", "both"),
     ),
     Option(
         "clock-mode",

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from benchgate.base.cells import Cell, Lane, Placement, Window, Workload
+from benchgate.base.clocks import Clock
 from benchgate.base.gates import Gate
 from benchgate.base.systems import System
 
@@ -122,6 +123,10 @@ class SweepPlan:
         return tuple(cell for cell in self.cells if not cell.skip)
 
     @property
+    def first(self) -> Cell:
+        return self.cells[0].cell
+
+    @property
     def pairs(self) -> tuple[tuple[Cell, str], ...]:
         """Every cell with the reason why it is not run, empty if it is."""
         return tuple((planned.cell, planned.skip) for planned in self.cells)
@@ -137,3 +142,20 @@ class Ground:
     """System kind (`qemu`, `native`) -> its lane, and the reason if it cannot run."""
     physical: Placement = Placement.PHYSICAL
     """The placement of vCPUs on these pins: physical, smt or virtual."""
+    no_insn: str | None = None
+    """With --clock both, `lanes` are those of wall time, and guests are measured on the instruction clock,
+    too: why they cannot be; empty if they can. None: there is only one clock."""
+
+    clock: str = ""
+    """The clock of the cells that are planned on this ground; empty if there is only one."""
+
+    def by_clock(self, kind: str) -> tuple[Ground, ...]:
+        """This ground, once for each clock on which cells of a system kind are measured."""
+        if self.no_insn is None:
+            return (self,)
+        clocks = (Clock.WALL, Clock.INSN) if kind == "qemu" else (Clock.WALL,)
+        return tuple(replace(self, clock=str(clock)) for clock in clocks)
+
+    def lane(self, kind: str, clock: str) -> tuple[Lane, str]:
+        """The lane of these cells, and the reason if they cannot run."""
+        return (Lane.INSN, self.no_insn or "") if clock == Clock.INSN else self.lanes[kind]

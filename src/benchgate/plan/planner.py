@@ -27,7 +27,7 @@ def counts(request: Request, options: Options, ground: Ground, system: System) -
     """The CPU counts at which a test with the `cell` fixture runs."""
     if options.smp is not None:
         return options.smp
-    lane, _ = ground.lanes[system.kind]
+    lane, _ = ground.lane(system.kind, ground.clock)
     wanted = {n for n in DEFAULT_COUNTS if lane is Lane.INSN or n <= len(ground.pins)}
     return tuple(sorted(wanted | {n for gate in request.gates for n in (gate.cpus, gate.base) if n}))
 
@@ -79,22 +79,24 @@ def plan_cell(request: Request, system: System, cpus: int, ground: Ground, optio
     workload = catalog.load_workload(request.workload)
     values, label = fill(workload, parameters(request, options))
     test_label = fill(workload, request.given)[1] if options.quick else label
-    cell = Cell(system.name, workload.name, workload.mode, values, cpus, label)
-    return PlannedCell(cell, system, workload, seat(system, workload, cpus, ground, options), test_label)
+    cell = Cell(system.name, workload.name, workload.mode, values, cpus, label, clock=ground.clock)
+    return PlannedCell(cell, system, workload, seat(system, workload, cell, ground, options), test_label)
 
 
 def plan_cells(request: Request, options: Options, ground: Ground) -> tuple[PlannedCell, ...]:
     return tuple(
-        plan_cell(request, system, cpus, ground, options)
+        plan_cell(request, system, cpus, one, options)
         for system in systems_of(request, options)
-        for cpus in counts(request, options, ground, system)
+        for one in ground.by_clock(system.kind)
+        for cpus in counts(request, options, one, system)
     )
 
 
 def plan_gates(request: Request, options: Options, ground: Ground) -> tuple[PlannedGate, ...]:
     return tuple(
-        _plan_gate(request, gate, system, ground, options)
+        _plan_gate(request, gate, system, one, options)
         for system in systems_of(request, options)
+        for one in ground.by_clock(system.kind)
         for gate in request.gates
     )
 
@@ -210,7 +212,7 @@ def with_smt_row(cells: tuple[PlannedCell, ...], ground: Ground, options: Option
         replace(
             first,
             cell=replace(first.cell, cpus=count, variant="smt"),
-            seats=seat_smt(first.system, first.workload, ground),
+            seats=seat_smt(first.system, first.workload, ground, first.cell.clock),
         )
         for first in firsts.values()
     ]

@@ -32,6 +32,11 @@ def describe(plans: Sequence[SweepPlan], options: Options, policy: Policy, seed:
         exact = any(cell.seats.lane is Lane.INSN for cell in sweep.runnable)
         first = "one seed, which is run twice" if exact else f"{counted(policy.warmups, 'warm-up')} each"
         lines.append(f"  order  smp {' '.join(run_order(arms, rounds, seed))} after {first}")
+    if any(sweep.first.clock for sweep in plans):
+        lines.append(
+            "--clock both: wall time decides if this host qualifies for it, otherwise the instruction clock; "
+            "the gates of the other one only inform"
+        )
     minutes = sum(estimate_s(sweep, options, policy) for sweep in plans) / 60
     lines.append(f"order seed {seed}; about {max(minutes, 0.1):.1f} minutes; nothing was booted")
     return "\n".join(lines)

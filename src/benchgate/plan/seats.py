@@ -1,6 +1,6 @@
 """Where the vCPUs or workers of a cell run: lane, pinned host CPUs and placement; or why they cannot run.
 
-Takes a system, a workload, a CPU count and the facts about the host (`Ground`); gives `Seats`. Pure. Nothing
+Takes a system, a workload, a cell and the facts about the host (`Ground`); gives `Seats`. Pure. Nothing
 fails: the seats of a cell that cannot run have the reason, which becomes a SKIP.
 """
 
@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from benchgate.base.cells import Lane, Placement, Workload
+from benchgate.base.cells import Cell, Lane, Placement, Workload
 from benchgate.base.systems import System
 from benchgate.plan.options import Options
 from benchgate.plan.planned import Ground, PlannedCell, Seats, SweepPlan
 
 
-def seat(system: System, workload: Workload, cpus: int, ground: Ground, options: Options) -> Seats:
+def seat(system: System, workload: Workload, cell: Cell, ground: Ground, options: Options) -> Seats:
     """Where a cell runs, or why not."""
-    lane, no_lane = ground.lanes[system.kind]
+    cpus = cell.cpus
+    lane, no_lane = ground.lane(system.kind, cell.clock)
     refused = no_lane or system.refuses(workload.mode, workload.name, cpus)
     if lane is Lane.INSN:
         return Seats(lane, Placement.VIRTUAL, (), refused, options.cpus or ())
@@ -30,9 +31,9 @@ def seat(system: System, workload: Workload, cpus: int, ground: Ground, options:
     return Seats(lane, Placement.OVERSUBSCRIBED, ground.pins, refused)
 
 
-def seat_smt(system: System, workload: Workload, ground: Ground) -> Seats:
+def seat_smt(system: System, workload: Workload, ground: Ground, clock: str = "") -> Seats:
     """The seats over all logical CPUs, on the lane of the row's other arms."""
-    lane, no_lane = ground.lanes[system.kind]
+    lane, no_lane = ground.lane(system.kind, clock)
     refused = no_lane or system.refuses(workload.mode, workload.name, len(ground.smt_pins))
     if lane is Lane.INSN:
         refused = "the instruction clock's CPUs share no core, so it cannot show hyperthreads"
@@ -41,19 +42,19 @@ def seat_smt(system: System, workload: Workload, ground: Ground) -> Seats:
 
 def reseated(planned: PlannedCell, cpus: int, ground: Ground, options: Options) -> PlannedCell:
     """The same cell at another CPU count."""
-    seats = seat(planned.system, planned.workload, cpus, ground, replace(options, smp=None))
-    return replace(planned, cell=replace(planned.cell, cpus=cpus), seats=seats)
+    cell = replace(planned.cell, cpus=cpus)
+    seats = seat(planned.system, planned.workload, cell, ground, replace(options, smp=None))
+    return replace(planned, cell=cell, seats=seats)
 
 
 def reseat(sweep: SweepPlan, ground: Ground, options: Options) -> SweepPlan:
     """The same sweep with the host's real lanes and pins; the plan was made with expected ones."""
 
     def again(planned: PlannedCell) -> PlannedCell:
-        if planned.cell.variant:
-            return replace(planned, seats=seat_smt(planned.system, planned.workload, ground))
-        return replace(
-            planned, seats=seat(planned.system, planned.workload, planned.cell.cpus, ground, options)
-        )
+        cell = planned.cell
+        if cell.variant:
+            return replace(planned, seats=seat_smt(planned.system, planned.workload, ground, cell.clock))
+        return replace(planned, seats=seat(planned.system, planned.workload, cell, ground, options))
 
     cells = {planned.cell.id: again(planned) for planned in sweep.cells}
     gates = tuple(

@@ -92,12 +92,19 @@ class Series:
     """The arms of one row on one lane, in the order of CPU counts."""
 
     name: str
+    label: str
+    """The name without the system."""
     system: str
     workload: str
     params: Params
     mode: Mode
     lane: Lane
     arms: tuple[ArmFigures, ...]
+
+    @property
+    def place(self) -> str:
+        """System and lane; native Linux has only one lane, of the same name."""
+        return self.system if self.system == self.lane else f"{self.system}, {self.lane}"
 
 
 def series_of(view: SessionView) -> tuple[Series, ...]:
@@ -112,16 +119,18 @@ def series_of(view: SessionView) -> tuple[Series, ...]:
 
 def _series(view: SessionView, key: SeriesKey, rows: list[RunRow], *, is_ambiguous: bool) -> Series:
     system, workload, params, mode, lane = key
-    name = rows[0].cell.row
+    cell = rows[0].cell
+    name, label = cell.row, cell.label
     if is_ambiguous:
         settings = ", ".join(f"{one}={value}" for one, value in params)
         name = f"{name} ({', '.join(filter(None, (settings, lane)))})"
+        label = f"{label} ({settings})" if settings else label
     arms: list[ArmFigures] = []
     for kind in sorted({_kind(row) for row in rows}):
         bare = _arm(view, [row for row in rows if _kind(row) == kind])
         arms.append(bare)
-        bare.speedups.update(_speedups(view, key, arms[0], bare))
-    return Series(name, system, workload, params, mode, lane, tuple(arms))
+        bare.speedups.update(_speedups(view, key, cell.row, arms[0], bare))
+    return Series(name, label, system, workload, params, mode, lane, tuple(arms))
 
 
 def _kind(row: RunRow) -> tuple[int, str, Placement]:
@@ -147,9 +156,11 @@ def _arm(view: SessionView, rows: list[RunRow]) -> ArmFigures:
     )
 
 
-def _speedups(view: SessionView, key: SeriesKey, base: ArmFigures, arm: ArmFigures) -> dict[Window, Speedup]:
+def _speedups(
+    view: SessionView, key: SeriesKey, row: str, base: ArmFigures, arm: ArmFigures
+) -> dict[Window, Speedup]:
     found: dict[Window, Speedup] = {}
-    asked = () if arm.is_variant else _verdicts(view, key, arm.cpus)
+    asked = () if arm.is_variant else _verdicts(view, key, row, arm.cpus)
     for place, window in enumerate((Window.WORK, Window.TOTAL)):
         verdict = next((one for one in asked if one.metric == window), None)
         tops, bottoms = ([float(one[place]) for one in each.samples] for each in (base, arm))
@@ -193,12 +204,14 @@ def _comparable(base: ArmFigures, arm: ArmFigures) -> bool:
     return same and arm.placement is not Placement.OVERSUBSCRIBED
 
 
-def _verdicts(view: SessionView, key: SeriesKey, cpus: int) -> tuple[Verdict, ...]:
-    """The verdicts that compare this arm with another, worst first."""
+def _verdicts(view: SessionView, key: SeriesKey, row: str, cpus: int) -> tuple[Verdict, ...]:
+    """The verdicts that compare this arm with another, worst first. One without a lane, because no run is
+    verified, is of this row by its id."""
     wanted = (*key, cpus)
     return tuple(
         one
         for one in view.shown_verdicts
         if one.base_cpus is not None
+        and (one.lane or one.id.startswith(f"{row}-smp"))
         and (one.system, one.workload, one.params, one.mode, one.lane or key[4], one.cpus) == wanted
     )

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from benchgate.base.cells import Lane
+from benchgate.base.clocks import Clocks
 from benchgate.base.errors import EvidenceError
 from benchgate.base.gates import VERIFIED, CapacityBound, Policy, Verdict, Word
 from benchgate.base.runs import Outcome, Resolution
@@ -44,6 +45,10 @@ class SessionView:
     capacity: Mapping[int, CapacityBound] = field(default_factory=dict)
     machine: tuple[tuple[str, str], ...] = ()
     """From the envelope, most important first: (name, text)."""
+    clocks: Clocks | None = None
+    """Which clock decides; None in a session of one clock."""
+    informs: str = ""
+    """Why no gate uses this session's figures; empty if gates do."""
     isolation: str = "none seen"
     labels: tuple[str, ...] = ()
     """What every report must state, for example `unreviewed image`."""
@@ -85,7 +90,7 @@ class SessionView:
     @property
     def compared(self) -> int:
         """m: the number of verdicts that compare noisy figures, and so can be wrong by chance."""
-        return sum(one.ratio is not None for one in self.verdicts)
+        return sum(one.ratio is not None and one.outcome is not Word.SKIP for one in self.verdicts)
 
 
 def headline(view: SessionView) -> str:
@@ -148,6 +153,7 @@ def session_view(  # noqa: PLR0913 - keyword arguments
     capacity: Mapping[int, CapacityBound],
     policy: Policy,
     inconclusive_fails: bool = True,
+    clocks: Clocks | None = None,
     attributions: tuple[Table, ...] | None = None,
     outliers: tuple[str, ...] = (),
     resolutions: Mapping[str, Resolution] = MappingProxyType({}),
@@ -169,6 +175,8 @@ def session_view(  # noqa: PLR0913 - keyword arguments
         version=str(_object(facts, "versions").get("pytest-benchgate", UNAVAILABLE)),
         commit=str(facts.get("commit", UNAVAILABLE)),
         capacity=capacity,
+        clocks=clocks,
+        informs=policy.informs,
         machine=_machine(envelope, inputs),
         isolation=isolation(envelope),
         labels=_texts(inputs, "labels"),

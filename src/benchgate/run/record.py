@@ -105,9 +105,9 @@ def _inside(folder: Path, name: str) -> Path:
     return folder / name
 
 
-def smoke_folder(session: Path, system: str, cpus: int) -> Path:
-    """The folder of a system's smoke boot at a CPU count, in a session's folder."""
-    return session / SMOKES / f"{system}-smp{cpus}"
+def smoke_folder(session: Path, system: str, cpus: int, clock: str = "") -> Path:
+    """The folder of a system's smoke boot at a CPU count, in a session's folder. `clock`: the cell's."""
+    return session / SMOKES / f"{system}{f'-{clock}' if clock else ''}-smp{cpus}"
 
 
 def clock_log(folder: Path) -> Path:

@@ -14,7 +14,15 @@ from typing import Any
 from benchgate.base.errors import NeedsFilesError
 from benchgate.base.gates import CapacityBound, Gate, Verdict
 from benchgate.base.runs import RawRun, VerifiedRun
-from benchgate.evidence.facts import read_bounds, read_flag, read_plan, read_policy, stored_symbols
+from benchgate.evidence.facts import (
+    read_bounds,
+    read_clocks,
+    read_flag,
+    read_plan,
+    read_policy,
+    read_policy_of,
+    stored_symbols,
+)
 from benchgate.evidence.rows import row_of
 from benchgate.judge import attribution, wire
 from benchgate.judge.decide import conclude
@@ -34,6 +42,7 @@ def view_of(facts: Mapping[str, Any], runs: Sequence[JudgedRun], where: str, tru
         verdicts=verdicts,
         capacity=capacity,
         policy=read_policy(facts, where),
+        clocks=read_clocks(facts, where),
         inconclusive_fails=read_flag(facts, "inconclusive_fails", where),
         attributions=_attributions(facts, runs, where),
         outliers=outliers(runs),
@@ -45,12 +54,12 @@ def _conclude(
     facts: Mapping[str, Any], runs: Sequence[JudgedRun], where: str, trusted: Trusted
 ) -> tuple[tuple[Verdict, ...], dict[int, CapacityBound]]:
     """All verdicts in the order of the plan, and the host's capacity by CPU count."""
-    policy = read_policy(facts, where)
     verdicts: list[Verdict] = []
     capacity: dict[int, CapacityBound] = {}
     for sweep in read_plan(facts, where):
         bounds = read_bounds(facts, sweep.row, where)
         gates = [_trusted_gate(gate, trusted) for gate in sweep.gates]
+        policy = read_policy_of(facts, sweep, where)
         verdicts += conclude(sweep.cells, gates, runs, policy, bounds)
         capacity.update(bounds)
     return tuple(verdicts), capacity

@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from benchgate.base.cells import Accel, Lane
+from benchgate.base.clocks import Clock, Clocks, policy_for
 from benchgate.base.errors import HostError, UsageError
-from benchgate.base.gates import CapacityBound
+from benchgate.base.gates import CapacityBound, Policy
 from benchgate.base.interrupts import held
 from benchgate.base.pyfile import described
 from benchgate.base.qemu import Qemu
@@ -65,13 +66,18 @@ from benchgate.session.trust import Trusted
 
 
 def ground_of(
-    seen: Topology, options: Options, lanes: Mapping[str, tuple[Lane, str]] | None = None
+    seen: Topology,
+    options: Options,
+    lanes: Mapping[str, tuple[Lane, str]] | None = None,
+    no_insn: str | None = None,
 ) -> Ground:
     """The host's CPUs and the lanes; by default the lanes that are expected before a guest was booted."""
+    if lanes is None and options.clock == "both":
+        no_insn = ""
     pins = topology.choose_pins(seen, options.cpus)
     every = topology.choose_pins(seen, options.cpus, include_smt=True)
     placement = topology.placement(seen, pins, len(pins))
-    return Ground(pins, every, lanes or expected(options.clock, placement), placement)
+    return Ground(pins, every, lanes or expected(options.clock, placement), placement, no_insn)
 
 
 class MeasuringSession:
@@ -91,7 +97,9 @@ class MeasuringSession:
         self._topology = seen
         self._qemu: Qemu | None = None
         self._probes: Mapping[Accel, AccelProbe] = {}
-        self._config: VmConfig | None = None
+        self._configs: Mapping[Lane, VmConfig] = {}
+        self._accel = Accel.TCG
+        self.clocks: Clocks | None = None
         self._session: session_folder.SessionFolder | None = None
         self._judged: list[JudgedRun] = []
         self._facts: dict[str, Any] = {}
@@ -113,21 +121,30 @@ class MeasuringSession:
             self.progress.note(line)
         if self._qemu is not None:
             self._choose(self._qemu)
-        if self._is_exact and all(cell.system.kind is Kind.QEMU for cell in cells):
+        elif self.options.clock == "both":
+            self.clocks = vm_choice.clocks_of(self.options, Clock.WALL, "no guest is measured")
+        only_exact = set(self._configs) == {Lane.INSN} and self._is_exact
+        if only_exact and all(cell.system.kind is Kind.QEMU for cell in cells):
             self._lock.close()  # from here on, parallel sessions cannot change a result
 
     @property
     def _is_exact(self) -> bool:
-        """True on the instruction clock in serial mode, where the host's load does not change results."""
-        clock = None if self._config is None else self._config.clock
-        return clock is not None and clock.mode is ClockMode.SERIAL
+        """True if guests run on the instruction clock in serial mode, where the host's load does not change
+        results."""
+        config = self._configs.get(Lane.INSN)
+        return config is not None and config.clock is not None and config.clock.mode is ClockMode.SERIAL
 
     def _choose(self, qemu: Qemu) -> None:
         found = vm_choice.choose_vm(qemu, self.options, self._topology, self.ground.pins, self.progress.note)
-        self._config, self._probes = found.config, found.probes
-        self.ground = ground_of(self._topology, self.options, of_kinds(self.options.clock, found.lane))
+        self._configs, self._accel, self._probes = found.configs, found.accel, found.probes
+        self.clocks = found.clocks
+        lanes = of_kinds(self.options.clock, found.lane)
+        self.ground = ground_of(self._topology, self.options, lanes, found.no_insn)
         if found.lane is Lane.INSN:  # its samples are seeds
             self.policy = self.policy.with_runs(self.options.seeds, self.options.max_seeds)
+
+    def policy_of(self, sweep: SweepPlan) -> Policy:
+        return policy_for(self.policy, self.clocks, sweep.first)
 
     def begin(self, sweeps: Sequence[SweepPlan]) -> None:
         """Makes the session's folder, with everything that is needed to judge it again."""
@@ -141,7 +158,7 @@ class MeasuringSession:
             gates={gate.kind: Path(gate.file) for gate in kinds},
             reports=self.options.extra_reports,
         )
-        self._facts = provenance.planned(sweeps, self.policy, self._inputs(sweeps))
+        self._facts = provenance.planned(sweeps, self.policy, self._inputs(sweeps), self.clocks)
         self._facts["programs"] = self._trusted.as_json()
         self._session = session_folder.SessionFolder.create(
             self.options.reports,
@@ -230,7 +247,7 @@ class MeasuringSession:
     def _smoke(self, planned: PlannedCell) -> None:
         """Runs a system's smokes before the first attempt at a CPU count; `_verify` checks their result."""
         wanted, cell = planned.system.smoke, planned.cell
-        folder = smoke_folder(self._open_session.folder, cell.system, cell.cpus)
+        folder = smoke_folder(self._open_session.folder, cell.system, cell.cpus, cell.clock)
         if wanted is None or folder.exists():
             return
         self.progress.phase(cell.id, "smokes", "running")
@@ -265,15 +282,17 @@ class MeasuringSession:
         return argv.guest_spec(planned, image, self._vm(planned), nonce, log=log, seed=seed, measure=measure)
 
     def _vm(self, planned: PlannedCell) -> VmConfig:
-        if self._config is None:
-            raise HostError(f"{planned.cell.id}: QEMU is not prepared")
-        return self._config
+        if planned.seats.lane not in self._configs:
+            raise HostError(f"{planned.cell.id}: QEMU is not prepared for lane {planned.seats.lane}")
+        return self._configs[planned.seats.lane]
 
     def _nonce(self, attempt: PlannedRun) -> str:
-        """On the instruction clock a digest, so that consoles are equal; on other lanes random."""
+        """On the instruction clock a digest, so that consoles are equal; on other lanes random. --clock both
+        does not change it, nor any figure."""
         if attempt.planned.seats.lane is not Lane.INSN:
             return secrets.token_hex(8)
-        text = f"{self.options.order_seed} {attempt.planned.cell.id} {attempt.seed}"
+        cell = replace(attempt.planned.cell, clock="")
+        text = f"{self.options.order_seed} {cell.id} {attempt.seed}"
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def _verify(self, planned: PlannedCell, raw: RawRun) -> Any:
@@ -293,14 +312,14 @@ class MeasuringSession:
 
     def capacity(self, row: str, counts: tuple[int, ...]) -> Mapping[int, CapacityBound]:
         """Samples one more pair at each count; the bounds come from all pairs of this row."""
-        if self._config is None:
+        if self._qemu is None:
             return {}
-        probe = self._probes[self._config.accel]
+        probe = self._probes[self._accel]
         bounds = {}
         for count in counts:
             pins = self.ground.pins[:count]
             pairs = self._pairs.setdefault((row, count), [])
-            pairs += host_capacity.sample(self._config.qemu, probe, pins, first=len(pairs))
+            pairs += host_capacity.sample(self._qemu, probe, pins, first=len(pairs))
             found = host_capacity.estimate(probe.accel, pins, pairs)
             lane = Lane.KVM if probe.accel is Accel.KVM else Lane.TCG
             bounds[count] = CapacityBound(lane, count, found.ratio, found.low, found.high)
@@ -335,8 +354,9 @@ class MeasuringSession:
     def seated(self, planned: PlannedCell, cpus: int) -> PlannedCell:
         """The seats of a user's own boot with this many CPUs. It does not use the instruction clock, because
         nothing is timed."""
-        accelerator = Accel.TCG if self._config is None else self._config.accel
-        ground = replace(self.ground, lanes=of_kinds("wall", wall_lane(accelerator)))
+        used = next(iter(self._configs.values()), None)
+        lanes = of_kinds("wall", wall_lane(Accel.TCG if used is None else used.accel))
+        ground = replace(self.ground, lanes=lanes)
         return reseated(planned, cpus, ground, self.options)
 
     def interactive(self, seated: PlannedCell) -> AbstractContextManager[guest.RunningGuest]:
@@ -344,9 +364,16 @@ class MeasuringSession:
         if seated.system.kind is Kind.NATIVE:
             raise UsageError(f"{seated.cell.row}: native Linux cannot be booted; name a QEMU system")
         nonce = secrets.token_hex(8)
-        image, vm = self.image(seated), replace(self._vm(seated), clock=None)
+        image, vm = self.image(seated), self._untimed(seated)
         spec = argv.guest_spec(seated, image, vm, nonce, measure=self.options.measure)
         return guest.boot_interactive(spec, mark=nonce)
+
+    def _untimed(self, seated: PlannedCell) -> VmConfig:
+        """QEMU's settings for a boot without the instruction clock."""
+        config = next(iter(self._configs.values()), None)
+        if config is None:
+            raise HostError(f"{seated.cell.id}: QEMU is not prepared")
+        return replace(config, clock=None)
 
     # ---- the end
 

@@ -126,7 +126,9 @@ class PytestSession:
     def _measure(self, row: str) -> None:
         measuring = self._open()
         sweep = self._sweeps[row]
-        result = run_sweep(sweep, self.options, measuring.policy, measuring, self.options.order_seed)
+        result = run_sweep(
+            sweep, self.options, measuring.policy_of(sweep), measuring, self.options.order_seed
+        )
         self._results[row] = result
         if self.options.profile_host:
             measuring.profile(sweep)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchgate.base.cells import Lane, Placement, Workload
+from benchgate.base.clocks import clock_of
 from benchgate.base.errors import CatalogError, EvidenceError, NeedsFilesError
 from benchgate.base.runs import RawRun, VerifiedRun
 from benchgate.base.systems import SELFTEST
@@ -94,6 +95,8 @@ def _judge(folder: Path, facts: Mapping[str, Any], where: str, trusted: Trusted,
             f"{folder / 'run.json'} is of attempt {raw.attempt}, {raw.cell.id}: a run was moved"
         )
     _require_placement(raw, facts, where)
+    if raw.cell.clock and clock_of(raw.lane) != raw.cell.clock:
+        raise EvidenceError(f"{folder / 'run.json'}: its lane {raw.lane} is not one of its clock")
 
     def check(one: RawRun) -> VerifiedRun:
         try:

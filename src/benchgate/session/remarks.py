@@ -13,10 +13,11 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchgate.base.clocks import Clocks
 from benchgate.base.errors import EvidenceError
 from benchgate.base.gates import VERIFIED, Gate, Policy
 from benchgate.base.text import counted
-from benchgate.evidence.facts import read_plan, read_policy
+from benchgate.evidence.facts import read_clocks, read_plan, read_policy
 from benchgate.evidence.files import SESSION, read_object
 from benchgate.plan import catalog
 from benchgate.session.trust import Trusted, compared
@@ -39,6 +40,7 @@ def remarks(folder: Path, trusted: Trusted, differing: Sequence[str] | None = No
         return (
             *compared(facts, where, trusted),
             *_policy_remarks(read_policy(facts, where)),
+            *_clock_remarks(read_clocks(facts, where)),
             *(_threshold_remarks(gates) if differing is None else _compared_thresholds(gates, differing)),
         )
     return ()
@@ -55,6 +57,11 @@ def _policy_remarks(used: Policy) -> list[str]:
         f"policy {used.name} differs from the shipped one: {_numbers(used, changed)} "
         f"(shipped: {_numbers(shipped, changed)})"
     ]
+
+
+def _clock_remarks(clocks: Clocks | None) -> list[str]:
+    """A verifier cannot measure the host again, so a reader must know what was found."""
+    return [] if clocks is None else [f"--clock both: {clocks.sentence}"]
 
 
 def _numbers(policy: Policy, names: Sequence[str]) -> str:

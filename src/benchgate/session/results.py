@@ -71,6 +71,10 @@ class RowResult:
     result: SweepResult
     inconclusive_fails: bool
 
+    def skip(self, planned: PlannedCell) -> str:
+        """Why the cell was not run; empty if it was."""
+        return self.result.arms[planned.cell.id].skipped
+
     def cell(self, planned: PlannedCell) -> CellResult:
         cell_id, found = planned.cell.id, self._found(verified_gate(planned))
         runs = tuple(judged for judged in self.result.runs if judged.run.cell.id == cell_id)

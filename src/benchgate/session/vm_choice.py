@@ -2,21 +2,23 @@
 
 Takes a QEMU, the options and the host's CPUs; gives a `VmChoice`. Probes are kept for this boot of the host,
 so the next session does not probe again. Fails with HostError if the host cannot provide what the options ask
-for.
+for. With --clock both, the host's capacity is measured for the decision, so the caller must hold the lock.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from benchgate.base.cells import Accel, Lane
+from benchgate.base.clocks import Clock, Clocks
 from benchgate.base.errors import HostError
 from benchgate.base.qemu import Qemu
 from benchgate.build.cache_storage import Notice
 from benchgate.host import accel
 from benchgate.host.accel import AccelProbe
-from benchgate.host.fitness import Fitness, Host, fitness
+from benchgate.host.fitness import THRESHOLDS, Fitness, Host, accelerator, fitness
+from benchgate.host.survey import with_capacities
 from benchgate.host.topology import Topology
 from benchgate.insn.log import ClockMode, Level
 from benchgate.insn.plugin import prepare
@@ -31,9 +33,20 @@ SMALLEST_GATE = 2
 
 @dataclass(frozen=True, slots=True)
 class VmChoice:
-    config: VmConfig
-    lane: Lane
+    configs: Mapping[Lane, VmConfig]
+    """By the lane of the guests: one, or with --clock both wall time and the instruction clock."""
+    accel: Accel
+    """The accelerator on wall time."""
     probes: Mapping[Accel, AccelProbe]
+    clocks: Clocks | None = None
+    """With --clock both: which clock decides."""
+    no_insn: str | None = None
+    """With --clock both: why guests cannot be measured on the instruction clock; empty if they can."""
+
+    @property
+    def lane(self) -> Lane:
+        """The lane of the guests; with --clock both the one of wall time."""
+        return next(iter(self.configs))
 
 
 def choose_vm(
@@ -43,25 +56,26 @@ def choose_vm(
         one: accel.probe(qemu, one) for one in Accel if one is Accel.TCG or options.accel is not Accel.TCG
     }
     chosen = accel.choose(options.accel or "auto", probes)
-    wall = VmChoice(
-        VmConfig(qemu, chosen.accel, chosen.cpu_model or ""), lanes.wall_lane(chosen.accel), probes
-    )
+    config = VmConfig(qemu, chosen.accel, chosen.cpu_model or "")
+    wall = VmChoice({lanes.wall_lane(chosen.accel): config}, chosen.accel, probes)
     if options.clock == "wall":
         return wall
     if options.clock == "insn":
         found = support(qemu)
         if found.level is Level.NONE:
             raise HostError(f"--clock insn: this QEMU cannot carry the instruction clock: {found.reason}")
-        return _exact(qemu, options, probes, found)
+        return _exact(wall, options, found)
+    host = Host(topology, pins, wall.probes, {})
+    if options.clock == "both":
+        return _both(wall, options, wall_fitness(qemu, host, wall.lane), note)
     # The host's capacity is not considered here: it is measured between the runs, and can turn a FAIL into
     # INCONCLUSIVE.
-    seen = fitness(Host(topology, pins, wall.probes, {}), wall.lane, SMALLEST_GATE)
-    return _auto(wall, options, seen, note)
+    return _auto(wall, options, fitness(host, wall.lane, SMALLEST_GATE), note)
 
 
 def _auto(wall: VmChoice, options: Options, seen: Fitness, note: Notice) -> VmChoice:
     """Wall time if this host qualifies for it, otherwise the instruction clock if that can decide."""
-    qemu = wall.config.qemu
+    qemu = wall.configs[wall.lane].qemu
     if seen.qualifies:
         return wall
     found = support(qemu)
@@ -69,10 +83,52 @@ def _auto(wall: VmChoice, options: Options, seen: Fitness, note: Notice) -> VmCh
         note(f"wall time, although it does not qualify ({seen.reason}): {found.reason}")
         return wall
     note(f"the instruction clock decides, because wall time does not qualify: {seen.reason}")
-    return _exact(qemu, options, wall.probes, found)
+    return _exact(wall, options, found)
 
 
-def _exact(qemu: Qemu, options: Options, probes: Mapping[Accel, AccelProbe], found: Support) -> VmChoice:
+def _exact(wall: VmChoice, options: Options, found: Support) -> VmChoice:
+    return replace(wall, configs={Lane.INSN: _exact_config(wall, options, found)})
+
+
+def _exact_config(wall: VmChoice, options: Options, found: Support) -> VmConfig:
+    qemu = wall.configs[wall.lane].qemu
     clock = ClockConfig(prepare(qemu, found.level), found.level, ClockMode(options.clock_mode))
-    config = VmConfig(qemu, Accel.TCG, probes[Accel.TCG].cpu_model or "", clock)
-    return VmChoice(config, Lane.INSN, probes)
+    return VmConfig(qemu, Accel.TCG, wall.probes[Accel.TCG].cpu_model or "", clock)
+
+
+def _both(wall: VmChoice, options: Options, seen: Fitness, note: Notice) -> VmChoice:
+    """Both clocks measure. Wall time decides if this host qualifies for it; otherwise, as with `auto`, the
+    instruction clock if it can decide."""
+    found = support(wall.configs[wall.lane].qemu)
+    decides, because = Clock.WALL, f"this host qualifies for it ({seen.reason})"
+    if not seen.qualifies and found.can_decide:
+        decides, because = Clock.INSN, f"wall time does not qualify: {seen.reason}"
+    elif not seen.qualifies:
+        because = (
+            f"the instruction clock cannot ({found.reason}), although wall time does not qualify: "
+            f"{seen.reason}"
+        )
+    clocks = clocks_of(options, decides, because)
+    note(clocks.sentence)
+    if found.level is Level.NONE:
+        no_insn = f"this QEMU cannot carry the instruction clock: {found.reason}"
+        return replace(wall, clocks=clocks, no_insn=no_insn)
+    configs = {**wall.configs, Lane.INSN: _exact_config(wall, options, found)}
+    return replace(wall, configs=configs, clocks=clocks, no_insn="")
+
+
+def clocks_of(options: Options, decides: Clock, because: str) -> Clocks:
+    looks = {Clock.WALL: (options.runs, options.max_runs), Clock.INSN: (options.seeds, options.max_seeds)}
+    return Clocks(decides, because, looks)
+
+
+def wall_fitness(qemu: Qemu, host: Host, lane: Lane) -> Fitness:
+    """Whether wall time can decide the shipped gates for which this host has enough CPUs. The capacity is
+    measured only if nothing else speaks against it."""
+    counts = sorted({SMALLEST_GATE, *(cpus for cpus in THRESHOLDS if cpus <= len(host.pins))})
+    seen = [fitness(host, lane, cpus) for cpus in counts]
+    if all(one.qualifies for one in seen):
+        used = accelerator(lane)
+        able = with_capacities(qemu, host, counts, () if used is None else (used,))
+        seen = [fitness(able, lane, cpus, THRESHOLDS[cpus]) for cpus in counts]
+    return next((one for one in seen if not one.qualifies), seen[0])

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from benchgate.base.errors import DecideError
-from benchgate.base.gates import Gate, GateInput
+from benchgate.base.gates import Gate, GateInput, Word
 from benchgate.judge import gates
-from tests.unit.factories import POLICY, control, right, speedup
+from tests.unit.factories import POLICY, arm, cell, control, right, speedup
 
 
 def test_an_unknown_kind_of_gate_lists_the_known_kinds() -> None:
@@ -45,3 +46,36 @@ def test_a_gate_with_a_threshold_within_reach_is_accepted(gate: Gate) -> None:
 
 def test_the_reach_follows_the_policy() -> None:
     gates.check(speedup(2, 2.5), replace(POLICY, superlinear=1.3))
+
+
+OWN_KIND = """\
+from benchgate import Ruling, Word, verdict
+
+KIND = "always"
+
+def judge(gate, measured):
+    return Ruling(verdict(gate, Word.PASS, "PASS: always", {}))
+"""
+
+
+def own_gate(folder: Path) -> Gate:
+    file = folder / "always.py"
+    file.write_text(OWN_KIND)
+    return replace(speedup(), kind="always", file=str(file))
+
+
+def test_a_users_rule_cannot_pass_on_figures_that_only_inform(tmp_path: Path) -> None:
+    arms = {one.cell.id: one for one in (arm(cell(1), [192] * 5), arm(cell(2), [100] * 5))}
+    gate = own_gate(tmp_path)
+    assert gates.judge(gate, GateInput(arms, POLICY, {})).verdict.outcome is Word.PASS
+    informs = replace(POLICY, informs="another clock decides")
+    found = gates.judge(gate, GateInput(arms, informs, {})).verdict
+    assert (found.outcome, found.gate) == (Word.SKIP, "always")
+    assert found.reason == "SKIP: primes-linux smp2/smp1: for information only: another clock decides"
+
+
+def test_a_users_gate_is_invalid_at_a_wrong_answer_even_if_it_informs(tmp_path: Path) -> None:
+    bad = arm(cell(2), [100] * 5, invalid=("0007: the sum is wrong",))
+    arms = {one.cell.id: one for one in (arm(cell(1), [192] * 5), bad)}
+    informs = replace(POLICY, informs="another clock decides")
+    assert gates.judge(own_gate(tmp_path), GateInput(arms, informs, {})).verdict.outcome is Word.INVALID

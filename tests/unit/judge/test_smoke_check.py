@@ -49,6 +49,15 @@ def test_smokes_that_passed(tmp_path: Path) -> None:
     smoke_check.require_smokes(tmp_path, own(), session_with_smoke(tmp_path))
 
 
+def test_each_clock_has_smokes_of_its_own(tmp_path: Path) -> None:
+    run = session_with_smoke(tmp_path)
+    clocked = replace(run, cell=replace(run.cell, clock="insn"))
+    with pytest.raises(VerifyError, match="the smokes of own at smp2 were not run"):
+        smoke_check.require_smokes(tmp_path, own(), clocked)
+    smoke_folder(tmp_path, "own", 2).rename(smoke_folder(tmp_path, "own", 2, "insn"))
+    smoke_check.require_smokes(tmp_path, own(), clocked)
+
+
 def test_a_system_without_smokes_needs_none(tmp_path: Path) -> None:
     smoke_check.require_smokes(
         tmp_path, replace(own(), smoke=None), raw_run(Cell("own", "primes", Mode.PROCESS, (), 2))

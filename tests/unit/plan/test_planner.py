@@ -13,6 +13,7 @@ from benchgate.plan.marks import Mark
 from benchgate.plan.options import Options
 from benchgate.plan.planned import Ground, Request
 from benchgate.plan.schedule import run_order
+from benchgate.plan.seats import reseat
 from tests.unit import plans
 from tests.unit.factories import POLICY
 
@@ -54,6 +55,33 @@ def test_the_instruction_clock_needs_no_pins() -> None:
 def test_a_system_without_a_lane_is_skipped_with_the_lanes_reason() -> None:
     cells = planner.plan_cells(request(), Options(systems=("native",)), INSN)
     assert {cell.skip for cell in cells} == {"no instruction clock"}
+
+
+def test_with_both_clocks_guests_have_a_row_on_each_and_native_linux_on_wall_time() -> None:
+    ground = replace(TWO, no_insn="")
+    options = Options(systems=("linux", "native"), clock="both")
+    cells = planner.plan_cells(request(2, 4), options, ground)
+    rows: dict[str, list[object]] = {}
+    for one in cells:
+        rows.setdefault(one.cell.row, []).append((one.cell.cpus, one.seats.lane, bool(one.skip)))
+    assert rows == {
+        "primes-linux-wall": [(1, Lane.TCG, False), (2, Lane.TCG, False), (4, Lane.TCG, True)],
+        "primes-linux-insn": [(1, Lane.INSN, False), (2, Lane.INSN, False), (4, Lane.INSN, False)],
+        "primes-native-wall": [(1, Lane.NATIVE, False), (2, Lane.NATIVE, False), (4, Lane.NATIVE, True)],
+    }
+    sweeps = planner.sweeps(cells, planner.plan_gates(request(2, 4), options, ground))
+    assert [(one.row, len(one.gates)) for one in sweeps] == [(row, 2) for row in rows]
+    text = preview.describe(sweeps, options, POLICY, 1)
+    assert "wall time decides if this host qualifies for it, otherwise the instruction clock" in text
+
+
+def test_a_clock_that_qemu_cannot_carry_is_skipped_with_that_reason() -> None:
+    options = Options(clock="both")
+    cells = planner.plan_cells(request(2), options, replace(TWO, no_insn=""))
+    (_, insn) = planner.sweeps(cells, ())
+    again = reseat(insn, replace(TWO, no_insn="no plugins"), options)
+    assert {one.skip for one in again.cells} == {"no plugins"}
+    assert {one.seats.lane for one in again.cells} == {Lane.INSN}
 
 
 def test_changed_parameters_name_the_row_and_set_takes_precedence() -> None:

@@ -327,6 +327,22 @@ def test_a_session_without_its_runs_folder_is_refused(session: SessionFolder) ->
         (lambda f: f["policy"].update(superlinear=10**400), "the policy cannot be read: .*superlinear"),
         (lambda f: f["policy"].update(first=5.5), "the policy cannot be read: .*first 5.5 has a wrong type"),
         (lambda f: f["policy"].update(informs=5), "the policy cannot be read: .*informs 5 has a wrong type"),
+        (lambda f: f.update(clocks=3), "the clocks cannot be read: .*clocks is not an object"),
+        (lambda f: f.update(clocks=clocks(decides="moon")), "the clocks cannot be read: .*'moon' is not"),
+        (lambda f: f.update(clocks=clocks(looks={"wall": [5, 5]})), "the clocks cannot be read: .*no insn"),
+        (
+            lambda f: f.update(clocks=clocks(looks={"wall": [5], "insn": [5, 5]})),
+            "the clocks cannot be read: .*unpack",
+        ),
+        (lambda f: f.update(clocks=clocks()), "the policy of .* cannot be read: .*'' is not a valid Clock"),
+        (
+            lambda f: f["plan"][0]["cells"][0]["cell"].update(clock="wall"),
+            "the policy of .* cannot be read: .*names a clock, but the session has only one",
+        ),
+        (
+            lambda f: gate(f)["cell"].update(clock="moon"),
+            "the plan cannot be read: .*its clock 'moon' is not one of wall, insn",
+        ),
         (lambda f: f.update(programs=3), "the programs cannot be read"),
         (lambda f: f.update(programs=[{}]), "the programs cannot be read: .*a program has no option"),
         (
@@ -352,6 +368,22 @@ def test_invalid_facts_are_refused(
 
 def program(**changes: str) -> dict[str, str]:
     return {"option": "--gate", "name": "steady", "path": "/a.py", "sha256": "0" * 64, **changes}
+
+
+def clocks(**changes: object) -> dict[str, object]:
+    looks = {"wall": [5, 25], "insn": [5, 5]}
+    return {"decides": "insn", "because": "this test says so", "looks": looks, **changes}
+
+
+def test_a_run_on_another_lane_than_its_clock_is_refused(session: SessionFolder) -> None:
+    """A run of the clock that informs could otherwise stand for one of the clock that decides."""
+    raw = attempt(session)
+    folder = close(session)
+    change(folder, lambda facts: facts.update(clocks=clocks()))
+    forge(raw.folder / "run.json", '"variant": ""', '"variant": "", "clock": "insn"')
+    raw.folder.rename(raw.folder.with_name("0001-primes.hi-100000-linux-insn-smp2"))
+    with pytest.raises(EvidenceError, match="its lane tcg is not one of its clock"):
+        rejudge.judge_session(folder)
 
 
 def gate(facts: dict[str, Any]) -> dict[str, Any]:

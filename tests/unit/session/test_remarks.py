@@ -57,6 +57,21 @@ def test_a_policy_that_differs_from_the_shipped_one_is_said(folder: Path) -> Non
     )
 
 
+def test_which_clock_decides_is_said(folder: Path) -> None:
+    assert not [one for one in remarks(folder, Trusted()) if "clock" in one]
+    looks = {"wall": [5, 25], "insn": [5, 5]}
+    change(
+        folder,
+        lambda facts: facts.update(
+            clocks={"decides": "insn", "because": "wall time does not qualify: two\nlines", "looks": looks}
+        ),
+    )
+    (said,) = (one for one in remarks(folder, Trusted()) if "clock" in one)
+    assert said == (
+        "--clock both: the instruction clock decides, because wall time does not qualify: two lines"
+    )
+
+
 def test_the_thresholds_are_said(folder: Path) -> None:
     change(folder, lambda facts: facts["plan"][0]["gates"][0].update(at_least=1.2, insn=1.25))
     (said,) = (one for one in remarks(folder, Trusted()) if "thresholds" in one)

@@ -354,3 +354,18 @@ def test_reseating_uses_the_lane_of_the_host() -> None:
     fresh = reseat(the_plan(2), replace(GROUND, lanes={"qemu": (Lane.KVM, "")}), Options())
     assert {cell.seats.lane for cell in fresh.cells} == {Lane.KVM}
     assert {gate.arm.seats.lane for gate in fresh.gates} == {Lane.KVM}
+
+
+def test_a_sweep_that_informs_ends_at_the_first_look() -> None:
+    """On the same figures a sweep that decides goes on to 25 runs (above)."""
+    informs = replace(POLICY, max_runs=25, informs="another clock decides")
+    result = sweep.run_sweep(the_plan(2), Options(), informs, NoisyLab(), seed=1)
+    assert result.arms["primes-linux-smp1"].runs == 5
+    assert [verdict.outcome for verdict in result.verdicts] == [Word.SKIP]
+    assert result.verdicts[0].ratio is not None
+
+
+def test_a_sweep_that_informs_is_invalid_at_a_wrong_answer() -> None:
+    informs = replace(POLICY, informs="another clock decides")
+    result = sweep.run_sweep(the_plan(2), Options(), informs, FakeLab(smp2="the sum is wrong"), seed=1)
+    assert [verdict.outcome for verdict in result.verdicts] == [Word.INVALID]

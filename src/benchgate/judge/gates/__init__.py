@@ -18,7 +18,8 @@ from types import MappingProxyType, ModuleType
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Gate, GateInput, Policy, Ruling, Word
 from benchgate.base.pyfile import contained, load_module
-from benchgate.judge.gates import verified
+from benchgate.judge.gates import ratio, verified
+from benchgate.judge.gates.wording import reason, subject, verdict
 
 Judge = Callable[[Gate, GateInput], Ruling]
 
@@ -57,8 +58,8 @@ def _module(kind: str, file: str) -> ModuleType:
 
 def judge(gate: Gate, measured: GateInput) -> Ruling:
     rule = find(gate.kind, gate.file)
-    if gate.file and (unverified := _unverified(gate, measured)):
-        return unverified
+    if gate.file and (unasked := _unverified(gate, measured) or _informing(gate, measured)):
+        return unasked
     with contained(DecideError, f"{gate.id}: judge() of {gate.file or gate.kind} raised"):
         ruling = rule(gate, measured)
     if not isinstance(ruling, Ruling):
@@ -75,6 +76,16 @@ def _unverified(gate: Gate, measured: GateInput) -> Ruling | None:
         if ruling.verdict.outcome is not Word.PASS:
             return replace(ruling, verdict=replace(ruling.verdict, gate=gate.kind))
     return None
+
+
+def _informing(gate: Gate, measured: GateInput) -> Ruling | None:
+    """A user's rule is not asked about figures that decide nothing: its PASS would count."""
+    if not measured.policy.informs:
+        return None
+    arm = ratio.known_arm(gate.cell, measured)
+    fields = {"lane": arm.lane, "threshold": gate.threshold(arm.lane), "runs": arm.runs}
+    text = reason(Word.SKIP, f"{subject(gate)}: for information only: {measured.policy.informs}")
+    return Ruling(verdict(gate, Word.SKIP, text, fields))
 
 
 def _judge_of(module: ModuleType) -> Judge:

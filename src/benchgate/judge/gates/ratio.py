@@ -66,12 +66,31 @@ def judge(gate: Gate, measured: GateInput, rule: Rule) -> Ruling:
     limit = gate.threshold(lane)
     if limit is None:
         raise DecideError(f"{gate.id}: a {gate.kind} gate needs a threshold")
-    early = _early(gate, base, arm, measured)
+    early = _early(gate, base, arm)
     if early:
         word, text = early
         fields = {"lane": lane, "threshold": limit, "runs": min(base.runs, arm.runs)}
         return Ruling(verdict(gate, word, text, fields))
+    if measured.policy.informs:
+        return _informing(gate, measured, rule, limit)
     return _look(gate, measured, rule, limit)
+
+
+def _informing(gate: Gate, measured: GateInput, rule: Rule, limit: float) -> Ruling:
+    """Shows the figures of the first look, if there are enough, and decides nothing."""
+    base, arm = arms_of(gate, measured)
+    looks, ready = measured.policy.session_looks, min(base.runs, arm.runs)
+    if not looks or ready < looks[0]:
+        fields: dict[str, object] = {"lane": arm.lane or base.lane, "threshold": limit, "runs": ready}
+        what = subject(gate)
+    else:
+        seen = _figures(gate, measured, limit, looks[0])
+        fields = seen.fields
+        word = rule.settle(seen.interval, limit)
+        sign = rule.sign(word, seen.interval, limit) if word else "around"
+        what = f"{_ratio_text(gate, seen, limit)} {sign} {number(limit)} {_conditions(gate, seen)}"
+    text = reason(Word.SKIP, f"{what}: for information only: {measured.policy.informs}")
+    return Ruling(verdict(gate, Word.SKIP, text, fields))
 
 
 def check(gate: Gate, policy: Policy) -> None:
@@ -139,7 +158,7 @@ def _look(gate: Gate, measured: GateInput, rule: Rule, limit: float) -> Ruling:
     return Ruling(verdict(gate, Word.INCONCLUSIVE, _undecided(gate, measured, seen), seen.fields), needs)
 
 
-def _early(gate: Gate, base: Arm, arm: Arm, measured: GateInput) -> tuple[Word, str] | None:
+def _early(gate: Gate, base: Arm, arm: Arm) -> tuple[Word, str] | None:
     """The verdict if the figures do not matter."""
     for one in (base, arm):
         broken = broken_arm(one)
@@ -154,8 +173,6 @@ def _early(gate: Gate, base: Arm, arm: Arm, measured: GateInput) -> tuple[Word, 
     below, above = base.measurement(gate.window), arm.measurement(gate.window)
     if below and above and (problem := _contradiction(below, above)):
         return Word.INVALID, reason(Word.INVALID, f"{subject(gate)}: {problem}", "run both arms in one sweep")
-    if measured.policy.informs:
-        return Word.SKIP, reason(Word.SKIP, f"{subject(gate)}: {measured.policy.informs}")
     return None
 
 

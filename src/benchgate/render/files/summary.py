@@ -12,7 +12,7 @@ from benchgate.base.runs import Outcome
 from benchgate.base.text import with_interval
 from benchgate.render.escape import code, markdown
 from benchgate.render.figures import ArmFigures, Series, Speedup, series_of
-from benchgate.render.tables import columns, side_by_side, units, variants
+from benchgate.render.tables import columns, side_by_side, units, variants, wall_time
 from benchgate.render.view import SessionView, headline
 
 NAME = "summary.md"
@@ -49,9 +49,10 @@ def render(view: SessionView) -> str:
     every = series_of(view)
     blocks = [
         [f"# {markdown(headline(view))}", ""],
+        _clocks(view),
         _verdicts(view),
         [line for one in every for line in _series(view, one)],
-        side_by_side.lines_of_markdown(view),
+        [] if view.clocks else side_by_side.lines_of_markdown(view),
         variants.lines_of_markdown(view),
         [f"![speedup over CPU count]({PICTURE})", ""] if _has_speedup(every) else [],
         _runs(view),
@@ -60,6 +61,14 @@ def render(view: SessionView) -> str:
         _repeat(view),
     ]
     return "\n".join(line for block in blocks for line in block).rstrip() + "\n"
+
+
+def _clocks(view: SessionView) -> list[str]:
+    """With --clock both, the page begins with what each clock is good for here."""
+    if view.clocks is None:
+        return []
+    told = " ".join(markdown(one) for one in wall_time.sentences(view))
+    return [told, "", *side_by_side.lines_of_markdown(view)]
 
 
 def _verdicts(view: SessionView) -> list[str]:

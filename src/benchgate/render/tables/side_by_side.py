@@ -1,7 +1,8 @@
 """Systems that ran the same workload, side by side: the smallest arm of each, and its own ratios.
 
 Takes a SessionView; gives text for a terminal or lines of Markdown, and nothing if no workload ran on several
-systems. Both arms of a ratio are of the same system and lane. Does not fail.
+systems or clocks. Both arms of a ratio are of the same system and lane. With --clock both each column says
+whether its lane decides. Does not fail.
 """
 
 from __future__ import annotations
@@ -11,16 +12,20 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from benchgate.base.cells import Lane, Mode, Params, Window
+from benchgate.base.clocks import clock_of
 from benchgate.base.gates import Word
 from benchgate.base.stats import Interval
 from benchgate.base.text import visible
 from benchgate.render.escape import markdown
-from benchgate.render.figures import ArmFigures, Series, series_of
+from benchgate.render.figures import ArmFigures, Series, Speedup, series_of
 from benchgate.render.tables import columns, units
 from benchgate.render.view import SessionView
 
 TITLE = "Side by side"
 ABOUT = "Each ratio is within one system and lane; times of different lanes cannot be compared."
+
+_ORDER = (Lane.NATIVE, Lane.KVM, Lane.TCG, Lane.INSN)
+"""The columns with --clock both: this host's own Linux first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,20 +66,20 @@ def _table(view: SessionView) -> _Table | None:
     groups: dict[tuple[str, Params, Mode], list[Series]] = {}
     for series in series_of(view):
         groups.setdefault((series.workload, series.params, series.mode), []).append(series)
-    shared = [group for group in groups.values() if len({series.system for series in group}) > 1]
+    shared = [group for group in groups.values() if len({series.place for series in group}) > 1]
     if not shared:
         return None
-    places: list[tuple[str, Lane]] = list(
-        dict.fromkeys((series.system, series.lane) for group in shared for series in group)
-    )
-    names = tuple(system if system == lane else f"{system}, {lane}" for system, lane in places)
-    rows = tuple(_row(group, window, places) for group in shared for window in Window)
+    lanes = {series.place: series.lane for group in shared for series in group}
+    places = sorted(lanes, key=lambda place: _ORDER.index(lanes[place]) if view.clocks else 0)
+    names = tuple(place + _role(view, lanes[place]) for place in places)
+    is_full = view.clocks is not None
+    rows = tuple(_row(group, window, places, is_full=is_full) for group in shared for window in Window)
     return _Table(("workload", "window", *names), rows, _unresolved(shared))
 
 
 def _unresolved(groups: Sequence[Sequence[Series]]) -> str:
     found = [
-        f"{_label(group)} {window} {name}"
+        f"{group[0].label} {window} {name}"
         for group in groups
         for window in Window
         for name in dict.fromkeys(arm.name for series in group for arm in series.arms)
@@ -106,19 +111,22 @@ def _blurred(series: Series, window: Window, name: str) -> Interval | None:
     return Interval(seen.ratio / blur, seen.ratio * blur)
 
 
-def _label(group: Sequence[Series]) -> str:
-    return group[0].name.removesuffix(f"-{group[0].system}")
+def _role(view: SessionView, lane: Lane) -> str:
+    if view.clocks is None or view.informs:
+        return ""
+    return " (decides)" if clock_of(lane) is view.clocks.decides else " (informs)"
 
 
-def _row(group: Sequence[Series], window: Window, places: Sequence[tuple[str, Lane]]) -> tuple[str, ...]:
-    of = {(series.system, series.lane): series for series in group}
-    return (_label(group), window, *(_cell(of[place], window) if place in of else "-" for place in places))
+def _row(group: Sequence[Series], window: Window, places: Sequence[str], *, is_full: bool) -> tuple[str, ...]:
+    of = {series.place: series for series in group}
+    cells = (_cell(of[place], window, is_full=is_full) if place in of else "-" for place in places)
+    return (group[0].label, window, *cells)
 
 
-def _cell(series: Series, window: Window) -> str:
-    """`smp1 637.7 ms; smp2 1.92x; smp4 3.60x`."""
+def _cell(series: Series, window: Window, *, is_full: bool) -> str:
+    """`smp1 637.7 ms; smp2 1.92x; smp4 3.60x`; in full `smp2 1.92x [1.90, 1.94] PASS`."""
     base = series.arms[0]
-    return "; ".join([f"{base.name} {_median(base, window)}", *_ratios(series, window)])
+    return "; ".join([f"{base.name} {_median(base, window)}", *_ratios(series, window, is_full=is_full)])
 
 
 def _median(arm: ArmFigures, window: Window) -> str:
@@ -128,14 +136,21 @@ def _median(arm: ArmFigures, window: Window) -> str:
     return units.shown(spread.median, arm.unit)
 
 
-def _ratios(series: Series, window: Window) -> list[str]:
+def _ratios(series: Series, window: Window, *, is_full: bool) -> list[str]:
     ratios = []
     for arm in series.arms[1:]:
         seen = arm.speedups.get(window)
         broken = arm.is_broken or (seen is not None and seen.word == Word.INVALID)
-        ratio = f"{seen.ratio:.2f}x" if seen else "-"
-        ratios.append(f"{arm.name} {'INVALID' if broken else ratio}")
+        ratios.append(f"{arm.name} {'INVALID' if broken else _ratio(seen, is_full=is_full)}")
     return ratios
+
+
+def _ratio(seen: Speedup | None, *, is_full: bool) -> str:
+    if seen is None:
+        return "-"
+    if not is_full:
+        return f"{seen.ratio:.2f}x"
+    return f"{units.speedup(seen)} {'' if seen.word == Word.SKIP else seen.word}".rstrip()
 
 
 def _stacked(heading: Sequence[str], row: Sequence[str], room: int) -> list[str]:

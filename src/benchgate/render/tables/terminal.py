@@ -13,7 +13,7 @@ from benchgate.base.cells import Window
 from benchgate.base.gates import VERIFIED, Word
 from benchgate.base.text import counted, located, visible
 from benchgate.render.figures import ArmFigures, Series, series_of
-from benchgate.render.tables import columns, side_by_side, units, variants
+from benchgate.render.tables import columns, side_by_side, units, variants, wall_time
 from benchgate.render.view import SessionView, headline, void_runs
 
 NARROWEST = 40
@@ -43,7 +43,8 @@ def render(view: SessionView, width: int = 80, folder: Path | None = None, told:
     reasons = (one for one in reasons if one not in told)
     texts = (*reasons, *void_runs(view), *view.outliers, *view.labels, *view.notes)
     lines += [line for text in texts for line in _wrapped(text, room)]
-    for block in (side_by_side.text(view, room), variants.text(view, room)):
+    told = [line for text in wall_time.sentences(view) for line in _wrapped(text, room)]
+    for block in (side_by_side.text(view, room), variants.text(view, room), told):
         if block:
             lines += [*([""] if lines[-1] else []), *block]
     return "\n".join(lines).rstrip() + "\n"

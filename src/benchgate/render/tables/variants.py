@@ -64,7 +64,7 @@ def _table(group: Sequence[Series], alpha: float) -> tuple[str, list[tuple[str, 
     base = next((one for one in group if one.system == _plain(one)), group[0])
     names = list(dict.fromkeys(arm.name for one in (base, *group) for arm in one.arms))
     ordered = [base, *(one for one in group if one is not base)]
-    label = base.name.removesuffix(f"-{base.system}")
+    label = base.label
     rows = [(one.system, *(_cell(base, one, name, alpha) for name in names)) for one in ordered]
     return f"{label} on {base.lane}", [("system", *names), *rows]
 

@@ -367,3 +367,35 @@ def test_invalid_gates_are_refused() -> None:
     ]:
         with pytest.raises(DecideError, match=said):
             judge(gate, measured)
+
+
+INFORMS = replace(POLICY, informs="another clock decides")
+
+
+@pytest.mark.parametrize(("seen", "sign"), [(1.9, ">"), (1.2, "<")])
+def test_a_gate_that_informs_shows_its_figures_and_decides_nothing(seen: float, sign: str) -> None:
+    ruling = rule(*flat(seen), policy=INFORMS)
+    one = ruling.verdict
+    assert (one.outcome, one.ratio, one.threshold, ruling.needs) == (Word.SKIP, seen, 1.6, {})
+    assert one.reason == (
+        f"SKIP: primes-linux smp2/smp1 = {seen:.2f} [{seen:.2f}, {seen:.2f}] {sign} 1.6 (work, tcg, "
+        "5 runs per arm): for information only: another clock decides"
+    )
+
+
+def test_a_gate_that_informs_asks_for_no_further_look() -> None:
+    ruling = rule(*pair([190, 100, 180, 110, 150], [100] * 5), policy=INFORMS)
+    assert (ruling.verdict.outcome, ruling.needs) == (Word.SKIP, {})
+    assert "around 1.6 (work, tcg, 5 runs per arm)" in ruling.verdict.reason
+
+
+def test_a_gate_that_informs_is_not_wrong_where_noise_makes_it_impossible() -> None:
+    assert rule(*flat(3.0)).verdict.outcome is Word.INVALID
+    assert rule(*flat(3.0), policy=INFORMS).verdict.outcome is Word.SKIP
+
+
+def test_information_never_covers_a_wrong_answer() -> None:
+    base, other = flat(1.9)
+    ruling = rule(base, replace(other, invalid=("0007: the sum is wrong",), attempted=6), policy=INFORMS)
+    assert ruling.verdict.outcome is Word.INVALID
+    assert "the sum is wrong" in ruling.verdict.reason
