@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
 import shutil
 import signal
@@ -60,8 +61,11 @@ def started_by_a_shell_in_the_background() -> Iterator[None]:
 @pytest.mark.usefixtures("core_files", "started_by_a_shell_in_the_background")
 def test_a_child_leads_its_own_group_with_default_signals_and_no_core_file() -> None:
     child, read = shell("grep -E 'SigIgn|SigBlk' /proc/self/status; ulimit -Hc; cut -d' ' -f5 /proc/$$/stat")
-    lines = output(child, read).decode().split()
-    assert lines == ["SigBlk:", "0" * 16, "SigIgn:", "0" * 16, "0", str(child.pid)]
+    blocked, ignored, limit, group = re.findall(r"^(?:Sig\w+:\s*)?(\w+)$", output(child, read).decode(), re.M)
+    assert int(blocked, 16) == 0
+    # Others are glibc's own: its posix_spawn, with which Python 3.13 starts programs, leaves them ignored.
+    assert [number for number in signal.valid_signals() if int(ignored, 16) >> (number - 1) & 1] == []
+    assert (limit, group) == ("0", str(child.pid))
     assert child.exit_status == 0
 
 
