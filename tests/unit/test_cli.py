@@ -200,7 +200,7 @@ def run(*words: str, stdout: int, **variables: str) -> subprocess.CompletedProce
     argv = [sys.executable, "-m", "benchgate.cli", *words]
     environment = {**os.environ, **variables}
     return subprocess.run(
-        argv, env=environment, stdout=stdout, stderr=subprocess.PIPE, timeout=300, check=False
+        argv, env=environment, stdout=stdout, stderr=subprocess.PIPE, timeout=PATIENCE_S, check=False
     )
 
 
