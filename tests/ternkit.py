@@ -94,7 +94,7 @@ class Bootkit:
         session, image = self.folder / f"smoked-{nonce}", self._images.of(planned.system, planned.workload)
         folder = smoke_folder(session, system.name, cpus)
         words = system.smoke.append if system.smoke else ""
-        spec = argv.guest_spec(planned, image, self._machine(), nonce, words=words)
+        spec = argv.guest_spec(planned, image, self._machine(), nonce, log=clock_log(folder), words=words)
         execute(planned, spec, folder, guest_digest=guest_digest(image), nonce=nonce)
         return load(folder)
 

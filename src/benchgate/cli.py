@@ -45,6 +45,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if argv is None else argv)
     if given[:1] == ["plan"] and given[1:] not in (["-h"], ["--help"]):
         given.insert(1, "--")  # the other words are for pytest
+    status = 0
+    try:
+        try:
+            status = _status(given)
+        finally:
+            if sys.stdout:  # None if it was closed from the start
+                sys.stdout.flush()  # the interpreter's own flush, at its end, would report a closed pipe
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return status
+
+
+def _status(given: Sequence[str]) -> int:
     try:
         words = _parser().parse_args(given)
         command: Command = words.command
@@ -55,9 +68,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("benchgate: interrupted", file=sys.stderr)
         return 130
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
 
 
 class _Parser(argparse.ArgumentParser):

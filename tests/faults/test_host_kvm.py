@@ -16,6 +16,7 @@ from benchgate.base.qemu import Qemu
 from benchgate.build.fetch import inputs
 from benchgate.host import accel, capacity, plugin_api, probe, topology
 from benchgate.host.probe import ProbeFailed, ProbeGuest
+from tests.machines import PATIENCE_S
 
 KVM = Path("/dev/kvm")
 STEPS = 1_000
@@ -42,7 +43,7 @@ def kvm_device() -> Path:
 def compute(qemu: Qemu, kind: Accel, model: str, machine: str) -> None:
     """Boots a guest, lets it compute, checks the answer, and lets the guest exit."""
     with ProbeGuest(qemu, kind, model, machine=machine) as guest:
-        guest.ready(60.0)
+        guest.ready(PATIENCE_S)
         (seconds,) = probe.answers([guest], STEPS, 60.0)
         guest.end(60.0)
     assert seconds > 0
@@ -70,9 +71,9 @@ def test_a_guest_that_computes_wrong_sums_detects_it(
 @pytest.mark.parametrize("order", [b"12x\n", b"\n", b"1234567890123456789\n", b"-1\n"])
 def test_a_guest_refuses_a_malformed_order(qemu: Qemu, order: bytes) -> None:
     with ProbeGuest(qemu, Accel.TCG, "max") as guest:
-        guest.ready(60.0)
+        guest.ready(PATIENCE_S)
         os.write(guest._request, order)
-        assert guest._child.wait(60.0)
+        assert guest._child.wait(PATIENCE_S)
         assert guest._child.stop(0) == 35
 
 

@@ -16,6 +16,7 @@ import pytest
 from benchgate.build.toolchain import compiler
 from benchgate.insn.arguments import FINE, QUANTUM
 from benchgate.insn.log import ClockLog, read_log
+from tests.machines import PATIENCE_S
 from tools.clock_lab import BOOT_S, lab
 
 SOURCE = Path(__file__).parents[1] / "data" / "stress"
@@ -56,7 +57,7 @@ class Result:
 def guest(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("stress") / "stress.elf"
     sources = (f"-Wl,-T,{SOURCE / 'stress.ld'}", *map(str, (SOURCE / "start.S", *sorted(SOURCE.glob("*.c")))))
-    subprocess.run([*compiler().argv, *FLAGS, *sources, "-o", str(made)], check=True, timeout=120)
+    subprocess.run([*compiler().argv, *FLAGS, *sources, "-o", str(made)], check=True, timeout=PATIENCE_S)
     return made
 
 

@@ -18,6 +18,7 @@ from benchgate.insn.log import ClockLog, ClockMode, Level, read_log
 from benchgate.insn.plugin import prepare
 from benchgate.insn.support import check_trial, probe_guest, support, trial
 from benchgate.insn.window import window
+from tests.machines import PATIENCE_S
 
 STUCK, REFUSED = 97, 98
 
@@ -48,7 +49,13 @@ def run(
     argv += ["-device", "isa-debug-exit,iobase=0xf4,iosize=4", "-kernel", str(kernel), *launch.argv_extra]
     whole = {**os.environ, **qemu.environment, **launch.environment, **environment}
     return subprocess.run(
-        argv, env=whole, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False
+        argv,
+        env=whole,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
     )
 
 
@@ -57,7 +64,7 @@ def helper(folder: Path, name: str, source: str) -> Path:
     library = folder / f"{name}.so"
     (folder / f"{name}.c").write_text(source, encoding="ascii")
     argv = [*compiler().argv, "-shared", "-fPIC", str(folder / f"{name}.c"), "-o", str(library), "-ldl"]
-    subprocess.run(argv, check=True, timeout=60)
+    subprocess.run(argv, check=True, timeout=PATIENCE_S)
     return library
 
 
@@ -203,7 +210,12 @@ def test_an_invalid_option_is_refused(qemu: Qemu, tmp_path: Path, option: str) -
     argv = [str(qemu.binary), "-M", "none", "-accel", "tcg", "-display", "none"]
     argv += ["-plugin", f"{plugin},out={tmp_path / 'log'},{option}"]
     done = subprocess.run(
-        argv, env={**os.environ, **qemu.environment}, capture_output=True, text=True, timeout=60, check=False
+        argv,
+        env={**os.environ, **qemu.environment},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
     )
     assert done.returncode == 1
     assert "instruction clock: invalid option: " in done.stderr or "log cannot be written" in done.stderr

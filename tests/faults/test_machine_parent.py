@@ -88,7 +88,7 @@ STARTING = """
     work = threading.Thread(target=execute, args=(request(spec, home / "run"),))
     work.run() if sys.argv[2] == "main" else work.start()
 """
-SLOW = "import time; time.sleep(600)"
+SLOW = "import time; time.sleep(6000)"
 
 
 @pytest.mark.parametrize("thread", ["main", "other"])
@@ -109,11 +109,11 @@ def test_a_launcher_that_is_still_starting_dies_with_its_session(
     try:
         assert wait_until(lambda: processes_with(mark) != [])
         process.send_signal(number)
-        assert process.wait(60) == -number
+        assert process.wait(PATIENCE_S) == -number
         assert wait_until(lambda: processes_with(mark) == [])
     finally:
         process.kill()
-        process.wait(60)
+        process.wait(PATIENCE_S)
         for left in processes_with(mark):
             os.kill(left, signal.SIGKILL)
 

@@ -17,6 +17,7 @@ from benchgate.insn.log import Level
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.plan import systemfile
 from tests.faults.test_insn_bare import FLAGS
+from tests.machines import PATIENCE_S
 from tests.ternkit import Bootkit
 
 DATA = Path(__file__).parents[1] / "data"
@@ -43,7 +44,7 @@ def guest(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("selftest") / "selftest.elf"
     start, source = DATA / "stress" / "start.S", DATA / "selftest" / "selftest.c"
     words = (f"-Wl,-T,{DATA / 'stress' / 'stress.ld'}", str(start), str(source))
-    subprocess.run([*compiler().argv, *FLAGS, *words, "-o", str(made)], check=True, timeout=120)
+    subprocess.run([*compiler().argv, *FLAGS, *words, "-o", str(made)], check=True, timeout=PATIENCE_S)
     return made
 
 

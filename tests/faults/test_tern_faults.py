@@ -22,7 +22,7 @@ from tests import ternkit
 from tests.ternkit import Bootkit, Params
 
 HANGS_S = 5.0
-"""The park check takes 5 ms; the test of a lost wake-up waits this long."""
+"""Of guest time. The park check takes 5 ms; the test of a lost wake-up waits this long."""
 
 
 ONE_WORKER: Params = {"hi": 200_000, "split": "one"}
@@ -92,10 +92,10 @@ def test_the_verifier_finds_a_panic(kit: Bootkit) -> None:
 # ---- the kernel's self-tests
 
 
-def test_the_park_check_finds_a_lost_wake_up_within_the_boot_deadline(kit: Bootkit) -> None:
+def test_the_park_check_finds_a_lost_wake_up_within_the_boot_deadline(timed: Bootkit) -> None:
     """In a workload a lost wake-up hangs the run only if the worker already waits, and the run ends at 120 s.
     In this check a thread waits for every wake-up, and a smoke has the deadline of a boot."""
-    assert ternkit.checks(ternkit.own_checks(kit))["park"]
+    assert ternkit.checks(ternkit.own_checks(timed))["park"]
     system = broken("lost-wake")
     assert system.smoke is not None
     hasty = replace(
@@ -104,9 +104,9 @@ def test_the_park_check_finds_a_lost_wake_up_within_the_boot_deadline(kit: Bootk
         smoke=replace(system.smoke, append=f"{system.smoke.append} only=park"),
     )
     assert hasty.deadlines.run_s == 120
-    bad = kit.smoke(hasty, 2)
+    bad = timed.smoke(hasty, 2)
     assert (bad.ending, ternkit.checks(bad)) == (Ending.RUN_DEADLINE, {})
-    assert "not finished within its deadline (5 s)" in bad.detail
+    assert "not finished within its deadline (5 s of guest time)" in bad.detail
 
 
 def test_the_stress_check_finds_a_skipped_shootdown(timed: Bootkit) -> None:

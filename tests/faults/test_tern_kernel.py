@@ -18,8 +18,8 @@ from benchgate.base.paths import data_root
 from benchgate.base.qemu import Qemu
 from benchgate.build import programs
 from benchgate.build.fetch import inputs
+from tests.machines import PATIENCE_S
 
-DEADLINE_S = 60.0
 GOOD, FAILED, PANIC = 33, 35, 37
 KILLED = re.compile(
     rb"killed: process=\d+ thread=\d+ cpu=\d+ why=[a-z0-9-]+ vector=\d+ address=[0-9a-f]+ ip=[0-9a-f]+"
@@ -46,7 +46,7 @@ class Tern:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             env=dict(self.qemu.environment),
-            timeout=DEADLINE_S,
+            timeout=PATIENCE_S,
             check=False,
         )
         return done.returncode, done.stdout

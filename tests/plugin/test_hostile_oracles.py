@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.machines import PATIENCE_S
 from tests.plugin.conftest import Rig, console
 from tests.plugin.test_extensions import WORKLOAD
 
@@ -82,7 +83,7 @@ def run(rig: Rig, oracle: str) -> pytest.RunResult:
 
 def judge_again(rig: Rig, command: str) -> subprocess.CompletedProcess[str]:
     words = [sys.executable, "-m", "benchgate.cli", command, str(rig.latest), f"--workload={rig.folder}/mine"]
-    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
 
 
 def outcomes(rig: Rig) -> dict[str, str]:

@@ -132,7 +132,7 @@ def leave(*_):
     out.close()
     sys.exit(0)
 signal.signal(signal.SIGTERM, leave)
-time.sleep(300)
+time.sleep(6000)
 """
 
 

@@ -196,16 +196,22 @@ def test_right(cell):
 """
 
 
-def run(*words: str, stdout: int) -> subprocess.CompletedProcess[bytes]:
+def run(*words: str, stdout: int, **variables: str) -> subprocess.CompletedProcess[bytes]:
     argv = [sys.executable, "-m", "benchgate.cli", *words]
-    return subprocess.run(argv, stdout=stdout, stderr=subprocess.PIPE, timeout=120, check=False)
+    environment = {**os.environ, **variables}
+    return subprocess.run(
+        argv, env=environment, stdout=stdout, stderr=subprocess.PIPE, timeout=PATIENCE_S, check=False
+    )
 
 
-def test_a_closed_standard_output_is_not_an_error() -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("words", [["cache"], ["--help"]])
+def test_a_closed_standard_output_is_not_an_error(home: Path, words: list[str], unbuffered: str) -> None:
+    """Python notices it when it prints, or, with a buffer, when it ends."""
     read, write = os.pipe()
     os.close(read)
     try:
-        done = run("cache", stdout=write)
+        done = run(*words, stdout=write, PYTHONUNBUFFERED=unbuffered)
     finally:
         os.close(write)
     assert (done.returncode, done.stderr) == (0, b"")

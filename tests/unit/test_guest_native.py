@@ -21,9 +21,9 @@ from benchgate.judge import run_files, verify, wire
 from benchgate.judge.run_files import read_console
 from benchgate.plan import catalog
 from benchgate.plan.workloadfile import fill
+from tests.machines import PATIENCE_S
 
 NONCE = "0123456789abcdef"
-DEADLINE_S = 60
 SMALL: dict[str, dict[str, object]] = {
     "primes": {"hi": 40_000},
     "checksum": {"blocks": 5000, "rounds": 3},
@@ -50,7 +50,7 @@ def execute(workload: Workload, asked: dict[str, object]) -> subprocess.Complete
         str(programs.guest_program(workload)),
         *(f"bench.{k}={v}" for k, v in asked.items() if v is not None),
     ]
-    return subprocess.run(argv, capture_output=True, timeout=DEADLINE_S, check=False)
+    return subprocess.run(argv, capture_output=True, timeout=PATIENCE_S, check=False)
 
 
 def run_of(folder: Path, workload: Workload, workers: int, **changes: object) -> RawRun:
@@ -75,7 +75,7 @@ def run_of(folder: Path, workload: Workload, workers: int, **changes: object) ->
         ending=Ending.DONE,
         exit_status=done.returncode,
         guest_digest="",
-        host_span_ns=DEADLINE_S * 10**9,
+        host_span_ns=int(PATIENCE_S * 1e9),
     )
 
 
@@ -241,9 +241,9 @@ def test_harness_and_workloads_need_no_libc(tmp_path: Path) -> None:
     for source in sources:
         target = tmp_path / "one.o"
         argv = [*toolchain.compiler().argv, *flags, "-c", str(source), "-o", str(target)]
-        subprocess.run(argv, check=True, timeout=DEADLINE_S)
+        subprocess.run(argv, check=True, timeout=PATIENCE_S)
         names = subprocess.run(
-            ["nm", "-u", str(target)], capture_output=True, text=True, check=True, timeout=DEADLINE_S
+            ["nm", "-u", str(target)], capture_output=True, text=True, check=True, timeout=PATIENCE_S
         )
         for symbol in names.stdout.split()[1::2]:
             assert symbol in ("memcpy", "memset", "bench_workload") or f"{symbol}(" in header

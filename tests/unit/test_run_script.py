@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.machines import PATIENCE_S
+
 ROOT = Path(__file__).parents[2]
 TOOLS = (
     "cat",
@@ -87,7 +89,7 @@ class FakeHost:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=PATIENCE_S,
             check=False,
         )
         return done.returncode, done.stdout + done.stderr
@@ -287,7 +289,7 @@ class TestEnvironment:
             )
             for _ in range(3)
         ]
-        assert [one.wait(60) for one in started] == [0, 0, 0]
+        assert [one.wait(PATIENCE_S) for one in started] == [0, 0, 0]
         assert len(host.calls("-m venv")) == 1
 
 

@@ -10,6 +10,7 @@ from types import FrameType
 import pytest
 
 from benchgate.base.interrupts import arrived, held
+from tests.machines import PATIENCE_S
 
 
 @pytest.fixture(autouse=True)
@@ -73,14 +74,14 @@ def test_a_block_of_another_thread_holds_nothing() -> None:
     def other() -> None:
         with held():
             inside.set()
-            leave.wait(60)
+            leave.wait(PATIENCE_S)
 
     thread = threading.Thread(target=other)
     thread.start()
     try:
-        assert inside.wait(60)
+        assert inside.wait(PATIENCE_S)
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
     finally:
         leave.set()
-        thread.join(60)
+        thread.join(PATIENCE_S)

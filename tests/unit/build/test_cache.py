@@ -16,6 +16,7 @@ import pytest
 from benchgate.base.errors import BuildError, HostError
 from benchgate.base.files import tree_digest
 from benchgate.build import cache, cache_storage, cache_trim
+from tests.machines import PATIENCE_S
 
 KEY = {"source": "abc"}
 CHANGED = "was changed or damaged"
@@ -129,12 +130,12 @@ class TestEntry:
         maker = session(
             other,
             "def make(files):\n    (files / 'hello').write_text('half')\n"
-            "    print('half', flush=True)\n    time.sleep(60)\n"
+            "    print('half', flush=True)\n    time.sleep(6000)\n"
             "cache.entry('guest', {'source': 'abc'}, make)",
         )
         assert next_line(maker) == "half"
         maker.send_signal(signal.SIGKILL)
-        maker.wait(10)
+        maker.wait(PATIENCE_S)
         assert len(list((root / "guest").glob("*.tmp"))) == 1
         files = cache.entry("guest", KEY, write_hello)
         assert sorted(path.name for path in files.iterdir()) == ["deep"]
@@ -224,7 +225,7 @@ class TestEntry:
     def test_a_wait_has_a_deadline_and_names_the_maker(self, other: list[subprocess.Popen[str]]) -> None:
         maker = session(
             other,
-            "def make(files):\n    print('half', flush=True)\n    time.sleep(60)\n"
+            "def make(files):\n    print('half', flush=True)\n    time.sleep(6000)\n"
             "cache.entry('guest', {'source': 'abc'}, make)",
         )
         assert next_line(maker) == "half"
@@ -345,7 +346,7 @@ class TestCollect:
         assert cache_trim.collect_garbage(keep_bytes=0, max_unused_s=0) == ()
         assert cache_trim.listing()[0].in_use
         user.kill()
-        user.wait(10)
+        user.wait(PATIENCE_S)
         assert [one.folder for one in cache_trim.collect_garbage(keep_bytes=0)] == [folder]
 
     def test_leftovers_of_a_killed_session_are_removed(self, root: Path) -> None:

@@ -17,6 +17,7 @@ from benchgate.evidence import results_csv
 from benchgate.evidence.check import Check, verify_session
 from benchgate.evidence.session_folder import SessionFolder
 from benchgate.render.files import verdicts_json
+from tests.machines import PATIENCE_S
 from tests.unit.factories import cell, raw_run, run_row, verified
 from tests.unit.sessions import INFO, START, finished_session, new_session, recomputed
 
@@ -43,7 +44,7 @@ def test_another_program_can_check_the_manifest(tmp_path: Path) -> None:
         cwd=session.folder,
         capture_output=True,
         check=False,
-        timeout=20,
+        timeout=PATIENCE_S,
     )
     assert done.returncode == 0, done.stderr
     assert b"runs/0001-primes-linux-smp1/serial.log: OK" in done.stdout

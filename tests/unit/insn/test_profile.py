@@ -11,6 +11,7 @@ from benchgate.base.errors import VerifyError
 from benchgate.build.toolchain import compiler
 from benchgate.insn.profile import folded, read_profile, top_table
 from benchgate.insn.symbols import read_symbols, symbol_file
+from tests.machines import PATIENCE_S
 
 FILE = """insn-profile 1
 window 1000
@@ -56,7 +57,9 @@ def test_a_system_map_gives_its_text_symbols_sorted_by_address(kernel: Path) -> 
 def test_nm_can_read_the_symbol_file_for_debuggers(tmp_path: Path, kernel: Path) -> None:
     path = tmp_path / "symbols.elf"
     path.write_bytes(symbol_file(read_symbols(kernel)))
-    output = subprocess.run(["nm", path], capture_output=True, text=True, timeout=60, check=True).stdout
+    output = subprocess.run(
+        ["nm", path], capture_output=True, text=True, timeout=PATIENCE_S, check=True
+    ).stdout
     assert [line.split() for line in output.splitlines()] == [
         ["ffffffff81000000", "T", "alias_behind"],
         ["ffffffff81000300", "T", "last"],
@@ -101,11 +104,15 @@ def test_an_elf_file_gives_its_functions(tmp_path: Path) -> None:
     source = tmp_path / "two.c"
     source.write_text("int data; int one(void){return data;} int main(void){return one();}", encoding="ascii")
     program = tmp_path / "two"
-    subprocess.run([*compiler().argv, "-no-pie", str(source), "-o", str(program)], check=True, timeout=60)
+    subprocess.run(
+        [*compiler().argv, "-no-pie", str(source), "-o", str(program)], check=True, timeout=PATIENCE_S
+    )
     symbols = read_symbols(program)
     assert {"one", "main"} <= set(symbols.names)
     assert "data" not in symbols.names
-    output = subprocess.run(["nm", program], capture_output=True, text=True, check=True, timeout=60).stdout
+    output = subprocess.run(
+        ["nm", program], capture_output=True, text=True, check=True, timeout=PATIENCE_S
+    ).stdout
     address = int(next(line.split()[0] for line in output.splitlines() if line.endswith(" T one")), 16)
     assert symbols.name_of(address + 1) == "one"
 

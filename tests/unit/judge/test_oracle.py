@@ -20,7 +20,7 @@ from benchgate.base.runs import WorkerReport
 from benchgate.judge import oracle_process
 from benchgate.judge.oracle import Oracles
 from benchgate.judge.oracle_process import Limits
-from tests.machines import wait_until
+from tests.machines import PATIENCE_S, wait_until
 
 REPORT = WorkerReport(0, 1, 2, 3, 4, {"lo": 5, "big": 2**64 - 1})
 HEAD = "import os, signal, sys, time\nfrom pathlib import Path\nfrom benchgate import VerifyError\n"
@@ -104,9 +104,9 @@ def test_its_own_reason_is_the_reason_on_one_safe_line(asked: Asked) -> None:
         ("os.closerange(0, 256)", "gave no answer: its process ended (exit status 1"),
         ("os.write(3, b'x' * 70_000)", "gave no answer: its process wrote more than 65536 bytes"),
         ("os.write(3, b'right\\n')", "gave no answer: its process wrote something else"),
-        (f"{FORGED}; time.sleep(600)", "gave no answer: its process answered another question"),
-        ("""os.write(3, b'{"word": "right"}\\n'); time.sleep(600)""", "the answer has no token"),
-        ("if os.fork(): os._exit(0)\n    time.sleep(600)", "its process ended (exit status 0)"),
+        (f"{FORGED}; time.sleep(6000)", "gave no answer: its process answered another question"),
+        ("""os.write(3, b'{"word": "right"}\\n'); time.sleep(6000)""", "the answer has no token"),
+        ("if os.fork(): os._exit(0)\n    time.sleep(6000)", "its process ended (exit status 0)"),
         ("type('E', (Exception,), {'__str__': lambda self: 1 / 0})\n    raise type('E', (Exception,), "
          "{'__str__': lambda self: 1 / 0})", "could not check the answers: E, whose text cannot be shown"),
     ],
@@ -270,7 +270,7 @@ def test_it_dies_with_this_process(asked: Asked, tmp_path: Path) -> None:
         assert wait_until(lambda: pid.exists() and pid.read_text() != "")
     finally:
         parent.kill()
-        parent.wait(timeout=60)
+        parent.wait(timeout=PATIENCE_S)
     oracle = int(pid.read_text())
     assert wait_until(
         lambda: not psutil.pid_exists(oracle) or psutil.Process(oracle).status() == psutil.STATUS_ZOMBIE

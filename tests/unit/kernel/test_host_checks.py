@@ -6,8 +6,7 @@ import subprocess
 from pathlib import Path
 
 from benchgate.base.paths import data_root
-
-DEADLINE_S = 300
+from tests.machines import PATIENCE_S
 
 
 def make(out: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -15,7 +14,7 @@ def make(out: Path, *words: str) -> subprocess.CompletedProcess[str]:
         ["make", "-s", "-C", str(data_root() / "kernel"), f"OUT={out}", *words],
         capture_output=True,
         text=True,
-        timeout=DEADLINE_S,
+        timeout=PATIENCE_S,
         check=False,
     )
 

@@ -10,6 +10,7 @@ import pytest
 
 from benchgate.run.pinning import PinError, apply, plan, read_back, threads
 from benchgate.run.thread_use import sample
+from tests.machines import PATIENCE_S
 
 
 def test_each_vcpu_gets_one_pin_and_other_threads_the_free_cpus() -> None:
@@ -44,11 +45,11 @@ def waiter() -> Iterator[int]:
     def body() -> None:
         native.append(threading.get_native_id())
         ready.set()
-        leave.wait(60)
+        leave.wait(PATIENCE_S)
 
     thread = threading.Thread(target=body)
     thread.start()
-    assert ready.wait(60)
+    assert ready.wait(PATIENCE_S)
     yield native[0]
     leave.set()
     thread.join()

@@ -22,6 +22,7 @@ import pytest
 from benchgate.base.errors import UsageError
 from benchgate.base.interrupts import arrived
 from benchgate.run.qmp import Qmp, QmpError
+from tests.machines import PATIENCE_S
 
 GREETING = {
     "QMP": {"version": {"qemu": {"major": 10, "minor": 0, "micro": 2}, "package": ""}, "capabilities": []}
@@ -71,7 +72,7 @@ class Session:
         server.start()
         self.servers.append(server)
         qmp = Qmp(self.near, self.transcript)
-        qmp.connect(30)
+        qmp.connect(PATIENCE_S)
         return qmp
 
 
@@ -81,7 +82,7 @@ def session(tmp_path: Path) -> Iterator[Session]:
     yield made
     made.near.close()
     for server in made.servers:
-        server.join(30)
+        server.join(PATIENCE_S)
     made.far.close()
 
 
@@ -91,7 +92,7 @@ def cpus(*pairs: tuple[object, object]) -> list[dict[str, object]]:
 
 def test_threads_come_in_the_order_of_their_vcpus(session: Session) -> None:
     with session.open(cpus((2, 12), (0, 10), (1, 11))) as qmp:
-        assert qmp.cpu_threads(30) == (10, 11, 12)
+        assert qmp.cpu_threads(PATIENCE_S) == (10, 11, 12)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +110,7 @@ def test_threads_come_in_the_order_of_their_vcpus(session: Session) -> None:
 )
 def test_an_answer_that_names_no_threads_is_refused(session: Session, answer: Any) -> None:
     with session.open(answer) as qmp, pytest.raises(QmpError, match=r"query-cpus-fast|numbered"):
-        qmp.cpu_threads(30)
+        qmp.cpu_threads(PATIENCE_S)
 
 
 def test_the_transcript_has_both_directions_in_order(session: Session) -> None:
@@ -153,7 +154,7 @@ def test_a_closed_connection_is_an_error(tmp_path: Path) -> None:
     near, far = socket.socketpair()
     far.close()
     with Qmp(near, tmp_path / "qmp.log") as qmp, pytest.raises(QmpError, match="greeting"):
-        qmp.connect(30)
+        qmp.connect(PATIENCE_S)
 
 
 def test_a_missing_greeting_is_an_error(tmp_path: Path) -> None:
@@ -165,13 +166,13 @@ def test_a_missing_greeting_is_an_error(tmp_path: Path) -> None:
 def test_drain_reads_late_events_and_sends_nothing(session: Session) -> None:
     with session.open() as qmp:
         (server,) = session.servers
-        server.join(30)
+        server.join(PATIENCE_S)
         sent = len(server.seen)
         server.send({"event": "SHUTDOWN", "timestamp": {"seconds": 1, "microseconds": 2}, "data": {}})
         session.far.shutdown(socket.SHUT_WR)
-        assert qmp.drain(30)
+        assert qmp.drain(PATIENCE_S)
         assert '"SHUTDOWN"' in session.transcript.read_text()
-    session.far.settimeout(30)
+    session.far.settimeout(PATIENCE_S)
     assert session.far.recv(1) == b""
     assert sent == 1
 
@@ -182,13 +183,13 @@ def test_ends_that_the_guest_caused_are_kept_even_if_the_transcript_is_full(
     monkeypatch.setattr("benchgate.run.qmp._TRANSCRIPT_BYTES", 0)
     with session.open() as qmp:
         (server,) = session.servers
-        server.join(30)
+        server.join(PATIENCE_S)
         when = {"seconds": 1, "microseconds": 2}
         for data in ({"guest": False, "reason": "host-signal"}, {"guest": True, "reason": "guest-reset"}):
             server.send({"event": "SHUTDOWN", "timestamp": when, "data": data})
         assert not qmp.drain(0)
         session.far.shutdown(socket.SHUT_WR)
-        assert qmp.drain(30)
+        assert qmp.drain(PATIENCE_S)
         assert qmp.guest_ends == ("guest-reset",)
 
 
@@ -221,7 +222,7 @@ def test_an_interrupt_while_waiting_for_the_greeting_passes_through(tmp_path: Pa
     threading.Timer(0.2, signal.pthread_kill, [threading.main_thread().ident, signal.SIGINT]).start()
     try:
         with far, pytest.raises(KeyboardInterrupt), Qmp(near, tmp_path / "qmp.log") as qmp:
-            qmp.connect(30)
+            qmp.connect(PATIENCE_S)
     finally:
         signal.signal(signal.SIGINT, before)
     assert near.fileno() == -1
@@ -250,7 +251,7 @@ def interrupted(sent: threading.Event) -> Iterator[None]:
         arrived(KeyboardInterrupt(number))
 
     def send() -> None:
-        sent.wait(60)
+        sent.wait(PATIENCE_S)
         main = threading.main_thread().ident
         assert main is not None
         signal.pthread_kill(main, signal.SIGUSR2)
@@ -261,7 +262,7 @@ def interrupted(sent: threading.Event) -> Iterator[None]:
     try:
         yield
     finally:
-        sender.join(60)
+        sender.join(PATIENCE_S)
         signal.signal(signal.SIGUSR2, before)
 
 
@@ -274,21 +275,21 @@ def between_calls(session: Session, sent: threading.Event) -> None:
 
 def during_a_call(session: Session, sent: threading.Event) -> None:
     with session.open(sent) as qmp:
-        qmp.execute("stop", seconds=60)
+        qmp.execute("stop", seconds=PATIENCE_S)
 
 
 def before_the_greeting(session: Session, sent: threading.Event) -> None:
     with Qmp(session.near, session.transcript) as qmp:
         sent.set()
-        qmp.connect(60)
+        qmp.connect(PATIENCE_S)
 
 
 def in_a_late_message(session: Session, sent: threading.Event) -> None:
     with session.open() as qmp:
-        session.servers[0].join(60)
+        session.servers[0].join(PATIENCE_S)
         session.servers[0].send({"event": "STOP", "timestamp": {"seconds": 1, "microseconds": 2}})
         sent.set()
-        qmp.drain(60)
+        qmp.drain(PATIENCE_S)
 
 
 WAYS_OUT: list[Callable[[Session, threading.Event], None]] = [
@@ -334,5 +335,5 @@ def test_the_loop_finishes_its_turn_before_an_interrupt_is_raised(
     with session.open({}) as qmp:
         monkeypatch.setattr(qmp._client, "_record", strike)
         with pytest.raises(KeyboardInterrupt, match="in a callback"):
-            qmp.execute("stop", seconds=60)
+            qmp.execute("stop", seconds=PATIENCE_S)
     assert heard == ["begun", "whole"]

@@ -14,6 +14,7 @@ import pytest
 from benchgate.base.errors import HostError
 from benchgate.base.process import start_time
 from benchgate.run.stale import recorded, runtime_folder, sweep_stale
+from tests.machines import PATIENCE_S
 
 MARK = "benchgate-00ff00ff00ff00ff"
 
@@ -52,7 +53,7 @@ def test_a_leftover_guest_is_ended(guest: subprocess.Popen[bytes], root: Path) -
     record(guest)
     (sentence,) = sweep_stale()
     assert f"ended guest {guest.pid}" in sentence
-    assert guest.wait(60) == -9
+    assert guest.wait(PATIENCE_S) == -9
     assert list(root.iterdir()) == []
 
 

@@ -31,6 +31,7 @@ from benchgate.run.record import save
 from benchgate.run.thread_use import Sample, keep_samples
 from benchgate.session import publish, rejudge
 from benchgate.session.trust import Trusted
+from tests.machines import PATIENCE_S
 from tests.unit.factories import POLICY
 from tests.unit.noise import counters
 from tests.unit.plans import sweep
@@ -286,7 +287,7 @@ def test_a_pipe_instead_of_a_file_does_not_block(session: SessionFolder, name: s
     (raw.folder / name).unlink()
     os.mkfifo(raw.folder / name)
     command = [sys.executable, "-m", "benchgate.cli", "rejudge", str(folder)]
-    done = subprocess.run(command, capture_output=True, timeout=20, check=False)
+    done = subprocess.run(command, capture_output=True, timeout=PATIENCE_S, check=False)
     assert done.returncode == 4
     assert b"is not a plain file" in done.stderr
     assert b"Traceback" not in done.stderr

@@ -17,6 +17,7 @@ import pytest
 from benchgate.build.fetch import elf, pins, sources, store
 from benchgate.build.fetch.apt import Package
 from benchgate.build.fetch.pins import Pin, PinnedSet
+from tests.machines import PATIENCE_S
 
 APT_GET = """\
 #!/bin/sh
@@ -153,7 +154,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Programs:
             str(folder / name),
             str(folder / f"{name}.c"),
         ]
-        subprocess.run([*argv, *flags], check=True, timeout=60)
+        subprocess.run([*argv, *flags], check=True, timeout=PATIENCE_S)
         return (folder / name).read_bytes()
 
     shared = ("-shared", "-fPIC")

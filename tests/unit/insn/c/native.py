@@ -10,6 +10,7 @@ from pathlib import Path
 
 from benchgate.build.toolchain import compiler
 from benchgate.insn.plugin import SOURCE
+from tests.machines import PATIENCE_S
 
 MOST = 256
 NEVER = 2**64 - 1
@@ -105,5 +106,5 @@ def load(folder: Path, name: str = "lockstep", *, change: tuple[str, str] | None
     source, library = folder / f"{name}.c", folder / f"{name}.so"
     source.write_text(text, encoding="utf-8")
     argv = [*compiler().argv, "-std=c11", "-O1", "-shared", "-fPIC", f"-I{SOURCE}"]
-    subprocess.run([*argv, str(source), "-o", str(library)], check=True, timeout=120)
+    subprocess.run([*argv, str(source), "-o", str(library)], check=True, timeout=PATIENCE_S)
     return ctypes.CDLL(str(library))

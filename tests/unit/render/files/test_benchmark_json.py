@@ -12,6 +12,7 @@ import pytest
 
 from benchgate.base.cells import Lane
 from benchgate.render.files import benchmark_json
+from tests.machines import PATIENCE_S
 from tests.unit.factories import cell, rows, scaled_view, view
 
 
@@ -24,7 +25,7 @@ def compare(
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=PATIENCE_S,
         env={**os.environ, "PYTHONWARNINGS": "default", "COLUMNS": "200"},
     )
 
