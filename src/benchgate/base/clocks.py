@@ -59,7 +59,7 @@ class Clocks:
         except UsageError as error:
             raise ValueError(f"looks of {used}: {error}") from error
         informs = "" if used is self.decides else self.sentence
-        return replace(looked, informs=policy.informs or informs)
+        return replace(looked, informs=policy.informs or informs, shows=not policy.informs)
 
 
 def policy_for(policy: Policy, clocks: Clocks | None, cell: Cell) -> Policy:

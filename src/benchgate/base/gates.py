@@ -142,6 +142,8 @@ class Policy:
     """Which runs are void, because the host disturbed them, and how many may be."""
     informs: str = field(default="", metadata={"of": "session"})
     """Why no gate uses this session's figures; empty if gates do."""
+    shows: bool = field(default=False, metadata={"of": "session"})
+    """True if gates that only inform show their figures: those of the other clock with --clock both."""
 
     def __post_init__(self) -> None:
         if not self.looks or list(self.looks) != sorted(set(self.looks)):

@@ -133,6 +133,7 @@ def read_policy(facts: Mapping[str, Any], where: str) -> Policy:
     with _reading(where, "the policy"):
         fields = Fields(facts["policy"], "the policy")
         fields.drop("max_voided")  # in sessions of earlier versions
+        fields.drop("shows")  # follows from the clocks
         policy = Policy(
             name=fields.text("name"),
             looks=fields.numbers("looks"),

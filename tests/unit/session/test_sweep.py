@@ -358,7 +358,7 @@ def test_reseating_uses_the_lane_of_the_host() -> None:
 
 def test_a_sweep_that_informs_ends_at_the_first_look() -> None:
     """On the same figures a sweep that decides goes on to 25 runs (above)."""
-    informs = replace(POLICY, max_runs=25, informs="another clock decides")
+    informs = replace(POLICY, max_runs=25, informs="another clock decides", shows=True)
     result = sweep.run_sweep(the_plan(2), Options(), informs, NoisyLab(), seed=1)
     assert result.arms["primes-linux-smp1"].runs == 5
     assert [verdict.outcome for verdict in result.verdicts] == [Word.SKIP]

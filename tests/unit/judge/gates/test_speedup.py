@@ -369,7 +369,7 @@ def test_invalid_gates_are_refused() -> None:
             judge(gate, measured)
 
 
-INFORMS = replace(POLICY, informs="another clock decides")
+INFORMS = replace(POLICY, informs="another clock decides", shows=True)
 
 
 @pytest.mark.parametrize(("seen", "sign"), [(1.9, ">"), (1.2, "<")])
