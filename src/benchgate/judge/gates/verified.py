@@ -46,8 +46,9 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
         text = reason(Word.INVALID, f"{gate.cell.id}: {too_few(beside)}", see_runs(beside))
         return Ruling(verdict(gate, Word.INVALID, text, facts), {gate.cell.id: wanted})
     if arm.runs < wanted and measured.too_many_void:
-        text = reason(Word.INCONCLUSIVE, f"{gate.cell.id}: {void_runs(measured)}", QUIETER)
-        return Ruling(verdict(gate, Word.INCONCLUSIVE, text, facts))
+        word = Word.SKIP if measured.policy.informs else Word.INCONCLUSIVE
+        text = reason(word, f"{gate.cell.id}: {void_runs(measured)}", QUIETER)
+        return Ruling(verdict(gate, word, text, facts))
     if arm.runs < wanted:
         text = reason(Word.SKIP, f"{gate.cell.id}: only {arm.runs} of {counted(wanted, 'run')} made")
         return Ruling(verdict(gate, Word.SKIP, text, facts), {gate.cell.id: wanted})

@@ -72,3 +72,15 @@ def test_an_oversubscribed_cell_passes_and_says_so() -> None:
 def test_a_base_or_a_threshold_is_refused() -> None:
     with pytest.raises(DecideError, match="takes only a cell"):
         judge(replace(right(), at_least=1.6), GateInput({}, POLICY, {}))
+
+
+@pytest.mark.parametrize(
+    ("informs", "word"), [("", Word.INCONCLUSIVE), ("the other clock decides", Word.SKIP)]
+)
+def test_an_arm_that_the_host_disturbed_too_often_is_not_decided(informs: str, word: Word) -> None:
+    """Where figures only inform, the host's noise is no failure."""
+    one = replace(arm(cell(2), [100] * 2), void=("steal 9%",) * 4, attempted=6)
+    ruling = judge(right(), GateInput({one.cell.id: one}, replace(POLICY, informs=informs), {}))
+    assert ruling.verdict.outcome is word
+    assert "the host disturbed 4 of 6 runs of this sweep" in ruling.verdict.reason
+    assert not ruling.needs
