@@ -137,6 +137,9 @@ class DrawnLab:
     def at_once(self, planned: PlannedCell) -> int:  # noqa: ARG002
         return 1
 
+    def judged(self) -> Sequence[JudgedRun]:
+        return ()
+
     def attempts(self, group: Sequence[PlannedRun]) -> Iterator[JudgedRun]:
         for one in group:
             self.drawn += 1

@@ -66,12 +66,17 @@ def differences(runs: Sequence[RawRun]) -> list[str]:
 
 
 def arms(cells: Sequence[tuple[Cell, str]], runs: Sequence[JudgedRun]) -> dict[str, Arm]:
-    """The arm of each planned cell; `cells` has pairs of a cell and why it was skipped. Only one arm repeats
-    a seed, but a difference there makes all arms on the instruction clock invalid."""
+    """The arm of each planned cell; `cells` has pairs of a cell and why it was skipped. `runs` may have those
+    of other rows: only one arm of a system and workload repeats a seed, and a difference there makes all
+    their arms on the instruction clock invalid."""
     of: dict[str, list[JudgedRun]] = {cell.id: [] for cell, _ in cells}
+    kinds = {(cell.system, cell.workload) for cell, _ in cells}
+    repeatable: dict[str, list[RawRun]] = {}
     for judged in runs:
-        of[judged.run.cell.id].append(judged)
-    found = [
-        words for some in of.values() for words in differences([one.run for one in some if one.verified])
-    ]
+        cell = judged.run.cell
+        if cell.id in of:
+            of[cell.id].append(judged)
+        if judged.verified and (cell.system, cell.workload) in kinds:
+            repeatable.setdefault(cell.id, []).append(judged.run)
+    found = [words for some in repeatable.values() for words in differences(some)]
     return {cell.id: arm_from_runs(cell, of[cell.id], skipped, found) for cell, skipped in cells}

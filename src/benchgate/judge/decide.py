@@ -62,7 +62,5 @@ def conclude(
     policy: Policy,
     bounds: Mapping[int, CapacityBound],
 ) -> tuple[Verdict, ...]:
-    """The verdicts of one sweep from its judged runs."""
-    own = {cell.id for cell, _ in cells}
-    mine = [judged for judged in runs if judged.run.cell.id in own]
-    return decide(gates, arms(cells, mine), policy, bounds).verdicts
+    """The verdicts of one sweep from the session's judged runs."""
+    return decide(gates, arms(cells, runs), policy, bounds).verdicts

@@ -117,6 +117,8 @@ class SweepPlan:
     row: str
     cells: tuple[PlannedCell, ...]
     gates: tuple[PlannedGate, ...]
+    repeats: bool = True
+    """On the instruction clock, whether it runs one seed twice: the first row of each system and workload."""
 
     @property
     def runnable(self) -> tuple[PlannedCell, ...]:

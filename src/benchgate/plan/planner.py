@@ -154,14 +154,17 @@ def sweeps(cells: Iterable[PlannedCell], gates: Iterable[PlannedGate]) -> tuple[
             kept[same[0]] = kept[same[0]].also_asked_by(gate)
         else:
             kept.append(_with_unique_id(gate, kept))
+    grouped = [tuple(sorted(found.values(), key=lambda one: one.cell.cpus)) for found in rows.values()]
+    kinds = [_kind(cells) if any(not one.skip for one in cells) else None for cells in grouped]
     return tuple(
-        SweepPlan(
-            row=row,
-            cells=tuple(sorted(found.values(), key=lambda cell: cell.cell.cpus)),
-            gates=tuple(gates_by_row.get(row, ())),
-        )
-        for row, found in rows.items()
+        SweepPlan(row, cells, tuple(gates_by_row.get(row, ())), repeats=kinds.index(kind) == number)
+        for number, (row, cells, kind) in enumerate(zip(rows, grouped, kinds, strict=True))
     )
+
+
+def _kind(cells: Sequence[PlannedCell]) -> tuple[str, str, str]:
+    first = cells[0].cell
+    return first.system, first.workload, first.clock
 
 
 def _with_unique_id(gate: PlannedGate, others: Sequence[PlannedGate]) -> PlannedGate:

@@ -197,6 +197,9 @@ class MeasuringSession:
         seats, memory = planned.seats, planned.system.qemu.memory
         return concurrency.guests_at_once(memory, seats.host_cpus) if exact else 1
 
+    def judged(self) -> Sequence[JudgedRun]:
+        return self._judged
+
     def attempts(self, group: Sequence[PlannedRun]) -> Iterator[JudgedRun]:
         unjudged: list[BaseException] = []
         judged: list[JudgedRun] = []

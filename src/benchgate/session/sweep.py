@@ -46,6 +46,10 @@ class Lab(Protocol):
         """The number of attempts at this cell that can run in parallel without influencing each other."""
         ...
 
+    def judged(self) -> Sequence[JudgedRun]:
+        """The runs of the session's sweeps so far."""
+        ...
+
     def attempts(self, group: Sequence[PlannedRun]) -> Iterator[JudgedRun]:
         """Carries out a group, some in parallel; gives the runs in the group's order. After a run that ends
         the sweep no other begins."""
@@ -80,7 +84,7 @@ def run_sweep(sweep: SweepPlan, options: Options, policy: Policy, lab: Lab, seed
         state.round(wanted)
         if state.ended:
             break
-    verdicts = conclude(sweep.pairs, state.gates, state.runs, policy, state.bounds)
+    verdicts = conclude(sweep.pairs, state.gates, [*state.earlier, *state.runs], policy, state.bounds)
     return SweepResult(sweep, tuple(state.runs), state.arms(), verdicts, tuple(state.order))
 
 
@@ -103,6 +107,7 @@ class _State:
     def __init__(self, sweep: SweepPlan, options: Options, policy: Policy, lab: Lab, seed: int) -> None:
         self.sweep, self.options, self.policy = sweep, options, policy
         self.lab, self.seed = lab, seed
+        self.earlier = tuple(lab.judged())
         self.cells = {planned.cell.id: planned for planned in sweep.runnable}
         self.gates = tuple(planned.gate for planned in sweep.gates)
         self.runs: list[JudgedRun] = []
@@ -120,16 +125,17 @@ class _State:
         return ends_sweep(self.runs) or too_many
 
     def arms(self) -> dict[str, Arm]:
-        return arms(self.sweep.pairs, self.runs)
+        return arms(self.sweep.pairs, [*self.earlier, *self.runs])
 
     def _warm_ups(self) -> list[_Wish]:
-        """The discarded runs of each arm. On the instruction clock only one arm has such a run: it runs its
-        first seed twice, and a difference between the two runs makes the lane INVALID on this host."""
+        """The discarded runs of each arm. On the instruction clock only one arm of a system and workload has
+        such a run: it runs its first seed twice, and a difference makes all their arms INVALID."""
         wall = [cell_id for cell_id, one in self.cells.items() if one.seats.lane is not Lane.INSN]
         exact = [cell_id for cell_id in self.cells if cell_id not in wall]
+        repeated = exact[:2][-1:] if self.sweep.repeats else []
         order = run_order(wall, self.policy.warmups, self.seed)
         discarded = [_Wish(cell_id, True, "warm-up") for cell_id in order]
-        return discarded + [_Wish(cell_id, True, "seed 1, to be repeated") for cell_id in exact[:2][-1:]]
+        return discarded + [_Wish(cell_id, True, "seed 1, to be repeated") for cell_id in repeated]
 
     def wanted(self) -> dict[str, int]:
         """Cell id -> the total number of verified runs needed, for the cells that have fewer."""

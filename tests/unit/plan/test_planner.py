@@ -12,7 +12,7 @@ from benchgate.plan import marks, planner, preview
 from benchgate.plan.marks import Mark
 from benchgate.plan.options import Options
 from benchgate.plan.planned import Ground, Request
-from benchgate.plan.schedule import run_order
+from benchgate.plan.schedule import expected_runs, run_order
 from benchgate.plan.seats import reseat
 from tests.unit import plans
 from tests.unit.factories import POLICY
@@ -82,6 +82,25 @@ def test_a_clock_that_qemu_cannot_carry_is_skipped_with_that_reason() -> None:
     again = reseat(insn, replace(TWO, no_insn="no plugins"), options)
     assert {one.skip for one in again.cells} == {"no plugins"}
     assert {one.seats.lane for one in again.cells} == {Lane.INSN}
+
+
+def test_the_first_row_of_a_system_and_workload_repeats_a_seed() -> None:
+    rows = [
+        *planner.plan_cells(request(split="one"), Options(smp=(64,)), replace(INSN, pins=())),
+        *planner.plan_cells(request(2), Options(systems=("linux", "kernel")), INSN),
+        *planner.plan_cells(request(hi=20_000), Options(systems=("linux", "kernel")), INSN),
+    ]
+    sweeps = planner.sweeps(rows, ())
+    repeats = [one.row for one in sweeps if one.repeats]
+    assert [one.row for one in sweeps if one.runnable][:4] == [
+        "primes.split-one-linux",
+        "primes-linux",
+        "primes-kernel",
+        "primes.hi-20000-linux",
+    ]
+    assert repeats == ["primes.split-one-linux", "primes-kernel"]
+    more = {one.row: expected_runs(one, Options(), POLICY) - 5 * len(one.runnable) for one in sweeps}
+    assert [row for row, extra in more.items() if extra == 1] == repeats
 
 
 def test_changed_parameters_name_the_row_and_set_takes_precedence() -> None:

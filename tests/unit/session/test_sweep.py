@@ -47,6 +47,7 @@ class FakeLab:
         self.capacities: list[tuple[int, ...]] = []
         self.seconds_per_run = 1.0
         self.wrong = wrong
+        self.before: list[JudgedRun] = []
         self.disturbed: Container[int] = ()
         """The attempts that the host disturbs, by order. Their figures are ten times larger."""
 
@@ -65,6 +66,9 @@ class FakeLab:
                 return
             given.append(self._attempt(attempt))
             yield given[-1]
+
+    def judged(self) -> Sequence[JudgedRun]:
+        return self.before
 
     def _attempt(self, attempt: PlannedRun) -> JudgedRun:
         self.asked.append(attempt)
@@ -308,6 +312,28 @@ def test_a_seed_that_does_not_repeat_makes_all_arms_of_the_lane_invalid(
         subject = subject if verdict.gate == "verified" else f"primes-linux smp{verdict.cpus}/smp1"
         said = f"INVALID: {subject}: the instruction clock does not repeat on this host: 1 and "
         assert verdict.reason.startswith(said), verdict.reason
+
+
+def test_another_row_of_the_system_and_workload_does_not_repeat_but_shares_the_finding(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(arms, "difference", lambda one, two: f"{one.attempt} and {two.attempt} differ")
+    ground = replace(GROUND, lanes={"qemu": (Lane.INSN, "")})
+    planned = replace(reseat(the_plan(2), ground, Options()), repeats=False)
+    lab = FakeLab()
+    clean = sweep.run_sweep(planned, Options(), replace(POLICY, max_runs=5), lab, seed=1)
+    assert sorted(ids(lab)) == ["1"] * 5 + ["2"] * 5
+    assert [verdict.outcome for verdict in clean.verdicts] == [Word.PASS]
+    lab = FakeLab()
+    other = replace(planned.cells[0].cell, label="primes.split-one")
+    assert other.id != planned.cells[0].cell.id
+    for number in (101, 102):
+        run = raw_run(other, attempt=number, lane=Lane.INSN)
+        lab.before.append(judge_run(run, lambda one: verified(one, 1_000)))
+    result = sweep.run_sweep(planned, Options(), replace(POLICY, max_runs=5), lab, seed=1)
+    (verdict,) = result.verdicts
+    assert verdict.outcome is Word.INVALID
+    assert "101 and 102 differ" in verdict.reason
 
 
 def test_skipped_arms_are_not_run_and_their_gate_has_the_reason() -> None:
