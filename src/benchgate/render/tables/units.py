@@ -34,8 +34,8 @@ def percent(share: float | None) -> str:
 
 
 def step(arm: ArmFigures) -> str:
-    """The time step of the instruction clock: `5.000 us`."""
-    return shown(arm.resolution.step, "ns") if arm.resolution else "-"
+    """The time step of the instruction clock: `5.000 us`; none with one vCPU."""
+    return shown(arm.resolution.step, "ns") if arm.resolution and arm.resolution.step else "-"
 
 
 def blur(arm: ArmFigures) -> str:
