@@ -125,16 +125,18 @@ def test_both_clocks_measure_and_one_decides(where: Path) -> None:
     of = {one["id"]: one for one in session.verdicts if one["gate"] == "speedup"}
     rows = ("kernel-wall", "kernel-insn", "native-wall")
     assert list(of) == [f"checksum.blocks-8192-{row}-smp2" for row in rows]
-    assert [one["lane"] for one in of.values()] == ["tcg", "insn", "native"]
-    assert {one["outcome"] for one in session.verdicts if one["gate"] == "verified"} == {"PASS"}
+    wall, *rest = [one["lane"] for one in of.values()]
+    assert (wall in ("tcg", None), rest) == (True, ["insn", "native"])  # None: the host voided its runs
+    outcomes = {one["outcome"] for one in session.verdicts if one["gate"] == "verified"}
+    assert outcomes == ({"PASS"} if wall else {"PASS", "SKIP"})
     chosen = [one["outcome"] for name, one in of.items() if f"-{decides}-" in name]
     others = [one for name, one in of.items() if f"-{decides}-" not in name]
     assert others
     assert "SKIP" not in chosen
     for one in others:
         assert one["outcome"] == "SKIP"
-        assert one["low"] <= one["ratio"] <= one["high"]
         assert facts["clocks"]["because"] in one["reason"]
+        assert one["lane"] is None or one["low"] <= one["ratio"] <= one["high"]
     expected = 1 if "FAIL" in chosen else 75 if "INCONCLUSIVE" in chosen else 0
     assert session.code == expected, session.output
     if decides == "insn":
@@ -264,7 +266,8 @@ def test_a_linux_guest_reports_attribution(crowded: Session) -> None:
     assert (table.value("picks") or 0) >= CROWDED_STEPS
     assert (table.value("switches") or 0) > 0
     assert (table.value("ticks") or 0) > 0
-    assert table.value("foreign_time") == transcript.foreign
+    # The foreign line adds what the coordinator used while it waited.
+    assert 0 < (table.value("foreign_time") or 0) < (transcript.foreign or 0)
     absent = ("idle_time", "pick_time", "migrations", "syscalls", "network_polls", "serial_bytes")
     assert [table.value(name) for name in absent] == [None] * len(absent)
     assert [table.value("busy_time", phase) for phase in attribution.PHASES[:3]] == [None] * 3

@@ -23,14 +23,16 @@ FOREIGN_FLOOR_TCG_NS = 6_000_000
 """The same for TCG in wall time, where this code runs for the first time and must be translated: up to 4.3 ms
 at one CPU were seen on a quiet host. It only matters for short windows; from 1.2 s per CPU the share is
 larger."""
+CYCLES_PER_NS = 3
+"""Of a guest that counts cycles of the host. On the instruction clock a cycle is a nanosecond."""
 
 
 def foreign_limit(run: RawRun, transcript: Transcript) -> float:
     """The foreign CPU time that is allowed in a run, over all its CPUs."""
     share = FOREIGN_SHARE * _capacity(transcript)
-    if transcript.unit != "ns":
-        return share
     floor = FOREIGN_FLOOR_TCG_NS if run.lane is Lane.TCG else FOREIGN_FLOOR_NS
+    if transcript.unit != "ns" and run.lane is not Lane.INSN:
+        floor *= CYCLES_PER_NS
     return max(share, floor * transcript.online)
 
 

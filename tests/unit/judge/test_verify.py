@@ -408,8 +408,6 @@ def test_the_limit_of_foreign_time(tmp_path: Path) -> None:
     share = 0.005 * 2_000_000_000 * 2
     assert foreign.foreign_limit(replace(run, lane=Lane.INSN), said) == pytest.approx(share)
     assert foreign.foreign_limit(run, said) == pytest.approx(share)
-    cycles = replace(said, unit="cycles")
-    assert foreign.foreign_limit(run, cycles) == pytest.approx(share)
 
 
 def test_a_short_window_has_a_floor(tmp_path: Path) -> None:
@@ -417,6 +415,9 @@ def test_a_short_window_has_a_floor(tmp_path: Path) -> None:
     assert foreign.foreign_limit(run, transcript()) == 2 * foreign.FOREIGN_FLOOR_NS
     wall = replace(run, lane=Lane.TCG)
     assert foreign.foreign_limit(wall, transcript()) == 2 * foreign.FOREIGN_FLOOR_TCG_NS
+    cycles = replace(transcript(), unit="cycles")
+    assert foreign.foreign_limit(run, cycles) == 2 * foreign.FOREIGN_FLOOR_NS
+    assert foreign.foreign_limit(wall, cycles) == 3 * 2 * foreign.FOREIGN_FLOOR_TCG_NS
 
 
 BUSY = altered(GOOD, "foreign", time=30_000_000)

@@ -46,7 +46,7 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
         text = reason(Word.INVALID, f"{gate.cell.id}: {too_few(beside)}", see_runs(beside))
         return Ruling(verdict(gate, Word.INVALID, text, facts), {gate.cell.id: wanted})
     if arm.runs < wanted and measured.too_many_void:
-        word = Word.SKIP if measured.policy.informs else Word.INCONCLUSIVE
+        word = Word.SKIP if measured.policy.shows else Word.INCONCLUSIVE
         text = reason(word, f"{gate.cell.id}: {void_runs(measured)}", QUIETER)
         return Ruling(verdict(gate, word, text, facts))
     if arm.runs < wanted:

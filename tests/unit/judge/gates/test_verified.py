@@ -74,13 +74,12 @@ def test_a_base_or_a_threshold_is_refused() -> None:
         judge(replace(right(), at_least=1.6), GateInput({}, POLICY, {}))
 
 
-@pytest.mark.parametrize(
-    ("informs", "word"), [("", Word.INCONCLUSIVE), ("the other clock decides", Word.SKIP)]
-)
-def test_an_arm_that_the_host_disturbed_too_often_is_not_decided(informs: str, word: Word) -> None:
-    """Where figures only inform, the host's noise is no failure."""
+@pytest.mark.parametrize(("shows", "word"), [(False, Word.INCONCLUSIVE), (True, Word.SKIP)])
+def test_an_arm_that_the_host_disturbed_too_often_is_not_decided(shows: bool, word: Word) -> None:
+    """On a clock that only informs, the host's noise is no failure."""
     one = replace(arm(cell(2), [100] * 2), void=("steal 9%",) * 4, attempted=6)
-    ruling = judge(right(), GateInput({one.cell.id: one}, replace(POLICY, informs=informs), {}))
+    policy = replace(POLICY, informs="said", shows=shows)
+    ruling = judge(right(), GateInput({one.cell.id: one}, policy, {}))
     assert ruling.verdict.outcome is word
     assert "the host disturbed 4 of 6 runs of this sweep" in ruling.verdict.reason
     assert not ruling.needs
