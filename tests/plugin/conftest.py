@@ -192,6 +192,8 @@ def rig(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         (capacity, "sample"),
         (MeasuringSession, "attempts"),
         (MeasuringSession, "_request"),
+        (thread_use, "thread_counters"),
+        (thread_use, "host_snapshot"),
     ):
         monkeypatch.setattr(owner, name, getattr(owner, name))
     (tmp_path / "kernel").write_bytes(b"kernel")
