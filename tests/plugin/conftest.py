@@ -17,6 +17,7 @@ import pytest
 import scipy.stats
 
 from benchgate.host import accel, capacity
+from benchgate.run import thread_use
 from benchgate.session.measuring import MeasuringSession
 from tests.machines import PATIENCE_S
 
