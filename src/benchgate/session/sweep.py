@@ -121,8 +121,7 @@ class _State:
     @property
     def ended(self) -> bool:
         """True after an invalid run, and if the host disturbs more runs than can be replaced."""
-        too_many = GateInput(self.arms(), self.policy, self.bounds).too_many_void
-        return ends_sweep(self.runs) or too_many
+        return ends_sweep(self.runs) or GateInput(self.arms(), self.policy, self.bounds).too_many_void
 
     def arms(self) -> dict[str, Arm]:
         return arms(self.sweep.pairs, [*self.earlier, *self.runs])

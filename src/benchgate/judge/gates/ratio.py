@@ -80,14 +80,13 @@ def _informing(gate: Gate, measured: GateInput, rule: Rule, limit: float) -> Rul
     """Shows the figures of the first look, if there are enough, and decides nothing."""
     base, arm = arms_of(gate, measured)
     looks, ready = measured.policy.session_looks, min(base.runs, arm.runs)
+    fields: dict[str, object] = {"lane": arm.lane or base.lane, "threshold": limit, "runs": ready}
+    what = subject(gate)
     if not measured.policy.shows:
-        why = reason(Word.SKIP, f"{subject(gate)}: {measured.policy.informs}")
-        figures = {"lane": arm.lane or base.lane, "threshold": limit, "runs": ready}
-        return Ruling(verdict(gate, Word.SKIP, why, figures))
-    if not looks or ready < looks[0]:
-        fields: dict[str, object] = {"lane": arm.lane or base.lane, "threshold": limit, "runs": ready}
-        what = subject(gate)
-    else:
+        return Ruling(
+            verdict(gate, Word.SKIP, reason(Word.SKIP, f"{what}: {measured.policy.informs}"), fields)
+        )
+    if looks and ready >= looks[0]:
         seen = _figures(gate, measured, limit, looks[0])
         fields = seen.fields
         word = rule.settle(seen.interval, limit)
