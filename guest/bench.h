@@ -36,6 +36,19 @@ static inline void bench_relax(void) {
 
 enum bench_mode { BENCH_PROCESS, BENCH_THREAD };
 
+// A histogram of lengths in port_unit() or of other numbers: 128 buckets for each power of two, so that the
+// middle of a bucket is at most 0.4% from every value in it. Values below 128 have a bucket each. Bucket b >= 128
+// begins at (128 + b % 128) << (b / 128 - 1). `places` and `squares` are sums over all values of b and of b * b:
+// together with count and sum they show a value that was moved to another bucket.
+#define BENCH_HISTS 4
+#define BENCH_HIST_BUCKETS (58 * 128)
+struct bench_hist {
+    _Alignas(128) uint64_t count;
+    uint64_t sum, min, max, places, squares;
+    uint32_t bucket[BENCH_HIST_BUCKETS];
+};
+void bench_record(struct bench_hist *hist, uint64_t value);
+
 // One worker's findings. Each slot has cache lines of its own and is written by its worker only.
 struct bench_slot {
     _Alignas(128) uint64_t start; // set by the harness after the start gate
@@ -45,16 +58,19 @@ struct bench_slot {
     uint64_t value[BENCH_VALUES]; // set by work(), named by bench_workload.value_names
 };
 
-// Shared by the coordinator and all workers, also across processes. `data` is therefore its only pointer; it
-// is valid at the same address in every worker.
+// Shared by the coordinator and all workers, also across processes. `data` and `hist` are therefore its only
+// pointers; they are valid at the same address in every worker.
 struct bench_job {
-    uint32_t workers;
+    uint32_t workers;               // prepare() may change it, if the YAML says `workers: own`
+    uint32_t cpus;
     uint32_t wait_spin;             // 1: the coordinator spins while it waits (a negative control)
     _Alignas(128) uint32_t arrived; // start gate: workers that have arrived
     _Alignas(128) uint32_t gate;    // start gate: 0 closed, 1 open
     _Alignas(128) uint32_t finished;
     _Alignas(128) uint64_t task[BENCH_MAX_WORKERS][BENCH_TASK_WORDS]; // set by prepare()
     void *data;                                                       // set by prepare(), from port_shared()
+    struct bench_hist *hist; // BENCH_HISTS of each worker; NULL if the workload names none
+    uint64_t deadline;       // set when the gate opens, if the workload has the parameter time_ns
     uint64_t total_start, total_end;
     struct bench_slot slot[BENCH_MAX_WORKERS];
 };
@@ -72,6 +88,7 @@ struct bench_workload {
     const char *const *param_names; // NULL-terminated; each is echoed on the begin line
     const char *const *task_names;  // NULL-terminated, at most BENCH_TASK_WORDS; echoed per worker
     const char *const *value_names; // NULL-terminated, at most BENCH_VALUES; a leading '#' prints in hex
+    const char *const *hist_names;  // NULL-terminated, at most BENCH_HISTS; NULL: none
     // Untimed, in the coordinator. Fills job->task, may allocate. Returns NULL, or an error message.
     const char *(*prepare)(struct bench_job *job);
     // Timed. No system call, no output. In process mode it runs in another address space, which shares only
@@ -83,6 +100,11 @@ struct bench_workload {
 };
 
 extern const struct bench_workload bench_workload;
+
+// The histogram of a worker with this number in hist_names. A worker writes only its own.
+static inline struct bench_hist *bench_hist(struct bench_job *job, unsigned worker, unsigned which) {
+    return &job->hist[worker * BENCH_HISTS + which];
+}
 
 // ---- parameters, from the manifest: words `bench.KEY=VALUE` on the kernel command line or in argv. It must
 // contain every parameter of the workload, because defaults exist in the workload's YAML only.

@@ -1,0 +1,66 @@
+// What a workload may use inside work() besides its own memory: services of the system, and small tools made
+// of them.
+//
+// A workload lists in its YAML (`needs:`) the services that it uses; a system lists those that it has
+// (`services:`). A cell whose system lacks one is skipped and names it, so no function here ever reports "not
+// supported". Each function says in its heading which service it belongs to.
+#ifndef BENCH_SERVICES_H
+#define BENCH_SERVICES_H
+
+#include "bench.h"
+
+#define PORT_TIMEOUT 1 // returned negative
+
+// ---- clock: port_now(), and lengths in its unit
+uint64_t port_hz(void);              // how many of port_unit() are one second
+uint64_t bench_ticks(uint64_t ns);   // a length in port_unit()
+int bench_running(const struct bench_job *job); // 0 once `time_ns` have passed since the start gate opened
+
+// ---- park: a 32-bit word in shared memory
+// Sleeps while *word == seen, until it is woken or timeout_ns have passed (0: no limit). 0 or -PORT_TIMEOUT. May
+// return early, so the caller checks the word again.
+int port_wait(uint32_t *word, uint32_t seen, uint64_t timeout_ns);
+int port_wake(uint32_t *word, unsigned most); // how many were woken
+
+// ---- sleep
+void port_sleep_until(uint64_t when); // a time of port_now()
+
+// ---- channel: bytes from any worker to any other, in order, like a pipe
+int port_channel(void); // in prepare() only: the number of a new one, or a negative error
+int port_send(int channel, const void *bytes, size_t length);    // waits for room; 0, or a negative error
+int port_receive(int channel, void *bytes, size_t length);       // waits for all of them; 0, or a negative error
+
+// ---- cpu: port_cpu()
+
+// ---- threads: port_task(), port_task_join(), port_yield() of bench.h
+
+// ---- processes
+// Runs body(argument) in a new address space. The argument is a number, or points to memory that
+// port_shared() gave. Returns a number for port_child_wait, or a negative error.
+int port_child(void (*body)(uint64_t argument), uint64_t argument);
+int port_child_wait(int child); // its exit status: 0 after body returned
+
+// ---- map: port_private() inside work() gives fresh, zeroed pages; the first touch of each faults
+int port_unmap(void *at, size_t bytes); // 0, or a negative error
+
+// ---- made of park: a barrier. `members` is set once, before the first use; the rest is 0 at first.
+struct bench_barrier {
+    _Alignas(128) uint32_t members;
+    uint32_t arrived;
+    uint32_t phase;
+};
+void bench_barrier(struct bench_barrier *barrier);
+
+// ---- made of atomics: a lock that spins politely, for lists of locks per CPU
+struct bench_lock {
+    _Alignas(128) uint32_t taken;
+};
+void bench_lock(struct bench_lock *lock);
+void bench_unlock(struct bench_lock *lock);
+
+// ---- a counter that several workers take numbers from
+static inline uint64_t bench_next(uint64_t *counter) {
+    return __atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
+}
+
+#endif

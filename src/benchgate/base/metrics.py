@@ -1,0 +1,56 @@
+"""What a run yields: named metrics, each with a kind, a unit and a direction.
+
+A workload's YAML declares its metrics; `work` and `total`, the two windows, belong to every workload. The host
+computes all of them from what the guest reported and the oracle checked. Takes plain values, gives frozen
+objects. Nothing fails.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from benchgate.base.cells import Window
+
+
+class MetricKind(StrEnum):
+    TIME = "time"
+    """`of`, a length in the guest's unit, in ns; per unit of `per`, if that is given."""
+    RATE = "rate"
+    """`of` per second of the window."""
+    PERCENTILE = "percentile"
+    """The value of the histogram `of` below which `at` percent of its values are, in ns."""
+    COUNT = "count"
+    SHARE = "share"
+    """`of` divided by `per`; without `per`, the smallest worker's `of` divided by the largest worker's."""
+
+
+class Better(StrEnum):
+    MORE = "more"
+    LESS = "less"
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    name: str
+    kind: MetricKind
+    better: Better
+    unit: str
+    """As shown: `ns`, `/s`, `requests/s`, or empty."""
+    of: str = ""
+    """A value of the workers (their sum), `result.NAME`, or for a percentile the name of a histogram."""
+    per: str = ""
+    at: float = 0.0
+    window: Window = Window.WORK
+    about: str = ""
+
+    @property
+    def grows_with_cpus_at_most(self) -> bool:
+        """Whether n times the CPUs can improve it n times at most, so that more shows a wrong measurement."""
+        return self.kind in (MetricKind.TIME, MetricKind.RATE)
+
+
+WINDOWS = {
+    str(window): Metric(str(window), MetricKind.TIME, Better.LESS, "", window=window) for window in Window
+}
+"""The metrics of every workload. Their unit is the run's."""
