@@ -70,7 +70,8 @@ struct bench_job {
     _Alignas(128) uint64_t task[BENCH_MAX_WORKERS][BENCH_TASK_WORDS]; // set by prepare()
     void *data;                                                       // set by prepare(), from port_shared()
     struct bench_hist *hist; // BENCH_HISTS of each worker; NULL if the workload names none
-    uint64_t deadline;       // set when the gate opens, if the workload has the parameter time_ns
+    uint64_t runtime;        // the parameter time_ns in port_unit(), 0 if the workload does not have it
+    uint64_t deadline;       // set when the gate opens, if runtime is not 0
     uint64_t total_start, total_end;
     struct bench_slot slot[BENCH_MAX_WORKERS];
 };
