@@ -1,7 +1,7 @@
 // The lines of the wire (docs/wire.md), one at a time.
 //
-// Takes a kind and its fields in order; gives the line, with its sequence number and CRC, to port_line(). A line
-// that would be longer than 512 bytes ends the run by port_fail().
+// Takes a kind and its fields in order; gives the line, with its sequence number and CRC, to port_line(). A
+// line that would be longer than 512 bytes ends the run by port_fail().
 #include "harness.h"
 
 #define LINE_BYTES 512

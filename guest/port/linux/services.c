@@ -1,8 +1,7 @@
-// The services of services.h on Linux: park (futex), sleep (clock_nanosleep), channel (pipe), processes (fork).
+// The services of services.h on Linux: futex, clock_nanosleep, pipe, fork and munmap.
 //
-// Takes words in memory that is private or that port_shared() gave. A call that Linux refuses although its
-// arguments are right ends the run by port_fail(). Timeouts end late by the timer slack of a thread, 50 us
-// unless something changes it: that is how Linux is.
+// Takes words in any memory. Timeouts end late by a thread's timer slack, which is 50 us unless something
+// changes it: that is how Linux is. Fails by port_fail() if a word is in no memory; returns other errors.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <limits.h>
