@@ -9,19 +9,11 @@
 static int64_t ids[BENCH_MAX_WORKERS];
 static uint64_t foreign[2];
 
-// The body of port_child in the main thread of a process, that of port_task in another thread.
-static void run_body(uint64_t body, uint64_t argument) {
-    if ((uint64_t)my_ring() == USER_MAIN_SLOT)
-        ((void (*)(uint64_t))body)(argument);
-    else
-        ((void (*)(void *))body)((void *)argument);
-}
-
 int program(uint64_t first, uint64_t second) {
     if (first == 0)
         return bench_main(info()->command_line);
-    if (first < USER_IMAGE_END) { // not a job, which would be in shared memory
-        run_body(first, second);
+    if (first < USER_IMAGE_END) { // not a job, which would be in shared memory: the body of a task or a child
+        ((void (*)(uint64_t))first)(second); // a task's pointer is passed like a number
         return 0;
     }
     struct bench_job *job = (struct bench_job *)first;
