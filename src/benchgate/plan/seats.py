@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from benchgate.base.cells import Cell, Lane, Placement, Workload
+from benchgate.base.cells import Cell, Lane, Placement
 from benchgate.base.systems import System
+from benchgate.base.workloads import Workload
 from benchgate.plan.options import Options
 from benchgate.plan.planned import Ground, PlannedCell, Seats, SweepPlan
 

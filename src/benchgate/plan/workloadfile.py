@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from benchgate.base import yamlfile
-from benchgate.base.cells import Mode, Params, ParamSpec, ParamValue, Workload
+from benchgate.base.cells import Mode, Params, ParamValue
 from benchgate.base.errors import UsageError
 from benchgate.base.text import suggestion
+from benchgate.base.workloads import ParamSpec, Workload
 from benchgate.base.yamlfile import Section
 
 
