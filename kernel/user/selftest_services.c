@@ -109,14 +109,14 @@ static int children(void) {
     return 0;
 }
 
-static int touch_unmapped(uint64_t argument) {
+static int touch_unmapped(uint64_t offset) {
     char *page = port_private(PAGE + 1);
     if (page == NULL || page[PAGE] != 0)
         return 1;
     page[PAGE] = 1;
-    if (port_unmap(page, PAGE + argument) != 0)
+    if (port_unmap(page, PAGE + 1) != 0)
         return 1;
-    *(volatile char *)page = 1;
+    *(volatile char *)(page + offset) = 1;
     return 2;
 }
 
@@ -126,7 +126,8 @@ static int unmap(void) {
     page[PAGE] = page[3 * PAGE - 1] = 1; // the others are still there
     NEED(port_unmap(page + PAGE, 2 * PAGE) == 0);
     NEED(port_unmap(page + 1, PAGE) == -RING_EINVAL);
-    NEED(port_child_wait(child_of(touch_unmapped, 1)) == RING_STATUS_KILLED + 14);
+    NEED(port_child_wait(child_of(touch_unmapped, 0)) == RING_STATUS_KILLED + 14);
+    NEED(port_child_wait(child_of(touch_unmapped, PAGE)) == RING_STATUS_KILLED + 14);
     return 0;
 }
 
