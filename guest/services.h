@@ -47,9 +47,8 @@ uint64_t port_process(void); // the number of the calling process, asked of the 
 // ---- map: port_private() inside work() gives fresh, zeroed pages; the first touch of each faults
 int port_unmap(void *at, size_t bytes); // 0, or a negative error
 
-// ---- files, on a file system in memory
-// In prepare() only: makes a file of that many bytes, all zero. Returns its path, which every worker can read, or
-// NULL.
+// ---- files, on a file system in memory In prepare() only: makes a file of that many bytes, all zero.
+// Returns its path, which every worker can read, or NULL.
 const char *port_file(size_t bytes);
 void port_files_end(void);       // by the harness, after the last join: removes these files
 int port_open(const char *path); // to read and write: its number, or a negative error. Also /dev/null

@@ -1,7 +1,7 @@
 // The services of services.h on Linux that other systems may lack: files (tmpfs) and signals.
 //
-// Takes paths that port_file() gave, or that of a device. A call that fails gives the negative error. A file that
-// cannot be made gives NULL.
+// Takes paths that port_file() gave, or that of a device. A call that fails gives the negative error. A file
+// that cannot be made gives NULL.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

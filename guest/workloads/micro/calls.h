@@ -62,8 +62,8 @@ static void after_file(struct me *me) {
         port_fail("a file could not be closed");
 }
 
-// ---- pipe: 4 KB out and in. The first, the last and one more word have the chunk's number, at another place each
-// time. With share=one a worker may receive another's chunk, so only the sum over all workers is known.
+// ---- pipe: 4 KB out and in. The first, the last and one more word have the chunk's number, at another place
+// each time. With share=one a worker may receive another's chunk, so only the sum over all workers is known.
 
 static const char *make_channel(struct common *common, unsigned number) {
     common->channel[number] = port_channel();
@@ -133,8 +133,8 @@ static uint64_t run_stat(struct me *me, uint64_t n) {
     return good;
 }
 
-// ---- mmap_fault: a new region, one write to each of its pages, and its end. The rest of a page is zero, and no
-// two pages are one: after the last write each still has its own number.
+// ---- mmap_fault: a new region, one write to each of its pages, and its end. The rest of a page is zero, and
+// no two pages are one: after the last write each still has its own number.
 
 static uint64_t run_mmap_fault(struct me *me, uint64_t n) {
     char *at = port_private(n * PAGE_BYTES);

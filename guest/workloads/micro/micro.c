@@ -1,9 +1,10 @@
 // micro: what one operation of the kernel costs, on one CPU and on several at once.
 //
-// Each worker does `iters` operations of one kind, `samples` times, one worker on each CPU. An operation is a row of
-// the table below: what it prepares outside the window, what it does `n` times, and how it knows that each time
-// did its work. Only `run` is timed; a clock is read around as many operations as `batch` allows. With share=one
-// the workers use the same file or channel, as in will-it-scale; with share=own each has one of its own.
+// Each worker does `iters` operations of one kind, `samples` times, one worker on each CPU. An operation is a
+// row of the table below: what it prepares outside the window, what it does `n` times, and how it knows that
+// each time did its work. Only `run` is timed; a clock is read around as many operations as `batch` allows.
+// With share=one the workers use the same file or channel, as in will-it-scale; with share=own each has one
+// of its own.
 #include "calls.h"
 #include "threads.h"
 

@@ -42,8 +42,8 @@ static uint64_t run_fork_exit(struct me *me, uint64_t n) {
     return good;
 }
 
-// ---- sched_yield. Nothing shows what one did, because there is nobody to yield to: another thread would make it
-// a context switch. Before the window each worker yields until a thread of its own has run.
+// ---- sched_yield. Nothing shows what one did, because there is nobody to yield to: another thread would
+// make it a context switch. Before the window each worker yields until a thread of its own has run.
 
 static void run_once(void *argument) {
     struct me *me = argument;
@@ -65,8 +65,8 @@ static uint64_t run_yield(struct me *me, uint64_t n) {
     return n;
 }
 
-// ---- futex_wake: wakes one of several threads that sleep. They go back to sleep before the next batch, and count
-// how often they were woken.
+// ---- futex_wake: wakes one of several threads that sleep. They go back to sleep before the next batch, and
+// count how often they were woken.
 
 static void sleeper(void *argument) {
     struct me *me = argument;
@@ -122,8 +122,8 @@ static uint64_t run_thread_create(struct me *me, uint64_t n) {
     return good;
 }
 
-// ---- context_switch: two threads hand a word to each other and sleep until it comes back. Each hand-over is one
-// operation, so one turn there and back counts two.
+// ---- context_switch: two threads hand a word to each other and sleep until it comes back. Each hand-over is
+// one operation, so one turn there and back counts two.
 
 enum { MINE, THEIRS, OVER };
 

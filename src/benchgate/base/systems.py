@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from benchgate.base.cells import Mode
+from benchgate.base.cells import Mode, Params
 from benchgate.base.qemu import GOOD_EXIT
 from benchgate.base.runs import Deadlines
 from benchgate.base.workloads import Workload
@@ -22,7 +22,7 @@ SOURCE = "{source}"
 """In a build's commands: the path of the workload's C file; `{workload}` is its name."""
 SELFTEST = "selftest"
 """The name of the workload that a system with a fixed self-test runs."""
-SERVICES = ("clock", "park", "sleep", "channel", "cpu", "threads", "processes", "map", "files")
+SERVICES = ("clock", "park", "sleep", "channel", "cpu", "threads", "processes", "map", "files", "signals")
 """What a workload may use of a system inside its window (guest/services.h)."""
 MAX_CPUS = 64
 DEADLINES = Deadlines(boot_s=60.0, run_s=120.0)
@@ -147,7 +147,7 @@ class System:
     services: Mapping[str, str] = field(default_factory=dict)
     """Those of SERVICES that it has, and what each is made of there."""
 
-    def refuses(self, workload: Workload, cpus: int) -> str:
+    def refuses(self, workload: Workload, cpus: int, params: Params = ()) -> str:
         """Why this system cannot run that cell; empty if it can."""
         if (self.ask is Ask.SELFTEST) != (workload.name == SELFTEST):
             return (
@@ -155,11 +155,11 @@ class System:
             )
         if workload.mode not in self.modes and workload.name != SELFTEST:
             return f"{self.name} has no {workload.mode} workloads"
-        if missing := [service for service in workload.needs if service not in self.services]:
-            return (
-                f"{workload.name} needs {', '.join(missing)}, which {self.name} does not have (`services` in "
-                "its YAML)"
-            )
+        for who, needs in workload.needs_with(params):
+            if missing := [service for service in needs if service not in self.services]:
+                return (
+                    f"{who} needs {', '.join(missing)}, which {self.name} does not have (`services` in its YAML)"
+                )
         low, high = self.cpus
         if not low <= cpus <= high:
             return f"{self.name} runs on {low} to {high} CPUs"

@@ -215,7 +215,7 @@ def with_smt_row(cells: tuple[PlannedCell, ...], ground: Ground, options: Option
         replace(
             first,
             cell=replace(first.cell, cpus=count, variant="smt"),
-            seats=seat_smt(first.system, first.workload, ground, first.cell.clock),
+            seats=seat_smt(first.system, first.workload, ground, first.cell.clock, first.cell.params),
         )
         for first in firsts.values()
     ]
