@@ -171,8 +171,8 @@ static int receive_all(int channel) {
     return 0;
 }
 
-// More bytes than the channel holds, from threads and processes; the receiver comes late. All arrive, those of
-// each sender in its order, and no message in the middle of another.
+// More bytes than the channel holds, from threads and processes; the receiver comes late. All arrive, those
+// of each sender in its order, and no message in the middle of another.
 static int channel_of_many(void) {
     int64_t ids[SENDERS];
     int channel = port_channel();
