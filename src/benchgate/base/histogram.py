@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate
 from types import MappingProxyType
 
 PARTS = 128
@@ -52,19 +53,19 @@ class Histogram:
         return self.sum / self.count
 
     def percentile(self, at: float) -> float:
-        """The smallest of its values that `at` percent of them do not exceed: the middle of its bucket, or
-        the histogram's own minimum or maximum if that is nearer. ValueError if it is empty."""
+        """The smallest of its values that `at` percent of them do not exceed: the middle of its bucket, but
+        the minimum and the maximum are exact. ValueError if it is empty."""
         if not 0 <= at <= 100:
             raise ValueError(f"{at:g} is not a percentage")
         self._require_values()
         rank = max(1, math.ceil(Fraction(repr(float(at))) * self.count / 100))
-        reached = 0
-        for bucket, count in self.buckets.items():
-            reached += count
-            if reached >= rank:
-                low, high = bounds(bucket)
-                return min(max((low + high) / 2, self.min), self.max) if rank < self.count else self.max
-        raise ValueError(f"its buckets have {reached} values, not {self.count}")
+        if rank == 1:
+            return self.min
+        if rank == self.count:
+            return self.max
+        reached = accumulate(self.buckets.values())
+        bucket = next(bucket for bucket, below in zip(self.buckets, reached, strict=True) if below >= rank)
+        return min(max(sum(bounds(bucket)) / 2, self.min), self.max)
 
     def _require_values(self) -> None:
         if not self.count:
