@@ -11,14 +11,16 @@ static inline uint64_t goal_share(uint64_t whole, uint64_t before, uint64_t weig
 }
 
 // A goal that halves the distance to the target, given that `busy` of 1000 parts of all CPUs were used. It
-// changes by a factor of 2 at most and is never 0: from 0, no factor leads back once a neighbour has left.
-// While requests queue, more of them would not use more CPU time, so it does not grow.
+// changes by a factor of 2 at most and is never 0: from 0, no factor leads back once a neighbour has left. While
+// requests queue, more of them would not use more CPU time: the goal then falls slowly, until the queue is gone.
 static inline uint64_t goal_next(uint64_t goal, uint64_t busy, uint64_t target, int queueing) {
     uint64_t aim = goal * target / (busy == 0 ? 1 : busy);
     if (aim > 3 * goal)
         aim = 3 * goal;
+    if (queueing && aim > goal - goal / 8)
+        aim = goal - goal / 8;
     if (aim > goal)
-        return queueing ? goal : goal + (aim - goal + 1) / 2;
+        return goal + (aim - goal + 1) / 2;
     goal -= (goal - aim) / 2;
     return goal == 0 ? 1 : goal;
 }

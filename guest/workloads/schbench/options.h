@@ -106,7 +106,7 @@ static const char *take_load(struct options *to, const uint64_t *given) {
     return NULL;
 }
 
-// With zero_ms the figures start anew at every multiple of it after the warm-up, so they hold the last period.
+// With zero_ms the figures begin anew at every multiple of it after the warm-up: they hold the last period.
 static const char *take_times(struct options *to, const uint64_t *given) {
     uint64_t time = bench_param_u64("time_ns", 0), interval = given[INTERVAL] * MS, zero = given[ZERO] * MS;
     if (given[WARMUP] * MS >= time)
