@@ -17,7 +17,7 @@ class MetricKind(StrEnum):
     TIME = "time"
     """`of`, a length in the guest's unit, in ns; per unit of `per`, if that is given."""
     RATE = "rate"
-    """`of` per second of the window."""
+    """`of` per second of the window; with `per`, a length in the guest's unit, per second of that."""
     PERCENTILE = "percentile"
     """The value of the histogram `of` below which `at` percent of its values are, in ns."""
     COUNT = "count"

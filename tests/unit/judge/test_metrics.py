@@ -36,6 +36,7 @@ def of(kind: MetricKind, unit: str = "ns", seen: Reported = SEEN, **more: Any) -
         (MetricKind.RATE, {"of": "done"}, 80.0),
         (MetricKind.RATE, {"of": "done", "window": Window.TOTAL}, 40.0),
         (MetricKind.RATE, {"of": "result.lost"}, 10.0),
+        (MetricKind.RATE, {"of": "done", "per": "wakeup.max"}, 40e6),
         (MetricKind.TIME, {"of": "waited"}, 3000.0),
         (MetricKind.TIME, {"of": "waited", "per": "done"}, 75.0),
         (MetricKind.TIME, {"of": "wakeup.sum", "per": "wakeup.count"}, 267.0),
@@ -65,6 +66,7 @@ EMPTY = replace(SEEN, histograms={"wakeup": Histogram(0, 0, 0, 0, {})})
     ("kind", "more", "seen", "reason"),
     [
         (MetricKind.TIME, {"of": "waited", "per": "done"}, IDLE, "metric m: done is 0"),
+        (MetricKind.RATE, {"of": "waited", "per": "done"}, IDLE, "metric m: done is 0"),
         (MetricKind.SHARE, {"of": "done"}, IDLE, "metric m: the largest done is 0"),
         (MetricKind.SHARE, {"of": "waited", "per": "done"}, IDLE, "metric m: done is 0"),
         (MetricKind.PERCENTILE, {"of": "wakeup", "at": 9.0}, EMPTY, "metric m: the histogram is empty"),
