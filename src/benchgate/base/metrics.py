@@ -7,6 +7,7 @@ frozen objects. Nothing fails.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -15,11 +16,13 @@ from benchgate.base.cells import Window
 
 class MetricKind(StrEnum):
     TIME = "time"
-    """`of`, a length in the guest's unit, in ns; per unit of `per`, if that is given."""
+    """`of`, a length in the guest's unit, in ns; without `of` the window. Per unit of `per`, if that is
+    given."""
     RATE = "rate"
-    """`of` per second of the window; with `per`, a length in the guest's unit, per second of that."""
+    """`of` per second of the window, or of `per`, a length in the guest's unit."""
     PERCENTILE = "percentile"
-    """The value of the histogram `of` below which `at` percent of its values are, in ns."""
+    """The value of the histogram `of` that `at` percent of its values do not exceed: in ns, or the number as
+    it is if the metric has another unit."""
     COUNT = "count"
     SHARE = "share"
     """`of` divided by `per`; without `per`, the smallest worker's `of` divided by the largest worker's."""
@@ -38,7 +41,8 @@ class Metric:
     unit: str
     """As shown: `ns`, `/s`, `requests/s`, or empty."""
     of: str = ""
-    """A value of the workers (their sum), `result.NAME`, or for a percentile the name of a histogram."""
+    """A value of the workers (their sum), `result.NAME`, `HISTOGRAM.count` (or sum, min, max), or for a
+    percentile the name of a histogram."""
     per: str = ""
     at: float = 0.0
     window: Window = Window.WORK
@@ -46,11 +50,17 @@ class Metric:
 
     @property
     def grows_with_cpus_at_most(self) -> bool:
-        """Whether n times the CPUs can improve it n times at most, so that more shows a wrong measurement."""
-        return self.kind in (MetricKind.TIME, MetricKind.RATE)
+        """Whether n times the CPUs can improve it n times at most, so that more shows a wrong measurement.
+        A declared time can be spent waiting for other workers, and then improves without such a limit."""
+        return self.kind is MetricKind.RATE or (self.kind is MetricKind.TIME and not self.of)
 
 
 WINDOWS = {
     str(window): Metric(str(window), MetricKind.TIME, Better.LESS, "", window=window) for window in Window
 }
 """The metrics of every workload. Their unit is the run's."""
+
+
+def with_windows(declared: Mapping[str, Metric]) -> Mapping[str, Metric]:
+    """All metrics of a workload that declares these."""
+    return {**WINDOWS, **declared}

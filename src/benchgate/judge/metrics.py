@@ -57,8 +57,9 @@ def _value(metric: Metric, seen: Reported) -> float:
             return _divided(length, _number(metric.per, seen), metric.per) if metric.per else length
         case MetricKind.RATE:
             length = _ns(_number(metric.per, seen), seen) if metric.per else _window(metric.window, seen)
-            span = metric.per or f"the {metric.window} window"
-            return _divided(_number(metric.of, seen), length / SECOND_NS, span)
+            return _divided(
+                _number(metric.of, seen), length / SECOND_NS, metric.per or f"the {metric.window} window"
+            )
         case MetricKind.PERCENTILE:
             value = _known(metric.of, seen.histograms, "histogram").percentile(metric.at)
             return _ns(value, seen) if metric.unit == NS else value
