@@ -46,12 +46,8 @@ def executed(path: Path, what: str) -> ModuleType:
     if spec is None or spec.loader is None:
         raise CatalogError(f"{what} file {path}: the name must end with .py")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # a dataclass looks its module up while it is defined
-    try:
-        spec.loader.exec_module(module)
-    except BaseException:
-        del sys.modules[spec.name]
-        raise
+    sys.modules[spec.name] = module  # dataclasses look their module up while it is executed
+    spec.loader.exec_module(module)
     return module
 
 
