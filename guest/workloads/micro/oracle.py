@@ -1,8 +1,9 @@
 """What the operations of micro.c must have done: how often, how many bytes, and a proof of each kind.
 
-Takes the parameters, the reports and the clock's readings of a run; gives nothing if they are right, else fails
-with VerifyError. A proof is a number that follows from the operations alone, such as the sum of the answers of all
-children. Each worker did `WARM` operations before its window, or `iters` if that is less; they count on.
+Takes the parameters, the reports and the clock's readings of a run; gives nothing if they are right, else
+fails with VerifyError. A proof is a number that follows from the operations alone, such as the sum of the
+answers of all children. Each worker did `WARM` operations before its window, or `iters` if that is less, and
+its numbers continue from there.
 """
 
 from __future__ import annotations
@@ -10,7 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from benchgate import OracleRun, ParamValue, VerifyError, WorkerReport, expect, expect_histogram, summed, whole
+from benchgate import (
+    OracleRun,
+    ParamValue,
+    VerifyError,
+    WorkerReport,
+    expect,
+    expect_histogram,
+    summed,
+    whole,
+)
 
 WARM = 64
 PAGE = 4096
@@ -37,6 +47,10 @@ def _nothing(done: Done) -> int:
     return 0
 
 
+def _one(done: Done) -> int:
+    return 1
+
+
 def _every(done: Done) -> int:
     return done.ops
 
@@ -57,7 +71,7 @@ PROOFS: Mapping[str, Callable[[Done], int]] = {
     "open_close": lambda done: FILE_BYTES + done.file,
     "mmap_fault": lambda done: sum(done.numbers),
     "stat": lambda done: (FILE_BYTES + done.file) * done.ops,
-    "sched_yield": lambda done: 1,
+    "sched_yield": _one,
     "futex_wake": _every,
     "signal_delivery": _every,
     "thread_create": _every,
@@ -99,7 +113,7 @@ def _time(report: WorkerReport, run: OracleRun) -> int:
     time = run.by_worker["sample"][report.id].sum
     if time > report.end - report.start:
         raise VerifyError(
-            f"worker {report.id} timed {time} {run.unit} of operations in a window of {report.end - report.start}"
+            f"worker {report.id} timed {time} {run.unit} of operations in {report.end - report.start} of work"
         )
     return time
 
@@ -115,5 +129,7 @@ def _all_received(reports: Sequence[WorkerReport], ops: int, warm: int) -> None:
     """On one channel a worker receives whatever comes; all of them together receive what all sent."""
     sent = sum(_chunks(Done(report.id, ops, warm, 0)) for report in reports)
     if summed(reports, "proof") != sent:
-        raise VerifyError(f"wrong answer: the numbers of the received chunks add up to "
-                          f"{summed(reports, 'proof')}, those of the sent ones to {sent}")
+        raise VerifyError(
+            f"wrong answer: the numbers of the received chunks add up to "
+            f"{summed(reports, 'proof')}, those of the sent ones to {sent}"
+        )

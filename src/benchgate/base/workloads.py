@@ -50,8 +50,8 @@ class Workload:
     """Those that it declares, by name. `work` and `total` (metrics.WINDOWS) are not among them."""
 
     def needs_with(self, params: Params) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """The services that it needs with these parameters, each time with what needs them: the workload, or a
-        parameter's value."""
+        """The services that it needs with these parameters, each time with what needs them: the workload, or
+        a parameter's value."""
         chosen = (
             (f"{self.name} with {name}={value}", self.params[name].needs.get(str(value), ()))
             for name, value in params
