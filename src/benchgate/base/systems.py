@@ -157,7 +157,8 @@ class System:
             return f"{self.name} has no {workload.mode} workloads"
         for who, needs in workload.needs_with(params):
             if missing := [service for service in needs if service not in self.services]:
-                return f"{who} needs {', '.join(missing)}, which {self.name} does not have (`services` in its YAML)"
+                lacks = f"which {self.name} does not have (`services` in its YAML)"
+                return f"{who} needs {', '.join(missing)}, {lacks}"
         low, high = self.cpus
         if not low <= cpus <= high:
             return f"{self.name} runs on {low} to {high} CPUs"

@@ -79,7 +79,7 @@ def _param(name: str, params: Section) -> ParamSpec:
 
 
 def _choice_needs(param: Section, choices: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
-    """The services of the choices that need any. A system that lacks one skips only the cells of that choice."""
+    """Services of single choices: a system that lacks one skips only the cells of that choice."""
     with param.optional("needs") as words:
         for choice in words.keys():  # noqa: SIM118 - a Section, not a dict
             if choice not in choices:
