@@ -12,6 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from benchgate.base.cells import Mode, Params
+from benchgate.base.metrics import Better, Metric, MetricKind
 from benchgate.base.qemu import GOOD_EXIT
 from benchgate.base.runs import Deadlines
 from benchgate.base.workloads import Workload
@@ -49,6 +50,7 @@ class Ask(StrEnum):
 class ResultFormat(StrEnum):
     BENCH = "bench"  # docs/wire.md
     PATTERNS = "patterns"
+    BENCH_LINES = "bench-lines"  # judge/bench_lines.py
 
 
 class EndBy(StrEnum):
@@ -103,6 +105,8 @@ class Result:
     expect: Mapping[str, str] | None = None
     """The value that each named group must have: the oracle of a self-test."""
     answers: tuple[str, ...] = ()
+    operations: tuple[str, ...] = ()
+    """What a program of micro-benchmarks must measure or skip; each is a metric, in ns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +150,13 @@ class System:
     """The smallest and the largest supported CPU count."""
     services: Mapping[str, str] = field(default_factory=dict)
     """Those of SERVICES that it has, and what each is made of there."""
+
+    @property
+    def metrics(self) -> Mapping[str, Metric]:
+        """Those of its self-test."""
+        return {
+            name: Metric(name, MetricKind.TIME, Better.LESS, "ns", of=name) for name in self.result.operations
+        }
 
     def refuses(self, workload: Workload, cpus: int, params: Params = ()) -> str:
         """Why this system cannot run that cell; empty if it can."""

@@ -40,7 +40,11 @@ def arm_of(
     if not counted:
         return facts
     try:
-        found = {name: measurement(good, metric) for name, metric in with_windows(declared).items()}
+        found = {
+            name: measurement(good, metric)
+            for name, metric in with_windows(declared).items()
+            if any(name in run.metrics for run in good)  # none: the guest has skipped it
+        }
     except DecideError as error:
         return replace(facts, invalid=(*bad, str(error)))
     sample = next(_folder(one.run) for one in good if is_sample(one))

@@ -15,7 +15,7 @@ from benchgate.base.cells import Window
 from benchgate.base.errors import UsageError
 from benchgate.base.jsonfields import MOST
 from benchgate.base.metrics import WINDOWS, Metric, with_windows
-from benchgate.base.systems import MAX_CPUS
+from benchgate.base.systems import MAX_CPUS, SELFTEST
 from benchgate.base.text import suggestion
 from benchgate.plan import catalog
 from benchgate.plan.planned import GateRequest, Request
@@ -63,6 +63,8 @@ def read(
     found = catalog.load_workload(name)
     fill(found, workload.kwargs)
     known = with_windows(found.metrics)
+    if name == SELFTEST:
+        known = {**known, **_of_systems(_systems(systems))}
     requests = tuple(_gate(mark, one, found.name, known) for mark, marks in gates.items() for one in marks)
     keys = [(one.kind, one.cpus, one.base, one.metric, one.to) for one in requests]
     if len(set(keys)) != len(keys):
@@ -74,6 +76,11 @@ def read(
         _systems(systems),
         test,
     )
+
+
+def _of_systems(words: Iterable[str]) -> Mapping[str, Metric]:
+    """The metrics of the self-tests of these systems."""
+    return {name: one for word in words for name, one in catalog.load_system(word).metrics.items()}
 
 
 def _systems(marks: Iterable[Mark]) -> tuple[str, ...]:

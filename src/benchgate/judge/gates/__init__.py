@@ -60,6 +60,8 @@ def _module(kind: str, file: str) -> ModuleType:
 
 def judge(gate: Gate, measured: GateInput) -> Ruling:
     rule = find(gate.kind, gate.file)
+    if skipped := _skipped(gate, measured):
+        return skipped
     if gate.file and (unasked := _unverified(gate, measured) or _informing(gate, measured)):
         return unasked
     with contained(DecideError, f"{gate.id}: judge() of {gate.file or gate.kind} raised"):
@@ -67,6 +69,18 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     if not isinstance(ruling, Ruling):
         raise DecideError(f"{gate.id}: judge() of {gate.file or gate.kind} did not return a Ruling")
     return ruling
+
+
+def _skipped(gate: Gate, measured: GateInput) -> Ruling | None:
+    """Of a metric that no run of a verified arm has, because its guest skipped that operation."""
+    for cell in filter(None, (gate.base, gate.cell)):
+        arm = known_arm(cell, measured)
+        if arm.measurements and not arm.invalid and gate.metric not in arm.measurements:
+            text = reason(
+                Word.SKIP, f"{subject(gate)}: no run of {cell.id} has {gate.metric}: it was skipped"
+            )
+            return Ruling(verdict(gate, Word.SKIP, text, {"lane": arm.lane, "runs": arm.runs}))
+    return None
 
 
 def _unverified(gate: Gate, measured: GateInput) -> Ruling | None:
