@@ -75,13 +75,20 @@ def test_own_workers_run_on_all_cpus_of_the_list(tmp_path: Path) -> None:
 
 
 def test_time_ns_ends_a_run(tmp_path: Path) -> None:
-    """The time begins when the last worker is at the start gate: no worker has begun before."""
+    """The time begins when the last worker is at the start gate: all are warm, and none has begun. Until the
+    end of work(), a slot's start is the time of its warm-up."""
     time = 30_000_000
-    code = NO_PREPARATION + WORK + "slot->value[0] = job->deadline;\n    while (bench_running(job));\n}"
-    console = Small(tmp_path, code, params={"time_ns": time}).console(3)
+    code = """
+    slot->value[0] = job->deadline;
+    slot->value[1] = slot->start;
+    while (bench_running(job))
+        ;
+}"""
+    console = Small(tmp_path, NO_PREPARATION + WORK + code, params={"time_ns": time}).console(3)
     run = wire.parse(console, nonce=NONCE)
     (deadline,) = {report.values["a"] for report in run.reports}
-    assert run.total_start <= deadline - time <= run.work_start
+    warm = max(report.values["b"] for report in run.reports)
+    assert warm <= deadline - time <= run.work_start
     assert min(report.end for report in run.reports) >= deadline
 
 
