@@ -67,11 +67,9 @@ def expect_histogram(
     found = run.histograms[name]
     if count is not None and found.count != count:
         raise VerifyError(f"histogram {name} has {found.count} values, expected {count}")
-    for worker, (one, right) in enumerate(
-        zip(run.by_worker[name], by_worker, strict=True) if by_worker else ()
-    ):
-        if one.count != right:
-            raise VerifyError(f"worker {worker} has {one.count} values in histogram {name}, expected {right}")
+    counts = [one.count for one in run.by_worker[name]]
+    if by_worker is not None and counts != list(by_worker):
+        raise VerifyError(f"the workers have {counts} values in histogram {name}, expected {list(by_worker)}")
     if at_most is not None and found.max > at_most:
         raise VerifyError(f"histogram {name} has a value of {found.max}, above {at_most}")
     return found
