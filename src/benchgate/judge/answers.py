@@ -68,8 +68,12 @@ def expect_histogram(
     if count is not None and found.count != count:
         raise VerifyError(f"histogram {name} has {found.count} values, expected {count}")
     counts = [one.count for one in run.by_worker[name]]
-    if by_worker is not None and counts != list(by_worker):
-        raise VerifyError(f"the workers have {counts} values in histogram {name}, expected {list(by_worker)}")
+    right = counts if by_worker is None else by_worker
+    if len(right) != len(counts):
+        raise VerifyError(f"{len(counts)} workers have a histogram {name}, expected {len(right)}")
+    for worker, (has, wanted) in enumerate(zip(counts, right, strict=True)):
+        if has != wanted:
+            raise VerifyError(f"worker {worker} has {has} values in histogram {name}, expected {wanted}")
     if at_most is not None and found.max > at_most:
         raise VerifyError(f"histogram {name} has a value of {found.max}, above {at_most}")
     return found
