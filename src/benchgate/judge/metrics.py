@@ -56,8 +56,10 @@ def _value(metric: Metric, seen: Reported) -> float:
             length = _ns(_number(metric.of, seen), seen) if metric.of else _window(metric.window, seen)
             return _divided(length, _number(metric.per, seen), metric.per) if metric.per else length
         case MetricKind.RATE:
-            seconds = _window(metric.window, seen) / SECOND_NS
-            return _divided(_number(metric.of, seen), seconds, f"the {metric.window} window")
+            length = _ns(_number(metric.per, seen), seen) if metric.per else _window(metric.window, seen)
+            return _divided(
+                _number(metric.of, seen), length / SECOND_NS, metric.per or f"the {metric.window} window"
+            )
         case MetricKind.PERCENTILE:
             value = _known(metric.of, seen.histograms, "histogram").percentile(metric.at)
             return _ns(value, seen) if metric.unit == NS else value

@@ -21,7 +21,11 @@ REPORTS = [
 WAKEUP = Histogram(4, 2136, 3, 2000, {3: 2, 130: 1, 634: 1})
 # A guest that counts cycles at 2 GHz; its work window is half a second long, its total window a whole one.
 SEEN = Reported(
-    REPORTS, {"lost": 5}, {"wakeup": WAKEUP}, 2_000_000_000, {Window.WORK: 5e8, Window.TOTAL: 1e9}
+    REPORTS,
+    {"lost": 5, "measured": 500_000_000},
+    {"wakeup": WAKEUP},
+    2_000_000_000,
+    {Window.WORK: 5e8, Window.TOTAL: 1e9},
 )
 
 
@@ -36,6 +40,7 @@ def of(kind: MetricKind, unit: str = "ns", seen: Reported = SEEN, **more: Any) -
         (MetricKind.RATE, {"of": "done"}, 80.0),
         (MetricKind.RATE, {"of": "done", "window": Window.TOTAL}, 40.0),
         (MetricKind.RATE, {"of": "result.lost"}, 10.0),
+        (MetricKind.RATE, {"of": "done", "per": "result.measured"}, 160.0),
         (MetricKind.TIME, {"of": "waited"}, 3000.0),
         (MetricKind.TIME, {"of": "waited", "per": "done"}, 75.0),
         (MetricKind.TIME, {"of": "wakeup.sum", "per": "wakeup.count"}, 267.0),
@@ -65,6 +70,7 @@ EMPTY = replace(SEEN, histograms={"wakeup": Histogram(0, 0, 0, 0, {})})
     ("kind", "more", "seen", "reason"),
     [
         (MetricKind.TIME, {"of": "waited", "per": "done"}, IDLE, "metric m: done is 0"),
+        (MetricKind.RATE, {"of": "waited", "per": "done"}, IDLE, "metric m: done is 0"),
         (MetricKind.SHARE, {"of": "done"}, IDLE, "metric m: the largest done is 0"),
         (MetricKind.SHARE, {"of": "waited", "per": "done"}, IDLE, "metric m: done is 0"),
         (MetricKind.PERCENTILE, {"of": "wakeup", "at": 9.0}, EMPTY, "metric m: the histogram is empty"),
