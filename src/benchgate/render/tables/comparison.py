@@ -34,7 +34,7 @@ def _named(key: Key, a: Side, b: Side) -> str:
 
 
 def _row(a: Samples, b: Samples, alpha: float) -> tuple[str, str, str, str]:
-    figures = tuple(units.shown(median_of(one), one.unit) for one in (a, b))
+    figures = units.shown(median_of(a), a.unit), units.shown(median_of(b), b.unit)
     if a.unit != b.unit or (a.lane and b.lane and a.lane != b.lane):
         return (
             *figures,

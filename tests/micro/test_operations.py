@@ -1,0 +1,120 @@
+"""Single operations of a kernel: what each costs, that it did its work, and how it scales.
+
+(figures to come)
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from benchgate import CellResult, Lane, VerdictResult
+
+pytestmark = pytest.mark.micro
+
+
+class Operation:
+    """One operation. Each class below says which one, and how often it is done in a sample."""
+
+    SPREAD = 0.002
+    """By how much of their median the costs of seeds may differ on the instruction clock."""
+
+    def test_each_did_its_work_and_seeds_agree(self, cell: CellResult) -> None:
+        cell.require_verified()
+        costs = sorted(cell.metric("cost"))
+        if {(one.run.lane, one.run.cell.cpus) for one in cell.runs} == {(Lane.INSN, 1)}:
+            assert costs[-1] - costs[0] <= self.SPREAD * costs[len(costs) // 2]
+
+    @pytest.mark.tern
+    @pytest.mark.system("kernel")
+    @pytest.mark.compare(to="linux", cpus=1, metric="cost", at_least=1, insn=2.5)
+    def test_tern_needs_less(self, verdict: VerdictResult) -> None:
+        verdict.require_pass()
+
+
+class Scaling(Operation):
+    """An operation that workers of different CPUs do beside each other, on files and memory of their own."""
+
+    @pytest.mark.speedup(cpus=2, metric="rate", at_least=1.6, insn=1.9)
+    @pytest.mark.speedup(cpus=4, metric="rate", at_least=3.0, insn=3.6)
+    def test_scales(self, verdict: VerdictResult) -> None:
+        verdict.require_pass()
+
+
+@pytest.mark.workload("micro", op="getpid", iters=20_000)
+class TestGetpid(Scaling):
+    pass
+
+
+@pytest.mark.workload("micro", op="read_null", iters=10_000)
+class TestReadNull(Scaling):
+    pass
+
+
+@pytest.mark.workload("micro", op="write_null", iters=10_000)
+class TestWriteNull(Scaling):
+    pass
+
+
+@pytest.mark.workload("micro", op="pipe", iters=2_000)
+class TestPipe(Scaling):
+    pass
+
+
+@pytest.mark.workload("micro", op="pipe", iters=2_000, share="one")
+class TestPipeOfAll(Operation):
+    pass
+
+
+@pytest.mark.workload("micro", op="fork_exit", iters=50)
+class TestForkExit(Scaling):
+    pass
+
+
+@pytest.mark.workload("micro", op="open_close", iters=1_000)
+class TestOpenClose(Scaling):
+    pass
+
+
+@pytest.mark.workload("micro", op="open_close", iters=1_000, share="one")
+class TestOpenCloseOfOneFile(Operation):
+    pass
+
+
+@pytest.mark.workload("micro", op="mmap_fault", iters=1_024)
+class TestMmapFault(Scaling):
+    pass
+
+
+@pytest.mark.workload("micro", op="stat", iters=2_000)
+class TestStat(Scaling):
+    pass
+
+
+@pytest.mark.workload("micro", op="stat", iters=2_000, share="one")
+class TestStatOfOneFile(Operation):
+    pass
+
+
+@pytest.mark.workload("micro", op="sched_yield", iters=5_000)
+class TestSchedYield(Scaling):
+    pass
+
+
+@pytest.mark.workload("micro", op="futex_wake", iters=640)
+class TestFutexWake(Operation):
+    pass
+
+
+@pytest.mark.workload("micro", op="signal_delivery", iters=1_000)
+class TestSignalDelivery(Scaling):
+    pass
+
+
+@pytest.mark.workload("micro", op="thread_create", iters=150)
+class TestThreadCreate(Operation):
+    pass
+
+
+@pytest.mark.workload("micro", op="context_switch", iters=1_000)
+class TestContextSwitch(Scaling):
+    pass
