@@ -7,14 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from benchgate.base.cells import Window
 from benchgate.base.gates import Gate
 from benchgate.plan.planned import GateRequest
 from benchgate.session.thresholds import Marked, differences
 from tests.unit.plans import sweep
 
 TEST = "tests/test_scaling.py::test_scales"
-ASKED = GateRequest("speedup", "", 2, 1, Window.WORK, 1.6, None, None)
+ASKED = GateRequest("speedup", "", 2, 1, "work", 1.6, None, None)
 MARKED = {TEST: Marked("primes", (ASKED,))}
 
 
@@ -34,7 +33,7 @@ def test_equal_thresholds_are_no_difference(gate: Gate) -> None:
     [
         ({"at_least": 1.2}, f"at_least is 1.2 in the session and 1.6 in {TEST}"),
         ({"insn": 1.1}, f"insn is 1.1 in the session and absent in {TEST}"),
-        ({"window": Window.TOTAL}, f"{TEST} has no gate speedup of total at 2 CPUs over 1"),
+        ({"metric": "total"}, f"{TEST} has no gate speedup of total at 2 CPUs over 1"),
         ({"kind": "control"}, f"{TEST} has no gate control of work at 2 CPUs over 1"),
         ({"tests": ()}, "the session does not say which test has this gate, so nothing was compared"),
         (
@@ -59,3 +58,14 @@ def test_every_test_of_a_gate_must_agree(gate: Gate) -> None:
     known = {**MARKED, other: Marked("primes", (replace(ASKED, at_least=1.7),))}
     (said,) = differences([replace(gate, tests=(TEST, other))], known)
     assert said == f"{gate.id}: at_least is 1.6 in the session and 1.7 in {other}"
+
+
+def test_a_comparison_is_found_by_its_other_system(gate: Gate) -> None:
+    base = replace(gate.cell, system="kernel")
+    compared = replace(gate, kind="compare", base=base, at_least=1.0)
+    asked = [GateRequest("compare", "", 2, None, "work", limit, None, None, to) for to, limit in
+             (("native", 0.5), ("kernel", 1.0))]  # fmt: skip
+    assert differences([compared], {TEST: Marked("primes", tuple(asked))}) == ()
+    said = differences([compared], {TEST: Marked("primes", (replace(asked[1], at_least=1.2),))})
+    assert said == (f"{gate.id}: at_least is 1 in the session and 1.2 in {TEST}",)
+    assert "has no gate compare of work at 2 CPUs" in differences([compared], MARKED)[0]

@@ -10,11 +10,13 @@ from dataclasses import replace
 
 import pytest
 
-from benchgate.base.cells import Lane, Placement, Window
+from benchgate.base.cells import Lane, Placement
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, CapacityBound, GateInput, Policy, Ruling, Word
+from benchgate.base.metrics import WINDOWS, Better, Metric, MetricKind
+from benchgate.judge import gates
 from benchgate.judge.gates import judge
-from tests.unit.factories import POLICY, arm, cell, speedup
+from tests.unit.factories import POLICY, arm, cell, measurement, speedup
 
 
 def rule(
@@ -220,11 +222,16 @@ def test_only_the_lower_bound_makes_a_large_speedup_invalid() -> None:
     assert ruling.verdict.outcome is Word.PASS
 
 
+def with_work(of: Arm, **changes: tuple[float, ...]) -> Arm:
+    assert of.work
+    work = replace(of.work, **changes)  # type: ignore[arg-type]
+    return replace(of, measurements={**of.measurements, "work": work})
+
+
 def busy(base: float, other: float) -> tuple[Arm, Arm]:
     """Arms with a speedup of 1.95, and the time in work of all workers of each."""
     return tuple(  # type: ignore[return-value]
-        replace(one, work=replace(one.work, busy=(time,) * 5))  # type: ignore[type-var]
-        for one, time in zip(flat(1.95), (base, other), strict=True)
+        with_work(one, busy=(time,) * 5) for one, time in zip(flat(1.95), (base, other), strict=True)
     )
 
 
@@ -251,7 +258,7 @@ def test_a_base_whose_workers_took_longer_for_the_same_work_is_invalid(
 def blurred(late: float, seen: float = 1.65) -> tuple[Arm, Arm]:
     base, other = flat(seen)
     assert other.work
-    return base, replace(other, work=replace(other.work, late=(0.001, late, 0.0, 0.0, 0.0)))
+    return base, with_work(other, late=(0.001, late, 0.0, 0.0, 0.0))
 
 
 @pytest.mark.parametrize(
@@ -277,7 +284,7 @@ def test_no_verdict_on_a_difference_that_the_clock_cannot_resolve(
 def test_a_look_uses_the_resolution_of_its_own_runs() -> None:
     base, other = flat(1.65, runs=7)
     assert other.work
-    other = replace(other, work=replace(other.work, late=(0.0,) * 6 + (0.5,)))
+    other = with_work(other, late=(0.0,) * 6 + (0.5,))
     assert rule(base, other).verdict.outcome is Word.PASS
 
 
@@ -350,7 +357,7 @@ def test_the_gates_window_is_judged() -> None:
     arms = arm(cell(1), [190] * 5, total=[200] * 5), arm(cell(2), [100] * 5, total=[150] * 5)
     measured = GateInput({one.cell.id: one for one in arms}, POLICY, {})
     assert judge(speedup(), measured).verdict.outcome is Word.PASS
-    total = judge(speedup(window=Window.TOTAL), measured).verdict
+    total = judge(speedup(metric="total"), measured).verdict
     assert (total.outcome, total.metric) == (Word.FAIL, "total")
     assert "(total, tcg, 5 runs per arm)" in total.reason
 
@@ -399,3 +406,39 @@ def test_information_never_covers_a_wrong_answer() -> None:
     ruling = rule(base, replace(other, invalid=("0007: the sum is wrong",), attempted=6), policy=INFORMS)
     assert ruling.verdict.outcome is Word.INVALID
     assert "the sum is wrong" in ruling.verdict.reason
+
+
+RPS = Metric("rps", MetricKind.RATE, Better.MORE, "requests/s", of="done")
+P99 = Metric("wake_p99", MetricKind.PERCENTILE, Better.LESS, "ns", of="wake", at=99.0)
+
+
+def of_metric(metric: Metric, base: float, other: float, at_least: float = 1.6) -> Ruling:
+    arms = []
+    for cpus, figure in ((1, base), (2, other)):
+        bare = arm(cell(cpus), [1000.0] * 5)
+        one = measurement(cell(cpus), [figure] * 5, metric=metric)
+        arms.append(replace(bare, measurements={**bare.measurements, metric.name: one}))
+    gate = speedup(at_least=at_least, metric=metric.name)
+    host = {2: CapacityBound(Lane.TCG, 2, 1.1, 1.0, 1.2)}
+    return judge(gate, GateInput({one.cell.id: one for one in arms}, POLICY, host))
+
+
+def test_a_rate_is_better_if_it_is_higher() -> None:
+    verdict = of_metric(RPS, 1000, 1900).verdict
+    assert (verdict.outcome, verdict.ratio, verdict.metric) == (Word.PASS, 1.9, "rps")
+    assert of_metric(RPS, 1900, 1000).verdict.outcome is Word.FAIL
+
+
+def test_cpus_and_the_host_limit_a_rate_but_not_a_latency() -> None:
+    assert of_metric(RPS, 1000, 3000).verdict.outcome is Word.INVALID
+    assert of_metric(P99, 3000, 1000).verdict.outcome is Word.PASS
+    assert of_metric(RPS, 1000, 1100).verdict.outcome is Word.INCONCLUSIVE
+    assert of_metric(P99, 1100, 1000).verdict.outcome is Word.FAIL
+
+
+def test_a_threshold_beyond_the_cpus_is_possible_for_a_latency_only() -> None:
+    gate = speedup(at_least=5.0)
+    gates.check(gate, P99, POLICY)
+    for metric in (RPS, WINDOWS["work"]):
+        with pytest.raises(DecideError, match="decides nothing"):
+            gates.check(gate, metric, POLICY)
