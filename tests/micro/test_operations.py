@@ -95,8 +95,15 @@ class TestPipeOfAll(Operation):
 
 
 @pytest.mark.workload("micro", op="fork_exit", iters=50)
-class TestForkExit(Scaling):
+class TestForkExit(Operation):
+    """Linux's seeds differ by 6%, so the interval of five is 1.90 to 2.03."""
+
     SPREAD = 0.2
+
+    @pytest.mark.speedup(cpus=2, metric="rate", at_least=1.5, insn=1.8)
+    @pytest.mark.speedup(cpus=4, metric="rate", at_least=2.5, insn=3.6)
+    def test_scales(self, verdict: VerdictResult) -> None:
+        verdict.require_pass()
 
 
 @pytest.mark.workload("micro", op="open_close", iters=1_000)

@@ -148,6 +148,9 @@ class VerifiedRun:
     metrics: Mapping[str, float] = field(default_factory=dict)
     """By name: `work` and `total` in the run's unit, and those that the workload declares, in theirs."""
 
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    """Metrics of its workload that it lacks because the guest skipped them, and why."""
+
     def __post_init__(self) -> None:
         if self.key is not _VERIFY_ONLY:
             raise TypeError("only benchgate.judge.verify makes a VerifiedRun")

@@ -87,7 +87,8 @@ def read(console: bytes, result: Result) -> Figures:
     if not listed:
         raise VerifyError("the program skipped every operation")
     work = sum(one.total_ns for one in listed.values())
-    return Figures("ns", work, None, {name: one.each_ns for name, one in listed.items()})
+    skipped = {name: why for name, why in found.skipped.items() if name in result.operations}
+    return Figures("ns", work, None, {name: one.each_ns for name, one in listed.items()}, skipped)
 
 
 def _once(name: str, known: Mapping[str, object]) -> None:

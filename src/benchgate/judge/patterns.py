@@ -35,6 +35,8 @@ class Figures:
     work: int
     total: int | None
     metrics: Mapping[str, float] = field(default_factory=dict)
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    """Why, for each metric that the guest did not measure."""
 
 
 def read(console: bytes, result: Result) -> Figures:

@@ -148,6 +148,7 @@ def verify_selftest(
         resolution=_resolution(files),
         void=_void(files, rule),
         metrics=figures.metrics,
+        skipped=figures.skipped,
     )
 
 

@@ -27,6 +27,7 @@ def test_figures_are_in_ns_for_each_operation() -> None:
     found = bench_lines.read(GOOD.encode(), RESULT)
     assert (found.unit, found.work, found.total) == ("ns", 4_140_007, None)
     assert found.metrics == {"getpid": 264.0007, "stat": 300.0}
+    assert found.skipped == {"pipe": "no pipes", "fork_exit": "fork failed at iter 3"}
 
 
 def test_skips_are_kept_with_their_reason() -> None:

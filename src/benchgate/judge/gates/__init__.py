@@ -72,13 +72,12 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
 
 
 def _skipped(gate: Gate, measured: GateInput) -> Ruling | None:
-    """Of a metric that no run of a verified arm has, because its guest skipped that operation."""
+    """Of a metric that the guest skipped in every run of a verified arm."""
     for cell in filter(None, (gate.base, gate.cell)):
-        arm = known_arm(cell, measured)
-        if arm.measurements and not arm.invalid and gate.metric not in arm.measurements:
-            text = reason(
-                Word.SKIP, f"{subject(gate)}: no run of {cell.id} has {gate.metric}: it was skipped"
-            )
+        arm = measured.arms.get(cell.id)
+        if arm is not None and gate.metric in arm.lacks and not arm.invalid:
+            why = arm.lacks[gate.metric] or "it does not say why"
+            text = reason(Word.SKIP, f"{subject(gate)}: the guest skipped {gate.metric}: {why}")
             return Ruling(verdict(gate, Word.SKIP, text, {"lane": arm.lane, "runs": arm.runs}))
     return None
 
