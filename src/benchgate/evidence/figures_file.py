@@ -90,6 +90,14 @@ def read(word: str) -> Side:
     return _json(path, text) if path.suffix == ".json" else _lines(path, text)
 
 
+def short(key: Key) -> str:
+    """The operation's name, or the workload's, with the metric unless it is the cost, and the CPU count."""
+    what = str(dict(key.params).get(OPERATION, key.what))
+    return (
+        what + ("" if key.metric == COST else f" {key.metric}") + ("" if key.cpus == 1 else f" smp{key.cpus}")
+    )
+
+
 def _operation(key: Key) -> str:
     if not key.params and key.what != SELFTEST:
         return key.what if key.metric == COST else ""

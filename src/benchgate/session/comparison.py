@@ -22,7 +22,7 @@ def text(one: str, other: str, metrics: Collection[str] = ()) -> str:
     """`metrics`: only these; empty: all."""
     a, b = _alike(*(figures_file.read(word).only(metrics) for word in (one, other)))
     lines = [f"A: {a.name}", f"B: {b.name}", "", *comparison.table(a, b, ALPHA), ""]
-    lines += [f"only in {name}: {len(left)} figures" for name, left in _alone(a, b) if left]
+    lines += [f"only in {name}: {left}" for name, left in _alone(a, b) if left]
     lines.append(
         f"A / B is the ratio of the medians, with its bootstrap interval (alpha {ALPHA:g} on each side) if "
         "both have 5 samples or more. Figures of different clocks have no ratio."
@@ -30,8 +30,13 @@ def text(one: str, other: str, metrics: Collection[str] = ()) -> str:
     return "\n".join(map(visible, lines))
 
 
-def _alone(a: Side, b: Side) -> list[tuple[str, set[figures_file.Key]]]:
-    return [("A", a.samples.keys() - b.samples.keys()), ("B", b.samples.keys() - a.samples.keys())]
+def _alone(a: Side, b: Side) -> list[tuple[str, str]]:
+    """What has no partner, each once: a row that one side skipped is missing here, too."""
+    left = a.samples.keys() - b.samples.keys(), b.samples.keys() - a.samples.keys()
+    return [
+        (name, ", ".join(sorted(map(figures_file.short, keys))))
+        for name, keys in zip("AB", left, strict=True)
+    ]
 
 
 def _alike(a: Side, b: Side) -> tuple[Side, Side]:

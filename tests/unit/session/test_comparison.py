@@ -21,13 +21,15 @@ def lines(text: str) -> list[str]:
 
 def test_two_sessions_of_different_systems(tmp_path: Path) -> None:
     one = session(tmp_path / "one", *micro("kernel", FIVE))
-    other = session(tmp_path / "two", *micro("linux", [2 * cost for cost in FIVE]))
+    more = [*micro("linux", [1.0], op="stat"), *micro("linux", [1.0], op="pipe", cpus=2)]
+    other = session(tmp_path / "two", *micro("linux", [2 * cost for cost in FIVE]), *more)
     found = lines(comparison.text(str(one), str(other), ["cost"]))
     assert found[3:6] == [
         "figure A B A / B better",
         "-" * len(found[4]),
-        "micro 102.0 ns 204.0 ns 0.50 [0.49, 0.51] A",
+        "micro.op-getpid smp1 102.0 ns 204.0 ns 0.50 [0.49, 0.51] A",
     ]
+    assert found[7] == "only in B: pipe smp2, stat"
 
 
 def test_an_interval_around_1_is_of_neither_side(tmp_path: Path) -> None:
