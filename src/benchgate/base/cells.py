@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
+from benchgate.base.tools import Tool
+
 ParamValue = int | str
 """The value of a workload's parameter: a whole number or a word."""
 
@@ -61,17 +63,21 @@ class ParamSpec:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """A program to measure: one C source, one oracle, parameters with their ranges."""
+    """A program to measure: one C source, or an existing program; one oracle; parameters with their ranges."""
 
     name: str
     mode: Mode
     file: Path
     """The workload's YAML file; source and oracle are in the same folder."""
     source: Path
+    """Not a file if `tool` is set."""
     oracle: Path
+    """Not a file if `tool` is set and its figures cannot be checked."""
     params: Mapping[str, ParamSpec]
     quick: Mapping[str, ParamValue] = field(default_factory=dict)
     about: str = ""
+    tool: Tool | None = None
+    """The existing program that this workload runs instead of C of its own."""
 
 
 Params = tuple[tuple[str, ParamValue], ...]

@@ -51,6 +51,8 @@ class Image:
     digests: Mapping[str, str]
     labels: tuple[str, ...] = ()
     """Labels for every row that uses this image, such as `unreviewed image`."""
+    tool: Path | None = None
+    """The folder of the existing program that `program` runs, for a system that is a process."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "digests", MappingProxyType(dict(self.digests)))

@@ -15,20 +15,27 @@ from benchgate.base.cells import Mode, Params, ParamSpec, ParamValue, Workload
 from benchgate.base.errors import UsageError
 from benchgate.base.text import suggestion
 from benchgate.base.yamlfile import Section
+from benchgate.plan import toolfile
 
 
 def load(path: Path) -> Workload:
     top = yamlfile.load(path)
     params = _params(top)
+    program = top.section("program")
+    tool = toolfile.read(program, params) if program else None
+    if program:
+        program.close()
     found = Workload(
         name=top.name("name"),
-        mode=Mode(top.choice("mode", tuple(Mode))),
+        # One worker process waits for the program, which starts its own threads and processes.
+        mode=Mode.PROCESS if tool else Mode(top.choice("mode", tuple(Mode))),
         file=path,
-        source=_beside(top, "source"),
-        oracle=_beside(top, "oracle"),
+        source=Path() if tool else _beside(top, "source"),
+        oracle=Path() if tool and not top.has("oracle") else _beside(top, "oracle"),
         params=params,
         quick=_quick(top, params),
         about=top.text("about", ""),
+        tool=tool,
     )
     top.close()
     return found

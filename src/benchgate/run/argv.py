@@ -129,7 +129,7 @@ def native_spec(planned: PlannedCell, image: Image, nonce: str, *, measure: bool
     words = manifest(planned.cell, nonce, pins=_pins_per_vcpu(planned), measure=measure).split()
     return BootSpec(
         argv=(str(image.program), *words),
-        environment={},
+        environment={"BENCHGATE_TOOL": str(image.tool)} if image.tool else {},
         lane=Lane.NATIVE,
         cpus=planned.cell.cpus,
         pins=pins,
