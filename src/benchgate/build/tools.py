@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchgate.base.cells import Workload
 from benchgate.base.files import file_digest
 from benchgate.base.tools import TOOL_FOLDER
+from benchgate.base.workloads import Workload
 from benchgate.build import cache, programs
 from benchgate.build.fetch.tool import LOADER, ToolFiles
 

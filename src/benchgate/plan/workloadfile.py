@@ -11,20 +11,20 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from benchgate.base import yamlfile
-from benchgate.base.cells import Mode, Params, ParamSpec, ParamValue, Workload
+from benchgate.base.cells import Mode, Params, ParamValue
 from benchgate.base.errors import UsageError
+from benchgate.base.systems import SERVICES
 from benchgate.base.text import suggestion
+from benchgate.base.tools import SERVICE, Tool
+from benchgate.base.workloads import ParamSpec, Workload
 from benchgate.base.yamlfile import Section
-from benchgate.plan import toolfile
+from benchgate.plan import metricsfile, toolfile
 
 
 def load(path: Path) -> Workload:
     top = yamlfile.load(path)
     params = _params(top)
-    program = top.section("program")
-    tool = toolfile.read(program, params) if program else None
-    if program:
-        program.close()
+    tool = _tool(top, params)
     found = Workload(
         name=top.name("name"),
         # One worker process waits for the program, which starts its own threads and processes.
@@ -35,6 +35,9 @@ def load(path: Path) -> Workload:
         params=params,
         quick=_quick(top, params),
         about=top.text("about", ""),
+        needs=(SERVICE,) if tool else _needs(top),
+        own_workers=bool(tool) or top.choice("workers", ("cpus", "own"), "cpus") == "own",
+        metrics=metricsfile.read(top),
         tool=tool,
     )
     top.close()
@@ -47,6 +50,26 @@ def _beside(top: Section, key: str) -> Path:
     if not path.is_file():
         top.fail(f"there is no file {path}", key)
     return path
+
+
+def _tool(top: Section, params: Mapping[str, ParamSpec]) -> Tool | None:
+    program = top.section("program")
+    if program is None:
+        return None
+    found = toolfile.read(program, params)
+    program.close()
+    return found
+
+
+def _needs(top: Section) -> tuple[str, ...]:
+    found = top.texts("needs")
+    for number, name in enumerate(found):
+        if name not in SERVICES:
+            known = f"a service is one of {', '.join(SERVICES)}"
+            top.fail(f"`{name}` is not a service; {suggestion(name, SERVICES, known)}", "needs")
+        if name in found[:number]:
+            top.fail(f"`{name}` is duplicate", "needs")
+    return found
 
 
 def _params(top: Section) -> Mapping[str, ParamSpec]:
