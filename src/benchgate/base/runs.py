@@ -149,6 +149,9 @@ class VerifiedRun:
     metrics: Mapping[str, float] = field(default_factory=dict)
     """By name: `work` and `total` in the run's unit, and those that the workload declares, in theirs."""
 
+    unverified: bool = False
+    """True if the workload is a program that does not verify its own work: the run informs and gates nothing."""
+
     def __post_init__(self) -> None:
         if self.key is not _VERIFY_ONLY:
             raise TypeError("only benchgate.judge.verify makes a VerifiedRun")

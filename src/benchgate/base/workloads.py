@@ -51,3 +51,7 @@ class Workload:
     """Those that it declares, by name. `work` and `total` (metrics.WINDOWS) are not among them."""
     tool: Tool | None = None
     """The existing program that it runs; None: a C source of its own."""
+
+    @property
+    def has_oracle(self) -> bool:
+        return self.oracle != Path()

@@ -19,7 +19,7 @@ from benchgate.base.void_rule import NO_RULE, VoidRule
 from benchgate.base.workloads import Workload
 from benchgate.insn.log import Level
 from benchgate.insn.window import agree, window
-from benchgate.judge import patterns, wire
+from benchgate.judge import patterns, tool_result, wire
 from benchgate.judge.agreement import check_agreement
 from benchgate.judge.console_clock import check_figures
 from benchgate.judge.foreign import check_foreign
@@ -82,7 +82,10 @@ def verify(
     check_cpus(run, transcript)
     check_window(transcript)
     check_books(transcript)
-    ORACLES.check(workload.oracle, dict(run.cell.params), transcript.reports, transcript.result)
+    if workload.tool:
+        transcript = tool_result.with_result(workload.tool, transcript)
+    if workload.has_oracle:
+        ORACLES.check(workload.oracle, dict(run.cell.params), transcript.reports, transcript.result)
     unit, work, total = _window(files, transcript)
     _check_span(files, unit, work, total)
     return VerifiedRun(
@@ -95,6 +98,7 @@ def verify(
         key=_VERIFY_ONLY,
         resolution=_resolution(files),
         void=_void(files, rule, transcript, result),
+        unverified=workload.tool is not None and not workload.tool.verifies,
     )
 
 
@@ -177,7 +181,7 @@ def _window(files: RunFiles, transcript: Transcript) -> tuple[str, int, int]:
     if files.run.lane is not Lane.INSN:
         return transcript.unit, transcript.work_end - transcript.work_start, total
     log = files.clock
-    marked = window(log, files.run.cell.cpus)
+    marked = window(log, transcript.workers)
     agree(log, marked, transcript.reports, unit=transcript.unit, total=total)
     return INSN_UNIT, marked.work, marked.total
 

@@ -13,8 +13,10 @@ from pathlib import Path
 
 from benchgate.base.cells import Window
 from benchgate.base.errors import UsageError
+from benchgate.base.gates import VERIFIED
 from benchgate.base.systems import MAX_CPUS
 from benchgate.base.text import suggestion
+from benchgate.base.tools import UNVERIFIED
 from benchgate.plan import catalog
 from benchgate.plan.planned import GateRequest, Request
 from benchgate.plan.workloadfile import fill
@@ -44,8 +46,14 @@ def read(
             'mark workload: expected one name, such as @pytest.mark.workload("primes", hi=3_000_000)'
         )
     name = workload.args[0]
-    fill(catalog.load_workload(name), workload.kwargs)
+    found = catalog.load_workload(name)
+    fill(found, workload.kwargs)
     requests = tuple(_gate(name, mark) for name, marks in gates.items() for mark in marks)
+    if found.tool and not found.tool.verifies and any(one.kind != VERIFIED for one in requests):
+        raise UsageError(
+            f"workload {name} is {UNVERIFIED} (`verified: no` in its YAML), so its figures inform and no gate "
+            "may use them: request the fixture `cell` instead of a gate"
+        )
     keys = [(one.kind, one.cpus, one.base, one.window) for one in requests]
     if len(set(keys)) != len(keys):
         raise UsageError("two gates of one test have the same kind, cpus, base and window: remove one")
