@@ -11,10 +11,22 @@ if TYPE_CHECKING:
     from benchgate.base.cells import Cell, Lane, ParamValue, Window
     from benchgate.base.errors import BenchgateError, VerifyError
     from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling, Verdict, Word
+    from benchgate.base.histogram import Histogram
     from benchgate.base.paths import data_root
     from benchgate.base.runs import WorkerReport
-    from benchgate.judge.answers import all_in_one, equal_cost, equal_width, expect, ranges, whole
+    from benchgate.judge.answers import (
+        add_up,
+        all_in_one,
+        equal_cost,
+        equal_width,
+        expect,
+        expect_histogram,
+        ranges,
+        summed,
+        whole,
+    )
     from benchgate.judge.gates.wording import verdict
+    from benchgate.judge.oracle_run import OracleRun
     from benchgate.render.view import SessionView
     from benchgate.run.guest import RunningGuest
     from benchgate.session.results import CellResult, VerdictResult
@@ -23,10 +35,22 @@ _NAMES_BY_MODULE = {
     "base.cells": ("Cell", "Lane", "ParamValue", "Window"),
     "base.errors": ("BenchgateError", "VerifyError"),
     "base.gates": ("Arm", "Gate", "GateInput", "Policy", "Ruling", "Verdict", "Word"),
+    "base.histogram": ("Histogram",),
     "base.paths": ("data_root",),
     "base.runs": ("WorkerReport",),
-    "judge.answers": ("all_in_one", "equal_cost", "equal_width", "expect", "ranges", "whole"),
+    "judge.answers": (
+        "add_up",
+        "all_in_one",
+        "equal_cost",
+        "equal_width",
+        "expect",
+        "expect_histogram",
+        "ranges",
+        "summed",
+        "whole",
+    ),
     "judge.gates.wording": ("verdict",),
+    "judge.oracle_run": ("OracleRun",),
     "render.view": ("SessionView",),
     "run.guest": ("RunningGuest",),
     "session.results": ("CellResult", "VerdictResult"),
@@ -40,7 +64,9 @@ __all__ = [
     "CellResult",
     "Gate",
     "GateInput",
+    "Histogram",
     "Lane",
+    "OracleRun",
     "ParamValue",
     "Policy",
     "Ruling",
@@ -52,12 +78,15 @@ __all__ = [
     "Window",
     "Word",
     "WorkerReport",
+    "add_up",
     "all_in_one",
     "data_root",
     "equal_cost",
     "equal_width",
     "expect",
+    "expect_histogram",
     "ranges",
+    "summed",
     "verdict",
     "whole",
 ]
