@@ -151,7 +151,7 @@ class VerifiedRun:
     """By name: `work` and `total` in the run's unit, and those that the workload declares, in theirs."""
 
     unverified: bool = False
-    """True if the workload is a program that does not verify its own work: the run informs and gates nothing."""
+    """True if the workload is a program that does not verify its own work: no gate may use the run."""
 
     def __post_init__(self) -> None:
         if self.key is not _VERIFY_ONLY:

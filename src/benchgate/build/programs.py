@@ -46,8 +46,8 @@ def tool_program(workload: Workload, description: Path) -> Path:
 
 
 def linux_initramfs(program: Path, more: Mapping[str, Path] = MappingProxyType({})) -> Path:
-    """The archive with `program` as /bench, our PID 1 and `more` files by their place; not compressed, to save
-    time in the guest."""
+    """The archive with `program` as /bench, our PID 1, and `more` files by their place. It is not compressed,
+    which saves time in the guest."""
     content = {**more, "init": _program("init", "init", None), "bench": program}
     key = {"format": "newc-1", **{name: file_digest(path) for name, path in content.items()}}
 

@@ -1,7 +1,7 @@
-"""Prepares an existing program for the Linux guest and for the host: its files, and the runner that executes it.
+"""Prepares an existing program: its files, the runner that executes it, and the archive of a guest with both.
 
-Takes a workload with a `tool` and the files of its package; gives the runner's binary, and the archive of a
-guest that has both. Fails with BuildError or FetchError. Text of the YAML becomes C only as string constants.
+Takes a workload with a `tool` and the files of its package; gives paths. Fails with BuildError or FetchError.
+Text of the YAML becomes C only as string constants.
 """
 
 from __future__ import annotations
@@ -52,18 +52,23 @@ def source(workload: Workload) -> str:
     so that it runs alike in a guest, which has no others, and on any host."""
     tool = workload.tool
     assert tool is not None
-    command = (f"{TOOL_FOLDER}/lib/{LOADER}", LOADER, "--argv0", tool.program)
-    command += ("--library-path", f"{TOOL_FOLDER}/lib", f"{TOOL_FOLDER}/bin/{tool.program}", *tool.arguments)
+    loader = [f"{TOOL_FOLDER}/lib/{LOADER}", LOADER, "--argv0", tool.program]
+    command = [*loader, "--library-path", f"{TOOL_FOLDER}/lib", f"{TOOL_FOLDER}/bin/{tool.program}"]
     return _SOURCE.format(
-        run=", ".join(map(_literal, command)),
+        run=", ".join(map(_literal, [*command, *tool.arguments])),
         params=", ".join([*map(_literal, workload.params), "NULL"]),
         name=_literal(workload.name),
     )
 
 
 def _literal(text: str) -> str:
-    """A C string constant of any text: every byte that could end it or begin an escape is an octal escape."""
-    return '"' + "".join(chr(b) if chr(b).isalnum() and b < 128 else f"\\{b:03o}" for b in text.encode()) + '"'
+    """A C string constant. No character of the YAML can end it, because only ASCII letters and digits stay."""
+    return f'"{"".join(map(_constant, text.encode()))}"'
+
+
+def _constant(byte: int) -> str:
+    char = chr(byte)
+    return char if char.isascii() and char.isalnum() else f"\\{byte:03o}"
 
 
 def initramfs(workload: Workload, files: ToolFiles) -> Path:

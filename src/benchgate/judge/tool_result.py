@@ -1,14 +1,14 @@
 """Reads an existing program's result from what it printed, and whether it did its work. Pure.
 
-Takes a `Tool` and a transcript; gives the numbers that the workload's YAML names. Fails with VerifyError if the
-program failed, left a process behind, did not print what shows that it worked, or printed no such number.
+Takes a `Tool` and a transcript; gives the numbers that the workload's YAML names. Fails with VerifyError if
+the program failed, left a process behind, did not print what shows that it worked, or printed no such number.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from types import MappingProxyType
@@ -22,7 +22,7 @@ from benchgate.judge.wire import Transcript
 _NUMBER = re.compile(r"[+]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][+-]?[0-9]{1,2})?")
 _LARGEST = 2**63
 _SIGNAL = 128
-_PICK = {Take.SUM: sum, Take.MOST: max, Take.LEAST: min}
+_PICK: Mapping[Take, Callable[[Sequence[int]], int]] = {Take.SUM: sum, Take.MOST: max, Take.LEAST: min}
 
 
 def with_result(tool: Tool, transcript: Transcript) -> Transcript:
@@ -63,20 +63,25 @@ def _last(text: str) -> str:
 
 def _value(tool: Tool, capture: Capture, text: str) -> int:
     try:
-        found = _by_path(capture.path, text) if capture.path else re.findall(capture.regex, text, re.MULTILINE)
-        values = [_whole(one, capture.decimals) for one in found]
+        values = [_whole(one, capture.decimals) for one in _printed(capture, text)]
     except ValueError as error:
         raise VerifyError(f"{capture.name} of {tool.program}: {error}") from None
-    if not values or (capture.take is Take.ONLY and len(values) != 1):
+    only = capture.take is Take.ONLY
+    if not values or (only and len(values) != 1):
         raise VerifyError(
             f"{tool.program} printed {len(values)} values of {capture.name} "
-            f"(`{capture.path or capture.regex}`), expected {'one' if capture.take is Take.ONLY else 'some'}; "
-            f"{_last(text)}"
+            f"(`{capture.path or capture.regex}`), expected {'one' if only else 'some'}; {_last(text)}"
         )
-    value = values[0] if capture.take is Take.ONLY else _PICK[capture.take](values)
+    value = values[0] if only else _PICK[capture.take](values)
     if value >= _LARGEST:
         raise VerifyError(f"{capture.name} of {tool.program} is too large")
     return value
+
+
+def _printed(capture: Capture, text: str) -> Sequence[object]:
+    if capture.path:
+        return _by_path(capture.path, text)
+    return re.findall(capture.regex, text, re.MULTILINE)
 
 
 def _whole(found: object, decimals: int) -> int:

@@ -58,7 +58,7 @@ def require_cpus(requested: int, online: int) -> None:
 
 
 def _cpus_of(run: RawRun, worker: int, workers: int) -> set[int]:
-    """A native worker is pinned to one host CPU if there is one worker for each CPU; a guest's kernel may run a
+    """A native worker is pinned to one host CPU, if there is one for each CPU; a guest's kernel may run a
     worker on any CPU of the guest."""
     if run.lane is not Lane.NATIVE:
         return set(range(run.cell.cpus))

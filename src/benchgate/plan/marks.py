@@ -84,8 +84,8 @@ def _refuse_unverified(workload: Workload, requests: Sequence[GateRequest]) -> N
     tool = workload.tool
     if tool and not tool.verifies and any(one.kind != VERIFIED for one in requests):
         raise UsageError(
-            f"workload {workload.name} is {UNVERIFIED} (`verified: no` in its YAML), so its figures inform and "
-            "no gate may use them: request the fixture `cell` instead of a gate"
+            f"workload {workload.name} is {UNVERIFIED} (`verified: no` in its YAML), so its figures are for "
+            "information and no gate may use them: request the fixture `cell` instead"
         )
 
 

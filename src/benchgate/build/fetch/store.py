@@ -124,7 +124,7 @@ def fetch(  # noqa: PLR0913 - keyword arguments
         return _kept(folder, UNREVIEWED)
     for one in sets:
         with contextlib.suppress(_Withdrawn):
-            return _kept(_fetch_reviewed(kind, what, one, release, fill, session), REVIEWED)
+            return _kept(_fetch_reviewed(kind, what, one, fill, session), REVIEWED)
     if locked and not sets:
         raise FetchError(
             f"no version of {what} was reviewed for {release.name}, and --locked allows no other: leave out "
@@ -150,11 +150,9 @@ def lock_path(kind: str) -> Path:
     return data_root() / "fixtures" / f"{kind}.lock"
 
 
-def _fetch_reviewed(  # noqa: PLR0913 - what is fetched, and with what
-    kind: str, what: str, one: PinnedSet, release: Release, fill: Fill, session: FetchSession
-) -> Path:
+def _fetch_reviewed(kind: str, what: str, one: PinnedSet, fill: Fill, session: FetchSession) -> Path:
     def make(files: Path) -> None:
-        client = session.apt(release)
+        client = session.apt(this_release())
         _require_offered(client, wanted)
         _fill(what, wanted, client, fill, files)
 

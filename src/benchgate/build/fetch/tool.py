@@ -1,8 +1,8 @@
 """Fetches the programs of one package, with the loader and every library that they need.
 
-Takes a package's name; gives `ToolFiles`: a folder with bin/ and lib/ that runs on any kernel, because nothing
-of the host's system is used. Libraries that a program loads only while it runs are not found, except libgcc_s,
-which the C library itself loads to end a thread. Fails with FetchError.
+Takes a package's name; gives `ToolFiles`: a folder with bin/ and lib/ that runs on any kernel, because
+nothing of the host's system is used. Libraries that a program loads only while it runs are not found, except
+libgcc_s, which the C library itself loads to end a thread. Fails with FetchError.
 """
 
 from __future__ import annotations
@@ -92,13 +92,14 @@ def _names(folder: Path) -> frozenset[str]:
 
 
 def _fill(client: Apt, packages: PinnedSet, files: Path) -> dict[str, Any]:
-    """Keeps the programs and what they need, each library as a plain file under the name that is asked for."""
+    """Keeps the programs and what they need: each library is a plain file with the name that is asked for."""
     with cache.scratch("inspect") as folder:
         for path in client.download([pin.package for pin in packages.pins]):
             unpack(path, folder, _choose)
         programs = _programs(folder / "bin")
         if not programs:
-            raise FetchError(f"the package {packages.pins[0].package.name} has no program in usr/bin or usr/sbin")
+            package = packages.pins[0].package.name
+            raise FetchError(f"the package {package} has no program in usr/bin or usr/sbin")
         libraries = _closure(folder, programs)
         for place, names in (("bin", [one.name for one in programs]), ("lib", sorted(libraries))):
             (files / place).mkdir()

@@ -73,8 +73,8 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
 
 
 def _by_tool(gate: Gate, measured: GateInput) -> Ruling | None:
-    """No figure of a program that does not verify its own work decides anything. Planning refuses such a gate;
-    a stored session may still have one."""
+    """No figure of a program that does not verify its own work decides anything. Planning refuses such a
+    gate, but a stored session may have one."""
     arms = [known_arm(cell, measured) for cell in (gate.base, gate.cell) if cell]
     if not any(arm.informs for arm in arms):
         return None

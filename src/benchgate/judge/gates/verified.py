@@ -54,7 +54,7 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     if arm.runs < wanted:
         text = reason(Word.SKIP, f"{gate.cell.id}: only {arm.runs} of {counted(wanted, 'run')} made")
         return Ruling(verdict(gate, Word.SKIP, text, facts), {gate.cell.id: wanted})
-    how = f"all worked ({UNVERIFIED}: its figures inform, and gate nothing)" if arm.informs else "all verified"
+    how = f"all worked ({UNVERIFIED}: for information only)" if arm.informs else "all verified"
     text = f"{gate.cell.id}: {counted(arm.runs, 'run')}, {how}"
     if arm.placement is Placement.OVERSUBSCRIBED:
         text += " (oversubscribed: functional only)"
