@@ -1,4 +1,4 @@
-"""cyclictest woke as often as was requested, on every CPU, and no wake-up was later than the window is long."""
+"""cyclictest woke as often as was requested, and no wake-up was later than its window is long."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def source(workload: Workload) -> str:
 
 
 def _literal(text: str) -> str:
-    """A C string constant. No character of the YAML can end it, because only ASCII letters and digits stay."""
+    """A C string constant. Nothing in a YAML can end it, because only ASCII letters and digits stay."""
     return f'"{"".join(map(_constant, text.encode()))}"'
 
 
