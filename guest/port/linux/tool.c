@@ -125,8 +125,20 @@ static _Noreturn void become_program(pid_t coordinator) {
     _exit(127);
 }
 
+// Ends the children of this process. Theirs become its own, so this is repeated until there are none.
+static void end_children(void) {
+    char path[64];
+    int child;
+    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+    FILE *file = fopen(path, "re");
+    while (file != NULL && fscanf(file, "%d", &child) == 1)
+        kill(child, SIGKILL);
+    if (file != NULL)
+        fclose(file);
+}
+
 // Waits for processes that the program started and did not wait for; they are this one's now. Returns 1 if one
-// of them does not end.
+// of them had to be ended.
 static uint64_t reap_rest(void) {
     for (int i = 0; i < LEFT_TRIES; i++) {
         pid_t ended;
@@ -137,6 +149,9 @@ static uint64_t reap_rest(void) {
         const struct timespec pause = {0, 2000000};
         nanosleep(&pause, NULL);
     }
+    do
+        end_children();
+    while (waitpid(-1, NULL, 0) > 0);
     return 1;
 }
 

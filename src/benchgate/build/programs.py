@@ -177,11 +177,13 @@ def _commands(
 def _recipes(path: Path) -> dict[str, Recipe]:
     top = yamlfile.load(path)
     common, portable, link = top.texts("common"), top.texts("portable"), top.texts("link")
-    found = {}
+    found: dict[str, Recipe] = {}
     with top.optional("programs") as programs:
         for name in programs.keys():  # noqa: SIM118 - a Section, not a dict
             with programs.optional(name) as words:
-                sources = [(one, common + portable) for one in words.texts("portable")]
+                other = found.get(words.text("like", ""))
+                sources = [*other.sources] if other else []
+                sources += [(one, common + portable) for one in words.texts("portable")]
                 sources += [(one, common) for one in words.texts("hosted")]
             found[name] = Recipe(tuple(sources), link)
     top.close()
