@@ -137,7 +137,7 @@ def test_a_limit_on_a_declared_metric_is_gated_shown_and_verified(rig: Rig) -> N
         ('speedup(cpus=2, at_least=1.6, window="total")', "*`window` is now `metric`: write metric='total'*"),
         (
             'limit(cpus=2, metric="rps", at_most=1)',
-            "*not one of the metrics of workload primes: work, total*",
+            "*not one of the metrics of workload primes: work, *",
         ),
         ('limit(cpus=2, metric="total")', "*mark limit: needs either `at_least` or `at_most`*"),
         ('compare(to="linx", cpus=2, at_least=1)', "*linx*"),
