@@ -242,7 +242,10 @@ static void work(struct bench_job *job, unsigned worker, struct bench_slot *slot
     struct shared *shared = job->data;
     for (unsigned i = 0; i < 20000; i++) {
         bench_lock(&shared->lock);
-        shared->sum++;
+        uint64_t sum = shared->sum;
+        for (unsigned k = 0; k < 50; k++)
+            bench_relax(); // long enough for a second holder
+        shared->sum = sum + 1;
         bench_unlock(&shared->lock);
         slot->value[1] += bench_next(&shared->next);
     }
