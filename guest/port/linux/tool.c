@@ -8,7 +8,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -36,8 +35,7 @@ const char *const tool_values[] = {"exit", "left", NULL};
 static char argument_text[ARGUMENT_BYTES];
 static size_t argument_used;
 static char *argument[ARGUMENTS_MOST + 1];
-static char own_folder[] = "/tmp/benchgate-tool-XXXXXX"; // on a host: removed after the run
-static char temporary[64];                               // TMPDIR=FOLDER
+static char temporary[ARGUMENT_BYTES] = "TMPDIR="; // and the folder in which the program runs
 static int output = -1;
 
 // ---- the command
@@ -80,19 +78,17 @@ static char *filled(const char *word) {
 
 // ---- before the window
 
-// A guest has neither folder, and programs expect both; on a host the program gets a folder of its own.
-static const char *make_folders(void) {
-    const char *folder = "/tmp";
-    if (port_is_guest) {
-        mkdir("/tmp", 01777);
-        mkdir("/dev/shm", 01777);
-        if (mount("tmpfs", "/dev/shm", "tmpfs", 0, NULL) != 0)
-            return "the program's /dev/shm cannot be mounted";
-    } else if ((folder = mkdtemp(own_folder)) == NULL) {
-        return "a folder for the program cannot be made in /tmp";
-    }
-    snprintf(temporary, sizeof temporary, "TMPDIR=%s", folder);
-    return NULL;
+// On a host the program runs in TMPDIR. A guest has neither of these folders, and programs expect both.
+static const char *find_folder(void) {
+    const char *folder = port_is_guest ? "/tmp" : getenv("TMPDIR");
+    if (folder == NULL || strlen(folder) >= sizeof temporary - sizeof "TMPDIR=")
+        return "TMPDIR does not name a folder in which the program can run";
+    strcat(temporary, folder);
+    if (!port_is_guest)
+        return NULL;
+    mkdir("/tmp", 01777);
+    mkdir("/dev/shm", 01777);
+    return mount("tmpfs", "/dev/shm", "tmpfs", 0, NULL) == 0 ? NULL : "/dev/shm cannot be mounted";
 }
 
 const char *tool_prepare(struct bench_job *job) {
@@ -104,7 +100,7 @@ const char *tool_prepare(struct bench_job *job) {
     output = memfd_create("output", MFD_CLOEXEC);
     if (output < 0 || fcntl(output, F_SETFL, O_APPEND) != 0)
         return "no memory for the program's output";
-    return make_folders();
+    return find_folder();
 }
 
 // ---- the window
@@ -207,18 +203,9 @@ static void report_output(const unsigned char *text, size_t length) {
     }
 }
 
-static int remove_one(const char *path, const struct stat *found, int kind, struct FTW *where) {
-    (void)found;
-    (void)kind;
-    (void)where;
-    return remove(path);
-}
-
 unsigned tool_result(struct bench_job *job, struct bench_field *fields) {
     static unsigned char text[OUTPUT_MOST + 1];
     (void)job;
-    if (!port_is_guest)
-        nftw(own_folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     ssize_t length = pread(output, text, sizeof text, 0);
     if (length < 0 || length > OUTPUT_MOST)
         port_fail("the program printed more than 65536 bytes");

@@ -75,10 +75,11 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
 def _by_tool(gate: Gate, measured: GateInput) -> Ruling | None:
     """No figure of a program that does not verify its own work decides anything. Planning refuses such a
     gate, but a stored session may have one."""
-    arms = [known_arm(cell, measured) for cell in (gate.base, gate.cell) if cell]
-    if not any(arm.informs for arm in arms):
+    arms = [measured.arms.get(cell.id) for cell in (gate.base, gate.cell) if cell]
+    if not any(arm.informs for arm in arms if arm):
         return None
-    fields = {"lane": arms[-1].lane, "threshold": gate.threshold(arms[-1].lane), "runs": arms[-1].runs}
+    arm = known_arm(gate.cell, measured)
+    fields = {"lane": arm.lane, "threshold": gate.threshold(arm.lane), "runs": arm.runs}
     text = reason(Word.SKIP, f"{subject(gate)}: for information only: {gate.cell.workload} is {UNVERIFIED}")
     return Ruling(verdict(gate, Word.SKIP, text, fields))
 
