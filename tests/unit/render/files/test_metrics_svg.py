@@ -32,7 +32,7 @@ def test_each_metric_has_a_panel_and_each_system_a_line() -> None:
     )
     panels = root.findall(f"{SVG}g")
     titles = [panel.find(f"{SVG}text").text for panel in panels]  # type: ignore[union-attr]
-    assert titles == ["primes: rps (more is better)", "primes: lost (less is better)"]
+    assert titles == ["primes: rps, requests/s (more is better)", "primes: lost (less is better)"]
     tracks = [path for path in panels[0].iter(f"{SVG}path") if path.get("fill") == "none"]
     assert len(tracks) == 2
     points = [found.text for found in panels[0].iter(f"{SVG}title")]

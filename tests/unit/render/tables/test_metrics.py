@@ -92,3 +92,13 @@ def test_a_figure_of_zero_has_no_factor() -> None:
     given = view(*measured(1, 0, 0, 1), *measured(2, 1800, 800, 6))
     (series,) = series_of(given)
     assert all("x [" not in line for line in metrics.text(given, series, 120))
+
+
+def test_a_comparison_of_two_systems_is_not_shown_as_a_speedup() -> None:
+    one = limit(
+        gate="compare", metric="work", base_cpus=2, base_system="kernel", threshold=1.0, bound="least",
+        value=None, ratio=1.2, low=1.18, high=1.21, unit="x",
+    )  # fmt: skip
+    (series,) = series_of(replace(scaled_view(), verdicts=(one,)))
+    assert {seen.threshold for arm in series.arms for seen in arm.speedups.values()} == {None}
+    assert all(seen.ratio > 1.9 for arm in series.arms for seen in arm.speedups.values())
