@@ -41,7 +41,7 @@ def add(pool: Pool, *, version: str = "2.4-1") -> list[Pin]:
         "lib/x86_64-linux-gnu/libc.so.6": program(LOADER),
         "lib/x86_64-linux-gnu/libunused.so.1": program(),
     }
-    alpha = {
+    alpha: dict[str, bytes | str] = {
         f"{LIB}/libtoolalpha.so.1": "libtoolalpha.so.1.2",
         f"{LIB}/libtoolalpha.so.1.2": program("libc.so.6"),
     }
@@ -92,9 +92,9 @@ def test_a_guest_gets_only_what_its_program_needs(pool: Pool) -> None:
 def test_a_reviewed_set_has_no_label_and_is_found_by_its_package(pool: Pool) -> None:
     made = add(pool)
     other = [Pin(pool.add("other", "1", {"usr/bin/other": program()}))]
-    sets = (pins.PinnedSet("debian-bookworm", "1", (*other, *made[1:3])),)
-    sets += (pins.PinnedSet("debian-bookworm", "2.4", tuple(made)),)
-    (pool.locks / "tools.lock").write_text(pins.write(sets))
+    others = pins.PinnedSet("debian-bookworm", "1", (*other, *made[1:3]))
+    ours = pins.PinnedSet("debian-bookworm", "2.4", tuple(made))
+    (pool.locks / "tools.lock").write_text(pins.write((others, ours)))
     found = fetch(locked=True)
     assert (found.labels, found.needed("plain")[0]) == ((), "bin/plain")
     assert fetch(locked=True, package="other").needed("other")[0] == "bin/other"
