@@ -43,7 +43,8 @@ def add(pool: Pool, *, version: str = "2.4-1") -> list[Pin]:
     }
     alpha: dict[str, bytes | str] = {
         f"{LIB}/libtoolalpha.so.1": "libtoolalpha.so.1.2",
-        f"{LIB}/libtoolalpha.so.1.2": program("libc.so.6"),
+        f"{LIB}/libtoolalpha.so.1.2": program("libtoolbeta.so.1"),
+        f"{LIB}/libtoolbeta.so.1": program("libc.so.6"),
     }
     tools = {
         "usr/bin/hackbench": program("libtoolalpha.so.1", "libc.so.6"),
@@ -75,6 +76,7 @@ def test_the_newest_set_is_complete_without_the_host(pool: Pool) -> None:
         "libc.so.6",
         "libgcc_s.so.1",
         "libtoolalpha.so.1",
+        "libtoolbeta.so.1",
     ]
     assert not any(one.is_symlink() for one in found.folder.rglob("*"))
 
@@ -83,7 +85,11 @@ def test_a_guest_gets_only_what_its_program_needs(pool: Pool) -> None:
     add(pool)
     found = fetch()
     common = [f"lib/{LOADER}", "lib/libc.so.6", "lib/libgcc_s.so.1"]
-    assert found.needed("hackbench") == ("bin/hackbench", *common, "lib/libtoolalpha.so.1")
+    assert found.needed("hackbench") == (
+        "bin/hackbench",
+        *common,
+        *(f"lib/libtool{one}.so.1" for one in ("alpha", "beta")),
+    )
     assert found.needed("plain") == ("bin/plain", *common)
     with pytest.raises(FetchError, match="the package has no program hakbench; it has hackbench, plain"):
         found.needed("hakbench")
