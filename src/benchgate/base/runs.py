@@ -52,6 +52,8 @@ class Image:
     digests: Mapping[str, str]
     labels: tuple[str, ...] = ()
     """Labels for every row that uses this image, such as `unreviewed image`."""
+    tool: Path | None = None
+    """The folder of the existing program that `program` runs, for a system that is a process."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "digests", MappingProxyType(dict(self.digests)))
@@ -150,6 +152,8 @@ class VerifiedRun:
 
     skipped: Mapping[str, str] = field(default_factory=dict)
     """Metrics of its workload that it lacks because the guest skipped them, and why."""
+    unverified: bool = False
+    """True if the workload is a program that does not verify its own work: no gate may use the run."""
 
     def __post_init__(self) -> None:
         if self.key is not _VERIFY_ONLY:

@@ -152,3 +152,26 @@ def test_a_gate_of_a_self_test_may_be_of_an_operation_of_its_system(tmp_path: Pa
         marks.read(
             Mark(("selftest",), {}), {"limit": [Mark((), {**call.kwargs, "metric": "stat"})]}, [system]
         )
+
+
+class TestUnverifiedPrograms:
+    HACKBENCH = Mark(("hackbench",), {})
+
+    @pytest.mark.parametrize(
+        "gates",
+        [
+            {"speedup": [speedup(cpus=2, at_least=1.6)]},
+            {"gate": [Mark(("verified",), {"cpus": 2}), Mark(("control",), {"cpus": 2, "base": 1})]},
+        ],
+    )
+    def test_no_gate_may_use_them(self, gates: dict[str, list[Mark]]) -> None:
+        with pytest.raises(UsageError, match=r"hackbench is unverified by the tool .* no gate may use them"):
+            marks.read(self.HACKBENCH, gates)
+
+    def test_their_cells_and_the_gate_that_uses_no_figure_are_allowed(self) -> None:
+        assert not marks.read(self.HACKBENCH, {}).gates
+        (gate,) = marks.read(self.HACKBENCH, {"gate": [Mark(("verified",), {"cpus": 2})]}).gates
+        assert gate.kind == "verified"
+
+    def test_a_program_that_verifies_its_work_may_be_gated(self) -> None:
+        assert marks.read(Mark(("stress_ng",), {}), {"speedup": [speedup(cpus=2, at_least=1.6)]}).gates

@@ -19,6 +19,7 @@ from benchgate.base.errors import DecideError
 from benchgate.base.gates import Gate, GateInput, Policy, Ruling, Word
 from benchgate.base.metrics import Metric
 from benchgate.base.pyfile import contained, load_module
+from benchgate.base.tools import UNVERIFIED
 from benchgate.judge.gates import verified
 from benchgate.judge.gates.arm_checks import known_arm
 from benchgate.judge.gates.wording import reason, subject, verdict
@@ -62,6 +63,8 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     rule = find(gate.kind, gate.file)
     if skipped := _skipped(gate, measured):
         return skipped
+    if gate.kind != verified.KIND and (only_informs := _by_tool(gate, measured)):
+        return only_informs
     if gate.file and (unasked := _unverified(gate, measured) or _informing(gate, measured)):
         return unasked
     with contained(DecideError, f"{gate.id}: judge() of {gate.file or gate.kind} raised"):
@@ -80,6 +83,18 @@ def _skipped(gate: Gate, measured: GateInput) -> Ruling | None:
             text = reason(Word.SKIP, f"{subject(gate)}: the guest skipped {gate.metric}: {why}")
             return Ruling(verdict(gate, Word.SKIP, text, {"lane": arm.lane, "runs": arm.runs}))
     return None
+
+
+def _by_tool(gate: Gate, measured: GateInput) -> Ruling | None:
+    """No figure of a program that does not verify its own work decides anything. Planning refuses such a
+    gate, but a stored session may have one."""
+    arms = [measured.arms.get(cell.id) for cell in (gate.base, gate.cell) if cell]
+    if not any(arm.informs for arm in arms if arm):
+        return None
+    arm = known_arm(gate.cell, measured)
+    fields = {"lane": arm.lane, "threshold": gate.threshold(arm.lane), "runs": arm.runs}
+    text = reason(Word.SKIP, f"{subject(gate)}: for information only: {gate.cell.workload} is {UNVERIFIED}")
+    return Ruling(verdict(gate, Word.SKIP, text, fields))
 
 
 def _unverified(gate: Gate, measured: GateInput) -> Ruling | None:
