@@ -34,7 +34,7 @@ def _alone(a: Side, b: Side) -> list[tuple[str, str]]:
     """What has no partner, each once: a row that one side skipped is missing here, too."""
     left = a.samples.keys() - b.samples.keys(), b.samples.keys() - a.samples.keys()
     return [
-        (name, ", ".join(sorted(map(figures_file.short, keys))))
+        (name, ", ".join(sorted(set(map(figures_file.short, keys)))))
         for name, keys in zip("AB", left, strict=True)
     ]
 
