@@ -98,7 +98,7 @@ def run_build(  # noqa: PLR0913 - a build has this many inputs
     values: dict[str, str] = {}
     if workload is not None:
         source = _source_of(workload)
-        key |= {"workload": workload.name, "source": file_digest(source)}
+        key |= {"workload": workload.name, "source": _digest_with_headers(source)}
         values = {"source": str(source), "workload": workload.name}
 
     def make(files: Path) -> None:
@@ -117,6 +117,12 @@ def _source_of(workload: Workload) -> Path:
     if not workload.source.is_file():
         raise BuildError(f"workload {workload.name}: there is no source file {workload.source}")
     return workload.source.absolute()
+
+
+def _digest_with_headers(source: Path) -> str:
+    """Of a workload's C file and of the headers beside it, which it may include."""
+    headers = sorted(source.parent.glob("*.h"))
+    return " ".join([file_digest(source), *(f"{one.name}:{file_digest(one)}" for one in headers)])
 
 
 def _source_digest(source: Path) -> str:
@@ -138,7 +144,7 @@ def _program(program: str, name: str, workload: Path | None) -> Path:
     key = {
         "program": program,
         "name": name,
-        "workload": file_digest(workload) if workload else "",
+        "workload": _digest_with_headers(workload) if workload else "",
         "guest": _guest_digest(guest),
         "recipe": repr(recipe),
         "compiler": compiler.identity,
