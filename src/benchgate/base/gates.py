@@ -256,6 +256,8 @@ class Verdict:
     """The system of the base arm, if it is another one."""
     value: float | None = None
     """The figure itself, for a gate on one arm; `ratio` is None then."""
+    bound: str | None = None
+    """`least` or `most`: on which side of the threshold the figure must be."""
     unit: str | None = None
     """Of threshold, low and high: `x` for a ratio."""
 

@@ -52,7 +52,8 @@ class Metric:
     def grows_with_cpus_at_most(self) -> bool:
         """Whether n times the CPUs can improve it n times at most, so that more shows a wrong measurement.
         A declared time can be spent waiting for other workers, and then improves without such a limit."""
-        return self.kind is MetricKind.RATE or (self.kind is MetricKind.TIME and not self.of)
+        is_rate = self.kind is MetricKind.RATE and not self.per
+        return is_rate or (self.kind is MetricKind.TIME and not self.of)
 
 
 WINDOWS = {

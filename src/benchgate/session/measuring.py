@@ -240,7 +240,7 @@ class MeasuringSession:
             judged = JudgedRun(raw, None, f"it could not be judged: {described(error)}")
         with held():  # a record has two lines in two files
             self._judged.append(judged)
-            self._open_session.record(row_of(judged))
+            self._open_session.record(row_of(judged, attempt.planned.workload.metrics))
         if self.options.measure and judged.verified:
             self._keep_symbols(attempt.planned, judged)
         self.progress.ended(attempt.planned.cell.id, attempt.label, figure(judged))

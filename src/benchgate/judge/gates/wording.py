@@ -63,10 +63,15 @@ def verdict(gate: Gate, word: Word, text: str, figures: Mapping[str, object]) ->
         base_cpus=gate.base.cpus if gate.base else None,
         base_system=gate.base.system if gate.base and gate.base.system != gate.cell.system else None,
         cpus=gate.cell.cpus,
+        bound=next((name for name, one in _bounds(gate) if one is not None), None),
         outcome=word,
         reason=text,
         **applied,  # type: ignore[arg-type]
     )
+
+
+def _bounds(gate: Gate) -> tuple[tuple[str, float | None], ...]:
+    return ("least", gate.at_least), ("most", gate.at_most)
 
 
 def _shows_sides(values: tuple[float, ...], threshold: float, digits: int) -> bool:

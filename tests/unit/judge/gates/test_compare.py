@@ -17,8 +17,8 @@ RPS = Metric("rps", MetricKind.RATE, Better.MORE, "requests/s", of="done")
 LINUX, TERN = cell(2), cell(2, system="kernel")
 
 
-def compare(at_least: float | None = 1.0, **changes: object) -> Gate:
-    gate = Gate("tern-to-linux", "compare", LINUX, TERN, "work", at_least)
+def compare(**changes: object) -> Gate:
+    gate = Gate("tern-to-linux", "compare", LINUX, TERN, "work", 1.0)
     return replace(gate, **changes)  # type: ignore[arg-type]
 
 

@@ -17,8 +17,8 @@ from tests.unit.factories import POLICY, arm, cell, measurement
 P99 = Metric("wake_p99", MetricKind.PERCENTILE, Better.LESS, "ns", of="wake", at=99.0)
 
 
-def limit(at_most: float | None = 900.0, **changes: object) -> Gate:
-    gate = Gate("pipe", "limit", None, cell(2), "wake_p99", None, at_most)
+def limit(**changes: object) -> Gate:
+    gate = Gate("pipe", "limit", None, cell(2), "wake_p99", None, 900.0)
     return replace(gate, **changes)  # type: ignore[arg-type]
 
 
