@@ -176,7 +176,7 @@ static uint64_t review(struct cpu *cpu) {
     return t;
 }
 
-// A slice that began while no other thread waited is long. A thread that is woken then does not wait for its end.
+// A slice that began while no other thread waited is long. A thread that is woken does not wait for its end.
 static uint64_t shared_end(uint64_t t) {
     return t + SLICE_SHARED_US * cycles_per_us;
 }
@@ -184,8 +184,8 @@ static bool too_long(const struct cpu *cpu, uint64_t t) {
     return __atomic_load_n(&cpu->slice_end, __ATOMIC_RELAXED) > shared_end(t);
 }
 
-// The sender expected this CPU to be idle, due for preemption, or in too long a slice. A CPU that has found work
-// meanwhile passes the request on: for each waiting thread an idle CPU, if there is one, has been asked.
+// The sender expected this CPU to be idle, due for preemption, or in too long a slice. A CPU that has found
+// work meanwhile passes the request on: for each waiting thread an idle CPU, if there is one, has been asked.
 void thread_poked(void) {
     struct cpu *cpu = this_cpu();
     if (cpu->current == cpu->idle) {
@@ -224,8 +224,8 @@ static void settle(struct thread *thread) {
     }
 }
 
-// A woken thread was queued on a CPU whose thread may have to give way. A new thread waits its turn: its parent
-// mostly waits for it anyway, and has work to do before that. What is read of another CPU is only a hint.
+// A woken thread was queued on a CPU whose thread may have to give way. A new thread waits its turn: its
+// parent mostly waits for it anyway, and has work to do before that. What is read of another CPU is a hint.
 static void press(struct cpu *cpu, unsigned to, const struct thread *woken) {
     struct thread *there = cpus[to].current;
     uint64_t t = now(), until = __atomic_load_n(&cpus[to].books.until, __ATOMIC_RELAXED);

@@ -1,5 +1,5 @@
-// Sleep: waits for a time. Each CPU keeps its sleepers in a queue of its own, next to its timer, which ends their
-// waits. Takes that queue's lock (park class).
+// Sleep: waits for a time. Each CPU keeps its sleepers in a queue of its own, and its timer ends their waits.
+// Takes that queue's lock (park class).
 #ifndef RING_SLEEP_H
 #define RING_SLEEP_H
 

@@ -1,9 +1,9 @@
 // Channels of guest/services.h: a queue of bytes in shared memory, with park.
 //
-// A channel has two ends, and each end a lock that its user keeps until its whole message has passed. So messages
-// of several senders never mix, and between the ends there is one sender and one receiver at a time: their counts
-// need no lock. A side that waits says so in `waits`; the other one reads that after it has moved its count, and
-// wakes it. Without a waiter a message costs no system call.
+// A channel has two ends, and each end a lock that its user keeps until its whole message has passed. So
+// messages of several senders never mix, and between the ends there is one sender and one receiver at a time:
+// their counts need no lock. A side that waits says so in `waits`; the other one reads that after it has
+// moved its count, and wakes it. Without a waiter a message costs no system call.
 #include "arch/layout.h"
 #include "services.h"
 #include "user/runtime.h"

@@ -170,5 +170,6 @@ static int wake_among_busy(void) {
 
 const struct check stress_checks[] = {
     {"stress-spawn", spawn_storm},   {"stress-leak", no_leak},     {"stress-map", map_storm},
-    {"stress-shootdown", shootdown}, {"stress-fair", fair_shares}, {"stress-wake", wake_among_busy}, {NULL, NULL},
+    {"stress-shootdown", shootdown}, {"stress-fair", fair_shares}, {"stress-wake", wake_among_busy},
+    {NULL, NULL},
 };

@@ -1,7 +1,7 @@
-// The services of guest/services.h on tern, for workloads and self-tests: what each is made of is in README.md.
+// The services of guest/services.h on tern, for workloads and self-tests; README.md lists them.
 //
-// Takes and gives what that header says. A channel that prepare() did not make, or memory that is not mapped,
-// gets the program killed, like any other wrong pointer.
+// Takes and gives what that header says. A channel that port_channel() did not make, or memory that is not
+// mapped, gets the program killed, like any other wrong pointer.
 #include "services.h"
 
 #include "arch/layout.h"
@@ -24,7 +24,9 @@ uint64_t port_hz(void) {
 }
 
 int port_cpu(void) {
-    return (int)kernel_call(RING_CALL_CPU, 0, 0, 0);
+    uint64_t cpu;
+    __asm__ volatile("lsl %1, %0" : "=r"(cpu) : "r"((uint64_t)CPU_SELECTOR) : "cc");
+    return (int)cpu;
 }
 
 // ---- park and sleep

@@ -74,25 +74,24 @@ def test_without_a_manifest_the_quick_self_tests_run_and_pass(kit: Bootkit) -> N
     seen = ternkit.checks(done)
     assert done.ending is Ending.DONE
     assert {"spawn-process", "spawn-thread", "ring", "park", "exit", "timers"} <= set(seen)
-    assert {"park-deadline", "sleep", "child", "unmap", "channel", "channel-out"} <= set(seen)
+    assert {"park-deadline", "sleep", "cpu", "child", "unmap", "channel", "channel-out"} <= set(seen)
     assert all(seen.values())
 
 
 @pytest.mark.parametrize(
-    "words",
+    ("check", "words"),
     [
-        "only=sleep late=2000",
-        "only=park-deadline late=2000",
-        # less than a thread's slice alone, which is 10 ms, and little more than a shared one
-        "selftest=stress only=stress-wake busy_late=2200000",
+        ("sleep", "late=2000"),
+        ("park-deadline", "late=2000"),
+        # far less than the slice of a thread alone, which is 10 ms, and little more than a shared one
+        ("stress-wake", "selftest=stress busy_late=2200000"),
     ],
-    ids=["sleep", "park", "busy"],
 )
-def test_waits_end_on_time(kit: Bootkit, words: str) -> None:
-    """Within that many ns, which only the instruction clock can promise: a host may give a vCPU no time. With
-    `busy`, every CPU has a thread that never stops."""
-    timed = replace(kit, folder=kit.folder / words.split("only=")[1].split()[0], level=Level.FULL)
-    done = timed.words("kernel", 2, words)
+def test_waits_end_on_time(kit: Bootkit, check: str, words: str) -> None:
+    """Within that many ns, which only the instruction clock can promise: a host may give a vCPU no time. In
+    `stress-wake` every CPU has a thread that never stops."""
+    timed = replace(kit, folder=kit.folder / check, level=Level.FULL)
+    done = timed.words("kernel", 2, f"only={check} {words}")
     assert done.ending is Ending.DONE, ternkit.console(done)
 
 

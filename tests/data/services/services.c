@@ -100,7 +100,8 @@ static unsigned result(struct bench_job *job, struct bench_field *fields) {
 }
 
 static const char *const none[] = {NULL};
-static const char *const value_names[] = {"task", "child", "status", "sum", "meeting", "pages", "timeout", NULL};
+static const char *const value_names[] = {"task",    "child", "status",  "sum",
+                                          "meeting", "pages", "timeout", NULL};
 static const char *const hist_names[] = {"late", "waited", NULL};
 
 const struct bench_workload bench_workload = {
