@@ -1,4 +1,4 @@
-"""schbench: message threads wake workers, which sleep and compute under the lock of their CPU (docs/schbench.md).
+"""schbench: message threads wake workers, which sleep and compute under a lock of their CPU (docs/schbench.md).
 
 The thresholds are for the instruction clock, where a latency repeats exactly; on wall time they only say that
 work was done. Measured there on 2026-11-23 at 2 CPUs (5 seeds, QEMU 10.0.2, tern `balanced`, Debian's Linux
@@ -14,9 +14,9 @@ work was done. Measured there on 2026-11-23 at 2 CPUs (5 seeds, QEMU 10.0.2, ter
 
 Linux's sleeps end late by its timer slack of 50 us each, which explains the rps of the first two lines. With
 twice as many workers as CPUs, a woken worker of tern's wfq takes the CPU at once, and one of its global queue
-waits until a running one sleeps, so the two differ by the length of a request's arithmetic. Preempting has its
-price: a worker that is preempted while it holds the lock of its CPU makes the next one spin for a whole slice,
-which shows in request_p99 of rr, and in two of the five seeds of wfq.
+waits until a running one sleeps: the two differ by the length of a request's arithmetic. Preempting has its
+price: after a worker was preempted while it held the lock of its CPU, the next one spins for a whole slice.
+That shows in request_p99 of rr, and in two of the five seeds of wfq.
 """
 
 import pytest
