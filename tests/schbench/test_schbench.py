@@ -1,4 +1,4 @@
-"""schbench: message threads wake workers, which sleep and compute under a lock of their CPU (docs/schbench.md).
+"""schbench: message threads wake workers, which sleep and compute under their CPU's lock (docs/schbench.md).
 
 The thresholds are for the instruction clock, where a latency repeats exactly; on wall time they only say that
 work was done. Measured there on 2026-11-23 at 2 CPUs (5 seeds, QEMU 10.0.2, tern `balanced`, Debian's Linux
@@ -37,7 +37,7 @@ def test_every_run_is_right(cell: CellResult) -> None:
 
 @ONE_EACH
 @pytest.mark.limit(cpus=2, metric="rps", at_least=1, insn=1600)
-@pytest.mark.limit(cpus=2, metric="wakeup_p99", at_most=1e10, insn=20_000)
+@pytest.mark.limit(cpus=2, metric="wakeup_p99", at_most=1e10, insn=50_000)
 @pytest.mark.speedup(cpus=2, metric="rps", at_least=1.2, insn=1.8)
 def test_a_worker_on_each_cpu(verdict: VerdictResult) -> None:
     verdict.require_pass()
@@ -47,29 +47,31 @@ def test_a_worker_on_each_cpu(verdict: VerdictResult) -> None:
 @pytest.mark.system("kernel")
 @ONE_EACH
 @pytest.mark.compare(to="linux", cpus=2, metric="rps", at_least=0.5, insn=1.05)
-@pytest.mark.compare(to="linux", cpus=2, metric="wakeup_p99", at_least=0.01, insn=2)
-def test_tern_wakes_sooner_than_linux(verdict: VerdictResult) -> None:
+@pytest.mark.compare(to="linux", cpus=2, metric="request_p99", at_least=0.01, insn=1.05)
+def test_tern_does_more_requests_than_linux_and_each_sooner(verdict: VerdictResult) -> None:
     verdict.require_pass()
 
 
 @pytest.mark.tern
 @pytest.mark.system("kernel")
 @TWO_EACH
-@pytest.mark.compare(to="kernel:sched=global", cpus=2, metric="wakeup_p99", at_least=0.01, insn=100)
+@pytest.mark.compare(to="kernel:sched=global", cpus=2, metric="wakeup_p99", at_least=0.01, insn=20)
 def test_a_woken_worker_does_not_wait_for_a_queue_of_all_cpus(verdict: VerdictResult) -> None:
     verdict.require_pass()
 
 
-@pytest.mark.system(SLICE)
-@TWO_EACH
-@pytest.mark.compare(to=f"{SLICE}:ns=20000000", cpus=2, metric="request_p99", at_least=0.01, insn=1.2)
-def test_a_long_slice_makes_some_requests_of_linux_late(verdict: VerdictResult) -> None:
+# The arithmetic takes 6.5 ms. With a slice of 0.1 ms a woken worker waits for the next tick, at most 4 ms, and with
+# 20 ms until the running one sleeps. Without the locks, because waiting for them would hide the difference.
+@pytest.mark.system(f"{SLICE}:ns=100000")
+@pytest.mark.workload("schbench", footprint_kb=64, threads=4, locking="none")
+@pytest.mark.compare(to=f"{SLICE}:ns=20000000", cpus=2, metric="wakeup_p99", at_least=0.01, insn=1.3)
+def test_a_short_slice_of_linux_wakes_sooner(verdict: VerdictResult) -> None:
     verdict.require_pass()
 
 
 # The median hides a neighbour: it computes for a fifth of the time, and only then do requests wait for it.
 @pytest.mark.workload("schbench", hogs=1, hog_ms=60)
 @pytest.mark.limit(cpus=2, metric="request_p50", at_most=1e10, insn=1_300_000)
-@pytest.mark.limit(cpus=2, metric="request_p99", at_least=1, insn=1_800_000)
+@pytest.mark.limit(cpus=2, metric="request_p99", at_least=1, insn=1_500_000)
 def test_the_99th_percentile_shows_a_neighbour(verdict: VerdictResult) -> None:
     verdict.require_pass()
