@@ -65,5 +65,5 @@ def test_linux_is_right_and_takes_a_setting_or_ends(tmp_path: Path) -> None:
         (tmp_path / f"test_{name}.py").write_text(RIGHT.format(system=system))
     session = run_pytest(tmp_path, "test_short.py", "test_none.py", "--clock=insn", "--smp=2", "--runs=1")
     assert session.outcomes(2, "short") == ["ok"], session.output
-    assert set(session.outcomes(2, "none")) == {"crashed"}
+    assert set(session.outcomes(2, "none")) == {"invalid"}
     assert "benchfail: init: /sys/kernel/debug/sched/base_slice_ns_none: No such file" in session.output

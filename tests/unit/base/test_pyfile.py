@@ -20,3 +20,10 @@ def test_a_fifo_is_not_waited_for(tmp_path: Path) -> None:
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(CatalogError, match=r"there is no report file .*/mine\.py"):
         load_module(tmp_path / "mine.py", "report")
+
+
+def test_a_file_may_define_dataclasses_with_annotations_as_text(tmp_path: Path) -> None:
+    """A dataclass then looks for its module among those that are known."""
+    text = "from __future__ import annotations\nfrom dataclasses import dataclass\n"
+    (tmp_path / "mine.py").write_text(text + "@dataclass\nclass Mine:\n    seen: int\n")
+    assert load_module(tmp_path / "mine.py", "report").Mine(3).seen == 3
