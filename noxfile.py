@@ -107,6 +107,13 @@ def micro(session: nox.Session) -> None:
 
 
 @nox.session
+def schbench(session: nox.Session) -> None:
+    """Run schbench on Linux and on tern: latency of wake-ups and requests, and requests per second."""
+    systems = ("--system", "kernel", "--system", "linux")
+    _pytest("tests/schbench", "-m", "schbench", "-q", *systems, *session.posargs)
+
+
+@nox.session
 def lint(session: nox.Session) -> None:
     """Check the style of Python and C."""
     _module("ruff", "check", ".")
