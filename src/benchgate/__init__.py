@@ -13,8 +13,24 @@ if TYPE_CHECKING:
     from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling, Verdict, Word
     from benchgate.base.paths import data_root
     from benchgate.base.runs import WorkerReport
-    from benchgate.judge.answers import all_in_one, equal_cost, equal_width, expect, ranges, whole
+    from benchgate.judge.answers import (
+        all_in_one,
+        equal_cost,
+        equal_width,
+        expect,
+        ranges,
+        together,
+        whole,
+    )
     from benchgate.judge.gates.wording import verdict
+    from benchgate.judge.known_work import (
+        after_turns,
+        after_turns_from,
+        equal_share,
+        folded,
+        random_numbers,
+        total,
+    )
     from benchgate.render.view import SessionView
     from benchgate.run.guest import RunningGuest
     from benchgate.session.results import CellResult, VerdictResult
@@ -25,8 +41,16 @@ _NAMES_BY_MODULE = {
     "base.gates": ("Arm", "Gate", "GateInput", "Policy", "Ruling", "Verdict", "Word"),
     "base.paths": ("data_root",),
     "base.runs": ("WorkerReport",),
-    "judge.answers": ("all_in_one", "equal_cost", "equal_width", "expect", "ranges", "whole"),
+    "judge.answers": ("all_in_one", "equal_cost", "equal_width", "expect", "ranges", "together", "whole"),
     "judge.gates.wording": ("verdict",),
+    "judge.known_work": (
+        "after_turns",
+        "after_turns_from",
+        "equal_share",
+        "folded",
+        "random_numbers",
+        "total",
+    ),
     "render.view": ("SessionView",),
     "run.guest": ("RunningGuest",),
     "session.results": ("CellResult", "VerdictResult"),
@@ -52,12 +76,19 @@ __all__ = [
     "Window",
     "Word",
     "WorkerReport",
+    "after_turns",
+    "after_turns_from",
     "all_in_one",
     "data_root",
     "equal_cost",
+    "equal_share",
     "equal_width",
     "expect",
+    "folded",
+    "random_numbers",
     "ranges",
+    "together",
+    "total",
     "verdict",
     "whole",
 ]

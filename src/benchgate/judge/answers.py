@@ -33,6 +33,21 @@ def expect(who: str, reported: Mapping[str, int], right: Mapping[str, int]) -> N
             raise VerifyError(f"wrong answer: {who} reported {key}={reported[key]}, expected {key}={value}")
 
 
+def together(reports: Sequence[WorkerReport]) -> dict[str, int]:
+    """The sum of each value over all workers, modulo 2^64. For work that the workers divide among themselves as
+    they go, so that only the whole is known. All must have reported the same names."""
+    sums = dict.fromkeys(reports[0].values, 0)
+    for report in reports:
+        if report.values.keys() != sums.keys():
+            raise VerifyError(
+                f"worker {report.id} reported the fields {sorted(report.values)}, "
+                f"but worker {reports[0].id} {sorted(sums)}"
+            )
+        for key, value in report.values.items():
+            sums[key] = (sums[key] + value) % 2**64
+    return sums
+
+
 def ranges(reports: Sequence[WorkerReport], first: int, end: int) -> list[tuple[int, int]]:
     """Each worker's task from `lo` up to but not including `hi`. The tasks must cover first..end without a
     gap or an overlap."""
