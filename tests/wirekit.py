@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from benchgate.base.cells import Cell, Lane, Mode, Params, ParamSpec, Placement, Workload
+from benchgate.base.cells import Cell, Lane, Mode, Params, Placement
 from benchgate.base.runs import Ending, RawRun
+from benchgate.base.workloads import ParamSpec, Workload
 
 WORKLOADS = Path(__file__).parents[1] / "guest" / "workloads"
 RECORDED = Path(__file__).parent / "data" / "consoles"

@@ -19,8 +19,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchgate.base.cells import Accel, Mode, Workload
+from benchgate.base.cells import Accel, Mode
 from benchgate.base.qemu import Qemu, command
+from benchgate.base.workloads import Workload
 from benchgate.build import programs
 from benchgate.build.fetch import inputs
 from benchgate.build.toolchain import compiler

@@ -11,6 +11,7 @@ from benchgate.base.errors import VerifyError
 from benchgate.base.runs import Ending
 from benchgate.judge import verify, wire
 from benchgate.judge.run_files import RunFiles
+from benchgate.judge.wire_lines import WireError
 from benchgate.run.thread_use import keep_samples
 from tests.unit.noise import counters
 from tests.wirekit import NONCE, PRIMES, primes_run, raw_run, recorded
@@ -27,7 +28,7 @@ from tests.wirekit import NONCE, PRIMES, primes_run, raw_run, recorded
     ],
 )
 def test_a_broken_console_is_refused(tmp_path: Path, name: str, reason: str) -> None:
-    with pytest.raises(wire.WireError, match=reason):
+    with pytest.raises(WireError, match=reason):
         wire.parse(recorded(name), nonce=NONCE)
     with pytest.raises(VerifyError):
         verify.verify(RunFiles(primes_run(tmp_path, recorded(name))), PRIMES)
@@ -65,12 +66,12 @@ def test_a_window_line_after_its_result_line_is_refused(tmp_path: Path) -> None:
     lines = text.split(b"\r\n")
     at = next(number for number, line in enumerate(lines) if line.startswith(b"@bench window"))
     lines[at], lines[at + 1] = lines[at + 1], lines[at]
-    with pytest.raises(wire.WireError, match="missing, duplicate or out of order"):
+    with pytest.raises(WireError, match="missing, duplicate or out of order"):
         wire.parse(b"\r\n".join(lines), nonce=NONCE)
 
 
 def test_a_duplicate_line_is_refused(tmp_path: Path) -> None:
     text = recorded("good-linux-primes-smp2")
     line = next(line for line in text.split(b"\r\n") if line.startswith(b"@bench result"))
-    with pytest.raises(wire.WireError, match="missing, duplicate or out of order"):
+    with pytest.raises(WireError, match="missing, duplicate or out of order"):
         wire.parse(text.replace(line, line + b"\r\n" + line), nonce=NONCE)

@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 
 from benchgate.base import yamlfile
-from benchgate.base.cells import Cell, Lane, Placement, Workload
+from benchgate.base.cells import Cell, Lane, Placement
 from benchgate.base.errors import VerifyError
 from benchgate.base.paths import data_root
 from benchgate.base.runs import Ending, RawRun, VerifiedRun
+from benchgate.base.workloads import Workload
 from benchgate.build import programs, toolchain
 from benchgate.judge import run_files, verify, wire
 from benchgate.judge.run_files import read_console

@@ -1,4 +1,4 @@
-"""What is measured: workloads, cells, lanes, placements and windows, as types.
+"""What is measured: cells, lanes, placements and windows, as types.
 
 Takes plain values, gives frozen objects with units in their field names. A cell with an invalid CPU count
 fails with ValueError, so that no later stage needs to check it again.
@@ -6,10 +6,8 @@ fails with ValueError, so that no later stage needs to check it again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 
 ParamValue = int | str
 """The value of a workload's parameter: a whole number or a word."""
@@ -44,34 +42,6 @@ class Placement(StrEnum):
 class Window(StrEnum):
     WORK = "work"
     TOTAL = "total"
-
-
-@dataclass(frozen=True, slots=True)
-class ParamSpec:
-    """One parameter, as the workload's YAML file declares it."""
-
-    name: str
-    default: ParamValue
-    choices: tuple[str, ...] = ()
-    minimum: int = 0
-    maximum: int = 2**63 - 1
-    unit: str = ""
-    about: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Workload:
-    """A program to measure: one C source, one oracle, parameters with their ranges."""
-
-    name: str
-    mode: Mode
-    file: Path
-    """The workload's YAML file; source and oracle are in the same folder."""
-    source: Path
-    oracle: Path
-    params: Mapping[str, ParamSpec]
-    quick: Mapping[str, ParamValue] = field(default_factory=dict)
-    about: str = ""
 
 
 Params = tuple[tuple[str, ParamValue], ...]

@@ -1,8 +1,8 @@
 """What a run yields: named metrics, each with a kind, a unit and a direction.
 
-A workload's YAML declares its metrics; `work` and `total`, the two windows, belong to every workload. The host
-computes all of them from what the guest reported and the oracle checked. Takes plain values, gives frozen
-objects. Nothing fails.
+A workload's YAML declares its metrics; `work` and `total`, the two windows, belong to every workload. The
+host computes all of them from what the guest reported and the oracle checked. Takes plain values, gives
+frozen objects. Nothing fails.
 """
 
 from __future__ import annotations

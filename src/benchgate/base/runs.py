@@ -144,12 +144,17 @@ class VerifiedRun:
     """None on the other lanes, and if QEMU was killed before it wrote the clock's totals."""
     void: str = ""
     """How the host disturbed it more than the policy allows; it is not a sample then. Empty: it did not."""
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    """By name: `work` and `total` in the run's unit, and those that the workload declares, in theirs."""
 
     def __post_init__(self) -> None:
         if self.key is not _VERIFY_ONLY:
             raise TypeError("only benchgate.judge.verify makes a VerifiedRun")
         if not 0 < self.work <= self.total:
             raise ValueError(f"the work window {self.work} is not inside the total window {self.total}")
+        windows = {Window.WORK: self.work, Window.TOTAL: self.total}
+        metrics = {**self.metrics, **{str(window): float(length) for window, length in windows.items()}}
+        object.__setattr__(self, "metrics", MappingProxyType(metrics))
 
     @property
     def busy(self) -> int | None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from benchgate.base.cells import Mode
 from benchgate.base.qemu import GOOD_EXIT
 from benchgate.base.runs import Deadlines
+from benchgate.base.workloads import Workload
 
 FETCHED_LINUX = "fetch:linux"
 WORKLOAD_INITRD = "workload"
@@ -21,6 +22,8 @@ SOURCE = "{source}"
 """In a build's commands: the path of the workload's C file; `{workload}` is its name."""
 SELFTEST = "selftest"
 """The name of the workload that a system with a fixed self-test runs."""
+SERVICES = ("clock", "park", "sleep", "channel", "cpu", "threads", "processes", "map", "files")
+"""What a workload may use of a system inside its window (guest/services.h)."""
 MAX_CPUS = 64
 DEADLINES = Deadlines(boot_s=60.0, run_s=120.0)
 
@@ -141,15 +144,22 @@ class System:
     """The values that replace `{name}` in the command line and the build commands."""
     cpus: tuple[int, int] = (1, MAX_CPUS)
     """The smallest and the largest supported CPU count."""
+    services: Mapping[str, str] = field(default_factory=dict)
+    """Those of SERVICES that it has, and what each is made of there."""
 
-    def refuses(self, mode: Mode, workload: str, cpus: int) -> str:
+    def refuses(self, workload: Workload, cpus: int) -> str:
         """Why this system cannot run that cell; empty if it can."""
-        if (self.ask is Ask.SELFTEST) != (workload == SELFTEST):
+        if (self.ask is Ask.SELFTEST) != (workload.name == SELFTEST):
             return (
                 f"{self.name} runs {'only its own self-test' if self.ask is Ask.SELFTEST else 'no self-test'}"
             )
-        if mode not in self.modes and workload != SELFTEST:
-            return f"{self.name} has no {mode} workloads"
+        if workload.mode not in self.modes and workload.name != SELFTEST:
+            return f"{self.name} has no {workload.mode} workloads"
+        if missing := [service for service in workload.needs if service not in self.services]:
+            return (
+                f"{workload.name} needs {', '.join(missing)}, which {self.name} does not have (`services` in "
+                "its YAML)"
+            )
         low, high = self.cpus
         if not low <= cpus <= high:
             return f"{self.name} runs on {low} to {high} CPUs"

@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchgate.base.cells import Workload
 from benchgate.base.errors import BuildError
 from benchgate.base.files import file_digest
 from benchgate.base.runs import Image
 from benchgate.base.systems import FETCHED_LINUX, WORKLOAD_INITRD, Build, Kind, System, plain_name
+from benchgate.base.workloads import Workload
 from benchgate.build import programs
 from benchgate.build.cache_storage import Notice
 from benchgate.build.fetch import inputs

@@ -14,11 +14,11 @@ from functools import cache as once
 from pathlib import Path
 
 from benchgate.base import yamlfile
-from benchgate.base.cells import Workload
 from benchgate.base.errors import BuildError
 from benchgate.base.files import file_digest, tree_digest
 from benchgate.base.paths import data_root
 from benchgate.base.text import filled
+from benchgate.base.workloads import Workload
 from benchgate.build import cache, toolchain
 
 _COMPILE_S = 120.0

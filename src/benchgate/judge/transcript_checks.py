@@ -6,10 +6,11 @@ missing CPUs, windows that contradict the workers' own times, and counters that 
 
 from __future__ import annotations
 
-from benchgate.base.cells import Cell, Lane, Workload
+from benchgate.base.cells import Cell, Lane
 from benchgate.base.errors import VerifyError
 from benchgate.base.runs import RawRun, WorkerReport
 from benchgate.base.systems import Result, plain_name
+from benchgate.base.workloads import Workload
 from benchgate.judge.wire import Transcript
 
 UNITS = ("ns", "cycles")

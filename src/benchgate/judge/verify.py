@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from benchgate.base.cells import Lane, Workload
+from benchgate.base.cells import Lane
 from benchgate.base.console_text import by_lines, plain
 from benchgate.base.errors import VerifyError
 from benchgate.base.runs import _VERIFY_ONLY, Ending, RawRun, Resolution, VerifiedRun
 from benchgate.base.systems import EndBy, Result, ResultFormat, System
 from benchgate.base.void_rule import NO_RULE, VoidRule
+from benchgate.base.workloads import Workload
 from benchgate.insn.log import Level
 from benchgate.insn.window import agree, window
 from benchgate.judge import patterns, wire

@@ -1,4 +1,4 @@
-"""Parser for the wire format, version 1 (docs/wire.md). Pure.
+"""Parser for the wire format, versions 1 and 2 (docs/wire.md). Pure.
 
 Takes the bytes of a console and the nonce of the run; gives a complete `Transcript`. Fails with WireError,
 which names the line of the console and what is wrong with it. The console is untrusted, and values are never
@@ -8,29 +8,27 @@ evaluated. Lines without a frame are log and are ignored.
 from __future__ import annotations
 
 import re
-import zlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from benchgate.base.errors import VerifyError
 from benchgate.base.runs import WorkerReport
 from benchgate.base.text import one_line
+from benchgate.judge import wire_histograms
+from benchgate.judge.wire_histograms import Histograms
+from benchgate.judge.wire_lines import Line, WireError, framed
 
 MAX_CONSOLE_BYTES = 16 * 2**20
-MAX_LINE_BYTES = 511
-"""Without its line ending; with the newline it is 512."""
 MAX_WORKERS = 64
+MAX_HZ = 10_000_000_000
+"""No CPU has a counter faster than 10 GHz."""
+_SECOND_NS = 1_000_000_000
 
-_PREFIX = b"@bench "
-_MARKER = b"@bench"
-_FRAMED = re.compile(rb"@bench ([a-z]{1,16})((?: [a-z][a-z0-9_]*=[A-Za-z0-9_.:+-]{1,64})+)")
-_CRC = re.compile(rb"(.*) crc=([0-9a-f]{8})", re.DOTALL)
-_DECIMAL = re.compile(r"0|[1-9][0-9]{0,19}")
-_HEX = re.compile(r"0x[0-9a-f]{16}")
 _FAILURE = re.compile(rb"^(?:benchfail:|panic:)|Kernel panic", re.MULTILINE)
 
 _BEGIN = ("v", "nonce", "system", "workload", "mode", "workers", "online", "unit")
+_BEGIN_OF = {"1": _BEGIN, "2": (*_BEGIN, "hz")}
+"""The fields before the parameters, by version."""
 _WORKER = ("id", "cpu", "cpu_end", "start", "end")
 _WINDOW = ("work_start", "work_end", "total_start", "total_end")
 _MEASURE = ("phase", "cpu", "name", "value")
@@ -38,7 +36,9 @@ _BALANCE = ("name", "left", "right")
 _AFTER = {
     "": ("begin",),
     "begin": ("worker",),
-    "worker": ("worker", "window"),
+    "worker": ("worker", "hist", "window"),
+    "hist": ("hist", "bucket", "window"),
+    "bucket": ("hist", "bucket", "window"),
     "window": ("result",),
     "result": ("foreign",),
     "foreign": ("measure", "balance", "end"),
@@ -47,10 +47,6 @@ _AFTER = {
     "end": (),
 }
 """The kinds that may follow each kind, in the order of the table in docs/wire.md."""
-
-
-class WireError(VerifyError):
-    """The console is not one complete transcript of this run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,45 +87,9 @@ class Transcript:
     """None if the system cannot count it."""
     measures: tuple[Measure, ...]
     balances: tuple[Balance, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """One framed line with a valid frame."""
-
-    where: int
-    kind: str
-    fields: Mapping[str, str]
-
-    def fail(self, why: str) -> WireError:
-        return WireError(f"console line {self.where} ({self.kind}): {why}")
-
-    def number(self, key: str) -> int:
-        """A field as a number below 2^64."""
-        text = self.fields[key]
-        if _HEX.fullmatch(text):
-            return int(text, 16)
-        if not _DECIMAL.fullmatch(text) or int(text) >= 2**64:
-            raise self.fail(f"{key}={text} is not a number of the wire format")
-        return int(text)
-
-    def bounded(self, key: str, limit: int) -> int:
-        value = self.number(key)
-        if value >= limit:
-            raise self.fail(f"{key}={value} is not below {limit}")
-        return value
-
-    def need(self, keys: tuple[str, ...], *, only: bool = False) -> None:
-        """Requires these fields first, in this order; `only` forbids further fields."""
-        have = tuple(self.fields)
-        if have[: len(keys)] != keys:
-            raise self.fail(f"its fields must begin with `{' '.join(keys)}`")
-        if only and have != keys:
-            raise self.fail(f"it has more fields than `{' '.join(keys)}`")
-
-    def numbers_after(self, keys: tuple[str, ...]) -> Mapping[str, int]:
-        rest = list(self.fields)[len(keys) :]
-        return MappingProxyType({key: self.number(key) for key in rest})
+    hz: int | None = None
+    """How many of `unit` are a second; None: a guest of version 1 that counts cycles does not say."""
+    histograms: Histograms = field(default_factory=dict)
 
 
 def parse(console: bytes, *, nonce: str) -> Transcript:
@@ -138,7 +98,11 @@ def parse(console: bytes, *, nonce: str) -> Transcript:
         raise WireError(f"the console has {len(console)} bytes; more than {MAX_CONSOLE_BYTES} are not read")
     lines = []
     kind = ""
-    for line in _framed(console, nonce):
+    for line in framed(console):
+        if line.kind not in _AFTER:
+            raise line.fail("unknown kind of line")
+        if line.kind == "begin":  # at once, because a wrong nonce explains whatever else is wrong
+            _check_begin(line, nonce)
         if line.kind not in _AFTER[kind]:
             expected = " or ".join(_AFTER[kind]) or "nothing more"
             raise line.fail(f"out of order: expected {expected} after {kind or 'the start'}")
@@ -169,72 +133,27 @@ def _unfinished(console: bytes, kind: str) -> str:
     return f"the console ends after its {kind} line; the end line is missing"
 
 
-def _framed(console: bytes, nonce: str) -> Iterator[_Line]:
-    """The framed lines in order, without seq and crc. The begin line is checked at once, for its nonce."""
-    pieces = console.split(b"\n")
-    seq = 0
-    for where, piece in enumerate(pieces, 1):
-        if _MARKER not in piece:
-            continue
-        if where == len(pieces):
-            raise WireError(f"console line {where}: it is truncated: it has no line ending")
-        line = _frame(piece.removesuffix(b"\r"), where)
-        if line.number("seq") != seq:
-            raise line.fail(
-                f"seq={line.fields['seq']}, expected {seq}: a line is missing, duplicate or out of order"
-            )
-        seq += 1
-        line = _Line(where, line.kind, {k: v for k, v in line.fields.items() if k not in ("seq", "crc")})
-        if line.kind == "begin":
-            _check_begin(line, nonce)
-        yield line
-
-
-def _frame(piece: bytes, where: int) -> _Line:
-    """Checks the CRC first, so that a later error is a mistake of the writer and not a damaged line."""
-    at = f"console line {where}"
-    if not piece.startswith(_PREFIX) or piece.count(_MARKER) > 1:
-        raise WireError(
-            f"{at}: `@bench` inside a line: the output of two writers is mixed, or a line is truncated"
-        )
-    if len(piece) > MAX_LINE_BYTES:
-        raise WireError(f"{at}: it has {len(piece)} bytes; at most {MAX_LINE_BYTES} are allowed")
-    sealed = _CRC.fullmatch(piece)
-    if sealed is None:
-        raise WireError(f"{at}: it does not end with a CRC: it is truncated, or mixed with other output")
-    if zlib.crc32(sealed[1]) != int(sealed[2], 16):
-        raise WireError(f"{at}: its CRC does not match: it was changed, truncated or mixed with other output")
-    framed = _FRAMED.fullmatch(piece)
-    if framed is None:
-        raise WireError(
-            f"{at}: it is not `@bench KIND key=value ...` with single spaces and short plain words"
-        )
-    kind = framed[1].decode("ascii")
-    pairs = [word.split("=", 1) for word in framed[2].decode("ascii").split()]
-    line = _Line(where, kind, dict(pairs))
-    if len(line.fields) != len(pairs):
-        raise line.fail("duplicate key")
-    if kind not in _AFTER:
-        raise line.fail("unknown kind of line")
-    if [key for key, _ in pairs[-2:]] != ["seq", "crc"]:
-        raise line.fail("seq and crc must be the last fields")
-    return line
-
-
-def _check_begin(line: _Line, nonce: str) -> None:
+def _check_begin(line: Line, nonce: str) -> None:
     line.need(_BEGIN)
-    if line.fields["v"] != "1":
-        raise line.fail(f"unknown wire format version {line.fields['v']}; this program reads version 1")
+    version = line.fields["v"]
+    if version not in _BEGIN_OF:
+        known = " and ".join(_BEGIN_OF)
+        raise line.fail(f"unknown wire format version {version}; this program reads versions {known}")
+    line.need(_BEGIN_OF[version])
     if line.fields["nonce"] != nonce:
         raise line.fail(
             f"nonce {line.fields['nonce']} is not this run's {nonce}: this is the console of another run"
         )
 
 
-def _transcript(lines: list[_Line]) -> Transcript:
+def _transcript(lines: list[Line]) -> Transcript:
     begin = lines[0]
+    head = _BEGIN_OF[begin.fields["v"]]
     workers = [line for line in lines if line.kind == "worker"]
-    window, result, foreign = lines[len(workers) + 1 : len(workers) + 4]
+    samples = [line for line in lines if line.kind in ("hist", "bucket")]
+    if samples and "hz" not in head:
+        raise samples[0].fail("histograms need version 2 of the wire format")
+    window, result, foreign = lines[1 + len(workers) + len(samples) :][:3]
     count = begin.bounded("workers", MAX_WORKERS + 1)
     if len(workers) != count:
         raise begin.fail(f"workers={count}, but there are {len(workers)} worker lines")
@@ -249,7 +168,7 @@ def _transcript(lines: list[_Line]) -> Transcript:
         workers=count,
         online=begin.bounded("online", 2**16),
         unit=text["unit"],
-        params=MappingProxyType(dict(list(text.items())[len(_BEGIN) :])),
+        params=MappingProxyType(dict(list(text.items())[len(head) :])),
         reports=tuple(_report(line, number) for number, line in enumerate(workers)),
         work_start=work_start,
         work_end=work_end,
@@ -259,10 +178,23 @@ def _transcript(lines: list[_Line]) -> Transcript:
         foreign=_or_na(foreign, "time", 2**63),
         measures=tuple(_measure(line) for line in lines if line.kind == "measure"),
         balances=tuple(_balance(line) for line in lines if line.kind == "balance"),
+        hz=_hz(begin, is_said="hz" in head),
+        histograms=wire_histograms.read(samples, count),
     )
 
 
-def _report(line: _Line, number: int) -> WorkerReport:
+def _hz(begin: Line, *, is_said: bool) -> int | None:
+    """A parameter of version 1 may have this name too."""
+    of_ns = _SECOND_NS if begin.fields["unit"] == "ns" else None
+    if not is_said:
+        return of_ns
+    hz = begin.bounded("hz", MAX_HZ + 1)
+    if hz == 0 or of_ns not in (None, hz):
+        raise begin.fail(f"hz={hz} is not how many {begin.fields['unit']} a second has")
+    return hz
+
+
+def _report(line: Line, number: int) -> WorkerReport:
     line.need(_WORKER)
     if line.number("id") != number:
         raise line.fail(f"id={line.fields['id']}, expected worker {number}")
@@ -276,15 +208,15 @@ def _report(line: _Line, number: int) -> WorkerReport:
     )
 
 
-def _or_na(line: _Line, key: str, limit: int = 2**64) -> int | None:
+def _or_na(line: Line, key: str, limit: int = 2**64) -> int | None:
     return None if line.fields[key] == "na" else line.bounded(key, limit)
 
 
-def _measure(line: _Line) -> Measure:
+def _measure(line: Line) -> Measure:
     line.need(_MEASURE, only=True)
     return Measure(line.fields["phase"], _or_na(line, "cpu"), line.fields["name"], _or_na(line, "value"))
 
 
-def _balance(line: _Line) -> Balance:
+def _balance(line: Line) -> Balance:
     line.need(_BALANCE, only=True)
     return Balance(line.fields["name"], line.number("left"), line.number("right"))

@@ -11,13 +11,14 @@ from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 
-from benchgate.base.cells import Mode, Workload
+from benchgate.base.cells import Mode
 from benchgate.base.errors import CatalogError, UsageError
 from benchgate.base.gates import Policy
 from benchgate.base.paths import data_root
 from benchgate.base.pyfile import load_module
 from benchgate.base.systems import SELFTEST, System
 from benchgate.base.text import suggestion
+from benchgate.base.workloads import Workload
 from benchgate.base.yamlfile import NAME
 from benchgate.plan import policyfile, systemfile, workloadfile
 

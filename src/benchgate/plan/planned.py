@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from benchgate.base.cells import Cell, Lane, Placement, Window, Workload
+from benchgate.base.cells import Cell, Lane, Placement, Window
 from benchgate.base.clocks import Clock
 from benchgate.base.gates import Gate
 from benchgate.base.systems import System
+from benchgate.base.workloads import Workload
 
 
 @dataclass(frozen=True, slots=True)

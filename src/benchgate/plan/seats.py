@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from benchgate.base.cells import Cell, Lane, Placement, Workload
+from benchgate.base.cells import Cell, Lane, Placement
 from benchgate.base.systems import System
+from benchgate.base.workloads import Workload
 from benchgate.plan.options import Options
 from benchgate.plan.planned import Ground, PlannedCell, Seats, SweepPlan
 
@@ -18,7 +19,7 @@ def seat(system: System, workload: Workload, cell: Cell, ground: Ground, options
     """Where a cell runs, or why not."""
     cpus = cell.cpus
     lane, no_lane = ground.lane(system.kind, cell.clock)
-    refused = no_lane or system.refuses(workload.mode, workload.name, cpus)
+    refused = no_lane or system.refuses(workload, cpus)
     if lane is Lane.INSN:
         return Seats(lane, Placement.VIRTUAL, (), refused, options.cpus or ())
     if cpus <= len(ground.pins):
@@ -34,7 +35,7 @@ def seat(system: System, workload: Workload, cell: Cell, ground: Ground, options
 def seat_smt(system: System, workload: Workload, ground: Ground, clock: str = "") -> Seats:
     """The seats over all logical CPUs, on the lane of the row's other arms."""
     lane, no_lane = ground.lane(system.kind, clock)
-    refused = no_lane or system.refuses(workload.mode, workload.name, len(ground.smt_pins))
+    refused = no_lane or system.refuses(workload, len(ground.smt_pins))
     if lane is Lane.INSN:
         refused = "the instruction clock's CPUs share no core, so it cannot show hyperthreads"
     return Seats(lane, Placement.SMT, ground.smt_pins, refused)

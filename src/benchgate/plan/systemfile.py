@@ -21,6 +21,7 @@ from benchgate.base.runs import Deadlines
 from benchgate.base.systems import (
     DEADLINES,
     MAX_CPUS,
+    SERVICES,
     WORKLOAD_INITRD,
     Ask,
     Build,
@@ -33,7 +34,7 @@ from benchgate.base.systems import (
     Smoke,
     System,
 )
-from benchgate.base.text import filled
+from benchgate.base.text import filled, suggestion
 from benchgate.base.yamlfile import Section
 
 SETTING = re.compile(r"(?!(?:out|n|source|workload)\Z)[a-z][a-z0-9_]{0,31}\Z")
@@ -91,6 +92,7 @@ def _native(top: Section, path: Path, name: str) -> System:
         exit_codes=(0,),
         deadlines=_deadlines(top),
         cpus=_cpus(top),
+        services=_services(top),
     )
 
 
@@ -125,6 +127,7 @@ def _guest(top: Section, path: Path, name: str, settings: Mapping[str, str]) -> 
         may_reset=may_reset,
         deadlines=_deadlines(top),
         cpus=_cpus(top),
+        services=_services(top),
     )
     boot.close()
     if system.initrd == WORKLOAD_INITRD and system.ask is Ask.SELFTEST:
@@ -328,3 +331,12 @@ def _cpus(top: Section) -> tuple[int, int]:
     with top.optional("cpus") as words:
         low = words.integer("minimum", 1, low=1, high=MAX_CPUS)
         return low, words.integer("maximum", MAX_CPUS, low=low, high=MAX_CPUS)
+
+
+def _services(top: Section) -> Mapping[str, str]:
+    found = top.plain("services")
+    for name in found:
+        if name not in SERVICES:
+            known = f"a service is one of {', '.join(SERVICES)}"
+            top.fail(f"`{name}` is not a service; {suggestion(name, SERVICES, known)}", "services")
+    return found

@@ -11,10 +11,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from benchgate.base import yamlfile
-from benchgate.base.cells import Mode, Params, ParamSpec, ParamValue, Workload
+from benchgate.base.cells import Mode, Params, ParamValue
 from benchgate.base.errors import UsageError
+from benchgate.base.systems import SERVICES
 from benchgate.base.text import suggestion
+from benchgate.base.workloads import ParamSpec, Workload
 from benchgate.base.yamlfile import Section
+from benchgate.plan import metricsfile
 
 
 def load(path: Path) -> Workload:
@@ -29,6 +32,9 @@ def load(path: Path) -> Workload:
         params=params,
         quick=_quick(top, params),
         about=top.text("about", ""),
+        needs=_needs(top),
+        own_workers=top.choice("workers", ("cpus", "own"), "cpus") == "own",
+        metrics=metricsfile.read(top),
     )
     top.close()
     return found
@@ -40,6 +46,17 @@ def _beside(top: Section, key: str) -> Path:
     if not path.is_file():
         top.fail(f"there is no file {path}", key)
     return path
+
+
+def _needs(top: Section) -> tuple[str, ...]:
+    found = top.texts("needs")
+    for number, name in enumerate(found):
+        if name not in SERVICES:
+            known = f"a service is one of {', '.join(SERVICES)}"
+            top.fail(f"`{name}` is not a service; {suggestion(name, SERVICES, known)}", "needs")
+        if name in found[:number]:
+            top.fail(f"`{name}` is duplicate", "needs")
+    return found
 
 
 def _params(top: Section) -> Mapping[str, ParamSpec]:

@@ -11,12 +11,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from benchgate.base.cells import Lane, Placement, Workload
+from benchgate.base.cells import Lane, Placement
 from benchgate.base.clocks import clock_of
 from benchgate.base.errors import CatalogError, EvidenceError, NeedsFilesError
 from benchgate.base.runs import RawRun, VerifiedRun
 from benchgate.base.systems import SELFTEST
 from benchgate.base.void_rule import VoidRule
+from benchgate.base.workloads import Workload
 from benchgate.evidence import results_csv, session_folder
 from benchgate.evidence.chain import parse_chain
 from benchgate.evidence.facts import read_plan, read_policy

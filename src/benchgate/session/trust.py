@@ -13,10 +13,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchgate.base.cells import Workload
 from benchgate.base.errors import NeedsFilesError
 from benchgate.base.files import file_digest
 from benchgate.base.text import UNAVAILABLE
+from benchgate.base.workloads import Workload
 from benchgate.evidence.facts import Program, read_programs
 from benchgate.plan import catalog
 from benchgate.render import reports

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.base.cells import Mode, Workload
+from benchgate.base.cells import Mode
 from benchgate.base.errors import BuildError
+from benchgate.base.workloads import Workload
 from benchgate.build import cache_trim, programs, toolchain
 from tests.machines import wait_until
 

@@ -7,11 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchgate.judge import wire
-from benchgate.judge.wire import Balance, Measure, WireError
+from benchgate.judge.wire import Balance, Measure
+from benchgate.judge.wire_lines import WireError
 from tests import wirekit
 from tests.wirekit import NONCE, console
 
 BEGIN = f"begin v=1 nonce={NONCE} system=linux workload=w mode=process workers=1 online=1 unit=ns hi=7"
+BEGIN2 = BEGIN.replace("v=1", "v=2").replace(" unit=ns", " unit=ns hz=1000000000")
+HIST = "hist worker=0 name=wakeup count=0 sum=0 min=0 max=0 places=0 squares=0 lines=0"
 WORKER = "worker id=0 cpu=0 cpu_end=0 start=10 end=20 lo=2 fold=0x00000000000000ff"
 WINDOW = "window work_start=10 work_end=20 total_start=5 total_end=25"
 LINES = (BEGIN, WORKER, WINDOW, "result count=4", "foreign time=3")
@@ -40,6 +43,21 @@ def test_a_recorded_console_with_firmware_noise_and_cr_lf() -> None:
 @pytest.mark.parametrize("ending", [b"\n", b"\r\n"])
 def test_both_line_endings(ending: bytes) -> None:
     assert wire.parse(console(*LINES, ending=ending), nonce=NONCE).work_end == 20
+
+
+def test_version_2_says_the_unit_of_its_clock_and_has_histograms() -> None:
+    said = wire.parse(console(BEGIN2, WORKER, HIST, *LINES[2:]), nonce=NONCE)
+    assert (said.hz, dict(said.params)) == (1_000_000_000, {"hi": "7"})
+    assert [len(one) for one in said.histograms.values()] == [1]
+    cycles = BEGIN2.replace("unit=ns hz=1000000000", "unit=cycles hz=2400000000")
+    assert wire.parse(console(cycles, *LINES[1:]), nonce=NONCE).hz == 2_400_000_000
+
+
+def test_version_1_may_have_a_parameter_called_hz() -> None:
+    said = wire.parse(changed(0, f"{BEGIN} hz=9"), nonce=NONCE)
+    assert (said.hz, dict(said.params)) == (1_000_000_000, {"hi": "7", "hz": "9"})
+    cycles = BEGIN.replace("unit=ns", "unit=cycles")
+    assert wire.parse(changed(0, cycles), nonce=NONCE).hz is None
 
 
 def test_log_lines_between_the_frames_are_ignored() -> None:
@@ -79,7 +97,15 @@ def changed(index: int, line: str) -> bytes:
         pytest.param(
             changed(0, BEGIN.replace(NONCE, "cafe")), "the console of another run", id="stale nonce"
         ),
-        pytest.param(changed(0, BEGIN.replace("v=1", "v=2")), "wire format version 2", id="version"),
+        pytest.param(changed(0, BEGIN.replace("v=1", "v=3")), "wire format version 3", id="version"),
+        pytest.param(changed(0, BEGIN.replace("v=1", "v=2")), "must begin with .* unit hz`", id="no hz"),
+        pytest.param(changed(0, BEGIN2.replace("hz=1000000000", "hz=0")), "hz=0 is not how many", id="hz 0"),
+        pytest.param(changed(0, BEGIN2.replace("hz=1000", "hz=1001")), "hz=1001000000 is not", id="ns hz"),
+        pytest.param(changed(0, BEGIN2.replace("hz=1", "hz=99")), "is not below", id="hz too large"),
+        pytest.param(console(*LINES[:2], HIST, *LINES[2:]), "need version 2", id="hist of version 1"),
+        pytest.param(
+            console(BEGIN2, HIST, *LINES[1:]), "out of order: expected worker after begin", id="hist first"
+        ),
         pytest.param(changed(0, BEGIN.replace("v=1 nonce", "nonce")), "must begin with", id="no version"),
         pytest.param(
             changed(0, BEGIN.replace("workers=1", "workers=2")), "but there are 1 worker lines", id="workers"

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.base.cells import Mode, Workload
+from benchgate.base.cells import Mode
 from benchgate.base.errors import CatalogError, UsageError
 from benchgate.base.paths import data_root
+from benchgate.base.workloads import Workload
 from benchgate.plan import catalog
 from benchgate.plan.workloadfile import fill
 
@@ -35,6 +36,13 @@ def test_a_users_workload_is_a_yaml_file_in_the_folder_of_its_source(spin: Workl
     assert (spin.name, spin.mode, spin.source) == ("spin", Mode.THREAD, tmp_path / "spin.c")
     assert spin.params["size"].maximum == 1000
     assert spin.quick == {"size": 10}
+
+
+def test_a_workload_says_what_it_needs_and_who_counts_its_workers(spin: Workload, tmp_path: Path) -> None:
+    assert (spin.needs, spin.own_workers, spin.metrics) == ((), False, {})
+    (tmp_path / "own.yaml").write_text(YAML + "needs: [park, clock]\nworkers: own\n")
+    own = catalog.load_workload(str(tmp_path / "own.yaml"))
+    assert (own.needs, own.own_workers) == (("park", "clock"), True)
 
 
 def test_parameters_are_filled_in_and_changed_ones_name_the_row(spin: Workload) -> None:
@@ -72,6 +80,19 @@ def test_invalid_parameters_are_refused(spin: Workload, given: dict[str, object]
         ("mode: thread", "mode: fiber", r"mode: is `fiber`, not one of process, thread"),
         ("default: 100", "default: 1", r"params\.size\.default: is 1, not between 10 and 1000"),
         ("maximum: 1_000, ", "", r"params\.size\.maximum: is missing"),
+        (
+            "mode: thread",
+            "mode: thread\nneeds: [parc]",
+            r"needs: `parc` is not a service; did you mean",
+        ),
+        (
+            "mode: thread",
+            "mode: thread\nneeds: [fpu]",
+            r"needs: `fpu` is not a service; a service is one of cl",
+        ),
+        ("mode: thread", "mode: thread\nneeds: [map, map]", r"bad\.yaml:3: needs: `map` is duplicate"),
+        ("mode: thread", "mode: thread\nneeds: park", r"needs: expected a list"),
+        ("mode: thread", "mode: thread\nworkers: many", r"workers: is `many`, not one of cpus, own"),
         ("about: how", "abuot: how", r"abuot: unknown key; did you mean `about`\?"),
     ],
 )

@@ -1,5 +1,6 @@
 """System YAML: the values that are read, and the errors, which name file, line and key."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,8 @@ from benchgate.base import systems
 from benchgate.base.cells import Mode
 from benchgate.base.errors import CatalogError
 from benchgate.base.systems import Ask, EndBy, Kind, ResultFormat
-from benchgate.plan import systemfile
+from benchgate.plan import catalog, systemfile
+from tests.wirekit import CHECKSUM, PRIMES
 
 GOOD = """\
 version: 1
@@ -64,6 +66,7 @@ console: {ready: "^ready", failures: ["panic"], online: "cpus=(?P<n>[0-9]+)"}
 end: {by: kill}
 deadlines: {boot_s: 5, run_s: 7.5}
 cpus: {minimum: 2, maximum: 8}
+services: {park: futex, clock: the counter}
 """,
     )
     assert system.qemu == systems.QemuWords("pc", "max", "1G", "{n},sockets={n}", ("-device", "foo"))
@@ -73,9 +76,26 @@ cpus: {minimum: 2, maximum: 8}
     assert (system.ready, system.failures, system.online) == ("^ready", ("panic",), "cpus=(?P<n>[0-9]+)")
     assert system.end_by is EndBy.KILL
     assert (system.deadlines.boot_s, system.deadlines.run_s) == (5.0, 7.5)
-    assert "2 to 8 CPUs" in system.refuses(Mode.THREAD, "checksum", 1)
-    assert "no process" in system.refuses(Mode.PROCESS, "primes", 2)
-    assert system.refuses(Mode.THREAD, "checksum", 2) == ""
+    assert system.services == {"park": "futex", "clock": "the counter"}
+    assert "2 to 8 CPUs" in system.refuses(CHECKSUM, 1)
+    assert "no process" in system.refuses(PRIMES, 2)
+    assert system.refuses(CHECKSUM, 2) == ""
+
+
+def test_a_workload_whose_services_are_missing_is_refused_by_their_names(tmp_path: Path) -> None:
+    sleeper = replace(CHECKSUM, needs=("clock", "park", "sleep"))
+    some = load(tmp_path, GOOD + "services: {clock: rdtsc}\n")
+    assert some.refuses(sleeper, 1).startswith("checksum needs park, sleep, which mine does not have")
+    assert load(tmp_path, GOOD).refuses(replace(CHECKSUM, needs=("files",)), 1) != ""
+    every = load(tmp_path, GOOD + "services: {clock: rdtsc, park: futex, sleep: nanosleep}\n")
+    assert every.refuses(sleeper, 1) == ""
+
+
+@pytest.mark.parametrize("name", ["linux", "native", "kernel"])
+def test_each_system_of_ours_says_what_it_has(name: str) -> None:
+    """docs/wire.md and guest/services.h promise these; tern has no files."""
+    expected = set(systems.SERVICES) - ({"files"} if name == "kernel" else set())
+    assert set(catalog.load_system(name).services) == expected
 
 
 def test_a_self_test_has_figures_and_known_answers(tmp_path: Path) -> None:
@@ -84,7 +104,7 @@ def test_a_self_test_has_figures_and_known_answers(tmp_path: Path) -> None:
     assert system.result.work is not None
     assert (system.result.work.unit, system.result.work.shift) == ("cycles", 20)
     assert system.result.expect == {"count": "216816"}
-    assert system.refuses(Mode.PROCESS, "primes", 1) == "mine runs only its own self-test"
+    assert system.refuses(PRIMES, 1) == "mine runs only its own self-test"
 
 
 @pytest.mark.parametrize(
@@ -107,6 +127,9 @@ def test_a_self_test_has_figures_and_known_answers(tmp_path: Path) -> None:
         (GOOD + "  firmware: x\n", r"boot\.firmware: booting by firmware cannot be used yet"),
         (GOOD + "qemu: {smp: '4'}\n", r"qemu\.smp: must contain \{n\}"),
         (GOOD + "ask: selftest\n", r"result: is missing: a self-test needs patterns"),
+        (GOOD + "services: {parc: futex}\n", r"services: `parc` is not a service; did you mean `park`\?"),
+        (GOOD + "services: [park]\n", r"services: expected a mapping"),
+        (GOOD + "services: {park: }\n", r"services\.park: is missing: the key has no value"),
         (GOOD + "modes: [fiber]\n", r"expected process or thread, found fiber"),
         (GOOD + "cpus: {minimum: 4, maximum: 2}\n", r"cpus\.maximum: is 2, not between 4 and 64"),
         (GOOD + "console: {failures: ['(']}\n", r"`\(` is not a regular expression"),

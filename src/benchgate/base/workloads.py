@@ -1,0 +1,48 @@
+"""A workload: the contents of its YAML file as types. plan/workloadfile.py reads the file.
+
+Takes the values of the file, gives a frozen `Workload`. Built-in workloads and a user's own have the same
+form. Nothing fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchgate.base.cells import Mode, ParamValue
+from benchgate.base.metrics import Metric
+
+
+@dataclass(frozen=True, slots=True)
+class ParamSpec:
+    """One parameter, as the workload's YAML file declares it."""
+
+    name: str
+    default: ParamValue
+    choices: tuple[str, ...] = ()
+    minimum: int = 0
+    maximum: int = 2**63 - 1
+    unit: str = ""
+    about: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """A program to measure: one C source, one oracle, parameters with their ranges, metrics."""
+
+    name: str
+    mode: Mode
+    file: Path
+    """The workload's YAML file; source and oracle are in the same folder."""
+    source: Path
+    oracle: Path
+    params: Mapping[str, ParamSpec]
+    quick: Mapping[str, ParamValue] = field(default_factory=dict)
+    about: str = ""
+    needs: tuple[str, ...] = ()
+    """The services (SERVICES in systems.py) that it uses; a system without one of them cannot run it."""
+    own_workers: bool = False
+    """Whether it decides how many workers there are. Otherwise there is one for each CPU."""
+    metrics: Mapping[str, Metric] = field(default_factory=dict)
+    """Those that it declares, by name. `work` and `total` (metrics.WINDOWS) are not among them."""

@@ -1,0 +1,115 @@
+"""The framed lines of a console (docs/wire.md), without their meaning. Pure.
+
+Takes the bytes of a console; gives `Line`s with correct frames, in order. Fails with WireError, which names
+the line of the console and what is wrong with it.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from benchgate.base.errors import VerifyError
+
+MAX_LINE_BYTES = 511
+"""Without its line ending; with the newline it is 512."""
+
+_PREFIX = b"@bench "
+_MARKER = b"@bench"
+_FRAMED = re.compile(rb"@bench ([a-z]{1,16})((?: [a-z][a-z0-9_]*=[A-Za-z0-9_.:+-]{1,64})+)")
+_CRC = re.compile(rb"(.*) crc=([0-9a-f]{8})", re.DOTALL)
+_DECIMAL = re.compile(r"0|[1-9][0-9]{0,19}")
+_HEX = re.compile(r"0x[0-9a-f]{16}")
+
+
+class WireError(VerifyError):
+    """The console is not one complete transcript of this run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One framed line with a valid frame."""
+
+    where: int
+    kind: str
+    fields: Mapping[str, str]
+
+    def fail(self, why: str) -> WireError:
+        return WireError(f"console line {self.where} ({self.kind}): {why}")
+
+    def number(self, key: str) -> int:
+        """A field as a number below 2^64."""
+        text = self.fields[key]
+        if _HEX.fullmatch(text):
+            return int(text, 16)
+        if not _DECIMAL.fullmatch(text) or int(text) >= 2**64:
+            raise self.fail(f"{key}={text} is not a number of the wire format")
+        return int(text)
+
+    def bounded(self, key: str, limit: int) -> int:
+        value = self.number(key)
+        if value >= limit:
+            raise self.fail(f"{key}={value} is not below {limit}")
+        return value
+
+    def need(self, keys: tuple[str, ...], *, only: bool = False) -> None:
+        """Requires these fields first, in this order; `only` forbids further fields."""
+        have = tuple(self.fields)
+        if have[: len(keys)] != keys:
+            raise self.fail(f"its fields must begin with `{' '.join(keys)}`")
+        if only and have != keys:
+            raise self.fail(f"it has more fields than `{' '.join(keys)}`")
+
+    def numbers_after(self, keys: tuple[str, ...]) -> Mapping[str, int]:
+        rest = list(self.fields)[len(keys) :]
+        return MappingProxyType({key: self.number(key) for key in rest})
+
+
+def framed(console: bytes) -> Iterator[Line]:
+    """The framed lines in order, without seq and crc."""
+    pieces = console.split(b"\n")
+    seq = 0
+    for where, piece in enumerate(pieces, 1):
+        if _MARKER not in piece:
+            continue
+        if where == len(pieces):
+            raise WireError(f"console line {where}: it is truncated: it has no line ending")
+        line = _frame(piece.removesuffix(b"\r"), where)
+        if line.number("seq") != seq:
+            raise line.fail(
+                f"seq={line.fields['seq']}, expected {seq}: a line is missing, duplicate or out of order"
+            )
+        seq += 1
+        yield Line(where, line.kind, {k: v for k, v in line.fields.items() if k not in ("seq", "crc")})
+
+
+def _frame(piece: bytes, where: int) -> Line:
+    """Checks the CRC first, so that a later error is a mistake of the writer and not a damaged line."""
+    at = f"console line {where}"
+    if not piece.startswith(_PREFIX) or piece.count(_MARKER) > 1:
+        raise WireError(
+            f"{at}: `@bench` inside a line: the output of two writers is mixed, or a line is truncated"
+        )
+    if len(piece) > MAX_LINE_BYTES:
+        raise WireError(f"{at}: it has {len(piece)} bytes; at most {MAX_LINE_BYTES} are allowed")
+    sealed = _CRC.fullmatch(piece)
+    if sealed is None:
+        raise WireError(f"{at}: it does not end with a CRC: it is truncated, or mixed with other output")
+    if zlib.crc32(sealed[1]) != int(sealed[2], 16):
+        raise WireError(f"{at}: its CRC does not match: it was changed, truncated or mixed with other output")
+    framed = _FRAMED.fullmatch(piece)
+    if framed is None:
+        raise WireError(
+            f"{at}: it is not `@bench KIND key=value ...` with single spaces and short plain words"
+        )
+    kind = framed[1].decode("ascii")
+    pairs = [word.split("=", 1) for word in framed[2].decode("ascii").split()]
+    line = Line(where, kind, dict(pairs))
+    if len(line.fields) != len(pairs):
+        raise line.fail("duplicate key")
+    if [key for key, _ in pairs[-2:]] != ["seq", "crc"]:
+        raise line.fail("seq and crc must be the last fields")
+    return line
