@@ -36,7 +36,9 @@ def table(found: Words) -> Words:
     ordered = np.sort(found)
     first = np.arange(_BUCKETS, dtype=np.uint64) << np.uint64(56)
     cuts = np.append(np.searchsorted(ordered, first), len(ordered))
-    flat = [number for lo, hi in zip(cuts, cuts[1:], strict=False) for number in (hi - lo, total(ordered[lo:hi]))]
+    flat = [
+        number for lo, hi in zip(cuts, cuts[1:], strict=False) for number in (hi - lo, total(ordered[lo:hi]))
+    ]
     return np.array(flat, dtype=np.uint64)
 
 

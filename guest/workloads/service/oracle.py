@@ -38,7 +38,9 @@ def servers_asked(requests: int, servers: int, route: str) -> Words:
     asked = np.empty(requests, dtype=np.uint64)
     for client in range(servers):
         lo, hi = equal_share(requests, servers, client)
-        turn = np.arange(hi - lo, dtype=np.uint64) if route == "spread" else np.zeros(hi - lo, dtype=np.uint64)
+        turn = (
+            np.arange(hi - lo, dtype=np.uint64) if route == "spread" else np.zeros(hi - lo, dtype=np.uint64)
+        )
         asked[lo:hi] = (turn + np.uint64(client)) % np.uint64(servers)
     return asked
 
@@ -54,7 +56,9 @@ def check(
         raise VerifyError(f"{len(reports)} workers reported, but {servers} CPUs have 2 workers each")
     reply = replies(requests, whole(params, "grain"), whole(params, "spread"))
     asked = servers_asked(requests, servers, str(params["route"]))
-    nothing = dict.fromkeys(("lo", "hi", "server", "calls", "answers", "wrong", "served", "served_answers"), 0)
+    nothing = dict.fromkeys(
+        ("lo", "hi", "server", "calls", "answers", "wrong", "served", "served_answers"), 0
+    )
     for k, report in enumerate(reports[:servers]):
         mine = reply[asked == k]
         correct = {"server": 1, "served": len(mine), "served_answers": total(mine)}
