@@ -3,10 +3,9 @@
 // Takes the manifest, and everything that depends on the system from the port (bench.h). Gives the lines of
 // docs/wire.md. Fails by port_fail() with the reason, and then prints no end line. From libc it needs only
 // memcpy and memset, because a compiler may insert calls to them; every system builds it with -ffreestanding.
-#include "bench.h"
+#include "harness.h"
 
 #define MANIFEST_BYTES 4096
-#define LINE_BYTES 512
 #define VALUE_BYTES 64
 
 // ---- small functions that a libc would provide
@@ -114,81 +113,6 @@ static const char *echoed(const char *key) {
     return value;
 }
 
-// ---- the wire
-
-static char line[LINE_BYTES];
-static size_t line_used;
-static uint64_t line_count;
-
-static void put_char(char c) {
-    if (line_used == LINE_BYTES - 1) // the last byte is for the newline
-        port_fail("a line on the wire would be longer than 512 bytes");
-    line[line_used++] = c;
-}
-
-static void put_text(const char *text) {
-    for (; *text != 0; text++)
-        put_char(*text);
-}
-
-static void put_decimal(uint64_t value) {
-    char digits[20];
-    unsigned n = 0;
-    do {
-        digits[n++] = (char)('0' + value % 10);
-        value /= 10;
-    } while (value != 0);
-    while (n != 0)
-        put_char(digits[--n]);
-}
-
-static void put_hex(uint64_t value, int digits) {
-    while (digits-- > 0)
-        put_char("0123456789abcdef"[(value >> (4 * digits)) & 15]);
-}
-
-static uint32_t crc32_of_line(void) {
-    uint32_t crc = 0xffffffff;
-    for (size_t i = 0; i < line_used; i++) {
-        crc ^= (uint8_t)line[i];
-        for (int bit = 0; bit < 8; bit++)
-            crc = (crc >> 1) ^ ((crc & 1) ? 0xedb88320 : 0);
-    }
-    return ~crc;
-}
-
-void bench_line_begin(const char *kind) {
-    line_used = 0;
-    put_text("@bench ");
-    put_text(kind);
-}
-
-void bench_line_word(const char *key, const char *value) {
-    put_char(' ');
-    put_text(key);
-    put_char('=');
-    put_text(value);
-}
-
-void bench_line_u64(const char *key, uint64_t value) {
-    bench_line_word(key, "");
-    put_decimal(value);
-}
-
-void bench_line_hex(const char *key, uint64_t value) {
-    bench_line_word(key, "0x");
-    put_hex(value, 16);
-}
-
-void bench_line_end(void) {
-    bench_line_u64("seq", line_count++);
-    uint32_t crc = crc32_of_line();
-    bench_line_word("crc", "");
-    put_hex(crc, 8);
-    line[line_used++] = '\n';
-    port_line(line, line_used);
-}
-
 // ---- the run
 
 // Causes the page faults and first calls that would otherwise happen inside the window: a forked worker
@@ -197,15 +121,19 @@ static void warm_up(struct bench_job *job, unsigned worker) {
     job->slot[worker].start = port_now();
     (void)*(volatile uint64_t *)&job->task[worker][0];
     (void)port_cpu();
+    hist_touch(job, worker);
 }
 
-// The last worker to arrive opens the gate for all.
+// The last worker to arrive opens the gate for all. A run of a fixed time begins there.
 static void pass_gate(struct bench_job *job) {
     uint32_t here = __atomic_add_fetch(&job->arrived, 1, __ATOMIC_ACQ_REL);
-    if (here == job->workers)
-        port_gate_open(&job->gate, 1);
-    else
+    if (here != job->workers) {
         port_gate_wait(&job->gate, 1);
+        return;
+    }
+    if (job->runtime != 0)
+        job->deadline = port_now() + job->runtime;
+    port_gate_open(&job->gate, 1); // releases the deadline, too
 }
 
 // At both ends the mark comes just before the clock is read. The cost of a clock read before and after its
@@ -258,7 +186,7 @@ static void run(struct bench_job *job) {
 
 static void report_begin(const struct bench_job *job) {
     bench_line_begin("begin");
-    bench_line_word("v", "1");
+    bench_line_word("v", "2");
     bench_line_word("nonce", echoed("nonce"));
     bench_line_word("system", port_system());
     bench_line_word("workload", bench_workload.name);
@@ -266,6 +194,7 @@ static void report_begin(const struct bench_job *job) {
     bench_line_u64("workers", job->workers);
     bench_line_u64("online", port_online());
     bench_line_word("unit", port_unit());
+    bench_line_u64("hz", port_hz());
     for (const char *const *name = bench_workload.param_names; *name != NULL; name++)
         bench_line_word(*name, echoed(*name));
     bench_line_end();
@@ -334,11 +263,12 @@ static void report(struct bench_job *job) {
     report_begin(job);
     for (unsigned i = 0; i < job->workers; i++)
         report_worker(job, i);
+    hist_report(job);
     report_window(job);
     report_result(job);
     report_foreign();
     port_report();
-    uint64_t before = line_count;
+    uint64_t before = wire_lines();
     bench_line_begin("end");
     bench_line_u64("lines", before);
     bench_line_end();
@@ -346,8 +276,16 @@ static void report(struct bench_job *job) {
 
 // ---- the whole
 
-// Refuses an unsuitable manifest before any worker starts. Returns the number of workers.
-static unsigned check_request(void) {
+// A number of workers or CPUs.
+static uint32_t count_of(const char *key) {
+    uint64_t count = bench_param_u64(key, 0);
+    if (count < 1 || count > BENCH_MAX_WORKERS)
+        fail_about("bench.", key, " must be 1 to 64");
+    return (uint32_t)count;
+}
+
+// Refuses an unsuitable manifest before any worker starts.
+static void check_request(void) {
     if (!bench_param_is("workload", bench_workload.name))
         fail_about("bench.workload does not ask for ", bench_workload.name,
                    ", which is what this program runs");
@@ -357,25 +295,32 @@ static unsigned check_request(void) {
     (void)echoed("nonce");
     for (const char *const *name = bench_workload.param_names; *name != NULL; name++)
         (void)echoed(*name);
-    uint64_t workers = bench_param_u64("workers", 0);
-    if (workers < 1 || workers > BENCH_MAX_WORKERS)
-        port_fail("bench.workers must be 1 to 64");
-    return (unsigned)workers;
+    if (bench_param("wait") != NULL && !bench_param_is("wait", "spin") && !bench_param_is("wait", "join"))
+        port_fail("bench.wait must be join or spin");
+}
+
+// The job as the manifest asks for it; prepare() adds the work.
+static struct bench_job *new_job(void) {
+    struct bench_job *job = port_shared(sizeof *job);
+    if (job == NULL)
+        port_fail("no memory for the job");
+    job->workers = count_of("workers");
+    job->cpus = count_of("cpus");
+    job->wait_spin = (uint32_t)bench_param_is("wait", "spin");
+    job->runtime = bench_ticks(bench_param_u64("time_ns", 0));
+    hist_make(job);
+    return job;
 }
 
 int bench_main(const char *manifest) {
     manifest_read(manifest);
-    unsigned workers = check_request();
-    struct bench_job *job = port_shared(sizeof *job);
-    if (job == NULL)
-        port_fail("no memory for the job");
-    job->workers = workers;
-    job->wait_spin = (uint32_t)bench_param_is("wait", "spin");
-    if (bench_param("wait") != NULL && !job->wait_spin && !bench_param_is("wait", "join"))
-        port_fail("bench.wait must be join or spin");
+    check_request();
+    struct bench_job *job = new_job();
     const char *wrong = bench_workload.prepare(job);
     if (wrong != NULL)
         port_fail(wrong);
+    if (job->workers < 1 || job->workers > BENCH_MAX_WORKERS)
+        port_fail("the workload must prepare 1 to 64 workers");
     run(job);
     report(job);
     return 0;

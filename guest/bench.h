@@ -37,9 +37,9 @@ static inline void bench_relax(void) {
 enum bench_mode { BENCH_PROCESS, BENCH_THREAD };
 
 // A histogram of lengths in port_unit() or of other numbers: 128 buckets for each power of two, so that the
-// middle of a bucket is at most 0.4% from every value in it. Values below 128 have a bucket each. Bucket b >= 128
-// begins at (128 + b % 128) << (b / 128 - 1). `places` and `squares` are sums over all values of b and of b * b:
-// together with count and sum they show a value that was moved to another bucket.
+// middle of a bucket is at most 0.4% from every value in it. Values below 128 have a bucket each. Bucket
+// b >= 128 begins at (128 + b % 128) << (b / 128 - 1). `places` and `squares` are sums over all values of b
+// and of b * b: together with count and sum they show a value that was moved to another bucket.
 #define BENCH_HISTS 4
 #define BENCH_HIST_BUCKETS (58 * 128)
 struct bench_hist {
@@ -70,7 +70,8 @@ struct bench_job {
     _Alignas(128) uint64_t task[BENCH_MAX_WORKERS][BENCH_TASK_WORDS]; // set by prepare()
     void *data;                                                       // set by prepare(), from port_shared()
     struct bench_hist *hist; // BENCH_HISTS of each worker; NULL if the workload names none
-    uint64_t deadline;       // set when the gate opens, if the workload has the parameter time_ns
+    uint64_t runtime;        // the parameter time_ns in port_unit(), 0 if the workload does not have it
+    uint64_t deadline;       // set when the gate opens, if runtime is not 0
     uint64_t total_start, total_end;
     struct bench_slot slot[BENCH_MAX_WORKERS];
 };

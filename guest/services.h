@@ -12,23 +12,24 @@
 #define PORT_TIMEOUT 1 // returned negative
 
 // ---- clock: port_now(), and lengths in its unit
-uint64_t port_hz(void);              // how many of port_unit() are one second
-uint64_t bench_ticks(uint64_t ns);   // a length in port_unit()
+uint64_t port_hz(void);            // how many of port_unit() are one second
+uint64_t bench_ticks(uint64_t ns); // a length in port_unit()
 int bench_running(const struct bench_job *job); // 0 once `time_ns` have passed since the start gate opened
 
 // ---- park: a 32-bit word in shared memory
-// Sleeps while *word == seen, until it is woken or timeout_ns have passed (0: no limit). 0 or -PORT_TIMEOUT. May
-// return early, so the caller checks the word again.
+// Sleeps while *word == seen, until it is woken or timeout_ns have passed (0: no limit). 0 or -PORT_TIMEOUT.
+// May return early, so the caller checks the word again.
 int port_wait(uint32_t *word, uint32_t seen, uint64_t timeout_ns);
 int port_wake(uint32_t *word, unsigned most); // how many were woken
 
 // ---- sleep
 void port_sleep_until(uint64_t when); // a time of port_now()
 
-// ---- channel: bytes from any worker to any other, in order, like a pipe
+// ---- channel: bytes from any worker to any other, in order, like a pipe. If several workers send or receive
+// on one channel, all its messages must have one length, at most 4096 bytes: they are then never mixed.
 int port_channel(void); // in prepare() only: the number of a new one, or a negative error
-int port_send(int channel, const void *bytes, size_t length);    // waits for room; 0, or a negative error
-int port_receive(int channel, void *bytes, size_t length);       // waits for all of them; 0, or a negative error
+int port_send(int channel, const void *bytes, size_t length); // waits for room; 0, or a negative error
+int port_receive(int channel, void *bytes, size_t length);    // waits for all; 0, or a negative error
 
 // ---- cpu: port_cpu()
 
@@ -38,7 +39,9 @@ int port_receive(int channel, void *bytes, size_t length);       // waits for al
 // Runs body(argument) in a new address space. The argument is a number, or points to memory that
 // port_shared() gave. Returns a number for port_child_wait, or a negative error.
 int port_child(void (*body)(uint64_t argument), uint64_t argument);
-int port_child_wait(int child); // its exit status: 0 after body returned
+// Its exit status: 0 after body returned. Each child must be waited for, by the worker that made it, before
+// work() returns: only then does its CPU time count as the benchmark's.
+int port_child_wait(int child);
 
 // ---- map: port_private() inside work() gives fresh, zeroed pages; the first touch of each faults
 int port_unmap(void *at, size_t bytes); // 0, or a negative error

@@ -11,7 +11,6 @@ extern int port_is_guest;
 // Reads bench.pin, a list such as 0,2: worker i runs on the i-th CPU, the coordinator on all of them. Called
 // after the manifest has been read and before the first worker starts.
 void pin_read(unsigned workers);
-void pin_worker(unsigned worker);
 
 // Snapshots for --measure, both taken outside the window. port_report() prints the differences.
 void measure_open(void);

@@ -19,7 +19,7 @@
 
 #include "port.h"
 
-#define TASKS_MAX 1024 // of all workers, over the whole run
+#define TASKS_MAX 1024 // of all workers, not joined yet
 
 static pid_t process[BENCH_MAX_WORKERS];
 static pthread_t thread[BENCH_MAX_WORKERS];
@@ -65,8 +65,9 @@ void pin_read(unsigned workers) {
     set_affinity(&all);
 }
 
-void pin_worker(unsigned worker) {
-    if (pins != 0)
+// A workload that sets its own number of workers leaves them to the scheduler, on all the CPUs of the list.
+static void pin_worker(const struct bench_job *job, unsigned worker) {
+    if (pins == job->workers)
         run_on(pin[worker]);
 }
 
@@ -130,14 +131,14 @@ static int spawn_process(struct bench_job *job, unsigned worker) {
     }
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
         _exit(1);
-    pin_worker(worker);
+    pin_worker(job, worker);
     bench_worker(job, worker);
     _exit(0);
 }
 
 static void *thread_body(void *argument) {
     unsigned worker = (unsigned)(uintptr_t)argument;
-    pin_worker(worker);
+    pin_worker(thread_job, worker);
     bench_worker(thread_job, worker);
     return NULL;
 }
@@ -178,8 +179,9 @@ static struct task {
     pthread_t thread;
     void (*body)(void *);
     void *argument;
+    uint32_t taken;
 } task[TASKS_MAX];
-static int tasks;
+static unsigned tasks;
 
 static void *task_body(void *argument) {
     struct task *me = argument;
@@ -187,17 +189,37 @@ static void *task_body(void *argument) {
     return NULL;
 }
 
+// A free place, or -1. The next one is free unless a task has lived while 1024 others were started.
+static int take_task(void) {
+    for (unsigned tries = 0; tries < TASKS_MAX; tries++) {
+        unsigned number = __atomic_fetch_add(&tasks, 1, __ATOMIC_RELAXED) % TASKS_MAX;
+        if (__atomic_exchange_n(&task[number].taken, 1, __ATOMIC_ACQUIRE) == 0)
+            return (int)number;
+    }
+    return -1;
+}
+
+static void free_task(int number) {
+    __atomic_store_n(&task[number].taken, 0, __ATOMIC_RELEASE); // pairs with the acquire in take_task
+}
+
 int port_task(void (*body)(void *argument), void *argument) {
-    int number = __atomic_fetch_add(&tasks, 1, __ATOMIC_RELAXED);
-    if (number >= TASKS_MAX)
+    int number = take_task();
+    if (number < 0)
         return -EAGAIN;
-    task[number] = (struct task){.body = body, .argument = argument};
+    task[number].body = body;
+    task[number].argument = argument;
     int error = pthread_create(&task[number].thread, NULL, task_body, &task[number]);
-    return error != 0 ? -error : number;
+    if (error == 0)
+        return number;
+    free_task(number);
+    return -error;
 }
 
 int port_task_join(int number) {
-    return pthread_join(task[number].thread, NULL);
+    int error = pthread_join(task[number].thread, NULL);
+    free_task(number);
+    return error;
 }
 
 void port_yield(void) {
