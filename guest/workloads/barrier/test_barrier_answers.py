@@ -40,5 +40,5 @@ def test_every_phase_of_every_worker_is_checked(workers: int) -> None:
 @pytest.mark.parametrize("phase", range(1, 6))
 def test_a_worker_that_enters_a_phase_too_early_is_refused(phase: int) -> None:
     rows, result = run(3, skipped=(phase, 1))
-    with pytest.raises(VerifyError, match="wrong answer: worker [01] reported fold="):
+    with pytest.raises(VerifyError, match=r"wrong answer: worker [01] reported fold="):
         barrier.check(PARAMS, reports_of(rows), result)

@@ -1,9 +1,9 @@
 // contend: all workers want one lock, again and again, until it was taken `takes` times together.
 //
-// The holder counts, and turns a chain `hold` times. Counter and chain are ordinary memory: two holders at once
-// would lose a count or a turn. After the lock is free again the worker turns a number of its own `delay`
-// times. With n workers the rate can therefore grow up to (hold + delay) / hold times; how the takes divide
-// among the workers shows the fairness of lock and system.
+// The holder counts, and turns a chain `hold` times. Counter and chain are ordinary memory: two holders at
+// once would lose a count or a turn. After the lock is free again the worker turns a number of its own
+// `delay` times. With n workers the rate can therefore grow up to (hold + delay) / hold times; how the takes
+// divide among the workers shows the fairness of lock and system.
 //
 // lock=spin waits in a loop (bench_lock). lock=park is a lock of three states: 0 free, 1 taken, 2 taken and
 // somebody may sleep (Ulrich Drepper, "Futexes are tricky", mutex2).

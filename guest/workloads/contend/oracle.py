@@ -1,8 +1,8 @@
 """The correct answers of contend.c, in closed form.
 
 Takes the parameters and reports of a run; gives nothing if they are correct, else fails with VerifyError. How
-the takes divide among the workers is up to the system, but they must add up; each worker's own number shows its
-takes once more.
+the takes divide among the workers is up to the system, but they must add up; each worker's own number shows
+its takes once more.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 // dynamic: items of very different cost, which the workers take one by one from a shared queue.
 //
-// Item i costs `grain` turns, doubled as often as random number i (of `seed`) ends in zero bits, at most `skew`
+// Item i costs `grain` turns, doubled as often as random number `seed` + i ends in zero bits, at most `skew`
 // times. Half of the items therefore cost `grain`, a quarter twice that, and so on: each size contributes the
-// same to the whole. Nobody knows the cost of an item before it is taken, so equal shares of items would not be
-// equal work. The answer of an item is its random number after its turns.
+// same to the whole. Nobody knows the cost of an item before it is taken, so equal shares of items would not
+// be equal work. The answer of an item is its random number after its turns.
 #include "work.h"
 
 #define ITEMS_MAX 1000000u

@@ -1,8 +1,8 @@
 """The correct answers of dynamic.c, for all items at once.
 
-Takes the parameters and reports of a run; gives nothing if they are correct, else fails with VerifyError. Which
-worker does an item is not known, so the workers' counts and sums are checked together. An item that nobody did,
-or that was done twice, is also counted in the result.
+Takes the parameters and reports of a run; gives nothing if they are correct, else fails with VerifyError.
+Which worker does an item is not known, so the workers' counts and sums are checked together. An item that
+nobody did, or that was done twice, is also counted in the result.
 """
 
 from __future__ import annotations

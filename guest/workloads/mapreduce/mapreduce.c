@@ -1,10 +1,10 @@
 // mapreduce: each worker maps a static block of words into a table of its own; a tree of merges joins the
 // tables.
 //
-// Word i is random number i; its key is what `grain` turns make of it, and the bucket is the key's highest bits.
-// A table counts the keys of each bucket and sums them. In round r of the reduction the workers whose number is
-// a multiple of 2^(r+1) add the table of the worker 2^r above them, once that worker has posted it. Worker 0
-// therefore ends with the table of all words.
+// Word i is random number i; its key is what `grain` turns make of it, and the bucket is the key's highest
+// bits. A table counts the keys of each bucket and sums them. In round r of the reduction the workers whose
+// number is a multiple of 2^(r+1) add the table of the worker 2^r above them, once that worker has posted it.
+// Worker 0 therefore ends with the table of all words.
 #include "work.h"
 
 #define WORDS_MAX 16777216u

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 
@@ -36,9 +37,7 @@ def table(found: Words) -> Words:
     ordered = np.sort(found)
     first = np.arange(_BUCKETS, dtype=np.uint64) << np.uint64(56)
     cuts = np.append(np.searchsorted(ordered, first), len(ordered))
-    flat = [
-        number for lo, hi in zip(cuts, cuts[1:], strict=False) for number in (hi - lo, total(ordered[lo:hi]))
-    ]
+    flat = [number for lo, hi in pairwise(cuts) for number in (hi - lo, total(ordered[lo:hi]))]
     return np.array(flat, dtype=np.uint64)
 
 

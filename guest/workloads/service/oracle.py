@@ -20,6 +20,7 @@ from benchgate import (
     equal_share,
     expect,
     expect_histogram,
+    one_after_the_other,
     random_numbers,
     total,
     whole,
@@ -68,4 +69,5 @@ def check(
         correct = {"lo": lo, "hi": hi, "calls": hi - lo, "answers": total(reply[lo:hi])}
         expect(f"worker {report.id}", report.values, {**nothing, **correct})
     expect("the result", result, {"calls": requests, "answers": total(reply)})
-    expect_histogram(run, "latency", count=[0] * servers + [r.values["calls"] for r in reports[servers:]])
+    expect_histogram(run, "latency", by_worker=[report.values["calls"] for report in reports])
+    one_after_the_other(run, "latency")

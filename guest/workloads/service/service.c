@@ -4,8 +4,8 @@
 // requests are divided equally among the clients. Request i carries random number i; the reply is what its
 // turns make of that: `grain`, and up to `spread` - 1 more, by the random number.
 //
-// route=own: a client asks the server of its own number. route=spread: it asks all in turn, beginning with its
-// own; a server then has requests of all clients in its channel. After its last request a client sends a
+// route=own: a client asks the server of its own number. route=spread: it asks all in turn, beginning with
+// its own; a server then has requests of all clients in its channel. After its last request a client sends a
 // message without work to each server that it may have asked; a server ends when it has these of all its
 // clients. A latency is from just before a request is sent to when its reply has arrived.
 #include "work.h"

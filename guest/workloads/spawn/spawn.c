@@ -1,8 +1,8 @@
 // spawn: create and join threads or processes, one short errand each.
 //
 // The errands are divided equally among the workers. A worker creates up to `live` threads (kind=thread) or
-// processes (kind=process), joins them, reads their answers, and goes on with the next. The answer of errand i
-// is what `grain` turns make of random number i. Whoever does an errand counts it.
+// processes (kind=process), joins them, reads their answers, and goes on with the next. The answer of errand
+// i is what `grain` turns make of random number i. Whoever does an errand counts it.
 #include "work.h"
 
 #define ERRANDS_MAX 100000u
@@ -61,7 +61,8 @@ static void process_body(uint64_t argument) {
 }
 
 static int create(const struct shared *shared, struct errand *errand) {
-    int number = shared->threads ? port_task(thread_body, errand) : port_child(process_body, (uint64_t)errand);
+    int number =
+        shared->threads ? port_task(thread_body, errand) : port_child(process_body, (uint64_t)errand);
     if (number < 0)
         port_fail("a thread or process could not be created");
     return number;

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from benchgate import ParamValue, VerifyError
@@ -17,7 +19,7 @@ def rows(workers: int) -> list[dict[str, int]]:
     cuts = [11 * k // workers for k in range(workers + 1)]
     return [
         {"lo": lo, "hi": hi, "made": hi - lo, "sum": sum(ANSWERS[lo:hi]) % MODULUS}
-        for lo, hi in zip(cuts, cuts[1:], strict=False)
+        for lo, hi in pairwise(cuts)
     ]
 
 

@@ -1,9 +1,9 @@
 // stencil: a grid of cells, in `steps` steps; each worker has a block of rows and exchanges its edges.
 //
-// A cell is 32 bits. Its next value is the sum of its four neighbours and 5 * (c ^ c >> 13), where c is the cell
-// itself; outside of the grid all is 0. A worker computes in memory of its own. Before each step it copies its
-// first and last row to the neighbours' halos, posts them, and waits for theirs: it knows nothing of other
-// workers. A halo has places for even and for odd steps, because a neighbour may be one step ahead.
+// A cell is 32 bits. Its next value is the sum of its four neighbours and 5 * (c ^ c >> 13), where c is the
+// cell itself; outside of the grid all is 0. A worker computes in memory of its own. Before each step it
+// copies its first and last row to the neighbours' halos, posts them, and waits for theirs: it knows nothing
+// of other workers. A halo has places for even and for odd steps, because a neighbour may be one step ahead.
 #include "work.h"
 
 #define ROWS_MAX 4096u
@@ -75,7 +75,8 @@ static void get(struct halo *halo, uint32_t step, uint32_t *row) {
 }
 
 // Returns how many halos came.
-static unsigned exchange(struct bench_job *job, unsigned worker, uint32_t step, uint32_t *block, uint64_t rows) {
+static unsigned exchange(struct bench_job *job, unsigned worker, uint32_t step, uint32_t *block,
+                         uint64_t rows) {
     struct shared *shared = job->data;
     unsigned halos = 0;
     if (worker > 0)
@@ -96,10 +97,10 @@ static unsigned exchange(struct bench_job *job, unsigned worker, uint32_t step, 
 static uint64_t compute(uint32_t *to, const uint32_t *from, uint64_t rows) {
     uint64_t cells = 0;
     for (uint64_t row = 1; row <= rows; row++) {
-        const uint32_t *cell = from + row * LINE;
+        const uint32_t *cell = from + row * LINE, *above = cell - LINE, *below = cell + LINE;
         for (unsigned c = 1; c <= COLUMNS; c++)
             to[row * LINE + c] =
-                cell[c - LINE] + cell[c + LINE] + cell[c - 1] + cell[c + 1] + 5 * (cell[c] ^ cell[c] >> 13);
+                above[c] + below[c] + cell[c - 1] + cell[c + 1] + 5 * (cell[c] ^ cell[c] >> 13);
         cells += COLUMNS;
     }
     return cells;

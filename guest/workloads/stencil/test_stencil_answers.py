@@ -67,5 +67,5 @@ def test_every_block_is_checked(workers: int) -> None:
 
 def test_a_halo_of_the_step_before_is_refused() -> None:
     rows, result = run(2, grid(stale=(1, 3)))
-    with pytest.raises(VerifyError, match="wrong answer: worker [01] reported fold="):
+    with pytest.raises(VerifyError, match=r"wrong answer: worker [01] reported fold="):
         stencil.check(PARAMS, reports_of(rows), result)

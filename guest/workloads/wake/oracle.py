@@ -21,6 +21,7 @@ from benchgate import (
     equal_share,
     expect,
     expect_histogram,
+    one_after_the_other,
     total,
     whole,
 )
@@ -29,7 +30,7 @@ Rows = list[dict[str, int]]
 
 
 def pong(rounds: int, turns: int, cpus: int) -> Rows:
-    """What each worker reports. Worker 2i starts from 2i; both sides turn the same number, one after the other."""
+    """What each worker reports. Worker 2i starts from 2i; the two of a pair turn one number by turns."""
     found = []
     for worker in range(2 * cpus):
         lo, hi = equal_share(rounds, cpus, worker // 2)
@@ -72,4 +73,5 @@ def check(
     for report, row in zip(reports, rows, strict=True):
         expect(f"worker {report.id}", report.values, row)
     expect("the result", result, {"wakes": sum(row["wakes"] for row in rows)})
-    expect_histogram(run, "wakeup", count=[row["wakes"] for row in rows])
+    expect_histogram(run, "wakeup", by_worker=[row["wakes"] for row in rows])
+    one_after_the_other(run, "wakeup")

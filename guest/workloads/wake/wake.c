@@ -1,11 +1,11 @@
 // wake: workers that sleep on a parked word until another one posts it, and how long that takes.
 //
-// pattern=pong: two workers per CPU, in pairs. The workers 2i and 2i + 1 post to each other by turns, `rounds`
-// round trips of all pairs together. The message is a number; each side makes `turns` turns with it.
+// pattern=pong: two workers per CPU, in pairs. The workers 2i and 2i + 1 post to each other by turns,
+// `rounds` round trips of all pairs together. The message is a number; each side makes `turns` turns with it.
 //
-// pattern=fan: one worker per CPU, and worker 0 in addition, which posts to all of them at once and sleeps until
-// the last one has answered, `rounds` times. In each round the others divide `turns` turns among them. All of
-// them start from the posted number plus their own; the next number is the sum of what they made of it.
+// pattern=fan: one worker per CPU, and worker 0 in addition, which posts to all of them at once and sleeps
+// until the last one has answered, `rounds` times. In each round the others divide `turns` turns among them.
+// All of them start from the posted number plus their own; the next number is the sum of what they made.
 //
 // A wake-up is from just before the post to the clock of the woken worker.
 #include "work.h"
@@ -41,7 +41,7 @@ static const char *prepare(struct bench_job *job) {
     if (!fan && !bench_param_is("pattern", "pong"))
         return "bench.pattern must be pong or fan";
     if (job->cpus > (fan ? BENCH_MAX_WORKERS - 1 : BENCH_MAX_WORKERS / 2))
-        return "too many CPUs: pattern=pong needs two workers for each, pattern=fan one more worker than CPUs";
+        return "too many CPUs: pattern=pong has two workers for each, pattern=fan one more than CPUs";
     struct shared *shared = port_shared(sizeof *shared);
     if (shared == NULL)
         return "no memory for the words";

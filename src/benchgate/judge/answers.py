@@ -34,8 +34,8 @@ def expect(who: str, reported: Mapping[str, int], right: Mapping[str, int]) -> N
 
 
 def together(reports: Sequence[WorkerReport]) -> dict[str, int]:
-    """The sum of each value over all workers, modulo 2^64. For work that the workers divide among themselves as
-    they go, so that only the whole is known. All must have reported the same names."""
+    """The sum of each value over all workers, modulo 2^64. For work that the workers divide among themselves
+    as they go, so that only the whole is known. All must have reported the same names."""
     sums = dict.fromkeys(reports[0].values, 0)
     for report in reports:
         if report.values.keys() != sums.keys():

@@ -27,8 +27,8 @@ def random_numbers(first: int, end: int) -> Words:
 
 
 def after_turns(start: Words, turns: Words | int) -> Words:
-    """What `turns` turns make of each number. 2 * n turns are the map of n turns, applied to itself; so each bit
-    of a number of turns takes one multiplication."""
+    """What `turns` turns make of each number. 2 * n turns are the map of n turns, applied to itself; so each
+    bit of a number of turns takes one multiplication."""
     value, left = np.broadcast_arrays(start, np.asarray(turns, dtype=np.uint64))
     factor, addend = TURN
     while left.any():
