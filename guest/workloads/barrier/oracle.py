@@ -31,7 +31,8 @@ def shares(phases: int, turns: int, workers: int) -> Words:
     """The turns of [phase, worker]."""
     random = random_numbers(0, phases * _PLACES).reshape(phases, _PLACES)[:, :workers]
     weight = np.uint64(8) + random % np.uint64(8)
-    return np.uint64(turns) * weight // weight.sum(axis=1, keepdims=True, dtype=np.uint64)
+    found: Words = np.uint64(turns) * weight // weight.sum(axis=1, keepdims=True, dtype=np.uint64)
+    return found
 
 
 @lru_cache(maxsize=16)

@@ -15,7 +15,7 @@ PARAMS: dict[str, ParamValue] = {"items": 40, "grain": 3, "skew": 2, "seed": 5}
 
 def cost(item: int) -> int:
     text = f"{mixed(5 + item):b}"
-    return 3 * 2 ** min(2, len(text) - len(text.rstrip("0")))
+    return 3 << min(2, len(text) - len(text.rstrip("0")))
 
 
 def answer(item: int) -> int:

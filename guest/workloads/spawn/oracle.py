@@ -34,6 +34,6 @@ def check(
     answer = answers(errands, whole(params, "grain"))
     for k, report in enumerate(reports):
         lo, hi = equal_share(errands, len(reports), k)
-        correct = {"lo": lo, "hi": hi, "made": hi - lo, "sum": total(answer[lo:hi])}
+        correct = {"lo": lo, "hi": hi, "made": hi - lo, "sum": total(answer[lo:hi]), "elsewhere": hi - lo}
         expect(f"worker {report.id}", report.values, correct)
     expect("the result", result, {"lost": 0, "twice": 0, "fold": folded(answer)})

@@ -3,17 +3,23 @@
 // The errands are divided equally among the workers. A worker creates up to `live` threads (kind=thread) or
 // processes (kind=process), joins them, reads their answers, and goes on with the next. The answer of errand
 // i is what `grain` turns make of random number i. Whoever does an errand counts it.
+//
+// A worker that did its errands itself would give the same answers. So an errand notes where its stack is, and
+// counts itself in a variable that is not shared: a thread has another stack, a process another variable.
 #include "work.h"
 
 #define ERRANDS_MAX 100000u
 #define TURNS_MAX 1000000u
 #define LIVE_MAX 16u
 
-enum { VALUE_MADE, VALUE_SUM };
+#define STACK_FAR 16384u // no function here needs as much
+
+enum { VALUE_MADE, VALUE_SUM, VALUE_ELSEWHERE };
 
 struct errand {
     _Alignas(64) uint64_t number;
     uint64_t grain, answer;
+    uint64_t stack;
     uint32_t done; // how often
 };
 
@@ -47,7 +53,10 @@ static const char *prepare(struct bench_job *job) {
     return NULL;
 }
 
+static uint64_t done_here; // in this address space; for processes only
+
 static void run_errand(struct errand *errand) {
+    errand->stack = (uint64_t)&errand;
     errand->answer = bench_turns(bench_mix(errand->number), errand->grain);
     errand->done++;
 }
@@ -58,6 +67,7 @@ static void thread_body(void *argument) {
 
 static void process_body(uint64_t argument) {
     run_errand((struct errand *)argument);
+    done_here++;
 }
 
 static int create(const struct shared *shared, struct errand *errand) {
@@ -73,9 +83,14 @@ static void join(const struct shared *shared, int number) {
         port_fail("a thread or process did not do its errand");
 }
 
+static int far(uint64_t one, uint64_t other) {
+    return (one > other ? one - other : other - one) > STACK_FAR;
+}
+
 static void work(struct bench_job *job, unsigned worker, struct bench_slot *slot) {
     const struct shared *shared = job->data;
     uint64_t at = job->task[worker][TASK_LO], end = job->task[worker][TASK_HI], sum = 0, made = 0;
+    uint64_t elsewhere = 0;
     while (at < end) {
         int started[LIVE_MAX];
         unsigned count = (unsigned)(end - at < shared->live ? end - at : shared->live);
@@ -84,12 +99,14 @@ static void work(struct bench_job *job, unsigned worker, struct bench_slot *slot
         for (unsigned i = 0; i < count; i++) {
             join(shared, started[i]);
             sum += shared->errand[at + i].answer;
+            elsewhere += !shared->threads || far(shared->errand[at + i].stack, (uint64_t)started);
         }
         made += count;
         at += count;
     }
     slot->value[VALUE_MADE] = made;
     slot->value[VALUE_SUM] = sum;
+    slot->value[VALUE_ELSEWHERE] = elsewhere - done_here;
 }
 
 static unsigned result(struct bench_job *job, struct bench_field *fields) {
@@ -108,7 +125,7 @@ static unsigned result(struct bench_job *job, struct bench_field *fields) {
 
 static const char *const param_names[] = {"kind", "errands", "grain", "live", NULL};
 static const char *const task_names[] = {"lo", "hi", NULL};
-static const char *const value_names[] = {"made", "#sum", NULL};
+static const char *const value_names[] = {"made", "#sum", "elsewhere", NULL};
 
 const struct bench_workload bench_workload = {
     .name = "spawn",

@@ -18,7 +18,7 @@ RESULT = {"lost": 0, "twice": 0, "fold": folded(ANSWERS)}
 def rows(workers: int) -> list[dict[str, int]]:
     cuts = [11 * k // workers for k in range(workers + 1)]
     return [
-        {"lo": lo, "hi": hi, "made": hi - lo, "sum": sum(ANSWERS[lo:hi]) % MODULUS}
+        {"lo": lo, "hi": hi, "made": hi - lo, "sum": sum(ANSWERS[lo:hi]) % MODULUS, "elsewhere": hi - lo}
         for lo, hi in pairwise(cuts)
     ]
 
