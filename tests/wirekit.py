@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import binascii
 import json
+import math
+import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -68,6 +71,46 @@ def altered(text: bytes, kind: str, **changes: object) -> bytes:
         words[place] = f"{key}={value}"
     lines[at] = " ".join(words)
     return console(*lines)
+
+
+def version_2(text: bytes, hz: int = 1_000_000_000, **histograms: Sequence[Sequence[int]]) -> bytes:
+    """The console as a guest of version 2 prints it; for each name the values of each worker."""
+    lines = [line.replace("begin v=1 ", "begin v=2 ") for line in unframed(text)]
+    lines[0] = re.sub(r" unit=\w+", lambda unit: f"{unit[0]} hz={hz}", lines[0])
+    at = next(number for number, line in enumerate(lines) if line.startswith("window "))
+    workers = range(at - 1)
+    added = [
+        line
+        for worker in workers
+        for name, of in histograms.items()
+        for line in hist(worker, name, of[worker])
+    ]
+    return console(*lines[:at], *added, *lines[at:])
+
+
+def hist(worker: int, name: str, values: Sequence[int]) -> list[str]:
+    """The lines of one histogram, 8 buckets in each bucket line."""
+    buckets = sorted(Counter(map(_bucket, values)).items())
+    pieces = [buckets[first : first + 8] for first in range(0, len(buckets), 8)]
+    numbers = [_bucket(value) for value in values]
+    places, squares = sum(numbers), sum(number * number for number in numbers)
+    low, high = min(values, default=0), max(values, default=0)
+    return [
+        f"hist worker={worker} name={name} count={len(values)} sum={sum(values)} min={low} max={high} "
+        f"places={places} squares={squares} lines={len(pieces)}",
+        *(
+            f"bucket worker={worker} name={name} {' '.join(f'b{bucket}={count}' for bucket, count in piece)}"
+            for piece in pieces
+        ),
+    ]
+
+
+def _bucket(value: int) -> int:
+    """The rule of docs/wire.md, in floating point: exact for the small values of tests."""
+    if value < 128:
+        return value
+    power = math.floor(math.log2(value))
+    return (power - 6) * 128 + math.floor(value / 2.0 ** (power - 7)) - 128
 
 
 def field(text: bytes, kind: str, key: str) -> int:

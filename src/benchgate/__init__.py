@@ -11,14 +11,18 @@ if TYPE_CHECKING:
     from benchgate.base.cells import Cell, Lane, ParamValue, Window
     from benchgate.base.errors import BenchgateError, VerifyError
     from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling, Verdict, Word
+    from benchgate.base.histogram import Histogram
     from benchgate.base.paths import data_root
     from benchgate.base.runs import WorkerReport
     from benchgate.judge.answers import (
+        add_up,
         all_in_one,
         equal_cost,
         equal_width,
         expect,
+        expect_histogram,
         ranges,
+        summed,
         together,
         whole,
     )
@@ -31,6 +35,7 @@ if TYPE_CHECKING:
         random_numbers,
         total,
     )
+    from benchgate.judge.oracle_run import OracleRun
     from benchgate.render.view import SessionView
     from benchgate.run.guest import RunningGuest
     from benchgate.session.results import CellResult, VerdictResult
@@ -39,9 +44,21 @@ _NAMES_BY_MODULE = {
     "base.cells": ("Cell", "Lane", "ParamValue", "Window"),
     "base.errors": ("BenchgateError", "VerifyError"),
     "base.gates": ("Arm", "Gate", "GateInput", "Policy", "Ruling", "Verdict", "Word"),
+    "base.histogram": ("Histogram",),
     "base.paths": ("data_root",),
     "base.runs": ("WorkerReport",),
-    "judge.answers": ("all_in_one", "equal_cost", "equal_width", "expect", "ranges", "together", "whole"),
+    "judge.answers": (
+        "add_up",
+        "all_in_one",
+        "equal_cost",
+        "equal_width",
+        "expect",
+        "expect_histogram",
+        "ranges",
+        "summed",
+        "together",
+        "whole",
+    ),
     "judge.gates.wording": ("verdict",),
     "judge.known_work": (
         "after_turns",
@@ -51,6 +68,7 @@ _NAMES_BY_MODULE = {
         "random_numbers",
         "total",
     ),
+    "judge.oracle_run": ("OracleRun",),
     "render.view": ("SessionView",),
     "run.guest": ("RunningGuest",),
     "session.results": ("CellResult", "VerdictResult"),
@@ -64,7 +82,9 @@ __all__ = [
     "CellResult",
     "Gate",
     "GateInput",
+    "Histogram",
     "Lane",
+    "OracleRun",
     "ParamValue",
     "Policy",
     "Ruling",
@@ -76,6 +96,7 @@ __all__ = [
     "Window",
     "Word",
     "WorkerReport",
+    "add_up",
     "after_turns",
     "after_turns_from",
     "all_in_one",
@@ -84,9 +105,11 @@ __all__ = [
     "equal_share",
     "equal_width",
     "expect",
+    "expect_histogram",
     "folded",
     "random_numbers",
     "ranges",
+    "summed",
     "together",
     "total",
     "verdict",

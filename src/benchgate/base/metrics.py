@@ -15,11 +15,13 @@ from benchgate.base.cells import Window
 
 class MetricKind(StrEnum):
     TIME = "time"
-    """`of`, a length in the guest's unit, in ns; per unit of `per`, if that is given."""
+    """`of`, a length in the guest's unit, in ns; without `of` the window. Per unit of `per`, if that is
+    given."""
     RATE = "rate"
-    """`of` per second of the window."""
+    """`of` per second of the window, or of `per`, a length in the guest's unit."""
     PERCENTILE = "percentile"
-    """The value of the histogram `of` below which `at` percent of its values are, in ns."""
+    """The value of the histogram `of` that `at` percent of its values do not exceed: in ns, or the number as
+    it is if the metric has another unit."""
     COUNT = "count"
     SHARE = "share"
     """`of` divided by `per`; without `per`, the smallest worker's `of` divided by the largest worker's."""
@@ -38,7 +40,8 @@ class Metric:
     unit: str
     """As shown: `ns`, `/s`, `requests/s`, or empty."""
     of: str = ""
-    """A value of the workers (their sum), `result.NAME`, or for a percentile the name of a histogram."""
+    """A value of the workers (their sum), `result.NAME`, `HISTOGRAM.count` (or sum, min, max), or for a
+    percentile the name of a histogram."""
     per: str = ""
     at: float = 0.0
     window: Window = Window.WORK

@@ -26,6 +26,8 @@ AGREEMENT_NS = 100_000
 CALM = 8
 """The largest factor by which a quantum may grow (LOCKSTEP_CALM in c/lockstep.h)."""
 
+_SECOND_NS = 1_000_000_000
+
 _NAMES = {
     MarkKind.WORK_BEGIN: "work-begin",
     MarkKind.WORK_END: "work-end",
@@ -130,12 +132,13 @@ def _order(marks: Iterable[Mark]) -> None:
 
 
 def agree(
-    log: ClockLog, seen: ClockWindow, reports: Iterable[WorkerReport], *, unit: str, total: int
+    log: ClockLog, seen: ClockWindow, reports: Iterable[WorkerReport], *, hz: int | None, total: int
 ) -> None:
     """Compares the guest's own report with the clock; raises VerifyError if they contradict each other.
 
-    CPUs are always compared. Times are compared only at level full and in ns: otherwise the guest's clock
-    is not the instruction clock. `total`: the total window as the guest timed it.
+    CPUs are always compared. Times are compared only at level full, because otherwise the guest's clock is
+    not the instruction clock, and if the guest said how many of its unit, `hz`, are a second. `total`: the
+    total window as the guest timed it.
     """
     workers = tuple(reports)
     for what, marks, cpus in (
@@ -148,10 +151,11 @@ def agree(
                 f"the guest reports that workers {what} on CPUs {sorted(cpus)}, "
                 f"but the marks were executed on vCPUs {sorted(marked.elements())}"
             )
-    if log.level is not Level.FULL or unit != "ns" or not workers:
+    if log.level is not Level.FULL or hz is None or not workers:
         return
     work = max(report.end for report in workers) - min(report.start for report in workers)
-    for what, reported, counted in (("work", work, seen.work), ("total", total, seen.total)):
+    for what, length, counted in (("work", work, seen.work), ("total", total, seen.total)):
+        reported = length * _SECOND_NS // hz
         if abs(reported - counted) > max(AGREEMENT_NS, AGREEMENT * counted):
             raise VerifyError(
                 f"the guest timed the {what} at {reported} ns, the instruction clock at {counted} ns: "

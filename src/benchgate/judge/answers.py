@@ -1,7 +1,9 @@
-"""Checks for oracles: right values, tasks that cover the work exactly, shares of equal cost.
+"""Checks for oracles: right values, tasks that cover the work exactly, shares of equal cost, complete
+histograms.
 
-Takes the reports of a run's workers; gives nothing, or the tasks. Fails with VerifyError that names the
-worker. Exported from `benchgate`; our oracles and a user's own use the same functions.
+Takes the reports of a run's workers, or its OracleRun; gives nothing, the tasks, a sum or a histogram. Fails
+with VerifyError that names the worker. Exported from `benchgate`; our oracles and a user's own use the same
+functions.
 """
 
 from __future__ import annotations
@@ -10,7 +12,9 @@ from collections.abc import Mapping, Sequence
 
 from benchgate.base.cells import ParamValue
 from benchgate.base.errors import VerifyError
+from benchgate.base.histogram import Histogram
 from benchgate.base.runs import WorkerReport
+from benchgate.judge.oracle_run import OracleRun
 
 BALANCE = 0.02
 """How far a worker's share of an equal-cost split may be from the mean."""
@@ -46,6 +50,53 @@ def together(reports: Sequence[WorkerReport]) -> dict[str, int]:
         for key, value in report.values.items():
             sums[key] = (sums[key] + value) % 2**64
     return sums
+
+
+def summed(reports: Sequence[WorkerReport], key: str) -> int:
+    """What all workers together reported under this name."""
+    for report in reports:
+        if key not in report.values:
+            raise VerifyError(f"worker {report.id} did not report {key}")
+    return sum(report.values[key] for report in reports)
+
+
+def add_up(what: str, whole: int, parts: Mapping[str, int]) -> None:
+    """Requires that nothing is lost or done twice: `add_up("posted", 9, {"completed": 7, "pending": 2})`."""
+    if sum(parts.values()) != whole:
+        listed = " + ".join(f"{name}={value}" for name, value in parts.items())
+        raise VerifyError(f"{what}={whole} is not {listed}, which is {sum(parts.values())}")
+
+
+def expect_histogram(
+    run: OracleRun,
+    name: str,
+    *,
+    count: int | None = None,
+    by_worker: Sequence[int] | None = None,
+    at_most: int | None = None,
+    sum_at_most: int | None = None,
+) -> Histogram:
+    """The histogram of all workers. Requires as many values as `count`, for each worker as many as
+    `by_worker` has, no value above `at_most`, such as `run.total`, and no worker's sum above `sum_at_most`:
+    lengths that follow each other are together no longer than `run.work`."""
+    if name not in run.by_worker:
+        raise VerifyError(f"there is no histogram {name}")
+    found = run.histograms[name]
+    if count is not None and found.count != count:
+        raise VerifyError(f"histogram {name} has {found.count} values, expected {count}")
+    for worker, (one, right) in enumerate(
+        zip(run.by_worker[name], by_worker, strict=True) if by_worker else ()
+    ):
+        if one.count != right:
+            raise VerifyError(f"worker {worker} has {one.count} values in histogram {name}, expected {right}")
+    if at_most is not None and found.max > at_most:
+        raise VerifyError(f"histogram {name} has a value of {found.max}, above {at_most}")
+    for worker, one in enumerate(run.by_worker[name]):
+        if sum_at_most is not None and one.sum > sum_at_most:
+            raise VerifyError(
+                f"worker {worker} has a sum of {one.sum} in histogram {name}, above {sum_at_most}"
+            )
+    return found
 
 
 def ranges(reports: Sequence[WorkerReport], first: int, end: int) -> list[tuple[int, int]]:

@@ -4,7 +4,8 @@ The file defines
 
     def check(params, reports, result) -> None
 
-`params` maps names to values, `reports` is a list of WorkerReport, `result` maps names to numbers. It raises
+`params` maps names to values, `reports` is a list of WorkerReport, `result` maps names to numbers. A fourth
+parameter, if it is called `run`, gets an OracleRun: clock, windows and histograms. `check` raises
 VerifyError, with a reason that names the worker, if anything that a run reported is wrong. It checks each
 worker's values for its task, that the tasks cover the work exactly, that they have equal cost where this is
 required, and the result. answers.py has helpers for these checks.
@@ -26,6 +27,7 @@ from benchgate.base.errors import HostError, VerifyError
 from benchgate.base.runs import WorkerReport
 from benchgate.base.text import one_line
 from benchgate.judge.oracle_process import LIMITS, Limits, NoAnswer, OracleProcess
+from benchgate.judge.oracle_run import OracleRun
 
 LONGEST = 600
 _OTHERWISE = {
@@ -51,11 +53,13 @@ class Oracles:
         params: Mapping[str, ParamValue],
         reports: Sequence[WorkerReport],
         result: Mapping[str, int],
+        run: OracleRun,
     ) -> None:
         question = {
             "params": dict(params),
             "reports": [_plain(report) for report in reports],
             "result": dict(result),
+            "run": run.as_json(),
         }
         try:
             with self._lock:

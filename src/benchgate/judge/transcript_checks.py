@@ -24,8 +24,10 @@ def check_echo(cell: Cell, workload: Workload, transcript: Transcript, result: R
             f"requested system {known_as}, but the guest reports system {transcript.system}; if "
             f"{cell.system} prints that name, write `system: {transcript.system}` under `result` in its YAML"
         )
-    asked = {"workload": workload.name, "mode": str(cell.mode), "workers": cell.cpus}
-    echoed = {"workload": transcript.workload, "mode": transcript.mode, "workers": transcript.workers}
+    asked: dict[str, object] = {"workload": workload.name, "mode": str(cell.mode)}
+    echoed: dict[str, object] = {"workload": transcript.workload, "mode": transcript.mode}
+    if not workload.own_workers:
+        asked["workers"], echoed["workers"] = cell.cpus, transcript.workers
     asked.update({f"parameter {name}": str(value) for name, value in cell.params})
     echoed.update({f"parameter {name}": value for name, value in transcript.params.items()})
     for name in sorted(asked.keys() | echoed.keys()):

@@ -1,16 +1,16 @@
 """Verifies a run from its files; only this module makes a VerifiedRun.
 
 Takes a RawRun and its Workload; reads the run's files, has the workload's oracle recompute the answer, and
-gives a VerifiedRun, which says if the host disturbed it more than
-`rule` allows. Fails with VerifyError; its message says what is wrong with the run, and where.
+gives a VerifiedRun, which has the metrics and says if the host disturbed it more than `rule` allows. Fails
+with VerifyError; its message says what is wrong with the run, and where.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
-from benchgate.base.cells import Lane
+from benchgate.base.cells import Lane, Window
 from benchgate.base.console_text import by_lines, plain
 from benchgate.base.errors import VerifyError
 from benchgate.base.runs import _VERIFY_ONLY, Ending, RawRun, Resolution, VerifiedRun
@@ -23,11 +23,13 @@ from benchgate.judge import patterns, wire
 from benchgate.judge.agreement import check_agreement
 from benchgate.judge.console_clock import check_figures
 from benchgate.judge.foreign import check_foreign
+from benchgate.judge.metrics import SECOND_NS, Reported, computed
 from benchgate.judge.noise import NOT_KNOWN, disturbance, excess, is_judged
 from benchgate.judge.oracle import ORACLES
+from benchgate.judge.oracle_run import OracleRun
 from benchgate.judge.run_files import RunFiles
 from benchgate.judge.transcript_checks import check_books, check_cpus, check_echo, check_window, require_cpus
-from benchgate.judge.wire import Transcript
+from benchgate.judge.wire import MAX_HZ, Transcript
 
 INSN_UNIT = "insn"
 """One instruction on the instruction clock, which is one nanosecond of guest time."""
@@ -38,8 +40,6 @@ EXIT_CODES = (0, 33)
 SPAN_RATIO, SPAN_SLACK_NS = 1.5, 1_000_000_000
 """On a wall lane a window cannot be longer than the guest ran by the host's clock. The tolerance is large,
 because a guest may calibrate its clock badly and the host may sample late."""
-MAX_CYCLES_PER_NS = 10
-"""No CPU has a counter faster than 10 GHz."""
 SHORTEST_WINDOW = 10_000
 """In ns or cycles. In a shorter window the cost of reading a wall clock matters."""
 
@@ -82,9 +82,17 @@ def verify(
     check_cpus(run, transcript)
     check_window(transcript)
     check_books(transcript)
-    ORACLES.check(workload.oracle, dict(run.cell.params), transcript.reports, transcript.result)
+    seen = OracleRun(
+        cpus=run.cell.cpus,
+        unit=transcript.unit,
+        hz=transcript.hz,
+        work=transcript.work_end - transcript.work_start,
+        total=transcript.total_end - transcript.total_start,
+        by_worker=transcript.histograms,
+    )
+    ORACLES.check(workload.oracle, dict(run.cell.params), transcript.reports, transcript.result, seen)
     unit, work, total = _window(files, transcript)
-    _check_span(files, unit, work, total)
+    _check_span(files, unit, work, total, transcript.hz)
     return VerifiedRun(
         run=run,
         unit=unit,
@@ -95,7 +103,18 @@ def verify(
         key=_VERIFY_ONLY,
         resolution=_resolution(files),
         void=_void(files, rule, transcript, result),
+        metrics=_metrics(workload, transcript, seen, unit, {Window.WORK: work, Window.TOTAL: total}),
     )
+
+
+def _metrics(
+    workload: Workload, transcript: Transcript, seen: OracleRun, unit: str, windows: Mapping[Window, int]
+) -> dict[str, float]:
+    """The windows are the run's: on the instruction clock in its ns, otherwise in the guest's unit."""
+    hz = SECOND_NS if unit == INSN_UNIT else transcript.hz
+    in_ns = {window: length * SECOND_NS / hz for window, length in windows.items()} if hz else None
+    reported = Reported(transcript.reports, transcript.result, seen.histograms, transcript.hz, in_ns)
+    return computed(workload.metrics, reported)
 
 
 def verify_selftest(
@@ -177,8 +196,8 @@ def _window(files: RunFiles, transcript: Transcript) -> tuple[str, int, int]:
     if files.run.lane is not Lane.INSN:
         return transcript.unit, transcript.work_end - transcript.work_start, total
     log = files.clock
-    marked = window(log, files.run.cell.cpus)
-    agree(log, marked, transcript.reports, unit=transcript.unit, total=total)
+    marked = window(log, transcript.workers)
+    agree(log, marked, transcript.reports, hz=transcript.hz, total=total)
     return INSN_UNIT, marked.work, marked.total
 
 
@@ -186,7 +205,7 @@ def _resolution(files: RunFiles) -> Resolution | None:
     return files.clock.resolution if files.run.lane is Lane.INSN else None
 
 
-def _check_span(files: RunFiles, unit: str, work: int, total: int) -> None:
+def _check_span(files: RunFiles, unit: str, work: int, total: int, hz: int | None = None) -> None:
     """The window must fit into the time that the host measured, because a guest's clock is untrusted."""
     run = files.run
     if run.lane is Lane.INSN:
@@ -204,7 +223,7 @@ def _check_span(files: RunFiles, unit: str, work: int, total: int) -> None:
     if run.host_span_ns is None:
         raise VerifyError("the host did not measure how long the guest ran, so its window cannot be checked")
     most = SPAN_RATIO * run.host_span_ns + SPAN_SLACK_NS
-    if total > most * (1 if unit == "ns" else MAX_CYCLES_PER_NS):
+    if total > most * (1 if unit == "ns" else (hz or MAX_HZ) / SECOND_NS):
         raise VerifyError(
             f"the window is {total} {unit} long, but by the host's clock the whole run took only "
             f"{run.host_span_ns} ns: the guest's clock is wrong"

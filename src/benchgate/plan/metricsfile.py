@@ -45,8 +45,9 @@ def _metric(name: str, words: Section) -> Metric:
             per = _reported(words, "per", "")
             return Metric(name, kind, _better(words, Better.LESS), NS, of, per, window=window, about=about)
         case MetricKind.RATE:
-            of, window, unit = _reported(words, "of"), _window(words), f"{_unit(words)}/s"
-            return Metric(name, kind, _better(words, Better.MORE), unit, of, window=window, about=about)
+            of, per, unit = _reported(words, "of"), _reported(words, "per", ""), f"{_unit(words)}/s"
+            window = Window.WORK if per else _window(words)
+            return Metric(name, kind, _better(words, Better.MORE), unit, of, per, window=window, about=about)
         case MetricKind.PERCENTILE:
             of, at = _of_workers(words), words.number("at", high=100)
             unit = _unit(words, NS)

@@ -15,6 +15,8 @@ from benchgate.insn.window import CALM, agree, window
 
 GOOD = ((3, 0, 1_000), (1, 0, 2_000), (1, 1, 2_100), (2, 1, 90_000), (2, 0, 92_000), (4, 0, 93_000))
 
+NS = 1_000_000_000
+
 
 def log(marks: Sequence[tuple[int, int, int]], *, level: Level = Level.FULL) -> ClockLog:
     return ClockLog(
@@ -94,7 +96,7 @@ def test_a_report_that_agrees_with_the_clock_is_accepted() -> None:
         log(GOOD),
         window(log(GOOD), 2),
         [report(0, 0, 500, 90_500), report(1, 1, 600, 88_000)],
-        unit="ns",
+        hz=NS,
         total=92_000,
     )
 
@@ -102,21 +104,29 @@ def test_a_report_that_agrees_with_the_clock_is_accepted() -> None:
 def test_a_report_with_other_cpus_is_refused() -> None:
     reports = [report(0, 0, 500, 90_500), report(1, 0, 600, 88_000)]
     with pytest.raises(VerifyError, match="began on CPUs"):
-        agree(log(GOOD), window(log(GOOD), 2), reports, unit="ns", total=92_000)
+        agree(log(GOOD), window(log(GOOD), 2), reports, hz=NS, total=92_000)
     reports[1] = report(1, 1, 600, 88_000, cpu_end=0)
     with pytest.raises(VerifyError, match="ended on CPUs"):
-        agree(log(GOOD), window(log(GOOD), 2), reports, unit="ns", total=92_000)
+        agree(log(GOOD), window(log(GOOD), 2), reports, hz=NS, total=92_000)
 
 
 def test_a_guest_clock_that_does_not_follow_instructions_is_refused_only_at_level_full() -> None:
     reports = [report(0, 0, 0, 300_000), report(1, 1, 0, 300_000)]
     with pytest.raises(VerifyError, match="does not follow its instructions"):
-        agree(log(GOOD), window(log(GOOD), 2), reports, unit="ns", total=92_000)
-    agree(log(GOOD, level=Level.COUNT), window(log(GOOD), 2), reports, unit="ns", total=92_000)
-    agree(log(GOOD), window(log(GOOD), 2), reports, unit="cycles", total=92_000)
+        agree(log(GOOD), window(log(GOOD), 2), reports, hz=NS, total=92_000)
+    agree(log(GOOD, level=Level.COUNT), window(log(GOOD), 2), reports, hz=NS, total=92_000)
+    agree(log(GOOD), window(log(GOOD), 2), reports, hz=None, total=92_000)
+
+
+def test_a_guest_that_counts_cycles_is_compared_by_its_hz() -> None:
+    """So on the instruction clock a guest cannot change its lengths in ns by saying another hz."""
+    reports = [report(0, 0, 1_000, 181_000), report(1, 1, 1_200, 176_000)]
+    agree(log(GOOD), window(log(GOOD), 2), reports, hz=2 * NS, total=184_000)
+    with pytest.raises(VerifyError, match="timed the work at 360000 ns"):
+        agree(log(GOOD), window(log(GOOD), 2), reports, hz=NS // 2, total=46_000)
 
 
 def test_the_total_that_the_guest_timed_is_compared_with_the_clock() -> None:
     reports = [report(0, 0, 500, 90_500), report(1, 1, 600, 88_000)]
     with pytest.raises(VerifyError, match="timed the total at 200000 ns"):
-        agree(log(GOOD), window(log(GOOD), 2), reports, unit="ns", total=200_000)
+        agree(log(GOOD), window(log(GOOD), 2), reports, hz=NS, total=200_000)

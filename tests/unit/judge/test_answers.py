@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from benchgate.base.errors import VerifyError
+from benchgate.base.histogram import Histogram
 from benchgate.base.runs import WorkerReport
 from benchgate.judge import answers
+from benchgate.judge.oracle_run import OracleRun
 
 
 def report(number: int, **values: int) -> WorkerReport:
@@ -33,3 +35,37 @@ def test_equal_cost_has_a_tolerance_and_a_grain() -> None:
     with pytest.raises(VerifyError, match="worker 0 had divs=1021"):
         answers.equal_cost([report(0, divs=1021), report(1, divs=979)], "divs", grain=0)
     answers.equal_cost([report(0, divs=1021), report(1, divs=979)], "divs", grain=21)
+
+
+def test_what_workers_report_is_summed() -> None:
+    assert answers.summed([report(0, sent=3), report(1, sent=4)], "sent") == 7
+    with pytest.raises(VerifyError, match="worker 1 did not report sent"):
+        answers.summed([report(0, sent=3), report(1, got=4)], "sent")
+
+
+def test_parts_add_up() -> None:
+    answers.add_up("posted", 9, {"completed": 7, "pending": 2})
+    with pytest.raises(VerifyError, match=r"posted=9 is not completed=7 \+ pending=1, which is 8"):
+        answers.add_up("posted", 9, {"completed": 7, "pending": 1})
+
+
+def histograms(*values: int) -> OracleRun:
+    """Each worker has one value."""
+    return OracleRun(
+        2, "ns", None, 100, 200, {"wakeup": tuple(Histogram(1, v, v, v, {v: 1}) for v in values)}
+    )
+
+
+def test_a_histogram_is_expected_with_its_counts() -> None:
+    run = histograms(5, 90)
+    found = answers.expect_histogram(run, "wakeup", count=2, by_worker=[1, 1], at_most=90)
+    assert (found.count, found.max) == (2, 90)
+    for more, reason in (
+        ({"count": 3}, "histogram wakeup has 2 values, expected 3"),
+        ({"by_worker": [1, 2]}, "worker 1 has 1 values in histogram wakeup, expected 2"),
+        ({"at_most": 89}, "histogram wakeup has a value of 90, above 89"),
+    ):
+        with pytest.raises(VerifyError, match=reason):
+            answers.expect_histogram(run, "wakeup", **more)
+    with pytest.raises(VerifyError, match="there is no histogram request"):
+        answers.expect_histogram(run, "request")

@@ -16,12 +16,16 @@ import pytest
 
 from benchgate.base import cpu_limit
 from benchgate.base.errors import VerifyError
+from benchgate.base.histogram import Histogram
 from benchgate.base.runs import WorkerReport
 from benchgate.judge import oracle_process
 from benchgate.judge.oracle import Oracles
 from benchgate.judge.oracle_process import Limits
+from benchgate.judge.oracle_run import OracleRun
 from tests.machines import PATIENCE_S, wait_until
 
+SAMPLES = Histogram(3, 261, 1, 130, {1: 1, 130: 2})
+RUN = OracleRun(2, "cycles", 2_400_000_000, 10, 20, {"wakeup": (SAMPLES, Histogram(0, 0, 0, 0, {}))})
 REPORT = WorkerReport(0, 1, 2, 3, 4, {"lo": 5, "big": 2**64 - 1})
 HEAD = "import os, signal, sys, time\nfrom pathlib import Path\nfrom benchgate import VerifyError\n"
 
@@ -45,7 +49,7 @@ class Asked:
         if body:
             self.write(*body)
         try:
-            self.oracles.check(self.file, {"hi": 7, "split": "cost"}, [REPORT], {"sum": 8})
+            self.oracles.check(self.file, {"hi": 7, "split": "cost"}, [REPORT], {"sum": 8}, RUN)
         except VerifyError as error:
             return str(error)
         return ""
@@ -79,6 +83,29 @@ def test_it_gets_what_the_run_reported(asked: Asked) -> None:
         "assert one.values == {'lo': 5, 'big': 2**64 - 1}",
         "assert result == {'sum': 8}",
     )
+
+
+def test_a_fourth_parameter_called_run_gets_clock_windows_and_histograms(asked: Asked) -> None:
+    asked.file.write_text(
+        f"{HEAD}from benchgate import Histogram, OracleRun\n"
+        "def check(params, reports, result, run):\n"
+        "    assert isinstance(run, OracleRun) and isinstance(run.histograms['wakeup'], Histogram)\n"
+        "    assert (run.cpus, run.unit, run.hz) == (2, 'cycles', 2_400_000_000)\n"
+        "    assert (run.work, run.total) == (10, 20)\n"
+        "    mine, empty = run.by_worker['wakeup']\n"
+        "    assert (mine.count, mine.sum, mine.min, mine.max) == (3, 261, 1, 130)\n"
+        "    assert mine.buckets == {1: 1, 130: 2} and empty.count == 0\n"
+        "    assert run.histograms['wakeup'] == mine\n"
+        "    raise VerifyError(f\"p50 is {run.histograms['wakeup'].percentile(50):g}\")\n"
+    )
+    assert asked.says() == "p50 is 130"
+
+
+@pytest.mark.parametrize("more", ["", ", cache=()", ", *others", ", *, strict=True"])
+def test_an_oracle_without_run_is_asked_as_before(asked: Asked, more: str) -> None:
+    body = "assert not locals().get('cache') and not locals().get('others')"
+    asked.file.write_text(f"{HEAD}def check(params, reports, result{more}):\n    {body}\n")
+    assert asked.says() == ""
 
 
 def test_its_own_reason_is_the_reason_on_one_safe_line(asked: Asked) -> None:
@@ -263,7 +290,8 @@ def test_it_dies_with_this_process(asked: Asked, tmp_path: Path) -> None:
     asked.write(f"Path({str(pid)!r}).write_text(str(os.getpid())); time.sleep(10**6)")
     code = (
         "import sys; from pathlib import Path; from benchgate.judge.oracle import ORACLES; "
-        f"ORACLES.check(Path({str(asked.file)!r}), {{}}, [], {{}})"
+        "from benchgate.judge.oracle_run import OracleRun\n"
+        f"ORACLES.check(Path({str(asked.file)!r}), {{}}, [], {{}}, OracleRun(1, 'ns', None, 1, 1, {{}}))"
     )
     parent = subprocess.Popen([sys.executable, "-c", code])
     try:

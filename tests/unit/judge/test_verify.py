@@ -10,6 +10,7 @@ import pytest
 
 from benchgate.base.cells import Cell, Lane
 from benchgate.base.errors import VerifyError
+from benchgate.base.metrics import Better, Metric, MetricKind
 from benchgate.base.runs import Ending, RawRun
 from benchgate.base.systems import Result
 from benchgate.base.void_rule import VoidRule
@@ -29,6 +30,8 @@ from tests.wirekit import (
     field,
     primes_run,
     recorded,
+    unframed,
+    version_2,
 )
 
 SYSTEMS = Path(__file__).parents[3] / "fixtures" / "systems"
@@ -50,6 +53,65 @@ def test_a_good_primes_run(tmp_path: Path) -> None:
 def test_a_good_checksum_run(tmp_path: Path) -> None:
     verified = verify.verify(RunFiles(checksum_run(tmp_path, SUMS)), CHECKSUM)
     assert sum(worker.values["blocks"] for worker in verified.workers) == 4096
+
+
+# ---- metrics, histograms, workers of its own
+
+HOW_LONG = Metric("p99", MetricKind.PERCENTILE, Better.LESS, "ns", "wakeup", at=99.0)
+RATE = Metric("divisions", MetricKind.RATE, Better.MORE, "/s", "divs")
+TIMED = replace(PRIMES, metrics={"p99": HOW_LONG, "divisions": RATE})
+
+
+def test_metrics_are_the_windows_and_those_that_the_workload_declares(tmp_path: Path) -> None:
+    text = version_2(GOOD, wakeup=[[100, 90], [110]])
+    seen = verify.verify(RunFiles(primes_run(tmp_path, text)), TIMED)
+    work = field(GOOD, "window", "work_end") - field(GOOD, "window", "work_start")
+    divisions = field(GOOD, "worker0", "divs") + field(GOOD, "worker1", "divs")
+    assert seen.metrics == {
+        "p99": 110.0,
+        "divisions": pytest.approx(divisions / (work / 1e9)),
+        "work": work,
+        "total": seen.total,
+    }
+
+
+def test_a_run_of_version_1_has_its_windows_as_metrics(tmp_path: Path) -> None:
+    seen = verify.verify(RunFiles(primes_run(tmp_path, GOOD)), PRIMES)
+    assert seen.metrics == {"work": seen.work, "total": seen.total}
+
+
+def test_a_length_in_cycles_becomes_ns(tmp_path: Path) -> None:
+    text = version_2(GOOD, hz=1_000_000_000, wakeup=[[100], [3000]])
+    lines = [line.replace(" unit=ns hz=1000000000", " unit=cycles hz=1500000000") for line in unframed(text)]
+    seen = verify.verify(RunFiles(primes_run(tmp_path, console(*lines))), TIMED)
+    assert (seen.unit, seen.metrics["p99"]) == ("cycles", 2000.0)
+    assert seen.metrics["work"] == seen.work
+
+
+def test_a_metric_that_cannot_be_computed_refuses_the_run_by_its_name(tmp_path: Path) -> None:
+    with pytest.raises(VerifyError, match="metric p99: the guest reported no histogram `wakeup`"):
+        verify.verify(RunFiles(primes_run(tmp_path, version_2(GOOD))), TIMED)
+    with pytest.raises(VerifyError, match="metric p99: the histogram is empty"):
+        verify.verify(RunFiles(primes_run(tmp_path, version_2(GOOD, wakeup=[[], []]))), TIMED)
+
+
+def test_a_histogram_with_a_moved_sample_refuses_the_run(tmp_path: Path) -> None:
+    text = version_2(GOOD, wakeup=[[100, 90], [110]])
+    lines = [line.replace("b90=1 b100=1", "b91=1 b100=1") for line in unframed(text)]
+    with pytest.raises(VerifyError, match=r"\(hist\): histogram wakeup of worker 0: places=190, but"):
+        verify.verify(RunFiles(primes_run(tmp_path, console(*lines))), TIMED)
+
+
+def test_only_a_workload_with_its_own_workers_may_have_another_number(tmp_path: Path) -> None:
+    run = replace(
+        primes_run(tmp_path, GOOD), cell=replace(primes_run(tmp_path, GOOD).cell, cpus=1), pins=(0,)
+    )
+    one = altered(altered(altered(GOOD, "begin", online=1), "worker0", cpu=0, cpu_end=0), "worker1", cpu=0)
+    (tmp_path / "serial.log").write_bytes(altered(one, "worker1", cpu=0, cpu_end=0))
+    with pytest.raises(VerifyError, match="requested workers 1, but the guest reports 2"):
+        verify.verify(RunFiles(run), PRIMES)
+    seen = verify.verify(RunFiles(run), replace(PRIMES, own_workers=True))
+    assert len(seen.workers) == 2
 
 
 def test_a_guest_that_powers_off(tmp_path: Path) -> None:

@@ -87,8 +87,8 @@ def test_invalid_parameters_are_refused(spin: Workload, given: dict[str, object]
         ),
         (
             "mode: thread",
-            "mode: thread\nneeds: [fpu]",
-            r"needs: `fpu` is not a service; a service is one of cl",
+            "mode: thread\nneeds: [xyz]",
+            r"needs: `xyz` is not a service; a service is one of clock",
         ),
         ("mode: thread", "mode: thread\nneeds: [map, map]", r"bad\.yaml:3: needs: `map` is duplicate"),
         ("mode: thread", "mode: thread\nneeds: park", r"needs: expected a list"),

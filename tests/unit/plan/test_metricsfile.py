@@ -13,7 +13,7 @@ from benchgate.plan import metricsfile
 YAML = """\
 metrics:
   rps: {kind: rate, of: requests, unit: requests, window: total, about: finished requests}
-  ops: {kind: rate, of: result.done}
+  ops: {kind: rate, of: result.done, per: result.measured}
   p99: {kind: percentile, of: wakeup, at: 99.9}
   depth: {kind: percentile, of: queue, at: 50, unit: items}
   cost: {kind: time, of: wakeup.sum, per: wakeup.count}
@@ -39,7 +39,7 @@ def test_each_kind_with_its_defaults() -> None:
         window=Window.TOTAL,
         about="finished requests",
     )
-    assert found["ops"] == Metric("ops", MetricKind.RATE, Better.MORE, "/s", "result.done")
+    assert found["ops"] == Metric("ops", MetricKind.RATE, Better.MORE, "/s", "result.done", "result.measured")
     assert found["p99"] == Metric("p99", MetricKind.PERCENTILE, Better.LESS, "ns", "wakeup", at=99.9)
     assert found["depth"] == Metric("depth", MetricKind.PERCENTILE, Better.LESS, "items", "queue", at=50.0)
     assert found["cost"] == Metric("cost", MetricKind.TIME, Better.LESS, "ns", "wakeup.sum", "wakeup.count")
@@ -64,7 +64,8 @@ def test_the_direction_can_be_said() -> None:
         ("rps: {of: x}", r"mine\.yaml:2: metrics\.rps\.kind: is missing"),
         ("rps: {kind: rat, of: x}", r"metrics\.rps\.kind: is `rat`, not one of .*; did you mean `rate`\?"),
         ("rps: {kind: rate}", r"metrics\.rps\.of: is missing"),
-        ("rps: {kind: rate, of: x, per: y}", r"metrics\.rps\.per: unknown key"),
+        ("rps: {kind: rate, of: x, per: y, window: work}", r"metrics\.rps\.window: unknown key"),
+        ("rps: {kind: rate, of: x, at: 9}", r"metrics\.rps\.at: unknown key"),
         ("rps: {kind: rate, of: x, windw: work}", r"windw: unknown key; did you mean `window`\?"),
         ("rps: {kind: rate, of: x, window: all}", r"window: is `all`, not one of work, total"),
         ("rps: {kind: rate, of: 2x}", r"of: `2x` is not `VALUE`, `result\.VALUE` or `HISTOGRAM\.FIGURE`"),

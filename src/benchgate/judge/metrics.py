@@ -1,0 +1,115 @@
+"""Computes the metrics that a workload declares, from what one run reported. Pure.
+
+Takes the metrics and what the run reported; gives their values by name, in the units of the metrics. Fails
+with VerifyError that names the metric: the run did not report what it is of, or it would be a division by
+zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from benchgate.base.cells import Window
+from benchgate.base.errors import VerifyError
+from benchgate.base.histogram import Histogram
+from benchgate.base.metrics import Metric, MetricKind
+from benchgate.base.runs import WorkerReport
+from benchgate.base.text import suggestion
+
+SECOND_NS = 1_000_000_000
+NS = "ns"
+Value = TypeVar("Value")
+_RESULT = "result"
+_FIGURES = ("count", "sum", "min", "max")
+"""What a metric may take of a histogram, as in `wakeup.count`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """What a run reported, as metrics need it."""
+
+    reports: Sequence[WorkerReport]
+    result: Mapping[str, int]
+    histograms: Mapping[str, Histogram]
+    """Those of all workers together."""
+    hz: int | None
+    """How many of the guest's unit are one second; None: the guest did not say."""
+    windows_ns: Mapping[Window, float] | None
+    """None if they cannot be said in ns, because the guest did not say its hz."""
+
+
+def computed(metrics: Mapping[str, Metric], seen: Reported) -> dict[str, float]:
+    found = {}
+    for name, metric in metrics.items():
+        try:
+            found[name] = _value(metric, seen)
+        except ValueError as error:
+            raise VerifyError(f"metric {name}: {error}") from None
+    return found
+
+
+def _value(metric: Metric, seen: Reported) -> float:
+    match metric.kind:
+        case MetricKind.TIME:
+            length = _ns(_number(metric.of, seen), seen) if metric.of else _window(metric.window, seen)
+            return _divided(length, _number(metric.per, seen), metric.per) if metric.per else length
+        case MetricKind.RATE:
+            length = _ns(_number(metric.per, seen), seen) if metric.per else _window(metric.window, seen)
+            return _divided(
+                _number(metric.of, seen), length / SECOND_NS, metric.per or f"the {metric.window} window"
+            )
+        case MetricKind.PERCENTILE:
+            value = _known(metric.of, seen.histograms, "histogram").percentile(metric.at)
+            return _ns(value, seen) if metric.unit == NS else value
+        case MetricKind.COUNT:
+            return float(_number(metric.of, seen))
+        case MetricKind.SHARE if metric.per:
+            return _divided(_number(metric.of, seen), _number(metric.per, seen), metric.per)
+        case MetricKind.SHARE:
+            each = _of_workers(metric.of, seen)
+            return _divided(min(each), max(each), f"the largest {metric.of}")
+
+
+def _number(of: str, seen: Reported) -> int:
+    """`VALUE` of all workers together, `result.VALUE` or `HISTOGRAM.FIGURE`."""
+    place, dot, name = of.rpartition(".")
+    if not dot:
+        return sum(_of_workers(of, seen))
+    if place == _RESULT:
+        return _known(name, seen.result, "result")
+    histogram = _known(place, seen.histograms, "histogram")
+    if name not in _FIGURES:
+        raise ValueError(f"a histogram has no `{name}`; it has {', '.join(_FIGURES)}")
+    value: int = getattr(histogram, name)
+    return value
+
+
+def _of_workers(name: str, seen: Reported) -> list[int]:
+    return [_known(name, report.values, f"value of worker {report.id}") for report in seen.reports]
+
+
+def _known(name: str, known: Mapping[str, Value], what: str) -> Value:
+    if name not in known:
+        there = f"there are {', '.join(known)}" if known else "there is none"
+        raise ValueError(f"the guest reported no {what} `{name}`; {suggestion(name, known, there)}")
+    return known[name]
+
+
+def _window(window: Window, seen: Reported) -> float:
+    if seen.windows_ns is None:
+        raise ValueError("it needs a length in ns, but the guest did not say its hz (wire format version 2)")
+    return seen.windows_ns[window]
+
+
+def _ns(length: float, seen: Reported) -> float:
+    if seen.hz is None:
+        raise ValueError("it needs a length in ns, but the guest did not say its hz (wire format version 2)")
+    return length * SECOND_NS / seen.hz
+
+
+def _divided(number: float, by: float, what: str) -> float:
+    if not by:
+        raise ValueError(f"{what} is 0")
+    return number / by
