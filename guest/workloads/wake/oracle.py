@@ -21,6 +21,7 @@ from benchgate import (
     equal_share,
     expect,
     expect_histogram,
+    expect_no_overlap,
     total,
     whole,
 )
@@ -72,5 +73,5 @@ def check(
     for report, row in zip(reports, rows, strict=True):
         expect(f"worker {report.id}", report.values, row)
     expect("the result", result, {"wakes": sum(row["wakes"] for row in rows)})
-    # A worker has one wake-up after the other.
-    expect_histogram(run, "wakeup", by_worker=[row["wakes"] for row in rows], sum_at_most=run.work)
+    expect_histogram(run, "wakeup", by_worker=[row["wakes"] for row in rows])
+    expect_no_overlap(run, "wakeup")

@@ -74,11 +74,9 @@ def expect_histogram(
     count: int | None = None,
     by_worker: Sequence[int] | None = None,
     at_most: int | None = None,
-    sum_at_most: int | None = None,
 ) -> Histogram:
     """The histogram of all workers. Requires as many values as `count`, for each worker as many as
-    `by_worker` has, no value above `at_most`, such as `run.total`, and no worker's sum above `sum_at_most`:
-    lengths that follow each other are together no longer than `run.work`."""
+    `by_worker` has, and no value above `at_most`, such as `run.total`."""
     if name not in run.by_worker:
         raise VerifyError(f"there is no histogram {name}")
     found = run.histograms[name]
@@ -91,12 +89,17 @@ def expect_histogram(
             raise VerifyError(f"worker {worker} has {one.count} values in histogram {name}, expected {right}")
     if at_most is not None and found.max > at_most:
         raise VerifyError(f"histogram {name} has a value of {found.max}, above {at_most}")
-    for worker, one in enumerate(run.by_worker[name]):
-        if sum_at_most is not None and one.sum > sum_at_most:
-            raise VerifyError(
-                f"worker {worker} has a sum of {one.sum} in histogram {name}, above {sum_at_most}"
-            )
     return found
+
+
+def expect_no_overlap(run: OracleRun, name: str) -> None:
+    """Requires that each worker's lengths in this histogram fit into the work window one after the other."""
+    for worker, one in enumerate(run.by_worker[name]):
+        if one.sum > run.work:
+            raise VerifyError(
+                f"histogram {name} of worker {worker} has {one.sum} {run.unit} together, but the work window "
+                f"is {run.work} {run.unit} long"
+            )
 
 
 def ranges(reports: Sequence[WorkerReport], first: int, end: int) -> list[tuple[int, int]]:

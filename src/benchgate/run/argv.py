@@ -14,7 +14,7 @@ from benchgate.base.cells import Accel, Cell, Lane
 from benchgate.base.errors import UsageError
 from benchgate.base.qemu import CONTROLLED, Qemu, command, guest_name, smp_option
 from benchgate.base.runs import BootSpec, Deadlines, Image
-from benchgate.base.systems import Ask, ResultFormat
+from benchgate.base.systems import Ask, ResultFormat, System
 from benchgate.insn.arguments import ClockArguments, arguments
 from benchgate.insn.log import ClockMode, Level
 from benchgate.plan.planned import PlannedCell
