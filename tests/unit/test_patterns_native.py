@@ -85,9 +85,7 @@ LIES = [
     Lie("service", "port_now() - began", "port_now() - began + 60000000000", "histogram"),
     # a lost turn inside and outside of the lock, a take that counts twice
     Lie("contend", "->count++;", "->count += 1 + (shared->count == 7);", "the result reported chain="),
-    Lie(
-        "contend", "->chain, shared->hold)", "->chain, shared->hold - (takes == 3))", "result reported chain="
-    ),
+    Lie("contend", "->chain, shared->hold)", "->chain, shared->hold - (takes == 3))", "reported chain="),
     Lie("contend", "own = bench_turns(own, shared->delay);", "(void)0;", "worker"),
     # a number that is not turned, a wake-up that is not recorded or made up
     Lie("wake", "number = bench_turns(number, shared->turns);", "(void)0;", "worker 0"),
