@@ -71,7 +71,7 @@ class Bootkit:
     def planned(self, system: System, workload: str, cpus: int, given: Params = NONE) -> PlannedCell:
         found = catalog.load_workload(workload)
         values, label = fill(found, given)
-        cell = Cell(system.name, workload, found.mode, values, cpus, label)
+        cell = Cell(system.name, found.name, found.mode, values, cpus, label)
         return PlannedCell(cell, system, found, Seats(self.lane, Placement.VIRTUAL, ()))
 
     def run(

@@ -35,6 +35,14 @@ static bool pit_runs(void) {
     return false;
 }
 
+// Both are rounded to the nearest: cycles_per_us is also the unit of every length that a program converts. The
+// timer's rate is that against the TSC, not against the reference, whose error would make each wait end late by
+// its share, or early, which costs an interrupt.
+static void set_rates(uint64_t cycles, uint64_t ticks, uint64_t cycles_per_s) {
+    cycles_per_us = (cycles_per_s + 500000) / 1000000;
+    lapic_ticks_per_ms = cycles == 0 ? 0 : (ticks * cycles_per_us * 1000 + cycles / 2) / cycles;
+}
+
 static void measure(void) {
     lapic_count_from(UINT32_MAX);
     uint16_t p0 = pit_read();
@@ -47,8 +55,7 @@ static void measure(void) {
     uint64_t t1 = now();
     uint32_t l1 = lapic_count();
     uint64_t ticks = (uint16_t)(p0 - p1);
-    cycles_per_us = (t1 - t0) * PIT_HZ / ticks / 1000000;
-    lapic_ticks_per_ms = (uint64_t)(l0 - l1) * PIT_HZ / ticks / 1000;
+    set_rates(t1 - t0, (uint64_t)(l0 - l1), (t1 - t0) * PIT_HZ / ticks);
 }
 
 static bool alike(uint64_t a, uint64_t b) {
@@ -75,8 +82,7 @@ static bool by_hypervisor(void) {
     if (!(cpuid(1, 0).c >> 31) || cpuid(0x40000000, 0).a < 0x40000010)
         return false;
     struct cpuid leaf = cpuid(0x40000010, 0); // TSC and APIC bus frequency in kHz
-    cycles_per_us = leaf.a / 1000;
-    lapic_ticks_per_ms = leaf.b;
+    set_rates(leaf.a, leaf.b, leaf.a * 1000ul);
     return cycles_per_us != 0 && lapic_ticks_per_ms != 0;
 }
 
@@ -86,7 +92,8 @@ static void by_lapic(void) {
     uint64_t t0 = now();
     while (UINT32_MAX - lapic_count() < 2 * lapic_ticks_per_ms)
         pause();
-    cycles_per_us = (now() - t0) / 2000;
+    uint64_t ticks = 2 * lapic_ticks_per_ms, cycles = now() - t0;
+    set_rates(cycles, ticks, cycles * 500);
 }
 
 void tsc_init(void) {

@@ -168,12 +168,34 @@ void thread_breathe(void) {
     thread_reschedule();
 }
 
-// The sender expected this CPU to be idle or due for preemption. A CPU that has found work meanwhile passes
-// the request on: for each waiting thread an idle CPU, if there is one, has been asked.
+// Charges the running thread and asks the policy whether another one should run.
+static uint64_t review(struct cpu *cpu) {
+    uint64_t t = charge(cpu, cpu->current);
+    if (sched->tick(cpu->index, &cpu->current->entity))
+        cpu->reschedule = true;
+    return t;
+}
+
+// A slice that began while no other thread waited is long. A thread that is woken does not wait for its end.
+static uint64_t shared_end(uint64_t t) {
+    return t + SLICE_SHARED_US * cycles_per_us;
+}
+static bool too_long(const struct cpu *cpu, uint64_t t) {
+    return __atomic_load_n(&cpu->slice_end, __ATOMIC_RELAXED) > shared_end(t);
+}
+
+// The sender expected this CPU to be idle, due for preemption, or in too long a slice. A CPU that has found
+// work meanwhile passes the request on: for each waiting thread an idle CPU, if there is one, has been asked.
 void thread_poked(void) {
     struct cpu *cpu = this_cpu();
-    cpu->reschedule = true;
-    if (cpu->current != cpu->idle && sched_any_waiting())
+    if (cpu->current == cpu->idle) {
+        cpu->reschedule = true;
+        return;
+    }
+    uint64_t t = review(cpu);
+    if (too_long(cpu, t))
+        timer_slice(shared_end(t));
+    if (sched_any_waiting())
         offer(cpu->index);
 }
 
@@ -183,9 +205,7 @@ void thread_tick(void) {
         cpu->slice_end = 0;
         return;
     }
-    uint64_t t = charge(cpu, cpu->current);
-    if (sched->tick(cpu->index, &cpu->current->entity))
-        cpu->reschedule = true;
+    uint64_t t = review(cpu);
     cpu->slice_end = t + slice_us(cpu) * cycles_per_us;
 }
 
@@ -204,6 +224,24 @@ static void settle(struct thread *thread) {
     }
 }
 
+// A woken thread was queued on a CPU whose thread may have to give way. A new thread waits its turn: its
+// parent mostly waits for it anyway, and has work to do before that. What is read of another CPU is a hint.
+static void press(struct cpu *cpu, unsigned to, const struct thread *woken) {
+    struct thread *there = cpus[to].current;
+    uint64_t t = now(), until = __atomic_load_n(&cpus[to].books.until, __ATOMIC_RELAXED);
+    if (there == cpus[to].idle)
+        return;
+    bool due = sched->preempts(&woken->entity, &there->entity, t > until ? t - until : 0);
+    if (!due && !too_long(&cpus[to], t))
+        return;
+    if (to != cpu->index)
+        send_reschedule(cpu, to);
+    else if (due)
+        cpu->reschedule = true;
+    else
+        timer_slice(shared_end(t));
+}
+
 void thread_ready(struct thread *thread, enum sched_why why) {
     struct cpu *cpu = this_cpu();
     settle(thread);
@@ -219,13 +257,8 @@ void thread_ready(struct thread *thread, enum sched_why why) {
             send_reschedule(cpu, to);
         return;
     }
-    struct thread *there = cpus[to].current; // only a hint: it may change at any time
-    if (offer(to) || there == cpus[to].idle || !sched->preempts(&thread->entity, &there->entity))
-        return;
-    if (to == cpu->index)
-        cpu->reschedule = true;
-    else
-        send_reschedule(cpu, to);
+    if (!offer(to) && why == SCHED_WAKE)
+        press(cpu, to, thread);
 }
 
 void thread_start(struct thread *thread) {

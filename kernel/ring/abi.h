@@ -39,11 +39,13 @@ enum ring_operation {
     RING_REPLY,  // call id (0: none), word, 1: then take the next call. result: its id; words: its two words
     RING_SPAWN,  // enum ring_spawn, two arguments, weight (0: 1024), latency class. result: id
     RING_WAIT,   // id, enum ring_spawn; waits until it ends. result: 0, words[0]: its exit status
-    RING_PARK,   // address of a 32-bit word, expected value; waits for an unpark. RING_EAGAIN if it differs
+    RING_PARK,   // address of a 32-bit word, expected value, deadline (a TSC value, 0: none); waits for an
+                 // unpark. RING_EAGAIN if the word differs, RING_ETIMEDOUT at the deadline
     RING_UNPARK, // address, at most how many. result: how many were woken
     RING_MAP,    // bytes, 1: shared. result: address
     RING_UNMAP,  // address, bytes
     RING_LOG,    // text, length (at most RING_LOG_BYTES)
+    RING_SLEEP,  // waits until the TSC has this value
     RING_OPERATIONS
 };
 

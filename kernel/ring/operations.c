@@ -6,6 +6,7 @@
 #include "ring/call.h"
 #include "ring/park.h"
 #include "ring/ring.h"
+#include "ring/sleep.h"
 
 #define WEIGHT_MAX 65536
 #define MAP_MAX (1ul << 32)
@@ -74,6 +75,8 @@ static uint64_t key_of(uint64_t address) {
 static int64_t do_park(const uint64_t *a, struct ring_wait *wait, uint64_t *words) {
     (void)words;
     uint64_t physical = word_at(a[0]);
+    if (a[2] != 0 && (wait->deadline == 0 || a[2] < wait->deadline))
+        wait->deadline = a[2];
     return physical ? park(key_of(a[0]), at(physical), (uint32_t)a[1], wait) : -RING_EFAULT;
 }
 
@@ -106,10 +109,15 @@ static int64_t do_log(const uint64_t *a, struct ring_wait *wait, uint64_t *words
     return (int64_t)a[1];
 }
 
+static int64_t do_sleep(const uint64_t *a, struct ring_wait *wait, uint64_t *words) {
+    (void)words;
+    return sleep_until(a[0], wait);
+}
+
 static handler *const handlers[RING_OPERATIONS] = {
     [RING_NOP] = do_nop,     [RING_CALL] = do_call, [RING_REPLY] = do_reply,   [RING_SPAWN] = do_spawn,
     [RING_WAIT] = do_wait,   [RING_PARK] = do_park, [RING_UNPARK] = do_unpark, [RING_MAP] = do_map,
-    [RING_UNMAP] = do_unmap, [RING_LOG] = do_log,
+    [RING_UNMAP] = do_unmap, [RING_LOG] = do_log,   [RING_SLEEP] = do_sleep,
 };
 
 void operation(const struct ring_submission *submission, struct ring_wait *wait,

@@ -36,8 +36,8 @@ static struct sched_entity *steal(unsigned cpu) {
     return NULL; // there is no other queue
 }
 
-static bool preempts(const struct sched_entity *woken, const struct sched_entity *running) {
-    (void)woken, (void)running;
+static bool preempts(const struct sched_entity *woken, const struct sched_entity *running, uint64_t used) {
+    (void)woken, (void)running, (void)used;
     return false;
 }
 

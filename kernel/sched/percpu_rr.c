@@ -17,8 +17,8 @@ static bool tick(unsigned cpu, struct sched_entity *running) {
     return sched_waiting(cpu) != 0;
 }
 
-static bool preempts(const struct sched_entity *woken, const struct sched_entity *running) {
-    (void)woken, (void)running;
+static bool preempts(const struct sched_entity *woken, const struct sched_entity *running, uint64_t used) {
+    (void)woken, (void)running, (void)used;
     return false;
 }
 

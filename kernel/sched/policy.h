@@ -42,7 +42,8 @@ struct sched_policy {
     // interrupt.
     unsigned (*wake_cpu)(const struct sched_entity *entity, unsigned here, bool *claimed);
     struct sched_entity *(*steal)(unsigned cpu); // from another queue; NULL: nothing found
-    bool (*preempts)(const struct sched_entity *woken, const struct sched_entity *running);
+    // used: cycles that `running` has had since `ran` was counted
+    bool (*preempts)(const struct sched_entity *woken, const struct sched_entity *running, uint64_t used);
     unsigned (*waiting)(unsigned cpu); // number of waiting threads; a hint
     bool (*balanced)(unsigned cpu);    // enqueued = dequeued + queued
 };

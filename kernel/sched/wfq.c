@@ -92,11 +92,12 @@ static struct sched_entity *steal(unsigned cpu) {
     return entity;
 }
 
-static bool preempts(const struct sched_entity *woken, const struct sched_entity *running) {
+static bool preempts(const struct sched_entity *woken, const struct sched_entity *running, uint64_t used) {
     if (woken->cpu != running->cpu)
         return false;
     uint64_t margin = woken->latency == RING_LATENCY_SHORT ? 0 : SLICE / 2;
-    return before(woken->virtual_time + margin, running->virtual_time);
+    uint64_t reached = running->virtual_time + weighted(running, running->ran - running->charged + used);
+    return before(woken->virtual_time + margin, reached);
 }
 
 const struct sched_policy sched_wfq = {

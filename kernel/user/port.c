@@ -1,4 +1,5 @@
-// The port of guest/bench.h to tern. Workers are processes or threads of the same image.
+// The port of guest/bench.h to tern: workers, gate, window and lines; services.c and channel.c have the rest.
+// Workers are processes or threads of the same image.
 #include "bench.h"
 
 #include "arch/layout.h"
@@ -11,8 +12,8 @@ static uint64_t foreign[2];
 int program(uint64_t first, uint64_t second) {
     if (first == 0)
         return bench_main(info()->command_line);
-    if (first < USER_IMAGE_END) { // not a job, which would be in shared memory: a task's body
-        ((void (*)(void *))first)((void *)second);
+    if (first < USER_IMAGE_END) { // not a job, which would be in shared memory: the body of a task or a child
+        ((void (*)(uint64_t))first)(second); // a task's pointer is passed like a number
         return 0;
     }
     struct bench_job *job = (struct bench_job *)first;
@@ -25,39 +26,15 @@ int program(uint64_t first, uint64_t second) {
     return 0;
 }
 
-uint64_t port_now(void) {
-    uint32_t lo, hi;
-    __asm__ volatile("lfence; rdtsc" : "=a"(lo), "=d"(hi)::"memory");
-    return (uint64_t)hi << 32 | lo;
-}
-
 uint64_t port_thread_time(void) {
     return (uint64_t)kernel_call(RING_CALL_READ, RING_READ_MY_CYCLES, 0, 0);
 }
 
-const char *port_unit(void) {
-    return "cycles";
-}
 const char *port_system(void) {
     return "tern";
 }
-int port_cpu(void) {
-    return (int)kernel_call(RING_CALL_CPU, 0, 0, 0);
-}
 unsigned port_online(void) {
     return info()->online;
-}
-
-static void *map(size_t bytes, int shared) {
-    int64_t where = RING_DO(RING_MAP, bytes, (uint64_t)shared);
-    return where < 0 ? NULL : (void *)where;
-}
-
-void *port_private(size_t bytes) {
-    return map(bytes, 0);
-}
-void *port_shared(size_t bytes) {
-    return map(bytes, 1);
 }
 
 static enum ring_spawn kind_of(enum bench_mode mode) {
@@ -100,18 +77,6 @@ void port_window_close(void) {
 int port_foreign(uint64_t *value) {
     *value = foreign[1] - foreign[0];
     return 0;
-}
-
-int port_task(void (*body)(void *argument), void *argument) {
-    return (int)spawn(RING_SPAWN_THREAD, (uint64_t)body, (uint64_t)argument);
-}
-
-int port_task_join(int task) {
-    return (int)join(RING_SPAWN_THREAD, task);
-}
-void port_yield(void) {
-    bench_relax();
-    kernel_call(RING_CALL_YIELD, 0, 0, 0);
 }
 
 void port_line(const char *line, size_t length) {

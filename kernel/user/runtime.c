@@ -1,12 +1,8 @@
 #include "user/runtime.h"
 
-#include <stddef.h>
-
 #include "arch/layout.h"
 
 void runtime_begin(uint64_t first, uint64_t second);
-void *memcpy(void *to, const void *from, size_t bytes);
-void *memset(void *to, int byte, size_t bytes);
 
 void *memcpy(void *to, const void *from, size_t bytes) {
     void *result = to;

@@ -2,6 +2,7 @@
 #ifndef USER_RUNTIME_H
 #define USER_RUNTIME_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "ring/abi.h"
@@ -13,6 +14,9 @@ int program(uint64_t first, uint64_t second);
 const struct ring_info *info(void);
 struct ring *my_ring(void);
 int64_t kernel_call(enum ring_call call, uint64_t first, uint64_t second, uint64_t third);
+
+void *memcpy(void *to, const void *from, size_t bytes);
+void *memset(void *to, int byte, size_t bytes);
 
 // Submits one operation and waits until it is complete. words may be NULL.
 int64_t ring_do(enum ring_operation operation, const uint64_t argument[5], uint64_t words[2]);

@@ -117,8 +117,10 @@ int program(uint64_t first, uint64_t second) {
     if (RING_DO(RING_MAP, sizeof *board, 1) != (int64_t)board)
         return 1;
     int all = option_is("selftest", "all"), failed = 0;
-    if (all || option("selftest") == NULL || option_is("selftest", "quick"))
+    if (all || option("selftest") == NULL || option_is("selftest", "quick")) {
         failed += run_all(basic_checks);
+        failed += run_all(service_checks);
+    }
     if (all || option_is("selftest", "hostile"))
         failed += run_all(hostile_checks);
     if (all || option_is("selftest", "bombs"))

@@ -18,7 +18,7 @@ struct check {
     int (*run)(void);
 };
 
-extern const struct check basic_checks[], hostile_checks[], bomb_checks[], stress_checks[];
+extern const struct check basic_checks[], service_checks[], hostile_checks[], bomb_checks[], stress_checks[];
 
 // Shared by all processes of the test; zeroed before each check.
 struct board {

@@ -70,6 +70,14 @@ static int ring_does_not_block(void) {
     NEED(take(&tag) == 0 && tag == 1);
     NEED(take(&tag) == -RING_EAGAIN && tag == 2);
     NEED(take(&tag) == 0 && tag == 3);
+    uint64_t until = info()->cycles_per_us * (clock_us() + 300);
+    submit(RING_SLEEP, 4, until, 0);
+    NEED(kernel_call(RING_CALL_ENTER, 0, 0, 0) == 0);
+    NEED(kernel_call(RING_CALL_ENTER, 1, 0, 0) == 1);
+    NEED(take(&tag) == 0 && tag == 4 && clock_us() >= until / info()->cycles_per_us);
+    submit(RING_SLEEP, 5, UINT64_MAX, 0);
+    NEED(kernel_call(RING_CALL_ENTER, 1, 100000, 0) == 1);
+    NEED(take(&tag) == -RING_ETIMEDOUT && tag == 5);
     return 0;
 }
 

@@ -87,6 +87,12 @@ static int wait_for_a_time(uint64_t argument) {
     park_for(&board->word[WORD_FOREVER], 0, 3600000000); // an hour
     return 1;
 }
+static int sleep_for_a_time(uint64_t argument) {
+    (void)argument;
+    say_asleep();
+    RING_DO(RING_SLEEP, UINT64_MAX);
+    return 1;
+}
 static int run_for_ever(uint64_t end) {
     say_asleep();
     while (!end)
@@ -95,12 +101,13 @@ static int run_for_ever(uint64_t end) {
 }
 
 static int die_among_waiters(uint64_t silent_server) {
-    body *const bodies[] = {sleep_for_ever, wait_for_a_call, wait_for_a_child, wait_for_a_time, run_for_ever};
+    body *const bodies[] = {sleep_for_ever,  wait_for_a_call,  wait_for_a_child,
+                            wait_for_a_time, sleep_for_a_time, run_for_ever};
     board->word[WORD_ASLEEP] = 0;
     for (unsigned i = 0; i < sizeof bodies / sizeof *bodies; i++)
         NEED(start(RING_SPAWN_THREAD, bodies[i], 0) > 0);
     NEED(start(RING_SPAWN_THREAD, wait_for_a_reply, silent_server) > 0);
-    while (__atomic_load_n(&board->word[WORD_ASLEEP], __ATOMIC_ACQUIRE) < 7)
+    while (__atomic_load_n(&board->word[WORD_ASLEEP], __ATOMIC_ACQUIRE) < 8)
         kernel_call(RING_CALL_YIELD, 0, 0, 0);
     __asm__ volatile("ud2");
     return 1;

@@ -74,7 +74,36 @@ def test_without_a_manifest_the_quick_self_tests_run_and_pass(kit: Bootkit) -> N
     seen = ternkit.checks(done)
     assert done.ending is Ending.DONE
     assert {"spawn-process", "spawn-thread", "ring", "park", "exit", "timers"} <= set(seen)
+    assert {"park-deadline", "sleep", "child", "unmap", "channel", "channel-out"} <= set(seen)
     assert all(seen.values())
+
+
+@pytest.mark.parametrize(
+    ("check", "words"),
+    [
+        ("sleep", "late=2000"),
+        ("park-deadline", "late=2000"),
+        # far less than the slice of a thread alone, which is 10 ms, and little more than a shared one
+        ("stress-wake", "selftest=stress busy_late=2200000"),
+    ],
+)
+def test_waits_end_on_time(kit: Bootkit, check: str, words: str) -> None:
+    """Within that many ns, which only the instruction clock can promise: a host may give a vCPU no time. In
+    `stress-wake` every CPU has a thread that never stops."""
+    timed = replace(kit, folder=kit.folder / check, level=Level.FULL)
+    done = timed.words("kernel", 2, f"only={check} {words}")
+    assert done.ending is Ending.DONE, ternkit.console(done)
+
+
+SERVICES = Path(__file__).parents[1] / "data" / "services"
+
+
+@pytest.mark.parametrize("system", ["kernel", "linux"])
+def test_a_workload_has_every_service(kit: Bootkit, system: str) -> None:
+    timed = replace(kit, folder=kit.folder / f"services-{system}", level=Level.FULL)
+    judged = timed.run(system, str(SERVICES), 2)
+    assert judged.verified, judged.reason
+    assert len(judged.verified.workers) == 2
 
 
 KILLED = re.compile(

@@ -1,0 +1,20 @@
+"""What each worker of services.c must report, from its number alone."""
+
+from benchgate import VerifyError, expect
+
+MESSAGE, SHORT_NS = 3000, 200_000
+
+
+def check(params, reports, result, run):
+    count = len(reports)
+    meeting = sum(range(2, count + 2))
+    for report in reports:
+        sender, number = (report.id - 1) % count, report.id + 2
+        received = sum((sender + i) % 256 * (i + 1) for i in range(MESSAGE))
+        done = {"task": number**2, "child": 3 * number, "status": 0, "sum": received, "meeting": meeting}
+        expect(f"worker {report.id}", report.values, {**done, "pages": 3 * 4096, "timeout": 1})
+    expect("the result", result, {"meeting": meeting})
+    if run.histograms["late"].count != count:
+        raise VerifyError("a sleep ended before its time")
+    if run.histograms["waited"].count != count or run.histograms["waited"].min < SHORT_NS * run.hz // 10**9:
+        raise VerifyError("a wait ended before its timeout")
