@@ -15,8 +15,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from benchgate.base import stats
-from benchgate.base.cells import Cell, Lane, Mode, Placement, Window
+from benchgate.base.cells import Cell, Lane, Mode, Placement
 from benchgate.base.gates import Arm, Gate, GateInput, Policy, Word
+from benchgate.base.metrics import WINDOWS
 from benchgate.base.runs import Measurement
 from benchgate.judge.gates import judge
 
@@ -112,10 +113,8 @@ def _cell(cpus: int) -> Cell:
 def _arm(cpus: int, samples: Sequence[float]) -> Arm:
     cell = _cell(cpus)
     facts = (cell, Lane.TCG, Placement.PHYSICAL)
-    work, total = (
-        Measurement(*facts, window, "ns", tuple(samples)) for window in (Window.WORK, Window.TOTAL)
-    )
-    return Arm(*facts, work, total, attempted=len(samples))
+    found = {name: Measurement(*facts, metric, "ns", tuple(samples)) for name, metric in WINDOWS.items()}
+    return Arm(*facts, found, attempted=len(samples))
 
 
 def _samples(source: random.Random, centre: float, cv: float, runs: int, phi: float = 0.0) -> list[float]:

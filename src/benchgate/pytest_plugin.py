@@ -33,8 +33,10 @@ MARKS = (
     "smp: process-scale sweeps over CPU counts (benchgate)",
     "threads: thread-scale sweeps over CPU counts (benchgate)",
     "workload(name, **parameters): what a test of cells or verdicts runs (benchgate)",
-    "speedup(cpus, at_least=|at_most=, insn=, window='work', base=1): one gate (benchgate)",
-    "gate(kind, cpus, base=None, at_least=, at_most=, insn=, window='work'): one gate, any kind (benchgate)",
+    "speedup(cpus, at_least=|at_most=, insn=, metric='work', base=1): a ratio of CPU counts (benchgate)",
+    "limit(cpus, metric, at_least=|at_most=, insn=): a threshold for a metric itself (benchgate)",
+    "compare(to, cpus, at_least=|at_most=, insn=, metric='work'): a ratio of two systems (benchgate)",
+    "gate(kind, cpus, base=None, at_least=, at_most=, insn=, metric='work'): one gate, any kind (benchgate)",
     "system(*names): systems of this test, instead of those of --system (benchgate)",
 )
 

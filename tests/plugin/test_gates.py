@@ -503,7 +503,7 @@ def test_a_session_without_a_planned_row_is_partial_and_never_exits_with_0(rig: 
 
 
 def test_a_skipped_test_leaves_no_gate_of_its_measured_row_undecided(rig: Rig) -> None:
-    rig.pytester.makepyfile(test_scaling=TEST_FILE + SKIPPED.format(more="", window=', window="total"'))
+    rig.pytester.makepyfile(test_scaling=TEST_FILE + SKIPPED.format(more="", window=', metric="total"'))
     result = rig.run()
     result.assert_outcomes(passed=3, skipped=1)
     assert result.ret == 0

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from benchgate.base.cells import Cell, Lane, Mode, Placement, Window
+from benchgate.base.cells import Cell, Lane, Mode, Placement
 from benchgate.base.gates import Arm, Gate, Policy, Verdict, Word
+from benchgate.base.metrics import WINDOWS, Metric
 from benchgate.base.runs import _VERIFY_ONLY, Ending, Measurement, RawRun, VerifiedRun
 from benchgate.evidence.rows import RunRow, row_of
 from benchgate.judge.decide import decide
@@ -68,10 +69,10 @@ def measurement(
     *,
     lane: Lane = Lane.TCG,
     placement: Placement = Placement.PHYSICAL,
-    window: Window = Window.WORK,
+    metric: Metric = WINDOWS["work"],
     unit: str = "ns",
 ) -> Measurement:
-    return Measurement(of, lane, placement, window, unit, tuple(samples))
+    return Measurement(of, lane, placement, metric, unit, tuple(samples))
 
 
 def arm(
@@ -92,26 +93,27 @@ def arm(
         cell=of,
         lane=lane,
         placement=placement,
-        work=measurement(of, samples, window=Window.WORK, **facts) if samples else None,  # type: ignore[arg-type]
-        total=measurement(of, totals, window=Window.TOTAL, **facts) if totals else None,  # type: ignore[arg-type]
+        measurements={
+            name: measurement(of, values, metric=WINDOWS[name], **facts)  # type: ignore[arg-type]
+            for name, values in (("work", samples), ("total", totals))
+            if values
+        },
         attempted=len(samples) + len(invalid) if attempted is None else attempted,
         invalid=invalid,
         skipped=skipped,
     )
 
 
-def speedup(
-    cpus: int = 2, at_least: float = 1.6, *, window: Window = Window.WORK, insn: float | None = None
-) -> Gate:
-    return Gate(f"primes-linux-smp{cpus}", "speedup", cell(1), cell(cpus), window, at_least, None, insn)
+def speedup(cpus: int = 2, at_least: float = 1.6, *, metric: str = "work", insn: float | None = None) -> Gate:
+    return Gate(f"primes-linux-smp{cpus}", "speedup", cell(1), cell(cpus), metric, at_least, None, insn)
 
 
 def control(cpus: int = 2, at_most: float = 1.1) -> Gate:
-    return Gate(f"primes-linux-smp{cpus}-control", "control", cell(1), cell(cpus), Window.WORK, None, at_most)
+    return Gate(f"primes-linux-smp{cpus}-control", "control", cell(1), cell(cpus), "work", None, at_most)
 
 
 def right(cpus: int = 2) -> Gate:
-    return Gate(f"primes-linux-smp{cpus}-verified", "verified", None, cell(cpus), Window.WORK)
+    return Gate(f"primes-linux-smp{cpus}-verified", "verified", None, cell(cpus), "work")
 
 
 def run_row(raw: RawRun, run: VerifiedRun | None, reason: str = "") -> RunRow:

@@ -31,13 +31,14 @@ MOST_RUNS = 199
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """A threshold for `cell`. `base` is the cell to compare it with; None if the gate uses `cell` only."""
+    """A threshold for `cell`. `base` is the cell to compare it with, of the same system at another CPU count
+    or of another system; None if the gate uses `cell` only."""
 
     id: str
     kind: str
     base: Cell | None
     cell: Cell
-    window: Window = Window.WORK
+    metric: str = str(Window.WORK)
     at_least: float | None = None
     at_most: float | None = None
     insn: float | None = None
@@ -60,8 +61,8 @@ class Arm:
     cell: Cell
     lane: Lane | None = None
     placement: Placement | None = None
-    work: Measurement | None = None
-    total: Measurement | None = None
+    measurements: Mapping[str, Measurement] = field(default_factory=dict)
+    """By the name of the metric; empty without a verified run that counts."""
     attempted: int = 0
     invalid: tuple[str, ...] = ()
     """The reasons why runs of this arm are invalid, one per run. One invalid run fails the cell."""
@@ -77,19 +78,28 @@ class Arm:
     """The folder of its first run that is not verified."""
 
     def __post_init__(self) -> None:
-        for name, one in (("work", self.work), ("total", self.total)):
-            if one is not None and (one.cell != self.cell or one.window != name):
-                raise ValueError(f"the {name} of {self.cell.id} holds {one.window} of {one.cell.id}")
-            if one is not None and (one.lane, one.placement) != (self.lane, self.placement):
-                raise ValueError(f"{self.cell.id}: the {name} window was taken on another lane or placement")
+        object.__setattr__(self, "measurements", MappingProxyType(dict(self.measurements)))
+        for name, one in self.measurements.items():
+            if one.cell != self.cell or one.metric.name != name:
+                raise ValueError(f"the {name} of {self.cell.id} holds {one.metric.name} of {one.cell.id}")
+            if (one.lane, one.placement) != (self.lane, self.placement):
+                raise ValueError(f"{self.cell.id}: {name} was taken on another lane or placement")
 
     @property
     def runs(self) -> int:
         """The number of verified runs that count."""
         return len(self.work.samples) if self.work else 0
 
-    def measurement(self, window: Window) -> Measurement | None:
-        return self.work if window is Window.WORK else self.total
+    @property
+    def work(self) -> Measurement | None:
+        return self.measurement(Window.WORK)
+
+    @property
+    def total(self) -> Measurement | None:
+        return self.measurement(Window.TOTAL)
+
+    def measurement(self, metric: str) -> Measurement | None:
+        return self.measurements.get(metric)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,3 +252,16 @@ class Verdict:
     runs: int
     outcome: Word
     reason: str
+    base_system: str | None = None
+    """The system of the base arm, if it is another one."""
+    value: float | None = None
+    """The figure itself, for a gate on one arm; `ratio` is None then."""
+    bound: str | None = None
+    """`least` or `most`: on which side of the threshold the figure must be."""
+    unit: str | None = None
+    """Of threshold, low and high: `x` for a ratio."""
+
+    @property
+    def figure(self) -> float | None:
+        """What the threshold is compared with."""
+        return self.value if self.ratio is None else self.ratio

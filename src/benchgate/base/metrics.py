@@ -7,6 +7,7 @@ frozen objects. Nothing fails.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -49,11 +50,18 @@ class Metric:
 
     @property
     def grows_with_cpus_at_most(self) -> bool:
-        """Whether n times the CPUs can improve it n times at most, so that more shows a wrong measurement."""
-        return self.kind in (MetricKind.TIME, MetricKind.RATE)
+        """Whether n times the CPUs can improve it n times at most, so that more shows a wrong measurement.
+        A declared time can be spent waiting for other workers, and then improves without such a limit."""
+        is_rate = self.kind is MetricKind.RATE and not self.per
+        return is_rate or (self.kind is MetricKind.TIME and not self.of)
 
 
 WINDOWS = {
     str(window): Metric(str(window), MetricKind.TIME, Better.LESS, "", window=window) for window in Window
 }
 """The metrics of every workload. Their unit is the run's."""
+
+
+def with_windows(declared: Mapping[str, Metric]) -> Mapping[str, Metric]:
+    """All metrics of a workload that declares these."""
+    return {**WINDOWS, **declared}

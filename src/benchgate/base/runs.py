@@ -13,6 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from benchgate.base.cells import Cell, Lane, Placement, Window
+from benchgate.base.metrics import Metric
 
 
 class Ending(StrEnum):
@@ -158,21 +159,26 @@ class VerifiedRun:
 
     @property
     def busy(self) -> int | None:
-        """The time that all workers together spent in their work, in the guest's own unit."""
-        return sum(one.end - one.start for one in self.workers) if self.workers else None
+        """The time that all workers together spent in their work, in the guest's own unit. None unless each
+        has a CPU of its own: others wait for each other, which counts here as work."""
+        if len(self.workers) != self.run.cell.cpus:
+            return None
+        return sum(one.end - one.start for one in self.workers)
 
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """One arm, one window: every sample in the order in which it was taken."""
+    """One arm, one metric: every sample in the order in which it was taken."""
 
     cell: Cell
     lane: Lane
     placement: Placement
-    window: Window
+    metric: Metric
     unit: str
+    """The metric's, or for a window the run's."""
     samples: tuple[float, ...]
     busy: tuple[float, ...] = ()
     """VerifiedRun.busy of each sample; empty if a run has none."""
     late: tuple[float, ...] = ()
-    """Resolution.late of each sample, as a share of the window; empty if a run has none."""
+    """By which share the steps of the instruction clock can have changed each sample; empty if a run has no
+    resolution."""

@@ -1,7 +1,7 @@
 """The numbers behind a verdict: medians, their ratio, and the exact bootstrap of that ratio.
 
 Takes plain samples, gives plain numbers; uses no random numbers, no clock and no file. Invalid samples (none,
-not finite, not positive) fail with ValueError.
+not finite, for a ratio not positive) fail with ValueError.
 
 The bootstrap is computed exactly instead of by random resampling. There are n**n equally likely resamples of
 n samples. How many of them have the k-th order statistic as their median is a difference of two binomial
@@ -30,7 +30,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Summary of one arm. `cv` is the standard deviation divided by the mean; None for a single sample."""
+    """Summary of one arm. `cv` is the standard deviation divided by the mean."""
 
     median: float
     low: float
@@ -72,12 +72,14 @@ class Bootstrap:
 
 
 def median(samples: Sequence[float]) -> float:
-    _check(samples)
+    _check_finite(samples)
     return float(statistics.median(samples))
 
 
 def ratio_of_medians(base: Sequence[float], other: Sequence[float]) -> float:
     """How many times faster `other` is: the base arm's median time over the other arm's."""
+    _check(base)
+    _check(other)
     return median(base) / median(other)
 
 
@@ -86,8 +88,9 @@ def spread(samples: Sequence[float]) -> Spread:
 
 
 def coefficient_of_variation(samples: Sequence[float]) -> float | None:
-    _check(samples)
-    if len(samples) < 2:
+    """None for a single sample, and for samples around zero, which have none."""
+    _check_finite(samples)
+    if len(samples) < 2 or min(samples) <= 0:
         return None
     return statistics.stdev(samples) / statistics.fmean(samples)
 
@@ -103,6 +106,44 @@ def bootstrap(base: Sequence[float], other: Sequence[float]) -> Bootstrap:
             ratio = top / bottom
             weights[ratio] = weights.get(ratio, 0) + top_weight * bottom_weight
     return Bootstrap(tuple(sorted(weights.items())), len(base) ** len(base) * len(other) ** len(other))
+
+
+def median_interval(samples: Sequence[float], looks: tuple[int, ...], error: float) -> Interval:
+    """The interval of the median of which these are samples, at the last of these looks.
+
+    It lies between two order statistics, so it makes no assumption about the noise except that the samples
+    are independent. It misses the median on either side with a probability of at most `error`, over all looks
+    together. It is infinite if so few samples cannot do that.
+    """
+    _check_finite(samples)
+    if len(samples) != looks[-1]:
+        raise ValueError(f"{len(samples)} samples at a look of {looks[-1]}")
+    ordered, beyond = sorted(samples), _most_beyond(looks, Fraction(error))
+    if beyond < 0:
+        return Interval(-math.inf, math.inf)
+    return Interval(float(ordered[beyond]), float(ordered[-1 - beyond]))
+
+
+@functools.cache
+def _most_beyond(looks: tuple[int, ...], error: Fraction) -> int:
+    """How many samples may lie beyond an end of the interval at the last look; -1 if it has no end.
+
+    A sample is below the median with probability 1/2. `paths` counts, by how many samples are below it, the
+    sequences of samples that no earlier look has excluded. Each look takes as many as `error` has left, so
+    that an earlier look does not depend on a later one.
+    """
+    paths, taken, spent, beyond = {0: 1}, 0, Fraction(0), -1
+    for look in looks:
+        for _ in range(look - taken):
+            paths = {n: paths.get(n, 0) + paths.get(n - 1, 0) for n in range(max(paths) + 2)}
+        taken, beyond = look, -1
+        for count in range(look // 2):
+            share = Fraction(paths.get(count, 0), 2**look)
+            if spent + share > error:
+                break
+            spent, beyond = spent + share, count
+            paths[count] = 0
+    return beyond
 
 
 def paired_log_interval(base: Sequence[float], other: Sequence[float], alpha: float) -> Interval | None:
@@ -130,7 +171,7 @@ def serial_dependence(*series: Sequence[float]) -> float:
 
 
 def _resemblance(samples: Sequence[float]) -> float:
-    _check(samples)
+    _check_finite(samples)
     n = len(samples)
     ranks = [sum(x < y for x in samples) + sum(x == y for x in samples) / 2 for y in samples]
     centre = statistics.fmean(ranks)
@@ -188,8 +229,15 @@ def _student_quantile(freedom: int, share: float) -> float:
 
 
 def _check(samples: Sequence[float]) -> None:
+    """A ratio needs samples above zero."""
+    _check_finite(samples)
+    if min(samples) <= 0:
+        raise ValueError(f"a sample must be finite and above zero, not {min(samples)!r}")
+
+
+def _check_finite(samples: Sequence[float]) -> None:
     if not samples:
         raise ValueError("there are no samples")
     for sample in samples:
-        if not (math.isfinite(sample) and sample > 0):
+        if not math.isfinite(sample):
             raise ValueError(f"a sample must be finite and above zero, not {sample!r}")

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from benchgate.base.cell_json import cell_as_json, cell_from_json
-from benchgate.base.cells import Cell, Lane, Window
+from benchgate.base.cells import Cell, Lane
 from benchgate.base.clocks import Clock, Clocks, policy_for
 from benchgate.base.errors import EvidenceError
 from benchgate.base.gates import MINUTES, CapacityBound, Gate, Policy
 from benchgate.base.jsonfields import Fields
+from benchgate.base.metric_json import metric_as_json, metric_from_json
+from benchgate.base.metrics import Metric
 from benchgate.base.text import one_line
 from benchgate.base.void_rule import NO_RULE, VoidRule
 from benchgate.insn.symbols import Symbols
@@ -31,6 +33,8 @@ class StoredSweep:
     row: str
     cells: tuple[tuple[Cell, str], ...]
     gates: tuple[Gate, ...]
+    declared: Mapping[str, Metric] = field(default_factory=dict)
+    """The metrics that the workload declared when the session measured it."""
 
 
 PROGRAM_OPTIONS = ("--workload", "--gate", "--extra-report")
@@ -79,6 +83,7 @@ def sweep_as_json(sweep: SweepPlan) -> dict[str, Any]:
         "row": sweep.row,
         "cells": [{"cell": cell_as_json(one.cell), "skip": one.skip} for one in sweep.cells],
         "gates": [_gate_as_json(one.gate) for one in sweep.gates],
+        "metrics": [metric_as_json(one) for one in sweep.declared.values()],
     }
 
 
@@ -96,7 +101,9 @@ def _sweep(value: object) -> StoredSweep:
     fields = Fields(value, "a sweep")
     cells = tuple(map(_planned, fields.take("cells", list)))
     gates = tuple(map(_gate, fields.take("gates", list)))
-    sweep = StoredSweep(fields.text("row"), cells, gates)
+    # absent in sessions of earlier versions
+    metrics = map(metric_from_json, fields.take("metrics", list) if fields.has("metrics") else ())
+    sweep = StoredSweep(fields.text("row"), cells, gates, {one.name: one for one in metrics})
     fields.done()
     return sweep
 
@@ -115,7 +122,7 @@ def _gate(value: object) -> Gate:
         kind=fields.word("kind"),
         base=None if fields.is_null("base") else cell_from_json(fields.take("base", dict)),
         cell=cell_from_json(fields.take("cell", dict)),
-        window=fields.choice("window", Window),
+        metric=fields.word("window" if fields.has("window") else "metric"),  # `window` in earlier versions
         at_least=fields.real_or_none("at_least"),
         at_most=fields.real_or_none("at_most"),
         insn=fields.real_or_none("insn"),

@@ -50,11 +50,10 @@ _HEX = re.compile(r"%([0-9A-F]{2})")
 
 def line(row: RunRow) -> str:
     """One line with its line break."""
-    params = ";".join(f"{_word(name)}={_word(str(value))}" for name, value in row.params)
     fields = (
-        _word(row.system),
-        _word(row.workload),
-        params,
+        plain_word(row.system),
+        plain_word(row.workload),
+        joined_params(row.params),
         row.mode,
         str(row.cpus),
         row.lane,
@@ -68,7 +67,7 @@ def line(row: RunRow) -> str:
         _count(row.work),
         _count(row.total),
         row.unit,
-        _word(row.guest_digest),
+        plain_word(row.guest_digest),
     )
     return ",".join(csv_field(one) for one in fields) + "\n"
 
@@ -129,7 +128,11 @@ def _check(row: RunRow, where: str) -> None:
         raise EvidenceError(f"{where}: work {row.work} is longer than total {row.total}")
 
 
-def _word(text: str) -> str:
+def joined_params(params: Params) -> str:
+    return ";".join(f"{plain_word(name)}={plain_word(str(value))}" for name, value in params)
+
+
+def plain_word(text: str) -> str:
     """The separators of this format, percent-encoded."""
     return _RESERVED.sub(lambda found: f"%{ord(found.group()):02X}", text)
 

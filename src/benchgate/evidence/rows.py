@@ -1,20 +1,24 @@
 """One run as a row: a line of results.csv, and fields that only the other reports show.
 
-Takes a judged run; gives a RunRow. Pure; does not fail: a missing value is None or "".
+Takes a judged run and the metrics that its workload declares; gives a RunRow. Pure; does not fail: a missing
+value is None or "".
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from benchgate.base.cells import Cell, Lane, Mode, Params, Placement
+from benchgate.base.metrics import Metric
 from benchgate.base.runs import Outcome
+from benchgate.judge.arms import NO_METRICS
 from benchgate.judge.judged_run import JudgedRun
 
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """One line of results.csv. The last four fields are in the other reports only."""
+    """One line of results.csv. The fields with a default are in the other reports only."""
 
     system: str
     workload: str
@@ -41,6 +45,8 @@ class RunRow:
     """Why the run is invalid or crashed."""
     clock: str = ""
     """The cell's clock. In results.csv only the lane distinguishes such rows."""
+    metrics: tuple[tuple[Metric, float], ...] = ()
+    """Those that the workload declares; metrics.csv has them."""
 
     @property
     def counts(self) -> bool:
@@ -60,7 +66,7 @@ class RunRow:
         )
 
 
-def row_of(judged: JudgedRun) -> RunRow:
+def row_of(judged: JudgedRun, declared: Mapping[str, Metric] = NO_METRICS) -> RunRow:
     raw, run = judged.run, judged.verified
     return RunRow(
         system=raw.cell.system,
@@ -84,4 +90,7 @@ def row_of(judged: JudgedRun) -> RunRow:
         variant=raw.cell.variant,
         reason=judged.reason or raw.detail,
         clock=raw.cell.clock,
+        metrics=tuple((one, run.metrics[name]) for name, one in declared.items() if name in run.metrics)
+        if run
+        else (),
     )

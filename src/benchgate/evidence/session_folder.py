@@ -1,9 +1,9 @@
 """The session folder: written while the session runs, and sealed at its end.
 
 Takes the reports folder, facts and texts; gives a folder under reports/runs/. Every attempt is numbered and
-chained, results.csv gets one line per run, and session.json has the state `partial` until `close`. So after
-any kind of end the folder has all results so far, and does not claim to be complete. Fails with EvidenceError
-that names the file and what to do; files that were written before stay.
+chained, results.csv and metrics.csv get its lines, and session.json has the state `partial` until `close`. So
+after any kind of end the folder has all results so far, and does not claim to be complete. Fails with
+EvidenceError that names the file and what to do; files that were written before stay.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from benchgate.base.errors import EvidenceError
 from benchgate.base.process import start_time
-from benchgate.evidence import results_csv
+from benchgate.evidence import metrics_csv, results_csv
 from benchgate.evidence.chain import chain_start, chained, manifest_text
 from benchgate.evidence.files import (
     ATTEMPTS,
@@ -36,7 +36,7 @@ from benchgate.evidence.files import (
 from benchgate.evidence.rows import RunRow
 
 FORMAT, VERSION = "benchgate-session", 1
-RESULTS, VERDICTS = "results.csv", "verdicts.json"
+RESULTS, METRICS, VERDICTS = "results.csv", "metrics.csv", "verdicts.json"
 PARTIAL, COMPLETE = "partial", "complete"
 
 SESSION_NAME = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9a-z]{4,16}")
@@ -93,7 +93,7 @@ class SessionFolder:
             "finished": None,
             "pid": os.getpid(),
             "pid_started": start_time(os.getpid()),
-            "formats": {RESULTS: 1, VERDICTS: 1, MANIFEST: 1, ATTEMPTS: 1},
+            "formats": {RESULTS: 1, METRICS: 1, VERDICTS: 2, MANIFEST: 1, ATTEMPTS: 1},
             "options": dict(info.options),
             "commit": info.commit,
             "diff_digest": info.diff_digest,
@@ -103,6 +103,7 @@ class SessionFolder:
         session = cls(name, folder, facts, chain_start(name))
         session._save()
         session.write(RESULTS, results_csv.HEADER)
+        session.write(METRICS, metrics_csv.HEADER)
         session.write(ATTEMPTS, "")
         _point_latest(reports, name)
         return session
@@ -126,11 +127,13 @@ class SessionFolder:
         return RunFolder(self._begun, self.folder / name)
 
     def record(self, row: RunRow) -> None:
-        """Chains a finished attempt and adds its line to results.csv. Its folder must not change any more."""
+        """Chains a finished attempt and adds its lines to results.csv and metrics.csv. Its folder must not
+        change any more."""
         name = self._attempts.pop(row.run)
         link = chained(self._chain, row.run, name, row.outcome, self._digest(name))
         append_line(self.folder / ATTEMPTS, link.line())
         append_line(self.folder / RESULTS, results_csv.line(row))
+        append_line(self.folder / METRICS, metrics_csv.lines(row))
         self._chain = link.chain
 
     def write(self, name: str, text: str) -> None:

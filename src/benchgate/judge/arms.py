@@ -1,22 +1,27 @@
 """Makes the arms of a sweep from its judged runs: samples, invalid runs, and whether the clock repeats.
 
-Takes planned cells and judged runs in the order of execution; gives an `Arm` per cell. Fails with VerifyError
+Takes planned cells, judged runs in the order of execution and the metrics that their workload declares; gives
+an `Arm` per cell. Fails with VerifyError
 if a console or a clock log cannot be read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
+from types import MappingProxyType
 
-from benchgate.base.cells import Cell, Lane, Window
+from benchgate.base.cells import Cell, Lane
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm
+from benchgate.base.metrics import Metric, with_windows
 from benchgate.base.runs import RawRun, VerifiedRun
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.judge.repeat import difference
 from benchgate.judge.samples import is_sample, measurement
+
+NO_METRICS: Mapping[str, Metric] = MappingProxyType({})
 
 
 def arm_of(
@@ -25,6 +30,7 @@ def arm_of(
     invalid: Iterable[str] = (),
     *,
     skipped: str = "",
+    declared: Mapping[str, Metric] = NO_METRICS,
 ) -> Arm:
     """The arm of these runs. `invalid` has one reason for each run without a result."""
     good, bad = tuple(runs), tuple(invalid)
@@ -34,21 +40,28 @@ def arm_of(
     if not counted:
         return facts
     try:
-        work, total = measurement(good, Window.WORK), measurement(good, Window.TOTAL)
+        found = {name: measurement(good, metric) for name, metric in with_windows(declared).items()}
     except DecideError as error:
         return replace(facts, invalid=(*bad, str(error)))
     sample = next(_folder(one.run) for one in good if is_sample(one))
-    return replace(facts, lane=work.lane, placement=work.placement, work=work, total=total, sample=sample)
+    one = next(iter(found.values()))
+    return replace(facts, lane=one.lane, placement=one.placement, measurements=found, sample=sample)
 
 
-def arm_from_runs(cell: Cell, runs: Sequence[JudgedRun], skipped: str, unrepeated: Sequence[str] = ()) -> Arm:
+def arm_from_runs(
+    cell: Cell,
+    runs: Sequence[JudgedRun],
+    skipped: str,
+    unrepeated: Sequence[str] = (),
+    declared: Mapping[str, Metric] = NO_METRICS,
+) -> Arm:
     """One arm from its judged runs, in the order of execution. `unrepeated`: the differences between runs of
     one seed, in the whole sweep."""
     good = [judged.verified for judged in runs if judged.verified]
     bad = [f"{judged.run.folder.name}: {judged.reason}" for judged in runs if not judged.verified]
     exact = any(judged.run.lane is Lane.INSN for judged in runs)
     return replace(
-        arm_of(cell, good, bad, skipped=skipped),
+        arm_of(cell, good, bad, skipped=skipped, declared=declared),
         unrepeated=tuple(unrepeated) if exact else (),
         culprit=next((_folder(judged.run) for judged in runs if not judged.verified), ""),
     )
@@ -65,11 +78,16 @@ def differences(runs: Sequence[RawRun]) -> list[str]:
     return [words for one, two in pairs if (words := difference(one, two))]
 
 
-def arms(cells: Sequence[tuple[Cell, str]], runs: Sequence[JudgedRun]) -> dict[str, Arm]:
+def arms(
+    cells: Sequence[tuple[Cell, str]],
+    runs: Sequence[JudgedRun],
+    declared: Mapping[str, Metric] = NO_METRICS,
+) -> dict[str, Arm]:
     """The arm of each planned cell; `cells` has pairs of a cell and why it was skipped. `runs` may have those
     of other rows: only one arm of a system and workload repeats a seed, and a difference there makes all
-    their arms on the instruction clock invalid."""
-    of: dict[str, list[JudgedRun]] = {cell.id: [] for cell, _ in cells}
+    their arms on the instruction clock invalid. A skipped cell has no runs here, although another sweep may
+    have measured it."""
+    of: dict[str, list[JudgedRun]] = {cell.id: [] for cell, skipped in cells if not skipped}
     kinds = {(cell.system, cell.workload) for cell, _ in cells}
     repeatable: dict[str, list[RawRun]] = {}
     for judged in runs:
@@ -79,4 +97,6 @@ def arms(cells: Sequence[tuple[Cell, str]], runs: Sequence[JudgedRun]) -> dict[s
         if judged.verified and (cell.system, cell.workload) in kinds:
             repeatable.setdefault(cell.id, []).append(judged.run)
     found = [words for some in repeatable.values() for words in differences(some)]
-    return {cell.id: arm_from_runs(cell, of[cell.id], skipped, found) for cell, skipped in cells}
+    return {
+        cell.id: arm_from_runs(cell, of.get(cell.id, ()), skipped, found, declared) for cell, skipped in cells
+    }

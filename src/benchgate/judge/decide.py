@@ -1,21 +1,18 @@
 """Decides the verdicts so far and what to run next: `rejudge` gets the same answer for the same arms.
 
-Takes gates, arms by cell id, a policy and the host's capacity by CPU count; gives a Decision. `decide` is
-pure; `conclude` makes the arms itself and fails like arms.py. Fails with DecideError if a gate is invalid.
+Takes gates, arms by cell id, a policy and the host's capacity by CPU count; gives a Decision. Pure. Fails
+with DecideError if a gate is invalid.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from benchgate.base.cells import Cell
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, CapacityBound, Gate, GateInput, Policy, Verdict
-from benchgate.judge.arms import arms
 from benchgate.judge.gates import judge
-from benchgate.judge.judged_run import JudgedRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +44,9 @@ def decide(
 def _require_distinct(gates: tuple[Gate, ...]) -> None:
     seen: set[tuple[str, str, str]] = set()
     for gate in gates:
-        key = (gate.id, gate.kind, gate.window)
+        key = (gate.id, gate.kind, gate.metric)
         if key in seen:
             raise DecideError(
                 f"two gates have the id {gate.id!r}, so their verdicts could not be told apart; change one"
             )
         seen.add(key)
-
-
-def conclude(
-    cells: Sequence[tuple[Cell, str]],
-    gates: Sequence[Gate],
-    runs: Sequence[JudgedRun],
-    policy: Policy,
-    bounds: Mapping[int, CapacityBound],
-) -> tuple[Verdict, ...]:
-    """The verdicts of one sweep from the session's judged runs."""
-    return decide(gates, arms(cells, runs), policy, bounds).verdicts

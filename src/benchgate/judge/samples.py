@@ -1,9 +1,9 @@
 """Makes samples of verified runs, and of nothing else.
 
-Takes the VerifiedRuns of one cell; gives a Measurement of one window with every counted sample in the order
+Takes the VerifiedRuns of one cell; gives a Measurement of one metric with every counted sample in the order
 of execution. Warm-up and void runs are not samples, and no run is left out because of its value. Fails with
 DecideError if the runs are not one arm: different cells, lanes, placements, units or guests, a duplicate
-attempt, or no counted run.
+attempt, no counted run, or a run without this metric.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from collections.abc import Iterable, Sequence
 
 from benchgate.base.cells import Cell, Window
 from benchgate.base.errors import DecideError
+from benchgate.base.metrics import WINDOWS, Metric, MetricKind
 from benchgate.base.runs import Measurement, VerifiedRun
 
 
-def measurement(runs: Iterable[VerifiedRun], window: Window) -> Measurement:
-    """One arm, one window."""
+def measurement(runs: Iterable[VerifiedRun], metric: Metric) -> Measurement:
+    """One arm, one metric."""
     given = list(runs)
     for run in given:
         if not isinstance(run, VerifiedRun):
@@ -26,22 +27,32 @@ def measurement(runs: Iterable[VerifiedRun], window: Window) -> Measurement:
         raise DecideError("there is no counted run to measure")
     _same_arm(counted)
     first = counted[0]
-    windows = [float(run.work if window is Window.WORK else run.total) for run in counted]
-    busy = [run.busy for run in counted]
-    late = [
-        run.resolution.late / whole if run.resolution else None
-        for run, whole in zip(counted, windows, strict=True)
-    ]
+    if lacking := next((run for run in counted if metric.name not in run.metrics), None):
+        raise DecideError(f"{first.run.cell.id}: run {lacking.run.attempt} has no metric {metric.name}")
     return Measurement(
         cell=first.run.cell,
         lane=first.run.lane,
         placement=first.run.placement,
-        window=window,
-        unit=first.unit,
-        samples=tuple(windows),
-        busy=_of_all(busy),
-        late=_of_all(late),
+        metric=metric,
+        unit=first.unit if metric.name in WINDOWS else metric.unit,
+        samples=tuple(run.metrics[metric.name] for run in counted),
+        busy=_of_all([run.busy for run in counted]) if metric.grows_with_cpus_at_most else (),
+        late=_of_all([_late(run, metric) for run in counted]),
     )
+
+
+def _late(run: VerifiedRun, metric: Metric) -> float | None:
+    """By which share the steps of the instruction clock can have changed the metric. They can make a window,
+    and so a time in it, longer by all delays together, but a single latency by one step only. A count is not
+    a time: an interleaving decides it."""
+    if run.resolution is None:
+        return None
+    if metric.kind is MetricKind.PERCENTILE:
+        value = run.metrics[metric.name]
+        return run.resolution.step / value if value else 0.0
+    if metric.kind in (MetricKind.TIME, MetricKind.RATE):
+        return run.resolution.late / (run.work if metric.window is Window.WORK else run.total)
+    return 0.0
 
 
 def _of_all(values: Sequence[float | None]) -> tuple[float, ...]:

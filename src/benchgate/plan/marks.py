@@ -1,4 +1,4 @@
-"""Reads the `workload`, `speedup`, `gate` and `system` marks of a test.
+"""Reads the `workload`, `speedup`, `limit`, `compare`, `gate` and `system` marks of a test.
 
 Takes the marks' arguments, gives a `Request`. Fails with UsageError, which names the mark and the argument,
 and with CatalogError if a file that a mark names cannot be loaded. The plugin turns both into a collection
@@ -13,13 +13,29 @@ from pathlib import Path
 
 from benchgate.base.cells import Window
 from benchgate.base.errors import UsageError
+from benchgate.base.jsonfields import MOST
+from benchgate.base.metrics import WINDOWS, Metric, with_windows
 from benchgate.base.systems import MAX_CPUS
 from benchgate.base.text import suggestion
 from benchgate.plan import catalog
 from benchgate.plan.planned import GateRequest, Request
 from benchgate.plan.workloadfile import fill
 
-GATE_ARGUMENTS = ("cpus", "at_least", "at_most", "insn", "window", "base")
+_THRESHOLDS = ("at_least", "at_most", "insn")
+ARGUMENTS = {
+    "speedup": ("cpus", *_THRESHOLDS, "metric", "base"),
+    "limit": ("cpus", "metric", *_THRESHOLDS),
+    "compare": ("to", "cpus", "metric", *_THRESHOLDS),
+    "gate": ("cpus", *_THRESHOLDS, "metric", "base"),
+}
+"""The marks of gates, with their keyword arguments."""
+_EXAMPLES = {
+    "speedup": "speedup(cpus=2, at_least=1.6)",
+    "limit": 'limit(cpus=2, metric="total", at_most=2_000_000)',
+    "compare": 'compare(to="linux", cpus=2, at_least=1.0)',
+}
+MOST_RATIO = 1e6
+"""Of a metric that CPUs can improve without a limit, or of two systems."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +52,7 @@ def read(
     systems: Iterable[Mark] = (),
     test: str = "",
 ) -> Request:
-    """`gates`: the test's `speedup` and `gate` marks, by name. `test`: its node id."""
+    """`gates`: the test's marks of gates (ARGUMENTS), by name. `test`: its node id."""
     if workload is None:
         raise UsageError('a test that uses `cell` or `verdict` needs @pytest.mark.workload("primes", ...)')
     if len(workload.args) != 1 or not isinstance(workload.args[0], str):
@@ -44,11 +60,13 @@ def read(
             'mark workload: expected one name, such as @pytest.mark.workload("primes", hi=3_000_000)'
         )
     name = workload.args[0]
-    fill(catalog.load_workload(name), workload.kwargs)
-    requests = tuple(_gate(name, mark) for name, marks in gates.items() for mark in marks)
-    keys = [(one.kind, one.cpus, one.base, one.window) for one in requests]
+    found = catalog.load_workload(name)
+    fill(found, workload.kwargs)
+    known = with_windows(found.metrics)
+    requests = tuple(_gate(mark, one, found.name, known) for mark, marks in gates.items() for one in marks)
+    keys = [(one.kind, one.cpus, one.base, one.metric, one.to) for one in requests]
     if len(set(keys)) != len(keys):
-        raise UsageError("two gates of one test have the same kind, cpus, base and window: remove one")
+        raise UsageError("two gates of one test have the same kind, cpus, base and metric: remove one")
     return Request(
         name,
         dict(workload.kwargs),
@@ -67,30 +85,39 @@ def _systems(marks: Iterable[Mark]) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _gate(mark: str, given: Mark) -> GateRequest:
-    for key in given.kwargs:
-        if key not in GATE_ARGUMENTS:
-            hint = suggestion(key, GATE_ARGUMENTS, f"it takes {', '.join(GATE_ARGUMENTS)}")
-            raise UsageError(f"mark {mark}: no argument `{key}`; {hint}")
-    at_least, at_most = (_ratio(mark, given, key) for key in ("at_least", "at_most"))
-    kind, file = _kind(given) if mark == "gate" else _speedup_kind(given, at_least, at_most)
-    if "cpus" not in given.kwargs:
-        raise UsageError(f"mark {mark}: the argument `cpus` is missing")
+def _gate(mark: str, given: Mark, workload: str, known: Mapping[str, Metric]) -> GateRequest:
+    _check_arguments(mark, given)
+    metric = _metric(mark, given, workload, known)
+    at_least, at_most, insn = (_threshold(mark, given, key, metric) for key in _THRESHOLDS)
+    kind, file = _kind(given) if mark == "gate" else _shipped_kind(mark, at_least, at_most)
     cpus, base = _count(mark, given, "cpus"), _base(mark, given)
     if base is not None and cpus <= base:
         raise UsageError(f"mark {mark}: cpus={cpus} is not above base={base}")
-    insn = _ratio(mark, given, "insn")
-    return GateRequest(kind, file, cpus, base, _window(mark, given), at_least, at_most, insn)
+    return GateRequest(kind, file, cpus, base, metric.name, at_least, at_most, insn, _to(mark, given))
 
 
-def _speedup_kind(given: Mark, at_least: float | None, at_most: float | None) -> tuple[str, str]:
-    if given.args:
+def _check_arguments(mark: str, given: Mark) -> None:
+    takes = ARGUMENTS[mark]
+    if given.args and mark != "gate":
         raise UsageError(
-            f"mark speedup: use keyword arguments, as in speedup(cpus=2, at_least=1.6), not {given.args[0]!r}"
+            f"mark {mark}: use keyword arguments, as in {_EXAMPLES[mark]}, not {given.args[0]!r}"
         )
+    for key, value in given.kwargs.items():
+        if key == "window":
+            raise UsageError(f"mark {mark}: `window` is now `metric`: write metric={value!r}")
+        if key not in takes:
+            hint = suggestion(key, takes, f"it takes {', '.join(takes)}")
+            raise UsageError(f"mark {mark}: no argument `{key}`; {hint}")
+    needed = {"limit": ("cpus", "metric"), "compare": ("to", "cpus")}.get(mark, ("cpus",))
+    for key in needed:
+        if key not in given.kwargs:
+            raise UsageError(f"mark {mark}: the argument `{key}` is missing")
+
+
+def _shipped_kind(mark: str, at_least: float | None, at_most: float | None) -> tuple[str, str]:
     if (at_least is None) == (at_most is None):
-        raise UsageError("mark speedup: needs either `at_least` or `at_most`")
-    return ("speedup" if at_most is None else "control"), ""
+        raise UsageError(f"mark {mark}: needs either `at_least` or `at_most`")
+    return ("control" if mark == "speedup" and at_least is None else mark), ""
 
 
 def _kind(given: Mark) -> tuple[str, str]:
@@ -107,8 +134,8 @@ def _kind(given: Mark) -> tuple[str, str]:
 
 
 def _base(mark: str, given: Mark) -> int | None:
-    """The base of a speedup is one CPU by default; other kinds have a base only if the mark names one."""
-    if mark == "gate" and given.kwargs.get("base") is None:
+    """The base of a speedup is one CPU by default; a `gate` has a base only if the mark names one."""
+    if mark != "speedup" and given.kwargs.get("base") is None:
         return None
     return _count(mark, given, "base", 1)
 
@@ -120,17 +147,35 @@ def _count(mark: str, given: Mark, key: str, default: int | None = None) -> int:
     return value
 
 
-def _ratio(mark: str, given: Mark, key: str) -> float | None:
+def _threshold(mark: str, given: Mark, key: str, metric: Metric) -> float | None:
     value = given.kwargs.get(key)
     if value is None:
         return None
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value <= MAX_CPUS:
-        raise UsageError(f"mark {mark}: {key}={value!r} is not a ratio above 0 and up to {MAX_CPUS}")
-    return float(value)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if mark == "limit":
+        if not is_number or not 0 <= value <= MOST:  # type: ignore[operator]
+            raise UsageError(f"mark {mark}: {key}={value!r} is not a number from 0 to {MOST:g}")
+        return float(value)  # type: ignore[arg-type]
+    most = MAX_CPUS if mark != "compare" and metric.name in WINDOWS else MOST_RATIO
+    if not is_number or not 0 < value <= most:  # type: ignore[operator]
+        raise UsageError(f"mark {mark}: {key}={value!r} is not a ratio above 0 and up to {most:g}")
+    return float(value)  # type: ignore[arg-type]
 
 
-def _window(mark: str, given: Mark) -> Window:
-    value = given.kwargs.get("window", Window.WORK)
-    if value not in tuple(Window):
-        raise UsageError(f"mark {mark}: window={value!r} is not {' or '.join(Window)}")
-    return Window(str(value))
+def _metric(mark: str, given: Mark, workload: str, known: Mapping[str, Metric]) -> Metric:
+    value = given.kwargs.get("metric", str(Window.WORK))
+    if not isinstance(value, str) or value not in known:
+        near = suggestion(value, known) if isinstance(value, str) else ""
+        raise UsageError(
+            f"mark {mark}: metric={value!r} is not one of the metrics of workload {workload}: "
+            f"{', '.join(known)}" + (f"; {near}" if near else "")
+        )
+    return known[value]
+
+
+def _to(mark: str, given: Mark) -> str:
+    """The name or path of the system to compare with."""
+    value = given.kwargs.get("to", "")
+    if mark == "compare" and (not isinstance(value, str) or not value):
+        raise UsageError(f"mark compare: to={value!r} is not a system's name or path")
+    return str(value)

@@ -9,16 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from benchgate.base.cells import Cell, Lane, Placement, Window
+from benchgate.base.cells import Cell, Lane, Placement
 from benchgate.base.clocks import Clock
 from benchgate.base.gates import Gate
+from benchgate.base.metrics import Metric
 from benchgate.base.systems import System
 from benchgate.base.workloads import Workload
 
 
 @dataclass(frozen=True, slots=True)
 class GateRequest:
-    """One `speedup` or `gate` mark."""
+    """One `speedup`, `limit`, `compare` or `gate` mark."""
 
     kind: str
     file: str
@@ -26,10 +27,12 @@ class GateRequest:
     cpus: int
     base: int | None
     """The CPU count of the arm to compare with; None: the kind uses one arm only."""
-    window: Window
+    metric: str
     at_least: float | None
     at_most: float | None
     insn: float | None
+    to: str = ""
+    """The name or path of the system to compare with, at the same CPU count; empty: not another system."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,8 @@ class PlannedCell:
     """The label in its tests' ids, if it differs from the cell's: --quick changes the parameters. Rows must
     show the real parameters, but a test keeps its usual id, so that it can be selected by it."""
     excluded: str = ""
-    """The reason if --smp excludes this cell. The base of a requested gate is never excluded."""
+    """The reason if --smp excludes this cell, or if its system is on another lane than the one that a gate
+    compares it with. The base of a requested gate is never excluded by --smp."""
 
     @property
     def test_cell(self) -> Cell:
@@ -113,13 +117,34 @@ class PlannedGate:
 
 @dataclass(frozen=True, slots=True)
 class SweepPlan:
-    """The arms of one row, all on one lane, and the gates over them."""
+    """The arms of one row, all on one lane, and the gates over them. A gate that compares systems puts the
+    rows of both into one sweep, so that their runs are interleaved."""
 
     row: str
+    """The first row, which names the sweep."""
     cells: tuple[PlannedCell, ...]
     gates: tuple[PlannedGate, ...]
     repeats: bool = True
-    """On the instruction clock, whether it runs one seed twice: the first row of each system and workload."""
+    """On the instruction clock, whether one arm of each of its systems runs one seed twice: in the first
+    sweep of a system and workload."""
+    others: tuple[str, ...] = ()
+    """Its other rows."""
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        return (self.row, *self.others)
+
+    @property
+    def declared(self) -> Mapping[str, Metric]:
+        """The metrics that its workload declares; all rows have the same one."""
+        return self.cells[0].workload.metrics
+
+    @property
+    def repeated(self) -> tuple[PlannedCell, ...]:
+        """The arms that run their first seed twice: of each system the second one, or the only one."""
+        exact = [cell for cell in self.runnable if cell.seats.lane is Lane.INSN] if self.repeats else []
+        systems = dict.fromkeys(one.system.name for one in exact)
+        return tuple([one for one in exact if one.system.name == name][:2][-1] for name in systems)
 
     @property
     def runnable(self) -> tuple[PlannedCell, ...]:

@@ -107,22 +107,22 @@ def _plan_gate(
     excluded = ""
     if options.smp is not None and asked.cpus not in options.smp:
         excluded = f"{asked.cpus} CPUs are not among --smp {','.join(map(str, options.smp))}"
-    base, arm = (
-        None
-        if cpus is None
-        else replace(plan_cell(request, system, cpus, ground, options), excluded=excluded)
-        for cpus in (asked.base, asked.cpus)
-    )
-    assert arm is not None
+    arm = replace(plan_cell(request, system, asked.cpus, ground, options), excluded=excluded)
+    base = None
+    if asked.to:
+        base = _compared(request, asked, arm, ground, options)
+    elif asked.base is not None:
+        base = replace(plan_cell(request, system, asked.base, ground, options), excluded=excluded)
     suffix = "" if asked.kind in ("speedup", "control") else f"-{asked.kind}"
-    suffix += "" if asked.window is Window.WORK else f"-{asked.window}"
+    suffix += "" if asked.metric == Window.WORK else f"-{asked.metric}"
     suffix += "" if asked.base in (None, 1) else f"-from{asked.base}"
+    suffix += f"-to-{base.cell.system}" if asked.to and base else ""
     gate = Gate(
         id=f"{arm.cell.id}{suffix}",
         kind=asked.kind,
         base=base.cell if base else None,
         cell=arm.cell,
-        window=asked.window,
+        metric=asked.metric,
         at_least=asked.at_least,
         at_most=asked.at_most,
         insn=asked.insn,
@@ -132,6 +132,24 @@ def _plan_gate(
     return PlannedGate(f"{arm.test_cell.id}{suffix}", gate, base, arm)
 
 
+def _compared(
+    request: Request, asked: GateRequest, arm: PlannedCell, ground: Ground, options: Options
+) -> PlannedCell:
+    """The cell of the system that `asked` compares with: the same row, CPU count and clock."""
+    system = catalog.load_system(asked.to)
+    if (system.ask is Ask.SELFTEST) != (request.workload == SELFTEST):
+        raise UsageError(f"mark {asked.kind}: system {system.name} cannot run {request.workload}")
+    grounds = ground.by_clock(system.kind)
+    same = next((one for one in grounds if one.clock == ground.clock), grounds[0])
+    excluded = arm.excluded
+    if system.kind is not arm.system.kind:
+        excluded = excluded or (
+            f"{system.name} and {arm.system.name} are measured on different lanes, whose figures are never "
+            "compared"
+        )
+    return replace(plan_cell(request, system, asked.cpus, same, options), excluded=excluded)
+
+
 def verified_gate(planned: PlannedCell) -> PlannedGate:
     """The gate of a test that requests a cell: every run of the cell must be verified."""
     gate = Gate(id=f"{planned.cell.id}-{VERIFIED}", kind=VERIFIED, base=None, cell=planned.cell)
@@ -139,32 +157,65 @@ def verified_gate(planned: PlannedCell) -> PlannedGate:
 
 
 def sweeps(cells: Iterable[PlannedCell], gates: Iterable[PlannedGate]) -> tuple[SweepPlan, ...]:
-    """Groups the cells and gates of the selected tests by row. A gate adds both of its arms."""
-    rows: dict[str, dict[str, PlannedCell]] = {}
-    gates_by_row: dict[str, list[PlannedGate]] = {}
+    """Groups the cells and gates of the selected tests by row. A gate adds both of its arms; one that
+    compares two systems on one lane puts their rows into one sweep."""
     gates = tuple(gates)
-    for cell in (*cells, *(arm for gate in gates for arm in gate.arms)):
-        row = rows.setdefault(cell.cell.row, {})
-        if cell.cell.id not in row or row[cell.cell.id].excluded:
-            row[cell.cell.id] = cell
+    every = (*cells, *(arm for gate in gates for arm in gate.arms))
+    sweep_of = _sweeps_of_rows(every, gates)
+    found: dict[str, dict[str, PlannedCell]] = {sweep: {} for sweep in sweep_of.values()}
+    kept: dict[str, list[PlannedGate]] = {sweep: [] for sweep in found}
+    for cell in every:
+        if cell.cell.row in sweep_of:
+            _add(cell, found[sweep_of[cell.cell.row]])
     for gate in gates:
-        kept = gates_by_row.setdefault(gate.arm.cell.row, [])
-        same = [number for number, one in enumerate(kept) if one.without_id == gate.without_id]
-        if same:
-            kept[same[0]] = kept[same[0]].also_asked_by(gate)
-        else:
-            kept.append(_with_unique_id(gate, kept))
-    grouped = [tuple(sorted(found.values(), key=lambda one: one.cell.cpus)) for found in rows.values()]
-    kinds = [_kind(cells) if any(not one.skip for one in cells) else None for cells in grouped]
-    return tuple(
-        SweepPlan(row, cells, tuple(gates_by_row.get(row, ())), repeats=kinds.index(kind) == number)
-        for number, (row, cells, kind) in enumerate(zip(rows, grouped, kinds, strict=True))
-    )
+        sweep = sweep_of[gate.arm.cell.row]
+        if gate.base is not None and sweep_of.get(gate.base.cell.row) != sweep:
+            _add(gate.base, found[sweep])  # excluded there
+        _add_gate(gate, kept[sweep])
+    known: set[tuple[str, str, str]] = set()
+    plans = []
+    for sweep, cells_of in found.items():
+        rows = tuple(row for row, one in sweep_of.items() if one == sweep)
+        ordered = tuple(sorted(cells_of.values(), key=lambda one: (one.cell.row not in rows, one.cell.cpus)))
+        kinds = {_kind(one) for one in ordered if not one.skip}
+        plans.append(SweepPlan(sweep, ordered, tuple(kept[sweep]), not kinds <= known, rows[1:]))
+        known |= kinds
+    return tuple(plans)
 
 
-def _kind(cells: Sequence[PlannedCell]) -> tuple[str, str, str]:
-    first = cells[0].cell
-    return first.system, first.workload, first.clock
+def _sweeps_of_rows(cells: Sequence[PlannedCell], gates: Sequence[PlannedGate]) -> dict[str, str]:
+    """The sweep of each row, named by its first row. The row of a cell that is only in a gate, and excluded
+    there because of its lane, has no sweep of its own."""
+    borrowed = {id(gate.base) for gate in gates if gate.base and _on_another_lane(gate)}
+    sweep_of = {cell.cell.row: cell.cell.row for cell in cells if id(cell) not in borrowed}
+    for gate in gates:
+        if gate.base is None or _on_another_lane(gate):
+            continue
+        one, other = sweep_of[gate.base.cell.row], sweep_of[gate.arm.cell.row]
+        first = min(one, other, key=list(sweep_of).index)
+        sweep_of = {row: first if sweep in (one, other) else sweep for row, sweep in sweep_of.items()}
+    return sweep_of
+
+
+def _on_another_lane(gate: PlannedGate) -> bool:
+    return gate.base is not None and gate.base.system.kind is not gate.arm.system.kind
+
+
+def _add(cell: PlannedCell, found: dict[str, PlannedCell]) -> None:
+    if cell.cell.id not in found or found[cell.cell.id].excluded:
+        found[cell.cell.id] = cell
+
+
+def _add_gate(gate: PlannedGate, kept: list[PlannedGate]) -> None:
+    same = [number for number, one in enumerate(kept) if one.without_id == gate.without_id]
+    if same:
+        kept[same[0]] = kept[same[0]].also_asked_by(gate)
+    else:
+        kept.append(_with_unique_id(gate, kept))
+
+
+def _kind(planned: PlannedCell) -> tuple[str, str, str]:
+    return planned.cell.system, planned.cell.workload, planned.cell.clock
 
 
 def _with_unique_id(gate: PlannedGate, others: Sequence[PlannedGate]) -> PlannedGate:

@@ -22,16 +22,18 @@ def describe(plans: Sequence[SweepPlan], options: Options, policy: Policy, seed:
     """The text that --plan prints."""
     lines: list[str] = []
     for sweep in plans:
-        lines.append(f"sweep {sweep.row}")
+        lines.append(f"sweep {' and '.join(sweep.rows)}")
         for cell in sweep.cells:
             lines.append("  " + _describe_cell(cell, options, policy))
         for gate in sweep.gates:
             lines.append("  " + _describe_gate(gate, options))
-        arms = [str(cell.cell.cpus) for cell in sweep.runnable]
+        several = len(sweep.rows) > 1
+        arms = [cell.cell.id if several else str(cell.cell.cpus) for cell in sweep.runnable]
         rounds = max((runs_of(cell, options) for cell in sweep.runnable), default=0)
         exact = any(cell.seats.lane is Lane.INSN for cell in sweep.runnable)
         first = "one seed, which is run twice" if exact else f"{counted(policy.warmups, 'warm-up')} each"
-        lines.append(f"  order  smp {' '.join(run_order(arms, rounds, seed))} after {first}")
+        order = " ".join(run_order(arms, rounds, seed))
+        lines.append(f"  order  {order if several else f'smp {order}'} after {first}")
     if any(sweep.first.clock for sweep in plans):
         lines.append(
             "--clock both: wall time decides if this host qualifies for it, otherwise the instruction clock; "
@@ -64,8 +66,10 @@ def _describe_gate(planned: PlannedGate, options: Options) -> str:
     gate = planned.gate
     if gate.kind == VERIFIED:
         return f"gate   {gate.id}: " + (f"SKIP: {planned.skip}" if planned.skip else "every run is verified")
-    text = f"gate   {gate.id}: {gate.kind} of {gate.window}"
-    if planned.base is not None:
+    text = f"gate   {gate.id}: {gate.kind} of {gate.metric}"
+    if planned.base is not None and planned.base.cell.row != planned.arm.cell.row:
+        text += f" to {planned.base.cell.system}"
+    elif planned.base is not None:
         text += f" over smp{planned.base.cell.cpus}"
     bound = gate.threshold(planned.arm.seats.lane)
     if bound is not None:

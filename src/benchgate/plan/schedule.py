@@ -34,6 +34,6 @@ def warmups_of(cell: PlannedCell, policy: Policy) -> int:
 
 
 def expected_runs(sweep: SweepPlan, options: Options, policy: Policy) -> int:
-    """Runs up to the first look, including warm-ups and the one repeated seed of the instruction clock."""
+    """Runs up to the first look, including warm-ups and the repeated seeds of the instruction clock."""
     runs = sum(runs_of(cell, options) + warmups_of(cell, policy) for cell in sweep.runnable)
-    return runs + (sweep.repeats and any(cell.seats.lane is Lane.INSN for cell in sweep.runnable))
+    return runs + len(sweep.repeated)

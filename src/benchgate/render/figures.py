@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from benchgate.base import stats
 from benchgate.base.cells import Lane, Mode, Params, Placement, Window
 from benchgate.base.gates import SMALLEST_LOOK, Verdict, Word, most_speedup
+from benchgate.base.metrics import WINDOWS, Metric
 from benchgate.base.runs import Outcome, Resolution
 from benchgate.base.stats import Interval, Spread
 from benchgate.evidence.rows import RunRow
@@ -44,6 +45,15 @@ class Speedup:
 
 
 @dataclass(frozen=True, slots=True)
+class MetricSamples:
+    """One metric of every counted run, in the order of execution."""
+
+    metric: Metric
+    unit: str
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ArmFigures:
     cpus: int
     name: str
@@ -59,6 +69,8 @@ class ArmFigures:
     speedups: dict[Window, Speedup]
     resolution: Resolution | None = None
     """Only on the instruction clock."""
+    metrics: tuple[MetricSamples, ...] = ()
+    """`work` and `total`, and those that the workload declares."""
 
     def blur(self, window: Window) -> float | None:
         """By which share the steps of the instruction clock can have changed the median of this window."""
@@ -153,7 +165,23 @@ def _arm(view: SessionView, rows: list[RunRow]) -> ArmFigures:
         samples=samples,
         speedups={},
         resolution=view.resolutions.get(rows[0].cell.id),
+        metrics=_metrics(counted),
     )
+
+
+def _metrics(counted: Sequence[RunRow]) -> tuple[MetricSamples, ...]:
+    if not counted:
+        return ()
+    works = tuple(float(row.work or 0) for row in counted)
+    totals = tuple(float(row.total or 0) for row in counted)
+    unit = counted[0].unit
+    windows = (MetricSamples(WINDOWS["work"], unit, works), MetricSamples(WINDOWS["total"], unit, totals))
+    declared = (metric for metric, _ in counted[0].metrics)
+    values = (
+        MetricSamples(metric, metric.unit, tuple(dict(row.metrics)[metric] for row in counted))
+        for metric in declared
+    )
+    return (*windows, *values)
 
 
 def _speedups(
@@ -164,8 +192,8 @@ def _speedups(
     for place, window in enumerate((Window.WORK, Window.TOTAL)):
         verdict = next((one for one in asked if one.metric == window), None)
         tops, bottoms = ([float(one[place]) for one in each.samples] for each in (base, arm))
-        comparable = _comparable(base, arm)
-        paired = _paired(tops, bottoms, view.alpha) if comparable else None
+        is_comparable = comparable(base, arm)
+        paired = _paired(tops, bottoms, view.alpha) if is_comparable else None
         word, threshold = (str(verdict.outcome), verdict.threshold) if verdict else ("", None)
         ceiling = verdict is not None and verdict.gate == "control"
         if verdict and verdict.ratio and verdict.low and verdict.high and verdict.base_cpus:
@@ -173,7 +201,7 @@ def _speedups(
             found[window] = Speedup(
                 verdict.base_cpus, verdict.ratio, interval, threshold, word, runs, ceiling, paired
             )
-        elif comparable:
+        elif is_comparable:
             interval = stats.bootstrap(tops, bottoms).interval(view.alpha)
             ratio, runs = stats.ratio_of_medians(tops, bottoms), min(len(tops), len(bottoms))
             speedup = Speedup(base.cpus, ratio, interval, threshold, word, runs, ceiling, paired)
@@ -197,7 +225,7 @@ def _paired(tops: list[float], bottoms: list[float], alpha: float) -> Interval |
     return None if few else stats.paired_log_interval(tops, bottoms, alpha)
 
 
-def _comparable(base: ArmFigures, arm: ArmFigures) -> bool:
+def comparable(base: ArmFigures, arm: ArmFigures) -> bool:
     if base.cpus == arm.cpus or not base.samples or not arm.samples or base.is_broken or arm.is_broken:
         return False
     same = base.unit == arm.unit and base.placement == arm.placement
@@ -212,6 +240,7 @@ def _verdicts(view: SessionView, key: SeriesKey, row: str, cpus: int) -> tuple[V
         one
         for one in view.shown_verdicts
         if one.base_cpus is not None
+        and one.base_system is None
         and (one.lane or one.id.startswith(f"{row}-smp"))
         and (one.system, one.workload, one.params, one.mode, one.lane or key[4], one.cpus) == wanted
     )

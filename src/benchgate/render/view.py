@@ -90,7 +90,7 @@ class SessionView:
     @property
     def compared(self) -> int:
         """m: the number of verdicts that compare noisy figures, and so can be wrong by chance."""
-        return sum(one.ratio is not None and one.outcome is not Word.SKIP for one in self.verdicts)
+        return sum(one.figure is not None and one.outcome is not Word.SKIP for one in self.verdicts)
 
 
 def headline(view: SessionView) -> str:

@@ -25,7 +25,8 @@ from benchgate.evidence.facts import (
 )
 from benchgate.evidence.rows import row_of
 from benchgate.judge import attribution, wire
-from benchgate.judge.decide import conclude
+from benchgate.judge.arms import arms
+from benchgate.judge.decide import decide
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.judge.outliers import outliers
 from benchgate.judge.resolution import resolutions
@@ -36,9 +37,11 @@ from benchgate.session.trust import Trusted
 
 def view_of(facts: Mapping[str, Any], runs: Sequence[JudgedRun], where: str, trusted: Trusted) -> SessionView:
     verdicts, capacity = _conclude(facts, runs, where, trusted)
+    plan = read_plan(facts, where)
+    declared = {cell.workload: sweep.declared for sweep in plan for cell, _ in sweep.cells}
     return session_view(
         facts=facts,
-        rows=[row_of(one) for one in runs],
+        rows=[row_of(one, declared[one.run.cell.workload]) for one in runs],
         verdicts=verdicts,
         capacity=capacity,
         policy=read_policy(facts, where),
@@ -60,7 +63,7 @@ def _conclude(
         bounds = read_bounds(facts, sweep.row, where)
         gates = [_trusted_gate(gate, trusted) for gate in sweep.gates]
         policy = read_policy_of(facts, sweep, where)
-        verdicts += conclude(sweep.cells, gates, runs, policy, bounds)
+        verdicts += decide(gates, arms(sweep.cells, runs, sweep.declared), policy, bounds).verdicts
         capacity.update(bounds)
     return tuple(verdicts), capacity
 

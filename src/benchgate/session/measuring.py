@@ -177,7 +177,7 @@ class MeasuringSession:
 
     def _inputs(self, sweeps: Sequence[SweepPlan]) -> dict[str, Any]:
         """The digests of QEMU and of every image; `labels`: what every report must state about them."""
-        images = {one.cell.row: self.image(one) for sweep in sweeps for one in sweep.runnable[:1]}
+        images = {one.cell.row: self.image(one) for sweep in sweeps for one in sweep.runnable}
         labels = {label for image in images.values() for label in image.labels}
         found: dict[str, Any] = {row: dict(image.digests) for row, image in images.items()}
         if self._qemu is not None:
@@ -220,9 +220,8 @@ class MeasuringSession:
 
     def _expect(self, attempt: PlannedRun) -> None:
         """Gates may need more runs than were expected before the first one."""
-        row = attempt.planned.cell.row
-        self.progress.expect(attempt.sweep_runs - self._expected[row])
-        self._expected[row] = attempt.sweep_runs
+        self.progress.expect(attempt.sweep_runs - self._expected[attempt.sweep])
+        self._expected[attempt.sweep] = attempt.sweep_runs
 
     def _job(self, attempt: PlannedRun) -> Job:
         cell = attempt.planned.cell
@@ -241,7 +240,7 @@ class MeasuringSession:
             judged = JudgedRun(raw, None, f"it could not be judged: {described(error)}")
         with held():  # a record has two lines in two files
             self._judged.append(judged)
-            self._open_session.record(row_of(judged))
+            self._open_session.record(row_of(judged, attempt.planned.workload.metrics))
         if self.options.measure and judged.verified:
             self._keep_symbols(attempt.planned, judged)
         self.progress.ended(attempt.planned.cell.id, attempt.label, figure(judged))

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import pytest
 
 from benchgate.base.errors import BenchgateError
+from benchgate.base.metrics import with_windows
 from benchgate.judge.gates import check, find
 from benchgate.plan import catalog, marks, planner
 from benchgate.plan.marks import Mark
@@ -18,7 +19,7 @@ from benchgate.plan.planned import PlannedCell, PlannedGate, Request
 from benchgate.session.pytest_session import PytestSession
 
 FIXTURES = ("cell", "verdict", "image")
-GATE_MARKS = ("speedup", "gate")
+GATE_MARKS = tuple(marks.ARGUMENTS)
 PLUGIN = "benchgate.pytest_plugin"
 
 
@@ -31,7 +32,10 @@ def plan_items(metafunc: pytest.Metafunc, state: PytestSession) -> str:
     try:
         request = request_of(metafunc.definition)
         if "verdict" in names and not request.gates:
-            return "a test of verdicts needs @pytest.mark.speedup(cpus=2, at_least=1.6), or a `gate` mark"
+            return (
+                "a test of verdicts needs @pytest.mark.speedup(cpus=2, at_least=1.6), or a `limit`, "
+                "`compare` or `gate` mark"
+            )
         for gate in request.gates:
             find(gate.kind, gate.file)
         state.collected.add(catalog.load_workload(request.workload).name)
@@ -102,8 +106,9 @@ def _parametrize(metafunc: pytest.Metafunc, name: str, request: Request, state: 
         metafunc.parametrize("cell", cells, ids=[one.test_cell.id for one in cells], indirect=True)
     elif name == "verdict":
         gates = planner.plan_gates(request, options, ground)
+        known = with_windows(catalog.load_workload(request.workload).metrics)
         for gate in gates:
-            check(gate.gate, catalog.load_policy(options.policy))
+            check(gate.gate, known[gate.gate.metric], catalog.load_policy(options.policy))
         metafunc.parametrize("verdict", gates, ids=[one.id for one in gates], indirect=True)
     else:
         systems = planner.systems_of(request, options)

@@ -104,7 +104,8 @@ class PytestSession:
     # ---- measuring
 
     def row(self, row: str) -> RowResult:
-        """The row's results; it is measured now unless it was measured before."""
+        """The results of the row's sweep; it is measured now unless it was measured before."""
+        row = next(sweep.row for sweep in self._sweeps.values() if row in sweep.rows)
         if row in self._interrupted:
             pytest.fail(
                 f"INVALID: {row}: measuring it was interrupted ({self._interrupted[row]}), and it is not "

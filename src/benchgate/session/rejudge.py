@@ -18,11 +18,11 @@ from benchgate.base.runs import RawRun, VerifiedRun
 from benchgate.base.systems import SELFTEST
 from benchgate.base.void_rule import VoidRule
 from benchgate.base.workloads import Workload
-from benchgate.evidence import results_csv, session_folder
+from benchgate.evidence import metrics_csv, results_csv, session_folder
 from benchgate.evidence.chain import parse_chain
 from benchgate.evidence.facts import read_plan, read_policy
 from benchgate.evidence.files import ATTEMPTS, SESSION, files_below, read_object, read_text
-from benchgate.evidence.session_folder import RESULTS
+from benchgate.evidence.session_folder import METRICS, RESULTS
 from benchgate.judge import smoke_check, verify
 from benchgate.judge.judged_run import JudgedRun, judge_run
 from benchgate.judge.oracle import ORACLES
@@ -132,12 +132,16 @@ def _require_placement(raw: RawRun, facts: Mapping[str, Any], where: str) -> Non
 
 
 def recompute(folder: Path, trusted: Trusted = NOTHING) -> dict[str, str]:
-    """The text that results.csv and every report should have, for `benchgate verify`."""
+    """The text that results.csv, metrics.csv and every report should have, for `benchgate verify`."""
     view = judge_session(folder, trusted, "verify")
     made = reports.rendered(view, trusted.reports)
     if made.errors:
         raise reports.all_of(made.errors)
-    return {RESULTS: results_csv.render(view.rows), **made.texts}
+    return {
+        RESULTS: results_csv.render(view.rows),
+        METRICS: metrics_csv.render(view.rows),
+        **made.texts,
+    }
 
 
 def show(path: Path, trusted: Trusted = NOTHING, width: int = 100) -> tuple[str, int]:

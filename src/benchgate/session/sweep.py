@@ -16,7 +16,7 @@ from benchgate.base.cells import Lane
 from benchgate.base.gates import Arm, CapacityBound, GateInput, Policy, Verdict
 from benchgate.base.runs import Outcome
 from benchgate.judge.arms import arms
-from benchgate.judge.decide import conclude, decide
+from benchgate.judge.decide import decide
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedCell, SweepPlan
@@ -31,6 +31,8 @@ class PlannedRun:
     seed: int
     label: str
     """Its name in the progress line: `warm-up`, `run 3 of 5, look 1 of 4`."""
+    sweep: str
+    """The first row of its sweep."""
     sweep_runs: int
     """How many runs the sweep has, including those that its gates need so far."""
 
@@ -84,8 +86,9 @@ def run_sweep(sweep: SweepPlan, options: Options, policy: Policy, lab: Lab, seed
         state.round(wanted)
         if state.ended:
             break
-    verdicts = conclude(sweep.pairs, state.gates, [*state.earlier, *state.runs], policy, state.bounds)
-    return SweepResult(sweep, tuple(state.runs), state.arms(), verdicts, tuple(state.order))
+    found = state.arms()
+    verdicts = decide(state.gates, found, policy, state.bounds).verdicts
+    return SweepResult(sweep, tuple(state.runs), found, verdicts, tuple(state.order))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,14 +127,13 @@ class _State:
         return ends_sweep(self.runs) or GateInput(self.arms(), self.policy, self.bounds).too_many_void
 
     def arms(self) -> dict[str, Arm]:
-        return arms(self.sweep.pairs, [*self.earlier, *self.runs])
+        return arms(self.sweep.pairs, [*self.earlier, *self.runs], self.sweep.declared)
 
     def _warm_ups(self) -> list[_Wish]:
         """The discarded runs of each arm. On the instruction clock only one arm of a system and workload has
         such a run: it runs its first seed twice, and a difference makes all their arms INVALID."""
         wall = [cell_id for cell_id, one in self.cells.items() if one.seats.lane is not Lane.INSN]
-        exact = [cell_id for cell_id in self.cells if cell_id not in wall]
-        repeated = exact[:2][-1:] if self.sweep.repeats else []
+        repeated = [one.cell.id for one in self.sweep.repeated]
         order = run_order(wall, self.policy.warmups, self.seed)
         discarded = [_Wish(cell_id, True, "warm-up") for cell_id in order]
         return discarded + [_Wish(cell_id, True, "seed 1, to be repeated") for cell_id in repeated]
@@ -192,7 +194,8 @@ class _State:
             seed = 1 if wish.warmup else counted[wish.cell_id]
             planned = self.cells[wish.cell_id]
             order = len(self.order)
-            group.append(PlannedRun(planned, order, wish.warmup, seed, wish.label, self.expected))
+            facts = (wish.label, self.sweep.row, self.expected)
+            group.append(PlannedRun(planned, order, wish.warmup, seed, *facts))
         self.runs.extend(self.lab.attempts(group))
 
     def _label(self, cell_id: str, run: int, of: int) -> str:

@@ -15,7 +15,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchgate.base.cells import Window
 from benchgate.base.errors import UsageError
 from benchgate.base.gates import VERIFIED, Gate
 from benchgate.base.jsonfields import Fields
@@ -65,11 +64,13 @@ def _of_test(gate: Gate, test: str, marked: Marked) -> Iterator[str]:
     if marked.workload != gate.cell.workload:
         yield f"{gate.id}: the session measured {gate.cell.workload}, and {test} asks for {marked.workload}"
     base = None if gate.base is None else gate.base.cpus
-    key = (gate.kind, gate.cell.cpus, base, gate.window)
-    same = [one for one in marked.gates if (one.kind, one.cpus, one.base, one.window) == key]
+    is_other = gate.base is not None and gate.base.row != gate.cell.row
+    key = (gate.kind, gate.cell.cpus, None if is_other else base, is_other, gate.metric)
+    same = [one for one in marked.gates if (one.kind, one.cpus, one.base, bool(one.to), one.metric) == key]
+    same = [one for one in same if gate.base is not None and one.to == gate.base.system] or same
     if not same:
-        over = "" if base is None else f" over {base}"
-        yield f"{gate.id}: {test} has no gate {gate.kind} of {gate.window} at {gate.cell.cpus} CPUs{over}"
+        over = "" if base is None or is_other else f" over {base}"
+        yield f"{gate.id}: {test} has no gate {gate.kind} of {gate.metric} at {gate.cell.cpus} CPUs{over}"
     for name in _BOUNDS if same else ():
         used, own = getattr(gate, name), getattr(same[0], name)
         if used != own:
@@ -107,8 +108,9 @@ def _request(value: object) -> GateRequest:
         file=fields.text("file"),
         cpus=fields.number("cpus"),
         base=fields.number_or_none("base"),
-        window=fields.choice("window", Window),
+        metric=fields.text("metric"),
         at_least=fields.real_or_none("at_least"),
         at_most=fields.real_or_none("at_most"),
         insn=fields.real_or_none("insn"),
+        to=fields.text("to"),
     )

@@ -72,9 +72,9 @@ def test_invalid_policies_are_refused(change: dict[str, object]) -> None:
 def test_an_arm_refuses_measurements_of_another_cell() -> None:
     work = measurement(cell(2), [1.0])
     for broken in (
-        {"cell": cell(1), "work": work},
-        {"cell": cell(2), "total": work},
-        {"cell": cell(2), "work": work, "lane": Lane.KVM, "placement": Placement.PHYSICAL},
+        {"cell": cell(1), "measurements": {"work": work}},
+        {"cell": cell(2), "measurements": {"total": work}},
+        {"cell": cell(2), "measurements": {"work": work}, "lane": Lane.KVM, "placement": Placement.PHYSICAL},
     ):
         with pytest.raises(ValueError):
             Arm(**broken)  # type: ignore[arg-type]

@@ -158,11 +158,21 @@ def test_serial_dependence_of_a_rise_by_hand() -> None:
     assert stats.serial_dependence([3] * 5) == stats.serial_dependence([1, 2]) == 0
 
 
-@pytest.mark.parametrize("samples", [[], [0.0], [-1.0, 2.0], [math.inf], [math.nan]])
+@pytest.mark.parametrize("samples", [[], [math.inf], [math.nan]])
 def test_invalid_samples_are_refused(samples: list[float]) -> None:
     for use in (stats.median, stats.spread, stats.coefficient_of_variation):
         with pytest.raises(ValueError):
             use(samples)
+
+
+def test_a_figure_of_zero_has_a_median_and_a_spread_but_no_variation() -> None:
+    assert stats.spread([0.0, 2.0, 4.0]) == stats.Spread(2.0, 0.0, 4.0, None)
+
+
+@pytest.mark.parametrize("samples", [[], [0.0], [-1.0, 2.0], [math.inf], [math.nan]])
+def test_samples_without_a_ratio_are_refused(samples: list[float]) -> None:
+    with pytest.raises(ValueError):
+        stats.ratio_of_medians([1.0], samples)
     with pytest.raises(ValueError):
         stats.bootstrap([1.0], samples)
 

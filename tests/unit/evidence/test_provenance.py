@@ -69,7 +69,7 @@ def first_cell(found: dict[str, Any]) -> dict[str, Any]:
         lambda f: first_cell(f).update(more=1),
         lambda f: first_cell(f).pop("system"),
         lambda f: first_cell(f).update(params={"hi": [1]}),
-        lambda f: f["plan"][0]["gates"][0].update(window="door"),
+        lambda f: f["plan"][0]["gates"][0].update(window="no door"),
         lambda f: f["plan"][0]["gates"][0].pop("base"),
     ],
 )

@@ -13,7 +13,7 @@ import pytest
 
 from benchgate.base.errors import EvidenceError
 from benchgate.base.runs import Outcome
-from benchgate.evidence import results_csv
+from benchgate.evidence import metrics_csv, results_csv
 from benchgate.evidence.check import Check, verify_session
 from benchgate.evidence.session_folder import SessionFolder
 from benchgate.render.files import verdicts_json
@@ -22,10 +22,11 @@ from tests.unit.factories import cell, raw_run, run_row, verified
 from tests.unit.sessions import INFO, START, finished_session, new_session, recomputed
 
 SCHEMAS = Path(__file__).parents[3] / "reports/schema"
+VERSIONS = {"verdicts": 2}
 
 
 def schema(name: str) -> dict[str, object]:
-    data: dict[str, object] = json.loads((SCHEMAS / f"{name}-1.json").read_text())
+    data: dict[str, object] = json.loads((SCHEMAS / f"{name}-{VERSIONS.get(name, 1)}.json").read_text())
     jsonschema.Draft202012Validator.check_schema(data)
     return data
 
@@ -57,6 +58,10 @@ def test_real_output_matches_its_schemas(tmp_path: Path) -> None:
     rows = list(csv.DictReader(io.StringIO((session.folder / "results.csv").read_text())))
     assert len(rows) == 3
     jsonschema.validate(rows, schema("results"))
+    metrics = list(csv.DictReader(io.StringIO((session.folder / "metrics.csv").read_text())))
+    jsonschema.validate(metrics, schema("metrics"))
+    assert {one["metric"] for one in metrics} == {"work", "total"}
+    assert tuple(schema("metrics")["items"]["required"]) == metrics_csv.COLUMNS  # type: ignore[index]
     assert tuple(schema("results")["items"]["required"]) == results_csv.COLUMNS  # type: ignore[index]
     assert tuple(schema("verdicts")["items"]["required"]) == verdicts_json.FIELDS  # type: ignore[index]
 

@@ -9,6 +9,7 @@ import pytest
 
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Gate, GateInput, Word
+from benchgate.base.metrics import WINDOWS
 from benchgate.judge import gates
 from tests.unit.factories import POLICY, arm, cell, control, right, speedup
 
@@ -16,7 +17,7 @@ from tests.unit.factories import POLICY, arm, cell, control, right, speedup
 def test_an_unknown_kind_of_gate_lists_the_known_kinds() -> None:
     with pytest.raises(
         DecideError,
-        match="unknown kind of gate 'fair'; use one of control, speedup, verified, or the path",
+        match="unknown kind of gate 'fair'; use one of compare, control, limit, speedup, verified, or the",
     ):
         gates.judge(replace(speedup(), kind="fair"), GateInput({}, POLICY, {}))
 
@@ -36,16 +37,16 @@ def test_an_unknown_kind_of_gate_lists_the_known_kinds() -> None:
 )
 def test_a_gate_that_can_never_be_decided_is_refused_before_measuring(gate: Gate, said: str) -> None:
     with pytest.raises(DecideError, match=said):
-        gates.check(gate, POLICY)
+        gates.check(gate, WINDOWS["work"], POLICY)
 
 
 @pytest.mark.parametrize("gate", [speedup(2, 2.09), speedup(2, 0.51, insn=1.99), control(4, 4.1), right()])
 def test_a_gate_with_a_threshold_within_reach_is_accepted(gate: Gate) -> None:
-    gates.check(gate, POLICY)
+    gates.check(gate, WINDOWS["work"], POLICY)
 
 
 def test_the_reach_follows_the_policy() -> None:
-    gates.check(speedup(2, 2.5), replace(POLICY, superlinear=1.3))
+    gates.check(speedup(2, 2.5), WINDOWS["work"], replace(POLICY, superlinear=1.3))
 
 
 OWN_KIND = """\

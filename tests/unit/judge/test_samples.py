@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from benchgate.base.cells import Lane, Placement, Window
+from benchgate.base.cells import Lane, Placement
 from benchgate.base.errors import DecideError
+from benchgate.base.metrics import WINDOWS
 from benchgate.base.runs import Resolution, VerifiedRun, WorkerReport
 from benchgate.judge.samples import measurement
 from tests.unit.factories import cell, raw_run, verified
@@ -18,35 +19,35 @@ def runs(*works: int, first: int = 1) -> list[VerifiedRun]:
 
 
 def test_samples_are_in_the_order_of_execution() -> None:
-    measured = measurement(reversed(runs(300, 100, 200)), Window.WORK)
+    measured = measurement(reversed(runs(300, 100, 200)), WINDOWS["work"])
     assert measured.samples == (300.0, 100.0, 200.0)
     assert (measured.cell, measured.unit, measured.lane) == (cell(2), "ns", Lane.TCG)
 
 
 def test_the_total_window_can_be_measured() -> None:
-    assert measurement([verified(raw_run(cell()), 10, total=25)], Window.TOTAL).samples == (25.0,)
+    assert measurement([verified(raw_run(cell()), 10, total=25)], WINDOWS["total"]).samples == (25.0,)
 
 
 def test_the_time_in_work_and_the_clocks_delays_are_known_if_every_run_has_them() -> None:
     workers = tuple(WorkerReport(n, n, n, 100, end, {}) for n, end in enumerate((200, 150)))
     clear = [replace(one, workers=workers, resolution=Resolution(50, 3, 10)) for one in runs(100, 200)]
     assert (clear[0].work, clear[0].total) == (100, 1100)
-    measured = measurement(clear, Window.WORK)
+    measured = measurement(clear, WINDOWS["work"])
     assert (measured.busy, measured.late) == ((150.0, 150.0), (0.1, 0.05))
-    assert measurement(clear, Window.TOTAL).late == (10 / 1100, 10 / 1200)
-    mixed = measurement([*clear, *runs(300, first=3)], Window.WORK)
+    assert measurement(clear, WINDOWS["total"]).late == (10 / 1100, 10 / 1200)
+    mixed = measurement([*clear, *runs(300, first=3)], WINDOWS["work"])
     assert (mixed.busy, mixed.late) == ((), ())
 
 
 def test_warm_ups_are_left_out_and_large_values_are_kept() -> None:
     kept = runs(100, 100, 10_000)
     warm = verified(raw_run(cell(2), attempt=8, warmup=True), 7)
-    assert measurement([warm, *kept], Window.WORK).samples == (100.0, 100.0, 10_000.0)
+    assert measurement([warm, *kept], WINDOWS["work"]).samples == (100.0, 100.0, 10_000.0)
 
 
 def test_a_run_that_was_not_verified_cannot_be_measured() -> None:
     with pytest.raises(TypeError, match="only a VerifiedRun"):
-        measurement([raw_run(cell())], Window.WORK)  # type: ignore[list-item]
+        measurement([raw_run(cell())], WINDOWS["work"])  # type: ignore[list-item]
     with pytest.raises(TypeError, match=r"only benchgate\.judge\.verify"):
         VerifiedRun(raw_run(cell()), "ns", 1, 2, 0, (), key=object())
 
@@ -55,12 +56,12 @@ def test_a_run_that_was_not_verified_cannot_be_measured() -> None:
 def test_without_a_counted_run_there_is_no_measurement(warmup: bool) -> None:
     given = [verified(raw_run(cell(), warmup=True), 5)] if warmup else []
     with pytest.raises(DecideError, match="no counted run"):
-        measurement(given, Window.WORK)
+        measurement(given, WINDOWS["work"])
 
 
 def test_a_duplicate_attempt_is_refused() -> None:
     with pytest.raises(DecideError, match="duplicate attempt"):
-        measurement(runs(100) * 2, Window.WORK)
+        measurement(runs(100) * 2, WINDOWS["work"])
 
 
 @pytest.mark.parametrize(
@@ -75,10 +76,10 @@ def test_a_duplicate_attempt_is_refused() -> None:
 def test_runs_that_differ_are_not_one_arm(change: dict[str, object], named: str) -> None:
     one, two = runs(100, 100)
     with pytest.raises(DecideError, match=named):
-        measurement([one, replace(two, run=replace(two.run, **change))], Window.WORK)  # type: ignore[arg-type]
+        measurement([one, replace(two, run=replace(two.run, **change))], WINDOWS["work"])  # type: ignore[arg-type]
 
 
 def test_runs_in_different_units_are_not_one_arm() -> None:
     one, two = runs(100, 100)
     with pytest.raises(DecideError, match=r"different units .*: cycles, ns"):
-        measurement([one, replace(two, unit="cycles")], Window.WORK)
+        measurement([one, replace(two, unit="cycles")], WINDOWS["work"])

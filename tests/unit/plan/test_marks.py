@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.base.cells import Window
 from benchgate.base.errors import CatalogError, UsageError
 from benchgate.plan import marks
 from benchgate.plan.marks import Mark
@@ -23,10 +22,10 @@ def test_marks_become_a_request() -> None:
     request = marks.read(PRIMES, gates)
     assert (request.workload, request.given) == ("primes", {"hi": 3_000_000})
     assert request.gates == (
-        GateRequest("speedup", "", 2, 1, Window.WORK, 1.6, None, 1.9),
-        GateRequest("speedup", "", 4, 1, Window.WORK, 3.0, None, None),
-        GateRequest("verified", "", 8, None, Window.WORK, None, None, None),
-        GateRequest("control", "", 16, 2, Window.WORK, None, None, None),
+        GateRequest("speedup", "", 2, 1, "work", 1.6, None, 1.9),
+        GateRequest("speedup", "", 4, 1, "work", 3.0, None, None),
+        GateRequest("verified", "", 8, None, "work", None, None, None),
+        GateRequest("control", "", 16, 2, "work", None, None, None),
     )
 
 
@@ -46,7 +45,8 @@ def test_a_test_can_name_its_systems() -> None:
         (speedup(cpus=True, at_least=1.6), r"cpus=True is not a CPU count"),
         (speedup(cpus=2, at_least="1.6"), r"at_least='1\.6' is not a ratio"),
         (speedup(cpus=2, at_least=-1), r"at_least=-1 is not a ratio"),
-        (speedup(cpus=2, at_least=1.6, window="wrk"), r"window='wrk' is not work or total"),
+        (speedup(cpus=2, at_least=1.6, window="total"), r"`window` is now `metric`: write metric='total'"),
+        (speedup(cpus=2, at_least=1.6, metric="totl"), r"workload primes: work, total; did you mean `total`"),
         (Mark((2, 1.6), {}), r"use keyword arguments"),
     ],
 )

@@ -189,7 +189,8 @@ def test_a_verdict_before_too_many_void_runs_is_kept() -> None:
         for n in range(30)
     ]
     gates = [one.gate for one in done.plan.gates]
-    (found,) = decide.conclude(done.plan.pairs, gates, [*done.runs, *more], POLICY, {})
+    found_arms = arms.arms(done.plan.pairs, [*done.runs, *more])
+    (found,) = decide.decide(gates, found_arms, POLICY).verdicts
     assert found == done.verdicts[0]
 
 
@@ -287,7 +288,7 @@ def test_a_verdict_before_an_invalid_run_of_another_arm_is_kept() -> None:
     bad = replace(last, verified=None, reason="late lie")
     runs = [bad if judged is last else judged for judged in done.runs]
     gates = [one.gate for one in planned.gates]
-    found = decide.conclude(planned.pairs, gates, runs, POLICY, {})
+    found = decide.decide(gates, arms.arms(planned.pairs, runs), POLICY).verdicts
     assert [verdict.outcome for verdict in found] == [Word.PASS, Word.INVALID]
 
 

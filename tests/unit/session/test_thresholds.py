@@ -7,14 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from benchgate.base.cells import Window
 from benchgate.base.gates import Gate
 from benchgate.plan.planned import GateRequest
 from benchgate.session.thresholds import Marked, differences
 from tests.unit.plans import sweep
 
 TEST = "tests/test_scaling.py::test_scales"
-ASKED = GateRequest("speedup", "", 2, 1, Window.WORK, 1.6, None, None)
+ASKED = GateRequest("speedup", "", 2, 1, "work", 1.6, None, None)
 MARKED = {TEST: Marked("primes", (ASKED,))}
 
 
@@ -34,7 +33,7 @@ def test_equal_thresholds_are_no_difference(gate: Gate) -> None:
     [
         ({"at_least": 1.2}, f"at_least is 1.2 in the session and 1.6 in {TEST}"),
         ({"insn": 1.1}, f"insn is 1.1 in the session and absent in {TEST}"),
-        ({"window": Window.TOTAL}, f"{TEST} has no gate speedup of total at 2 CPUs over 1"),
+        ({"metric": "total"}, f"{TEST} has no gate speedup of total at 2 CPUs over 1"),
         ({"kind": "control"}, f"{TEST} has no gate control of work at 2 CPUs over 1"),
         ({"tests": ()}, "the session does not say which test has this gate, so nothing was compared"),
         (

@@ -1,8 +1,8 @@
 """The kinds of gate, one file each: ours in this folder, a user's own by path. Each defines KIND and judge().
 
 Takes a gate and what was measured; gives its Ruling. `check` refuses a gate before anything is measured:
-a shipped kind may define check(gate, policy). Fails with DecideError for an unknown kind or a gate that its
-kind cannot decide, and with CatalogError if a user's file cannot be loaded.
+a shipped kind may define check(gate, metric, policy). Fails with DecideError for an unknown kind or a gate
+that its kind cannot decide, and with CatalogError if a user's file cannot be loaded.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from types import MappingProxyType, ModuleType
 
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Gate, GateInput, Policy, Ruling, Word
+from benchgate.base.metrics import Metric
 from benchgate.base.pyfile import contained, load_module
-from benchgate.judge.gates import ratio, verified
+from benchgate.judge.gates import verified
+from benchgate.judge.gates.arm_checks import known_arm
 from benchgate.judge.gates.wording import reason, subject, verdict
 
 Judge = Callable[[Gate, GateInput], Ruling]
@@ -37,11 +39,11 @@ def find(kind: str, file: str = "") -> Judge:
     return _judge_of(_module(kind, file))
 
 
-def check(gate: Gate, policy: Policy) -> None:
+def check(gate: Gate, metric: Metric, policy: Policy) -> None:
     """DecideError if the gate's kind can never decide it, whatever is measured."""
     checks = None if gate.file else getattr(_module(gate.kind, ""), "check", None)
     if checks is not None:
-        checks(gate, policy)
+        checks(gate, metric, policy)
 
 
 def _module(kind: str, file: str) -> ModuleType:
@@ -71,7 +73,7 @@ def _unverified(gate: Gate, measured: GateInput) -> Ruling | None:
     """The ruling of `verified` on an arm that does not pass it. A user's rule is asked only about arms of
     which every run was made and verified, so it cannot pass on anything else."""
     for cell in filter(None, (gate.base, gate.cell)):
-        asked = Gate(id=gate.id, kind=verified.KIND, base=None, cell=cell, window=gate.window)
+        asked = Gate(id=gate.id, kind=verified.KIND, base=None, cell=cell, metric=gate.metric)
         ruling = verified.judge(asked, measured)
         if ruling.verdict.outcome is not Word.PASS:
             return replace(ruling, verdict=replace(ruling.verdict, gate=gate.kind))
@@ -82,7 +84,7 @@ def _informing(gate: Gate, measured: GateInput) -> Ruling | None:
     """A user's rule is not asked about figures that decide nothing: its PASS would count."""
     if not measured.policy.informs:
         return None
-    arm = ratio.known_arm(gate.cell, measured)
+    arm = known_arm(gate.cell, measured)
     fields = {"lane": arm.lane, "threshold": gate.threshold(arm.lane), "runs": arm.runs}
     text = reason(Word.SKIP, f"{subject(gate)}: for information only: {measured.policy.informs}")
     return Ruling(verdict(gate, Word.SKIP, text, fields))

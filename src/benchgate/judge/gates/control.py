@@ -9,20 +9,22 @@ from __future__ import annotations
 
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Gate, GateInput, Policy, Ruling, Word
+from benchgate.base.metrics import Metric
 from benchgate.base.stats import Interval
-from benchgate.judge.gates import ratio
+from benchgate.judge.gates import cpus
+from benchgate.judge.gates.looks import Rule
 
 KIND = "control"
 
 
-def check(gate: Gate, policy: Policy) -> None:
+def check(gate: Gate, metric: Metric, policy: Policy) -> None:
     _require_threshold(gate)
-    ratio.check(gate, policy)
+    cpus.check(gate, metric, policy)
 
 
 def judge(gate: Gate, measured: GateInput) -> Ruling:
     _require_threshold(gate)
-    return ratio.judge(gate, measured, RULE)
+    return cpus.judge(gate, measured, RULE, host_may_excuse=False)
 
 
 def _require_threshold(gate: Gate) -> None:
@@ -42,9 +44,8 @@ def _sign(word: Word, interval: Interval, threshold: float) -> str:
     return ">" if interval.low > threshold else ">="
 
 
-RULE = ratio.Rule(
+RULE = Rule(
     settle=_settle,
     sign=_sign,
     advice=lambda _: "this row cannot scale by construction, so check the base arm, the pins and the clock",
-    host_may_excuse=False,
 )

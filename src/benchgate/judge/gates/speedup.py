@@ -1,7 +1,7 @@
-"""speedup: the work must be done at least so many times faster with more CPUs.
+"""speedup: a metric, usually the time of the work, must get at least so many times better with more CPUs.
 
 Takes a gate with `at_least` and its input; gives a Ruling. PASS if the interval is above the threshold,
-FAIL if it is at or below it; ratio.py has the other outcomes. Fails with DecideError if the gate is invalid.
+FAIL if it is at or below it; looks.py has the other outcomes. Fails with DecideError if the gate is invalid.
 """
 
 from __future__ import annotations
@@ -9,20 +9,22 @@ from __future__ import annotations
 from benchgate.base.cells import Lane
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling, Word
+from benchgate.base.metrics import Metric
 from benchgate.base.stats import Interval
-from benchgate.judge.gates import ratio
+from benchgate.judge.gates import cpus
+from benchgate.judge.gates.looks import Rule
 
 KIND = "speedup"
 
 
-def check(gate: Gate, policy: Policy) -> None:
+def check(gate: Gate, metric: Metric, policy: Policy) -> None:
     _require_threshold(gate)
-    ratio.check(gate, policy)
+    cpus.check(gate, metric, policy)
 
 
 def judge(gate: Gate, measured: GateInput) -> Ruling:
     _require_threshold(gate)
-    return ratio.judge(gate, measured, RULE)
+    return cpus.judge(gate, measured, RULE, host_may_excuse=True)
 
 
 def _require_threshold(gate: Gate) -> None:
@@ -47,9 +49,8 @@ def _advice(arm: Arm) -> str:
     return f"{look} shows where the time goes; the workers' own times are in {arm.sample}/serial.log"
 
 
-RULE = ratio.Rule(
+RULE = Rule(
     settle=_settle,
     sign=_sign,
     advice=_advice,
-    host_may_excuse=True,
 )

@@ -11,8 +11,9 @@ from __future__ import annotations
 from benchgate.base.cells import Placement
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import VERIFIED, Gate, GateInput, Policy, Ruling, Word
+from benchgate.base.metrics import Metric
 from benchgate.base.text import counted
-from benchgate.judge.gates.ratio import (
+from benchgate.judge.gates.arm_checks import (
     QUIETER,
     broken_beside,
     known_arm,
@@ -27,7 +28,7 @@ from benchgate.judge.gates.wording import reason, verdict
 KIND = VERIFIED
 
 
-def check(gate: Gate, _: Policy | None = None) -> None:
+def check(gate: Gate, _metric: Metric | None = None, _policy: Policy | None = None) -> None:
     if gate.base is not None or gate.at_least is not None or gate.at_most is not None:
         raise DecideError(f"{gate.id}: a verified gate takes only a cell, and neither a base nor a threshold")
 

@@ -29,9 +29,11 @@ def number(value: float) -> str:
 
 
 def subject(gate: Gate) -> str:
-    """`primes-linux smp2/smp1`, or the cell's id if there is no base."""
+    """`primes-linux smp2/smp1`, `primes smp2 kernel/linux`, or the cell's id if there is no base."""
     if gate.base is None:
         return gate.cell.id
+    if gate.base.system != gate.cell.system:
+        return f"{gate.cell.label} smp{gate.cell.cpus} {gate.cell.system}/{gate.base.system}"
     return f"{gate.cell.row} smp{gate.cell.cpus}/smp{gate.base.cpus}"
 
 
@@ -57,13 +59,19 @@ def verdict(gate: Gate, word: Word, text: str, figures: Mapping[str, object]) ->
         workload=gate.cell.workload,
         params=gate.cell.params,
         mode=gate.cell.mode,
-        metric=str(gate.window),
+        metric=gate.metric,
         base_cpus=gate.base.cpus if gate.base else None,
+        base_system=gate.base.system if gate.base and gate.base.system != gate.cell.system else None,
         cpus=gate.cell.cpus,
+        bound=next((name for name, one in _bounds(gate) if one is not None), None),
         outcome=word,
         reason=text,
         **applied,  # type: ignore[arg-type]
     )
+
+
+def _bounds(gate: Gate) -> tuple[tuple[str, float | None], ...]:
+    return ("least", gate.at_least), ("most", gate.at_most)
 
 
 def _shows_sides(values: tuple[float, ...], threshold: float, digits: int) -> bool:

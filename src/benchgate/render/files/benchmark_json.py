@@ -1,8 +1,9 @@
 """benchmark.json in pytest-benchmark's schema, for its `compare` and for github-action-benchmark.
 
-Takes a SessionView; gives JSON. Each arm has one entry for its work window and one for its total window.
-`stats` are in seconds: of the host's clock, or of the guest's on the instruction clock. An arm in cycles has
-no seconds, so its entries are in `benchgate.other_units`, not in `benchmarks`. The names and groups hold the
+Takes a SessionView; gives JSON. Each arm has one entry per metric: its work window, its total window and
+those that the workload declares. `stats` are in seconds: of the host's clock, or of the guest's on the
+instruction clock. What is not a time, or is in cycles, has no seconds, so its entries are in
+`benchgate.other_units`, not in `benchmarks`. The names and groups hold the
 lane, so that `compare` never puts two lanes into one table. Does not fail.
 """
 
@@ -11,8 +12,8 @@ from __future__ import annotations
 import json
 import statistics
 
-from benchgate.base.cells import Window
-from benchgate.render.figures import ArmFigures, Series, series_of
+from benchgate.base.metrics import WINDOWS
+from benchgate.render.figures import ArmFigures, MetricSamples, Series, series_of
 from benchgate.render.view import SessionView
 
 NAME = "benchmark.json"
@@ -22,11 +23,11 @@ SECONDS = {"ns": 1e-9, "insn": 1e-9}
 
 def render(view: SessionView) -> str:
     entries = [
-        _entry(view, series, arm, window)
+        _entry(view, series, arm, one)
         for series in series_of(view)
         for arm in series.arms
-        for window in (Window.WORK, Window.TOTAL)
-        if arm.samples and not arm.is_broken
+        for one in arm.metrics
+        if not arm.is_broken
     ]
     data = {
         "machine_info": dict(view.machine) | {"isolation": view.isolation},
@@ -45,34 +46,36 @@ def render(view: SessionView) -> str:
     return json.dumps(data, indent=2, allow_nan=False) + "\n"
 
 
-def _entry(view: SessionView, series: Series, arm: ArmFigures, window: Window) -> dict[str, object]:
-    place = 0 if window is Window.WORK else 1
-    samples = [one[place] for one in arm.samples]
-    name = f"{series.name}-{arm.name}-{series.lane}[{window}]"
+def _entry(view: SessionView, series: Series, arm: ArmFigures, of: MetricSamples) -> dict[str, object]:
+    metric = of.metric.name
+    name = f"{series.name}-{arm.name}-{series.lane}[{metric}]"
+    word = "window" if metric in WINDOWS else "metric"
     entry: dict[str, object] = {
-        "group": f"{series.name} {window} (lane {series.lane}, unit {arm.unit})",
+        "group": f"{series.name} {metric} (lane {series.lane}, unit {of.unit or 'none'})",
         "name": name,
         "fullname": f"benchgate::{name}",
-        "params": {"cpus": arm.cpus, "window": str(window), **dict(series.params)},
-        "param": str(window),
-        "extra_info": _extra(view, series, arm, window, samples),
+        "params": {"cpus": arm.cpus, word: metric, **dict(series.params)},
+        "param": metric,
+        "extra_info": _extra(view, series, arm, of),
         "options": {"warmup": True, "timer": str(series.lane)},
     }
-    second = SECONDS.get(arm.unit)
-    return entry | ({"stats": _stats([one * second for one in samples])} if second else {})
+    second = SECONDS.get(of.unit) if min(of.values) > 0 else None
+    return entry | ({"stats": _stats([one * second for one in of.values])} if second else {})
 
 
-def _extra(
-    view: SessionView, series: Series, arm: ArmFigures, window: Window, samples: list[int]
-) -> dict[str, object]:
-    seen, host = arm.speedups.get(window), view.capacity.get(arm.cpus)
+def _extra(view: SessionView, series: Series, arm: ArmFigures, of: MetricSamples) -> dict[str, object]:
+    is_window = of.metric.name in WINDOWS
+    seen = arm.speedups.get(of.metric.window) if is_window else None
+    host = view.capacity.get(arm.cpus)
     extra: dict[str, object] = {
         "lane": str(series.lane),
         "placement": str(arm.placement),
         "pins": list(arm.pins),
-        "unit": arm.unit,
-        "samples": samples,
+        "unit": of.unit,
+        "samples": [int(one) for one in of.values] if is_window else list(of.values),
     }
+    if not is_window:
+        extra |= {"kind": str(of.metric.kind), "better": str(of.metric.better)}
     if seen:
         extra |= {"base_cpus": seen.base_cpus, "speedup": seen.ratio, "threshold": seen.threshold}
         bounds = (seen.interval.low, seen.interval.high) if seen.has_interval else (None, None)

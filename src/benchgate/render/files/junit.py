@@ -6,8 +6,11 @@ properties. INVALID and INCONCLUSIVE are failures, each of its own type. Does no
 
 from __future__ import annotations
 
+from benchgate.base import stats
 from benchgate.base.gates import Verdict, Word
+from benchgate.base.metrics import WINDOWS
 from benchgate.render.escape import xml
+from benchgate.render.figures import series_of
 from benchgate.render.files.verdicts_json import as_object
 from benchgate.render.view import SessionView, headline, void_runs
 
@@ -26,7 +29,7 @@ def render(view: SessionView) -> str:
         '<?xml version="1.0" encoding="utf-8"?>',
         f'<testsuites name="benchgate" {counts}>',
         f'  <testsuite name="benchgate" {counts} time="0"{stamp}>',
-        *(line for one in verdicts for line in _case(one, failing)),
+        *(line for one in verdicts for line in _case(one, failing, _medians(view, one))),
         f"    <system-out>{xml(chr(10).join([headline(view), *void_runs(view)]))}</system-out>",
         "  </testsuite>",
         "</testsuites>",
@@ -34,10 +37,23 @@ def render(view: SessionView) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _case(verdict: Verdict, failing: list[Word]) -> list[str]:
+def _medians(view: SessionView, verdict: Verdict) -> dict[str, str]:
+    """The medians of the metrics that the workload declares, in the gate's arm."""
+    key = (verdict.system, verdict.workload, verdict.params, verdict.mode, verdict.lane)
+    found: dict[str, str] = {}
+    for series in series_of(view):
+        if (series.system, series.workload, series.params, series.mode, series.lane) == key:
+            arms = [one for one in series.arms if one.cpus == verdict.cpus and not one.is_variant]
+            every = (one for arm in arms for one in arm.metrics if one.metric.name not in WINDOWS)
+            found |= {one.metric.name: f"{stats.median(one.values):.9g} {one.unit}".rstrip() for one in every}
+    return found
+
+
+def _case(verdict: Verdict, failing: list[Word], medians: dict[str, str]) -> list[str]:
     group = xml(f"benchgate.{verdict.gate}")
     lines = [f'    <testcase classname="{group}" name="{xml(f"{verdict.id}-{verdict.metric}")}" time="0">']
     fields = as_object(verdict) | {"params": " ".join(f"{name}={value}" for name, value in verdict.params)}
+    fields |= {f"metric.{name}": text for name, text in medians.items()}
     lines.append("      <properties>")
     for name, value in fields.items():
         if value is not None:

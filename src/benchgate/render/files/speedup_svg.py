@@ -12,18 +12,13 @@ from benchgate.base.cells import Window
 from benchgate.base.text import visible
 from benchgate.render.escape import xml
 from benchgate.render.figures import ArmFigures, Series, Speedup, series_of
+from benchgate.render.svg import COLOURS, STYLE, marker
 from benchgate.render.view import SessionView, headline
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640, 400, 56, 24, 44, 46
-COLOURS = ("#2f7ed8", "#d9822b", "#2a9d5c", "#b0479e", "#8a6d3b", "#c23b3b")
-MARKERS = ("circle", "square", "diamond")
 LONGEST_NAME = 48
 
 NAME = "speedup.svg"
-_STYLE = (
-    "text{font:12px sans-serif;fill:#777}.axis,.grid{stroke:#888;fill:none}.grid{stroke-opacity:.25}"
-    ".ideal{stroke:#888;stroke-dasharray:6 4}.host{stroke:#888;stroke-width:2}"
-)
 
 
 class _Scale:
@@ -52,7 +47,7 @@ def render(view: SessionView) -> str:
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img">',
             f"<title>{xml(visible(headline(view)))}</title>",
-            f"<style>{_STYLE}</style>",
+            f"<style>{STYLE}</style>",
             *body,
             "</svg>\n",
         ]
@@ -104,20 +99,10 @@ def _series(series: Series, place: int, scale: _Scale) -> list[str]:
         if seen.has_interval:
             low, high = scale.y(seen.interval.low), scale.y(seen.interval.high)
             lines.append(f'<path d="M{x:.1f} {low:.1f}V{high:.1f}" stroke="{colour}" stroke-width="2"/>')
-        lines.append(_marker(place, x, y, colour, f"{arm.name} {seen.ratio:.3f}x {seen.word}".strip()))
+        lines.append(marker(place, x, y, colour, f"{arm.name} {seen.ratio:.3f}x {seen.word}".strip()))
     lines.insert(0, f'<path d="{"".join(track)}" stroke="{colour}" fill="none"/>')
     name = visible(f"{series.name} ({series.lane})")[:LONGEST_NAME]
     y = TOP + 4 + 16 * place
-    lines.append(_marker(place, LEFT + 14, y, colour, ""))
+    lines.append(marker(place, LEFT + 14, y, colour, ""))
     lines.append(f'<text x="{LEFT + 26}" y="{y + 4}">{xml(name)}</text>')
     return lines
-
-
-def _marker(place: int, x: float, y: float, colour: str, title: str) -> str:
-    kind = MARKERS[place % len(MARKERS)]
-    inner = f"<title>{xml(title)}</title>" if title else ""
-    if kind == "circle":
-        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{colour}">{inner}</circle>'
-    turn = f' transform="rotate(45 {x:.1f} {y:.1f})"' if kind == "diamond" else ""
-    corner = f'x="{x - 4:.1f}" y="{y - 4:.1f}" width="8" height="8"'
-    return f'<rect {corner} fill="{colour}"{turn}>{inner}</rect>'

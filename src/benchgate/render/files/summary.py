@@ -12,7 +12,8 @@ from benchgate.base.runs import Outcome
 from benchgate.base.text import with_interval
 from benchgate.render.escape import code, markdown
 from benchgate.render.figures import ArmFigures, Series, Speedup, series_of
-from benchgate.render.tables import columns, side_by_side, units, variants, wall_time
+from benchgate.render.files import metrics_svg
+from benchgate.render.tables import columns, metrics, side_by_side, units, variants, wall_time
 from benchgate.render.view import SessionView, headline
 
 NAME = "summary.md"
@@ -55,6 +56,7 @@ def render(view: SessionView) -> str:
         [] if view.clocks else side_by_side.lines_of_markdown(view),
         variants.lines_of_markdown(view),
         [f"![speedup over CPU count]({PICTURE})", ""] if _has_speedup(every) else [],
+        [f"![metrics over CPU count]({metrics_svg.NAME})", ""] if metrics_svg.panels_of(view) else [],
         _runs(view),
         _conditions(view, every),
         _machine(view),
@@ -100,7 +102,8 @@ def _series(view: SessionView, series: Series) -> list[str]:
     lines += [f"| {' | '.join(row[n] for n in used)} |" for row in rows]
     bars = [_bar(series, arm) for arm in series.arms]
     drawn = ["```text", *filter(None, bars), "```", ""] if any(bars) else []
-    return [*lines, "", *drawn, *_paired(series), *_dependence(series)]
+    measured = metrics.lines_of_markdown(view, series)
+    return [*lines, "", *measured, *drawn, *_paired(series), *_dependence(series)]
 
 
 def _row(view: SessionView, series: Series, arm: ArmFigures) -> tuple[str, ...]:

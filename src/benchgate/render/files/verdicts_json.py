@@ -1,4 +1,4 @@
-"""verdicts.json: a list with one object per verdict; a field that does not apply is null (version 1).
+"""verdicts.json: a list with one object per verdict; a field that does not apply is null (version 2).
 
 Takes a SessionView; gives JSON. Does not fail.
 """
@@ -19,13 +19,17 @@ FIELDS = (
     "params",
     "mode",
     "metric",
+    "base_system",
     "base_cpus",
     "cpus",
     "lane",
     "threshold",
+    "bound",
     "ratio",
+    "value",
     "low",
     "high",
+    "unit",
     "runs",
     "outcome",
     "reason",

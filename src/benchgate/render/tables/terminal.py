@@ -13,7 +13,7 @@ from benchgate.base.cells import Window
 from benchgate.base.gates import VERIFIED, Word
 from benchgate.base.text import counted, located, visible
 from benchgate.render.figures import ArmFigures, Series, series_of
-from benchgate.render.tables import columns, side_by_side, units, variants, wall_time
+from benchgate.render.tables import columns, metrics, side_by_side, units, variants, wall_time
 from benchgate.render.view import SessionView, headline, void_runs
 
 NARROWEST = 40
@@ -39,6 +39,8 @@ def render(view: SessionView, width: int = 80, folder: Path | None = None, told:
     lines = [*_wrapped(headline(view), room), ""]
     for one in series_of(view):
         lines += [*_table(view, one, room), ""]
+        if measured := metrics.text(view, one, room):
+            lines += [*measured, ""]
     reasons = (one if folder is None else located(one, folder) for one in _reasons(view))
     reasons = (one for one in reasons if one not in told)
     texts = (*reasons, *void_runs(view), *view.outliers, *view.labels, *view.notes)

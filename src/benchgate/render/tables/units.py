@@ -14,9 +14,9 @@ _STEPS = ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns"))
 
 
 def shown(value: float, unit: str) -> str:
-    """`637.7 ms`, `1,639 cycles`."""
+    """`637.7 ms`, `1,639 cycles`, `0.9312`."""
     if unit != "ns":
-        return f"{value:,.0f} {unit}"
+        return f"{_number(value)} {unit}".rstrip()
     size, name = next((step for step in _STEPS if value >= step[0]), _STEPS[-1])
     return f"{_four(value / size)} {name}"
 
@@ -24,7 +24,7 @@ def shown(value: float, unit: str) -> str:
 def span(spread: Spread, unit: str) -> str:
     """`630.2 .. 641.0 ms`, both in the unit of the larger one."""
     if unit != "ns":
-        return f"{spread.low:,.0f} .. {spread.high:,.0f} {unit}"
+        return f"{_number(spread.low)} .. {_number(spread.high)} {unit}".rstrip()
     size, name = next((step for step in _STEPS if spread.high >= step[0]), _STEPS[-1])
     return f"{_four(spread.low / size)} .. {_four(spread.high / size)} {name}"
 
@@ -62,6 +62,10 @@ def gate(seen: Speedup | None, *, is_broken: bool) -> str:
     if seen.threshold is None:
         return seen.word
     return f"{'<' if seen.is_ceiling else '>'} {seen.threshold:g}x {seen.word}"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if float(value).is_integer() or value >= 1000 else f"{value:.4g}"
 
 
 def _four(value: float) -> str:

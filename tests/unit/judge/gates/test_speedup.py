@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from benchgate.base.cells import Lane, Placement, Window
+from benchgate.base.cells import Lane, Placement
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, CapacityBound, GateInput, Policy, Ruling, Word
 from benchgate.judge.gates import judge
@@ -220,11 +220,16 @@ def test_only_the_lower_bound_makes_a_large_speedup_invalid() -> None:
     assert ruling.verdict.outcome is Word.PASS
 
 
+def with_work(of: Arm, **changes: tuple[float, ...]) -> Arm:
+    assert of.work
+    work = replace(of.work, **changes)  # type: ignore[arg-type]
+    return replace(of, measurements={**of.measurements, "work": work})
+
+
 def busy(base: float, other: float) -> tuple[Arm, Arm]:
     """Arms with a speedup of 1.95, and the time in work of all workers of each."""
     return tuple(  # type: ignore[return-value]
-        replace(one, work=replace(one.work, busy=(time,) * 5))  # type: ignore[type-var]
-        for one, time in zip(flat(1.95), (base, other), strict=True)
+        with_work(one, busy=(time,) * 5) for one, time in zip(flat(1.95), (base, other), strict=True)
     )
 
 
@@ -251,7 +256,7 @@ def test_a_base_whose_workers_took_longer_for_the_same_work_is_invalid(
 def blurred(late: float, seen: float = 1.65) -> tuple[Arm, Arm]:
     base, other = flat(seen)
     assert other.work
-    return base, replace(other, work=replace(other.work, late=(0.001, late, 0.0, 0.0, 0.0)))
+    return base, with_work(other, late=(0.001, late, 0.0, 0.0, 0.0))
 
 
 @pytest.mark.parametrize(
@@ -277,7 +282,7 @@ def test_no_verdict_on_a_difference_that_the_clock_cannot_resolve(
 def test_a_look_uses_the_resolution_of_its_own_runs() -> None:
     base, other = flat(1.65, runs=7)
     assert other.work
-    other = replace(other, work=replace(other.work, late=(0.0,) * 6 + (0.5,)))
+    other = with_work(other, late=(0.0,) * 6 + (0.5,))
     assert rule(base, other).verdict.outcome is Word.PASS
 
 
@@ -350,7 +355,7 @@ def test_the_gates_window_is_judged() -> None:
     arms = arm(cell(1), [190] * 5, total=[200] * 5), arm(cell(2), [100] * 5, total=[150] * 5)
     measured = GateInput({one.cell.id: one for one in arms}, POLICY, {})
     assert judge(speedup(), measured).verdict.outcome is Word.PASS
-    total = judge(speedup(window=Window.TOTAL), measured).verdict
+    total = judge(speedup(metric="total"), measured).verdict
     assert (total.outcome, total.metric) == (Word.FAIL, "total")
     assert "(total, tcg, 5 runs per arm)" in total.reason
 

@@ -1,0 +1,42 @@
+"""compare: how many times better a metric is on this system than on another one, at the same CPU count.
+
+Takes a gate whose base is a cell of the other system, with `at_least` or `at_most`; gives a Ruling. Both arms
+are measured in one sweep, interleaved, on one lane; on different lanes nothing is compared: SKIP. Fails with
+DecideError if the gate is invalid.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from benchgate.base.errors import DecideError
+from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling, Word
+from benchgate.base.metrics import Metric
+from benchgate.judge.gates import ratio
+from benchgate.judge.gates.inclusive import rule_of
+from benchgate.judge.gates.wording import reason, verdict
+
+KIND = "compare"
+
+
+def check(gate: Gate, _metric: Metric | None = None, _policy: Policy | None = None) -> None:
+    rule_of(gate, _advice)
+    base, cell = ratio.base_of(gate), gate.cell
+    same = replace(base, system=cell.system, clock=cell.clock)
+    if same != cell:
+        raise DecideError(
+            f"{gate.id}: {cell.id} and {base.id} differ in more than the system, so they are not compared"
+        )
+
+
+def judge(gate: Gate, measured: GateInput) -> Ruling:
+    check(gate)
+    if ratio.base_of(gate).system == gate.cell.system:
+        text = f"{gate.cell.id} is not compared with itself"
+        fields = {"threshold": gate.at_least if gate.at_least is not None else gate.at_most}
+        return Ruling(verdict(gate, Word.SKIP, reason(Word.SKIP, text, "name another --system"), fields))
+    return ratio.judge(gate, measured, rule_of(gate, _advice), on_other_lanes=Word.SKIP)
+
+
+def _advice(arm: Arm) -> str:
+    return f"--measure shows where the time goes; the workers' own times are in {arm.sample}/serial.log"

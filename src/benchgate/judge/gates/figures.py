@@ -1,0 +1,58 @@
+"""One look of a gate: the figure, its interval, and what is known of their quality.
+
+Takes plain values, gives a frozen object. Nothing fails.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from benchgate.base.cells import Lane
+from benchgate.base.gates import Word
+from benchgate.base.stats import Interval
+
+RATIO = "x"
+"""The unit of a ratio."""
+DEPENDENT = 1.96
+"""Above this `serial_dependence` the runs of the arms are not taken for independent. Independent runs exceed
+it in 2 to 3% of looks, and then wait for the next look."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    lane: Lane
+    threshold: float
+    runs: int
+    """How many of each arm."""
+    value: float
+    interval: Interval
+    unit: str
+    dependence: float = 0.0
+    """How much neighbouring runs resemble each other."""
+    blur: float = 0.0
+    """By which share the steps of the instruction clock can have changed the value."""
+    unusable: tuple[Word, str] | None = None
+    """The verdict if the figures contradict each other or have no ratio."""
+
+    @property
+    def is_ratio(self) -> bool:
+        return self.unit == RATIO
+
+    @property
+    def is_dependent(self) -> bool:
+        """The runs drift, so the interval, which assumes independent runs, is too narrow."""
+        return self.dependence > DEPENDENT
+
+    @property
+    def blurred(self) -> Interval:
+        return Interval(self.interval.low / (1 + self.blur), self.interval.high * (1 + self.blur))
+
+    @property
+    def fields(self) -> dict[str, object]:
+        """Those of a verdict. JSON has no infinity."""
+        low, high = (one if math.isfinite(one) else None for one in (self.interval.low, self.interval.high))
+        name = "ratio" if self.is_ratio else "value"
+        value = self.value if math.isfinite(self.value) else None
+        head = {"lane": self.lane, "threshold": self.threshold, "runs": self.runs, "unit": self.unit}
+        return {**head, name: value, "low": low, "high": high}

@@ -1,0 +1,77 @@
+"""The sentences about a look of a gate with a threshold.
+
+Takes a gate and its figures; gives text in one line. Nothing fails.
+"""
+
+from __future__ import annotations
+
+from benchgate.base.gates import CapacityBound, Gate, GateInput, Word
+from benchgate.base.text import counted, with_interval
+from benchgate.judge.gates.arm_checks import QUIETER, broken_beside, see_runs, too_few, void_runs
+from benchgate.judge.gates.figures import Figures
+from benchgate.judge.gates.wording import number, reason, span, subject
+
+
+def figure(gate: Gate, seen: Figures, limit: float) -> str:
+    """`primes-linux smp2/smp1 = 1.43 [1.41, 1.46]`, `pipe-linux-smp2 wake = 900 [880, 910] ns`."""
+    text = span(seen.value, seen.interval, limit)
+    if seen.is_ratio:
+        return f"{subject(gate)} = {text}"
+    return f"{subject(gate)} {gate.metric} = {text} {seen.unit}".rstrip()
+
+
+def conditions(gate: Gate, seen: Figures) -> str:
+    return f"({gate.metric}, {seen.lane}, {counted(seen.runs, 'run')}{' per arm' if gate.base else ''})"
+
+
+def compared(gate: Gate, seen: Figures, sign: str) -> str:
+    """The figure with its threshold and conditions."""
+    return f"{figure(gate, seen, seen.threshold)} {sign} {number(seen.threshold)} {conditions(gate, seen)}"
+
+
+def unresolved(gate: Gate, seen: Figures) -> str:
+    what = (
+        f"{figure(gate, seen, seen.threshold)}, and the clock's steps at the vCPUs' hand-overs can have "
+        f"changed it by {seen.blur:.1%}, so it is not resolved from {number(seen.threshold)} "
+        f"{conditions(gate, seen)}"
+    )
+    return reason(Word.INCONCLUSIVE, what, "use `pause` (bench_relax) in loops that wait for another CPU")
+
+
+def capacity(host: CapacityBound | None) -> str:
+    return f", host capacity {with_interval(host.ratio, host.low, host.high)}" if host else ""
+
+
+def excused(what: str, host: CapacityBound) -> str:
+    own = with_interval(host.ratio, host.low, host.high)
+    advice = "use CPUs on different cores (--cpus), or --clock insn"
+    return reason(Word.INCONCLUSIVE, f"{what}, but the host's own capacity is {own}", advice)
+
+
+def undecided(gate: Gate, measured: GateInput, seen: Figures) -> str:
+    text, limit = figure(gate, seen, seen.threshold), number(seen.threshold)
+    advice = "use a quieter host, or --clock insn"
+    if seen.is_dependent:
+        why = "but the runs drift and are not independent, so the interval is too narrow"
+    else:
+        why = f"and {limit} is inside the interval"
+        noun = "ratio" if seen.is_ratio else "figure"
+        advice = f"the {noun} is too close to its threshold for this noise: {advice}"
+    later = measured.policy.look_after(seen.runs)
+    what = f"{text}, {why} {conditions(gate, seen)}"
+    if later and later <= measured.policy.max_runs:
+        if beside := broken_beside(measured):
+            return reason(Word.INCONCLUSIVE, f"{what}; {too_few(beside)}", see_runs(beside))
+        if measured.too_many_void:
+            return reason(Word.INCONCLUSIVE, f"{what}; {void_runs(measured)}", QUIETER)
+        what += f"; no look at {later} runs was begun after {measured.policy.minutes:g} min"
+        return reason(Word.INCONCLUSIVE, what, "raise `minutes` in a policy of your own (--policy)")
+    return reason(Word.INCONCLUSIVE, what, f"--max-runs {later}" if later else advice)
+
+
+def too_few_to_decide(gate: Gate, measured: GateInput, ready: int) -> str:
+    first = measured.policy.session_looks[:1] or measured.policy.looks[:1]
+    decide = "decides" if ready == 1 else "decide"
+    runs = counted(ready, "run") + (" per arm" if gate.base else "")
+    what = f"{subject(gate)}: {runs} {decide} nothing; at least {first[0]} are needed"
+    return reason(Word.SKIP, what, f"--runs {first[0]}")

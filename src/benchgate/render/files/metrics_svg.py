@@ -1,0 +1,135 @@
+"""metrics.svg: each metric that a workload declares or a gate limits, over CPU count.
+
+Takes a SessionView; gives an SVG without scripts, links or external resources, or None without such a metric.
+Each metric of a workload has a panel, with a line per system and lane from the medians, and bars from the
+smallest to the largest run. It is readable on light and dark backgrounds, and without colour. Does not fail.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from benchgate.base.metrics import Metric
+from benchgate.base.text import visible
+from benchgate.render.escape import xml
+from benchgate.render.figures import Series, series_of
+from benchgate.render.metrics import MetricFigures, metrics_of
+from benchgate.render.svg import COLOURS, STYLE, marker
+from benchgate.render.tables import units
+from benchgate.render.view import SessionView, headline
+
+NAME = "metrics.svg"
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640, 260, 84, 24, 56, 30
+LINE = 16
+MOST_LINES, LONGEST_NAME = 6, 64
+STEPS = 4
+ROUND = (1, 1.2, 1.6, 2, 2.4, 3.2, 4, 6, 8, 10)
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    label: str
+    metric: Metric
+    unit: str
+    lines: tuple[tuple[Series, tuple[MetricFigures, ...]], ...]
+
+
+def panels_of(view: SessionView) -> tuple[Panel, ...]:
+    found: dict[tuple[str, Metric, str], list[tuple[Series, tuple[MetricFigures, ...]]]] = {}
+    for series in series_of(view):
+        figures = [one for one in metrics_of(view, series) if not one.arm.is_variant]
+        for metric, unit in dict.fromkeys((one.metric, one.unit) for one in figures):
+            mine = tuple(one for one in figures if one.metric == metric)
+            found.setdefault((series.label, metric, unit), []).append((series, mine))
+    return tuple(Panel(*key, tuple(lines[:MOST_LINES])) for key, lines in found.items())
+
+
+def render(view: SessionView) -> str | None:
+    panels = panels_of(view)
+    if not panels:
+        return None
+    heights = [HEIGHT + LINE * len(one.lines) for one in panels]
+    tops = [sum(heights[:n]) for n in range(len(panels))]
+    body = [
+        line
+        for one, top in zip(panels, tops, strict=True)
+        for line in (f'<g transform="translate(0 {top})">', *_drawn(one), "</g>")
+    ]
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {sum(heights)}" role="img">',
+            f"<title>{xml(visible(headline(view)))}</title>",
+            f"<style>{STYLE}</style>",
+            *body,
+            "</svg>\n",
+        ]
+    )
+
+
+class _Scale:
+    """CPU counts are logarithmic (base 2); the metric is linear from 0, so that a factor looks like one."""
+
+    def __init__(self, panel: Panel) -> None:
+        every = [one for _, figures in panel.lines for one in figures]
+        counts = [one.arm.cpus for one in every]
+        self.counts = sorted(set(counts))
+        self.first = math.log2(min(counts))
+        self.last = max(math.log2(max(counts)), self.first + 1)
+        self.most = _round_up(max(one.spread.high for one in every))
+        self.top = TOP + LINE * len(panel.lines)
+        self.bottom = HEIGHT + LINE * len(panel.lines) - BOTTOM - 10
+
+    def x(self, cpus: int) -> float:
+        part = (math.log2(cpus) - self.first) / (self.last - self.first)
+        return LEFT + 20 + (WIDTH - LEFT - RIGHT - 40) * part
+
+    def y(self, value: float) -> float:
+        return self.bottom - (self.bottom - self.top) * max(value, 0.0) / self.most
+
+
+def _round_up(value: float) -> float:
+    """The next value that `STEPS` divides into short numbers."""
+    if value <= 0:
+        return 1.0
+    size = 10 ** math.floor(math.log10(value))
+    return float(
+        next(step * size for step in (1, 1.2, 1.6, 2, 2.4, 3.2, 4, 6, 8, 10) if step * size >= value)
+    )
+
+
+def _drawn(panel: Panel) -> list[str]:
+    scale = _Scale(panel)
+    title = f"{panel.label}: {panel.metric.name} ({panel.metric.better} is better)"
+    lines = [f'<text x="{LEFT}" y="20">{xml(visible(title)[: LONGEST_NAME + 24])}</text>']
+    right = WIDTH - RIGHT
+    for step in range(STEPS + 1):
+        value = scale.most * step / STEPS
+        y = scale.y(value)
+        lines.append(f'<path class="grid" d="M{LEFT} {y:.1f}H{right}"/>')
+        text = xml(visible(units.shown(value, panel.unit) if value else "0"))
+        lines.append(f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{text}</text>')
+    for cpus in scale.counts:
+        x = scale.x(cpus)
+        lines.append(f'<text x="{x:.1f}" y="{scale.bottom + 18}" text-anchor="middle">{cpus}</text>')
+    lines.append(f'<path class="axis" d="M{LEFT} {scale.top}V{scale.bottom}H{right}"/>')
+    for place, (series, figures) in enumerate(panel.lines):
+        lines += _line(series, figures, place, scale)
+    return lines
+
+
+def _line(series: Series, figures: tuple[MetricFigures, ...], place: int, scale: _Scale) -> list[str]:
+    colour = COLOURS[place % len(COLOURS)]
+    points = [(scale.x(one.arm.cpus), scale.y(one.spread.median), one) for one in figures]
+    track = "L".join(f"{x:.1f} {y:.1f}" for x, y, _ in points)
+    lines = [f'<path d="M{track}" stroke="{colour}" fill="none"/>'] if len(points) > 1 else []
+    for x, y, one in points:
+        low, high = scale.y(one.spread.low), scale.y(one.spread.high)
+        lines.append(f'<path d="M{x:.1f} {low:.1f}V{high:.1f}" stroke="{colour}" stroke-width="2"/>')
+        words = " ".join(str(verdict.outcome) for verdict in one.verdicts)
+        title = f"{one.arm.name} {units.shown(one.spread.median, one.unit)} {words}".strip()
+        lines.append(marker(place, x, y, colour, title))
+    at = 36 + LINE * place
+    lines.append(marker(place, LEFT + 4, at - 4, colour, ""))
+    name = visible(series.place)[:LONGEST_NAME]
+    return [*lines, f'<text x="{LEFT + 16}" y="{at}">{xml(name)}</text>']

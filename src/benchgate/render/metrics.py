@@ -1,0 +1,79 @@
+"""The metrics of a row as figures: each arm's median, its spread, and how many times better it is than the
+first arm; and the verdicts on them.
+
+Takes a SessionView and a series; gives frozen figures. A window is among them only if a gate has a threshold
+for it that the table of speedups does not show. Does not fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from benchgate.base import stats
+from benchgate.base.gates import SMALLEST_LOOK, Verdict
+from benchgate.base.metrics import WINDOWS, Better, Metric
+from benchgate.base.stats import Interval, Spread
+from benchgate.render.figures import ArmFigures, MetricSamples, Series, comparable
+from benchgate.render.view import SessionView
+
+
+@dataclass(frozen=True, slots=True)
+class MetricFigures:
+    """One metric of one arm."""
+
+    metric: Metric
+    unit: str
+    arm: ArmFigures
+    spread: Spread
+    factor: float | None
+    """How many times better than in the first arm; None for that arm, and if the two cannot be compared."""
+    interval: Interval | None
+    verdicts: tuple[Verdict, ...]
+
+
+def metrics_of(view: SessionView, series: Series) -> tuple[MetricFigures, ...]:
+    """By metric, then by arm."""
+    found = [one for arm in series.arms if not arm.is_broken for one in _of_arm(view, series, arm)]
+    names = list(dict.fromkeys(one.metric.name for one in found))
+    asked = {one.metric.name for one in found if one.verdicts}
+    shown = [name for name in names if name not in WINDOWS or name in asked]
+    return tuple(one for name in shown for one in found if one.metric.name == name)
+
+
+def _of_arm(view: SessionView, series: Series, arm: ArmFigures) -> Iterator[MetricFigures]:
+    base = series.arms[0]
+    for samples in arm.metrics:
+        verdicts = _verdicts(view, series, arm, samples.metric.name)
+        factor, interval = _factor(view, base, arm, samples)
+        spread = stats.spread(samples.values)
+        yield MetricFigures(samples.metric, samples.unit, arm, spread, factor, interval, verdicts)
+
+
+def _factor(
+    view: SessionView, base: ArmFigures, arm: ArmFigures, samples: MetricSamples
+) -> tuple[float | None, Interval | None]:
+    first = next((one.values for one in base.metrics if one.metric == samples.metric), ())
+    if not comparable(base, arm) or not first or min(*first, *samples.values) <= 0:
+        return None, None
+    tops, bottoms = first, samples.values
+    if samples.metric.better is Better.MORE:
+        tops, bottoms = bottoms, tops
+    few = min(len(tops), len(bottoms)) < SMALLEST_LOOK
+    interval = None if few else stats.bootstrap(tops, bottoms).interval(view.alpha)
+    return stats.ratio_of_medians(tops, bottoms), interval
+
+
+def _verdicts(view: SessionView, series: Series, arm: ArmFigures, name: str) -> tuple[Verdict, ...]:
+    """Those with a threshold, of this metric. The table of speedups shows those of the windows' speedups."""
+    if arm.is_variant:
+        return ()
+    key = (series.system, series.workload, series.params, series.mode, arm.cpus, name)
+    return tuple(
+        one
+        for one in view.shown_verdicts
+        if (one.system, one.workload, one.params, one.mode, one.cpus, one.metric) == key
+        and one.lane in (series.lane, None)
+        and one.threshold is not None
+        and (name not in WINDOWS or one.base_cpus is None or one.base_system is not None)
+    )

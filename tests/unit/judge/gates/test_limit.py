@@ -1,0 +1,122 @@
+"""The limit gate. Five equal runs have an interval of no width, so what is expected follows by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from benchgate.base.cells import Lane, Placement
+from benchgate.base.errors import DecideError
+from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling, Word
+from benchgate.base.metrics import Better, Metric, MetricKind
+from benchgate.judge.gates import check, judge
+from tests.unit.factories import POLICY, arm, cell, measurement
+
+P99 = Metric("wake_p99", MetricKind.PERCENTILE, Better.LESS, "ns", of="wake", at=99.0)
+
+
+def limit(**changes: object) -> Gate:
+    gate = Gate("pipe", "limit", None, cell(2), "wake_p99", None, 900.0)
+    return replace(gate, **changes)  # type: ignore[arg-type]
+
+
+def measured(samples: Sequence[float], lane: Lane = Lane.TCG, late: float = 0.0) -> Arm:
+    one = measurement(cell(2), samples, metric=P99, lane=lane)
+    one = replace(one, late=(late,) * len(samples))
+    bare = arm(cell(2), [100.0] * len(samples), lane=lane)
+    return replace(bare, measurements={**bare.measurements, "wake_p99": one}, sample="runs/0001-pipe")
+
+
+def rule(of: Arm, gate: Gate | None = None, policy: Policy = POLICY) -> Ruling:
+    return judge(gate or limit(), GateInput({of.cell.id: of}, policy, {}))
+
+
+def test_pass_has_the_figure_its_interval_and_its_unit() -> None:
+    verdict = rule(measured([880, 890, 895, 870, 860])).verdict
+    assert verdict.reason == (
+        "PASS: primes-linux-smp2 wake_p99 = 880.00 [860.00, 895.00] ns <= 900 (wake_p99, tcg, 5 runs)"
+    )
+    assert (verdict.value, verdict.low, verdict.high, verdict.unit) == (880, 860, 895, "ns")
+    assert (verdict.ratio, verdict.base_cpus, verdict.metric, verdict.runs) == (None, None, "wake_p99", 5)
+
+
+def test_fail_names_the_figure_and_what_to_read() -> None:
+    verdict = rule(measured([950, 910, 920, 930, 940])).verdict
+    assert verdict.outcome is Word.FAIL
+    assert "= 930.00 [910.00, 950.00] ns > 900" in verdict.reason
+    assert "next: read the values of the workers in runs/0001-pipe/serial.log" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("changes", "figure", "word"),
+    [
+        ({}, 900.0, Word.PASS),
+        ({}, 900.5, Word.FAIL),
+        ({"at_most": None, "at_least": 900.0}, 900.0, Word.PASS),
+        ({"at_most": None, "at_least": 900.0}, 899.5, Word.FAIL),
+        ({"at_most": 0.0}, 0.0, Word.PASS),
+        ({"at_most": 0.0}, 1.0, Word.FAIL),
+    ],
+)
+def test_the_threshold_itself_is_allowed(changes: dict[str, object], figure: float, word: Word) -> None:
+    assert rule(measured([figure] * 5), limit(**changes)).verdict.outcome is word
+
+
+def test_a_threshold_inside_the_interval_needs_the_next_look() -> None:
+    ruling = rule(measured([880, 910, 890, 920, 905]))
+    assert ruling.verdict.outcome is Word.INCONCLUSIVE
+    assert ruling.needs == {"primes-linux-smp2": 9}
+
+
+def test_nine_runs_allow_one_on_the_wrong_side() -> None:
+    assert rule(measured([880, 990, 890, 870, 860, 850, 840, 895, 865])).verdict.outcome is Word.PASS
+    two = rule(measured([880, 990, 890, 991, 860, 850, 840, 895, 865]))
+    assert two.verdict.outcome is Word.INCONCLUSIVE
+
+
+def test_later_runs_do_not_change_a_verdict() -> None:
+    assert rule(measured([800] * 5 + [2000] * 4)).verdict.outcome is Word.PASS
+
+
+def test_its_own_threshold_applies_on_the_instruction_clock() -> None:
+    gate = limit(insn=700.0)
+    assert rule(measured([800] * 5, Lane.INSN), gate).verdict.outcome is Word.FAIL
+    assert rule(measured([800] * 5), gate).verdict.outcome is Word.PASS
+
+
+@pytest.mark.parametrize(("late", "word"), [(0.10, Word.PASS), (0.15, Word.INCONCLUSIVE)])
+def test_no_verdict_on_a_difference_that_the_clock_cannot_resolve(late: float, word: Word) -> None:
+    """800 is 12.5% below 900."""
+    assert rule(measured([800] * 5, Lane.INSN, late)).verdict.outcome is word
+
+
+def test_a_broken_arm_is_invalid_and_a_skipped_one_skips() -> None:
+    broken = replace(measured([800] * 5), invalid=("0003: wrong answer",))
+    assert rule(broken).verdict.outcome is Word.INVALID
+    skipped = rule(Arm(cell(2), skipped="it lacks the service park")).verdict
+    assert (skipped.outcome, "park" in skipped.reason) == (Word.SKIP, True)
+
+
+def test_too_few_runs_and_oversubscription_decide_nothing() -> None:
+    assert rule(measured([800] * 4)).verdict.outcome is Word.SKIP
+    many = arm(cell(2), [100.0] * 5, placement=Placement.OVERSUBSCRIBED)
+    assert "functional only" in rule(many, limit(metric="work")).verdict.reason
+
+
+def test_where_figures_only_inform_the_gate_skips_and_shows_them() -> None:
+    verdict = rule(measured([950] * 5), policy=replace(POLICY, informs="other clock", shows=True)).verdict
+    assert (verdict.outcome, verdict.value) == (Word.SKIP, 950)
+    assert "> 900" in verdict.reason
+
+
+@pytest.mark.parametrize("change", [{"base": cell(1)}, {"at_least": 1.0}, {"at_most": None}])
+def test_an_invalid_gate_is_refused(change: dict[str, object]) -> None:
+    with pytest.raises(DecideError):
+        check(limit(**change), P99, POLICY)
+
+
+def test_an_unknown_metric_is_refused() -> None:
+    with pytest.raises(DecideError, match="too few samples of rps"):
+        rule(measured([800] * 5), limit(metric="rps"))
