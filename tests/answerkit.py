@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from benchgate import VerifyError, WorkerReport
+from benchgate import Histogram, OracleRun, VerifyError, WorkerReport
 
 Reports = Sequence[WorkerReport]
 Result = Mapping[str, int]
@@ -70,3 +70,12 @@ def refuses_every_lie(check: Callable[[Reports, Result], None], reports: Reports
         except VerifyError:
             continue
         pytest.fail(f"accepted: {what}")
+
+
+def histogram_run(name: str, counts: Sequence[int], cpus: int, work: int = 10**9) -> OracleRun:
+    """A run whose workers have this many values of 100 ns each in a histogram."""
+    ones = tuple(
+        Histogram(n, 100 * n, *((100, 100, {100: n}) if n else (0, 0, {})))  # below 128 a value is its bucket
+        for n in counts
+    )
+    return OracleRun(cpus, "ns", 10**9, work, work, {name: ones})

@@ -69,3 +69,18 @@ def test_a_histogram_is_expected_with_its_counts() -> None:
             answers.expect_histogram(run, "wakeup", **more)
     with pytest.raises(VerifyError, match="there is no histogram request"):
         answers.expect_histogram(run, "request")
+
+
+def test_lengths_that_follow_each_other_fit_into_the_window() -> None:
+    answers.expect_no_overlap(histograms(100, 100), "wakeup")
+    with pytest.raises(
+        VerifyError, match="of worker 1 has 101 ns together, but the work window is 100 ns long"
+    ):
+        answers.expect_no_overlap(histograms(100, 101), "wakeup")
+
+
+def test_the_values_of_all_workers_are_added_modulo_64_bits() -> None:
+    found = answers.together([report(0, items=3, sum=2**64 - 1), report(1, items=4, sum=3)])
+    assert found == {"items": 7, "sum": 2}
+    with pytest.raises(VerifyError, match=r"worker 1 reported the fields \['items', 'more'\], but worker 0"):
+        answers.together([report(0, items=3), report(1, items=4, more=0)])
