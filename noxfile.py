@@ -93,6 +93,13 @@ def profiles(session: nox.Session) -> None:
 
 
 @nox.session
+def patterns(session: nox.Session) -> None:
+    """Run the parallel patterns on Linux and tern: load balance, phases, calls, locks, wake-ups, creation."""
+    systems = ("--system", "kernel", "--system", "linux")
+    _pytest("tests/patterns", "-m", "patterns", "-q", *systems, *session.posargs)
+
+
+@nox.session
 def lint(session: nox.Session) -> None:
     """Check the style of Python and C."""
     _module("ruff", "check", ".")

@@ -19,6 +19,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "history: rows kept for reference; `./run gate` leaves them out")
     config.addinivalue_line("markers", "tern: rows of our own kernel; `nox -s tern` runs them")
     config.addinivalue_line("markers", "profiles: tern's build profiles compared; `./run profiles` runs them")
+    config.addinivalue_line("markers", "patterns: parallel patterns; `./run patterns` runs them")
     config.addinivalue_line("markers", "soak: many boots; runs only with -m soak")
 
 

@@ -80,3 +80,10 @@ def test_a_latency_that_was_dropped_is_refused() -> None:
     found = rows("own", 2)
     with pytest.raises(VerifyError, match="worker 3 has 5 values in histogram latency, expected 6"):
         service.check(params("own"), reports_of(found), RESULT, histogram_run("latency", [0, 0, 5, 5], 2))
+
+
+def test_latencies_longer_than_the_window_are_refused() -> None:
+    found = rows("own", 2)
+    short = histogram_run("latency", [0, 0, 5, 6], 2, work=599)
+    with pytest.raises(VerifyError, match="histogram latency of worker 3 has 600 ns together"):
+        service.check(params("own"), reports_of(found), RESULT, short)
