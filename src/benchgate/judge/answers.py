@@ -82,11 +82,13 @@ def expect_histogram(
     found = run.histograms[name]
     if count is not None and found.count != count:
         raise VerifyError(f"histogram {name} has {found.count} values, expected {count}")
-    for worker, (one, right) in enumerate(
-        zip(run.by_worker[name], by_worker, strict=True) if by_worker else ()
-    ):
-        if one.count != right:
-            raise VerifyError(f"worker {worker} has {one.count} values in histogram {name}, expected {right}")
+    counts = [one.count for one in run.by_worker[name]]
+    right = counts if by_worker is None else by_worker
+    if len(right) != len(counts):
+        raise VerifyError(f"{len(counts)} workers have a histogram {name}, expected {len(right)}")
+    for worker, (has, wanted) in enumerate(zip(counts, right, strict=True)):
+        if has != wanted:
+            raise VerifyError(f"worker {worker} has {has} values in histogram {name}, expected {wanted}")
     if at_most is not None and found.max > at_most:
         raise VerifyError(f"histogram {name} has a value of {found.max}, above {at_most}")
     return found

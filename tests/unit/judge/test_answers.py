@@ -63,6 +63,7 @@ def test_a_histogram_is_expected_with_its_counts() -> None:
     for more, reason in (
         ({"count": 3}, "histogram wakeup has 2 values, expected 3"),
         ({"by_worker": [1, 2]}, "worker 1 has 1 values in histogram wakeup, expected 2"),
+        ({"by_worker": [2]}, "2 workers have a histogram wakeup, expected 1"),
         ({"at_most": 89}, "histogram wakeup has a value of 90, above 89"),
     ):
         with pytest.raises(VerifyError, match=reason):
