@@ -21,6 +21,7 @@ static void fill_gdt(struct cpu *cpu) {
     cpu->gdt[TSS_SELECTOR / 8] =
         limit | (tss & 0xffffff) << 16 | 0x89ul << 40 | (tss >> 24 & 0xff) << 56; // available 64-bit TSS
     cpu->gdt[TSS_SELECTOR / 8 + 1] = tss >> 32;
+    cpu->gdt[CPU_SELECTOR / 8] = 0x0000f10000000000 | cpu->index; // read-only data
 }
 
 void percpu_install(unsigned index) {

@@ -36,5 +36,6 @@
 #define USER_DATA 0x1b
 #define USER_CODE 0x23
 #define TSS_SELECTOR 0x28
+#define CPU_SELECTOR 0x3b // a segment whose limit is the CPU's number, for a program's lsl
 
 #endif

@@ -54,7 +54,7 @@ struct cpu {
     _Alignas(128) _Atomic bool online;
 
     _Alignas(128) struct tss tss;
-    uint64_t gdt[7];
+    uint64_t gdt[8];
     _Alignas(16) uint8_t fault_stack[3][4096]; // double fault, NMI, machine check
 };
 

@@ -87,6 +87,28 @@ static int sleep_until_a_time(void) {
     return 0;
 }
 
+// The number that a program reads itself is the kernel's, on each CPU and however often the thread moves.
+static int compare_cpus(uint64_t argument) {
+    for (unsigned i = 0; i < 100; i++) {
+        int64_t before = kernel_call(RING_CALL_CPU, 0, 0, 0);
+        int cpu = port_cpu();
+        int64_t after = kernel_call(RING_CALL_CPU, 0, 0, 0);
+        NEED(cpu == before || before != after);
+        port_yield();
+    }
+    return (int)argument;
+}
+
+static int cpu_number(void) {
+    int64_t ids[64];
+    for (unsigned i = 0; i < info()->online; i++)
+        NEED((ids[i] = start((enum ring_spawn)(i % 2), compare_cpus, 0)) > 0);
+    NEED(compare_cpus(0) == 0);
+    for (unsigned i = 0; i < info()->online; i++)
+        NEED(finish((enum ring_spawn)(i % 2), ids[i]) == 0);
+    return 0;
+}
+
 // ---- children
 
 static uint64_t own = 5;
@@ -220,8 +242,12 @@ static int channel_to_many(void) {
 }
 
 const struct check service_checks[] = {
-    {"park-deadline", park_with_deadline}, {"sleep", sleep_until_a_time},
-    {"child", children},                   {"unmap", unmap},
-    {"channel", channel_of_many},          {"channel-out", channel_to_many},
+    {"park-deadline", park_with_deadline},
+    {"sleep", sleep_until_a_time},
+    {"cpu", cpu_number},
+    {"child", children},
+    {"unmap", unmap},
+    {"channel", channel_of_many},
+    {"channel-out", channel_to_many},
     {NULL, NULL},
 };

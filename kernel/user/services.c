@@ -24,7 +24,9 @@ uint64_t port_hz(void) {
 }
 
 int port_cpu(void) {
-    return (int)kernel_call(RING_CALL_CPU, 0, 0, 0);
+    uint64_t cpu;
+    __asm__ volatile("lsl %1, %0" : "=r"(cpu) : "r"((uint64_t)CPU_SELECTOR) : "cc");
+    return (int)cpu;
 }
 
 // ---- park and sleep

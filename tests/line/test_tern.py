@@ -74,7 +74,7 @@ def test_without_a_manifest_the_quick_self_tests_run_and_pass(kit: Bootkit) -> N
     seen = ternkit.checks(done)
     assert done.ending is Ending.DONE
     assert {"spawn-process", "spawn-thread", "ring", "park", "exit", "timers"} <= set(seen)
-    assert {"park-deadline", "sleep", "child", "unmap", "channel", "channel-out"} <= set(seen)
+    assert {"park-deadline", "sleep", "cpu", "child", "unmap", "channel", "channel-out"} <= set(seen)
     assert all(seen.values())
 
 
