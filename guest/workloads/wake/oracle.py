@@ -72,6 +72,6 @@ def check(
         raise VerifyError(f"{len(reports)} workers reported, but {run.cpus} CPUs need {len(rows)}")
     for report, row in zip(reports, rows, strict=True):
         expect(f"worker {report.id}", report.values, row)
-    expect("the result", result, {"wakes": sum(row["wakes"] for row in rows)})
+    expect("the result", result, {"wakes": sum(row["wakes"] for row in rows), "rounds": rounds})
     expect_histogram(run, "wakeup", by_worker=[row["wakes"] for row in rows])
     expect_no_overlap(run, "wakeup")

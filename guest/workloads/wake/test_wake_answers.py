@@ -46,7 +46,7 @@ def run(rows: list[dict[str, int]], cpus: int, work: int = 10**9) -> OracleRun:
 @pytest.mark.parametrize("pattern", ["pong", "fan"])
 def test_every_worker_is_checked(pattern: str, cpus: int) -> None:
     rows = {"pong": pong, "fan": fan}[pattern](cpus)
-    result = {"wakes": sum(row["wakes"] for row in rows)}
+    result = {"wakes": sum(row["wakes"] for row in rows), "rounds": ROUNDS}
 
     def check(reports: Reports, found: Result) -> None:
         wake.check(params(pattern), reports, found, run(rows, cpus))
@@ -58,16 +58,16 @@ def test_a_wake_up_that_was_not_recorded_is_refused() -> None:
     rows = pong(2)
     dropped = histogram_run("wakeup", [5, 5, 4, 5], 2)
     with pytest.raises(VerifyError, match="worker 2 has 4 values in histogram wakeup, expected 5"):
-        wake.check(params("pong"), reports_of(rows), {"wakes": 20}, dropped)
+        wake.check(params("pong"), reports_of(rows), {"wakes": 20, "rounds": ROUNDS}, dropped)
 
 
 def test_wake_ups_longer_than_the_window_are_refused() -> None:
     rows = pong(2)
     with pytest.raises(VerifyError, match="histogram wakeup of worker 0 has 500 ns together, but the work"):
-        wake.check(params("pong"), reports_of(rows), {"wakes": 20}, run(rows, 2, work=499))
+        wake.check(params("pong"), reports_of(rows), {"wakes": 20, "rounds": ROUNDS}, run(rows, 2, work=499))
 
 
 def test_a_pair_too_few_is_refused() -> None:
     rows = pong(1)
     with pytest.raises(VerifyError, match="2 workers reported, but 2 CPUs need 4"):
-        wake.check(params("pong"), reports_of(rows), {"wakes": 20}, run(rows, 2))
+        wake.check(params("pong"), reports_of(rows), {"wakes": 20, "rounds": ROUNDS}, run(rows, 2))

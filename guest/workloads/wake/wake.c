@@ -25,7 +25,7 @@ struct post {
 struct shared {
     uint64_t turns;
     uint32_t fan;
-    uint32_t rounds; // fan
+    uint32_t rounds;
     struct post post[BENCH_MAX_WORKERS]; // pong: each worker waits at its own; fan: 0 for worker 0, 1 for all
     _Alignas(128) uint32_t answered;
     _Alignas(128) uint64_t sum;
@@ -130,11 +130,13 @@ static void work(struct bench_job *job, unsigned worker, struct bench_slot *slot
 }
 
 static unsigned result(struct bench_job *job, struct bench_field *fields) {
+    const struct shared *shared = job->data;
     uint64_t wakes = 0;
     for (unsigned k = 0; k < job->workers; k++)
         wakes += job->slot[k].value[VALUE_WAKES];
     fields[0] = (struct bench_field){"wakes", wakes, 0};
-    return 1;
+    fields[1] = (struct bench_field){"rounds", shared->rounds, 0};
+    return 2;
 }
 
 static const char *const param_names[] = {"pattern", "rounds", "turns", NULL};
