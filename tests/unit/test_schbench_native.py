@@ -20,7 +20,7 @@ from tests.machines import PATIENCE_S
 from tests.unit.test_guest_native import NONCE, execute, run_of, verified_by, words
 
 MS = 1_000_000
-SHORT = {"time_ns": 60 * MS, "interval_ms": 10, "footprint_kb": 4}
+SHORT = {"time_ns": 60 * MS, "warmup_ms": 0, "interval_ms": 10, "footprint_kb": 4}
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -82,11 +82,6 @@ def read(
     )
 
 
-def _of_systems(words: Iterable[str]) -> Mapping[str, Metric]:
-    """The metrics of the self-tests of these systems."""
-    return {name: one for word in words for name, one in catalog.load_system(word).metrics.items()}
-
-
 def _refuse_unverified(workload: Workload, requests: Sequence[GateRequest]) -> None:
     tool = workload.tool
     if tool and not tool.verifies and any(one.kind != VERIFIED for one in requests):
@@ -94,6 +89,11 @@ def _refuse_unverified(workload: Workload, requests: Sequence[GateRequest]) -> N
             f"workload {workload.name} is {UNVERIFIED} (`verified: no` in its YAML), so its figures are for "
             "information and no gate may use them: request the fixture `cell` instead"
         )
+
+
+def _of_systems(words: Iterable[str]) -> Mapping[str, Metric]:
+    """The metrics of the self-tests of these systems."""
+    return {name: one for word in words for name, one in catalog.load_system(word).metrics.items()}
 
 
 def _systems(marks: Iterable[Mark]) -> tuple[str, ...]:

@@ -61,10 +61,10 @@ def _module(kind: str, file: str) -> ModuleType:
 
 def judge(gate: Gate, measured: GateInput) -> Ruling:
     rule = find(gate.kind, gate.file)
-    if skipped := _skipped(gate, measured):
-        return skipped
     if gate.kind != verified.KIND and (only_informs := _by_tool(gate, measured)):
         return only_informs
+    if skipped := _skipped(gate, measured):
+        return skipped
     if gate.file and (unasked := _unverified(gate, measured) or _informing(gate, measured)):
         return unasked
     with contained(DecideError, f"{gate.id}: judge() of {gate.file or gate.kind} raised"):
@@ -72,17 +72,6 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     if not isinstance(ruling, Ruling):
         raise DecideError(f"{gate.id}: judge() of {gate.file or gate.kind} did not return a Ruling")
     return ruling
-
-
-def _skipped(gate: Gate, measured: GateInput) -> Ruling | None:
-    """Of a metric that the guest skipped in every run of a verified arm."""
-    for cell in filter(None, (gate.base, gate.cell)):
-        arm = measured.arms.get(cell.id)
-        if arm is not None and gate.metric in arm.lacks and not arm.invalid:
-            why = arm.lacks[gate.metric] or "it does not say why"
-            text = reason(Word.SKIP, f"{subject(gate)}: the guest skipped {gate.metric}: {why}")
-            return Ruling(verdict(gate, Word.SKIP, text, {"lane": arm.lane, "runs": arm.runs}))
-    return None
 
 
 def _by_tool(gate: Gate, measured: GateInput) -> Ruling | None:
@@ -95,6 +84,17 @@ def _by_tool(gate: Gate, measured: GateInput) -> Ruling | None:
     fields = {"lane": arm.lane, "threshold": gate.threshold(arm.lane), "runs": arm.runs}
     text = reason(Word.SKIP, f"{subject(gate)}: for information only: {gate.cell.workload} is {UNVERIFIED}")
     return Ruling(verdict(gate, Word.SKIP, text, fields))
+
+
+def _skipped(gate: Gate, measured: GateInput) -> Ruling | None:
+    """Of a metric that the guest skipped in every run of a verified arm."""
+    for cell in filter(None, (gate.base, gate.cell)):
+        arm = measured.arms.get(cell.id)
+        if arm is not None and gate.metric in arm.lacks and not arm.invalid:
+            why = arm.lacks[gate.metric] or "it does not say why"
+            text = reason(Word.SKIP, f"{subject(gate)}: the guest skipped {gate.metric}: {why}")
+            return Ruling(verdict(gate, Word.SKIP, text, {"lane": arm.lane, "runs": arm.runs}))
+    return None
 
 
 def _unverified(gate: Gate, measured: GateInput) -> Ruling | None:
