@@ -100,6 +100,20 @@ def patterns(session: nox.Session) -> None:
 
 
 @nox.session
+def tools(session: nox.Session) -> None:
+    """Run existing programs (hackbench, cyclictest, stress-ng, sysbench, perf bench) as workloads."""
+    systems = ("--system", "linux", "--system", "native")
+    _pytest("tests/tools", "-m", "tools", *systems, "--clock", "both", "-q", *session.posargs)
+
+
+@nox.session
+def micro(session: nox.Session) -> None:
+    """Run single operations on Linux and on tern: cost, scaling, and tern against Linux."""
+    systems = ("--system", "kernel", "--system", "linux")
+    _pytest("tests/micro", "-m", "micro", "-q", *systems, *session.posargs)
+
+
+@nox.session
 def lint(session: nox.Session) -> None:
     """Check the style of Python and C."""
     _module("ruff", "check", ".")

@@ -9,10 +9,10 @@
 //
 // A workload that needs services (bench.needs) makes system calls in its window, and two things are then its
 // own cost. First, all of the time of its threads and children: a process's own clock omits what a thread does
-// after it has left the process, about 5 us each, so a control group counts instead. Second, the time of the
-// kernel's threads, because the kernel leaves to them what a call only begins: ksoftirqd frees what an ended
-// process leaves, about 2 us each. Tasks of other users are foreign in any case. A kernel without control
-// groups falls back to the process's clock.
+// after it has left the process, about 5 us each, so a control group counts instead. Second, the time of
+// ksoftirqd and of RCU, to which the kernel leaves what a call only begins: they free what an ended process
+// leaves, about 2 us each. All other tasks are foreign in any case. A kernel without control groups falls back
+// to the process's clock.
 //
 // On a kernel that accounts interrupts or stolen time separately from tasks, that time counts as foreign too.
 #define _GNU_SOURCE
@@ -84,7 +84,19 @@ static uint64_t our_time(void) {
     return us * 1000u + cpu_clock();
 }
 
-// Sums the CPU time of the kernel's threads. What a thread did that has ended is missing, and so is foreign.
+// True for the threads of the kernel that finish what system calls began: they free memory. Every other one,
+// such as a self-test of a cipher, has work of its own.
+static int finishes_calls(const char *status) {
+    char name[32] = "";
+    FILE *file = fopen(status, "re");
+    int found = file != NULL && fscanf(file, "Name: %31s", name) == 1;
+    if (file != NULL)
+        fclose(file);
+    return found && (strncmp(name, "ksoftirqd/", 10) == 0 || strncmp(name, "rcu", 3) == 0) &&
+           number_in(status, "PPid:") == KTHREADD;
+}
+
+// Sums the CPU time of those threads. What a thread did that has ended is missing, and so is foreign.
 static uint64_t kernel_time(void) {
     uint64_t sum = 0;
     char path[300];
@@ -94,7 +106,7 @@ static uint64_t kernel_time(void) {
         if (task->d_name[0] < '1' || task->d_name[0] > '9')
             continue;
         snprintf(path, sizeof path, "/proc/%s/status", task->d_name);
-        if (number_in(path, "PPid:") != KTHREADD)
+        if (!finishes_calls(path))
             continue;
         snprintf(path, sizeof path, "/proc/%s/schedstat", task->d_name);
         sum += number_in(path, "");

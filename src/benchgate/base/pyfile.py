@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -45,6 +46,7 @@ def executed(path: Path, what: str) -> ModuleType:
     if spec is None or spec.loader is None:
         raise CatalogError(f"{what} file {path}: the name must end with .py")
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up while it is executed
     spec.loader.exec_module(module)
     return module
 

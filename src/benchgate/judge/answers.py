@@ -16,6 +16,7 @@ from benchgate.base.histogram import Histogram
 from benchgate.base.runs import WorkerReport
 from benchgate.judge.oracle_run import OracleRun
 
+_SECOND_NS = 1_000_000_000
 BALANCE = 0.02
 """How far a worker's share of an equal-cost split may be from the mean."""
 
@@ -32,9 +33,26 @@ def expect(who: str, reported: Mapping[str, int], right: Mapping[str, int]) -> N
     """Requires exactly these values. `who` is the subject of the error message: `worker 1`, `the result`."""
     if set(reported) != set(right):
         raise VerifyError(f"{who} reported the fields {sorted(reported)}, expected {sorted(right)}")
+    expect_some(who, reported, right)
+
+
+def expect_some(who: str, reported: Mapping[str, int], right: Mapping[str, int]) -> None:
+    """The same, but there may be other values, too."""
     for key, value in right.items():
-        if reported[key] != value:
-            raise VerifyError(f"wrong answer: {who} reported {key}={reported[key]}, expected {key}={value}")
+        if reported.get(key) != value:
+            raise VerifyError(
+                f"wrong answer: {who} reported {key}={reported.get(key)}, expected {key}={value}"
+            )
+
+
+def expect_inside(run: OracleRun, key: str, length_ns: int, rounding_ns: int) -> None:
+    """Requires that a length which a program measured itself fits into the work window. The program rounds it
+    to a multiple of `rounding_ns`."""
+    work_ns = run.work * _SECOND_NS // (run.hz or _SECOND_NS)
+    if length_ns - rounding_ns > work_ns:
+        raise VerifyError(
+            f"the program reported {key}={length_ns} ns, but the whole work window has {work_ns} ns"
+        )
 
 
 def together(reports: Sequence[WorkerReport]) -> dict[str, int]:

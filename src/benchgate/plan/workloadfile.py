@@ -15,26 +15,30 @@ from benchgate.base.cells import Mode, Params, ParamValue
 from benchgate.base.errors import UsageError
 from benchgate.base.systems import SERVICES
 from benchgate.base.text import suggestion
+from benchgate.base.tools import SERVICE, Tool
 from benchgate.base.workloads import ParamSpec, Workload
 from benchgate.base.yamlfile import Section
-from benchgate.plan import metricsfile
+from benchgate.plan import metricsfile, toolfile
 
 
 def load(path: Path) -> Workload:
     top = yamlfile.load(path)
     params = _params(top)
+    tool = _tool(top, params)
     found = Workload(
         name=top.name("name"),
-        mode=Mode(top.choice("mode", tuple(Mode))),
+        # One worker process waits for the program, which starts its own threads and processes.
+        mode=Mode.PROCESS if tool else Mode(top.choice("mode", tuple(Mode))),
         file=path,
-        source=_beside(top, "source"),
-        oracle=_beside(top, "oracle"),
+        source=Path() if tool else _beside(top, "source"),
+        oracle=Path() if tool and not top.has("oracle") else _beside(top, "oracle"),
         params=params,
         quick=_quick(top, params),
         about=top.text("about", ""),
-        needs=_needs(top),
-        own_workers=top.choice("workers", ("cpus", "own"), "cpus") == "own",
+        needs=(SERVICE,) if tool else _services(top, "needs"),
+        own_workers=bool(tool) or top.choice("workers", ("cpus", "own"), "cpus") == "own",
         metrics=metricsfile.read(top),
+        tool=tool,
     )
     top.close()
     return found
@@ -48,14 +52,23 @@ def _beside(top: Section, key: str) -> Path:
     return path
 
 
-def _needs(top: Section) -> tuple[str, ...]:
-    found = top.texts("needs")
+def _tool(top: Section, params: Mapping[str, ParamSpec]) -> Tool | None:
+    program = top.section("program")
+    if program is None:
+        return None
+    found = toolfile.read(program, params)
+    program.close()
+    return found
+
+
+def _services(words: Section, key: str) -> tuple[str, ...]:
+    found = words.texts(key)
     for number, name in enumerate(found):
         if name not in SERVICES:
             known = f"a service is one of {', '.join(SERVICES)}"
-            top.fail(f"`{name}` is not a service; {suggestion(name, SERVICES, known)}", "needs")
+            words.fail(f"`{name}` is not a service; {suggestion(name, SERVICES, known)}", key)
         if name in found[:number]:
-            top.fail(f"`{name}` is duplicate", "needs")
+            words.fail(f"`{name}` is duplicate", key)
     return found
 
 
@@ -74,7 +87,17 @@ def _param(name: str, params: Section) -> ParamSpec:
             low = words.integer("minimum", 0)
             high = words.integer("maximum", low=low)
             default = words.integer("default", low=low, high=high)
-        return ParamSpec(name, default, choices, low, high, words.text("unit", ""), words.text("about", ""))
+        unit, about = words.text("unit", ""), words.text("about", "")
+        return ParamSpec(name, default, choices, low, high, unit, about, _choice_needs(words, choices))
+
+
+def _choice_needs(param: Section, choices: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
+    """Services of single choices: a system that lacks one skips only the cells of that choice."""
+    with param.optional("needs") as words:
+        for choice in words.keys():  # noqa: SIM118 - a Section, not a dict
+            if choice not in choices:
+                words.fail(f"`{choice}` is not one of the choices {', '.join(choices) or '(none)'}", choice)
+        return {choice: _services(words, choice) for choice in words.keys()}  # noqa: SIM118
 
 
 def _quick(top: Section, params: Mapping[str, ParamSpec]) -> Mapping[str, ParamValue]:

@@ -144,7 +144,7 @@ def native_spec(planned: PlannedCell, image: Image, nonce: str, *, measure: bool
     words = manifest(planned.cell, nonce, needs=needs, pins=each, measure=measure)
     return BootSpec(
         argv=(str(image.program), *words.split()),
-        environment={},
+        environment={"BENCHGATE_TOOL": str(image.tool)} if image.tool else {},
         lane=Lane.NATIVE,
         cpus=planned.cell.cpus,
         pins=pins,

@@ -20,3 +20,9 @@ def test_a_fifo_is_not_waited_for(tmp_path: Path) -> None:
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(CatalogError, match=r"there is no report file .*/mine\.py"):
         load_module(tmp_path / "mine.py", "report")
+
+
+def test_a_file_may_define_a_dataclass(tmp_path: Path) -> None:
+    source = "from __future__ import annotations\nfrom dataclasses import dataclass\n"
+    (tmp_path / "mine.py").write_text(source + "@dataclass(frozen=True)\nclass One:\n    n: int\n")
+    assert load_module(tmp_path / "mine.py", "gate").One(3).n == 3

@@ -83,3 +83,23 @@ def test_the_values_of_all_workers_are_added_modulo_64_bits() -> None:
     assert found == {"items": 7, "sum": 2}
     with pytest.raises(VerifyError, match=r"worker 1 reported the fields \['items', 'more'\], but worker 0"):
         answers.together([report(0, items=3), report(1, items=4, more=0)])
+
+
+def test_some_values_are_expected_and_others_may_be_there() -> None:
+    answers.expect_some("hackbench", {"tasks": 4, "seconds": 9}, {"tasks": 4})
+    for reported in ({"tasks": 5}, {"seconds": 9}):
+        with pytest.raises(
+            VerifyError, match=r"wrong answer: hackbench reported tasks=(5|None), expected tasks=4"
+        ):
+            answers.expect_some("hackbench", reported, {"tasks": 4})
+
+
+@pytest.mark.parametrize(("hz", "window"), [(None, 1_000_000), (2_000_000_000, 2_000_000)])
+def test_a_length_that_a_program_measured_must_fit_into_the_window(hz: int | None, window: int) -> None:
+    run = OracleRun(cpus=1, unit="ns", hz=hz, work=window, total=window, by_worker={})
+    answers.expect_inside(run, "seconds", 1_000_000, 0)
+    answers.expect_inside(run, "seconds", 1_900_000, 900_000)
+    with pytest.raises(
+        VerifyError, match="reported seconds=1900001 ns, but the whole work window has 1000000"
+    ):
+        answers.expect_inside(run, "seconds", 1_900_001, 900_000)

@@ -8,6 +8,7 @@ from benchgate.base.errors import CatalogError, UsageError
 from benchgate.plan import marks
 from benchgate.plan.marks import Mark
 from benchgate.plan.planned import GateRequest
+from tests.unit.plan.test_systemfile import LINES
 
 PRIMES = Mark(("primes",), {"hi": 3_000_000})
 
@@ -139,3 +140,38 @@ def test_an_invalid_limit_or_comparison_is_refused(name: str, mark: Mark, messag
 def test_two_systems_may_differ_by_more_than_the_largest_cpu_count() -> None:
     (gate,) = marks.read(PRIMES, {"compare": [compare(at_least=100)]}).gates
     assert gate.at_least == 100
+
+
+class TestUnverifiedPrograms:
+    HACKBENCH = Mark(("hackbench",), {})
+
+    @pytest.mark.parametrize(
+        "gates",
+        [
+            {"speedup": [speedup(cpus=2, at_least=1.6)]},
+            {"gate": [Mark(("verified",), {"cpus": 2}), Mark(("control",), {"cpus": 2, "base": 1})]},
+        ],
+    )
+    def test_no_gate_may_use_them(self, gates: dict[str, list[Mark]]) -> None:
+        with pytest.raises(UsageError, match=r"hackbench is unverified by the tool .* no gate may use them"):
+            marks.read(self.HACKBENCH, gates)
+
+    def test_their_cells_and_the_gate_that_uses_no_figure_are_allowed(self) -> None:
+        assert not marks.read(self.HACKBENCH, {}).gates
+        (gate,) = marks.read(self.HACKBENCH, {"gate": [Mark(("verified",), {"cpus": 2})]}).gates
+        assert gate.kind == "verified"
+
+    def test_a_program_that_verifies_its_work_may_be_gated(self) -> None:
+        assert marks.read(Mark(("stress_ng",), {}), {"speedup": [speedup(cpus=2, at_least=1.6)]}).gates
+
+
+def test_a_gate_of_a_self_test_may_be_of_an_operation_of_its_system(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(LINES)
+    system = Mark((str(tmp_path / "mine.yaml"),), {})
+    call = Mark((), {"cpus": 1, "metric": "getpid", "at_most": 400})
+    found = marks.read(Mark(("selftest",), {}), {"limit": [call]}, [system])
+    assert found.gates[0].metric == "getpid"
+    with pytest.raises(UsageError, match="metric='stat' is not one of the metrics of workload selftest"):
+        marks.read(
+            Mark(("selftest",), {}), {"limit": [Mark((), {**call.kwargs, "metric": "stat"})]}, [system]
+        )
