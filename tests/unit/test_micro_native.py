@@ -11,7 +11,8 @@ import pytest
 from benchgate.base.errors import VerifyError
 from benchgate.base.workloads import Workload
 from benchgate.plan import catalog
-from tests.unit.test_guest_native import cache, execute, run_of, verified_by, words
+from tests.nativekit import execute, run_of, verified_by, words
+from tests.unit.test_guest_native import cache
 
 __all__ = ["cache"]
 

@@ -17,7 +17,7 @@ from benchgate.judge import wire
 from benchgate.judge.run_files import read_console
 from benchgate.plan import catalog
 from tests.machines import PATIENCE_S
-from tests.unit.test_guest_native import NONCE, execute, run_of, verified_by, words
+from tests.nativekit import NONCE, execute, run_of, verified_by, words
 
 MS = 1_000_000
 SHORT = {"time_ns": 60 * MS, "interval_ms": 10, "footprint_kb": 4}
