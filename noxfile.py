@@ -94,9 +94,9 @@ def profiles(session: nox.Session) -> None:
 
 @nox.session
 def patterns(session: nox.Session) -> None:
-    """Run the parallel patterns on Linux and tern: load balance, phases, calls, locks, wake-ups, creation."""
-    systems = ("--system", "kernel", "--system", "linux")
-    _pytest("tests/patterns", "-m", "patterns", "-q", *systems, *session.posargs)
+    """Run the parallel patterns on Linux and tern, at 1, 2 and 4 CPUs unless `-- --smp LIST` says others."""
+    words = ("--system", "kernel", "--system", "linux", "--smp", "1,2,4")
+    _pytest("tests/patterns", "-m", "patterns", "-q", *words, *session.posargs)
 
 
 @nox.session
