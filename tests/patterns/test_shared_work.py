@@ -1,7 +1,7 @@
 """Work that the CPUs share: uneven items, phases, a tree of merges, halos, one lock.
 
-Measured on the instruction clock on 2026-11-23 (medians of 5 seeds, QEMU 10.0.2, tern `balanced`), work over smp1,
-beside what the division of the work allows by the oracles' own numbers:
+Measured on the instruction clock on 2026-11-23 (medians of 5 seeds, QEMU 10.0.2, tern `balanced`): work over
+smp1, beside what the division of the work allows by the oracles' own numbers.
 
     row               allows        linux          tern
                      2     4       2     4       2     4
