@@ -19,7 +19,8 @@ Linux does not scale in two rows, for one reason, which --measure shows: it puts
 are busy. In `fan` at 4 CPUs the CPUs were busy for 52% of the window, while threads that could run waited
 46 ms for one; in `service, spread` busy for 76%, and they waited 60 ms. So fan has no limit at 4 for Linux,
 and spread has a lower one. tern puts a woken thread on an idle CPU. The insn limits leave about 7% to the
-smaller figure, those of `compare` a quarter.
+smaller figure, those of `compare` a quarter. Percentiles are compared at 1 CPU: at 2 they are as short as
+the clock's step between CPUs, so that it does not decide them.
 """
 
 import pytest
@@ -125,7 +126,7 @@ def test_creating_processes_scales(verdict: VerdictResult) -> None:
 @pytest.mark.system("kernel")
 @OWN
 @pytest.mark.compare(to="linux", cpus=2, metric="rps", at_least=1.0, insn=1.4)
-@pytest.mark.compare(to="linux", cpus=2, metric="latency_p99", at_least=1.0, insn=1.3)
+@pytest.mark.compare(to="linux", cpus=1, metric="latency_p99", at_least=1.0, insn=1.3)
 def test_a_call_costs_tern_less(verdict: VerdictResult) -> None:
     verdict.require_pass()
 
@@ -133,7 +134,7 @@ def test_a_call_costs_tern_less(verdict: VerdictResult) -> None:
 @pytest.mark.system("kernel")
 @PONG
 @pytest.mark.compare(to="linux", cpus=2, metric="rounds_per_s", at_least=1.0, insn=1.4)
-@pytest.mark.compare(to="linux", cpus=2, metric="wakeup_p99", at_least=1.0, insn=2.0)
+@pytest.mark.compare(to="linux", cpus=1, metric="wakeup_p99", at_least=1.0, insn=2.0)
 def test_a_wake_up_costs_tern_less(verdict: VerdictResult) -> None:
     verdict.require_pass()
 

@@ -13,11 +13,10 @@ smp1, beside what the division of the work allows by the oracles' own numbers.
     contend, no delay  -     -    0.36  0.38    0.57  0.66
 
 The insn limits are 3% to 7% below the smaller figure, so that a CPU that is idle in one phase of ten fails.
-That of barrier at 2 is lower: in one of Linux's five seeds the workers shared a CPU for a while (1.66), and
-the other CPU took none of them. On wall time a host adds noise and caches of its own; those limits only
-separate a row that scales from one that does not. Without a delay all time is under the lock: a second CPU
-adds nothing but wake-ups, and the row is a control. tern loses less there because a wake-up costs it a
-third.
+That of barrier at 2 is lower: in one of Linux's five seeds both workers began on one CPU (1.66). On wall
+time a host adds noise and caches of its own; those limits only separate a row that scales from one that
+does not. Without a delay all time is under the lock: a second CPU adds nothing but wake-ups, and the row is
+a control. tern loses less there because a wake-up costs it a third.
 """
 
 import pytest
