@@ -1,7 +1,7 @@
 """Compiles a workload, runs it on this host, and judges what it printed.
 
 For tests of the guest's C: `run_of` makes a run, `verified_by` judges it, `broken` changes one line of the C
-first. A test module that uses them has a `cache` of its own.
+first. A test module that uses them uses the fixture `own_cache`, too.
 """
 
 from __future__ import annotations

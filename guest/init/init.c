@@ -5,7 +5,9 @@
 // isa-debug-exit (QEMU exits with 33 after success, 35 after failure); without that device it powers off.
 //
 // bench.busy=1 starts a task that burns CPU time beside the benchmark; a verifier must refuse such a run.
+// bench.set=PATH:VALUE, any number of times, writes the value into a file of /proc, /sys or debugfs first.
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -77,13 +79,18 @@ static void open_console(void) {
         close(fd);
 }
 
-static void set(const char *path, const char *value) {
+static int written(const char *path, const char *value) {
     int fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0)
-        return;
-    if (write(fd, value, strlen(value)) < 0)
+    int good = fd >= 0 && write(fd, value, strlen(value)) == (ssize_t)strlen(value);
+    if (fd >= 0)
+        close(fd);
+    return good;
+}
+
+// A file that this kernel does not have needs no value.
+static void set(const char *path, const char *value) {
+    if (!written(path, value) && errno != ENOENT)
         say("benchinit: %s: %m\n", path);
-    close(fd);
 }
 
 // Reads a small file of /proc or /sys; returns an empty text if it does not exist.
@@ -184,6 +191,26 @@ static void stop_housekeeping(void) {
     set("/proc/sys/kernel/watchdog", "0");
 }
 
+// The run is made in the name of these settings, so each of them must be taken.
+static void set_as_asked(void) {
+    static const char key[] = "bench.set=", debugfs[] = "/sys/kernel/debug";
+    char line[4096], *place;
+    snprintf(line, sizeof line, "%s", contents("/proc/cmdline"));
+    for (char *word = strtok_r(line, " \n", &place); word != NULL; word = strtok_r(NULL, " \n", &place)) {
+        if (strncmp(word, key, sizeof key - 1) != 0)
+            continue;
+        char *path = word + sizeof key - 1, *value = strrchr(path, ':');
+        if (value == NULL)
+            fail("bench.set must be PATH:VALUE");
+        *value++ = 0;
+        if (strncmp(path, debugfs, sizeof debugfs - 1) == 0 &&
+            mount("debugfs", debugfs, "debugfs", 0, NULL) != 0 && errno != EBUSY)
+            fail(debugfs);
+        if (!written(path, value))
+            fail(path);
+    }
+}
+
 static void start_busy_task(void) {
     if (fork() != 0)
         return;
@@ -216,6 +243,7 @@ int main(void) {
     mount_on("sysfs", "/sys");
     say("\nbenchready\n"); // firmware may have left an unfinished line
     stop_housekeeping();
+    set_as_asked();
     wait_until_quiet();
     if (asked("bench.busy=1"))
         start_busy_task();

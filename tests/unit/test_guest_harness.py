@@ -18,13 +18,7 @@ from benchgate.judge import wire
 from tests.machines import PATIENCE_S
 from tests.unit.smallguest import BOTH_MODES, IDLE, NO_PREPARATION, NONCE, WORK, Small
 
-
-@pytest.fixture(scope="module", autouse=True)
-def cache(tmp_path_factory: pytest.TempPathFactory) -> object:
-    """Programs are compiled once for this file."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("BENCHGATE_CACHE", str(tmp_path_factory.mktemp("cache")))
-        yield
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 # ---- the begin line, the number of workers, the time of a run

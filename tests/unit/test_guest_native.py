@@ -19,13 +19,7 @@ from benchgate.plan import catalog
 from tests.machines import PATIENCE_S
 from tests.nativekit import NONCE, broken, execute, run_of, verified_by, words
 
-
-@pytest.fixture(scope="module", autouse=True)
-def cache(tmp_path_factory: pytest.TempPathFactory) -> object:
-    """Programs are compiled once for this file."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("BENCHGATE_CACHE", str(tmp_path_factory.mktemp("cache")))
-        yield
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3, 4])

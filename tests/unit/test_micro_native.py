@@ -12,9 +12,8 @@ from benchgate.base.errors import VerifyError
 from benchgate.base.workloads import Workload
 from benchgate.plan import catalog
 from tests.nativekit import execute, run_of, verified_by, words
-from tests.unit.test_guest_native import cache
 
-__all__ = ["cache"]
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 OPS = catalog.load_workload("micro").params["op"].choices
 COUNTS: dict[str, object] = {"iters": 70, "samples": 3}

@@ -12,14 +12,7 @@ from benchgate.base.errors import VerifyError
 from benchgate.plan import catalog
 from tests.nativekit import broken, run_of, verified_by
 
-
-@pytest.fixture(scope="module", autouse=True)
-def cache(tmp_path_factory: pytest.TempPathFactory) -> object:
-    """Programs are compiled once for this file."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("BENCHGATE_CACHE", str(tmp_path_factory.mktemp("cache")))
-        yield
-
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 CASES: list[tuple[str, dict[str, object]]] = [
     ("dynamic", {}),

@@ -140,7 +140,9 @@ def _factor(side: int, doublings: int) -> Matrix:
         return half @ half
     found = splitmix64(0, side * side).reshape(side, side)
     above = np.triu(np.ones((side, side), dtype=bool), 1)
-    return np.where(above, found & ~np.uint64(1), found) | np.eye(side, dtype=np.uint64)
+    found[above] &= ~np.uint64(1)
+    found[np.eye(side, dtype=bool)] |= np.uint64(1)
+    return found
 
 
 def product(side: int, seed: int, operations: int) -> int:

@@ -71,6 +71,14 @@ class TestGuestProgram:
         first = programs.guest_program(workload(tmp_path / "a"))
         assert programs.guest_program(workload(tmp_path / "a", SMALL + "\n// more\n")) != first
 
+    def test_a_header_beside_the_source_is_an_input(self, tmp_path: Path) -> None:
+        with_header = '#include "part.h"\n' + SMALL
+        (tmp_path / "a").mkdir()
+        (tmp_path / "a" / "part.h").write_text("#define ANSWER 1\n")
+        first = programs.guest_program(workload(tmp_path / "a", with_header))
+        (tmp_path / "a" / "part.h").write_text("#define ANSWER 2\n")
+        assert programs.guest_program(workload(tmp_path / "a", with_header)) != first
+
     def test_an_error_shows_the_compilers_first_lines_and_the_log(self, tmp_path: Path, root: Path) -> None:
         with pytest.raises(BuildError) as caught:
             programs.guest_program(
