@@ -117,8 +117,8 @@ def schbench(session: nox.Session) -> None:
 
 @nox.session
 def patterns(session: nox.Session) -> None:
-    """Run the parallel patterns on Linux and tern: load balance, phases, calls, locks, wake-ups, creation."""
-    _family("patterns", *TERN_AND_LINUX, *session.posargs)
+    """Run the parallel patterns on Linux and tern, at 1, 2 and 4 CPUs unless `-- --smp LIST` says others."""
+    _family("patterns", *TERN_AND_LINUX, "--smp", "1,2,4", *session.posargs)
 
 
 @nox.session

@@ -12,11 +12,15 @@ smp1 in millions of instructions, and the factor over it:
     spawn, threads    111.7  1.93  3.74       45.1  1.98  3.90
     spawn, processes  191.6  1.95  3.69       37.2  2.00  3.97
 
+    CPUs                     8    32             8    32
+    service, own          7.78  28.2          7.97  31.5
+
 Linux does not scale in two rows, for one reason, which --measure shows: it puts woken threads on CPUs that
 are busy. In `fan` at 4 CPUs the CPUs were busy for 52% of the window, while threads that could run waited
 46 ms for one; in `service, spread` busy for 76%, and they waited 60 ms. So fan has no limit at 4 for Linux,
 and spread has a lower one. tern puts a woken thread on an idle CPU. The insn limits leave about 7% to the
-smaller figure, those of `compare` a quarter.
+smaller figure, those of `compare` a quarter. Percentiles are compared at 1 CPU: at 2 they are as short as
+the clock's step between CPUs, so that it does not decide them.
 """
 
 import pytest
@@ -42,6 +46,13 @@ def test_every_reply_is_right(cell: CellResult) -> None:
 @pytest.mark.speedup(cpus=2, at_least=1.5, insn=1.9, metric="rps")
 @pytest.mark.speedup(cpus=4, at_least=2.8, insn=3.6, metric="rps")
 def test_calls_in_pairs_scale(verdict: VerdictResult) -> None:
+    verdict.require_pass()
+
+
+@OWN
+@pytest.mark.speedup(cpus=8, at_least=5.0, insn=7.3, metric="rps")
+@pytest.mark.speedup(cpus=32, at_least=16.0, insn=25.0, metric="rps")
+def test_calls_in_pairs_scale_to_32_cpus(verdict: VerdictResult) -> None:
     verdict.require_pass()
 
 
@@ -115,7 +126,7 @@ def test_creating_processes_scales(verdict: VerdictResult) -> None:
 @pytest.mark.system("kernel")
 @OWN
 @pytest.mark.compare(to="linux", cpus=2, metric="rps", at_least=1.0, insn=1.4)
-@pytest.mark.compare(to="linux", cpus=2, metric="latency_p99", at_least=1.0, insn=1.3)
+@pytest.mark.compare(to="linux", cpus=1, metric="latency_p99", at_least=1.0, insn=1.3)
 def test_a_call_costs_tern_less(verdict: VerdictResult) -> None:
     verdict.require_pass()
 
@@ -123,7 +134,7 @@ def test_a_call_costs_tern_less(verdict: VerdictResult) -> None:
 @pytest.mark.system("kernel")
 @PONG
 @pytest.mark.compare(to="linux", cpus=2, metric="rounds_per_s", at_least=1.0, insn=1.4)
-@pytest.mark.compare(to="linux", cpus=2, metric="wakeup_p99", at_least=1.0, insn=2.0)
+@pytest.mark.compare(to="linux", cpus=1, metric="wakeup_p99", at_least=1.0, insn=2.0)
 def test_a_wake_up_costs_tern_less(verdict: VerdictResult) -> None:
     verdict.require_pass()
 

@@ -1,7 +1,7 @@
 """Work that the CPUs share: uneven items, phases, a tree of merges, halos, one lock.
 
-Measured on the instruction clock on 2026-11-23 (seed 1, QEMU 10.0.2, tern `balanced`), work over smp1,
-beside what the division of the work allows by the oracles' own numbers:
+Measured on the instruction clock on 2026-11-23 (medians of 5 seeds, QEMU 10.0.2, tern `balanced`): work over
+smp1, beside what the division of the work allows by the oracles' own numbers.
 
     row               allows        linux          tern
                      2     4       2     4       2     4
@@ -9,14 +9,20 @@ beside what the division of the work allows by the oracles' own numbers:
     barrier         1.80  3.33    1.80  3.30    1.80  3.32
     mapreduce       2.00  4.00    2.00  4.00    2.00  4.00
     stencil         2.00  4.00    1.99  3.95    1.99  3.95
-    contend         2.00  4.00    1.95  3.73    1.96  3.89
+    contend         2.00  4.00    1.95  3.73    1.97  3.89
     contend, no delay  -     -    0.36  0.38    0.57  0.66
 
-The insn limits are 3% to 7% below the smaller figure: a kernel that leaves a CPU idle for one phase in ten,
-or moves work late, is beyond them. On wall time a host adds its own noise and caches, so those limits only
-separate a row that scales from one that does not. Without a delay all time is under the lock: a second CPU
-adds nothing but wake-ups, and the row is a control. tern loses less there because a wake-up costs it a
-third.
+    seed 1             8    32       8    32       8    32
+    dynamic         7.96  30.4    7.92  29.2    7.97  30.3
+    barrier         6.33  24.7    6.19  19.2    6.28  22.4
+
+The insn limits are 3% to 12% below the smaller figure, so that a CPU that is idle in one phase of ten
+fails. That of barrier at 2 is lower: in one of Linux's five seeds both workers began on one CPU (1.66). On
+wall time a host adds noise and caches of its own; those limits only separate a row that scales from one
+that does not. Without a delay all time is under the lock: a second CPU adds nothing but wake-ups, and the
+row is a control. tern loses less there because a wake-up costs it a third. At 32 CPUs a worker has 62 us of
+work in a phase of barrier. The end of a phase, which wakes 31 sleepers, adds 8 us on tern and 23 us on
+Linux; that is the whole distance to what the division allows.
 """
 
 import pytest
@@ -46,15 +52,29 @@ def test_a_shared_queue_balances_uneven_items(verdict: VerdictResult) -> None:
     verdict.require_pass()
 
 
+@DYNAMIC
+@pytest.mark.speedup(cpus=8, at_least=5.0, insn=7.5)
+@pytest.mark.speedup(cpus=32, at_least=16.0, insn=27.0)
+def test_a_shared_queue_serves_32_cpus(verdict: VerdictResult) -> None:
+    verdict.require_pass()
+
+
 @BARRIER
 def test_every_phase_is_right(cell: CellResult) -> None:
     cell.require_verified()
 
 
 @BARRIER
-@pytest.mark.speedup(cpus=2, at_least=1.5, insn=1.75)
+@pytest.mark.speedup(cpus=2, at_least=1.5, insn=1.6)
 @pytest.mark.speedup(cpus=4, at_least=2.6, insn=3.2)
 def test_phases_scale(verdict: VerdictResult) -> None:
+    verdict.require_pass()
+
+
+@BARRIER
+@pytest.mark.speedup(cpus=8, at_least=4.0, insn=5.8)
+@pytest.mark.speedup(cpus=32, at_least=10.0, insn=17.0)
+def test_phases_scale_to_32_cpus(verdict: VerdictResult) -> None:
     verdict.require_pass()
 
 
