@@ -100,6 +100,13 @@ def schbench(session: nox.Session) -> None:
 
 
 @nox.session
+def tools(session: nox.Session) -> None:
+    """Run existing programs (hackbench, cyclictest, stress-ng, sysbench, perf bench) as workloads."""
+    systems = ("--system", "linux", "--system", "native")
+    _pytest("tests/tools", "-m", "tools", *systems, "--clock", "both", "-q", *session.posargs)
+
+
+@nox.session
 def lint(session: nox.Session) -> None:
     """Check the style of Python and C."""
     _module("ruff", "check", ".")

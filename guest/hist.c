@@ -1,7 +1,7 @@
 // Histograms: one value more, the memory of all, and their lines on the wire.
 //
-// Takes values below 2^64. The buckets are those of struct bench_hist (bench.h). Each worker touches its pages
-// before the window opens, so that bench_record() never faults. Fails by port_fail() if there is no memory.
+// Takes values below 2^64. The buckets are those of struct bench_hist (bench.h). Each worker touches its
+// pages before the window opens, so that bench_record() never faults. Fails by port_fail() without memory.
 #include "harness.h"
 
 #define PAGE_BYTES 4096

@@ -20,6 +20,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "tern: rows of our own kernel; `nox -s tern` runs them")
     config.addinivalue_line("markers", "schbench: wake-ups and requests; `nox -s schbench` runs them")
     config.addinivalue_line("markers", "profiles: tern's build profiles compared; `./run profiles` runs them")
+    config.addinivalue_line("markers", "tools: existing programs as workloads; `nox -s tools` runs them")
     config.addinivalue_line("markers", "soak: many boots; runs only with -m soak")
 
 

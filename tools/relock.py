@@ -1,6 +1,6 @@
 """`nox -s relock`: updates the lock files to the newest available versions, for review and a commit.
 
-Takes releases, writes fixtures/qemu.lock, fixtures/linux.lock and requirements.lock in the checkout.
+Takes releases, writes fixtures/{qemu,linux,tools}.lock and requirements.lock in the checkout.
 Fails with FetchError; as a program, with exit status 4 and one sentence. No file contains a host name.
 """
 
@@ -15,10 +15,11 @@ from benchgate.base.paths import data_root
 from benchgate.base.text import visible_lines
 from benchgate.build import cache
 from benchgate.build.cache_storage import Notice
-from benchgate.build.fetch import newest, pins, sources, store
+from benchgate.build.fetch import newest, pins, sources, store, tool
 from benchgate.build.fetch.pins import PinnedSet
 from benchgate.build.fetch.sources import Release
 from benchgate.build.fetch.store import FetchSession
+from benchgate.plan import catalog
 from tools import python_lock
 
 _HEAD = (
@@ -31,16 +32,25 @@ def relock(more: Sequence[str], *, python: bool, notice: Notice) -> None:
     here = store.this_release()
     linux: list[PinnedSet] = []
     qemu: list[PinnedSet] = []
+    programs: list[PinnedSet] = []
     for release in [here, *(_other(here, codename) for codename in more)]:
         with FetchSession(notice) as session, cache.scratch("inspect") as folder:
             client = session.apt(release)
             notice(f"searching the packages of {release.name} ...")
             linux.append(newest.linux(client, release))
             qemu.append(newest.qemu(client, release, frozenset(), folder))
+            programs += [tool.newest_set(client, release, package) for package in _packages()]
     _write("linux", linux, notice)
     _write("qemu", qemu, notice)
+    _write(tool.LOCK, programs, notice)
     if python:
         python_lock.relock(data_root(), notice)
+
+
+def _packages() -> list[str]:
+    """Those of the workloads that are existing programs."""
+    tools = (catalog.load_workload(name).tool for name in catalog.names("workload"))
+    return sorted({one.package for one in tools if one})
 
 
 def _other(here: Release, codename: str) -> Release:

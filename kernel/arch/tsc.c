@@ -35,9 +35,9 @@ static bool pit_runs(void) {
     return false;
 }
 
-// Both are rounded to the nearest: cycles_per_us is also the unit of every length that a program converts. The
-// timer's rate is that against the TSC, not against the reference, whose error would make each wait end late by
-// its share, or early, which costs an interrupt.
+// Both are rounded to the nearest: cycles_per_us is also the unit of every length that a program converts.
+// The timer's rate is that against the TSC, not against the reference, whose error would make each wait end
+// late by its share, or early, which costs an interrupt.
 static void set_rates(uint64_t cycles, uint64_t ticks, uint64_t cycles_per_s) {
     cycles_per_us = (cycles_per_s + 500000) / 1000000;
     lapic_ticks_per_ms = cycles == 0 ? 0 : (ticks * cycles_per_us * 1000 + cycles / 2) / cycles;

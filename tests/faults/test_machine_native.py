@@ -77,6 +77,14 @@ def test_a_good_run_is_kept_byte_for_byte(tmp_path: Path) -> None:
     assert raw.host_span_ns == samples[-1]["t_ns"] - samples[0]["t_ns"]
 
 
+def test_a_program_has_a_temporary_folder_that_ends_with_the_run(tmp_path: Path) -> None:
+    leave = "import os; os.makedirs(os.environ['TMPDIR'] + '/a/b'); print(os.environ['TMPDIR'])"
+    raw = run(tmp_path, f"{leave}; print('{WIRE}', end='')")
+    folder = (raw.folder / "serial.log").read_text().splitlines()[0]
+    assert "benchgate-" in folder
+    assert not Path(folder).exists()
+
+
 def test_workers_are_recorded_on_their_pins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The workers live until they are recorded. The search goes on for as long as a busy host delays them."""
     monkeypatch.setattr(native, "_SEARCH_PAUSES_S", (0.01,) * 2000)

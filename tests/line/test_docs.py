@@ -43,8 +43,8 @@ def test_every_example_system_is_valid(tmp_path: Path) -> None:
 
 
 def keys_of(value: object, before: str = "") -> set[str]:
-    """The dotted paths of all keys: `boot.kernel`. Below `result.work` and `result.expect` are values."""
-    if not isinstance(value, dict) or before in {"result.work.", "result.expect."}:
+    """The dotted paths of all keys: `boot.kernel`. Below these three are values."""
+    if not isinstance(value, dict) or before in {"result.work.", "result.expect.", "services."}:
         return {before.rstrip(".")}
     return {one for key, inner in value.items() for one in keys_of(inner, f"{before}{key}.")}
 

@@ -370,6 +370,22 @@ def test_set_applies_to_a_workload_that_a_mark_names_by_path(rig: Rig) -> None:
     result.stderr.fnmatch_lines(["ERROR: --set won.hi: workload `won` is not known; did you mean `own`[?] *"])
 
 
+@pytest.mark.parametrize(("also", "is_skipped"), [("", True), (", park: my wait queues", False)])
+def test_a_workload_whose_services_the_system_lacks_is_skipped_in_the_plan(
+    rig: Rig, also: str, *, is_skipped: bool
+) -> None:
+    needs = "needs: [park, clock]\n"
+    (rig.pytester.path / "own.yaml").write_text(primes_yaml().replace("name: primes", "name: own") + needs)
+    mark = '@pytest.mark.workload("own.yaml")\ndef test_own(cell):\n    cell.require_verified()\n'
+    (rig.pytester.path / "test_own.py").write_text(f"import pytest\n\n\n{mark}")
+    rig.more = f"services: {{clock: rdtsc{also}}}\n"
+    result = rig.run("--plan", "test_own.py")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["sweep own-fake"])
+    skipped = " SKIP: own needs park, which fake does not have" in result.stdout.str()
+    assert skipped == is_skipped
+
+
 def pytest_in(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     argv = [sys.executable, "-m", "pytest", *words]
     return subprocess.run(argv, cwd=folder, capture_output=True, text=True, check=False, timeout=PATIENCE_S)

@@ -72,6 +72,8 @@ class Arm:
     """Differences between runs of one seed, in any arm of the sweep. One fails every cell of that lane."""
     skipped: str = ""
     """Why this arm is not run; empty if it is."""
+    informs: bool = False
+    """True if its program does not verify its own work, so that no gate may use its figures."""
     sample: str = ""
     """The folder of its first counted run, below the session's: the run that an advice names."""
     culprit: str = ""

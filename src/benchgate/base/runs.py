@@ -52,6 +52,8 @@ class Image:
     digests: Mapping[str, str]
     labels: tuple[str, ...] = ()
     """Labels for every row that uses this image, such as `unreviewed image`."""
+    tool: Path | None = None
+    """The folder of the existing program that `program` runs, for a system that is a process."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "digests", MappingProxyType(dict(self.digests)))
@@ -147,6 +149,9 @@ class VerifiedRun:
     """How the host disturbed it more than the policy allows; it is not a sample then. Empty: it did not."""
     metrics: Mapping[str, float] = field(default_factory=dict)
     """By name: `work` and `total` in the run's unit, and those that the workload declares, in theirs."""
+
+    unverified: bool = False
+    """True if the workload is a program that does not verify its own work: no gate may use the run."""
 
     def __post_init__(self) -> None:
         if self.key is not _VERIFY_ONLY:

@@ -22,7 +22,7 @@ SOURCE = "{source}"
 """In a build's commands: the path of the workload's C file; `{workload}` is its name."""
 SELFTEST = "selftest"
 """The name of the workload that a system with a fixed self-test runs."""
-SERVICES = ("clock", "park", "sleep", "channel", "cpu", "threads", "processes", "map", "files")
+SERVICES = ("clock", "park", "sleep", "channel", "cpu", "threads", "processes", "map", "files", "programs")
 """What a workload may use of a system inside its window (guest/services.h)."""
 MAX_CPUS = 64
 DEADLINES = Deadlines(boot_s=60.0, run_s=120.0)

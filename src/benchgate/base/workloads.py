@@ -12,6 +12,7 @@ from pathlib import Path
 
 from benchgate.base.cells import Mode, ParamValue
 from benchgate.base.metrics import Metric
+from benchgate.base.tools import Tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +30,16 @@ class ParamSpec:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """A program to measure: one C source, one oracle, parameters with their ranges, metrics."""
+    """A program to measure: one C source or an existing program, one oracle, parameters, metrics."""
 
     name: str
     mode: Mode
     file: Path
     """The workload's YAML file; source and oracle are in the same folder."""
     source: Path
+    """Not a file if `tool` is set."""
     oracle: Path
+    """Not a file if `tool` is set and nothing of what it prints can be checked."""
     params: Mapping[str, ParamSpec]
     quick: Mapping[str, ParamValue] = field(default_factory=dict)
     about: str = ""
@@ -46,3 +49,9 @@ class Workload:
     """Whether it decides how many workers there are. Otherwise there is one for each CPU."""
     metrics: Mapping[str, Metric] = field(default_factory=dict)
     """Those that it declares, by name. `work` and `total` (metrics.WINDOWS) are not among them."""
+    tool: Tool | None = None
+    """The existing program that it runs; None: a C source of its own."""
+
+    @property
+    def has_oracle(self) -> bool:
+        return self.oracle != Path()

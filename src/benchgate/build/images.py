@@ -17,11 +17,15 @@ from benchgate.base.errors import BuildError
 from benchgate.base.files import file_digest
 from benchgate.base.runs import Image
 from benchgate.base.systems import FETCHED_LINUX, WORKLOAD_INITRD, Build, Kind, System, plain_name
+from benchgate.base.tools import UNVERIFIED
 from benchgate.base.workloads import Workload
-from benchgate.build import programs
+from benchgate.build import programs, tools
 from benchgate.build.cache_storage import Notice
 from benchgate.build.fetch import inputs
 from benchgate.build.fetch.inputs import LinuxKernel
+from benchgate.build.fetch.store import FetchSession
+from benchgate.build.fetch.tool import ToolFiles
+from benchgate.build.fetch.tool import fetch as fetch_tool
 
 
 def guest_digest(image: Image) -> str:
@@ -48,6 +52,23 @@ def _has_digest(path: Path, digest: str) -> bool:
         return file_digest(path) == digest
     except OSError:
         return False
+
+
+def _process(workload: Workload, tool: ToolFiles | None) -> Image:
+    """The image of a system that is a process on this host."""
+    if tool is None:
+        program = programs.guest_program(workload)
+        return Image(None, None, program, {"program": file_digest(program)})
+    program = tools.runner(workload)
+    digests = {"program": file_digest(program), **tools.digest(workload, tool)}
+    return Image(None, None, program, digests, _labels(workload, tool), tool.folder)
+
+
+def _labels(workload: Workload, tool: ToolFiles | None) -> tuple[str, ...]:
+    if tool is None or workload.tool is None:
+        return ()
+    unverified = () if workload.tool.verifies else (f"{workload.name}: {UNVERIFIED}",)
+    return (*tool.labels, *unverified)
 
 
 @dataclass
@@ -103,14 +124,20 @@ class Images:
         return self._linux
 
     def _make(self, system: System, workload: Workload) -> Image:
+        tool = self._tool(workload)
         if system.kind is Kind.NATIVE:
-            program = programs.guest_program(workload)
-            return Image(None, None, program, {"program": file_digest(program)})
+            return _process(workload, tool)
         kernel, digests, labels = self._kernel(system, workload)
-        initrd = self._initrd(system, workload)
+        initrd = self._initrd(system, workload, tool)
         if initrd is not None:
             digests = {**digests, "initrd": file_digest(initrd)}
-        return Image(kernel, initrd, None, digests, labels)
+        return Image(kernel, initrd, None, digests, (*labels, *_labels(workload, tool)))
+
+    def _tool(self, workload: Workload) -> ToolFiles | None:
+        if workload.tool is None:
+            return None
+        with FetchSession(self.notice) as session:
+            return fetch_tool(workload.tool.package, locked=self.locked, session=session)
 
     def _kernel(self, system: System, workload: Workload) -> tuple[Path, Mapping[str, str], tuple[str, ...]]:
         if system.kernel == FETCHED_LINUX:
@@ -122,10 +149,12 @@ class Images:
         path = self._file(system, workload, system.kernel, "boot.kernel")
         return path, {"kernel": file_digest(path)}, ()
 
-    def _initrd(self, system: System, workload: Workload) -> Path | None:
+    def _initrd(self, system: System, workload: Workload, tool: ToolFiles | None) -> Path | None:
         if not system.initrd:
             return None
         if system.initrd == WORKLOAD_INITRD:
+            if tool is not None:
+                return tools.initramfs(workload, tool)
             return programs.linux_initramfs(programs.guest_program(workload))
         return self._file(system, workload, system.initrd, "boot.initrd")
 

@@ -8,10 +8,11 @@ compiler's first lines.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache as once
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 
 from benchgate.base import yamlfile
 from benchgate.base.errors import BuildError
@@ -39,15 +40,20 @@ def guest_program(workload: Workload) -> Path:
     return _program("bench", workload.name, _source_of(workload))
 
 
-def linux_initramfs(program: Path) -> Path:
-    """The archive with `program` as /bench and our PID 1; not compressed, to save time in the guest."""
-    init = _program("init", "init", None)
-    key = {"format": "newc-1", "bench": file_digest(program), "init": file_digest(init)}
+def tool_program(workload: Workload, description: Path) -> Path:
+    """The same for a workload that is an existing program: `description` is the C file about it."""
+    return _program("tool", workload.name, description)
+
+
+def linux_initramfs(program: Path, more: Mapping[str, Path] = MappingProxyType({})) -> Path:
+    """The archive with `program` as /bench, our PID 1, and `more` files by their place. It is not compressed,
+    which saves time in the guest."""
+    content = {**more, "init": _program("init", "init", None), "bench": program}
+    key = {"format": "newc-1", **{name: file_digest(path) for name, path in content.items()}}
 
     def make(files: Path) -> None:
-        (files / "initramfs.cpio").write_bytes(
-            initramfs({"init": init.read_bytes(), "bench": program.read_bytes()})
-        )
+        archive = initramfs({name: path.read_bytes() for name, path in content.items()})
+        (files / "initramfs.cpio").write_bytes(archive)
 
     return cache.entry("initramfs", key, make) / "initramfs.cpio"
 
@@ -177,11 +183,13 @@ def _commands(
 def _recipes(path: Path) -> dict[str, Recipe]:
     top = yamlfile.load(path)
     common, portable, link = top.texts("common"), top.texts("portable"), top.texts("link")
-    found = {}
+    found: dict[str, Recipe] = {}
     with top.optional("programs") as programs:
         for name in programs.keys():  # noqa: SIM118 - a Section, not a dict
             with programs.optional(name) as words:
-                sources = [(one, common + portable) for one in words.texts("portable")]
+                other = found.get(words.text("like", ""))
+                sources = [*other.sources] if other else []
+                sources += [(one, common + portable) for one in words.texts("portable")]
                 sources += [(one, common) for one in words.texts("hosted")]
             found[name] = Recipe(tuple(sources), link)
     top.close()
@@ -192,8 +200,10 @@ def _recipes(path: Path) -> dict[str, Recipe]:
 
 
 def initramfs(programs: dict[str, bytes]) -> bytes:
-    """An archive with the executable programs in its root folder. Equal programs give equal bytes."""
+    """An archive with the executable programs at their places. Equal programs give equal bytes."""
+    folders = {str(parent) for name in programs for parent in PurePosixPath(name).parents} - {"."}
     entries = [("dev", 0o040755, (0, 0), b""), ("dev/console", 0o020600, (5, 1), b"")]
+    entries += [(name, 0o040755, (0, 0), b"") for name in sorted(folders)]  # a folder comes before its files
     entries += [(name, 0o100755, (0, 0), content) for name, content in sorted(programs.items())]
     records = [_record(number, *entry) for number, entry in enumerate(entries, 1)]
     archive = b"".join(records) + _record(0, "TRAILER!!!", 0, (0, 0), b"")

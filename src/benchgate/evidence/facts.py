@@ -19,7 +19,7 @@ from benchgate.base.errors import EvidenceError
 from benchgate.base.gates import MINUTES, CapacityBound, Gate, Policy
 from benchgate.base.jsonfields import Fields
 from benchgate.base.metric_json import metric_as_json, metric_from_json
-from benchgate.base.metrics import Metric
+from benchgate.base.metrics import Metric, with_windows
 from benchgate.base.text import one_line
 from benchgate.base.void_rule import NO_RULE, VoidRule
 from benchgate.insn.symbols import Symbols
@@ -105,6 +105,10 @@ def _sweep(value: object) -> StoredSweep:
     metrics = map(metric_from_json, fields.take("metrics", list) if fields.has("metrics") else ())
     sweep = StoredSweep(fields.text("row"), cells, gates, {one.name: one for one in metrics})
     fields.done()
+    known = with_windows(sweep.declared)
+    for gate in gates:
+        if gate.metric not in known:
+            raise ValueError(f"gate {gate.id} is of {gate.metric}, which is not a metric of its workload")
     return sweep
 
 

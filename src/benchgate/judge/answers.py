@@ -16,6 +16,7 @@ from benchgate.base.histogram import Histogram
 from benchgate.base.runs import WorkerReport
 from benchgate.judge.oracle_run import OracleRun
 
+_SECOND_NS = 1_000_000_000
 BALANCE = 0.02
 """How far a worker's share of an equal-cost split may be from the mean."""
 
@@ -32,9 +33,26 @@ def expect(who: str, reported: Mapping[str, int], right: Mapping[str, int]) -> N
     """Requires exactly these values. `who` is the subject of the error message: `worker 1`, `the result`."""
     if set(reported) != set(right):
         raise VerifyError(f"{who} reported the fields {sorted(reported)}, expected {sorted(right)}")
+    expect_some(who, reported, right)
+
+
+def expect_some(who: str, reported: Mapping[str, int], right: Mapping[str, int]) -> None:
+    """The same, but there may be other values, too."""
     for key, value in right.items():
-        if reported[key] != value:
-            raise VerifyError(f"wrong answer: {who} reported {key}={reported[key]}, expected {key}={value}")
+        if reported.get(key) != value:
+            raise VerifyError(
+                f"wrong answer: {who} reported {key}={reported.get(key)}, expected {key}={value}"
+            )
+
+
+def expect_inside(run: OracleRun, key: str, length_ns: int, rounding_ns: int) -> None:
+    """Requires that a length which a program measured itself fits into the work window. The program rounds it
+    to a multiple of `rounding_ns`."""
+    work_ns = run.work * _SECOND_NS // (run.hz or _SECOND_NS)
+    if length_ns - rounding_ns > work_ns:
+        raise VerifyError(
+            f"the program reported {key}={length_ns} ns, but the whole work window has {work_ns} ns"
+        )
 
 
 def summed(reports: Sequence[WorkerReport], key: str) -> int:
@@ -67,11 +85,13 @@ def expect_histogram(
     found = run.histograms[name]
     if count is not None and found.count != count:
         raise VerifyError(f"histogram {name} has {found.count} values, expected {count}")
-    for worker, (one, right) in enumerate(
-        zip(run.by_worker[name], by_worker, strict=True) if by_worker else ()
-    ):
-        if one.count != right:
-            raise VerifyError(f"worker {worker} has {one.count} values in histogram {name}, expected {right}")
+    counts = [one.count for one in run.by_worker[name]]
+    right = counts if by_worker is None else by_worker
+    if len(right) != len(counts):
+        raise VerifyError(f"{len(counts)} workers have a histogram {name}, expected {len(right)}")
+    for worker, (has, wanted) in enumerate(zip(counts, right, strict=True)):
+        if has != wanted:
+            raise VerifyError(f"worker {worker} has {has} values in histogram {name}, expected {wanted}")
     if at_most is not None and found.max > at_most:
         raise VerifyError(f"histogram {name} has a value of {found.max}, above {at_most}")
     return found

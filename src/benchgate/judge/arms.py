@@ -36,7 +36,14 @@ def arm_of(
     good, bad = tuple(runs), tuple(invalid)
     counted = sum(map(is_sample, good))
     void = tuple(f"{run.run.folder.name}: {run.void}" for run in good if run.void and not run.run.warmup)
-    facts = Arm(cell, attempted=counted + len(void) + len(bad), invalid=bad, void=void, skipped=skipped)
+    facts = Arm(
+        cell,
+        attempted=counted + len(void) + len(bad),
+        invalid=bad,
+        void=void,
+        skipped=skipped,
+        informs=any(run.unverified for run in good),
+    )
     if not counted:
         return facts
     try:

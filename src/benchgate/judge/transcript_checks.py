@@ -44,7 +44,7 @@ def check_cpus(run: RawRun, transcript: Transcript) -> None:
     if not native or run.pins:
         require_cpus(requested, transcript.online)
     for report in transcript.reports:
-        given = _cpus_of(run, report.id)
+        given = _cpus_of(run, report.id, transcript.workers)
         if not {report.cpu, report.cpu_end} <= given:
             raise VerifyError(
                 f"worker {report.id} reports that it ran on CPU {report.cpu}, then {report.cpu_end}; "
@@ -57,11 +57,13 @@ def require_cpus(requested: int, online: int) -> None:
         raise VerifyError(f"{requested} CPUs were requested, but {online} came up")
 
 
-def _cpus_of(run: RawRun, worker: int) -> set[int]:
-    """A native worker is pinned to one host CPU; a guest's kernel may run a worker on any CPU of the
-    guest."""
+def _cpus_of(run: RawRun, worker: int, workers: int) -> set[int]:
+    """A native worker is pinned to one host CPU, if there is one for each CPU; a guest's kernel may run a
+    worker on any CPU of the guest."""
     if run.lane is not Lane.NATIVE:
         return set(range(run.cell.cpus))
+    if run.pins and workers != run.cell.cpus:
+        return set(run.pins)
     return {run.pins[worker % len(run.pins)]} if run.pins else set(range(2**16))
 
 

@@ -19,7 +19,7 @@ from benchgate.base.void_rule import NO_RULE, VoidRule
 from benchgate.base.workloads import Workload
 from benchgate.insn.log import Level
 from benchgate.insn.window import agree, window
-from benchgate.judge import patterns, wire
+from benchgate.judge import patterns, tool_result, wire
 from benchgate.judge.agreement import check_agreement
 from benchgate.judge.console_clock import check_figures
 from benchgate.judge.foreign import check_foreign
@@ -82,6 +82,8 @@ def verify(
     check_cpus(run, transcript)
     check_window(transcript)
     check_books(transcript)
+    if workload.tool:
+        transcript = tool_result.with_result(workload.tool, transcript)
     seen = OracleRun(
         cpus=run.cell.cpus,
         unit=transcript.unit,
@@ -90,7 +92,8 @@ def verify(
         total=transcript.total_end - transcript.total_start,
         by_worker=transcript.histograms,
     )
-    ORACLES.check(workload.oracle, dict(run.cell.params), transcript.reports, transcript.result, seen)
+    if workload.has_oracle:
+        ORACLES.check(workload.oracle, dict(run.cell.params), transcript.reports, transcript.result, seen)
     unit, work, total = _window(files, transcript)
     _check_span(files, unit, work, total, transcript.hz)
     return VerifiedRun(
@@ -104,6 +107,7 @@ def verify(
         resolution=_resolution(files),
         void=_void(files, rule, transcript, result),
         metrics=_metrics(workload, transcript, seen, unit, {Window.WORK: work, Window.TOTAL: total}),
+        unverified=workload.tool is not None and not workload.tool.verifies,
     )
 
 

@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from benchgate.base.runs import WorkerReport
 from benchgate.base.text import one_line
-from benchgate.judge import wire_histograms
+from benchgate.judge import wire_histograms, wire_output
 from benchgate.judge.wire_histograms import Histograms
 from benchgate.judge.wire_lines import Line, WireError, framed
 
@@ -39,7 +39,8 @@ _AFTER = {
     "worker": ("worker", "hist", "window"),
     "hist": ("hist", "bucket", "window"),
     "bucket": ("hist", "bucket", "window"),
-    "window": ("result",),
+    "window": ("output", "result"),
+    "output": ("output", "result"),
     "result": ("foreign",),
     "foreign": ("measure", "balance", "end"),
     "measure": ("measure", "balance", "end"),
@@ -90,6 +91,8 @@ class Transcript:
     hz: int | None = None
     """How many of `unit` are a second; None: a guest of version 1 that counts cycles does not say."""
     histograms: Histograms = field(default_factory=dict)
+    output: bytes = b""
+    """What an existing program printed."""
 
 
 def parse(console: bytes, *, nonce: str) -> Transcript:
@@ -153,7 +156,10 @@ def _transcript(lines: list[Line]) -> Transcript:
     samples = [line for line in lines if line.kind in ("hist", "bucket")]
     if samples and "hz" not in head:
         raise samples[0].fail("histograms need version 2 of the wire format")
-    window, result, foreign = lines[1 + len(workers) + len(samples) :][:3]
+    window, result, foreign = (line for line in lines if line.kind in ("window", "result", "foreign"))
+    printed = [line for line in lines if line.kind == "output"]
+    if printed and "hz" not in head:
+        raise printed[0].fail("output needs version 2 of the wire format")
     count = begin.bounded("workers", MAX_WORKERS + 1)
     if len(workers) != count:
         raise begin.fail(f"workers={count}, but there are {len(workers)} worker lines")
@@ -180,6 +186,7 @@ def _transcript(lines: list[Line]) -> Transcript:
         balances=tuple(_balance(line) for line in lines if line.kind == "balance"),
         hz=_hz(begin, is_said="hz" in head),
         histograms=wire_histograms.read(samples, count),
+        output=wire_output.read(printed),
     )
 
 

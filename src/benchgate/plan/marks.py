@@ -13,10 +13,13 @@ from pathlib import Path
 
 from benchgate.base.cells import Window
 from benchgate.base.errors import UsageError
+from benchgate.base.gates import VERIFIED
 from benchgate.base.jsonfields import MOST
 from benchgate.base.metrics import WINDOWS, Metric, with_windows
 from benchgate.base.systems import MAX_CPUS
 from benchgate.base.text import suggestion
+from benchgate.base.tools import UNVERIFIED
+from benchgate.base.workloads import Workload
 from benchgate.plan import catalog
 from benchgate.plan.planned import GateRequest, Request
 from benchgate.plan.workloadfile import fill
@@ -65,6 +68,7 @@ def read(
     known = with_windows(found.metrics)
     requests = tuple(_gate(mark, one, found.name, known) for mark, marks in gates.items() for one in marks)
     keys = [(one.kind, one.cpus, one.base, one.metric, one.to) for one in requests]
+    _refuse_unverified(found, requests)
     if len(set(keys)) != len(keys):
         raise UsageError("two gates of one test have the same kind, cpus, base and metric: remove one")
     return Request(
@@ -74,6 +78,15 @@ def read(
         _systems(systems),
         test,
     )
+
+
+def _refuse_unverified(workload: Workload, requests: Sequence[GateRequest]) -> None:
+    tool = workload.tool
+    if tool and not tool.verifies and any(one.kind != VERIFIED for one in requests):
+        raise UsageError(
+            f"workload {workload.name} is {UNVERIFIED} (`verified: no` in its YAML), so its figures are for "
+            "information and no gate may use them: request the fixture `cell` instead"
+        )
 
 
 def _systems(marks: Iterable[Mark]) -> tuple[str, ...]:

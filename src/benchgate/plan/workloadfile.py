@@ -15,26 +15,30 @@ from benchgate.base.cells import Mode, Params, ParamValue
 from benchgate.base.errors import UsageError
 from benchgate.base.systems import SERVICES
 from benchgate.base.text import suggestion
+from benchgate.base.tools import SERVICE, Tool
 from benchgate.base.workloads import ParamSpec, Workload
 from benchgate.base.yamlfile import Section
-from benchgate.plan import metricsfile
+from benchgate.plan import metricsfile, toolfile
 
 
 def load(path: Path) -> Workload:
     top = yamlfile.load(path)
     params = _params(top)
+    tool = _tool(top, params)
     found = Workload(
         name=top.name("name"),
-        mode=Mode(top.choice("mode", tuple(Mode))),
+        # One worker process waits for the program, which starts its own threads and processes.
+        mode=Mode.PROCESS if tool else Mode(top.choice("mode", tuple(Mode))),
         file=path,
-        source=_beside(top, "source"),
-        oracle=_beside(top, "oracle"),
+        source=Path() if tool else _beside(top, "source"),
+        oracle=Path() if tool and not top.has("oracle") else _beside(top, "oracle"),
         params=params,
         quick=_quick(top, params),
         about=top.text("about", ""),
-        needs=_needs(top),
-        own_workers=top.choice("workers", ("cpus", "own"), "cpus") == "own",
+        needs=(SERVICE,) if tool else _needs(top),
+        own_workers=bool(tool) or top.choice("workers", ("cpus", "own"), "cpus") == "own",
         metrics=metricsfile.read(top),
+        tool=tool,
     )
     top.close()
     return found
@@ -46,6 +50,15 @@ def _beside(top: Section, key: str) -> Path:
     if not path.is_file():
         top.fail(f"there is no file {path}", key)
     return path
+
+
+def _tool(top: Section, params: Mapping[str, ParamSpec]) -> Tool | None:
+    program = top.section("program")
+    if program is None:
+        return None
+    found = toolfile.read(program, params)
+    program.close()
+    return found
 
 
 def _needs(top: Section) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from benchgate.base.cells import Accel, Cell, Lane
 from benchgate.base.errors import UsageError
 from benchgate.base.qemu import CONTROLLED, Qemu, command, guest_name, smp_option
 from benchgate.base.runs import BootSpec, Deadlines, Image
-from benchgate.base.systems import Ask, ResultFormat
+from benchgate.base.systems import Ask, ResultFormat, System
 from benchgate.insn.arguments import ClockArguments, arguments
 from benchgate.insn.log import ClockMode, Level
 from benchgate.plan.planned import PlannedCell
@@ -41,7 +41,14 @@ class VmConfig:
     clock: ClockConfig | None = None
 
 
-def manifest(cell: Cell, nonce: str, *, pins: tuple[int, ...] = (), measure: bool = False) -> str:
+def manifest(
+    cell: Cell,
+    nonce: str,
+    *,
+    needs: tuple[str, ...] = (),
+    pins: tuple[int, ...] = (),
+    measure: bool = False,
+) -> str:
     """The words that tell the guest which workload to run (docs/wire.md)."""
     words = {
         "workload": cell.workload,
@@ -51,6 +58,8 @@ def manifest(cell: Cell, nonce: str, *, pins: tuple[int, ...] = (), measure: boo
         "nonce": nonce,
         **dict(cell.params),
     }
+    if needs:
+        words["needs"] = ",".join(needs)
     if measure:
         words["measure"] = 1
     if pins:
@@ -77,7 +86,7 @@ def guest_spec(  # noqa: PLR0913 - one boot has this many options
     clock = NO_CLOCK
     if planned.seats.lane is Lane.INSN:
         clock = _clock_arguments(planned, vm.clock, log, seed, profile)
-    request = manifest(cell, nonce, measure=measure) if system.ask is Ask.CMDLINE else ""
+    request = manifest(cell, nonce, needs=planned.workload.needs, measure=measure)
     argv = command(
         vm.qemu,
         machine=system.qemu.machine,
@@ -88,7 +97,7 @@ def guest_spec(  # noqa: PLR0913 - one boot has this many options
         accel=vm.accel,
         kernel=image.kernel,
         initrd=image.initrd,
-        append=" ".join(word for word in (system.append, request) if word) if words is None else words,
+        append=_append(system, request) if words is None else words,
         extra=system.qemu.arguments + clock.argv_extra,
         name=guest_name(nonce),
     )
@@ -101,6 +110,11 @@ def guest_spec(  # noqa: PLR0913 - one boot has this many options
         deadlines=deadlines(planned),
         host_cpus=planned.seats.host_cpus,
     )
+
+
+def _append(system: System, request: str) -> str:
+    """The kernel command line. A system that is asked in another way gets no manifest."""
+    return " ".join(word for word in (system.append, request if system.ask is Ask.CMDLINE else "") if word)
 
 
 def _clock_arguments(
@@ -126,10 +140,11 @@ def native_spec(planned: PlannedCell, image: Image, nonce: str, *, measure: bool
     if image.program is None:
         raise UsageError(f"{planned.cell.id}: the image has no program, which a native system needs")
     pins = planned.seats.pins
-    words = manifest(planned.cell, nonce, pins=_pins_per_vcpu(planned), measure=measure).split()
+    needs, each = planned.workload.needs, _pins_per_vcpu(planned)
+    words = manifest(planned.cell, nonce, needs=needs, pins=each, measure=measure)
     return BootSpec(
-        argv=(str(image.program), *words),
-        environment={},
+        argv=(str(image.program), *words.split()),
+        environment={"BENCHGATE_TOOL": str(image.tool)} if image.tool else {},
         lane=Lane.NATIVE,
         cpus=planned.cell.cpus,
         pins=pins,

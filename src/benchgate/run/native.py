@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import tempfile
 import time
 from pathlib import Path
 
@@ -49,11 +50,14 @@ def run_native(  # noqa: PLR0913 - keyword arguments
     with contextlib.ExitStack() as stack:
         stack.callback(keep_samples, folder, samples)
         streams = stack.enter_context(piped(folder, limits))
+        # Existing programs run in it, and may leave files there.
+        scratch = tempfile.TemporaryDirectory(prefix="benchgate-", ignore_cleanup_errors=True)
+        environment = {**spec.environment, "TMPDIR": stack.enter_context(scratch)}
         start_ns = time.monotonic_ns()
         with held():
             child = process.start(
                 spec.argv,
-                process.base_environment(spec.environment),
+                process.base_environment(environment),
                 stdin=streams.child_input,
                 stdout=streams.child_output,
                 stderr=streams.child_error,

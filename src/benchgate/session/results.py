@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from benchgate.base.cells import Window
 from benchgate.base.gates import Verdict, Word
 from benchgate.base.runs import Outcome
 from benchgate.base.text import located
@@ -45,7 +46,12 @@ class CellResult:
     @property
     def work(self) -> tuple[int, ...]:
         """The work windows of the verified runs, in order."""
-        return tuple(run.verified.work for run in self.runs if run.verified and run.outcome is Outcome.OK)
+        return tuple(int(length) for length in self.metric(Window.WORK))
+
+    def metric(self, name: str) -> tuple[float, ...]:
+        """A metric of the verified runs, in order: `work`, `total` or one that the workload declares."""
+        counted = (run.verified for run in self.runs if run.verified and run.outcome is Outcome.OK)
+        return tuple(one.metrics[name] for one in counted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +94,8 @@ class RowResult:
 
     def verdict(self, planned: PlannedGate) -> VerdictResult:
         found = self._found(planned)
-        names = ("ratio", "low", "high", "threshold", "lane")
+        name = "ratio" if found.value is None else "value"
+        names = (name, "low", "high", "threshold", "lane", "metric")
         properties: Properties = [("benchgate.verdict", str(found.outcome))]
         properties += [(f"benchgate.{name}", str(getattr(found, name))) for name in names]
         return VerdictResult(found, self.inconclusive_fails, properties)

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchgate.base import stats
+from benchgate.base.stats import Interval
 
 SAMPLE = st.integers(min_value=1, max_value=60).map(float)
 
@@ -181,3 +182,42 @@ def test_samples_without_a_ratio_are_refused(samples: list[float]) -> None:
 def test_an_alpha_outside_0_to_half_is_refused(alpha: float) -> None:
     with pytest.raises(ValueError, match="alpha"):
         stats.bootstrap([1.0], [1.0]).interval(alpha)
+
+
+def crossing(looks: tuple[int, ...], beyond: tuple[int, ...]) -> Fraction:
+    """The share of all sequences of coin tosses in which some look has at most that many heads."""
+    wrong = 0
+    for tosses in itertools.product((0, 1), repeat=looks[-1]):
+        wrong += any(sum(tosses[:n]) <= most for n, most in zip(looks, beyond, strict=True))
+    return Fraction(wrong, 2 ** looks[-1])
+
+
+@pytest.mark.parametrize("looks", [(5,), (5, 9), (5, 9, 15), (9, 15), (7,)])
+def test_the_interval_of_a_median_misses_it_as_often_as_its_error_at_most(looks: tuple[int, ...]) -> None:
+    """Every sequence of 15 samples below and above the median is counted."""
+    ends = []
+    for last in range(1, len(looks) + 1):
+        samples = [float(n) for n in range(looks[last - 1])]
+        ends.append(round(stats.median_interval(samples, looks[:last], 0.05).low))
+    assert crossing(looks, tuple(ends)) <= Fraction(0.05)
+    more = (*ends[:-1], ends[-1] + 1)
+    assert crossing(looks, more) > Fraction(0.05)
+
+
+def test_the_interval_of_a_median_lies_between_order_statistics() -> None:
+    """Of 5 samples all are below the median in 1 of 32 cases, of 9 at most one in 10 of 512."""
+    assert stats.median_interval([5, 1, 4, 2, 3], (5,), 0.05) == Interval(1, 5)
+    nine = [9, 1, 8, 2, 7, 3, 6, 4, 5]
+    assert stats.median_interval(nine, (9,), 0.05) == Interval(2, 8)
+    assert stats.median_interval(nine, (9,), 0.019) == Interval(1, 9)
+    assert stats.median_interval([0, 0, 0, 0, 0], (5,), 0.05) == Interval(0, 0)
+
+
+def test_too_few_samples_for_the_error_give_no_interval() -> None:
+    assert stats.median_interval([1, 2, 3, 4, 5], (5,), 0.03) == Interval(-math.inf, math.inf)
+
+
+def test_a_median_needs_the_samples_of_its_look() -> None:
+    for samples in ([1.0] * 4, [1.0] * 4 + [math.nan]):
+        with pytest.raises(ValueError):
+            stats.median_interval(samples, (5,), 0.05)

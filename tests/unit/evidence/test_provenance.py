@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from benchgate.base.cells import Lane
 from benchgate.base.errors import EvidenceError
 from benchgate.base.gates import CapacityBound
+from benchgate.base.metrics import Better, Metric, MetricKind
 from benchgate.evidence import provenance
 from benchgate.evidence.facts import bounds_of, read_bounds, read_plan, read_policy
 from benchgate.plan.options import Options
@@ -36,6 +38,46 @@ def test_the_plan_is_read_back_unchanged() -> None:
     assert "4 CPUs need 4 host CPUs" in dict(first.cells)[sweep(2, 4).cells[2].cell]
     assert first.gates == tuple(gate.gate for gate in sweep(2, 4).gates)
     assert [cell.id for cell, _ in second.cells] == [f"primes.hi-100000-linux-smp{n}" for n in (1, 2)]
+
+
+P99 = Metric("wake_p99", MetricKind.PERCENTILE, Better.LESS, "ns", of="wake", at=99.0)
+
+
+def with_p99() -> dict[str, Any]:
+    """The facts of a workload that declares a metric, with a gate of it."""
+    plan = sweep(2)
+    cells = tuple(
+        replace(one, workload=replace(one.workload, metrics={"wake_p99": P99})) for one in plan.cells
+    )
+    gate = replace(plan.gates[0], gate=replace(plan.gates[0].gate, metric="wake_p99"))
+    made = provenance.planned([replace(plan, cells=cells, gates=(gate,))], POLICY, {})
+    found: dict[str, Any] = json.loads(json.dumps(made))
+    return found
+
+
+def test_the_metrics_of_a_workload_are_stored_with_the_plan() -> None:
+    (found,) = read_plan(with_p99(), "session.json")
+    assert found.declared == {"wake_p99": P99}
+    assert found.gates[0].metric == "wake_p99"
+
+
+def test_a_gate_of_a_metric_that_is_not_stored_is_refused() -> None:
+    found = with_p99()
+    found["plan"][0]["metrics"] = []
+    with pytest.raises(EvidenceError, match="is of wake_p99, which is not a metric of its workload"):
+        read_plan(found, "session.json")
+
+
+def test_a_session_of_an_earlier_version_has_windows_and_no_metrics() -> None:
+    found = facts()
+    for one in found["plan"]:
+        del one["metrics"]
+        for gate in one["gates"]:
+            gate["window"] = "total"
+            del gate["metric"]
+    first, _ = read_plan(found, "session.json")
+    assert first.declared == {}
+    assert {gate.metric for gate in first.gates} == {"total"}
 
 
 def test_policy_and_capacity_are_read_back_unchanged() -> None:
@@ -69,7 +111,8 @@ def first_cell(found: dict[str, Any]) -> dict[str, Any]:
         lambda f: first_cell(f).update(more=1),
         lambda f: first_cell(f).pop("system"),
         lambda f: first_cell(f).update(params={"hi": [1]}),
-        lambda f: f["plan"][0]["gates"][0].update(window="no door"),
+        lambda f: f["plan"][0]["gates"][0].update(metric="door"),
+        lambda f: f["plan"][0].update(metrics=[{"name": "rps"}]),
         lambda f: f["plan"][0]["gates"][0].pop("base"),
     ],
 )

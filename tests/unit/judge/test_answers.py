@@ -63,9 +63,30 @@ def test_a_histogram_is_expected_with_its_counts() -> None:
     for more, reason in (
         ({"count": 3}, "histogram wakeup has 2 values, expected 3"),
         ({"by_worker": [1, 2]}, "worker 1 has 1 values in histogram wakeup, expected 2"),
+        ({"by_worker": [2]}, "2 workers have a histogram wakeup, expected 1"),
         ({"at_most": 89}, "histogram wakeup has a value of 90, above 89"),
     ):
         with pytest.raises(VerifyError, match=reason):
             answers.expect_histogram(run, "wakeup", **more)
     with pytest.raises(VerifyError, match="there is no histogram request"):
         answers.expect_histogram(run, "request")
+
+
+def test_some_values_are_expected_and_others_may_be_there() -> None:
+    answers.expect_some("hackbench", {"tasks": 4, "seconds": 9}, {"tasks": 4})
+    for reported in ({"tasks": 5}, {"seconds": 9}):
+        with pytest.raises(
+            VerifyError, match=r"wrong answer: hackbench reported tasks=(5|None), expected tasks=4"
+        ):
+            answers.expect_some("hackbench", reported, {"tasks": 4})
+
+
+@pytest.mark.parametrize(("hz", "window"), [(None, 1_000_000), (2_000_000_000, 2_000_000)])
+def test_a_length_that_a_program_measured_must_fit_into_the_window(hz: int | None, window: int) -> None:
+    run = OracleRun(cpus=1, unit="ns", hz=hz, work=window, total=window, by_worker={})
+    answers.expect_inside(run, "seconds", 1_000_000, 0)
+    answers.expect_inside(run, "seconds", 1_900_000, 900_000)
+    with pytest.raises(
+        VerifyError, match="reported seconds=1900001 ns, but the whole work window has 1000000"
+    ):
+        answers.expect_inside(run, "seconds", 1_900_001, 900_000)

@@ -11,7 +11,8 @@ from benchgate.base.errors import DecideError
 from benchgate.base.gates import Gate, GateInput, Word
 from benchgate.base.metrics import WINDOWS
 from benchgate.judge import gates
-from tests.unit.factories import POLICY, arm, cell, control, right, speedup
+from benchgate.judge.arms import arm_of
+from tests.unit.factories import POLICY, arm, cell, control, raw_run, right, speedup, verified
 
 
 def test_an_unknown_kind_of_gate_lists_the_known_kinds() -> None:
@@ -80,3 +81,24 @@ def test_a_users_gate_is_invalid_at_a_wrong_answer_even_if_it_informs(tmp_path: 
     arms = {one.cell.id: one for one in (arm(cell(1), [192] * 5), bad)}
     informs = replace(POLICY, informs="another clock decides")
     assert gates.judge(own_gate(tmp_path), GateInput(arms, informs, {})).verdict.outcome is Word.INVALID
+
+
+@pytest.mark.parametrize("informing", [1, 2])
+def test_no_gate_of_a_stored_session_decides_by_a_program_that_does_not_verify_its_work(
+    tmp_path: Path, informing: int
+) -> None:
+    """Whichever arm it is; a user's own kind is not asked either."""
+    plain = {one.cell.id: one for one in (arm(cell(1), [200] * 5), arm(cell(2), [100] * 5))}
+    name = cell(informing).id
+    told = {**plain, name: replace(plain[name], informs=True)}
+    for gate in (speedup(), own_gate(tmp_path)):
+        assert gates.judge(gate, GateInput(plain, POLICY, {})).verdict.outcome is Word.PASS
+        verdict = gates.judge(gate, GateInput(told, POLICY, {})).verdict
+        assert verdict.outcome is Word.SKIP
+        assert "for information only: primes is unverified by the tool" in verdict.reason
+
+
+def test_an_arm_informs_if_its_runs_are_of_such_a_program() -> None:
+    runs = [verified(raw_run(cell(2), attempt=number), 100) for number in (1, 2)]
+    assert not arm_of(cell(2), runs).informs
+    assert arm_of(cell(2), [runs[0], replace(runs[1], unverified=True)]).informs

@@ -8,7 +8,7 @@ import pytest
 
 from benchgate.base.cells import Lane, Placement
 from benchgate.base.errors import DecideError
-from benchgate.base.metrics import WINDOWS
+from benchgate.base.metrics import WINDOWS, Better, Metric, MetricKind
 from benchgate.base.runs import Resolution, VerifiedRun, WorkerReport
 from benchgate.judge.samples import measurement
 from tests.unit.factories import cell, raw_run, verified
@@ -83,3 +83,32 @@ def test_runs_in_different_units_are_not_one_arm() -> None:
     one, two = runs(100, 100)
     with pytest.raises(DecideError, match=r"different units .*: cycles, ns"):
         measurement([one, replace(two, unit="cycles")], WINDOWS["work"])
+
+
+P99 = Metric("p99", MetricKind.PERCENTILE, Better.LESS, "ns", of="wake", at=99.0)
+COUNT = Metric("lost", MetricKind.COUNT, Better.LESS, "")
+
+
+def test_a_declared_metric_has_its_own_unit_and_its_own_error() -> None:
+    """One step of 5 in a latency of 50; a count has none."""
+    one = replace(verified(raw_run(cell()), 1000), metrics={"p99": 50.0, "lost": 0.0})
+    one = replace(one, resolution=Resolution(step=5, handovers=9, late=40))
+    seen = measurement([one], P99)
+    assert (seen.unit, seen.samples, seen.late) == ("ns", (50.0,), (0.1,))
+    assert measurement([one], COUNT).late == (0.0,)
+    assert measurement([one], WINDOWS["work"]).late == (0.04,)
+
+
+def test_a_run_without_the_metric_is_refused() -> None:
+    with pytest.raises(DecideError, match="run 1 has no metric p99"):
+        measurement(runs(100), P99)
+
+
+def test_the_time_in_work_counts_only_if_each_worker_has_a_cpu() -> None:
+    """Four workers on one CPU wait for each other: more CPUs shorten that, which is no fault of the base."""
+    workers = tuple(WorkerReport(n, 0, 0, 0, 100, {}) for n in range(4))
+    few = replace(verified(raw_run(cell(1)), 100), workers=workers)
+    own = replace(verified(raw_run(cell(4)), 100), workers=workers)
+    assert measurement([few], WINDOWS["work"]).busy == ()
+    assert measurement([own], WINDOWS["work"]).busy == (400.0,)
+    assert measurement([replace(own, metrics={"lost": 0.0})], COUNT).busy == ()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.base.cells import Cell, Lane
+from benchgate.base.cells import Cell, Lane, Placement
 from benchgate.base.errors import VerifyError
 from benchgate.base.metrics import Better, Metric, MetricKind
 from benchgate.base.runs import Ending, RawRun
@@ -37,6 +37,7 @@ from tests.wirekit import (
 SYSTEMS = Path(__file__).parents[3] / "fixtures" / "systems"
 GOOD = recorded("good-linux-primes-smp2")
 SUMS = recorded("good-linux-checksum-smp2")
+SECOND = 1_000_000_000
 
 
 def test_a_good_primes_run(tmp_path: Path) -> None:
@@ -102,12 +103,46 @@ def test_a_histogram_with_a_moved_sample_refuses_the_run(tmp_path: Path) -> None
         verify.verify(RunFiles(primes_run(tmp_path, console(*lines))), TIMED)
 
 
+def on_one_cpu(folder: Path, text: bytes) -> RawRun:
+    """Both workers of this console on one CPU."""
+    text = altered(text, "begin", online=1)
+    for worker in ("worker0", "worker1"):
+        text = altered(text, worker, cpu=0, cpu_end=0)
+    run = primes_run(folder, text)
+    return replace(run, cell=replace(run.cell, cpus=1), pins=(0,))
+
+
+CLOCK = "insn-clock 1\nlevel full\nmode serial\nseed 0\nquantum 5000\nfine 100\nrush 25\nvcpus 1\napi 4 2 4\n"
+
+
+def on_the_clock(run: RawRun, times: list[tuple[int, int]]) -> RawRun:
+    """The same run on the instruction clock, with these marks: time and kind."""
+    log = run.folder / "clock.log"
+    log.write_text(CLOCK + "".join(f"mark 0{kind} 0 {at}\n" for at, kind in times))
+    return replace(run, lane=Lane.INSN, placement=Placement.VIRTUAL, pins=(), clock_log=log)
+
+
+def test_on_the_instruction_clock_the_window_is_that_of_all_workers_marks(tmp_path: Path) -> None:
+    """A guest that counts cycles at 1.5 GHz: its 1,500 are 1,000 ns. Its two workers share one CPU."""
+    lines = unframed(version_2(GOOD, wakeup=[[100], [3000]]))
+    lines = [line.replace(" unit=ns hz=1000000000", " unit=cycles hz=1500000000") for line in lines]
+    text = altered(console(*lines), "foreign", time=0)
+    first = field(text, "window", "total_start")
+    marks = [(field(text, "window", "total_start"), 3), (field(text, "window", "total_end"), 4)]
+    for worker in ("worker0", "worker1"):
+        marks += [(field(text, worker, "start"), 1), (field(text, worker, "end"), 2)]
+    times = sorted(((at - first) * 2 // 3, kind) for at, kind in marks)
+    run = on_the_clock(on_one_cpu(tmp_path, text), times)
+    seen = verify.verify(RunFiles(run), replace(TIMED, own_workers=True))
+    begins, ends = ([at for at, kind in times if kind == one] for one in (1, 2))
+    assert (seen.unit, seen.work) == ("insn", max(ends) - min(begins))
+    divisions = field(text, "worker0", "divs") + field(text, "worker1", "divs")
+    assert seen.metrics["divisions"] == pytest.approx(divisions * SECOND / seen.work)
+    assert seen.metrics["p99"] == 2000.0
+
+
 def test_only_a_workload_with_its_own_workers_may_have_another_number(tmp_path: Path) -> None:
-    run = replace(
-        primes_run(tmp_path, GOOD), cell=replace(primes_run(tmp_path, GOOD).cell, cpus=1), pins=(0,)
-    )
-    one = altered(altered(altered(GOOD, "begin", online=1), "worker0", cpu=0, cpu_end=0), "worker1", cpu=0)
-    (tmp_path / "serial.log").write_bytes(altered(one, "worker1", cpu=0, cpu_end=0))
+    run = on_one_cpu(tmp_path, GOOD)
     with pytest.raises(VerifyError, match="requested workers 1, but the guest reports 2"):
         verify.verify(RunFiles(run), PRIMES)
     seen = verify.verify(RunFiles(run), replace(PRIMES, own_workers=True))
@@ -390,9 +425,6 @@ def test_counters_that_do_not_balance_are_refused(tmp_path: Path) -> None:
 # ---- the host's own clock
 
 
-SECOND = 1_000_000_000
-
-
 @pytest.mark.parametrize(("unit", "factor"), [("ns", 1), ("cycles", 10)])
 def test_a_window_longer_than_the_run_by_the_hosts_clock_is_refused(
     tmp_path: Path, unit: str, factor: int
@@ -408,6 +440,21 @@ def test_a_window_longer_than_the_run_by_the_hosts_clock_is_refused(
         primes_run(tmp_path, altered(text, "window", total_end=begin + most + 1)), host_span_ns=2 * SECOND
     )
     with pytest.raises(VerifyError, match=rf"the window is {most + 1} {unit} long, .* only 2000000000 ns"):
+        verify.verify(RunFiles(run), PRIMES)
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_guest_that_says_its_hz_is_held_to_it(tmp_path: Path, more: int) -> None:
+    lines = unframed(version_2(GOOD))
+    lines = [line.replace("unit=ns hz=1000000000", "unit=cycles hz=2000000000") for line in lines]
+    text = altered(console(*lines), "foreign", time=0)
+    most = (3 * SECOND + SECOND) * 2 + more
+    text = altered(text, "window", total_end=field(text, "window", "total_start") + most)
+    run = replace(primes_run(tmp_path, text), host_span_ns=2 * SECOND)
+    if not more:
+        assert verify.verify(RunFiles(run), PRIMES).total == most
+        return
+    with pytest.raises(VerifyError, match="the guest's clock is wrong"):
         verify.verify(RunFiles(run), PRIMES)
 
 

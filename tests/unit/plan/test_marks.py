@@ -94,3 +94,71 @@ def test_a_gate_mark_names_one_kind(args: tuple[object, ...]) -> None:
 def test_a_system_mark_needs_names() -> None:
     with pytest.raises(UsageError, match="mark system: expected names"):
         marks.read(PRIMES, {}, [Mark((), {"name": "linux"})])
+
+
+def limit(**kwargs: object) -> Mark:
+    return Mark((), {"cpus": 2, "metric": "total", "at_most": 2_000_000, **kwargs})
+
+
+def compare(**kwargs: object) -> Mark:
+    return Mark((), {"to": "linux", "cpus": 2, "at_least": 1.0, **kwargs})
+
+
+def test_a_limit_and_a_comparison_are_read() -> None:
+    found = marks.read(PRIMES, {"limit": [limit(insn=1e9)], "compare": [compare(metric="total")]})
+    assert found.gates == (
+        GateRequest("limit", "", 2, None, "total", None, 2e6, 1e9),
+        GateRequest("compare", "", 2, None, "total", 1.0, None, None, "linux"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "mark", "message"),
+    [
+        ("limit", Mark((), {"cpus": 2, "at_most": 1}), "mark limit: the argument `metric` is missing"),
+        ("limit", limit(metric="wake"), "metrics of workload primes: work, total"),
+        ("limit", limit(metric=3), "metric=3 is not one of the metrics"),
+        ("limit", limit(at_least=1), "needs either `at_least` or `at_most`"),
+        ("limit", limit(at_most=-1), "at_most=-1 is not a number from 0"),
+        ("limit", limit(at_most=float("nan")), "is not a number from 0"),
+        ("limit", limit(base=1), "mark limit: no argument `base`"),
+        ("limit", limit(window="total"), "`window` is now `metric`"),
+        ("limit", Mark(("total",), {"cpus": 2}), "use keyword arguments, as in limit"),
+        ("compare", Mark((), {"cpus": 2, "at_least": 1.0}), "the argument `to` is missing"),
+        ("compare", compare(to=3), "to=3 is not a system's name or path"),
+        ("compare", compare(to=""), "to='' is not a system's name or path"),
+        ("compare", compare(sytem="linux"), "mark compare: no argument `sytem`"),
+        ("compare", compare(at_least=0), "is not a ratio above 0"),
+    ],
+)
+def test_an_invalid_limit_or_comparison_is_refused(name: str, mark: Mark, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        marks.read(PRIMES, {name: [mark]})
+
+
+def test_two_systems_may_differ_by_more_than_the_largest_cpu_count() -> None:
+    (gate,) = marks.read(PRIMES, {"compare": [compare(at_least=100)]}).gates
+    assert gate.at_least == 100
+
+
+class TestUnverifiedPrograms:
+    HACKBENCH = Mark(("hackbench",), {})
+
+    @pytest.mark.parametrize(
+        "gates",
+        [
+            {"speedup": [speedup(cpus=2, at_least=1.6)]},
+            {"gate": [Mark(("verified",), {"cpus": 2}), Mark(("control",), {"cpus": 2, "base": 1})]},
+        ],
+    )
+    def test_no_gate_may_use_them(self, gates: dict[str, list[Mark]]) -> None:
+        with pytest.raises(UsageError, match=r"hackbench is unverified by the tool .* no gate may use them"):
+            marks.read(self.HACKBENCH, gates)
+
+    def test_their_cells_and_the_gate_that_uses_no_figure_are_allowed(self) -> None:
+        assert not marks.read(self.HACKBENCH, {}).gates
+        (gate,) = marks.read(self.HACKBENCH, {"gate": [Mark(("verified",), {"cpus": 2})]}).gates
+        assert gate.kind == "verified"
+
+    def test_a_program_that_verifies_its_work_may_be_gated(self) -> None:
+        assert marks.read(Mark(("stress_ng",), {}), {"speedup": [speedup(cpus=2, at_least=1.6)]}).gates

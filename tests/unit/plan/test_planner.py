@@ -11,11 +11,12 @@ from benchgate.base.errors import UsageError
 from benchgate.plan import marks, planner, preview
 from benchgate.plan.marks import Mark
 from benchgate.plan.options import Options
-from benchgate.plan.planned import Ground, Request
+from benchgate.plan.planned import Ground, Request, SweepPlan
 from benchgate.plan.schedule import expected_runs, run_order
 from benchgate.plan.seats import reseat
 from tests.unit import plans
 from tests.unit.factories import POLICY
+from tests.unit.plan.test_systemfile import SELFTEST
 
 TWO = Ground(pins=(0, 1), smt_pins=(0, 1), lanes={"qemu": (Lane.TCG, ""), "native": (Lane.NATIVE, "")})
 INSN = replace(TWO, lanes={"qemu": (Lane.INSN, ""), "native": (Lane.NATIVE, "no instruction clock")})
@@ -209,3 +210,67 @@ def test_smp_excludes_gates_but_not_the_base_of_a_requested_one() -> None:
         assert [cell.cell.cpus for cell in sweep.runnable] == [1, 2]
         assert [bool(gate.skip) for gate in sweep.gates] == [False, True]
         assert sweep.gates[1].skip == "4 CPUs are not among --smp 2"
+
+
+def compared(to: str, *systems: str, ground: Ground = INSN, **changes: object) -> tuple[SweepPlan, ...]:
+    options = replace(Options(systems=systems), **changes)  # type: ignore[arg-type]
+    mark = Mark((), {"to": to, "cpus": 2, "at_least": 1.0})
+    asked = marks.read(Mark(("primes",), {}), {"compare": [mark]})
+    return planner.sweeps((), planner.plan_gates(asked, options, ground))
+
+
+def test_a_comparison_adds_the_other_systems_cell_and_interleaves_both_in_one_sweep() -> None:
+    (sweep,) = compared("linux", "kernel")
+    assert sweep.rows == ("primes-linux", "primes-kernel")
+    assert [cell.cell.id for cell in sweep.runnable] == ["primes-linux-smp2", "primes-kernel-smp2"]
+    (gate,) = sweep.gates
+    assert (gate.gate.id, gate.gate.base and gate.gate.base.id) == (
+        "primes-kernel-smp2-compare-to-linux",
+        "primes-linux-smp2",
+    )
+    assert [cell.cell.system for cell in sweep.repeated] == ["linux", "kernel"]
+    assert expected_runs(sweep, Options(), POLICY) == 12
+    text = preview.describe((sweep,), Options(), POLICY, 1)
+    assert "sweep primes-linux and primes-kernel\n" in text
+    assert "compare of work to linux, at least 1" in text
+
+
+def test_rows_that_no_gate_connects_keep_their_own_sweeps() -> None:
+    cells = planner.plan_cells(request(2), Options(systems=("linux", "kernel")), INSN)
+    assert [one.rows for one in planner.sweeps(cells, ())] == [("primes-linux",), ("primes-kernel",)]
+
+
+def test_three_systems_that_are_compared_with_one_share_a_sweep() -> None:
+    (sweep,) = compared("linux", "kernel", "kernel:sched=rr")
+    assert len(sweep.rows) == 3
+    assert len(sweep.gates) == 2
+
+
+def test_a_system_on_another_lane_is_not_measured_for_a_comparison() -> None:
+    (sweep,) = compared("native", "linux", ground=TWO)
+    assert sweep.rows == ("primes-linux",)
+    assert [cell.cell.id for cell in sweep.runnable] == ["primes-linux-smp2"]
+    assert "different lanes" in sweep.gates[0].skip
+    again = reseat(sweep, INSN, Options())
+    assert "different lanes" in again.gates[0].skip
+
+
+def test_with_both_clocks_a_comparison_stays_on_one_clock() -> None:
+    sweeps = compared("linux", "kernel", ground=replace(TWO, no_insn=""))
+    assert [one.rows for one in sweeps] == [
+        ("primes-linux-wall", "primes-kernel-wall"),
+        ("primes-linux-insn", "primes-kernel-insn"),
+    ]
+
+
+def test_a_comparison_excluded_by_smp_excludes_both_cells() -> None:
+    (sweep,) = compared("linux", "kernel", smp=(4,))
+    assert not sweep.runnable
+    assert "2 CPUs are not among --smp 4" in sweep.gates[0].skip
+
+
+def test_a_system_that_cannot_run_the_workload_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(SELFTEST)
+    with pytest.raises(UsageError, match="mark compare: system mine cannot run primes"):
+        compared(str(file), "kernel")

@@ -35,6 +35,7 @@ def test_the_manifest_has_exactly_these_words() -> None:
         f"bench.workload=primes bench.mode=process bench.workers=2 bench.cpus=2 bench.nonce={NONCE} {PRIMES}"
     )
     assert manifest(cell, NONCE) == words
+    assert manifest(cell, NONCE, needs=("park", "threads")) == words + " bench.needs=park,threads"
     assert manifest(cell, NONCE, measure=True) == words + " bench.measure=1"
     assert manifest(cell, NONCE, pins=(4, 5)) == words + " bench.pin=4,5"
 

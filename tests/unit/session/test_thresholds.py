@@ -58,3 +58,14 @@ def test_every_test_of_a_gate_must_agree(gate: Gate) -> None:
     known = {**MARKED, other: Marked("primes", (replace(ASKED, at_least=1.7),))}
     (said,) = differences([replace(gate, tests=(TEST, other))], known)
     assert said == f"{gate.id}: at_least is 1.6 in the session and 1.7 in {other}"
+
+
+def test_a_comparison_is_found_by_its_other_system(gate: Gate) -> None:
+    base = replace(gate.cell, system="kernel")
+    compared = replace(gate, kind="compare", base=base, at_least=1.0)
+    asked = [GateRequest("compare", "", 2, None, "work", limit, None, None, to) for to, limit in
+             (("native", 0.5), ("kernel", 1.0))]  # fmt: skip
+    assert differences([compared], {TEST: Marked("primes", tuple(asked))}) == ()
+    said = differences([compared], {TEST: Marked("primes", (replace(asked[1], at_least=1.2),))})
+    assert said == (f"{gate.id}: at_least is 1 in the session and 1.2 in {TEST}",)
+    assert "has no gate compare of work at 2 CPUs" in differences([compared], MARKED)[0]

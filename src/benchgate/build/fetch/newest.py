@@ -55,7 +55,7 @@ def qemu(apt: Apt, release: Release, has: frozenset[str], folder: Path) -> Pinne
     roots = [_newest(apt, name) for name in _QEMU]
     for path in apt.download(roots):
         unpack(path, folder, choose_qemu)
-    search = _Search(apt, has, folder)
+    search = Search(apt, has, folder)
     search.add(roots[0], elf.needed(folder / _BINARY))
     return PinnedSet(release.name, upstream(roots[0].version), (*(Pin(one) for one in roots), *search.run()))
 
@@ -66,7 +66,7 @@ def upstream(version: str) -> str:
     return match[1] if match else version
 
 
-class _Search:
+class Search:
     """Follows dependencies from package to package until a package is found for every library."""
 
     def __init__(self, apt: Apt, has: frozenset[str], folder: Path) -> None:
@@ -94,7 +94,7 @@ class _Search:
             if missing:
                 raise FetchError(
                     f"no dependency of {owner.name} {owner.version} supplies {', '.join(sorted(missing))}: "
-                    "give --qemu PATH"
+                    "its package is incomplete; use another version (for QEMU: give --qemu PATH)"
                 )
         used = [
             Pin(package, tuple(sorted(gives & self._wanted)))

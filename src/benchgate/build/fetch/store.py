@@ -102,28 +102,37 @@ def _alternatives() -> str:
     return "install this distribution's QEMU or give --qemu PATH, and give --linux-kernel PATH"
 
 
-def fetch(kind: str, resolve: Resolve, fill: Fill, *, locked: bool, session: FetchSession) -> Kept:
-    """The first reviewed set that is in the cache or can be fetched, else (unless `locked`) the newest."""
+def fetch(  # noqa: PLR0913 - keyword arguments
+    kind: str, resolve: Resolve, fill: Fill, *, locked: bool, session: FetchSession, first: str = ""
+) -> Kept:
+    """The first reviewed set that is in the cache or can be fetched, else (unless `locked`) the newest.
+
+    `first`: of a lock with several kinds of set, only those whose first package has this name."""
     release = this_release()
-    sets = tuple(one for one in pins.read(lock_path(kind)) if one.release == release.name)
+    what = first or kind
+    sets = tuple(
+        one
+        for one in pins.read(lock_path(kind))
+        if one.release == release.name and first in ("", one.pins[0].package.name)
+    )
     for one in sets:
         if folder := cache.existing(kind, _key(one)) or _usable(kind, _identity(one)):
             return _kept(folder, REVIEWED)
     unreviewed = {"release": release.name, "origin": UNREVIEWED}
-    unreviewed |= {"instead-of": ",".join(one.digest for one in sets)}
+    unreviewed |= {"instead-of": ",".join(one.digest for one in sets)} | ({"first": first} if first else {})
     if not locked and (folder := _usable(kind, unreviewed)):
         return _kept(folder, UNREVIEWED)
     for one in sets:
         with contextlib.suppress(_Withdrawn):
-            return _kept(_fetch_reviewed(kind, one, release, fill, session), REVIEWED)
+            return _kept(_fetch_reviewed(kind, what, one, fill, session), REVIEWED)
     if locked and not sets:
         raise FetchError(
-            f"no version of {kind} was reviewed for {release.name}, and --locked allows no other: leave out "
+            f"no version of {what} was reviewed for {release.name}, and --locked allows no other: leave out "
             f"--locked (rows are then labelled `{UNREVIEWED}`), or use a release in {lock_path(kind).name}"
         )
     if locked:
         raise FetchError(
-            f"this host's package source no longer has a reviewed version of {kind} for {release.name}: "
+            f"this host's package source no longer has a reviewed version of {what} for {release.name}: "
             "update the lock (`nox -s relock`), or run without --locked"
         )
     if folder := cache.existing(kind, unreviewed):  # but libraries that it needs left the system
@@ -132,7 +141,7 @@ def fetch(kind: str, resolve: Resolve, fill: Fill, *, locked: bool, session: Fet
     def make(files: Path) -> None:
         client = session.apt(release)
         found = resolve(client, release)
-        _fill(kind, found, client, fill, files)
+        _fill(what, found, client, fill, files)
 
     return _kept(cache.entry(kind, unreviewed, make, notice=session.notice), UNREVIEWED)
 
@@ -141,19 +150,19 @@ def lock_path(kind: str) -> Path:
     return data_root() / "fixtures" / f"{kind}.lock"
 
 
-def _fetch_reviewed(kind: str, one: PinnedSet, release: Release, fill: Fill, session: FetchSession) -> Path:
+def _fetch_reviewed(kind: str, what: str, one: PinnedSet, fill: Fill, session: FetchSession) -> Path:
     def make(files: Path) -> None:
-        client = session.apt(release)
+        client = session.apt(this_release())
         _require_offered(client, wanted)
-        _fill(kind, wanted, client, fill, files)
+        _fill(what, wanted, client, fill, files)
 
     wanted = _without_present(one)
     return cache.entry(kind, _key(one), make, notice=session.notice)
 
 
-def _fill(kind: str, one: PinnedSet, client: Apt, fill: Fill, files: Path) -> None:
+def _fill(what: str, one: PinnedSet, client: Apt, fill: Fill, files: Path) -> None:
     size = sum(pin.package.size_bytes for pin in one.pins) / 1e6
-    client.notice(f"fetching {kind} {one.version} ({size:.0f} MB) ...")
+    client.notice(f"fetching {what} {one.version} ({size:.0f} MB) ...")
     about = fill(client, one, files)
     about |= {"version": one.version, "packages": {pin.package.name: pin.package.version for pin in one.pins}}
     about |= {"system_libraries": _system_libraries(files)}

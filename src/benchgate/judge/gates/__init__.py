@@ -19,6 +19,7 @@ from benchgate.base.errors import DecideError
 from benchgate.base.gates import Gate, GateInput, Policy, Ruling, Word
 from benchgate.base.metrics import Metric
 from benchgate.base.pyfile import contained, load_module
+from benchgate.base.tools import UNVERIFIED
 from benchgate.judge.gates import verified
 from benchgate.judge.gates.arm_checks import known_arm
 from benchgate.judge.gates.wording import reason, subject, verdict
@@ -60,6 +61,8 @@ def _module(kind: str, file: str) -> ModuleType:
 
 def judge(gate: Gate, measured: GateInput) -> Ruling:
     rule = find(gate.kind, gate.file)
+    if gate.kind != verified.KIND and (only_informs := _by_tool(gate, measured)):
+        return only_informs
     if gate.file and (unasked := _unverified(gate, measured) or _informing(gate, measured)):
         return unasked
     with contained(DecideError, f"{gate.id}: judge() of {gate.file or gate.kind} raised"):
@@ -67,6 +70,18 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     if not isinstance(ruling, Ruling):
         raise DecideError(f"{gate.id}: judge() of {gate.file or gate.kind} did not return a Ruling")
     return ruling
+
+
+def _by_tool(gate: Gate, measured: GateInput) -> Ruling | None:
+    """No figure of a program that does not verify its own work decides anything. Planning refuses such a
+    gate, but a stored session may have one."""
+    arms = [measured.arms.get(cell.id) for cell in (gate.base, gate.cell) if cell]
+    if not any(arm.informs for arm in arms if arm):
+        return None
+    arm = known_arm(gate.cell, measured)
+    fields = {"lane": arm.lane, "threshold": gate.threshold(arm.lane), "runs": arm.runs}
+    text = reason(Word.SKIP, f"{subject(gate)}: for information only: {gate.cell.workload} is {UNVERIFIED}")
+    return Ruling(verdict(gate, Word.SKIP, text, fields))
 
 
 def _unverified(gate: Gate, measured: GateInput) -> Ruling | None:

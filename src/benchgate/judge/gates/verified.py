@@ -13,6 +13,7 @@ from benchgate.base.errors import DecideError
 from benchgate.base.gates import VERIFIED, Gate, GateInput, Policy, Ruling, Word
 from benchgate.base.metrics import Metric
 from benchgate.base.text import counted
+from benchgate.base.tools import UNVERIFIED
 from benchgate.judge.gates.arm_checks import (
     QUIETER,
     broken_beside,
@@ -53,7 +54,8 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     if arm.runs < wanted:
         text = reason(Word.SKIP, f"{gate.cell.id}: only {arm.runs} of {counted(wanted, 'run')} made")
         return Ruling(verdict(gate, Word.SKIP, text, facts), {gate.cell.id: wanted})
-    text = f"{gate.cell.id}: {counted(arm.runs, 'run')}, all verified"
+    how = f"all worked ({UNVERIFIED}: for information only)" if arm.informs else "all verified"
+    text = f"{gate.cell.id}: {counted(arm.runs, 'run')}, {how}"
     if arm.placement is Placement.OVERSUBSCRIBED:
         text += " (oversubscribed: functional only)"
     return Ruling(verdict(gate, Word.PASS, reason(Word.PASS, text), facts))

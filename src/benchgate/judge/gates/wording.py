@@ -15,17 +15,22 @@ LONGEST = 600
 """A longer reason is truncated, because it may contain output of a guest."""
 
 
+WHOLE = 1000
+"""Figures from here on are shown without decimals, if these do not matter."""
+
+
 def span(ratio: float, interval: Interval, threshold: float) -> str:
     """`1.43 [1.41, 1.46]`, with enough digits to show on which side of the threshold each number is."""
     values = (ratio, interval.low, interval.high)
-    digits = next((n for n in range(2, 9) if _shows_sides(values, threshold, n)), 9)
+    least = 0 if min(values) >= WHOLE else 2
+    digits = next((n for n in range(least, 9) if _shows_sides(values, threshold, n)), 9)
     middle, low, high = (f"{value:.{digits}f}" for value in values)
     return f"{middle} [{low}, {high}]"
 
 
 def number(value: float) -> str:
-    """A threshold with as few digits as possible."""
-    return f"{value:.6g}"
+    """A threshold with as few digits as possible, and without an exponent."""
+    return f"{value:.0f}" if value >= WHOLE and value.is_integer() else f"{value:.6g}"
 
 
 def subject(gate: Gate) -> str:

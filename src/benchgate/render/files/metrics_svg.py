@@ -100,14 +100,15 @@ def _round_up(value: float) -> float:
 
 def _drawn(panel: Panel) -> list[str]:
     scale = _Scale(panel)
-    title = f"{panel.label}: {panel.metric.name} ({panel.metric.better} is better)"
+    unit = f", {panel.unit}" if panel.unit not in ("", "ns") else ""
+    title = f"{panel.label}: {panel.metric.name}{unit} ({panel.metric.better} is better)"
     lines = [f'<text x="{LEFT}" y="20">{xml(visible(title)[: LONGEST_NAME + 24])}</text>']
     right = WIDTH - RIGHT
     for step in range(STEPS + 1):
         value = scale.most * step / STEPS
         y = scale.y(value)
         lines.append(f'<path class="grid" d="M{LEFT} {y:.1f}H{right}"/>')
-        text = xml(visible(units.shown(value, panel.unit) if value else "0"))
+        text = xml(visible(_short(value, panel.unit)))
         lines.append(f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{text}</text>')
     for cpus in scale.counts:
         x = scale.x(cpus)
@@ -116,6 +117,11 @@ def _drawn(panel: Panel) -> list[str]:
     for place, (series, figures) in enumerate(panel.lines):
         lines += _line(series, figures, place, scale)
     return lines
+
+
+def _short(value: float, unit: str) -> str:
+    """A value of the axis. Only a time has its unit here, because it changes with the size."""
+    return units.shown(value, "ns" if unit == "ns" else "") if value else "0"
 
 
 def _line(series: Series, figures: tuple[MetricFigures, ...], place: int, scale: _Scale) -> list[str]:

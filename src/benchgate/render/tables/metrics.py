@@ -22,9 +22,11 @@ def text(view: SessionView, series: Series, room: int) -> list[str]:
     rows = [[visible(cell) for cell in row] for row in _rows(view, series)]
     if not rows:
         return []
-    lines = columns.drawn([list(COLUMNS), *rows])
-    if max(map(columns.width, lines)) <= room:
-        return lines
+    for hidden in ((), ("min .. max",), ("min .. max", "better")):
+        kept = [n for n, name in enumerate(COLUMNS) if name not in hidden]
+        lines = columns.drawn([[row[n] for n in kept] for row in (COLUMNS, *rows)])
+        if max(map(columns.width, lines)) <= room:
+            return lines
     return [line for row in rows for line in columns.wrapped("  ".join(row), room)]
 
 
@@ -60,10 +62,13 @@ def _factor(one: MetricFigures) -> str:
 
 
 def gate(one: Verdict) -> str:
-    """`<= 900 ns PASS`, `1.20 [1.18, 1.21] of linux >= 1 PASS`."""
-    low, high, figure = one.low, one.high, one.figure
+    """`<= 900 ns PASS`, `1.20x [1.18, 1.21] of linux >= 1x PASS`."""
+    unit = one.unit or ("" if one.base_cpus is None else "x")
+    limit = one.threshold or 0.0
     sign = ">=" if one.bound == "least" else "<="
-    threshold = f"{sign} {one.threshold:g}" + (f" {one.unit}" if one.unit not in (None, "x", "") else "")
-    if one.base_system is None or figure is None or low is None or high is None:
-        return f"{threshold} {one.outcome}"
-    return f"{with_interval(figure, low, high, 'x')} of {one.base_system} {threshold} {one.outcome}"
+    threshold = f"{sign} {f'{limit:g}x' if unit == 'x' else units.shown(limit, unit)} {one.outcome}"
+    if one.base_system is None:
+        return threshold
+    if one.figure is None or one.low is None or one.high is None:
+        return f"of {one.base_system} {threshold}"
+    return f"{with_interval(one.figure, one.low, one.high, 'x')} of {one.base_system} {threshold}"

@@ -12,6 +12,7 @@ from pathlib import Path
 from benchgate.base.cells import Window
 from benchgate.base.gates import VERIFIED, Word
 from benchgate.base.text import counted, located, visible
+from benchgate.base.tools import UNVERIFIED
 from benchgate.render.figures import ArmFigures, Series, series_of
 from benchgate.render.tables import columns, metrics, side_by_side, units, variants, wall_time
 from benchgate.render.view import SessionView, headline, void_runs
@@ -54,12 +55,14 @@ def render(view: SessionView, width: int = 80, folder: Path | None = None, told:
 
 def _reasons(view: SessionView) -> list[str]:
     """The reasons of all verdicts, worst first. Cells whose runs are all verified share one line."""
-    verified = [one for one in view.shown_verdicts if (one.gate, one.outcome) == (VERIFIED, Word.PASS)]
-    told = [one.reason for one in view.shown_verdicts if one not in verified]
-    if not verified:
-        return told
-    runs = counted(sum(one.runs for one in verified), "run")
-    return [*told, f"{Word.PASS}: {counted(len(verified), 'cell')}: {runs}, all verified"]
+    passed = [one for one in view.shown_verdicts if (one.gate, one.outcome) == (VERIFIED, Word.PASS)]
+    told = [one.reason for one in view.shown_verdicts if one not in passed]
+    for how in (f"all worked ({UNVERIFIED}: for information only)", "all verified"):
+        same = [one for one in passed if how in one.reason]
+        if same:
+            runs = counted(sum(one.runs for one in same), "run")
+            told.append(f"{Word.PASS}: {counted(len(same), 'cell')}: {runs}, {how}")
+    return told
 
 
 def _table(view: SessionView, series: Series, room: int) -> list[str]:

@@ -13,8 +13,10 @@ import pytest
 from benchgate.base.cells import Lane, Placement
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, CapacityBound, GateInput, Policy, Ruling, Word
+from benchgate.base.metrics import WINDOWS, Better, Metric, MetricKind
+from benchgate.judge import gates
 from benchgate.judge.gates import judge
-from tests.unit.factories import POLICY, arm, cell, speedup
+from tests.unit.factories import POLICY, arm, cell, measurement, speedup
 
 
 def rule(
@@ -404,3 +406,39 @@ def test_information_never_covers_a_wrong_answer() -> None:
     ruling = rule(base, replace(other, invalid=("0007: the sum is wrong",), attempted=6), policy=INFORMS)
     assert ruling.verdict.outcome is Word.INVALID
     assert "the sum is wrong" in ruling.verdict.reason
+
+
+RPS = Metric("rps", MetricKind.RATE, Better.MORE, "requests/s", of="done")
+P99 = Metric("wake_p99", MetricKind.PERCENTILE, Better.LESS, "ns", of="wake", at=99.0)
+
+
+def of_metric(metric: Metric, base: float, other: float, at_least: float = 1.6) -> Ruling:
+    arms = []
+    for cpus, figure in ((1, base), (2, other)):
+        bare = arm(cell(cpus), [1000.0] * 5)
+        one = measurement(cell(cpus), [figure] * 5, metric=metric)
+        arms.append(replace(bare, measurements={**bare.measurements, metric.name: one}))
+    gate = speedup(at_least=at_least, metric=metric.name)
+    host = {2: CapacityBound(Lane.TCG, 2, 1.1, 1.0, 1.2)}
+    return judge(gate, GateInput({one.cell.id: one for one in arms}, POLICY, host))
+
+
+def test_a_rate_is_better_if_it_is_higher() -> None:
+    verdict = of_metric(RPS, 1000, 1900).verdict
+    assert (verdict.outcome, verdict.ratio, verdict.metric) == (Word.PASS, 1.9, "rps")
+    assert of_metric(RPS, 1900, 1000).verdict.outcome is Word.FAIL
+
+
+def test_cpus_and_the_host_limit_a_rate_but_not_a_latency() -> None:
+    assert of_metric(RPS, 1000, 3000).verdict.outcome is Word.INVALID
+    assert of_metric(P99, 3000, 1000).verdict.outcome is Word.PASS
+    assert of_metric(RPS, 1000, 1100).verdict.outcome is Word.INCONCLUSIVE
+    assert of_metric(P99, 1100, 1000).verdict.outcome is Word.FAIL
+
+
+def test_a_threshold_beyond_the_cpus_is_possible_for_a_latency_only() -> None:
+    gate = speedup(at_least=5.0)
+    gates.check(gate, P99, POLICY)
+    for metric in (RPS, WINDOWS["work"]):
+        with pytest.raises(DecideError, match="decides nothing"):
+            gates.check(gate, metric, POLICY)

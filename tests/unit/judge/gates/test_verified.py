@@ -83,3 +83,11 @@ def test_an_arm_that_the_host_disturbed_too_often_is_not_decided(shows: bool, wo
     assert ruling.verdict.outcome is word
     assert "the host disturbed 4 of 6 runs of this sweep" in ruling.verdict.reason
     assert not ruling.needs
+
+
+def test_runs_of_a_program_that_does_not_verify_its_work_only_worked() -> None:
+    ruling = rule(replace(arm(cell(2), [100] * 5), informs=True))
+    assert ruling.verdict.outcome is Word.PASS
+    assert ruling.verdict.reason == (
+        "PASS: primes-linux-smp2: 5 runs, all worked (unverified by the tool: for information only)"
+    )

@@ -1,0 +1,85 @@
+"""Prepares an existing program: its files, the runner that executes it, and the archive of a guest with both.
+
+Takes a workload with a `tool` and the files of its package; gives paths. Fails with BuildError or FetchError.
+Text of the YAML becomes C only as string constants.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchgate.base.files import file_digest
+from benchgate.base.tools import TOOL_FOLDER
+from benchgate.base.workloads import Workload
+from benchgate.build import cache, programs
+from benchgate.build.fetch.tool import LOADER, ToolFiles
+
+GUEST_FOLDER = "tool"
+"""Where the guest has the files; guest/port/linux/tool.c expects them there."""
+_SOURCE = """\
+// Generated from the workload's YAML.
+#include "port/linux/tool.h"
+
+const char *const tool_run[] = {{{run}, NULL}};
+
+static const char *const params[] = {{{params}}};
+
+const struct bench_workload bench_workload = {{
+    .name = {name},
+    .mode = BENCH_PROCESS,
+    .param_names = params,
+    .task_names = tool_tasks,
+    .value_names = tool_values,
+    .prepare = tool_prepare,
+    .work = tool_work,
+    .result = tool_result,
+}};
+"""
+
+
+def runner(workload: Workload) -> Path:
+    """The static program that executes the tool; it depends on the YAML, not on the tool's files."""
+    text = source(workload)
+
+    def make(files: Path) -> None:
+        (files / "tool.c").write_text(text)
+
+    return programs.tool_program(workload, cache.entry("tool-source", {"text": text}, make) / "tool.c")
+
+
+def source(workload: Workload) -> str:
+    """The C file that describes the tool to its runner. The tool's own loader runs it with its own libraries,
+    so that it runs alike in a guest, which has no others, and on any host."""
+    tool = workload.tool
+    assert tool is not None
+    loader = [f"{TOOL_FOLDER}/lib/{LOADER}", LOADER, "--argv0", tool.program]
+    command = [*loader, "--library-path", f"{TOOL_FOLDER}/lib", f"{TOOL_FOLDER}/bin/{tool.program}"]
+    return _SOURCE.format(
+        run=", ".join(map(_literal, [*command, *tool.arguments])),
+        params=", ".join([*map(_literal, workload.params), "NULL"]),
+        name=_literal(workload.name),
+    )
+
+
+def _literal(text: str) -> str:
+    """A C string constant. Nothing in a YAML can end it, because only ASCII letters and digits stay."""
+    return f'"{"".join(map(_constant, text.encode()))}"'
+
+
+def _constant(byte: int) -> str:
+    char = chr(byte)
+    return char if char.isascii() and char.isalnum() else f"\\{byte:03o}"
+
+
+def initramfs(workload: Workload, files: ToolFiles) -> Path:
+    """The archive with the runner as /bench, our PID 1, and below /tool what the tool needs."""
+    assert workload.tool is not None
+    names = files.needed(workload.tool.program)
+    more = {f"{GUEST_FOLDER}/{name}": files.folder / name for name in names}
+    return programs.linux_initramfs(runner(workload), more)
+
+
+def digest(workload: Workload, files: ToolFiles) -> dict[str, str]:
+    """The digest of each of the tool's files, for a system that has no archive of them."""
+    assert workload.tool is not None
+    return {f"tool:{name}": file_digest(files.folder / name) for name in files.needed(workload.tool.program)}

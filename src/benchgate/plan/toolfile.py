@@ -1,0 +1,91 @@
+"""Reads the `program:` section of a workload's YAML.
+
+Takes the section and the names of the workload's parameters, gives a `Tool`. Fails with CatalogError, which
+names file, line and key, if a placeholder, a pattern or a path is invalid, or if the section claims that the
+program verifies its work without saying how that shows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from benchgate.base import yamlfile
+from benchgate.base.tools import Capture, Take, Tool
+from benchgate.base.yamlfile import Section
+
+BY_TOOL, NO = "by-tool", "no"
+_PACKAGE = re.compile(r"[a-z0-9][a-z0-9.+-]+\Z")
+_PROGRAM = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*\Z")
+_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+_STEP = re.compile(r"[A-Za-z0-9_-]+|\*")
+_DECIMALS = {"s": 9, "ms": 6, "us": 3, "ns": 0}
+"""A length in one of these units becomes a whole number of ns."""
+_MOST_DECIMALS = 9
+_MOST_WORDS = 48
+
+
+def read(program: Section, params: Collection[str]) -> Tool:
+    command = program.texts("run")
+    if not command or not _PROGRAM.match(command[0]):
+        program.fail("expected the program's file name and its arguments: `[hackbench, -l, 100]`", "run")
+    if len(command) > _MOST_WORDS:
+        program.fail(f"has more than {_MOST_WORDS} words", "run")
+    for name in (found for word in command[1:] for found in _PLACEHOLDER.findall(word)):
+        if name not in (*params, "cpus"):
+            program.fail(f"`{{{name}}}` is none of {', '.join((*params, 'cpus'))}", "run")
+    verifies = program.choice("verified", (BY_TOOL, NO)) == BY_TOOL
+    with program.optional("worked") as section:
+        status = section.integer("exit", 0, high=125)
+        worked = section.texts("output")
+        for pattern in worked:
+            _compiled(section, "output", pattern)
+    if verifies and not worked:
+        program.fail("`by-tool` needs `worked.output`: what the program prints when it found its work right")
+    return Tool(
+        package=_matching(program, "package", _PACKAGE),
+        program=command[0],
+        arguments=command[1:],
+        captures=_captures(program),
+        exit=status,
+        worked=worked,
+        verifies=verifies,
+    )
+
+
+def _matching(section: Section, key: str, form: re.Pattern[str]) -> str:
+    text = section.text(key)
+    if not form.match(text):
+        section.fail(f"`{text}` is not the name of a package", key)
+    return text
+
+
+def _captures(program: Section) -> tuple[Capture, ...]:
+    with program.optional("result") as results:
+        return tuple(_capture(name, results) for name in results.keys())  # noqa: SIM118 - a Section
+
+
+def _capture(name: str, results: Section) -> Capture:
+    if not yamlfile.NAME.match(name):
+        results.fail("is not a name: lower-case letters, digits and _, beginning with a letter", name)
+    with results.optional(name) as words:
+        pattern, path = words.text("regex", ""), words.text("json", "")
+        if bool(pattern) == bool(path):
+            words.fail("needs either `regex` or `json`")
+        if pattern and _compiled(words, "regex", pattern).groups != 1:
+            words.fail("needs one group, the number: `^Time: ([0-9.]+)$`", "regex")
+        if path and not all(map(_STEP.fullmatch, path.split("."))):
+            words.fail("expected keys and indexes between dots: `threads.0.max`", "json")
+        if words.has("unit") and words.has("decimals"):
+            words.fail("`unit` and `decimals` both say what the whole number counts: leave out one", "unit")
+        decimals = words.integer("decimals", 0, high=_MOST_DECIMALS)
+        if words.has("unit"):
+            decimals = _DECIMALS[words.choice("unit", tuple(_DECIMALS))]
+        return Capture(name, pattern, path, decimals, Take(words.choice("take", tuple(Take), Take.ONLY)))
+
+
+def _compiled(section: Section, key: str, pattern: str) -> re.Pattern[str]:
+    try:
+        return yamlfile.regex(pattern)
+    except ValueError as error:
+        section.fail(str(error), key)

@@ -1,0 +1,33 @@
+"""Arms from judged runs: which runs they hold, and which metrics."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from benchgate.base.metrics import Better, Metric, MetricKind
+from benchgate.judge.arms import arms
+from benchgate.judge.judged_run import JudgedRun
+from tests.unit.factories import cell, raw_run, verified
+
+RPS = Metric("rps", MetricKind.RATE, Better.MORE, "requests/s", of="done")
+
+
+def test_an_arm_has_the_windows_and_the_declared_metrics() -> None:
+    run = replace(verified(raw_run(cell(2)), 1000), metrics={"rps": 7.0, "undeclared": 1.0})
+    found = arms([(cell(2), "")], [JudgedRun(run.run, run)], {"rps": RPS})[cell(2).id]
+    assert {name: one.samples for name, one in found.measurements.items()} == {
+        "work": (1000.0,), "total": (2000.0,), "rps": (7.0,),
+    }  # fmt: skip
+    assert found.runs == 1
+
+
+def test_a_run_without_a_declared_metric_makes_its_arm_invalid() -> None:
+    run = verified(raw_run(cell(2)), 1000)
+    found = arms([(cell(2), "")], [JudgedRun(run.run, run)], {"rps": RPS})[cell(2).id]
+    assert found.invalid == ("primes-linux-smp2: run 1 has no metric rps",)
+
+
+def test_a_skipped_cell_has_no_runs_although_another_sweep_measured_it() -> None:
+    run = verified(raw_run(cell(2)), 1000)
+    found = arms([(cell(2), "another lane")], [JudgedRun(run.run, run)])[cell(2).id]
+    assert (found.runs, found.attempted, found.skipped) == (0, 0, "another lane")

@@ -1,0 +1,107 @@
+"""The section `program` of a workload's YAML: what it becomes; a mistake is refused with its place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.cells import Mode
+from benchgate.base.errors import CatalogError
+from benchgate.base.tools import Capture, Take, Tool
+from benchgate.base.workloads import Workload
+from benchgate.plan import catalog, workloadfile
+
+GOOD = """\
+name: mine
+program:
+  package: rt-tests
+  run: [hackbench, -l, "{loops}", -T, "{cpus}"]
+  result:
+    seconds: {regex: "^Time: ([0-9.]+)$", unit: s}
+    latest: {json: thread.*.max, take: most, decimals: 2}
+  worked:
+    exit: 1
+    output: ["^all good$"]
+  verified: by-tool
+params:
+  loops: {default: 2, maximum: 9}
+"""
+
+
+def load(folder: Path, text: str) -> Workload:
+    path = folder / "mine.yaml"
+    path.write_text(text)
+    return workloadfile.load(path)
+
+
+def test_every_key(tmp_path: Path) -> None:
+    found = load(tmp_path, GOOD)
+    assert found.tool == Tool(
+        package="rt-tests",
+        program="hackbench",
+        arguments=("-l", "{loops}", "-T", "{cpus}"),
+        captures=(
+            Capture("seconds", "^Time: ([0-9.]+)$", decimals=9),
+            Capture("latest", path="thread.*.max", decimals=2, take=Take.MOST),
+        ),
+        exit=1,
+        worked=("^all good$",),
+        verifies=True,
+    )
+    assert (found.mode, found.own_workers, found.needs) == (Mode.PROCESS, True, ("programs",))
+    assert not found.has_oracle
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "package: rt-tests",
+            "package: Rt tests",
+            r":3: program.package: `Rt tests` is not the name of a pack",
+        ),
+        ("hackbench, -l", "../bin/sh, -l", r":4: program.run: expected the program's file name"),
+        ('"{loops}"', '"{lops}"', r":4: program.run: `\{lops\}` is none of loops, cpus"),
+        ("verified: by-tool", "verified: yes", r":11: program.verified: is `yes`, not one of by-tool, no"),
+        ('output: ["^all good$"]', "output: []", r"`by-tool` needs `worked.output`"),
+        (
+            'output: ["^all good$"]',
+            'output: ["("]',
+            r":10: program.worked.output: is not a regular expression",
+        ),
+        ("([0-9.]+)", "[0-9.]+", r":6: program.result.seconds.regex: needs one group"),
+        ("unit: s", "unit: min", r":6: program.result.seconds.unit: is `min`, not one of s, ms, us, ns"),
+        ("unit: s", "unit: s, decimals: 2", r"both say what the whole number counts"),
+        ("json: thread.*.max", "json: thread..max", r":7: program.result.latest.json: expected keys and ind"),
+        ("json: thread.*.max, ", "", r":7: program.result.latest.*needs either `regex` or `json`"),
+        ("latest: {", "Latest: {", r":7: program.result.Latest: is not a name"),
+        ("  package", "  packages: 2\n  package", r":3: program.packages: unknown key"),
+        ("params:", "mode: thread\nparams:", r"mode: unknown key"),
+        ("params:", "source: x.c\nparams:", r"source: unknown key"),
+    ],
+)
+def test_what_is_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert old in GOOD
+    with pytest.raises(CatalogError, match=message):
+        load(tmp_path, GOOD.replace(old, new, 1))
+
+
+def test_a_command_of_too_many_words_is_refused(tmp_path: Path) -> None:
+    words = ", ".join(["x"] * 50)
+    with pytest.raises(CatalogError, match="has more than 48 words"):
+        load(tmp_path, GOOD.replace("hackbench, -l", f"hackbench, {words}", 1))
+
+
+def test_ours_say_how_their_work_is_verified() -> None:
+    ours = {name: catalog.load_workload(name) for name in catalog.names("workload")}
+    tools = {name: one.tool.verifies for name, one in ours.items() if one.tool}
+    assert tools == {
+        "cyclictest": False,
+        "hackbench": False,
+        "perf_sched": False,
+        "stress_ng": True,
+        "sysbench_cpu": False,
+        "sysbench_threads": False,
+    }
+    assert all(one.has_oracle for one in ours.values())

@@ -1,0 +1,60 @@
+"""metrics.svg: a panel per metric, a line per system; valid XML without anything active."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from xml.etree import ElementTree
+
+from benchgate.base.metrics import Better, Metric, MetricKind
+from benchgate.evidence.rows import RunRow
+from benchgate.render.files import metrics_svg
+from tests.unit.factories import cell, rows, scaled_view, view
+
+SVG = "{http://www.w3.org/2000/svg}"
+RPS = Metric("rps", MetricKind.RATE, Better.MORE, "requests/s", of="done")
+LOST = Metric("lost", MetricKind.COUNT, Better.LESS, "", of="lost")
+
+
+def measured(cpus: int, rps: float, system: str = "linux") -> list[RunRow]:
+    bare = rows(cell(cpus, system=system), [1_000_000] * 3, first=cpus * 10 + len(system))
+    return [replace(row, metrics=((RPS, rps + n), (LOST, 0.0))) for n, row in enumerate(bare)]
+
+
+def drawn(*given: RunRow) -> ElementTree.Element:
+    text = metrics_svg.render(view(*given))
+    assert text is not None
+    return ElementTree.fromstring(text)
+
+
+def test_each_metric_has_a_panel_and_each_system_a_line() -> None:
+    root = drawn(
+        *measured(1, 100), *measured(2, 190), *measured(1, 110, "kernel"), *measured(2, 230, "kernel")
+    )
+    panels = root.findall(f"{SVG}g")
+    titles = [panel.find(f"{SVG}text").text for panel in panels]  # type: ignore[union-attr]
+    assert titles == ["primes: rps, requests/s (more is better)", "primes: lost (less is better)"]
+    tracks = [path for path in panels[0].iter(f"{SVG}path") if path.get("fill") == "none"]
+    assert len(tracks) == 2
+    points = [found.text for found in panels[0].iter(f"{SVG}title")]
+    assert points == [
+        "smp1 101 requests/s", "smp2 191 requests/s", "smp1 111 requests/s", "smp2 231 requests/s",
+    ]  # fmt: skip
+
+
+def test_twice_the_figure_is_twice_as_high() -> None:
+    root = drawn(*measured(1, 100), *measured(2, 201))
+    (panel, _) = root.findall(f"{SVG}g")
+    circles = [float(one.get("cy", "")) for one in panel.iter(f"{SVG}circle")][:2]
+    axis = next(one.get("d", "") for one in panel.iter(f"{SVG}path") if one.get("class") == "axis")
+    bottom = float(axis.partition("V")[2].partition("H")[0])
+    assert (bottom - circles[1]) / (bottom - circles[0]) == 2
+
+
+def test_a_session_without_metrics_has_no_picture() -> None:
+    assert metrics_svg.render(scaled_view()) is None
+
+
+def test_names_of_a_yaml_file_are_escaped() -> None:
+    odd = replace(RPS, unit="</text><script>")
+    root = drawn(*(replace(row, metrics=((odd, 5.0),)) for row in measured(1, 1)))
+    assert not list(root.iter(f"{SVG}script"))

@@ -1,0 +1,104 @@
+"""The table of a row's metrics, for a terminal and in Markdown."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from benchgate.base.cells import Lane
+from benchgate.base.gates import Verdict, Word
+from benchgate.base.metrics import Better, Metric, MetricKind
+from benchgate.evidence.rows import RunRow
+from benchgate.render.figures import series_of
+from benchgate.render.tables import metrics
+from benchgate.render.view import SessionView
+from tests.unit.factories import cell, rows, scaled_view, view
+
+RPS = Metric("rps", MetricKind.RATE, Better.MORE, "requests/s", of="done")
+P99 = Metric("wake_p99", MetricKind.PERCENTILE, Better.LESS, "ns", of="wake", at=99.0)
+
+
+def measured(cpus: int, rps: float, p99: float, first: int) -> list[RunRow]:
+    bare = rows(cell(cpus), [1_000_000] * 5, first=first)
+    return [replace(row, metrics=((RPS, rps + n), (P99, p99))) for n, row in enumerate(bare)]
+
+
+def limit(**changes: object) -> Verdict:
+    one = cell(2)
+    found = Verdict(
+        "id", "limit", one.system, one.workload, one.params, one.mode, "wake_p99", None, 2, Lane.TCG,
+        900.0, None, 790.0, 810.0, 5, Word.PASS, "PASS: it is", value=800.0, bound="most", unit="ns",
+    )  # fmt: skip
+    return replace(found, **changes)  # type: ignore[arg-type]
+
+
+def served(*verdicts: Verdict) -> SessionView:
+    return view(*measured(1, 1000, 1200, 1), *measured(2, 1800, 800, 6), verdicts=verdicts)
+
+
+def table(given: SessionView, room: int = 120) -> list[str]:
+    (series,) = series_of(given)
+    return metrics.text(given, series, room)
+
+
+def test_each_metric_has_its_unit_its_factor_by_direction_and_its_gate() -> None:
+    assert table(served(limit())) == [
+        "metric    arm   median            min .. max                 better              gate",
+        "-" * 97,
+        "rps       smp1  1,002 requests/s  1,000 .. 1,004 requests/s  -                   -",
+        "rps       smp2  1,802 requests/s  1,800 .. 1,804 requests/s  1.80x [1.79, 1.80]  -",
+        "wake_p99  smp1  1.200 us          1.200 .. 1.200 us          -                   -",
+        "wake_p99  smp2  800.0 ns          800.0 .. 800.0 ns          1.50x [1.50, 1.50]  <= 900.0 ns PASS",
+    ]
+
+
+def test_a_narrow_terminal_loses_the_least_important_columns_first() -> None:
+    lines = table(served(limit()), 80)
+    assert max(map(len, lines)) <= 80
+    assert "min .. max" not in lines[0]
+    assert lines[-1].endswith("<= 900.0 ns PASS")
+
+
+def test_a_comparison_shows_its_ratio_and_the_other_system() -> None:
+    one = limit(
+        gate="compare", metric="rps", base_cpus=2, base_system="linux", threshold=1.0, bound="least",
+        value=None, ratio=1.2, low=1.18, high=1.21, unit="x",
+    )  # fmt: skip
+    assert metrics.gate(one) == "1.20x [1.18, 1.21] of linux >= 1x PASS"
+    skipped = replace(one, outcome=Word.SKIP, ratio=None, low=None, high=None, unit=None)
+    assert metrics.gate(skipped) == "of linux >= 1x SKIP"
+
+
+def test_a_window_is_in_the_table_only_with_a_gate_of_its_own() -> None:
+    given = scaled_view()
+    (series,) = series_of(given)
+    assert metrics.text(given, series, 100) == []
+    assert metrics.lines_of_markdown(given, series) == []
+    limited = replace(given, verdicts=(limit(metric="total", threshold=1e9, unit="ns"),))
+    (series,) = series_of(limited)
+    assert [line.split("  ")[0] for line in metrics.text(limited, series, 100)[2:]] == ["total", "total"]
+
+
+def test_the_markdown_escapes_what_a_yaml_file_says() -> None:
+    given = served()
+    odd = replace(RPS, unit="<b>|x")
+    bad = view(*(replace(row, metrics=((odd, 1.0),)) for row in given.rows))
+    (series,) = series_of(bad)
+    text = "\n".join(metrics.lines_of_markdown(bad, series))
+    assert "<b>" not in text.replace("\\<b>", "")
+    assert all(line.count(" | ") == 5 for line in metrics.lines_of_markdown(bad, series)[2:-1])
+
+
+def test_a_figure_of_zero_has_no_factor() -> None:
+    given = view(*measured(1, 0, 0, 1), *measured(2, 1800, 800, 6))
+    (series,) = series_of(given)
+    assert all("x [" not in line for line in metrics.text(given, series, 120))
+
+
+def test_a_comparison_of_two_systems_is_not_shown_as_a_speedup() -> None:
+    one = limit(
+        gate="compare", metric="work", base_cpus=2, base_system="kernel", threshold=1.0, bound="least",
+        value=None, ratio=1.2, low=1.18, high=1.21, unit="x",
+    )  # fmt: skip
+    (series,) = series_of(replace(scaled_view(), verdicts=(one,)))
+    assert {seen.threshold for arm in series.arms for seen in arm.speedups.values()} == {None}
+    assert all(seen.ratio > 1.9 for arm in series.arms for seen in arm.speedups.values())
