@@ -60,7 +60,7 @@ def test_a_woken_worker_does_not_wait_for_a_queue_of_all_cpus(verdict: VerdictRe
     verdict.require_pass()
 
 
-# The arithmetic takes 6.5 ms. With a slice of 0.1 ms a woken worker waits for the next tick, at most 4 ms; with
+# A request computes 6.5 ms. With a slice of 0.1 ms a woken worker waits for the next tick, 4 ms at most; with
 # 20 ms it waits until the running one sleeps. There are no locks, because they would hide the difference.
 # Measured as above: 1.72 [1.53, 3.44].
 @pytest.mark.system(f"{SLICE}:ns=100000")
