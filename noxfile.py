@@ -16,6 +16,8 @@ nox.options.error_on_missing_interpreters = False
 
 HERE = Path(__file__).parent
 SUITE = ("tests/smp", "tests/threads")
+TERN_AND_LINUX = ("--system", "kernel", "--system", "linux")
+LINUX_AND_NATIVE = ("--system", "linux", "--system", "native")
 LINUX_ROWS = "(smp or threads) and not history and not tern"
 ALONGSIDE = ("tests/unit", "tests/plugin", "guest/workloads")
 """Tests of benchgate itself that boot nothing. They run under xdist, with one worker per CPU."""
@@ -43,6 +45,11 @@ def _pytest(*args: str) -> None:
     _module("pytest", *args)
 
 
+def _family(name: str, *args: str) -> None:
+    """The rows of a family of workloads: they have the folder's name as their marker."""
+    _pytest(f"tests/{name}", "-m", name, "-q", *args)
+
+
 def _names_tests(words: Sequence[str]) -> bool:
     """True if the arguments name files or tests to run."""
     return any(Path(word.partition("::")[0]).exists() for word in words if not word.startswith("-"))
@@ -57,8 +64,7 @@ def gate(session: nox.Session) -> None:
 @nox.session
 def tern(session: nox.Session) -> None:
     """Run our own kernel and the Linux guest: the same rows, and rows that compare tern's schedulers."""
-    systems = ("--system", "kernel", "--system", "linux")
-    _pytest(*SUITE, "-m", "(smp or threads) and not history", "-q", *systems, *session.posargs)
+    _pytest(*SUITE, "-m", "(smp or threads) and not history", "-q", *TERN_AND_LINUX, *session.posargs)
 
 
 @nox.session
@@ -82,8 +88,7 @@ def _together(codes: Sequence[int]) -> int:
 @nox.session(name="linux-baseline")
 def linux_baseline(session: nox.Session) -> None:
     """Run Linux as a guest, on both clocks, and natively, side by side: same workloads, same pins."""
-    systems = ("--system", "linux", "--system", "native")
-    _pytest(*SUITE, "-m", LINUX_ROWS, *systems, "--clock", "both", "-q", *session.posargs)
+    _pytest(*SUITE, "-m", LINUX_ROWS, *LINUX_AND_NATIVE, "--clock", "both", "-q", *session.posargs)
 
 
 @nox.session
@@ -93,17 +98,27 @@ def profiles(session: nox.Session) -> None:
 
 
 @nox.session
-def schbench(session: nox.Session) -> None:
-    """Run schbench on Linux and on tern: latency of wake-ups and requests, and requests per second."""
-    systems = ("--system", "kernel", "--system", "linux")
-    _pytest("tests/schbench", "-m", "schbench", "-q", *systems, *session.posargs)
+def tools(session: nox.Session) -> None:
+    """Run existing programs (hackbench, cyclictest, stress-ng, sysbench, perf bench) as workloads."""
+    _family("tools", *LINUX_AND_NATIVE, "--clock", "both", *session.posargs)
 
 
 @nox.session
-def tools(session: nox.Session) -> None:
-    """Run existing programs (hackbench, cyclictest, stress-ng, sysbench, perf bench) as workloads."""
-    systems = ("--system", "linux", "--system", "native")
-    _pytest("tests/tools", "-m", "tools", *systems, "--clock", "both", "-q", *session.posargs)
+def micro(session: nox.Session) -> None:
+    """Run single operations on Linux and on tern: cost, scaling, and tern against Linux."""
+    _family("micro", *TERN_AND_LINUX, *session.posargs)
+
+
+@nox.session
+def schbench(session: nox.Session) -> None:
+    """Run schbench on Linux and on tern: latency of wake-ups and requests, and requests per second."""
+    _family("schbench", *TERN_AND_LINUX, *session.posargs)
+
+
+@nox.session
+def patterns(session: nox.Session) -> None:
+    """Run the parallel patterns on Linux and tern: load balance, phases, calls, locks, wake-ups, creation."""
+    _family("patterns", *TERN_AND_LINUX, *session.posargs)
 
 
 @nox.session

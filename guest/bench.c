@@ -141,6 +141,8 @@ static void pass_gate(struct bench_job *job) {
 void bench_worker(struct bench_job *job, unsigned worker) {
     struct bench_slot *slot = &job->slot[worker];
     warm_up(job, worker);
+    if (bench_workload.before != NULL)
+        bench_workload.before(job, worker, slot);
     pass_gate(job);
     slot->cpu = port_cpu();
     BENCH_MARK(BENCH_MARK_WORK_BEGIN);
@@ -151,6 +153,8 @@ void bench_worker(struct bench_job *job, unsigned worker) {
     slot->cpu_end = port_cpu();
     slot->start = start;
     slot->end = end;
+    if (bench_workload.after != NULL)
+        bench_workload.after(job, worker, slot);
     __atomic_add_fetch(&job->finished, 1, __ATOMIC_ACQ_REL);
 }
 
@@ -322,6 +326,7 @@ int bench_main(const char *manifest) {
     if (job->workers < 1 || job->workers > BENCH_MAX_WORKERS)
         port_fail("the workload must prepare 1 to 64 workers");
     run(job);
+    port_files_end();
     report(job);
     return 0;
 }

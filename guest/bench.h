@@ -92,6 +92,11 @@ struct bench_workload {
     const char *const *hist_names;  // NULL-terminated, at most BENCH_HISTS; NULL: none
     // Untimed, in the coordinator. Fills job->task, may allocate. Returns NULL, or an error message.
     const char *(*prepare)(struct bench_job *job);
+    // Outside the work window, in each worker: before the start gate, and after its work. NULL: none. For
+    // what work() needs but should not measure: threads to work with, open files, the first call of each
+    // kind.
+    void (*before)(struct bench_job *job, unsigned worker, struct bench_slot *slot);
+    void (*after)(struct bench_job *job, unsigned worker, struct bench_slot *slot);
     // Timed. No system call, no output. In process mode it runs in another address space, which shares only
     // *job and the memory that job->data points to.
     void (*work)(struct bench_job *job, unsigned worker, struct bench_slot *slot);

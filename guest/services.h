@@ -42,9 +42,25 @@ int port_child(void (*body)(uint64_t argument), uint64_t argument);
 // Its exit status: 0 after body returned. Each child must be waited for, by the worker that made it, before
 // work() returns: only then does its CPU time count as the benchmark's.
 int port_child_wait(int child);
+uint64_t port_process(void); // the number of the calling process, asked of the kernel: the cheapest call there is
 
 // ---- map: port_private() inside work() gives fresh, zeroed pages; the first touch of each faults
 int port_unmap(void *at, size_t bytes); // 0, or a negative error
+
+// ---- files, on a file system in memory In prepare() only: makes a file of that many bytes, all zero.
+// Returns its path, which every worker can read, or NULL.
+const char *port_file(size_t bytes);
+void port_files_end(void);       // by the harness, after the last join: removes these files
+int port_open(const char *path); // to read and write: its number, or a negative error. Also /dev/null
+int port_close(int file);        // 0, or a negative error
+int64_t port_read(int file, void *bytes, size_t length); // how many; 0 at the end; or a negative error
+int64_t port_write(int file, const void *bytes, size_t length);
+int64_t port_size(const char *path); // by its name, without opening it; or a negative error
+
+// ---- signals
+void port_signal_ready(void); // in each worker, before its first port_signal()
+// Interrupts the calling thread, whose handler has run when this returns: how often it has run so far.
+uint64_t port_signal(void);
 
 // ---- made of park: a barrier. `members` is set once, before the first use; the rest is 0 at first.
 struct bench_barrier {

@@ -21,6 +21,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "schbench: wake-ups and requests; `nox -s schbench` runs them")
     config.addinivalue_line("markers", "profiles: tern's build profiles compared; `./run profiles` runs them")
     config.addinivalue_line("markers", "tools: existing programs as workloads; `nox -s tools` runs them")
+    config.addinivalue_line("markers", "micro: single operations of a kernel; `nox -s micro` runs them")
+    config.addinivalue_line("markers", "patterns: parallel patterns; `./run patterns` runs them")
     config.addinivalue_line("markers", "soak: many boots; runs only with -m soak")
 
 

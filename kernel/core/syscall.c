@@ -24,6 +24,8 @@ static int64_t handle(uint64_t first, uint64_t second, uint64_t third, uint64_t 
         return measure_window(first);
     case RING_CALL_READ:
         return measure_read(first, second, third);
+    case RING_CALL_PROCESS:
+        return current()->process->id;
     default:
         return -RING_EINVAL;
     }

@@ -30,6 +30,7 @@ enum ring_call {      // rax; arguments in rdi, rsi, rdx, r10
     RING_CALL_CPU,    // returns the CPU's number
     RING_CALL_WINDOW, // enum ring_window: marks a border of the timed window, see measure/measure.h
     RING_CALL_READ,   // enum ring_number, index, second index: a number that the kernel counted
+    RING_CALL_PROCESS, // returns the process's number
     RING_CALLS
 };
 

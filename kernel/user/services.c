@@ -85,6 +85,10 @@ int port_child(void (*body)(uint64_t argument), uint64_t argument) {
     return (int)spawn(RING_SPAWN_PROCESS, (uint64_t)body, argument);
 }
 
+uint64_t port_process(void) {
+    return (uint64_t)kernel_call(RING_CALL_PROCESS, 0, 0, 0);
+}
+
 int port_child_wait(int child) {
     return (int)join(RING_SPAWN_PROCESS, child);
 }

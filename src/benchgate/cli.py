@@ -107,6 +107,16 @@ def _parser() -> argparse.ArgumentParser:
     rejudge.add_argument("folder", help="a session folder, or a results.csv (without verdicts)")
     _add_trusted(rejudge)
     _add_tests(rejudge)
+    compare = add("compare", _compare, "print the figures of two sessions or programs side by side")
+    for side in ("a", "b"):
+        compare.add_argument(
+            side,
+            metavar=side.upper(),
+            help="a session's folder, FOLDER:SYSTEM, JSON of Kevlar's runner, or a file of BENCH lines",
+        )
+    compare.add_argument(
+        "--metric", action="append", default=[], metavar="NAME", help="only this metric; repeatable"
+    )
     _add_replay(add("replay", _replay, "repeat a run of the instruction clock exactly"))
     _add_cache(add("cache", _cache_list, "list the cache: QEMU, Linux image, built programs"))
     return parser
@@ -264,6 +274,13 @@ def _rejudge(words: argparse.Namespace) -> int:
     print(text)
     _print_notes(remarks.remarks(folder, trusted, thresholds.of_session(folder, words.tests)))
     return code
+
+
+def _compare(words: argparse.Namespace) -> int:
+    from benchgate.session import comparison  # noqa: PLC0415
+
+    print(comparison.text(words.a, words.b, words.metric))
+    return 0
 
 
 def _print_notes(lines: Sequence[str]) -> None:

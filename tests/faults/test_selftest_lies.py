@@ -21,6 +21,16 @@ from tests.machines import PATIENCE_S
 from tests.ternkit import Bootkit
 
 DATA = Path(__file__).parents[1] / "data"
+LINES = """\
+version: 1
+name: selftest
+kind: qemu
+boot: {{kernel: "{kernel}", append: case={case}}}
+ask: selftest
+console: {{online: "^(?P<n>[0-9]+) CPUs up$"}}
+result: {{format: bench-lines, operations: [step, pipe]}}
+end: {{by: exit, exit_codes: [0, 33]}}
+"""
 YAML = """\
 version: 1
 name: selftest
@@ -63,6 +73,12 @@ def boot(timed: Bootkit, guest: Path, case: str, cpus: int, ready: str = "") -> 
     return timed.run(system(guest, case, ready), "selftest", cpus)
 
 
+def lines(timed: Bootkit, guest: Path, case: str) -> JudgedRun:
+    path = guest.parent / f"{case}.yaml"
+    path.write_text(LINES.format(kernel=guest, case=case))
+    return timed.run(systemfile.load(path), "selftest", 1)
+
+
 @pytest.mark.parametrize("cpus", [1, 2, 4])
 @pytest.mark.parametrize("ready", ["", READY])
 def test_an_honest_selftest_is_verified(timed: Bootkit, guest: Path, cpus: int, ready: str) -> None:
@@ -96,6 +112,30 @@ def test_a_selftest_may_print_all_but_one_line_at_its_end(timed: Bootkit, guest:
 )
 def test_a_selftest_that_misreports_is_refused(timed: Bootkit, guest: Path, case: str, said: str) -> None:
     judged = boot(timed, guest, case, 2)
+    assert judged.verified is None
+    assert re.search(said, judged.reason), judged.reason
+
+
+def test_bench_lines_are_verified_and_a_skipped_operation_has_no_metric(timed: Bootkit, guest: Path) -> None:
+    judged = lines(timed, guest, "lines")
+    assert judged.verified is not None, judged.reason
+    assert judged.verified.metrics["step"] == pytest.approx(2.0, rel=0.01)  # two instructions
+    assert "pipe" not in judged.verified.metrics
+
+
+@pytest.mark.parametrize(
+    ("case", "said"),
+    [
+        ("lines-long", r"step: the guest claims 40\d{5} ns, but on the instruction clock 20\d{5} ns passed"),
+        (
+            "lines-short",
+            r"step: the guest claims 100\d{3} ns, but on the instruction clock 20\d{5} ns passed",
+        ),
+        ("lines-open", "the program printed no BENCH_END at its end"),
+    ],
+)
+def test_bench_lines_that_misreport_are_refused(timed: Bootkit, guest: Path, case: str, said: str) -> None:
+    judged = lines(timed, guest, case)
     assert judged.verified is None
     assert re.search(said, judged.reason), judged.reason
 

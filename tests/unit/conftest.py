@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -52,3 +52,11 @@ def host_files(online: str, cores: Mapping[int, str], **more: str) -> dict[str, 
     }
     assert not more, f"unknown: {more}"
     return files | topology_files(cores)
+
+
+@pytest.fixture(scope="module")
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Programs are compiled once for a file."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BENCHGATE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield

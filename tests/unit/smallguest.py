@@ -62,6 +62,7 @@ const struct bench_workload bench_workload = {
     .prepare = prepare,
     .work = work,
     .result = result,
+    MORE
 };
 """
 
@@ -75,6 +76,8 @@ class Small:
     mode: Mode = Mode.PROCESS
     hists: tuple[str, ...] = ()
     params: Mapping[str, object] = field(default_factory=dict)
+    more: str = ""
+    """More fields of the bench_workload."""
 
     def console(self, count: int = 2, **words: object) -> bytes:
         """What it prints with this many workers. The words replace those of the manifest."""
@@ -84,6 +87,7 @@ class Small:
 #define MODE BENCH_{self.mode.upper()}
 #define PARAMS {_strings(self.params)}
 #define HISTS {_strings(self.hists)}
+#define MORE {self.more}
 {self.code}{_REST}"""
         )
         workload = Workload("small", self.mode, source, source, source, {})

@@ -18,13 +18,7 @@ from benchgate.judge import wire
 from tests.machines import PATIENCE_S
 from tests.unit.smallguest import BOTH_MODES, IDLE, NO_PREPARATION, NONCE, WORK, Small
 
-
-@pytest.fixture(scope="module", autouse=True)
-def cache(tmp_path_factory: pytest.TempPathFactory) -> object:
-    """Programs are compiled once for this file."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("BENCHGATE_CACHE", str(tmp_path_factory.mktemp("cache")))
-        yield
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 # ---- the begin line, the number of workers, the time of a run
@@ -72,6 +66,25 @@ def test_own_workers_run_on_all_cpus_of_the_list(tmp_path: Path) -> None:
     small = Small(tmp_path, OWN + WORK + "}", params={"size": 5})
     reports = small.reports(pin=f"{cpu},{cpu}")
     assert [(report.cpu, report.cpu_end) for report in reports] == [(cpu, cpu)] * 5
+
+
+HOOKS = """
+static void before(struct bench_job *job, unsigned worker, struct bench_slot *slot) {
+    (void)worker;
+    slot->value[0] = 1 + __atomic_load_n(&job->gate, __ATOMIC_ACQUIRE); // closed until all have arrived
+}
+static void after(struct bench_job *job, unsigned worker, struct bench_slot *slot) {
+    (void)job, (void)worker;
+    slot->value[1] = slot->end >= slot->start && slot->value[2] == 3;
+}
+"""
+
+
+@BOTH_MODES
+def test_before_and_after_are_outside_the_window(tmp_path: Path, mode: Mode) -> None:
+    code = NO_PREPARATION + HOOKS + WORK + "slot->value[2] = 3;\n}"
+    reports = Small(tmp_path, code, mode, more=".before = before, .after = after,").reports()
+    assert [(one.values["a"], one.values["b"]) for one in reports] == [(1, 1), (1, 1)]
 
 
 def test_time_ns_ends_a_run(tmp_path: Path) -> None:

@@ -2,86 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from benchgate.base import yamlfile
-from benchgate.base.cells import Cell, Lane, Placement
 from benchgate.base.errors import VerifyError
 from benchgate.base.paths import data_root
-from benchgate.base.runs import Ending, RawRun, VerifiedRun
-from benchgate.base.workloads import Workload
 from benchgate.build import programs, toolchain
-from benchgate.judge import run_files, verify, wire
+from benchgate.judge import wire
 from benchgate.judge.run_files import read_console
 from benchgate.plan import catalog
-from benchgate.plan.workloadfile import fill
 from tests.machines import PATIENCE_S
+from tests.nativekit import NONCE, broken, execute, run_of, verified_by, words
 
-NONCE = "0123456789abcdef"
-SMALL: dict[str, dict[str, object]] = {
-    "primes": {"hi": 40_000},
-    "checksum": {"blocks": 5000, "rounds": 3},
-    "tasks": {"steps": 2000},
-}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def cache(tmp_path_factory: pytest.TempPathFactory) -> object:
-    """Programs are compiled once for this file."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("BENCHGATE_CACHE", str(tmp_path_factory.mktemp("cache")))
-        yield
-
-
-def words(workload: Workload, count: int, /, **changes: object) -> dict[str, object]:
-    params, _ = fill(workload, SMALL.get(workload.name, {}))
-    found = {"workload": workload.name, "mode": workload.mode, "workers": count, "cpus": count}
-    return {**found, "nonce": NONCE, **dict(params), **changes}
-
-
-def execute(workload: Workload, asked: dict[str, object]) -> subprocess.CompletedProcess[bytes]:
-    argv = [
-        str(programs.guest_program(workload)),
-        *(f"bench.{k}={v}" for k, v in asked.items() if v is not None),
-    ]
-    return subprocess.run(argv, capture_output=True, timeout=PATIENCE_S, check=False)
-
-
-def run_of(folder: Path, workload: Workload, workers: int, **changes: object) -> RawRun:
-    asked = words(workload, workers, **changes)
-    done = execute(workload, asked)
-    (folder / run_files.CONSOLE).write_bytes(done.stdout)
-    params, label = fill(workload, {k: v for k, v in asked.items() if k in workload.params})
-    (folder / run_files.ARGV).write_text(json.dumps([f"bench.{key}={value}" for key, value in asked.items()]))
-    (folder / run_files.AFFINITY).write_text("[]")  # a worker may end before it is found
-    pins = tuple(int(cpu) for cpu in str(changes.get("pin", "")).split(",") if cpu)
-    return RawRun(
-        cell=Cell("native", workload.name, workload.mode, params, workers, label),
-        folder=folder,
-        attempt=1,
-        order=0,
-        nonce=NONCE,
-        seed=0,
-        lane=Lane.NATIVE,
-        placement=Placement.OVERSUBSCRIBED if 0 < len(set(pins)) < workers else Placement.VIRTUAL,
-        pins=pins,
-        warmup=False,
-        ending=Ending.DONE,
-        exit_status=done.returncode,
-        guest_digest="",
-        host_span_ns=int(PATIENCE_S * 1e9),
-    )
-
-
-def verified_by(run: RawRun, workload: Workload) -> VerifiedRun:
-    return verify.verify_on(run, workload, catalog.load_system("native"))
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3, 4])
@@ -177,16 +115,6 @@ def test_an_invalid_manifest_is_refused_by_key(change: dict[str, object], reason
     assert done.returncode == 1
     assert re.match(rb"benchfail: .*" + re.escape(reason.encode()), done.stdout)
     assert b"@bench" not in done.stdout
-
-
-def broken(tmp_path: Path, name: str, old: str, new: str) -> Workload:
-    """The workload with one line of its C replaced."""
-    workload = catalog.load_workload(name)
-    text = workload.source.read_text()
-    assert text.count(old) == 1
-    source = tmp_path / f"{name}.c"
-    source.write_text(text.replace(old, new))
-    return replace(workload, source=source)
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,7 @@ import pytest
 from benchgate.base.cells import Mode
 from tests.unit.smallguest import BOTH_MODES, NO_PREPARATION, SHARED, WORK, Small
 
-
-@pytest.fixture(scope="module", autouse=True)
-def cache(tmp_path_factory: pytest.TempPathFactory) -> object:
-    """Programs are compiled once for this file."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("BENCHGATE_CACHE", str(tmp_path_factory.mktemp("cache")))
-        yield
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 # ---- park, sleep

@@ -17,18 +17,12 @@ from benchgate.judge import wire
 from benchgate.judge.run_files import read_console
 from benchgate.plan import catalog
 from tests.machines import PATIENCE_S
-from tests.unit.test_guest_native import NONCE, execute, run_of, verified_by, words
+from tests.nativekit import NONCE, execute, run_of, verified_by, words
+
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 MS = 1_000_000
 SHORT = {"time_ns": 60 * MS, "warmup_ms": 0, "interval_ms": 10, "footprint_kb": 4}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def cache(tmp_path_factory: pytest.TempPathFactory) -> object:
-    """Programs are compiled once for this file."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("BENCHGATE_CACHE", str(tmp_path_factory.mktemp("cache")))
-        yield
 
 
 @pytest.fixture

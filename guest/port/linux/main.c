@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../services.h"
 #include "port.h"
 
 int port_is_guest;
@@ -36,6 +37,7 @@ _Noreturn void port_fail(const char *why) {
         line[used++] = *c;
     line[used++] = '\n';
     write_all(line, used);
+    port_files_end(); // of a forked worker: nothing, its coordinator fails next
     _exit(1);
 }
 

@@ -74,6 +74,8 @@ class Arm:
     """Why this arm is not run; empty if it is."""
     informs: bool = False
     """True if its program does not verify its own work, so that no gate may use its figures."""
+    lacks: Mapping[str, str] = field(default_factory=dict)
+    """Metrics that the guest skipped in every run, and why."""
     sample: str = ""
     """The folder of its first counted run, below the session's: the run that an advice names."""
     culprit: str = ""

@@ -149,9 +149,10 @@ class VerifiedRun:
     """How the host disturbed it more than the policy allows; it is not a sample then. Empty: it did not."""
     metrics: Mapping[str, float] = field(default_factory=dict)
     """By name: `work` and `total` in the run's unit, and those that the workload declares, in theirs."""
-
     unverified: bool = False
     """True if the workload is a program that does not verify its own work: no gate may use the run."""
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    """Metrics of its workload that it lacks because the guest skipped them, and why."""
 
     def __post_init__(self) -> None:
         if self.key is not _VERIFY_ONLY:

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from benchgate.base.cells import Mode
+from benchgate.base.cells import Mode, Params
+from benchgate.base.metrics import Better, Metric, MetricKind
 from benchgate.base.qemu import GOOD_EXIT
 from benchgate.base.runs import Deadlines
 from benchgate.base.workloads import Workload
@@ -22,7 +23,19 @@ SOURCE = "{source}"
 """In a build's commands: the path of the workload's C file; `{workload}` is its name."""
 SELFTEST = "selftest"
 """The name of the workload that a system with a fixed self-test runs."""
-SERVICES = ("clock", "park", "sleep", "channel", "cpu", "threads", "processes", "map", "files", "programs")
+SERVICES = (
+    "clock",
+    "park",
+    "sleep",
+    "channel",
+    "cpu",
+    "threads",
+    "processes",
+    "map",
+    "files",
+    "signals",
+    "programs",
+)
 """What a workload may use of a system inside its window (guest/services.h)."""
 MAX_CPUS = 64
 DEADLINES = Deadlines(boot_s=60.0, run_s=120.0)
@@ -49,6 +62,7 @@ class Ask(StrEnum):
 class ResultFormat(StrEnum):
     BENCH = "bench"  # docs/wire.md
     PATTERNS = "patterns"
+    BENCH_LINES = "bench-lines"  # judge/bench_lines.py
 
 
 class EndBy(StrEnum):
@@ -103,6 +117,8 @@ class Result:
     expect: Mapping[str, str] | None = None
     """The value that each named group must have: the oracle of a self-test."""
     answers: tuple[str, ...] = ()
+    operations: tuple[str, ...] = ()
+    """What a program of micro-benchmarks must measure or skip; each is a metric, in ns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +163,14 @@ class System:
     services: Mapping[str, str] = field(default_factory=dict)
     """Those of SERVICES that it has, and what each is made of there."""
 
-    def refuses(self, workload: Workload, cpus: int) -> str:
+    @property
+    def metrics(self) -> Mapping[str, Metric]:
+        """Those of its self-test."""
+        return {
+            name: Metric(name, MetricKind.TIME, Better.LESS, "ns", of=name) for name in self.result.operations
+        }
+
+    def refuses(self, workload: Workload, cpus: int, params: Params = ()) -> str:
         """Why this system cannot run that cell; empty if it can."""
         if (self.ask is Ask.SELFTEST) != (workload.name == SELFTEST):
             return (
@@ -155,11 +178,10 @@ class System:
             )
         if workload.mode not in self.modes and workload.name != SELFTEST:
             return f"{self.name} has no {workload.mode} workloads"
-        if missing := [service for service in workload.needs if service not in self.services]:
-            return (
-                f"{workload.name} needs {', '.join(missing)}, which {self.name} does not have (`services` in "
-                "its YAML)"
-            )
+        for who, needs in workload.needs_with(params):
+            if missing := [service for service in needs if service not in self.services]:
+                lacks = f"which {self.name} does not have (`services` in its YAML)"
+                return f"{who} needs {', '.join(missing)}, {lacks}"
         low, high = self.cpus
         if not low <= cpus <= high:
             return f"{self.name} runs on {low} to {high} CPUs"

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchgate.base.cells import Mode, ParamValue
+from benchgate.base.cells import Mode, Params, ParamValue
 from benchgate.base.metrics import Metric
 from benchgate.base.tools import Tool
 
@@ -26,6 +26,8 @@ class ParamSpec:
     maximum: int = 2**63 - 1
     unit: str = ""
     about: str = ""
+    needs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The services that some of the choices need, beside those that the workload needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +57,13 @@ class Workload:
     @property
     def has_oracle(self) -> bool:
         return self.oracle != Path()
+
+    def needs_with(self, params: Params) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """The services that it needs with these parameters, each time with what needs them: the workload, or
+        a parameter's value."""
+        chosen = (
+            (f"{self.name} with {name}={value}", self.params[name].needs.get(str(value), ()))
+            for name, value in params
+            if name in self.params
+        )
+        return (self.name, self.needs), *chosen

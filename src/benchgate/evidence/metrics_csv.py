@@ -1,16 +1,21 @@
 """metrics.csv: in long form, one line per verified run and metric (version 1).
 
-Takes RunRows; gives text in which fields are written as in results.csv. The windows `work` and `total` are
-metrics, too. Does not fail.
+Takes RunRows; gives text in which fields are written as in results.csv, or reads it. The windows `work` and
+`total` are metrics, too. Reading fails with EvidenceError that names the line.
 """
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 
-from benchgate.base.metrics import WINDOWS
-from benchgate.base.text import csv_field
-from benchgate.evidence.results_csv import joined_params, plain_word
+from benchgate.base.cells import Params
+from benchgate.base.errors import EvidenceError
+from benchgate.base.metrics import WINDOWS, Better
+from benchgate.base.text import csv_field, plain_field
+from benchgate.evidence.results_csv import joined_params, plain_word, split_params, unencoded
 from benchgate.evidence.rows import RunRow
 
 COLUMNS = (
@@ -28,6 +33,63 @@ COLUMNS = (
     "value",
 )
 HEADER = ",".join(COLUMNS) + "\n"
+
+
+_COUNT = re.compile(r"[0-9]{1,9}\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One line."""
+
+    run: int
+    system: str
+    workload: str
+    params: Params
+    cpus: int
+    lane: str
+    metric: str
+    better: Better
+    unit: str
+    value: float
+
+
+def parse(text: str, where: str) -> tuple[Value, ...]:
+    lines = text.split("\n")
+    if lines[0] != HEADER.strip() or lines[-1]:
+        raise EvidenceError(f"{where}: this is not a whole metrics.csv of version 1")
+    return tuple(_value(line, f"{where}:{number}") for number, line in enumerate(lines[1:-1], start=2))
+
+
+def _value(line: str, where: str) -> Value:
+    fields = [plain_field(one) for one in line.split(",")]
+    if len(fields) != len(COLUMNS):
+        raise EvidenceError(f"{where}: {len(fields)} fields, expected {len(COLUMNS)}")
+    cells = dict(zip(COLUMNS, fields, strict=True))
+    if (
+        not _COUNT.match(cells["run"])
+        or not _COUNT.match(cells["cpus"])
+        or cells["better"] not in tuple(Better)
+    ):
+        raise EvidenceError(f"{where}: run, cpus or better has a wrong value")
+    try:
+        value = float(cells["value"])
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise EvidenceError(f"{where}: the value is not a number")
+    return Value(
+        run=int(cells["run"]),
+        system=unencoded(cells["system"]),
+        workload=unencoded(cells["workload"]),
+        params=split_params(cells["params"], where),
+        cpus=int(cells["cpus"]),
+        lane=cells["lane"],
+        metric=cells["metric"],
+        better=Better(cells["better"]),
+        unit=unencoded(cells["unit"]),
+        value=value,
+    )
 
 
 def lines(row: RunRow) -> str:

@@ -95,9 +95,9 @@ def _row(text: str, where: str) -> RunRow:
     cells = {name: plain_field(one) for name, one in zip(COLUMNS, fields, strict=True)}
     verified = _choice(cells["verified"], ("true", "false"), f"{where}: verified") == "true"
     row = RunRow(
-        system=_plain(cells["system"]),
-        workload=_plain(cells["workload"]),
-        params=_params(cells["params"], where),
+        system=unencoded(cells["system"]),
+        workload=unencoded(cells["workload"]),
+        params=split_params(cells["params"], where),
         mode=_member(Mode, cells["mode"], where),
         cpus=_whole(cells["cpus"], f"{where}: cpus", least=1),
         lane=_member(Lane, cells["lane"], where),
@@ -111,7 +111,7 @@ def _row(text: str, where: str) -> RunRow:
         work=_time(cells["work"], f"{where}: work"),
         total=_time(cells["total"], f"{where}: total"),
         unit=_choice(cells["unit"], UNITS, f"{where}: unit"),
-        guest_digest=_plain(cells["guest_digest"]),
+        guest_digest=unencoded(cells["guest_digest"]),
     )
     _check(row, where)
     return row
@@ -137,15 +137,16 @@ def plain_word(text: str) -> str:
     return _RESERVED.sub(lambda found: f"%{ord(found.group()):02X}", text)
 
 
-def _plain(text: str) -> str:
+def unencoded(text: str) -> str:
+    """The inverse of `plain_word`."""
     return _HEX.sub(lambda found: chr(int(found.group(1), 16)), text)
 
 
-def _params(text: str, where: str) -> Params:
+def split_params(text: str, where: str) -> Params:
     pairs = [one.partition("=") for one in text.split(";") if one]
     if any(not name or not sign for name, sign, _ in pairs):
         raise EvidenceError(f"{where}: params must be name=value, joined by `;`, not {text[:80]!r}")
-    return tuple((_plain(name), _value(_plain(value))) for name, _, value in pairs)
+    return tuple((unencoded(name), _value(unencoded(value))) for name, _, value in pairs)
 
 
 def _value(text: str) -> int | str:

@@ -55,6 +55,21 @@ def expect_inside(run: OracleRun, key: str, length_ns: int, rounding_ns: int) ->
         )
 
 
+def together(reports: Sequence[WorkerReport]) -> dict[str, int]:
+    """The sum of each value over all workers, modulo 2^64. For work that the workers divide among themselves
+    as they go, so that only the whole is known. All must have reported the same names."""
+    sums = dict.fromkeys(reports[0].values, 0)
+    for report in reports:
+        if report.values.keys() != sums.keys():
+            raise VerifyError(
+                f"worker {report.id} reported the fields {sorted(report.values)}, "
+                f"but worker {reports[0].id} {sorted(sums)}"
+            )
+        for key, value in report.values.items():
+            sums[key] = (sums[key] + value) % 2**64
+    return sums
+
+
 def summed(reports: Sequence[WorkerReport], key: str) -> int:
     """What all workers together reported under this name."""
     for report in reports:
@@ -95,6 +110,16 @@ def expect_histogram(
     if at_most is not None and found.max > at_most:
         raise VerifyError(f"histogram {name} has a value of {found.max}, above {at_most}")
     return found
+
+
+def expect_no_overlap(run: OracleRun, name: str) -> None:
+    """Requires that each worker's lengths in this histogram fit into the work window one after the other."""
+    for worker, one in enumerate(run.by_worker[name]):
+        if one.sum > run.work:
+            raise VerifyError(
+                f"histogram {name} of worker {worker} has {one.sum} {run.unit} together, but the work window "
+                f"is {run.work} {run.unit} long"
+            )
 
 
 def ranges(reports: Sequence[WorkerReport], first: int, end: int) -> list[tuple[int, int]]:

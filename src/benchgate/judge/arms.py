@@ -46,13 +46,19 @@ def arm_of(
     )
     if not counted:
         return facts
+    lacks = {name: why for name, why in good[0].skipped.items() if all(name in run.skipped for run in good)}
     try:
-        found = {name: measurement(good, metric) for name, metric in with_windows(declared).items()}
+        found = {
+            name: measurement(good, metric)
+            for name, metric in with_windows(declared).items()
+            if name not in lacks
+        }
     except DecideError as error:
         return replace(facts, invalid=(*bad, str(error)))
     sample = next(_folder(one.run) for one in good if is_sample(one))
     one = next(iter(found.values()))
-    return replace(facts, lane=one.lane, placement=one.placement, measurements=found, sample=sample)
+    facts = replace(facts, lane=one.lane, placement=one.placement, lacks=lacks)
+    return replace(facts, measurements=found, sample=sample)
 
 
 def arm_from_runs(

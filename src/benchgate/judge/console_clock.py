@@ -15,12 +15,16 @@ from benchgate.base.errors import VerifyError
 from benchgate.base.systems import System
 from benchgate.insn.log import ClockLog, ConsoleLine
 from benchgate.judge import patterns
+from benchgate.judge.bench_lines import Operations
 from benchgate.judge.patterns import Figures
 
 AGREEMENT = 0.005
 """A figure may differ from the time between its lines by this share of that time. It must cover the printing
 of the figure, its rounding and the guest's calibration of its clock. There is no least tolerance in ns: in a
 short window that would be a large share of the figure."""
+LEAST_PART = 0.1
+"""The part of the time between two lines that an operation must have had. Of a short one, printing its line
+is the larger part."""
 LEAST_SHARE = 0.1
 """How much of an equal share of its window each vCPU must at least have worked."""
 
@@ -37,6 +41,20 @@ def check_figures(log: ClockLog, console: bytes, cpus: int, system: System, figu
             begin, end = map(lines.record, patterns.figure_lines(lines.text, what, pattern))
             _check_duration(what, figure, begin, end)
             _check_work(what, figure, begin, end)
+
+
+def check_operations(log: ClockLog, console: bytes, operations: Operations) -> None:
+    """Each operation took the time that passed between its line and the one before it: not more, and not
+    much less, although the program may prepare something first and prints the line itself."""
+    lines = _Lines(log, console)
+    lines.check()
+    for name, one in operations.measured.items():
+        passed = lines.record(one.line).time - lines.record(one.after).time
+        if not LEAST_PART * passed <= one.total_ns <= (1 + AGREEMENT) * passed:
+            raise VerifyError(
+                f"{name}: the guest claims {one.total_ns} ns, but on the instruction clock {passed} ns "
+                f"passed since the line before, and at least {LEAST_PART:.0%} of that must be the operation's"
+            )
 
 
 @dataclass(frozen=True)

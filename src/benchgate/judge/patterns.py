@@ -8,7 +8,8 @@ The console is untrusted: it is only searched with the user's own patterns.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
 
 from benchgate.base import console_text
@@ -33,6 +34,9 @@ class Figures:
     unit: str
     work: int
     total: int | None
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    """Why, for each metric that the guest did not measure."""
 
 
 def read(console: bytes, result: Result) -> Figures:

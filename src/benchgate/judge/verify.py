@@ -19,9 +19,9 @@ from benchgate.base.void_rule import NO_RULE, VoidRule
 from benchgate.base.workloads import Workload
 from benchgate.insn.log import Level
 from benchgate.insn.window import agree, window
-from benchgate.judge import patterns, tool_result, wire
+from benchgate.judge import bench_lines, patterns, tool_result, wire
 from benchgate.judge.agreement import check_agreement
-from benchgate.judge.console_clock import check_figures
+from benchgate.judge.console_clock import check_figures, check_operations
 from benchgate.judge.foreign import check_foreign
 from benchgate.judge.metrics import SECOND_NS, Reported, computed
 from benchgate.judge.noise import NOT_KNOWN, disturbance, excess, is_judged
@@ -48,11 +48,10 @@ def verify_on(run: RawRun, workload: Workload, system: System, rule: VoidRule = 
     """Verifies by the settings of the system's YAML: its output format, and the exit codes for success."""
     codes = None if system.end_by is EndBy.KILL else system.exit_codes
     files = RunFiles(run)
-    if system.result.format is ResultFormat.PATTERNS:
+    if system.result.format is not ResultFormat.BENCH:
         found = verify_selftest(files, system.result, online=system.online, exit_codes=codes, rule=rule)
         if run.lane is Lane.INSN:
-            figures = patterns.read(files.console, system.result)
-            check_figures(files.clock, files.console, run.cell.cpus, system, figures)
+            _check_clock(files, system)
     else:
         found = verify(files, workload, system.result, exit_codes=codes, rule=rule)
         if system.online:
@@ -134,7 +133,8 @@ def verify_selftest(
     if not online:
         raise VerifyError("the system's YAML has no `console.online`, so nothing shows how many CPUs came up")
     _check_online(files, online)
-    figures = patterns.read(files.console, result)
+    is_lines = result.format is ResultFormat.BENCH_LINES
+    figures = (bench_lines if is_lines else patterns).read(files.console, result)
     if files.run.lane is Lane.INSN and files.clock.level is not Level.FULL:
         raise VerifyError("on the instruction clock a system without marks can only be timed at level full")
     total = figures.work if figures.total is None else figures.total
@@ -151,7 +151,18 @@ def verify_selftest(
         key=_VERIFY_ONLY,
         resolution=_resolution(files),
         void=_void(files, rule),
+        metrics=figures.metrics,
+        skipped=figures.skipped,
     )
+
+
+def _check_clock(files: RunFiles, system: System) -> None:
+    """What the instruction clock says of the figures of a self-test."""
+    if system.result.format is ResultFormat.BENCH_LINES:
+        check_operations(files.clock, files.console, bench_lines.parse(patterns.plain(files.console)))
+        return
+    figures = patterns.read(files.console, system.result)
+    check_figures(files.clock, files.console, files.run.cell.cpus, system, figures)
 
 
 def _void(

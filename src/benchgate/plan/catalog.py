@@ -8,6 +8,7 @@ lists the known names.
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -101,6 +102,13 @@ def load_policy(word: str) -> Policy:
     return policyfile.load(_find("policy", word))
 
 
+def load_workload(word: str, system: System | None = None) -> Workload:
+    """The workload for a name or path. The metrics of a self-test are those of its system."""
+    if word != SELFTEST:
+        return _load_workload(word)
+    return SELFTEST_WORKLOAD if system is None else replace(SELFTEST_WORKLOAD, metrics=system.metrics)
+
+
 @cache
-def load_workload(word: str) -> Workload:
-    return SELFTEST_WORKLOAD if word == SELFTEST else workloadfile.load(_find("workload", word))
+def _load_workload(word: str) -> Workload:
+    return workloadfile.load(_find("workload", word))

@@ -16,7 +16,7 @@ from benchgate.base.errors import UsageError
 from benchgate.base.gates import VERIFIED
 from benchgate.base.jsonfields import MOST
 from benchgate.base.metrics import WINDOWS, Metric, with_windows
-from benchgate.base.systems import MAX_CPUS
+from benchgate.base.systems import MAX_CPUS, SELFTEST
 from benchgate.base.text import suggestion
 from benchgate.base.tools import UNVERIFIED
 from benchgate.base.workloads import Workload
@@ -66,6 +66,8 @@ def read(
     found = catalog.load_workload(name)
     fill(found, workload.kwargs)
     known = with_windows(found.metrics)
+    if name == SELFTEST:
+        known = {**known, **_of_systems(_systems(systems))}
     requests = tuple(_gate(mark, one, found.name, known) for mark, marks in gates.items() for one in marks)
     keys = [(one.kind, one.cpus, one.base, one.metric, one.to) for one in requests]
     _refuse_unverified(found, requests)
@@ -87,6 +89,11 @@ def _refuse_unverified(workload: Workload, requests: Sequence[GateRequest]) -> N
             f"workload {workload.name} is {UNVERIFIED} (`verified: no` in its YAML), so its figures are for "
             "information and no gate may use them: request the fixture `cell` instead"
         )
+
+
+def _of_systems(words: Iterable[str]) -> Mapping[str, Metric]:
+    """The metrics of the self-tests of these systems."""
+    return {name: one for word in words for name, one in catalog.load_system(word).metrics.items()}
 
 
 def _systems(marks: Iterable[Mark]) -> tuple[str, ...]:

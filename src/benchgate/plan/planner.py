@@ -76,7 +76,7 @@ def parameters(request: Request, options: Options) -> dict[str, object]:
 
 
 def plan_cell(request: Request, system: System, cpus: int, ground: Ground, options: Options) -> PlannedCell:
-    workload = catalog.load_workload(request.workload)
+    workload = catalog.load_workload(request.workload, system)
     values, label = fill(workload, parameters(request, options))
     test_label = fill(workload, request.given)[1] if options.quick else label
     cell = Cell(system.name, workload.name, workload.mode, values, cpus, label, clock=ground.clock)
@@ -266,7 +266,7 @@ def with_smt_row(cells: tuple[PlannedCell, ...], ground: Ground, options: Option
         replace(
             first,
             cell=replace(first.cell, cpus=count, variant="smt"),
-            seats=seat_smt(first.system, first.workload, ground, first.cell.clock),
+            seats=seat_smt(first.system, first.workload, ground, first.cell.clock, first.cell.params),
         )
         for first in firsts.values()
     ]

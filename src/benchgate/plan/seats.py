@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from benchgate.base.cells import Cell, Lane, Placement
+from benchgate.base.cells import Cell, Lane, Params, Placement
 from benchgate.base.systems import System
 from benchgate.base.workloads import Workload
 from benchgate.plan.options import Options
@@ -19,7 +19,7 @@ def seat(system: System, workload: Workload, cell: Cell, ground: Ground, options
     """Where a cell runs, or why not."""
     cpus = cell.cpus
     lane, no_lane = ground.lane(system.kind, cell.clock)
-    refused = no_lane or system.refuses(workload, cpus)
+    refused = no_lane or system.refuses(workload, cpus, cell.params)
     if lane is Lane.INSN:
         return Seats(lane, Placement.VIRTUAL, (), refused, options.cpus or ())
     if cpus <= len(ground.pins):
@@ -32,10 +32,12 @@ def seat(system: System, workload: Workload, cell: Cell, ground: Ground, options
     return Seats(lane, Placement.OVERSUBSCRIBED, ground.pins, refused)
 
 
-def seat_smt(system: System, workload: Workload, ground: Ground, clock: str = "") -> Seats:
+def seat_smt(
+    system: System, workload: Workload, ground: Ground, clock: str = "", params: Params = ()
+) -> Seats:
     """The seats over all logical CPUs, on the lane of the row's other arms."""
     lane, no_lane = ground.lane(system.kind, clock)
-    refused = no_lane or system.refuses(workload, len(ground.smt_pins))
+    refused = no_lane or system.refuses(workload, len(ground.smt_pins), params)
     if lane is Lane.INSN:
         refused = "the instruction clock's CPUs share no core, so it cannot show hyperthreads"
     return Seats(lane, Placement.SMT, ground.smt_pins, refused)
@@ -54,7 +56,8 @@ def reseat(sweep: SweepPlan, ground: Ground, options: Options) -> SweepPlan:
     def again(planned: PlannedCell) -> PlannedCell:
         cell = planned.cell
         if cell.variant:
-            return replace(planned, seats=seat_smt(planned.system, planned.workload, ground, cell.clock))
+            seats = seat_smt(planned.system, planned.workload, ground, cell.clock, cell.params)
+            return replace(planned, seats=seats)
         return replace(planned, seats=seat(planned.system, planned.workload, cell, ground, options))
 
     cells = {planned.cell.id: again(planned) for planned in sweep.cells}

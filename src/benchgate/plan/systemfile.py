@@ -16,6 +16,7 @@ from benchgate.base import yamlfile
 from benchgate.base.cells import Mode
 from benchgate.base.console_text import by_lines
 from benchgate.base.errors import UsageError
+from benchgate.base.metrics import WINDOWS
 from benchgate.base.qemu import GOOD_EXIT
 from benchgate.base.runs import Deadlines
 from benchgate.base.systems import (
@@ -35,7 +36,7 @@ from benchgate.base.systems import (
     System,
 )
 from benchgate.base.text import filled, suggestion
-from benchgate.base.yamlfile import Section
+from benchgate.base.yamlfile import NAME, Section
 
 SETTING = re.compile(r"(?!(?:out|n|source|workload)\Z)[a-z][a-z0-9_]{0,31}\Z")
 """A valid name of a setting. `{out}`, `{n}`, `{source}` and `{workload}` are reserved."""
@@ -132,7 +133,7 @@ def _guest(top: Section, path: Path, name: str, settings: Mapping[str, str]) -> 
     boot.close()
     if system.initrd == WORKLOAD_INITRD and system.ask is Ask.SELFTEST:
         top.fail("a self-test has its own program; `initrd: workload` needs `ask: cmdline`", "ask")
-    if system.result.format is ResultFormat.PATTERNS and not system.online:
+    if system.result.format is not ResultFormat.BENCH and not system.online:
         top.fail(
             "`online` is missing: add a pattern whose group (?P<n>...) is the number of online CPUs. "
             "Without it a figure of one CPU could pass as one of many",
@@ -238,17 +239,19 @@ def _result(top: Section, ask: Ask, end_by: EndBy) -> Result:
     form = ResultFormat(words.choice("format", tuple(ResultFormat), ResultFormat.BENCH))
     if form is ResultFormat.BENCH:
         if ask is Ask.SELFTEST:
-            words.fail("a self-test needs `format: patterns`", "format")
+            words.fail("a self-test needs `format: patterns` or `format: bench-lines`", "format")
         called, foreign = words.text("system", ""), words.choice("foreign", ("counted", "na"), "counted")
         words.close()
         return Result(form, called, foreign == "counted")
     if ask is not Ask.SELFTEST:
         words.fail(
-            "`patterns` is only for `ask: selftest`: a workload's oracle needs the answers of every worker, "
-            "which patterns do not give. Print the wire format (docs/wire.md) and leave `format` out. Or, if "
+            f"`{form}` is only for `ask: selftest`: a workload's oracle needs the answers of every worker, "
+            "which it does not give. Print the wire format (docs/wire.md) and leave `format` out. Or, if "
             "the kernel runs a fixed test of its own, write `ask: selftest` and run the workload `selftest`",
             "format",
         )
+    if form is ResultFormat.BENCH_LINES:
+        return _operations(words)
     answers = words.texts("answers")
     expect = words.plain("expect")
     groups = {name for pattern in answers for name in _groups(words, pattern, "answers")}
@@ -263,6 +266,23 @@ def _result(top: Section, ask: Ask, end_by: EndBy) -> Result:
     found = Result(form, work=work, total=total, expect=expect, answers=answers)
     words.close()
     return found
+
+
+def _operations(words: Section) -> Result:
+    found = words.texts("operations")
+    for number, name in enumerate(found):
+        if not NAME.match(name) or name in WINDOWS or name in found[:number]:
+            words.fail(
+                f"`{name}` is duplicate, or no name of a metric: use lower-case letters, digits and _",
+                "operations",
+            )
+    if not found:
+        words.fail(
+            "add the names of the operations: one that the program leaves out would not be missed",
+            "operations",
+        )
+    words.close()
+    return Result(ResultFormat.BENCH_LINES, operations=found)
 
 
 def _smoke(top: Section, settings: Mapping[str, str], end_by: EndBy) -> Smoke | None:

@@ -35,7 +35,7 @@ def load(path: Path) -> Workload:
         params=params,
         quick=_quick(top, params),
         about=top.text("about", ""),
-        needs=(SERVICE,) if tool else _needs(top),
+        needs=(SERVICE,) if tool else _services(top, "needs"),
         own_workers=bool(tool) or top.choice("workers", ("cpus", "own"), "cpus") == "own",
         metrics=metricsfile.read(top),
         tool=tool,
@@ -61,14 +61,14 @@ def _tool(top: Section, params: Mapping[str, ParamSpec]) -> Tool | None:
     return found
 
 
-def _needs(top: Section) -> tuple[str, ...]:
-    found = top.texts("needs")
+def _services(words: Section, key: str) -> tuple[str, ...]:
+    found = words.texts(key)
     for number, name in enumerate(found):
         if name not in SERVICES:
             known = f"a service is one of {', '.join(SERVICES)}"
-            top.fail(f"`{name}` is not a service; {suggestion(name, SERVICES, known)}", "needs")
+            words.fail(f"`{name}` is not a service; {suggestion(name, SERVICES, known)}", key)
         if name in found[:number]:
-            top.fail(f"`{name}` is duplicate", "needs")
+            words.fail(f"`{name}` is duplicate", key)
     return found
 
 
@@ -87,7 +87,17 @@ def _param(name: str, params: Section) -> ParamSpec:
             low = words.integer("minimum", 0)
             high = words.integer("maximum", low=low)
             default = words.integer("default", low=low, high=high)
-        return ParamSpec(name, default, choices, low, high, words.text("unit", ""), words.text("about", ""))
+        unit, about = words.text("unit", ""), words.text("about", "")
+        return ParamSpec(name, default, choices, low, high, unit, about, _choice_needs(words, choices))
+
+
+def _choice_needs(param: Section, choices: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
+    """Services of single choices: a system that lacks one skips only the cells of that choice."""
+    with param.optional("needs") as words:
+        for choice in words.keys():  # noqa: SIM118 - a Section, not a dict
+            if choice not in choices:
+                words.fail(f"`{choice}` is not one of the choices {', '.join(choices) or '(none)'}", choice)
+        return {choice: _services(words, choice) for choice in words.keys()}  # noqa: SIM118
 
 
 def _quick(top: Section, params: Mapping[str, ParamSpec]) -> Mapping[str, ParamValue]:

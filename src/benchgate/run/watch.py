@@ -27,12 +27,14 @@ def watch_for(system: System) -> Watch:
     )
     if system.result.format is ResultFormat.BENCH:
         return base
-    ends = _result_patterns(system.result) if system.end_by is EndBy.KILL else ()
+    ends = _end_patterns(system.result) if system.end_by is EndBy.KILL else ()
     return replace(base, result=None, ends=ends)
 
 
-def _result_patterns(result: Result) -> tuple[bytes, ...]:
+def _end_patterns(result: Result) -> tuple[bytes, ...]:
     """All patterns that the verifier will need."""
+    if result.format is ResultFormat.BENCH_LINES:
+        return (whole_line(r"^BENCH_END\b"),)
     figures = tuple(figure.regex for figure in (result.work, result.total) if figure)
     return tuple(whole_line(pattern) for pattern in (*result.answers, *figures))
 

@@ -38,10 +38,10 @@ from benchgate.session.trust import Trusted
 def view_of(facts: Mapping[str, Any], runs: Sequence[JudgedRun], where: str, trusted: Trusted) -> SessionView:
     verdicts, capacity = _conclude(facts, runs, where, trusted)
     plan = read_plan(facts, where)
-    declared = {cell.workload: sweep.declared for sweep in plan for cell, _ in sweep.cells}
+    declared = {cell.row: sweep.declared for sweep in plan for cell, _ in sweep.cells}
     return session_view(
         facts=facts,
-        rows=[row_of(one, declared[one.run.cell.workload]) for one in runs],
+        rows=[row_of(one, declared[one.run.cell.row]) for one in runs],
         verdicts=verdicts,
         capacity=capacity,
         policy=read_policy(facts, where),

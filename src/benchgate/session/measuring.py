@@ -304,7 +304,7 @@ class MeasuringSession:
     def _keep_symbols(self, planned: PlannedCell, judged: JudgedRun) -> None:
         """Keeps the symbols of the sampled addresses, because `rejudge` does not have the program."""
         file = self._images.symbols(planned.system, planned.workload)
-        if file is None or planned.system.result.format is ResultFormat.PATTERNS:
+        if file is None or planned.system.result.format is not ResultFormat.BENCH:
             return
         transcript = wire.parse(read_console(judged.run), nonce=judged.run.nonce)
         found = attribution.sampled_symbols(transcript, read_symbols(file))

@@ -106,8 +106,8 @@ def _parametrize(metafunc: pytest.Metafunc, name: str, request: Request, state: 
         metafunc.parametrize("cell", cells, ids=[one.test_cell.id for one in cells], indirect=True)
     elif name == "verdict":
         gates = planner.plan_gates(request, options, ground)
-        known = with_windows(catalog.load_workload(request.workload).metrics)
         for gate in gates:
+            known = with_windows(gate.arm.workload.metrics)
             check(gate.gate, known[gate.gate.metric], catalog.load_policy(options.policy))
         metafunc.parametrize("verdict", gates, ids=[one.id for one in gates], indirect=True)
     else:

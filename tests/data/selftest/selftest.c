@@ -1,8 +1,8 @@
 // A guest without an operating system, with a self-test of its own: one sum, shared by all CPUs. It prints how
 // many CPUs it has, how long the work took, and the sum.
 //
-// Takes `case=NAME` from the kernel's command line. `honest` and `summary` measure what they say; each other
-// case misreports, or ends, in one wrong way. The guest asks QEMU for the number of CPUs.
+// Takes `case=NAME` from the kernel's command line. `honest`, `summary` and `lines` measure what they say; each
+// other case misreports, or ends, in one wrong way. Those that begin with `lines` print BENCH lines. The guest asks QEMU for the number of CPUs.
 #include "../stress/stress.h"
 
 #define STEPS 10000000 // each takes two instructions
@@ -108,6 +108,25 @@ static uint64_t measured(void) {
     return is("long") ? took + took / 2 : took;
 }
 
+// One operation measured, one skipped.
+static void bench_lines(void) {
+    uint64_t iters = STEPS / 10;
+    text("BENCH_START selftest\n");
+    uint64_t begin = tsc();
+    work((unsigned)iters);
+    uint64_t took = tsc() - begin;
+    if (is("lines-long"))
+        took *= 2;
+    if (is("lines-short"))
+        took /= 20;
+    say("BENCH step ", iters, " ");
+    say("", took, " ");
+    say("", took / iters, "\n");
+    text("BENCH_SKIP pipe (no pipes)\n");
+    if (!is("lines-open"))
+        text("BENCH_END\n");
+}
+
 void cpu_main(unsigned me) {
     *apic(APIC_SPURIOUS) = 0x1ff;
     if (me)
@@ -124,6 +143,11 @@ void cpu_main(unsigned me) {
     }
     if (!is("absent"))
         start_others();
+    if (is("lines") || is("lines-long") || is("lines-short") || is("lines-open")) {
+        say("", count, " CPUs up\n");
+        bench_lines();
+        out32(DEBUG_EXIT, 0x10);
+    }
     bool summary = is("summary"), early = is("early");
     if (!summary)
         say("", count, " CPUs up\n");

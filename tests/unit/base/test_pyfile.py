@@ -22,8 +22,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         load_module(tmp_path / "mine.py", "report")
 
 
-def test_a_file_may_define_dataclasses_with_annotations_as_text(tmp_path: Path) -> None:
-    """A dataclass then looks for its module among those that are known."""
-    text = "from __future__ import annotations\nfrom dataclasses import dataclass\n"
-    (tmp_path / "mine.py").write_text(text + "@dataclass\nclass Mine:\n    seen: int\n")
-    assert load_module(tmp_path / "mine.py", "report").Mine(3).seen == 3
+def test_a_file_may_define_a_dataclass(tmp_path: Path) -> None:
+    source = "from __future__ import annotations\nfrom dataclasses import dataclass\n"
+    (tmp_path / "mine.py").write_text(source + "@dataclass(frozen=True)\nclass One:\n    n: int\n")
+    assert load_module(tmp_path / "mine.py", "gate").One(3).n == 3

@@ -90,3 +90,16 @@ def test_a_length_that_a_program_measured_must_fit_into_the_window(hz: int | Non
         VerifyError, match="reported seconds=1900001 ns, but the whole work window has 1000000"
     ):
         answers.expect_inside(run, "seconds", 1_900_001, 900_000)
+
+
+def test_lengths_that_follow_each_other_fit_into_the_window() -> None:
+    answers.expect_no_overlap(histograms(100, 100), "wakeup")
+    with pytest.raises(VerifyError, match="of worker 1 has 101 ns together, but the work window is 100"):
+        answers.expect_no_overlap(histograms(100, 101), "wakeup")
+
+
+def test_the_values_of_all_workers_are_added_modulo_64_bits() -> None:
+    found = answers.together([report(0, items=3, sum=2**64 - 1), report(1, items=4, sum=3)])
+    assert found == {"items": 7, "sum": 2}
+    with pytest.raises(VerifyError, match=r"worker 1 reported the fields \['items', 'more'\], but worker 0"):
+        answers.together([report(0, items=3), report(1, items=4, more=0)])

@@ -31,3 +31,15 @@ def test_a_skipped_cell_has_no_runs_although_another_sweep_measured_it() -> None
     run = verified(raw_run(cell(2)), 1000)
     found = arms([(cell(2), "another lane")], [JudgedRun(run.run, run)])[cell(2).id]
     assert (found.runs, found.attempted, found.skipped) == (0, 0, "another lane")
+
+
+def test_a_metric_that_every_run_skipped_is_not_of_the_arm() -> None:
+    def run(attempt: int, why: str) -> JudgedRun:
+        one = verified(raw_run(cell(2), attempt=attempt), 1000)
+        return JudgedRun(one.run, replace(one, skipped={"rps": why} if why else {}))
+
+    found = arms([(cell(2), "")], [run(1, "no clock"), run(2, "none")], {"rps": RPS})[cell(2).id]
+    assert (set(found.measurements), found.invalid) == ({"work", "total"}, ())
+    assert found.lacks == {"rps": "no clock"}
+    found = arms([(cell(2), "")], [run(1, "no clock"), run(2, "")], {"rps": RPS})[cell(2).id]
+    assert found.invalid == ("primes-linux-smp2: run 1 has no metric rps",)

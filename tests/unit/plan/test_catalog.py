@@ -91,6 +91,16 @@ def test_invalid_parameters_are_refused(spin: Workload, given: dict[str, object]
             r"needs: `xyz` is not a service; a service is one of clock",
         ),
         ("mode: thread", "mode: thread\nneeds: [map, map]", r"bad\.yaml:3: needs: `map` is duplicate"),
+        (
+            "choices: [join, spin]",
+            "choices: [join, spin], needs: {spin: [parc]}",
+            r"params\.wait\.needs\.spin: `parc` is not a service",
+        ),
+        (
+            "choices: [join, spin]",
+            "choices: [join, spin], needs: {spim: [park]}",
+            r"params\.wait\.needs\.spim: `spim` is not one of the choices join, spin",
+        ),
         ("mode: thread", "mode: thread\nneeds: park", r"needs: expected a list"),
         ("mode: thread", "mode: thread\nworkers: many", r"workers: is `many`, not one of cpus, own"),
         ("about: how", "abuot: how", r"abuot: unknown key; did you mean `about`\?"),

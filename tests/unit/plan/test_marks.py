@@ -8,6 +8,7 @@ from benchgate.base.errors import CatalogError, UsageError
 from benchgate.plan import marks
 from benchgate.plan.marks import Mark
 from benchgate.plan.planned import GateRequest
+from tests.unit.plan.test_systemfile import LINES
 
 PRIMES = Mark(("primes",), {"hi": 3_000_000})
 
@@ -162,3 +163,15 @@ class TestUnverifiedPrograms:
 
     def test_a_program_that_verifies_its_work_may_be_gated(self) -> None:
         assert marks.read(Mark(("stress_ng",), {}), {"speedup": [speedup(cpus=2, at_least=1.6)]}).gates
+
+
+def test_a_gate_of_a_self_test_may_be_of_an_operation_of_its_system(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(LINES)
+    system = Mark((str(tmp_path / "mine.yaml"),), {})
+    call = Mark((), {"cpus": 1, "metric": "getpid", "at_most": 400})
+    found = marks.read(Mark(("selftest",), {}), {"limit": [call]}, [system])
+    assert found.gates[0].metric == "getpid"
+    with pytest.raises(UsageError, match="metric='stat' is not one of the metrics of workload selftest"):
+        marks.read(
+            Mark(("selftest",), {}), {"limit": [Mark((), {**call.kwargs, "metric": "stat"})]}, [system]
+        )

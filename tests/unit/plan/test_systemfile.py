@@ -9,6 +9,7 @@ from benchgate.base import systems
 from benchgate.base.cells import Mode
 from benchgate.base.errors import CatalogError
 from benchgate.base.systems import Ask, EndBy, Kind, ResultFormat
+from benchgate.base.workloads import ParamSpec
 from benchgate.plan import catalog, systemfile
 from tests.wirekit import CHECKSUM, PRIMES
 
@@ -35,6 +36,15 @@ result:
 """
 
 
+LINES = """\
+version: 1
+name: mine
+kind: qemu
+boot: {kernel: mine.elf}
+ask: selftest
+console: {online: '(?P<n>[0-9]+) CPUs'}
+result: {format: bench-lines, operations: [getpid, pipe]}
+"""
 KILLED = SELFTEST.replace("'primes=(", "'count=(") + "end: {by: kill}\n"
 
 
@@ -91,10 +101,29 @@ def test_a_workload_whose_services_are_missing_is_refused_by_their_names(tmp_pat
     assert every.refuses(sleeper, 1) == ""
 
 
+def test_only_the_choices_that_need_a_service_are_refused_without_it(tmp_path: Path) -> None:
+    params = {"op": ParamSpec("op", "call", ("call", "pipe"), needs={"pipe": ("channel",)})}
+    ops = replace(CHECKSUM, params=params)
+    system = load(tmp_path, GOOD)
+    said = system.refuses(ops, 1, (("op", "pipe"),))
+    assert said.startswith("checksum with op=pipe needs channel, which mine does not have")
+    assert system.refuses(ops, 1, (("op", "call"),)) == ""
+
+
+def test_the_operations_of_bench_lines_are_metrics_in_ns(tmp_path: Path) -> None:
+    system = load(tmp_path, LINES)
+    assert system.result.operations == ("getpid", "pipe")
+    assert {name: (one.unit, str(one.better)) for name, one in system.metrics.items()} == {
+        "getpid": ("ns", "less"), "pipe": ("ns", "less"),
+    }  # fmt: skip
+    assert catalog.load_workload("selftest", system).metrics == system.metrics
+
+
 @pytest.mark.parametrize("name", ["linux", "native", "kernel"])
 def test_each_system_of_ours_says_what_it_has(name: str) -> None:
-    """docs/wire.md and guest/services.h promise these; tern has no files and runs no programs of Linux."""
-    expected = set(systems.SERVICES) - ({"files", "programs"} if name == "kernel" else set())
+    """docs/wire.md and guest/services.h promise these; tern has no files and no signals, and runs no programs
+    of Linux."""
+    expected = set(systems.SERVICES) - ({"files", "signals", "programs"} if name == "kernel" else set())
     assert set(catalog.load_system(name).services) == expected
 
 
@@ -191,6 +220,11 @@ def test_a_self_test_has_figures_and_known_answers(tmp_path: Path) -> None:
             KILLED + "smoke: {pass: '(?u)good'}\n",
             r"mine\.yaml:13: smoke\.pass: `.*` cannot be matched against a console's bytes",
         ),
+        (LINES.replace("[getpid, pipe]", "[]"), r"mine\.yaml:7: result\.operations: add the names"),
+        (LINES.replace("getpid", "work"), r"result\.operations: `work` is duplicate, or no name of a metric"),
+        (LINES.replace("getpid", "pipe"), r"result\.operations: `pipe` is duplicate"),
+        (LINES.replace("ask: selftest\n", ""), r"result\.format: `bench-lines` is only for `ask: selftest`"),
+        (LINES.replace("console: {online: '(?P<n>[0-9]+) CPUs'}\n", ""), r"console: `online` is missing"),
         (SELFTEST.replace("{count:", "{cuont:"), r"no pattern in `answers` has a group \(\?P<cuont>"),
         (SELFTEST.replace("(?P<value>[0-9]+)", "[0-9]+"), r"needs a named group \(\?P<value>"),
     ],

@@ -183,6 +183,16 @@ def test_a_system_that_cannot_power_off_is_finished_at_its_end_line(rig: Rig) ->
     assert rig.follower(watch).follow().cause is Cause.FINISHED
 
 
+def test_a_program_of_bench_lines_is_killed_after_its_last_line(rig: Rig) -> None:
+    result = Result(ResultFormat.BENCH_LINES, operations=("getpid",))
+    found = watch_for(replace(load_system("kernel"), ready="", end_by=EndBy.KILL, result=result))
+    output = b"BENCH_START x\r\nBENCH getpid 1 5 5\r\nBENCH_END\r\n"
+    rig.console = CutConsole(rig, [output])
+    assert rig.follower(found).follow().cause is Cause.FINISHED
+    rig.console = CutConsole(rig, [output[:-1]])
+    assert rig.follower(found).follow().cause is Cause.CLOSED
+
+
 def test_a_guest_is_killed_only_after_all_results_in_complete_lines(rig: Rig) -> None:
     result = Result(
         ResultFormat.PATTERNS,

@@ -63,6 +63,8 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     rule = find(gate.kind, gate.file)
     if gate.kind != verified.KIND and (only_informs := _by_tool(gate, measured)):
         return only_informs
+    if skipped := _skipped(gate, measured):
+        return skipped
     if gate.file and (unasked := _unverified(gate, measured) or _informing(gate, measured)):
         return unasked
     with contained(DecideError, f"{gate.id}: judge() of {gate.file or gate.kind} raised"):
@@ -82,6 +84,17 @@ def _by_tool(gate: Gate, measured: GateInput) -> Ruling | None:
     fields = {"lane": arm.lane, "threshold": gate.threshold(arm.lane), "runs": arm.runs}
     text = reason(Word.SKIP, f"{subject(gate)}: for information only: {gate.cell.workload} is {UNVERIFIED}")
     return Ruling(verdict(gate, Word.SKIP, text, fields))
+
+
+def _skipped(gate: Gate, measured: GateInput) -> Ruling | None:
+    """Of a metric that the guest skipped in every run of a verified arm."""
+    for cell in filter(None, (gate.base, gate.cell)):
+        arm = measured.arms.get(cell.id)
+        if arm is not None and gate.metric in arm.lacks and not arm.invalid:
+            why = arm.lacks[gate.metric] or "it does not say why"
+            text = reason(Word.SKIP, f"{subject(gate)}: the guest skipped {gate.metric}: {why}")
+            return Ruling(verdict(gate, Word.SKIP, text, {"lane": arm.lane, "runs": arm.runs}))
+    return None
 
 
 def _unverified(gate: Gate, measured: GateInput) -> Ruling | None:

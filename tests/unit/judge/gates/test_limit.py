@@ -120,3 +120,11 @@ def test_an_invalid_gate_is_refused(change: dict[str, object]) -> None:
 def test_an_unknown_metric_is_refused() -> None:
     with pytest.raises(DecideError, match="too few samples of rps"):
         rule(measured([800] * 5), limit(metric="rps"))
+
+
+def test_a_metric_that_every_run_skipped_is_not_decided() -> None:
+    bare = measured([880.0] * 5)
+    without = {name: one for name, one in bare.measurements.items() if name != "wake_p99"}
+    verdict = rule(replace(bare, measurements=without, lacks={"wake_p99": "no clock"})).verdict
+    assert verdict.outcome is Word.SKIP
+    assert "primes-linux-smp2: the guest skipped wake_p99: no clock" in verdict.reason

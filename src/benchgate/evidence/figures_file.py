@@ -1,0 +1,172 @@
+"""Reads figures to compare: of a session's folder, of Kevlar's runner (JSON), or of a program's BENCH lines.
+
+Takes a path, and for a folder the system to take; gives a `Side`, the samples by what they are of. Nothing is
+judged again: `benchgate verify` does that. Fails with EvidenceError that names the file, and with UsageError
+for a system that the session does not have.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from benchgate.base.cells import Params
+from benchgate.base.errors import EvidenceError, UsageError, VerifyError
+from benchgate.base.jsonfields import Fields
+from benchgate.base.metrics import WINDOWS, Better
+from benchgate.base.systems import SELFTEST
+from benchgate.evidence import metrics_csv, results_csv
+from benchgate.evidence.files import read_text
+from benchgate.evidence.metrics_csv import Value
+from benchgate.evidence.session_folder import METRICS, RESULTS
+from benchgate.judge import bench_lines
+
+OPERATION, COST = "op", "cost"
+"""The parameter with an operation's name, and the metric with its cost, of workloads like micro."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What a figure is of. Figures of the same key are compared."""
+
+    what: str
+    """The workload, or the operation."""
+    params: Params = ()
+    cpus: int = 1
+    metric: str = COST
+    system: str = ""
+    """Empty if each side has only one system."""
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    lane: str
+    """Empty if the file does not say which clock it was."""
+    unit: str
+    better: Better
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    name: str
+    systems: tuple[str, ...]
+    """Empty: a file of one program."""
+    samples: Mapping[Key, Samples]
+
+    @property
+    def operations(self) -> Side:
+        """Only the costs of single operations on one CPU, by the operation's name."""
+        found = {}
+        for key, one in self.samples.items():
+            name = _operation(key)
+            if name and key.cpus == 1:
+                found[Key(name, system=key.system)] = one
+        return replace(self, samples=found)
+
+    def only(self, metrics: Collection[str]) -> Side:
+        kept = {key: one for key, one in self.samples.items() if not metrics or key.metric in metrics}
+        return replace(self, samples=kept)
+
+    @property
+    def without_system(self) -> Side:
+        return replace(self, samples={replace(key, system=""): one for key, one in self.samples.items()})
+
+
+def read(word: str) -> Side:
+    """`PATH`, or `PATH:SYSTEM` for one system of a session."""
+    if not Path(word).exists() and ":" in word:
+        word, _, system = word.rpartition(":")
+    else:
+        system = ""
+    path = Path(word)
+    if path.is_dir():
+        return _session(path, system)
+    if system:
+        raise UsageError(f"{path} is not a session's folder, so it has no system {system}")
+    text = read_text(path.parent, path.name)
+    return _json(path, text) if path.suffix == ".json" else _lines(path, text)
+
+
+def short(key: Key) -> str:
+    """The operation's name, or the workload's, with the metric unless it is the cost, and the CPU count."""
+    what = str(dict(key.params).get(OPERATION, key.what))
+    return (
+        what + ("" if key.metric == COST else f" {key.metric}") + ("" if key.cpus == 1 else f" smp{key.cpus}")
+    )
+
+
+def _operation(key: Key) -> str:
+    if not key.params and key.what != SELFTEST:
+        return key.what if key.metric == COST else ""
+    if key.what == SELFTEST:
+        return "" if key.metric in WINDOWS else key.metric
+    return str(dict(key.params).get(OPERATION, "")) if key.metric == COST else ""
+
+
+def _session(folder: Path, system: str) -> Side:
+    counted = {
+        row.run for row in results_csv.parse(read_text(folder, RESULTS), str(folder / RESULTS)) if row.counts
+    }
+    values = [
+        one
+        for one in metrics_csv.parse(read_text(folder, METRICS), str(folder / METRICS))
+        if one.run in counted
+    ]
+    systems = sorted({one.system for one in values})
+    if system and system not in systems:
+        raise UsageError(f"{folder} has no system {system}; it has {', '.join(systems) or 'no verified run'}")
+    kept = [one for one in values if system in ("", one.system)]
+    chosen = (system,) if system else tuple(systems)
+    return Side(f"{folder} ({', '.join(chosen)})", chosen, _grouped(kept))
+
+
+def _grouped(values: Iterable[Value]) -> Mapping[Key, Samples]:
+    found: dict[Key, Samples] = {}
+    for one in values:
+        key = Key(one.workload, one.params, one.cpus, one.metric, one.system)
+        before = found.get(key, Samples(one.lane, one.unit, one.better, ()))
+        if (before.lane, before.unit) != (one.lane, one.unit):
+            key = replace(key, what=f"{one.workload} ({one.lane})")
+            before = found.get(key, Samples(one.lane, one.unit, one.better, ()))
+        found[key] = replace(before, values=(*before.values, one.value))
+    return found
+
+
+def _json(path: Path, text: str) -> Side:
+    try:
+        top = Fields(json.loads(text), "the file")
+        label, found = top.text("label", ""), {}
+        for name, value in top.take("benchmarks", dict).items():
+            one = Fields(value, name)
+            if one.has("per_iter_ns"):  # the others are figures without a unit
+                found[name] = _exact(one)
+    except ValueError as error:
+        raise EvidenceError(f"{path}: {error}") from None
+    return _program(path, label, found)
+
+
+def _exact(one: Fields) -> float:
+    """The file's own figure is cut to whole ns."""
+    each = one.real("per_iter_ns")
+    if one.has("total_ns") and one.has("iterations"):
+        total, iters = one.number("total_ns"), one.number("iterations", 1)
+        if abs(each * iters - total) >= iters:
+            raise ValueError(f"{total} ns for {iters} operations is not {each:g} ns for each")
+        return total / iters
+    return each
+
+
+def _lines(path: Path, text: str) -> Side:
+    try:
+        found = bench_lines.parse(text.replace("\r", ""))
+    except VerifyError as error:
+        raise EvidenceError(f"{path}: {error}") from None
+    return _program(path, found.label, {name: one.each_ns for name, one in found.measured.items()})
+
+
+def _program(path: Path, label: str, each_ns: Mapping[str, float]) -> Side:
+    samples = {Key(name): Samples("", "ns", Better.LESS, (value,)) for name, value in each_ns.items()}
+    return Side(f"{path} ({label})" if label else str(path), (), samples)

@@ -1,0 +1,63 @@
+"""bench-lines.txt: the cost of single operations as the lines that Kevlar's runner reads (docs/micro.md).
+
+Takes a SessionView; gives one block of lines for each system, lane and CPU count, or None if the session
+measured no operation. The cost is the median of the runs; an operation that the system lacks is a BENCH_SKIP
+with its reason. A session that is not complete has no BENCH_END. Does not fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from benchgate.base.gates import VERIFIED, Word
+from benchgate.base.stats import median
+from benchgate.base.text import one_line
+from benchgate.evidence.figures_file import COST, OPERATION
+from benchgate.render.figures import series_of
+from benchgate.render.view import SessionView
+
+NAME = "bench-lines.txt"
+Block = tuple[str, str, int]
+"""System, lane and CPU count. A skipped operation has no lane: it is in all of its system and count."""
+
+
+def render(view: SessionView) -> str | None:
+    blocks: dict[Block, list[str]] = {}
+    for block, line in _measured(view):
+        blocks.setdefault(block, []).append(line)
+    for system, cpus, line in _skipped(view):
+        for block, lines in blocks.items():
+            if (block[0], block[2]) == (system, cpus):
+                lines.append(line)
+    end = ["BENCH_END"] if view.state == "complete" else []
+    text = [
+        line
+        for (system, lane, cpus), lines in blocks.items()
+        for line in (f"BENCH_START {system}-{lane}-smp{cpus}", *lines, *end)
+    ]
+    return "\n".join(text) + "\n" if text else None
+
+
+def _measured(view: SessionView) -> Iterator[tuple[Block, str]]:
+    for series in series_of(view):
+        name, iters = dict(series.params).get(OPERATION), dict(series.params).get("iters", 1)
+        for arm in series.arms:
+            cost = next((one for one in arm.metrics if one.metric.name == COST and one.unit == "ns"), None)
+            if name is None or cost is None or arm.is_broken or not isinstance(iters, int):
+                continue
+            total = max(1, round(median(cost.values) * iters))
+            line = f"BENCH {_named(name, series.params)} {iters} {total} {total // iters}"
+            yield (series.system, series.lane, arm.cpus), line
+
+
+def _named(name: object, params: tuple[tuple[str, object], ...]) -> str:
+    """Operations that differ in another parameter too are different operations."""
+    shared = "_shared" if dict(params).get("share") == "one" else ""
+    return f"{name}{shared}"
+
+
+def _skipped(view: SessionView) -> Iterator[tuple[str, int, str]]:
+    for one in view.verdicts:
+        name = dict(one.params).get(OPERATION)
+        if one.gate == VERIFIED and one.outcome is Word.SKIP and name is not None:
+            yield one.system, one.cpus, f"BENCH_SKIP {_named(name, one.params)} ({one_line(one.reason, 200)})"

@@ -1,0 +1,90 @@
+"""Compiles a workload, runs it on this host, and judges what it printed.
+
+For tests of the guest's C: `run_of` makes a run, `verified_by` judges it, `broken` changes one line of the C
+first. A test module that uses them uses the fixture `own_cache`, too.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+from benchgate.base.cells import Cell, Lane, Placement
+from benchgate.base.runs import Ending, RawRun, VerifiedRun
+from benchgate.base.workloads import Workload
+from benchgate.build import programs
+from benchgate.judge import run_files, verify
+from benchgate.plan import catalog
+from benchgate.plan.workloadfile import fill
+from tests.machines import PATIENCE_S
+
+NONCE = "0123456789abcdef"
+SMALL: dict[str, dict[str, object]] = {
+    "primes": {"hi": 40_000},
+    "checksum": {"blocks": 5000, "rounds": 3},
+    "tasks": {"steps": 2000},
+    "dynamic": {"items": 300, "grain": 100},
+    "barrier": {"phases": 12, "turns": 5000},
+    "mapreduce": {"words": 3000, "grain": 20},
+    "service": {"requests": 120, "grain": 50, "spread": 50},
+    "contend": {"takes": 500, "hold": 10, "delay": 100},
+    "wake": {"rounds": 64, "turns": 50},
+    "spawn": {"errands": 30, "grain": 1000},
+    "stencil": {"rows": 64, "steps": 5},
+}
+
+
+def words(workload: Workload, count: int, /, **changes: object) -> dict[str, object]:
+    params, _ = fill(workload, SMALL.get(workload.name, {}))
+    found = {"workload": workload.name, "mode": workload.mode, "workers": count, "cpus": count}
+    return {**found, "nonce": NONCE, **dict(params), **changes}
+
+
+def execute(workload: Workload, asked: dict[str, object]) -> subprocess.CompletedProcess[bytes]:
+    argv = [
+        str(programs.guest_program(workload)),
+        *(f"bench.{k}={v}" for k, v in asked.items() if v is not None),
+    ]
+    return subprocess.run(argv, capture_output=True, timeout=PATIENCE_S, check=False)
+
+
+def run_of(folder: Path, workload: Workload, workers: int, **changes: object) -> RawRun:
+    asked = words(workload, workers, **changes)
+    done = execute(workload, asked)
+    (folder / run_files.CONSOLE).write_bytes(done.stdout)
+    params, label = fill(workload, {k: v for k, v in asked.items() if k in workload.params})
+    (folder / run_files.ARGV).write_text(json.dumps([f"bench.{key}={value}" for key, value in asked.items()]))
+    (folder / run_files.AFFINITY).write_text("[]")  # a worker may end before it is found
+    pins = tuple(int(cpu) for cpu in str(changes.get("pin", "")).split(",") if cpu)
+    return RawRun(
+        cell=Cell("native", workload.name, workload.mode, params, workers, label),
+        folder=folder,
+        attempt=1,
+        order=0,
+        nonce=NONCE,
+        seed=0,
+        lane=Lane.NATIVE,
+        placement=Placement.OVERSUBSCRIBED if 0 < len(set(pins)) < workers else Placement.VIRTUAL,
+        pins=pins,
+        warmup=False,
+        ending=Ending.DONE,
+        exit_status=done.returncode,
+        guest_digest="",
+        host_span_ns=int(PATIENCE_S * 1e9),
+    )
+
+
+def verified_by(run: RawRun, workload: Workload) -> VerifiedRun:
+    return verify.verify_on(run, workload, catalog.load_system("native"))
+
+
+def broken(tmp_path: Path, name: str, old: str, new: str) -> Workload:
+    """The workload with one line of its C replaced."""
+    workload = catalog.load_workload(name)
+    text = workload.source.read_text()
+    assert text.count(old) == 1
+    source = tmp_path / f"{name}.c"
+    source.write_text(text.replace(old, new))
+    return replace(workload, source=source)
