@@ -266,8 +266,8 @@ def test_a_linux_guest_reports_attribution(crowded: Session) -> None:
     assert (table.value("picks") or 0) >= CROWDED_STEPS
     assert (table.value("switches") or 0) > 0
     assert (table.value("ticks") or 0) > 0
-    # The foreign line adds what the coordinator used while it waited. `tasks` makes system calls, and what the
-    # kernel's threads do for them is its own, so nothing else may be left.
+    # The foreign line adds what the coordinator used while it waited. `tasks` makes system calls, and what
+    # ksoftirqd and RCU do for them is its own, so nothing else may be left.
     foreign = table.value("foreign_time")
     assert foreign is not None
     assert 0 <= foreign < (transcript.foreign or 0)

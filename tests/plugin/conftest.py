@@ -17,7 +17,6 @@ import pytest
 import scipy.stats
 
 from benchgate.host import accel, capacity
-from benchgate.plan import catalog
 from benchgate.run import thread_use
 from benchgate.session.measuring import MeasuringSession
 from tests.machines import PATIENCE_S
@@ -198,8 +197,6 @@ def rig(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         (thread_use, "host_snapshot"),
     ):
         monkeypatch.setattr(owner, name, getattr(owner, name))
-    for cached in (catalog.load_system, catalog.load_workload, catalog.load_policy):
-        cached.cache_clear()  # by words such as `own.yaml`, which is another file in each test
     (tmp_path / "kernel").write_bytes(b"kernel")
     pytester.makeconftest(CONFTEST)
     pytester.makepyfile(test_scaling=TEST_FILE)

@@ -105,10 +105,10 @@ def load_policy(word: str) -> Policy:
 def load_workload(word: str, system: System | None = None) -> Workload:
     """The workload for a name or path. The metrics of a self-test are those of its system."""
     if word != SELFTEST:
-        return _load_workload(word)
+        return _loaded_workload(_find("workload", word))
     return SELFTEST_WORKLOAD if system is None else replace(SELFTEST_WORKLOAD, metrics=system.metrics)
 
 
 @cache
-def _load_workload(word: str) -> Workload:
-    return workloadfile.load(_find("workload", word))
+def _loaded_workload(path: Path) -> Workload:
+    return workloadfile.load(path)
