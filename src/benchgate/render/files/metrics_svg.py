@@ -8,6 +8,7 @@ smallest to the largest run. It is readable on light and dark backgrounds, and w
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchgate.base.metrics import Metric
@@ -49,12 +50,13 @@ def render(view: SessionView) -> str | None:
     panels = panels_of(view)
     if not panels:
         return None
+    looks = tuple(dict.fromkeys(series.place for series in series_of(view)))
     heights = [HEIGHT + LINE * len(one.lines) for one in panels]
     tops = [sum(heights[:n]) for n in range(len(panels))]
     body = [
         line
         for one, top in zip(panels, tops, strict=True)
-        for line in (f'<g transform="translate(0 {top})">', *_drawn(one), "</g>")
+        for line in (f'<g transform="translate(0 {top})">', *_drawn(one, looks), "</g>")
     ]
     return "\n".join(
         [
@@ -93,12 +95,11 @@ def _round_up(value: float) -> float:
     if value <= 0:
         return 1.0
     size = 10 ** math.floor(math.log10(value))
-    return float(
-        next(step * size for step in (1, 1.2, 1.6, 2, 2.4, 3.2, 4, 6, 8, 10) if step * size >= value)
-    )
+    return float(next(step * size for step in ROUND if step * size >= value))
 
 
-def _drawn(panel: Panel) -> list[str]:
+def _drawn(panel: Panel, looks: Sequence[str]) -> list[str]:
+    """`looks`: every system and lane of the session. Its number gives it the same colour in each panel."""
     scale = _Scale(panel)
     unit = f", {panel.unit}" if panel.unit not in ("", "ns") else ""
     title = f"{panel.label}: {panel.metric.name}{unit} ({panel.metric.better} is better)"
@@ -113,9 +114,10 @@ def _drawn(panel: Panel) -> list[str]:
     for cpus in scale.counts:
         x = scale.x(cpus)
         lines.append(f'<text x="{x:.1f}" y="{scale.bottom + 18}" text-anchor="middle">{cpus}</text>')
-    lines.append(f'<path class="axis" d="M{LEFT} {scale.top}V{scale.bottom}H{right}"/>')
+    lines.append(f'<path class="axis" fill="none" d="M{LEFT} {scale.top}V{scale.bottom}H{right}"/>')
     for place, (series, figures) in enumerate(panel.lines):
-        lines += _line(series, figures, place, scale)
+        lines += _line(figures, looks.index(series.place), scale)
+        lines += _key(series, looks.index(series.place), 36 + LINE * place)
     return lines
 
 
@@ -124,8 +126,8 @@ def _short(value: float, unit: str) -> str:
     return units.shown(value, "ns" if unit == "ns" else "") if value else "0"
 
 
-def _line(series: Series, figures: tuple[MetricFigures, ...], place: int, scale: _Scale) -> list[str]:
-    colour = COLOURS[place % len(COLOURS)]
+def _line(figures: tuple[MetricFigures, ...], look: int, scale: _Scale) -> list[str]:
+    colour = COLOURS[look % len(COLOURS)]
     points = [(scale.x(one.arm.cpus), scale.y(one.spread.median), one) for one in figures]
     track = "L".join(f"{x:.1f} {y:.1f}" for x, y, _ in points)
     lines = [f'<path d="M{track}" stroke="{colour}" fill="none"/>'] if len(points) > 1 else []
@@ -134,8 +136,11 @@ def _line(series: Series, figures: tuple[MetricFigures, ...], place: int, scale:
         lines.append(f'<path d="M{x:.1f} {low:.1f}V{high:.1f}" stroke="{colour}" stroke-width="2"/>')
         words = " ".join(str(verdict.outcome) for verdict in one.verdicts)
         title = f"{one.arm.name} {units.shown(one.spread.median, one.unit)} {words}".strip()
-        lines.append(marker(place, x, y, colour, title))
-    at = 36 + LINE * place
-    lines.append(marker(place, LEFT + 4, at - 4, colour, ""))
+        lines.append(marker(look, x, y, colour, title))
+    return lines
+
+
+def _key(series: Series, look: int, y: int) -> list[str]:
     name = visible(series.place)[:LONGEST_NAME]
-    return [*lines, f'<text x="{LEFT + 16}" y="{at}">{xml(name)}</text>']
+    sign = marker(look, LEFT + 4, y - 4, COLOURS[look % len(COLOURS)], "")
+    return [sign, f'<text x="{LEFT + 16}" y="{y}">{xml(name)}</text>']

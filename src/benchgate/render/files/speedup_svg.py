@@ -68,7 +68,7 @@ def _axes(scale: _Scale) -> list[str]:
         lines.append(f'<path class="grid" d="M{LEFT} {y:.1f}H{right}M{x:.1f} {TOP}V{bottom}"/>')
         lines.append(f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{value}x</text>')
         lines.append(f'<text x="{x:.1f}" y="{bottom + 18}" text-anchor="middle">{value}</text>')
-    lines.append(f'<path class="axis" d="M{LEFT} {TOP}V{bottom}H{right}"/>')
+    lines.append(f'<path class="axis" fill="none" d="M{LEFT} {TOP}V{bottom}H{right}"/>')
     most = 2**scale.top
     ends = f"M{scale.x(1):.1f} {scale.y(1):.1f}L{scale.x(most):.1f} {scale.y(most):.1f}"
     lines.append(f'<path class="ideal" d="{ends}"/>')

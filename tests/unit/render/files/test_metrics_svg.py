@@ -34,11 +34,28 @@ def test_each_metric_has_a_panel_and_each_system_a_line() -> None:
     titles = [panel.find(f"{SVG}text").text for panel in panels]  # type: ignore[union-attr]
     assert titles == ["primes: rps, requests/s (more is better)", "primes: lost (less is better)"]
     tracks = [path for path in panels[0].iter(f"{SVG}path") if path.get("fill") == "none"]
-    assert len(tracks) == 2
+    assert len(tracks) == 1 + 2  # the axes and a line for each system
     points = [found.text for found in panels[0].iter(f"{SVG}title")]
     assert points == [
         "smp1 101 requests/s", "smp2 191 requests/s", "smp1 111 requests/s", "smp2 231 requests/s",
     ]  # fmt: skip
+
+
+def test_a_system_has_the_same_colour_in_every_panel() -> None:
+    both = [*measured(1, 100), *measured(1, 110, "kernel")]
+    other = [replace(row, workload="other", label="other", run=row.run + 50) for row in reversed(both)]
+    found = []
+    for panel in drawn(*both, *other).findall(f"{SVG}g"):
+        names = [text.text for text in panel.findall(f"{SVG}text")][-2:]
+        found.append(dict(zip(names, (one.get("fill") for one in keys_of(panel)), strict=True)))
+    assert len(found) == 4
+    assert [*found[0]] == [*reversed(found[2])]  # the other workload's systems are in the other order
+    assert all(one == found[0] for one in found)
+
+
+def keys_of(panel: ElementTree.Element) -> list[ElementTree.Element]:
+    """The signs before the systems' names; those of the points have titles."""
+    return [one for one in panel if one.tag in (f"{SVG}circle", f"{SVG}rect") and not len(one)]
 
 
 def test_twice_the_figure_is_twice_as_high() -> None:
