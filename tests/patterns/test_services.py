@@ -21,6 +21,10 @@ are busy. In `fan` at 4 CPUs the CPUs were busy for 52% of the window, while thr
 and spread has a lower one. tern puts a woken thread on an idle CPU. The insn limits leave about 7% to the
 smaller figure, those of `compare` a quarter. Percentiles are compared at 1 CPU: at 2 they are as short as
 the clock's step between CPUs, so that it does not decide them.
+
+Five seeds at 2 CPUs, the same day: pong 2.00 on tern and 1.88 [1.87, 2.00] on Linux, threads 1.98 and 1.92
+[1.84, 2.10], processes 2.00 and 1.97, fan 1.97 and 1.65 [1.59, 1.86]. Where Linux puts the woken threads of
+fan depends on the seed, so its limit at 2 is lower than those of the others.
 """
 
 import pytest
@@ -86,7 +90,7 @@ def test_every_post_wakes_all(cell: CellResult) -> None:
 
 
 @FAN
-@pytest.mark.speedup(cpus=2, at_least=1.2, insn=1.6, metric="rounds_per_s")
+@pytest.mark.speedup(cpus=2, at_least=1.2, insn=1.45, metric="rounds_per_s")
 def test_posts_to_all_scale(verdict: VerdictResult) -> None:
     verdict.require_pass()
 
