@@ -15,6 +15,7 @@ from benchgate.base.cells import Mode, Params
 from benchgate.base.metrics import Better, Metric, MetricKind
 from benchgate.base.qemu import GOOD_EXIT
 from benchgate.base.runs import Deadlines
+from benchgate.base.text import suggestion
 from benchgate.base.workloads import Workload
 
 FETCHED_LINUX = "fetch:linux"
@@ -39,6 +40,14 @@ SERVICES = (
 """What a workload may use of a system inside its window (guest/services.h)."""
 MAX_CPUS = 64
 DEADLINES = Deadlines(boot_s=60.0, run_s=120.0)
+
+
+def not_a_service(name: str) -> str:
+    """Why this is no service, for an error message; empty if it is one."""
+    if name in SERVICES:
+        return ""
+    known = f"a service is one of {', '.join(SERVICES)}"
+    return f"`{name}` is not a service; {suggestion(name, SERVICES, known)}"
 
 
 def plain_name(name: str) -> str:

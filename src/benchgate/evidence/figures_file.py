@@ -153,8 +153,8 @@ def _exact(one: Fields) -> float:
     each = one.real("per_iter_ns")
     if one.has("total_ns") and one.has("iterations"):
         total, iters = one.number("total_ns"), one.number("iterations", 1)
-        if abs(each * iters - total) >= iters:
-            raise ValueError(f"{total} ns for {iters} operations is not {each:g} ns for each")
+        if wrong := bench_lines.contradiction(iters, total, each):
+            raise ValueError(wrong)
         return total / iters
     return each
 

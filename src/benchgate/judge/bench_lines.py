@@ -91,6 +91,13 @@ def read(console: bytes, result: Result) -> Figures:
     return Figures("ns", work, None, {name: one.each_ns for name, one in listed.items()}, skipped)
 
 
+def contradiction(iters: int, total_ns: int, each_ns: float) -> str:
+    """Why these figures are not of the same operations; empty if they are. That of one is cut to whole ns."""
+    if abs(each_ns * iters - total_ns) < iters:
+        return ""
+    return f"{total_ns} ns for {iters} operations is not {each_ns:.15g} ns for each"
+
+
 def _once(name: str, known: Mapping[str, object]) -> None:
     if name in known:
         raise VerifyError(f"the operation {one_line(name, 64)} is there twice")
@@ -100,8 +107,6 @@ def _operation(name: str, numbers: list[int], line: int, after: int) -> Operatio
     iters, total, each = numbers
     if not iters or not total:
         raise VerifyError(f"{one_line(name, 64)}: {iters} operations in {total} ns are no measurement")
-    if abs(each * iters - total) >= iters:
-        raise VerifyError(
-            f"{one_line(name, 64)}: {total} ns for {iters} operations is not {each} ns for each"
-        )
+    if wrong := contradiction(iters, total, each):
+        raise VerifyError(f"{one_line(name, 64)}: {wrong}")
     return Operation(iters, total, line, after)

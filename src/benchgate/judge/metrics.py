@@ -22,6 +22,7 @@ SECOND_NS = 1_000_000_000
 NS = "ns"
 Value = TypeVar("Value")
 _RESULT = "result"
+_NO_HZ = "it needs a length in ns, but the guest did not say its hz (wire format version 2)"
 _FIGURES = ("count", "sum", "min", "max")
 """What a metric may take of a histogram, as in `wakeup.count`."""
 
@@ -99,13 +100,13 @@ def _known(name: str, known: Mapping[str, Value], what: str) -> Value:
 
 def _window(window: Window, seen: Reported) -> float:
     if seen.windows_ns is None:
-        raise ValueError("it needs a length in ns, but the guest did not say its hz (wire format version 2)")
+        raise ValueError(_NO_HZ)
     return seen.windows_ns[window]
 
 
 def _ns(length: float, seen: Reported) -> float:
     if seen.hz is None:
-        raise ValueError("it needs a length in ns, but the guest did not say its hz (wire format version 2)")
+        raise ValueError(_NO_HZ)
     return length * SECOND_NS / seen.hz
 
 

@@ -22,7 +22,6 @@ from benchgate.base.runs import Deadlines
 from benchgate.base.systems import (
     DEADLINES,
     MAX_CPUS,
-    SERVICES,
     WORKLOAD_INITRD,
     Ask,
     Build,
@@ -34,8 +33,9 @@ from benchgate.base.systems import (
     ResultPattern,
     Smoke,
     System,
+    not_a_service,
 )
-from benchgate.base.text import filled, suggestion
+from benchgate.base.text import filled
 from benchgate.base.yamlfile import NAME, Section
 
 SETTING = re.compile(r"(?!(?:out|n|source|workload)\Z)[a-z][a-z0-9_]{0,31}\Z")
@@ -356,7 +356,6 @@ def _cpus(top: Section) -> tuple[int, int]:
 def _services(top: Section) -> Mapping[str, str]:
     found = top.plain("services")
     for name in found:
-        if name not in SERVICES:
-            known = f"a service is one of {', '.join(SERVICES)}"
-            top.fail(f"`{name}` is not a service; {suggestion(name, SERVICES, known)}", "services")
+        if wrong := not_a_service(name):
+            top.fail(wrong, "services")
     return found

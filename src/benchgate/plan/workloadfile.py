@@ -13,7 +13,7 @@ from pathlib import Path
 from benchgate.base import yamlfile
 from benchgate.base.cells import Mode, Params, ParamValue
 from benchgate.base.errors import UsageError
-from benchgate.base.systems import SERVICES
+from benchgate.base.systems import not_a_service
 from benchgate.base.text import suggestion
 from benchgate.base.tools import SERVICE, Tool
 from benchgate.base.workloads import ParamSpec, Workload
@@ -64,9 +64,8 @@ def _tool(top: Section, params: Mapping[str, ParamSpec]) -> Tool | None:
 def _services(words: Section, key: str) -> tuple[str, ...]:
     found = words.texts(key)
     for number, name in enumerate(found):
-        if name not in SERVICES:
-            known = f"a service is one of {', '.join(SERVICES)}"
-            words.fail(f"`{name}` is not a service; {suggestion(name, SERVICES, known)}", key)
+        if wrong := not_a_service(name):
+            words.fail(wrong, key)
         if name in found[:number]:
             words.fail(f"`{name}` is duplicate", key)
     return found
