@@ -24,15 +24,6 @@ _LONGEST_PROMPT = 1000
 _KEPT_LINES = 20
 
 
-class Stops(StrEnum):
-    """Where the guest must be looked at next."""
-
-    ANY = "any"
-    """At each byte: a prompt is awaited, which ends no line."""
-    LINES = "lines"
-    NONE = "none"
-
-
 class _Awaits(StrEnum):
     READY = "ready"
     PROMPT = "prompt"
@@ -120,12 +111,6 @@ class Conversation:
             self._awaits = _Awaits.NOTHING
         else:
             self._begin(self._next)
-
-    @property
-    def stops(self) -> Stops:
-        if self._awaits is _Awaits.NOTHING:
-            return Stops.NONE
-        return Stops.ANY if self._awaits is _Awaits.PROMPT else Stops.LINES
 
     @property
     def is_over(self) -> bool:

@@ -202,6 +202,15 @@ class Section:
             self.fail("expected a mapping", key)
         return Section(self.path, node, f"{self._prefix}{key}.")
 
+    def sections(self, key: str) -> Iterator[Section]:
+        """The mappings of the list under `key`, in order; each is closed when the next one is taken."""
+        for number, node in enumerate(self._items(key), 1):
+            if not isinstance(node, yaml.MappingNode):
+                self.fail("expected a list of mappings", key, node.start_mark.line + 1)
+            found = Section(self.path, node, f"{self._prefix}{key}[{number}].")
+            yield found
+            found.close()
+
     @contextlib.contextmanager
     def optional(self, key: str) -> Iterator[Section]:
         """The mapping under `key`, which is empty if it is absent; closed at the end of the block."""
@@ -214,6 +223,15 @@ class Section:
         if not self.has(key):
             return default
         return tuple(self._words(key, self._items(key)))
+
+    def one_or_more(self, key: str) -> tuple[str, ...]:
+        """A text, or a list of texts."""
+        found = self._nodes.get(key)
+        return (self.text(key),) if isinstance(found, yaml.ScalarNode) else self.texts(key)
+
+    def is_text(self, key: str) -> bool:
+        """False for a mapping, a list or an absent key."""
+        return isinstance(self._nodes.get(key), yaml.ScalarNode)
 
     def integers(self, key: str, default: tuple[int, ...] = ()) -> tuple[int, ...]:
         words = self.texts(key, ())

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from benchgate.base.conversation import Conversation, Stops, Typing
+from benchgate.base.conversation import Conversation, Typing
 from benchgate.base.script import Script, Step
 
 PROMPT = r"^\$ $"
@@ -50,7 +50,6 @@ def test_no_prompt(console: bytes) -> None:
 def test_a_prompt_of_the_boot_log_counts_only_after_the_ready_line() -> None:
     found = fed(conversation(PRIMES, ready="^init: up$"), b"$ ")
     assert found.pending is None
-    assert found.stops is Stops.LINES
     assert fed(found, b"\ninit: up\n$ ").pending is not None
 
 
@@ -87,7 +86,7 @@ def test_an_echo_that_differs_is_lost_input(echo: bytes, shown: str) -> None:
     assert found.failure.startswith("step 1, `primes 2 100`: the guest echoed")
     assert f"echoed `{shown}`: input was lost or changed" in found.failure
     assert not found.is_over
-    assert found.stops is Stops.NONE
+    assert found.pending is None
 
 
 def test_an_echo_without_its_end_is_named_as_lost_input() -> None:

@@ -22,7 +22,7 @@ from benchgate.base.systems import (
     not_a_service,
 )
 from benchgate.base.yamlfile import Section
-from benchgate.plan.systemfile import ask, boot, console, end, result
+from benchgate.plan.systemfile import ask, boot, console, end, prompt, result
 from benchgate.plan.systemfile import settings as settings_of
 
 
@@ -63,6 +63,8 @@ def _native(top: Section, path: Path, name: str) -> System:
 
 def _guest(top: Section, path: Path, name: str, settings: Mapping[str, str]) -> System:
     boots, watched, ends, way = boot.read(top, settings), console.read(top), end.read(top), ask.read(top)
+    deadlines = end.deadlines(top)
+    script = prompt.read(top, way, watched.ready, deadlines)
     system = System(
         name=name,
         kind=Kind.QEMU,
@@ -76,21 +78,24 @@ def _guest(top: Section, path: Path, name: str, settings: Mapping[str, str]) -> 
         build=boot.build(top, path.parent, settings),
         settings=settings,
         ask=way,
+        script=script,
         modes=ask.modes(top),
         smoke=end.smoke(top, settings, ends.by),
         ready=watched.ready,
         failures=watched.failures,
         online=watched.online,
-        result=result.read(top, way, ends.by),
+        result=result.read(top, way, ends.by, script),
         end_by=ends.by,
         exit_codes=ends.exit_codes,
         may_reset=ends.may_reset,
-        deadlines=end.deadlines(top),
+        deadlines=deadlines,
         cpus=_cpus(top),
         services=_services(top),
     )
-    if system.initrd == WORKLOAD_INITRD and system.ask is Ask.SELFTEST:
-        top.fail("a self-test has its own program; `initrd: workload` needs `ask: cmdline`", "ask")
+    if system.initrd == WORKLOAD_INITRD and system.ask is not Ask.CMDLINE:
+        top.fail(
+            f"a system with `ask: {way}` has its own programs; `initrd: workload` needs `cmdline`", "ask"
+        )
     if system.result.format is not ResultFormat.BENCH and not system.online:
         top.fail(
             "`online` is missing: add a pattern whose group (?P<n>...) is the number of online CPUs. "

@@ -1,57 +1,83 @@
 """Reads `result`: in which form the guest prints its figures and answers.
 
-Takes the top section and how the system is asked and ended; gives a `Result`. Fails with CatalogError.
+Takes the top section, how the system is asked and ended, and what is typed; gives a `Result`. Fails with
+CatalogError.
 """
 
 from __future__ import annotations
 
-import re
-
 from benchgate.base.metrics import WINDOWS
-from benchgate.base.systems import Ask, EndBy, Result, ResultFormat, ResultPattern
+from benchgate.base.script import Script
+from benchgate.base.systems import Ask, EndBy, Result, ResultFormat
 from benchgate.base.yamlfile import NAME, Section
+from benchgate.plan.systemfile import windows
 from benchgate.plan.systemfile.console import check_watched, group_names
 
 
-def read(top: Section, ask: Ask, end_by: EndBy) -> Result:
+def read(top: Section, ask: Ask, end_by: EndBy, script: Script | None) -> Result:
     words = top.section("result")
     if words is None:
         if ask is Ask.SELFTEST:
             top.fail("is missing: a self-test needs patterns for its figures and its answers", "result")
+        _check_nonce(top, script)
         return Result()
     form = ResultFormat(words.choice("format", tuple(ResultFormat), ResultFormat.BENCH))
-    if form is ResultFormat.BENCH:
-        if ask is Ask.SELFTEST:
-            words.fail("a self-test needs `format: patterns` or `format: bench-lines`", "format")
-        called, foreign = words.text("system", ""), words.choice("foreign", ("counted", "na"), "counted")
-        words.close()
-        return Result(form, called, foreign == "counted")
-    if ask is not Ask.SELFTEST:
+    if form is not ResultFormat.BENCH and ask is Ask.CMDLINE:
         words.fail(
-            f"`{form}` is only for `ask: selftest`: a workload's oracle needs the answers of every worker, "
-            "which it does not give. Print the wire format (docs/wire.md) and leave `format` out. Or, if "
-            "the kernel runs a fixed test of its own, write `ask: selftest` and run the workload `selftest`",
+            f"`{form}` is only for `ask: prompt` and `ask: selftest`: a workload's oracle needs the answers of "
+            "every worker, which it does not give. Print the wire format (docs/wire.md) and leave `format` "
+            "out. Or, if the kernel runs a fixed test of its own, write `ask: selftest` and run the workload "
+            "`selftest`",
             "format",
         )
-    if form is ResultFormat.BENCH_LINES:
-        return _operations(words)
-    answers = words.texts("answers")
-    expect = words.plain("expect")
-    groups = {name for pattern in answers for name in group_names(words, pattern, "answers")}
-    if not expect or not answers:
-        words.fail("a figure without a known answer is not a result: add `answers` and `expect`", "expect")
-    if end_by is EndBy.KILL:
-        check_watched(words, "answers", answers[-1])
-    if unmatched := sorted(set(expect) - groups):
-        words.fail(f"no pattern in `answers` has a group (?P<{unmatched[0]}>...)", "expect")
-    work = _pattern(words, "work") or words.fail("is missing", "work")
-    total = _pattern(words, "total")
-    found = Result(form, work=work, total=total, expect=expect, answers=answers)
+    read_form = {ResultFormat.BENCH: _bench, ResultFormat.BENCH_LINES: _operations}.get(form)
+    found = read_form(words, ask) if read_form else _patterns(words, ask, end_by, script)
     words.close()
+    if form is ResultFormat.BENCH:
+        _check_nonce(top, script)
     return found
 
 
-def _operations(words: Section) -> Result:
+def _check_nonce(top: Section, script: Script | None) -> None:
+    if script is not None and "nonce" not in script.places:
+        top.fail(
+            "no step types {nonce}: the guest must print it in the begin line of the wire format. Or write "
+            "`result: {format: patterns}`",
+            "steps",
+        )
+
+
+def _bench(words: Section, ask: Ask) -> Result:
+    if ask is Ask.SELFTEST:
+        words.fail("a self-test needs `format: patterns` or `format: bench-lines`", "format")
+    called, foreign = words.text("system", ""), words.choice("foreign", ("counted", "na"), "counted")
+    return Result(ResultFormat.BENCH, called, foreign == "counted")
+
+
+def _patterns(words: Section, ask: Ask, end_by: EndBy, script: Script | None) -> Result:
+    answers = words.texts("answers")
+    expect = words.plain("expect") if words.has("expect") else None
+    groups = {name for pattern in answers for name in group_names(words, pattern, "answers")}
+    captures = [pattern for step in script.steps for pattern in step.captures] if script else []
+    groups.update(name for pattern in captures for name in group_names(words, pattern, "answers"))
+    if (ask is Ask.SELFTEST or expect is not None) and not (expect and groups):
+        words.fail("a figure without a known answer is not a result: add `answers` and `expect`", "expect")
+    if not groups:
+        words.fail(
+            "a figure without an answer is not a result: add `answers`, or `capture` to a step, with groups "
+            "(?P<NAME>...) that the workload's oracle checks",
+            "answers",
+        )
+    if end_by is EndBy.KILL and answers:
+        check_watched(words, "answers", answers[-1])
+    if unmatched := sorted(set(expect or ()) - groups):
+        words.fail(f"no pattern in `answers` has a group (?P<{unmatched[0]}>...)", "expect")
+    work = windows.read(words, "work") or words.fail("is missing", "work")
+    total = windows.read(words, "total")
+    return Result(ResultFormat.PATTERNS, work=work, total=total, expect=expect, answers=answers)
+
+
+def _operations(words: Section, _ask: Ask) -> Result:
     found = words.texts("operations")
     for number, name in enumerate(found):
         if not NAME.match(name) or name in WINDOWS or name in found[:number]:
@@ -64,32 +90,4 @@ def _operations(words: Section) -> Result:
             "add the names of the operations: one that the program leaves out would not be missed",
             "operations",
         )
-    words.close()
     return Result(ResultFormat.BENCH_LINES, operations=found)
-
-
-def _pattern(result: Section, key: str) -> ResultPattern | None:
-    words = result.section(key)
-    if words is None:
-        return None
-    if not words.has("begins"):
-        words.fail(
-            "`begins` is missing: add a pattern for the line that the kernel prints just before this time "
-            "begins. Without it a figure that is too short could pass",
-            "pattern",
-        )
-    found = ResultPattern(
-        begins=_begins(words),
-        regex=words.pattern("pattern", groups=("value",)),
-        unit=words.choice("unit", ("ns", "us", "ms", "cycles")),
-        shift=words.integer("shift", 0, high=40),
-    )
-    words.close()
-    return found
-
-
-def _begins(words: Section) -> str:
-    pattern = words.pattern("begins")
-    if re.search(pattern, ""):
-        words.fail(f"`{pattern}` matches the empty string, so it names no line", "begins")
-    return pattern
