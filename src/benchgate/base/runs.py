@@ -119,7 +119,7 @@ class WorkerReport:
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What the instruction clock cannot resolve in one window, in ns."""
+    """What cannot be resolved in one window: by the instruction clock, in ns, or in a printed figure."""
 
     step: int
     """The largest quantum in force: how far the vCPUs can have been apart."""
@@ -127,6 +127,9 @@ class Resolution:
     """How often a vCPU saw what another had done, at most a step too late."""
     late: int
     """The length of all these delays together, at most."""
+    printed: int = 0
+    """By how much two figures that the guest prints differ at least, in the run's unit; 0: the window is no
+    printed figure."""
 
 
 _VERIFY_ONLY = object()
@@ -144,7 +147,8 @@ class VerifiedRun:
     workers: tuple[WorkerReport, ...]
     key: object = field(repr=False, compare=False)
     resolution: Resolution | None = None
-    """None on the other lanes, and if QEMU was killed before it wrote the clock's totals."""
+    """None on the other lanes if the guest printed no figure, and if QEMU was killed before it wrote the
+    clock's totals."""
     void: str = ""
     """How the host disturbed it more than the policy allows; it is not a sample then. Empty: it did not."""
     metrics: Mapping[str, float] = field(default_factory=dict)

@@ -194,6 +194,8 @@ class System:
     failures: tuple[str, ...] = ()
     online: str = ""
     """A pattern whose group (?P<n>...) is the number of online CPUs; empty: the begin line has it."""
+    online_lines: str = ""
+    """A pattern that matches one line for each CPU that came up; another way to say the same."""
     result: Result = Result()
     smoke: Smoke | None = None
     end_by: EndBy = EndBy.EXIT
@@ -214,6 +216,11 @@ class System:
         return {
             name: Metric(name, MetricKind.TIME, Better.LESS, "ns", of=name) for name in self.result.operations
         }
+
+    @property
+    def counts_cpus(self) -> bool:
+        """Whether a pattern says how many CPUs came up; the wire format says it without one."""
+        return bool(self.online or self.online_lines)
 
     @property
     def runs_selftest(self) -> bool:
@@ -245,8 +252,8 @@ class System:
         typed = self.result.format is ResultFormat.PATTERNS
         if workload.has_program and typed:
             return (
-                f"{self.name} prints figures of its own, which {workload.name}'s oracle cannot judge: give the "
-                "workload `source: none` and an oracle for the names that `answers` and `capture` have"
+                f"{self.name} prints no answers of {workload.name}'s workers: use a workload with "
+                "`source: none` and an oracle for the names in `answers` and `capture`"
             )
         if not workload.has_program and not typed:
             return f"{workload.name} has no program (`source: none`), so it needs a system with `ask: prompt`"

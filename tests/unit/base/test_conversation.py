@@ -140,7 +140,7 @@ def test_a_step_without_an_answer_of_its_own_ends_with_the_prompt() -> None:
     assert fed(found, b"$ ").pending == Typing(1, b"")
     found.typed(None)
     assert found.is_over
-    assert [typed.text for typed in found.record] == [b"stats\n"]
+    assert [typed.text for typed in found.record] == [b"stats\n", b""]
 
 
 def test_a_prompt_that_comes_back_without_the_capture_is_a_failure() -> None:
@@ -188,5 +188,9 @@ def replayed(cuts: Iterable[int]) -> Conversation:
 def test_the_pieces_in_which_a_console_is_read_change_nothing(step: int) -> None:
     found = replayed(range(0, len(CONSOLE), step))
     assert found.is_over
-    assert [(typed.at, typed.text) for typed in found.record] == [(8, b"primes 2 100\n"), (40, b"stats\n")]
+    assert [(typed.at, typed.text) for typed in found.record] == [
+        (8, b"primes 2 100\n"),
+        (40, b"stats\n"),
+        (59, b""),
+    ]
     assert found.cuts == {1: "$ primes 2 100", 4: "$ stats", 6: "$ "}

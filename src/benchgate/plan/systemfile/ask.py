@@ -15,10 +15,12 @@ _OF_A_PROMPT = ("prompt", "steps", "input")
 
 def read(top: Section) -> Ask:
     if top.has("ports"):
-        top.fail("host ports cannot be used yet; ask by `cmdline`, `selftest` or `prompt`", "ports")
+        top.refuse("host ports cannot be used yet; ask by `cmdline`, `selftest` or `prompt`", "ports")
     way = Ask(top.choice("ask", tuple(Ask), Ask.CMDLINE))
     if way is not Ask.PROMPT and (stray := [key for key in _OF_A_PROMPT if top.has(key)]):
-        top.fail("is only for `ask: prompt`: write that, or leave this key out", stray[0])
+        top.refuse("is only for `ask: prompt`: write that, or leave this key out", stray[0])
+    for key in _OF_A_PROMPT:
+        top.has(key)
     return way
 
 
@@ -26,5 +28,5 @@ def modes(top: Section) -> tuple[Mode, ...]:
     words = top.texts("modes", tuple(Mode))
     unknown = [word for word in words if word not in tuple(Mode)]
     if unknown or not words:
-        top.fail(f"expected {' or '.join(Mode)}, found {', '.join(unknown) or 'nothing'}", "modes")
-    return tuple(Mode(word) for word in words)
+        top.refuse(f"expected {' or '.join(Mode)}, found {', '.join(unknown) or 'nothing'}", "modes")
+    return tuple(Mode(word) for word in words if word not in unknown)

@@ -20,6 +20,7 @@ class Console:
     ready: str
     failures: tuple[str, ...]
     online: str
+    online_lines: str
 
 
 def read(top: Section) -> Console:
@@ -30,24 +31,38 @@ def read(top: Section) -> Console:
         ready = words.text("ready", "")
         if ready:
             check_watched(words, "ready", ready)
-        return Console(ready, failures, words.pattern("online", "", groups=("n",)))
+        online, lines = words.pattern("online", "", groups=("n",)), words.text("online_lines", "")
+        if lines:
+            check_watched(words, "online_lines", lines)
+        if online and lines:
+            words.refuse(
+                "leave out `online` or `online_lines`: each says how many CPUs came up", "online_lines"
+            )
+        return Console(ready, failures, online, lines)
+
+
+def groups(words: Section, pattern: str, key: str) -> tuple[str, ...]:
+    """The names of a pattern's groups."""
+    try:
+        return tuple(yamlfile.regex(pattern).groupindex)
+    except ValueError as error:
+        words.refuse(f"`{pattern}` {error}", key)
+        return ()
 
 
 def check_watched(words: Section, key: str, pattern: str) -> None:
     """Checks a pattern that is matched against bytes while the guest prints; not every text pattern is valid
     for bytes. A pattern that matches the empty string is refused, because it would match any console."""
-    group_names(words, pattern, key)
+    try:
+        yamlfile.regex(pattern)
+    except ValueError as error:
+        words.refuse(f"`{pattern}` {error}", key)
+        return
     try:
         watched = yamlfile.regex(by_lines(pattern))
     except ValueError as error:
-        words.fail(f"`{pattern}` cannot be matched against a console's bytes: it {error}", key)
+        words.refuse(f"`{pattern}` cannot be matched against a console's bytes: it {error}", key)
+        return
     found = watched.search(b"\n\n")
     if found is not None and not found[0]:
-        words.fail(f"`{pattern}` matches the empty string, so it would match any console", key)
-
-
-def group_names(words: Section, pattern: str, key: str) -> tuple[str, ...]:
-    try:
-        return tuple(yamlfile.regex(pattern).groupindex)
-    except ValueError as error:
-        words.fail(f"`{pattern}` {error}", key)
+        words.refuse(f"`{pattern}` matches the empty string, so it would match any console", key)

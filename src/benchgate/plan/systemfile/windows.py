@@ -20,7 +20,7 @@ _NS = 1e9
 def read(result: Section, key: str) -> WindowSource | None:
     if result.is_text(key):
         if result.text(key) != _MARKS:
-            result.fail(f"expected a mapping, or `{_MARKS}`", key)
+            result.refuse(f"expected a mapping, or `{_MARKS}`", key)
         return MarkWindow()
     words = result.section(key)
     if words is None:
@@ -36,7 +36,7 @@ def _lines(words: Section) -> LineWindow:
 
 def _figure(words: Section) -> ResultPattern:
     if not words.has("begins"):
-        words.fail(
+        words.refuse(
             "`begins` is missing: add a pattern for the line that the kernel prints just before this time "
             "begins. Without it a figure that is too short could pass",
             "pattern",
@@ -56,11 +56,11 @@ def _hz(words: Section, unit: str) -> float:
     """How many ticks or cycles are one second: `hz`, or `scale`, the ns of one."""
     given = [key for key in ("hz", "scale") if words.has(key)]
     if given and unit not in _COUNTED:
-        words.fail(f"is only for a figure in {' or '.join(_COUNTED)}", given[0])
+        words.refuse(f"is only for a figure in {' or '.join(_COUNTED)}", given[0])
     if len(given) > 1:
-        words.fail("leave out `hz` or `scale`: one says what the other says", "scale")
+        words.refuse("leave out `hz` or `scale`: one says what the other says", "scale")
     if unit == "ticks" and not given:
-        words.fail(
+        words.refuse(
             "a figure in ticks needs `hz`, the ticks of a second, or `scale`, the ns of a tick", "unit"
         )
     if "scale" in given:
@@ -71,5 +71,5 @@ def _hz(words: Section, unit: str) -> float:
 def _names_line(words: Section, key: str) -> str:
     pattern = words.pattern(key)
     if re.search(pattern, ""):
-        words.fail(f"`{pattern}` matches the empty string, so it names no line", key)
+        words.refuse(f"`{pattern}` matches the empty string, so it names no line", key)
     return pattern
