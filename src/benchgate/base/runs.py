@@ -25,7 +25,7 @@ class Ending(StrEnum):
     EOF = "eof"  # the console closed before the end line (QEMU killed or crashed)
     BOOT_DEADLINE = "boot-deadline"
     RUN_DEADLINE = "run-deadline"
-    OUTPUT_LIMIT = "output-limit"  # stopped because it printed more than the log may hold
+    OUTPUT_LIMIT = "output-limit"  # stopped because it printed more than the log may hold, or repeated itself
     NO_START = "no-start"  # the program could not be started
     INTERRUPTED = "interrupted"
 

@@ -39,6 +39,9 @@ SERVICES = (
 )
 """What a workload may use of a system inside its window (guest/services.h)."""
 MAX_CPUS = 64
+REPEAT_BYTES = 64 << 10
+"""A console that repeats one byte or a few lines for this long is stopped; 0: never. A progress bar of 64 Ki
+dots, or 1,600 equal lines of 40 bytes, is still taken for progress."""
 DEADLINES = Deadlines(boot_s=60.0, run_s=120.0)
 
 
@@ -156,6 +159,9 @@ class System:
     modes: tuple[Mode, ...] = (Mode.PROCESS, Mode.THREAD)
     ready: str = ""
     failures: tuple[str, ...] = ()
+    harmless: tuple[str, ...] = ()
+    """Patterns of lines that look like a panic and are none."""
+    repeat_bytes: int = REPEAT_BYTES
     online: str = ""
     """A pattern whose group (?P<n>...) is the number of online CPUs; empty: the begin line has it."""
     result: Result = Result()

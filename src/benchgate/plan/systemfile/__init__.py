@@ -80,6 +80,8 @@ def _guest(top: Section, path: Path, name: str, settings: Mapping[str, str]) -> 
         smoke=end.smoke(top, settings, ends.by),
         ready=watched.ready,
         failures=watched.failures,
+        harmless=watched.harmless,
+        repeat_bytes=watched.repeat_bytes,
         online=watched.online,
         result=result.read(top, way, ends.by),
         end_by=ends.by,
