@@ -12,6 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from benchgate.base.cells import Mode, Params
+from benchgate.base.disks import Disk
 from benchgate.base.metrics import Better, Metric, MetricKind
 from benchgate.base.qemu import GOOD_EXIT
 from benchgate.base.runs import Deadlines
@@ -19,6 +20,9 @@ from benchgate.base.script import OF_THE_RUN, Script
 from benchgate.base.text import suggestion
 from benchgate.base.workloads import Workload
 
+DEFAULT_FIRMWARE = "default"
+"""The firmware that QEMU has for its machine: SeaBIOS, OpenSBI, or none."""
+NO_FIRMWARE = "none"
 FETCHED_LINUX = "fetch:linux"
 WORKLOAD_INITRD = "workload"
 SOURCE = "{source}"
@@ -40,6 +44,9 @@ SERVICES = (
 )
 """What a workload may use of a system inside its window (guest/services.h)."""
 MAX_CPUS = 64
+REPEAT_BYTES = 64 << 10
+"""A console that repeats one byte or a few lines for this long is stopped; 0: never. A progress bar of 64 Ki
+dots, or 1,600 equal lines of 40 bytes, is still taken for progress."""
 DEADLINES = Deadlines(boot_s=60.0, run_s=120.0)
 
 
@@ -185,6 +192,9 @@ class System:
     append: str = ""
     symbols: str = ""
     """The ELF file that resolves sampled addresses; {workload} is replaced by the workload's name."""
+    disks: tuple[Disk, ...] = ()
+    firmware: str = DEFAULT_FIRMWARE
+    """DEFAULT_FIRMWARE, NO_FIRMWARE or the path of a file, which may contain {out}."""
     build: Build | None = None
     ask: Ask = Ask.CMDLINE
     script: Script | None = None
@@ -192,6 +202,9 @@ class System:
     modes: tuple[Mode, ...] = (Mode.PROCESS, Mode.THREAD)
     ready: str = ""
     failures: tuple[str, ...] = ()
+    harmless: tuple[str, ...] = ()
+    """Patterns of lines that look like a panic and are none."""
+    repeat_bytes: int = REPEAT_BYTES
     online: str = ""
     """A pattern whose group (?P<n>...) is the number of online CPUs; empty: the begin line has it."""
     online_lines: str = ""

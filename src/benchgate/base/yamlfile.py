@@ -247,15 +247,15 @@ class Section:
             return None
         return Section(self.path, node, f"{self._prefix}{key}.", self.problems)
 
-    def sections(self, key: str) -> Iterator[Section]:
-        """The mappings of the list under `key`, in order; each is closed when the next one is taken."""
-        for number, node in enumerate(self._items(key), 1):
-            if not isinstance(node, yaml.MappingNode):
-                self.refuse("expected a list of mappings", key, node.start_mark.line + 1)
-                return
-            found = Section(self.path, node, f"{self._prefix}{key}[{number}].", self.problems)
-            yield found
-            found.close()
+    def sections(self, key: str) -> tuple[Section, ...]:
+        """A list of mappings: `- {image: fs.img, format: raw}`."""
+        found = []
+        for number, node in enumerate(self._items(key)):
+            if isinstance(node, yaml.MappingNode):
+                found.append(Section(self.path, node, f"{self._prefix}{key}.{number}.", self.problems))
+            else:
+                self.refuse("expected mappings: `- {key: value}`", key, node.start_mark.line + 1)
+        return tuple(found)
 
     @contextlib.contextmanager
     def optional(self, key: str) -> Iterator[Section]:

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, replace
 
 from benchgate.base.console_text import by_lines
-from benchgate.base.systems import EndBy, Kind, LineWindow, Result, ResultFormat, System
+from benchgate.base.systems import REPEAT_BYTES, EndBy, Kind, LineWindow, Result, ResultFormat, System
 
 
 def watch_for(system: System) -> Watch:
@@ -24,6 +24,8 @@ def watch_for(system: System) -> Watch:
         success=frozenset(system.exit_codes),
         kill_after_end=system.end_by is EndBy.KILL,
         may_reset=system.may_reset,
+        harmless=tuple(by_lines(pattern) for pattern in system.harmless),
+        repeat_bytes=system.repeat_bytes,
     )
     if system.result.format is ResultFormat.BENCH:
         return base
@@ -64,9 +66,13 @@ class Watch:
     """For systems that cannot power off: kill the guest after its end line."""
     may_reset: bool = False
     """The guest may end by a reset."""
+    harmless: tuple[bytes, ...] = ()
+    """Lines that look like a panic and are none (run/suspicion.py)."""
+    repeat_bytes: int = REPEAT_BYTES
+    """The console may repeat itself for this long (run/repetition.py); 0: for ever."""
 
     def __post_init__(self) -> None:
-        for pattern in (self.ready, self.result, *self.ends, *self.panics, *self.failures):
+        for pattern in (self.ready, self.result, *self.ends, *self.panics, *self.failures, *self.harmless):
             if pattern is None:
                 continue
             try:

@@ -79,6 +79,8 @@ def _guest(top: Section, path: Path, name: str, settings: Mapping[str, str]) -> 
         initrd=boots.initrd,
         append=boots.append,
         symbols=boots.symbols,
+        disks=boots.disks,
+        firmware=boots.firmware,
         build=boot.build(top, path.parent, settings),
         settings=settings,
         ask=way,
@@ -87,6 +89,8 @@ def _guest(top: Section, path: Path, name: str, settings: Mapping[str, str]) -> 
         smoke=end.smoke(top, settings, ends.by),
         ready=watched.ready,
         failures=watched.failures,
+        harmless=watched.harmless,
+        repeat_bytes=watched.repeat_bytes,
         online=watched.online,
         online_lines=watched.online_lines,
         result=result.read(top, way, ends.by, script),
@@ -99,6 +103,11 @@ def _guest(top: Section, path: Path, name: str, settings: Mapping[str, str]) -> 
     )
     if system.initrd == WORKLOAD_INITRD and way is not Ask.CMDLINE:
         top.refuse(f"`ask: {way}` runs the guest's own programs; `initrd: workload` needs `cmdline`", "ask")
+    if system.ask is Ask.CMDLINE and not (system.kernel or top.refused("boot") or top.refused("boot.kernel")):
+        top.refuse(
+            "`cmdline` needs `boot.kernel`, because QEMU gives a command line only to a kernel that it loads",
+            "ask",
+        )
     needs_count = system.result.format is not ResultFormat.BENCH and not top.refused("console.online")
     if needs_count and not system.counts_cpus:
         top.refuse(

@@ -45,6 +45,7 @@ def _step(words: Section, prompt: str, deadlines: Deadlines, *, echo: bool) -> S
         echo=_echo(words, default=echo),
         deadline_s=words.number("deadline_s", deadlines.run_s, low=0.1, high=86400),
     )
+    words.close()
     if wrong := not_typable(found.send or ""):
         words.refuse(f"cannot be typed: {wrong}", "send")
     if found.send is None and not found.expect:
