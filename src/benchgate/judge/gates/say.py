@@ -21,7 +21,8 @@ def figure(gate: Gate, seen: Figures, limit: float) -> str:
 
 
 def conditions(gate: Gate, seen: Figures) -> str:
-    return f"({gate.metric}, {seen.lane}, {counted(seen.runs, 'run')}{' per arm' if gate.base else ''})"
+    runs = f"{counted(seen.runs, 'run')}{' per arm' if gate.base else ''}"
+    return f"({', '.join(filter(None, (gate.metric, seen.lane, runs, seen.step)))})"
 
 
 def compared(gate: Gate, seen: Figures, sign: str) -> str:
