@@ -138,6 +138,7 @@ def _clock_arguments(
         seed=seed,
         cpus=planned.cell.cpus,
         machine=planned.system.qemu.machine,
+        disks=bool(planned.system.disks),
         marked=planned.system.result.format is ResultFormat.BENCH,
         profile=profile,
     )
