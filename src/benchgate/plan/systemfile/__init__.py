@@ -77,6 +77,8 @@ def _guest(top: Section, path: Path, name: str, settings: Mapping[str, str]) -> 
         initrd=boots.initrd,
         append=boots.append,
         symbols=boots.symbols,
+        disks=boots.disks,
+        firmware=boots.firmware,
         build=boot.build(top, path.parent, settings),
         settings=settings,
         ask=way,
@@ -95,6 +97,11 @@ def _guest(top: Section, path: Path, name: str, settings: Mapping[str, str]) -> 
     )
     if system.initrd == WORKLOAD_INITRD and system.ask is Ask.SELFTEST:
         top.refuse("a self-test has its own program; `initrd: workload` needs `ask: cmdline`", "ask")
+    if system.ask is Ask.CMDLINE and not (system.kernel or top.refused("boot") or top.refused("boot.kernel")):
+        top.refuse(
+            "`cmdline` needs `boot.kernel`, because QEMU gives a command line only to a kernel that it loads",
+            "ask",
+        )
     needs_count = system.result.format is not ResultFormat.BENCH and not top.refused("console.online")
     if needs_count and not system.online:
         top.refuse(
