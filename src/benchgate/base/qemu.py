@@ -84,7 +84,7 @@ def command(  # noqa: PLR0913 - every argument is an option of QEMU
     for option, value in (("-cpu", cpu), ("-m", memory), ("-smp", smp)):
         argv += [option, value] if value else []
     argv += console
-    if console:
+    if console or kernel is not None:
         argv += ["-device", "isa-debug-exit,iobase=0xf4,iosize=4"]
     if kernel is not None:
         argv += ["-kernel", str(kernel)]

@@ -33,6 +33,8 @@ RUSH = 25
 SKIP = 100_000
 """How many ns a loop that polls the TSC may skip at once outside the window. Each read is a trap, which costs
 the host up to 10 us, and in each boot Linux calibrates its timers in such loops for 0.2 s."""
+DISK_OBJECT = ("-object", "main-loop,id=main-loop,thread-pool-min=1,thread-pool-max=1")
+"""One thread does QEMU's jobs for disks, one after the other, and never ends (c/pool.h)."""
 LINUX_WORDS = (
     "cryptomgr.notests",  # otherwise the self-tests share a CPU with the workload
     "lpj=4000000",  # skips the calibration of the delay loop on each CPU
@@ -66,6 +68,7 @@ def arguments(  # noqa: PLR0913 - one run has this many options
     profile: Path | None = None,
     cpus: int = 1,
     machine: str = "",
+    disks: bool = False,
     patience_s: int = 60,
     talks: bool = False,
 ) -> ClockArguments:
@@ -74,6 +77,7 @@ def arguments(  # noqa: PLR0913 - one run has this many options
     `marked`: the guest brackets its window with marks, so the lockstep may be looser during boot. A system
     without marks may measure at any time, so the lockstep is tight throughout and no loop is skipped; and the
     log says when each line of the console ended.
+    `disks`: the guest has drives, so QEMU has a thread that reads and writes their images.
     `profile`: where the plugin writes the instruction profile of the window.
     `talks`: something is typed at the guest's console; the plugin's socket is TALK_DESCRIPTOR.
     """
@@ -109,10 +113,14 @@ def arguments(  # noqa: PLR0913 - one run has this many options
                 "--clock wall"
             )
         options["talk"] = TALK_DESCRIPTOR
+    if disks and level is Level.FULL:
+        options["disks"] = 1
     words = (f"{name}={comma_safe(str(value))}" for name, value in options.items())
     argv = ["-plugin", ",".join((comma_safe(str(plugin)), *words))]
     if level is Level.COUNT:
         return ClockArguments(tuple(argv), MappingProxyType({}))
+    if disks:
+        argv += DISK_OBJECT
     argv += ["-rtc", "base=2024-01-01T00:00:00,clock=vm", "-seed", "1", "-global", "apic.vapic=off"]
     if re.match(r"(pc|q35)\b", machine) and "hpet=" not in machine:
         argv += ["-machine", "hpet=off"]

@@ -130,7 +130,7 @@ def _append(system: System, request: str) -> str:
     return " ".join(word for word in (system.append, request if system.ask is Ask.CMDLINE else "") if word)
 
 
-def _clock_arguments(
+def _clock_arguments(  # noqa: PLR0913 - one boot has this many options
     planned: PlannedCell,
     clock: ClockConfig | None,
     log: Path | None,
@@ -149,6 +149,7 @@ def _clock_arguments(
         seed=seed,
         cpus=planned.cell.cpus,
         machine=planned.system.qemu.machine,
+        disks=bool(planned.system.disks),
         marked=planned.system.result.format is ResultFormat.BENCH,
         profile=profile,
         talks=talks,

@@ -467,4 +467,4 @@ def test_coarse_figures_do_not_pass_a_threshold_inside_their_step() -> None:
     assert rule(*flat(1.7)).verdict.outcome is Word.PASS
     ruling = rule(*coarse(17, 10))
     assert ruling.verdict.outcome is Word.INCONCLUSIVE
-    assert "5 runs per arm, printed in steps of 10 ms" in ruling.verdict.reason
+    assert "5 runs per arm, printed in steps of 10 ms); next: make the work longer" in ruling.verdict.reason
