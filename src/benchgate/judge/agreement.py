@@ -109,8 +109,8 @@ def _check_typed(files: RunFiles, system: System) -> None:
     theirs = [(one.console, one.count, one.time) for one in files.clock.inputs]
     if ours != theirs:
         raise VerifyError(
-            f"{CONVERSATION} says that lines were typed at (bytes of the console, length, ns) {ours[:8]}, but "
-            f"clock.log has {theirs[:8]}"
+            f"{CONVERSATION} says that lines were typed at (bytes of the console, length, ns) {ours[:8]}, "
+            f"but clock.log has {theirs[:8]}"
         )
 
 
