@@ -28,6 +28,7 @@ from benchgate.judge.noise import NOT_KNOWN, disturbance, excess, is_judged
 from benchgate.judge.oracle import ORACLES
 from benchgate.judge.oracle_run import OracleRun
 from benchgate.judge.run_files import RunFiles
+from benchgate.judge.thread_work import check_threads
 from benchgate.judge.transcript_checks import check_books, check_cpus, check_echo, check_window, require_cpus
 from benchgate.judge.wire import MAX_HZ, Transcript
 
@@ -52,6 +53,8 @@ def verify_on(run: RawRun, workload: Workload, system: System, rule: VoidRule = 
         found = verify_selftest(files, system.result, online=system.online, exit_codes=codes, rule=rule)
         if run.lane is Lane.INSN:
             _check_clock(files, system)
+        else:
+            check_threads(files, found.unit, found.work)
     else:
         found = verify(files, workload, system.result, exit_codes=codes, rule=rule)
         if system.online:

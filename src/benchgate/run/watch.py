@@ -27,15 +27,17 @@ def watch_for(system: System) -> Watch:
     )
     if system.result.format is ResultFormat.BENCH:
         return base
-    ends = _end_patterns(system.result) if system.end_by is EndBy.KILL else ()
-    return replace(base, result=None, ends=ends)
+    patterns = _end_patterns(system.result)
+    return replace(
+        base, result=patterns[-1] if patterns else None, ends=patterns if system.end_by is EndBy.KILL else ()
+    )
 
 
 def _end_patterns(result: Result) -> tuple[bytes, ...]:
-    """All patterns that the verifier will need."""
+    """All patterns that the verifier will need; the last one is of the work window's figure."""
     if result.format is ResultFormat.BENCH_LINES:
         return (whole_line(r"^BENCH_END\b"),)
-    figures = tuple(figure.regex for figure in (result.work, result.total) if figure)
+    figures = tuple(figure.regex for figure in (result.total, result.work) if figure)
     return tuple(whole_line(pattern) for pattern in (*result.answers, *figures))
 
 
