@@ -247,6 +247,16 @@ class Section:
             return None
         return Section(self.path, node, f"{self._prefix}{key}.", self.problems)
 
+    def sections(self, key: str) -> tuple[Section, ...]:
+        """A list of mappings: `- {image: fs.img, format: raw}`."""
+        found = []
+        for number, node in enumerate(self._items(key)):
+            if isinstance(node, yaml.MappingNode):
+                found.append(Section(self.path, node, f"{self._prefix}{key}.{number}.", self.problems))
+            else:
+                self.refuse("expected mappings: `- {key: value}`", key, node.start_mark.line + 1)
+        return tuple(found)
+
     @contextlib.contextmanager
     def optional(self, key: str) -> Iterator[Section]:
         """The mapping under `key`, which is empty if it is absent; closed at the end of the block."""
@@ -259,6 +269,15 @@ class Section:
         if not self.has(key):
             return default
         return tuple(self._words(key, self._items(key)))
+
+    def one_or_more(self, key: str) -> tuple[str, ...]:
+        """A text, or a list of texts."""
+        found = self._nodes.get(key)
+        return (self.text(key),) if isinstance(found, yaml.ScalarNode) else self.texts(key)
+
+    def is_text(self, key: str) -> bool:
+        """False for a mapping, a list or an absent key."""
+        return isinstance(self._nodes.get(key), yaml.ScalarNode)
 
     def integers(self, key: str, default: tuple[int, ...] = ()) -> tuple[int, ...]:
         words = self.texts(key, ())

@@ -11,10 +11,11 @@ from pathlib import Path
 from types import MappingProxyType
 
 from benchgate.base.cells import Accel, Cell, Lane
+from benchgate.base.disks import disk_options
 from benchgate.base.errors import UsageError
 from benchgate.base.qemu import CONTROLLED, Qemu, command, guest_name, smp_option
 from benchgate.base.runs import BootSpec, Deadlines, Image
-from benchgate.base.systems import Ask, ResultFormat, System
+from benchgate.base.systems import NO_FIRMWARE, Ask, ResultFormat, System
 from benchgate.insn.arguments import ClockArguments, arguments
 from benchgate.insn.log import ClockMode, Level
 from benchgate.plan.planned import PlannedCell
@@ -78,14 +79,15 @@ def guest_spec(  # noqa: PLR0913 - one boot has this many options
     measure: bool = False,
     words: str | None = None,
     profile: Path | None = None,
+    talks: bool = False,
 ) -> BootSpec:
     """One boot of a QEMU system. `log`, `seed` and `profile` are for the instruction clock: where it writes
     its log, its seed, and where it writes an instruction profile. `words` replaces the whole kernel command
-    line, including the workload's manifest."""
+    line, including the workload's manifest. `talks`: something is typed at the console."""
     system, cell = planned.system, planned.cell
     clock = NO_CLOCK
     if planned.seats.lane is Lane.INSN:
-        clock = _clock_arguments(planned, vm.clock, log, seed, profile)
+        clock = _clock_arguments(planned, vm.clock, log, seed, profile, talks=talks)
     request = manifest(cell, nonce, needs=planned.workload.needs, measure=measure)
     argv = command(
         vm.qemu,
@@ -98,7 +100,7 @@ def guest_spec(  # noqa: PLR0913 - one boot has this many options
         kernel=image.kernel,
         initrd=image.initrd,
         append=_append(system, request) if words is None else words,
-        extra=system.qemu.arguments + clock.argv_extra,
+        extra=_boot_media(system, image) + system.qemu.arguments + clock.argv_extra,
         name=guest_name(nonce),
     )
     return BootSpec(
@@ -109,7 +111,15 @@ def guest_spec(  # noqa: PLR0913 - one boot has this many options
         pins=_pins_per_vcpu(planned),
         deadlines=deadlines(planned),
         host_cpus=planned.seats.host_cpus,
+        talks=talks and planned.seats.lane is Lane.INSN,
     )
+
+
+def _boot_media(system: System, image: Image) -> tuple[str, ...]:
+    """Firmware and disks."""
+    firmware = NO_FIRMWARE if system.firmware == NO_FIRMWARE else image.firmware
+    bios = () if firmware is None else ("-bios", str(firmware))
+    return bios + disk_options(system.disks, image.disks)
 
 
 def _append(system: System, request: str) -> str:
@@ -118,7 +128,13 @@ def _append(system: System, request: str) -> str:
 
 
 def _clock_arguments(
-    planned: PlannedCell, clock: ClockConfig | None, log: Path | None, seed: int, profile: Path | None
+    planned: PlannedCell,
+    clock: ClockConfig | None,
+    log: Path | None,
+    seed: int,
+    profile: Path | None,
+    *,
+    talks: bool,
 ) -> ClockArguments:
     if clock is None or log is None:
         raise UsageError(f"{planned.cell.id}: the instruction clock is not prepared, so lane insn cannot run")
@@ -132,6 +148,7 @@ def _clock_arguments(
         machine=planned.system.qemu.machine,
         marked=planned.system.result.format is ResultFormat.BENCH,
         profile=profile,
+        talks=talks,
     )
 
 

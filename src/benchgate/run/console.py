@@ -40,6 +40,8 @@ class Limits:
     """How long the process may take to exit after its end line."""
     linger_s: float = 1.0
     """How long to read on after a panic, for the rest of its text."""
+    hush_s: float = 5.0
+    """A kernel that goes on after a line that looks like a panic prints again within this time."""
 
 
 class FloodError(BootError):

@@ -7,6 +7,7 @@ guest's failure is an `Observation` too. Fails with OSError only, if a log canno
 from __future__ import annotations
 
 import contextlib
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +22,9 @@ from benchgate.base.text import one_line
 from benchgate.run.console import Console, FloodError, Limits, SerialLog, readable
 from benchgate.run.ending import Cause, Observation, Stage, ending_of
 from benchgate.run.pace import HostPace, Pace
+from benchgate.run.repetition import Repetition
 from benchgate.run.scanner import Scanner
+from benchgate.run.suspicion import Suspicion
 from benchgate.run.watch import Watch
 
 _READ_BYTES = 1 << 16
@@ -42,6 +45,14 @@ class Follower:
     folder: Path
     heartbeat: Callable[[], None] = lambda: None
     pace: Pace = field(default_factory=HostPace)
+    suspicion: Suspicion = field(init=False)
+    repetition: Repetition = field(init=False)
+    hush: Pace | None = field(init=False, default=None)
+    """Runs out if nothing follows a line that looks like a panic."""
+
+    def __post_init__(self) -> None:
+        self.suspicion = Suspicion(self.watch.harmless)
+        self.repetition = Repetition(self.watch.repeat_bytes)
 
     def follow(self) -> Observation:
         stage = Stage.BOOTING if self.watch.ready else Stage.RUNNING
@@ -66,7 +77,8 @@ class Follower:
                     stage = Stage.ENDED
                     self.pace.begin(self.limits.leave_s)
             if stop is not None:
-                return Observation(stop.cause, stage, one_line(self.log.last_line), stop.note)
+                last = one_line(self.log.last_line)
+                return Observation(stop.cause, stage, last, stop.note, self.suspicion.line)
 
     def await_exit(self, seen: Observation) -> bool:
         """True if the program exits by itself after its console was closed."""
@@ -81,10 +93,10 @@ class Follower:
         while True:
             self.heartbeat()
             left = self.pace.left()
-            if left <= 0:
-                return b"", Observation(Cause.DEADLINE, Stage.RUNNING, note=self.pace.kind)
+            if over := self._is_over(left):
+                return b"", over
             try:
-                return self.console.read_nonblocking(_READ_BYTES, left), None
+                return self._noted(self.console.read_nonblocking(_READ_BYTES, left))
             except FloodError:
                 note = f"more than {self.limits.console_bytes} bytes of output"
                 return b"", Observation(Cause.FLOOD, Stage.RUNNING, note=note)
@@ -98,6 +110,21 @@ class Follower:
             if self.child.has_ended() and not readable(self.console.child_fd, 0):
                 # One of its children still holds the pipe.
                 return b"", Observation(Cause.CLOSED, Stage.RUNNING)
+
+    def _is_over(self, left: float) -> Observation | None:
+        if left <= 0:
+            return Observation(Cause.DEADLINE, Stage.RUNNING, note=self.pace.kind)
+        if self.hush is not None and self.hush.left() <= 0:
+            return Observation(Cause.SUSPECT, Stage.RUNNING)
+        return None
+
+    def _noted(self, text: bytes) -> tuple[bytes, Observation | None]:
+        self.suspicion.feed(text)
+        self.hush = copy.copy(self.pace) if self.suspicion.line else None
+        if self.hush is not None:
+            self.hush.begin(self.limits.hush_s)
+        repeated = self.repetition.feed(text)
+        return text, Observation(Cause.REPEATS, Stage.RUNNING, note=repeated) if repeated else None
 
     def _failed(self, cause: Cause, stage: Stage, line: bytes) -> Observation:
         with contextlib.suppress(FloodError):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from benchgate.base import systems
 from benchgate.base.cells import Mode
+from benchgate.base.disks import Disk, Interface
 from benchgate.base.errors import CatalogError
 from benchgate.base.systems import Ask, EndBy, Kind, ResultFormat
 from benchgate.base.workloads import ParamSpec
@@ -76,7 +77,8 @@ def test_every_key_of_the_schema_is_read(tmp_path: Path) -> None:
 qemu: {machine: pc, cpu: max, memory: 1G, smp: "{n},sockets={n}", arguments: [-device, foo]}
 build: {commands: [[make, all]], folder: src, sources: [src]}
 modes: [thread]
-console: {ready: "^ready", failures: ["panic"], online: "cpus=(?P<n>[0-9]+)"}
+console: {ready: "^ready", failures: ["panic"], harmless: ["^oops: t"], repeat_bytes: 5,
+          online: "cpus=(?P<n>[0-9]+)"}
 end: {by: kill}
 deadlines: {boot_s: 5, run_s: 7.5}
 cpus: {minimum: 2, maximum: 8}
@@ -87,6 +89,7 @@ services: {park: futex, clock: the counter}
     assert system.build is not None
     assert system.build.commands == (("make", "all"),)
     assert system.modes == (Mode.THREAD,)
+    assert (system.harmless, system.repeat_bytes) == (("^oops: t",), 5)
     assert (system.ready, system.failures, system.online) == ("^ready", ("panic",), "cpus=(?P<n>[0-9]+)")
     assert system.end_by is EndBy.KILL
     assert (system.deadlines.boot_s, system.deadlines.run_s) == (5.0, 7.5)
@@ -156,8 +159,28 @@ def test_a_self_test_has_figures_and_known_answers(tmp_path: Path) -> None:
         (GOOD + "ports: [22]\n", r"mine\.yaml:7: ports: host ports cannot be used yet"),
         (GOOD + "ask: prompt\n", r"ask: send/expect steps at a prompt cannot be used yet"),
         (GOOD + "steps: [a]\n", r"steps: send/expect steps at a prompt cannot be used yet"),
-        (GOOD + "  disks: [a]\n", r"boot\.disks: booting from disks cannot be used yet"),
-        (GOOD + "  firmware: x\n", r"boot\.firmware: booting by firmware cannot be used yet"),
+        (GOOD + "  disks: [a]\n", r"mine\.yaml:7: boot\.disks: expected mappings: `- \{key: value\}`"),
+        (GOOD + "  disks: [{format: raw}]\n", r"mine\.yaml:7: boot\.disks\.0\.image: is missing"),
+        (
+            GOOD + "  disks: [{image: a, interface: sata}]\n",
+            r"disks\.0\.interface: is `sata`, not one of virt",
+        ),
+        (
+            GOOD + "  disks: [{image: a}, {image: b, fmt: raw}]\n",
+            r"boot\.disks\.1\.fmt: unknown key; did you",
+        ),
+        (
+            GOOD.replace("kernel: out/kernel.elf", "firmware: own.bin"),
+            r"mine\.yaml:6: boot\.append: is for a kernel that QEMU loads; add `kernel`",
+        ),
+        (
+            GOOD.replace("  kernel: out/kernel.elf\n", ""),
+            r"mine\.yaml:5: boot\.kernel: is missing; or give `d",
+        ),
+        (
+            "version: 1\nname: mine\nkind: qemu\nboot: {disks: [{image: a}]}\n",
+            r"ask: `cmdline` needs `boot\.kernel`, because QEMU gives a command line only",
+        ),
         (GOOD + "qemu: {smp: '4'}\n", r"qemu\.smp: must contain \{n\}"),
         (GOOD + "ask: selftest\n", r"result: is missing: a self-test needs patterns"),
         (GOOD + "services: {parc: futex}\n", r"services: `parc` is not a service; did you mean `park`\?"),
@@ -304,6 +327,17 @@ end: {exit_codes: many}
         ["12", "result.expect"],
         ["13", "end.exit_codes"],
     ]
+
+
+def test_a_self_test_that_firmware_starts_from_disks(tmp_path: Path) -> None:
+    disks = "[{image: '{out}/fs.img', interface: ide}, {image: b.qcow2, format: qcow2}]"
+    text = SELFTEST.replace("{kernel: k.elf}", f"{{firmware: bios.bin, disks: {disks}}}")
+    found = load(tmp_path, text)
+    assert found.disks == (
+        Disk("{out}/fs.img", "raw", Interface.IDE),
+        Disk("b.qcow2", "qcow2", Interface.VIRTIO),
+    )
+    assert (found.kernel, found.firmware, load(tmp_path, SELFTEST).firmware) == ("", "bios.bin", "default")
 
 
 JUNK = st.sampled_from(
