@@ -23,7 +23,7 @@ _MESSAGE = re.compile(rb"stop (start|quiet|late|halted) ([0-9]{1,18}) ([0-9]{1,1
 _LONGEST = 200
 
 
-class EndOfTalk(Exception):  # noqa: N818 - an end, not an error
+class EndOfTalk(Exception):
     """QEMU has closed its end."""
 
 
