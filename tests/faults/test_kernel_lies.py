@@ -106,7 +106,7 @@ def test_an_accident_is_named(
     ("case", "said"),
     [
         ("one-cpu", "vCPU 1 executed only "),
-        ("constant", r"work: the guest claims 2500000 ns, but on the instruction clock \d+ ns passed"),
+        ("constant", r"work: the guest claims 25000000 ns, but on the instruction clock \d+ ns passed"),
         ("short", r"work: the guest claims \d+ ns, but on the instruction clock \d+ ns passed"),
     ],
 )
