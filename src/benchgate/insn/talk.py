@@ -35,7 +35,7 @@ class StopKind(StrEnum):
     LATE = "late"
     """The limit of the last answer is reached."""
     HALTED = "halted"
-    """The same, and every CPU was halted without a timer: it waits for input that never comes."""
+    """The same, and no CPU has run for a second, or since the last answer: it waits for input that never comes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from benchgate.run.console import Console
 _PIECE = 1 << 16
 _NEVER = 2**63
 _BEAT_MS = 1000
-_HALTED = "all CPUs of the guest are halted without a timer: it waits for input that never comes"
+_HALTED = "all CPUs of the guest are halted, and no timer wakes one: it waits for input that never comes"
 
 
 class ClockConsole(Console):
