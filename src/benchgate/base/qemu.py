@@ -87,8 +87,10 @@ def command(  # noqa: PLR0913 - every argument is an option of QEMU
     for option, value in (("-cpu", cpu), ("-m", memory), ("-smp", smp)):
         argv += [option, value] if value else []
     argv += console
+    if console:
+        argv += qemu.guest.exit_device
     if kernel is not None:
-        argv += [*qemu.guest.exit_device, "-kernel", str(kernel)]
+        argv += ["-kernel", str(kernel)]
     if initrd is not None:
         argv += ["-initrd", str(initrd)]
     if append:

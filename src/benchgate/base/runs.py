@@ -54,6 +54,19 @@ class Image:
     """Labels for every row that uses this image, such as `unreviewed image`."""
     tool: Path | None = None
     """The folder of the existing program that `program` runs, for a system that is a process."""
+    disks: tuple[Path, ...] = ()
+    firmware: Path | None = None
+
+    @property
+    def files(self) -> Mapping[str, Path]:
+        """The files that a boot reads, under the names of their digests."""
+        named = {"kernel": self.kernel, "initrd": self.initrd, "program": self.program}
+        disks = {f"disk{number}": path for number, path in enumerate(self.disks)}
+        return {
+            name: path
+            for name, path in {**named, "firmware": self.firmware, **disks}.items()
+            if path is not None
+        }
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "digests", MappingProxyType(dict(self.digests)))

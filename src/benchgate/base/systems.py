@@ -12,12 +12,16 @@ from enum import StrEnum
 from pathlib import Path
 
 from benchgate.base.cells import Mode, Params
+from benchgate.base.disks import Disk
 from benchgate.base.metrics import Better, Metric, MetricKind
 from benchgate.base.qemu import GOOD_EXIT
 from benchgate.base.runs import Deadlines
 from benchgate.base.text import suggestion
 from benchgate.base.workloads import Workload
 
+DEFAULT_FIRMWARE = "default"
+"""The firmware that QEMU has for its machine: SeaBIOS, OpenSBI, or none."""
+NO_FIRMWARE = "none"
 FETCHED_LINUX = "fetch:linux"
 WORKLOAD_INITRD = "workload"
 SOURCE = "{source}"
@@ -151,6 +155,9 @@ class System:
     append: str = ""
     symbols: str = ""
     """The ELF file that resolves sampled addresses; {workload} is replaced by the workload's name."""
+    disks: tuple[Disk, ...] = ()
+    firmware: str = DEFAULT_FIRMWARE
+    """DEFAULT_FIRMWARE, NO_FIRMWARE or the path of a file, which may contain {out}."""
     build: Build | None = None
     ask: Ask = Ask.CMDLINE
     modes: tuple[Mode, ...] = (Mode.PROCESS, Mode.THREAD)

@@ -10,13 +10,22 @@ import hashlib
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from benchgate.base.errors import BuildError
 from benchgate.base.files import file_digest
 from benchgate.base.runs import Image
-from benchgate.base.systems import FETCHED_LINUX, WORKLOAD_INITRD, Build, Kind, System, plain_name
+from benchgate.base.systems import (
+    DEFAULT_FIRMWARE,
+    FETCHED_LINUX,
+    NO_FIRMWARE,
+    WORKLOAD_INITRD,
+    Build,
+    Kind,
+    System,
+    plain_name,
+)
 from benchgate.base.tools import UNVERIFIED
 from benchgate.base.workloads import Workload
 from benchgate.build import programs, tools
@@ -93,8 +102,8 @@ class Images:
         """BuildError if a file has changed since it was digested. Each boot reads it again, so that a rebuild
         during a session would mix runs of two different kernels."""
         image = self.of(system, workload)
-        for name, path in (("kernel", image.kernel), ("initrd", image.initrd), ("program", image.program)):
-            if path is not None and not self._is_unchanged(path, image.digests[name]):
+        for name, path in image.files.items():
+            if not self._is_unchanged(path, image.digests[name]):
                 raise BuildError(
                     f"{path} was changed while {workload.name}-{system.name} was being measured, so its "
                     "runs would use different guests; do not build during a session, and run again"
@@ -128,10 +137,25 @@ class Images:
         if system.kind is Kind.NATIVE:
             return _process(workload, tool)
         kernel, digests, labels = self._kernel(system, workload)
-        initrd = self._initrd(system, workload, tool)
-        if initrd is not None:
-            digests = {**digests, "initrd": file_digest(initrd)}
-        return Image(kernel, initrd, None, digests, (*labels, *_labels(workload, tool)))
+        image = Image(
+            kernel,
+            self._initrd(system, workload, tool),
+            None,
+            digests,
+            (*labels, *_labels(workload, tool)),
+            disks=tuple(
+                self._file(system, workload, disk.image, f"boot.disks.{number}")
+                for number, disk in enumerate(system.disks)
+            ),
+            firmware=self._firmware(system, workload),
+        )
+        more = {name: file_digest(path) for name, path in image.files.items() if name not in digests}
+        return replace(image, digests={**digests, **more})
+
+    def _firmware(self, system: System, workload: Workload) -> Path | None:
+        if system.firmware in {DEFAULT_FIRMWARE, NO_FIRMWARE}:
+            return None
+        return self._file(system, workload, system.firmware, "boot.firmware")
 
     def _tool(self, workload: Workload) -> ToolFiles | None:
         if workload.tool is None:
@@ -139,7 +163,11 @@ class Images:
         with FetchSession(self.notice) as session:
             return fetch_tool(workload.tool.package, locked=self.locked, session=session)
 
-    def _kernel(self, system: System, workload: Workload) -> tuple[Path, Mapping[str, str], tuple[str, ...]]:
+    def _kernel(
+        self, system: System, workload: Workload
+    ) -> tuple[Path | None, Mapping[str, str], tuple[str, ...]]:
+        if not system.kernel:
+            return None, {}, ()
         if system.kernel == FETCHED_LINUX:
             linux = self.linux()
             digests = {"kernel": linux.digest, "kernel_config": linux.config_digest}

@@ -11,10 +11,11 @@ from pathlib import Path
 from types import MappingProxyType
 
 from benchgate.base.cells import Accel, Cell, Lane
+from benchgate.base.disks import disk_options
 from benchgate.base.errors import UsageError
 from benchgate.base.qemu import CONTROLLED, Qemu, command, guest_name, smp_option
 from benchgate.base.runs import BootSpec, Deadlines, Image
-from benchgate.base.systems import Ask, ResultFormat, System
+from benchgate.base.systems import NO_FIRMWARE, Ask, ResultFormat, System
 from benchgate.insn.arguments import ClockArguments, arguments
 from benchgate.insn.log import ClockMode, Level
 from benchgate.plan.planned import PlannedCell
@@ -98,7 +99,7 @@ def guest_spec(  # noqa: PLR0913 - one boot has this many options
         kernel=image.kernel,
         initrd=image.initrd,
         append=_append(system, request) if words is None else words,
-        extra=system.qemu.arguments + clock.argv_extra,
+        extra=_boot_media(system, image) + system.qemu.arguments + clock.argv_extra,
         name=guest_name(nonce),
     )
     return BootSpec(
@@ -110,6 +111,13 @@ def guest_spec(  # noqa: PLR0913 - one boot has this many options
         deadlines=deadlines(planned),
         host_cpus=planned.seats.host_cpus,
     )
+
+
+def _boot_media(system: System, image: Image) -> tuple[str, ...]:
+    """Firmware and disks."""
+    firmware = NO_FIRMWARE if system.firmware == NO_FIRMWARE else image.firmware
+    bios = () if firmware is None else ("-bios", str(firmware))
+    return bios + disk_options(system.disks, image.disks)
 
 
 def _append(system: System, request: str) -> str:

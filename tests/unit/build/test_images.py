@@ -114,6 +114,33 @@ def test_a_missing_kernel_is_reported(tmp_path: Path, text: str, message: str) -
         of(own(tmp_path, text))
 
 
+MEDIA = OWN.replace("kernel: k.elf, append: quiet", "firmware: bios, disks: [{image: a}, {image: b}]")
+MEDIA += "ask: selftest\nresult: {format: bench-lines, operations: [pipe]}\n"
+MEDIA = MEDIA.replace("console: {", "console: {online: '(?P<n>[0-9]+)', ")
+
+
+def test_disks_and_firmware_are_part_of_the_guest(tmp_path: Path) -> None:
+    for name in ("bios", "a", "b"):
+        (tmp_path / name).write_bytes(name.encode())
+    images_of_session, cell = images(), own(tmp_path, MEDIA)
+    image = images_of_session.of(cell.system, cell.workload)
+    assert (image.kernel, image.firmware, image.disks) == (
+        None,
+        tmp_path / "bios",
+        (tmp_path / "a", tmp_path / "b"),
+    )
+    assert image.digests == {"firmware": sha256(b"bios"), "disk0": sha256(b"a"), "disk1": sha256(b"b")}
+    (tmp_path / "b").write_bytes(b"written by another program")
+    with pytest.raises(BuildError, match=r"/b was changed while primes-.* was being measured"):
+        images_of_session.check(cell.system, cell.workload)
+
+
+def test_a_missing_disk_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"a")
+    with pytest.raises(BuildError, match=r"mine\.yaml: boot\.disks\.1: .*/b does not exist"):
+        of(own(tmp_path, MEDIA))
+
+
 def test_a_missing_initrd_is_reported(tmp_path: Path) -> None:
     (tmp_path / "k.elf").write_bytes(b"elf")
     text = OWN.replace("kernel: k.elf", "kernel: k.elf, initrd: rd")
