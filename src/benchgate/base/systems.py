@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
+from benchgate.base.arch import X86_64, Architecture
 from benchgate.base.cells import Mode, Params
 from benchgate.base.disks import Disk
 from benchgate.base.metrics import Better, Metric, MetricKind
@@ -149,6 +150,7 @@ class System:
     kind: Kind
     about: str
     file: Path
+    arch: Architecture = X86_64
     qemu: QemuWords = QemuWords()
     kernel: str = ""
     initrd: str = ""
@@ -194,6 +196,8 @@ class System:
             )
         if workload.mode not in self.modes and workload.name != SELFTEST:
             return f"{self.name} has no {workload.mode} workloads"
+        if workload.tool and not self.arch.is_host:
+            return f"{workload.name} is a program of a package, which is fetched for this host's processor only"
         for who, needs in workload.needs_with(params):
             if missing := [service for service in needs if service not in self.services]:
                 lacks = f"which {self.name} does not have (`services` in its YAML)"
