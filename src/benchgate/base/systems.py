@@ -251,8 +251,6 @@ class System:
             return wrong
         if workload.mode not in self.modes and workload.name != SELFTEST:
             return f"{self.name} has no {workload.mode} workloads"
-        if workload.tool and not self.arch.is_host:
-            return f"{workload.name} is a program of a package, which is fetched for this host's processor only"
         for who, needs in workload.needs_with(params):
             if missing := [service for service in needs if service not in self.services]:
                 lacks = f"which {self.name} does not have (`services` in its YAML)"
@@ -266,6 +264,8 @@ class System:
         """Why a workload without a program of its own cannot be typed here, or one with a program not run."""
         if workload.name == SELFTEST:
             return ""
+        if workload.tool and not self.arch.is_host:
+            return f"{workload.name} is a program of a package, which is fetched for this host's CPU only"
         typed = self.result.format is ResultFormat.PATTERNS
         if workload.has_program and typed:
             return (
