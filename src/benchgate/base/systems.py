@@ -1,4 +1,4 @@
-"""A system under test: the contents of its YAML file as types. plan/systemfile.py reads the file.
+"""A system under test: the contents of its YAML file as types. plan/systemfile/ reads the file.
 
 Takes the values of the file, gives a frozen `System`. Built-in systems and a user's own have the same form.
 Nothing fails: `System.refuses` gives the reason why a system cannot run a cell as text.

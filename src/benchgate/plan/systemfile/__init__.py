@@ -1,0 +1,114 @@
+"""Reads a system's YAML file.
+
+Takes its path, or text and the path to name in messages, and the chosen settings; gives a frozen `System`.
+Fails with CatalogError, which names file, line and key. Each module reads the keys of one subject.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from benchgate.base import yamlfile
+from benchgate.base.systems import (
+    MAX_CPUS,
+    WORKLOAD_INITRD,
+    Ask,
+    Kind,
+    Result,
+    ResultFormat,
+    System,
+    not_a_service,
+)
+from benchgate.base.yamlfile import Section
+from benchgate.plan.systemfile import ask, boot, console, end, result
+from benchgate.plan.systemfile import settings as settings_of
+
+
+def load(path: Path, chosen: Mapping[str, str] = MappingProxyType({})) -> System:
+    """`chosen`: settings by name. Those that differ from the file's defaults become part of the name."""
+    return _read(yamlfile.load(path), path, chosen)
+
+
+def parse(text: str, path: Path, chosen: Mapping[str, str]) -> System:
+    """As `load`, from a file's recorded text; messages name `path`."""
+    return _read(yamlfile.parse(text, path), path, chosen)
+
+
+def _read(top: Section, path: Path, chosen: Mapping[str, str]) -> System:
+    if top.integer("version") != 1:
+        top.fail("must be 1, the version that this benchgate reads", "version")
+    name = top.name("name")
+    kind = Kind(top.choice("kind", tuple(Kind)))
+    settings, label = settings_of.read(top, name, chosen)
+    system = _native(top, path, label) if kind is Kind.NATIVE else _guest(top, path, label, settings)
+    top.close()
+    return system
+
+
+def _native(top: Section, path: Path, name: str) -> System:
+    return System(
+        name=name,
+        kind=Kind.NATIVE,
+        about=top.text("about", ""),
+        file=path,
+        result=Result(counts_foreign=False),  # other processes run on this host too
+        exit_codes=(0,),
+        deadlines=end.deadlines(top),
+        cpus=_cpus(top),
+        services=_services(top),
+    )
+
+
+def _guest(top: Section, path: Path, name: str, settings: Mapping[str, str]) -> System:
+    boots, watched, ends, way = boot.read(top, settings), console.read(top), end.read(top), ask.read(top)
+    system = System(
+        name=name,
+        kind=Kind.QEMU,
+        about=top.text("about", ""),
+        file=path,
+        qemu=boot.qemu(top),
+        kernel=boots.kernel,
+        initrd=boots.initrd,
+        append=boots.append,
+        symbols=boots.symbols,
+        build=boot.build(top, path.parent, settings),
+        settings=settings,
+        ask=way,
+        modes=ask.modes(top),
+        smoke=end.smoke(top, settings, ends.by),
+        ready=watched.ready,
+        failures=watched.failures,
+        online=watched.online,
+        result=result.read(top, way, ends.by),
+        end_by=ends.by,
+        exit_codes=ends.exit_codes,
+        may_reset=ends.may_reset,
+        deadlines=end.deadlines(top),
+        cpus=_cpus(top),
+        services=_services(top),
+    )
+    if system.initrd == WORKLOAD_INITRD and system.ask is Ask.SELFTEST:
+        top.fail("a self-test has its own program; `initrd: workload` needs `ask: cmdline`", "ask")
+    if system.result.format is not ResultFormat.BENCH and not system.online:
+        top.fail(
+            "`online` is missing: add a pattern whose group (?P<n>...) is the number of online CPUs. "
+            "Without it a figure of one CPU could pass as one of many",
+            "console",
+        )
+    return system
+
+
+def _cpus(top: Section) -> tuple[int, int]:
+    with top.optional("cpus") as words:
+        low = words.integer("minimum", 1, low=1, high=MAX_CPUS)
+        return low, words.integer("maximum", MAX_CPUS, low=low, high=MAX_CPUS)
+
+
+def _services(top: Section) -> Mapping[str, str]:
+    found = top.plain("services")
+    for name in found:
+        if wrong := not_a_service(name):
+            top.fail(wrong, "services")
+    return found
