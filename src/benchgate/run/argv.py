@@ -85,7 +85,7 @@ def guest_spec(  # noqa: PLR0913 - one boot has this many options
     system, cell = planned.system, planned.cell
     clock = NO_CLOCK
     if planned.seats.lane is Lane.INSN:
-        clock = _clock_arguments(planned, vm.clock, log, seed, profile)
+        clock = _clock_arguments(planned, vm, log, seed, profile)
     request = manifest(cell, nonce, needs=planned.workload.needs, measure=measure)
     argv = command(
         vm.qemu,
@@ -118,8 +118,9 @@ def _append(system: System, request: str) -> str:
 
 
 def _clock_arguments(
-    planned: PlannedCell, clock: ClockConfig | None, log: Path | None, seed: int, profile: Path | None
+    planned: PlannedCell, vm: VmConfig, log: Path | None, seed: int, profile: Path | None
 ) -> ClockArguments:
+    clock = vm.clock
     if clock is None or log is None:
         raise UsageError(f"{planned.cell.id}: the instruction clock is not prepared, so lane insn cannot run")
     return arguments(
@@ -129,6 +130,7 @@ def _clock_arguments(
         log=log,
         seed=seed,
         cpus=planned.cell.cpus,
+        guest=vm.qemu.guest,
         machine=planned.system.qemu.machine,
         marked=planned.system.result.format is ResultFormat.BENCH,
         profile=profile,
