@@ -6,15 +6,17 @@ is out of range or if the dynamic loader cannot preload the plugin's path.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+from benchgate.base.arch import X86_64, Architecture
 from benchgate.base.errors import UsageError
 from benchgate.base.qemu import comma_safe
+from benchgate.insn.guests import exact_arguments
 from benchgate.insn.log import ClockMode, Level
+from benchgate.insn.talk import TALK_DESCRIPTOR
 
 QUANTUM = 5_000
 """How many ns a vCPU may be ahead of the slowest one in the timed window. The quantum can grow (LOCKSTEP_CALM
@@ -66,9 +68,11 @@ def arguments(  # noqa: PLR0913 - one run has this many options
     marked: bool = True,
     profile: Path | None = None,
     cpus: int = 1,
+    guest: Architecture = X86_64,
     machine: str = "",
     disks: bool = False,
     patience_s: int = 60,
+    talks: bool = False,
 ) -> ClockArguments:
     """The caller adds `-accel tcg,thread=multi`. On this lane no QMP command may be sent after `cont`.
 
@@ -77,6 +81,7 @@ def arguments(  # noqa: PLR0913 - one run has this many options
     log says when each line of the console ended.
     `disks`: the guest has drives, so QEMU has a thread that reads and writes their images.
     `profile`: where the plugin writes the instruction profile of the window.
+    `talks`: something is typed at the guest's console; the plugin's socket is TALK_DESCRIPTOR.
     """
     level, mode = Level(level), ClockMode(mode)
     if level is Level.NONE:
@@ -104,15 +109,21 @@ def arguments(  # noqa: PLR0913 - one run has this many options
         options["profile"] = profile
     if disks and level is Level.FULL:
         options["disks"] = 1
+    if talks:
+        if level is not Level.FULL:
+            raise UsageError(
+                "nothing can be typed at a guest's console at level count of the instruction clock, because "
+                "input would arrive at times that the host chooses; use a QEMU that supports level full, or "
+                "--clock wall"
+            )
+        options["talk"] = TALK_DESCRIPTOR
     words = (f"{name}={comma_safe(str(value))}" for name, value in options.items())
     argv = ["-plugin", ",".join((comma_safe(str(plugin)), *words))]
     if level is Level.COUNT:
         return ClockArguments(tuple(argv), MappingProxyType({}))
     if disks:
         argv += DISK_OBJECT
-    argv += ["-rtc", "base=2024-01-01T00:00:00,clock=vm", "-seed", "1", "-global", "apic.vapic=off"]
-    if re.match(r"(pc|q35)\b", machine) and "hpet=" not in machine:
-        argv += ["-machine", "hpet=off"]
+    argv += ["-rtc", "base=2024-01-01T00:00:00,clock=vm", "-seed", "1", *exact_arguments(guest, machine)]
     return ClockArguments(tuple(argv), MappingProxyType({"LD_PRELOAD": _preload(plugin)}))
 
 

@@ -77,7 +77,8 @@ def test_every_key_of_the_schema_is_read(tmp_path: Path) -> None:
 qemu: {machine: pc, cpu: max, memory: 1G, smp: "{n},sockets={n}", arguments: [-device, foo]}
 build: {commands: [[make, all]], folder: src, sources: [src]}
 modes: [thread]
-console: {ready: "^ready", failures: ["panic"], online: "cpus=(?P<n>[0-9]+)"}
+console: {ready: "^ready", failures: ["panic"], harmless: ["^oops: t"], repeat_bytes: 5,
+          online: "cpus=(?P<n>[0-9]+)"}
 end: {by: kill}
 deadlines: {boot_s: 5, run_s: 7.5}
 cpus: {minimum: 2, maximum: 8}
@@ -88,6 +89,7 @@ services: {park: futex, clock: the counter}
     assert system.build is not None
     assert system.build.commands == (("make", "all"),)
     assert system.modes == (Mode.THREAD,)
+    assert (system.harmless, system.repeat_bytes) == (("^oops: t",), 5)
     assert (system.ready, system.failures, system.online) == ("^ready", ("panic",), "cpus=(?P<n>[0-9]+)")
     assert system.end_by is EndBy.KILL
     assert (system.deadlines.boot_s, system.deadlines.run_s) == (5.0, 7.5)
