@@ -24,15 +24,6 @@ _LONGEST_PROMPT = 1000
 _KEPT_LINES = 20
 
 
-class Stops(StrEnum):
-    """Where the guest must be looked at next."""
-
-    ANY = "any"
-    """At each byte: a prompt is awaited, which ends no line."""
-    LINES = "lines"
-    NONE = "none"
-
-
 class _Awaits(StrEnum):
     READY = "ready"
     PROMPT = "prompt"
@@ -52,7 +43,7 @@ class Typing:
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """What was typed."""
+    """What was typed; without text, that the last prompt was confirmed."""
 
     step: int
     at: int
@@ -83,6 +74,8 @@ class Conversation:
         self.record: tuple[Typed, ...] = ()
         self.cuts: dict[int, str] = {}
         """By line, numbered from 0: what comes before its output: a prompt and, if echoed, the input."""
+        self.begins: tuple[int, ...] = ()
+        """The line on which each step began."""
         self._awaits = _Awaits.READY
         if not script.ready:
             self._end_step()
@@ -111,8 +104,7 @@ class Conversation:
         typing = self.pending
         if typing is None:
             raise ValueError("nothing was to be typed")
-        if typing.text:
-            self.record = (*self.record, Typed(typing.step, self.offset, typing.text, time))
+        self.record = (*self.record, Typed(typing.step, self.offset, typing.text, time))
         self._prompted = self.cuts[self._lines] = _text(self._line)
         if self._wanted:
             self._fail(f"it prompts again, and nothing before that matches `{self._wanted[0].pattern}`")
@@ -120,12 +112,6 @@ class Conversation:
             self._awaits = _Awaits.NOTHING
         else:
             self._begin(self._next)
-
-    @property
-    def stops(self) -> Stops:
-        if self._awaits is _Awaits.NOTHING:
-            return Stops.NONE
-        return Stops.ANY if self._awaits is _Awaits.PROMPT else Stops.LINES
 
     @property
     def is_over(self) -> bool:
@@ -178,6 +164,7 @@ class Conversation:
 
     def _begin(self, step: Step) -> None:
         self.step += 1
+        self.begins = (*self.begins, self._lines)
         self._unprompted.clear()
         self._wanted = [re.compile(one) for one in (step.expect, *step.captures) if one]
         if step.send is not None and step.echo:

@@ -91,6 +91,8 @@ class BootSpec:
     deadlines: Deadlines
     host_cpus: tuple[int, ...] = ()
     """The host CPUs to which a guest without pins is kept; empty: any."""
+    talks: bool = False
+    """Something is typed at its console, on the instruction clock: in guest time (insn/talk.py)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +134,7 @@ class WorkerReport:
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What the instruction clock cannot resolve in one window, in ns."""
+    """What cannot be resolved in one window: by the instruction clock, in ns, or in a printed figure."""
 
     step: int
     """The largest quantum in force: how far the vCPUs can have been apart."""
@@ -140,6 +142,9 @@ class Resolution:
     """How often a vCPU saw what another had done, at most a step too late."""
     late: int
     """The length of all these delays together, at most."""
+    printed: int = 0
+    """By how much two figures that the guest prints differ at least, in the run's unit; 0: the window is no
+    printed figure."""
 
 
 _VERIFY_ONLY = object()
@@ -157,7 +162,8 @@ class VerifiedRun:
     workers: tuple[WorkerReport, ...]
     key: object = field(repr=False, compare=False)
     resolution: Resolution | None = None
-    """None on the other lanes, and if QEMU was killed before it wrote the clock's totals."""
+    """None on the other lanes if the guest printed no figure, and if QEMU was killed before it wrote the
+    clock's totals."""
     void: str = ""
     """How the host disturbed it more than the policy allows; it is not a sample then. Empty: it did not."""
     metrics: Mapping[str, float] = field(default_factory=dict)

@@ -61,6 +61,10 @@ class Script:
     def places(self) -> frozenset[str]:
         return frozenset(name for step in self.steps for name in PLACE.findall(step.send or ""))
 
+    @property
+    def captures(self) -> tuple[str, ...]:
+        return tuple(pattern for step in self.steps for pattern in step.captures)
+
     def filled(self, values: Mapping[str, object]) -> Script:
         """The script with each place replaced by its value."""
         steps = (replace(step, send=_line(number, step, values)) for number, step in enumerate(self.steps, 1))

@@ -79,14 +79,15 @@ def guest_spec(  # noqa: PLR0913 - one boot has this many options
     measure: bool = False,
     words: str | None = None,
     profile: Path | None = None,
+    talks: bool = False,
 ) -> BootSpec:
     """One boot of a QEMU system. `log`, `seed` and `profile` are for the instruction clock: where it writes
     its log, its seed, and where it writes an instruction profile. `words` replaces the whole kernel command
-    line, including the workload's manifest."""
+    line, including the workload's manifest. `talks`: something is typed at the console."""
     system, cell = planned.system, planned.cell
     clock = NO_CLOCK
     if planned.seats.lane is Lane.INSN:
-        clock = _clock_arguments(planned, vm.clock, log, seed, profile)
+        clock = _clock_arguments(planned, vm.clock, log, seed, profile, talks=talks)
     request = manifest(cell, nonce, needs=planned.workload.needs, measure=measure)
     argv = command(
         vm.qemu,
@@ -110,6 +111,7 @@ def guest_spec(  # noqa: PLR0913 - one boot has this many options
         pins=_pins_per_vcpu(planned),
         deadlines=deadlines(planned),
         host_cpus=planned.seats.host_cpus,
+        talks=talks and planned.seats.lane is Lane.INSN,
     )
 
 
@@ -126,7 +128,13 @@ def _append(system: System, request: str) -> str:
 
 
 def _clock_arguments(
-    planned: PlannedCell, clock: ClockConfig | None, log: Path | None, seed: int, profile: Path | None
+    planned: PlannedCell,
+    clock: ClockConfig | None,
+    log: Path | None,
+    seed: int,
+    profile: Path | None,
+    *,
+    talks: bool,
 ) -> ClockArguments:
     if clock is None or log is None:
         raise UsageError(f"{planned.cell.id}: the instruction clock is not prepared, so lane insn cannot run")
@@ -140,6 +148,7 @@ def _clock_arguments(
         machine=planned.system.qemu.machine,
         marked=planned.system.result.format is ResultFormat.BENCH,
         profile=profile,
+        talks=talks,
     )
 
 

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, replace
 
 from benchgate.base.console_text import by_lines
-from benchgate.base.systems import REPEAT_BYTES, EndBy, Kind, Result, ResultFormat, System
+from benchgate.base.systems import REPEAT_BYTES, EndBy, Kind, LineWindow, Result, ResultFormat, System
 
 
 def watch_for(system: System) -> Watch:
@@ -37,8 +37,9 @@ def _end_patterns(result: Result) -> tuple[bytes, ...]:
     """All patterns that the verifier will need."""
     if result.format is ResultFormat.BENCH_LINES:
         return (whole_line(r"^BENCH_END\b"),)
-    figures = tuple(figure.regex for figure in (result.work, result.total) if figure)
-    return tuple(whole_line(pattern) for pattern in (*result.answers, *figures))
+    figures = tuple(figure.regex for figure in result.figures.values())
+    lines = tuple(one.ends for one in (result.work, result.total) if isinstance(one, LineWindow))
+    return tuple(whole_line(pattern) for pattern in (*result.answers, *figures, *lines))
 
 
 def whole_line(pattern: str) -> bytes:

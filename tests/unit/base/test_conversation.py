@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from benchgate.base.conversation import Conversation, Stops, Typing
+from benchgate.base.conversation import Conversation, Typing
 from benchgate.base.script import Script, Step
 
 PROMPT = r"^\$ $"
@@ -50,7 +50,6 @@ def test_no_prompt(console: bytes) -> None:
 def test_a_prompt_of_the_boot_log_counts_only_after_the_ready_line() -> None:
     found = fed(conversation(PRIMES, ready="^init: up$"), b"$ ")
     assert found.pending is None
-    assert found.stops is Stops.LINES
     assert fed(found, b"\ninit: up\n$ ").pending is not None
 
 
@@ -87,7 +86,7 @@ def test_an_echo_that_differs_is_lost_input(echo: bytes, shown: str) -> None:
     assert found.failure.startswith("step 1, `primes 2 100`: the guest echoed")
     assert f"echoed `{shown}`: input was lost or changed" in found.failure
     assert not found.is_over
-    assert found.stops is Stops.NONE
+    assert found.pending is None
 
 
 def test_an_echo_without_its_end_is_named_as_lost_input() -> None:
@@ -141,7 +140,7 @@ def test_a_step_without_an_answer_of_its_own_ends_with_the_prompt() -> None:
     assert fed(found, b"$ ").pending == Typing(1, b"")
     found.typed(None)
     assert found.is_over
-    assert [typed.text for typed in found.record] == [b"stats\n"]
+    assert [typed.text for typed in found.record] == [b"stats\n", b""]
 
 
 def test_a_prompt_that_comes_back_without_the_capture_is_a_failure() -> None:
@@ -189,5 +188,9 @@ def replayed(cuts: Iterable[int]) -> Conversation:
 def test_the_pieces_in_which_a_console_is_read_change_nothing(step: int) -> None:
     found = replayed(range(0, len(CONSOLE), step))
     assert found.is_over
-    assert [(typed.at, typed.text) for typed in found.record] == [(8, b"primes 2 100\n"), (40, b"stats\n")]
+    assert [(typed.at, typed.text) for typed in found.record] == [
+        (8, b"primes 2 100\n"),
+        (40, b"stats\n"),
+        (59, b""),
+    ]
     assert found.cuts == {1: "$ primes 2 100", 4: "$ stats", 6: "$ "}

@@ -67,6 +67,8 @@ bool clock_main_may_work(void); // true once the machine has granted the main lo
 void clock_main_sleeps(bool sleeps); // it waits for its turn, and wakes up only to watch
 void clock_main_wants(void);    // an event from outside the guest gave the main loop work
 void clock_main_blocks(bool blocks);
+void clock_main_asks(bool asks); // it waits for an answer of the host, who may take any time
+bool clock_all_halted(void);
 void clock_watch(void); // every waiting thread calls it about once a second; ends a stuck QEMU
 
 void clock_report(void); // writes the totals, at exit

@@ -34,6 +34,19 @@ void clock_main_sleeps(bool sleeps) {
     clock_unlock();
 }
 
+void clock_main_asks(bool asks) {
+    clock_lock();
+    clock_main_asked = asks;
+    clock_unlock();
+}
+
+bool clock_all_halted(void) {
+    clock_lock();
+    bool halted = clock_is_halted();
+    clock_unlock();
+    return halted;
+}
+
 void clock_main_wants(void) {
     clock_lock();
     if (clock_machine.main == LOCKSTEP_MAIN_IDLE) {

@@ -10,6 +10,7 @@
 
 #include "clock.h"
 #include "console.h"
+#include "typist.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -124,8 +125,10 @@ EXPORT int gettimeofday(struct timeval *restrict now, void *restrict zone) {
 
 static void wrote(int fd, const struct iovec *parts, ssize_t written) {
     int saved = errno;
-    if (fd == STDOUT_FILENO && written > 0 && ours())
+    if (fd == STDOUT_FILENO && written > 0 && ours()) {
         console_wrote(parts, (size_t)written);
+        typist_heard();
+    }
     errno = saved;
 }
 
@@ -243,10 +246,14 @@ static int poll_in_step(struct pollfd *fds, nfds_t count, uint64_t span, const s
     uint64_t deadline = span == LOCKSTEP_NEVER ? LOCKSTEP_NEVER : entered + span;
     for (;;) {
         uint64_t seq = clock_notifications();
+        typist_type();
         int result = poll_now(fds, count, mask);
         if (result != 0 || clock_seen() >= deadline)
             return result;
-        if (clock_main_idle(deadline, seq))
+        if (typist_stop(fds, count, mask, deadline != LOCKSTEP_NEVER))
+            continue;
+        uint64_t typing = typist_next();
+        if (clock_main_idle(typing < deadline ? typing : deadline, seq))
             sleep_in_step(fds, count, mask);
     }
 }

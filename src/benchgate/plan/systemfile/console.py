@@ -25,6 +25,7 @@ class Console:
     harmless: tuple[str, ...]
     repeat_bytes: int
     online: str
+    online_lines: str
 
 
 def read(top: Section) -> Console:
@@ -34,7 +35,23 @@ def read(top: Section) -> Console:
         ready = words.text("ready", "")
         if ready:
             check_watched(words, "ready", ready)
-        return Console(ready, failures, harmless, repeats, words.pattern("online", "", groups=("n",)))
+        online, lines = words.pattern("online", "", groups=("n",)), words.text("online_lines", "")
+        if lines:
+            check_watched(words, "online_lines", lines)
+        if online and lines:
+            words.refuse(
+                "leave out `online` or `online_lines`: each says how many CPUs came up", "online_lines"
+            )
+        return Console(ready, failures, harmless, repeats, online, lines)
+
+
+def groups(words: Section, pattern: str, key: str) -> tuple[str, ...]:
+    """The names of a pattern's groups."""
+    try:
+        return tuple(yamlfile.regex(pattern).groupindex)
+    except ValueError as error:
+        words.refuse(f"`{pattern}` {error}", key)
+        return ()
 
 
 def _watched(words: Section, key: str) -> tuple[str, ...]:
