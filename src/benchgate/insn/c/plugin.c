@@ -1,5 +1,6 @@
 // The plugin's interface to QEMU: options, callbacks, and checks at load and at run time.
 #define _GNU_SOURCE
+#include "arch.h"
 #include "clock.h"
 #include "console.h"
 #include "counter.h"
@@ -32,6 +33,7 @@ struct settings {
 };
 
 static unsigned vcpu_count;
+static const struct arch *arch;
 
 // ---- options, each `name=value`
 
@@ -80,17 +82,9 @@ static bool option(struct settings *s, const char *argument) {
 
 // ---- callbacks
 
-enum { OTHER, PAUSE, READS_TSC, CALLS };
-
-static int kind_of(const struct qemu_plugin_insn *insn) {
-    uint8_t b[3] = {0};
-    if (!counter_bytes(insn, b, sizeof b))
-        return OTHER;
-    if (b[0] == 0xf3 && b[1] == 0x90)
-        return PAUSE;
-    if (b[0] == 0xcd || (b[0] == 0x0f && (b[1] == 0x05 || b[1] == 0x34))) // int, syscall, sysenter
-        return CALLS;
-    return b[0] == 0x0f && (b[1] == 0x31 || (b[1] == 0x01 && b[2] == 0xf9)) ? READS_TSC : OTHER;
+static bool look_at(const struct qemu_plugin_insn *insn, struct arch_insn *seen) {
+    *seen = (struct arch_insn){.length = qemu_plugin_insn_size(insn)};
+    return counter_bytes(insn, seen->bytes, sizeof seen->bytes);
 }
 
 // Finds the block before this one by its end address, because another vCPU may have translated it.
@@ -103,15 +97,41 @@ static struct spin find_spin(const struct qemu_plugin_tb *tb, size_t total) {
     pthread_mutex_lock(&mutex);
     struct spin_trail trail = trails[at % many];
     for (size_t i = 0; i < total; i++) {
-        const struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
-        struct spin_insn seen = {.length = qemu_plugin_insn_size(insn)};
-        if (counter_bytes(insn, seen.bytes, sizeof seen.bytes))
-            found = spin_follow(&trail, at, &seen);
+        struct arch_insn seen;
+        if (look_at(qemu_plugin_tb_get_insn(tb, i), &seen))
+            found = spin_follow(arch, &trail, at, &seen);
         at += seen.length;
     }
     trails[at % many] = trail;
     pthread_mutex_unlock(&mutex);
     return found;
+}
+
+// The guest reads its clock, and QEMU will ask for the time. The host's TSC is trapped instead (tsc.c).
+static void reads_clock(unsigned vcpu, void *unused) {
+    (void)vcpu, (void)unused;
+    clock_spin_read();
+}
+
+static void instrument(struct qemu_plugin_insn *insn, const struct arch_insn *seen, size_t left) {
+    switch (arch->kind(seen)) {
+    case ARCH_PAUSE:
+        counter_charge_pause(insn);
+        return;
+    case ARCH_READS_CLOCK:
+        counter_count_clock_read(insn);
+        if (INSN_FULL && !arch->clock_is_host_tsc)
+            qemu_plugin_register_vcpu_insn_exec_cb(insn, reads_clock, QEMU_NO_REGS, NULL);
+        return;
+    case ARCH_CALLS:
+        counter_count_call(insn);
+        return;
+    case ARCH_OTHER:
+        break;
+    }
+    int mark = arch->mark(seen);
+    if (mark != ARCH_NO_MARK)
+        marks_instrument(insn, (unsigned)mark, left);
 }
 
 static void translated(uint64_t id, struct qemu_plugin_tb *tb) {
@@ -121,15 +141,9 @@ static void translated(uint64_t id, struct qemu_plugin_tb *tb) {
     profile_block(tb, total);
     for (size_t i = 0; i < total; i++) {
         struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
-        int kind = kind_of(insn);
-        if (kind == PAUSE)
-            counter_charge_pause(insn);
-        else if (kind == READS_TSC)
-            counter_count_tsc(insn);
-        else if (kind == CALLS)
-            counter_count_call(insn);
-        else
-            marks_look_at(insn, i, total);
+        struct arch_insn seen;
+        if (look_at(insn, &seen))
+            instrument(insn, &seen, total - i);
     }
 }
 
@@ -182,8 +196,8 @@ static void check_hooks(unsigned vcpu) {
 }
 
 static void check_tsc(unsigned vcpu) {
-    uint64_t guest = counter_tsc(vcpu);
-    if (guest > 100 && !clock_checks.tsc_traps)
+    uint64_t guest = counter_clock_reads(vcpu);
+    if (arch->clock_is_host_tsc && guest > 100 && !clock_checks.tsc_traps)
         journal_refuse("the guest read its TSC %llu times, but no read of the host's TSC was trapped",
                        (unsigned long long)guest);
 }
@@ -232,7 +246,7 @@ static void ended(uint64_t id, void *data) {
     clock_report();
     uint64_t guest_tsc = 0;
     for (unsigned c = 0; c < vcpu_count; c++)
-        guest_tsc += counter_tsc(c);
+        guest_tsc += counter_clock_reads(c);
     journal_line("check guest_tsc %llu", (unsigned long long)guest_tsc);
     journal_line("closed");
 }
@@ -244,9 +258,17 @@ static int complain(const char *what, const char *detail) {
     return -1;
 }
 
+static const struct arch *arch_of(const char *target) {
+    static const struct arch *const all[] = {&arch_x86, &arch_riscv, &arch_arm};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        if (strcmp(all[i]->target, target) == 0)
+            return all[i];
+    return NULL;
+}
+
 static const char *problem(const struct qemu_info *info, struct settings *s) {
-    if (!info->system_emulation || strcmp(info->target_name, "x86_64") != 0)
-        return "the plugin supports only qemu-system-x86_64";
+    if (!info->system_emulation || !(arch = arch_of(info->target_name)))
+        return "the plugin supports only qemu-system-x86_64, qemu-system-riscv64 and qemu-system-aarch64";
     if (info->system.smp_vcpus < 1 || info->system.smp_vcpus > LOCKSTEP_MAX)
         return "the number of vCPUs is not from 1 to 256";
 #if INSN_API >= 3
@@ -255,7 +277,7 @@ static const char *problem(const struct qemu_info *info, struct settings *s) {
 #endif
 #if INSN_FULL
     const char *why = libc_problem();
-    why = why ? why : tsc_setup();
+    why = why ? why : tsc_setup(arch->clock_is_host_tsc);
     if (!why && s->talk >= 0)
         why = typist_setup(s->talk);
     if (why)

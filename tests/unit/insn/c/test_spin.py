@@ -11,6 +11,7 @@ from tests.unit.insn.c.native import load
 
 WORKS, ON_MEMORY, ON_CLOCK, ON_NOTHING = range(4)
 MOST, LONGEST = 16, 15
+ARCHITECTURES = ("arch_x86", "arch_riscv", "arch_arm")
 
 
 class Insn(ctypes.Structure):
@@ -26,7 +27,7 @@ class Spin(ctypes.Structure):
 
 
 def build(folder: Path, change: tuple[str, str] | None = None) -> ctypes.CDLL:
-    library = load(folder, "spin", change=change)
+    library = load(folder, "spin", beside=ARCHITECTURES, change=change)
     library.spin_follow.restype = Spin
     return library
 
@@ -36,8 +37,9 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     return build(tmp_path_factory.mktemp("spin"))
 
 
-def judge(library: ctypes.CDLL, code: str) -> tuple[int, int]:
+def judge(library: ctypes.CDLL, code: str, architecture: str = "arch_x86") -> tuple[int, int]:
     """What spin.c says after the last of these instructions; a `-` is a gap between their addresses."""
+    arch = ctypes.byref(ctypes.c_char.in_dll(library, architecture))
     trail, at, found = Trail(), 0x1000, Spin()
     for word in code.split():
         if word == "-":
@@ -45,7 +47,7 @@ def judge(library: ctypes.CDLL, code: str) -> tuple[int, int]:
             continue
         raw = bytes.fromhex(word)
         insn = Insn((ctypes.c_uint8 * LONGEST)(*raw), len(raw))
-        found = library.spin_follow(ctypes.byref(trail), ctypes.c_uint64(at), ctypes.byref(insn))
+        found = library.spin_follow(arch, ctypes.byref(trail), ctypes.c_uint64(at), ctypes.byref(insn))
         at += len(raw)
     return found.on, found.instructions
 
