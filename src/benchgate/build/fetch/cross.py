@@ -30,20 +30,24 @@ _LIBRARY = re.compile(r"(?:usr/)?lib/x86_64-linux-gnu/(lib[^/]+\.so(?:\.[^/]*)?|
 _PARTS = ("gcc", "cc1", "collect2", "as", "ld")
 
 
-def compiler(
-    guest: Architecture, *, locked: bool = False, session: FetchSession | None = None
-) -> Compiler:
+def compiler(guest: Architecture, *, locked: bool = False, session: FetchSession | None = None) -> Compiler:
     if guest.is_host:
         return toolchain.compiler()
     with session or FetchSession() as used:
         try:
             kept = store.fetch(
-                guest.kind(KIND), partial(newest_set, guest), partial(_fill, guest), locked=locked, session=used
+                guest.kind(KIND),
+                partial(newest_set, guest),
+                partial(_fill, guest),
+                locked=locked,
+                session=used,
             )
         except FetchError as error:
             installed = shutil.which(f"{guest.triple}-gcc")
             if locked or installed is None:
-                raise FetchError(f"{error}; or install {guest.triple}-gcc with its static C library") from error
+                raise FetchError(
+                    f"{error}; or install {guest.triple}-gcc with its static C library"
+                ) from error
             used.notice(f"using this system's {installed}, because none could be fetched: {error}")
             return toolchain.described((installed,), guest)
     return toolchain.described(_command(kept.folder), guest)
@@ -54,7 +58,14 @@ def _command(folder: Path) -> tuple[str, ...]:
     libraries = ("env", f"LD_LIBRARY_PATH={folder / 'lib'}")
     headers = ("-nostdinc", *(f"-isystem{folder / 'include' / one}" for one in ("gcc", "libc")))
     target = folder / "target"
-    return (*libraries, str(folder / "bin/gcc"), f"-B{folder / 'bin'}/", *headers, f"-B{target}/", f"-L{target}")
+    return (
+        *libraries,
+        str(folder / "bin/gcc"),
+        f"-B{folder / 'bin'}/",
+        *headers,
+        f"-B{target}/",
+        f"-L{target}",
+    )
 
 
 def newest_set(guest: Architecture, client: Apt, release: Release) -> PinnedSet:
@@ -122,5 +133,7 @@ def _fill(guest: Architecture, client: Apt, packages: PinnedSet, files: Path) ->
         unpack(path, files, partial(_choose, guest))
     for name in _PARTS:
         if not (files / "bin" / name).is_file():
-            raise FetchError(f"the packages of {packages.version} have no {name} for {guest}: run `nox -s relock`")
+            raise FetchError(
+                f"the packages of {packages.version} have no {name} for {guest}: run `nox -s relock`"
+            )
     return {}

@@ -100,9 +100,9 @@ def _came_up(booting: _Booting, file: KernelFile, arch: str) -> tuple[System, di
     system, first = max(tried, key=lambda one: _rank(one[1]))
     if _rank(first)[0] == 0:
         raise UsageError(
-            f"{file.path}: came up on none of {len(tried)} machines. On {system.qemu.machine}, where it "
-            f"came furthest: {_how_it_went(first)}. Its own documentation says which machine and devices it needs: "
-            "give them by --machine, --disk, --append, --firmware"
+            f"{file.path}: came up on none of {len(tried)} machines. It came furthest on "
+            f"{system.qemu.machine}: {_how_it_went(first)}. Its own documentation says which machine and "
+            "devices it needs: give them by --machine, --disk, --append, --firmware"
         )
     return _with_more(booting, system, first, SMP.get(arch, ("{n}",)))
 

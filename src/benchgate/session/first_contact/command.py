@@ -70,7 +70,7 @@ def _name_of(kernel: Path) -> str:
     """`kernel` says nothing: then the folder's name is better."""
     own = kernel.absolute()
     stem = own.parent.name if own.stem.lower() in {"kernel", "vmlinuz", "image", "vmlinux"} else own.stem
-    return re.sub(r"[^a-z0-9]+", "_", stem.lower()).strip("_0123456789")[:32] or "mine"
+    return re.sub(r"[^a-z0-9]+", "_", stem.lower()).lstrip("_0123456789").rstrip("_")[:32] or "mine"
 
 
 def _file(word: str) -> Path:

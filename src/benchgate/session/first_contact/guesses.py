@@ -39,7 +39,9 @@ class Figure:
     pattern: str
     unit: str
     begins: str
-    """The pattern of the line before it."""
+    """The pattern of the last line before it that has no number, and so is no answer."""
+    ends: str
+    """The pattern of the line itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,14 +170,16 @@ def _online_lines(consoles: Mapping[int, Sequence[str]], stable: Sequence[str]) 
 def _figures(consoles: Mapping[int, Sequence[str]]) -> tuple[Figure, ...]:
     found = []
     stable = _once_in_all(consoles)
-    for before, line in zip(["", *stable], stable, strict=False):
+    for number, line in enumerate(stable):
         match = _BEFORE.search(line) or _AFTER.search(line)
-        if match is None or not before:
+        if match is None or number == 0:
             continue
+        plain = [one for one in stable[:number] if not _NUMBER.search(one)]
+        before = plain[-1] if plain else stable[0]
         unit = next(name for name in _UNITS if match[name])
         start, end = match.span("value")
         pattern = f"^{_any_numbers(line[:start])}(?P<value>[0-9.,]+){_any_numbers(line[end:])}$"
-        found.append(Figure(line, pattern, unit, _in_all(before, consoles)))
+        found.append(Figure(line, pattern, unit, _in_all(before, consoles), _in_all(line, consoles)))
     return tuple(found)
 
 

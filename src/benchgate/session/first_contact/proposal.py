@@ -16,7 +16,6 @@ from benchgate.session.first_contact.guesses import Answer, Figure, Guesses
 
 FILL_IN = "FILL IN"
 """Marks a line that the user has to change."""
-_TICKS_HZ = 100
 _SHOWN = 6
 """How many other candidates are listed."""
 
@@ -137,12 +136,15 @@ def _work(found: Guesses) -> Iterator[str]:
 
 
 def _figure(figure: Figure) -> Iterator[str]:
+    if figure.unit == "ticks":
+        yield "  work:    # between two lines on the instruction clock: finer than its ticks"
+        yield f"    from: {quoted(figure.begins)}"
+        yield f"    to: {quoted(figure.ends)}"
+        return
     yield "  work:"
-    yield f"    begins: {quoted(figure.begins)}    # the line before the figure's"
+    yield f"    begins: {quoted(figure.begins)}    # the work begins after this line; does it?"
     yield f"    pattern: {quoted(figure.pattern)}"
     yield f"    unit: {figure.unit}"
-    if figure.unit == "ticks":
-        yield f"    hz: {_TICKS_HZ}    # {FILL_IN}: how many ticks are a second"
 
 
 def _answers(answers: Sequence[Answer]) -> Iterator[str]:
