@@ -23,7 +23,7 @@ _MESSAGE = re.compile(rb"stop (start|quiet|late|halted) ([0-9]{1,18}) ([0-9]{1,1
 _LONGEST = 200
 
 
-class EndOfTalk(Exception):  # noqa: N818 - an end, not an error
+class EndOfTalk(Exception):
     """QEMU has closed its end."""
 
 
@@ -35,7 +35,7 @@ class StopKind(StrEnum):
     LATE = "late"
     """The limit of the last answer is reached."""
     HALTED = "halted"
-    """The same, and every CPU was halted without a timer: it waits for input that never comes."""
+    """The same, and no CPU has run for a second, or since the last answer: it waits for input that never comes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ def seat(system: System, workload: Workload, cell: Cell, ground: Ground, options
     """Where a cell runs, or why not."""
     cpus = cell.cpus
     lane, no_lane = ground.lane(system.kind, cell.clock)
-    refused = no_lane or system.refuses(workload, cpus, cell.params)
+    refused = no_lane or system.refuses(workload, cpus, cell.params) or _untimed(system, lane)
     if lane is Lane.INSN:
         return Seats(lane, Placement.VIRTUAL, (), refused, options.cpus or ())
     if cpus <= len(ground.pins):
@@ -30,6 +30,15 @@ def seat(system: System, workload: Workload, cell: Cell, ground: Ground, options
         too_few = f"{cpus} CPUs need {cpus} host CPUs to pin to, {there} ({pins})"
         return Seats(lane, ground.physical, (), refused or too_few)
     return Seats(lane, Placement.OVERSUBSCRIBED, ground.pins, refused)
+
+
+def _untimed(system: System, lane: Lane) -> str:
+    if lane is Lane.INSN or not system.result.needs_clock:
+        return ""
+    return (
+        f"the window of {system.name} is between lines or marks (`result`), which only the instruction clock "
+        "times: use --clock insn, or have the kernel print a figure"
+    )
 
 
 def seat_smt(

@@ -1,16 +1,16 @@
 """A guest's console on the instruction clock: pexpect, with the guest's time in place of the host's.
 
-Takes the console of a guest that talks (insn/talk.py) and our end of the talk; gives a `Console` with the same
-methods. The guest runs only while this console waits for output, and stops when it is quiet. So what a test
-reads, and the guest time at which its input arrives, do not depend on the host: the same test sees the same
-bytes. Timeouts are guest time. Fails with FloodError like Console, and with pexpect.EOF if QEMU has ended.
+Takes the console of a guest that talks (insn/talk.py) and our end of the talk; gives a `Console` with the
+same methods. The guest runs only while this console waits for output, and stops when it is quiet. So what a
+test reads, and the guest time at which its input arrives, do not depend on the host: the same test sees the
+same bytes. Timeouts are guest time. Fails with FloodError like Console, and with pexpect.EOF if QEMU has ended.
 """
 
 from __future__ import annotations
 
 import contextlib
 import select
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pexpect
@@ -21,15 +21,18 @@ from benchgate.run.console import Console
 
 _PIECE = 1 << 16
 _NEVER = 2**63
-_HALTED = "all CPUs of the guest are halted without a timer: it waits for input that never comes"
+_BEAT_MS = 1000
+_HALTED = "all CPUs of the guest are halted, and no timer wakes one: it waits for input that never comes"
 
 
 class ClockConsole(Console):
     def __init__(self, console: Console, talk: Talk) -> None:
         super().__init__(console.child_fd, -1, console.logfile_read, console.timeout)
         self._talk = talk
+        self.heartbeat: Callable[[], None] = lambda: None
+        """Is called at least once a second."""
         self._now = 0
-        self._is_started = self._is_halted = self._has_ended = False
+        self._is_started = self._is_halted = self._is_quiet = self._has_ended = False
         self._until = _NEVER
         self._typed = b""
         """Typed, and not yet on its way to the guest."""
@@ -42,6 +45,11 @@ class ClockConsole(Console):
         """The guest's time."""
         self._start()
         return self._now
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether all that it printed was read, and it has printed nothing more for the pace's delay."""
+        return self._is_quiet and not self._output
 
     def send(self, s: str | bytes) -> int:
         """The bytes arrive from the guest's present time on, when it next runs."""
@@ -106,16 +114,19 @@ class ClockConsole(Console):
         for descriptor in (self.child_fd, self._talk.fileno()):
             poller.register(descriptor, select.POLLIN)
         while True:
-            ready = {descriptor for descriptor, _ in poller.poll()}
+            self.heartbeat()
+            ready = {descriptor for descriptor, _ in poller.poll(_BEAT_MS)}
             if self._talk.fileno() in ready:
                 break
-            self._take()  # so that the pipe never fills up and delays the guest
+            if ready:
+                self._take()  # so that the pipe never fills up and delays the guest
         try:
             stop = self._talk.stop()
         except EndOfTalk:
             self._has_ended = True
         else:
             self._now, self._is_halted = stop.time, stop.kind is StopKind.HALTED
+            self._is_quiet = stop.kind in {StopKind.QUIET, StopKind.HALTED}
         self.read_rest(0)
 
     def _take(self) -> None:

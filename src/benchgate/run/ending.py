@@ -26,6 +26,8 @@ class Cause(StrEnum):
     REPEATS = "repeats"
     SUSPECT = "suspect"
     """A line looks like a panic, and nothing followed."""
+    LOST = "lost"
+    """The conversation at its prompt failed: input was lost, or a step had no answer in its time."""
     FINISHED = "finished"
     """The end line was seen, and `kill_after_end` is set."""
 
@@ -48,7 +50,8 @@ class Observation:
     """The line that a pattern matched, or the last one; cleaned for display."""
     note: str = ""
     """On FLOOD: which bound was exceeded. On DEADLINE: what the seconds were (run/pace.py). On REPEATS: what
-    is repeated."""
+    is repeated. On LOST: what failed. On CLOSED: what
+    of its conversation is missing."""
     suspect: str = ""
     """One of the last lines looks like a panic that the YAML does not name (run/suspicion.py)."""
 
@@ -87,6 +90,8 @@ def ending_of(  # noqa: PLR0911 - one return per cause
                 f"stopped {_where(seen.stage)}: for {watch.repeat_bytes} bytes it printed nothing but "
                 f"{seen.note}. If that is no fault, raise `console.repeat_bytes` in its YAML (0: no limit)"
             )
+        case Cause.LOST:
+            return Ending.FAILED, f"at its prompt, {seen.note}{last}"
         case Cause.SUSPECT:
             return Ending.PANIC, f"stopped {_where(seen.stage)}: {_suspect(seen)}{last}"
         case Cause.DEADLINE if seen.stage is Stage.BOOTING:
@@ -128,8 +133,9 @@ def _is_named(reason: str, watch: Watch) -> bool:
 
 
 def _judge_exit(seen: Observation, status: int | None, watch: Watch, complaint: str) -> tuple[Ending, str]:
-    suffix = f": {complaint}" if complaint else ""
-    finished = not watch.ends or seen.stage is Stage.ENDED
+    said = "; ".join(text for text in (complaint, seen.note) if text)
+    suffix = f": {said}" if said else ""
+    finished = seen.stage is Stage.ENDED or not (watch.ends or seen.note)
     if status is None or status < 0:
         killed = f"was killed by {_signal_name(-status)}" if status else ""
         how = killed or "closed its console and had to be stopped"
@@ -139,7 +145,8 @@ def _judge_exit(seen: Observation, status: int | None, watch: Watch, complaint: 
             return Ending.DONE, ""
         return (
             Ending.EOF,
-            f"the process exited with status {status} {_where(seen.stage)}, before its end line",
+            f"the process exited with status {status} {_where(seen.stage)}, before its "
+            + (f"conversation was over: {seen.note}" if seen.note else "end line"),
         )
     if status == 1:
         # QEMU exits with 1 if it fails itself; a guest's failure through isa-debug-exit gives 3 or more.

@@ -51,6 +51,22 @@ class HostPace:
 
 
 @dataclass
+class TalkPace:
+    """Of a guest that stands still while it is looked at: `now_ns` is its own time."""
+
+    now_ns: Callable[[], int]
+    _until_ns: int = 0
+    kind: str = " of guest time"
+
+    def begin(self, seconds: float) -> None:
+        self._until_ns = self.now_ns() + int(seconds * 1e9)
+
+    def left(self) -> float:
+        """The guest's seconds until the next look."""
+        return min(_SLICE_S, max(0.0, (self._until_ns - self.now_ns()) / 1e9))
+
+
+@dataclass
 class GuestPace:
     """`log`: where the instruction clock writes."""
 

@@ -19,7 +19,7 @@ def watch_for(system: System) -> Watch:
         return NATIVE_WATCH
     base = replace(
         GUEST_WATCH,
-        ready=by_lines(system.ready) if system.ready else None,
+        ready=by_lines(system.ready) if system.ready and not system.script else None,
         failures=GUEST_WATCH.failures + tuple(by_lines(pattern) for pattern in system.failures),
         success=frozenset(system.exit_codes),
         kill_after_end=system.end_by is EndBy.KILL,

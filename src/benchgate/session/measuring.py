@@ -277,6 +277,7 @@ class MeasuringSession:
             placement=planned.seats.placement,
             warmup=attempt.warmup,
             guest_digest=guest_digest(image),
+            script=argv.script(planned, nonce),
             watch=watch_for(planned.system),
         )
 
@@ -336,9 +337,11 @@ class MeasuringSession:
 
     def profile(self, sweep: SweepPlan) -> None:
         """--profile-host: boots the row's largest guest once more, under perf. The boot is not a sample."""
-        guests = [one for one in sweep.runnable if one.system.kind is Kind.QEMU and not one.cell.variant]
+        runnable = [one for one in sweep.runnable if one.system.script is None and not one.cell.variant]
+        guests = [one for one in runnable if one.system.kind is Kind.QEMU]
         if not guests:
-            return self._note(f"profile of {sweep.row}: unavailable: only guests can be profiled")
+            why = "only guests that are not asked at a prompt can be profiled"
+            return self._note(f"profile of {sweep.row}: unavailable: {why}")
         planned, name = guests[-1], f"profile/{sweep.row}"
         folder, mark = self._open_session.folder / name, secrets.token_hex(8)
         self.progress.phase(planned.cell.id, "profile", "running")
