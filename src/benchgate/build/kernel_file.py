@@ -14,6 +14,7 @@ from io import BytesIO
 from pathlib import Path
 
 from elftools.common.exceptions import ELFError
+from elftools.construct.core import ConstructError
 from elftools.elf.elffile import ELFFile
 
 from benchgate.base.errors import UsageError
@@ -27,6 +28,9 @@ _XEN_PHYS32_ENTRY = 18
 """The note that says where a kernel starts by PVH (Xen's public/elfnote.h)."""
 _RAM_START = {"riscv64": 0x80000000}
 """Where the machine `virt` starts its firmware; a kernel that is linked there replaces it."""
+
+_DAMAGE = (ELFError, ConstructError, struct.error, AttributeError, OverflowError, TypeError, ValueError)
+"""What pyelftools raises on a damaged file."""
 
 
 class Media(StrEnum):
@@ -74,7 +78,7 @@ def _elf(path: Path, head: bytes) -> KernelFile | None:
         file = ELFFile(BytesIO(head))
         machine, bits, entry = file["e_machine"], file.elfclass, file["e_entry"]
         entries = frozenset(_entries(file, head)) if machine in {"EM_386", "EM_X86_64"} else frozenset()
-    except (ELFError, struct.error, ValueError, KeyError, OverflowError, MemoryError) as error:
+    except _DAMAGE as error:
         advice = "build it again, or strip it with the tools of its architecture"
         return KernelFile(path, f"a damaged ELF file ({error})", media=Media.NONE, advice=advice)
     arch = _ELF_ARCHITECTURES.get((str(machine), bits), "")
@@ -119,7 +123,7 @@ def _entries(file: ELFFile, head: bytes) -> Iterator[str]:
 def _multiboot_flags(head: bytes) -> int | None:
     """The flags of its multiboot header, which is in the first 8 KiB."""
     start = head[: 8 << 10]
-    for at in range(0, len(start) - 12, 4):
+    for at in range(0, len(start) - 11, 4):
         magic, flags, checksum = struct.unpack_from("<III", start, at)
         if magic == 0x1BADB002 and (magic + flags + checksum) & 0xFFFFFFFF == 0:
             return int(flags)
