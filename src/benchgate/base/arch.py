@@ -32,7 +32,7 @@ class Architecture:
     qemu_packages: tuple[str, ...]
     """Debian's packages with QEMU and with what it needs to boot a guest, QEMU's own first."""
     linux: Mapping[str, str] = field(hash=False)
-    """By family of distributions: the package that depends on the newest small kernel for virtual machines."""
+    """By family of distributions: the package that depends on the newest kernel for virtual machines."""
     linux_since: Mapping[str, str] = field(default_factory=dict, hash=False)
     """By release that has no packages of this architecture: the release whose kernel is used instead."""
     image_magic: tuple[int, bytes] = (0, b"")

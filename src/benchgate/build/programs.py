@@ -68,6 +68,7 @@ def compiled(  # noqa: PLR0913 - what a compiler command consists of
     folder: Path,
     inputs: Sequence[str],
     flags: Sequence[str],
+    *,
     compiler: Compiler | None = None,
 ) -> Path:
     """The file `name` that one compiler command in `folder` makes of the .c and .S files among `inputs`."""

@@ -6,14 +6,15 @@ is out of range or if the dynamic loader cannot preload the plugin's path.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+from benchgate.base.arch import X86_64, Architecture
 from benchgate.base.errors import UsageError
 from benchgate.base.qemu import comma_safe
+from benchgate.insn.guests import exact_arguments
 from benchgate.insn.log import ClockMode, Level
 from benchgate.insn.talk import TALK_DESCRIPTOR
 
@@ -65,6 +66,7 @@ def arguments(  # noqa: PLR0913 - one run has this many options
     marked: bool = True,
     profile: Path | None = None,
     cpus: int = 1,
+    guest: Architecture = X86_64,
     machine: str = "",
     patience_s: int = 60,
     talks: bool = False,
@@ -113,9 +115,7 @@ def arguments(  # noqa: PLR0913 - one run has this many options
     argv = ["-plugin", ",".join((comma_safe(str(plugin)), *words))]
     if level is Level.COUNT:
         return ClockArguments(tuple(argv), MappingProxyType({}))
-    argv += ["-rtc", "base=2024-01-01T00:00:00,clock=vm", "-seed", "1", "-global", "apic.vapic=off"]
-    if re.match(r"(pc|q35)\b", machine) and "hpet=" not in machine:
-        argv += ["-machine", "hpet=off"]
+    argv += ["-rtc", "base=2024-01-01T00:00:00,clock=vm", "-seed", "1", *exact_arguments(guest, machine)]
     return ClockArguments(tuple(argv), MappingProxyType({"LD_PRELOAD": _preload(plugin)}))
 
 

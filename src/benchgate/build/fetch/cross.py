@@ -117,7 +117,7 @@ def _choose(guest: Architecture, member: str) -> str | None:
         (rf"usr/bin/{triple}-as()", "bin/as"),
         (rf"usr/bin/{triple}-ld\.bfd()", "bin/ld"),
         (rf"{gcc}/(cc1|collect2|liblto_plugin\.so)", "bin/"),
-        (rf"{gcc}/(crt(?:begin|end)[^/]*\.o|libgcc(?:_eh)?\.a)", "target/"),
+        (rf"{gcc}/(crt(?:begin|end)[^/]*\.o|lib(?:gcc|gcc_eh|atomic)\.a)", "target/"),
         (rf"usr/{triple}/lib/([^/]+\.[ao])", "target/"),
         (rf"{gcc}/include/(.+)", "include/gcc/"),
         (rf"usr/{triple}/include/(.+)", "include/libc/"),

@@ -1,7 +1,8 @@
 """QEMU and the Linux image: either pinned inputs, fetched without changing the system, or the user's own.
 
 `qemu` and `linux_kernel` take the guests' architecture and an optional path of the user; give the program or
-image, and the labels for every row that uses it. `prepare` gets both. Fails with FetchError: what is missing, and what to do.
+image, and the labels for every row that uses it. `prepare` gets both. Fails with FetchError: what is missing,
+and what to do.
 """
 
 from __future__ import annotations

@@ -134,7 +134,7 @@ def fetch(  # noqa: PLR0913 - keyword arguments
         return _kept(folder, UNREVIEWED)
     for one in sets:
         with contextlib.suppress(_Withdrawn):
-            return _kept(_fetch_reviewed(kind, what, one, fill, session, release), REVIEWED)
+            return _kept(_fetch_reviewed(kind, what, one, fill, session, source=release), REVIEWED)
     if locked and not sets:
         raise FetchError(
             f"no version of {what} was reviewed for {release.name}, and --locked allows no other: leave out "
@@ -161,7 +161,7 @@ def lock_path(kind: str) -> Path:
 
 
 def _fetch_reviewed(  # noqa: PLR0913 - the parts of `fetch`
-    kind: str, what: str, one: PinnedSet, fill: Fill, session: FetchSession, source: Release
+    kind: str, what: str, one: PinnedSet, fill: Fill, session: FetchSession, *, source: Release
 ) -> Path:
     def make(files: Path) -> None:
         client = session.apt(source)

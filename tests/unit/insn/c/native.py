@@ -97,7 +97,11 @@ class Lockstep:
 
 
 def load(
-    folder: Path, name: str = "lockstep", *, beside: tuple[str, ...] = (), change: tuple[str, str] | None = None
+    folder: Path,
+    name: str = "lockstep",
+    *,
+    beside: tuple[str, ...] = (),
+    change: tuple[str, str] | None = None,
 ) -> ctypes.CDLL:
     """A C file of the clock as a library, with those `beside` it. `change` first replaces a text in the file, to
     prove that a test can fail."""
