@@ -58,9 +58,9 @@ def new_system(order: Order, say: Say, show: Say) -> Proposal:
     if arch not in MACHINES:
         known = ", ".join(MACHINES)
         raise UsageError(f"{order.kernel}: the file does not say for which processor; add --arch ({known})")
-    system, boots = _came_up(_Booting(order, arch, say, show), file, arch)
+    system, boots = _came_up(_Booting(order, say, show), file, arch)
     found = guesses(boots)
-    proposal = Proposal(system, arch, f"{file.about}; written by `benchgate new-system`", found, order.lines)
+    proposal = Proposal(system, f"{file.about}; written by `benchgate new-system`", found, order.lines)
     systemfile.parse(proposal.text, order.given.out, {})
     return proposal
 
@@ -68,26 +68,25 @@ def new_system(order: Order, say: Say, show: Say) -> Proposal:
 @dataclass(frozen=True, slots=True)
 class _Booting:
     order: Order
-    arch: str
     say: Say
     show: Say
 
-    def boot(self, system: System, cpus: int) -> Boot:
+    def boot(self, system: System, cpus: int, *, patient: bool = False) -> Boot:
         words = " ".join([f"-machine {system.qemu.machine}", *system.qemu.arguments])
         self.say(f"booting with {cpus} CPUs, {words}, -smp {system.qemu.smp}")
         cell = Cell(system.name, SELFTEST, SELFTEST_WORKLOAD.mode, (), cpus)
         seats = Seats(Lane.TCG, Placement.VIRTUAL, ())
         planned, mark = PlannedCell(cell, system, SELFTEST_WORKLOAD, seats), secrets.token_hex(8)
         image = Images(None, locked=False, notice=self.say).of(system, SELFTEST_WORKLOAD)
-        spec = guest_spec(planned, image, self._vm(), mark, words=system.append)
+        spec = guest_spec(planned, image, self._vm(system), mark, words=system.append)
         lines = tuple(line.replace("{workers}", str(cpus)) for line in self.order.lines)
-        found = listen(spec, mark, lines, seconds=self.order.seconds, show=self._shown)
+        found = listen(spec, mark, lines, seconds=self.order.seconds, show=self._shown, patient=patient)
         self.show("" if found.text.endswith("\n") else "\n")
         self.say(_how_it_went(found))
         return found
 
-    def _vm(self) -> VmConfig:
-        qemu = inputs.qemu(self.order.qemu, notice=self.say)
+    def _vm(self, system: System) -> VmConfig:
+        qemu = inputs.qemu(self.order.qemu, system.arch, notice=self.say)
         return VmConfig(qemu, Accel.TCG, accel.probe(qemu, Accel.TCG).cpu_model or "")
 
     def _shown(self, text: str) -> None:
@@ -134,7 +133,7 @@ def _with_more(
         one = replace(system, qemu=replace(system.qemu, smp=template))
         boots = {1: first}
         for count in COUNTS[1:]:
-            boots[count] = booting.boot(one, count)
+            boots[count] = booting.boot(one, count, patient=_rank(first)[0] >= _GOOD)
             if _rank(boots[count])[0] < _rank(first)[0]:
                 break
         found = guesses(boots)

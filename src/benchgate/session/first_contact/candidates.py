@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from benchgate.base.arch import ARCHITECTURES, Architecture
 from benchgate.base.disks import Disk, Interface
 from benchgate.base.systems import DEFAULT_FIRMWARE, NO_FIRMWARE, Kind, QemuWords, System
 from benchgate.build.kernel_file import KernelFile, Media
@@ -71,12 +72,12 @@ def candidates(file: KernelFile, arch: str, given: Given) -> tuple[System, ...]:
         tried = tuple(replace(one, machine=given.machine) for one in tried)
     found: list[System] = []
     for one in tried:
-        system = _system(file, given, one)
+        system = _system(file, ARCHITECTURES[arch], given, one)
         found += [] if system in found else [system]
     return tuple(found)
 
 
-def _system(file: KernelFile, given: Given, machine: Machine) -> System:
+def _system(file: KernelFile, arch: Architecture, given: Given, machine: Machine) -> System:
     kernel = relative(file.path, given.out) if file.media is Media.KERNEL else ""
     images = () if kernel else (Disk(relative(file.path, given.out), *_of_disk(file, machine)),)
     disks = tuple(Disk(relative(path, given.out), "raw", machine.disk) for path in given.disks)
@@ -86,6 +87,7 @@ def _system(file: KernelFile, given: Given, machine: Machine) -> System:
         kind=Kind.QEMU,
         about="",
         file=given.out,
+        arch=arch,
         qemu=QemuWords(machine.machine, memory=given.memory, arguments=(*modern, *given.arguments)),
         kernel=kernel,
         initrd=relative(given.initrd, given.out) if given.initrd else "",

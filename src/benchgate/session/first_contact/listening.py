@@ -142,12 +142,15 @@ class _Listener:
         return float(times.user + times.system)
 
 
-def listen(spec: BootSpec, mark: str, lines: tuple[str, ...], *, seconds: float, show: Show) -> Boot:
-    """Boots and listens for at most `seconds`, and again after each line that is typed."""
+def listen(  # noqa: PLR0913 - keyword arguments
+    spec: BootSpec, mark: str, lines: tuple[str, ...], *, seconds: float, show: Show, patient: bool
+) -> Boot:
+    """Boots and listens for at most `seconds`, and again after each line that is typed. `patient`: it came to
+    a prompt or to its end with fewer CPUs, so silence means no more than that the host is busy."""
     try:
         with boot_interactive(spec, mark=mark) as guest:
             listener = _Listener(guest, time.monotonic() + seconds, show)
-            stop, prompt = _to_prompt(listener)
+            stop, prompt = _to_prompt(listener, patient=patient)
             text, outputs = listener.text, []
             for line in lines if prompt else ():
                 listener.until = time.monotonic() + seconds
@@ -161,10 +164,12 @@ def listen(spec: BootSpec, mark: str, lines: tuple[str, ...], *, seconds: float,
         return Boot(spec.cpus, Stop.NO_START, "", str(error))
 
 
-def _to_prompt(listener: _Listener) -> tuple[Stop, str]:
+def _to_prompt(listener: _Listener, *, patient: bool) -> tuple[Stop, str]:
     """Why listening ended, and the prompt: an incomplete line that comes back after an empty line."""
     while True:
         stop = listener.listen()
+        if stop is Stop.QUIET and patient and not listener.may_be_prompt:
+            continue  # until the time is over
         if stop is not Stop.QUIET or not listener.may_be_prompt:
             return stop, ""
         waits, before = listener.incomplete, len(listener.text)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from benchgate.base.arch import X86_64
 from benchgate.base.disks import Disk
-from benchgate.base.qemu import GOOD_EXIT
 from benchgate.base.systems import DEFAULT_FIRMWARE, System
 from benchgate.session.first_contact.guesses import Answer, Figure, Guesses
 
@@ -23,7 +23,6 @@ _SHOWN = 6
 @dataclass(frozen=True, slots=True)
 class Proposal:
     system: System
-    arch: str
     about: str
     guesses: Guesses
     typed: Sequence[str] = ()
@@ -53,8 +52,8 @@ def _head(of: Proposal) -> Iterator[str]:
     yield f"name: {of.system.name}"
     yield "kind: qemu"
     yield f"about: {quoted(of.about)}"
-    if of.arch != "x86_64":
-        yield f"arch: {of.arch}"
+    if of.system.arch is not X86_64:
+        yield f"arch: {of.system.arch}"
 
 
 def _boot(system: System) -> Iterator[str]:
@@ -105,7 +104,7 @@ def _judged(of: Proposal) -> Iterator[str]:
     yield "  format: patterns"
     yield from _work(found)
     yield from _answers(found.answers)
-    yield from _end(found)
+    yield from _end(found, of.system.arch.exit_code)
     if found.counts[-1] < 4:
         yield f"cpus: {{maximum: {found.counts[-1]}}}    # with more it did not come as far"
 
@@ -167,11 +166,11 @@ def _others(what: str, lines: Sequence[str]) -> Iterator[str]:
         yield from (f"  #   {line[:100]}" for line in lines[:_SHOWN])
 
 
-def _end(found: Guesses) -> Iterator[str]:
+def _end(found: Guesses, usual: int) -> Iterator[str]:
     if found.exit_status is None:
         yield "end: {by: kill}    # it did not turn the machine off"
         return
     reset = ", reset: allowed" if found.resets else ""
     why = "    # it ended by a reset, and so would a triple fault" if found.resets else ""
-    if found.exit_status != GOOD_EXIT or reset:
+    if found.exit_status != usual or reset:
         yield f"end: {{by: exit, exit_codes: [{found.exit_status}]{reset}}}{why}"

@@ -34,7 +34,7 @@ def loaded(proposal: Proposal) -> System:
 
 def of(kernel: object, machine: System, *typed: str) -> Proposal:
     found = guesses({count: kernel(count) for count in (1, 2, 4)})  # type: ignore[operator]
-    return Proposal(machine, "x86_64", "a 'quoted' kernel: #1", found, typed)
+    return Proposal(machine, "a 'quoted' kernel: #1", found, typed)
 
 
 def test_a_prompt_with_a_command_leaves_nothing_to_fill_in(machine: System) -> None:
@@ -67,12 +67,12 @@ def test_the_status_of_a_kernel_that_ends_qemu_is_kept(machine: System) -> None:
 
 def test_a_kernel_that_ends_by_a_reset_is_allowed_to(machine: System) -> None:
     found = Guesses(exit_status=0, resets=True, counts=(1, 2))
-    system = loaded(Proposal(machine, "x86_64", "", found))
+    system = loaded(Proposal(machine, "", found))
     assert (system.may_reset, system.exit_codes, system.cpus) == (True, (0,), (1, 2))
 
 
 def test_a_kernel_that_printed_nothing_loads_too(machine: System) -> None:
-    proposal = Proposal(machine, "x86_64", "", guesses({1: Boot(1, Stop.QUIET, "")}))
+    proposal = Proposal(machine, "", guesses({1: Boot(1, Stop.QUIET, "")}))
     loaded(proposal)
     assert len(proposal.missing) == 3
     assert all(FILL_IN in line for line in proposal.missing)
@@ -80,7 +80,7 @@ def test_a_kernel_that_printed_nothing_loads_too(machine: System) -> None:
 
 @pytest.mark.parametrize("text", ["it's", "a: b # c", "'", "{n}", "\\d", "- x", "&a *b !c"])
 def test_a_quoted_text_is_read_as_it_was(machine: System, text: str) -> None:
-    proposal = Proposal(replace(machine, append=text), "x86_64", text, Guesses())
+    proposal = Proposal(replace(machine, append=text), text, Guesses())
     system = loaded(proposal)
     assert (system.append, system.about) == (text, text)
     assert quoted(text).startswith("'")
