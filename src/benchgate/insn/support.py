@@ -166,5 +166,10 @@ def probe_guest(cpus: int, guest: Architecture = X86_64) -> Path:
     probe = clock_guest(guest).probe
     flags = [f"-DCPUS={cpus}", *probe.flags]
     return compiled(
-        guest.kind("insn-probe"), f"probe{cpus}.elf", SOURCE, [probe.source], flags, cross.compiler(guest)
+        guest.kind("insn-probe"),
+        f"probe{cpus}.elf",
+        SOURCE,
+        [probe.source],
+        flags,
+        compiler=cross.compiler(guest),
     )
