@@ -49,7 +49,7 @@ def read(files: RunFiles, output: Output, system: System) -> Printed:
     answers = patterns.answers(output, result.answers, system.script)
     if result.expect is not None:
         patterns.check_answers(answers, result.expect)
-    return Printed(_windows(output, result, clock), answers)
+    return Printed(figures(output, result, clock), answers)
 
 
 def _clock(files: RunFiles, output: Output) -> ConsoleClock:
@@ -69,8 +69,8 @@ def metrics(workload: Workload, seen: Printed, total: int) -> Mapping[str, float
     return computed(workload.metrics, Reported((), numbers, {}, hz, windows if is_time else None))
 
 
-def _windows(output: Output, result: Result, clock: ConsoleClock | None) -> Figures:
-    """The answers are checked first: without them a figure does not count."""
+def figures(output: Output, result: Result, clock: ConsoleClock | None) -> Figures:
+    """The windows; `clock` None: the run was on wall time."""
     if result.work is None:
         raise VerifyError("the system's YAML has no pattern for the work window (`result.work`)")
     work = _window(output, "work", result.work, clock)

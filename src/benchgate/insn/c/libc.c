@@ -255,7 +255,7 @@ static int poll_in_step(struct pollfd *fds, nfds_t count, uint64_t span, const s
         int result = poll_now(fds, count, mask);
         if (result != 0 || clock_seen() >= deadline)
             return result;
-        if (typist_stop(fds, count, mask, deadline != LOCKSTEP_NEVER))
+        if (typist_stop(fds, count, mask))
             continue;
         uint64_t typing = typist_next();
         if (clock_main_idle(typing < deadline ? typing : deadline, seq))
