@@ -8,6 +8,7 @@
 #include "libc.h"
 #include "marks.h"
 #include "placement.h"
+#include "pool.h"
 #include "profile.h"
 #include "tsc.h"
 #include "typist.h"
@@ -27,7 +28,7 @@ EXPORT int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int ar
 
 struct settings {
     const char *out, *profile;
-    bool lines;
+    bool lines, disks;
     int talk; // the host's socket, or -1
     struct clock_options clock;
 };
@@ -70,6 +71,8 @@ static bool option(struct settings *s, const char *argument) {
         return s->clock.skip = n, true;
     if (IS("lines") && number(value, 0, 1, &n))
         return s->lines = n, true;
+    if (IS("disks") && number(value, 0, 1, &n))
+        return s->disks = n, true;
     if (IS("talk") && number(value, 3, 1023, &n))
         return s->talk = (int)n, INSN_FULL;
     if (IS("patience") && number(value, 1, 86400, &n))
@@ -321,6 +324,8 @@ int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, cha
     placement_setup();
 #if INSN_FULL
     libc_activate();
+    if (s.disks)
+        pool_expect();
     tsc_trap_this_thread();
 #endif
     qemu_plugin_register_vcpu_init_cb(id, appeared);

@@ -23,7 +23,6 @@
 static struct talk talk;
 static int host = -1, keys = -1;
 static bool told;           // the host knows of the stop that lasts
-static uint64_t answered;   // when it last answered, in guest time
 static _Atomic bool dozing; // the main loop does not expect the guest to print
 
 const char *typist_setup(int socket) {
@@ -70,11 +69,9 @@ uint64_t typist_next(void) {
     return talk_next(&talk, console_bytes());
 }
 
-// Since the host's last answer, or for a second, no vCPU has run. A guest that still waits for something has a
-// timer that wakes it up now and then.
 static bool is_halted(void) {
-    uint64_t since = clock_halted_since();
-    return since <= answered || (since < clock_here() && clock_here() - since >= LONG_NS);
+    uint64_t since = clock_halted_since(), now = clock_here();
+    return since < now && now - since >= LONG_NS;
 }
 
 static void tell(void) {
@@ -102,7 +99,6 @@ static void listen_to_host(void) {
         journal_line("typed %" PRIu64 " %zu %" PRIu64 " %" PRIu64, console_bytes(), talk.waiting - before,
                      clock_here(), talk.pace);
     told = false;
-    answered = clock_here();
 }
 
 bool typist_stop(struct pollfd *fds, nfds_t count, const sigset_t *mask) {
