@@ -16,24 +16,11 @@ import pytest
 from benchgate.build.toolchain import compiler
 from benchgate.insn.arguments import FINE, QUANTUM
 from benchgate.insn.log import ClockLog, read_log
+from tests.kernelkit import BARE
 from tests.machines import PATIENCE_S
 from tools.clock_lab import BOOT_S, lab
 
 SOURCE = Path(__file__).parents[1] / "data" / "stress"
-FLAGS = (
-    *(
-        "-std=gnu11",
-        "-O1",
-        "-Wall",
-        "-Wextra",
-        "-Werror",
-        "-ffreestanding",
-        "-fno-pic",
-        "-fno-stack-protector",
-    ),
-    *("-mno-red-zone", "-mgeneral-regs-only", "-mcmodel=small", "-nostdlib", "-static", "-no-pie"),
-    *("-Wl,--build-id=none", "-Wl,-z,noexecstack", "-Wl,--no-warn-rwx-segments"),
-)
 
 
 @dataclass(frozen=True)
@@ -57,7 +44,7 @@ class Result:
 def guest(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("stress") / "stress.elf"
     sources = (f"-Wl,-T,{SOURCE / 'stress.ld'}", *map(str, (SOURCE / "start.S", *sorted(SOURCE.glob("*.c")))))
-    subprocess.run([*compiler().argv, *FLAGS, *sources, "-o", str(made)], check=True, timeout=PATIENCE_S)
+    subprocess.run([*compiler().argv, *BARE, *sources, "-o", str(made)], check=True, timeout=PATIENCE_S)
     return made
 
 

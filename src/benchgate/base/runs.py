@@ -78,6 +78,8 @@ class BootSpec:
     deadlines: Deadlines
     host_cpus: tuple[int, ...] = ()
     """The host CPUs to which a guest without pins is kept; empty: any."""
+    talks: bool = False
+    """Something is typed at its console, on the instruction clock: in guest time (insn/talk.py)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from benchgate.base.errors import UsageError
 from benchgate.base.qemu import comma_safe
 from benchgate.insn.guests import exact_arguments
 from benchgate.insn.log import ClockMode, Level
+from benchgate.insn.talk import TALK_DESCRIPTOR
 
 QUANTUM = 5_000
 """How many ns a vCPU may be ahead of the slowest one in the timed window. The quantum can grow (LOCKSTEP_CALM
@@ -58,6 +59,7 @@ def arguments(  # noqa: PLR0913 - one run has this many options
     guest: Architecture = X86_64,
     machine: str = "",
     patience_s: int = 60,
+    talks: bool = False,
 ) -> ClockArguments:
     """The caller adds `-accel tcg,thread=multi`. On this lane no QMP command may be sent after `cont`.
 
@@ -65,6 +67,7 @@ def arguments(  # noqa: PLR0913 - one run has this many options
     without marks may measure at any time, so the lockstep is tight throughout and no loop is skipped; and the
     log says when each line of the console ended.
     `profile`: where the plugin writes the instruction profile of the window.
+    `talks`: something is typed at the guest's console; the plugin's socket is TALK_DESCRIPTOR.
     """
     level, mode = Level(level), ClockMode(mode)
     if level is Level.NONE:
@@ -90,6 +93,14 @@ def arguments(  # noqa: PLR0913 - one run has this many options
     }
     if profile is not None:
         options["profile"] = profile
+    if talks:
+        if level is not Level.FULL:
+            raise UsageError(
+                "nothing can be typed at a guest's console at level count of the instruction clock, because "
+                "input would arrive at times that the host chooses; use a QEMU that supports level full, or "
+                "--clock wall"
+            )
+        options["talk"] = TALK_DESCRIPTOR
     words = (f"{name}={comma_safe(str(value))}" for name, value in options.items())
     argv = ["-plugin", ",".join((comma_safe(str(plugin)), *words))]
     if level is Level.COUNT:

@@ -24,7 +24,7 @@ _COMMON = (
     *("arch_x86.c", "arch_riscv.c", "arch_arm.c"),
     *("counter.c", "spin.c", "placement.c", "journal.c", "marks.c", "console.c", "profile.c", "plugin.c"),
 )
-_FULL = ("libc.c", "tsc.c")
+_FULL = ("libc.c", "tsc.c", "talk.c", "typist.c")
 FLAGS = (
     *("-std=c11", "-O2", "-shared", "-fPIC", "-fvisibility=hidden", "-ffile-prefix-map=.=insn"),
     *("-Wall", "-Wextra", "-Werror", "-Wshadow", "-Wstrict-prototypes", "-Wmissing-declarations"),

@@ -78,14 +78,15 @@ def guest_spec(  # noqa: PLR0913 - one boot has this many options
     measure: bool = False,
     words: str | None = None,
     profile: Path | None = None,
+    talks: bool = False,
 ) -> BootSpec:
     """One boot of a QEMU system. `log`, `seed` and `profile` are for the instruction clock: where it writes
     its log, its seed, and where it writes an instruction profile. `words` replaces the whole kernel command
-    line, including the workload's manifest."""
+    line, including the workload's manifest. `talks`: something is typed at the console."""
     system, cell = planned.system, planned.cell
     clock = NO_CLOCK
     if planned.seats.lane is Lane.INSN:
-        clock = _clock_arguments(planned, vm, log, seed, profile)
+        clock = _clock_arguments(planned, vm, log, seed, profile, talks=talks)
     request = manifest(cell, nonce, needs=planned.workload.needs, measure=measure)
     argv = command(
         vm.qemu,
@@ -109,6 +110,7 @@ def guest_spec(  # noqa: PLR0913 - one boot has this many options
         pins=_pins_per_vcpu(planned),
         deadlines=deadlines(planned),
         host_cpus=planned.seats.host_cpus,
+        talks=talks and planned.seats.lane is Lane.INSN,
     )
 
 
@@ -117,8 +119,14 @@ def _append(system: System, request: str) -> str:
     return " ".join(word for word in (system.append, request if system.ask is Ask.CMDLINE else "") if word)
 
 
-def _clock_arguments(
-    planned: PlannedCell, vm: VmConfig, log: Path | None, seed: int, profile: Path | None
+def _clock_arguments(  # noqa: PLR0913 - one boot has this many options
+    planned: PlannedCell,
+    vm: VmConfig,
+    log: Path | None,
+    seed: int,
+    profile: Path | None,
+    *,
+    talks: bool,
 ) -> ClockArguments:
     clock = vm.clock
     if clock is None or log is None:
@@ -134,6 +142,7 @@ def _clock_arguments(
         machine=planned.system.qemu.machine,
         marked=planned.system.result.format is ResultFormat.BENCH,
         profile=profile,
+        talks=talks,
     )
 
 

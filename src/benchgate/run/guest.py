@@ -23,7 +23,10 @@ from benchgate.base.interrupts import held
 from benchgate.base.process import Child
 from benchgate.base.qemu import QMP_DESCRIPTOR
 from benchgate.base.runs import BootSpec, Ending
+from benchgate.insn.talk import TALK_DESCRIPTOR, Pace, Talk
+from benchgate.insn.talk import pair as talk_pair
 from benchgate.run import pinning, stale
+from benchgate.run.clock_console import ClockConsole
 from benchgate.run.console import Console, Limits, SerialLog
 from benchgate.run.ending import Cause, confirmed
 from benchgate.run.follower import Follower, complaint
@@ -63,6 +66,8 @@ class RunningGuest:
     qmp: Qmp
     folder: Path
     spec: BootSpec
+    talk: Talk | None = None
+    """Only of a guest on the instruction clock at whose console something is typed."""
     vcpus: tuple[int, ...] = ()
     samples: list[Sample] = field(default_factory=list)
 
@@ -162,6 +167,8 @@ def boot_interactive(
             guest.go()
         except BootError as error:
             raise BootError(_no_start(guest, error)[0]) from error
+        if guest.talk is not None:
+            guest.console = ClockConsole(guest.console, guest.talk)
         guest.console.timeout = spec.deadlines.boot_s
         yield guest
 
@@ -172,29 +179,43 @@ def started(spec: BootSpec, folder: Path, *, mark: str, limits: Limits) -> Itera
     if not any(mark in word for word in spec.argv):
         raise ValueError(f"the mark {mark!r} is not in the argv, so a stale guest could not be identified")
     with contextlib.ExitStack() as stack:
-        ours, theirs = socket.socketpair()
-        stack.callback(ours.close)
-        with theirs:
-            stack.enter_context(ours)
-            qmp = stack.enter_context(Qmp(ours, folder / "qmp.log"))
-            (folder / "qmp.log").touch()
-            streams = stack.enter_context(piped(folder, limits))
-            with held():
-                child = process.start(
-                    spec.argv,
-                    process.base_environment(spec.environment),
-                    stdin=streams.child_input,
-                    stdout=streams.child_output,
-                    stderr=streams.child_error,
-                    descriptors={QMP_DESCRIPTOR: theirs.fileno()},
-                    affinity=spec.host_cpus,
-                )
-                stack.callback(child.stop, 0)
+        qemus = stack.enter_context(contextlib.ExitStack())  # QEMU's ends of the sockets
+        control, descriptors = _ours(socket.socketpair(), QMP_DESCRIPTOR, stack, qemus)
+        talk = None
+        if spec.talks:
+            end, more = _ours(talk_pair(), TALK_DESCRIPTOR, stack, qemus)
+            talk, descriptors = Talk(end, Pace()), descriptors | more
+        qmp = stack.enter_context(Qmp(control, folder / "qmp.log"))
+        (folder / "qmp.log").touch()
+        streams = stack.enter_context(piped(folder, limits))
+        with held():
+            child = process.start(
+                spec.argv,
+                process.base_environment(spec.environment),
+                stdin=streams.child_input,
+                stdout=streams.child_output,
+                stderr=streams.child_error,
+                descriptors=descriptors,
+                affinity=spec.host_cpus,
+            )
+            stack.callback(child.stop, 0)
+        qemus.close()
         streams.close_child_ends()
         stack.enter_context(stale.recorded(child.pid, child.started, mark))
-        guest = RunningGuest(child, streams.console, streams.log, qmp, folder, spec)
+        guest = RunningGuest(child, streams.console, streams.log, qmp, folder, spec, talk)
         stack.callback(keep_samples, folder, guest.samples)
         yield guest
+
+
+def _ours(
+    pair: tuple[socket.socket, socket.socket],
+    descriptor: int,
+    stack: contextlib.ExitStack,
+    qemus: contextlib.ExitStack,
+) -> tuple[socket.socket, dict[int, int]]:
+    """Our end of a pair of sockets, and QEMU's by its descriptor there. The stacks close them."""
+    ours, theirs = stack.enter_context(pair[0]), qemus.enter_context(pair[1])
+    return ours, {descriptor: theirs.fileno()}
 
 
 def _no_start(guest: RunningGuest, error: BootError) -> tuple[str, int]:

@@ -11,11 +11,12 @@ import hashlib
 import secrets
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchgate.base.cells import Accel, Lane
@@ -78,6 +79,10 @@ def ground_of(
     every = topology.choose_pins(seen, options.cpus, include_smt=True)
     placement = topology.placement(seen, pins, len(pins))
     return Ground(pins, every, lanes or expected(options.clock, placement), placement, no_insn)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 class MeasuringSession:
@@ -295,7 +300,7 @@ class MeasuringSession:
             return secrets.token_hex(8)
         cell = replace(attempt.planned.cell, clock="")
         text = f"{self.options.order_seed} {cell.id} {attempt.seed}"
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        return _digest(text)
 
     def _verify(self, planned: PlannedCell, raw: RawRun) -> Any:
         smoke_check.require_smokes(self._open_session.folder, planned.system, raw)
@@ -353,22 +358,42 @@ class MeasuringSession:
     def image(self, planned: PlannedCell) -> Image:
         return self._images.of(planned.system, planned.workload)
 
-    def seated(self, planned: PlannedCell, cpus: int) -> PlannedCell:
-        """The seats of a user's own boot with this many CPUs. It does not use the instruction clock, because
-        nothing is timed."""
-        used = next(iter(self._configs.values()), None)
-        lanes = of_kinds("wall", wall_lane(Accel.TCG if used is None else used.accel))
-        ground = replace(self.ground, lanes=lanes)
+    def seated(self, planned: PlannedCell, cpus: int, clock: Clock) -> PlannedCell:
+        """The seats of a user's own boot with this many CPUs."""
+        if clock is Clock.INSN:
+            if Lane.INSN not in self._configs:
+                raise UsageError(
+                    'boot(clock="insn"): this session does not use the instruction clock; '
+                    "add --clock insn or --clock both"
+                )
+            lane = Lane.INSN
+        else:
+            used = next(iter(self._configs.values()), None)
+            lane = wall_lane(Accel.TCG if used is None else used.accel)
+        ground = replace(self.ground, lanes=of_kinds(clock, lane))
         return reseated(planned, cpus, ground, self.options)
 
-    def interactive(self, seated: PlannedCell) -> AbstractContextManager[guest.RunningGuest]:
-        """A running guest, pinned, with its console as pexpect; it ends with the block."""
+    @contextmanager
+    def interactive(self, seated: PlannedCell) -> Iterator[guest.RunningGuest]:
+        """A running guest, pinned, with its console as pexpect; it ends with the block. On the instruction
+        clock every boot of a cell has the same nonce, so that it repeats."""
         if seated.system.kind is Kind.NATIVE:
             raise UsageError(f"{seated.cell.row}: native Linux cannot be booted; name a QEMU system")
-        nonce = secrets.token_hex(8)
-        image, vm = self.image(seated), self._untimed(seated)
-        spec = argv.guest_spec(seated, image, vm, nonce, measure=self.options.measure)
-        return guest.boot_interactive(spec, mark=nonce)
+        timed = seated.seats.lane is Lane.INSN
+        nonce = _digest(f"boot {seated.cell.id}") if timed else secrets.token_hex(8)
+        vm = self._vm(seated) if timed else self._untimed(seated)
+        with TemporaryDirectory(prefix="benchgate-boot-") as name:
+            spec = argv.guest_spec(
+                seated,
+                self.image(seated),
+                vm,
+                nonce,
+                log=clock_log(Path(name)),
+                measure=self.options.measure,
+                talks=timed,
+            )
+            with guest.boot_interactive(spec, mark=nonce, folder=Path(name)) as running:
+                yield running
 
     def _untimed(self, seated: PlannedCell) -> VmConfig:
         """QEMU's settings for a boot without the instruction clock."""

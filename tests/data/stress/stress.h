@@ -91,6 +91,16 @@ static inline void spin(uint64_t ns) {
         pause();
 }
 
+// Another CPU starts at `entry`'s trampoline (start.S), and calls cpu_main.
+static inline void start_cpu(unsigned to) {
+    extern char trampoline[], trampoline_end[];
+    for (char *s = trampoline, *d = (char *)0x8000; s < trampoline_end; s++, d++)
+        *(volatile char *)d = *s;
+    send(to, 0x4500); // INIT
+    spin(10000);
+    send(to, 0x4608); // start at 0x8000
+}
+
 // Exactly 2 * n instructions.
 static inline void work(uint64_t n) {
     __asm__ volatile("1: dec %0; jnz 1b" : "+r"(n)::"cc");

@@ -1,9 +1,13 @@
 """System YAML: the values that are read, and the errors, which name file, line and key."""
 
+import contextlib
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from benchgate.base import systems
 from benchgate.base.cells import Mode
@@ -265,3 +269,57 @@ def test_the_smoke_of_a_system_file() -> None:
 def test_an_invalid_smoke_is_refused(old: str, new: str, problem: str) -> None:
     with pytest.raises(CatalogError, match=problem):
         systemfile.parse(SMOKE.replace(old, new), Path("own.yaml"), {})
+
+
+def test_all_problems_of_a_file_are_in_one_error_without_those_that_follow_from_another() -> None:
+    text = """version: 2
+name: Own
+kind: qemu
+ask: selftst
+boot: {kernel: k.elf, initrd: [a]}
+modes: [fiber]
+console: {online: '([0-9]+ CPUs', ready: ''}
+result:
+  format: patterns
+  work: {begins: '^go$', pattern: '^took', unit: fortnights}
+  answers: ['^(?P<count>[0-9]+)$']
+  expect: {cuont: 3}
+end: {exit_codes: many}
+"""
+    with pytest.raises(CatalogError) as refused:
+        systemfile.parse(text, Path("own.yaml"), {})
+    found = [
+        line.strip().removeprefix("own.yaml:").split(": ")[:2] for line in str(refused.value).splitlines()
+    ]
+    assert str(refused.value).startswith("own.yaml: 10 problems:\n")
+    assert found[1:] == [
+        ["1", "version"],
+        ["2", "name"],
+        ["4", "ask"],
+        ["5", "boot.initrd"],
+        ["6", "modes"],
+        ["7", "console.online"],
+        ["10", "result.work.pattern"],
+        ["10", "result.work.unit"],
+        ["12", "result.expect"],
+        ["13", "end.exit_codes"],
+    ]
+
+
+JUNK = st.sampled_from(
+    ["", 0, "x", "(", "x*", ["a"], [], {}, {"a": "b"}, "{n}", "selftest", "kill", "native"]
+)
+
+
+@given(st.sampled_from([SELFTEST, LINES, SMOKE, KILLED]), st.data())
+def test_a_system_file_with_any_values_is_read_or_refused(text: str, data: st.DataObject) -> None:
+    """A stand-in for a refused value breaks nothing in the reading of the rest."""
+    top = yaml.safe_load(text)
+    for key, value in list(top.items()):
+        place, name = (
+            (value, data.draw(st.sampled_from(sorted(value)))) if isinstance(value, dict) else (top, key)
+        )
+        if data.draw(st.booleans()):
+            place[name] = data.draw(JUNK)
+    with contextlib.suppress(CatalogError):
+        systemfile.parse(yaml.safe_dump(top), Path("own.yaml"), {})

@@ -29,20 +29,22 @@ struct clock_vcpu {
     enum clock_errand errand;
 };
 
-// The lock guards `clock_machine`, `clock_guest_started`, `clock_main_waits`, the notification count and
-// these fields of a vCPU: waiting, halt, thread, waits_for_grant, asleep, pending, errand. Its other fields
+// The lock guards `clock_machine`, `clock_guest_started`, `clock_main_waits`, `clock_main_asked`, the
+// notification count and these fields of a vCPU: waiting, halt, thread, waits_for_grant, asleep, pending, errand. Its other fields
 // belong to its thread.
 extern struct clock_vcpu clock_vcpus[LOCKSTEP_MAX];
 extern struct lockstep clock_machine;
 extern struct clock_options clock_options;
 extern bool clock_guest_started;
 extern bool clock_main_waits; // the main thread sleeps until the machine grants it its turn
+extern bool clock_main_asked; // the main thread waits for an answer of the host
 
 void clock_lock(void);
 void clock_unlock(void); // also wakes the threads that were released since clock_lock
 void clock_release(unsigned vcpu);
 bool clock_wait_for_release(unsigned vcpu, long ns); // drops the lock while it waits; true: timeout
 void clock_wake_main(void);
+bool clock_is_halted(void); // every vCPU; call with the lock held
 
 // ---- clock_time.c: a vCPU's own time; call only in its own thread
 

@@ -10,6 +10,7 @@
 #include "placement.h"
 #include "profile.h"
 #include "tsc.h"
+#include "typist.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -27,6 +28,7 @@ EXPORT int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int ar
 struct settings {
     const char *out, *profile;
     bool lines;
+    int talk; // the host's socket, or -1
     struct clock_options clock;
 };
 
@@ -68,6 +70,8 @@ static bool option(struct settings *s, const char *argument) {
         return s->clock.skip = n, true;
     if (IS("lines") && number(value, 0, 1, &n))
         return s->lines = n, true;
+    if (IS("talk") && number(value, 3, 1023, &n))
+        return s->talk = (int)n, INSN_FULL;
     if (IS("patience") && number(value, 1, 86400, &n))
         return s->clock.patience = (unsigned)n, true;
     if (IS("serial") && number(value, 0, 1, &n))
@@ -274,6 +278,8 @@ static const char *problem(const struct qemu_info *info, struct settings *s) {
 #if INSN_FULL
     const char *why = libc_problem();
     why = why ? why : tsc_setup(arch->clock_is_host_tsc);
+    if (!why && s->talk >= 0)
+        why = typist_setup(s->talk);
     if (why)
         return why;
 #endif
@@ -298,7 +304,8 @@ int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, cha
     struct settings s = {
         .clock = {.rules = {.quantum = 5000, .fine = 100, .rush = 25, .aftermath = INSN_FULL},
                   .skip = 10000,
-                  .patience = 60}};
+                  .patience = 60},
+        .talk = -1};
     for (int i = 0; i < argc; i++)
         if (!option(&s, argv[i]))
             return complain("invalid option: ", argv[i]);

@@ -1,7 +1,8 @@
 """Reads a system's YAML file.
 
 Takes its path, or text and the path to name in messages, and the chosen settings; gives a frozen `System`.
-Fails with CatalogError, which names file, line and key. Each module reads the keys of one subject.
+Fails with CatalogError, which names file, line and key of every problem. Each module reads the keys of one
+subject.
 """
 
 from __future__ import annotations
@@ -28,23 +29,26 @@ from benchgate.plan.systemfile import settings as settings_of
 
 def load(path: Path, chosen: Mapping[str, str] = MappingProxyType({})) -> System:
     """`chosen`: settings by name. Those that differ from the file's defaults become part of the name."""
-    return _read(yamlfile.load(path), path, chosen)
+    return _checked(yamlfile.load(path), path, chosen)
 
 
 def parse(text: str, path: Path, chosen: Mapping[str, str]) -> System:
     """As `load`, from a file's recorded text; messages name `path`."""
-    return _read(yamlfile.parse(text, path), path, chosen)
+    return _checked(yamlfile.parse(text, path), path, chosen)
+
+
+def _checked(top: Section, path: Path, chosen: Mapping[str, str]) -> System:
+    with yamlfile.collecting(top):
+        return _read(top, path, chosen)
 
 
 def _read(top: Section, path: Path, chosen: Mapping[str, str]) -> System:
     if top.integer("version") != 1:
-        top.fail("must be 1, the version that this benchgate reads", "version")
+        top.refuse("must be 1, the version that this benchgate reads", "version")
     name = top.name("name")
     kind = Kind(top.choice("kind", tuple(Kind)))
     settings, label = settings_of.read(top, name, chosen)
-    system = _native(top, path, label) if kind is Kind.NATIVE else _guest(top, path, label, settings)
-    top.close()
-    return system
+    return _native(top, path, label) if kind is Kind.NATIVE else _guest(top, path, label, settings)
 
 
 def _native(top: Section, path: Path, name: str) -> System:
@@ -90,9 +94,10 @@ def _guest(top: Section, path: Path, name: str, settings: Mapping[str, str]) -> 
         services=_services(top),
     )
     if system.initrd == WORKLOAD_INITRD and system.ask is Ask.SELFTEST:
-        top.fail("a self-test has its own program; `initrd: workload` needs `ask: cmdline`", "ask")
-    if system.result.format is not ResultFormat.BENCH and not system.online:
-        top.fail(
+        top.refuse("a self-test has its own program; `initrd: workload` needs `ask: cmdline`", "ask")
+    needs_count = system.result.format is not ResultFormat.BENCH and not top.refused("console.online")
+    if needs_count and not system.online:
+        top.refuse(
             "`online` is missing: add a pattern whose group (?P<n>...) is the number of online CPUs. "
             "Without it a figure of one CPU could pass as one of many",
             "console",
@@ -110,5 +115,5 @@ def _services(top: Section) -> Mapping[str, str]:
     found = top.plain("services")
     for name in found:
         if wrong := not_a_service(name):
-            top.fail(wrong, "services")
+            top.refuse(wrong, "services")
     return found

@@ -15,7 +15,7 @@ def read(top: Section) -> Ask:
     _refuse_future_keys(top)
     way = Ask(top.choice("ask", tuple(Ask), Ask.CMDLINE))
     if way is Ask.PROMPT:
-        top.fail("send/expect steps at a prompt cannot be used yet; ask by `cmdline` or `selftest`", "ask")
+        top.refuse("send/expect steps at a prompt cannot be used yet; ask by `cmdline` or `selftest`", "ask")
     return way
 
 
@@ -23,8 +23,8 @@ def modes(top: Section) -> tuple[Mode, ...]:
     words = top.texts("modes", tuple(Mode))
     unknown = [word for word in words if word not in tuple(Mode)]
     if unknown or not words:
-        top.fail(f"expected {' or '.join(Mode)}, found {', '.join(unknown) or 'nothing'}", "modes")
-    return tuple(Mode(word) for word in words)
+        top.refuse(f"expected {' or '.join(Mode)}, found {', '.join(unknown) or 'nothing'}", "modes")
+    return tuple(Mode(word) for word in words if word not in unknown)
 
 
 def _refuse_future_keys(top: Section) -> None:
@@ -36,4 +36,4 @@ def _refuse_future_keys(top: Section) -> None:
     }
     for key, what in future.items():
         if top.has(key):
-            top.fail(f"{what} cannot be used yet; ask by `cmdline` or `selftest`", key)
+            top.refuse(f"{what} cannot be used yet; ask by `cmdline` or `selftest`", key)

@@ -19,17 +19,20 @@ from benchgate.base.yamlfile import Section
 class Boot:
     """What QEMU is given to boot."""
 
-    kernel: str
-    initrd: str
-    append: str
-    symbols: str
+    kernel: str = ""
+    initrd: str = ""
+    append: str = ""
+    symbols: str = ""
 
 
 def read(top: Section, settings: Mapping[str, str]) -> Boot:
-    words = top.section("boot") or top.fail("is missing", "boot")
+    words = top.section("boot")
+    if words is None:
+        top.refuse("is missing", "boot")
+        return Boot()
     for key, what in {"disks": "booting from disks", "firmware": "booting by firmware"}.items():
         if words.has(key):
-            words.fail(f"{what} cannot be used yet; boot by `kernel` and `initrd`", key)
+            words.refuse(f"{what} cannot be used yet; boot by `kernel` and `initrd`", key)
     found = Boot(
         kernel=words.text("kernel"),
         initrd=words.text("initrd", ""),
@@ -43,10 +46,10 @@ def read(top: Section, settings: Mapping[str, str]) -> Boot:
 def qemu(top: Section) -> QemuWords:
     with top.optional("qemu") as words:
         if words.has("binary"):
-            words.fail("a system cannot have its own QEMU yet; use --qemu PATH", "binary")
+            words.refuse("a system cannot have its own QEMU yet; use --qemu PATH", "binary")
         smp = words.text("smp", "{n}")
         if "{n}" not in smp or "{" in smp.replace("{n}", ""):
-            words.fail("must contain {n}, and no other braces", "smp")
+            words.refuse("must contain {n}, and no other braces", "smp")
         return QemuWords(
             machine=words.text("machine", "q35"),
             cpu=words.text("cpu", ""),
@@ -68,6 +71,6 @@ def build(top: Section, folder: Path, settings: Mapping[str, str]) -> Build | No
         sources=tuple(folder / source for source in words.texts("sources", (".",))),
     )
     if not found.commands:
-        words.fail("contains no command", "commands")
+        words.refuse("contains no command", "commands")
     words.close()
     return found

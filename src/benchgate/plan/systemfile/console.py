@@ -36,18 +36,16 @@ def read(top: Section) -> Console:
 def check_watched(words: Section, key: str, pattern: str) -> None:
     """Checks a pattern that is matched against bytes while the guest prints; not every text pattern is valid
     for bytes. A pattern that matches the empty string is refused, because it would match any console."""
-    group_names(words, pattern, key)
+    try:
+        yamlfile.regex(pattern)
+    except ValueError as error:
+        words.refuse(f"`{pattern}` {error}", key)
+        return
     try:
         watched = yamlfile.regex(by_lines(pattern))
     except ValueError as error:
-        words.fail(f"`{pattern}` cannot be matched against a console's bytes: it {error}", key)
+        words.refuse(f"`{pattern}` cannot be matched against a console's bytes: it {error}", key)
+        return
     found = watched.search(b"\n\n")
     if found is not None and not found[0]:
-        words.fail(f"`{pattern}` matches the empty string, so it would match any console", key)
-
-
-def group_names(words: Section, pattern: str, key: str) -> tuple[str, ...]:
-    try:
-        return tuple(yamlfile.regex(pattern).groupindex)
-    except ValueError as error:
-        words.fail(f"`{pattern}` {error}", key)
+        words.refuse(f"`{pattern}` matches the empty string, so it would match any console", key)

@@ -22,7 +22,9 @@ def read(top: Section, name: str, chosen: Mapping[str, str]) -> tuple[dict[str, 
     with top.optional("settings") as words:
         for key in words.keys():  # noqa: SIM118 - a Section, not a dict
             if not SETTING.match(key):
-                words.fail(f"`{key}` is not a name for a setting: use lower-case letters, digits and _", key)
+                words.refuse(
+                    f"`{key}` is not a name for a setting: use lower-case letters, digits and _", key
+                )
             with words.optional(key) as one:
                 choices = one.texts("choices")
                 default = one.choice("default", choices)
