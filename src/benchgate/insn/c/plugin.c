@@ -69,10 +69,10 @@ static bool option(struct settings *s, const char *argument) {
         return s->clock.skip = n, true;
     if (IS("lines") && number(value, 0, 1, &n))
         return s->lines = n, true;
-    if (IS("disks") && number(value, 0, 1, &n))
-        return s->disks = n, true;
     if (IS("talk") && number(value, 3, 1023, &n))
         return s->talk = (int)n, INSN_FULL;
+    if (IS("disks") && number(value, 0, 1, &n))
+        return s->disks = n, true;
     if (IS("patience") && number(value, 1, 86400, &n))
         return s->clock.patience = (unsigned)n, true;
     if (IS("serial") && number(value, 0, 1, &n))
