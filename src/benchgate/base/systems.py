@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
+from benchgate.base.arch import X86_64, Architecture
 from benchgate.base.cells import Mode, Params
 from benchgate.base.disks import Disk
 from benchgate.base.metrics import Better, Metric, MetricKind
@@ -186,6 +187,7 @@ class System:
     kind: Kind
     about: str
     file: Path
+    arch: Architecture = X86_64
     qemu: QemuWords = QemuWords()
     kernel: str = ""
     initrd: str = ""
@@ -262,6 +264,8 @@ class System:
         """Why a workload without a program of its own cannot be typed here, or one with a program not run."""
         if workload.name == SELFTEST:
             return ""
+        if workload.tool and not self.arch.is_host:
+            return f"{workload.name} is a program of a package, which is fetched for this host's CPU only"
         typed = self.result.format is ResultFormat.PATTERNS
         if workload.has_program and typed:
             return (

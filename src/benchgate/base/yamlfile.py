@@ -154,6 +154,12 @@ class Section:
         self._asked.update(self._nodes)
         return tuple(self._nodes)
 
+    def prefer(self, more: Section) -> None:
+        """Takes the values of `more` instead of its own; mappings are merged key by key."""
+        for key in more.keys():  # noqa: SIM118 - a Section, not a dict
+            self._nodes[key] = _merged(self._nodes.get(key), more._nodes[key])
+            self._lines[key] = more._lines[key]
+
     def close(self) -> None:
         """Refuses every key that no getter has read."""
         if any(self._prefix.startswith(prefix) for prefix in self.problems.guessed):
@@ -321,6 +327,15 @@ class Section:
                 self.refuse("expected words", key, node.start_mark.line + 1)
                 return []
         return [str(node.value) for node in nodes]
+
+
+def _merged(one: yaml.Node | None, preferred: yaml.Node) -> yaml.Node:
+    if not (isinstance(one, yaml.MappingNode) and isinstance(preferred, yaml.MappingNode)):
+        return preferred
+    pairs = {key.value: (key, value) for key, value in one.value}
+    for key, value in preferred.value:
+        pairs[key.value] = key, _merged(pairs[key.value][1] if key.value in pairs else None, value)
+    return yaml.MappingNode(one.tag, list(pairs.values()), one.start_mark)
 
 
 def _to_int(text: str) -> int:

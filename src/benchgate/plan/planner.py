@@ -27,7 +27,7 @@ def counts(request: Request, options: Options, ground: Ground, system: System) -
     """The CPU counts at which a test with the `cell` fixture runs."""
     if options.smp is not None:
         return options.smp
-    lane, _ = ground.lane(system.kind, ground.clock)
+    lane, _ = ground.lane(system, ground.clock)
     wanted = {n for n in DEFAULT_COUNTS if lane is Lane.INSN or n <= len(ground.pins)}
     return tuple(sorted(wanted | {n for gate in request.gates for n in (gate.cpus, gate.base) if n}))
 

@@ -18,7 +18,7 @@ from benchgate.plan.planned import Ground, PlannedCell, Seats, SweepPlan
 def seat(system: System, workload: Workload, cell: Cell, ground: Ground, options: Options) -> Seats:
     """Where a cell runs, or why not."""
     cpus = cell.cpus
-    lane, no_lane = ground.lane(system.kind, cell.clock)
+    lane, no_lane = ground.lane(system, cell.clock)
     refused = no_lane or system.refuses(workload, cpus, cell.params) or _untimed(system, lane)
     if lane is Lane.INSN:
         return Seats(lane, Placement.VIRTUAL, (), refused, options.cpus or ())
@@ -45,7 +45,7 @@ def seat_smt(
     system: System, workload: Workload, ground: Ground, clock: str = "", params: Params = ()
 ) -> Seats:
     """The seats over all logical CPUs, on the lane of the row's other arms."""
-    lane, no_lane = ground.lane(system.kind, clock)
+    lane, no_lane = ground.lane(system, clock)
     refused = no_lane or system.refuses(workload, len(ground.smt_pins), params)
     if lane is Lane.INSN:
         refused = "the instruction clock's CPUs share no core, so it cannot show hyperthreads"

@@ -90,7 +90,7 @@ def guest_spec(  # noqa: PLR0913 - one boot has this many options
     clock = NO_CLOCK
     talks = talks or (system.script is not None and words is None)
     if planned.seats.lane is Lane.INSN:
-        clock = _clock_arguments(planned, vm.clock, log, seed, profile, talks=talks)
+        clock = _clock_arguments(planned, vm, log, seed, profile, talks=talks)
     request = manifest(cell, nonce, needs=planned.workload.needs, measure=measure)
     argv = command(
         vm.qemu,
@@ -132,13 +132,14 @@ def _append(system: System, request: str) -> str:
 
 def _clock_arguments(  # noqa: PLR0913 - one boot has this many options
     planned: PlannedCell,
-    clock: ClockConfig | None,
+    vm: VmConfig,
     log: Path | None,
     seed: int,
     profile: Path | None,
     *,
     talks: bool,
 ) -> ClockArguments:
+    clock = vm.clock
     if clock is None or log is None:
         raise UsageError(f"{planned.cell.id}: the instruction clock is not prepared, so lane insn cannot run")
     return arguments(
@@ -148,6 +149,7 @@ def _clock_arguments(  # noqa: PLR0913 - one boot has this many options
         log=log,
         seed=seed,
         cpus=planned.cell.cpus,
+        guest=vm.qemu.guest,
         machine=planned.system.qemu.machine,
         disks=bool(planned.system.disks),
         marked=planned.system.result.format is ResultFormat.BENCH,

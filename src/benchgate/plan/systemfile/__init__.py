@@ -23,7 +23,7 @@ from benchgate.base.systems import (
     not_a_service,
 )
 from benchgate.base.yamlfile import Section
-from benchgate.plan.systemfile import ask, boot, console, end, prompt, result
+from benchgate.plan.systemfile import arch, ask, boot, console, end, prompt, result
 from benchgate.plan.systemfile import settings as settings_of
 
 
@@ -66,15 +66,17 @@ def _native(top: Section, path: Path, name: str) -> System:
 
 
 def _guest(top: Section, path: Path, name: str, settings: Mapping[str, str]) -> System:
-    boots, watched, ends, way = boot.read(top, settings), console.read(top), end.read(top), ask.read(top)
-    deadlines = end.deadlines(top)
+    guest = arch.read(top, settings)
+    boots, watched, way = boot.read(top, settings), console.read(top), ask.read(top)
+    ends, deadlines = end.read(top, guest.exit_code), end.deadlines(top)
     script = prompt.read(top, way, watched.ready, deadlines)
     system = System(
         name=name,
         kind=Kind.QEMU,
         about=top.text("about", ""),
         file=path,
-        qemu=boot.qemu(top),
+        arch=guest,
+        qemu=boot.qemu(top, guest.machine),
         kernel=boots.kernel,
         initrd=boots.initrd,
         append=boots.append,
