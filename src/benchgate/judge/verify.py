@@ -107,6 +107,8 @@ def verify(
         void=_void(files, rule, transcript, result),
         metrics=_metrics(workload, transcript, seen, unit, {Window.WORK: work, Window.TOTAL: total}),
         unverified=workload.tool is not None and not workload.tool.verifies,
+        histograms=seen.histograms,
+        hz=transcript.hz,
     )
 
 
