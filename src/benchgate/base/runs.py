@@ -55,6 +55,8 @@ class Image:
     """Labels for every row that uses this image, such as `unreviewed image`."""
     tool: Path | None = None
     """The folder of the existing program that `program` runs, for a system that is a process."""
+    files: str = ""
+    """The folder with the workload's files, as its program sees it; empty if it has none."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "digests", MappingProxyType(dict(self.digests)))
