@@ -108,6 +108,8 @@ def verify(
         void=void,
         metrics=_metrics(workload, transcript, seen, unit, {Window.WORK: work, Window.TOTAL: total}),
         unverified=workload.tool is not None and not workload.tool.verifies,
+        histograms=seen.histograms,
+        hz=transcript.hz,
     )
 
 
