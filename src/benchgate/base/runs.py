@@ -13,6 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from benchgate.base.cells import Cell, Lane, Placement, Window
+from benchgate.base.histogram import Histogram
 from benchgate.base.metrics import Metric
 
 
@@ -56,6 +57,8 @@ class Image:
     """The folder of the existing program that `program` runs, for a system that is a process."""
     disks: tuple[Path, ...] = ()
     firmware: Path | None = None
+    own_files: str = ""
+    """The folder with the workload's files, as its program sees it; empty if it has none."""
 
     @property
     def files(self) -> Mapping[str, Path]:
@@ -172,6 +175,10 @@ class VerifiedRun:
     """True if the workload is a program that does not verify its own work: no gate may use the run."""
     skipped: Mapping[str, str] = field(default_factory=dict)
     """Metrics of its workload that it lacks because the guest skipped them, and why."""
+    histograms: Mapping[str, Histogram] = field(default_factory=dict)
+    """By name, those of all its workers together, in the guest's unit."""
+    hz: int | None = None
+    """How many of the guest's unit are one second; None: the guest did not say."""
 
     def __post_init__(self) -> None:
         if self.key is not _VERIFY_ONLY:
