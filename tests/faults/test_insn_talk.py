@@ -1,5 +1,5 @@
-"""Typing at a real guest on the instruction clock: guest time stands still meanwhile, so a boot repeats whatever
-the host does.
+"""Typing at a real guest on the instruction clock: guest time stands still meanwhile, so that a boot repeats
+whatever the host does.
 """
 
 from __future__ import annotations

@@ -59,8 +59,8 @@ def test_timers_come_when_they_are_due(guest: Architecture, images: Path, tmp_pa
 def test_a_wait_for_the_clock_ends_on_time_and_is_cheap(
     guest: Architecture, images: Path, tmp_path: Path
 ) -> None:
-    """20 waits of 500 us on each CPU, in a loop of at most four instructions: without skips the clock would be
-    read ten million times or more."""
+    """20 waits of 500 us on each CPU, in a loop of at most four instructions: without skips the clock would
+    be read ten million times or more."""
     done = run(guest, images, tmp_path, "spins")
     assert max(done.each("worst")) < 500_000 // 1000 + QUANTUM
     assert done.log.checks["guest_tsc"] < 2_000_000

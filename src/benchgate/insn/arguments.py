@@ -97,8 +97,6 @@ def arguments(  # noqa: PLR0913 - one run has this many options
     }
     if profile is not None:
         options["profile"] = profile
-    if disks and level is Level.FULL:
-        options["disks"] = 1
     if talks:
         if level is not Level.FULL:
             raise UsageError(
@@ -107,6 +105,8 @@ def arguments(  # noqa: PLR0913 - one run has this many options
                 "--clock wall"
             )
         options["talk"] = TALK_DESCRIPTOR
+    if disks and level is Level.FULL:
+        options["disks"] = 1
     words = (f"{name}={comma_safe(str(value))}" for name, value in options.items())
     argv = ["-plugin", ",".join((comma_safe(str(plugin)), *words))]
     if level is Level.COUNT:

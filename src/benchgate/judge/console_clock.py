@@ -15,6 +15,7 @@ from benchgate.base import console_text
 from benchgate.base.errors import VerifyError
 from benchgate.base.systems import LineWindow, ResultPattern
 from benchgate.insn.log import ClockLog, ConsoleLine
+from benchgate.insn.window import between_marks
 from benchgate.judge import patterns
 from benchgate.judge.bench_lines import Operations
 from benchgate.judge.patterns import Figure
@@ -65,6 +66,20 @@ class ConsoleClock:
         _check_work(what, end.time - begin.time, begin, end)
         return end.time - begin.time
 
+    def between_marks(self, what: str) -> int:
+        """The guest time between the marks that the guest's programs executed. Each vCPU must have worked
+        between the lines before and after them."""
+        first, last = between_marks(self.log)
+        self.check()
+        before = [line for line in self.log.lines if line.time <= first]
+        after = [line for line in self.log.lines if line.time >= last]
+        if not before or not after:
+            raise VerifyError(
+                f"{what}: the guest must print a line before its first mark and after its last one"
+            )
+        _check_work(what, last - first, before[-1], after[0])
+        return last - first
+
     def check_operations(self, operations: Operations) -> None:
         """Each operation took the time that passed between its line and the one before it: not more, and not
         much less, although the program may prepare something first and prints the line itself."""
@@ -80,12 +95,12 @@ class ConsoleClock:
     @cached_property
     def _records(self) -> Mapping[int, ConsoleLine]:
         """A line that ends with a lone carriage return has none."""
-        self._check()
+        self.check()
         known = {line.end: line for line in self.log.lines}
         ends = enumerate(console_text.line_ends(self.console))
         return {number: known[end] for number, end in ends if end in known}
 
-    def _check(self) -> None:
+    def check(self) -> None:
         if not self.log.lines:
             raise VerifyError("the instruction clock recorded no line of the console")
         last = self.log.lines[-1]

@@ -15,7 +15,6 @@ from benchgate.base.errors import VerifyError
 from benchgate.base.systems import LineWindow, Result, ResultFormat, ResultPattern, System, WindowSource
 from benchgate.base.workloads import Workload
 from benchgate.insn.log import Level
-from benchgate.insn.window import between_marks
 from benchgate.judge import bench_lines, patterns
 from benchgate.judge.console_clock import ConsoleClock
 from benchgate.judge.metrics import SECOND_NS, Reported, computed
@@ -95,4 +94,4 @@ def _window(output: Output, what: str, source: WindowSource, clock: ConsoleClock
         )
     if isinstance(source, LineWindow):
         return Figure("ns", clock.length(what, source), 0)
-    return Figure("ns", between_marks(clock.log), 0)
+    return Figure("ns", clock.between_marks(what), 0)

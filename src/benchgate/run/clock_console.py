@@ -1,10 +1,10 @@
 """A guest's console on the instruction clock: pexpect, with the guest's time in place of the host's.
 
-Takes the console of a guest that talks (insn/talk.py) and our end of the talk; gives a `Console` with the same
-methods. The guest runs only while this console is read, and stops when it is quiet. So what a test reads, and
-the guest time at which its input arrives, do not depend on the host: the same test sees the same bytes. The
-timeouts of `expect` are guest time; that of `read_nonblocking` is the host's. Fails with FloodError like
-Console, and with pexpect.EOF if QEMU has ended.
+Takes the console of a guest that talks (insn/talk.py) and our end of the talk; gives a `Console` with the
+same methods. The guest runs only while this console is read, and stops when it is quiet. So what a test
+reads, and the guest time at which its input arrives, do not depend on the host: the same test sees the same
+bytes. The timeouts of `expect` are guest time; that of `read_nonblocking` is the host's. Fails with
+FloodError like Console, and with pexpect.EOF if QEMU has ended.
 """
 
 from __future__ import annotations
@@ -128,15 +128,16 @@ class ClockConsole(Console):
     def _run(self) -> None:
         if self._stop.time >= self.limit_ns:
             raise pexpect.TIMEOUT(_HALTED if self.is_halted else f"the guest's time is {self._stop.time} ns")
-        typed, self._typed = self._typed[:MOST_TYPED], self._typed[MOST_TYPED:]
+        room = max(0, MOST_TYPED - self._stop.unread)
+        typed, self._typed = self._typed[:room], self._typed[room:]
         with contextlib.suppress(EndOfTalk):
             self._talk.run(min(self.limit_ns, self._stop.time + self._slice_ns), typed)
         self._slice_ns *= 2
         self._runs = True
 
     def _await_stop(self, deadline: float | None) -> None:
-        """Returns when the guest stands still or has ended, with all that it printed; if it runs freely, as soon
-        as it prints. TIMEOUT: this time of the host has come."""
+        """Returns when the guest stands still or has ended, with all that it printed; if it runs freely, as
+        soon as it prints. TIMEOUT: this time of the host has come."""
         poller = select.poll()
         for descriptor in (self.child_fd, self._talk.fileno()):
             poller.register(descriptor, select.POLLIN)

@@ -137,8 +137,8 @@ def test_each_system_of_ours_says_what_it_has(name: str) -> None:
 def test_a_self_test_has_figures_and_known_answers(tmp_path: Path) -> None:
     system = load(tmp_path, SELFTEST)
     assert system.ask is Ask.SELFTEST
-    assert system.result.work is not None
-    assert (system.result.work.unit, system.result.work.shift) == ("cycles", 20)
+    work = system.result.figures["work"]
+    assert (work.unit, work.shift) == ("cycles", 20)
     assert system.result.expect == {"count": "216816"}
     assert system.refuses(PRIMES, 1) == "mine runs only its own self-test"
 
@@ -208,7 +208,7 @@ def test_a_self_test_has_figures_and_known_answers(tmp_path: Path) -> None:
         ),
         (
             SELFTEST.replace("ask: selftest", "ask: cmdline"),
-            r"mine\.yaml:8: result\.format: .* only for `ask: prompt` and `ask: selftest`.*oracle.*docs/wire\.md",
+            r"mine\.yaml:8: result\.format: .* for `ask: prompt` and `ask: selftest`.*oracle.*docs/wire\.md",
         ),
         (
             SELFTEST.replace("begins: '^go$', ", ""),
