@@ -25,7 +25,7 @@ class Ending(StrEnum):
     EOF = "eof"  # the console closed before the end line (QEMU killed or crashed)
     BOOT_DEADLINE = "boot-deadline"
     RUN_DEADLINE = "run-deadline"
-    OUTPUT_LIMIT = "output-limit"  # stopped because it printed more than the log may hold
+    OUTPUT_LIMIT = "output-limit"  # stopped because it printed more than the log may hold, or repeated itself
     NO_START = "no-start"  # the program could not be started
     INTERRUPTED = "interrupted"
 
@@ -134,7 +134,7 @@ class WorkerReport:
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What the instruction clock cannot resolve in one window, in ns."""
+    """What cannot be resolved in one window: by the instruction clock, in ns, or in a printed figure."""
 
     step: int
     """The largest quantum in force: how far the vCPUs can have been apart."""
@@ -142,6 +142,9 @@ class Resolution:
     """How often a vCPU saw what another had done, at most a step too late."""
     late: int
     """The length of all these delays together, at most."""
+    printed: int = 0
+    """By how much two figures that the guest prints differ at least, in the run's unit; 0: the window is no
+    printed figure."""
 
 
 _VERIFY_ONLY = object()
@@ -159,7 +162,8 @@ class VerifiedRun:
     workers: tuple[WorkerReport, ...]
     key: object = field(repr=False, compare=False)
     resolution: Resolution | None = None
-    """None on the other lanes, and if QEMU was killed before it wrote the clock's totals."""
+    """None on the other lanes if the guest printed no figure, and if QEMU was killed before it wrote the
+    clock's totals."""
     void: str = ""
     """How the host disturbed it more than the policy allows; it is not a sample then. Empty: it did not."""
     metrics: Mapping[str, float] = field(default_factory=dict)
@@ -203,3 +207,5 @@ class Measurement:
     late: tuple[float, ...] = ()
     """By which share the steps of the instruction clock can have changed each sample; empty if a run has no
     resolution."""
+    step: float = 0.0
+    """By how much each sample may be off, because the guest prints its figure in such steps."""

@@ -39,7 +39,7 @@ class Workload:
     file: Path
     """The workload's YAML file; source and oracle are in the same folder."""
     source: Path
-    """Not a file if `tool` is set."""
+    """Not a file if `tool` is set, or if it has no program."""
     oracle: Path
     """Not a file if `tool` is set and nothing of what it prints can be checked."""
     params: Mapping[str, ParamSpec]
@@ -53,6 +53,11 @@ class Workload:
     """Those that it declares, by name. `work` and `total` (metrics.WINDOWS) are not among them."""
     tool: Tool | None = None
     """The existing program that it runs; None: a C source of its own."""
+
+    @property
+    def has_program(self) -> bool:
+        """False if it is only asked for at the prompt of a system, which has the program."""
+        return self.tool is not None or self.source != Path()
 
     @property
     def has_oracle(self) -> bool:

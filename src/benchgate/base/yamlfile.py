@@ -154,6 +154,12 @@ class Section:
         self._asked.update(self._nodes)
         return tuple(self._nodes)
 
+    def prefer(self, more: Section) -> None:
+        """Takes the values of `more` instead of its own; mappings are merged key by key."""
+        for key in more.keys():  # noqa: SIM118 - a Section, not a dict
+            self._nodes[key] = _merged(self._nodes.get(key), more._nodes[key])
+            self._lines[key] = more._lines[key]
+
     def close(self) -> None:
         """Refuses every key that no getter has read."""
         if any(self._prefix.startswith(prefix) for prefix in self.problems.guessed):
@@ -270,6 +276,15 @@ class Section:
             return default
         return tuple(self._words(key, self._items(key)))
 
+    def one_or_more(self, key: str) -> tuple[str, ...]:
+        """A text, or a list of texts."""
+        found = self._nodes.get(key)
+        return (self.text(key),) if isinstance(found, yaml.ScalarNode) else self.texts(key)
+
+    def is_text(self, key: str) -> bool:
+        """False for a mapping, a list or an absent key."""
+        return isinstance(self._nodes.get(key), yaml.ScalarNode)
+
     def integers(self, key: str, default: tuple[int, ...] = ()) -> tuple[int, ...]:
         words = self.texts(key, ())
         try:
@@ -312,6 +327,15 @@ class Section:
                 self.refuse("expected words", key, node.start_mark.line + 1)
                 return []
         return [str(node.value) for node in nodes]
+
+
+def _merged(one: yaml.Node | None, preferred: yaml.Node) -> yaml.Node:
+    if not (isinstance(one, yaml.MappingNode) and isinstance(preferred, yaml.MappingNode)):
+        return preferred
+    pairs = {key.value: (key, value) for key, value in one.value}
+    for key, value in preferred.value:
+        pairs[key.value] = key, _merged(pairs[key.value][1] if key.value in pairs else None, value)
+    return yaml.MappingNode(one.tag, list(pairs.values()), one.start_mark)
 
 
 def _to_int(text: str) -> int:

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from benchgate.base.arch import X86_64, Architecture
 from benchgate.base.errors import BuildError
 from benchgate.base.files import file_digest
 from benchgate.base.runs import Image
@@ -30,11 +31,12 @@ from benchgate.base.tools import UNVERIFIED
 from benchgate.base.workloads import Workload
 from benchgate.build import programs, tools
 from benchgate.build.cache_storage import Notice
-from benchgate.build.fetch import inputs
+from benchgate.build.fetch import cross, inputs
 from benchgate.build.fetch.inputs import LinuxKernel
 from benchgate.build.fetch.store import FetchSession
 from benchgate.build.fetch.tool import ToolFiles
 from benchgate.build.fetch.tool import fetch as fetch_tool
+from benchgate.build.toolchain import Compiler
 
 
 def guest_digest(image: Image) -> str:
@@ -87,7 +89,8 @@ class Images:
     linux_path: Path | None
     locked: bool
     notice: Notice
-    _linux: LinuxKernel | None = None
+    _linux: dict[str, LinuxKernel] = field(default_factory=dict)
+    """By the name of the architecture."""
     _made: dict[tuple[str, str], Image] = field(default_factory=dict)
     _checked: dict[Path, tuple[int, ...]] = field(default_factory=dict)
     """The stamp of each file when its content was last compared with its digest."""
@@ -127,10 +130,12 @@ class Images:
             system, workload, system.symbols.replace("{workload}", workload.name), "boot.symbols"
         )
 
-    def linux(self) -> LinuxKernel:
-        if self._linux is None:
-            self._linux = inputs.linux_kernel(self.linux_path, locked=self.locked, notice=self.notice)
-        return self._linux
+    def linux(self, guest: Architecture = X86_64) -> LinuxKernel:
+        if guest.name not in self._linux:
+            self._linux[guest.name] = inputs.linux_kernel(
+                self.linux_path, guest, locked=self.locked, notice=self.notice
+            )
+        return self._linux[guest.name]
 
     def _make(self, system: System, workload: Workload) -> Image:
         tool = self._tool(workload)
@@ -157,6 +162,10 @@ class Images:
             return None
         return self._file(system, workload, system.firmware, "boot.firmware")
 
+    def _compiler(self, guest: Architecture) -> Compiler:
+        with FetchSession(self.notice) as session:
+            return cross.compiler(guest, locked=self.locked, session=session)
+
     def _tool(self, workload: Workload) -> ToolFiles | None:
         if workload.tool is None:
             return None
@@ -169,7 +178,7 @@ class Images:
         if not system.kernel:
             return None, {}, ()
         if system.kernel == FETCHED_LINUX:
-            linux = self.linux()
+            linux = self.linux(system.arch)
             digests = {"kernel": linux.digest, "kernel_config": linux.config_digest}
             if linux.packed:
                 digests["vmlinuz"] = linux.packed
@@ -183,7 +192,8 @@ class Images:
         if system.initrd == WORKLOAD_INITRD:
             if tool is not None:
                 return tools.initramfs(workload, tool)
-            return programs.linux_initramfs(programs.guest_program(workload))
+            compiler = self._compiler(system.arch)
+            return programs.linux_initramfs(programs.guest_program(workload, compiler), compiler=compiler)
         return self._file(system, workload, system.initrd, "boot.initrd")
 
     def _file(self, system: System, workload: Workload, word: str, key: str) -> Path:

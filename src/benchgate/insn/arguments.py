@@ -6,14 +6,15 @@ is out of range or if the dynamic loader cannot preload the plugin's path.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+from benchgate.base.arch import X86_64, Architecture
 from benchgate.base.errors import UsageError
 from benchgate.base.qemu import comma_safe
+from benchgate.insn.guests import exact_arguments
 from benchgate.insn.log import ClockMode, Level
 from benchgate.insn.talk import TALK_DESCRIPTOR
 
@@ -35,16 +36,6 @@ SKIP = 100_000
 the host up to 10 us, and in each boot Linux calibrates its timers in such loops for 0.2 s."""
 DISK_OBJECT = ("-object", "main-loop,id=main-loop,thread-pool-min=1,thread-pool-max=1")
 """One thread does QEMU's jobs for disks, one after the other, and never ends (c/pool.h)."""
-LINUX_WORDS = (
-    "cryptomgr.notests",  # otherwise the self-tests share a CPU with the workload
-    "lpj=4000000",  # skips the calibration of the delay loop on each CPU
-    "no_timer_check",  # the check compares that delay loop with a timer, which may follow host time
-    "tsc=reliable",  # all CPUs share one clock, so no watchdog needs to compare it
-    "clocksource=tsc",
-    "hpet=disable",  # emulating the RTC with the HPET re-arms a timer 41,000 times at boot
-    "nokaslr",  # symbols stay at their link addresses
-)
-"""Kernel parameters that a Linux guest needs on this lane."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +58,7 @@ def arguments(  # noqa: PLR0913 - one run has this many options
     marked: bool = True,
     profile: Path | None = None,
     cpus: int = 1,
+    guest: Architecture = X86_64,
     machine: str = "",
     disks: bool = False,
     patience_s: int = 60,
@@ -121,9 +113,7 @@ def arguments(  # noqa: PLR0913 - one run has this many options
         return ClockArguments(tuple(argv), MappingProxyType({}))
     if disks:
         argv += DISK_OBJECT
-    argv += ["-rtc", "base=2024-01-01T00:00:00,clock=vm", "-seed", "1", "-global", "apic.vapic=off"]
-    if re.match(r"(pc|q35)\b", machine) and "hpet=" not in machine:
-        argv += ["-machine", "hpet=off"]
+    argv += ["-rtc", "base=2024-01-01T00:00:00,clock=vm", "-seed", "1", *exact_arguments(guest, machine)]
     return ClockArguments(tuple(argv), MappingProxyType({"LD_PRELOAD": _preload(plugin)}))
 
 

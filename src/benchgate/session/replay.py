@@ -38,7 +38,7 @@ from benchgate.judge import repeat
 from benchgate.plan import catalog
 from benchgate.plan.planned import PlannedCell, Seats
 from benchgate.run import attempt, guest
-from benchgate.run.argv import ClockConfig, VmConfig, guest_spec
+from benchgate.run.argv import ClockConfig, VmConfig, guest_spec, script
 from benchgate.run.attempt import RunRequest
 from benchgate.run.console import Limits
 from benchgate.run.record import clock_log, load
@@ -169,6 +169,7 @@ def _request(new: _Replay, spec: BootSpec) -> RunRequest:
         placement=raw.placement,
         warmup=raw.warmup,
         guest_digest=raw.guest_digest,
+        script=script(new.planned, raw.nonce),
         watch=watch_for(new.planned.system),
     )
 

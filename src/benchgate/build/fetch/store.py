@@ -37,11 +37,11 @@ def _silent(_text: str) -> None:
 
 @dataclass
 class FetchSession:
-    """One apt client for several fetches. It reads the package source at most once."""
+    """One apt client for several fetches. It reads each package source at most once."""
 
     notice: Notice = _silent
     _stack: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
-    _apt: Apt | None = None
+    _clients: dict[tuple[tuple[str, ...], str], Apt] = field(default_factory=dict)
 
     def __enter__(self) -> Self:
         return self
@@ -49,18 +49,20 @@ class FetchSession:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._apt = None
+        self._clients.clear()
         self._stack.close()
 
     def apt(self, release: Release) -> Apt:
-        if self._apt is None:
+        key = release.suites, release.architecture
+        if key not in self._clients:
             if not available():
                 raise FetchError(f"one of {', '.join(TOOLS)} is not on PATH; {_alternatives()}")
             text = sources.private_sources(sources.read(), release, this_release())
-            client = Apt(self._stack.enter_context(cache.scratch("apt")), text, self.notice)
+            folder = self._stack.enter_context(cache.scratch("apt"))
+            client = Apt(folder, text, self.notice, release.architecture)
             client.update()
-            self._apt = client
-        return self._apt
+            self._clients[key] = client
+        return self._clients[key]
 
 
 class _Withdrawn(FetchError):
@@ -103,12 +105,20 @@ def _alternatives() -> str:
 
 
 def fetch(  # noqa: PLR0913 - keyword arguments
-    kind: str, resolve: Resolve, fill: Fill, *, locked: bool, session: FetchSession, first: str = ""
+    kind: str,
+    resolve: Resolve,
+    fill: Fill,
+    *,
+    locked: bool,
+    session: FetchSession,
+    first: str = "",
+    source: Release | None = None,
 ) -> Kept:
     """The first reviewed set that is in the cache or can be fetched, else (unless `locked`) the newest.
 
-    `first`: of a lock with several kinds of set, only those whose first package has this name."""
-    release = this_release()
+    `first`: of a lock with several kinds of set, only those whose first package has this name.
+    `source`: this host's release, with the suites and the architecture of the packages."""
+    release = source or this_release()
     what = first or kind
     sets = tuple(
         one
@@ -124,7 +134,7 @@ def fetch(  # noqa: PLR0913 - keyword arguments
         return _kept(folder, UNREVIEWED)
     for one in sets:
         with contextlib.suppress(_Withdrawn):
-            return _kept(_fetch_reviewed(kind, what, one, fill, session), REVIEWED)
+            return _kept(_fetch_reviewed(kind, what, one, fill, session, source=release), REVIEWED)
     if locked and not sets:
         raise FetchError(
             f"no version of {what} was reviewed for {release.name}, and --locked allows no other: leave out "
@@ -150,9 +160,11 @@ def lock_path(kind: str) -> Path:
     return data_root() / "fixtures" / f"{kind}.lock"
 
 
-def _fetch_reviewed(kind: str, what: str, one: PinnedSet, fill: Fill, session: FetchSession) -> Path:
+def _fetch_reviewed(  # noqa: PLR0913 - the parts of `fetch`
+    kind: str, what: str, one: PinnedSet, fill: Fill, session: FetchSession, *, source: Release
+) -> Path:
     def make(files: Path) -> None:
-        client = session.apt(this_release())
+        client = session.apt(source)
         _require_offered(client, wanted)
         _fill(what, wanted, client, fill, files)
 

@@ -16,9 +16,9 @@ struct clock_vcpu {
     uint64_t paused, waited, calls;    // counters as of the last stop
     uint64_t called, close_calls; // end of the last turn with a system call; calls in a row, close together
     uint64_t counted, skipped, waits;  // counted: instructions and time charged for `pause`
-    uint64_t last_tsc, spins_since;    // last read of the TSC; begin of the wait that polls it
-    uint64_t timed, skip, tsc_reads; // skip: the last step skipped; the others: counters as of the last look
-    unsigned spins, in_a_row;        // close TSC reads; successive turns in which it read the TSC
+    uint64_t last_read, spins_since;    // last read of the clock; begin of the wait that polls it
+    uint64_t timed, skip, clock_reads; // skip: the last step skipped; the others: counters as of the last look
+    unsigned spins, in_a_row;        // close reads of the clock; successive turns in which it read the clock
     _Atomic uint32_t go;             // futex word; changes with each release
     void *waiting;                   // the condition that its thread waits for
     void *halt;                      // the condition on which it halted last

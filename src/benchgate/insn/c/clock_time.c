@@ -79,14 +79,14 @@ uint64_t clock_seen(void) {
     return latest;
 }
 
-#define CLOSE_READS 200 // reads of the TSC fewer instructions apart than this belong to one loop
-#define FEWEST_READS 16 // close reads before a loop counts as one that polls the TSC
+#define CLOSE_READS 200 // reads of the clock fewer instructions apart than this belong to one loop
+#define FEWEST_READS 16 // close reads before a loop counts as one that polls the clock
 
 static uint64_t twice(uint64_t step) {
     return step == 0 ? 100 : 2 * step < clock_options.skip ? 2 * step : clock_options.skip;
 }
 
-// How much time to skip at this read of the TSC. A loop that can do nothing but poll the TSC skips a
+// How much time to skip at this read of the clock. A loop that can do nothing but poll the clock skips a
 // thousandth of the time that it has waited, inside and outside the window: the guest cannot tell the
 // difference. Another loop may be timing something short, so time is skipped in it only outside the window,
 // in growing steps.
@@ -94,7 +94,7 @@ static uint64_t step_of(unsigned c, uint64_t own) {
     uint64_t timed = counter_timed(c);
     bool only_waits = timed != clock_vcpus[c].timed;
     clock_vcpus[c].timed = timed;
-    if (own - clock_vcpus[c].last_tsc >= CLOSE_READS) {
+    if (own - clock_vcpus[c].last_read >= CLOSE_READS) {
         clock_vcpus[c].spins = 0;
         clock_vcpus[c].skip = 0;
         clock_vcpus[c].spins_since = own;
@@ -109,7 +109,7 @@ static uint64_t step_of(unsigned c, uint64_t own) {
                : 0;
 }
 
-// Emulating a loop that polls the TSC costs host time and computes nothing. So part of the wait is skipped,
+// Emulating a loop that polls the clock costs host time and computes nothing. So part of the wait is skipped,
 // never past the vCPU's limit: its time advances as if the loop had run, but no instructions are counted. The
 // decision depends on instruction counts only, so it repeats.
 uint64_t clock_spin_read(void) {
@@ -124,6 +124,6 @@ uint64_t clock_spin_read(void) {
         clock_vcpus[c].skipped += step;
         clock_set_budget(c, left - step);
     }
-    clock_vcpus[c].last_tsc = clock_own(c);
+    clock_vcpus[c].last_read = clock_own(c);
     return clock_seen();
 }

@@ -23,7 +23,7 @@ from benchgate.base.systems import (
     not_a_service,
 )
 from benchgate.base.yamlfile import Section
-from benchgate.plan.systemfile import ask, boot, console, end, result
+from benchgate.plan.systemfile import arch, ask, boot, console, end, prompt, result
 from benchgate.plan.systemfile import settings as settings_of
 
 
@@ -66,13 +66,17 @@ def _native(top: Section, path: Path, name: str) -> System:
 
 
 def _guest(top: Section, path: Path, name: str, settings: Mapping[str, str]) -> System:
-    boots, watched, ends, way = boot.read(top, settings), console.read(top), end.read(top), ask.read(top)
+    guest = arch.read(top, settings)
+    boots, watched, way = boot.read(top, settings), console.read(top), ask.read(top)
+    ends, deadlines = end.read(top, guest.exit_code), end.deadlines(top)
+    script = prompt.read(top, way, watched.ready, deadlines)
     system = System(
         name=name,
         kind=Kind.QEMU,
         about=top.text("about", ""),
         file=path,
-        qemu=boot.qemu(top),
+        arch=guest,
+        qemu=boot.qemu(top, guest.machine),
         kernel=boots.kernel,
         initrd=boots.initrd,
         append=boots.append,
@@ -82,31 +86,36 @@ def _guest(top: Section, path: Path, name: str, settings: Mapping[str, str]) -> 
         build=boot.build(top, path.parent, settings),
         settings=settings,
         ask=way,
+        script=script,
         modes=ask.modes(top),
         smoke=end.smoke(top, settings, ends.by),
         ready=watched.ready,
         failures=watched.failures,
+        harmless=watched.harmless,
+        repeat_bytes=watched.repeat_bytes,
         online=watched.online,
-        result=result.read(top, way, ends.by),
+        online_lines=watched.online_lines,
+        result=result.read(top, way, ends.by, script),
         end_by=ends.by,
         exit_codes=ends.exit_codes,
         may_reset=ends.may_reset,
-        deadlines=end.deadlines(top),
+        deadlines=deadlines,
         cpus=_cpus(top),
         services=_services(top),
     )
-    if system.initrd == WORKLOAD_INITRD and system.ask is Ask.SELFTEST:
-        top.refuse("a self-test has its own program; `initrd: workload` needs `ask: cmdline`", "ask")
+    if system.initrd == WORKLOAD_INITRD and way is not Ask.CMDLINE:
+        top.refuse(f"`ask: {way}` runs the guest's own programs; `initrd: workload` needs `cmdline`", "ask")
     if system.ask is Ask.CMDLINE and not (system.kernel or top.refused("boot") or top.refused("boot.kernel")):
         top.refuse(
             "`cmdline` needs `boot.kernel`, because QEMU gives a command line only to a kernel that it loads",
             "ask",
         )
     needs_count = system.result.format is not ResultFormat.BENCH and not top.refused("console.online")
-    if needs_count and not system.online:
+    if needs_count and not system.counts_cpus:
         top.refuse(
-            "`online` is missing: add a pattern whose group (?P<n>...) is the number of online CPUs. "
-            "Without it a figure of one CPU could pass as one of many",
+            "`online` is missing: add a pattern whose group (?P<n>...) is the number of online CPUs, or "
+            "`online_lines`, a pattern that matches one line for each of them. Without it a figure of one "
+            "CPU could pass as one of many",
             "console",
         )
     return system

@@ -1,7 +1,7 @@
 """Reads how a system is asked for a workload: `ask` and `modes`.
 
 Takes the top section; gives the typed parts of a `System`. Fails with CatalogError. Keys of features that do
-not exist yet (prompts, host ports) are refused with that reason.
+not exist yet (host ports) are refused with that reason.
 """
 
 from __future__ import annotations
@@ -10,12 +10,17 @@ from benchgate.base.cells import Mode
 from benchgate.base.systems import Ask
 from benchgate.base.yamlfile import Section
 
+_OF_A_PROMPT = ("prompt", "steps", "input")
+
 
 def read(top: Section) -> Ask:
-    _refuse_future_keys(top)
+    if top.has("ports"):
+        top.refuse("host ports cannot be used yet; ask by `cmdline`, `selftest` or `prompt`", "ports")
     way = Ask(top.choice("ask", tuple(Ask), Ask.CMDLINE))
-    if way is Ask.PROMPT:
-        top.refuse("send/expect steps at a prompt cannot be used yet; ask by `cmdline` or `selftest`", "ask")
+    if way is not Ask.PROMPT and (stray := [key for key in _OF_A_PROMPT if top.has(key)]):
+        top.refuse("is only for `ask: prompt`: write that, or leave this key out", stray[0])
+    for key in _OF_A_PROMPT:
+        top.has(key)
     return way
 
 
@@ -25,15 +30,3 @@ def modes(top: Section) -> tuple[Mode, ...]:
     if unknown or not words:
         top.refuse(f"expected {' or '.join(Mode)}, found {', '.join(unknown) or 'nothing'}", "modes")
     return tuple(Mode(word) for word in words if word not in unknown)
-
-
-def _refuse_future_keys(top: Section) -> None:
-    future = {
-        "ports": "host ports",
-        "prompt": "send/expect steps at a prompt",
-        "steps": "send/expect steps at a prompt",
-        "input": "pacing, line ending and echo of input",
-    }
-    for key, what in future.items():
-        if top.has(key):
-            top.refuse(f"{what} cannot be used yet; ask by `cmdline` or `selftest`", key)

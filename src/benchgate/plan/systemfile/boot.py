@@ -65,7 +65,8 @@ def _disks(boot: Section) -> tuple[Disk, ...]:
     return tuple(found)
 
 
-def qemu(top: Section) -> QemuWords:
+def qemu(top: Section, machine: str) -> QemuWords:
+    """`machine`: the architecture's usual one."""
     with top.optional("qemu") as words:
         if words.has("binary"):
             words.refuse("a system cannot have its own QEMU yet; use --qemu PATH", "binary")
@@ -73,7 +74,7 @@ def qemu(top: Section) -> QemuWords:
         if "{n}" not in smp or "{" in smp.replace("{n}", ""):
             words.refuse("must contain {n}, and no other braces", "smp")
         return QemuWords(
-            machine=words.text("machine", "q35"),
+            machine=words.text("machine", machine),
             cpu=words.text("cpu", ""),
             memory=words.text("memory", "256M"),
             smp=smp,

@@ -9,7 +9,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from benchgate.base.qemu import GOOD_EXIT
 from benchgate.base.runs import Deadlines
 from benchgate.base.systems import DEADLINES, EndBy, Smoke
 from benchgate.base.text import filled
@@ -26,11 +25,12 @@ class End:
     may_reset: bool
 
 
-def read(top: Section) -> End:
+def read(top: Section, good: int) -> End:
+    """`good`: the exit status that usually means success on this architecture."""
     with top.optional("end") as words:
         by = EndBy(words.choice("by", tuple(EndBy), EndBy.EXIT))
         may_reset = words.choice("reset", ("failure", "allowed"), "failure") == "allowed"
-        return End(by, words.integers("exit_codes", (GOOD_EXIT,)), may_reset)
+        return End(by, words.integers("exit_codes", (good,)), may_reset)
 
 
 def deadlines(top: Section) -> Deadlines:

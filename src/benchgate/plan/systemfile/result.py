@@ -1,65 +1,94 @@
 """Reads `result`: in which form the guest prints its figures and answers.
 
-Takes the top section and how the system is asked and ended; gives a `Result`. Fails with CatalogError.
+Takes the top section, how the system is asked and ended, and what is typed; gives a `Result`. Fails with
+CatalogError.
 """
 
 from __future__ import annotations
 
-import re
+from collections.abc import Collection
 
-from benchgate.base import yamlfile
 from benchgate.base.metrics import WINDOWS
-from benchgate.base.systems import Ask, EndBy, Result, ResultFormat, ResultPattern
+from benchgate.base.script import Script
+from benchgate.base.systems import Ask, EndBy, Result, ResultFormat
 from benchgate.base.yamlfile import NAME, Section
-from benchgate.plan.systemfile.console import check_watched
+from benchgate.plan.systemfile import windows
+from benchgate.plan.systemfile.console import check_watched, groups
 
 
-def read(top: Section, ask: Ask, end_by: EndBy) -> Result:
+def read(top: Section, ask: Ask, end_by: EndBy, script: Script | None) -> Result:
     words = top.section("result")
     if words is None:
         if ask is Ask.SELFTEST:
             top.refuse("is missing: a self-test needs patterns for its figures and its answers", "result")
+        _check_nonce(top, script)
         return Result()
     form = ResultFormat(words.choice("format", tuple(ResultFormat), ResultFormat.BENCH))
-    if form is ResultFormat.BENCH:
-        if ask is Ask.SELFTEST:
-            words.refuse("a self-test needs `format: patterns` or `format: bench-lines`", "format")
-        called, foreign = words.text("system", ""), words.choice("foreign", ("counted", "na"), "counted")
-        words.close()
-        return Result(form, called, foreign == "counted")
-    if ask is not Ask.SELFTEST and not top.refused("ask"):
+    if form is not ResultFormat.BENCH and ask is Ask.CMDLINE and not top.refused("ask"):
         words.refuse(
-            f"`{form}` is only for `ask: selftest`: a workload's oracle needs the answers of every worker, "
-            "which it does not give. Print the wire format (docs/wire.md) and leave `format` out. Or, if "
-            "the kernel runs a fixed test of its own, write `ask: selftest` and run the workload `selftest`",
+            f"`{form}` is only for `ask: prompt` and `ask: selftest`: the oracle of a workload that is asked "
+            "for on the command line needs the answers of every worker. Print the wire format (docs/wire.md) "
+            "and leave `format` out. Or, if the kernel runs a fixed test of its own, write `ask: selftest` "
+            "and run the workload `selftest`",
             "format",
         )
-    if form is ResultFormat.BENCH_LINES:
-        return _operations(words)
-    answers = words.texts("answers")
-    expect = words.plain("expect")
-    names = {name for pattern in answers for name in _groups(words, pattern)}
-    if not expect or not answers:
-        words.refuse("a figure without a known answer is not a result: add `answers` and `expect`", "expect")
-    elif end_by is EndBy.KILL:
-        check_watched(words, "answers", answers[-1])
-    if unmatched := sorted(set(expect) - names):
-        words.refuse(f"no pattern in `answers` has a group (?P<{unmatched[0]}>...)", "expect")
-    work = _pattern(words, "work")
-    if work is None:
-        words.refuse("is missing", "work")
-    total = _pattern(words, "total")
-    found = Result(form, work=work, total=total, expect=expect, answers=answers)
+    match form:
+        case ResultFormat.BENCH:
+            found = _bench(words, ask)
+            _check_nonce(top, script)
+        case ResultFormat.BENCH_LINES:
+            found = _operations(words)
+        case ResultFormat.PATTERNS:
+            found = _patterns(words, ask, end_by, script)
     words.close()
     return found
 
 
-def _groups(words: Section, pattern: str) -> tuple[str, ...]:
-    try:
-        return tuple(yamlfile.regex(pattern).groupindex)
-    except ValueError as error:
-        words.refuse(f"`{pattern}` {error}", "answers")
-        return ()
+def _check_nonce(top: Section, script: Script | None) -> None:
+    """The begin line of the wire format has the run's nonce, and a guest at a prompt knows only what is
+    typed."""
+    if script is not None and "nonce" not in script.places and not top.refused("steps"):
+        top.refuse(
+            "no step types {nonce}, which the guest must print in the wire format's begin line; or write "
+            "`result: {format: patterns}`",
+            "steps",
+        )
+
+
+def _bench(words: Section, ask: Ask) -> Result:
+    if ask is Ask.SELFTEST:
+        words.refuse("a self-test needs `format: patterns` or `format: bench-lines`", "format")
+    called, foreign = words.text("system", ""), words.choice("foreign", ("counted", "na"), "counted")
+    return Result(ResultFormat.BENCH, called, foreign == "counted")
+
+
+def _patterns(words: Section, ask: Ask, end_by: EndBy, script: Script | None) -> Result:
+    answers = words.texts("answers")
+    expect = words.plain("expect") if words.has("expect") or ask is Ask.SELFTEST else None
+    names = {name for pattern in answers for name in groups(words, pattern, "answers")}
+    if script is not None:
+        names.update(name for pattern in script.captures for name in groups(words, pattern, "answers"))
+    _check_answers(words, names, expect)
+    if answers and end_by is EndBy.KILL:
+        check_watched(words, "answers", answers[-1])
+    work, total = windows.read(words, "work"), windows.read(words, "total")
+    if work is None:
+        words.refuse("is missing", "work")
+    return Result(ResultFormat.PATTERNS, work=work, total=total, expect=expect, answers=answers)
+
+
+def _check_answers(words: Section, names: Collection[str], expect: Collection[str] | None) -> None:
+    """`expect` None: a workload's oracle judges the answers."""
+    if expect is not None and not (expect and names):
+        words.refuse("a figure without a known answer is not a result: add `answers` and `expect`", "expect")
+    elif not names:
+        words.refuse(
+            "a figure without an answer is not a result: add `answers`, or `capture` to a step, with groups "
+            "(?P<NAME>...) for the workload's oracle",
+            "answers",
+        )
+    if unmatched := sorted(set(expect or ()) - set(names)):
+        words.refuse(f"no pattern in `answers` has a group (?P<{unmatched[0]}>...)", "expect")
 
 
 def _operations(words: Section) -> Result:
@@ -75,32 +104,4 @@ def _operations(words: Section) -> Result:
             "add the names of the operations: one that the program leaves out would not be missed",
             "operations",
         )
-    words.close()
     return Result(ResultFormat.BENCH_LINES, operations=found)
-
-
-def _pattern(result: Section, key: str) -> ResultPattern | None:
-    words = result.section(key)
-    if words is None:
-        return None
-    if not words.has("begins"):
-        words.refuse(
-            "`begins` is missing: add a pattern for the line that the kernel prints just before this time "
-            "begins. Without it a figure that is too short could pass",
-            "pattern",
-        )
-    found = ResultPattern(
-        begins=_begins(words) if words.has("begins") else "",
-        regex=words.pattern("pattern", groups=("value",)),
-        unit=words.choice("unit", ("ns", "us", "ms", "cycles")),
-        shift=words.integer("shift", 0, high=40),
-    )
-    words.close()
-    return found
-
-
-def _begins(words: Section) -> str:
-    pattern = words.pattern("begins")
-    if re.search(pattern, ""):
-        words.refuse(f"`{pattern}` matches the empty string, so it names no line", "begins")
-    return pattern
