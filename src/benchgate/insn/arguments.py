@@ -34,16 +34,6 @@ RUSH = 25
 SKIP = 100_000
 """How many ns a loop that polls the TSC may skip at once outside the window. Each read is a trap, which costs
 the host up to 10 us, and in each boot Linux calibrates its timers in such loops for 0.2 s."""
-LINUX_WORDS = (
-    "cryptomgr.notests",  # otherwise the self-tests share a CPU with the workload
-    "lpj=4000000",  # skips the calibration of the delay loop on each CPU
-    "no_timer_check",  # the check compares that delay loop with a timer, which may follow host time
-    "tsc=reliable",  # all CPUs share one clock, so no watchdog needs to compare it
-    "clocksource=tsc",
-    "hpet=disable",  # emulating the RTC with the HPET re-arms a timer 41,000 times at boot
-    "nokaslr",  # symbols stay at their link addresses
-)
-"""Kernel parameters that a Linux guest needs on this lane."""
 
 
 @dataclass(frozen=True, slots=True)

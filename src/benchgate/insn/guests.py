@@ -57,8 +57,22 @@ class ClockGuest:
     arguments: tuple[str, ...]
     machine_options: tuple[tuple[str, str], ...]
     """For machine types that match: an option that is added unless the user sets it."""
+    linux_words: tuple[str, ...]
+    """Kernel parameters that a Linux guest needs."""
     probe: Probe
 
+
+_LINUX = (
+    "cryptomgr.notests",  # otherwise the self-tests share a CPU with the workload
+    "nokaslr",  # symbols stay at their link addresses
+)
+_LINUX_X86 = (
+    "lpj=4000000",  # skips the calibration of the delay loop on each CPU
+    "no_timer_check",  # the check compares that delay loop with a timer, which may follow host time
+    "tsc=reliable",  # all CPUs share one clock, so no watchdog needs to compare it
+    "clocksource=tsc",
+    "hpet=disable",  # emulating the RTC with the HPET re-arms a timer 41,000 times at boot
+)
 
 _MAIN_HOOKS = ("main_clock", "main_polls", "vcpu_clock", "notes")
 _LINK = ("-nostdlib", "-static", "-no-pie", "-Wl,--build-id=none", "-Wl,-e,start")
@@ -67,6 +81,7 @@ _GUESTS: Mapping[str, ClockGuest] = {
     X86_64.name: ClockGuest(
         ("-global", "apic.vapic=off"),
         ((r"(pc|q35)\b", "hpet=off"),),
+        (*_LINUX, *_LINUX_X86),
         Probe(
             "probe.S",
             ("-m32", *_LINK, "-Wl,-Ttext=0x100000"),
@@ -87,6 +102,7 @@ _GUESTS: Mapping[str, ClockGuest] = {
     RISCV64.name: ClockGuest(
         (),
         (),
+        _LINUX,
         Probe(
             "probe_riscv.S",
             (*_LINK, "-Wl,-Ttext=0x80000000"),
@@ -107,6 +123,7 @@ _GUESTS: Mapping[str, ClockGuest] = {
     AARCH64.name: ClockGuest(
         (),
         (),
+        _LINUX,
         Probe(
             "probe_arm.S",
             (*_LINK, "-Wl,-Ttext=0x40080000"),
@@ -131,6 +148,10 @@ _GUESTS: Mapping[str, ClockGuest] = {
 
 def clock_guest(guest: Architecture) -> ClockGuest:
     return _GUESTS[guest.name]
+
+
+def linux_words(guest: Architecture) -> tuple[str, ...]:
+    return _GUESTS[guest.name].linux_words
 
 
 def exact_arguments(guest: Architecture, machine: str) -> tuple[str, ...]:

@@ -18,7 +18,8 @@ TALK_DESCRIPTOR = 4
 """QEMU's descriptor of the socket; QMP has 3."""
 MOST_TYPED = 2048
 """Bytes in one answer (TALK_BYTES in c/talk.h)."""
-_NEVER = 2**64 - 1
+NEVER = 2**64 - 1
+"""No limit."""
 _MESSAGE = re.compile(rb"stop (start|quiet|late|halted) ([0-9]{1,18}) ([0-9]{1,19}) ([0-9]{1,9})")
 _LONGEST = 200
 
@@ -35,7 +36,7 @@ class StopKind(StrEnum):
     LATE = "late"
     """The limit of the last answer is reached."""
     HALTED = "halted"
-    """The same, and every CPU was halted without a timer: it waits for input that never comes."""
+    """The same, and no CPU has run for a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ class Talk:
         until its time is `until_ns`."""
         if len(typed) > MOST_TYPED:
             raise UsageError(f"{len(typed)} bytes are too many to type at once; the most are {MOST_TYPED}")
-        limit = min(max(until_ns, 0), _NEVER)
+        limit = min(max(until_ns, 0), NEVER)
         self._answer(f"go {self.pace.quiet_ns} {limit} {self.pace.byte_ns} {typed.hex() or '-'}")
 
     def free(self) -> None:

@@ -130,7 +130,7 @@ def _append(system: System, request: str) -> str:
     return " ".join(word for word in (system.append, request if system.ask is Ask.CMDLINE else "") if word)
 
 
-def _clock_arguments(
+def _clock_arguments(  # noqa: PLR0913 - one boot has this many options
     planned: PlannedCell,
     vm: VmConfig,
     log: Path | None,

@@ -1,55 +1,80 @@
 """A guest's console on the instruction clock: pexpect, with the guest's time in place of the host's.
 
 Takes the console of a guest that talks (insn/talk.py) and our end of the talk; gives a `Console` with the
-same methods. The guest runs only while this console waits for output, and stops when it is quiet. So what a
-test reads, and the guest time at which its input arrives, do not depend on the host: the same test sees the
-same bytes. Timeouts are guest time. Fails with FloodError like Console, and with pexpect.EOF if QEMU has ended.
+same methods. The guest runs only while this console is read, and stops when it is quiet. So what a test
+reads, and the guest time at which its input arrives, do not depend on the host: the same test sees the same
+bytes. The timeouts of `expect` are guest time; that of `read_nonblocking` is the host's. Fails with
+FloodError like Console, and with pexpect.EOF if QEMU has ended.
 """
 
 from __future__ import annotations
 
 import contextlib
 import select
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Iterator
 from typing import Any
 
 import pexpect
 from pexpect.fdpexpect import fdspawn
 
-from benchgate.insn.talk import MOST_TYPED, EndOfTalk, StopKind, Talk
+from benchgate.insn.talk import MOST_TYPED, NEVER, EndOfTalk, Stop, StopKind, Talk
 from benchgate.run.console import Console
 
 _PIECE = 1 << 16
-_NEVER = 2**63
-_BEAT_MS = 1000
-_HALTED = "all CPUs of the guest are halted without a timer: it waits for input that never comes"
+_SLICE_NS = 100_000_000
+"""A guest that is never quiet is looked at this often, and one that prints nothing less and less often."""
+_HALTED = "no CPU of the guest has run for a second: it may wait for input that never comes"
 
 
 class ClockConsole(Console):
     def __init__(self, console: Console, talk: Talk) -> None:
         super().__init__(console.child_fd, -1, console.logfile_read, console.timeout)
         self._talk = talk
-        self.heartbeat: Callable[[], None] = lambda: None
-        """Is called at least once a second."""
-        self._now = 0
-        self._is_started = self._is_halted = self._is_quiet = self._has_ended = False
-        self._until = _NEVER
+        self.limit_ns = NEVER
+        """The guest does not run past this time of its own. There, reads raise TIMEOUT."""
+        self._stop = Stop(StopKind.START, 0, 0, 0)
+        self._runs = True  # to its first stop, before it executes anything
+        self._is_free = self._has_ended = False
+        self._slice_ns = _SLICE_NS
         self._typed = b""
         """Typed, and not yet on its way to the guest."""
         self._output = b""
         """Read from the pipe, and not yet from this object."""
-        self._printed = 0
 
     @property
     def time_ns(self) -> int:
-        """The guest's time."""
-        self._start()
-        return self._now
+        """The guest's time at its last stop."""
+        self._await_stop(None)
+        return self._stop.time
 
     @property
     def is_quiet(self) -> bool:
-        """Whether all that it printed was read, and it has printed nothing more for the pace's delay."""
-        return self._is_quiet and not self._output
+        """It stands still because it printed nothing for the talk's `quiet_ns`, and all of its output was
+        read."""
+        return self._stands and self._stop.kind is StopKind.QUIET and not self._output
+
+    @property
+    def is_late(self) -> bool:
+        """It stands still at its limit."""
+        return self._stands and self._stop.time >= self.limit_ns
+
+    @property
+    def is_halted(self) -> bool:
+        """The same, and no CPU has run for a second."""
+        return self.is_late and self._stop.kind is StopKind.HALTED
+
+    @property
+    def _stands(self) -> bool:
+        return not self._runs and not self._has_ended
+
+    def free(self) -> None:
+        """The guest runs to its end without another stop. Nothing can be typed any more."""
+        if not self._stands:
+            return
+        with contextlib.suppress(EndOfTalk):
+            self._talk.free()
+        self._runs = self._is_free = True
 
     def send(self, s: str | bytes) -> int:
         """The bytes arrive from the guest's present time on, when it next runs."""
@@ -70,65 +95,75 @@ class ClockConsole(Console):
             return super().expect_loop(searcher, None, *more)
 
     def read_rest(self, seconds: float) -> None:
-        """Reads what the guest has printed. It does not run for more."""
-        while self.has_output():
-            self._take()
+        """Reads until the guest stands still or has ended, for at most `seconds`."""
+        deadline = time.monotonic() + seconds
+        with contextlib.suppress(pexpect.TIMEOUT):
+            while self._runs:
+                self._await_stop(deadline)
+                self._output = b""
 
     @contextlib.contextmanager
     def _at_most(self, seconds: float | None) -> Iterator[None]:
-        """Within this, reads wait at most so long from the guest's present time on."""
-        seconds = self.timeout if seconds == -1 else seconds
-        self._until = _NEVER if seconds is None else self.time_ns + int(max(0.0, seconds) * 1e9)
+        """Within this, the guest may run so long from its present time on."""
+        seconds, before = self.timeout if seconds == -1 else seconds, self.limit_ns
+        if seconds is not None:
+            self.limit_ns = min(before, self.time_ns + int(max(0.0, seconds) * 1e9))
         try:
             yield
         finally:
-            self._until = _NEVER
+            self.limit_ns = before
 
     def _read(self, size: int, timeout: float | None) -> bytes:
-        with contextlib.nullcontext() if timeout is None else self._at_most(timeout):
-            self._start()
-            while not self._output:
+        seconds = self.timeout if timeout == -1 else timeout
+        deadline = None if seconds is None else time.monotonic() + seconds
+        while not self._output:
+            if self._has_ended:
+                raise pexpect.EOF("the guest has ended")
+            if not self._runs:
                 self._run()
+            self._await_stop(deadline)
         data, self._output = self._output[:size], self._output[size:]
         return data
 
-    def _start(self) -> None:
-        if not self._is_started:
-            self._is_started = True
-            self._await_stop()
-
     def _run(self) -> None:
-        """The guest runs to its next stop. TIMEOUT: it has reached the limit. EOF: it has ended."""
-        if self._has_ended:
-            raise pexpect.EOF("the guest has ended")
-        if self._now >= self._until:
-            raise pexpect.TIMEOUT(_HALTED if self._is_halted else f"the guest's time is {self._now} ns")
-        typed, self._typed = self._typed[:MOST_TYPED], self._typed[MOST_TYPED:]
+        if self._stop.time >= self.limit_ns:
+            raise pexpect.TIMEOUT(_HALTED if self.is_halted else f"the guest's time is {self._stop.time} ns")
+        room = max(0, MOST_TYPED - self._stop.unread)
+        typed, self._typed = self._typed[:room], self._typed[room:]
         with contextlib.suppress(EndOfTalk):
-            self._talk.run(self._until, typed)
-        self._await_stop()
+            self._talk.run(min(self.limit_ns, self._stop.time + self._slice_ns), typed)
+        self._slice_ns *= 2
+        self._runs = True
 
-    def _await_stop(self) -> None:
-        """Returns when the guest has stopped or ended, with all that it printed."""
+    def _await_stop(self, deadline: float | None) -> None:
+        """Returns when the guest stands still or has ended, with all that it printed; if it runs freely, as
+        soon as it prints. TIMEOUT: this time of the host has come."""
         poller = select.poll()
         for descriptor in (self.child_fd, self._talk.fileno()):
             poller.register(descriptor, select.POLLIN)
-        while True:
-            self.heartbeat()
-            ready = {descriptor for descriptor, _ in poller.poll(_BEAT_MS)}
+        while self._runs and not self._has_ended and not (self._is_free and self._output):
+            left = None if deadline is None else max(0.0, deadline - time.monotonic()) * 1000
+            ready = {descriptor for descriptor, _ in poller.poll(left)}
+            if not ready:
+                raise pexpect.TIMEOUT("the guest runs")
             if self._talk.fileno() in ready:
-                break
-            if ready:
+                self._stopped()
+            else:
                 self._take()  # so that the pipe never fills up and delays the guest
+
+    def _stopped(self) -> None:
         try:
-            stop = self._talk.stop()
+            self._stop = self._talk.stop()
         except EndOfTalk:
             self._has_ended = True
-        else:
-            self._now, self._is_halted = stop.time, stop.kind is StopKind.HALTED
-            self._is_quiet = stop.kind in {StopKind.QUIET, StopKind.HALTED}
-        self.read_rest(0)
+        self._runs = False
+        self._drain()
+
+    def _drain(self) -> None:
+        while self.has_output():
+            self._take()
 
     def _take(self) -> None:
         with contextlib.suppress(pexpect.EOF):  # the talk ends too
+            self._slice_ns = _SLICE_NS
             self._output += fdspawn.read_nonblocking(self, _PIECE, None)

@@ -154,8 +154,8 @@ class PytestSession:
 
     @contextmanager
     def boots(self, planned: PlannedCell) -> Iterator[Boots]:
-        """`start(cpus=2)` boots the image with 2 pinned vCPUs, `start(cpus=2, clock="insn")` on the instruction
-        clock. All guests end with the block."""
+        """`start(cpus=2)` boots the image with 2 pinned vCPUs, `start(cpus=2, clock="insn")` on the
+        instruction clock. All guests end with the block."""
         measuring = self._open()
         with ExitStack() as stack:
 
@@ -176,7 +176,7 @@ class PytestSession:
 
     @property
     def _boot_clock(self) -> Clock:
-        """The clock of boots that name none. A user's boots are not timed, so only --clock insn changes it."""
+        """The clock of boots that name none. A user's boots are not timed: only --clock insn changes it."""
         return Clock.INSN if self.options.clock == Clock.INSN else Clock.WALL
 
     # ---- the end

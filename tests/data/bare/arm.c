@@ -55,8 +55,8 @@ void port_enable(void) {
     GICC[0] = 1;
 }
 
-uint64_t port_now(void) {
-    return read_register("cntvct_el0") * (1000000000 / read_register("cntfrq_el0"));
+uint64_t port_hz(void) {
+    return read_register("cntfrq_el0");
 }
 
 uint64_t port_cycles(void) {
@@ -64,7 +64,7 @@ uint64_t port_cycles(void) {
 }
 
 void port_timer(uint64_t ns) {
-    write_register("cntv_tval_el0", ns / (1000000000 / read_register("cntfrq_el0")));
+    write_register("cntv_tval_el0", ns / (1000000000 / port_hz()));
     write_register("cntv_ctl_el0", 1ul);
 }
 

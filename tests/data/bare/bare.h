@@ -36,7 +36,7 @@ const struct order *port_order(void);
 unsigned port_self(void);
 void port_start_others(void);
 void port_enable(void);        // this CPU's timer and interrupts from others, still masked
-uint64_t port_now(void);       // ns
+uint64_t port_hz(void);        // of ticks()
 uint64_t port_cycles(void);    // another counter: instructions, or ns
 void port_timer(uint64_t ns);  // one interrupt, so long from now
 void port_poke(unsigned to);   // an interrupt to another CPU
@@ -51,6 +51,20 @@ static inline void work(uint64_t n) {
 #else
     __asm__ volatile("1: subs %0, %0, #1\n\tb.ne 1b" : "+r"(n)::"cc");
 #endif
+}
+
+static inline uint64_t ticks(void) {
+    uint64_t value;
+#ifdef __riscv
+    __asm__ volatile("csrr %0, time" : "=r"(value)::"memory");
+#else
+    __asm__ volatile("isb\n\tmrs %0, cntvct_el0" : "=r"(value)::"memory");
+#endif
+    return value;
+}
+
+static inline uint64_t now(void) { // ns
+    return ticks() * (1000000000 / port_hz());
 }
 
 static inline void relax(void) {

@@ -46,8 +46,8 @@ void port_enable(void) {
     write_csr("mie", 0x88ul);
 }
 
-uint64_t port_now(void) {
-    return read_csr("time") * 100;
+uint64_t port_hz(void) {
+    return 10000000;
 }
 
 uint64_t port_cycles(void) {
@@ -55,7 +55,7 @@ uint64_t port_cycles(void) {
 }
 
 void port_timer(uint64_t ns) {
-    MTIMECMP[port_self()] = read_csr("time") + ns / 100;
+    MTIMECMP[port_self()] = ticks() + ns / 100;
 }
 
 void port_poke(unsigned to) {

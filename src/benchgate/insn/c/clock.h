@@ -68,7 +68,9 @@ void clock_main_sleeps(bool sleeps); // it waits for its turn, and wakes up only
 void clock_main_wants(void);    // an event from outside the guest gave the main loop work
 void clock_main_blocks(bool blocks);
 void clock_main_asks(bool asks); // it waits for an answer of the host, who may take any time
-bool clock_all_halted(void);
+// When a vCPU last executed something, at the latest; LOCKSTEP_NEVER if one is not halted. Exact to the last
+// call: a device's timer may wake a vCPU that has nothing to execute. While every vCPU is stopped.
+uint64_t clock_halted_since(void);
 void clock_watch(void); // every waiting thread calls it about once a second; ends a stuck QEMU
 
 void clock_report(void); // writes the totals, at exit

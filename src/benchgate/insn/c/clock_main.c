@@ -40,11 +40,21 @@ void clock_main_asks(bool asks) {
     clock_unlock();
 }
 
-bool clock_all_halted(void) {
+uint64_t clock_halted_since(void) {
+    static uint64_t seen, since;
+    uint64_t executed = 0, latest = 0;
     clock_lock();
+    for (unsigned c = 0; c < clock_machine.count; c++) {
+        executed += clock_executed(c);
+        if (clock_machine.vcpu[c].time > latest)
+            latest = clock_machine.vcpu[c].time;
+    }
+    if (executed != seen)
+        since = latest;
+    seen = executed;
     bool halted = clock_is_halted();
     clock_unlock();
-    return halted;
+    return halted ? since : LOCKSTEP_NEVER;
 }
 
 void clock_main_wants(void) {

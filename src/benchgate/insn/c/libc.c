@@ -155,11 +155,21 @@ EXPORT ssize_t write(int fd, const void *bytes, size_t length) {
 
 // ---- halts and wake-ups
 
+static pthread_mutex_t *_Atomic big_lock; // QEMU's, with which its vCPUs wait
+
+// A synchronous request of QEMU's block layer (aio_poll) polls with the big lock held, the main loop without it.
+// Such a request needs only the host. If vCPUs ran meanwhile, the next one that needs the lock would wait for
+// ever.
+static bool holds_big_lock(void) {
+    return big_lock && big_lock->__data.__owner == (int)syscall(SYS_gettid);
+}
+
 EXPORT int pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex) {
     ready();
     if (!ours())
         return real.cond_wait(condition, mutex);
     if (clock_self >= 0) {
+        big_lock = mutex;
         // No wake-up is lost: the thread is registered before it unlocks the mutex, a thread that signals
         // holds the mutex, and clock_signal remembers other signals (`pending`).
         clock_wait_begin(condition);
@@ -250,7 +260,7 @@ static int poll_in_step(struct pollfd *fds, nfds_t count, uint64_t span, const s
         int result = poll_now(fds, count, mask);
         if (result != 0 || clock_seen() >= deadline)
             return result;
-        if (typist_stop(fds, count, mask, deadline != LOCKSTEP_NEVER))
+        if (typist_stop(fds, count, mask))
             continue;
         uint64_t typing = typist_next();
         if (clock_main_idle(typing < deadline ? typing : deadline, seq))
@@ -260,7 +270,7 @@ static int poll_in_step(struct pollfd *fds, nfds_t count, uint64_t span, const s
 
 EXPORT int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *limit, const sigset_t *mask) {
     ready();
-    if (!active || !is_main || count > MAX_FDS)
+    if (!active || !is_main || count > MAX_FDS || holds_big_lock())
         return real.ppoll(fds, count, limit, mask);
     clock_checks.main_polls++;
     if (!clock_started()) {

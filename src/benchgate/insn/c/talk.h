@@ -7,7 +7,7 @@
 // Messages:
 //   to the host    stop KIND BYTES TIME UNREAD
 //                    KIND: `start`: nothing has run yet. `quiet`: for QUIET ns nothing was printed or typed.
-//                    `late`: the time is LIMIT. `halted`: the same, and every vCPU is halted without a timer.
+//                    `late`: the time is LIMIT. `halted`: the same, and no vCPU has run for a second.
 //                    BYTES: of the console so far. UNREAD: typed bytes that the guest has not taken.
 //   from the host  go QUIET LIMIT PACE HEX
 //                    types these bytes (`-`: none), the first now, the others PACE ns apart; then the guest runs

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #define MOST_FDS 512
+#define LONG_NS 1000000000
 #define LONGEST (2 * TALK_BYTES + 200)
 
 static struct talk talk;
@@ -60,6 +61,7 @@ void typist_type(void) {
 uint64_t typist_next(void) {
     if (host < 0)
         return TALK_NEVER;
+    clock_halted_since();
     atomic_store(&dozing, true);
     look();
     if (talk_has_news(&talk, console_bytes()))
@@ -67,14 +69,18 @@ uint64_t typist_next(void) {
     return talk_next(&talk, console_bytes());
 }
 
-static void tell(bool timers) {
+static bool is_halted(void) {
+    uint64_t since = clock_halted_since(), now = clock_here();
+    return since < now && now - since >= LONG_NS;
+}
+
+static void tell(void) {
     static const char *const words[] = {"none", "start", "quiet", "late"};
     int unread = 0;
     ioctl(STDIN_FILENO, FIONREAD, &unread);
-    bool halted = talk.kind == TALK_LATE && !timers && clock_all_halted();
     char text[120];
     int size = snprintf(text, sizeof text, "stop %s %" PRIu64 " %" PRIu64 " %zu",
-                        halted ? "halted" : words[talk.kind], console_bytes(), clock_here(),
+                        talk.kind == TALK_LATE && is_halted() ? "halted" : words[talk.kind], console_bytes(), clock_here(),
                         (size_t)unread + talk.waiting);
     if (send(host, text, (size_t)size, MSG_NOSIGNAL) == size)
         told = true;
@@ -95,11 +101,11 @@ static void listen_to_host(void) {
     told = false;
 }
 
-bool typist_stop(struct pollfd *fds, nfds_t count, const sigset_t *mask, bool timers) {
+bool typist_stop(struct pollfd *fds, nfds_t count, const sigset_t *mask) {
     if (host < 0 || (talk.state != TALK_STOPPED && talk_stop(&talk, console_bytes(), clock_here()) == TALK_NONE))
         return false;
     if (!told)
-        tell(timers);
+        tell();
     struct pollfd all[MOST_FDS + 1];
     clock_main_asks(true);
     while (talk.state == TALK_STOPPED) {

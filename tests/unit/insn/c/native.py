@@ -103,8 +103,8 @@ def load(
     beside: tuple[str, ...] = (),
     change: tuple[str, str] | None = None,
 ) -> ctypes.CDLL:
-    """A C file of the clock as a library, with those `beside` it. `change` first replaces a text in the file, to
-    prove that a test can fail."""
+    """A C file of the clock as a library, with those `beside` it. `change` first replaces a text in the file,
+    to prove that a test can fail."""
     text = (SOURCE / f"{name}.c").read_text(encoding="utf-8")
     if change is not None:
         assert change[0] in text, f"the text to replace is no longer in {name}.c"
