@@ -247,7 +247,7 @@ class System:
         """Why this system cannot run that cell; empty if it can."""
         if self.runs_selftest != (workload.name == SELFTEST):
             return f"{self.name} runs {'only its own self-test' if self.runs_selftest else 'no self-test'}"
-        if wrong := self._cannot_ask(workload, params):
+        if workload.name != SELFTEST and (wrong := self._cannot_ask(workload, params)):
             return wrong
         if workload.mode not in self.modes and workload.name != SELFTEST:
             return f"{self.name} has no {workload.mode} workloads"
@@ -262,8 +262,6 @@ class System:
 
     def _cannot_ask(self, workload: Workload, params: Params) -> str:
         """Why a workload without a program of its own cannot be typed here, or one with a program not run."""
-        if workload.name == SELFTEST:
-            return ""
         if workload.tool and not self.arch.is_host:
             return f"{workload.name} is a program of a package, which is fetched for this host's CPU only"
         typed = self.result.format is ResultFormat.PATTERNS
