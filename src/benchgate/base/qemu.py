@@ -87,7 +87,7 @@ def command(  # noqa: PLR0913 - every argument is an option of QEMU
     for option, value in (("-cpu", cpu), ("-m", memory), ("-smp", smp)):
         argv += [option, value] if value else []
     argv += console
-    if console:
+    if console or kernel is not None:
         argv += qemu.guest.exit_device
     if kernel is not None:
         argv += ["-kernel", str(kernel)]

@@ -207,3 +207,5 @@ class Measurement:
     late: tuple[float, ...] = ()
     """By which share the steps of the instruction clock can have changed each sample; empty if a run has no
     resolution."""
+    step: float = 0.0
+    """By how much each sample may be off, because the guest prints its figure in such steps."""

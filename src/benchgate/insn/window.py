@@ -85,8 +85,8 @@ def window(log: ClockLog, workers: int) -> ClockWindow:
     return ClockWindow(first, last, min(total_begin, first), max(total_end, last), begins, ends)
 
 
-def between_marks(log: ClockLog) -> int:
-    """The guest time from the first begin to the last end, in ns: of the work if its marks were executed,
+def between_marks(log: ClockLog) -> tuple[int, int]:
+    """The guest times of the first begin and the last end, in ns: of the work if its marks were executed,
     otherwise of the total. For programs that print nothing of their workers."""
     kinds = [mark.kind for mark in log.marks]
     pairs = ((MarkKind.WORK_BEGIN, MarkKind.WORK_END), (MarkKind.TOTAL_BEGIN, MarkKind.TOTAL_END))
@@ -100,7 +100,7 @@ def between_marks(log: ClockLog) -> int:
     last = max(mark.time for mark in log.marks if mark.kind == end)
     if last <= first:
         raise VerifyError("the window is empty: its last mark is not after its first one")
-    return last - first
+    return first, last
 
 
 def _slack(log: ClockLog) -> float:

@@ -15,6 +15,7 @@ from benchgate.base import console_text
 from benchgate.base.errors import VerifyError
 from benchgate.base.systems import LineWindow, ResultPattern
 from benchgate.insn.log import ClockLog, ConsoleLine
+from benchgate.insn.window import between_marks
 from benchgate.judge import patterns
 from benchgate.judge.bench_lines import Operations
 from benchgate.judge.patterns import Figure
@@ -65,6 +66,20 @@ class ConsoleClock:
         _check_work(what, end.time - begin.time, begin, end)
         return end.time - begin.time
 
+    def between_marks(self, what: str) -> int:
+        """The guest time between the marks that the guest's programs executed. Each vCPU must have worked
+        between the lines before and after them."""
+        first, last = between_marks(self.log)
+        self.check()
+        before = [line for line in self.log.lines if line.time <= first]
+        after = [line for line in self.log.lines if line.time >= last]
+        if not before or not after:
+            raise VerifyError(
+                f"{what}: the guest must print a line before its first mark and after its last one"
+            )
+        _check_work(what, last - first, before[-1], after[0])
+        return last - first
+
     def check_operations(self, operations: Operations) -> None:
         """Each operation took the time that passed between its line and the one before it: not more, and not
         much less, although the program may prepare something first and prints the line itself."""
@@ -80,12 +95,12 @@ class ConsoleClock:
     @cached_property
     def _records(self) -> Mapping[int, ConsoleLine]:
         """A line that ends with a lone carriage return has none."""
-        self._check()
+        self.check()
         known = {line.end: line for line in self.log.lines}
         ends = enumerate(console_text.line_ends(self.console))
         return {number: known[end] for number, end in ends if end in known}
 
-    def _check(self) -> None:
+    def check(self) -> None:
         if not self.log.lines:
             raise VerifyError("the instruction clock recorded no line of the console")
         last = self.log.lines[-1]
@@ -107,18 +122,20 @@ class ConsoleClock:
 
 
 def _check_duration(what: str, figure: Figure, begin: ConsoleLine, end: ConsoleLine) -> None:
-    """A figure in coarse steps may be off by one of them."""
+    """A figure in coarse steps may be off by one of them, too; its interval is widened by as much."""
     claim, value = f"{what}: the guest claims {figure.value} ns", figure.value
     passed = end.time - begin.time
-    if abs(value - passed) > AGREEMENT * passed + figure.step:
+    step = figure.step if figure.step > AGREEMENT * passed else 0
+    if abs(value - passed) > AGREEMENT * passed + step:
+        allowed = f"{AGREEMENT:.1%}" + (f" and a step of {step} ns" if step else "")
         raise VerifyError(
             f"{claim}, but on the instruction clock {passed} ns passed from the line of "
-            f"`result.{what}.begins` to the figure's own, and they may differ by {AGREEMENT:.1%} and a step "
-            f"of {figure.step} ns: print the first just before the timed work and the second just after it; "
-            "if it is rounded, print more digits or make the work longer"
+            f"`result.{what}.begins` to the figure's own, and they may differ by {allowed}: print the first "
+            "just before the timed work and the second just after it; if it is rounded, print more digits or "
+            "make the work longer"
         )
     ran = sum(after.ran - before.ran for before, after in zip(begin.vcpus, end.vcpus, strict=True))
-    if value - AGREEMENT * value - figure.step > ran:
+    if value - AGREEMENT * value - step > ran:
         raise VerifyError(f"{claim}, but in that time all its vCPUs together ran {ran} ns")
 
 

@@ -15,7 +15,6 @@ from benchgate.base.errors import VerifyError
 from benchgate.base.systems import LineWindow, Result, ResultFormat, ResultPattern, System, WindowSource
 from benchgate.base.workloads import Workload
 from benchgate.insn.log import Level
-from benchgate.insn.window import between_marks
 from benchgate.judge import bench_lines, patterns
 from benchgate.judge.console_clock import ConsoleClock
 from benchgate.judge.metrics import SECOND_NS, Reported, computed
@@ -49,7 +48,7 @@ def read(files: RunFiles, output: Output, system: System) -> Printed:
     answers = patterns.answers(output, result.answers, system.script)
     if result.expect is not None:
         patterns.check_answers(answers, result.expect)
-    return Printed(_windows(output, result, clock), answers)
+    return Printed(figures(output, result, clock), answers)
 
 
 def _clock(files: RunFiles, output: Output) -> ConsoleClock:
@@ -69,8 +68,8 @@ def metrics(workload: Workload, seen: Printed, total: int) -> Mapping[str, float
     return computed(workload.metrics, Reported((), numbers, {}, hz, windows if is_time else None))
 
 
-def _windows(output: Output, result: Result, clock: ConsoleClock | None) -> Figures:
-    """The answers are checked first: without them a figure does not count."""
+def figures(output: Output, result: Result, clock: ConsoleClock | None) -> Figures:
+    """The windows; `clock` None: the run was on wall time."""
     if result.work is None:
         raise VerifyError("the system's YAML has no pattern for the work window (`result.work`)")
     work = _window(output, "work", result.work, clock)
@@ -95,4 +94,4 @@ def _window(output: Output, what: str, source: WindowSource, clock: ConsoleClock
         )
     if isinstance(source, LineWindow):
         return Figure("ns", clock.length(what, source), 0)
-    return Figure("ns", between_marks(clock.log), 0)
+    return Figure("ns", clock.between_marks(what), 0)

@@ -29,6 +29,7 @@ from benchgate.judge.oracle import ORACLES
 from benchgate.judge.oracle_run import OracleRun
 from benchgate.judge.output import Output, of_console, of_conversation
 from benchgate.judge.run_files import RunFiles
+from benchgate.judge.thread_work import check_threads
 from benchgate.judge.transcript_checks import check_books, check_cpus, check_echo, check_window, require_cpus
 from benchgate.judge.wire import MAX_HZ, Transcript
 
@@ -51,6 +52,8 @@ def verify_on(run: RawRun, workload: Workload, system: System, rule: VoidRule = 
     files = RunFiles(run)
     if system.result.format is not ResultFormat.BENCH:
         found = verify_printed(files, workload, system, exit_codes=codes, rule=rule)
+        if run.lane is not Lane.INSN:
+            check_threads(files, found.unit, found.work)
     else:
         found = verify(files, workload, system.result, exit_codes=codes, rule=rule)
         output = _output(files, system)

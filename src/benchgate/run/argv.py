@@ -151,6 +151,7 @@ def _clock_arguments(  # noqa: PLR0913 - one boot has this many options
         cpus=planned.cell.cpus,
         guest=vm.qemu.guest,
         machine=planned.system.qemu.machine,
+        disks=bool(planned.system.disks),
         marked=planned.system.result.format is ResultFormat.BENCH,
         profile=profile,
         talks=talks,

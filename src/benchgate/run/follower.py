@@ -129,13 +129,16 @@ class Follower:
             except pexpect.EOF:
                 return b"", self._closed()
             except pexpect.TIMEOUT:
-                pass
-            if (self.folder / "stderr.log").stat().st_size > self.limits.stderr_bytes:
-                note = f"more than {self.limits.stderr_bytes} bytes on standard error"
-                return b"", Observation(Cause.FLOOD, Stage.RUNNING, note=note)
-            if self.child.has_ended() and not readable(self.console.child_fd, 0):
-                # One of its children still holds the pipe.
-                return b"", self._closed()
+                if stop := self._while_silent():
+                    return b"", stop
+
+    def _while_silent(self) -> Observation | None:
+        if (self.folder / "stderr.log").stat().st_size > self.limits.stderr_bytes:
+            note = f"more than {self.limits.stderr_bytes} bytes on standard error"
+            return Observation(Cause.FLOOD, Stage.RUNNING, note=note)
+        # One of its children may still hold the pipe.
+        is_left = self.child.has_ended() and not readable(self.console.child_fd, 0)
+        return self._closed() if is_left else None
 
     def _is_over(self, left: float) -> Observation | None:
         if left <= 0 and self.talker and self.talker.waits_for:

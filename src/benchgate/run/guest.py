@@ -136,7 +136,7 @@ def run_guest(  # noqa: PLR0913 - keyword arguments
         pace: GuestPace | HostPace | TalkPace = HostPace()
         if guest.talk is not None:
             console = ClockConsole(guest.console, guest.talk)
-            guest.console, pace = console, TalkPace(lambda: console.time_ns)
+            guest.console, pace = console, TalkPace(console)
         elif spec.lane is Lane.INSN:
             pace = GuestPace(clock_log(folder))
         talker = Talker(script, guest.console) if script else None
@@ -153,8 +153,6 @@ def run_guest(  # noqa: PLR0913 - keyword arguments
             pace,
             talker,
         )
-        if isinstance(guest.console, ClockConsole):
-            guest.console.heartbeat = follower.heartbeat
         try:
             seen = follower.follow()
         finally:

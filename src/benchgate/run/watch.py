@@ -10,7 +10,16 @@ import re
 from dataclasses import dataclass, replace
 
 from benchgate.base.console_text import by_lines
-from benchgate.base.systems import REPEAT_BYTES, EndBy, Kind, LineWindow, Result, ResultFormat, System
+from benchgate.base.systems import (
+    REPEAT_BYTES,
+    EndBy,
+    Kind,
+    LineWindow,
+    Result,
+    ResultFormat,
+    ResultPattern,
+    System,
+)
 
 
 def watch_for(system: System) -> Watch:
@@ -29,8 +38,18 @@ def watch_for(system: System) -> Watch:
     )
     if system.result.format is ResultFormat.BENCH:
         return base
+    if system.script:  # its end is the conversation's
+        return replace(base, result=None, ends=())
     ends = _end_patterns(system.result) if system.end_by is EndBy.KILL else ()
-    return replace(base, result=None, ends=ends)
+    return replace(base, result=_work_end(system.result), ends=ends)
+
+
+def _work_end(result: Result) -> bytes | None:
+    """The line that the guest prints at the end of its work; None if no line shows it."""
+    match result.work:
+        case ResultPattern(regex=pattern) | LineWindow(ends=pattern):
+            return whole_line(pattern)
+    return whole_line(r"^BENCH_END\b") if result.format is ResultFormat.BENCH_LINES else None
 
 
 def _end_patterns(result: Result) -> tuple[bytes, ...]:

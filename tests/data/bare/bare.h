@@ -1,5 +1,5 @@
-// A guest without a kernel, for the `virt` machines of RISC-V and AArch64: what one port gives (riscv.c, arm.c)
-// and what the cases use.
+// A guest without a kernel, for the `virt` machines of RISC-V and AArch64: what one port gives (riscv.c,
+// arm.c) and what the cases use.
 #ifndef BARE_H
 #define BARE_H
 
@@ -35,12 +35,12 @@ void on_poke(void);
 const struct order *port_order(void);
 unsigned port_self(void);
 void port_start_others(void);
-void port_enable(void);        // this CPU's timer and interrupts from others, still masked
-uint64_t port_hz(void);        // of ticks()
-uint64_t port_cycles(void);    // another counter: instructions, or ns
-void port_timer(uint64_t ns);  // one interrupt, so long from now
-void port_poke(unsigned to);   // an interrupt to another CPU
-void port_listen(bool halts);  // takes interrupts for a moment; first halts until one is pending
+void port_enable(void);       // this CPU's timer and interrupts from others, still masked
+uint64_t port_hz(void);       // of ticks()
+uint64_t port_cycles(void);   // another counter: instructions, or ns
+void port_timer(uint64_t ns); // one interrupt, so long from now
+void port_poke(unsigned to);  // an interrupt to another CPU
+void port_listen(bool halts); // takes interrupts for a moment; first halts until one is pending
 void port_put(char c);
 _Noreturn void port_leave(unsigned status);
 

@@ -19,7 +19,8 @@ static void triple(unsigned me) {
     work(40000000 / (cpus + 2) * (me == 0 ? 3 : 1));
 }
 
-// In each of 20 phases another CPU has three times the work. In every other phase the waiting CPUs do not pause.
+// In each of 20 phases another CPU has three times the work. In every other phase the waiting CPUs do not
+// pause.
 static void barrier(unsigned me) {
     for (uint32_t p = 0; p < 20; p++) {
         work(2000000 / (cpus + 2) * (p % cpus == me ? 3 : 1));
@@ -147,7 +148,7 @@ static void clocks(unsigned me) {
 
 const struct bare_case cases[] = {
     {"perfect", perfect}, {"triple", triple}, {"barrier", barrier},     {"lock", lock},
-    {"swap", swap},       {"sleeps", sleeps}, {"ticks", alarms},         {"relay", relay},
+    {"swap", swap},       {"sleeps", sleeps}, {"ticks", alarms},        {"relay", relay},
     {"spins", spins},     {"clocks", clocks}, {"shootdown", shootdown}, {"alternate", alternate},
 };
 const unsigned case_count = sizeof cases / sizeof cases[0];

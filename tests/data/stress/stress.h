@@ -37,6 +37,7 @@ _Noreturn void leave(bool good);
 void set_gates(void);
 void load_gates(bool all);
 void timer_due(void);
+void disk(unsigned me);
 
 static inline void out8(uint16_t port, uint8_t value) {
     __asm__ volatile("outb %0, %1" ::"a"(value), "Nd"(port));

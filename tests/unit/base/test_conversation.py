@@ -191,6 +191,6 @@ def test_the_pieces_in_which_a_console_is_read_change_nothing(step: int) -> None
     assert [(typed.at, typed.text) for typed in found.record] == [
         (8, b"primes 2 100\n"),
         (40, b"stats\n"),
-        (59, b""),
+        (58, b""),
     ]
     assert found.cuts == {1: "$ primes 2 100", 4: "$ stats", 6: "$ "}

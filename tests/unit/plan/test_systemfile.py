@@ -184,8 +184,8 @@ def test_a_wrong_architecture_is_refused_with_its_line(tmp_path: Path, text: str
 def test_a_self_test_has_figures_and_known_answers(tmp_path: Path) -> None:
     system = load(tmp_path, SELFTEST)
     assert system.ask is Ask.SELFTEST
-    assert system.result.work is not None
-    assert (system.result.work.unit, system.result.work.shift) == ("cycles", 20)
+    work = system.result.figures["work"]
+    assert (work.unit, work.shift) == ("cycles", 20)
     assert system.result.expect == {"count": "216816"}
     assert system.refuses(PRIMES, 1) == "mine runs only its own self-test"
 
@@ -204,8 +204,8 @@ def test_a_self_test_has_figures_and_known_answers(tmp_path: Path) -> None:
         (GOOD.replace("kind: qemu\n", ""), r"kind: is missing"),
         ("version: 1\nname: a\nkind: qemu\n", r"boot: is missing"),
         (GOOD + "ports: [22]\n", r"mine\.yaml:7: ports: host ports cannot be used yet"),
-        (GOOD + "ask: prompt\n", r"ask: send/expect steps at a prompt cannot be used yet"),
-        (GOOD + "steps: [a]\n", r"steps: send/expect steps at a prompt cannot be used yet"),
+        (GOOD + "ask: prompt\n", r"prompt: is missing"),
+        (GOOD + "steps: [a]\n", r"steps: is only for `ask: prompt`"),
         (GOOD + "  disks: [a]\n", r"mine\.yaml:7: boot\.disks: expected mappings: `- \{key: value\}`"),
         (GOOD + "  disks: [{format: raw}]\n", r"mine\.yaml:7: boot\.disks\.0\.image: is missing"),
         (
@@ -255,7 +255,7 @@ def test_a_self_test_has_figures_and_known_answers(tmp_path: Path) -> None:
         ),
         (
             SELFTEST.replace("ask: selftest", "ask: cmdline"),
-            r"mine\.yaml:8: result\.format: .* only for `ask: selftest`.*oracle.*docs/wire\.md",
+            r"mine\.yaml:8: result\.format: .* for `ask: prompt` and `ask: selftest`.*oracle.*docs/wire\.md",
         ),
         (
             SELFTEST.replace("begins: '^go$', ", ""),
@@ -297,7 +297,10 @@ def test_a_self_test_has_figures_and_known_answers(tmp_path: Path) -> None:
         (LINES.replace("[getpid, pipe]", "[]"), r"mine\.yaml:7: result\.operations: add the names"),
         (LINES.replace("getpid", "work"), r"result\.operations: `work` is duplicate, or no name of a metric"),
         (LINES.replace("getpid", "pipe"), r"result\.operations: `pipe` is duplicate"),
-        (LINES.replace("ask: selftest\n", ""), r"result\.format: `bench-lines` is only for `ask: selftest`"),
+        (
+            LINES.replace("ask: selftest\n", ""),
+            r"result\.format: `bench-lines` is only for `ask: prompt` and `ask: selftest`",
+        ),
         (LINES.replace("console: {online: '(?P<n>[0-9]+) CPUs'}\n", ""), r"console: `online` is missing"),
         (SELFTEST.replace("{count:", "{cuont:"), r"no pattern in `answers` has a group \(\?P<cuont>"),
         (SELFTEST.replace("(?P<value>[0-9]+)", "[0-9]+"), r"needs a named group \(\?P<value>"),

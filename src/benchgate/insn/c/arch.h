@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define ARCH_LONGEST 15 // most bytes in an instruction
 
@@ -44,6 +45,14 @@ struct arch {
 };
 
 extern const struct arch arch_x86, arch_riscv, arch_arm;
+
+static inline const struct arch *arch_of(const char *target) {
+    static const struct arch *const all[] = {&arch_x86, &arch_riscv, &arch_arm};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        if (strcmp(all[i]->target, target) == 0)
+            return all[i];
+    return NULL;
+}
 
 static inline uint32_t arch_bit(unsigned number) {
     return UINT32_C(1) << number;

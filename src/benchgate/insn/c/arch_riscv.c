@@ -1,5 +1,5 @@
-// RISC-V, 64 bits. Encodings: The RISC-V Instruction Set Manual, volume I, "RV32/64G Instruction Set Listings" and
-// "C Extension".
+// RISC-V, 64 bits. Encodings: The RISC-V Instruction Set Manual, volume I, "RV32/64G Instruction Set
+// Listings" and "C Extension".
 #include "arch.h"
 
 enum { SP = 2 };

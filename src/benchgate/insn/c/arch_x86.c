@@ -15,7 +15,8 @@ static struct operands operands(const uint8_t *modrm, unsigned rex) {
     if (!o.memory)
         o.rm = arch_bit(low | (rex & 1) << 3);
     else if (low == 4) // SIB; that index 4 means "no index" does not matter here
-        o.address = arch_bit((modrm[1] & 7) | (rex & 1) << 3) | arch_bit((modrm[1] >> 3 & 7) | (rex & 2) << 2);
+        o.address =
+            arch_bit((modrm[1] & 7) | (rex & 1) << 3) | arch_bit((modrm[1] >> 3 & 7) | (rex & 2) << 2);
     else if (mod != 0 || low != 5)
         o.address = arch_bit(low | (rex & 1) << 3);
     return o;
@@ -85,11 +86,12 @@ static struct arch_effect one_byte(uint8_t opcode, const struct operands *o) {
 
 static struct arch_effect two_bytes(const uint8_t *at, const struct operands *o) {
     const struct arch_effect clock = {.writes = arch_bit(RAX) | arch_bit(RDX), .clock = true};
-    const struct arch_effect clock_and_cpu = {.writes = arch_bit(RAX) | arch_bit(RCX) | arch_bit(RDX), .clock = true};
+    const struct arch_effect clock_and_cpu = {.writes = arch_bit(RAX) | arch_bit(RCX) | arch_bit(RDX),
+                                              .clock = true};
     switch (at[0]) {
     case 0x01:
         return at[1] == 0xf9 ? clock_and_cpu : arch_unknown(); // rdtscp
-    case 0x31:                                            // rdtsc
+    case 0x31:                                                 // rdtsc
         return clock;
     case 0x1f: // a long nop
         return (struct arch_effect){0};
@@ -103,7 +105,8 @@ static struct arch_effect two_bytes(const uint8_t *at, const struct operands *o)
         return o->digit == 4 || (o->digit == 5 && o->memory) ? looks(o, 0) : arch_unknown();
     case 0xb0: // cmpxchg: while it waits, it stores nothing
     case 0xb1:
-        return o->memory ? arch_sets(arch_bit(RAX), arch_bit(RAX) | o->reg | o->address, true) : arch_unknown();
+        return o->memory ? arch_sets(arch_bit(RAX), arch_bit(RAX) | o->reg | o->address, true)
+                         : arch_unknown();
     case 0xb6: // movzx, movsx
     case 0xb7:
     case 0xbe:

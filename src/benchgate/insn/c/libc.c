@@ -10,6 +10,7 @@
 
 #include "clock.h"
 #include "console.h"
+#include "pool.h"
 #include "typist.h"
 
 #include <dlfcn.h>
@@ -187,6 +188,8 @@ EXPORT int pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex) 
 EXPORT int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex,
                                   const struct timespec *until) {
     ready();
+    if (!is_main && clock_self < 0) // also before the clock is active: the images are opened early
+        pool_rests(condition, mutex);
     if (!active || !is_main)
         return real.cond_timedwait(condition, mutex, until);
     clock_main_blocks(true);
@@ -206,6 +209,8 @@ EXPORT int pthread_cond_signal(pthread_cond_t *condition) {
     ready();
     if (active)
         clock_signal(condition, ours());
+    if (ours() && clock_started() && pool_takes(condition))
+        return pool_submit(real.signal);
     return real.signal(condition);
 }
 
@@ -278,6 +283,7 @@ EXPORT int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *limit,
         if (result != 0 || !clock_started())
             return result;
     }
+    pool_await();
     uint64_t span = limit ? (uint64_t)limit->tv_sec * 1000000000 + (uint64_t)limit->tv_nsec : LOCKSTEP_NEVER;
     return poll_in_step(fds, count, span, mask);
 }

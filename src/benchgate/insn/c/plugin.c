@@ -1,6 +1,6 @@
 // The plugin's interface to QEMU: options, callbacks, and checks at load and at run time.
 #define _GNU_SOURCE
-#include "arch.h"
+#include "blocks.h"
 #include "clock.h"
 #include "console.h"
 #include "counter.h"
@@ -8,13 +8,13 @@
 #include "libc.h"
 #include "marks.h"
 #include "placement.h"
+#include "pool.h"
 #include "profile.h"
 #include "tsc.h"
 #include "typist.h"
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,13 +27,12 @@ EXPORT int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int ar
 
 struct settings {
     const char *out, *profile;
-    bool lines;
+    bool lines, disks;
     int talk; // the host's socket, or -1
     struct clock_options clock;
 };
 
 static unsigned vcpu_count;
-static const struct arch *arch;
 
 // ---- options, each `name=value`
 
@@ -72,6 +71,8 @@ static bool option(struct settings *s, const char *argument) {
         return s->lines = n, true;
     if (IS("talk") && number(value, 3, 1023, &n))
         return s->talk = (int)n, INSN_FULL;
+    if (IS("disks") && number(value, 0, 1, &n))
+        return s->disks = n, true;
     if (IS("patience") && number(value, 1, 86400, &n))
         return s->clock.patience = (unsigned)n, true;
     if (IS("serial") && number(value, 0, 1, &n))
@@ -81,71 +82,6 @@ static bool option(struct settings *s, const char *argument) {
 }
 
 // ---- callbacks
-
-static bool look_at(const struct qemu_plugin_insn *insn, struct arch_insn *seen) {
-    *seen = (struct arch_insn){.length = qemu_plugin_insn_size(insn)};
-    return counter_bytes(insn, seen->bytes, sizeof seen->bytes);
-}
-
-// Finds the block before this one by its end address, because another vCPU may have translated it.
-static struct spin find_spin(const struct qemu_plugin_tb *tb, size_t total) {
-    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-    static struct spin_trail trails[1024];
-    const size_t many = sizeof trails / sizeof trails[0];
-    uint64_t at = qemu_plugin_tb_vaddr(tb);
-    struct spin found = {0};
-    pthread_mutex_lock(&mutex);
-    struct spin_trail trail = trails[at % many];
-    for (size_t i = 0; i < total; i++) {
-        struct arch_insn seen;
-        if (look_at(qemu_plugin_tb_get_insn(tb, i), &seen))
-            found = spin_follow(arch, &trail, at, &seen);
-        at += seen.length;
-    }
-    trails[at % many] = trail;
-    pthread_mutex_unlock(&mutex);
-    return found;
-}
-
-// The guest reads its clock, and QEMU will ask for the time. The host's TSC is trapped instead (tsc.c).
-static void reads_clock(unsigned vcpu, void *unused) {
-    (void)vcpu, (void)unused;
-    clock_spin_read();
-}
-
-static void instrument(struct qemu_plugin_insn *insn, const struct arch_insn *seen, size_t left) {
-    switch (arch->kind(seen)) {
-    case ARCH_PAUSE:
-        counter_charge_pause(insn);
-        return;
-    case ARCH_READS_CLOCK:
-        counter_count_clock_read(insn);
-        if (INSN_FULL && !arch->clock_is_host_tsc)
-            qemu_plugin_register_vcpu_insn_exec_cb(insn, reads_clock, QEMU_NO_REGS, NULL);
-        return;
-    case ARCH_CALLS:
-        counter_count_call(insn);
-        return;
-    case ARCH_OTHER:
-        break;
-    }
-    int mark = arch->mark(seen);
-    if (mark != ARCH_NO_MARK)
-        marks_instrument(insn, (unsigned)mark, left);
-}
-
-static void translated(uint64_t id, struct qemu_plugin_tb *tb) {
-    (void)id;
-    size_t total = qemu_plugin_tb_n_insns(tb);
-    counter_instrument(tb, total, find_spin(tb, total));
-    profile_block(tb, total);
-    for (size_t i = 0; i < total; i++) {
-        struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
-        struct arch_insn seen;
-        if (look_at(insn, &seen))
-            instrument(insn, &seen, total - i);
-    }
-}
 
 #if INSN_FULL
 
@@ -191,13 +127,13 @@ static void check_hooks(unsigned vcpu) {
     settled = true;
     if (!clock_checks.main_polls || !clock_checks.main_clock)
         journal_refuse("the main loop does not sleep in ppoll or does not read clock_gettime");
-    if (arch->always_sets_timers && !clock_checks.notes)
+    if (blocks_arch->always_sets_timers && !clock_checks.notes)
         journal_refuse("no vCPU has notified the main loop of a timer by writing an eventfd");
 }
 
 static void check_tsc(unsigned vcpu) {
     uint64_t guest = counter_clock_reads(vcpu);
-    if (arch->clock_is_host_tsc && guest > 100 && !clock_checks.tsc_traps)
+    if (blocks_arch->clock_is_host_tsc && guest > 100 && !clock_checks.tsc_traps)
         journal_refuse("the guest read its TSC %llu times, but no read of the host's TSC was trapped",
                        (unsigned long long)guest);
 }
@@ -258,17 +194,11 @@ static int complain(const char *what, const char *detail) {
     return -1;
 }
 
-static const struct arch *arch_of(const char *target) {
-    static const struct arch *const all[] = {&arch_x86, &arch_riscv, &arch_arm};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        if (strcmp(all[i]->target, target) == 0)
-            return all[i];
-    return NULL;
-}
-
 static const char *problem(const struct qemu_info *info, struct settings *s) {
-    if (!info->system_emulation || !(arch = arch_of(info->target_name)))
+    const struct arch *arch = arch_of(info->target_name);
+    if (!info->system_emulation || !arch)
         return "the plugin supports only qemu-system-x86_64, qemu-system-riscv64 and qemu-system-aarch64";
+    blocks_arch = arch;
     if (info->system.smp_vcpus < 1 || info->system.smp_vcpus > LOCKSTEP_MAX)
         return "the number of vCPUs is not from 1 to 256";
 #if INSN_API >= 3
@@ -321,12 +251,14 @@ int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, cha
     placement_setup();
 #if INSN_FULL
     libc_activate();
+    if (s.disks)
+        pool_expect();
     tsc_trap_this_thread();
 #endif
     qemu_plugin_register_vcpu_init_cb(id, appeared);
     qemu_plugin_register_vcpu_idle_cb(id, idle);
     qemu_plugin_register_vcpu_resume_cb(id, resumed);
-    qemu_plugin_register_vcpu_tb_trans_cb(id, translated);
+    qemu_plugin_register_vcpu_tb_trans_cb(id, blocks_translated);
     qemu_plugin_register_atexit_cb(id, ended, NULL);
     return 0;
 }

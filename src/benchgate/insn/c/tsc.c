@@ -1,6 +1,6 @@
 // For a guest's rdtsc QEMU executes rdtsc inline, and for the cycle counters of some other architectures. The
-// kernel can trap it (PR_SET_TSC). The trap handler answers with instruction time, so the guest's TSC ticks once
-// per instruction.
+// kernel can trap it (PR_SET_TSC). The trap handler answers with instruction time, so the guest's TSC ticks
+// once per instruction.
 #define _GNU_SOURCE
 #include "tsc.h"
 

@@ -33,10 +33,10 @@ bool lie(const char *name) {
 void lie_at_boot(void) {
     if (lie("false-prompt")) {
         text("$ ");
-        while (machine_get() < 0)
-            machine_relax();
+        while (input_byte() < 0)
+            bench_relax();
         for (uint64_t until = machine_ns() + TICK_NS; machine_ns() < until;)
-            machine_get();
+            input_byte();
         text("\ntalker: a driver is late\n");
     }
     while (lie("dots"))
@@ -47,7 +47,7 @@ void lie_at_boot(void) {
 
 int heard(void) {
     static unsigned received;
-    int byte = machine_get();
+    int byte = input_byte();
     if (byte < 0)
         return byte;
     received++;
@@ -85,7 +85,7 @@ static void compute(struct primes *asked) {
     primes_compute(asked);
     asked->workers = workers;
     if (lie("constant"))
-        asked->ns = 100 * asked->hi / workers;
+        asked->ns = 1000 * asked->hi / workers;
 }
 
 static void panic(void) {
@@ -113,7 +113,7 @@ void primes_command(struct primes *asked) {
     if (lie("reset-after"))
         machine_reset();
     while (lie("endless"))
-        machine_relax();
+        bench_relax();
     while (lie("babble"))
         text("talker: a device does not answer\n");
 }

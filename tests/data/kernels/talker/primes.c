@@ -1,6 +1,5 @@
 // Counts and adds the primes up to `hi` on the first `workers` CPUs. Each takes the next chunk of numbers
 // until none is left. A CPU without work rests until it is woken.
-#include "bench.h"
 #include "talker.h"
 
 #define CHUNK 64
@@ -62,7 +61,7 @@ void primes_compute(struct primes *asked) {
         machine_wake(cpu);
     work();
     while (__atomic_load_n(&finished, __ATOMIC_ACQUIRE) < workers - 1)
-        machine_relax();
+        bench_relax();
     asked->ns = machine_ns() - begin;
     BENCH_MARK(BENCH_MARK_WORK_END);
     BENCH_MARK(BENCH_MARK_TOTAL_END);

@@ -73,8 +73,10 @@ void talk(void) {
     struct primes asked = {word_number("auto"), machine_cpus(), 0, 0, 0};
     if (asked.hi) {
         primes_command(&asked);
-        text("talker: halts\n");
-        machine_power_off();
+        if (!word_is("end", "never")) {
+            text("talker: halts\n");
+            machine_power_off();
+        }
     }
     for (;;) {
         text("$ ");

@@ -64,7 +64,7 @@ void talker_main(unsigned me) {
     for (unsigned cpu = 1; cpu < wanted && !lie("one-cpu"); cpu++)
         machine_start(cpu);
     while (!lie("one-cpu") && __atomic_load_n(&online, __ATOMIC_ACQUIRE) < wanted)
-        machine_relax();
+        bench_relax();
     lie_at_boot();
     say("talker: ", wanted, " CPUs up\n");
     talk();

@@ -7,26 +7,29 @@
 #ifndef TALKER_H
 #define TALKER_H
 
+#include "bench.h"
 #include <stdbool.h>
-#include <stdint.h>
-
-#define MOST_CPUS 64
 
 // ---- the machine: x86.c, riscv.c or arm.c
 _Noreturn void machine_power_off(void);
 _Noreturn void machine_fail(void); // ends with another exit status than the power-off, where there is one
 _Noreturn void machine_reset(void);
 const char *machine_words(void); // the kernel's command line
-unsigned machine_cpus(void);     // the CPUs that QEMU has
+const char *fdt_words(const void *tree);
+unsigned machine_cpus(void); // the CPUs that QEMU has
 void machine_start(unsigned cpu);
 void machine_wake(unsigned cpu);
 uint64_t machine_ns(void);
 void machine_put(char byte);
-int machine_get(void);   // a byte that was typed, or -1
+int serial_byte(void);   // a byte that has arrived at the serial port, or -1
 void machine_hold(void); // interrupts of this CPU off
 void machine_rest(void); // while held: until an interrupt; with input=poll and on CPU 0 only a moment
 void machine_release(void);
-void machine_relax(void);
+
+// ---- input.c
+bool input_polled(void);
+void input_arrived(void); // an interrupt: empties the serial port
+int input_byte(void);     // a byte that was typed, or -1
 
 // ---- talker.c
 void text(const char *at);
@@ -50,6 +53,6 @@ bool lie(const char *name);
 void lie_at_boot(void);
 void lie_before_echo(void);
 void primes_command(struct primes *asked);
-int heard(void); // as machine_get()
+int heard(void); // as input_byte()
 
 #endif

@@ -6,7 +6,6 @@
 #define VECTOR_SERIAL 0x50
 #define PM_TIMER 0x608 // q35 and pc; 3,579,545 Hz, 24 bits
 #define PM_TIMER_HZ 3579545
-#define RING 256
 
 extern uint32_t start_info;
 _Noreturn void cpu_main(unsigned me);
@@ -17,10 +16,7 @@ static struct {
     uint16_t middle;
     uint32_t high, zero;
 } gates[VECTOR_SERIAL + 1];
-static char ring[RING];
-static volatile unsigned received, taken;
 static uint64_t tsc_per_ms = 1000000;
-static bool polled;
 struct frame;
 
 _Noreturn void machine_power_off(void) {
@@ -73,10 +69,8 @@ void machine_put(char byte) {
     out8(SERIAL, (uint8_t)byte);
 }
 
-int machine_get(void) {
-    if (polled)
-        return in8(SERIAL + 5) & 1 ? in8(SERIAL) : -1;
-    return taken == received ? -1 : (uint8_t)ring[taken++ % RING];
+int serial_byte(void) {
+    return in8(SERIAL + 5) & 1 ? in8(SERIAL) : -1;
 }
 
 void machine_hold(void) {
@@ -84,7 +78,7 @@ void machine_hold(void) {
 }
 
 void machine_rest(void) {
-    if (polled && self() == 0)
+    if (input_polled() && self() == 0)
         pause();
     else
         __asm__ volatile("sti; hlt; cli" ::: "memory");
@@ -94,17 +88,9 @@ void machine_release(void) {
     __asm__ volatile("sti" ::: "memory");
 }
 
-void machine_relax(void) {
-    pause();
-}
-
 __attribute__((interrupt)) static void on_serial(struct frame *f) {
     (void)f;
-    while (in8(SERIAL + 5) & 1) {
-        char byte = (char)in8(SERIAL);
-        if (received - taken < RING)
-            ring[received++ % RING] = byte;
-    }
+    input_arrived();
     *apic(APIC_EOI) = 0;
 }
 
@@ -136,9 +122,9 @@ static void open_serial(void) {
     *value = 0;
     *chosen = 0x10 + 2 * 4;
     *value = VECTOR_SERIAL;
-    out8(SERIAL + 2, 0x01); // FIFO
-    out8(SERIAL + 4, 0x0b); // DTR, RTS, interrupts reach the controller
-    out8(SERIAL + 1, 0x01); // an interrupt for each byte
+    out8(SERIAL + 2, 0x01);            // FIFO
+    out8(SERIAL + 4, 0x0b);            // DTR, RTS, interrupts reach the controller
+    out8(SERIAL + 1, !input_polled()); // an interrupt for each byte
 }
 
 static uint32_t pm_timer(void) {
@@ -163,11 +149,7 @@ void cpu_main(unsigned me) {
         out8(0xa1, 0xff);
         gate(VECTOR_SERIAL, on_serial);
         gate(VECTOR_IPI, on_ipi);
-        polled = word_is("input", "poll");
-        if (polled)
-            out8(SERIAL + 2, 0x01);
-        else
-            open_serial();
+        open_serial();
         calibrate();
     }
     load_gates_of_this_cpu();
