@@ -95,6 +95,8 @@ class QemuWords:
     memory: str = "256M"
     smp: str = "{n}"
     arguments: tuple[str, ...] = ()
+    binary: str = ""
+    """The path of the QEMU for this system alone; empty: the session's for its architecture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +226,17 @@ class System:
     """The smallest and the largest supported CPU count."""
     services: Mapping[str, str] = field(default_factory=dict)
     """Those of SERVICES that it has, and what each is made of there."""
+
+    @property
+    def own_qemu(self) -> Path | None:
+        """The QEMU that its YAML names."""
+        return self.file.parent / self.qemu.binary if self.qemu.binary else None
+
+    @property
+    def emulator(self) -> str:
+        """Which of a session's QEMUs boots it: one for each architecture, and those that systems name."""
+        own = self.own_qemu
+        return self.arch.kind("qemu") if own is None else f"{self.arch.kind('qemu')} {own}"
 
     @property
     def metrics(self) -> Mapping[str, Metric]:
