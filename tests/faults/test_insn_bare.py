@@ -76,6 +76,18 @@ def test_a_disk_is_done_at_a_time_that_does_not_depend_on_the_host(
     assert image.read_bytes() == bytes(range(256)) * 8192  # the guest's own writes went to a snapshot
 
 
+def test_a_written_disk_does_not_hold_up_the_end(guest: Path, tmp_path: Path) -> None:
+    """At the end QEMU waits for the host to flush what the guest wrote, and no vCPU may run meanwhile: the next
+    one that needs QEMU's big lock would wait for ever."""
+    image, before = tmp_path / "image", bytes(range(256)) * 8192
+    image.write_bytes(before)
+    drive = ("-drive", f"if=none,id=disk0,format=raw,file={image}", "-device", "piix3-ide,id=ide")
+    result = boot(guest, tmp_path, "disk", 2, (*drive, "-device", "ide-hd,drive=disk0,bus=ide.0"))
+    assert result.status == 33
+    assert result.log.closed
+    assert image.read_bytes() != before
+
+
 def test_one_shot_timers_on_every_cpu_come_when_they_are_due(guest: Path, tmp_path: Path) -> None:
     result = boot(guest, tmp_path, "oneshot", 4)
     assert result.status == 33
