@@ -260,7 +260,7 @@ class System:
         """Why this system cannot run that cell; empty if it can."""
         if self.runs_selftest != (workload.name == SELFTEST):
             return f"{self.name} runs {'only its own self-test' if self.runs_selftest else 'no self-test'}"
-        if wrong := self._cannot_ask(workload, params):
+        if workload.name != SELFTEST and (wrong := self._cannot_ask(workload, params)):
             return wrong
         if workload.mode not in self.modes and workload.name != SELFTEST:
             return f"{self.name} has no {workload.mode} workloads"
@@ -277,6 +277,8 @@ class System:
         """Why a workload without a program of its own cannot be typed here, or one with a program not run."""
         if workload.name == SELFTEST:
             return ""
+        if workload.tool and not self.arch.is_host:
+            return f"{workload.name} is a program of a package, which is fetched for this host's CPU only"
         own_form = self.result.format is ResultFormat.PATTERNS
         if workload.has_program and own_form:
             return (

@@ -30,7 +30,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Replaces fetching and building; gives a list of the requests."""
     requests: list[str] = []
 
-    def linux_kernel(path: Path | None, **_: object) -> LinuxKernel:
+    def linux_kernel(path: Path | None, *_: object, **__: object) -> LinuxKernel:
         requests.append(f"linux {path}")
         return LINUX
 
@@ -40,8 +40,8 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return tmp_path / name
 
     monkeypatch.setattr(inputs, "linux_kernel", linux_kernel)
-    monkeypatch.setattr(programs, "guest_program", lambda _: file("program"))
-    monkeypatch.setattr(programs, "linux_initramfs", lambda _: file("initrd"))
+    monkeypatch.setattr(programs, "guest_program", lambda *_: file("program"))
+    monkeypatch.setattr(programs, "linux_initramfs", lambda *_, **__: file("initrd"))
     return requests
 
 
