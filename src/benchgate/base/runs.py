@@ -55,10 +55,10 @@ class Image:
     """Labels for every row that uses this image, such as `unreviewed image`."""
     tool: Path | None = None
     """The folder of the existing program that `program` runs, for a system that is a process."""
+    data_folder: str = ""
+    """The folder with the workload's files, as its program sees it; empty if it has none."""
     disks: tuple[Path, ...] = ()
     firmware: Path | None = None
-    own_files: str = ""
-    """The folder with the workload's files, as its program sees it; empty if it has none."""
 
     @property
     def files(self) -> Mapping[str, Path]:

@@ -95,6 +95,8 @@ class QemuWords:
     memory: str = "256M"
     smp: str = "{n}"
     arguments: tuple[str, ...] = ()
+    binary: str = ""
+    """The path of the QEMU for this system alone; empty: the session's for its architecture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +228,17 @@ class System:
     """Those of SERVICES that it has, and what each is made of there."""
 
     @property
+    def own_qemu(self) -> Path | None:
+        """The QEMU that its YAML names."""
+        return self.file.parent / self.qemu.binary if self.qemu.binary else None
+
+    @property
+    def emulator(self) -> str:
+        """Which of a session's QEMUs boots it: one for each architecture, and those that systems name."""
+        own = self.own_qemu
+        return self.arch.kind("qemu") if own is None else f"{self.arch.kind('qemu')} {own}"
+
+    @property
     def metrics(self) -> Mapping[str, Metric]:
         """Those of its self-test."""
         return {
@@ -247,7 +260,7 @@ class System:
         """Why this system cannot run that cell; empty if it can."""
         if self.runs_selftest != (workload.name == SELFTEST):
             return f"{self.name} runs {'only its own self-test' if self.runs_selftest else 'no self-test'}"
-        if wrong := self._cannot_ask(workload, params):
+        if workload.name != SELFTEST and (wrong := self._cannot_ask(workload, params)):
             return wrong
         if workload.mode not in self.modes and workload.name != SELFTEST:
             return f"{self.name} has no {workload.mode} workloads"
@@ -264,6 +277,8 @@ class System:
         """Why a workload without a program of its own cannot be typed here, or one with a program not run."""
         if workload.name == SELFTEST:
             return ""
+        if workload.tool and not self.arch.is_host:
+            return f"{workload.name} is a program of a package, which is fetched for this host's CPU only"
         own_form = self.result.format is ResultFormat.PATTERNS
         if workload.has_program and own_form:
             return (

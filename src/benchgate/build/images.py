@@ -76,7 +76,7 @@ def _process(workload: Workload, tool: ToolFiles | None) -> Image:
         {"program": file_digest(program), **more, **data_files.digest(workload)},
         _labels(workload, tool),
         tool.folder if tool else None,
-        own_files=str(data_files.for_process(workload)) if workload.files else "",
+        str(data_files.for_process(workload)) if workload.files else "",
     )
 
 
@@ -153,12 +153,12 @@ class Images:
             None,
             digests,
             (*labels, *_labels(workload, tool)),
+            data_folder=f"/{GUEST_FILES}" if workload.files else "",
             disks=tuple(
                 self._file(system, workload, disk.image, f"boot.disks.{number}")
                 for number, disk in enumerate(system.disks)
             ),
             firmware=self._firmware(system, workload),
-            own_files=f"/{GUEST_FILES}" if workload.files else "",
         )
         more = {name: file_digest(path) for name, path in image.files.items() if name not in digests}
         return replace(image, digests={**digests, **more})
@@ -197,8 +197,9 @@ class Images:
             if tool is not None:
                 return tools.initramfs(workload, tool)
             compiler = self._compiler(system.arch)
-            program = programs.guest_program(workload, compiler)
-            return programs.linux_initramfs(program, data_files.for_guest(workload), compiler=compiler)
+            return programs.linux_initramfs(
+                programs.guest_program(workload, compiler), data_files.for_guest(workload), compiler=compiler
+            )
         if workload.files:
             raise BuildError(
                 f"{system.file}: workload {workload.name} has files, which are in the archive of the Linux "

@@ -21,9 +21,9 @@ from benchgate.base.workloads import GUEST_FILES, ParamSpec, Workload
 from benchgate.base.yamlfile import Section
 from benchgate.plan import metricsfile, toolfile
 
+_PLAIN_PATH = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9._+-]*/)*[A-Za-z0-9_][A-Za-z0-9._+-]*\Z")
 NO_SOURCE = "none"
 """In place of a C file: what is measured is a program that the system has."""
-_PLAIN_PATH = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9._+-]*/)*[A-Za-z0-9_][A-Za-z0-9._+-]*\Z")
 
 
 def load(path: Path) -> Workload:

@@ -95,7 +95,7 @@ def guest_spec(  # noqa: PLR0913 - one boot has this many options
     talks = talks or (system.script is not None and words is None)
     if planned.seats.lane is Lane.INSN:
         clock = _clock_arguments(planned, vm, log, seed, profile, talks=talks)
-    request = manifest(cell, nonce, needs=planned.workload.needs, measure=measure, files=image.own_files)
+    request = manifest(cell, nonce, needs=planned.workload.needs, measure=measure, files=image.data_folder)
     argv = command(
         vm.qemu,
         machine=system.qemu.machine,
@@ -168,7 +168,7 @@ def native_spec(planned: PlannedCell, image: Image, nonce: str, *, measure: bool
         raise UsageError(f"{planned.cell.id}: the image has no program, which a native system needs")
     pins = planned.seats.pins
     needs, each = planned.workload.needs, _pins_per_vcpu(planned)
-    words = manifest(planned.cell, nonce, needs=needs, pins=each, measure=measure, files=image.own_files)
+    words = manifest(planned.cell, nonce, needs=needs, pins=each, measure=measure, files=image.data_folder)
     return BootSpec(
         argv=(str(image.program), *words.split()),
         environment={"BENCHGATE_TOOL": str(image.tool)} if image.tool else {},

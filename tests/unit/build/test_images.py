@@ -30,7 +30,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Replaces fetching and building; gives a list of the requests."""
     requests: list[str] = []
 
-    def linux_kernel(path: Path | None, **_: object) -> LinuxKernel:
+    def linux_kernel(path: Path | None, *_: object, **__: object) -> LinuxKernel:
         requests.append(f"linux {path}")
         return LINUX
 
@@ -40,8 +40,10 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return tmp_path / name
 
     monkeypatch.setattr(inputs, "linux_kernel", linux_kernel)
-    monkeypatch.setattr(programs, "guest_program", lambda _: file("program"))
-    monkeypatch.setattr(programs, "linux_initramfs", lambda _, more: file("-".join(["initrd", *more])))
+    monkeypatch.setattr(programs, "guest_program", lambda *_: file("program"))
+    monkeypatch.setattr(
+        programs, "linux_initramfs", lambda _, more=(), **__: file("-".join(["initrd", *more]))
+    )
     return requests
 
 
@@ -80,10 +82,12 @@ def with_files(cell: PlannedCell, folder: Path) -> PlannedCell:
 def test_a_workloads_files_are_in_the_archive_of_the_linux_guest(made: list[str], tmp_path: Path) -> None:
     archived: dict[str, Path] = {}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(programs, "linux_initramfs", lambda program, more: archived.update(more) or program)
+        patch.setattr(
+            programs, "linux_initramfs", lambda program, more, **_: archived.update(more) or program
+        )
         image = of(with_files(planned(1), tmp_path))
     assert archived == {"files/a/words.txt": tmp_path / "a" / "words.txt"}
-    assert image.own_files == "/files"
+    assert image.data_folder == "/files"
 
 
 def test_a_process_reads_copies_of_its_workloads_files(
@@ -94,8 +98,8 @@ def test_a_process_reads_copies_of_its_workloads_files(
     image = of(cell)
     assert image.digests["files:a/words.txt"] == sha256(b"some words")
     (tmp_path / "a" / "words.txt").write_bytes(b"other words")
-    assert (Path(image.own_files) / "a" / "words.txt").read_bytes() == b"some words"
-    assert of(cell).own_files != image.own_files
+    assert (Path(image.data_folder) / "a" / "words.txt").read_bytes() == b"some words"
+    assert of(cell).data_folder != image.data_folder
     (tmp_path / "a" / "words.txt").unlink()
     with pytest.raises(BuildError, match=r"words\.txt cannot be read: .* correct the key `files`"):
         of(cell)
