@@ -278,9 +278,7 @@ def typed_run(
     (folder / "conversation.json").write_text(json.dumps({"schema": 1, "typed": typed}))
     oracle = folder / "oracle.py"
     oracle.write_text(ORACLE.replace("RIGHT", right))
-    workload = Workload(
-        "typed", Mode.PROCESS, folder / "w.yaml", Path(), oracle, {}, metrics={"count": COUNT}
-    )
+    workload = Workload("typed", Mode.PROCESS, folder / "w.yaml", Path(), oracle, {}, metrics=METRICS)
     return verify.verify_printed(RunFiles(run), workload, ASKED)
 
 
