@@ -30,6 +30,7 @@ result: {{format: patterns, work: {work}}}
 WINDOWS = {
     "printed": "{begins: '^primes: start$', pattern: '^primes: took (?P<value>\\d+) ns$', unit: ns}",
     "lined": "{from: '^primes: start$', to: '^primes: took'}",
+    "typing": "{from: typed, to: '^primes: took'}",
     "marked": "marks",
 }
 WORKLOAD = """\
@@ -53,7 +54,7 @@ TESTS = """\
 import pytest
 
 
-@pytest.mark.system("printed.yaml", "lined.yaml", "marked.yaml")
+@pytest.mark.system("printed.yaml", "lined.yaml", "typing.yaml", "marked.yaml")
 @pytest.mark.workload("typed.yaml", hi=20001)
 def test_every_run_is_right(cell):
     cell.require_verified()
@@ -82,6 +83,8 @@ def test_a_typed_workload_repeats_and_each_window_agrees(place: Path) -> None:
     printed, lined, marked = (figures[name][0] for name in ("printed", "lined", "marked"))
     assert lined == pytest.approx(printed, rel=0.01)
     assert marked == pytest.approx(printed, rel=0.01)
+    assert figures["typing"][0] == pytest.approx(lined, rel=0.05)
+    assert figures["typing"][0] > lined
     run = next((second.folder / "runs").glob("*-lined-smp2"))
     typed = json.loads((run / "conversation.json").read_text())["typed"]
     assert [one["text"] for one in typed] == ["cpus\n", "primes 2 20001\n", "halt\n"]

@@ -19,7 +19,7 @@ from benchgate.base.script import Script, Step
 from benchgate.base.systems import Kind, Result, ResultFormat, ResultPattern, System
 from benchgate.base.workloads import Workload
 from benchgate.judge import patterns, printed, verify
-from benchgate.judge.output import of_console, of_conversation
+from benchgate.judge.output import Output, of_console, of_conversation
 from benchgate.judge.patterns import Figure, Figures
 from benchgate.judge.run_files import RunFiles
 from benchgate.plan.catalog import SELFTEST_WORKLOAD
@@ -188,7 +188,7 @@ def test_an_answer_in_an_unmatched_group_is_missing() -> None:
     ],
 )
 def test_a_figure_knows_its_unit_and_its_step(pattern: ResultPattern, written: str, figure: Figure) -> None:
-    assert patterns.figure(f"boot\ntook {written}\n", "work", pattern) == figure
+    assert patterns.figure(Output(f"boot\ntook {written}\n"), "work", pattern) == figure
 
 
 # ---- CPUs
