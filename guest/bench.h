@@ -13,8 +13,11 @@
 #define BENCH_VALUES 8
 #define BENCH_TASK_WORDS 4
 
-// A mark is a long NOP whose displacement contains 0x4c42'KK'00 (KK: the kind). It does nothing, is legal at
-// any privilege level on every system, and shows an instruction clock where the window is.
+// A mark is one instruction that does nothing, is legal at any privilege level on every system, and that no
+// compiler emits. It shows an instruction clock where the window is. KK is the kind:
+//   x86-64   a long NOP whose displacement is 0x4c42'KK'00
+//   RISC-V   slti x0, s2, 0x4KK   (a HINT)
+//   AArch64  movz xzr, #0x4cKK
 #define BENCH_MARK_WORK_BEGIN 0x01
 #define BENCH_MARK_WORK_END 0x02
 #define BENCH_MARK_TOTAL_BEGIN 0x03
@@ -22,6 +25,10 @@
 #if defined(__x86_64__)
 #define BENCH_MARK(kind)                                                                                     \
     __asm__ volatile(".byte 0x0f,0x1f,0x84,0x00\n\t.long %c0" ::"i"(0x4c420000 | ((kind) << 8)) : "memory")
+#elif defined(__riscv)
+#define BENCH_MARK(kind) __asm__ volatile("slti x0, s2, %0" ::"i"(0x400 + (kind)) : "memory")
+#elif defined(__aarch64__)
+#define BENCH_MARK(kind) __asm__ volatile("movz xzr, %0" ::"i"(0x4c00 + (kind)) : "memory")
 #else
 #define BENCH_MARK(kind) ((void)0)
 #endif
@@ -31,6 +38,10 @@
 static inline void bench_relax(void) {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
+#elif defined(__riscv)
+    __asm__ volatile(".4byte 0x0100000f" ::: "memory"); // pause
+#elif defined(__aarch64__)
+    __asm__ volatile("yield" ::: "memory");
 #endif
 }
 

@@ -17,8 +17,10 @@ from typing import TypeVar
 
 from benchgate.base.cells import Accel, Cell, Lane, Placement
 from benchgate.base.qemu import Qemu
-from benchgate.base.runs import RawRun
+from benchgate.base.runs import Deadlines, RawRun
+from benchgate.base.script import Script
 from benchgate.base.systems import Smoke, System
+from benchgate.base.void_rule import DEFAULT
 from benchgate.build.fetch import inputs
 from benchgate.build.images import Images, guest_digest
 from benchgate.insn.log import ClockMode, Level
@@ -53,6 +55,8 @@ class Bootkit:
     accel: Accel = Accel.TCG
     cpu_model: str = "max"
     seed: int = 1
+    patience: Deadlines = PATIENT
+    """The deadlines on wall time."""
     _images: Images = field(default_factory=lambda: Images(None, False, lambda _: None))
     _boots: int = 0
     _kept: dict[str, object] = field(default_factory=dict)
@@ -77,11 +81,12 @@ class Bootkit:
     def run(
         self, system: System | str, workload: str, cpus: int, given: Params = NONE, *, measure: bool = False
     ) -> JudgedRun:
-        """One boot with a workload, judged by the verifier."""
+        """One boot with a workload, judged by the verifier. A run that is void is right, too: its answers
+        were checked, and only its figures do not count."""
         known = catalog.load_system(system) if isinstance(system, str) else system
         planned = self.planned(known, workload, cpus, given)
         raw = self._execute(planned, measure=measure)
-        return judge_run(raw, lambda one: verify.verify_on(one, planned.workload, planned.system))
+        return judge_run(raw, lambda one: verify.verify_on(one, planned.workload, planned.system, DEFAULT))
 
     def words(self, system: System | str, cpus: int, words: str, passes: str = ANYTHING) -> RawRun:
         """One boot with this command line and no workload."""
@@ -115,8 +120,10 @@ class Bootkit:
         spec = argv.guest_spec(
             planned, image, self._machine(), nonce, log=log, seed=self.seed, measure=measure, words=words
         )
+        script = argv.script(planned, nonce) if words is None else None
         if self.level is None:  # host time, of which a busy host needs much
-            spec = replace(spec, deadlines=PATIENT)
+            spec = replace(spec, deadlines=self.patience)
+            script = script and _patient(script, self.patience.run_s)
         own = planned.system.smoke
         watch = smoke_watch(planned.system, own) if words is not None and own else watch_for(planned.system)
         return attempt.execute(
@@ -132,6 +139,7 @@ class Bootkit:
                 warmup=False,
                 guest_digest=guest_digest(image),
                 watch=watch,
+                script=script,
             )
         )
 
@@ -140,6 +148,10 @@ class Bootkit:
         if self.level:
             clock = ClockConfig(prepare(self.qemu, self.level), self.level, ClockMode.SERIAL)
         return VmConfig(self.qemu, self.accel, self.cpu_model, clock)
+
+
+def _patient(script: Script, seconds: float) -> Script:
+    return replace(script, steps=tuple(replace(step, deadline_s=seconds) for step in script.steps))
 
 
 def tern(folder: Path) -> Bootkit:

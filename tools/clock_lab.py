@@ -19,13 +19,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from benchgate.base.arch import X86_64, Architecture
 from benchgate.base.cells import Accel, Mode
 from benchgate.base.qemu import Qemu, command
 from benchgate.base.workloads import Workload
 from benchgate.build import programs
-from benchgate.build.fetch import inputs
+from benchgate.build.fetch import cross, inputs
 from benchgate.build.toolchain import compiler
-from benchgate.insn.arguments import LINUX_WORDS, arguments
+from benchgate.insn.arguments import arguments
+from benchgate.insn.guests import exact_arguments, linux_words
 from benchgate.insn.log import ClockLog, ClockMode, Level, read_log
 from benchgate.insn.plugin import FLAGS, api_of, prepare
 from benchgate.insn.window import ClockWindow, window
@@ -35,7 +37,7 @@ DATA = Path(__file__).parents[1] / "tests" / "data"
 TRUTH = DATA / "truth" / "truth.c"
 ERRANDS = DATA / "errands" / "errands.c"
 BOOT_S = 600
-LINUX = "console=ttyS0 quiet psi=0 cgroup_disable=memory nowatchdog panic=-1"
+LINUX = "quiet psi=0 cgroup_disable=memory nowatchdog panic=-1"
 MS = 1_000_000
 
 
@@ -47,10 +49,15 @@ class Boot:
     log: ClockLog | None
     seconds: float
     cpu_seconds: float
+    guest: Architecture = X86_64
+
+    @property
+    def good(self) -> bool:
+        return self.status == self.guest.exit_code
 
     def window(self, workers: int) -> ClockWindow:
         assert self.log is not None, self.errors
-        assert self.status == 33, f"{self.status}\n{self.console}\n{self.errors}"
+        assert self.good, f"{self.status}\n{self.console}\n{self.errors}"
         return window(self.log, workers)
 
     def words(self, kind: str) -> list[dict[str, str]]:
@@ -90,11 +97,13 @@ class Lab:
         """One boot; level none is plain TCG of the same QEMU. `during` is called with the folder while QEMU
         runs."""
         program = workload(name)
-        initrd = programs.linux_initramfs(programs.guest_program(program))
+        guest = self.qemu.guest
+        compiler = cross.compiler(guest)
+        initrd = programs.linux_initramfs(programs.guest_program(program, compiler), compiler=compiler)
         workers = workers or cpus
         with tempfile.TemporaryDirectory(prefix="clock-lab-") as folder:
             log, console = Path(folder) / "clock.log", Path(folder) / "console"
-            append = f"{LINUX} {' '.join(LINUX_WORDS)}"
+            append = f"console={guest.console} {LINUX} {' '.join(linux_words(guest))}"
             append += (
                 f" bench.workload={name} bench.mode={program.mode} bench.workers={workers} bench.cpus={cpus}"
             )
@@ -120,7 +129,7 @@ class Lab:
             used = after.children_user + after.children_system - before.children_user - before.children_system
             text = console.read_text(errors="replace") if console.exists() else ""
             seen = read_log(log) if log.exists() else None
-        return Boot(process.returncode, text, errors, seen, end - begin, used)
+        return Boot(process.returncode, text, errors, seen, end - begin, used, guest)
 
     def line(
         self, cpus: int, log: Path, seed: int, profile: Path | None = None, **more: Any
@@ -136,16 +145,17 @@ class Lab:
                 seed=seed,
                 profile=profile,
                 cpus=cpus,
-                machine="q35",
+                guest=self.qemu.guest,
+                machine=self.qemu.guest.machine,
                 **self.options,  # type: ignore[arg-type]
             )
             extra = clock.argv_extra
             environment.update(clock.environment)
         else:
-            extra = ("-machine", "hpet=off")
+            extra = exact_arguments(self.qemu.guest, self.qemu.guest.machine)
         argv = command(
             self.qemu,
-            machine="q35",
+            machine=self.qemu.guest.machine,
             accel=Accel.TCG,
             cpu="max",
             memory="512M",
@@ -157,11 +167,16 @@ class Lab:
         return [*argv], environment
 
 
-def lab(level: Level = Level.FULL, mode: ClockMode = ClockMode.SERIAL, **options: int) -> Lab:
+def lab(
+    level: Level = Level.FULL,
+    mode: ClockMode = ClockMode.SERIAL,
+    guest: Architecture = X86_64,
+    **options: int,
+) -> Lab:
     """A lab with the pinned QEMU, or with the program that $CLOCK_LAB_QEMU names."""
     other = os.environ.get("CLOCK_LAB_QEMU")
-    qemu = inputs.qemu(Path(other)) if other else inputs.qemu()
-    return Lab(qemu, inputs.linux_kernel().image, level, mode, options)
+    qemu = inputs.qemu(Path(other) if other else None, guest)
+    return Lab(qemu, inputs.linux_kernel(guest=guest).image, level, mode, options)
 
 
 class Debugger:

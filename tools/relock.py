@@ -10,6 +10,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from benchgate.base.arch import ARCHITECTURES
 from benchgate.base.errors import BenchgateError, FetchError
 from benchgate.base.paths import data_root
 from benchgate.base.text import visible_lines
@@ -30,18 +31,22 @@ _HEAD = (
 def relock(more: Sequence[str], *, python: bool, notice: Notice) -> None:
     """Updates the locks for this release and for other releases of the same distribution (codenames)."""
     here = store.this_release()
-    linux: list[PinnedSet] = []
-    qemu: list[PinnedSet] = []
+    found: dict[str, list[PinnedSet]] = {}
     programs: list[PinnedSet] = []
     for release in [here, *(_other(here, codename) for codename in more)]:
         with FetchSession(notice) as session, cache.scratch("inspect") as folder:
             client = session.apt(release)
             notice(f"searching the packages of {release.name} ...")
-            linux.append(newest.linux(client, release))
-            qemu.append(newest.qemu(client, release, frozenset(), folder))
+            for guest in ARCHITECTURES.values():
+                place = folder / guest.name
+                source = sources.for_guests(release, guest)
+                linux = newest.linux(session.apt(source), source)
+                found.setdefault(guest.kind("linux"), []).append(linux)
+                qemu = newest.qemu(client, release, frozenset(), place, guest)
+                found.setdefault(guest.kind("qemu"), []).append(qemu)
             programs += [tool.newest_set(client, release, package) for package in _packages()]
-    _write("linux", linux, notice)
-    _write("qemu", qemu, notice)
+    for kind, sets in found.items():
+        _write(kind, sets, notice)
     _write(tool.LOCK, programs, notice)
     if python:
         python_lock.relock(data_root(), notice)

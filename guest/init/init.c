@@ -1,8 +1,9 @@
 // PID 1 of the Linux guest: mounts file systems, waits until nothing else runs, starts /bench, leaves.
 //
 // Takes bench.* words from the kernel's command line. Prints the log line `benchready` as soon as the console
-// works, and `benchquiet ...` and `benchexit ...` with the program's status after the run. Leaves through
-// isa-debug-exit (QEMU exits with 33 after success, 35 after failure); without that device it powers off.
+// works, and `benchquiet ...` and `benchexit ...` with the program's status after the run. Leaves on x86 through
+// isa-debug-exit (QEMU exits with 33 after success, 35 after failure); without that device it powers off. On
+// other processors it powers off after success, and restarts the machine after a failure.
 //
 // bench.busy=1 starts a task that burns CPU time beside the benchmark; a verifier must refuse such a run.
 // bench.set=PATH:VALUE, any number of times, writes the value into a file of /proc, /sys or debugfs first.
@@ -12,7 +13,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/io.h>
 #include <sys/mount.h>
 #include <sys/reboot.h>
 #include <sys/stat.h>
@@ -21,9 +21,16 @@
 #include <time.h>
 #include <unistd.h>
 
+#if defined(__x86_64__)
+#include <sys/io.h>
+
 #define EXIT_PORT 0xf4
 #define EXIT_GOOD 0x10
 #define EXIT_BAD 0x11
+#define END_IN_FAILURE RB_POWER_OFF // the device is missing: the console has the reason
+#else
+#define END_IN_FAILURE RB_AUTOBOOT // QEMU reports a reset, which is no success
+#endif
 
 // The guest is quiet if, in each of QUIET_STEPS consecutive steps, tasks other than this one ran for less
 // than QUIET_SHARE percent of the step, on all CPUs together.
@@ -46,12 +53,14 @@ static void say(const char *format, ...) {
 
 static _Noreturn void leave(int good) {
     tcdrain(STDOUT_FILENO);
+#if defined(__x86_64__)
     if (ioperm(EXIT_PORT, 4, 1) == 0)
         outl(good ? EXIT_GOOD : EXIT_BAD, EXIT_PORT);
+#endif
     if (!good)
         say("benchfail: the guest ends in failure\n");
     tcdrain(STDOUT_FILENO);
-    reboot(RB_POWER_OFF);
+    reboot(good ? RB_POWER_OFF : END_IN_FAILURE);
     for (;;)
         pause();
 }

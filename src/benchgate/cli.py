@@ -99,6 +99,7 @@ def _parser() -> argparse.ArgumentParser:
     plan.add_argument("words", nargs=argparse.REMAINDER, metavar="...", help="arguments of pytest")
     init = add("init", _init, "write a small test file to start from")
     init.add_argument("folder", nargs="?", default=".", help="where (default: here)")
+    _add_new_system(add("new-system", _new_system, "boot an unknown kernel and write a YAML file for it"))
     verify = add("verify", _verify, "check a session folder: hashes, verifiers, statistics, verdicts")
     verify.add_argument("folder", help="reports/runs/..., or reports/latest")
     _add_trusted(verify)
@@ -120,6 +121,25 @@ def _parser() -> argparse.ArgumentParser:
     _add_replay(add("replay", _replay, "repeat a run of the instruction clock exactly"))
     _add_cache(add("cache", _cache_list, "list the cache: QEMU, Linux image, built programs"))
     return parser
+
+
+def _add_new_system(command: argparse.ArgumentParser) -> None:
+    command.add_argument("kernel", help="the kernel, or a disk or CD image with its boot loader")
+    command.add_argument("--out", metavar="FILE", help="the YAML file to write (default: NAME.yaml here)")
+    command.add_argument("--name", help="the system's name (default: from the file's name)")
+    command.add_argument("--arch", default="", help="if the file does not say it: x86_64, riscv64, aarch64")
+    command.add_argument("--disk", action="append", default=[], metavar="IMAGE", help="a disk; repeatable")
+    command.add_argument("--initrd", metavar="FILE", help="an initrd, or a multiboot module")
+    command.add_argument("--append", default="", metavar="WORDS", help="the kernel command line")
+    command.add_argument("--machine", default="", help="QEMU's machine type (default: several are tried)")
+    command.add_argument("--firmware", default="", help="none, default, or a file (-bios)")
+    command.add_argument("--memory", default="256M", help="memory (default: 256M)")
+    command.add_argument(
+        "--send", action="append", default=[], metavar="LINE", help="type this at its prompt; {workers}: CPUs"
+    )
+    command.add_argument("--seconds", type=float, default=60.0, help="for each boot and line (default: 60)")
+    command.add_argument("--qemu", metavar="PATH", help="use this QEMU instead of the pinned one")
+    command.add_argument("--force", action="store_true", help="replace the YAML file")
 
 
 def _add_cache(cache: argparse.ArgumentParser) -> None:
@@ -181,6 +201,17 @@ def _init(words: argparse.Namespace) -> int:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from error
     print(f"wrote {path}; run: pytest {path}")
     return 0
+
+
+def _new_system(words: argparse.Namespace) -> int:
+    from benchgate.session.first_contact import command  # noqa: PLC0415
+
+    print(command.run(vars(words), _say, _show), end="")
+    return 0
+
+
+def _show(text: str) -> None:
+    print(text, end="", flush=True)
 
 
 def _add_workload(command: argparse.ArgumentParser) -> None:

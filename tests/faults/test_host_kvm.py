@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from benchgate.base.arch import X86_64
 from benchgate.base.cells import Accel
 from benchgate.base.errors import HostError
 from benchgate.base.paths import data_root
@@ -59,13 +60,13 @@ def test_a_guest_that_computes_wrong_sums_detects_it(
 ) -> None:
     broken = tmp_path / "guest" / "probe"
     shutil.copytree(data_root() / "guest" / "probe", broken)
-    source = broken / "probe.c"
+    source = broken / "x86_64" / "machine.h"
     text = source.read_text()
     source.write_text(text.replace('"add %[i], %[c]\\n\\t"', '"sub %[i], %[c]\\n\\t"'))
     assert source.read_text() != text
     monkeypatch.setattr(probe, "data_root", lambda: tmp_path)
     with pytest.raises(ProbeFailed, match="status 35"):
-        compute(qemu, Accel.TCG, "max", probe.MACHINE)
+        compute(qemu, Accel.TCG, "max", X86_64.probe_machine)
 
 
 @pytest.mark.parametrize("order", [b"12x\n", b"\n", b"1234567890123456789\n", b"-1\n"])
@@ -81,7 +82,7 @@ def test_the_probe_guest_runs_under_kvm(qemu: Qemu, kvm_device: Path) -> None:
     troubles = []
     for model in (*accel.CPU_MODELS[Accel.KVM], "qemu64"):
         try:
-            compute(qemu, Accel.KVM, model, probe.MACHINE)
+            compute(qemu, Accel.KVM, model, X86_64.probe_machine)
         except ProbeFailed as error:  # `-cpu host` aborts QEMU on some hosts
             troubles.append(f"{model}: {error}")
         else:

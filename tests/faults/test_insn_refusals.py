@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from benchgate.base.arch import X86_64
 from benchgate.base.errors import VerifyError
 from benchgate.base.qemu import Qemu
 from benchgate.build.fetch import inputs
 from benchgate.build.toolchain import compiler
 from benchgate.insn.arguments import arguments
+from benchgate.insn.guests import clock_guest
 from benchgate.insn.log import ClockLog, ClockMode, Level, read_log
 from benchgate.insn.plugin import prepare
 from benchgate.insn.support import check_trial, probe_guest, support, trial
@@ -22,6 +24,7 @@ from benchgate.insn.window import window
 from tests.machines import PATIENCE_S
 
 STUCK, REFUSED = 97, 98
+PROBE = clock_guest(X86_64).probe
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +120,7 @@ def test_a_qemu_that_does_not_use_a_hook_is_refused(
     done = run(qemu, probe_guest(1), tmp_path / "log", patience_s=20, LD_PRELOAD=f"{before}:{plugin}")
     if done.returncode == 33:  # on a busy host the guest may end before the clock looks at the hooks
         with pytest.raises(VerifyError, match=r"expected|never used one of the clock's hooks"):
-            check_trial(Level.FULL, 1, done.stdout.encode(), read_log(tmp_path / "log"))
+            check_trial(PROBE, Level.FULL, 1, done.stdout.encode(), read_log(tmp_path / "log"))
         return
     assert done.returncode in (1, REFUSED), done.stderr
     assert why in done.stderr
@@ -247,9 +250,9 @@ def good(qemu: Qemu) -> ClockLog:
 def test_guest_times_that_disagree_with_the_clock_are_refused(
     good: ClockLog, console: bytes, why: str
 ) -> None:
-    check_trial(Level.FULL, 1, b"probe loop=2000010 pit=14318 sleep=10000150 ap=0\n", good)
+    check_trial(PROBE, Level.FULL, 1, b"probe loop=2000010 pit=14318 sleep=10000150 ap=0\n", good)
     with pytest.raises(VerifyError, match=why):
-        check_trial(Level.FULL, 1, console, good)
+        check_trial(PROBE, Level.FULL, 1, console, good)
 
 
 def without(log: ClockLog, hook: str) -> ClockLog:
@@ -263,4 +266,4 @@ def test_a_trial_in_which_a_hook_was_not_used_is_refused(good: ClockLog, name: s
     """Whatever it measured: its figures can be right by chance."""
     console = b"probe loop=2000010 pit=14318 sleep=10000150 ap=0\n"
     with pytest.raises(VerifyError, match=rf"never used one of the clock's hooks \({name}\)"):
-        check_trial(Level.FULL, 1, console, without(good, name))
+        check_trial(PROBE, Level.FULL, 1, console, without(good, name))

@@ -16,7 +16,7 @@ from benchgate.build.toolchain import compiler
 from benchgate.insn.log import Level
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.plan import systemfile
-from tests.faults.test_insn_bare import FLAGS
+from tests.kernelkit import BARE
 from tests.machines import PATIENCE_S
 from tests.ternkit import Bootkit
 
@@ -54,7 +54,7 @@ def guest(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("selftest") / "selftest.elf"
     start, source = DATA / "stress" / "start.S", DATA / "selftest" / "selftest.c"
     words = (f"-Wl,-T,{DATA / 'stress' / 'stress.ld'}", str(start), str(source))
-    subprocess.run([*compiler().argv, *FLAGS, *words, "-o", str(made)], check=True, timeout=PATIENCE_S)
+    subprocess.run([*compiler().argv, *BARE, *words, "-o", str(made)], check=True, timeout=PATIENCE_S)
     return made
 
 

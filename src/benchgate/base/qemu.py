@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from benchgate.base.arch import X86_64, Architecture
 from benchgate.base.cells import Accel
 
 QMP_DESCRIPTOR = 3
@@ -48,6 +49,8 @@ class Qemu:
     digest: str
     origin: str = ""
     labels: tuple[str, ...] = ()
+    guest: Architecture = X86_64
+    """The architecture that it emulates."""
 
     @property
     def version_text(self) -> str:
@@ -80,12 +83,14 @@ def command(  # noqa: PLR0913 - every argument is an option of QEMU
     argv += ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-machine", machine]
     if accel is not None:
         argv += ["-accel", _ACCELERATORS[accel]]
-        cpu = _safe_cpu(cpu, accel, qemu.version)
+        cpu = _safe_cpu(cpu, accel, qemu.version) if qemu.guest is X86_64 else cpu
     for option, value in (("-cpu", cpu), ("-m", memory), ("-smp", smp)):
         argv += [option, value] if value else []
     argv += console
+    if console or kernel is not None:
+        argv += qemu.guest.exit_device
     if kernel is not None:
-        argv += ["-device", "isa-debug-exit,iobase=0xf4,iosize=4", "-kernel", str(kernel)]
+        argv += ["-kernel", str(kernel)]
     if initrd is not None:
         argv += ["-initrd", str(initrd)]
     if append:

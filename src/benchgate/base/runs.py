@@ -26,7 +26,7 @@ class Ending(StrEnum):
     EOF = "eof"  # the console closed before the end line (QEMU killed or crashed)
     BOOT_DEADLINE = "boot-deadline"
     RUN_DEADLINE = "run-deadline"
-    OUTPUT_LIMIT = "output-limit"  # stopped because it printed more than the log may hold
+    OUTPUT_LIMIT = "output-limit"  # stopped because it printed more than the log may hold, or repeated itself
     NO_START = "no-start"  # the program could not be started
     INTERRUPTED = "interrupted"
 
@@ -55,8 +55,21 @@ class Image:
     """Labels for every row that uses this image, such as `unreviewed image`."""
     tool: Path | None = None
     """The folder of the existing program that `program` runs, for a system that is a process."""
-    files: str = ""
+    data_folder: str = ""
     """The folder with the workload's files, as its program sees it; empty if it has none."""
+    disks: tuple[Path, ...] = ()
+    firmware: Path | None = None
+
+    @property
+    def files(self) -> Mapping[str, Path]:
+        """The files that a boot reads, under the names of their digests."""
+        named = {"kernel": self.kernel, "initrd": self.initrd, "program": self.program}
+        disks = {f"disk{number}": path for number, path in enumerate(self.disks)}
+        return {
+            name: path
+            for name, path in {**named, "firmware": self.firmware, **disks}.items()
+            if path is not None
+        }
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "digests", MappingProxyType(dict(self.digests)))
@@ -81,6 +94,8 @@ class BootSpec:
     deadlines: Deadlines
     host_cpus: tuple[int, ...] = ()
     """The host CPUs to which a guest without pins is kept; empty: any."""
+    talks: bool = False
+    """Something is typed at its console, on the instruction clock: in guest time (insn/talk.py)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +137,7 @@ class WorkerReport:
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What the instruction clock cannot resolve in one window, in ns."""
+    """What cannot be resolved in one window: by the instruction clock, in ns, or in a printed figure."""
 
     step: int
     """The largest quantum in force: how far the vCPUs can have been apart."""
@@ -130,6 +145,9 @@ class Resolution:
     """How often a vCPU saw what another had done, at most a step too late."""
     late: int
     """The length of all these delays together, at most."""
+    printed: int = 0
+    """By how much two figures that the guest prints differ at least, in the run's unit; 0: the window is no
+    printed figure."""
 
 
 _VERIFY_ONLY = object()
@@ -147,7 +165,8 @@ class VerifiedRun:
     workers: tuple[WorkerReport, ...]
     key: object = field(repr=False, compare=False)
     resolution: Resolution | None = None
-    """None on the other lanes, and if QEMU was killed before it wrote the clock's totals."""
+    """None on the other lanes if the guest printed no figure, and if QEMU was killed before it wrote the
+    clock's totals."""
     void: str = ""
     """How the host disturbed it more than the policy allows; it is not a sample then. Empty: it did not."""
     metrics: Mapping[str, float] = field(default_factory=dict)
@@ -195,3 +214,5 @@ class Measurement:
     late: tuple[float, ...] = ()
     """By which share the steps of the instruction clock can have changed each sample; empty if a run has no
     resolution."""
+    step: float = 0.0
+    """By how much each sample may be off, because the guest prints its figure in such steps."""

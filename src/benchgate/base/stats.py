@@ -21,6 +21,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+VISIBLE_STEP = 0.001
+"""A step in which figures are printed is worth a word if it is more than this share of them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Interval:
@@ -106,6 +109,27 @@ def bootstrap(base: Sequence[float], other: Sequence[float]) -> Bootstrap:
             ratio = top / bottom
             weights[ratio] = weights.get(ratio, 0) + top_weight * bottom_weight
     return Bootstrap(tuple(sorted(weights.items())), len(base) ** len(base) * len(other) ** len(other))
+
+
+def ratio_interval(
+    base: Sequence[float], other: Sequence[float], alpha: float, steps: tuple[float, float] = (0.0, 0.0)
+) -> Interval:
+    """The interval of `ratio_of_medians(base, other)`. `steps`: by how much each sample of an arm may be off,
+    all in the same direction, because its clock shows no smaller difference; then the interval is wider."""
+    top, bottom = steps
+    low = high = bootstrap(base, other).interval(alpha)
+    if top or bottom:
+        low = _moved(base, -top, other, bottom, alpha) or Interval(0.0, 0.0)
+        high = _moved(base, top, other, -bottom, alpha) or Interval(math.inf, math.inf)
+    return Interval(low.low, high.high)
+
+
+def _moved(
+    base: Sequence[float], top: float, other: Sequence[float], bottom: float, alpha: float
+) -> Interval | None:
+    """None if a sample would not be positive."""
+    tops, bottoms = [one + top for one in base], [one + bottom for one in other]
+    return bootstrap(tops, bottoms).interval(alpha) if min(*tops, *bottoms) > 0 else None
 
 
 def median_interval(samples: Sequence[float], looks: tuple[int, ...], error: float) -> Interval:

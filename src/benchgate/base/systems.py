@@ -1,4 +1,4 @@
-"""A system under test: the contents of its YAML file as types. plan/systemfile.py reads the file.
+"""A system under test: the contents of its YAML file as types. plan/systemfile/ reads the file.
 
 Takes the values of the file, gives a frozen `System`. Built-in systems and a user's own have the same form.
 Nothing fails: `System.refuses` gives the reason why a system cannot run a cell as text.
@@ -11,13 +11,19 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
+from benchgate.base.arch import X86_64, Architecture
 from benchgate.base.cells import Mode, Params
+from benchgate.base.disks import Disk
 from benchgate.base.metrics import Better, Metric, MetricKind
 from benchgate.base.qemu import GOOD_EXIT
 from benchgate.base.runs import Deadlines
+from benchgate.base.script import Script
 from benchgate.base.text import suggestion
 from benchgate.base.workloads import Workload
 
+DEFAULT_FIRMWARE = "default"
+"""The firmware that QEMU has for its machine: SeaBIOS, OpenSBI, or none."""
+NO_FIRMWARE = "none"
 FETCHED_LINUX = "fetch:linux"
 WORKLOAD_INITRD = "workload"
 SOURCE = "{source}"
@@ -39,6 +45,9 @@ SERVICES = (
 )
 """What a workload may use of a system inside its window (guest/services.h)."""
 MAX_CPUS = 64
+REPEAT_BYTES = 64 << 10
+"""A console that repeats one byte or a few lines for this long is stopped; 0: never. A progress bar of 64 Ki
+dots, or 1,600 equal lines of 40 bytes, is still taken for progress."""
 DEADLINES = Deadlines(boot_s=60.0, run_s=120.0)
 
 
@@ -86,6 +95,8 @@ class QemuWords:
     memory: str = "256M"
     smp: str = "{n}"
     arguments: tuple[str, ...] = ()
+    binary: str = ""
+    """The path of the QEMU for this system alone; empty: the session's for its architecture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +122,29 @@ class ResultPattern:
     """Matches the line that the guest prints when the figure's time begins."""
     regex: str
     unit: str
-    shift: int
+    """One of UNITS; the time of a tick is known."""
+    shift: int = 0
+    hz: float = 0.0
+    """How many ticks or cycles are one second; 0: not known, or the unit says it."""
+    step: float = 0.0
+    """By how much two figures can differ at least, in `unit`; at least one in the last printed digit."""
+
+
+@dataclass(frozen=True, slots=True)
+class LineWindow:
+    """A window from one line of the console to another. Only the instruction clock times lines."""
+
+    begins: str
+    ends: str
+
+
+@dataclass(frozen=True, slots=True)
+class MarkWindow:
+    """A window between the marks that the guest's programs execute (guest/bench.h)."""
+
+
+WindowSource = ResultPattern | LineWindow | MarkWindow
+UNITS = ("ns", "us", "ms", "s", "ticks", "cycles")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +154,24 @@ class Result:
     """The system's name on the begin line; empty: the name in its YAML file."""
     counts_foreign: bool = True
     """Whether it measures foreign CPU time in its window. If so, it must not report `na`."""
-    work: ResultPattern | None = None
-    total: ResultPattern | None = None
+    work: WindowSource | None = None
+    total: WindowSource | None = None
     expect: Mapping[str, str] | None = None
     """The value that each named group must have: the oracle of a self-test."""
     answers: tuple[str, ...] = ()
     operations: tuple[str, ...] = ()
     """What a program of micro-benchmarks must measure or skip; each is a metric, in ns."""
+
+    @property
+    def figures(self) -> Mapping[str, ResultPattern]:
+        """The windows whose lengths the guest prints."""
+        windows = {"work": self.work, "total": self.total}
+        return {name: one for name, one in windows.items() if isinstance(one, ResultPattern)}
+
+    @property
+    def needs_clock(self) -> bool:
+        """Whether only the instruction clock can time a window."""
+        return any(isinstance(one, LineWindow | MarkWindow) for one in (self.work, self.total))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,19 +189,30 @@ class System:
     kind: Kind
     about: str
     file: Path
+    arch: Architecture = X86_64
     qemu: QemuWords = QemuWords()
     kernel: str = ""
     initrd: str = ""
     append: str = ""
     symbols: str = ""
     """The ELF file that resolves sampled addresses; {workload} is replaced by the workload's name."""
+    disks: tuple[Disk, ...] = ()
+    firmware: str = DEFAULT_FIRMWARE
+    """DEFAULT_FIRMWARE, NO_FIRMWARE or the path of a file, which may contain {out}."""
     build: Build | None = None
     ask: Ask = Ask.CMDLINE
+    script: Script | None = None
+    """What is typed; None unless it is asked at a prompt."""
     modes: tuple[Mode, ...] = (Mode.PROCESS, Mode.THREAD)
     ready: str = ""
     failures: tuple[str, ...] = ()
+    harmless: tuple[str, ...] = ()
+    """Patterns of lines that look like a panic and are none."""
+    repeat_bytes: int = REPEAT_BYTES
     online: str = ""
     """A pattern whose group (?P<n>...) is the number of online CPUs; empty: the begin line has it."""
+    online_lines: str = ""
+    """A pattern that matches one line for each CPU that came up; another way to say the same."""
     result: Result = Result()
     smoke: Smoke | None = None
     end_by: EndBy = EndBy.EXIT
@@ -173,18 +228,40 @@ class System:
     """Those of SERVICES that it has, and what each is made of there."""
 
     @property
+    def own_qemu(self) -> Path | None:
+        """The QEMU that its YAML names."""
+        return self.file.parent / self.qemu.binary if self.qemu.binary else None
+
+    @property
+    def emulator(self) -> str:
+        """Which of a session's QEMUs boots it: one for each architecture, and those that systems name."""
+        own = self.own_qemu
+        return self.arch.kind("qemu") if own is None else f"{self.arch.kind('qemu')} {own}"
+
+    @property
     def metrics(self) -> Mapping[str, Metric]:
         """Those of its self-test."""
         return {
             name: Metric(name, MetricKind.TIME, Better.LESS, "ns", of=name) for name in self.result.operations
         }
 
+    @property
+    def counts_cpus(self) -> bool:
+        """Whether a pattern says how many CPUs came up; the wire format says it without one."""
+        return bool(self.online or self.online_lines)
+
+    @property
+    def runs_selftest(self) -> bool:
+        """Its YAML has the right answers, so it needs no workload's oracle, and runs no workload."""
+        answered = self.result.expect is not None or self.result.format is ResultFormat.BENCH_LINES
+        return self.ask is Ask.SELFTEST or answered
+
     def refuses(self, workload: Workload, cpus: int, params: Params = ()) -> str:
         """Why this system cannot run that cell; empty if it can."""
-        if (self.ask is Ask.SELFTEST) != (workload.name == SELFTEST):
-            return (
-                f"{self.name} runs {'only its own self-test' if self.ask is Ask.SELFTEST else 'no self-test'}"
-            )
+        if self.runs_selftest != (workload.name == SELFTEST):
+            return f"{self.name} runs {'only its own self-test' if self.runs_selftest else 'no self-test'}"
+        if workload.name != SELFTEST and (wrong := self._cannot_ask(workload, params)):
+            return wrong
         if workload.mode not in self.modes and workload.name != SELFTEST:
             return f"{self.name} has no {workload.mode} workloads"
         for who, needs in workload.needs_with(params):
@@ -195,3 +272,23 @@ class System:
         if not low <= cpus <= high:
             return f"{self.name} runs on {low} to {high} CPUs"
         return ""
+
+    def _cannot_ask(self, workload: Workload, params: Params) -> str:
+        """Why a workload without a program of its own cannot be typed here, or one with a program not run."""
+        if workload.name == SELFTEST:
+            return ""
+        if workload.tool and not self.arch.is_host:
+            return f"{workload.name} is a program of a package, which is fetched for this host's CPU only"
+        own_form = self.result.format is ResultFormat.PATTERNS
+        if workload.has_program and own_form:
+            return (
+                f"{self.name} prints no answers of {workload.name}'s workers: use a workload with "
+                "`source: none` and an oracle for the names in `answers` and `capture`"
+            )
+        if not workload.has_program and (not own_form or self.script is None):
+            return f"{workload.name} has no program (`source: none`), so it needs a system with `ask: prompt`"
+        if self.script is None:
+            return ""
+        names = [name for name, _ in params]
+        wrong = self.script.mismatch(names, needs_all=not workload.has_program)
+        return wrong and f"{workload.name} cannot be typed at the prompt of {self.name}: {wrong}"

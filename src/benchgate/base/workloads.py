@@ -43,7 +43,7 @@ class Workload:
     file: Path
     """The workload's YAML file; source and oracle are in the same folder."""
     source: Path
-    """Not a file if `tool` is set."""
+    """Not a file if `tool` is set, or if it has no program."""
     oracle: Path
     """Not a file if `tool` is set and nothing of what it prints can be checked."""
     params: Mapping[str, ParamSpec]
@@ -59,6 +59,11 @@ class Workload:
     """The existing program that it runs; None: a C source of its own."""
     files: tuple[str, ...] = ()
     """What it reads while it runs: paths below the folder of its YAML file."""
+
+    @property
+    def has_program(self) -> bool:
+        """False if it is only asked for at the prompt of a system, which has the program."""
+        return self.tool is not None or self.source != Path()
 
     @property
     def has_oracle(self) -> bool:

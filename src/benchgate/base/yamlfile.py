@@ -1,8 +1,9 @@
 """Reads a YAML file as typed values with their line numbers.
 
 Takes a path, gives a `Section` for its top mapping. Every getter checks the type and marks the key as known;
-`close` refuses the other keys. Fails with CatalogError in the form `file:line: key: what is wrong`. Only
-plain values are read: tags and aliases are refused, and no Python object is constructed.
+`close` refuses the other keys. Fails with CatalogError in the form `file:line: key: what is wrong`: at the
+first problem, or inside `collecting` once for all of them. Only plain values are read: tags and aliases are
+refused, and no Python object is constructed.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from typing import AnyStr, NoReturn, TypeVar
 
 import yaml
 
-from benchgate.base.errors import CatalogError
+from benchgate.base.errors import BenchgateError, CatalogError
 from benchgate.base.files import read_start
 from benchgate.base.text import suggestion
+from benchgate.base.yaml_problems import Problems
 
 MAX_CHARACTERS = 64 * 1024
 MAX_BYTES = 4 * MAX_CHARACTERS
@@ -26,6 +28,8 @@ MAX_BYTES = 4 * MAX_CHARACTERS
 MAX_DEPTH = 16
 NAME = re.compile(r"[a-z][a-z0-9_]{0,31}\Z")
 """A valid name of a workload, system, setting or policy."""
+_STAND_IN = "0"
+"""What a required scalar that is missing or invalid is read as, while problems are collected."""
 _INT = re.compile(r"[+-]?[0-9][0-9_]*\Z")
 _FLOAT = re.compile(r"[+-]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)([eE][+-]?[0-9]+)?\Z")
 Value = TypeVar("Value")
@@ -88,11 +92,30 @@ def regex(pattern: AnyStr) -> re.Pattern[AnyStr]:
         raise ValueError(f"is not a regular expression: {error}") from None
 
 
+@contextlib.contextmanager
+def collecting(top: Section) -> Iterator[Section]:
+    """The file's top mapping, whose problems are collected inside the block and raised together at its end. A
+    key that is refused there has a stand-in value: the default, or an empty one. `top` is closed too."""
+    problems = top.problems
+    problems.collected = []
+    try:
+        yield top
+        top.close()
+    except BenchgateError:  # also what follows from a stand-in, such as a setting without choices
+        if not problems.collected:
+            raise
+    if problems.collected:
+        raise CatalogError(problems.text(top.path)) from None
+
+
 class Section:
     """One mapping of the file."""
 
-    def __init__(self, path: Path, node: yaml.MappingNode, prefix: str) -> None:
+    def __init__(
+        self, path: Path, node: yaml.MappingNode, prefix: str, problems: Problems | None = None
+    ) -> None:
         self.path = path
+        self.problems = problems or Problems()
         self.line = node.start_mark.line + 1
         self._node = node
         self._prefix = prefix
@@ -103,13 +126,25 @@ class Section:
             name = key.value if isinstance(key, yaml.ScalarNode) else str(key.tag)
             line = key.start_mark.line + 1
             if name in self._nodes:
-                self.fail(f"is duplicated (first on line {self._lines[name]})", name, line)
+                self.refuse(f"is duplicated (first on line {self._lines[name]})", name, line)
             self._nodes[name], self._lines[name] = value, line
 
     def fail(self, problem: str, key: str = "", line: int = 0) -> NoReturn:
+        """Refuses a key without which the rest cannot be read."""
         at = line or self._lines.get(key, self.line)
         name = f"{self._prefix}{key}" or "(top)"
+        self.problems.add(at, name, problem)
         raise CatalogError(f"{self.path}:{at}: {name}: {problem}")
+
+    def refuse(self, problem: str, key: str = "", line: int = 0) -> None:
+        """Refuses a key. Inside `collecting` the caller goes on, with a stand-in for its value."""
+        at = line or self._lines.get(key, self.line)
+        if not self.problems.add(at, f"{self._prefix}{key}" or "(top)", problem):
+            self.fail(problem, key, line)
+
+    def refused(self, key: str) -> bool:
+        """Whether the key's value is a stand-in, so that no other key can be checked against it."""
+        return self.problems.has(f"{self._prefix}{key}")
 
     def has(self, key: str) -> bool:
         self._asked.add(key)
@@ -119,12 +154,20 @@ class Section:
         self._asked.update(self._nodes)
         return tuple(self._nodes)
 
+    def prefer(self, more: Section) -> None:
+        """Takes the values of `more` instead of its own; mappings are merged key by key."""
+        for key in more.keys():  # noqa: SIM118 - a Section, not a dict
+            self._nodes[key] = _merged(self._nodes.get(key), more._nodes[key])
+            self._lines[key] = more._lines[key]
+
     def close(self) -> None:
         """Refuses every key that no getter has read."""
+        if any(self._prefix.startswith(prefix) for prefix in self.problems.guessed):
+            return
         for key in self._nodes:
             if key not in self._asked:
                 known = f"known: {', '.join(sorted(self._asked))}"
-                self.fail(f"unknown key; {suggestion(key, self._asked, known)}", key)
+                self.refuse(f"unknown key; {suggestion(key, self._asked, known)}", key)
 
     # ---- scalars
 
@@ -132,13 +175,13 @@ class Section:
         """The text. A required key without a value counts as missing."""
         found = self._scalar(key, default, "text", str)
         if default is None and not found.strip():
-            self.fail("is missing: the key has no value", key)
+            self.refuse("is missing: the key has no value", key)
         return found
 
     def name(self, key: str) -> str:
         found = self.text(key)
         if not NAME.match(found):
-            self.fail(
+            self.refuse(
                 f"`{found}` is not a name: lower-case letters, digits and _, beginning with a letter", key
             )
         return found
@@ -146,7 +189,8 @@ class Section:
     def integer(self, key: str, default: int | None = None, *, low: int = 0, high: int = 2**63 - 1) -> int:
         value = self._scalar(key, default, "a whole number", _to_int)
         if not low <= value <= high:
-            self.fail(f"is {value}, not between {low} and {high}", key)
+            self.refuse(f"is {value}, not between {low} and {high}", key)
+            return low if default is None else default
         return value
 
     def number(
@@ -154,14 +198,17 @@ class Section:
     ) -> float:
         value = self._scalar(key, default, "a number", _to_float)
         if not low <= value <= high:
-            self.fail(f"is {value:g}, not between {low:g} and {high:g}", key)
+            self.refuse(f"is {value:g}, not between {low:g} and {high:g}", key)
+            return low if default is None else default
         return value
 
     def choice(self, key: str, choices: tuple[str, ...], default: str | None = None) -> str:
         value = self.text(key, default)
         if value not in choices:
             near = suggestion(value, choices)
-            self.fail(f"is `{value}`, not one of {', '.join(choices)}{near and f'; {near}'}", key)
+            self.refuse(f"is `{value}`, not one of {', '.join(choices)}{near and f'; {near}'}", key)
+            self.problems.guessed.append(self._prefix)
+            return next(iter(choices), "") if default is None else default
         return value
 
     def pattern(self, key: str, default: str | None = None, *, groups: tuple[str, ...] = ()) -> str:
@@ -170,25 +217,28 @@ class Section:
         try:
             compiled = regex(value)
         except ValueError as error:
-            self.fail(str(error), key)
+            self.refuse(str(error), key)
+            return default or ""
         missing = [group for group in groups if group not in compiled.groupindex]
         if value and missing:
-            self.fail(f"needs a named group (?P<{missing[0]}>...)", key)
+            self.refuse(f"needs a named group (?P<{missing[0]}>...)", key)
         return value
 
     def _scalar(self, key: str, default: Value | None, kind: str, convert: Callable[[str], Value]) -> Value:
         self._asked.add(key)
         node = self._nodes.get(key)
-        if node is None:
-            if default is None:
-                self.fail("is missing", key)
+        if node is None and default is not None:
             return default
-        if not isinstance(node, yaml.ScalarNode):
-            self.fail(f"expected {kind}", key)
-        try:
-            return convert(node.value)
-        except ValueError:
-            self.fail(f"expected {kind}, found `{node.value}`", key)
+        if node is None:
+            self.refuse("is missing", key)
+        elif not isinstance(node, yaml.ScalarNode):
+            self.refuse(f"expected {kind}", key)
+        else:
+            try:
+                return convert(node.value)
+            except ValueError:
+                self.refuse(f"expected {kind}, found `{node.value}`", key)
+        return convert(_STAND_IN) if default is None else default
 
     # ---- structure
 
@@ -199,14 +249,25 @@ class Section:
         if node is None:
             return None
         if not isinstance(node, yaml.MappingNode):
-            self.fail("expected a mapping", key)
-        return Section(self.path, node, f"{self._prefix}{key}.")
+            self.refuse("expected a mapping", key)
+            return None
+        return Section(self.path, node, f"{self._prefix}{key}.", self.problems)
+
+    def sections(self, key: str) -> tuple[Section, ...]:
+        """A list of mappings: `- {image: fs.img, format: raw}`."""
+        found = []
+        for number, node in enumerate(self._items(key)):
+            if isinstance(node, yaml.MappingNode):
+                found.append(Section(self.path, node, f"{self._prefix}{key}.{number}.", self.problems))
+            else:
+                self.refuse("expected mappings: `- {key: value}`", key, node.start_mark.line + 1)
+        return tuple(found)
 
     @contextlib.contextmanager
     def optional(self, key: str) -> Iterator[Section]:
         """The mapping under `key`, which is empty if it is absent; closed at the end of the block."""
         empty = yaml.MappingNode("", [], self._node.start_mark)
-        found = self.section(key) or Section(self.path, empty, f"{self._prefix}{key}.")
+        found = self.section(key) or Section(self.path, empty, f"{self._prefix}{key}.", self.problems)
         yield found
         found.close()
 
@@ -215,19 +276,30 @@ class Section:
             return default
         return tuple(self._words(key, self._items(key)))
 
+    def one_or_more(self, key: str) -> tuple[str, ...]:
+        """A text, or a list of texts."""
+        found = self._nodes.get(key)
+        return (self.text(key),) if isinstance(found, yaml.ScalarNode) else self.texts(key)
+
+    def is_text(self, key: str) -> bool:
+        """False for a mapping, a list or an absent key."""
+        return isinstance(self._nodes.get(key), yaml.ScalarNode)
+
     def integers(self, key: str, default: tuple[int, ...] = ()) -> tuple[int, ...]:
         words = self.texts(key, ())
         try:
             return tuple(_to_int(word) for word in words) if self.has(key) else default
         except ValueError:
-            self.fail(f"expected whole numbers, found {', '.join(words)}", key)
+            self.refuse(f"expected whole numbers, found {', '.join(words)}", key)
+            return default
 
     def commands(self, key: str) -> tuple[tuple[str, ...], ...]:
         """A list of argument lists: `- [make, -C, kernel]`."""
         found = []
         for node in self._items(key):
             if not isinstance(node, yaml.SequenceNode) or not node.value:
-                self.fail("expected commands as lists: `- [make, all]`", key, node.start_mark.line + 1)
+                self.refuse("expected commands as lists: `- [make, all]`", key, node.start_mark.line + 1)
+                return ()
             found.append(tuple(self._words(key, node.value)))
         return tuple(found)
 
@@ -245,14 +317,25 @@ class Section:
         if node is None:
             return []
         if not isinstance(node, yaml.SequenceNode):
-            self.fail("expected a list", key)
+            self.refuse("expected a list", key)
+            return []
         return list(node.value)
 
     def _words(self, key: str, nodes: list[yaml.Node]) -> list[str]:
         for node in nodes:
             if not isinstance(node, yaml.ScalarNode):
-                self.fail("expected words", key, node.start_mark.line + 1)
+                self.refuse("expected words", key, node.start_mark.line + 1)
+                return []
         return [str(node.value) for node in nodes]
+
+
+def _merged(one: yaml.Node | None, preferred: yaml.Node) -> yaml.Node:
+    if not (isinstance(one, yaml.MappingNode) and isinstance(preferred, yaml.MappingNode)):
+        return preferred
+    pairs = {key.value: (key, value) for key, value in one.value}
+    for key, value in preferred.value:
+        pairs[key.value] = key, _merged(pairs[key.value][1] if key.value in pairs else None, value)
+    return yaml.MappingNode(one.tag, list(pairs.values()), one.start_mark)
 
 
 def _to_int(text: str) -> int:

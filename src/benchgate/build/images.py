@@ -10,22 +10,33 @@ import hashlib
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from benchgate.base.arch import X86_64, Architecture
 from benchgate.base.errors import BuildError
 from benchgate.base.files import file_digest
 from benchgate.base.runs import Image
-from benchgate.base.systems import FETCHED_LINUX, WORKLOAD_INITRD, Build, Kind, System, plain_name
+from benchgate.base.systems import (
+    DEFAULT_FIRMWARE,
+    FETCHED_LINUX,
+    NO_FIRMWARE,
+    WORKLOAD_INITRD,
+    Build,
+    Kind,
+    System,
+    plain_name,
+)
 from benchgate.base.tools import UNVERIFIED
 from benchgate.base.workloads import GUEST_FILES, Workload
 from benchgate.build import data_files, programs, tools
 from benchgate.build.cache_storage import Notice
-from benchgate.build.fetch import inputs
+from benchgate.build.fetch import cross, inputs
 from benchgate.build.fetch.inputs import LinuxKernel
 from benchgate.build.fetch.store import FetchSession
 from benchgate.build.fetch.tool import ToolFiles
 from benchgate.build.fetch.tool import fetch as fetch_tool
+from benchgate.build.toolchain import Compiler
 
 
 def guest_digest(image: Image) -> str:
@@ -83,7 +94,8 @@ class Images:
     linux_path: Path | None
     locked: bool
     notice: Notice
-    _linux: LinuxKernel | None = None
+    _linux: dict[str, LinuxKernel] = field(default_factory=dict)
+    """By the name of the architecture."""
     _made: dict[tuple[str, str], Image] = field(default_factory=dict)
     _checked: dict[Path, tuple[int, ...]] = field(default_factory=dict)
     """The stamp of each file when its content was last compared with its digest."""
@@ -98,8 +110,8 @@ class Images:
         """BuildError if a file has changed since it was digested. Each boot reads it again, so that a rebuild
         during a session would mix runs of two different kernels."""
         image = self.of(system, workload)
-        for name, path in (("kernel", image.kernel), ("initrd", image.initrd), ("program", image.program)):
-            if path is not None and not self._is_unchanged(path, image.digests[name]):
+        for name, path in image.files.items():
+            if not self._is_unchanged(path, image.digests[name]):
                 raise BuildError(
                     f"{path} was changed while {workload.name}-{system.name} was being measured, so its "
                     "runs would use different guests; do not build during a session, and run again"
@@ -123,21 +135,42 @@ class Images:
             system, workload, system.symbols.replace("{workload}", workload.name), "boot.symbols"
         )
 
-    def linux(self) -> LinuxKernel:
-        if self._linux is None:
-            self._linux = inputs.linux_kernel(self.linux_path, locked=self.locked, notice=self.notice)
-        return self._linux
+    def linux(self, guest: Architecture = X86_64) -> LinuxKernel:
+        if guest.name not in self._linux:
+            self._linux[guest.name] = inputs.linux_kernel(
+                self.linux_path, guest, locked=self.locked, notice=self.notice
+            )
+        return self._linux[guest.name]
 
     def _make(self, system: System, workload: Workload) -> Image:
         tool = self._tool(workload)
         if system.kind is Kind.NATIVE:
             return _process(workload, tool)
         kernel, digests, labels = self._kernel(system, workload)
-        initrd = self._initrd(system, workload, tool)
-        if initrd is not None:
-            digests = {**digests, "initrd": file_digest(initrd)}
-        labels = (*labels, *_labels(workload, tool))
-        return Image(kernel, initrd, None, digests, labels, None, f"/{GUEST_FILES}" if workload.files else "")
+        image = Image(
+            kernel,
+            self._initrd(system, workload, tool),
+            None,
+            digests,
+            (*labels, *_labels(workload, tool)),
+            data_folder=f"/{GUEST_FILES}" if workload.files else "",
+            disks=tuple(
+                self._file(system, workload, disk.image, f"boot.disks.{number}")
+                for number, disk in enumerate(system.disks)
+            ),
+            firmware=self._firmware(system, workload),
+        )
+        more = {name: file_digest(path) for name, path in image.files.items() if name not in digests}
+        return replace(image, digests={**digests, **more})
+
+    def _firmware(self, system: System, workload: Workload) -> Path | None:
+        if system.firmware in {DEFAULT_FIRMWARE, NO_FIRMWARE}:
+            return None
+        return self._file(system, workload, system.firmware, "boot.firmware")
+
+    def _compiler(self, guest: Architecture) -> Compiler:
+        with FetchSession(self.notice) as session:
+            return cross.compiler(guest, locked=self.locked, session=session)
 
     def _tool(self, workload: Workload) -> ToolFiles | None:
         if workload.tool is None:
@@ -145,9 +178,13 @@ class Images:
         with FetchSession(self.notice) as session:
             return fetch_tool(workload.tool.package, locked=self.locked, session=session)
 
-    def _kernel(self, system: System, workload: Workload) -> tuple[Path, Mapping[str, str], tuple[str, ...]]:
+    def _kernel(
+        self, system: System, workload: Workload
+    ) -> tuple[Path | None, Mapping[str, str], tuple[str, ...]]:
+        if not system.kernel:
+            return None, {}, ()
         if system.kernel == FETCHED_LINUX:
-            linux = self.linux()
+            linux = self.linux(system.arch)
             digests = {"kernel": linux.digest, "kernel_config": linux.config_digest}
             if linux.packed:
                 digests["vmlinuz"] = linux.packed
@@ -159,7 +196,10 @@ class Images:
         if system.initrd == WORKLOAD_INITRD:
             if tool is not None:
                 return tools.initramfs(workload, tool)
-            return programs.linux_initramfs(programs.guest_program(workload), data_files.for_guest(workload))
+            compiler = self._compiler(system.arch)
+            return programs.linux_initramfs(
+                programs.guest_program(workload, compiler), data_files.for_guest(workload), compiler=compiler
+            )
         if workload.files:
             raise BuildError(
                 f"{system.file}: workload {workload.name} has files, which are in the archive of the Linux "

@@ -21,6 +21,7 @@ from benchgate.base.paths import data_root
 from benchgate.base.text import filled
 from benchgate.base.workloads import Workload
 from benchgate.build import cache, toolchain
+from benchgate.build.toolchain import Compiler
 
 _COMPILE_S = 120.0
 _NOT_SOURCES = (".git", "__pycache__", "out")
@@ -35,20 +36,23 @@ class Recipe:
     link: tuple[str, ...]
 
 
-def guest_program(workload: Workload) -> Path:
-    """The static Linux binary of a workload: /bench in the guest, and the program that `native` runs."""
-    return _program("bench", workload.name, _source_of(workload))
+def guest_program(workload: Workload, compiler: Compiler | None = None) -> Path:
+    """The static Linux binary of a workload: /bench in the guest, and the program that `native` runs.
+    `compiler`: the one for the guest's architecture; by default this host's."""
+    return _program("bench", workload.name, _source_of(workload), compiler)
 
 
 def tool_program(workload: Workload, description: Path) -> Path:
     """The same for a workload that is an existing program: `description` is the C file about it."""
-    return _program("tool", workload.name, description)
+    return _program("tool", workload.name, description, None)
 
 
-def linux_initramfs(program: Path, more: Mapping[str, Path] = MappingProxyType({})) -> Path:
+def linux_initramfs(
+    program: Path, more: Mapping[str, Path] = MappingProxyType({}), compiler: Compiler | None = None
+) -> Path:
     """The archive with `program` as /bench, our PID 1, and `more` files by their place. It is not compressed,
     which saves time in the guest."""
-    content = {**more, "init": _program("init", "init", None), "bench": program}
+    content = {**more, "init": _program("init", "init", None, compiler), "bench": program}
     key = {"format": "newc-1", **{name: file_digest(path) for name, path in content.items()}}
 
     def make(files: Path) -> None:
@@ -58,9 +62,17 @@ def linux_initramfs(program: Path, more: Mapping[str, Path] = MappingProxyType({
     return cache.entry("initramfs", key, make) / "initramfs.cpio"
 
 
-def compiled(kind: str, name: str, folder: Path, inputs: Sequence[str], flags: Sequence[str]) -> Path:
+def compiled(  # noqa: PLR0913 - what a compiler command consists of
+    kind: str,
+    name: str,
+    folder: Path,
+    inputs: Sequence[str],
+    flags: Sequence[str],
+    *,
+    compiler: Compiler | None = None,
+) -> Path:
     """The file `name` that one compiler command in `folder` makes of the .c and .S files among `inputs`."""
-    compiler = toolchain.compiler()
+    compiler = compiler or toolchain.compiler()
     key = {one: file_digest(folder / one) for one in inputs}
     key |= {"compiler": compiler.identity, "flags": " ".join(flags), "name": name}
     sources = [one for one in inputs if one.endswith((".c", ".S"))]
@@ -135,12 +147,12 @@ def _source_digest(source: Path) -> str:
         ) from error
 
 
-def _program(program: str, name: str, workload: Path | None) -> Path:
+def _program(program: str, name: str, workload: Path | None, compiler: Compiler | None) -> Path:
     guest = data_root() / "guest"
-    recipe = _recipes(guest / "build.yaml").get(program)
+    compiler = compiler or toolchain.compiler()
+    recipe = _recipes(guest / "build.yaml", compiler.guest.name).get(program)
     if recipe is None:
         raise BuildError(f"{guest / 'build.yaml'} has no program `{program}`; reinstall pytest-benchgate")
-    compiler = toolchain.compiler()
     key = {
         "program": program,
         "name": name,
@@ -180,9 +192,12 @@ def _commands(
 
 
 @once
-def _recipes(path: Path) -> dict[str, Recipe]:
+def _recipes(path: Path, guest: str) -> dict[str, Recipe]:
+    """The programs for guests of this architecture."""
     top = yamlfile.load(path)
     common, portable, link = top.texts("common"), top.texts("portable"), top.texts("link")
+    with top.optional("machine") as machine:
+        portable += {name: machine.texts(name) for name in machine.keys()}[guest]  # noqa: SIM118
     found: dict[str, Recipe] = {}
     with top.optional("programs") as programs:
         for name in programs.keys():  # noqa: SIM118 - a Section, not a dict

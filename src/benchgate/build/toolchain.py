@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from benchgate.base.arch import X86_64, Architecture
 from benchgate.base.errors import BootError, BuildError
 from benchgate.base.files import file_digest
 from benchgate.base.process import capture, start
@@ -37,6 +38,8 @@ class Compiler:
     """The first line of its version, for reports: `gcc (Debian 12.2.0-14) 12.2.0`."""
     identity: str
     """Digest of its description, its target and its static C library."""
+    guest: Architecture = X86_64
+    """What it compiles for."""
 
 
 def compiler() -> Compiler:
@@ -54,13 +57,14 @@ def _compiler(requested: str, path: str) -> Compiler:
         ) from None
     for argv in candidates:
         if found := shutil.which(argv[0], path=path):
-            return _describe((found, *argv[1:]))
+            return described((found, *argv[1:]))
     if requested.strip():
         raise BuildError(f"CC names `{requested}`, which is not on PATH: correct or unset it")
     raise BuildError(f"no C compiler ({', '.join(_NAMES)}) is on PATH; {install_hint()}")
 
 
-def _describe(argv: tuple[str, ...]) -> Compiler:
+def described(argv: tuple[str, ...], guest: Architecture = X86_64) -> Compiler:
+    """The compiler that this command starts."""
     # -v prints version, target and configuration: everything that a compiler reports about itself.
     about = _ask((*argv, "-v"))
     version = _ask((*argv, "--version")).partition("\n")[0]
@@ -68,7 +72,7 @@ def _describe(argv: tuple[str, ...]) -> Compiler:
     if not library.is_file():
         raise BuildError(f"{argv[0]} has no static C library (libc.a); {install_hint()}")
     identity = hashlib.sha256(f"{argv}\n{about}\n{file_digest(library)}".encode()).hexdigest()
-    return Compiler(argv, version, identity)
+    return Compiler(argv, version, identity, guest)
 
 
 def _ask(argv: tuple[str, ...]) -> str:

@@ -86,7 +86,7 @@ def probe(qemu: Qemu, accel: Accel, *, device: Path = Path("/dev/kvm"), fresh: b
         "format": str(_FORMAT),
         "boot": boot_id,
         "qemu": qemu.digest,
-        "guest": file_digest(image()),
+        "guest": file_digest(image(qemu.guest)),
         "accel": accel.value,
         "device": _device_key(device) if accel is Accel.KVM else "",
     }
@@ -112,6 +112,9 @@ def probe_now(qemu: Qemu, accel: Accel, *, device: Path = Path("/dev/kvm")) -> A
     """A new result, regardless of the cache."""
     if accel is Accel.TCG:
         return _tcg(qemu)
+    if not qemu.guest.is_host:
+        why = f"this host's processor cannot run guests of {qemu.guest}"
+        return unusable(Accel.KVM, ProbeState.ABSENT, why)
     refused = _device_trouble(device) or _binary_trouble(qemu)
     if refused:
         return unusable(Accel.KVM, *refused)

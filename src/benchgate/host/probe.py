@@ -14,11 +14,13 @@ import selectors
 import signal
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
+from benchgate.base.arch import AARCH64, RISCV64, X86_64, Architecture
 from benchgate.base.cells import Accel
 from benchgate.base.errors import BootError, HostError
 from benchgate.base.files import last_line
@@ -27,23 +29,39 @@ from benchgate.base.paths import data_root
 from benchgate.base.process import start
 from benchgate.base.qemu import GOOD_EXIT, ON_STDIO, Qemu, command
 from benchgate.base.text import one_line
+from benchgate.build.fetch import cross
 from benchgate.build.programs import compiled
 
 INSTRUCTIONS_PER_STEP = 10
 """The loop of guest/probe/probe.c has as many instructions."""
 
-MACHINE = "microvm"
-"""The machine type that starts fastest; the guest also boots on pc and q35."""
-
 # fmt: off
 _FLAGS = (
-    "-std=c11", "-O2", "-m64", "-ffreestanding", "-fno-pic", "-fno-pie", "-mno-red-zone", "-mcmodel=small",
-    "-mgeneral-regs-only", "-fno-stack-protector", "-fcf-protection=none", "-Wall", "-Wextra", "-Werror",
-    "-Wshadow", "-Wstrict-prototypes", "-Wmissing-declarations",
-    "-nostdlib", "-static", "-no-pie", "-Wl,--build-id=none", "-Wl,-T,probe.ld",
+    "-std=c11", "-O2", "-ffreestanding", "-fno-pic", "-fno-pie", "-fno-stack-protector", "-Wall", "-Wextra",
+    "-Werror", "-Wshadow", "-Wstrict-prototypes", "-Wmissing-declarations",
+    "-nostdlib", "-static", "-no-pie", "-Wl,--build-id=none",
 )
 # fmt: on
-_INPUTS = ("start.S", "probe.c", "probe.ld")
+
+
+@dataclass(frozen=True, slots=True)
+class _Machine:
+    """What the probe guest of one architecture needs."""
+
+    flags: tuple[str, ...]
+    arguments: tuple[str, ...] = ()
+    """QEMU's, so that the guest can end with a status, and needs no firmware."""
+
+
+_MACHINES: Mapping[str, _Machine] = {
+    X86_64.name: _Machine(
+        ("-m64", "-mno-red-zone", "-mcmodel=small", "-mgeneral-regs-only", "-fcf-protection=none")
+    ),
+    RISCV64.name: _Machine(("-march=rv64gc", "-mabi=lp64d", "-mcmodel=medany"), ("-bios", "none")),
+    AARCH64.name: _Machine(
+        ("-mgeneral-regs-only", "-mstrict-align"), ("-semihosting-config", "enable=on,target=native")
+    ),
+}
 _MULTIPLIER, _INCREMENT = 6364136223846793005, 1442695040888963407
 _ANSWER = re.compile(rb"probe steps=(\d{1,15}) state=([0-9a-f]{1,16})")
 _LONGEST_LINE = 256
@@ -54,9 +72,13 @@ class ProbeFailed(HostError):
     """A probe guest failed."""
 
 
-def image() -> Path:
+def image(guest: Architecture = X86_64) -> Path:
     """The probe guest's ELF file, built once."""
-    return compiled("probe", "probe.elf", data_root() / "guest" / "probe", _INPUTS, _FLAGS)
+    name = guest.name
+    inputs = (f"{name}/start.S", "probe.c", f"{name}/machine.h", f"{name}/probe.ld")
+    flags = (*_FLAGS, *_MACHINES[name].flags, f"-I{name}", f"-Wl,-T,{name}/probe.ld")
+    folder = data_root() / "guest" / "probe"
+    return compiled("probe", "probe.elf", folder, inputs, flags, compiler=cross.compiler(guest))
 
 
 def expected_state(steps: int) -> int:
@@ -79,17 +101,19 @@ class ProbeGuest:
         cpu_model: str,
         *,
         pin: int | None = None,
-        machine: str = MACHINE,
+        machine: str = "",
     ) -> None:
+        guest = qemu.guest
         self._argv = command(
             qemu,
-            machine=machine,
+            machine=machine or guest.probe_machine,
             console=ON_STDIO,
             accel=accel,
             cpu=cpu_model,
             memory="32",
             smp="1",
-            kernel=image(),
+            kernel=image(guest),
+            extra=_MACHINES[guest.name].arguments,
         )
         self._environment = {**os.environ, **qemu.environment}
         self._pins = () if pin is None else (pin,)

@@ -6,15 +6,17 @@ is out of range or if the dynamic loader cannot preload the plugin's path.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+from benchgate.base.arch import X86_64, Architecture
 from benchgate.base.errors import UsageError
 from benchgate.base.qemu import comma_safe
+from benchgate.insn.guests import exact_arguments
 from benchgate.insn.log import ClockMode, Level
+from benchgate.insn.talk import TALK_DESCRIPTOR
 
 QUANTUM = 5_000
 """How many ns a vCPU may be ahead of the slowest one in the timed window. The quantum can grow (LOCKSTEP_CALM
@@ -32,16 +34,8 @@ RUSH = 25
 SKIP = 100_000
 """How many ns a loop that polls the TSC may skip at once outside the window. Each read is a trap, which costs
 the host up to 10 us, and in each boot Linux calibrates its timers in such loops for 0.2 s."""
-LINUX_WORDS = (
-    "cryptomgr.notests",  # otherwise the self-tests share a CPU with the workload
-    "lpj=4000000",  # skips the calibration of the delay loop on each CPU
-    "no_timer_check",  # the check compares that delay loop with a timer, which may follow host time
-    "tsc=reliable",  # all CPUs share one clock, so no watchdog needs to compare it
-    "clocksource=tsc",
-    "hpet=disable",  # emulating the RTC with the HPET re-arms a timer 41,000 times at boot
-    "nokaslr",  # symbols stay at their link addresses
-)
-"""Kernel parameters that a Linux guest needs on this lane."""
+DISK_OBJECT = ("-object", "main-loop,id=main-loop,thread-pool-min=1,thread-pool-max=1")
+"""One thread does QEMU's jobs for disks, one after the other, and never ends (c/pool.h)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +58,20 @@ def arguments(  # noqa: PLR0913 - one run has this many options
     marked: bool = True,
     profile: Path | None = None,
     cpus: int = 1,
+    guest: Architecture = X86_64,
     machine: str = "",
+    disks: bool = False,
     patience_s: int = 60,
+    talks: bool = False,
 ) -> ClockArguments:
     """The caller adds `-accel tcg,thread=multi`. On this lane no QMP command may be sent after `cont`.
 
     `marked`: the guest brackets its window with marks, so the lockstep may be looser during boot. A system
     without marks may measure at any time, so the lockstep is tight throughout and no loop is skipped; and the
     log says when each line of the console ended.
+    `disks`: the guest has drives, so QEMU has a thread that reads and writes their images.
     `profile`: where the plugin writes the instruction profile of the window.
+    `talks`: something is typed at the guest's console; the plugin's socket is TALK_DESCRIPTOR.
     """
     level, mode = Level(level), ClockMode(mode)
     if level is Level.NONE:
@@ -98,13 +97,23 @@ def arguments(  # noqa: PLR0913 - one run has this many options
     }
     if profile is not None:
         options["profile"] = profile
+    if talks:
+        if level is not Level.FULL:
+            raise UsageError(
+                "nothing can be typed at a guest's console at level count of the instruction clock, because "
+                "input would arrive at times that the host chooses; use a QEMU that supports level full, or "
+                "--clock wall"
+            )
+        options["talk"] = TALK_DESCRIPTOR
+    if disks and level is Level.FULL:
+        options["disks"] = 1
     words = (f"{name}={comma_safe(str(value))}" for name, value in options.items())
     argv = ["-plugin", ",".join((comma_safe(str(plugin)), *words))]
     if level is Level.COUNT:
         return ClockArguments(tuple(argv), MappingProxyType({}))
-    argv += ["-rtc", "base=2024-01-01T00:00:00,clock=vm", "-seed", "1", "-global", "apic.vapic=off"]
-    if re.match(r"(pc|q35)\b", machine) and "hpet=" not in machine:
-        argv += ["-machine", "hpet=off"]
+    if disks:
+        argv += DISK_OBJECT
+    argv += ["-rtc", "base=2024-01-01T00:00:00,clock=vm", "-seed", "1", *exact_arguments(guest, machine)]
     return ClockArguments(tuple(argv), MappingProxyType({"LD_PRELOAD": _preload(plugin)}))
 
 

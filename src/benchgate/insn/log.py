@@ -92,6 +92,19 @@ class ConsoleLine:
 
 
 @dataclass(frozen=True, slots=True)
+class Input:
+    """Bytes that were typed at the guest's console at once."""
+
+    console: int
+    """How many bytes the console had then."""
+    count: int
+    time: int
+    """When the first of them arrived, if none typed before was still on its way."""
+    pace: int
+    """From one byte to the next, in ns."""
+
+
+@dataclass(frozen=True, slots=True)
 class ClockLog:
     level: Level
     mode: ClockMode
@@ -108,6 +121,7 @@ class ClockLog:
     marks: tuple[Mark, ...]
     lines: tuple[ConsoleLine, ...] = ()
     """Only of a system without marks."""
+    inputs: tuple[Input, ...] = ()
     totals: tuple[VcpuTotals, ...] = ()
     end: int | None = None
     checks: Mapping[str, int] = field(default_factory=dict)
@@ -147,7 +161,7 @@ class ClockLog:
     @property
     def repeatable(self) -> tuple[object, ...]:
         """Everything that must be equal in two serial runs of one seed."""
-        counted = (self.marks, self.lines, self.totals, self.end, dict(self.checks))
+        counted = (self.marks, self.lines, self.inputs, self.totals, self.end, dict(self.checks))
         return (self.level, self.mode, self.seed, *counted)
 
 
@@ -172,6 +186,7 @@ class _Reader:
         self.line = 0
         self.marks: list[Mark] = []
         self.lines: list[ConsoleLine] = []
+        self.inputs: list[Input] = []
         self.work: tuple[Work, ...] = ()
         self.totals: list[VcpuTotals] = []
         self.counters: dict[str, dict[str, int]] = {"check": {}, "host": {}}
@@ -201,6 +216,7 @@ class _Reader:
             "mark": self._mark,
             "ran": self._ran,
             "line": self._console_line,
+            "typed": self._typed,
             "vcpu": self._vcpu,
             "waited": self._waited,
             "check": self._counter,
@@ -217,6 +233,7 @@ class _Reader:
             header,
             marks=tuple(self.marks),
             lines=tuple(self.lines),
+            inputs=tuple(self.inputs),
             totals=tuple(self.totals),
             end=self.end,
             checks=MappingProxyType(self.counters["check"]),
@@ -288,6 +305,11 @@ class _Reader:
         if self.lines and end <= self.lines[-1].end:
             raise self.fail(f"a line ends at byte {end}, not after the one before it")
         self.lines.append(ConsoleLine(end, self.number(words[2]), self.work))
+
+    def _typed(self, words: list[str]) -> None:
+        if len(words) != 5:
+            raise self.fail("expected `typed BYTES COUNT TIME PACE`")
+        self.inputs.append(Input(*(self.number(word) for word in words[1:])))
 
     def _pulse(self, words: list[str]) -> None:
         """For whoever watches the run; nothing is judged by it."""

@@ -1,7 +1,7 @@
 """Finds the level of the instruction clock that a QEMU supports, by a trial.
 
-Takes a QEMU; gives `Support`. The trial boots a guest of a few hundred bytes (c/probe.S) under the real
-plugin. QEMU must use every hook of the clock, and the guest's TSC, PIT and sleep must advance with the
+Takes a QEMU; gives `Support`. The trial boots a guest of a few hundred bytes (c/probe*.S) under the real
+plugin. QEMU must use every hook of the clock, and the guest's clocks and sleep must advance with the
 instructions that it executes. A QEMU whose figures are out of range is refused, and the reason names the
 figure. `support` does not raise for a QEMU that does not support the clock: it gives level `none` with the
 reason. The cache keeps a level that was found for this boot of the host, QEMU and plugin.
@@ -11,32 +11,26 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchgate.base.arch import X86_64, Architecture
 from benchgate.base.cells import Accel
-from benchgate.base.errors import BootError, BuildError, VerifyError
+from benchgate.base.errors import BootError, BuildError, FetchError, VerifyError
 from benchgate.base.process import capture
 from benchgate.base.qemu import GOOD_EXIT, ON_STDIO, Qemu, command
 from benchgate.build.cache import entry
+from benchgate.build.fetch import cross
 from benchgate.build.programs import compiled
 from benchgate.insn.arguments import arguments
+from benchgate.insn.guests import Probe, clock_guest
 from benchgate.insn.log import ClockLog, ClockMode, Level, read_log
 from benchgate.insn.plugin import SOURCE, prepare, source_digest
 
 TRIAL_S = 60.0
-_FIGURES = re.compile(rb"probe loop=(\d{1,10}) pit=(\d{1,10}) sleep=(\d{1,10}) ap=(\d{1,10})\r?\n")
-_MARKED = 2_000_002  # instructions between probe.S's marks: the loop, its preparation and the first mark
-_RANGES = {
-    "loop": (2_000_000, 2_000_200, "the TSC during 2,000,000 instructions"),
-    "pit": (14_290, 14_350, "the PIT during 12,000,000 instructions"),
-    "sleep": (9_990_000, 10_050_000, "the TSC over a sleep of 10,000,000 ns"),
-    "ap": (11_990_000, 12_100_000, "the TSC while another CPU started and executed 2,000,000 instructions"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +58,7 @@ def support(qemu: Qemu) -> Support:
         try:
             plugin = prepare(qemu, level)
             found = _kept(qemu, level, plugin)
-        except (BuildError, VerifyError) as error:
+        except (BuildError, FetchError, VerifyError) as error:
             refusals.append(f"{level}: {error}")
             continue
         reason = "; ".join(refusals) or str(found["measured"])
@@ -94,6 +88,7 @@ def _kept(qemu: Qemu, level: Level, plugin: Path) -> dict[str, str]:
 
 def trial(qemu: Qemu, level: Level, plugin: Path, cpus: int) -> tuple[str, ClockLog]:
     """One boot of the probe guest: what it measured, in words, and the clock's log. VerifyError: refused."""
+    probe = clock_guest(qemu.guest).probe
     with tempfile.TemporaryDirectory(prefix="benchgate-insn-") as folder:
         log = Path(folder) / "clock.log"
         clock = arguments(
@@ -103,19 +98,20 @@ def trial(qemu: Qemu, level: Level, plugin: Path, cpus: int) -> tuple[str, Clock
             log=log,
             seed=0,
             cpus=cpus,
-            machine="q35",
+            guest=qemu.guest,
+            machine=probe.machine,
             patience_s=20,
         )
         argv = command(
             qemu,
-            machine="q35",
+            machine=probe.machine,
             console=ON_STDIO,
             accel=Accel.TCG,
             cpu="max",
             memory="32M",
             smp=str(cpus),
-            kernel=probe_guest(cpus),
-            extra=clock.argv_extra,
+            kernel=probe_guest(cpus, qemu.guest),
+            extra=(*probe.extra, *clock.argv_extra),
         )
         environment = {**os.environ, **qemu.environment, **clock.environment}
         status, console, complaint = _run(argv, environment)
@@ -124,7 +120,7 @@ def trial(qemu: Qemu, level: Level, plugin: Path, cpus: int) -> tuple[str, Clock
         raise VerifyError(seen.problem)
     if status != GOOD_EXIT or seen is None:
         raise VerifyError(f"the trial guest ended with {status}: {complaint or 'QEMU printed no error'}")
-    return check_trial(level, cpus, console, seen), seen
+    return check_trial(probe, level, cpus, console, seen), seen
 
 
 def _run(argv: Sequence[str], environment: dict[str, str]) -> tuple[int | str, bytes, str]:
@@ -139,33 +135,41 @@ def _run(argv: Sequence[str], environment: dict[str, str]) -> tuple[int | str, b
     return done.returncode, done.stdout[:4096].encode(), (ours or words or [""])[-1][:300]
 
 
-def check_trial(level: Level, cpus: int, console: bytes, log: ClockLog) -> str:
+def check_trial(probe: Probe, level: Level, cpus: int, console: bytes, log: ClockLog) -> str:
     """Compares the figures of the probe guest and of the clock with the expected ones; gives them as text."""
     begins, ends = ([mark.time for mark in log.marks if mark.kind == kind] for kind in (1, 2))
-    if len(begins) != 1 or len(ends) != 1 or ends[0] - begins[0] != _MARKED:
+    if len(begins) != 1 or len(ends) != 1 or ends[0] - begins[0] != probe.marked:
         raise VerifyError(
-            f"there are {_MARKED} instructions between the probe's marks; the clock logged {log.marks}"
+            f"there are {probe.marked} instructions between the probe's marks; the clock logged {log.marks}"
         )
-    found = _FIGURES.search(console)
-    if found is None:
+    figures = probe.read(console)
+    if figures is None:
         raise VerifyError("the trial guest did not print its figures")
-    figures = dict(zip(_RANGES, map(int, found.groups()), strict=True))
     if level is Level.COUNT:
-        return f"{_MARKED} instructions counted"
-    for name, (low, high, what) in _RANGES.items():
-        if name == "ap" and cpus == 1:
+        return f"{probe.marked} instructions counted"
+    for name, figure in probe.figures.items():
+        if figure.needs_second and cpus == 1:
             continue
-        if not low <= figures[name] <= high:
-            raise VerifyError(f"{what} advanced by {figures[name]}, expected {low} to {high}")
+        if not figure.low <= figures[name] <= figure.high:
+            raise VerifyError(
+                f"{figure.what} advanced by {figures[name]}, expected {figure.low} to {figure.high}"
+            )
     used = {**log.checks, **log.host}
-    for name in ("main_clock", "main_polls", "vcpu_clock", "tsc_traps", "notes"):
+    for name in probe.hooks:
         if not used.get(name):
             raise VerifyError(f"this QEMU never used one of the clock's hooks ({name})")
-    return ", ".join(f"{name}={figures[name]}" for name in _RANGES)
+    return ", ".join(f"{name}={figures[name]}" for name in probe.figures)
 
 
-def probe_guest(cpus: int) -> Path:
+def probe_guest(cpus: int, guest: Architecture = X86_64) -> Path:
     """The probe guest for one or two CPUs."""
-    flags = ["-m32", f"-DCPUS={cpus}", "-nostdlib", "-static", "-no-pie"]
-    flags += ["-Wl,--build-id=none", "-Wl,-Ttext=0x100000", "-Wl,-e,start"]
-    return compiled("insn-probe", f"probe{cpus}.elf", SOURCE, ["probe.S"], flags)
+    probe = clock_guest(guest).probe
+    flags = [f"-DCPUS={cpus}", *probe.flags]
+    return compiled(
+        guest.kind("insn-probe"),
+        f"probe{cpus}.elf",
+        SOURCE,
+        [probe.source],
+        flags,
+        compiler=cross.compiler(guest),
+    )

@@ -85,6 +85,24 @@ def window(log: ClockLog, workers: int) -> ClockWindow:
     return ClockWindow(first, last, min(total_begin, first), max(total_end, last), begins, ends)
 
 
+def between_marks(log: ClockLog) -> tuple[int, int]:
+    """The guest times of the first begin and the last end, in ns: of the work if its marks were executed,
+    otherwise of the total. For programs that print nothing of their workers."""
+    kinds = [mark.kind for mark in log.marks]
+    pairs = ((MarkKind.WORK_BEGIN, MarkKind.WORK_END), (MarkKind.TOTAL_BEGIN, MarkKind.TOTAL_END))
+    begin, end = next((pair for pair in pairs if pair[0] in kinds), pairs[0])
+    if not kinds.count(begin) or kinds.count(begin) != kinds.count(end):
+        raise VerifyError(
+            f"the instruction clock saw {kinds.count(begin)} marks {_NAMES[begin]} and {kinds.count(end)} of "
+            f"{_NAMES[end]}: the program must execute as many of each, at least one (guest/bench.h)"
+        )
+    first = min(mark.time for mark in log.marks if mark.kind == begin)
+    last = max(mark.time for mark in log.marks if mark.kind == end)
+    if last <= first:
+        raise VerifyError("the window is empty: its last mark is not after its first one")
+    return first, last
+
+
 def _slack(log: ClockLog) -> float:
     """How many ns the times of two vCPUs' marks may contradict their order in the log.
 

@@ -1,8 +1,8 @@
 """Compares what the files of a run say twice: run.json, and the files of those who carried the run out.
 
 Takes the files of a run and its system; gives nothing. Fails with VerifyError if the lane, the placement, the
-pins, the CPU count or the nonce in run.json contradict argv.json, affinity.json or clock.log, or if the guest
-printed what argv.json did not ask for.
+pins, the CPU count or the nonce in run.json contradict argv.json, affinity.json or clock.log, if
+conversation.json contradicts clock.log, or if the guest printed what argv.json did not ask for.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from benchgate.base.errors import VerifyError
 from benchgate.base.qemu import guest_name, smp_option
 from benchgate.base.runs import RawRun
 from benchgate.base.systems import Kind, ResultFormat, System
-from benchgate.judge.run_files import ARGV, RunFiles
+from benchgate.judge.run_files import ARGV, CONVERSATION, RunFiles
 from benchgate.run.record import clock_log
 
 MEASURE = "bench.measure=1"
@@ -29,6 +29,7 @@ def check_agreement(files: RunFiles, system: System) -> None:
     if files.run.lane is Lane.INSN:
         if files.clock.vcpus != files.run.cell.cpus:
             raise _differs(files.run, f"{files.run.cell.cpus} CPUs", f"clock.log is of {files.clock.vcpus}")
+        _check_typed(files, system)
     elif os.path.lexists(clock_log(files.run.folder)):
         raise _differs(files.run, f"lane {files.run.lane}", "there is a log of the instruction clock")
     if system.result.format is ResultFormat.BENCH:
@@ -99,6 +100,18 @@ def _check_pins(files: RunFiles) -> None:
         allowed = run.pins if native else run.pins[place : place + 1]
         if len(cpus) != 1 or not set(cpus) <= set(allowed):
             raise _differs(run, f"pins {run.pins}", f"a thread in affinity.json was on CPUs {cpus}")
+
+
+def _check_typed(files: RunFiles, system: System) -> None:
+    """What was typed, and when, is what the clock brought to the guest."""
+    record = files.typed if system.script else ()
+    ours = [(one.at, len(one.text), one.time) for one in record if one.text]
+    theirs = [(one.console, one.count, one.time) for one in files.clock.inputs]
+    if ours != theirs:
+        raise VerifyError(
+            f"{CONVERSATION} says that lines were typed at (bytes of the console, length, ns) {ours[:8]}, "
+            f"but clock.log has {theirs[:8]}"
+        )
 
 
 def _check_measures(files: RunFiles) -> None:

@@ -21,7 +21,7 @@ from itertools import pairwise
 from benchgate.base.errors import VerifyError
 from benchgate.base.systems import Result
 from benchgate.base.text import one_line
-from benchgate.judge.patterns import Figures, plain
+from benchgate.judge.patterns import Figures
 
 _WORD = re.compile(r"BENCH(?:_[A-Z]+)?(?= |$)")
 _FIGURE = re.compile(r"BENCH (\S{1,64}) ([0-9]{1,19}) ([0-9]{1,19}) ([0-9]{1,19})")
@@ -77,9 +77,9 @@ def parse(text: str) -> Operations:
     return Operations(lines[0][1].partition(" ")[2], kept, skipped)
 
 
-def read(console: bytes, result: Result) -> Figures:
+def read(text: str, result: Result) -> Figures:
     """The figures of the operations that the system's YAML lists, in ns. The time of all is the window."""
-    found = parse(plain(console))
+    found = parse(text)
     for name in result.operations:
         if name not in found.measured and name not in found.skipped:
             raise VerifyError(f"the operation {name} is missing: the program neither measured nor skipped it")

@@ -1,22 +1,24 @@
-"""Compares the figures that a kernel prints in its own format with what the instruction clock saw. Pure.
+"""Times the lines of a console by the instruction clock, and compares a kernel's own figures with it. Pure.
 
-Takes the clock's log, the console and the figures; gives nothing. Fails with VerifyError if the clock
-contradicts a figure: it is not the time from the line with which it begins to its own, the vCPUs did not run
-for so long, or a vCPU that the row counts did no work meanwhile.
+Takes the clock's log, the console and the guest's output; gives windows from one line to another, and fails
+with VerifyError if the clock contradicts a figure: it is not the time from the line with which it begins to
+its own, the vCPUs did not run for so long, or a vCPU that the row counts did no work meanwhile.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from benchgate.base import console_text
 from benchgate.base.errors import VerifyError
-from benchgate.base.systems import System
+from benchgate.base.systems import LineWindow, ResultPattern
 from benchgate.insn.log import ClockLog, ConsoleLine
+from benchgate.insn.window import between_marks
 from benchgate.judge import patterns
 from benchgate.judge.bench_lines import Operations
-from benchgate.judge.patterns import Figures
+from benchgate.judge.patterns import Figure
 
 AGREEMENT = 0.005
 """A figure may differ from the time between its lines by this share of that time. It must cover the printing
@@ -29,48 +31,71 @@ LEAST_SHARE = 0.1
 """How much of an equal share of its window each vCPU must at least have worked."""
 
 
-def check_figures(log: ClockLog, console: bytes, cpus: int, system: System, figures: Figures) -> None:
-    """The figures are in ns, or in cycles of the instruction clock's TSC, which are ns too."""
-    if log.vcpus != cpus:
-        raise VerifyError(f"the row counts {cpus} CPUs, but the instruction clock had {log.vcpus} vCPUs")
-    lines = _Lines(log, console)
-    lines.check()
-    parts = (("work", system.result.work, figures.work), ("total", system.result.total, figures.total))
-    for what, pattern, figure in parts:
-        if pattern is not None and figure is not None:
-            begin, end = map(lines.record, patterns.figure_lines(lines.text, what, pattern))
-            _check_duration(what, figure, begin, end)
-            _check_work(what, figure, begin, end)
-
-
-def check_operations(log: ClockLog, console: bytes, operations: Operations) -> None:
-    """Each operation took the time that passed between its line and the one before it: not more, and not
-    much less, although the program may prepare something first and prints the line itself."""
-    lines = _Lines(log, console)
-    lines.check()
-    for name, one in operations.measured.items():
-        passed = lines.record(one.line).time - lines.record(one.after).time
-        if not LEAST_PART * passed <= one.total_ns <= (1 + AGREEMENT) * passed:
-            raise VerifyError(
-                f"{name}: the guest claims {one.total_ns} ns, but on the instruction clock {passed} ns "
-                f"passed since the line before, and at least {LEAST_PART:.0%} of that must be the operation's"
-            )
-
-
 @dataclass(frozen=True)
-class _Lines:
+class ConsoleClock:
     """The lines of a console, numbered from 0, and the clock's record of each."""
 
     log: ClockLog
     console: bytes
+    text: str
+    """The guest's output (output.py); it has the same lines."""
+
+    def check_vcpus(self, cpus: int) -> None:
+        if self.log.vcpus != cpus:
+            raise VerifyError(
+                f"the row counts {cpus} CPUs, but the instruction clock had {self.log.vcpus} vCPUs"
+            )
+
+    def check_figure(self, what: str, pattern: ResultPattern, figure: Figure) -> None:
+        """The figure is in ns, or in cycles of the instruction clock's TSC, which are ns too."""
+        begin, end = map(self.record, patterns.figure_lines(self.text, what, pattern))
+        _check_duration(what, figure, begin, end)
+        _check_work(what, figure.value, begin, end)
+
+    def length(self, what: str, window: LineWindow) -> int:
+        """The guest time from one line to another, in ns."""
+        first = patterns.only(self.text, window.begins, f"{what}.from")
+        last = patterns.only(self.text, window.ends, f"{what}.to")
+        numbers = patterns.line_of(self.text, first), patterns.line_of(self.text, last)
+        begin, end = map(self.record, numbers)
+        if numbers[0] >= numbers[1] or begin.time >= end.time:
+            raise VerifyError(
+                f"{what}: the window begins with line {numbers[0] + 1} of the console and ends with line "
+                f"{numbers[1] + 1}: correct `from` and `to` in `result.{what}`"
+            )
+        _check_work(what, end.time - begin.time, begin, end)
+        return end.time - begin.time
+
+    def between_marks(self, what: str) -> int:
+        """The guest time between the marks that the guest's programs executed. Each vCPU must have worked
+        between the lines before and after them."""
+        first, last = between_marks(self.log)
+        self.check()
+        before = [line for line in self.log.lines if line.time <= first]
+        after = [line for line in self.log.lines if line.time >= last]
+        if not before or not after:
+            raise VerifyError(
+                f"{what}: the guest must print a line before its first mark and after its last one"
+            )
+        _check_work(what, last - first, before[-1], after[0])
+        return last - first
+
+    def check_operations(self, operations: Operations) -> None:
+        """Each operation took the time that passed between its line and the one before it: not more, and not
+        much less, although the program may prepare something first and prints the line itself."""
+        for name, one in operations.measured.items():
+            passed = self.record(one.line).time - self.record(one.after).time
+            if not LEAST_PART * passed <= one.total_ns <= (1 + AGREEMENT) * passed:
+                raise VerifyError(
+                    f"{name}: the guest claims {one.total_ns} ns, but on the instruction clock {passed} ns "
+                    f"passed since the line before, and at least {LEAST_PART:.0%} of that must be the "
+                    "operation's"
+                )
 
     @cached_property
-    def text(self) -> str:
-        return patterns.plain(self.console)
-
-    @cached_property
-    def records(self) -> dict[int, ConsoleLine]:
+    def _records(self) -> Mapping[int, ConsoleLine]:
         """A line that ends with a lone carriage return has none."""
+        self.check()
         known = {line.end: line for line in self.log.lines}
         ends = enumerate(console_text.line_ends(self.console))
         return {number: known[end] for number, end in ends if end in known}
@@ -86,28 +111,31 @@ class _Lines:
 
     def record(self, number: int) -> ConsoleLine:
         """What the clock knew when this line ended, or else the first one after it."""
-        found = min((at for at in self.records if at >= number), default=None)
+        found = min((at for at in self._records if at >= number), default=None)
         last = self.log.lines[-1]
         if found is None and last.end < len(self.console):
             raise VerifyError(
                 f"the instruction clock recorded {len(self.log.lines)} lines of the console, and line "
                 f"{number + 1}, which has a figure, is after them: print less"
             )
-        return last if found is None else self.records[found]
+        return last if found is None else self._records[found]
 
 
-def _check_duration(what: str, figure: int, begin: ConsoleLine, end: ConsoleLine) -> None:
-    claim = f"{what}: the guest claims {figure} ns"
+def _check_duration(what: str, figure: Figure, begin: ConsoleLine, end: ConsoleLine) -> None:
+    """A figure in coarse steps may be off by one of them, too; its interval is widened by as much."""
+    claim, value = f"{what}: the guest claims {figure.value} ns", figure.value
     passed = end.time - begin.time
-    if abs(figure - passed) > AGREEMENT * passed:
+    step = figure.step if figure.step > AGREEMENT * passed else 0
+    if abs(value - passed) > AGREEMENT * passed + step:
+        allowed = f"{AGREEMENT:.1%}" + (f" and a step of {step} ns" if step else "")
         raise VerifyError(
             f"{claim}, but on the instruction clock {passed} ns passed from the line of "
-            f"`result.{what}.begins` to the figure's own, and they may differ by {AGREEMENT:.1%}: print the "
-            "first just before the timed work and the second just after it; if it is rounded, print more "
-            "digits or make the work longer"
+            f"`result.{what}.begins` to the figure's own, and they may differ by {allowed}: print the first "
+            "just before the timed work and the second just after it; if it is rounded, print more digits or "
+            "make the work longer"
         )
     ran = sum(after.ran - before.ran for before, after in zip(begin.vcpus, end.vcpus, strict=True))
-    if figure - AGREEMENT * figure > ran:
+    if value - AGREEMENT * value - step > ran:
         raise VerifyError(f"{claim}, but in that time all its vCPUs together ran {ran} ns")
 
 

@@ -67,6 +67,14 @@ def disturbance(files: RunFiles) -> Disturbance:
     )
 
 
+def vcpu_time(moments: Sequence[Moment]) -> list[int] | None:
+    """For how long each vCPU had something to do from the guest's ready line to its result: its thread ran or
+    waited for a CPU of the host. None: not known."""
+    pair = _window(moments)
+    grown = None if pair is None else _grown(*pair)
+    return None if grown is None else [use.run + use.delay for use in grown]
+
+
 def excess(seen: Disturbance, rule: VoidRule) -> str:
     """The counters that are above their limits; empty if there are none."""
     found = []

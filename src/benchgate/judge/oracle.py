@@ -4,8 +4,9 @@ The file defines
 
     def check(params, reports, result) -> None
 
-`params` maps names to values, `reports` is a list of WorkerReport, `result` maps names to numbers. A fourth
-parameter, if it is called `run`, gets an OracleRun: clock, windows and histograms. `check` raises
+`params` maps names to values, `reports` is a list of WorkerReport, `result` maps names to numbers. Of a
+system that prints answers in its own form, `reports` is empty, and a result that is no number is a text. A
+fourth parameter, if it is called `run`, gets an OracleRun: clock, windows and histograms. `check` raises
 VerifyError, with a reason that names the worker, if anything that a run reported is wrong. It checks each
 worker's values for its task, that the tasks cover the work exactly, that they have equal cost where this is
 required, and the result. answers.py has helpers for these checks.
@@ -52,7 +53,7 @@ class Oracles:
         file: Path,
         params: Mapping[str, ParamValue],
         reports: Sequence[WorkerReport],
-        result: Mapping[str, int],
+        result: Mapping[str, int | str],
         run: OracleRun,
     ) -> None:
         question = {

@@ -1,25 +1,29 @@
-"""Reads the console of a system that runs a fixed self-test and does not use the wire format. Pure.
+"""Reads answers and figures from the output of a system that does not use the wire format. Pure.
 
-Takes the bytes of a console and the patterns of the system's YAML; gives `Figures`. Fails with VerifyError if
-an answer is wrong or missing, or if a figure or the line with which its time begins is missing or ambiguous.
-The console is untrusted: it is only searched with the user's own patterns.
+Takes the guest's output (output.py) and the patterns of the system's YAML; gives answers by name, and
+figures. Fails with VerifyError if an answer or a figure, or the line with which its time begins, is missing
+or ambiguous, or if an answer is wrong. The output is untrusted: it is only searched with the user's own
+patterns.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from benchgate.base import console_text
 from benchgate.base.errors import VerifyError
-from benchgate.base.systems import Result, ResultPattern
+from benchgate.base.script import Script
+from benchgate.base.systems import ResultPattern, System
 from benchgate.base.text import one_line
-from benchgate.judge.wire import MAX_CONSOLE_BYTES
+from benchgate.judge.output import Output
 
-_NANOSECONDS = {"ns": 1, "us": 1_000, "ms": 1_000_000}
+_NANOSECONDS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
+_SECOND_NS = 1_000_000_000
 _MAX_FIGURE = 2**63
+_MOST_CPUS = 2**16
 _NUMBER = re.compile(
     r"[+-]?(?:[0-9]+|[1-9][0-9]{0,2}(?:(?:,[0-9]{3})+|(?:_[0-9]{3})+))"
     r"(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,4})?"
@@ -29,7 +33,7 @@ _NUMBER = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The figures of a self-test whose answers are right."""
+    """The figures of a run whose answers are right."""
 
     unit: str
     work: int
@@ -37,58 +41,54 @@ class Figures:
     metrics: Mapping[str, float] = field(default_factory=dict)
     skipped: Mapping[str, str] = field(default_factory=dict)
     """Why, for each metric that the guest did not measure."""
+    step: int = 0
+    """By how much two printed figures differ at least, in `unit`; 0: the guest printed none."""
 
 
-def read(console: bytes, result: Result) -> Figures:
-    """The figures of one console. The answers are checked first: without them a figure does not count."""
-    text = plain(console)
-    _check_answers(text, result)
-    if result.work is None:
-        raise VerifyError("the system's YAML has no pattern for the work window (`result.work`)")
-    work = _figure(text, "work", result.work)
-    total = _figure(text, "total", result.total) if result.total else None
-    unit = _unit(result.work)
-    if result.total and _unit(result.total) != unit:
-        raise VerifyError(f"work is in {unit} and total in {_unit(result.total)}: they must share a clock")
-    return Figures(unit, work, total)
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One figure that the guest printed."""
+
+    unit: str
+    """`ns`, or `cycles` of a counter whose frequency is not known."""
+    value: int
+    step: int
 
 
-def online_cpus(console: bytes, pattern: str) -> int:
-    """The number of CPUs that came up, from the group (?P<n>...) of the pattern."""
-    match = only(plain(console), pattern, "online")
+def online_cpus(output: Output, system: System) -> int:
+    """The number of CPUs that came up: a captured number, or how many lines match."""
+    if system.online_lines:
+        lines = re.compile(system.online_lines)
+        return min(_MOST_CPUS, sum(lines.search(line) is not None for line in output.text.split("\n")))
+    match = only(output.text, system.online, "online")
     if not re.fullmatch(r"[0-9]{1,5}", match["n"] or ""):
         raise VerifyError(f"online: `{one_line(match['n'] or '', 80)}` is not a number of CPUs")
     return int(match["n"])
 
 
-def plain(console: bytes) -> str:
-    """The console as text: lines end with a newline, and terminal escapes are removed, except that an ESC
-    stands where a line moves the cursor within its text."""
-    if len(console) > MAX_CONSOLE_BYTES:
-        raise VerifyError(f"the console has {len(console)} bytes; more than {MAX_CONSOLE_BYTES} are not read")
-    return console_text.plain_with_moves(console).decode("utf-8", "replace")
+def answers(output: Output, patterns: Sequence[str], script: Script | None) -> Mapping[str, str]:
+    """What the named groups have captured: those of `patterns` in all of the output, those of a step in its
+    own part. A name that is in several patterns, for example one per CPU, must be the same in each."""
+    places = [(output.text, pattern, "answers") for pattern in patterns]
+    for number, step in enumerate(script.steps if script else ()):
+        places += [(output.steps[number], one, f"capture of step {number + 1}") for one in step.captures]
+    found: dict[str, str] = {}
+    for text, pattern, what in places:
+        for name, value in only(text, pattern, what).groupdict().items():
+            if value is not None and found.setdefault(name, value) != value:
+                raise VerifyError(
+                    f"answer {name} is {one_line(found[name], 80)} in one place of the console, and "
+                    f"{one_line(value, 80)} in another"
+                )
+    return found
 
 
-def _check_answers(text: str, result: Result) -> None:
-    """An answer may match several patterns, for example one per CPU. It must be right in each."""
-    expect = result.expect or {}
-    if not expect:
-        raise VerifyError(
-            "the system's YAML has no expected answer (`result.expect`), so the run cannot be verified"
-        )
-    found = [
-        (name, value)
-        for pattern in result.answers
-        for name, value in only(text, pattern, "answers").groupdict().items()
-        if name in expect and value is not None
-    ]
-    for name, value in found:
-        if value != expect[name]:
-            raise VerifyError(f"wrong answer: {name} is {one_line(value, 80)}, expected {expect[name]}")
-    named = {name for name, _ in found}
-    for name in expect:
-        if name not in named:
+def check_answers(found: Mapping[str, str], expect: Mapping[str, str]) -> None:
+    for name, value in expect.items():
+        if name not in found:
             raise VerifyError(f"answer {name} is missing from the console")
+        if found[name] != value:
+            raise VerifyError(f"wrong answer: {name} is {one_line(found[name], 80)}, expected {value}")
 
 
 def only(text: str, pattern: str, what: str) -> re.Match[str]:
@@ -112,8 +112,8 @@ def only(text: str, pattern: str, what: str) -> re.Match[str]:
 
 def figure_lines(text: str, what: str, pattern: ResultPattern) -> tuple[int, int]:
     """The lines, numbered from 0, with which the figure's time begins and in which the figure stands."""
-    begin = _line(text, only(text, pattern.begins, f"{what}.begins"))
-    end = _line(text, only(text, pattern.regex, what))
+    begin = line_of(text, only(text, pattern.begins, f"{what}.begins"))
+    end = line_of(text, only(text, pattern.regex, what))
     if begin >= end:
         raise VerifyError(
             f"{what}: the figure is in line {end + 1} of the console, and its time begins with line "
@@ -122,12 +122,12 @@ def figure_lines(text: str, what: str, pattern: ResultPattern) -> tuple[int, int
     return begin, end
 
 
-def _line(text: str, match: re.Match[str]) -> int:
+def line_of(text: str, match: re.Match[str]) -> int:
     """The line in which a match ends."""
     return text.count("\n", 0, match.end() - match[0].endswith("\n"))
 
 
-def _figure(text: str, what: str, pattern: ResultPattern) -> int:
+def figure(text: str, what: str, pattern: ResultPattern) -> Figure:
     """The figure in whole nanoseconds or cycles. A counter that was shifted right is shifted back."""
     figure_lines(text, what, pattern)
     written = (only(text, pattern.regex, what)["value"] or "").strip()
@@ -136,11 +136,24 @@ def _figure(text: str, what: str, pattern: ResultPattern) -> int:
     value = Decimal(written.replace(",", "").replace("_", ""))
     if not 0 < value < _MAX_FIGURE:
         raise VerifyError(f"{what}: {one_line(written, 80)} is not a positive duration")
-    figure = int(value * _NANOSECONDS.get(pattern.unit, 1) * 2**pattern.shift)
-    if not 0 < figure < _MAX_FIGURE:
+    each, unit = _each(pattern)
+    found = int(value * each)
+    if not 0 < found < _MAX_FIGURE:
         raise VerifyError(f"{what}: {one_line(written, 80)} {pattern.unit} is out of range")
-    return figure
+    step = max(_last_digit(value), Decimal(str(pattern.step))) * each
+    return Figure(unit, found, math.ceil(step))
 
 
-def _unit(pattern: ResultPattern) -> str:
-    return "ns" if pattern.unit in _NANOSECONDS else pattern.unit
+def _each(pattern: ResultPattern) -> tuple[Decimal, str]:
+    """How many ns, or cycles if their frequency is not known, one of the printed unit is."""
+    shifted = 2**pattern.shift
+    if pattern.hz:
+        return Decimal(_SECOND_NS * shifted) / Decimal(str(pattern.hz)), "ns"
+    known = _NANOSECONDS.get(pattern.unit)
+    return Decimal((known or 1) * shifted), "ns" if known else pattern.unit
+
+
+def _last_digit(value: Decimal) -> Decimal:
+    """One in the last digit that was printed."""
+    exponent = value.as_tuple().exponent
+    return Decimal(1).scaleb(exponent if isinstance(exponent, int) else 0)

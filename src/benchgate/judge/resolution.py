@@ -25,4 +25,5 @@ def _largest(found: list[Resolution]) -> Resolution:
         step=max(one.step for one in found),
         handovers=max(one.handovers for one in found),
         late=max(one.late for one in found),
+        printed=max(one.printed for one in found),
     )

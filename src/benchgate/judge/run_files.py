@@ -14,6 +14,8 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
+from benchgate.base import conversation_json
+from benchgate.base.conversation import Typed
 from benchgate.base.errors import VerifyError
 from benchgate.base.files import read_json, read_start
 from benchgate.base.jsonfields import Fields
@@ -25,7 +27,7 @@ from benchgate.judge import wire
 from benchgate.judge.wire import MAX_CONSOLE_BYTES, Transcript
 
 CONSOLE, ARGV, AFFINITY = "serial.log", "argv.json", "affinity.json"
-THREADS, HOST = "threads.json", "host.json"
+THREADS, HOST, CONVERSATION = "threads.json", "host.json", "conversation.json"
 _JSON_BYTES = 1 << 22
 _SECOND_NS = 1_000_000_000
 _NOT_RECORDED = HostSnapshot(0, None, None, None, None, None)
@@ -57,6 +59,14 @@ class RunFiles:
     @cached_property
     def transcript(self) -> Transcript:
         return wire.parse(self.console, nonce=self.run.nonce)
+
+    @cached_property
+    def typed(self) -> tuple[Typed, ...]:
+        """What was typed at the guest's prompt."""
+        try:
+            return conversation_json.from_json(self._json(CONVERSATION))
+        except ValueError as error:
+            raise VerifyError(f"{self.run.folder / CONVERSATION}: {error}") from error
 
     @cached_property
     def argv(self) -> tuple[str, ...]:

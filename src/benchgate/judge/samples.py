@@ -38,6 +38,9 @@ def measurement(runs: Iterable[VerifiedRun], metric: Metric) -> Measurement:
         samples=tuple(run.metrics[metric.name] for run in counted),
         busy=_of_all([run.busy for run in counted]) if metric.grows_with_cpus_at_most else (),
         late=_of_all([_late(run, metric) for run in counted]),
+        step=max(run.resolution.printed if run.resolution else 0 for run in counted)
+        if metric.name in WINDOWS
+        else 0.0,
     )
 
 

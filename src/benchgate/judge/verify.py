@@ -9,25 +9,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 from benchgate.base.cells import Lane, Window
 from benchgate.base.console_text import by_lines, plain
 from benchgate.base.errors import VerifyError
 from benchgate.base.runs import _VERIFY_ONLY, Ending, RawRun, Resolution, VerifiedRun
+from benchgate.base.script import values_of
 from benchgate.base.systems import EndBy, Result, ResultFormat, System
 from benchgate.base.void_rule import NO_RULE, VoidRule
 from benchgate.base.workloads import Workload
-from benchgate.insn.log import Level
 from benchgate.insn.window import agree, window
-from benchgate.judge import bench_lines, patterns, tool_result, wire
+from benchgate.judge import patterns, printed, tool_result, wire
 from benchgate.judge.agreement import check_agreement
-from benchgate.judge.console_clock import check_figures, check_operations
 from benchgate.judge.foreign import check_foreign
 from benchgate.judge.metrics import SECOND_NS, Reported, computed
 from benchgate.judge.noise import NOT_KNOWN, disturbance, excess, is_judged
 from benchgate.judge.oracle import ORACLES
 from benchgate.judge.oracle_run import OracleRun
+from benchgate.judge.output import Output, of_console, of_conversation
 from benchgate.judge.run_files import RunFiles
+from benchgate.judge.thread_work import check_threads
 from benchgate.judge.transcript_checks import check_books, check_cpus, check_echo, check_window, require_cpus
 from benchgate.judge.wire import MAX_HZ, Transcript
 
@@ -49,16 +51,25 @@ def verify_on(run: RawRun, workload: Workload, system: System, rule: VoidRule = 
     codes = None if system.end_by is EndBy.KILL else system.exit_codes
     files = RunFiles(run)
     if system.result.format is not ResultFormat.BENCH:
-        found = verify_selftest(files, system.result, online=system.online, exit_codes=codes, rule=rule)
-        if run.lane is Lane.INSN:
-            _check_clock(files, system)
+        found = verify_printed(files, workload, system, exit_codes=codes, rule=rule)
+        if run.lane is not Lane.INSN:
+            check_threads(files, found.unit, found.work)
     else:
         found = verify(files, workload, system.result, exit_codes=codes, rule=rule)
-        if system.online:
-            _check_online(files, system.online)
+        output = _output(files, system)
+        if system.counts_cpus:
+            require_cpus(run.cell.cpus, patterns.online_cpus(output, system))
     _check_failures(files.console, system.failures)
     check_agreement(files, system)
     return found
+
+
+def _output(files: RunFiles, system: System) -> Output:
+    """What the guest printed; at a prompt, after the conversation was repeated."""
+    if system.script is None:
+        return of_console(files.console)
+    script = system.script.filled(values_of(files.run.cell, files.run.nonce))
+    return of_conversation(files.console, script, files.typed)
 
 
 def verify(
@@ -94,7 +105,8 @@ def verify(
     if workload.has_oracle:
         ORACLES.check(workload.oracle, dict(run.cell.params), transcript.reports, transcript.result, seen)
     unit, work, total = _window(files, transcript)
-    _check_span(files, unit, work, total, transcript.hz)
+    void = _void(files, rule, transcript, result)
+    _check_span(files, unit, work, total, transcript.hz, void=void)
     return VerifiedRun(
         run=run,
         unit=unit,
@@ -104,7 +116,7 @@ def verify(
         workers=transcript.reports,
         key=_VERIFY_ONLY,
         resolution=_resolution(files),
-        void=_void(files, rule, transcript, result),
+        void=void,
         metrics=_metrics(workload, transcript, seen, unit, {Window.WORK: work, Window.TOTAL: total}),
         unverified=workload.tool is not None and not workload.tool.verifies,
         histograms=seen.histograms,
@@ -122,27 +134,30 @@ def _metrics(
     return computed(workload.metrics, reported)
 
 
-def verify_selftest(
+def verify_printed(
     files: RunFiles,
-    result: Result,
+    workload: Workload,
+    system: System,
     *,
-    online: str,
     exit_codes: Collection[int] | None = EXIT_CODES,
     rule: VoidRule = NO_RULE,
 ) -> VerifiedRun:
-    """The same for a system with a fixed self-test, by the patterns and expected answers of its YAML."""
+    """The same for a system that prints figures and answers in its own form, by the patterns of its YAML."""
     _check_ending(files, exit_codes)
-    if not online:
+    if not system.counts_cpus:
         raise VerifyError("the system's YAML has no `console.online`, so nothing shows how many CPUs came up")
-    _check_online(files, online)
-    is_lines = result.format is ResultFormat.BENCH_LINES
-    figures = (bench_lines if is_lines else patterns).read(files.console, result)
-    if files.run.lane is Lane.INSN and files.clock.level is not Level.FULL:
-        raise VerifyError("on the instruction clock a system without marks can only be timed at level full")
+    output = _output(files, system)
+    require_cpus(files.run.cell.cpus, patterns.online_cpus(output, system))
+    seen = printed.read(files, output, system)
+    figures = seen.figures
     total = figures.work if figures.total is None else figures.total
     if total < figures.work:
         raise VerifyError(f"the total window ({total}) is shorter than the work window ({figures.work})")
-    _check_span(files, figures.unit, figures.work, total)
+    void = _void(files, rule)
+    _check_span(files, figures.unit, figures.work, total, void=void)
+    if workload.has_oracle:
+        asked = OracleRun(files.run.cell.cpus, figures.unit, None, figures.work, total, {})
+        ORACLES.check(workload.oracle, dict(files.run.cell.params), (), seen.values, asked)
     return VerifiedRun(
         run=files.run,
         unit=figures.unit,
@@ -151,20 +166,11 @@ def verify_selftest(
         foreign=None,
         workers=(),
         key=_VERIFY_ONLY,
-        resolution=_resolution(files),
-        void=_void(files, rule),
-        metrics=figures.metrics,
+        resolution=_resolution(files, figures.step),
+        void=void,
+        metrics={**figures.metrics, **printed.metrics(workload, seen, total)},
         skipped=figures.skipped,
     )
-
-
-def _check_clock(files: RunFiles, system: System) -> None:
-    """What the instruction clock says of the figures of a self-test."""
-    if system.result.format is ResultFormat.BENCH_LINES:
-        check_operations(files.clock, files.console, bench_lines.parse(patterns.plain(files.console)))
-        return
-    figures = patterns.read(files.console, system.result)
-    check_figures(files.clock, files.console, files.run.cell.cpus, system, figures)
 
 
 def _void(
@@ -192,10 +198,6 @@ def _check_ending(files: RunFiles, exit_codes: Collection[int] | None) -> None:
         raise VerifyError(f"the run ended with success, but the guest printed `{failure}`")
 
 
-def _check_online(files: RunFiles, pattern: str) -> None:
-    require_cpus(files.run.cell.cpus, patterns.online_cpus(files.console, pattern))
-
-
 def _check_failures(console: bytes, failures: Collection[str]) -> None:
     """The live watcher can miss a failure on a line that another pattern consumed, or after the result."""
     text = b"\n" + plain(console)
@@ -218,12 +220,19 @@ def _window(files: RunFiles, transcript: Transcript) -> tuple[str, int, int]:
     return INSN_UNIT, marked.work, marked.total
 
 
-def _resolution(files: RunFiles) -> Resolution | None:
-    return files.clock.resolution if files.run.lane is Lane.INSN else None
+def _resolution(files: RunFiles, printed_step: int = 0) -> Resolution | None:
+    """What of the window cannot be resolved: by the clock, or in the figure that the guest printed."""
+    known = files.clock.resolution if files.run.lane is Lane.INSN else None
+    if not printed_step:
+        return known
+    return replace(known or Resolution(0, 0, 0), printed=printed_step)
 
 
-def _check_span(files: RunFiles, unit: str, work: int, total: int, hz: int | None = None) -> None:
-    """The window must fit into the time that the host measured, because a guest's clock is untrusted."""
+def _check_span(  # noqa: PLR0913 - keyword arguments
+    files: RunFiles, unit: str, work: int, total: int, hz: int | None = None, *, void: str
+) -> None:
+    """The window must fit into the time that the host measured, because a guest's clock is untrusted. A run
+    that is void counts in no case; a host that starves a guest can make it measure its own clock wrongly."""
     run = files.run
     if run.lane is Lane.INSN:
         end = files.clock.end
@@ -240,7 +249,7 @@ def _check_span(files: RunFiles, unit: str, work: int, total: int, hz: int | Non
     if run.host_span_ns is None:
         raise VerifyError("the host did not measure how long the guest ran, so its window cannot be checked")
     most = SPAN_RATIO * run.host_span_ns + SPAN_SLACK_NS
-    if total > most * (1 if unit == "ns" else (hz or MAX_HZ) / SECOND_NS):
+    if total > most * (1 if unit == "ns" else (hz or MAX_HZ) / SECOND_NS) and not void:
         raise VerifyError(
             f"the window is {total} {unit} long, but by the host's clock the whole run took only "
             f"{run.host_span_ns} ns: the guest's clock is wrong"

@@ -13,7 +13,7 @@ from benchgate.base.cells import Cell, Lane, Placement
 from benchgate.base.clocks import Clock
 from benchgate.base.gates import Gate
 from benchgate.base.metrics import Metric
-from benchgate.base.systems import System
+from benchgate.base.systems import Kind, System
 from benchgate.base.workloads import Workload
 
 
@@ -167,7 +167,8 @@ class Ground:
     pins: tuple[int, ...]
     smt_pins: tuple[int, ...]
     lanes: Mapping[str, tuple[Lane, str]]
-    """System kind (`qemu`, `native`) -> its lane, and the reason if it cannot run."""
+    """System kind (`qemu`, `native`) -> its lane, and the reason if it cannot run. Guests of an emulator
+    whose name is a key (`System.emulator`) have a lane of their own."""
     physical: Placement = Placement.PHYSICAL
     """The placement of vCPUs on these pins: physical, smt or virtual."""
     no_insn: str | None = None
@@ -184,6 +185,9 @@ class Ground:
         clocks = (Clock.WALL, Clock.INSN) if kind == "qemu" else (Clock.WALL,)
         return tuple(replace(self, clock=str(clock)) for clock in clocks)
 
-    def lane(self, kind: str, clock: str) -> tuple[Lane, str]:
+    def lane(self, system: System, clock: str) -> tuple[Lane, str]:
         """The lane of these cells, and the reason if they cannot run."""
-        return (Lane.INSN, self.no_insn or "") if clock == Clock.INSN else self.lanes[kind]
+        if clock == Clock.INSN:
+            return Lane.INSN, self.no_insn or ""
+        own = self.lanes.get(system.emulator) if system.kind is Kind.QEMU else None
+        return own or self.lanes[system.kind]

@@ -13,7 +13,7 @@ from pathlib import Path
 from benchgate.base.cells import Cell, Lane, Window
 from benchgate.base.errors import UsageError
 from benchgate.base.gates import VERIFIED, Gate
-from benchgate.base.systems import SELFTEST, Ask, System, plain_name
+from benchgate.base.systems import SELFTEST, System, plain_name
 from benchgate.plan import catalog
 from benchgate.plan.options import Options
 from benchgate.plan.planned import GateRequest, Ground, PlannedCell, PlannedGate, Request, SweepPlan
@@ -27,7 +27,7 @@ def counts(request: Request, options: Options, ground: Ground, system: System) -
     """The CPU counts at which a test with the `cell` fixture runs."""
     if options.smp is not None:
         return options.smp
-    lane, _ = ground.lane(system.kind, ground.clock)
+    lane, _ = ground.lane(system, ground.clock)
     wanted = {n for n in DEFAULT_COUNTS if lane is Lane.INSN or n <= len(ground.pins)}
     return tuple(sorted(wanted | {n for gate in request.gates for n in (gate.cpus, gate.base) if n}))
 
@@ -38,7 +38,7 @@ def systems_of(request: Request, options: Options) -> tuple[System, ...]:
     else:
         found = _distinct_systems("--system", options.systems)
     wants_selftest = request.workload == SELFTEST
-    return tuple(system for system in found if (system.ask is Ask.SELFTEST) == wants_selftest)
+    return tuple(system for system in found if system.runs_selftest == wants_selftest)
 
 
 def _distinct_systems(where: str, words: Sequence[str]) -> tuple[System, ...]:
@@ -137,7 +137,7 @@ def _compared(
 ) -> PlannedCell:
     """The cell of the system that `asked` compares with: the same row, CPU count and clock."""
     system = catalog.load_system(asked.to)
-    if (system.ask is Ask.SELFTEST) != (request.workload == SELFTEST):
+    if system.runs_selftest != (request.workload == SELFTEST):
         raise UsageError(f"mark {asked.kind}: system {system.name} cannot run {request.workload}")
     grounds = ground.by_clock(system.kind)
     same = next((one for one in grounds if one.clock == ground.clock), grounds[0])

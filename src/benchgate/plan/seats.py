@@ -18,8 +18,8 @@ from benchgate.plan.planned import Ground, PlannedCell, Seats, SweepPlan
 def seat(system: System, workload: Workload, cell: Cell, ground: Ground, options: Options) -> Seats:
     """Where a cell runs, or why not."""
     cpus = cell.cpus
-    lane, no_lane = ground.lane(system.kind, cell.clock)
-    refused = no_lane or system.refuses(workload, cpus, cell.params)
+    lane, no_lane = ground.lane(system, cell.clock)
+    refused = no_lane or system.refuses(workload, cpus, cell.params) or _untimed(system, lane)
     if lane is Lane.INSN:
         return Seats(lane, Placement.VIRTUAL, (), refused, options.cpus or ())
     if cpus <= len(ground.pins):
@@ -32,11 +32,20 @@ def seat(system: System, workload: Workload, cell: Cell, ground: Ground, options
     return Seats(lane, Placement.OVERSUBSCRIBED, ground.pins, refused)
 
 
+def _untimed(system: System, lane: Lane) -> str:
+    if lane is Lane.INSN or not system.result.needs_clock:
+        return ""
+    return (
+        f"the window of {system.name} is between lines or marks (`result`), which only the instruction clock "
+        "times: use --clock insn, or have the kernel print a figure"
+    )
+
+
 def seat_smt(
     system: System, workload: Workload, ground: Ground, clock: str = "", params: Params = ()
 ) -> Seats:
     """The seats over all logical CPUs, on the lane of the row's other arms."""
-    lane, no_lane = ground.lane(system.kind, clock)
+    lane, no_lane = ground.lane(system, clock)
     refused = no_lane or system.refuses(workload, len(ground.smt_pins), params)
     if lane is Lane.INSN:
         refused = "the instruction clock's CPUs share no core, so it cannot show hyperthreads"

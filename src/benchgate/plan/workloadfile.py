@@ -22,6 +22,8 @@ from benchgate.base.yamlfile import Section
 from benchgate.plan import metricsfile, toolfile
 
 _PLAIN_PATH = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9._+-]*/)*[A-Za-z0-9_][A-Za-z0-9._+-]*\Z")
+NO_SOURCE = "none"
+"""In place of a C file: what is measured is a program that the system has."""
 
 
 def load(path: Path) -> Workload:
@@ -32,9 +34,9 @@ def load(path: Path) -> Workload:
     found = Workload(
         name=top.name("name"),
         # One worker process waits for the program, which starts its own threads and processes.
-        mode=Mode.PROCESS if tool else Mode(top.choice("mode", tuple(Mode))),
+        mode=Mode.PROCESS if tool else _mode(top),
         file=path,
-        source=Path() if tool else _beside(top, "source"),
+        source=Path() if tool or _has_no_program(top) else _beside(top, "source"),
         oracle=Path() if tool and not top.has("oracle") else _beside(top, "oracle"),
         params=params,
         quick=_quick(top, params),
@@ -47,6 +49,15 @@ def load(path: Path) -> Workload:
     )
     top.close()
     return found
+
+
+def _has_no_program(top: Section) -> bool:
+    """Whether a system has the program, and runs it when it is asked at its prompt."""
+    return top.text("source") == NO_SOURCE
+
+
+def _mode(top: Section) -> Mode:
+    return Mode(top.choice("mode", tuple(Mode), Mode.PROCESS if _has_no_program(top) else None))
 
 
 def _beside(top: Section, key: str) -> Path:

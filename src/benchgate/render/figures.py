@@ -70,14 +70,21 @@ class ArmFigures:
     """(work, total) of every counted run, in the order of execution."""
     speedups: dict[Window, Speedup]
     resolution: Resolution | None = None
-    """Only on the instruction clock."""
+    """On the instruction clock, and of a printed figure."""
     metrics: tuple[MetricSamples, ...] = ()
     """`work` and `total`, and those that the workload declares."""
 
     def blur(self, window: Window) -> float | None:
         """By which share the steps of the instruction clock can have changed the median of this window."""
-        spread = self.work if window is Window.WORK else self.total
-        return self.resolution.late / spread.median if self.resolution and spread else None
+        spread, seen = self.work if window is Window.WORK else self.total, self.resolution
+        if seen is None or spread is None or (seen.printed and not seen.late):
+            return None
+        return seen.late / spread.median
+
+    @property
+    def printed_step(self) -> int:
+        """By how much the guest's printed figures of a window differ at least."""
+        return self.resolution.printed if self.resolution else 0
 
     @property
     def counted_runs(self) -> str:
@@ -209,7 +216,7 @@ def _speedups(
                 verdict.base_cpus, verdict.ratio, interval, threshold, word, runs, ceiling, paired
             )
         elif is_comparable:
-            interval = stats.bootstrap(tops, bottoms).interval(view.alpha)
+            interval = stats.ratio_interval(tops, bottoms, view.alpha, (base.printed_step, arm.printed_step))
             ratio, runs = stats.ratio_of_medians(tops, bottoms), min(len(tops), len(bottoms))
             speedup = Speedup(base.cpus, ratio, interval, threshold, word, runs, ceiling, paired)
             invalid = not word and (_is_impossible(view, speedup, arm) or _is_invalid(asked))

@@ -6,15 +6,17 @@ if the instruction clock is not prepared or if the image has no program for a na
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
 from benchgate.base.cells import Accel, Cell, Lane
+from benchgate.base.disks import disk_options
 from benchgate.base.errors import UsageError
 from benchgate.base.qemu import CONTROLLED, Qemu, command, guest_name, smp_option
 from benchgate.base.runs import BootSpec, Deadlines, Image
-from benchgate.base.systems import Ask, ResultFormat, System
+from benchgate.base.script import Script, values_of
+from benchgate.base.systems import NO_FIRMWARE, Ask, ResultFormat, System
 from benchgate.base.workloads import GUEST_FILES
 from benchgate.insn.arguments import ClockArguments, arguments
 from benchgate.insn.log import ClockMode, Level
@@ -82,15 +84,18 @@ def guest_spec(  # noqa: PLR0913 - one boot has this many options
     measure: bool = False,
     words: str | None = None,
     profile: Path | None = None,
+    talks: bool = False,
 ) -> BootSpec:
     """One boot of a QEMU system. `log`, `seed` and `profile` are for the instruction clock: where it writes
     its log, its seed, and where it writes an instruction profile. `words` replaces the whole kernel command
-    line, including the workload's manifest."""
+    line, including the workload's manifest. `talks`: something is typed at the console, also if the system's
+    YAML does not say so."""
     system, cell = planned.system, planned.cell
     clock = NO_CLOCK
+    talks = talks or (system.script is not None and words is None)
     if planned.seats.lane is Lane.INSN:
-        clock = _clock_arguments(planned, vm.clock, log, seed, profile)
-    request = manifest(cell, nonce, needs=planned.workload.needs, measure=measure, files=image.files)
+        clock = _clock_arguments(planned, vm, log, seed, profile, talks=talks)
+    request = manifest(cell, nonce, needs=planned.workload.needs, measure=measure, files=image.data_folder)
     argv = command(
         vm.qemu,
         machine=system.qemu.machine,
@@ -102,7 +107,7 @@ def guest_spec(  # noqa: PLR0913 - one boot has this many options
         kernel=image.kernel,
         initrd=image.initrd,
         append=_append(system, request) if words is None else words,
-        extra=system.qemu.arguments + clock.argv_extra,
+        extra=_boot_media(system, image) + system.qemu.arguments + clock.argv_extra,
         name=guest_name(nonce),
     )
     return BootSpec(
@@ -113,7 +118,15 @@ def guest_spec(  # noqa: PLR0913 - one boot has this many options
         pins=_pins_per_vcpu(planned),
         deadlines=deadlines(planned),
         host_cpus=planned.seats.host_cpus,
+        talks=talks and planned.seats.lane is Lane.INSN,
     )
+
+
+def _boot_media(system: System, image: Image) -> tuple[str, ...]:
+    """Firmware and disks."""
+    firmware = NO_FIRMWARE if system.firmware == NO_FIRMWARE else image.firmware
+    bios = () if firmware is None else ("-bios", str(firmware))
+    return bios + disk_options(system.disks, image.disks)
 
 
 def _append(system: System, request: str) -> str:
@@ -121,9 +134,16 @@ def _append(system: System, request: str) -> str:
     return " ".join(word for word in (system.append, request if system.ask is Ask.CMDLINE else "") if word)
 
 
-def _clock_arguments(
-    planned: PlannedCell, clock: ClockConfig | None, log: Path | None, seed: int, profile: Path | None
+def _clock_arguments(  # noqa: PLR0913 - one boot has this many options
+    planned: PlannedCell,
+    vm: VmConfig,
+    log: Path | None,
+    seed: int,
+    profile: Path | None,
+    *,
+    talks: bool,
 ) -> ClockArguments:
+    clock = vm.clock
     if clock is None or log is None:
         raise UsageError(f"{planned.cell.id}: the instruction clock is not prepared, so lane insn cannot run")
     return arguments(
@@ -133,9 +153,12 @@ def _clock_arguments(
         log=log,
         seed=seed,
         cpus=planned.cell.cpus,
+        guest=vm.qemu.guest,
         machine=planned.system.qemu.machine,
+        disks=bool(planned.system.disks),
         marked=planned.system.result.format is ResultFormat.BENCH,
         profile=profile,
+        talks=talks,
     )
 
 
@@ -145,7 +168,7 @@ def native_spec(planned: PlannedCell, image: Image, nonce: str, *, measure: bool
         raise UsageError(f"{planned.cell.id}: the image has no program, which a native system needs")
     pins = planned.seats.pins
     needs, each = planned.workload.needs, _pins_per_vcpu(planned)
-    words = manifest(planned.cell, nonce, needs=needs, pins=each, measure=measure, files=image.files)
+    words = manifest(planned.cell, nonce, needs=needs, pins=each, measure=measure, files=image.data_folder)
     return BootSpec(
         argv=(str(image.program), *words.split()),
         environment={"BENCHGATE_TOOL": str(image.tool)} if image.tool else {},
@@ -162,10 +185,24 @@ def _pins_per_vcpu(planned: PlannedCell) -> tuple[int, ...]:
     return tuple(pins[vcpu % len(pins)] for vcpu in range(planned.cell.cpus)) if pins else ()
 
 
+def script(planned: PlannedCell, nonce: str) -> Script | None:
+    """What is typed into a guest of this cell, with the deadlines of the cell's seats."""
+    if planned.system.script is None:
+        return None
+    filled, sharing = planned.system.script.filled(values_of(planned.cell, nonce)), _sharing(planned)
+    steps = (replace(step, deadline_s=step.deadline_s * sharing) for step in filled.steps)
+    return replace(filled, steps=tuple(steps))
+
+
 def deadlines(planned: PlannedCell) -> Deadlines:
     """On the instruction clock they are guest time (run/pace.py), which no neighbour on the host takes."""
-    stated, pins = planned.system.deadlines, planned.seats.pins
-    sharing = 1.0  # how many vCPUs share one host CPU
-    if pins and planned.seats.lane is not Lane.INSN:
-        sharing = max(1.0, planned.cell.cpus / len(pins))
+    stated, sharing = planned.system.deadlines, _sharing(planned)
     return Deadlines(boot_s=stated.boot_s * sharing, run_s=stated.run_s * sharing)
+
+
+def _sharing(planned: PlannedCell) -> float:
+    """How many vCPUs share one host CPU."""
+    pins = planned.seats.pins
+    if not pins or planned.seats.lane is Lane.INSN:
+        return 1.0
+    return max(1.0, planned.cell.cpus / len(pins))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import errno
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from benchgate.base.cells import Cell, Lane, Placement
@@ -19,6 +20,7 @@ from benchgate.base.errors import BootError, EvidenceError, HostError
 from benchgate.base.files import write_json
 from benchgate.base.process import MORE_FILES, TOO_MANY_FILES, base_environment
 from benchgate.base.runs import BootSpec, Ending, RawRun
+from benchgate.base.script import Script
 from benchgate.run.console import Limits
 from benchgate.run.guest import OnPhase, run_guest
 from benchgate.run.native import run_native
@@ -41,6 +43,8 @@ class RunRequest:
     placement: Placement
     warmup: bool
     guest_digest: str
+    script: Script | None = None
+    """What is typed at its prompt."""
     watch: Watch | None = None
     """None: the patterns of the wire format."""
     limits: Limits = field(default_factory=Limits)
@@ -93,7 +97,7 @@ def _interrupted(request: RunRequest) -> RawRun:
 
 def _run(request: RunRequest, raw: RawRun, on_phase: OnPhase) -> RawRun:
     native = request.spec.lane is Lane.NATIVE
-    run = run_native if native else run_guest
+    run = run_native if native else partial(run_guest, script=request.script)
     watch = request.watch or (NATIVE_WATCH if native else GUEST_WATCH)
     end = run(
         request.spec,

@@ -23,6 +23,11 @@ class Cause(StrEnum):
     FAILURE = "failure"
     DEADLINE = "deadline"
     FLOOD = "flood"
+    REPEATS = "repeats"
+    SUSPECT = "suspect"
+    """A line looks like a panic, and nothing followed."""
+    LOST = "lost"
+    """The conversation at its prompt failed: input was lost, or a step had no answer in its time."""
     FINISHED = "finished"
     """The end line was seen, and `kill_after_end` is set."""
 
@@ -44,7 +49,11 @@ class Observation:
     line: str = ""
     """The line that a pattern matched, or the last one; cleaned for display."""
     note: str = ""
-    """On FLOOD: which bound was exceeded. On DEADLINE: what the seconds were (run/pace.py)."""
+    """On FLOOD: which bound was exceeded. On DEADLINE: what the seconds were (run/pace.py). On REPEATS: what
+    is repeated. On LOST: what failed. On CLOSED: what
+    of its conversation is missing."""
+    suspect: str = ""
+    """One of the last lines looks like a panic that the YAML does not name (run/suspicion.py)."""
 
 
 _ADVICE = {
@@ -54,10 +63,20 @@ _ADVICE = {
 }
 
 
+_SILENT = (
+    ". If it prints on the screen, let it use the first serial port (`boot.append`). If it needs another "
+    "machine or another device, see `qemu` in its YAML"
+)
+
+
 def ending_of(  # noqa: PLR0911 - one return per cause
     seen: Observation, status: int | None, watch: Watch, deadlines: Deadlines, complaint: str = ""
 ) -> tuple[Ending, str]:
     """The ending and a sentence about it. `complaint`: the last line of the program's standard error."""
+    if seen.cause is Cause.CLOSED and seen.suspect:
+        ending, detail = _judge_exit(seen, status, watch, complaint)
+        ending = Ending.PANIC if ending is Ending.DONE else ending
+        return ending, f"{detail or 'the guest ended well by its status'}, but {_suspect(seen)}"
     last = f"; the last line was: {seen.line}" if seen.line else "; it printed nothing"
     match seen.cause:
         case Cause.PANIC:
@@ -66,8 +85,18 @@ def ending_of(  # noqa: PLR0911 - one return per cause
             return Ending.FAILED, f"the guest reported a failure: {seen.line}"
         case Cause.FLOOD:
             return Ending.OUTPUT_LIMIT, f"stopped {_where(seen.stage)}: {seen.note}"
+        case Cause.REPEATS:
+            return Ending.OUTPUT_LIMIT, (
+                f"stopped {_where(seen.stage)}: for {watch.repeat_bytes} bytes it printed nothing but "
+                f"{seen.note}. If that is no fault, raise `console.repeat_bytes` in its YAML (0: no limit)"
+            )
+        case Cause.LOST:
+            return Ending.FAILED, f"at its prompt, {seen.note}{last}"
+        case Cause.SUSPECT:
+            return Ending.PANIC, f"stopped {_where(seen.stage)}: {_suspect(seen)}{last}"
         case Cause.DEADLINE if seen.stage is Stage.BOOTING:
-            return Ending.BOOT_DEADLINE, f"not ready within {deadlines.boot_s:g} s{seen.note}{last}"
+            advice = last if seen.line else f"{last}{_SILENT}"
+            return Ending.BOOT_DEADLINE, f"not ready within {deadlines.boot_s:g} s{seen.note}{advice}"
         case Cause.DEADLINE if seen.stage is Stage.ENDED:
             return Ending.RUN_DEADLINE, "it printed its end line but did not exit, and was stopped"
         case Cause.DEADLINE:
@@ -104,8 +133,9 @@ def _is_named(reason: str, watch: Watch) -> bool:
 
 
 def _judge_exit(seen: Observation, status: int | None, watch: Watch, complaint: str) -> tuple[Ending, str]:
-    suffix = f": {complaint}" if complaint else ""
-    finished = not watch.ends or seen.stage is Stage.ENDED
+    said = "; ".join(text for text in (complaint, seen.note) if text)
+    suffix = f": {said}" if said else ""
+    finished = seen.stage is Stage.ENDED or not (watch.ends or seen.note)
     if status is None or status < 0:
         killed = f"was killed by {_signal_name(-status)}" if status else ""
         how = killed or "closed its console and had to be stopped"
@@ -115,12 +145,20 @@ def _judge_exit(seen: Observation, status: int | None, watch: Watch, complaint: 
             return Ending.DONE, ""
         return (
             Ending.EOF,
-            f"the process exited with status {status} {_where(seen.stage)}, before its end line",
+            f"the process exited with status {status} {_where(seen.stage)}, before its "
+            + (f"conversation was over: {seen.note}" if seen.note else "end line"),
         )
     if status == 1:
         # QEMU exits with 1 if it fails itself; a guest's failure through isa-debug-exit gives 3 or more.
         return Ending.EOF, f"the program failed with status 1 {_where(seen.stage)}{suffix}"
     return Ending.FAILED, f"the process exited with status {status} {_where(seen.stage)}{suffix}"
+
+
+def _suspect(seen: Observation) -> str:
+    return (
+        f"this line looks like a panic that its YAML does not name: `{seen.suspect}`. "
+        "Name it in `console.failures`, or in `console.harmless` if it is none"
+    )
 
 
 def _where(stage: Stage) -> str:

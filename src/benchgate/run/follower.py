@@ -7,6 +7,7 @@ guest's failure is an `Observation` too. Fails with OSError only, if a log canno
 from __future__ import annotations
 
 import contextlib
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +22,10 @@ from benchgate.base.text import one_line
 from benchgate.run.console import Console, FloodError, Limits, SerialLog, readable
 from benchgate.run.ending import Cause, Observation, Stage, ending_of
 from benchgate.run.pace import HostPace, Pace
+from benchgate.run.repetition import Repetition
 from benchgate.run.scanner import Scanner
+from benchgate.run.suspicion import Suspicion
+from benchgate.run.talker import Talker
 from benchgate.run.watch import Watch
 
 _READ_BYTES = 1 << 16
@@ -42,31 +46,61 @@ class Follower:
     folder: Path
     heartbeat: Callable[[], None] = lambda: None
     pace: Pace = field(default_factory=HostPace)
+    talker: Talker | None = None
+    """Types into it, if it is asked at a prompt. Then its first line begins the run, and not a pattern."""
+    stage: Stage = field(init=False)
+    ends_missing: int = field(init=False)
+    """Its end is there when all patterns of an end were seen and the conversation is over."""
+    suspicion: Suspicion = field(init=False)
+    repetition: Repetition = field(init=False)
+    hush: Pace | None = field(init=False, default=None)
+    """Runs out if nothing follows a line that looks like a panic."""
+
+    def __post_init__(self) -> None:
+        self.stage = Stage.BOOTING if self.watch.ready or self.talker else Stage.RUNNING
+        self.ends_missing = bool(self.watch.ends) + bool(self.talker)
+        self.suspicion = Suspicion(self.watch.harmless)
+        self.repetition = Repetition(self.watch.repeat_bytes)
 
     def follow(self) -> Observation:
-        stage = Stage.BOOTING if self.watch.ready else Stage.RUNNING
-        if stage is Stage.RUNNING:
-            self.on_moment("ready")
         self.console.plain = self.console.plain or Stream()
-        self.pace.begin(self.deadlines.boot_s + (0 if self.watch.ready else self.deadlines.run_s))
+        if self.stage is Stage.RUNNING:
+            self.on_moment("ready")
+        self.pace.begin(self.deadlines.boot_s + (self.deadlines.run_s if self.stage is Stage.RUNNING else 0))
         scanner = Scanner(self.watch)
         while True:
             text, stop = self._read()
-            for found in scanner.feed(text, last=stop is not None):
+            said = self.talker.news() if self.talker else ()
+            for found in (*scanner.feed(text, last=stop is not None), *said):
                 if found.name in {"panic", "failure"}:
-                    return self._failed(Cause(found.name), stage, found.line)
-                self.on_moment(found.name)
-                if found.name == "ready" and stage is Stage.BOOTING:
-                    stage = Stage.RUNNING
-                    self.pace.begin(self.deadlines.run_s)
-                    stop = None if stop is not None and stop.cause is Cause.DEADLINE else stop
-                elif found.name == "end":
-                    if self.watch.kill_after_end:
-                        return Observation(Cause.FINISHED, Stage.ENDED)
-                    stage = Stage.ENDED
-                    self.pace.begin(self.limits.leave_s)
+                    return self._failed(Cause(found.name), found.line)
+                if found.name == "lost":
+                    return self._failed(Cause.LOST, self.log.last_line, found.line.decode())
+                stop = self._reached(found.name, stop)
+            if self.stage is Stage.ENDED and self.watch.kill_after_end:
+                return Observation(Cause.FINISHED, Stage.ENDED)
             if stop is not None:
-                return Observation(stop.cause, stage, one_line(self.log.last_line), stop.note)
+                last = one_line(self.log.last_line)
+                return Observation(stop.cause, self.stage, last, stop.note, self.suspicion.line)
+
+    def _reached(self, name: str, stop: Observation | None) -> Observation | None:
+        """Notes a pattern, or a step of the conversation; gives `stop`, unless it was the deadline of a boot
+        that is over."""
+        if name == "step" and self.talker:
+            self.pace.begin(self.talker.deadline_s)
+        elif name == "end":
+            self.ends_missing -= 1
+            if not self.ends_missing:
+                self.on_moment(name)
+                self.stage = Stage.ENDED
+                self.pace.begin(self.limits.leave_s)
+        else:
+            self.on_moment(name)
+            if name == "ready" and self.stage is Stage.BOOTING:
+                self.stage = Stage.RUNNING
+                self.pace.begin(self.talker.deadline_s if self.talker else self.deadlines.run_s)
+                return None if stop is not None and stop.cause is Cause.DEADLINE else stop
+        return stop
 
     def await_exit(self, seen: Observation) -> bool:
         """True if the program exits by itself after its console was closed."""
@@ -81,28 +115,56 @@ class Follower:
         while True:
             self.heartbeat()
             left = self.pace.left()
-            if left <= 0:
-                return b"", Observation(Cause.DEADLINE, Stage.RUNNING, note=self.pace.kind)
+            if over := self._is_over(left):
+                return b"", over
+            if self.talker:
+                if self.talker.tick():
+                    return b"", None
+                left = min(left, self.talker.wait_s())
             try:
-                return self.console.read_nonblocking(_READ_BYTES, left), None
+                return self._noted(self.console.read_nonblocking(_READ_BYTES, left))
             except FloodError:
                 note = f"more than {self.limits.console_bytes} bytes of output"
                 return b"", Observation(Cause.FLOOD, Stage.RUNNING, note=note)
             except pexpect.EOF:
-                return b"", Observation(Cause.CLOSED, Stage.RUNNING)
+                return b"", self._closed()
             except pexpect.TIMEOUT:
-                pass
-            if (self.folder / "stderr.log").stat().st_size > self.limits.stderr_bytes:
-                note = f"more than {self.limits.stderr_bytes} bytes on standard error"
-                return b"", Observation(Cause.FLOOD, Stage.RUNNING, note=note)
-            if self.child.has_ended() and not readable(self.console.child_fd, 0):
-                # One of its children still holds the pipe.
-                return b"", Observation(Cause.CLOSED, Stage.RUNNING)
+                if stop := self._while_silent():
+                    return b"", stop
 
-    def _failed(self, cause: Cause, stage: Stage, line: bytes) -> Observation:
+    def _while_silent(self) -> Observation | None:
+        if (self.folder / "stderr.log").stat().st_size > self.limits.stderr_bytes:
+            note = f"more than {self.limits.stderr_bytes} bytes on standard error"
+            return Observation(Cause.FLOOD, Stage.RUNNING, note=note)
+        # One of its children may still hold the pipe.
+        is_left = self.child.has_ended() and not readable(self.console.child_fd, 0)
+        return self._closed() if is_left else None
+
+    def _is_over(self, left: float) -> Observation | None:
+        if left <= 0 and self.talker and self.talker.waits_for:
+            note = f"{self.talker.waits_for}, and its time{self.pace.kind} is over"
+            return Observation(Cause.LOST, Stage.RUNNING, note=note)
+        if left <= 0:
+            return Observation(Cause.DEADLINE, Stage.RUNNING, note=self.pace.kind)
+        if self.hush is not None and self.hush.left() <= 0:
+            return Observation(Cause.SUSPECT, Stage.RUNNING)
+        return None
+
+    def _closed(self) -> Observation:
+        return Observation(Cause.CLOSED, Stage.RUNNING, note=self.talker.waits_for if self.talker else "")
+
+    def _noted(self, text: bytes) -> tuple[bytes, Observation | None]:
+        self.suspicion.feed(text)
+        self.hush = copy.copy(self.pace) if self.suspicion.line else None
+        if self.hush is not None:
+            self.hush.begin(self.limits.hush_s)
+        repeated = self.repetition.feed(text)
+        return text, Observation(Cause.REPEATS, Stage.RUNNING, note=repeated) if repeated else None
+
+    def _failed(self, cause: Cause, line: bytes, note: str = "") -> Observation:
         with contextlib.suppress(FloodError):
             self.console.read_rest(self.limits.linger_s)
-        return Observation(cause, stage, one_line(line))
+        return Observation(cause, self.stage, one_line(line), note)
 
 
 def complaint(folder: Path) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchgate.base import process
+from benchgate.base import conversation_json, process
 from benchgate.base.cells import Lane
 from benchgate.base.errors import BootError
 from benchgate.base.files import write_json
@@ -23,15 +23,20 @@ from benchgate.base.interrupts import held
 from benchgate.base.process import Child
 from benchgate.base.qemu import QMP_DESCRIPTOR
 from benchgate.base.runs import BootSpec, Ending
+from benchgate.base.script import Script
+from benchgate.insn.talk import TALK_DESCRIPTOR, Pace, Talk
+from benchgate.insn.talk import pair as talk_pair
 from benchgate.run import pinning, stale
+from benchgate.run.clock_console import ClockConsole
 from benchgate.run.console import Console, Limits, SerialLog
 from benchgate.run.ending import Cause, confirmed
 from benchgate.run.follower import Follower, complaint
-from benchgate.run.pace import GuestPace, HostPace
+from benchgate.run.pace import GuestPace, HostPace, TalkPace
 from benchgate.run.pinning import Placed
 from benchgate.run.qmp import Qmp, QmpError
 from benchgate.run.record import clock_log
 from benchgate.run.streams import piped
+from benchgate.run.talker import Talker
 from benchgate.run.thread_use import Sample, keep_samples, sample
 from benchgate.run.watch import Watch
 
@@ -39,6 +44,8 @@ OnPhase = Callable[[str], None]
 _QMP_S = 30.0
 _STOP_GRACE_S = 2.0
 _DRAIN_S = 0.5
+CONVERSATION = "conversation.json"
+"""In a run's folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +70,8 @@ class RunningGuest:
     qmp: Qmp
     folder: Path
     spec: BootSpec
+    talk: Talk | None = None
+    """Only of a guest on the instruction clock at whose console something is typed."""
     vcpus: tuple[int, ...] = ()
     samples: list[Sample] = field(default_factory=list)
 
@@ -110,10 +119,13 @@ def run_guest(  # noqa: PLR0913 - keyword arguments
     nonce: str,
     limits: Limits,
     on_phase: OnPhase,
+    script: Script | None = None,
 ) -> GuestEnd:
-    """Boots and watches to the end. Only the files in `folder` remain."""
+    """Boots and watches to the end. Only the files in `folder` remain. `script`: what is typed at its
+    prompt."""
     on_phase("starting")
-    with started(spec, folder, mark=nonce, limits=limits) as guest:
+    typing = Pace(script.delay_ns, script.byte_ns) if script else Pace()
+    with started(spec, folder, mark=nonce, limits=limits, typing=typing) as guest:
         try:
             guest.prepare()
             guest.go()
@@ -121,6 +133,13 @@ def run_guest(  # noqa: PLR0913 - keyword arguments
             why, status = _no_start(guest, error)
             guest.console.read_rest(_DRAIN_S)
             return GuestEnd(Ending.NO_START, why, status)
+        pace: GuestPace | HostPace | TalkPace = HostPace()
+        if guest.talk is not None:
+            console = ClockConsole(guest.console, guest.talk)
+            guest.console, pace = console, TalkPace(console)
+        elif spec.lane is Lane.INSN:
+            pace = GuestPace(clock_log(folder))
+        talker = Talker(script, guest.console) if script else None
         follower = Follower(
             guest.console,
             guest.log,
@@ -131,9 +150,14 @@ def run_guest(  # noqa: PLR0913 - keyword arguments
             guest.child,
             folder,
             lambda: on_phase("running" if guest.is_ready else "booting"),
-            GuestPace(clock_log(folder)) if spec.lane is Lane.INSN else HostPace(),
+            pace,
+            talker,
         )
-        seen = follower.follow()
+        try:
+            seen = follower.follow()
+        finally:
+            if talker is not None:
+                write_json(folder / CONVERSATION, conversation_json.as_json(talker.record))
         on_phase("ended")
         exited = follower.await_exit(seen)
         guest.mark("exit" if exited else "stop")
@@ -162,39 +186,57 @@ def boot_interactive(
             guest.go()
         except BootError as error:
             raise BootError(_no_start(guest, error)[0]) from error
+        if guest.talk is not None:
+            guest.console = ClockConsole(guest.console, guest.talk)
         guest.console.timeout = spec.deadlines.boot_s
         yield guest
 
 
 @contextlib.contextmanager
-def started(spec: BootSpec, folder: Path, *, mark: str, limits: Limits) -> Iterator[RunningGuest]:
+def started(
+    spec: BootSpec, folder: Path, *, mark: str, limits: Limits, typing: Pace | None = None
+) -> Iterator[RunningGuest]:
     """QEMU before its guest's first instruction. QEMU is always stopped when the block ends."""
     if not any(mark in word for word in spec.argv):
         raise ValueError(f"the mark {mark!r} is not in the argv, so a stale guest could not be identified")
     with contextlib.ExitStack() as stack:
-        ours, theirs = socket.socketpair()
-        stack.callback(ours.close)
-        with theirs:
-            stack.enter_context(ours)
-            qmp = stack.enter_context(Qmp(ours, folder / "qmp.log"))
-            (folder / "qmp.log").touch()
-            streams = stack.enter_context(piped(folder, limits))
-            with held():
-                child = process.start(
-                    spec.argv,
-                    process.base_environment(spec.environment),
-                    stdin=streams.child_input,
-                    stdout=streams.child_output,
-                    stderr=streams.child_error,
-                    descriptors={QMP_DESCRIPTOR: theirs.fileno()},
-                    affinity=spec.host_cpus,
-                )
-                stack.callback(child.stop, 0)
+        qemus = stack.enter_context(contextlib.ExitStack())  # QEMU's ends of the sockets
+        control, descriptors = _ours(socket.socketpair(), QMP_DESCRIPTOR, stack, qemus)
+        talk = None
+        if spec.talks:
+            end, more = _ours(talk_pair(), TALK_DESCRIPTOR, stack, qemus)
+            talk, descriptors = Talk(end, typing or Pace()), descriptors | more
+        qmp = stack.enter_context(Qmp(control, folder / "qmp.log"))
+        (folder / "qmp.log").touch()
+        streams = stack.enter_context(piped(folder, limits))
+        with held():
+            child = process.start(
+                spec.argv,
+                process.base_environment(spec.environment),
+                stdin=streams.child_input,
+                stdout=streams.child_output,
+                stderr=streams.child_error,
+                descriptors=descriptors,
+                affinity=spec.host_cpus,
+            )
+            stack.callback(child.stop, 0)
+        qemus.close()
         streams.close_child_ends()
         stack.enter_context(stale.recorded(child.pid, child.started, mark))
-        guest = RunningGuest(child, streams.console, streams.log, qmp, folder, spec)
+        guest = RunningGuest(child, streams.console, streams.log, qmp, folder, spec, talk)
         stack.callback(keep_samples, folder, guest.samples)
         yield guest
+
+
+def _ours(
+    pair: tuple[socket.socket, socket.socket],
+    descriptor: int,
+    stack: contextlib.ExitStack,
+    qemus: contextlib.ExitStack,
+) -> tuple[socket.socket, dict[int, int]]:
+    """Our end of a pair of sockets, and QEMU's by its descriptor there. The stacks close them."""
+    ours, theirs = stack.enter_context(pair[0]), qemus.enter_context(pair[1])
+    return ours, {descriptor: theirs.fileno()}
 
 
 def _no_start(guest: RunningGuest, error: BootError) -> tuple[str, int]:

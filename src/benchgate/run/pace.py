@@ -50,6 +50,39 @@ class HostPace:
         return min(_SLICE_S, max(0.0, self._deadline - self.monotonic()))
 
 
+class StoppingConsole(Protocol):
+    """The console of a guest that stands still at a limit of its own time (run/clock_console.py)."""
+
+    limit_ns: int
+
+    @property
+    def time_ns(self) -> int: ...
+    @property
+    def is_late(self) -> bool: ...
+    @property
+    def is_halted(self) -> bool: ...
+
+
+@dataclass
+class TalkPace:
+    """Of a guest that is typed at on the instruction clock: it stops by itself at the end of a stage."""
+
+    console: StoppingConsole
+    _until_ns: int = 0
+
+    @property
+    def kind(self) -> str:
+        halted = ", at whose end no CPU had run for a second," if self.console.is_halted else ""
+        return f" of guest time{halted}"
+
+    def begin(self, seconds: float) -> None:
+        self._until_ns = self.console.time_ns + int(seconds * 1e9)
+
+    def left(self) -> float:
+        self.console.limit_ns = self._until_ns
+        return 0.0 if self.console.is_late else _SLICE_S
+
+
 @dataclass
 class GuestPace:
     """`log`: where the instruction clock writes."""

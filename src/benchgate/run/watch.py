@@ -10,7 +10,16 @@ import re
 from dataclasses import dataclass, replace
 
 from benchgate.base.console_text import by_lines
-from benchgate.base.systems import EndBy, Kind, Result, ResultFormat, System
+from benchgate.base.systems import (
+    REPEAT_BYTES,
+    EndBy,
+    Kind,
+    LineWindow,
+    Result,
+    ResultFormat,
+    ResultPattern,
+    System,
+)
 
 
 def watch_for(system: System) -> Watch:
@@ -19,24 +28,37 @@ def watch_for(system: System) -> Watch:
         return NATIVE_WATCH
     base = replace(
         GUEST_WATCH,
-        ready=by_lines(system.ready) if system.ready else None,
+        ready=by_lines(system.ready) if system.ready and not system.script else None,
         failures=GUEST_WATCH.failures + tuple(by_lines(pattern) for pattern in system.failures),
         success=frozenset(system.exit_codes),
         kill_after_end=system.end_by is EndBy.KILL,
         may_reset=system.may_reset,
+        harmless=tuple(by_lines(pattern) for pattern in system.harmless),
+        repeat_bytes=system.repeat_bytes,
     )
     if system.result.format is ResultFormat.BENCH:
         return base
+    if system.script:  # its end is the conversation's
+        return replace(base, result=None, ends=())
     ends = _end_patterns(system.result) if system.end_by is EndBy.KILL else ()
-    return replace(base, result=None, ends=ends)
+    return replace(base, result=_work_end(system.result), ends=ends)
+
+
+def _work_end(result: Result) -> bytes | None:
+    """The line that the guest prints at the end of its work; None if no line shows it."""
+    match result.work:
+        case ResultPattern(regex=pattern) | LineWindow(ends=pattern):
+            return whole_line(pattern)
+    return whole_line(r"^BENCH_END\b") if result.format is ResultFormat.BENCH_LINES else None
 
 
 def _end_patterns(result: Result) -> tuple[bytes, ...]:
     """All patterns that the verifier will need."""
     if result.format is ResultFormat.BENCH_LINES:
         return (whole_line(r"^BENCH_END\b"),)
-    figures = tuple(figure.regex for figure in (result.work, result.total) if figure)
-    return tuple(whole_line(pattern) for pattern in (*result.answers, *figures))
+    figures = tuple(figure.regex for figure in result.figures.values())
+    lines = tuple(one.ends for one in (result.work, result.total) if isinstance(one, LineWindow))
+    return tuple(whole_line(pattern) for pattern in (*result.answers, *figures, *lines))
 
 
 def whole_line(pattern: str) -> bytes:
@@ -63,9 +85,13 @@ class Watch:
     """For systems that cannot power off: kill the guest after its end line."""
     may_reset: bool = False
     """The guest may end by a reset."""
+    harmless: tuple[bytes, ...] = ()
+    """Lines that look like a panic and are none (run/suspicion.py)."""
+    repeat_bytes: int = REPEAT_BYTES
+    """The console may repeat itself for this long (run/repetition.py); 0: for ever."""
 
     def __post_init__(self) -> None:
-        for pattern in (self.ready, self.result, *self.ends, *self.panics, *self.failures):
+        for pattern in (self.ready, self.result, *self.ends, *self.panics, *self.failures, *self.harmless):
             if pattern is None:
                 continue
             try:

@@ -11,11 +11,12 @@ import hashlib
 import secrets
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchgate.base.cells import Accel, Lane
@@ -24,11 +25,9 @@ from benchgate.base.errors import HostError, UsageError
 from benchgate.base.gates import CapacityBound, Policy
 from benchgate.base.interrupts import held
 from benchgate.base.pyfile import described
-from benchgate.base.qemu import Qemu
 from benchgate.base.runs import BootSpec, Image, RawRun
 from benchgate.base.systems import Kind, ResultFormat
 from benchgate.build import cache_storage
-from benchgate.build.fetch import inputs
 from benchgate.build.images import Images, guest_digest
 from benchgate.evidence import provenance, session_folder
 from benchgate.evidence.facts import bounds_of, stored_symbols, symbols_of
@@ -36,10 +35,8 @@ from benchgate.evidence.files import SESSION, read_object
 from benchgate.evidence.rows import row_of
 from benchgate.host import capacity as host_capacity
 from benchgate.host import concurrency, envelope, lock, topology
-from benchgate.host.accel import AccelProbe
 from benchgate.host.capacity import CapacityPair
 from benchgate.host.topology import Topology
-from benchgate.insn.log import ClockMode
 from benchgate.insn.symbols import read_symbols
 from benchgate.judge import attribution, smoke_check, verify, wire
 from benchgate.judge.judged_run import JudgedRun, judge_run
@@ -53,13 +50,13 @@ from benchgate.plan.schedule import expected_runs
 from benchgate.plan.seats import reseated
 from benchgate.render.view import SessionView
 from benchgate.run import argv, guest, perf, smoke, stale
-from benchgate.run.argv import VmConfig
 from benchgate.run.attempt import RunRequest
 from benchgate.run.parallel import Job, execute_all
 from benchgate.run.record import clock_log, smoke_folder
 from benchgate.run.watch import watch_for
-from benchgate.session import publish, vm_choice
+from benchgate.session import publish
 from benchgate.session.conclusion import view_of
+from benchgate.session.machines import Machines
 from benchgate.session.progress import Progress, figure
 from benchgate.session.sweep import PlannedRun, ends_sweep
 from benchgate.session.trust import Trusted
@@ -80,6 +77,10 @@ def ground_of(
     return Ground(pins, every, lanes or expected(options.clock, placement), placement, no_insn)
 
 
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
 class MeasuringSession:
     """Call `open` and `begin` before the first attempt, and `close` once."""
 
@@ -95,11 +96,9 @@ class MeasuringSession:
         self._expected: dict[str, int] = {}
         self._pairs: dict[tuple[str, int], list[CapacityPair]] = {}
         self._topology = seen
-        self._qemu: Qemu | None = None
-        self._probes: Mapping[Accel, AccelProbe] = {}
-        self._configs: Mapping[Lane, VmConfig] = {}
-        self._accel = Accel.TCG
-        self.clocks: Clocks | None = None
+        self._machines = Machines(options, seen, progress.note)
+        self._emulators: dict[str, str] = {}
+        """By row."""
         self._session: session_folder.SessionFolder | None = None
         self._judged: list[JudgedRun] = []
         self._facts: dict[str, Any] = {}
@@ -112,34 +111,27 @@ class MeasuringSession:
         """Fetches and builds before it takes the lock, so that other sessions do not wait for a compiler.
         `images`: those that a user's own tests need."""
         cells = [*(cell for sweep in sweeps for cell in sweep.runnable), *images]
-        if any(cell.system.kind is Kind.QEMU for cell in cells):
-            self._qemu = inputs.qemu(self.options.qemu, locked=self.options.locked, notice=self.progress.note)
+        self._machines.fetch(cell.system for cell in cells)
+        self._machines.check(cells)
         for cell in cells:
             self.image(cell)  # builds it
         self._lock.enter_context(lock.measuring(self.options.lock_wait_s, notice=self.progress.note))
         for line in stale.sweep_stale():
             self.progress.note(line)
-        if self._qemu is not None:
-            self._choose(self._qemu)
-        elif self.options.clock == "both":
-            self.clocks = vm_choice.clocks_of(self.options, Clock.WALL, "no guest is measured")
-        only_exact = set(self._configs) == {Lane.INSN} and self._is_exact
-        if only_exact and all(cell.system.kind is Kind.QEMU for cell in cells):
+        self._choose()
+        if self._machines.only_exact and all(cell.system.kind is Kind.QEMU for cell in cells):
             self._lock.close()  # from here on, parallel sessions cannot change a result
 
     @property
-    def _is_exact(self) -> bool:
-        """True if guests run on the instruction clock in serial mode, where the host's load does not change
-        results."""
-        config = self._configs.get(Lane.INSN)
-        return config is not None and config.clock is not None and config.clock.mode is ClockMode.SERIAL
+    def clocks(self) -> Clocks | None:
+        return self._machines.clocks
 
-    def _choose(self, qemu: Qemu) -> None:
-        found = vm_choice.choose_vm(qemu, self.options, self._topology, self.ground.pins, self.progress.note)
-        self._configs, self._accel, self._probes = found.configs, found.accel, found.probes
-        self.clocks = found.clocks
-        lanes = of_kinds(self.options.clock, found.lane)
-        self.ground = ground_of(self._topology, self.options, lanes, found.no_insn)
+    def _choose(self) -> None:
+        found = self._machines
+        found.choose(self.ground.pins)
+        if found.lanes is None:
+            return
+        self.ground = ground_of(self._topology, self.options, found.lanes, found.no_insn)
         if found.lane is Lane.INSN:  # its samples are seeds
             self.policy = self.policy.with_runs(self.options.seeds, self.options.max_seeds)
 
@@ -149,7 +141,7 @@ class MeasuringSession:
     def begin(self, sweeps: Sequence[SweepPlan]) -> None:
         """Makes the session's folder, with everything that is needed to judge it again."""
         seen = envelope.collect(
-            self._topology, qemu=self._qemu, probes=self._probes.values(), pins=self.ground.pins
+            self._topology, qemu=self._machines.main, probes=self._machines.probes, pins=self.ground.pins
         )
         kinds = (one.gate for sweep in sweeps for one in sweep.gates if one.gate.file)
         used = {cell.workload.name: cell.workload for sweep in sweeps for cell in sweep.cells}
@@ -160,6 +152,7 @@ class MeasuringSession:
         )
         self._facts = provenance.planned(sweeps, self.policy, self._inputs(sweeps), self.clocks)
         self._facts["programs"] = self._trusted.as_json()
+        self._emulators = {row: sweep.cells[0].system.emulator for sweep in sweeps for row in sweep.rows}
         self._session = session_folder.SessionFolder.create(
             self.options.reports,
             provenance.described(self.options, seen),
@@ -180,11 +173,8 @@ class MeasuringSession:
         images = {one.cell.row: self.image(one) for sweep in sweeps for one in sweep.runnable}
         labels = {label for image in images.values() for label in image.labels}
         found: dict[str, Any] = {row: dict(image.digests) for row, image in images.items()}
-        if self._qemu is not None:
-            labels.update(self._qemu.labels)
-            version = self._qemu.version_text
-            found["qemu"] = {"version": version, "digest": self._qemu.digest, "origin": self._qemu.origin}
-        return {**found, "labels": sorted(labels)}
+        labels |= self._machines.labels()
+        return {**found, **self._machines.described(), "labels": sorted(labels)}
 
     # ---- the Lab
 
@@ -193,7 +183,7 @@ class MeasuringSession:
 
     def at_once(self, planned: PlannedCell) -> int:
         """Exact runs do not influence each other, so the host's memory and CPUs are the only limit."""
-        exact = self._is_exact and planned.seats.lane is Lane.INSN
+        exact = self._machines.is_exact and planned.seats.lane is Lane.INSN
         seats, memory = planned.seats, planned.system.qemu.memory
         return concurrency.guests_at_once(memory, seats.host_cpus) if exact else 1
 
@@ -255,7 +245,7 @@ class MeasuringSession:
         self.progress.phase(cell.id, "smokes", "running")
         image, nonce = self.image(planned), secrets.token_hex(8)
         log, words = clock_log(folder), wanted.append
-        spec = argv.guest_spec(planned, image, self._vm(planned), nonce, log=log, words=words)
+        spec = argv.guest_spec(planned, image, self._machines.vm(planned), nonce, log=log, words=words)
         smoke.execute(planned, spec, folder, guest_digest=guest_digest(image), nonce=nonce)
 
     def _request(self, attempt: PlannedRun, place: session_folder.RunFolder) -> RunRequest:
@@ -272,6 +262,7 @@ class MeasuringSession:
             placement=planned.seats.placement,
             warmup=attempt.warmup,
             guest_digest=guest_digest(image),
+            script=argv.script(planned, nonce),
             watch=watch_for(planned.system),
         )
 
@@ -281,12 +272,9 @@ class MeasuringSession:
         measure = self.options.measure
         if planned.system.kind is Kind.NATIVE:
             return argv.native_spec(planned, image, nonce, measure=measure)
-        return argv.guest_spec(planned, image, self._vm(planned), nonce, log=log, seed=seed, measure=measure)
-
-    def _vm(self, planned: PlannedCell) -> VmConfig:
-        if planned.seats.lane not in self._configs:
-            raise HostError(f"{planned.cell.id}: QEMU is not prepared for lane {planned.seats.lane}")
-        return self._configs[planned.seats.lane]
+        return argv.guest_spec(
+            planned, image, self._machines.vm(planned), nonce, log=log, seed=seed, measure=measure
+        )
 
     def _nonce(self, attempt: PlannedRun) -> str:
         """On the instruction clock a digest, so that consoles are equal; on other lanes random. --clock both
@@ -295,7 +283,7 @@ class MeasuringSession:
             return secrets.token_hex(8)
         cell = replace(attempt.planned.cell, clock="")
         text = f"{self.options.order_seed} {cell.id} {attempt.seed}"
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        return _digest(text)
 
     def _verify(self, planned: PlannedCell, raw: RawRun) -> Any:
         smoke_check.require_smokes(self._open_session.folder, planned.system, raw)
@@ -314,14 +302,15 @@ class MeasuringSession:
 
     def capacity(self, row: str, counts: tuple[int, ...]) -> Mapping[int, CapacityBound]:
         """Samples one more pair at each count; the bounds come from all pairs of this row."""
-        if self._qemu is None:
+        emulator = self._emulators[row]
+        if emulator not in self._machines.qemus:
             return {}
-        probe = self._probes[self._accel]
+        probe = self._machines.probe(emulator)
         bounds = {}
         for count in counts:
             pins = self.ground.pins[:count]
             pairs = self._pairs.setdefault((row, count), [])
-            pairs += host_capacity.sample(self._qemu, probe, pins, first=len(pairs))
+            pairs += self._machines.capacity_pair(emulator, pins, len(pairs))
             found = host_capacity.estimate(probe.accel, pins, pairs)
             lane = Lane.KVM if probe.accel is Accel.KVM else Lane.TCG
             bounds[count] = CapacityBound(lane, count, found.ratio, found.low, found.high)
@@ -331,9 +320,11 @@ class MeasuringSession:
 
     def profile(self, sweep: SweepPlan) -> None:
         """--profile-host: boots the row's largest guest once more, under perf. The boot is not a sample."""
-        guests = [one for one in sweep.runnable if one.system.kind is Kind.QEMU and not one.cell.variant]
+        runnable = [one for one in sweep.runnable if one.system.script is None and not one.cell.variant]
+        guests = [one for one in runnable if one.system.kind is Kind.QEMU]
         if not guests:
-            return self._note(f"profile of {sweep.row}: unavailable: only guests can be profiled")
+            why = "only guests that are not asked at a prompt can be profiled"
+            return self._note(f"profile of {sweep.row}: unavailable: {why}")
         planned, name = guests[-1], f"profile/{sweep.row}"
         folder, mark = self._open_session.folder / name, secrets.token_hex(8)
         self.progress.phase(planned.cell.id, "profile", "running")
@@ -353,29 +344,41 @@ class MeasuringSession:
     def image(self, planned: PlannedCell) -> Image:
         return self._images.of(planned.system, planned.workload)
 
-    def seated(self, planned: PlannedCell, cpus: int) -> PlannedCell:
-        """The seats of a user's own boot with this many CPUs. It does not use the instruction clock, because
-        nothing is timed."""
-        used = next(iter(self._configs.values()), None)
-        lanes = of_kinds("wall", wall_lane(Accel.TCG if used is None else used.accel))
-        ground = replace(self.ground, lanes=lanes)
+    def seated(self, planned: PlannedCell, cpus: int, clock: Clock) -> PlannedCell:
+        """The seats of a user's own boot with this many CPUs."""
+        if clock is Clock.INSN:
+            if not self._machines.has_lane(planned, Lane.INSN):
+                raise UsageError(
+                    'boot(clock="insn"): this session does not use the instruction clock; '
+                    "add --clock insn or --clock both"
+                )
+            lane = Lane.INSN
+        else:
+            lane = wall_lane(self._machines.accelerator(planned.system))
+        ground = replace(self.ground, lanes=of_kinds(clock, lane))
         return reseated(planned, cpus, ground, self.options)
 
-    def interactive(self, seated: PlannedCell) -> AbstractContextManager[guest.RunningGuest]:
-        """A running guest, pinned, with its console as pexpect; it ends with the block."""
+    @contextmanager
+    def interactive(self, seated: PlannedCell) -> Iterator[guest.RunningGuest]:
+        """A running guest, pinned, with its console as pexpect; it ends with the block. On the instruction
+        clock every boot of a cell has the same nonce, so that it repeats."""
         if seated.system.kind is Kind.NATIVE:
             raise UsageError(f"{seated.cell.row}: native Linux cannot be booted; name a QEMU system")
-        nonce = secrets.token_hex(8)
-        image, vm = self.image(seated), self._untimed(seated)
-        spec = argv.guest_spec(seated, image, vm, nonce, measure=self.options.measure)
-        return guest.boot_interactive(spec, mark=nonce)
-
-    def _untimed(self, seated: PlannedCell) -> VmConfig:
-        """QEMU's settings for a boot without the instruction clock."""
-        config = next(iter(self._configs.values()), None)
-        if config is None:
-            raise HostError(f"{seated.cell.id}: QEMU is not prepared")
-        return replace(config, clock=None)
+        timed = seated.seats.lane is Lane.INSN
+        nonce = _digest(f"boot {seated.cell.id}") if timed else secrets.token_hex(8)
+        vm = self._machines.vm(seated) if timed else self._machines.untimed(seated)
+        with TemporaryDirectory(prefix="benchgate-boot-") as name:
+            spec = argv.guest_spec(
+                seated,
+                self.image(seated),
+                vm,
+                nonce,
+                log=clock_log(Path(name)),
+                measure=self.options.measure,
+                talks=timed,
+            )
+            with guest.boot_interactive(spec, mark=nonce, folder=Path(name)) as running:
+                yield running
 
     # ---- the end
 

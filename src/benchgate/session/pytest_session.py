@@ -15,6 +15,7 @@ from functools import cached_property
 
 import pytest
 
+from benchgate.base.clocks import Clock
 from benchgate.base.errors import BenchgateError
 from benchgate.base.gates import Word
 from benchgate.base.runs import Image
@@ -30,6 +31,7 @@ from benchgate.render.tables import attribution, terminal
 from benchgate.render.view import SessionView
 from benchgate.run.guest import RunningGuest
 from benchgate.session.exit_codes import UNDECIDED, exit_code
+from benchgate.session.machines import given_qemu, is_alone, largest, qemu_of, require_machines
 from benchgate.session.measuring import MeasuringSession, ground_of
 from benchgate.session.progress import Progress
 from benchgate.session.results import RowResult
@@ -101,6 +103,16 @@ class PytestSession:
         policy = catalog.load_policy(self.options.policy)
         return preview.describe(tuple(self._sweeps.values()), self.options, policy, self.options.order_seed)
 
+    def try_qemus(self) -> None:
+        """For --plan: UsageError with all that the QEMU that was given refuses. One that would have to be
+        fetched is not tried."""
+        cells = [*(cell for sweep in self._sweeps.values() for cell in sweep.runnable), *self._images]
+        alone = is_alone(cell.system for cell in cells)
+        given = [(one, given_qemu(one.system, self.options, alone=alone)) for one in largest(cells)]
+        require_machines(
+            (one, qemu_of(one.system, path, locked=self.options.locked)) for one, path in given if path
+        )
+
     # ---- measuring
 
     def row(self, row: str) -> RowResult:
@@ -153,22 +165,30 @@ class PytestSession:
 
     @contextmanager
     def boots(self, planned: PlannedCell) -> Iterator[Boots]:
-        """`start(cpus=2)` boots the image with 2 pinned vCPUs. All guests end with the block."""
+        """`start(cpus=2)` boots the image with 2 pinned vCPUs, `start(cpus=2, clock="insn")` on the
+        instruction clock. All guests end with the block."""
         measuring = self._open()
         with ExitStack() as stack:
 
-            def start(cpus: int = 1) -> RunningGuest:
+            def start(cpus: int = 1, clock: str | None = None) -> RunningGuest:
                 if type(cpus) is not int or not 1 <= cpus <= MAX_CPUS:
                     pytest.fail(f"boot(cpus={cpus!r}): give a CPU count from 1 to {MAX_CPUS}", pytrace=False)
-                seated = measuring.seated(planned, cpus)
-                if seated.skip:
-                    pytest.skip(seated.skip)
+                if clock not in (None, *Clock):
+                    pytest.fail(f'boot(clock={clock!r}): give "wall" or "insn"', pytrace=False)
                 try:
+                    seated = measuring.seated(planned, cpus, Clock(clock or self._boot_clock))
+                    if seated.skip:
+                        pytest.skip(seated.skip)
                     return stack.enter_context(measuring.interactive(seated))
                 except BenchgateError as error:
                     pytest.fail(str(error), pytrace=False)
 
             yield start
+
+    @property
+    def _boot_clock(self) -> Clock:
+        """The clock of boots that name none. A user's boots are not timed: only --clock insn changes it."""
+        return Clock.INSN if self.options.clock == Clock.INSN else Clock.WALL
 
     # ---- the end
 

@@ -1,14 +1,14 @@
-// A guest without an operating system, with a self-test of its own: one sum, shared by all CPUs. It prints how
-// many CPUs it has, how long the work took, and the sum.
+// A guest without an operating system, with a self-test of its own: one sum, shared by all CPUs. It prints
+// how many CPUs it has, how long the work took, and the sum.
 //
-// Takes `case=NAME` from the kernel's command line. `honest`, `summary` and `lines` measure what they say; each
-// other case misreports, or ends, in one wrong way. Those that begin with `lines` print BENCH lines. The guest asks QEMU for the number of CPUs.
+// Takes `case=NAME` from the kernel's command line. `honest`, `summary` and `lines` measure what they say;
+// each other case misreports, or ends, in one wrong way. Those that begin with `lines` print BENCH lines. The
+// guest asks QEMU for the number of CPUs.
 #include "../stress/stress.h"
 
 #define STEPS 10000000 // each takes two instructions
 
 extern uint32_t start_info;
-extern char trampoline[], trampoline_end[];
 _Noreturn void cpu_main(unsigned me);
 
 static unsigned count = 1;
@@ -46,13 +46,8 @@ static unsigned cpu_count(void) {
 }
 
 static void start_others(void) {
-    for (char *s = trampoline, *d = (char *)0x8000; s < trampoline_end; s++, d++)
-        *(volatile char *)d = *s;
-    for (unsigned to = 1; to < count; to++) {
-        send(to, 0x4500); // INIT
-        spin(10000);
-        send(to, 0x4608); // start at 0x8000
-    }
+    for (unsigned to = 1; to < count; to++)
+        start_cpu(to);
     while (arrived < count - 1)
         pause();
 }

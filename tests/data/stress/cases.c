@@ -332,5 +332,6 @@ const struct stress_case cases[] = {
     {"shootdown", shootdown},
     {"alternate", alternate},
     {"yielding", yielding},
+    {"disk", disk},
 };
 const unsigned case_count = sizeof cases / sizeof cases[0];

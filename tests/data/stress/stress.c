@@ -7,7 +7,6 @@
 #include "stress.h"
 
 extern uint32_t start_info;
-extern char trampoline[], trampoline_end[];
 _Noreturn void cpu_main(unsigned me);
 
 unsigned cpus = 1;
@@ -87,13 +86,8 @@ static bool same(const char *a, const char *b) {
 }
 
 static void start_others(void) {
-    for (char *s = trampoline, *d = (char *)0x8000; s < trampoline_end; s++, d++)
-        *(volatile char *)d = *s;
-    for (unsigned to = 1; to < cpus; to++) {
-        send(to, 0x4500); // INIT
-        spin(10000);
-        send(to, 0x4608); // start at 0x8000
-    }
+    for (unsigned to = 1; to < cpus; to++)
+        start_cpu(to);
     while (__atomic_load_n(&arrived, __ATOMIC_ACQUIRE) < cpus - 1)
         pause();
 }

@@ -37,6 +37,7 @@ _Noreturn void leave(bool good);
 void set_gates(void);
 void load_gates(bool all);
 void timer_due(void);
+void disk(unsigned me);
 
 static inline void out8(uint16_t port, uint8_t value) {
     __asm__ volatile("outb %0, %1" ::"a"(value), "Nd"(port));
@@ -89,6 +90,16 @@ static inline void spin(uint64_t ns) {
     uint64_t until = tsc() + ns;
     while (tsc() < until)
         pause();
+}
+
+// Another CPU starts at `entry`'s trampoline (start.S), and calls cpu_main.
+static inline void start_cpu(unsigned to) {
+    extern char trampoline[], trampoline_end[];
+    for (char *s = trampoline, *d = (char *)0x8000; s < trampoline_end; s++, d++)
+        *(volatile char *)d = *s;
+    send(to, 0x4500); // INIT
+    spin(10000);
+    send(to, 0x4608); // start at 0x8000
 }
 
 // Exactly 2 * n instructions.

@@ -34,7 +34,13 @@ static uint64_t whole, hold, phases;
 
 static void burn(uint64_t instructions) {
     uint64_t n = instructions / 2;
+#if defined(__x86_64__)
     __asm__ volatile("1: dec %0\n\tjnz 1b" : "+r"(n)::"cc");
+#elif defined(__riscv)
+    __asm__ volatile("1: addi %0, %0, -1\n\tbnez %0, 1b" : "+r"(n));
+#elif defined(__aarch64__)
+    __asm__ volatile("1: subs %0, %0, #1\n\tb.ne 1b" : "+r"(n)::"cc");
+#endif
 }
 
 static uint64_t now(void) {
@@ -72,7 +78,7 @@ static void block(uint32_t *word, uint32_t value) {
 
 static void spin(uint32_t *word, uint32_t value) {
     while (__atomic_load_n(word, __ATOMIC_ACQUIRE) != value)
-        __builtin_ia32_pause();
+        bench_relax();
 }
 
 // Without `pause`, so the clock sees a loop of system calls.
@@ -102,7 +108,7 @@ static void locked(struct bench_job *job, unsigned w) {
     for (uint64_t i = 0; i < holds; i++) {
         uint32_t ticket = __atomic_fetch_add(&s->next_ticket, 1, __ATOMIC_RELAXED);
         while (__atomic_load_n(&s->serving, __ATOMIC_ACQUIRE) != ticket)
-            __builtin_ia32_pause();
+            bench_relax();
         burn(hold);
         __atomic_store_n(&s->serving, ticket + 1, __ATOMIC_RELEASE);
     }

@@ -221,3 +221,22 @@ def test_a_median_needs_the_samples_of_its_look() -> None:
     for samples in ([1.0] * 4, [1.0] * 4 + [math.nan]):
         with pytest.raises(ValueError):
             stats.median_interval(samples, (5,), 0.05)
+
+
+# ---- samples in coarse steps
+
+
+def test_a_step_widens_the_interval_by_as_much_on_both_sides() -> None:
+    """40 and 10 ticks, each one tick more or less: from 39/11 to 41/9."""
+    found = stats.ratio_interval((40.0,) * 5, (10.0,) * 5, 0.025, (1.0, 1.0))
+    assert (found.low, found.high) == pytest.approx((39 / 11, 41 / 9))
+
+
+def test_without_steps_it_is_the_interval_of_the_bootstrap() -> None:
+    tops, bottoms = (40.0, 41.0, 42.0, 43.0, 45.0), (10.0, 10.5, 11.0, 12.0, 9.0)
+    assert stats.ratio_interval(tops, bottoms, 0.025) == stats.bootstrap(tops, bottoms).interval(0.025)
+
+
+def test_a_step_as_large_as_a_sample_leaves_no_bound() -> None:
+    found = stats.ratio_interval((3.0,) * 5, (1.0,) * 5, 0.025, (1.0, 1.0))
+    assert (found.low, found.high) == (1.0, math.inf)

@@ -132,3 +132,27 @@ def test_a_large_file_is_refused_before_all_of_it_is_read(tmp_path: Path) -> Non
         stream.truncate(1 << 42)  # sparse; reading it would need as much memory
     with pytest.raises(CatalogError, match=r"file\.yaml: has more than 262144 bytes"):
         yamlfile.load(path)
+
+
+def test_all_problems_are_collected_in_the_order_of_their_lines(tmp_path: Path) -> None:
+    top = section(tmp_path, "c: x\nb: tpc\na:\n  d: [1]\n  e: 7\nf:\n  h: 1\n  h: 2\n")
+
+    def read() -> None:
+        assert inner(top).texts("d") == ("1",)
+        assert inner(top).integer("e", 3, high=5) == 3
+        assert top.text("none", "usual") == "usual"
+        assert top.integer("c", low=4) == 4
+        top.integer("g")
+        top.plain("f")
+
+    with pytest.raises(CatalogError) as refused, yamlfile.collecting(top):
+        read()
+    path = tmp_path / "file.yaml"
+    assert str(refused.value).splitlines() == [
+        f"{path}: 5 problems:",
+        f"  {path}:1: c: expected a whole number, found `x`",
+        f"  {path}:1: g: is missing",
+        f"  {path}:2: b: unknown key; known: a, c, f, g, none",
+        f"  {path}:5: a.e: is 7, not between 0 and 5",
+        f"  {path}:8: f.h: is duplicated (first on line 7)",
+    ]

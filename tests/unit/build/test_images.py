@@ -30,7 +30,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Replaces fetching and building; gives a list of the requests."""
     requests: list[str] = []
 
-    def linux_kernel(path: Path | None, **_: object) -> LinuxKernel:
+    def linux_kernel(path: Path | None, *_: object, **__: object) -> LinuxKernel:
         requests.append(f"linux {path}")
         return LINUX
 
@@ -40,8 +40,10 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return tmp_path / name
 
     monkeypatch.setattr(inputs, "linux_kernel", linux_kernel)
-    monkeypatch.setattr(programs, "guest_program", lambda _: file("program"))
-    monkeypatch.setattr(programs, "linux_initramfs", lambda _, more: file("-".join(["initrd", *more])))
+    monkeypatch.setattr(programs, "guest_program", lambda *_: file("program"))
+    monkeypatch.setattr(
+        programs, "linux_initramfs", lambda _, more=(), **__: file("-".join(["initrd", *more]))
+    )
     return requests
 
 
@@ -80,10 +82,12 @@ def with_files(cell: PlannedCell, folder: Path) -> PlannedCell:
 def test_a_workloads_files_are_in_the_archive_of_the_linux_guest(made: list[str], tmp_path: Path) -> None:
     archived: dict[str, Path] = {}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(programs, "linux_initramfs", lambda program, more: archived.update(more) or program)
+        patch.setattr(
+            programs, "linux_initramfs", lambda program, more, **_: archived.update(more) or program
+        )
         image = of(with_files(planned(1), tmp_path))
     assert archived == {"files/a/words.txt": tmp_path / "a" / "words.txt"}
-    assert image.files == "/files"
+    assert image.data_folder == "/files"
 
 
 def test_a_process_reads_copies_of_its_workloads_files(
@@ -94,8 +98,8 @@ def test_a_process_reads_copies_of_its_workloads_files(
     image = of(cell)
     assert image.digests["files:a/words.txt"] == sha256(b"some words")
     (tmp_path / "a" / "words.txt").write_bytes(b"other words")
-    assert (Path(image.files) / "a" / "words.txt").read_bytes() == b"some words"
-    assert of(cell).files != image.files
+    assert (Path(image.data_folder) / "a" / "words.txt").read_bytes() == b"some words"
+    assert of(cell).data_folder != image.data_folder
     (tmp_path / "a" / "words.txt").unlink()
     with pytest.raises(BuildError, match=r"words\.txt cannot be read: .* correct the key `files`"):
         of(cell)
@@ -157,6 +161,33 @@ def test_a_users_kernel_in_the_folder_of_its_yaml(tmp_path: Path) -> None:
 def test_a_missing_kernel_is_reported(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(BuildError, match=message):
         of(own(tmp_path, text))
+
+
+MEDIA = OWN.replace("kernel: k.elf, append: quiet", "firmware: bios, disks: [{image: a}, {image: b}]")
+MEDIA += "ask: selftest\nresult: {format: bench-lines, operations: [pipe]}\n"
+MEDIA = MEDIA.replace("console: {", "console: {online: '(?P<n>[0-9]+)', ")
+
+
+def test_disks_and_firmware_are_part_of_the_guest(tmp_path: Path) -> None:
+    for name in ("bios", "a", "b"):
+        (tmp_path / name).write_bytes(name.encode())
+    images_of_session, cell = images(), own(tmp_path, MEDIA)
+    image = images_of_session.of(cell.system, cell.workload)
+    assert (image.kernel, image.firmware, image.disks) == (
+        None,
+        tmp_path / "bios",
+        (tmp_path / "a", tmp_path / "b"),
+    )
+    assert image.digests == {"firmware": sha256(b"bios"), "disk0": sha256(b"a"), "disk1": sha256(b"b")}
+    (tmp_path / "b").write_bytes(b"written by another program")
+    with pytest.raises(BuildError, match=r"/b was changed while primes-.* was being measured"):
+        images_of_session.check(cell.system, cell.workload)
+
+
+def test_a_missing_disk_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"a")
+    with pytest.raises(BuildError, match=r"mine\.yaml: boot\.disks\.1: .*/b does not exist"):
+        of(own(tmp_path, MEDIA))
 
 
 def test_a_missing_initrd_is_reported(tmp_path: Path) -> None:

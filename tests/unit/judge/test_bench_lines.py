@@ -7,6 +7,7 @@ import pytest
 from benchgate.base.errors import VerifyError
 from benchgate.base.systems import Result, ResultFormat
 from benchgate.judge import bench_lines
+from benchgate.judge.output import of_console
 
 GOOD = """\
 booting
@@ -24,7 +25,7 @@ RESULT = Result(format=ResultFormat.BENCH_LINES, operations=("getpid", "pipe", "
 
 
 def test_figures_are_in_ns_for_each_operation() -> None:
-    found = bench_lines.read(GOOD.encode(), RESULT)
+    found = bench_lines.read(of_console(GOOD.encode()).text, RESULT)
     assert (found.unit, found.work, found.total) == ("ns", 4_140_007, None)
     assert found.metrics == {"getpid": 264.0007, "stat": 300.0}
     assert found.skipped == {"pipe": "no pipes", "fork_exit": "fork failed at iter 3"}
@@ -57,11 +58,13 @@ def test_skips_are_kept_with_their_reason() -> None:
 def test_what_contradicts_itself_or_is_missing_is_refused(old: str, new: str, said: str) -> None:
     assert GOOD.count(old) == 1
     with pytest.raises(VerifyError) as caught:
-        bench_lines.read(GOOD.replace(old, new).encode(), RESULT)
+        bench_lines.read(of_console(GOOD.replace(old, new).encode()).text, RESULT)
     assert said in str(caught.value)
 
 
 def test_a_program_that_skips_everything_measured_nothing() -> None:
     text = b"BENCH_START x\nBENCH_SKIP getpid\nBENCH_END\n"
     with pytest.raises(VerifyError, match="skipped every operation"):
-        bench_lines.read(text, Result(format=ResultFormat.BENCH_LINES, operations=("getpid",)))
+        bench_lines.read(
+            of_console(text).text, Result(format=ResultFormat.BENCH_LINES, operations=("getpid",))
+        )

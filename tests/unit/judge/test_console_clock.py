@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.errors import VerifyError
-from benchgate.base.systems import Kind, Result, ResultFormat, ResultPattern, System
+from benchgate.base.systems import Kind, LineWindow, Result, ResultFormat, ResultPattern, System
 from benchgate.insn.log import ClockLog, ClockMode, ConsoleLine, Level, Work
-from benchgate.judge import patterns
-from benchgate.judge.console_clock import check_figures
+from benchgate.judge import printed
+from benchgate.judge.console_clock import ConsoleClock
+from benchgate.judge.output import of_console
 
 MS = 1_000_000
 BEGINS = "^2 CPUs up$", "^mine: up$"
@@ -57,7 +58,10 @@ def record(text: tuple[str, ...] = TEXT, times: tuple[int, ...] = TIMES, **vcpu1
 
 def check(log: ClockLog, text: tuple[str, ...] = TEXT, system: System = SYSTEM) -> None:
     console = "".join(text).encode()
-    check_figures(log, console, 2, system, patterns.read(console, system.result))
+    output = of_console(console)
+    clock = ConsoleClock(log, console, output.text)
+    clock.check_vcpus(2)
+    printed.figures(output, system.result, clock)
 
 
 def changed(at: int, line: str) -> tuple[str, ...]:
@@ -104,7 +108,7 @@ def test_a_figure_that_is_not_the_time_between_its_lines(at: int, line: str, sai
 
 
 def test_a_short_window_has_no_larger_share_of_tolerance() -> None:
-    text = changed(4, "work: 0.99 ms\r\n")
+    text = changed(4, "work: 0.990 ms\r\n")
     with pytest.raises(VerifyError, match=r"claims 990000 ns, .* 1000000 ns passed"):
         check(record(text, (80, 100, 160, 160, 161, 162)), text)
 
@@ -144,3 +148,70 @@ def test_lone_carriage_returns_have_no_record_of_their_own() -> None:
     """The figure's line then counts as printed at the next recorded one."""
     text = (*TEXT[:4], "work: 60 ms\rtotal: 61 ms\n")
     check(record(text, TIMES[:5]), text)
+
+
+# ---- coarse figures
+
+
+def ticks(written: str) -> tuple[tuple[str, ...], System]:
+    """The same console with the work in ticks of 10 ms."""
+    work = ResultPattern(BEGINS[0], "^work: (?P<value>[0-9.]+) ticks$", "ticks", hz=100)
+    return changed(4, f"work: {written} ticks\r\n"), replace(SYSTEM, result=replace(SYSTEM.result, work=work))
+
+
+@pytest.mark.parametrize("written", ["5", "6", "7"])
+def test_a_figure_in_ticks_may_be_off_by_one(written: str) -> None:
+    text, system = ticks(written)
+    check(record(text), text, system)
+
+
+@pytest.mark.parametrize("written", ["4", "8"])
+def test_a_figure_in_ticks_that_is_off_by_two_is_refused(written: str) -> None:
+    text, system = ticks(written)
+    with pytest.raises(VerifyError, match=r"they may differ by 0.5% and a step of 10000000 ns"):
+        check(record(text), text, system)
+
+
+# ---- windows between lines
+
+
+def lines(begins: str, ends: str) -> System:
+    return replace(SYSTEM, result=replace(SYSTEM.result, work=LineWindow(begins, ends), total=None))
+
+
+def window(begins: str, ends: str, log: ClockLog | None = None) -> int:
+    console = "".join(TEXT).encode()
+    output = of_console(console)
+    clock = ConsoleClock(log or record(), console, output.text)
+    return printed.figures(output, lines(begins, ends).result, clock).work
+
+
+def test_a_window_is_the_time_from_one_line_to_another() -> None:
+    assert window("^2 CPUs up", "^work:") == 60 * MS
+    assert window("^mine: up", "^total:") == 62 * MS
+
+
+@pytest.mark.parametrize(
+    ("begins", "ends", "said"),
+    [
+        ("^work:", "^2 CPUs", "begins with line 5 of the console and ends with line 3"),
+        ("^work:", "^work:", "begins with line 5 of the console and ends with line 5"),
+        ("^start", "^work:", r"work\.from: nothing on the console matches `\^start`"),
+        ("^2 CPUs", "^stop", r"work\.to: nothing on the console matches `\^stop`"),
+        ("up$", "^work:", r"work\.from: `up\$` matches more than once"),
+    ],
+)
+def test_a_window_without_its_lines_is_refused(begins: str, ends: str, said: str) -> None:
+    with pytest.raises(VerifyError, match=said):
+        window(begins, ends)
+
+
+def test_a_window_between_lines_in_which_a_cpu_did_nothing_is_refused() -> None:
+    with pytest.raises(VerifyError, match="vCPU 1 executed only 0 instructions of work"):
+        window("^2 CPUs up", "^work:", record(worked=0))
+
+
+def test_wall_time_has_no_lines() -> None:
+    console = "".join(TEXT).encode()
+    with pytest.raises(VerifyError, match="work: only the instruction clock times lines and marks"):
+        printed.figures(of_console(console), lines("^2 CPUs", "^work:").result, None)

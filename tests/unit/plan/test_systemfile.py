@@ -1,12 +1,18 @@
 """System YAML: the values that are read, and the errors, which name file, line and key."""
 
+import contextlib
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from benchgate.base import systems
+from benchgate.base.arch import AARCH64, X86_64
 from benchgate.base.cells import Mode
+from benchgate.base.disks import Disk, Interface
 from benchgate.base.errors import CatalogError
 from benchgate.base.systems import Ask, EndBy, Kind, ResultFormat
 from benchgate.base.workloads import ParamSpec
@@ -72,7 +78,8 @@ def test_every_key_of_the_schema_is_read(tmp_path: Path) -> None:
 qemu: {machine: pc, cpu: max, memory: 1G, smp: "{n},sockets={n}", arguments: [-device, foo]}
 build: {commands: [[make, all]], folder: src, sources: [src]}
 modes: [thread]
-console: {ready: "^ready", failures: ["panic"], online: "cpus=(?P<n>[0-9]+)"}
+console: {ready: "^ready", failures: ["panic"], harmless: ["^oops: t"], repeat_bytes: 5,
+          online: "cpus=(?P<n>[0-9]+)"}
 end: {by: kill}
 deadlines: {boot_s: 5, run_s: 7.5}
 cpus: {minimum: 2, maximum: 8}
@@ -83,6 +90,7 @@ services: {park: futex, clock: the counter}
     assert system.build is not None
     assert system.build.commands == (("make", "all"),)
     assert system.modes == (Mode.THREAD,)
+    assert (system.harmless, system.repeat_bytes) == (("^oops: t",), 5)
     assert (system.ready, system.failures, system.online) == ("^ready", ("panic",), "cpus=(?P<n>[0-9]+)")
     assert system.end_by is EndBy.KILL
     assert (system.deadlines.boot_s, system.deadlines.run_s) == (5.0, 7.5)
@@ -127,11 +135,57 @@ def test_each_system_of_ours_says_what_it_has(name: str) -> None:
     assert set(catalog.load_system(name).services) == expected
 
 
+ARCHES = (
+    GOOD
+    + """\
+arch: "{arch}"
+settings:
+  arch: {choices: [x86_64, aarch64], default: x86_64}
+qemu: {memory: 1G}
+by_arch:
+  aarch64:
+    qemu: {cpu: cortex-a72}
+    boot: {append: loud}
+"""
+)
+
+
+def test_an_architecture_has_its_own_machine_and_way_to_end(tmp_path: Path) -> None:
+    plain, arm = load(tmp_path, GOOD), load(tmp_path, GOOD + "arch: aarch64\n")
+    assert (plain.arch, plain.qemu.machine, plain.exit_codes) == (X86_64, "q35", (33,))
+    assert (arm.arch, arm.qemu.machine, arm.exit_codes) == (AARCH64, "virt,gic-version=3", (0,))
+
+
+def test_a_setting_selects_the_architecture_and_its_part_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(ARCHES)
+    plain, arm = systemfile.load(path), systemfile.load(path, {"arch": "aarch64"})
+    assert (plain.name, plain.arch, plain.append, plain.qemu.cpu) == ("mine", X86_64, "quiet", "")
+    assert (arm.name, arm.arch, arm.append) == ("mine.arch-aarch64", AARCH64, "loud")
+    assert (arm.kernel, arm.qemu.cpu, arm.qemu.memory) == ("out/kernel.elf", "cortex-a72", "1G")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (GOOD + "arch: arm64\n", r"mine\.yaml:7: arch: `arm64` is not an architecture"),
+        (ARCHES.replace("  aarch64:", "  armhf:"), r"mine\.yaml:12: by_arch\.armhf: `armhf` is not an arch"),
+        (
+            ARCHES.replace("default: x86_64", "default: aarch64") + "    end: {exit_codes: [x]}\n",
+            r"mine\.yaml:15: end\.exit_codes: expected whole numbers, found x",
+        ),
+    ],
+)
+def test_a_wrong_architecture_is_refused_with_its_line(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(CatalogError, match=message):
+        load(tmp_path, text)
+
+
 def test_a_self_test_has_figures_and_known_answers(tmp_path: Path) -> None:
     system = load(tmp_path, SELFTEST)
     assert system.ask is Ask.SELFTEST
-    assert system.result.work is not None
-    assert (system.result.work.unit, system.result.work.shift) == ("cycles", 20)
+    work = system.result.figures["work"]
+    assert (work.unit, work.shift) == ("cycles", 20)
     assert system.result.expect == {"count": "216816"}
     assert system.refuses(PRIMES, 1) == "mine runs only its own self-test"
 
@@ -150,10 +204,30 @@ def test_a_self_test_has_figures_and_known_answers(tmp_path: Path) -> None:
         (GOOD.replace("kind: qemu\n", ""), r"kind: is missing"),
         ("version: 1\nname: a\nkind: qemu\n", r"boot: is missing"),
         (GOOD + "ports: [22]\n", r"mine\.yaml:7: ports: host ports cannot be used yet"),
-        (GOOD + "ask: prompt\n", r"ask: send/expect steps at a prompt cannot be used yet"),
-        (GOOD + "steps: [a]\n", r"steps: send/expect steps at a prompt cannot be used yet"),
-        (GOOD + "  disks: [a]\n", r"boot\.disks: booting from disks cannot be used yet"),
-        (GOOD + "  firmware: x\n", r"boot\.firmware: booting by firmware cannot be used yet"),
+        (GOOD + "ask: prompt\n", r"prompt: is missing"),
+        (GOOD + "steps: [a]\n", r"steps: is only for `ask: prompt`"),
+        (GOOD + "  disks: [a]\n", r"mine\.yaml:7: boot\.disks: expected mappings: `- \{key: value\}`"),
+        (GOOD + "  disks: [{format: raw}]\n", r"mine\.yaml:7: boot\.disks\.0\.image: is missing"),
+        (
+            GOOD + "  disks: [{image: a, interface: sata}]\n",
+            r"disks\.0\.interface: is `sata`, not one of virt",
+        ),
+        (
+            GOOD + "  disks: [{image: a}, {image: b, fmt: raw}]\n",
+            r"boot\.disks\.1\.fmt: unknown key; did you",
+        ),
+        (
+            GOOD.replace("kernel: out/kernel.elf", "firmware: own.bin"),
+            r"mine\.yaml:6: boot\.append: is for a kernel that QEMU loads; add `kernel`",
+        ),
+        (
+            GOOD.replace("  kernel: out/kernel.elf\n", ""),
+            r"mine\.yaml:5: boot\.kernel: is missing; or give `d",
+        ),
+        (
+            "version: 1\nname: mine\nkind: qemu\nboot: {disks: [{image: a}]}\n",
+            r"ask: `cmdline` needs `boot\.kernel`, because QEMU gives a command line only",
+        ),
         (GOOD + "qemu: {smp: '4'}\n", r"qemu\.smp: must contain \{n\}"),
         (GOOD + "ask: selftest\n", r"result: is missing: a self-test needs patterns"),
         (GOOD + "services: {parc: futex}\n", r"services: `parc` is not a service; did you mean `park`\?"),
@@ -181,7 +255,7 @@ def test_a_self_test_has_figures_and_known_answers(tmp_path: Path) -> None:
         ),
         (
             SELFTEST.replace("ask: selftest", "ask: cmdline"),
-            r"mine\.yaml:8: result\.format: .* only for `ask: selftest`.*oracle.*docs/wire\.md",
+            r"mine\.yaml:8: result\.format: .* for `ask: prompt` and `ask: selftest`.*oracle.*docs/wire\.md",
         ),
         (
             SELFTEST.replace("begins: '^go$', ", ""),
@@ -223,7 +297,10 @@ def test_a_self_test_has_figures_and_known_answers(tmp_path: Path) -> None:
         (LINES.replace("[getpid, pipe]", "[]"), r"mine\.yaml:7: result\.operations: add the names"),
         (LINES.replace("getpid", "work"), r"result\.operations: `work` is duplicate, or no name of a metric"),
         (LINES.replace("getpid", "pipe"), r"result\.operations: `pipe` is duplicate"),
-        (LINES.replace("ask: selftest\n", ""), r"result\.format: `bench-lines` is only for `ask: selftest`"),
+        (
+            LINES.replace("ask: selftest\n", ""),
+            r"result\.format: `bench-lines` is only for `ask: prompt` and `ask: selftest`",
+        ),
         (LINES.replace("console: {online: '(?P<n>[0-9]+) CPUs'}\n", ""), r"console: `online` is missing"),
         (SELFTEST.replace("{count:", "{cuont:"), r"no pattern in `answers` has a group \(\?P<cuont>"),
         (SELFTEST.replace("(?P<value>[0-9]+)", "[0-9]+"), r"needs a named group \(\?P<value>"),
@@ -265,3 +342,68 @@ def test_the_smoke_of_a_system_file() -> None:
 def test_an_invalid_smoke_is_refused(old: str, new: str, problem: str) -> None:
     with pytest.raises(CatalogError, match=problem):
         systemfile.parse(SMOKE.replace(old, new), Path("own.yaml"), {})
+
+
+def test_all_problems_of_a_file_are_in_one_error_without_those_that_follow_from_another() -> None:
+    text = """version: 2
+name: Own
+kind: qemu
+ask: selftst
+boot: {kernel: k.elf, initrd: [a]}
+modes: [fiber]
+console: {online: '([0-9]+ CPUs', ready: ''}
+result:
+  format: patterns
+  work: {begins: '^go$', pattern: '^took', unit: fortnights}
+  answers: ['^(?P<count>[0-9]+)$']
+  expect: {cuont: 3}
+end: {exit_codes: many}
+"""
+    with pytest.raises(CatalogError) as refused:
+        systemfile.parse(text, Path("own.yaml"), {})
+    found = [
+        line.strip().removeprefix("own.yaml:").split(": ")[:2] for line in str(refused.value).splitlines()
+    ]
+    assert str(refused.value).startswith("own.yaml: 10 problems:\n")
+    assert found[1:] == [
+        ["1", "version"],
+        ["2", "name"],
+        ["4", "ask"],
+        ["5", "boot.initrd"],
+        ["6", "modes"],
+        ["7", "console.online"],
+        ["10", "result.work.pattern"],
+        ["10", "result.work.unit"],
+        ["12", "result.expect"],
+        ["13", "end.exit_codes"],
+    ]
+
+
+def test_a_self_test_that_firmware_starts_from_disks(tmp_path: Path) -> None:
+    disks = "[{image: '{out}/fs.img', interface: ide}, {image: b.qcow2, format: qcow2}]"
+    text = SELFTEST.replace("{kernel: k.elf}", f"{{firmware: bios.bin, disks: {disks}}}")
+    found = load(tmp_path, text)
+    assert found.disks == (
+        Disk("{out}/fs.img", "raw", Interface.IDE),
+        Disk("b.qcow2", "qcow2", Interface.VIRTIO),
+    )
+    assert (found.kernel, found.firmware, load(tmp_path, SELFTEST).firmware) == ("", "bios.bin", "default")
+
+
+JUNK = st.sampled_from(
+    ["", 0, "x", "(", "x*", ["a"], [], {}, {"a": "b"}, "{n}", "selftest", "kill", "native"]
+)
+
+
+@given(st.sampled_from([SELFTEST, LINES, SMOKE, KILLED]), st.data())
+def test_a_system_file_with_any_values_is_read_or_refused(text: str, data: st.DataObject) -> None:
+    """A stand-in for a refused value breaks nothing in the reading of the rest."""
+    top = yaml.safe_load(text)
+    for key, value in list(top.items()):
+        place, name = (
+            (value, data.draw(st.sampled_from(sorted(value)))) if isinstance(value, dict) else (top, key)
+        )
+        if data.draw(st.booleans()):
+            place[name] = data.draw(JUNK)
+    with contextlib.suppress(CatalogError):
+        systemfile.parse(yaml.safe_dump(top), Path("own.yaml"), {})

@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.cells import Accel, Lane, Placement
+from benchgate.base.disks import Disk, Interface
 from benchgate.base.errors import UsageError
 from benchgate.base.qemu import Qemu
 from benchgate.base.runs import Deadlines, Image
+from benchgate.base.systems import Ask
 from benchgate.plan.catalog import load_system
 from benchgate.plan.planned import Seats
 from benchgate.run.argv import VmConfig, deadlines, guest_spec, manifest, native_spec
@@ -54,6 +56,22 @@ def test_the_command_line_of_a_guest() -> None:
     assert append.startswith("console=ttyS0 quiet ")
     assert append.endswith(f" bench.workload=primes {manifest(planned(2).cell, NONCE).split(' ', 1)[1]}")
     assert (spec.environment, spec.lane, spec.cpus, spec.pins) == (QEMU.environment, Lane.TCG, 2, (4, 5))
+
+
+def test_disks_and_firmware_are_on_the_command_line() -> None:
+    one = planned(2)
+    disks = (Disk("{out}/a"), Disk("b", "qcow2", Interface.IDE))
+    system = replace(one.system, kernel="", append="", ask=Ask.SELFTEST, disks=disks, firmware="own.bin")
+    image = Image(None, None, None, {}, disks=(Path("/i/a"), Path("/i/b")), firmware=Path("/i/own.bin"))
+    argv = guest_spec(replace(one, system=system), image, HOST, NONCE).argv
+    assert (after(argv, "-bios"), "-kernel" in argv, "-append" in argv) == ("/i/own.bin", False, False)
+    assert [argv[place + 1] for place, word in enumerate(argv) if word == "-drive"] == [
+        "id=disk0,if=none,file=/i/a,format=raw,snapshot=on",
+        "id=disk1,if=ide,index=0,media=disk,file=/i/b,format=qcow2,snapshot=on",
+    ]
+    assert "virtio-blk-pci,drive=disk0" in argv
+    bare = guest_spec(replace(one, system=replace(system, firmware="none")), image, HOST, NONCE).argv
+    assert after(bare, "-bios") == "none"
 
 
 def test_the_settings_of_a_system_override_the_defaults(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchgate.base.runs import Deadlines
+from benchgate.base.runs import Deadlines, Ending
 from benchgate.base.systems import EndBy, Result, ResultFormat, ResultPattern
 from benchgate.plan.catalog import load_system
 from benchgate.run.console import Console, FloodError, Limits, SerialLog
@@ -211,7 +211,7 @@ def test_a_guest_is_killed_only_after_all_results_in_complete_lines(rig: Rig) ->
 
 @pytest.mark.parametrize("size", [100, 8192, 300_000])
 def test_a_long_line_is_found_however_it_is_read(rig: Rig, size: int) -> None:
-    watch = Watch(ends=(rb"(?:\nprimes=[0-9]+)[^\n]*\n",), kill_after_end=True)
+    watch = Watch(ends=(rb"(?:\nprimes=[0-9]+)[^\n]*\n",), kill_after_end=True, repeat_bytes=0)
     whole = b"boot\nprimes=9592 " + b"x" * 200_000 + b"\n"
     rig.console = CutConsole(rig, [whole[at : at + size] for at in range(0, len(whole), size)])
     assert rig.follower(watch).follow().cause is Cause.FINISHED
@@ -227,6 +227,35 @@ def test_a_ready_line_without_an_end_begins_the_run_at_the_boots_deadline(rig: R
     os.write(rig.write, b"benchready ")
     seen = rig.follower(boot_s=0.05, run_s=0.05).follow()
     assert (seen.cause, seen.stage) == (Cause.DEADLINE, Stage.RUNNING)
+
+
+def test_a_console_that_repeats_itself_is_stopped(rig: Rig) -> None:
+    rig.console = CutConsole(rig, [b"boot\n", *[b"irq 7?\n" * 100] * 200])
+    follower = rig.follower()
+    seen = follower.follow()
+    assert (seen.cause, seen.stage) == (Cause.REPEATS, Stage.BOOTING)
+    ending, why = follower.judge(seen, None)
+    assert ending is Ending.OUTPUT_LIMIT
+    assert "nothing but `irq 7?`" in why
+    assert "`console.repeat_bytes`" in why
+
+
+def test_a_line_that_looks_like_a_panic_ends_the_run_if_nothing_follows(rig: Rig) -> None:
+    os.write(rig.write, b"boot\ncpu0: Unhandled exception 14\nrip=0\n")
+    follower = rig.follower(hush_s=0.05)
+    seen = follower.follow()
+    assert seen.cause is Cause.SUSPECT
+    ending, why = follower.judge(seen, None)
+    assert ending is Ending.PANIC
+    assert "`cpu0: Unhandled exception 14`" in why
+    assert "`console.harmless`" in why
+    assert "the last line was: rip=0" in why
+
+
+def test_a_harmless_line_ends_nothing(rig: Rig) -> None:
+    os.write(rig.write, b"boot\ncpu0: Unhandled exception 14\n")
+    watch = replace(GUEST_WATCH, harmless=(rb"Unhandled exception 14",))
+    assert rig.follower(watch, boot_s=0.2, hush_s=0.01).follow().cause is Cause.DEADLINE
 
 
 def test_each_stage_has_its_deadline(rig: Rig) -> None:

@@ -73,6 +73,18 @@ def test_without_an_end_line_the_status_decides() -> None:
     assert ending_of(Seen(CLOSED, Stage.RUNNING), 33, watch, DEADLINES)[0] is Ending.FAILED
 
 
+def test_a_good_status_after_a_line_that_looks_like_a_panic_is_none() -> None:
+    seen = Seen(CLOSED, Stage.ENDED, "halted", suspect="PANIC: stack")
+    ending, why = ending_of(seen, 0, GUEST_WATCH, DEADLINES)
+    assert ending is Ending.PANIC
+    assert "ended well by its status, but" in why
+    assert "`PANIC: stack`" in why
+
+
+def test_a_silent_boot_says_where_to_look() -> None:
+    assert "first serial port" in ending_of(Seen(Cause.DEADLINE, Stage.BOOTING), 0, GUEST_WATCH, DEADLINES)[1]
+
+
 def test_details_name_signal_deadline_and_complaint() -> None:
     def detail(seen: Seen, status: int | None = 0, watch: Watch = GUEST_WATCH, complaint: str = "") -> str:
         return ending_of(seen, status, watch, DEADLINES, complaint)[1]

@@ -33,8 +33,8 @@ _SETTINGS = """\
 #clear Acquire::IndexTargets::deb::DEP-11;
 #clear Acquire::IndexTargets::deb::CNF;
 #clear Acquire::IndexTargets::deb::Contents-deb;
-APT::Architecture "amd64";
-APT::Architectures { "amd64"; };
+APT::Architecture "%s";
+APT::Architectures { "%s"; };
 APT::Sandbox::User "";
 APT::Update::Error-Mode "any";
 APT::Get::AllowUnauthenticated "false";
@@ -63,7 +63,7 @@ class Package:
 class Apt:
     """One private client. Call `update` first."""
 
-    def __init__(self, folder: Path, sources: str, notice: Notice) -> None:
+    def __init__(self, folder: Path, sources: str, notice: Notice, architecture: str) -> None:
         if re.search(r'["\n\\]', str(folder)):
             raise FetchError(f"apt cannot use the folder {folder}: set BENCHGATE_CACHE to a plain path")
         self._folder = folder
@@ -87,7 +87,7 @@ class Apt:
             f'{name} "{place if place.endswith(".bin") else folder / place}";\n'
             for name, place in places.items()
         ]
-        self._settings.write_text(_SETTINGS + "".join(lines))
+        self._settings.write_text(_SETTINGS % (architecture, architecture) + "".join(lines))
 
     def update(self) -> None:
         self.notice("reading this host's package source ...")

@@ -1,7 +1,8 @@
 """QEMU and the Linux image: either pinned inputs, fetched without changing the system, or the user's own.
 
-`qemu` and `linux_kernel` take an optional path of the user; give the program or image, and the labels for
-every row that uses it. `prepare` gets both. Fails with FetchError: what is missing, and what to do.
+`qemu` and `linux_kernel` take the guests' architecture and an optional path of the user; give the program or
+image, and the labels for every row that uses it. `prepare` gets both. Fails with FetchError: what is missing,
+and what to do.
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ import shutil
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from benchgate.base.arch import ARCHITECTURES, X86_64, Architecture
 from benchgate.base.errors import BootError, FetchError
 from benchgate.base.files import file_digest, read_start, tree_digest
 from benchgate.base.process import capture
@@ -24,14 +28,13 @@ from benchgate.base.qemu import Qemu
 from benchgate.base.text import UNAVAILABLE
 from benchgate.build import cache, toolchain
 from benchgate.build.cache_storage import Notice
-from benchgate.build.fetch import elf, newest, store, vmlinux
+from benchgate.build.fetch import elf, newest, sources, store, vmlinux
 from benchgate.build.fetch.apt import Apt
 from benchgate.build.fetch.pins import PinnedSet
 from benchgate.build.fetch.sources import Release
 from benchgate.build.fetch.store import FetchSession
 from benchgate.build.fetch.unpack import unpack
 
-_BINARY = "qemu-system-x86_64"
 _ASK_S = 30.0
 _USER, _SYSTEM = "user", "system"
 _REAL_SYMBOLS_BYTES = 4096
@@ -58,39 +61,50 @@ def prepare(*, locked: bool = False, notice: Notice | None = None) -> tuple[Qemu
         return qemu(locked=locked, session=session), linux_kernel(locked=locked, session=session)
 
 
-def qemu(
+def qemu(  # noqa: PLR0913 - keyword arguments
     path: Path | None = None,
+    guest: Architecture = X86_64,
     *,
     locked: bool = False,
     notice: Notice | None = None,
     session: FetchSession | None = None,
+    named: str = "--qemu",
 ) -> Qemu:
+    """`path`: the user's own; `named`: by which option or key."""
     if path is not None:
-        _refuse_if_locked(locked, "--qemu")
-        return _own_qemu(path, _USER)
+        _refuse_if_locked(locked, named)
+        return _own_qemu(path, guest, _USER, named)
+
+    def resolve(client: Apt, release: Release) -> PinnedSet:
+        with cache.scratch("inspect") as folder:
+            return newest.qemu(client, release, elf.present(), folder, guest)
+
     with _session(notice, session) as used:
         try:
-            kept = store.fetch("qemu", _newest_qemu, _fill_qemu, locked=locked, session=used)
+            fill = partial(_fill_qemu, guest)
+            kept = store.fetch(guest.kind("qemu"), resolve, fill, locked=locked, session=used)
         except FetchError as error:
-            installed = shutil.which(_BINARY)
+            installed = shutil.which(guest.qemu)
             if locked or installed is None:
                 raise
             used.notice(f"using this system's {installed}, because none could be fetched: {error}")
-            return _own_qemu(Path(installed), _SYSTEM)
+            return _own_qemu(Path(installed), guest, _SYSTEM, named)
     version, digest = kept.about["qemu"], kept.about["digest"]
     return Qemu(
-        kept.folder / "bin" / _BINARY,
+        kept.folder / "bin" / guest.qemu,
         _environment(kept.folder),
         (kept.folder / "share",),
         (version[0], version[1], version[2]),
         digest,
         kept.origin,
         kept.labels,
+        guest,
     )
 
 
 def linux_kernel(
     path: Path | None = None,
+    guest: Architecture = X86_64,
     *,
     locked: bool = False,
     notice: Notice | None = None,
@@ -98,9 +112,13 @@ def linux_kernel(
 ) -> LinuxKernel:
     if path is not None:
         _refuse_if_locked(locked, "--linux-kernel")
-        return _own_kernel(path)
+        return _own_kernel(path, guest)
     with _session(notice, session) as used:
-        kept = store.fetch("linux", newest.linux, _fill_linux, locked=locked, session=used)
+        source = sources.for_guests(store.this_release(), guest)
+        fill = partial(_fill_linux, guest)
+        kept = store.fetch(
+            guest.kind("linux"), newest.linux, fill, locked=locked, session=used, source=source
+        )
     symbols, packed = kept.folder / "System.map", kept.folder / "vmlinuz"
     elf_file = vmlinux.unpacked(packed, kept.folder / "config")
     return LinuxKernel(
@@ -131,15 +149,10 @@ def _refuse_if_locked(locked: bool, option: str) -> None:
 # ---- QEMU
 
 
-def _newest_qemu(client: Apt, release: Release) -> PinnedSet:
-    with cache.scratch("inspect") as folder:
-        return newest.qemu(client, release, elf.present(), folder)
-
-
-def _fill_qemu(client: Apt, packages: PinnedSet, files: Path) -> dict[str, Any]:
+def _fill_qemu(guest: Architecture, client: Apt, packages: PinnedSet, files: Path) -> dict[str, Any]:
     for path in client.download([pin.package for pin in packages.pins]):
         unpack(path, files, newest.choose_qemu)
-    version = _version(files / "bin" / _BINARY, _environment(files))
+    version = _version(files / "bin" / guest.qemu, _environment(files))
     # Not the libraries: they may be this system's, and they do not change what a guest sees.
     digest = hashlib.sha256(f"{tree_digest(files / 'bin')} {tree_digest(files / 'share')}".encode())
     return {"qemu": list(version), "digest": digest.hexdigest()}
@@ -149,19 +162,27 @@ def _environment(files: Path) -> Mapping[str, str]:
     return MappingProxyType({"LD_LIBRARY_PATH": str(files / "lib")})
 
 
-def _own_qemu(path: Path, origin: str) -> Qemu:
+def _own_qemu(path: Path, guest: Architecture, origin: str, named: str) -> Qemu:
     found = shutil.which(path)
     if found is None:
         raise FetchError(
-            f"--qemu {path}: there is no program that this user can run; give the path of a {_BINARY}"
+            f"{named} {path}: there is no program that this user can run; give the path of a {guest.qemu}"
         )
     binary = Path(found).absolute()
+    emulates = target_of(binary)
+    if emulates not in (None, guest):
+        raise FetchError(f"{named} {path}: emulates {emulates}, the guest is {guest}; give a {guest.qemu}")
     try:
         digest = file_digest(binary)
     except OSError as error:
-        raise FetchError(f"--qemu {binary}: cannot be read: {error.strerror}") from error
+        raise FetchError(f"{named} {binary}: cannot be read: {error.strerror}") from error
     version = _version(binary, {})
-    return Qemu(binary, MappingProxyType({}), (), version, digest, origin, (f"{origin} QEMU",))
+    return Qemu(binary, MappingProxyType({}), (), version, digest, origin, (f"{origin} QEMU",), guest)
+
+
+def target_of(program: Path) -> Architecture | None:
+    """The architecture that a QEMU emulates, by its usual name; None if the name does not tell."""
+    return next((one for one in ARCHITECTURES.values() if one.qemu == program.name), None)
 
 
 def _version(binary: Path, more: Mapping[str, str]) -> tuple[int, int, int]:
@@ -182,11 +203,11 @@ def _version(binary: Path, more: Mapping[str, str]) -> tuple[int, int, int]:
 
 
 def _choose_linux(member: str) -> str | None:
-    match = re.fullmatch(r"boot/(vmlinuz|config|System\.map)-[^/]+", member)
-    return match[1] if match else None
+    match = re.fullmatch(r"boot/(vmlinu[xz]|config|System\.map)-[^/]+", member)
+    return match[1].replace("vmlinux", "vmlinuz") if match else None
 
 
-def _fill_linux(client: Apt, packages: PinnedSet, files: Path) -> dict[str, Any]:
+def _fill_linux(guest: Architecture, client: Apt, packages: PinnedSet, files: Path) -> dict[str, Any]:
     (pin,) = packages.pins
     for path in client.download([pin.package]):
         unpack(path, files, _choose_linux)
@@ -198,16 +219,16 @@ def _fill_linux(client: Apt, packages: PinnedSet, files: Path) -> dict[str, Any]
             f"{pin.package.name} {pin.package.version} contains no boot/vmlinuz: give --linux-kernel PATH"
         )
     return {
-        "kernel": _kernel_version(files / "vmlinuz"),
+        "kernel": _kernel_version(files / "vmlinuz", guest),
         "digest": file_digest(files / "vmlinuz"),
         "config_digest": file_digest(config) if config.is_file() else UNAVAILABLE,
     }
 
 
-def _own_kernel(path: Path) -> LinuxKernel:
+def _own_kernel(path: Path, guest: Architecture) -> LinuxKernel:
     image = path.expanduser().absolute()
     try:
-        version, digest = _kernel_version(image), file_digest(image)
+        version, digest = _kernel_version(image, guest), file_digest(image)
     except OSError as error:
         raise FetchError(
             f"--linux-kernel {path}: cannot be read: {error.strerror}; "
@@ -218,13 +239,23 @@ def _own_kernel(path: Path) -> LinuxKernel:
     return LinuxKernel(image, version, digest, None, known, ("user kernel",))
 
 
-def _kernel_version(image: Path) -> str:
+def _kernel_version(image: Path, guest: Architecture) -> str:
     """The version in the image's header (the kernel's Documentation/arch/x86/boot.rst, kernel_version)."""
     head = read_start(image, 0x10000, follow=True)
     if head[:4] == b"\x7fELF":
         return UNAVAILABLE
-    if head[0x202:0x206] != b"HdrS":
-        raise FetchError(f"{image} is not an x86 Linux image: give a bzImage, or an ELF file with a PVH note")
+    at, magic = guest.image_magic
+    if head[at : at + len(magic)] != magic:
+        raise FetchError(f"{image} is not a Linux image for {guest}: give {guest.image_words}")
+    if guest is not X86_64:
+        return _banner_version(image)
     at = int.from_bytes(head[0x20E:0x210], "little") + 0x200
     text = head[at : at + 200].partition(b"\0")[0].decode("ascii", "replace").split(" ")[0]
     return text if re.fullmatch(r"[0-9A-Za-z.+_~-]{1,80}", text) else UNAVAILABLE
+
+
+def _banner_version(image: Path) -> str:
+    """The version in the banner of an image that is not compressed."""
+    with image.open("rb") as stream, mmap(stream.fileno(), 0, access=ACCESS_READ) as content:
+        found = re.search(rb"Linux version ([0-9A-Za-z.+_~-]{1,80}) ", content)
+        return found[1].decode() if found else UNAVAILABLE

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from benchgate.base.arch import ARCHITECTURES, X86_64, Architecture
 from benchgate.base.errors import FetchError
 from benchgate.build.fetch import elf
 from benchgate.build.fetch.apt import Apt, Package
@@ -18,11 +19,11 @@ from benchgate.build.fetch.pins import Pin, PinnedSet
 from benchgate.build.fetch.sources import Release
 from benchgate.build.fetch.unpack import unpack
 
-# The program, its own ROMs, the BIOS and the network cards' ROMs.
-_QEMU = ("qemu-system-x86", "qemu-system-data", "seabios", "ipxe-qemu")
-_BINARY = "bin/qemu-system-x86_64"
 _LIBRARY = re.compile(r"(?:usr/)?lib/x86_64-linux-gnu/(lib[^/]+\.so(?:\.[^/]*)?)")
-_ROM = re.compile(r"usr/(?:share/qemu|share/seabios|lib/ipxe/qemu)/([^/]+\.(?:bin|rom))")
+_ROM = re.compile(
+    r"usr/(?:share/qemu|share/seabios|lib/ipxe/qemu|lib/riscv64-linux-gnu/opensbi/generic)/([^/]+\.(?:bin|rom))"
+)
+_PROGRAM = re.compile(rf"usr/bin/({'|'.join(one.qemu for one in ARCHITECTURES.values())})")
 _IMAGE = re.compile(r"linux-image-[0-9][^ ,|]*")
 _ATOM = re.compile(r"([a-z0-9][a-z0-9.+-]*)(?::\S+)?\s*(?:\((<<|<=|=|>=|>>)\s*([^)]+)\))?")
 _LOADER_BOUND = re.compile(r"(?:lib(?:c|m|dl|pthread|rt|resolv|util|anl)|ld-linux-x86-64)\.so\.\d+")
@@ -31,8 +32,8 @@ _LOADER_BOUND = re.compile(r"(?:lib(?:c|m|dl|pthread|rt|resolv|util|anl)|ld-linu
 
 def choose_qemu(member: str) -> str | None:
     """The place of a package's file in the private folder: bin/, share/ or lib/; None: not needed."""
-    if member == "usr/bin/qemu-system-x86_64":
-        return _BINARY
+    if match := _PROGRAM.fullmatch(member):
+        return f"bin/{match[1]}"
     if match := _ROM.fullmatch(member):
         return f"share/{match[1]}"
     match = _LIBRARY.fullmatch(member)
@@ -50,13 +51,15 @@ def linux(apt: Apt, release: Release) -> PinnedSet:
     return PinnedSet(release.name, upstream(image.version), (Pin(image),))
 
 
-def qemu(apt: Apt, release: Release, has: frozenset[str], folder: Path) -> PinnedSet:
+def qemu(
+    apt: Apt, release: Release, has: frozenset[str], folder: Path, guest: Architecture = X86_64
+) -> PinnedSet:
     """Unpacks packages into `folder` to read what they need."""
-    roots = [_newest(apt, name) for name in _QEMU]
+    roots = [_newest(apt, name) for name in guest.qemu_packages]
     for path in apt.download(roots):
         unpack(path, folder, choose_qemu)
     search = Search(apt, has, folder)
-    search.add(roots[0], elf.needed(folder / _BINARY))
+    search.add(roots[0], elf.needed(folder / "bin" / guest.qemu))
     return PinnedSet(release.name, upstream(roots[0].version), (*(Pin(one) for one in roots), *search.run()))
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from benchgate.base.arch import X86_64, Architecture
 from benchgate.base.errors import FetchError
 
 _WITH_BACKPORTS = frozenset({"bookworm"})
@@ -38,6 +39,8 @@ class Release:
     suites: tuple[str, ...]
     linux: str
     """The package that depends on the newest small kernel for virtual machines."""
+    architecture: str = X86_64.debian
+    """Of the packages, as Debian writes it."""
 
 
 def release(words: Mapping[str, str]) -> Release | None:
@@ -45,12 +48,26 @@ def release(words: Mapping[str, str]) -> Release | None:
     relatives = {words.get("ID", ""), *words.get("ID_LIKE", "").split()}
     if codename := words.get("UBUNTU_CODENAME") or ("ubuntu" in relatives and words.get("VERSION_CODENAME")):
         suites = (codename, f"{codename}-updates", f"{codename}-security")
-        return Release(f"ubuntu-{codename}", "ubuntu", codename, suites, "linux-image-virtual")
+        return Release(f"ubuntu-{codename}", "ubuntu", codename, suites, X86_64.linux["ubuntu"])
     codename = words.get("DEBIAN_CODENAME") or words.get("VERSION_CODENAME")
     if "debian" in relatives and codename:
         suites = (codename, *((f"{codename}-backports",) if codename in _WITH_BACKPORTS else ()))
-        return Release(f"debian-{codename}", "debian", codename, suites, "linux-image-cloud-amd64")
+        return Release(f"debian-{codename}", "debian", codename, suites, X86_64.linux["debian"])
     return None
+
+
+def for_guests(release: Release, guest: Architecture) -> Release:
+    """The same release, for packages that run in guests of this architecture."""
+    if guest is X86_64:
+        return release
+    if release.family not in guest.linux:
+        raise FetchError(
+            f"{release.name}: this host's package source has no packages of {guest.name}: "
+            "give the Linux image with --linux-kernel PATH"
+        )
+    later = guest.linux_since.get(release.codename)
+    suites = (later,) if later else release.suites
+    return replace(release, suites=suites, linux=guest.linux[release.family], architecture=guest.debian)
 
 
 def read(folder: Path = Path("/etc/apt")) -> list[Stanza]:
@@ -120,7 +137,7 @@ def private_sources(stanzas: list[Stanza], wanted: Release, here: Release) -> st
         uri for one in stanzas if update_suites & {*one["suites"].split()} for uri in one["uris"].split()
     }
     best = max(own, key=lambda one: _likeness(one, wanted, updated))  # the first of equals
-    fields = {**best, "types": "deb", "suites": " ".join(wanted.suites), "architectures": "amd64"}
+    fields = {**best, "types": "deb", "suites": " ".join(wanted.suites), "architectures": wanted.architecture}
     return "".join(f"{name.title()}: {value}\n" for name, value in fields.items())
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -37,11 +37,11 @@ def _silent(_text: str) -> None:
 
 @dataclass
 class FetchSession:
-    """One apt client for several fetches. It reads the package source at most once."""
+    """One apt client for several fetches. It reads each package source at most once."""
 
     notice: Notice = _silent
     _stack: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
-    _apt: Apt | None = None
+    _clients: dict[tuple[tuple[str, ...], str], Apt] = field(default_factory=dict)
 
     def __enter__(self) -> Self:
         return self
@@ -49,18 +49,20 @@ class FetchSession:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._apt = None
+        self._clients.clear()
         self._stack.close()
 
     def apt(self, release: Release) -> Apt:
-        if self._apt is None:
+        key = release.suites, release.architecture
+        if key not in self._clients:
             if not available():
                 raise FetchError(f"one of {', '.join(TOOLS)} is not on PATH; {_alternatives()}")
             text = sources.private_sources(sources.read(), release, this_release())
-            client = Apt(self._stack.enter_context(cache.scratch("apt")), text, self.notice)
+            folder = self._stack.enter_context(cache.scratch("apt"))
+            client = Apt(folder, text, self.notice, release.architecture)
             client.update()
-            self._apt = client
-        return self._apt
+            self._clients[key] = client
+        return self._clients[key]
 
 
 class _Withdrawn(FetchError):
@@ -103,28 +105,27 @@ def _alternatives() -> str:
 
 
 def fetch(  # noqa: PLR0913 - keyword arguments
-    kind: str, resolve: Resolve, fill: Fill, *, locked: bool, session: FetchSession, first: str = ""
+    kind: str,
+    resolve: Resolve,
+    fill: Fill,
+    *,
+    locked: bool,
+    session: FetchSession,
+    first: str = "",
+    source: Release | None = None,
 ) -> Kept:
     """The first reviewed set that is in the cache or can be fetched, else (unless `locked`) the newest.
 
-    `first`: of a lock with several kinds of set, only those whose first package has this name."""
-    release = this_release()
+    `first`: of a lock with several kinds of set, only those whose first package has this name.
+    `source`: this host's release, with the suites and the architecture of the packages."""
+    release = source or this_release()
     what = first or kind
-    sets = tuple(
-        one
-        for one in pins.read(lock_path(kind))
-        if one.release == release.name and first in ("", one.pins[0].package.name)
-    )
-    for one in sets:
-        if folder := cache.existing(kind, _key(one)) or _usable(kind, _identity(one)):
-            return _kept(folder, REVIEWED)
-    unreviewed = {"release": release.name, "origin": UNREVIEWED}
-    unreviewed |= {"instead-of": ",".join(one.digest for one in sets)} | ({"first": first} if first else {})
-    if not locked and (folder := _usable(kind, unreviewed)):
-        return _kept(folder, UNREVIEWED)
+    sets, unreviewed = _sets(kind, release, first), _unreviewed(kind, release, first)
+    if found := _from_cache(kind, sets, None if locked else unreviewed):
+        return found
     for one in sets:
         with contextlib.suppress(_Withdrawn):
-            return _kept(_fetch_reviewed(kind, what, one, fill, session), REVIEWED)
+            return _kept(_fetch_reviewed(kind, what, one, fill, session, source=release), REVIEWED)
     if locked and not sets:
         raise FetchError(
             f"no version of {what} was reviewed for {release.name}, and --locked allows no other: leave out "
@@ -146,13 +147,42 @@ def fetch(  # noqa: PLR0913 - keyword arguments
     return _kept(cache.entry(kind, unreviewed, make, notice=session.notice), UNREVIEWED)
 
 
+def fetched(kind: str) -> Kept | None:
+    """What `fetch` would give for this host's release without reading a package source."""
+    release = this_release()
+    return _from_cache(kind, _sets(kind, release, ""), _unreviewed(kind, release, ""))
+
+
+def _sets(kind: str, release: Release, first: str) -> tuple[PinnedSet, ...]:
+    every = (one for one in pins.read(lock_path(kind)) if one.release == release.name)
+    return tuple(one for one in every if first in ("", one.pins[0].package.name))
+
+
+def _unreviewed(kind: str, release: Release, first: str) -> dict[str, str]:
+    """The cache's key for a set that is in no lock."""
+    instead = ",".join(one.digest for one in _sets(kind, release, first))
+    key = {"release": release.name, "origin": UNREVIEWED, "instead-of": instead}
+    return key | ({"first": first} if first else {})
+
+
+def _from_cache(kind: str, sets: Sequence[PinnedSet], unreviewed: Mapping[str, str] | None) -> Kept | None:
+    for one in sets:
+        if folder := cache.existing(kind, _key(one)) or _usable(kind, _identity(one)):
+            return _kept(folder, REVIEWED)
+    if unreviewed is not None and (folder := _usable(kind, unreviewed)):
+        return _kept(folder, UNREVIEWED)
+    return None
+
+
 def lock_path(kind: str) -> Path:
     return data_root() / "fixtures" / f"{kind}.lock"
 
 
-def _fetch_reviewed(kind: str, what: str, one: PinnedSet, fill: Fill, session: FetchSession) -> Path:
+def _fetch_reviewed(  # noqa: PLR0913 - the parts of `fetch`
+    kind: str, what: str, one: PinnedSet, fill: Fill, session: FetchSession, *, source: Release
+) -> Path:
     def make(files: Path) -> None:
-        client = session.apt(this_release())
+        client = session.apt(source)
         _require_offered(client, wanted)
         _fill(what, wanted, client, fill, files)
 

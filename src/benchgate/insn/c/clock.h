@@ -25,6 +25,8 @@ uint64_t clock_own(unsigned vcpu); // the vCPU's time; the current block counts 
 uint64_t clock_executed(unsigned vcpu);
 uint64_t clock_paused(unsigned vcpu); // time charged for `pause`
 uint64_t clock_skipped(unsigned vcpu);
+// The vCPU did not execute the last `count` instructions that were counted.
+void clock_take_back(unsigned vcpu, uint64_t count);
 uint64_t clock_here(void); // the calling thread's time; unlike clock_seen this changes nothing
 
 // What a vCPU has done so far: `ran` is the time in which it was not halted, `worked` counts the instructions
@@ -67,6 +69,10 @@ bool clock_main_may_work(void); // true once the machine has granted the main lo
 void clock_main_sleeps(bool sleeps); // it waits for its turn, and wakes up only to watch
 void clock_main_wants(void);    // an event from outside the guest gave the main loop work
 void clock_main_blocks(bool blocks);
+void clock_main_asks(bool asks); // it waits for an answer of the host, who may take any time
+// When a vCPU last executed something, at the latest; LOCKSTEP_NEVER if one is not halted. Exact to the last
+// call: a device's timer may wake a vCPU that has nothing to execute. While every vCPU is stopped.
+uint64_t clock_halted_since(void);
 void clock_watch(void); // every waiting thread calls it about once a second; ends a stuck QEMU
 
 void clock_report(void); // writes the totals, at exit

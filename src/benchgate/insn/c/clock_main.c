@@ -34,6 +34,29 @@ void clock_main_sleeps(bool sleeps) {
     clock_unlock();
 }
 
+void clock_main_asks(bool asks) {
+    clock_lock();
+    clock_main_asked = asks;
+    clock_unlock();
+}
+
+uint64_t clock_halted_since(void) {
+    static uint64_t seen, since;
+    uint64_t executed = 0, latest = 0;
+    clock_lock();
+    for (unsigned c = 0; c < clock_machine.count; c++) {
+        executed += clock_executed(c);
+        if (clock_machine.vcpu[c].time > latest)
+            latest = clock_machine.vcpu[c].time;
+    }
+    if (executed != seen)
+        since = latest;
+    seen = executed;
+    bool halted = clock_is_halted();
+    clock_unlock();
+    return halted ? since : LOCKSTEP_NEVER;
+}
+
 void clock_main_wants(void) {
     clock_lock();
     if (clock_machine.main == LOCKSTEP_MAIN_IDLE) {

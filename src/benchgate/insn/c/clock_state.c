@@ -21,6 +21,7 @@ struct lockstep clock_machine;
 struct clock_options clock_options;
 bool clock_guest_started;
 bool clock_main_waits;
+bool clock_main_asked;
 struct clock_checks clock_checks;
 _Thread_local int clock_self = -1;
 
@@ -81,6 +82,13 @@ void clock_release(unsigned c) {
 
 void clock_wake_main(void) {
     released.main = true;
+}
+
+bool clock_is_halted(void) {
+    for (unsigned c = 0; c < clock_machine.count; c++)
+        if (clock_machine.vcpu[c].state != LOCKSTEP_HALT)
+            return false;
+    return true;
 }
 
 // Where each vCPU has a host CPU of its own, the vCPUs that this one waits for are running and close behind,

@@ -13,12 +13,13 @@ enum clock_errand { CLOCK_ERRAND_NONE, CLOCK_ERRAND_DUE, CLOCK_ERRAND_ACTIVE };
 
 struct clock_vcpu {
     _Alignas(128) uint64_t time, base; // time as of counter value `base`
+    uint64_t owed;                   // counted but not executed; the next fold takes it back
     uint64_t paused, waited, calls;    // counters as of the last stop
     uint64_t called, close_calls; // end of the last turn with a system call; calls in a row, close together
     uint64_t counted, skipped, waits;  // counted: instructions and time charged for `pause`
-    uint64_t last_tsc, spins_since;    // last read of the TSC; begin of the wait that polls it
-    uint64_t timed, skip, tsc_reads; // skip: the last step skipped; the others: counters as of the last look
-    unsigned spins, in_a_row;        // close TSC reads; successive turns in which it read the TSC
+    uint64_t last_read, spins_since;    // last read of the clock; begin of the wait that polls it
+    uint64_t timed, skip, clock_reads; // skip: the last step skipped; the others: counters as of the last look
+    unsigned spins, in_a_row;        // close reads of the clock; successive turns in which it read the clock
     _Atomic uint32_t go;             // futex word; changes with each release
     void *waiting;                   // the condition that its thread waits for
     void *halt;                      // the condition on which it halted last
@@ -29,20 +30,22 @@ struct clock_vcpu {
     enum clock_errand errand;
 };
 
-// The lock guards `clock_machine`, `clock_guest_started`, `clock_main_waits`, the notification count and
-// these fields of a vCPU: waiting, halt, thread, waits_for_grant, asleep, pending, errand. Its other fields
+// The lock guards `clock_machine`, `clock_guest_started`, `clock_main_waits`, `clock_main_asked`, the
+// notification count and these fields of a vCPU: waiting, halt, thread, waits_for_grant, asleep, pending, errand. Its other fields
 // belong to its thread.
 extern struct clock_vcpu clock_vcpus[LOCKSTEP_MAX];
 extern struct lockstep clock_machine;
 extern struct clock_options clock_options;
 extern bool clock_guest_started;
 extern bool clock_main_waits; // the main thread sleeps until the machine grants it its turn
+extern bool clock_main_asked; // the main thread waits for an answer of the host
 
 void clock_lock(void);
 void clock_unlock(void); // also wakes the threads that were released since clock_lock
 void clock_release(unsigned vcpu);
 bool clock_wait_for_release(unsigned vcpu, long ns); // drops the lock while it waits; true: timeout
 void clock_wake_main(void);
+bool clock_is_halted(void); // every vCPU; call with the lock held
 
 // ---- clock_time.c: a vCPU's own time; call only in its own thread
 

@@ -6,14 +6,25 @@
 static _Atomic bool window_open;
 static _Atomic uint64_t shown; // the latest time that any vCPU was shown
 
+// What the vCPU has executed since its counter was `base`.
+static uint64_t ran(unsigned c) {
+    uint64_t counted = counter_read(c) - clock_vcpus[c].base, owed = clock_vcpus[c].owed;
+    return counted > owed ? counted - owed : 0;
+}
+
 uint64_t clock_own(unsigned c) {
-    return clock_vcpus[c].time + (counter_read(c) - clock_vcpus[c].base);
+    return clock_vcpus[c].time + ran(c);
+}
+
+void clock_take_back(unsigned c, uint64_t count) {
+    clock_vcpus[c].owed += count;
 }
 
 void clock_fold(unsigned c) {
-    uint64_t count = counter_read(c), ran = count - clock_vcpus[c].base;
-    clock_vcpus[c].time += ran;
-    clock_vcpus[c].counted += ran;
+    uint64_t count = counter_read(c), more = ran(c);
+    clock_vcpus[c].owed -= count - clock_vcpus[c].base - more;
+    clock_vcpus[c].time += more;
+    clock_vcpus[c].counted += more;
     clock_vcpus[c].base = count;
 }
 
@@ -29,7 +40,7 @@ void clock_take_grant(unsigned c) {
 }
 
 uint64_t clock_executed(unsigned c) {
-    return clock_vcpus[c].counted + (counter_read(c) - clock_vcpus[c].base) - counter_paused(c);
+    return clock_vcpus[c].counted + ran(c) - counter_paused(c);
 }
 
 uint64_t clock_paused(unsigned c) {
@@ -46,7 +57,7 @@ uint64_t clock_here(void) {
 struct clock_work clock_work(unsigned c) {
     uint64_t counted = clock_vcpus[c].counted, other = counter_paused(c) + counter_idled(c);
     if ((int)c == clock_self)
-        counted += counter_read(c) - clock_vcpus[c].base;
+        counted += ran(c);
     return (struct clock_work){counted + clock_vcpus[c].skipped, counted > other ? counted - other : 0};
 }
 
@@ -79,14 +90,14 @@ uint64_t clock_seen(void) {
     return latest;
 }
 
-#define CLOSE_READS 200 // reads of the TSC fewer instructions apart than this belong to one loop
-#define FEWEST_READS 16 // close reads before a loop counts as one that polls the TSC
+#define CLOSE_READS 200 // reads of the clock fewer instructions apart than this belong to one loop
+#define FEWEST_READS 16 // close reads before a loop counts as one that polls the clock
 
 static uint64_t twice(uint64_t step) {
     return step == 0 ? 100 : 2 * step < clock_options.skip ? 2 * step : clock_options.skip;
 }
 
-// How much time to skip at this read of the TSC. A loop that can do nothing but poll the TSC skips a
+// How much time to skip at this read of the clock. A loop that can do nothing but poll the clock skips a
 // thousandth of the time that it has waited, inside and outside the window: the guest cannot tell the
 // difference. Another loop may be timing something short, so time is skipped in it only outside the window,
 // in growing steps.
@@ -94,7 +105,7 @@ static uint64_t step_of(unsigned c, uint64_t own) {
     uint64_t timed = counter_timed(c);
     bool only_waits = timed != clock_vcpus[c].timed;
     clock_vcpus[c].timed = timed;
-    if (own - clock_vcpus[c].last_tsc >= CLOSE_READS) {
+    if (own - clock_vcpus[c].last_read >= CLOSE_READS) {
         clock_vcpus[c].spins = 0;
         clock_vcpus[c].skip = 0;
         clock_vcpus[c].spins_since = own;
@@ -109,7 +120,7 @@ static uint64_t step_of(unsigned c, uint64_t own) {
                : 0;
 }
 
-// Emulating a loop that polls the TSC costs host time and computes nothing. So part of the wait is skipped,
+// Emulating a loop that polls the clock costs host time and computes nothing. So part of the wait is skipped,
 // never past the vCPU's limit: its time advances as if the loop had run, but no instructions are counted. The
 // decision depends on instruction counts only, so it repeats.
 uint64_t clock_spin_read(void) {
@@ -124,6 +135,6 @@ uint64_t clock_spin_read(void) {
         clock_vcpus[c].skipped += step;
         clock_set_budget(c, left - step);
     }
-    clock_vcpus[c].last_tsc = clock_own(c);
+    clock_vcpus[c].last_read = clock_own(c);
     return clock_seen();
 }

@@ -79,9 +79,9 @@ static enum lockstep_spin spins(unsigned c) {
 // A vCPU that reads the clock turn after turn measures something. All vCPUs share one clock, so measuring
 // counts as an interaction.
 static bool measures(unsigned c) {
-    uint64_t reads = counter_tsc(c);
-    clock_vcpus[c].in_a_row = reads != clock_vcpus[c].tsc_reads ? clock_vcpus[c].in_a_row + 1 : 0;
-    clock_vcpus[c].tsc_reads = reads;
+    uint64_t reads = counter_clock_reads(c);
+    clock_vcpus[c].in_a_row = reads != clock_vcpus[c].clock_reads ? clock_vcpus[c].in_a_row + 1 : 0;
+    clock_vcpus[c].clock_reads = reads;
     return clock_vcpus[c].in_a_row >= FEWEST_IN_A_ROW;
 }
 

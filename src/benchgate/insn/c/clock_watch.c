@@ -53,12 +53,8 @@ static void die_stuck(void) {
 
 // A guest that has halted with no timer set is not stuck: only an event from outside can wake it.
 static bool halted_for_good(void) {
-    if (clock_machine.main != LOCKSTEP_MAIN_IDLE || clock_machine.deadline != LOCKSTEP_NEVER)
-        return false;
-    for (unsigned c = 0; c < clock_machine.count; c++)
-        if (clock_machine.vcpu[c].state != LOCKSTEP_HALT)
-            return false;
-    return true;
+    return clock_machine.main == LOCKSTEP_MAIN_IDLE && clock_machine.deadline == LOCKSTEP_NEVER &&
+           clock_is_halted();
 }
 
 #define BEAT_NS 10000000 // later a thousandth of the guest's time, so that no log is too long
@@ -137,7 +133,8 @@ void clock_watch(void) {
     uint64_t progress = clock_machine.grants + clock_machine.main_turns + clock_machine.jumps;
     if (clock_guest_started && halted_for_good())
         say_halted();
-    if (progress != last || looked == 0 || !clock_guest_started || halted_for_good()) {
+    bool may_wait = !clock_guest_started || clock_main_asked || halted_for_good();
+    if (progress != last || looked == 0 || may_wait) {
         last = progress;
         looked = now;
         used = own;

@@ -12,6 +12,7 @@
 
 static unsigned vcpus;
 static uint64_t bytes, reported; // of the console; of those, up to the last line in the log
+static uint64_t last_byte;       // when it was printed
 static size_t left = MOST_BYTES;
 static struct clock_work last[LOCKSTEP_MAX];
 
@@ -37,12 +38,14 @@ static void end_line(void) {
 }
 
 void console_wrote(const struct iovec *parts, size_t length) {
-    for (; vcpus && length; parts++) {
+    if (length)
+        last_byte = clock_here();
+    for (; length; parts++) {
         const char *text = parts->iov_base;
         size_t size = parts->iov_len < length ? parts->iov_len : length;
         for (size_t i = 0; i < size; i++) {
             bytes++;
-            if (text[i] == '\n')
+            if (vcpus && text[i] == '\n')
                 end_line();
         }
         length -= size;
@@ -50,6 +53,14 @@ void console_wrote(const struct iovec *parts, size_t length) {
 }
 
 void console_report(void) {
-    if (bytes > reported)
+    if (vcpus && bytes > reported)
         end_line();
+}
+
+uint64_t console_bytes(void) {
+    return bytes;
+}
+
+uint64_t console_last(void) {
+    return last_byte;
 }

@@ -3,11 +3,14 @@
 #define CONSOLE_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/uio.h>
 
-void console_setup(unsigned vcpus); // without it nothing is written
+void console_setup(unsigned vcpus); // without it the log gets no lines
 // QEMU has written the first `length` bytes of these parts to the console.
 void console_wrote(const struct iovec *parts, size_t length);
+uint64_t console_bytes(void); // so far
+uint64_t console_last(void);  // when the last of them was printed
 void console_report(void); // at exit: the same for a last line that has no end
 
 #endif

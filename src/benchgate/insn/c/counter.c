@@ -10,12 +10,12 @@ static qemu_exec_callback *on_trigger;
 
 #define APART 128 // bytes per vCPU: no shared cache line, and a power of two is found by a shift
 
-static struct qemu_counter executed, tsc_reads, paused, waited, timed, idled, calls;
+static struct qemu_counter executed, clock_reads, paused, waited, timed, idled, calls;
 
 void counter_setup(qemu_exec_callback *reached) {
     on_trigger = reached;
     executed.score = qemu_plugin_scoreboard_new(APART);
-    tsc_reads = (struct qemu_counter){executed.score, sizeof(uint64_t)};
+    clock_reads = (struct qemu_counter){executed.score, sizeof(uint64_t)};
     paused = (struct qemu_counter){executed.score, 2 * sizeof(uint64_t)};
     waited = (struct qemu_counter){executed.score, 3 * sizeof(uint64_t)};
     timed = (struct qemu_counter){executed.score, 4 * sizeof(uint64_t)};
@@ -70,12 +70,12 @@ uint64_t counter_idled(unsigned vcpu) {
     return qemu_plugin_u64_get(idled, vcpu);
 }
 
-void counter_count_tsc(struct qemu_plugin_insn *insn) {
-    qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(insn, QEMU_INLINE_ADD, tsc_reads, 1);
+void counter_count_clock_read(struct qemu_plugin_insn *insn) {
+    qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(insn, QEMU_INLINE_ADD, clock_reads, 1);
 }
 
-uint64_t counter_tsc(unsigned vcpu) {
-    return qemu_plugin_u64_get(tsc_reads, vcpu);
+uint64_t counter_clock_reads(unsigned vcpu) {
+    return qemu_plugin_u64_get(clock_reads, vcpu);
 }
 
 void counter_count_call(struct qemu_plugin_insn *insn) {
@@ -89,7 +89,7 @@ uint64_t counter_calls(unsigned vcpu) {
 #else
 
 static struct {
-    _Alignas(128) uint64_t executed, paused, waited, timed, idled, tsc_reads, calls;
+    _Alignas(128) uint64_t executed, paused, waited, timed, idled, clock_reads, calls;
 } counters[LOCKSTEP_MAX];
 
 void counter_setup(qemu_exec_callback *reached) {
@@ -168,17 +168,17 @@ uint64_t counter_idled(unsigned vcpu) {
     return counters[vcpu].idled;
 }
 
-static void reading_tsc(unsigned vcpu, void *unused) {
+static void reading_clock(unsigned vcpu, void *unused) {
     (void)unused;
-    counters[vcpu].tsc_reads++;
+    counters[vcpu].clock_reads++;
 }
 
-void counter_count_tsc(struct qemu_plugin_insn *insn) {
-    qemu_plugin_register_vcpu_insn_exec_cb(insn, reading_tsc, QEMU_NO_REGS, NULL);
+void counter_count_clock_read(struct qemu_plugin_insn *insn) {
+    qemu_plugin_register_vcpu_insn_exec_cb(insn, reading_clock, QEMU_NO_REGS, NULL);
 }
 
-uint64_t counter_tsc(unsigned vcpu) {
-    return counters[vcpu].tsc_reads;
+uint64_t counter_clock_reads(unsigned vcpu) {
+    return counters[vcpu].clock_reads;
 }
 
 static void calling(unsigned vcpu, void *unused) {

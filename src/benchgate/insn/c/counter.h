@@ -32,8 +32,8 @@ uint64_t counter_idled(unsigned vcpu);  // instructions in loops that only wait,
 void counter_count_call(struct qemu_plugin_insn *insn);
 uint64_t counter_calls(unsigned vcpu);
 
-// Guest instructions that read the TSC.
-void counter_count_tsc(struct qemu_plugin_insn *insn);
-uint64_t counter_tsc(unsigned vcpu);
+// Guest instructions that read the clock.
+void counter_count_clock_read(struct qemu_plugin_insn *insn);
+uint64_t counter_clock_reads(unsigned vcpu);
 
 #endif

@@ -10,6 +10,8 @@
 
 #include "clock.h"
 #include "console.h"
+#include "pool.h"
+#include "typist.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -124,8 +126,10 @@ EXPORT int gettimeofday(struct timeval *restrict now, void *restrict zone) {
 
 static void wrote(int fd, const struct iovec *parts, ssize_t written) {
     int saved = errno;
-    if (fd == STDOUT_FILENO && written > 0 && ours())
+    if (fd == STDOUT_FILENO && written > 0 && ours()) {
         console_wrote(parts, (size_t)written);
+        typist_heard();
+    }
     errno = saved;
 }
 
@@ -152,11 +156,21 @@ EXPORT ssize_t write(int fd, const void *bytes, size_t length) {
 
 // ---- halts and wake-ups
 
+static pthread_mutex_t *_Atomic big_lock; // QEMU's, with which its vCPUs wait
+
+// A synchronous request of QEMU's block layer (aio_poll) polls with the big lock held, the main loop without it.
+// Such a request needs only the host. If vCPUs ran meanwhile, the next one that needs the lock would wait for
+// ever.
+static bool holds_big_lock(void) {
+    return big_lock && big_lock->__data.__owner == (int)syscall(SYS_gettid);
+}
+
 EXPORT int pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex) {
     ready();
     if (!ours())
         return real.cond_wait(condition, mutex);
     if (clock_self >= 0) {
+        big_lock = mutex;
         // No wake-up is lost: the thread is registered before it unlocks the mutex, a thread that signals
         // holds the mutex, and clock_signal remembers other signals (`pending`).
         clock_wait_begin(condition);
@@ -174,6 +188,8 @@ EXPORT int pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex) 
 EXPORT int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex,
                                   const struct timespec *until) {
     ready();
+    if (!is_main && clock_self < 0) // also before the clock is active: the images are opened early
+        pool_rests(condition, mutex);
     if (!active || !is_main)
         return real.cond_timedwait(condition, mutex, until);
     clock_main_blocks(true);
@@ -193,6 +209,8 @@ EXPORT int pthread_cond_signal(pthread_cond_t *condition) {
     ready();
     if (active)
         clock_signal(condition, ours());
+    if (ours() && clock_started() && pool_takes(condition))
+        return pool_submit(real.signal);
     return real.signal(condition);
 }
 
@@ -243,17 +261,21 @@ static int poll_in_step(struct pollfd *fds, nfds_t count, uint64_t span, const s
     uint64_t deadline = span == LOCKSTEP_NEVER ? LOCKSTEP_NEVER : entered + span;
     for (;;) {
         uint64_t seq = clock_notifications();
+        typist_type();
         int result = poll_now(fds, count, mask);
         if (result != 0 || clock_seen() >= deadline)
             return result;
-        if (clock_main_idle(deadline, seq))
+        if (typist_stop(fds, count, mask))
+            continue;
+        uint64_t typing = typist_next();
+        if (clock_main_idle(typing < deadline ? typing : deadline, seq))
             sleep_in_step(fds, count, mask);
     }
 }
 
 EXPORT int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *limit, const sigset_t *mask) {
     ready();
-    if (!active || !is_main || count > MAX_FDS)
+    if (!active || !is_main || count > MAX_FDS || holds_big_lock())
         return real.ppoll(fds, count, limit, mask);
     clock_checks.main_polls++;
     if (!clock_started()) {
@@ -261,6 +283,7 @@ EXPORT int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *limit,
         if (result != 0 || !clock_started())
             return result;
     }
+    pool_await();
     uint64_t span = limit ? (uint64_t)limit->tv_sec * 1000000000 + (uint64_t)limit->tv_nsec : LOCKSTEP_NEVER;
     return poll_in_step(fds, count, span, mask);
 }

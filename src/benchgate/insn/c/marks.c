@@ -9,7 +9,6 @@
 
 #include <stdatomic.h>
 
-#define MARK_BYTES 8
 #define MOST_MARKS 4096 // in one log; no supported workload executes more
 
 static _Atomic int at_work;
@@ -40,16 +39,7 @@ static void executed(unsigned vcpu, void *data) {
         clock_window(vcpu, false);
 }
 
-static bool is_mark(const uint8_t *b) {
-    return b[0] == 0x0f && b[1] == 0x1f && b[2] == 0x84 && b[3] == 0 && b[4] == 0 && b[6] == 0x42 &&
-           b[7] == 0x4c;
-}
-
-void marks_look_at(struct qemu_plugin_insn *insn, size_t index, size_t total) {
-    uint8_t bytes[MARK_BYTES];
-    if (qemu_plugin_insn_size(insn) != MARK_BYTES || !counter_bytes(insn, bytes, sizeof bytes) ||
-        !is_mark(bytes))
-        return;
-    uintptr_t packed = (uintptr_t)(total - index) << 8 | bytes[5];
+void marks_instrument(struct qemu_plugin_insn *insn, unsigned kind, size_t left) {
+    uintptr_t packed = (uintptr_t)left << 8 | kind;
     qemu_plugin_register_vcpu_insn_exec_cb(insn, executed, QEMU_NO_REGS, (void *)packed);
 }

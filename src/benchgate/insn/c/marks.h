@@ -1,4 +1,4 @@
-// The marks of guest/bench.h: long NOPs whose displacement 0x4c42'KK'00 delimits the window; KK is the kind.
+// The marks of guest/bench.h, which delimit the window.
 #ifndef MARKS_H
 #define MARKS_H
 
@@ -6,8 +6,8 @@
 
 enum { MARKS_WORK_BEGIN = 1, MARKS_WORK_END = 2, MARKS_TOTAL_BEGIN = 3, MARKS_TOTAL_END = 4 };
 
-// Instruments `insn` if it is a mark. It is number `index` of the `total` instructions of a block.
-void marks_look_at(struct qemu_plugin_insn *insn, size_t index, size_t total);
+// `insn` is a mark of this kind, one byte. With it, `left` instructions of its block are left.
+void marks_instrument(struct qemu_plugin_insn *insn, unsigned kind, size_t left);
 
 // How many workers have begun their work and not ended it.
 int marks_at_work(void);

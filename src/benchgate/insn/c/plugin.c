@@ -1,5 +1,6 @@
 // The plugin's interface to QEMU: options, callbacks, and checks at load and at run time.
 #define _GNU_SOURCE
+#include "blocks.h"
 #include "clock.h"
 #include "console.h"
 #include "counter.h"
@@ -7,12 +8,13 @@
 #include "libc.h"
 #include "marks.h"
 #include "placement.h"
+#include "pool.h"
 #include "profile.h"
 #include "tsc.h"
+#include "typist.h"
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +27,8 @@ EXPORT int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int ar
 
 struct settings {
     const char *out, *profile;
-    bool lines;
+    bool lines, disks;
+    int talk; // the host's socket, or -1
     struct clock_options clock;
 };
 
@@ -66,6 +69,10 @@ static bool option(struct settings *s, const char *argument) {
         return s->clock.skip = n, true;
     if (IS("lines") && number(value, 0, 1, &n))
         return s->lines = n, true;
+    if (IS("talk") && number(value, 3, 1023, &n))
+        return s->talk = (int)n, INSN_FULL;
+    if (IS("disks") && number(value, 0, 1, &n))
+        return s->disks = n, true;
     if (IS("patience") && number(value, 1, 86400, &n))
         return s->clock.patience = (unsigned)n, true;
     if (IS("serial") && number(value, 0, 1, &n))
@@ -75,59 +82,6 @@ static bool option(struct settings *s, const char *argument) {
 }
 
 // ---- callbacks
-
-enum { OTHER, PAUSE, READS_TSC, CALLS };
-
-static int kind_of(const struct qemu_plugin_insn *insn) {
-    uint8_t b[3] = {0};
-    if (!counter_bytes(insn, b, sizeof b))
-        return OTHER;
-    if (b[0] == 0xf3 && b[1] == 0x90)
-        return PAUSE;
-    if (b[0] == 0xcd || (b[0] == 0x0f && (b[1] == 0x05 || b[1] == 0x34))) // int, syscall, sysenter
-        return CALLS;
-    return b[0] == 0x0f && (b[1] == 0x31 || (b[1] == 0x01 && b[2] == 0xf9)) ? READS_TSC : OTHER;
-}
-
-// Finds the block before this one by its end address, because another vCPU may have translated it.
-static struct spin find_spin(const struct qemu_plugin_tb *tb, size_t total) {
-    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-    static struct spin_trail trails[1024];
-    const size_t many = sizeof trails / sizeof trails[0];
-    uint64_t at = qemu_plugin_tb_vaddr(tb);
-    struct spin found = {0};
-    pthread_mutex_lock(&mutex);
-    struct spin_trail trail = trails[at % many];
-    for (size_t i = 0; i < total; i++) {
-        const struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
-        struct spin_insn seen = {.length = qemu_plugin_insn_size(insn)};
-        if (counter_bytes(insn, seen.bytes, sizeof seen.bytes))
-            found = spin_follow(&trail, at, &seen);
-        at += seen.length;
-    }
-    trails[at % many] = trail;
-    pthread_mutex_unlock(&mutex);
-    return found;
-}
-
-static void translated(uint64_t id, struct qemu_plugin_tb *tb) {
-    (void)id;
-    size_t total = qemu_plugin_tb_n_insns(tb);
-    counter_instrument(tb, total, find_spin(tb, total));
-    profile_block(tb, total);
-    for (size_t i = 0; i < total; i++) {
-        struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
-        int kind = kind_of(insn);
-        if (kind == PAUSE)
-            counter_charge_pause(insn);
-        else if (kind == READS_TSC)
-            counter_count_tsc(insn);
-        else if (kind == CALLS)
-            counter_count_call(insn);
-        else
-            marks_look_at(insn, i, total);
-    }
-}
 
 #if INSN_FULL
 
@@ -173,13 +127,13 @@ static void check_hooks(unsigned vcpu) {
     settled = true;
     if (!clock_checks.main_polls || !clock_checks.main_clock)
         journal_refuse("the main loop does not sleep in ppoll or does not read clock_gettime");
-    if (!clock_checks.notes)
+    if (blocks_arch->always_sets_timers && !clock_checks.notes)
         journal_refuse("no vCPU has notified the main loop of a timer by writing an eventfd");
 }
 
 static void check_tsc(unsigned vcpu) {
-    uint64_t guest = counter_tsc(vcpu);
-    if (guest > 100 && !clock_checks.tsc_traps)
+    uint64_t guest = counter_clock_reads(vcpu);
+    if (blocks_arch->clock_is_host_tsc && guest > 100 && !clock_checks.tsc_traps)
         journal_refuse("the guest read its TSC %llu times, but no read of the host's TSC was trapped",
                        (unsigned long long)guest);
 }
@@ -228,7 +182,7 @@ static void ended(uint64_t id, void *data) {
     clock_report();
     uint64_t guest_tsc = 0;
     for (unsigned c = 0; c < vcpu_count; c++)
-        guest_tsc += counter_tsc(c);
+        guest_tsc += counter_clock_reads(c);
     journal_line("check guest_tsc %llu", (unsigned long long)guest_tsc);
     journal_line("closed");
 }
@@ -241,8 +195,10 @@ static int complain(const char *what, const char *detail) {
 }
 
 static const char *problem(const struct qemu_info *info, struct settings *s) {
-    if (!info->system_emulation || strcmp(info->target_name, "x86_64") != 0)
-        return "the plugin supports only qemu-system-x86_64";
+    const struct arch *arch = arch_of(info->target_name);
+    if (!info->system_emulation || !arch)
+        return "the plugin supports only qemu-system-x86_64, qemu-system-riscv64 and qemu-system-aarch64";
+    blocks_setup(arch);
     if (info->system.smp_vcpus < 1 || info->system.smp_vcpus > LOCKSTEP_MAX)
         return "the number of vCPUs is not from 1 to 256";
 #if INSN_API >= 3
@@ -251,7 +207,9 @@ static const char *problem(const struct qemu_info *info, struct settings *s) {
 #endif
 #if INSN_FULL
     const char *why = libc_problem();
-    why = why ? why : tsc_setup();
+    why = why ? why : tsc_setup(arch->clock_is_host_tsc);
+    if (!why && s->talk >= 0)
+        why = typist_setup(s->talk);
     if (why)
         return why;
 #endif
@@ -276,7 +234,8 @@ int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, cha
     struct settings s = {
         .clock = {.rules = {.quantum = 5000, .fine = 100, .rush = 25, .aftermath = INSN_FULL},
                   .skip = 10000,
-                  .patience = 60}};
+                  .patience = 60},
+        .talk = -1};
     for (int i = 0; i < argc; i++)
         if (!option(&s, argv[i]))
             return complain("invalid option: ", argv[i]);
@@ -292,12 +251,14 @@ int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, cha
     placement_setup();
 #if INSN_FULL
     libc_activate();
+    if (s.disks)
+        pool_expect();
     tsc_trap_this_thread();
 #endif
     qemu_plugin_register_vcpu_init_cb(id, appeared);
     qemu_plugin_register_vcpu_idle_cb(id, idle);
     qemu_plugin_register_vcpu_resume_cb(id, resumed);
-    qemu_plugin_register_vcpu_tb_trans_cb(id, translated);
+    qemu_plugin_register_vcpu_tb_trans_cb(id, blocks_translated);
     qemu_plugin_register_atexit_cb(id, ended, NULL);
     return 0;
 }

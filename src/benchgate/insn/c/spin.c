@@ -1,187 +1,9 @@
-// What one instruction reads and writes, for the few kinds of instructions that occur in wait loops.
-// Encodings: Intel SDM volume 2, appendix A.
 #include "spin.h"
 
-#include <stdbool.h>
 #include <string.h>
 
-enum { RAX, RCX, RDX };
-
-struct effect {
-    uint32_t reads, writes; // registers, one bit each
-    bool loads, clock, unknown;
-};
-
-struct operands {
-    uint32_t reg, rm, address; // registers, one bit each; rm is 0 for a memory operand
-    unsigned digit;            // the opcode extension
-    bool memory;
-};
-
-static uint32_t bit(unsigned number) {
-    return UINT32_C(1) << number;
-}
-
-static struct operands operands(const uint8_t *modrm, unsigned rex) {
-    unsigned mod = modrm[0] >> 6, digit = modrm[0] >> 3 & 7, low = modrm[0] & 7;
-    struct operands o = {.reg = bit(digit | (rex & 4) << 1), .digit = digit, .memory = mod != 3};
-    if (!o.memory)
-        o.rm = bit(low | (rex & 1) << 3);
-    else if (low == 4) // SIB; that index 4 means "no index" does not matter here
-        o.address = bit((modrm[1] & 7) | (rex & 1) << 3) | bit((modrm[1] >> 3 & 7) | (rex & 2) << 2);
-    else if (mod != 0 || low != 5)
-        o.address = bit(low | (rex & 1) << 3);
-    return o;
-}
-
-static struct effect unknown(void) {
-    return (struct effect){.unknown = true};
-}
-
-static struct effect looks(const struct operands *o, uint32_t more) {
-    return (struct effect){.reads = o->address | o->rm | more, .loads = o->memory};
-}
-
-// Writes `reg`, computed from `from`.
-static struct effect sets(uint32_t reg, uint32_t from, bool loads) {
-    return (struct effect){.reads = from, .writes = reg, .loads = loads};
-}
-
-// Writes its operand, computed from itself and `more`. A store to memory is unknown, so the loop is work.
-static struct effect changes(const struct operands *o, uint32_t more) {
-    return o->memory ? unknown() : sets(o->rm, o->rm | more, false);
-}
-
-// add, or, and, sub, xor, cmp: the upper five bits are the operation, the lower three the operands.
-static struct effect arithmetic(uint8_t opcode, const struct operands *o) {
-    unsigned operation = opcode >> 3, form = opcode & 7;
-    if (operation == 2 || operation == 3) // adc, sbb
-        return unknown();
-    if (operation == 7)
-        return looks(o, o->reg);
-    if (operation == 6 && o->reg == o->rm)
-        return sets(o->reg, 0, false);
-    if (form < 2)
-        return changes(o, o->reg);
-    return sets(o->reg, o->reg | o->rm | o->address, o->memory);
-}
-
-static struct effect one_byte(uint8_t opcode, const struct operands *o) {
-    if (opcode < 0x40 && (opcode & 7) < 4)
-        return arithmetic(opcode, o);
-    switch (opcode) {
-    case 0x80: // arithmetic with an immediate
-    case 0x81:
-    case 0x83:
-        return o->digit == 7 ? looks(o, 0) : o->digit == 2 || o->digit == 3 ? unknown() : changes(o, 0);
-    case 0xc0: // shifts by an immediate
-    case 0xc1:
-    case 0xd0:
-    case 0xd1:
-        return o->digit >= 4 ? changes(o, 0) : unknown();
-    case 0x84: // test
-    case 0x85:
-        return looks(o, o->reg);
-    case 0xf6: // test with an immediate
-    case 0xf7:
-        return o->digit == 0 ? looks(o, 0) : unknown();
-    case 0x86: // xchg with memory: while it waits, it stores the value that the lock already holds
-    case 0x87:
-        return o->memory ? sets(o->reg, o->address, true) : unknown();
-    case 0x88: // mov
-    case 0x89:
-        return o->memory ? unknown() : sets(o->rm, o->reg, false);
-    case 0x63: // movsxd
-    case 0x8a: // mov
-    case 0x8b:
-        return sets(o->reg, o->rm | o->address, o->memory);
-    case 0x8d: // lea
-        return sets(o->reg, o->address, false);
-    case 0xc6: // mov of an immediate
-    case 0xc7:
-        return o->memory ? unknown() : sets(o->rm, 0, false);
-    default:
-        return unknown();
-    }
-}
-
-static struct effect two_bytes(const uint8_t *at, const struct operands *o) {
-    const struct effect clock = {.writes = bit(RAX) | bit(RDX), .clock = true};
-    const struct effect clock_and_cpu = {.writes = bit(RAX) | bit(RCX) | bit(RDX), .clock = true};
-    switch (at[0]) {
-    case 0x01:
-        return at[1] == 0xf9 ? clock_and_cpu : unknown(); // rdtscp
-    case 0x31:                                            // rdtsc
-        return clock;
-    case 0x1f: // a long nop
-        return (struct effect){0};
-    case 0xae: // fences
-        return !o->memory && o->digit >= 5 ? (struct effect){0} : unknown();
-    case 0xa3: // bt
-        return looks(o, o->reg);
-    case 0xab: // bts: while it waits, the bit is already set
-        return o->memory ? looks(o, o->reg) : unknown();
-    case 0xba: // bt, bts of an immediate
-        return o->digit == 4 || (o->digit == 5 && o->memory) ? looks(o, 0) : unknown();
-    case 0xb0: // cmpxchg: while it waits, it stores nothing
-    case 0xb1:
-        return o->memory ? sets(bit(RAX), bit(RAX) | o->reg | o->address, true) : unknown();
-    case 0xb6: // movzx, movsx
-    case 0xb7:
-    case 0xbe:
-    case 0xbf:
-        return sets(o->reg, o->rm | o->address, o->memory);
-    default:
-        return unknown();
-    }
-}
-
-static bool is_prefix(uint8_t byte) {
-    static const uint8_t known[] = {0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65, 0x66, 0x67, 0xf0, 0xf2, 0xf3};
-    for (size_t i = 0; i < sizeof known; i++)
-        if (byte == known[i])
-            return true;
-    return false;
-}
-
-static struct effect effect_of(const struct spin_insn *insn) {
-    const uint8_t *at = insn->bytes;
-    while (is_prefix(*at) && at < insn->bytes + 4)
-        at++;
-    unsigned rex = (*at & 0xf0) == 0x40 ? *at++ : 0;
-    uint8_t opcode = *at++;
-    if (opcode == 0x90) // nop, pause
-        return (struct effect){0};
-    if ((opcode & 0xf0) == 0xb0) // mov of an immediate
-        return sets(bit((opcode & 7) | (rex & 1) << 3), 0, false);
-    if (opcode == 0x3c || opcode == 0x3d || opcode == 0xa8 || opcode == 0xa9) // cmp, test of rax
-        return (struct effect){.reads = bit(RAX)};
-    if (opcode == 0x24 || opcode == 0x25 || opcode == 0x2c || opcode == 0x2d) // and, sub of rax
-        return sets(bit(RAX), bit(RAX), false);
-    struct operands o = operands(opcode == 0x0f ? at + 1 : at, rex);
-    return opcode == 0x0f ? two_bytes(at, &o) : one_byte(opcode, &o);
-}
-
-// The distance of a jump, conditional or not. False for any other instruction, calls included.
-static bool jump(const struct spin_insn *insn, bool *conditional, int64_t *by) {
-    const uint8_t *b = insn->bytes;
-    size_t n = insn->length;
-    bool near = n == 6 && b[0] == 0x0f && (b[1] & 0xf0) == 0x80;
-    *conditional = near || (b[0] & 0xf0) == 0x70;
-    if (n == 2 && (*conditional || b[0] == 0xeb))
-        *by = (int8_t)b[1];
-    else if (near || (n == 5 && b[0] == 0xe9)) {
-        uint32_t raw = 0;
-        for (size_t i = 0; i < 4; i++)
-            raw |= (uint32_t)b[n - 4 + i] << 8 * i;
-        *by = (int32_t)raw;
-    } else
-        return false;
-    return true;
-}
-
 // Judges a straight piece of code that ends with a jump to its start. Other jumps may leave it.
-static struct spin judge(const struct spin_insn *insns, size_t count) {
+static struct spin judge(const struct arch *arch, const struct arch_insn *insns, size_t count) {
     uint32_t began_with = 0, changed = 0;
     bool loads = false, clock = false;
     int64_t length = 0, at = 0;
@@ -191,12 +13,12 @@ static struct spin judge(const struct spin_insn *insns, size_t count) {
         bool conditional;
         int64_t by;
         at += (int64_t)insns[i].length;
-        if (jump(&insns[i], &conditional, &by)) {
+        if (arch->jump(&insns[i], &conditional, &by)) {
             if (!conditional || (at + by >= 0 && at + by < length))
                 return (struct spin){0};
             continue;
         }
-        struct effect e = effect_of(&insns[i]);
+        struct arch_effect e = arch->effect(&insns[i]);
         if (e.unknown)
             return (struct spin){0};
         began_with |= e.reads & ~changed;
@@ -209,7 +31,8 @@ static struct spin judge(const struct spin_insn *insns, size_t count) {
     return (struct spin){clock ? SPIN_ON_CLOCK : loads ? SPIN_ON_MEMORY : SPIN_ON_NOTHING, count};
 }
 
-struct spin spin_follow(struct spin_trail *trail, uint64_t start, const struct spin_insn *insn) {
+struct spin spin_follow(const struct arch *arch, struct spin_trail *trail, uint64_t start,
+                        const struct arch_insn *insn) {
     if (start != trail->end)
         trail->count = 0;
     if (trail->count == SPIN_MOST)
@@ -218,12 +41,12 @@ struct spin spin_follow(struct spin_trail *trail, uint64_t start, const struct s
     trail->end = start + insn->length;
     bool conditional;
     int64_t by;
-    if (!jump(insn, &conditional, &by))
+    if (!arch->jump(insn, &conditional, &by))
         return (struct spin){0};
     for (size_t first = trail->count; by < 0 && first-- > 0;) {
         by += (int64_t)trail->insns[first].length;
         if (by == 0)
-            return judge(trail->insns + first, trail->count - first);
+            return judge(arch, trail->insns + first, trail->count - first);
     }
     return (struct spin){0};
 }

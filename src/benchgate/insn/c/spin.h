@@ -1,4 +1,4 @@
-// Decides from a loop's x86-64 code whether it can do nothing but wait: for a store by another CPU, for the
+// Decides from a loop's code whether it can do nothing but wait: for a store by another CPU, for the
 // clock, or for an interrupt. Pure.
 //
 // The locks and delays of many kernels spin without `pause`. A loop only waits if no iteration leaves a
@@ -8,23 +8,16 @@
 #ifndef SPIN_H
 #define SPIN_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "arch.h"
 
-#define SPIN_MOST 16    // most instructions in a wait loop
-#define SPIN_LONGEST 15 // most bytes in an instruction
-
-struct spin_insn {
-    uint8_t bytes[SPIN_LONGEST];
-    size_t length;
-};
+#define SPIN_MOST 16 // most instructions in a wait loop
 
 // The last contiguous instructions before the address `end`. QEMU ends a block at each `pause` and each read
-// of the TSC, so a loop may span several blocks.
+// of the clock, so a loop may span several blocks.
 struct spin_trail {
     uint64_t end;
     size_t count;
-    struct spin_insn insns[SPIN_MOST];
+    struct arch_insn insns[SPIN_MOST];
 };
 
 struct spin {
@@ -33,6 +26,7 @@ struct spin {
 };
 
 // Adds the instruction at `start`. The result says whether it closes a loop that only waits.
-struct spin spin_follow(struct spin_trail *trail, uint64_t start, const struct spin_insn *insn);
+struct spin spin_follow(const struct arch *arch, struct spin_trail *trail, uint64_t start,
+                        const struct arch_insn *insn);
 
 #endif

@@ -1,5 +1,6 @@
-// For a guest's rdtsc QEMU executes rdtsc inline. The kernel can trap it (PR_SET_TSC). The trap handler
-// answers with instruction time, so the guest's TSC ticks once per instruction.
+// For a guest's rdtsc QEMU executes rdtsc inline, and for the cycle counters of some other architectures. The
+// kernel can trap it (PR_SET_TSC). The trap handler answers with instruction time, so the guest's TSC ticks
+// once per instruction.
 #define _GNU_SOURCE
 #include "tsc.h"
 
@@ -15,6 +16,7 @@
 #include <sys/prctl.h>
 #include <ucontext.h>
 
+static bool is_guest_clock;
 static struct sigaction before;
 static uintptr_t text_begin, text_end; // QEMU's own code
 
@@ -64,7 +66,7 @@ static void trapped(int number, siginfo_t *info, void *context) {
     uint64_t now;
     if (clock_self >= 0) {
         clock_checks.tsc_traps++;
-        now = clock_spin_read();
+        now = is_guest_clock ? clock_spin_read() : clock_seen();
     } else if (at >= text_begin && at < text_end)
         now = clock_seen(); // QEMU itself, when it starts or stops the guest's clock
     else
@@ -76,8 +78,9 @@ static void trapped(int number, siginfo_t *info, void *context) {
     r[REG_RIP] += length;
 }
 
-const char *tsc_setup(void) {
+const char *tsc_setup(bool guest_clock) {
     int mode = 0;
+    is_guest_clock = guest_clock;
     if (prctl(PR_GET_TSC, &mode))
         return "this kernel cannot trap reads of the TSC";
     dl_iterate_phdr(find_text, NULL);

@@ -2,7 +2,10 @@
 #ifndef TSC_H
 #define TSC_H
 
-const char *tsc_setup(void); // NULL, or the reason why they cannot be trapped
+#include <stdbool.h>
+
+// NULL, or the reason why they cannot be trapped. `guest_clock`: a guest that polls its clock reads the TSC.
+const char *tsc_setup(bool guest_clock);
 void tsc_trap_this_thread(void);
 
 #endif

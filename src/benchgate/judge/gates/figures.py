@@ -32,6 +32,8 @@ class Figures:
     """How much neighbouring runs resemble each other."""
     blur: float = 0.0
     """By which share the steps of the instruction clock can have changed the value."""
+    step: str = ""
+    """In which steps the guest prints its figures, if that shows in the interval."""
     unusable: tuple[Word, str] | None = None
     """The verdict if the figures contradict each other or have no ratio."""
 

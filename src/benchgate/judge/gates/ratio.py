@@ -6,17 +6,25 @@ Takes a gate, its input and a Rule; gives a Ruling. A time is better if it is sh
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from benchgate.base.cells import Cell, Lane
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, CapacityBound, Gate, GateInput, Ruling, Word, most_speedup
 from benchgate.base.metrics import Better
 from benchgate.base.runs import Measurement
-from benchgate.base.stats import Interval, bootstrap, ratio_of_medians, serial_dependence
+from benchgate.base.stats import (
+    Interval,
+    bootstrap,
+    ratio_interval,
+    ratio_of_medians,
+    serial_dependence,
+)
 from benchgate.judge.gates import looks, say
 from benchgate.judge.gates.arm_checks import known_arm
 from benchgate.judge.gates.figures import RATIO, Figures
 from benchgate.judge.gates.looks import Question, Rule
-from benchgate.judge.gates.wording import number, reason, subject
+from benchgate.judge.gates.wording import number, printed_step, reason, subject
 
 EMULATED_OR_VIRTUAL = (Lane.KVM, Lane.TCG)
 """The lanes on which the capacity of the probe guests limits a speedup."""
@@ -65,6 +73,11 @@ def better(base: Measurement, other: Measurement, look: int) -> tuple[tuple[floa
     return (tops, bottoms) if base.metric.better is Better.LESS else (bottoms, tops)
 
 
+def steps(base: Measurement, other: Measurement) -> tuple[float, float]:
+    """Those of numerator and denominator of the ratio."""
+    return (base.step, other.step) if base.metric.better is Better.LESS else (other.step, base.step)
+
+
 def _contradiction(gate: Gate, base: Arm, arm: Arm, on_other_lanes: Word) -> tuple[Word, str] | None:
     one, two = base.measurement(gate.metric), arm.measurement(gate.metric)
     if one is None or two is None:
@@ -94,11 +107,12 @@ def _figures(gate: Gate, measured: GateInput, limit: float, look: int) -> Figure
         threshold=limit,
         runs=look,
         value=ratio_of_medians(tops, bottoms),
-        interval=bootstrap(tops, bottoms).interval(measured.policy.alpha),
+        interval=ratio_interval(tops, bottoms, measured.policy.alpha, steps(base, arm)),
         unit=RATIO,
         # The samples of the instruction clock are seeds, which share no noise.
         dependence=0.0 if arm.lane is Lane.INSN else serial_dependence(tops, bottoms),
         blur=sum(max(one.late[:look], default=0.0) for one in (base, arm)),
+        step=printed_step(max(base.step, arm.step), (*tops, *bottoms), arm.unit),
     )
     impossible = _impossible(gate, seen, measured, base, arm)
     if not impossible:
@@ -109,8 +123,7 @@ def _figures(gate: Gate, measured: GateInput, limit: float, look: int) -> Figure
 
 
 def _with_verdict(seen: Figures, word: Word, text: str) -> Figures:
-    head = (seen.lane, seen.threshold, seen.runs, seen.value, seen.interval, seen.unit)
-    return Figures(*head, seen.dependence, seen.blur, (word, text))
+    return replace(seen, unusable=(word, text))
 
 
 def _without_ratio(gate: Gate, arm: Measurement, limit: float, look: int) -> Figures:

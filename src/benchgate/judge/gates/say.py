@@ -21,7 +21,8 @@ def figure(gate: Gate, seen: Figures, limit: float) -> str:
 
 
 def conditions(gate: Gate, seen: Figures) -> str:
-    return f"({gate.metric}, {seen.lane}, {counted(seen.runs, 'run')}{' per arm' if gate.base else ''})"
+    runs = f"{counted(seen.runs, 'run')}{' per arm' if gate.base else ''}"
+    return f"({', '.join(filter(None, (gate.metric, seen.lane, runs, seen.step)))})"
 
 
 def compared(gate: Gate, seen: Figures, sign: str) -> str:
@@ -59,6 +60,9 @@ def undecided(gate: Gate, measured: GateInput, seen: Figures) -> str:
         advice = f"the {noun} is too close to its threshold for this noise: {advice}"
     later = measured.policy.look_after(seen.runs)
     what = f"{text}, {why} {conditions(gate, seen)}"
+    if seen.step:
+        finer = "make the work longer, print finer figures, or time it between lines (`from`, `to`)"
+        return reason(Word.INCONCLUSIVE, what, finer)
     if later and later <= measured.policy.max_runs:
         if beside := broken_beside(measured):
             return reason(Word.INCONCLUSIVE, f"{what}; {too_few(beside)}", see_runs(beside))

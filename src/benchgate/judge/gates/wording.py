@@ -5,10 +5,10 @@ Takes numbers and text; gives strings without line breaks. Does not fail.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from benchgate.base.gates import Gate, Verdict, Word
-from benchgate.base.stats import Interval
+from benchgate.base.stats import VISIBLE_STEP, Interval
 from benchgate.base.text import one_line
 
 LONGEST = 600
@@ -26,6 +26,15 @@ def span(ratio: float, interval: Interval, threshold: float) -> str:
     digits = next((n for n in range(least, 9) if _shows_sides(values, threshold, n)), 9)
     middle, low, high = (f"{value:.{digits}f}" for value in values)
     return f"{middle} [{low}, {high}]"
+
+
+def printed_step(step: float, samples: Sequence[float], unit: str) -> str:
+    """`printed in steps of 10 ms`; empty if the steps are too small to show in the interval of a ratio."""
+    if step <= VISIBLE_STEP * min(samples):
+        return ""
+    sizes = ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1, "ns")) if unit == "ns" else ((1, unit),)
+    size, name = next(one for one in sizes if step >= one[0] or one[0] == 1)
+    return f"printed in steps of {number(step / size)} {name}"
 
 
 def number(value: float) -> str:

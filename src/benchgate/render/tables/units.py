@@ -6,7 +6,7 @@ Takes numbers; gives short strings. Does not fail.
 from __future__ import annotations
 
 from benchgate.base.cells import Window
-from benchgate.base.stats import Spread
+from benchgate.base.stats import VISIBLE_STEP, Spread
 from benchgate.base.text import counted, with_interval
 from benchgate.render.figures import ArmFigures, Speedup
 
@@ -34,8 +34,13 @@ def percent(share: float | None) -> str:
 
 
 def step(arm: ArmFigures) -> str:
-    """The time step of the instruction clock: `5.000 us`; none with one vCPU."""
-    return shown(arm.resolution.step, "ns") if arm.resolution and arm.resolution.step else "-"
+    """The time step of the instruction clock: `5.000 us`; none with one vCPU. Or that of a figure which the
+    guest prints, if that shows in the interval of a ratio."""
+    if arm.resolution is None or arm.work is None:
+        return "-"
+    if arm.printed_step > VISIBLE_STEP * arm.work.median:
+        return shown(arm.printed_step, arm.unit)
+    return shown(arm.resolution.step, "ns") if arm.resolution.step else "-"
 
 
 def blur(arm: ArmFigures) -> str:

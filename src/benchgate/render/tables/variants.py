@@ -84,7 +84,7 @@ def _ratio(arm: ArmFigures, plain: ArmFigures, alpha: float) -> str:
     ratio = stats.ratio_of_medians(tops, bottoms)
     if min(len(tops), len(bottoms)) < SMALLEST_LOOK:
         return f"{ratio:.2f}x"
-    interval = stats.bootstrap(tops, bottoms).interval(alpha)
+    interval = stats.ratio_interval(tops, bottoms, alpha, (arm.printed_step, plain.printed_step))
     return with_interval(ratio, interval.low, interval.high, "x")
 
 

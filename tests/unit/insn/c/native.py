@@ -96,9 +96,15 @@ class Lockstep:
         return Given(bool(out.main), tuple(out.vcpu[: out.count]))
 
 
-def load(folder: Path, name: str = "lockstep", *, change: tuple[str, str] | None = None) -> ctypes.CDLL:
-    """A C file of the clock as a library. `change` first replaces a text in it, to prove that a test can
-    fail."""
+def load(
+    folder: Path,
+    name: str = "lockstep",
+    *,
+    beside: tuple[str, ...] = (),
+    change: tuple[str, str] | None = None,
+) -> ctypes.CDLL:
+    """A C file of the clock as a library, with those `beside` it. `change` first replaces a text in the file,
+    to prove that a test can fail."""
     text = (SOURCE / f"{name}.c").read_text(encoding="utf-8")
     if change is not None:
         assert change[0] in text, f"the text to replace is no longer in {name}.c"
@@ -106,5 +112,6 @@ def load(folder: Path, name: str = "lockstep", *, change: tuple[str, str] | None
     source, library = folder / f"{name}.c", folder / f"{name}.so"
     source.write_text(text, encoding="utf-8")
     argv = [*compiler().argv, "-std=c11", "-O1", "-shared", "-fPIC", f"-I{SOURCE}"]
-    subprocess.run([*argv, str(source), "-o", str(library)], check=True, timeout=PATIENCE_S)
+    files = (source, *(SOURCE / f"{other}.c" for other in beside))
+    subprocess.run([*argv, *map(str, files), "-o", str(library)], check=True, timeout=PATIENCE_S)
     return ctypes.CDLL(str(library))

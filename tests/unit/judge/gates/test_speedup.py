@@ -442,3 +442,30 @@ def test_a_threshold_beyond_the_cpus_is_possible_for_a_latency_only() -> None:
     for metric in (RPS, WINDOWS["work"]):
         with pytest.raises(DecideError, match="decides nothing"):
             gates.check(gate, metric, POLICY)
+
+
+# ---- figures printed in coarse steps
+
+
+def coarse(base: float, other: float) -> tuple[Arm, Arm]:
+    """Five equal runs of each, in ticks of 10 ms."""
+    tick = 10e6
+    arms = pair([base * tick] * 5, [other * tick] * 5)
+    return tuple(
+        replace(one, measurements={name: replace(of, step=tick) for name, of in one.measurements.items()})
+        for one in arms
+    )  # type: ignore[return-value]
+
+
+def test_an_interval_of_coarse_figures_is_as_wide_as_their_step() -> None:
+    """Cycles say 3.76 where 46 ticks and 12 give 3.83."""
+    verdict = rule(*coarse(46, 12), at_least=1.2).verdict
+    assert verdict.low == pytest.approx(45 / 13)
+    assert verdict.high == pytest.approx(47 / 11)
+
+
+def test_coarse_figures_do_not_pass_a_threshold_inside_their_step() -> None:
+    assert rule(*flat(1.7)).verdict.outcome is Word.PASS
+    ruling = rule(*coarse(17, 10))
+    assert ruling.verdict.outcome is Word.INCONCLUSIVE
+    assert "5 runs per arm, printed in steps of 10 ms); next: make the work longer" in ruling.verdict.reason

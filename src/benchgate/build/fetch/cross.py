@@ -1,0 +1,139 @@
+"""The C compiler for guests of another architecture, with its C library: fetched, installed nowhere.
+
+Takes an architecture; gives a `Compiler`. That of this host's own architecture is the host's compiler. For
+another one it is Debian's cross compiler, as a reviewed set of packages in the cache; where none can be
+fetched, the one on PATH (`riscv64-linux-gnu-gcc`). Fails with FetchError if there is neither.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from benchgate.base.arch import Architecture
+from benchgate.base.errors import FetchError
+from benchgate.build import cache, toolchain
+from benchgate.build.fetch import elf, newest, store
+from benchgate.build.fetch.apt import Apt, Package
+from benchgate.build.fetch.pins import Pin, PinnedSet
+from benchgate.build.fetch.sources import Release
+from benchgate.build.fetch.store import FetchSession
+from benchgate.build.fetch.unpack import unpack
+from benchgate.build.toolchain import Compiler
+
+KIND = "compiler"
+_LIBRARY = re.compile(r"(?:usr/)?lib/x86_64-linux-gnu/(lib[^/]+\.so(?:\.[^/]*)?|lib[^/]+-[0-9.]+-[^/]+\.so)")
+_PARTS = ("gcc", "cc1", "collect2", "as", "ld")
+
+
+def compiler(guest: Architecture, *, locked: bool = False, session: FetchSession | None = None) -> Compiler:
+    if guest.is_host:
+        return toolchain.compiler()
+    with session or FetchSession() as used:
+        try:
+            kept = store.fetch(
+                guest.kind(KIND),
+                partial(newest_set, guest),
+                partial(_fill, guest),
+                locked=locked,
+                session=used,
+            )
+        except FetchError as error:
+            installed = shutil.which(f"{guest.triple}-gcc")
+            if locked or installed is None:
+                raise FetchError(
+                    f"{error}; or install {guest.triple}-gcc with its static C library"
+                ) from error
+            used.notice(f"using this system's {installed}, because none could be fetched: {error}")
+            return toolchain.described((installed,), guest)
+    return toolchain.described(_command(kept.folder), guest)
+
+
+def _command(folder: Path) -> tuple[str, ...]:
+    """The compiler finds its parts, headers and libraries in the folder only, wherever that is."""
+    libraries = ("env", f"LD_LIBRARY_PATH={folder / 'lib'}")
+    headers = ("-nostdinc", *(f"-isystem{folder / 'include' / one}" for one in ("gcc", "libc")))
+    target = folder / "target"
+    return (
+        *libraries,
+        str(folder / "bin/gcc"),
+        f"-B{folder / 'bin'}/",
+        *headers,
+        f"-B{target}/",
+        f"-L{target}",
+    )
+
+
+def newest_set(guest: Architecture, client: Apt, release: Release) -> PinnedSet:
+    """The packages that apt would install, as far as static programs in C need them."""
+    found: dict[str, Package] = {}
+    wanted = [f"gcc-{guest.triple}", f"libc6-dev-{guest.debian}-cross"]
+    while wanted:
+        name = wanted.pop(0)
+        package = client.candidate(name)
+        if package is None:
+            raise FetchError(
+                f"this host's package source has no {name}, which compiles for guests of {guest}: "
+                "add the distribution's main component (Ubuntu: and universe)"
+            )
+        found[name] = package
+        wanted += [one for one in _needed(guest, package) if one not in found and one not in wanted]
+    del found[f"gcc-{guest.triple}"]  # only names the current version
+    with cache.scratch("inspect") as folder:
+        choose = partial(_choose, guest)
+        for package, path in zip(found.values(), client.download(list(found.values())), strict=True):
+            unpack(path, folder / "roots" / package.name, choose)
+        own = frozenset(one.name for one in folder.glob("roots/*/lib/*"))
+        search = newest.Search(client, own, folder)
+        for package in found.values():
+            place = folder / "roots" / package.name
+            programs = [*place.glob("bin/*"), *place.glob("lib/*")]
+            search.add(package, frozenset().union(*(elf.needed(one) for one in programs)))
+        libraries = search.run()
+    gcc = next(one for one in found.values() if one.name.startswith("gcc-"))
+    pins = (Pin(gcc), *(Pin(one) for one in found.values() if one is not gcc), *libraries)
+    return PinnedSet(release.name, newest.upstream(gcc.version), pins)
+
+
+def _needed(guest: Architecture, package: Package) -> Iterator[str]:
+    """Those of a package's dependencies that belong to the compiler or to its C library."""
+    tools = rf"(?:gcc-\d+|cpp-\d+|binutils)-{re.escape(guest.triple)}"
+    files = rf"(?:libgcc-\d+-dev|libc6-dev|linux-libc-dev)-{guest.debian}-cross|linux-libc-dev"
+    for clause in package.depends.split(","):
+        name = clause.strip().partition(" ")[0].partition(":")[0]
+        if re.fullmatch(f"{tools}|{files}", name):
+            yield name
+
+
+def _choose(guest: Architecture, member: str) -> str | None:
+    triple = re.escape(guest.triple)
+    gcc = rf"usr/lib(?:exec)?/gcc-cross/{triple}/\d+"
+    for pattern, place in (
+        (rf"usr/bin/{triple}-gcc-\d+()", "bin/gcc"),
+        (rf"usr/bin/{triple}-as()", "bin/as"),
+        (rf"usr/bin/{triple}-ld\.bfd()", "bin/ld"),
+        (rf"{gcc}/(cc1|collect2|liblto_plugin\.so)", "bin/"),
+        (rf"{gcc}/(crt(?:begin|end)[^/]*\.o|lib(?:gcc|gcc_eh|atomic)\.a)", "target/"),
+        (rf"usr/{triple}/lib/([^/]+\.[ao])", "target/"),
+        (rf"{gcc}/include/(.+)", "include/gcc/"),
+        (rf"usr/{triple}/include/(.+)", "include/libc/"),
+        (_LIBRARY.pattern, "lib/"),
+    ):
+        if match := re.fullmatch(pattern, member):
+            return f"{place}{match[1]}"
+    return None
+
+
+def _fill(guest: Architecture, client: Apt, packages: PinnedSet, files: Path) -> dict[str, Any]:
+    for path in client.download([pin.package for pin in packages.pins]):
+        unpack(path, files, partial(_choose, guest))
+    for name in _PARTS:
+        if not (files / "bin" / name).is_file():
+            raise FetchError(
+                f"the packages of {packages.version} have no {name} for {guest}: run `nox -s relock`"
+            )
+    return {}

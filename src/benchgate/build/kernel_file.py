@@ -1,0 +1,171 @@
+"""Finds out what a kernel file is: its format, its architecture, and whether QEMU can load it as it is.
+
+Takes a path; gives a `KernelFile`. Reads the file's headers only and believes none of them: a damaged file is
+one of an unknown format. Fails with UsageError if the file cannot be read.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from io import BytesIO
+from pathlib import Path
+
+from elftools.common.exceptions import ELFError
+from elftools.construct.core import ConstructError
+from elftools.elf.elffile import ELFFile
+
+from benchgate.base.errors import UsageError
+from benchgate.base.files import read_start
+
+_HEAD_BYTES = 64 << 20
+_X86 = "x86_64"
+_ELF_ARCHITECTURES = {("EM_386", 32): _X86, ("EM_X86_64", 64): _X86}
+_ELF_ARCHITECTURES |= {("EM_RISCV", 64): "riscv64", ("EM_AARCH64", 64): "aarch64"}
+_XEN_PHYS32_ENTRY = 18
+"""The note that says where a kernel starts by PVH (Xen's public/elfnote.h)."""
+_RAM_START = {"riscv64": 0x80000000}
+"""Where the machine `virt` starts its firmware; a kernel that is linked there replaces it."""
+
+_DAMAGE = (ELFError, ConstructError, struct.error, AttributeError, OverflowError, TypeError, ValueError)
+"""What pyelftools raises on a damaged file."""
+
+
+class Media(StrEnum):
+    """How QEMU gets the file."""
+
+    KERNEL = "kernel"
+    DISK = "disk"
+    NONE = "none"  # it cannot
+
+
+@dataclass(frozen=True, slots=True)
+class KernelFile:
+    path: Path
+    about: str
+    """What it is, in a few words."""
+    arch: str = ""
+    """Empty: the file does not say."""
+    media: Media = Media.KERNEL
+    is_linux: bool = False
+    """Whether it is an image in one of Linux's own formats."""
+    replaces_firmware: bool = False
+    """Whether it starts where the machine's firmware would be."""
+    format: str = "raw"
+    """Of a disk."""
+    advice: str = ""
+    """If QEMU cannot load it: what to do."""
+
+
+def look(path: Path) -> KernelFile:
+    """What the file is."""
+    try:
+        head = read_start(path, _HEAD_BYTES, follow=True)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from error
+    if not head:
+        raise UsageError(f"{path}: is empty; build the kernel first")
+    found = next((found for known in _FORMATS if (found := known(path, head))), None)
+    return found or KernelFile(path, "a file of no known format; QEMU loads it as raw code")
+
+
+def _elf(path: Path, head: bytes) -> KernelFile | None:
+    if not head.startswith(b"\x7fELF"):
+        return None
+    try:
+        file = ELFFile(BytesIO(head))
+        machine, bits, entry = file["e_machine"], file.elfclass, file["e_entry"]
+        entries = frozenset(_entries(file, head)) if machine in {"EM_386", "EM_X86_64"} else frozenset()
+    except _DAMAGE as error:
+        advice = "build it again, or strip it with the tools of its architecture"
+        return KernelFile(path, f"a damaged ELF file ({error})", media=Media.NONE, advice=advice)
+    arch = _ELF_ARCHITECTURES.get((str(machine), bits), "")
+    about = f"a {bits}-bit ELF file for {str(machine).removeprefix('EM_').lower()}"
+    if not arch:
+        advice = "benchgate measures 64-bit x86, RISC-V and Arm, and 32-bit x86"
+        return KernelFile(path, about, media=Media.NONE, advice=advice)
+    if arch == _X86:
+        return _x86_elf(path, about, bits, entries)
+    return KernelFile(path, about, arch, replaces_firmware=_RAM_START.get(arch) == entry)
+
+
+def _x86_elf(path: Path, about: str, bits: int, entries: frozenset[str]) -> KernelFile:
+    with_entries = f"{about}, {' and '.join(sorted(entries)) or 'without a multiboot header or a PVH note'}"
+    if "PVH" in entries or ("multiboot" in entries and bits == 32) or "multiboot (flat)" in entries:
+        return KernelFile(path, with_entries, _X86)
+    if "multiboot" in entries:
+        advice = (
+            "QEMU loads multiboot kernels in 32-bit ELF files only: `objcopy -O elf32-i386 KERNEL KERNEL32`"
+        )
+    else:
+        advice = (
+            "QEMU cannot load it as a kernel. Give the disk image with its boot loader in place of it "
+            "(a CD image by grub-mkrescue for multiboot2 or Limine), or add a PVH note to the kernel"
+        )
+    return KernelFile(path, with_entries, _X86, Media.NONE, advice=advice)
+
+
+def _entries(file: ELFFile, head: bytes) -> Iterator[str]:
+    """The ways to start an x86 kernel that the file has."""
+    flags = _multiboot_flags(head)
+    if flags is not None:
+        yield "multiboot (flat)" if flags & 1 << 16 else "multiboot"
+    if _has_aligned(head[: 32 << 10], 0xE85250D6, 8):
+        yield "multiboot2"
+    for segment in file.iter_segments("PT_NOTE"):
+        for note in segment.iter_notes():  # type: ignore[attr-defined] # a NoteSegment
+            if note["n_name"] == "Xen" and note["n_type"] in {_XEN_PHYS32_ENTRY, "NT_GNU_PHYS32_ENTRY"}:
+                yield "PVH"
+
+
+def _multiboot_flags(head: bytes) -> int | None:
+    """The flags of its multiboot header, which is in the first 8 KiB."""
+    start = head[: 8 << 10]
+    for at in range(0, len(start) - 11, 4):
+        magic, flags, checksum = struct.unpack_from("<III", start, at)
+        if magic == 0x1BADB002 and (magic + flags + checksum) & 0xFFFFFFFF == 0:
+            return int(flags)
+    return None
+
+
+def _has_aligned(text: bytes, magic: int, step: int) -> bool:
+    return any(text[at : at + 4] == magic.to_bytes(4, "little") for at in range(0, len(text) - 3, step))
+
+
+def _linux(path: Path, head: bytes) -> KernelFile | None:
+    if head[0x202:0x206] == b"HdrS":
+        return KernelFile(path, "a Linux bzImage for x86", _X86, is_linux=True)
+    magic = head[0x38:0x3C]
+    if magic == b"ARM\x64":
+        return KernelFile(path, "a Linux Image for Arm", "aarch64", is_linux=True)
+    if magic == b"RSC\x05":
+        return KernelFile(path, "a Linux Image for RISC-V", "riscv64", is_linux=True)
+    return None
+
+
+def _packed(path: Path, head: bytes) -> KernelFile | None:
+    magics = {b"\x1f\x8b": "gunzip", b"\xfd7zXZ": "unxz", b"BZh": "bunzip2", b"\x28\xb5\x2f\xfd": "unzstd"}
+    for magic, tool in magics.items():
+        if head.startswith(magic):
+            advice = f"unpack it first: `{tool} < {path.name} > kernel`"
+            return KernelFile(path, "a compressed file", media=Media.NONE, advice=advice)
+    if head.startswith(b"\x27\x05\x19\x56"):
+        return KernelFile(
+            path, "a U-Boot image", media=Media.NONE, advice="give the kernel that it was made of"
+        )
+    return None
+
+
+def _disk(path: Path, head: bytes) -> KernelFile | None:
+    if head.startswith(b"QFI\xfb"):
+        return KernelFile(path, "a qcow2 disk image", media=Media.DISK, format="qcow2")
+    if head[0x8001:0x8006] == b"CD001":
+        return KernelFile(path, "a CD image", _X86, Media.DISK, format="cdrom")
+    if head[510:512] == b"\x55\xaa":
+        return KernelFile(path, "a disk image with a PC boot sector", _X86, Media.DISK)
+    return None
+
+
+_FORMATS: tuple[Callable[[Path, bytes], KernelFile | None], ...] = (_elf, _linux, _packed, _disk)

@@ -1,0 +1,71 @@
+// What the clock must know of a guest's instruction set: one table for each, in arch_NAME.c. Nothing else in
+// the clock names an architecture. Pure.
+#ifndef ARCH_H
+#define ARCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define ARCH_LONGEST 15 // most bytes in an instruction
+
+struct arch_insn {
+    uint8_t bytes[ARCH_LONGEST];
+    size_t length;
+};
+
+enum arch_kind {
+    ARCH_OTHER,
+    ARCH_PAUSE,       // waits for a moment, in a loop that waits for another CPU
+    ARCH_READS_CLOCK, // of the CPU, not of a device
+    ARCH_CALLS,       // enters the guest's kernel: a system call
+};
+
+// What an instruction reads and writes, for the few kinds of instructions that occur in wait loops.
+struct arch_effect {
+    uint32_t reads, writes; // registers, one bit each; without the flags and registers that never change
+    bool loads, clock, unknown;
+};
+
+enum { ARCH_NO_MARK = -1 };
+
+struct arch {
+    const char *target; // QEMU's name for it
+    // QEMU reads the host's TSC when the guest reads its clock. Else it calls clock_gettime.
+    bool clock_is_host_tsc;
+    // Each machine sets a timer within its first milliseconds. Else a guest may never set one.
+    bool always_sets_timers;
+    bool devices_in_memory; // all of them: there are no instructions for input and output
+    enum arch_kind (*kind)(const struct arch_insn *insn);
+    // The kind of the mark (marks.h), or ARCH_NO_MARK.
+    int (*mark)(const struct arch_insn *insn);
+    // The distance of a jump from its end. False for any other instruction, calls included.
+    bool (*jump)(const struct arch_insn *insn, bool *conditional, int64_t *by);
+    struct arch_effect (*effect)(const struct arch_insn *insn);
+};
+
+extern const struct arch arch_x86, arch_riscv, arch_arm;
+
+static inline const struct arch *arch_of(const char *target) {
+    static const struct arch *const all[] = {&arch_x86, &arch_riscv, &arch_arm};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        if (strcmp(all[i]->target, target) == 0)
+            return all[i];
+    return NULL;
+}
+
+static inline uint32_t arch_bit(unsigned number) {
+    return UINT32_C(1) << number;
+}
+
+static inline struct arch_effect arch_unknown(void) {
+    return (struct arch_effect){.unknown = true};
+}
+
+// Writes `to`, computed from `from`.
+static inline struct arch_effect arch_sets(uint32_t to, uint32_t from, bool loads) {
+    return (struct arch_effect){.reads = from, .writes = to, .loads = loads};
+}
+
+#endif

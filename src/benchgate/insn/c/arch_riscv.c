@@ -1,0 +1,214 @@
+// RISC-V, 64 bits. Encodings: The RISC-V Instruction Set Manual, volume I, "RV32/64G Instruction Set
+// Listings" and "C Extension".
+#include "arch.h"
+
+enum { SP = 2 };
+enum { CYCLE = 0xc00, TIME = 0xc01, INSTRET = 0xc02, MCYCLE = 0xb00, MINSTRET = 0xb02 };
+
+static uint32_t code_of(const struct arch_insn *insn) {
+    uint32_t low = insn->bytes[0] | (uint32_t)insn->bytes[1] << 8;
+    return insn->length == 2 ? low : low | (uint32_t)insn->bytes[2] << 16 | (uint32_t)insn->bytes[3] << 24;
+}
+
+static uint32_t field(uint32_t code, unsigned low, unsigned bits) {
+    return code >> low & ((UINT32_C(1) << bits) - 1);
+}
+
+static int64_t extended(uint32_t value, unsigned bits) {
+    return (int64_t)((uint64_t)value << (64 - bits)) >> (64 - bits);
+}
+
+// x0 never changes.
+static uint32_t reg(uint32_t number) {
+    return number ? arch_bit(number) : 0;
+}
+
+// The registers x8 to x15, in three bits of a compressed instruction.
+static uint32_t popular(uint32_t code, unsigned low) {
+    return arch_bit(8 + field(code, low, 3));
+}
+
+// ---- kinds and marks
+
+static bool is_csr_read(uint32_t code) {
+    return (code & 0x7f) == 0x73 && (field(code, 12, 3) == 2 || field(code, 12, 3) == 3) &&
+           field(code, 15, 5) == 0;
+}
+
+static bool reads_clock(uint32_t code) {
+    uint32_t csr = code >> 20;
+    return is_csr_read(code) &&
+           (csr == CYCLE || csr == TIME || csr == INSTRET || csr == MCYCLE || csr == MINSTRET);
+}
+
+static enum arch_kind kind(const struct arch_insn *insn) {
+    uint32_t code = code_of(insn);
+    if (code == 0x0100000f)
+        return ARCH_PAUSE;
+    if (code == 0x00000073) // ecall
+        return ARCH_CALLS;
+    return reads_clock(code) ? ARCH_READS_CLOCK : ARCH_OTHER;
+}
+
+// `slti x0, s2, 0x400 + KIND`
+static int mark(const struct arch_insn *insn) {
+    uint32_t code = code_of(insn);
+    return (code & 0xf00fffff) == 0x40092013 ? (int)field(code, 20, 8) : ARCH_NO_MARK;
+}
+
+// ---- jumps
+
+static int64_t branch_distance(uint32_t code) {
+    return extended(field(code, 31, 1) << 12 | field(code, 7, 1) << 11 | field(code, 25, 6) << 5 |
+                        field(code, 8, 4) << 1,
+                    13);
+}
+
+static int64_t jal_distance(uint32_t code) {
+    return extended(field(code, 31, 1) << 20 | field(code, 12, 8) << 12 | field(code, 20, 1) << 11 |
+                        field(code, 21, 10) << 1,
+                    21);
+}
+
+static int64_t short_branch_distance(uint32_t code) {
+    return extended(field(code, 12, 1) << 8 | field(code, 5, 2) << 6 | field(code, 2, 1) << 5 |
+                        field(code, 10, 2) << 3 | field(code, 3, 2) << 1,
+                    9);
+}
+
+static int64_t short_jump_distance(uint32_t code) {
+    return extended(field(code, 12, 1) << 11 | field(code, 8, 1) << 10 | field(code, 9, 2) << 8 |
+                        field(code, 6, 1) << 7 | field(code, 7, 1) << 6 | field(code, 2, 1) << 5 |
+                        field(code, 11, 1) << 4 | field(code, 3, 3) << 1,
+                    12);
+}
+
+static bool jump(const struct arch_insn *insn, bool *conditional, int64_t *by) {
+    uint32_t code = code_of(insn), major = field(code, 13, 3);
+    bool compressed = (code & 3) == 1;
+    *conditional = (code & 0x7f) == 0x63 || (compressed && major >= 6);
+    if ((code & 0x7f) == 0x63)
+        *by = branch_distance(code);
+    else if ((code & 0xfff) == 0x06f) // jal x0
+        *by = jal_distance(code);
+    else if (*conditional)
+        *by = short_branch_distance(code);
+    else if (compressed && major == 5)
+        *by = short_jump_distance(code);
+    else
+        return false;
+    *by -= (int64_t)insn->length;
+    return true;
+}
+
+// ---- effects
+
+static struct arch_effect compressed_0(uint32_t code) {
+    switch (field(code, 13, 3)) {
+    case 0: // c.addi4spn
+        return arch_sets(popular(code, 2), reg(SP), false);
+    case 2: // c.lw, c.ld
+    case 3:
+        return arch_sets(popular(code, 2), popular(code, 7), true);
+    default:
+        return arch_unknown();
+    }
+}
+
+static struct arch_effect compressed_1(uint32_t code) {
+    uint32_t rd = reg(field(code, 7, 5)), low = popular(code, 7);
+    switch (field(code, 13, 3)) {
+    case 0: // c.addi, c.addiw
+    case 1:
+        return field(code, 7, 5) == SP ? arch_unknown() : arch_sets(rd, rd, false);
+    case 2: // c.li
+        return arch_sets(rd, 0, false);
+    case 3: // c.lui; with sp it is c.addi16sp
+        return field(code, 7, 5) == SP ? arch_unknown() : arch_sets(rd, 0, false);
+    case 4: // shifts, c.andi; arithmetic of two registers
+        return arch_sets(low, field(code, 10, 2) == 3 ? low | popular(code, 2) : low, false);
+    default:
+        return arch_unknown();
+    }
+}
+
+static struct arch_effect compressed_2(uint32_t code) {
+    uint32_t rd = reg(field(code, 7, 5)), rs = reg(field(code, 2, 5));
+    switch (field(code, 13, 3)) {
+    case 0: // c.slli
+        return arch_sets(rd, rd, false);
+    case 2: // c.lwsp, c.ldsp
+    case 3:
+        return arch_sets(rd, reg(SP), true);
+    case 4: // c.mv, c.add; without a source they are jumps
+        return !rs || !rd ? arch_unknown() : arch_sets(rd, field(code, 12, 1) ? rd | rs : rs, false);
+    default:
+        return arch_unknown();
+    }
+}
+
+static struct arch_effect atomic(uint32_t code, uint32_t rd, uint32_t rs1, uint32_t rs2) {
+    switch (code >> 27) {
+    case 0x02: // lr
+        return arch_sets(rd, rs1, true);
+    case 0x01: // amoswap: while it waits, it stores the value that the lock already holds
+        return arch_sets(rd, rs1, true);
+    case 0x08: // amoor: while it waits, the bits are already set
+        return arch_sets(rd, rs1 | rs2, true);
+    case 0x05: // amocas: while it waits, it stores nothing
+        return arch_sets(rd, rd | rs1 | rs2, true);
+    default:
+        return arch_unknown();
+    }
+}
+
+// A division by x0 gives a constant: Linux waits with it where a CPU may have no `pause`.
+static bool divides_by_zero(uint32_t code) {
+    return (code & 0xfe00407f) == 0x02004033 && field(code, 20, 5) == 0 && field(code, 12, 3) < 6;
+}
+
+static struct arch_effect effect(const struct arch_insn *insn) {
+    uint32_t code = code_of(insn);
+    uint32_t rd = reg(field(code, 7, 5)), rs1 = reg(field(code, 15, 5)), rs2 = reg(field(code, 20, 5));
+    switch (code & 3) {
+    case 0:
+        return compressed_0(code);
+    case 1:
+        return compressed_1(code);
+    case 2:
+        return compressed_2(code);
+    default:
+        break;
+    }
+    switch (code & 0x7f) {
+    case 0x03: // loads
+        return arch_sets(rd, rs1, true);
+    case 0x0f: // fences, pause
+        return field(code, 12, 3) < 2 ? (struct arch_effect){0} : arch_unknown();
+    case 0x13: // arithmetic with an immediate
+    case 0x1b:
+        return arch_sets(rd, rs1, false);
+    case 0x17: // auipc, lui
+    case 0x37:
+        return arch_sets(rd, 0, false);
+    case 0x2f:
+        return atomic(code, rd, rs1, rs2);
+    case 0x33: // arithmetic
+    case 0x3b:
+        return arch_sets(rd, divides_by_zero(code) ? 0 : rs1 | rs2, false);
+    case 0x73:
+        return is_csr_read(code) ? (struct arch_effect){.writes = rd, .clock = reads_clock(code)}
+                                 : arch_unknown();
+    default:
+        return arch_unknown();
+    }
+}
+
+const struct arch arch_riscv = {
+    .target = "riscv64",
+    .devices_in_memory = true,
+    .kind = kind,
+    .mark = mark,
+    .jump = jump,
+    .effect = effect,
+};

@@ -1,0 +1,88 @@
+#include "blocks.h"
+
+#include "clock.h"
+#include "counter.h"
+#include "marks.h"
+#include "mmio.h"
+#include "profile.h"
+
+#include <pthread.h>
+
+#define BLOCK_MOST 512 // instructions: QEMU's own limit
+
+const struct arch *blocks_arch;
+
+static bool look_at(const struct qemu_plugin_insn *insn, struct arch_insn *seen) {
+    *seen = (struct arch_insn){.length = qemu_plugin_insn_size(insn)};
+    return counter_bytes(insn, seen->bytes, sizeof seen->bytes);
+}
+
+// Finds the block before this one by its end address, because another vCPU may have translated it.
+static struct spin find_spin(const struct qemu_plugin_tb *tb, size_t total) {
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    static struct spin_trail trails[1024];
+    const size_t many = sizeof trails / sizeof trails[0];
+    uint64_t at = qemu_plugin_tb_vaddr(tb);
+    struct spin found = {0};
+    pthread_mutex_lock(&mutex);
+    struct spin_trail trail = trails[at % many];
+    for (size_t i = 0; i < total; i++) {
+        struct arch_insn seen;
+        if (look_at(qemu_plugin_tb_get_insn(tb, i), &seen))
+            found = spin_follow(blocks_arch, &trail, at, &seen);
+        at += seen.length;
+    }
+    trails[at % many] = trail;
+    pthread_mutex_unlock(&mutex);
+    return found;
+}
+
+// The guest reads its clock, and QEMU will ask for the time. The host's TSC is trapped instead (tsc.c).
+static void reads_clock(unsigned vcpu, void *unused) {
+    (void)vcpu, (void)unused;
+    clock_spin_read();
+}
+
+static void instrument(struct qemu_plugin_insn *insn, const struct arch_insn *seen, size_t left) {
+    switch (blocks_arch->kind(seen)) {
+    case ARCH_PAUSE:
+        counter_charge_pause(insn);
+        return;
+    case ARCH_READS_CLOCK:
+        counter_count_clock_read(insn);
+        if (INSN_FULL && !blocks_arch->clock_is_host_tsc)
+            qemu_plugin_register_vcpu_insn_exec_cb(insn, reads_clock, QEMU_NO_REGS, NULL);
+        return;
+    case ARCH_CALLS:
+        counter_count_call(insn);
+        return;
+    case ARCH_OTHER:
+        break;
+    }
+    int mark = blocks_arch->mark(seen);
+    if (mark != ARCH_NO_MARK)
+        marks_instrument(insn, (unsigned)mark, left);
+}
+
+void blocks_translated(uint64_t id, struct qemu_plugin_tb *tb) {
+    (void)id;
+    uint8_t lengths[BLOCK_MOST];
+    size_t total = qemu_plugin_tb_n_insns(tb);
+    counter_instrument(tb, total, find_spin(tb, total));
+    profile_block(tb, total);
+    for (size_t i = 0; i < total; i++) {
+        struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+        struct arch_insn seen;
+        if (look_at(insn, &seen))
+            instrument(insn, &seen, total - i);
+        if (i < BLOCK_MOST)
+            lengths[i] = (uint8_t)seen.length;
+    }
+    if (blocks_arch->devices_in_memory && total <= BLOCK_MOST)
+        mmio_block(tb, lengths, total);
+}
+
+void blocks_setup(const struct arch *guest) {
+    blocks_arch = guest;
+    mmio_setup();
+}

@@ -1,0 +1,54 @@
+// When the guest stops for whoever types at its console, and when typed bytes arrive. Pure: owns no
+// descriptor, thread or clock, so it can be tested by itself. typist.c connects it to the host and to QEMU.
+//
+// The guest stops only at moments that it determines itself. Guest time stands still until the host has
+// answered. So a conversation repeats, however slow the host reads and types.
+//
+// Messages:
+//   to the host    stop KIND BYTES TIME UNREAD
+//                    KIND: `start`: nothing has run yet. `quiet`: for QUIET ns nothing was printed or typed.
+//                    `late`: the time is LIMIT. `halted`: the same, and no vCPU has run for a second.
+//                    BYTES: of the console so far. UNREAD: typed bytes that the guest has not taken.
+//   from the host  go QUIET LIMIT PACE HEX
+//                    types these bytes (`-`: none), the first now, the others PACE ns apart; then the guest runs
+//                    to its next stop. A guest is quiet once after each output or input.
+//                  free
+//                    no more stops. A closed socket means the same.
+#ifndef TALK_H
+#define TALK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TALK_NEVER UINT64_MAX
+#define TALK_BYTES 2048 // most bytes that wait to be typed
+
+enum talk_state { TALK_OFF, TALK_STOPPED, TALK_RUNS, TALK_FREE };
+enum talk_kind { TALK_NONE, TALK_START, TALK_QUIET, TALK_LATE };
+
+struct talk {
+    enum talk_state state;
+    enum talk_kind kind;         // of the last stop
+    uint64_t quiet, limit, pace; // of the last `go`
+    uint64_t since;              // when something was last printed or typed
+    uint64_t heard;              // bytes of the console at the last stop
+    bool news;                   // something was typed since the last stop
+    size_t waiting;              // typed bytes that have not arrived
+    uint64_t next_byte;          // when the first of them arrives
+    uint8_t bytes[TALK_BYTES];
+};
+
+void talk_begin(struct talk *t); // it stops for the first time before the guest runs
+// The host's answer to a stop at `now`. False: it is no valid message.
+bool talk_answer(struct talk *t, const char *text, uint64_t now);
+
+// The console has `bytes` bytes; the last one was printed at `last`.
+void talk_printed(struct talk *t, uint64_t bytes, uint64_t last);
+bool talk_has_news(const struct talk *t, uint64_t bytes); // after the last stop something was printed or typed
+int talk_take(struct talk *t, uint64_t now);              // a byte that arrives now, or -1
+uint64_t talk_next(const struct talk *t, uint64_t bytes); // when a byte arrives or the guest must stop
+// Why the guest must stop now; it counts as stopped from then on.
+enum talk_kind talk_stop(struct talk *t, uint64_t bytes, uint64_t now);
+
+#endif

@@ -1,0 +1,122 @@
+#define _GNU_SOURCE
+#include "typist.h"
+
+#include "clock.h"
+#include "console.h"
+#include "journal.h"
+#include "talk.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define MOST_FDS 512
+#define LONG_NS 1000000000
+#define LONGEST (2 * TALK_BYTES + 200)
+
+static struct talk talk;
+static int host = -1, keys = -1;
+static bool told;           // the host knows of the stop that lasts
+static _Atomic bool dozing; // the main loop does not expect the guest to print
+
+const char *typist_setup(int socket) {
+    int ends[2];
+    if (fcntl(socket, F_SETFD, FD_CLOEXEC) != 0)
+        return "the descriptor of option talk is not open";
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0 || dup3(ends[0], STDIN_FILENO, 0) < 0)
+        return "there is no pipe for the console's input";
+    close(ends[0]);
+    keys = ends[1];
+    host = socket;
+    talk_begin(&talk);
+    return NULL;
+}
+
+// The main loop looks at the console only when it expects something. Output that it does not expect begins a
+// time after which the guest is quiet, so the main loop must set its alarm anew.
+void typist_heard(void) {
+    if (atomic_exchange(&dozing, false) && clock_self >= 0)
+        clock_notify();
+}
+
+static void look(void) {
+    talk_printed(&talk, console_bytes(), console_last());
+}
+
+void typist_type(void) {
+    look();
+    for (int byte; (byte = talk_take(&talk, clock_here())) >= 0;) {
+        uint8_t key = (uint8_t)byte;
+        if (syscall(SYS_write, keys, &key, 1) != 1)
+            journal_refuse("the guest has left too many typed bytes unread");
+    }
+}
+
+uint64_t typist_next(void) {
+    if (host < 0)
+        return TALK_NEVER;
+    clock_halted_since();
+    atomic_store(&dozing, true);
+    look();
+    if (talk_has_news(&talk, console_bytes()))
+        atomic_store(&dozing, false);
+    return talk_next(&talk, console_bytes());
+}
+
+static bool is_halted(void) {
+    uint64_t since = clock_halted_since(), now = clock_here();
+    return since < now && now - since >= LONG_NS;
+}
+
+static void tell(void) {
+    static const char *const words[] = {"none", "start", "quiet", "late"};
+    int unread = 0;
+    ioctl(STDIN_FILENO, FIONREAD, &unread);
+    char text[120];
+    int size = snprintf(text, sizeof text, "stop %s %" PRIu64 " %" PRIu64 " %zu",
+                        talk.kind == TALK_LATE && is_halted() ? "halted" : words[talk.kind], console_bytes(), clock_here(),
+                        (size_t)unread + talk.waiting);
+    if (send(host, text, (size_t)size, MSG_NOSIGNAL) == size)
+        told = true;
+    else
+        talk_answer(&talk, "free", clock_here());
+}
+
+static void listen_to_host(void) {
+    char text[LONGEST + 1];
+    ssize_t size = recv(host, text, LONGEST, 0);
+    text[size > 0 ? size : 0] = 0;
+    size_t before = talk.waiting;
+    if (!talk_answer(&talk, size > 0 ? text : "free", clock_here()))
+        journal_refuse("the host sent an invalid message: %.60s", text);
+    if (talk.waiting > before)
+        journal_line("typed %" PRIu64 " %zu %" PRIu64 " %" PRIu64, console_bytes(), talk.waiting - before,
+                     clock_here(), talk.pace);
+    told = false;
+}
+
+bool typist_stop(struct pollfd *fds, nfds_t count, const sigset_t *mask) {
+    if (host < 0 || (talk.state != TALK_STOPPED && talk_stop(&talk, console_bytes(), clock_here()) == TALK_NONE))
+        return false;
+    if (!told)
+        tell();
+    struct pollfd all[MOST_FDS + 1];
+    clock_main_asks(true);
+    while (talk.state == TALK_STOPPED) {
+        memcpy(all, fds, count * sizeof *fds);
+        all[count] = (struct pollfd){host, POLLIN, 0};
+        long ready = syscall(SYS_ppoll, all, count + 1, NULL, mask, _NSIG / 8);
+        if (ready > 0 && all[count].revents)
+            listen_to_host();
+        else
+            break;
+    }
+    clock_main_asks(false);
+    return true;
+}

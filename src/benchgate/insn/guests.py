@@ -1,0 +1,165 @@
+"""What the instruction clock needs for a guest of each architecture: one table of data.
+
+Takes an architecture; gives its `ClockGuest`: QEMU's arguments for an exact run, and the probe guest of the
+trial with the figures that it must print.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from benchgate.base.arch import AARCH64, RISCV64, X86_64, Architecture
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    low: int
+    high: int
+    what: str
+    needs_second: bool = False
+    """It is measured only with a second CPU."""
+
+
+_SLEEP = Range(9_990_000, 10_050_000, "the CPU's clock over a sleep of 10,000,000 ns")
+_SECOND = Range(
+    11_990_000,
+    12_100_000,
+    "the CPU's clock while another CPU started and executed 2,000,000 instructions",
+    needs_second=True,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """The guest of the trial; it ends QEMU with status 33. `marked`: the instructions between its marks."""
+
+    source: str
+    flags: tuple[str, ...]
+    machine: str
+    extra: tuple[str, ...]
+    marked: int
+    figures: Mapping[str, Range]
+    """In the order in which it prints them."""
+    hooks: tuple[str, ...]
+    """What QEMU must use of the clock; names of its log."""
+
+    def read(self, console: bytes) -> dict[str, int] | None:
+        words = " ".join(rf"{name}=(\d{{1,10}})" for name in self.figures)
+        found = re.search(rf"probe {words}\r?\n".encode(), console)
+        return dict(zip(self.figures, map(int, found.groups()), strict=True)) if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class ClockGuest:
+    arguments: tuple[str, ...]
+    machine_options: tuple[tuple[str, str], ...]
+    """For machine types that match: an option that is added unless the user sets it."""
+    linux_words: tuple[str, ...]
+    """Kernel parameters that a Linux guest needs."""
+    probe: Probe
+
+
+_LINUX = (
+    "cryptomgr.notests",  # otherwise the self-tests share a CPU with the workload
+    "nokaslr",  # symbols stay at their link addresses
+)
+_LINUX_X86 = (
+    "lpj=4000000",  # skips the calibration of the delay loop on each CPU
+    "no_timer_check",  # the check compares that delay loop with a timer, which may follow host time
+    "tsc=reliable",  # all CPUs share one clock, so no watchdog needs to compare it
+    "clocksource=tsc",
+    "hpet=disable",  # emulating the RTC with the HPET re-arms a timer 41,000 times at boot
+)
+
+_MAIN_HOOKS = ("main_clock", "main_polls", "vcpu_clock", "notes")
+_LINK = ("-nostdlib", "-static", "-no-pie", "-Wl,--build-id=none", "-Wl,-e,start")
+
+_GUESTS: Mapping[str, ClockGuest] = {
+    X86_64.name: ClockGuest(
+        ("-global", "apic.vapic=off"),
+        ((r"(pc|q35)\b", "hpet=off"),),
+        (*_LINUX, *_LINUX_X86),
+        Probe(
+            "probe.S",
+            ("-m32", *_LINK, "-Wl,-Ttext=0x100000"),
+            "q35",
+            (),
+            2_000_002,
+            MappingProxyType(
+                {
+                    "loop": Range(2_000_000, 2_000_200, "the TSC during 2,000,000 instructions"),
+                    "pit": Range(14_290, 14_350, "the PIT during 12,000,000 instructions"),
+                    "sleep": _SLEEP,
+                    "ap": _SECOND,
+                }
+            ),
+            (*_MAIN_HOOKS, "tsc_traps"),
+        ),
+    ),
+    RISCV64.name: ClockGuest(
+        (),
+        (),
+        _LINUX,
+        Probe(
+            "probe_riscv.S",
+            (*_LINK, "-Wl,-Ttext=0x80000000"),
+            "virt",
+            ("-bios", "none"),
+            2_000_003,
+            MappingProxyType(
+                {
+                    "loop": Range(2_000_000, 2_000_200, "mcycle during 2,000,000 instructions"),
+                    "timer": Range(119_900, 120_200, "the machine timer during 12,000,000 instructions"),
+                    "sleep": _SLEEP,
+                    "ap": _SECOND,
+                }
+            ),
+            (*_MAIN_HOOKS, "tsc_traps"),
+        ),
+    ),
+    AARCH64.name: ClockGuest(
+        (),
+        (),
+        _LINUX,
+        Probe(
+            "probe_arm.S",
+            (*_LINK, "-Wl,-Ttext=0x40080000"),
+            "virt",
+            ("-semihosting-config", "enable=on"),
+            2_000_002,
+            MappingProxyType(
+                {
+                    "loop": Range(2_000_000, 2_000_200, "the virtual counter during 2,000,000 instructions"),
+                    "timer": Range(
+                        11_990_000, 12_020_000, "the physical counter during 12,000,000 instructions"
+                    ),
+                    "sleep": _SLEEP,
+                    "ap": _SECOND,
+                }
+            ),
+            _MAIN_HOOKS,
+        ),
+    ),
+}
+
+
+def clock_guest(guest: Architecture) -> ClockGuest:
+    return _GUESTS[guest.name]
+
+
+def linux_words(guest: Architecture) -> tuple[str, ...]:
+    return _GUESTS[guest.name].linux_words
+
+
+def exact_arguments(guest: Architecture, machine: str) -> tuple[str, ...]:
+    """What QEMU needs besides, so that a guest on this machine type repeats and boots without detours."""
+    row = _GUESTS[guest.name]
+    added = [
+        option
+        for pattern, option in row.machine_options
+        if re.match(pattern, machine) and f"{option.partition('=')[0]}=" not in machine
+    ]
+    return (*row.arguments, *(word for option in added for word in ("-machine", option)))

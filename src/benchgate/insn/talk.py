@@ -1,0 +1,109 @@
+"""Our end of the instruction clock's talk: where the guest stopped, what is typed, and how far it may run.
+
+Takes a connected socket whose other end the plugin has (option `talk`; the messages are in c/talk.h); gives a
+`Stop` each time the guest stops, and sends one answer to each. Guest time stands still between the two. The
+plugin's messages are untrusted: another one than expected raises VerifyError. EndOfTalk: QEMU has ended.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+from dataclasses import dataclass
+from enum import StrEnum
+
+from benchgate.base.errors import UsageError, VerifyError
+
+TALK_DESCRIPTOR = 4
+"""QEMU's descriptor of the socket; QMP has 3."""
+MOST_TYPED = 2048
+"""Bytes in one answer (TALK_BYTES in c/talk.h)."""
+NEVER = 2**64 - 1
+"""No limit."""
+_MESSAGE = re.compile(rb"stop (start|quiet|late|halted) ([0-9]{1,18}) ([0-9]{1,19}) ([0-9]{1,9})")
+_LONGEST = 200
+
+
+class EndOfTalk(Exception):
+    """QEMU has closed its end."""
+
+
+class StopKind(StrEnum):
+    START = "start"
+    """The guest has executed nothing yet."""
+    QUIET = "quiet"
+    """For `Pace.quiet_ns` it printed nothing, and nothing was typed."""
+    LATE = "late"
+    """The limit of the last answer is reached."""
+    HALTED = "halted"
+    """The same, and no CPU has run for a second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Where the guest stands still."""
+
+    kind: StopKind
+    console: int
+    """How many bytes it has printed, all of which can be read now."""
+    time: int
+    """Its time, in ns."""
+    unread: int
+    """Typed bytes that it has not taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """The input of a system, in guest time."""
+
+    quiet_ns: int = 1_000_000
+    """How long the guest must print nothing before it is answered."""
+    byte_ns: int = 100_000
+    """From one typed byte to the next."""
+
+
+class Talk:
+    def __init__(self, connection: socket.socket, pace: Pace) -> None:
+        self._socket = connection
+        self.pace = pace
+
+    def fileno(self) -> int:
+        """Readable when the guest has stopped, or QEMU has ended."""
+        return self._socket.fileno()
+
+    def stop(self) -> Stop:
+        """The stop that the plugin has announced; waits for it."""
+        try:
+            message = self._socket.recv(_LONGEST)
+        except ConnectionError as error:
+            raise EndOfTalk from error
+        if not message:
+            raise EndOfTalk
+        found = _MESSAGE.fullmatch(message)
+        if found is None:
+            raise VerifyError(f"the instruction clock sent {message[:60]!r} where it stops the guest")
+        console, time, unread = map(int, found.groups()[1:])
+        return Stop(StopKind(found[1].decode()), console, time, unread)
+
+    def run(self, until_ns: int, typed: bytes = b"") -> None:
+        """The answer to a stop: types these bytes and lets the guest run until it is quiet, at the latest
+        until its time is `until_ns`."""
+        if len(typed) > MOST_TYPED:
+            raise UsageError(f"{len(typed)} bytes are too many to type at once; the most are {MOST_TYPED}")
+        limit = min(max(until_ns, 0), NEVER)
+        self._answer(f"go {self.pace.quiet_ns} {limit} {self.pace.byte_ns} {typed.hex() or '-'}")
+
+    def free(self) -> None:
+        """The answer to a stop after which the guest runs to its end without another."""
+        self._answer("free")
+
+    def _answer(self, text: str) -> None:
+        try:
+            self._socket.send(text.encode())
+        except (BrokenPipeError, ConnectionError) as error:
+            raise EndOfTalk from error
+
+
+def pair() -> tuple[socket.socket, socket.socket]:
+    """Our end and the plugin's."""
+    return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)

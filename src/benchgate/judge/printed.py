@@ -1,0 +1,97 @@
+"""The answers and figures of a run whose console does not use the wire format.
+
+Takes the run's files, the guest's output and the system; gives `Printed`. Fails with VerifyError: an answer
+or a figure is missing, ambiguous or wrong, or the instruction clock contradicts a figure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from benchgate.base.cells import Lane, Window
+from benchgate.base.errors import VerifyError
+from benchgate.base.systems import LineWindow, Result, ResultFormat, ResultPattern, System, WindowSource
+from benchgate.base.workloads import Workload
+from benchgate.insn.log import Level
+from benchgate.judge import bench_lines, patterns
+from benchgate.judge.console_clock import ConsoleClock
+from benchgate.judge.metrics import SECOND_NS, Reported, computed
+from benchgate.judge.output import Output
+from benchgate.judge.patterns import Figure, Figures
+from benchgate.judge.run_files import RunFiles
+
+_WHOLE = re.compile(r"-?[0-9]{1,19}")
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    figures: Figures
+    answers: Mapping[str, str]
+    """By name, as printed. Those of a self-test were compared with its YAML."""
+
+    @property
+    def values(self) -> Mapping[str, int | str]:
+        """The answers for an oracle: numbers where they are whole ones."""
+        return {name: int(text) if _WHOLE.fullmatch(text) else text for name, text in self.answers.items()}
+
+
+def read(files: RunFiles, output: Output, system: System) -> Printed:
+    result, clock = system.result, None
+    if files.run.lane is Lane.INSN:
+        clock = _clock(files, output)
+    if result.format is ResultFormat.BENCH_LINES:
+        if clock is not None:
+            clock.check_operations(bench_lines.parse(output.text))
+        return Printed(bench_lines.read(output.text, result), {})
+    answers = patterns.answers(output, result.answers, system.script)
+    if result.expect is not None:
+        patterns.check_answers(answers, result.expect)
+    return Printed(figures(output, result, clock), answers)
+
+
+def _clock(files: RunFiles, output: Output) -> ConsoleClock:
+    if files.clock.level is not Level.FULL:
+        raise VerifyError("on the instruction clock a system without marks can only be timed at level full")
+    clock = ConsoleClock(files.clock, files.console, output.text)
+    clock.check_vcpus(files.run.cell.cpus)
+    return clock
+
+
+def metrics(workload: Workload, seen: Printed, total: int) -> Mapping[str, float]:
+    """Those that the workload declares, of the answers that are numbers."""
+    windows = {Window.WORK: float(seen.figures.work), Window.TOTAL: float(total)}
+    is_time = seen.figures.unit == "ns"
+    numbers = {name: value for name, value in seen.values.items() if isinstance(value, int)}
+    hz = SECOND_NS if is_time else None
+    return computed(workload.metrics, Reported((), numbers, {}, hz, windows if is_time else None))
+
+
+def figures(output: Output, result: Result, clock: ConsoleClock | None) -> Figures:
+    """The windows; `clock` None: the run was on wall time."""
+    if result.work is None:
+        raise VerifyError("the system's YAML has no pattern for the work window (`result.work`)")
+    work = _window(output, "work", result.work, clock)
+    if result.total is None:
+        return Figures(work.unit, work.value, None, step=work.step)
+    total = _window(output, "total", result.total, clock)
+    if total.unit != work.unit:
+        raise VerifyError(f"work is in {work.unit} and total in {total.unit}: they must share a clock")
+    return Figures(work.unit, work.value, total.value, step=max(work.step, total.step))
+
+
+def _window(output: Output, what: str, source: WindowSource, clock: ConsoleClock | None) -> Figure:
+    if isinstance(source, ResultPattern):
+        found = patterns.figure(output.text, what, source)
+        if clock is not None:
+            clock.check_figure(what, source, found)
+        return found
+    if clock is None:
+        raise VerifyError(
+            f"{what}: only the instruction clock times lines and marks: use --clock insn, or have the kernel "
+            "print a figure"
+        )
+    if isinstance(source, LineWindow):
+        return Figure("ns", clock.length(what, source), 0)
+    return Figure("ns", clock.between_marks(what), 0)

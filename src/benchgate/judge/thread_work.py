@@ -1,0 +1,33 @@
+"""On the lanes of wall time: did each vCPU run, according to the host's account of its thread? Pure.
+
+Takes the files of a run and its work window; gives nothing. Fails with VerifyError if a vCPU that the row counts
+was idle but for a small part of the window. A guest that prints its own figures could claim CPUs that never
+ran. A host that does not account for threads, or did not before QEMU was gone, refutes nothing.
+"""
+
+from __future__ import annotations
+
+from benchgate.base.errors import VerifyError
+from benchgate.judge.console_clock import LEAST_SHARE
+from benchgate.judge.metrics import SECOND_NS
+from benchgate.judge.noise import vcpu_time
+from benchgate.judge.run_files import RunFiles
+from benchgate.judge.wire import MAX_HZ
+
+
+def check_threads(files: RunFiles, unit: str, work: int) -> None:
+    """A thread's time also has what the vCPU did before the window, and its waits for a busy host, so this
+    refuses too little, never too much. Cycles are taken for as short as they can be."""
+    ran = vcpu_time(files.moments)
+    cpus = files.run.cell.cpus
+    if ran is None or len(ran) != cpus:
+        return
+    window_ns = work if unit == "ns" else work * SECOND_NS // MAX_HZ
+    least = LEAST_SHARE * window_ns / cpus
+    for vcpu, time_ns in enumerate(ran):
+        if time_ns < least:
+            raise VerifyError(
+                f"work: the row counts {cpus} CPUs and its window is {work} {unit} long, but until the guest "
+                f"printed that figure the thread of vCPU {vcpu} ran or waited for the host for only {time_ns} ns: "
+                "that CPU did not take part in the work"
+            )

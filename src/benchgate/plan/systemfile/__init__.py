@@ -1,0 +1,135 @@
+"""Reads a system's YAML file.
+
+Takes its path, or text and the path to name in messages, and the chosen settings; gives a frozen `System`.
+Fails with CatalogError, which names file, line and key of every problem. Each module reads the keys of one
+subject.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from benchgate.base import yamlfile
+from benchgate.base.systems import (
+    MAX_CPUS,
+    WORKLOAD_INITRD,
+    Ask,
+    Kind,
+    Result,
+    ResultFormat,
+    System,
+    not_a_service,
+)
+from benchgate.base.yamlfile import Section
+from benchgate.plan.systemfile import arch, ask, boot, console, end, prompt, result
+from benchgate.plan.systemfile import settings as settings_of
+
+
+def load(path: Path, chosen: Mapping[str, str] = MappingProxyType({})) -> System:
+    """`chosen`: settings by name. Those that differ from the file's defaults become part of the name."""
+    return _checked(yamlfile.load(path), path, chosen)
+
+
+def parse(text: str, path: Path, chosen: Mapping[str, str]) -> System:
+    """As `load`, from a file's recorded text; messages name `path`."""
+    return _checked(yamlfile.parse(text, path), path, chosen)
+
+
+def _checked(top: Section, path: Path, chosen: Mapping[str, str]) -> System:
+    with yamlfile.collecting(top):
+        return _read(top, path, chosen)
+
+
+def _read(top: Section, path: Path, chosen: Mapping[str, str]) -> System:
+    if top.integer("version") != 1:
+        top.refuse("must be 1, the version that this benchgate reads", "version")
+    name = top.name("name")
+    kind = Kind(top.choice("kind", tuple(Kind)))
+    settings, label = settings_of.read(top, name, chosen)
+    return _native(top, path, label) if kind is Kind.NATIVE else _guest(top, path, label, settings)
+
+
+def _native(top: Section, path: Path, name: str) -> System:
+    return System(
+        name=name,
+        kind=Kind.NATIVE,
+        about=top.text("about", ""),
+        file=path,
+        result=Result(counts_foreign=False),  # other processes run on this host too
+        exit_codes=(0,),
+        deadlines=end.deadlines(top),
+        cpus=_cpus(top),
+        services=_services(top),
+    )
+
+
+def _guest(top: Section, path: Path, name: str, settings: Mapping[str, str]) -> System:
+    guest = arch.read(top, settings)
+    boots, watched, way = boot.read(top, settings), console.read(top), ask.read(top)
+    ends, deadlines = end.read(top, guest.exit_code), end.deadlines(top)
+    script = prompt.read(top, way, watched.ready, deadlines)
+    system = System(
+        name=name,
+        kind=Kind.QEMU,
+        about=top.text("about", ""),
+        file=path,
+        arch=guest,
+        qemu=boot.qemu(top, guest.machine),
+        kernel=boots.kernel,
+        initrd=boots.initrd,
+        append=boots.append,
+        symbols=boots.symbols,
+        disks=boots.disks,
+        firmware=boots.firmware,
+        build=boot.build(top, path.parent, settings),
+        settings=settings,
+        ask=way,
+        script=script,
+        modes=ask.modes(top),
+        smoke=end.smoke(top, settings, ends.by),
+        ready=watched.ready,
+        failures=watched.failures,
+        harmless=watched.harmless,
+        repeat_bytes=watched.repeat_bytes,
+        online=watched.online,
+        online_lines=watched.online_lines,
+        result=result.read(top, way, ends.by, script),
+        end_by=ends.by,
+        exit_codes=ends.exit_codes,
+        may_reset=ends.may_reset,
+        deadlines=deadlines,
+        cpus=_cpus(top),
+        services=_services(top),
+    )
+    if system.initrd == WORKLOAD_INITRD and way is not Ask.CMDLINE:
+        top.refuse(f"`ask: {way}` runs the guest's own programs; `initrd: workload` needs `cmdline`", "ask")
+    if system.ask is Ask.CMDLINE and not (system.kernel or top.refused("boot") or top.refused("boot.kernel")):
+        top.refuse(
+            "`cmdline` needs `boot.kernel`, because QEMU gives a command line only to a kernel that it loads",
+            "ask",
+        )
+    needs_count = system.result.format is not ResultFormat.BENCH and not top.refused("console.online")
+    if needs_count and not system.counts_cpus:
+        top.refuse(
+            "`online` is missing: add a pattern whose group (?P<n>...) is the number of online CPUs, or "
+            "`online_lines`, a pattern that matches one line for each of them. Without it a figure of one "
+            "CPU could pass as one of many",
+            "console",
+        )
+    return system
+
+
+def _cpus(top: Section) -> tuple[int, int]:
+    with top.optional("cpus") as words:
+        low = words.integer("minimum", 1, low=1, high=MAX_CPUS)
+        return low, words.integer("maximum", MAX_CPUS, low=low, high=MAX_CPUS)
+
+
+def _services(top: Section) -> Mapping[str, str]:
+    found = top.plain("services")
+    for name in found:
+        if wrong := not_a_service(name):
+            top.refuse(wrong, "services")
+    return found

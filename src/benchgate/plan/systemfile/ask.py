@@ -1,0 +1,32 @@
+"""Reads how a system is asked for a workload: `ask` and `modes`.
+
+Takes the top section; gives the typed parts of a `System`. Fails with CatalogError. Keys of features that do
+not exist yet (host ports) are refused with that reason.
+"""
+
+from __future__ import annotations
+
+from benchgate.base.cells import Mode
+from benchgate.base.systems import Ask
+from benchgate.base.yamlfile import Section
+
+_OF_A_PROMPT = ("prompt", "steps", "input")
+
+
+def read(top: Section) -> Ask:
+    if top.has("ports"):
+        top.refuse("host ports cannot be used yet; ask by `cmdline`, `selftest` or `prompt`", "ports")
+    way = Ask(top.choice("ask", tuple(Ask), Ask.CMDLINE))
+    if way is not Ask.PROMPT and (stray := [key for key in _OF_A_PROMPT if top.has(key)]):
+        top.refuse("is only for `ask: prompt`: write that, or leave this key out", stray[0])
+    for key in _OF_A_PROMPT:
+        top.has(key)
+    return way
+
+
+def modes(top: Section) -> tuple[Mode, ...]:
+    words = top.texts("modes", tuple(Mode))
+    unknown = [word for word in words if word not in tuple(Mode)]
+    if unknown or not words:
+        top.refuse(f"expected {' or '.join(Mode)}, found {', '.join(unknown) or 'nothing'}", "modes")
+    return tuple(Mode(word) for word in words if word not in unknown)

@@ -1,0 +1,79 @@
+"""Reads `console`: the patterns that are matched while the guest prints.
+
+Takes the top section; gives the patterns. `check_watched` is for other parts whose patterns are watched too.
+Fails with CatalogError.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from benchgate.base import yamlfile
+from benchgate.base.console_text import by_lines
+from benchgate.base.systems import REPEAT_BYTES
+from benchgate.base.yamlfile import Section
+
+_MOST_REPEATED = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Console:
+    """The patterns; empty where the file has none."""
+
+    ready: str
+    failures: tuple[str, ...]
+    harmless: tuple[str, ...]
+    repeat_bytes: int
+    online: str
+    online_lines: str
+
+
+def read(top: Section) -> Console:
+    with top.optional("console") as words:
+        failures, harmless = _watched(words, "failures"), _watched(words, "harmless")
+        repeats = words.integer("repeat_bytes", REPEAT_BYTES, high=_MOST_REPEATED)
+        ready = words.text("ready", "")
+        if ready:
+            check_watched(words, "ready", ready)
+        online, lines = words.pattern("online", "", groups=("n",)), words.text("online_lines", "")
+        if lines:
+            check_watched(words, "online_lines", lines)
+        if online and lines:
+            words.refuse(
+                "leave out `online` or `online_lines`: each says how many CPUs came up", "online_lines"
+            )
+        return Console(ready, failures, harmless, repeats, online, lines)
+
+
+def groups(words: Section, pattern: str, key: str) -> tuple[str, ...]:
+    """The names of a pattern's groups."""
+    try:
+        return tuple(yamlfile.regex(pattern).groupindex)
+    except ValueError as error:
+        words.refuse(f"`{pattern}` {error}", key)
+        return ()
+
+
+def _watched(words: Section, key: str) -> tuple[str, ...]:
+    patterns = words.texts(key)
+    for pattern in patterns:
+        check_watched(words, key, pattern)
+    return patterns
+
+
+def check_watched(words: Section, key: str, pattern: str) -> None:
+    """Checks a pattern that is matched against bytes while the guest prints; not every text pattern is valid
+    for bytes. A pattern that matches the empty string is refused, because it would match any console."""
+    try:
+        yamlfile.regex(pattern)
+    except ValueError as error:
+        words.refuse(f"`{pattern}` {error}", key)
+        return
+    try:
+        watched = yamlfile.regex(by_lines(pattern))
+    except ValueError as error:
+        words.refuse(f"`{pattern}` cannot be matched against a console's bytes: it {error}", key)
+        return
+    found = watched.search(b"\n\n")
+    if found is not None and not found[0]:
+        words.refuse(f"`{pattern}` matches the empty string, so it would match any console", key)

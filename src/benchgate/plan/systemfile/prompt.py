@@ -1,0 +1,73 @@
+"""Reads what is typed at a prompt: `prompt`, `steps` and `input`.
+
+Takes the top section, how the system is asked, its ready line and its deadlines; gives the `Script`, with its
+places unfilled, or None for a system that is asked in another way. Fails with CatalogError.
+"""
+
+from __future__ import annotations
+
+import re
+
+from benchgate.base.runs import Deadlines
+from benchgate.base.script import Script, Step, not_typable
+from benchgate.base.systems import Ask
+from benchgate.base.yamlfile import Section
+from benchgate.plan.systemfile.console import groups
+
+_LINE_ENDS = ("\n", "\r", "\r\n")
+_FLAG = ("true", "false")
+_SLOWEST_US = 1_000_000
+
+
+def read(top: Section, ask: Ask, ready: str, deadlines: Deadlines) -> Script | None:
+    if ask is not Ask.PROMPT:
+        return None
+    prompt = _prompt(top, None)
+    with top.optional("input") as words:
+        echo = _echo(words, default=True)
+        line_end = words.text("line_end", "\n")
+        if line_end not in _LINE_ENDS:
+            words.refuse(r'must be "\n", "\r" or "\r\n", in double quotes', "line_end")
+        delay_us = words.integer("delay_us", 1000, low=1, high=_SLOWEST_US)
+        byte_us = words.integer("byte_us", 100, low=1, high=_SLOWEST_US)
+    steps = tuple(_step(one, prompt, deadlines, echo=echo) for one in top.sections("steps"))
+    if not any(step.send is not None for step in steps):
+        top.refuse("must have at least one step with `send`, the line to type", "steps")
+    return Script(prompt, steps, ready, line_end, delay_us * 1000, byte_us * 1000)
+
+
+def _step(words: Section, prompt: str, deadlines: Deadlines, *, echo: bool) -> Step:
+    found = Step(
+        send=words.text("send", "") if words.has("send") else None,
+        prompt=_prompt(words, prompt),
+        expect=_line(words, "expect", words.text("expect", "")),
+        captures=tuple(_line(words, "capture", one) for one in words.one_or_more("capture")),
+        echo=_echo(words, default=echo),
+        deadline_s=words.number("deadline_s", deadlines.run_s, low=0.1, high=86400),
+    )
+    words.close()
+    if wrong := not_typable(found.send or ""):
+        words.refuse(f"cannot be typed: {wrong}", "send")
+    if found.send is None and not found.expect:
+        words.refuse("types nothing and expects nothing: add `send` or `expect`", "send")
+    return found
+
+
+def _prompt(words: Section, default: str | None) -> str:
+    """A pattern that all of an incomplete line must match."""
+    found = words.pattern("prompt", default)
+    if not words.refused("prompt") and re.fullmatch(found, ""):
+        words.refuse("matches an empty line, so each new line would be a prompt", "prompt")
+    return found
+
+
+def _line(words: Section, key: str, pattern: str) -> str:
+    """A pattern that is tried on single lines of a step's output."""
+    groups(words, pattern, key)
+    if pattern and not words.refused(key) and re.search(pattern, ""):
+        words.refuse(f"`{pattern}` matches the empty string, so it would match any line", key)
+    return pattern
+
+
+def _echo(words: Section, *, default: bool) -> bool:
+    return words.choice("echo", _FLAG, _FLAG[not default]) == "true"

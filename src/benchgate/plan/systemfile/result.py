@@ -1,0 +1,107 @@
+"""Reads `result`: in which form the guest prints its figures and answers.
+
+Takes the top section, how the system is asked and ended, and what is typed; gives a `Result`. Fails with
+CatalogError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from benchgate.base.metrics import WINDOWS
+from benchgate.base.script import Script
+from benchgate.base.systems import Ask, EndBy, Result, ResultFormat
+from benchgate.base.yamlfile import NAME, Section
+from benchgate.plan.systemfile import windows
+from benchgate.plan.systemfile.console import check_watched, groups
+
+
+def read(top: Section, ask: Ask, end_by: EndBy, script: Script | None) -> Result:
+    words = top.section("result")
+    if words is None:
+        if ask is Ask.SELFTEST:
+            top.refuse("is missing: a self-test needs patterns for its figures and its answers", "result")
+        _check_nonce(top, script)
+        return Result()
+    form = ResultFormat(words.choice("format", tuple(ResultFormat), ResultFormat.BENCH))
+    if form is not ResultFormat.BENCH and ask is Ask.CMDLINE and not top.refused("ask"):
+        words.refuse(
+            f"`{form}` is only for `ask: prompt` and `ask: selftest`: the oracle of a workload that is asked "
+            "for on the command line needs the answers of every worker. Print the wire format (docs/wire.md) "
+            "and leave `format` out. Or, if the kernel runs a fixed test of its own, write `ask: selftest` "
+            "and run the workload `selftest`",
+            "format",
+        )
+    match form:
+        case ResultFormat.BENCH:
+            found = _bench(words, ask)
+            _check_nonce(top, script)
+        case ResultFormat.BENCH_LINES:
+            found = _operations(words)
+        case ResultFormat.PATTERNS:
+            found = _patterns(words, ask, end_by, script)
+    words.close()
+    return found
+
+
+def _check_nonce(top: Section, script: Script | None) -> None:
+    """The begin line of the wire format has the run's nonce, and a guest at a prompt knows only what is
+    typed."""
+    if script is not None and "nonce" not in script.places and not top.refused("steps"):
+        top.refuse(
+            "no step types {nonce}, which the guest must print in the wire format's begin line; or write "
+            "`result: {format: patterns}`",
+            "steps",
+        )
+
+
+def _bench(words: Section, ask: Ask) -> Result:
+    if ask is Ask.SELFTEST:
+        words.refuse("a self-test needs `format: patterns` or `format: bench-lines`", "format")
+    called, foreign = words.text("system", ""), words.choice("foreign", ("counted", "na"), "counted")
+    return Result(ResultFormat.BENCH, called, foreign == "counted")
+
+
+def _patterns(words: Section, ask: Ask, end_by: EndBy, script: Script | None) -> Result:
+    answers = words.texts("answers")
+    expect = words.plain("expect") if words.has("expect") or ask is Ask.SELFTEST else None
+    names = {name for pattern in answers for name in groups(words, pattern, "answers")}
+    if script is not None:
+        names.update(name for pattern in script.captures for name in groups(words, pattern, "answers"))
+    _check_answers(words, names, expect)
+    if answers and end_by is EndBy.KILL:
+        check_watched(words, "answers", answers[-1])
+    work, total = windows.read(words, "work"), windows.read(words, "total")
+    if work is None:
+        words.refuse("is missing", "work")
+    return Result(ResultFormat.PATTERNS, work=work, total=total, expect=expect, answers=answers)
+
+
+def _check_answers(words: Section, names: Collection[str], expect: Collection[str] | None) -> None:
+    """`expect` None: a workload's oracle judges the answers."""
+    if expect is not None and not (expect and names):
+        words.refuse("a figure without a known answer is not a result: add `answers` and `expect`", "expect")
+    elif not names:
+        words.refuse(
+            "a figure without an answer is not a result: add `answers`, or `capture` to a step, with groups "
+            "(?P<NAME>...) for the workload's oracle",
+            "answers",
+        )
+    if unmatched := sorted(set(expect or ()) - set(names)):
+        words.refuse(f"no pattern in `answers` has a group (?P<{unmatched[0]}>...)", "expect")
+
+
+def _operations(words: Section) -> Result:
+    found = words.texts("operations")
+    for number, name in enumerate(found):
+        if not NAME.match(name) or name in WINDOWS or name in found[:number]:
+            words.refuse(
+                f"`{name}` is duplicate, or no name of a metric: use lower-case letters, digits and _",
+                "operations",
+            )
+    if not found:
+        words.refuse(
+            "add the names of the operations: one that the program leaves out would not be missed",
+            "operations",
+        )
+    return Result(ResultFormat.BENCH_LINES, operations=found)

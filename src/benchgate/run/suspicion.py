@@ -1,0 +1,61 @@
+"""Notices a panic that a system's YAML does not name. Pure.
+
+Takes a console's plain text piece by piece; `line` is the first recent line that looks like a panic of some
+kernel, empty if there is none. Such a line proves nothing by itself: a kernel may test its own panics. The
+follower ends a run only if nothing follows it, and a run that ends with it is no good run. Does not fail.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from benchgate.base.text import one_line
+
+REACH = 4096
+"""A panic is followed by at most this much: its registers and its backtrace."""
+
+_BEFORE = rb"""(?:
+    \[[^\]\n]{1,40}\]:?                         # [    1.234567], [ERROR], [kernel::main]
+    | <[0-9]>                                   # a log level
+    | (?:cpu|hart|core|lapicid)\ ?\#?[0-9]+:?
+    | (?:error|fatal|critical|kernel|crit|err)\b:?
+    | [*!#=~-]+
+    )"""
+_WORDS = rb"""(?:
+    panic(?:ked)?(?:\s*[:!(@-]|\ (?:at|in|on)\b|$)
+    | .{1,60}\bpanicked\ at\b                   # thread 'main' panicked at
+    | .{0,60}\bkernel\ panic\b(?![=_.])
+    | (?:unhandled|unexpected|uncaught|fatal)\ (?:[a-z0-9_-]+\ ){0,3}
+      (?:exception|trap|interrupt|fault|abort)\b
+    | (?:double|triple)\ fault\b
+    | oops:
+    | bug:
+    | assert(?:ion)?\b.{0,200}\bfail
+    | sbi_trap_error
+    )"""
+_SUSPECT = re.compile(
+    rb"^[\ \t]*(?:%b[\ \t]*){0,4}%b.*$" % (_BEFORE, _WORDS), re.IGNORECASE | re.MULTILINE | re.VERBOSE
+)
+
+
+class Suspicion:
+    """`harmless`: patterns of lines that look so and are none, from the system's YAML."""
+
+    def __init__(self, harmless: Collection[bytes] = ()) -> None:
+        self._harmless = [re.compile(pattern) for pattern in harmless]
+        self._recent = b""
+
+    def feed(self, text: bytes) -> None:
+        recent = self._recent + text
+        if len(recent) > REACH:
+            recent = recent[-REACH:].partition(b"\n")[2]  # whole lines only, so that `^` means a line's start
+        self._recent = recent
+
+    @property
+    def line(self) -> str:
+        found = (match[0] for match in _SUSPECT.finditer(self._recent))
+        return next((one_line(line) for line in found if not self._is_harmless(line)), "")
+
+    def _is_harmless(self, line: bytes) -> bool:
+        return any(pattern.search(b"\n" + line + b"\n") for pattern in self._harmless)

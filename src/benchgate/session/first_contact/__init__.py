@@ -1,0 +1,159 @@
+"""`benchgate new-system`: from a kernel's file to the YAML of a system.
+
+Takes the file and what the user knows about it; boots it on one machine after the other until it comes up,
+then at more CPU counts, and writes a YAML with what it saw. Fails with UsageError, which says what the kernel
+did, if it came up on no machine.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from benchgate.base.cells import Accel, Cell, Lane, Placement
+from benchgate.base.errors import UsageError
+from benchgate.base.systems import SELFTEST, System
+from benchgate.base.text import visible_lines
+from benchgate.build.fetch import inputs
+from benchgate.build.images import Images
+from benchgate.build.kernel_file import KernelFile, Media, look
+from benchgate.host import accel
+from benchgate.plan import systemfile
+from benchgate.plan.catalog import SELFTEST_WORKLOAD
+from benchgate.plan.planned import PlannedCell, Seats
+from benchgate.run.argv import VmConfig, guest_spec
+from benchgate.session.first_contact.candidates import MACHINES, SMP, Given, candidates
+from benchgate.session.first_contact.guesses import guesses
+from benchgate.session.first_contact.listening import Boot, Stop, listen
+from benchgate.session.first_contact.proposal import Proposal
+
+Say = Callable[[str], None]
+COUNTS = (1, 2, 4)
+_RANK = {Stop.PROMPT: 4, Stop.EXITED: 3, Stop.QUIET: 2, Stop.BUSY: 1}
+_GOOD = 3
+"""A kernel of this rank came up; others may come further on another machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    kernel: Path
+    given: Given
+    arch: str
+    """Empty: the file decides."""
+    lines: tuple[str, ...]
+    """What to type at its prompt; `{workers}` is the CPU count."""
+    seconds: float
+    qemu: Path | None
+
+
+def new_system(order: Order, say: Say, show: Say) -> Proposal:
+    """`say` prints a sentence, `show` what the guest prints."""
+    file = look(order.kernel)
+    say(f"{order.kernel} is {file.about}")
+    if file.media is Media.NONE:
+        raise UsageError(f"{order.kernel}: is {file.about}: {file.advice}")
+    arch = order.arch or file.arch
+    if arch not in MACHINES:
+        known = ", ".join(MACHINES)
+        raise UsageError(f"{order.kernel}: the file does not say for which processor; add --arch ({known})")
+    system, boots = _came_up(_Booting(order, say, show), file, arch)
+    found = guesses(boots)
+    proposal = Proposal(system, f"{file.about}; written by `benchgate new-system`", found, order.lines)
+    systemfile.parse(proposal.text, order.given.out, {})
+    return proposal
+
+
+@dataclass(frozen=True, slots=True)
+class _Booting:
+    order: Order
+    say: Say
+    show: Say
+
+    def boot(self, system: System, cpus: int, *, patient: bool = False) -> Boot:
+        words = " ".join([f"-machine {system.qemu.machine}", *system.qemu.arguments])
+        self.say(f"booting with {cpus} CPUs, {words}, -smp {system.qemu.smp}")
+        cell = Cell(system.name, SELFTEST, SELFTEST_WORKLOAD.mode, (), cpus)
+        seats = Seats(Lane.TCG, Placement.VIRTUAL, ())
+        planned, mark = PlannedCell(cell, system, SELFTEST_WORKLOAD, seats), secrets.token_hex(8)
+        image = Images(None, locked=False, notice=self.say).of(system, SELFTEST_WORKLOAD)
+        spec = guest_spec(planned, image, self._vm(system), mark, words=system.append)
+        lines = tuple(line.replace("{workers}", str(cpus)) for line in self.order.lines)
+        found = listen(spec, mark, lines, seconds=self.order.seconds, show=self._shown, patient=patient)
+        self.show("" if found.text.endswith("\n") else "\n")
+        self.say(_how_it_went(found))
+        return found
+
+    def _vm(self, system: System) -> VmConfig:
+        qemu = inputs.qemu(self.order.qemu, system.arch, notice=self.say)
+        return VmConfig(qemu, Accel.TCG, accel.probe(qemu, Accel.TCG).cpu_model or "")
+
+    def _shown(self, text: str) -> None:
+        self.show(visible_lines(text))
+
+
+def _came_up(booting: _Booting, file: KernelFile, arch: str) -> tuple[System, dict[int, Boot]]:
+    """The machine on which it came furthest, and its boots there by CPU count."""
+    tried = list(_tried(booting, candidates(file, arch, booting.order.given)))
+    system, first = max(tried, key=lambda one: _rank(one[1]))
+    if _rank(first)[0] == 0:
+        raise UsageError(
+            f"{file.path}: came up on none of {len(tried)} machines. It came furthest on "
+            f"{system.qemu.machine}: {_how_it_went(first)}. Its own documentation says which machine and "
+            "devices it needs: give them by --machine, --disk, --append, --firmware"
+        )
+    return _with_more(booting, system, first, SMP.get(arch, ("{n}",)))
+
+
+def _tried(booting: _Booting, systems: tuple[System, ...]) -> Iterator[tuple[System, Boot]]:
+    for system in systems:
+        boot = booting.boot(system, 1)
+        yield system, boot
+        if _rank(boot)[0] >= _GOOD:
+            return
+
+
+def _rank(boot: Boot) -> tuple[int, int]:
+    """How far it came: by its end, then by how much it printed."""
+    fails = boot.stop not in _RANK or not boot.text.strip() or (boot.stop is Stop.EXITED and _was_reset(boot))
+    return 0 if fails else _RANK[boot.stop], len(boot.text)
+
+
+def _was_reset(boot: Boot) -> bool:
+    return "guest-reset" in boot.ends
+
+
+def _with_more(
+    booting: _Booting, system: System, first: Boot, templates: tuple[str, ...]
+) -> tuple[System, dict[int, Boot]]:
+    """More CPUs, described to the guest in each known way until it says that they came up."""
+    best: tuple[System, dict[int, Boot]] | None = None
+    for template in templates:
+        one = replace(system, qemu=replace(system.qemu, smp=template))
+        boots = {1: first}
+        for count in COUNTS[1:]:
+            boots[count] = booting.boot(one, count, patient=_rank(first)[0] >= _GOOD)
+            if _rank(boots[count])[0] < _rank(first)[0]:
+                break
+        found = guesses(boots)
+        if found.online or found.online_lines:
+            return one, boots
+        best = best or (one, boots)
+    assert best is not None  # there is at least one template
+    return best
+
+
+def _how_it_went(boot: Boot) -> str:
+    ended = "by a reset or a triple fault" if _was_reset(boot) else f"with status {boot.status}"
+    return {
+        Stop.PROMPT: f"it waits at its prompt `{boot.prompt}`",
+        Stop.EXITED: f"it ended QEMU {ended}",
+        Stop.QUIET: "it prints nothing more"
+        if boot.text.strip()
+        else "it printed nothing on the serial port",
+        Stop.REPEATS: f"it printed nothing but {boot.note} any more, and was stopped",
+        Stop.SUSPECT: f"it printed a line that looks like a panic: {boot.note}",
+        Stop.BUSY: "it was still printing when the time was over",
+        Stop.NO_START: boot.note,
+    }[boot.stop]

@@ -1,0 +1,106 @@
+"""The machines on which an unknown kernel is tried, from the plainest to the most generous. Pure.
+
+Takes what its file is and what the user said; gives `System`s without a result, which differ in their machine
+and devices only. Does not fail.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from benchgate.base.arch import ARCHITECTURES, Architecture
+from benchgate.base.disks import Disk, Interface
+from benchgate.base.systems import DEFAULT_FIRMWARE, NO_FIRMWARE, Kind, QemuWords, System
+from benchgate.build.kernel_file import KernelFile, Media
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """One thing to try. `disk`: how the guest sees its disks there."""
+
+    machine: str
+    disk: Interface
+    arguments: tuple[str, ...] = ()
+
+
+_CARD = ("-vga", "std")
+_MODERN = ("-global", "virtio-mmio.force-legacy=false")
+MACHINES: Mapping[str, tuple[Machine, ...]] = {
+    "x86_64": (
+        Machine("q35", Interface.VIRTIO),
+        Machine("pc", Interface.IDE),
+        Machine("pc", Interface.IDE, _CARD),  # some kernels write to the screen too, and stop without one
+        Machine("q35", Interface.IDE, _CARD),
+    ),
+    "riscv64": (
+        Machine("virt", Interface.VIRTIO_MMIO, _MODERN),
+        Machine("virt", Interface.VIRTIO),
+        Machine("virt", Interface.VIRTIO_MMIO),
+    ),
+    "aarch64": (
+        Machine("virt,gic-version=3", Interface.VIRTIO),
+        Machine("virt", Interface.VIRTIO_MMIO, _MODERN),
+    ),
+}
+SMP: Mapping[str, tuple[str, ...]] = {"x86_64": ("{n}", "{n},sockets={n}")}
+"""What is tried until more than one CPU comes up. The old MP tables list sockets only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What the user said on the command line; empty where the file decides."""
+
+    name: str
+    out: Path
+    """Where the YAML goes: its paths are relative to this file's folder."""
+    disks: tuple[Path, ...] = ()
+    initrd: Path | None = None
+    append: str = ""
+    machine: str = ""
+    firmware: str = ""
+    memory: str = "256M"
+    arguments: tuple[str, ...] = ()
+
+
+def candidates(file: KernelFile, arch: str, given: Given) -> tuple[System, ...]:
+    """Each different one once: without disks, the kind of disk makes no difference."""
+    tried = MACHINES[arch]
+    if given.machine:
+        tried = tuple(replace(one, machine=given.machine) for one in tried)
+    found: list[System] = []
+    for one in tried:
+        system = _system(file, ARCHITECTURES[arch], given, one)
+        found += [] if system in found else [system]
+    return tuple(found)
+
+
+def _system(file: KernelFile, arch: Architecture, given: Given, machine: Machine) -> System:
+    kernel = relative(file.path, given.out) if file.media is Media.KERNEL else ""
+    images = () if kernel else (Disk(relative(file.path, given.out), *_of_disk(file, machine)),)
+    disks = tuple(Disk(relative(path, given.out), "raw", machine.disk) for path in given.disks)
+    modern = machine.arguments if images or disks or machine.arguments != _MODERN else ()
+    return System(
+        name=given.name,
+        kind=Kind.QEMU,
+        about="",
+        file=given.out,
+        arch=arch,
+        qemu=QemuWords(machine.machine, memory=given.memory, arguments=(*modern, *given.arguments)),
+        kernel=kernel,
+        initrd=relative(given.initrd, given.out) if given.initrd else "",
+        append=given.append,
+        disks=(*images, *disks),
+        firmware=given.firmware or (NO_FIRMWARE if file.replaces_firmware else DEFAULT_FIRMWARE),
+    )
+
+
+def _of_disk(file: KernelFile, machine: Machine) -> tuple[str, Interface]:
+    return ("raw", Interface.CDROM) if file.format == "cdrom" else (file.format, machine.disk)
+
+
+def relative(path: Path, out: Path) -> str:
+    """The path as the YAML names it."""
+    return os.path.relpath(path, out.absolute().parent)

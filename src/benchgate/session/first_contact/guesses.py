@@ -1,0 +1,205 @@
+"""Guesses what the YAML of a kernel says: its prompt, its CPUs, its figures and answers. Pure.
+
+Takes boots of the same kernel at different CPU counts; gives `Guesses`. A guess is only what holds in every
+boot; what nothing was found for is empty. Does not fail.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from benchgate.session.first_contact.listening import Boot, Stop
+
+_NUMBER = re.compile(r"[0-9]+")
+_SPECIAL = re.compile(r"[.^$*+?{}\[\]\\|()]")
+_UNITS = {
+    "ns": r"ns|nsec|nanoseconds?",
+    "us": r"us|usec|µs|microseconds?",
+    "ms": r"ms|msec|milliseconds?",
+    "s": r"s|sec|secs|seconds?",
+    "cycles": r"cycles?",
+    "ticks": r"ticks?",
+}
+_ANY_UNIT = "|".join(f"(?P<{name}>{words})" for name, words in _UNITS.items())
+_BEFORE = re.compile(rf"\b(?:\w*_)?(?:{_ANY_UNIT})\s*[=:]\s*(?P<value>[0-9][0-9,.]*)", re.IGNORECASE)
+_AFTER = re.compile(rf"(?P<value>[0-9][0-9,]*(?:\.[0-9]+)?)\s*(?:{_ANY_UNIT})\b", re.IGNORECASE)
+_PLURAL = re.compile(r"^(\ [A-Za-z]*[A-Za-rt-z])s?(?=\W|$)")
+"""The word after a number, such as `CPU` or `CPUs`."""
+_MOST_LINES = 4000
+"""A console is searched up to here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A line that states a time."""
+
+    line: str
+    pattern: str
+    unit: str
+    begins: str
+    """The pattern of the last line before it that has no number, and so is no answer."""
+    ends: str
+    """The pattern of the line itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A line that states the same numbers at every CPU count."""
+
+    line: str
+    pattern: str
+    expect: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Guesses:
+    prompt: str = ""
+    ready: str = ""
+    """The pattern of a line that every boot has once, the last one before the prompt."""
+    online: str = ""
+    online_lines: str = ""
+    figures: tuple[Figure, ...] = ()
+    answers: tuple[Answer, ...] = ()
+    lines: tuple[str, ...] = ()
+    """The patterns of the first and the last line that every boot has once."""
+    exit_status: int | None = None
+    resets: bool = False
+    counts: tuple[int, ...] = (1,)
+    """The CPU counts at which it came as far as at 1."""
+
+
+def guesses(boots: Mapping[int, Boot]) -> Guesses:
+    """`boots` by CPU count; the one with 1 CPU came up."""
+    first = boots[1]
+    good = {count: boot for count, boot in boots.items() if boot.stop is first.stop}
+    consoles = {count: _lines(boot.text, boot.prompt) for count, boot in good.items()}
+    said = consoles
+    if first.prompt:  # then the boot log has no answers
+        said = {count: _lines("\n".join((*boot.outputs, "")), boot.prompt) for count, boot in good.items()}
+    stable = _once_in_all(consoles)
+    figures = _figures(said)
+    statuses = {boot.status for boot in good.values()}
+    return Guesses(
+        prompt=f"^{literal(first.prompt)}$" if first.prompt else "",
+        ready=_in_all(stable[-1 if first.prompt else 0], consoles) if stable else "",
+        online=_online(consoles),
+        online_lines=_online_lines(consoles, stable),
+        figures=figures,
+        answers=_answers(said, figures),
+        lines=_window(said),
+        exit_status=statuses.pop() if first.stop is Stop.EXITED and len(statuses) == 1 else None,
+        resets=any("guest-reset" in boot.ends for boot in good.values()),
+        counts=tuple(sorted(good)),
+    )
+
+
+def literal(text: str) -> str:
+    """A pattern that matches this text."""
+    return _SPECIAL.sub(lambda found: f"\\{found[0]}", text)
+
+
+def _any_numbers(line: str) -> str:
+    return "[0-9]+".join(literal(part) for part in _NUMBER.split(line))
+
+
+def _shape(line: str) -> str:
+    return _NUMBER.sub("\0", line)
+
+
+def _lines(text: str, prompt: str) -> list[str]:
+    """Without empty lines, those of the prompt, and the incomplete one."""
+    return [line for line in text.split("\n")[:-1] if line.strip() and line != prompt][:_MOST_LINES]
+
+
+def _in_all(line: str, consoles: Mapping[int, Sequence[str]]) -> str:
+    """A pattern for a line that every console has; its numbers may change if they do."""
+    same = all(line in lines for lines in consoles.values())
+    return f"^{literal(line) if same else _any_numbers(line)}$"
+
+
+def _window(consoles: Mapping[int, Sequence[str]]) -> tuple[str, ...]:
+    stable = _once_in_all(consoles)
+    return tuple(_in_all(line, consoles) for line in (stable[:1] + stable[-1:] if len(stable) > 1 else ()))
+
+
+def _once_in_all(consoles: Mapping[int, Sequence[str]]) -> list[str]:
+    """The lines of the first console whose shape each console has once."""
+    shapes = {count: [_shape(line) for line in lines] for count, lines in consoles.items()}
+    first = consoles[min(consoles)]
+    return [line for line in first if all(one.count(_shape(line)) == 1 for one in shapes.values())]
+
+
+def _online(consoles: Mapping[int, Sequence[str]]) -> str:
+    """A line whose number is the CPU count in every console. One count proves nothing."""
+    if len(consoles) < 2:
+        return ""
+    few, *more = sorted(consoles)
+    for line in consoles[few]:
+        for number in _NUMBER.finditer(line):
+            after = _PLURAL.sub(r"\1s?", _any_numbers(line[number.end() :]))
+            pattern = f"^{_any_numbers(line[: number.start()])}(?P<n>[0-9]+){after}$"
+            if all(_counts(pattern, consoles[count]) == [count] for count in (few, *more)):
+                return pattern
+    return ""
+
+
+def _counts(pattern: str, lines: Sequence[str]) -> list[int]:
+    """The numbers that the pattern finds, as the verifier reads them."""
+    return [int(found["n"]) for line in lines if (found := re.search(pattern, line)) and len(found["n"]) < 9]
+
+
+def _online_lines(consoles: Mapping[int, Sequence[str]], stable: Sequence[str]) -> str:
+    """A kind of line that is printed once for each CPU; or for each but the first, and then one line that is
+    printed once stands for that."""
+    if len(consoles) < 2:
+        return ""
+    most = max(consoles)
+    for line in dict.fromkeys(map(_shape, consoles[most])):
+        seen = {count: sum(_shape(one) == line for one in lines) for count, lines in consoles.items()}
+        pattern = "[0-9]+".join(literal(part) for part in line.split("\0"))
+        if all(times == count for count, times in seen.items()):
+            return f"^{pattern}$"
+        if stable and all(times == count - 1 for count, times in seen.items()):
+            return f"^(?:{_in_all(stable[0], consoles)[1:-1]}|{pattern})$"
+    return ""
+
+
+def _figures(consoles: Mapping[int, Sequence[str]]) -> tuple[Figure, ...]:
+    found = []
+    stable = _once_in_all(consoles)
+    for number, line in enumerate(stable):
+        match = _BEFORE.search(line) or _AFTER.search(line)
+        if match is None or number == 0:
+            continue
+        plain = [one for one in stable[:number] if not _NUMBER.search(one)]
+        before = plain[-1] if plain else stable[0]
+        unit = next(name for name in _UNITS if match[name])
+        start, end = match.span("value")
+        pattern = f"^{_any_numbers(line[:start])}(?P<value>[0-9.,]+){_any_numbers(line[end:])}$"
+        found.append(Figure(line, pattern, unit, _in_all(before, consoles), _in_all(line, consoles)))
+    return tuple(found)
+
+
+def _answers(consoles: Mapping[int, Sequence[str]], figures: Sequence[Figure]) -> tuple[Answer, ...]:
+    """Lines with numbers that are equal at every CPU count; times are none. The last ones first: a boot log
+    comes before the result."""
+    timed = {figure.line for figure in figures}
+    found = (_answer(line, consoles) for line in reversed(_once_in_all(consoles)) if line not in timed)
+    return tuple(one for one in found if one is not None)
+
+
+def _answer(line: str, consoles: Mapping[int, Sequence[str]]) -> Answer | None:
+    """Its numbers that are equal everywhere, each named by the word before it."""
+    like = [one for lines in consoles.values() for one in lines if _shape(one) == _shape(line)]
+    values = [set(of_one) for of_one in zip(*map(_NUMBER.findall, like), strict=True)]
+    parts, pattern, expect = _NUMBER.split(line), "^", dict[str, str]()
+    for before, seen in zip(parts, values, strict=False):
+        words = re.findall(r"[a-z][a-z0-9]{0,30}", before.lower())
+        name = words[-1] if words else "answer"
+        name = name if name not in expect else f"{name}{len(expect) + 1}"
+        pattern += f"{literal(before)}(?P<{name}>[0-9]+)" if len(seen) == 1 else f"{literal(before)}[0-9]+"
+        if len(seen) == 1:
+            expect[name] = min(seen)
+    return Answer(line, f"{pattern}{literal(parts[-1])}$", expect) if expect else None

@@ -1,0 +1,192 @@
+"""Boots a kernel of which nothing is known, and listens until it has nothing more to say.
+
+Takes how to boot it, and lines to type if it comes to a prompt; gives a `Boot`: all that it printed and why
+listening ended. Everything is shown as it is printed. A kernel that misbehaves is a `Boot` too. Fails with
+BootError only if QEMU cannot be executed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import pexpect
+import psutil
+
+from benchgate.base.console_text import Stream
+from benchgate.base.errors import BootError
+from benchgate.base.runs import BootSpec
+from benchgate.base.systems import REPEAT_BYTES
+from benchgate.run.console import FloodError
+from benchgate.run.guest import RunningGuest, boot_interactive
+from benchgate.run.repetition import Repetition
+from benchgate.run.suspicion import Suspicion
+
+Show = Callable[[str], None]
+_READ_BYTES = 1 << 16
+_SLICE_S = 0.2
+_LONGEST_PROMPT = 100
+
+
+class Stop(StrEnum):
+    """Why listening ended."""
+
+    PROMPT = "prompt"  # it waits for input, and prompts again after an empty line
+    EXITED = "exited"
+    QUIET = "quiet"
+    REPEATS = "repeats"
+    SUSPECT = "suspect"  # its last lines look like a panic
+    BUSY = "busy"  # it printed until the time was over
+    NO_START = "no-start"
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long to wait for more. A guest that computes is given time of the CPU, so that a busy host cuts
+    nothing short; one that sleeps is given the host's time."""
+
+    computing_s: float
+    sleeping_s: float
+
+
+_AFTER_OUTPUT = Patience(5.0, 4.0)
+_BEFORE_OUTPUT = Patience(20.0, 20.0)
+_AT_A_PROMPT = Patience(0.7, 0.7)
+_SLEEPS_SHARE = 0.02
+"""A guest sleeps if it uses less than this share of a CPU."""
+
+
+@dataclass(frozen=True, slots=True)
+class Boot:
+    cpus: int
+    stop: Stop
+    text: str
+    """What it printed until then, as plain text."""
+    note: str = ""
+    """What is repeated, the line that looks like a panic, or why QEMU did not start."""
+    status: int | None = None
+    """QEMU's exit status if the guest ended it."""
+    ends: tuple[str, ...] = ()
+    """QEMU's reasons, such as `guest-reset`."""
+    prompt: str = ""
+    outputs: tuple[str, ...] = ()
+    """What it printed after each line that was typed, without the prompt."""
+
+
+@dataclass
+class _Listener:
+    guest: RunningGuest
+    until: float
+    show: Show
+    stream: Stream = field(default_factory=Stream)
+    text: str = ""
+    repetition: Repetition = field(default_factory=lambda: Repetition(REPEAT_BYTES))
+    suspicion: Suspicion = field(default_factory=Suspicion)
+    repeated: str = ""
+    tried: int = -1
+    """How long the text was when an incomplete line turned out to be no prompt."""
+
+    def listen(self) -> Stop:
+        """Until it is quiet, or something ends it."""
+        began, used = time.monotonic(), self._used()
+        while True:
+            try:
+                piece = self.stream.feed(self.guest.console.read_nonblocking(_READ_BYTES, _SLICE_S))
+            except pexpect.TIMEOUT:
+                piece = b""
+            except pexpect.EOF:
+                return Stop.EXITED
+            except FloodError:
+                return Stop.BUSY
+            if piece:
+                self._hear(piece)
+                began, used = time.monotonic(), self._used()
+                if self.repeated:
+                    return Stop.REPEATS
+            elif self._is_over(time.monotonic() - began, self._used() - used):
+                return Stop.SUSPECT if self.suspicion.line else Stop.QUIET
+            if time.monotonic() > self.until:
+                return Stop.BUSY
+
+    @property
+    def incomplete(self) -> str:
+        """The last line, if it has no end."""
+        return self.text.rpartition("\n")[2]
+
+    @property
+    def may_be_prompt(self) -> bool:
+        waits = self.incomplete
+        return bool(waits.strip()) and len(waits) <= _LONGEST_PROMPT and len(self.text) != self.tried
+
+    def _hear(self, piece: bytes) -> None:
+        heard = piece.decode("utf-8", "backslashreplace")
+        self.text += heard
+        self.show(heard)
+        self.suspicion.feed(piece)
+        self.repeated = self.repetition.feed(piece)
+
+    def _is_over(self, waited: float, used: float) -> bool:
+        patience = _AFTER_OUTPUT if self.text.strip() else _BEFORE_OUTPUT
+        if self.may_be_prompt:
+            patience = _AT_A_PROMPT
+        sleeps = used < waited * _SLEEPS_SHARE
+        return used >= patience.computing_s or (sleeps and waited >= patience.sleeping_s)
+
+    def _used(self) -> float:
+        try:
+            times = psutil.Process(self.guest.child.pid).cpu_times()
+        except psutil.Error:
+            return 0.0
+        return float(times.user + times.system)
+
+
+def listen(  # noqa: PLR0913 - keyword arguments
+    spec: BootSpec, mark: str, lines: tuple[str, ...], *, seconds: float, show: Show, patient: bool
+) -> Boot:
+    """Boots and listens for at most `seconds`, and again after each line that is typed. `patient`: it came to
+    a prompt or to its end with fewer CPUs, so silence means no more than that the host is busy."""
+    try:
+        with boot_interactive(spec, mark=mark) as guest:
+            listener = _Listener(guest, time.monotonic() + seconds, show)
+            stop, prompt = _to_prompt(listener, patient=patient)
+            text, outputs = listener.text, []
+            for line in lines if prompt else ():
+                listener.until = time.monotonic() + seconds
+                outputs.append(_output(listener, line, prompt))
+            status = guest.exit_status if stop is Stop.EXITED and guest.child.wait(_SLICE_S) else None
+            guest.qmp.drain(_SLICE_S)
+            note = listener.repeated or listener.suspicion.line
+            ends = guest.qmp.guest_ends
+            return Boot(spec.cpus, stop, text, note, status, ends, prompt, tuple(outputs))
+    except BootError as error:
+        return Boot(spec.cpus, Stop.NO_START, "", str(error))
+
+
+def _to_prompt(listener: _Listener, *, patient: bool) -> tuple[Stop, str]:
+    """Why listening ended, and the prompt: an incomplete line that comes back after an empty line."""
+    while True:
+        stop = listener.listen()
+        if stop is Stop.QUIET and patient and not listener.may_be_prompt:
+            continue  # until the time is over
+        if stop is not Stop.QUIET or not listener.may_be_prompt:
+            return stop, ""
+        waits, before = listener.incomplete, len(listener.text)
+        listener.guest.console.send("\n")
+        stop = listener.listen()
+        if stop is not Stop.QUIET:
+            return stop, ""
+        if len(listener.text) > before and listener.incomplete == waits:
+            return Stop.PROMPT, waits
+        listener.tried = len(listener.text)
+
+
+def _output(listener: _Listener, line: str, prompt: str) -> str:
+    """What it prints after a line, until its prompt is back or the time is over."""
+    before = len(listener.text)
+    listener.guest.console.send(line + "\n")
+    while listener.listen() is Stop.QUIET and listener.incomplete != prompt:
+        listener.tried = len(listener.text)
+    printed = listener.text[before:]
+    return printed.removeprefix(line).lstrip("\n").removesuffix(prompt)

@@ -1,0 +1,176 @@
+"""Writes the YAML of a new system from what its first boots showed. Pure.
+
+Takes the machine on which it booted, the guesses and what was typed; gives the text, in which a comment says
+where each guess is from, and the keys that nobody could guess, which the user fills in. Does not fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from benchgate.base.arch import X86_64
+from benchgate.base.disks import Disk
+from benchgate.base.systems import DEFAULT_FIRMWARE, System
+from benchgate.session.first_contact.guesses import Answer, Figure, Guesses
+
+FILL_IN = "FILL IN"
+"""Marks a line that the user has to change."""
+_SHOWN = 6
+"""How many other candidates are listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    system: System
+    about: str
+    guesses: Guesses
+    typed: Sequence[str] = ()
+
+    @property
+    def text(self) -> str:
+        return "\n".join([*_head(self), *_boot(self.system), *_asked(self), *_judged(self)]) + "\n"
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The lines that the user has to change, with their numbers."""
+        numbered = enumerate(self.text.split("\n"), 1)
+        return tuple(f"line {number}: {line.strip()}" for number, line in numbered if FILL_IN in line)
+
+
+def quoted(text: str) -> str:
+    """A YAML scalar that is read as this text."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _flow(words: Sequence[str]) -> str:
+    return f"[{', '.join(map(quoted, words))}]"
+
+
+def _head(of: Proposal) -> Iterator[str]:
+    yield "version: 1"
+    yield f"name: {of.system.name}"
+    yield "kind: qemu"
+    yield f"about: {quoted(of.about)}"
+    if of.system.arch is not X86_64:
+        yield f"arch: {of.system.arch}"
+
+
+def _boot(system: System) -> Iterator[str]:
+    words = system.qemu
+    yield "qemu:"
+    yield f"  machine: {words.machine}    # the plainest machine that was tried and on which it came up"
+    yield f"  memory: {words.memory}"
+    yield f"  smp: {quoted(words.smp)}"
+    if words.arguments:
+        yield f"  arguments: {_flow(words.arguments)}"
+    yield "boot:"
+    if system.kernel:
+        yield f"  kernel: {quoted(system.kernel)}    # relative to this file"
+    for key, value in (("initrd", system.initrd), ("append", system.append)):
+        if value:
+            yield f"  {key}: {quoted(value)}"
+    if system.firmware != DEFAULT_FIRMWARE:
+        yield f"  firmware: {quoted(system.firmware)}"
+    if system.disks:
+        yield "  disks:    # each run gets a fresh snapshot"
+        yield from (_disk(disk) for disk in system.disks)
+
+
+def _disk(disk: Disk) -> str:
+    return f"    - {{image: {quoted(disk.image)}, format: {disk.format}, interface: {disk.interface}}}"
+
+
+def _asked(of: Proposal) -> Iterator[str]:
+    if not of.guesses.prompt:
+        yield "ask: selftest    # it came to no prompt, so it runs what it always runs"
+        return
+    yield "ask: prompt"
+    yield f"prompt: {quoted(of.guesses.prompt)}    # it came back after an empty line"
+    yield "steps:    # {workers} is the CPU count of the run"
+    for line in of.typed:
+        yield f"  - send: {quoted(line)}"
+    if not of.typed:
+        yield f"  - send: 'COMMAND {{workers}}'    # {FILL_IN}: a command that works on all CPUs"
+
+
+def _judged(of: Proposal) -> Iterator[str]:
+    found = of.guesses
+    yield "console:"
+    if found.ready:
+        yield f"  ready: {quoted(found.ready)}"
+    yield from _online(found)
+    yield "result:"
+    yield "  format: patterns"
+    yield from _work(found)
+    yield from _answers(found.answers)
+    yield from _end(found, of.system.arch.exit_code)
+    if found.counts[-1] < 4:
+        yield f"cpus: {{maximum: {found.counts[-1]}}}    # with more it did not come as far"
+
+
+def _online(found: Guesses) -> Iterator[str]:
+    counts = ", ".join(map(str, found.counts))
+    if found.online:
+        yield f"  online: {quoted(found.online)}    # it said {counts} at {counts} CPUs"
+    elif found.online_lines:
+        yield f"  online_lines: {quoted(found.online_lines)}    # {counts} such lines at {counts} CPUs"
+    else:
+        yield f"  online: '^(?P<n>[0-9]+) CPUs up$'    # {FILL_IN}: the line that says how many CPUs came up"
+
+
+def _work(found: Guesses) -> Iterator[str]:
+    if found.figures:
+        yield from _figure(found.figures[0])
+        yield from _others("figures", [one.line for one in found.figures[1:]])
+    elif found.lines:
+        first, last = found.lines
+        yield "  work:    # it printed no time, so the guest time between two lines (instruction clock only)"
+        yield f"    from: {quoted(first)}"
+        yield f"    to: {quoted(last)}"
+    else:
+        yield f"  work:    # {FILL_IN}: the lines between which it works, or the line with its own figure"
+        yield "    from: '^begin$'"
+        yield "    to: '^end$'"
+
+
+def _figure(figure: Figure) -> Iterator[str]:
+    if figure.unit == "ticks":
+        yield "  work:    # between two lines on the instruction clock: finer than its ticks"
+        yield f"    from: {quoted(figure.begins)}"
+        yield f"    to: {quoted(figure.ends)}"
+        return
+    yield "  work:"
+    yield f"    begins: {quoted(figure.begins)}    # the work begins after this line; does it?"
+    yield f"    pattern: {quoted(figure.pattern)}"
+    yield f"    unit: {figure.unit}"
+
+
+def _answers(answers: Sequence[Answer]) -> Iterator[str]:
+    if not answers:
+        yield (
+            "  answers: ['^answer=(?P<answer>[0-9]+)$']    # "
+            + f"{FILL_IN}: what shows that its work was done"
+        )
+        yield "  expect: {answer: 0}"
+        return
+    chosen = answers[0]
+    yield f"  answers: [{quoted(chosen.pattern)}]    # equal at each CPU count; is it the answer of the work?"
+    yield f"  expect: {{{', '.join(f'{name}: {quoted(value)}' for name, value in chosen.expect.items())}}}"
+    yield from _others("lines that are equal at each CPU count", [one.line for one in answers[1:]])
+
+
+def _others(what: str, lines: Sequence[str]) -> Iterator[str]:
+    if lines:
+        yield f"  # other {what}:"
+        yield from (f"  #   {line[:100]}" for line in lines[:_SHOWN])
+
+
+def _end(found: Guesses, usual: int) -> Iterator[str]:
+    if found.exit_status is None:
+        yield "end: {by: kill}    # it did not turn the machine off"
+        return
+    reset = ", reset: allowed" if found.resets else ""
+    why = "    # it ended by a reset, and so would a triple fault" if found.resets else ""
+    if found.exit_status != usual or reset:
+        yield f"end: {{by: exit, exit_codes: [{found.exit_status}]{reset}}}{why}"

@@ -1,0 +1,215 @@
+"""The QEMUs of a session's systems, and how their guests run.
+
+Takes the session's options and systems; gives `VmConfig`s for their cells, and the lanes that planning needs.
+`fetch` needs no lock; `choose` probes the host, so the caller must hold the measuring lock. Fails with
+FetchError or HostError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from benchgate.base.cells import Accel, Lane
+from benchgate.base.clocks import Clock, Clocks
+from benchgate.base.errors import HostError, UsageError
+from benchgate.base.qemu import Qemu
+from benchgate.base.systems import Kind, System
+from benchgate.base.text import counted
+from benchgate.build.cache_storage import Notice
+from benchgate.build.fetch import inputs
+from benchgate.build.fetch.store import FetchSession
+from benchgate.host import capacity
+from benchgate.host.accel import AccelProbe
+from benchgate.host.capacity import CapacityPair
+from benchgate.host.topology import Topology
+from benchgate.insn.log import ClockMode
+from benchgate.plan.lanes import of_kinds
+from benchgate.plan.options import Options
+from benchgate.plan.planned import PlannedCell
+from benchgate.run import trial
+from benchgate.run.argv import VmConfig
+from benchgate.session import vm_choice
+from benchgate.session.vm_choice import VmChoice
+
+
+def qemu_of(
+    system: System, path: Path | None, *, locked: bool = False, session: FetchSession | None = None
+) -> Qemu:
+    """The QEMU for a system; `path` as from `given_qemu`."""
+    named = "--qemu" if system.own_qemu is None else f"{system.file}: qemu.binary:"
+    return inputs.qemu(path, system.arch, locked=locked, session=session, named=named)
+
+
+def given_qemu(system: System, options: Options, *, alone: bool) -> Path | None:
+    """The QEMU that the system's YAML or --qemu names. Among systems of several architectures, --qemu is for
+    the one that its name tells."""
+    path = system.own_qemu or options.qemu
+    usable = system.own_qemu is not None or alone or path is None or inputs.target_of(path) is system.arch
+    return path if usable else None
+
+
+def is_alone(systems: Iterable[System]) -> bool:
+    """Whether --qemu is for one architecture only."""
+    return len({one.arch for one in systems if one.kind is Kind.QEMU and one.own_qemu is None}) == 1
+
+
+def largest(cells: Iterable[PlannedCell]) -> list[PlannedCell]:
+    """Of each system that QEMU boots, the cell with the most CPUs."""
+    found: dict[str, PlannedCell] = {}
+    for cell in cells:
+        known = found.get(cell.system.name)
+        if cell.system.kind is Kind.QEMU and (known is None or known.cell.cpus < cell.cell.cpus):
+            found[cell.system.name] = cell
+    return list(found.values())
+
+
+def require_machines(qemus: Iterable[tuple[PlannedCell, Qemu]]) -> None:
+    """UsageError with everything that these QEMUs do not take of the machine in a system's YAML."""
+    found = [
+        f"{planned.system.file}: {one}"
+        for planned, qemu in qemus
+        for one in trial.problems(qemu, planned.system, planned.cell.cpus)
+    ]
+    if found:
+        raise UsageError("\n  ".join([f"QEMU refuses this ({counted(len(found), 'problem')}):", *found]))
+
+
+@dataclass
+class Machines:
+    """By `System.emulator`, in the order of the systems. The first one is the main one: reports show its
+    version, and with `--clock auto` or `both` the others follow its clock."""
+
+    options: Options
+    topology: Topology
+    note: Notice
+    qemus: dict[str, Qemu] = field(default_factory=dict)
+    _choices: dict[str, VmChoice] = field(default_factory=dict)
+
+    def fetch(self, systems: Iterable[System]) -> None:
+        used = {one.emulator: one for one in systems if one.kind is Kind.QEMU}
+        alone = is_alone(used.values())
+        with FetchSession(self.note) as session:
+            for name, system in used.items():
+                path = given_qemu(system, self.options, alone=alone)
+                self.qemus[name] = qemu_of(system, path, locked=self.options.locked, session=session)
+
+    def check(self, cells: Iterable[PlannedCell]) -> None:
+        require_machines((one, self.qemus[one.system.emulator]) for one in largest(cells))
+
+    def choose(self, pins: tuple[int, ...]) -> None:
+        self._choices = self._chosen(self.options, pins)
+        if len({one.lane is Lane.INSN for one in self._choices.values()}) > 1:
+            self.note("the instruction clock decides for all guests: wall time does not qualify for each")
+            self._choices = self._chosen(replace(self.options, clock="insn"), pins)
+
+    def _chosen(self, options: Options, pins: tuple[int, ...]) -> dict[str, VmChoice]:
+        return {
+            name: vm_choice.choose_vm(qemu, options, self.topology, pins, self.note)
+            for name, qemu in self.qemus.items()
+        }
+
+    # ---- what was chosen
+
+    @property
+    def main(self) -> Qemu | None:
+        return next(iter(self.qemus.values()), None)
+
+    @property
+    def _main_choice(self) -> VmChoice | None:
+        return next(iter(self._choices.values()), None)
+
+    @property
+    def probes(self) -> Sequence[AccelProbe]:
+        return () if self._main_choice is None else tuple(self._main_choice.probes.values())
+
+    @property
+    def clocks(self) -> Clocks | None:
+        """With --clock both: which clock decides."""
+        if self._main_choice is not None:
+            return self._main_choice.clocks
+        if self.options.clock == "both":
+            return vm_choice.clocks_of(self.options, Clock.WALL, "no guest is measured")
+        return None
+
+    @property
+    def lanes(self) -> Mapping[str, tuple[Lane, str]] | None:
+        """As in `Ground`; None if there is no guest."""
+        if self._main_choice is None:
+            return None
+        by_guest = {
+            name: of_kinds(self.options.clock, one.lane)["qemu"] for name, one in self._choices.items()
+        }
+        return {**of_kinds(self.options.clock, self._main_choice.lane), **by_guest}
+
+    @property
+    def no_insn(self) -> str | None:
+        """As in `Ground`: the first reason why guests have no instruction clock."""
+        reasons = [one.no_insn for one in self._choices.values() if one.no_insn is not None]
+        return next(filter(None, reasons), reasons[0] if reasons else None)
+
+    @property
+    def lane(self) -> Lane | None:
+        """Of the main guests; with --clock both the one of wall time."""
+        return None if self._main_choice is None else self._main_choice.lane
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether guests run on the instruction clock in serial mode, where the host's load does not change
+        results."""
+        clocks = [one.clock for choice in self._choices.values() for one in choice.configs.values()]
+        modes = {clock.mode for clock in clocks if clock is not None}
+        return modes == {ClockMode.SERIAL}
+
+    @property
+    def only_exact(self) -> bool:
+        """Whether no guest is measured in another way."""
+        configs = [config for choice in self._choices.values() for config in choice.configs.values()]
+        return self.is_exact and all(config.clock is not None for config in configs)
+
+    # ---- for one cell
+
+    def vm(self, planned: PlannedCell) -> VmConfig:
+        found = self._choice(planned).configs.get(planned.seats.lane)
+        if found is None:
+            raise HostError(f"{planned.cell.id}: QEMU is not prepared for lane {planned.seats.lane}")
+        return found
+
+    def untimed(self, planned: PlannedCell) -> VmConfig:
+        """QEMU's settings for a boot without the instruction clock."""
+        return replace(next(iter(self._choice(planned).configs.values())), clock=None)
+
+    def accelerator(self, system: System) -> Accel:
+        """On wall time."""
+        chosen = self._choices.get(system.emulator)
+        return Accel.TCG if chosen is None else chosen.accel
+
+    def has_lane(self, planned: PlannedCell, lane: Lane) -> bool:
+        chosen = self._choices.get(planned.system.emulator)
+        return chosen is not None and lane in chosen.configs
+
+    def _choice(self, planned: PlannedCell) -> VmChoice:
+        found = self._choices.get(planned.system.emulator)
+        if found is None:
+            raise HostError(f"{planned.cell.id}: QEMU is not prepared for {planned.system.arch}")
+        return found
+
+    def probe(self, emulator: str) -> AccelProbe:
+        """Of the accelerator on wall time."""
+        chosen = self._choices[emulator]
+        return chosen.probes[chosen.accel]
+
+    def capacity_pair(self, emulator: str, pins: tuple[int, ...], first: int) -> tuple[CapacityPair, ...]:
+        return capacity.sample(self.qemus[emulator], self.probe(emulator), pins, first=first)
+
+    def described(self) -> dict[str, Any]:
+        """Of each QEMU: version, digest and origin, for session.json."""
+        return {
+            name: {"version": qemu.version_text, "digest": qemu.digest, "origin": qemu.origin}
+            for name, qemu in self.qemus.items()
+        }
+
+    def labels(self) -> set[str]:
+        return {label for qemu in self.qemus.values() for label in qemu.labels}

@@ -1,0 +1,119 @@
+// Everything that this kernel can do wrong: one at a time, by `lie=NAME` on its command line. Each must be
+// refused. Without the word it is honest.
+//
+//   at the start      false-prompt     prompts in its boot log, and throws away what is then typed
+//                     dots             prints one byte for ever
+//                     reboots          resets before its prompt
+//   CPUs              one-cpu          starts no other CPU, and says that all are up
+//                     constant         one CPU does all of the work; the figure is computed from its
+//                     parameters
+//   input             drops            loses a byte in seven
+//                     truncates        echoes the whole line and obeys all but its last byte
+//                     garbles          echoes another byte than the one that was typed
+//                     mute             echoes, and obeys nothing
+//   prompt            prompt-not-last  prints a line after its prompt
+//                     late-log         prints a line when a command is being typed
+//                     background       prompts at once, and prints the result when the next byte is typed
+//                     stale            prints the result of the command before
+//   figure            coarse           in ticks of 10 ms (honest, but coarse)
+//                     short            a third less than the truth
+//   end               panic-off        fails before the result, with the exit status of a power-off
+//                     panic-after      the same, after the result
+//                     reset-after      resets after the result
+//                     endless          prints the result, and never prompts again
+//                     babble           prints one line for ever after the result
+#include "talker.h"
+
+#define TICK_NS 10000000
+
+bool lie(const char *name) {
+    return word_is("lie", name);
+}
+
+void lie_at_boot(void) {
+    if (lie("false-prompt")) {
+        text("$ ");
+        while (input_byte() < 0)
+            bench_relax();
+        for (uint64_t until = machine_ns() + TICK_NS; machine_ns() < until;)
+            input_byte();
+        text("\ntalker: a driver is late\n");
+    }
+    while (lie("dots"))
+        text(".");
+    if (lie("reboots"))
+        machine_reset();
+}
+
+int heard(void) {
+    static unsigned received;
+    int byte = input_byte();
+    if (byte < 0)
+        return byte;
+    received++;
+    if (lie("drops") && received % 7 == 3)
+        return -1;
+    return lie("garbles") && received == 3 ? byte ^ 1 : byte;
+}
+
+static void show(const struct primes *done) {
+    if (lie("coarse"))
+        say("primes: took ", (done->ns + TICK_NS / 2) / TICK_NS, " ticks\n");
+    else
+        say("primes: took ", lie("short") ? done->ns * 2 / 3 : done->ns, " ns\n");
+    say("primes: hi=", done->hi, "");
+    say(" workers=", done->workers, "");
+    say(" count=", done->count, "");
+    say(" sum=", done->sum, "\n");
+}
+
+static struct primes kept;
+
+void lie_before_echo(void) {
+    if (lie("late-log"))
+        text("talker: a driver is late\n");
+    if (lie("background") && kept.hi) {
+        show(&kept);
+        kept.hi = 0;
+    }
+}
+
+static void compute(struct primes *asked) {
+    uint64_t workers = asked->workers;
+    if (lie("constant"))
+        asked->workers = 1;
+    primes_compute(asked);
+    asked->workers = workers;
+    if (lie("constant"))
+        asked->ns = 1000 * asked->hi / workers;
+}
+
+static void panic(void) {
+    text("talker: something is wrong, the CPU stops\n");
+    machine_power_off();
+}
+
+void primes_command(struct primes *asked) {
+    text("primes: start\n");
+    compute(asked);
+    if (lie("panic-off"))
+        panic();
+    if (lie("background") || lie("stale")) {
+        struct primes before = kept;
+        kept = *asked;
+        if (lie("background"))
+            return;
+        if (before.hi)
+            show(&before);
+    } else
+        show(asked);
+    text("primes: done\n");
+    if (lie("panic-after"))
+        panic();
+    if (lie("reset-after"))
+        machine_reset();
+    while (lie("endless"))
+        bench_relax();
+    while (lie("babble"))
+        text("talker: a device does not answer\n");
+}

@@ -1,0 +1,69 @@
+// Counts and adds the primes up to `hi` on the first `workers` CPUs. Each takes the next chunk of numbers
+// until none is left. A CPU without work rests until it is woken.
+#include "talker.h"
+
+#define CHUNK 64
+
+unsigned online = 1;
+static unsigned generation, finished;
+static uint64_t hi, workers, next, count, sum;
+
+static bool prime(uint64_t n) {
+    if (n < 4)
+        return n >= 2;
+    if (n % 2 == 0)
+        return false;
+    for (uint64_t d = 3; d * d <= n; d += 2)
+        if (n % d == 0)
+            return false;
+    return true;
+}
+
+static void work(void) {
+    uint64_t found = 0, total = 0;
+    for (;;) {
+        uint64_t from = __atomic_fetch_add(&next, CHUNK, __ATOMIC_ACQ_REL);
+        if (from > hi)
+            break;
+        for (uint64_t n = from; n < from + CHUNK && n <= hi; n++)
+            if (prime(n))
+                found++, total += n;
+    }
+    __atomic_fetch_add(&count, found, __ATOMIC_ACQ_REL);
+    __atomic_fetch_add(&sum, total, __ATOMIC_ACQ_REL);
+}
+
+void primes_workers(unsigned me) {
+    unsigned seen = 0;
+    __atomic_fetch_add(&online, 1, __ATOMIC_ACQ_REL);
+    for (;;) {
+        machine_hold();
+        while (__atomic_load_n(&generation, __ATOMIC_ACQUIRE) == seen)
+            machine_rest();
+        machine_release();
+        seen = __atomic_load_n(&generation, __ATOMIC_ACQUIRE);
+        if (me >= workers)
+            continue;
+        work();
+        __atomic_fetch_add(&finished, 1, __ATOMIC_ACQ_REL);
+    }
+}
+
+// `asked` has hi and workers, and gets the rest. No call may start before the CPUs of the one before rest.
+void primes_compute(struct primes *asked) {
+    hi = asked->hi, workers = lie("one-cpu") ? 1 : asked->workers;
+    next = count = sum = finished = 0;
+    BENCH_MARK(BENCH_MARK_TOTAL_BEGIN);
+    BENCH_MARK(BENCH_MARK_WORK_BEGIN);
+    uint64_t begin = machine_ns();
+    __atomic_fetch_add(&generation, 1, __ATOMIC_ACQ_REL);
+    for (unsigned cpu = 1; cpu < workers; cpu++)
+        machine_wake(cpu);
+    work();
+    while (__atomic_load_n(&finished, __ATOMIC_ACQUIRE) < workers - 1)
+        bench_relax();
+    asked->ns = machine_ns() - begin;
+    BENCH_MARK(BENCH_MARK_WORK_END);
+    BENCH_MARK(BENCH_MARK_TOTAL_END);
+    asked->count = count, asked->sum = sum;
+}

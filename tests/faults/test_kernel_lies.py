@@ -1,0 +1,126 @@
+"""Kernels that misreport or have an accident, without a prompt: each is refused on both clocks by a sentence
+that names it. Real boots of the kernel in tests/data/kernels/talker, judged as in a session.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.systems import System
+from benchgate.build.fetch import inputs
+from benchgate.insn.log import Level
+from benchgate.judge.judged_run import JudgedRun
+from benchgate.plan import systemfile
+from tests.kernelkit import talker
+from tests.ternkit import Bootkit
+
+YAML = """\
+version: 1
+name: talker
+kind: qemu
+boot: {{kernel: "{kernel}", append: auto={hi} lie={case}{more}}}
+ask: selftest
+console: {{online: "^talker: (?P<n>[0-9]+) CPUs up$"}}
+result:
+  format: patterns
+  work: {{begins: "^primes: start$", pattern: "^primes: took (?P<value>[0-9]+) ns$", unit: ns}}
+  answers: ["^primes: hi={hi} workers=[0-9]+ count=(?P<count>[0-9]+) sum=(?P<sum>[0-9]+)$"]
+  expect: {{count: {count}, sum: {sum}}}
+end: {end}
+deadlines: {{boot_s: 2, run_s: 0.3}}
+"""
+EXIT = "{by: exit, exit_codes: [33]}"
+KILL = "{by: kill}"
+SHORT, LONG = 50_000, 2_000_000
+"""A few milliseconds of work; on wall time enough to tell a vCPU that works from one that only booted."""
+INSN, WALL = Level.FULL, None
+CLOCKS = pytest.mark.parametrize("level", [INSN, WALL], ids=["insn", "wall"])
+
+
+@pytest.fixture(scope="module")
+def kernel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return talker(tmp_path_factory.mktemp("talker"))
+
+
+def primes_to(most: int) -> tuple[int, int]:
+    """How many there are, and their sum: the sieve of Eratosthenes."""
+    is_prime = bytearray([0, 0]) + bytearray([1]) * (most - 1)
+    for n in range(2, int(most**0.5) + 1):
+        if is_prime[n]:
+            is_prime[n * n :: n] = bytes(len(range(n * n, most + 1, n)))
+    found = [n for n in range(most + 1) if is_prime[n]]
+    return len(found), sum(found)
+
+
+def system(kernel: Path, case: str, hi: int = SHORT, end: str = EXIT) -> System:
+    path = kernel.parent / f"{case}.yaml"
+    count, total = primes_to(hi)
+    path.write_text(
+        YAML.format(
+            kernel=kernel,
+            case=case,
+            hi=hi,
+            count=count,
+            sum=total,
+            end=end,
+            more=" end=never" * (end is KILL),
+        )
+    )
+    return systemfile.load(path)
+
+
+def boot(
+    folder: Path, level: Level | None, kernel: Path, case: str, *, hi: int = SHORT, end: str = EXIT
+) -> JudgedRun:
+    return Bootkit(folder, inputs.qemu(), level).run(system(kernel, case, hi, end), "selftest", 2)
+
+
+@CLOCKS
+@pytest.mark.parametrize("end", [EXIT, KILL])
+def test_the_honest_kernel_is_verified(kernel: Path, tmp_path: Path, level: Level | None, end: str) -> None:
+    judged = boot(tmp_path, level, kernel, "none", end=end)
+    assert judged.verified is not None, judged.reason
+
+
+@CLOCKS
+@pytest.mark.parametrize(
+    ("case", "said"),
+    [
+        ("panic-off", "answers: nothing on the console matches"),
+        ("reset-after", "QEMU reports that the guest ended itself: guest-reset"),
+        ("reboots", "QEMU reports that the guest ended itself: guest-reset"),
+    ],
+)
+def test_an_accident_is_named(
+    kernel: Path, tmp_path: Path, level: Level | None, case: str, said: str
+) -> None:
+    judged = boot(tmp_path, level, kernel, case)
+    assert judged.verified is None
+    assert said in judged.reason
+
+
+@pytest.mark.parametrize(
+    ("case", "said"),
+    [
+        ("one-cpu", "vCPU 1 executed only "),
+        ("constant", r"work: the guest claims 25000000 ns, but on the instruction clock \d+ ns passed"),
+        ("short", r"work: the guest claims \d+ ns, but on the instruction clock \d+ ns passed"),
+    ],
+)
+def test_the_instruction_clock_refuses_a_figure_that_the_machine_did_not_earn(
+    kernel: Path, tmp_path: Path, case: str, said: str
+) -> None:
+    judged = boot(tmp_path, INSN, kernel, case)
+    assert judged.verified is None
+    assert re.search(said, judged.reason), judged.reason
+
+
+@pytest.mark.parametrize("case", ["one-cpu", "constant"])
+def test_on_wall_time_a_cpu_that_did_not_run_is_named(kernel: Path, tmp_path: Path, case: str) -> None:
+    """The guest is killed after its result, so that the threads of its vCPUs can still be read then."""
+    judged = boot(tmp_path, WALL, kernel, case, hi=LONG, end=KILL)
+    assert judged.verified is None
+    assert re.search(r"the thread of vCPU 1 ran or waited .* for only \d+ ns", judged.reason), judged.reason

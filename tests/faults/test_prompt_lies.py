@@ -1,0 +1,152 @@
+"""Kernels that misreport or have an accident at their prompt: each is refused on both clocks by a sentence
+that names it. Real boots of the kernel in tests/data/kernels/talker, judged as in a session.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.runs import Deadlines
+from benchgate.build.fetch import inputs
+from benchgate.insn.log import Level
+from benchgate.judge.judged_run import JudgedRun
+from benchgate.plan import systemfile
+from tests.faults.test_kernel_lies import INSN, LONG, SHORT, WALL, primes_to
+from tests.kernelkit import talker
+from tests.ternkit import Bootkit
+
+YAML = """\
+version: 1
+name: talker
+kind: qemu
+boot: {kernel: "KERNEL", append: WORDS}
+ask: prompt
+prompt: '\\$ '
+steps:
+STEPS
+console: {online: "^talker: (?P<n>[0-9]+) CPUs up$", repeat_bytes: 2000}
+result:
+  format: patterns
+  work: {begins: "^primes: start$", pattern: "^primes: took (?P<value>[0-9]+) ns$", unit: ns}
+  expect: {hi: HI, workers: 2, count: COUNT, sum: SUM}
+end: {by: kill}
+deadlines: {boot_s: 1, run_s: 0.3}
+"""
+CAPTURE = r"^primes: hi=(?P<hi>\d+) workers=(?P<workers>\d+) count=(?P<count>\d+) sum=(?P<sum>\d+)$"
+PRIMES = f"  - {{send: 'primes {{workers}} HI', capture: '{CAPTURE}'}}\n"
+HASTY = Deadlines(10, 10)
+"""For a kernel from which nothing more comes, on wall time."""
+
+
+@pytest.fixture(scope="module")
+def kernel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return talker(tmp_path_factory.mktemp("talker"))
+
+
+@dataclass(frozen=True)
+class Booter:
+    folder: Path
+    kernel: Path
+    level: Level | None
+
+    def boot(self, words: str, steps: str = PRIMES, *, hi: int = SHORT, hasty: bool = False) -> JudgedRun:
+        text = YAML.replace("KERNEL", str(self.kernel)).replace("WORDS", words).replace("STEPS\n", steps)
+        count, total = primes_to(hi)
+        text = text.replace("HI", str(hi)).replace("COUNT", str(count)).replace("SUM", str(total))
+        path = self.folder / "talker.yaml"
+        path.write_text(text)
+        kit = Bootkit(self.folder, inputs.qemu(), self.level)
+        kit.patience = HASTY if hasty else kit.patience
+        return kit.run(systemfile.load(path), "selftest", 2)
+
+
+@pytest.fixture(params=[INSN, WALL], ids=["insn", "wall"])
+def booter(request: pytest.FixtureRequest, tmp_path: Path, kernel: Path) -> Booter:
+    return Booter(tmp_path, kernel, request.param)
+
+
+@pytest.mark.parametrize("words", ["lie=none", "input=poll", "lines=crlf"])
+def test_the_honest_kernel_is_verified(booter: Booter, words: str) -> None:
+    judged = booter.boot(words)
+    assert judged.verified is not None, judged.reason
+
+
+@pytest.mark.parametrize(
+    ("case", "said"),
+    [
+        ("false-prompt", "the guest echoed ``: input was lost or changed, or the prompt"),
+        ("late-log", "the guest echoed `talker: a driver is late`: input was lost or changed"),
+        ("drops", "the guest echoed `prmes "),
+        ("garbles", "the guest echoed `prhmes "),
+        ("truncates", "wrong answer: hi is 5000, expected 50000"),
+        ("mute", "it prompts again, and nothing before that matches `^primes: hi="),
+        ("background", "it prompts again, and nothing before that matches `^primes: hi="),
+        ("panic-off", "QEMU reports that the guest ended itself: guest-shutdown"),
+        ("panic-after", "QEMU reports that the guest ended itself: guest-shutdown"),
+        ("reset-after", "QEMU reports that the guest ended itself: guest-reset"),
+        ("reboots", "QEMU reports that the guest ended itself: guest-reset"),
+        ("dots", "bytes it printed nothing but"),
+        ("babble", "bytes it printed nothing but"),
+    ],
+)
+def test_an_accident_is_named(booter: Booter, case: str, said: str) -> None:
+    judged = booter.boot(f"lie={case}")
+    assert judged.verified is None
+    assert said in judged.reason
+
+
+@pytest.mark.parametrize(
+    ("case", "said"),
+    [
+        (
+            "prompt-not-last",
+            "is not the last thing on the console: more follows it in the line `$ talker: a driver",
+        ),
+        ("endless", "is not the last thing on the console, and its time"),
+    ],
+)
+def test_a_prompt_that_never_comes_is_named(booter: Booter, case: str, said: str) -> None:
+    judged = booter.boot(f"lie={case}", hasty=True)
+    assert judged.verified is None
+    assert said in judged.reason
+
+
+def test_the_answer_of_an_earlier_command_is_none(booter: Booter) -> None:
+    judged = booter.boot("lie=stale", "  - {send: 'primes 1 100'}\n" + PRIMES)
+    assert judged.verified is None
+    assert "wrong answer: hi is 100, expected 50000" in judged.reason
+
+
+def test_the_echo_of_a_command_is_no_answer(booter: Booter) -> None:
+    """All that is wanted stands in the line that is typed, and the guest prints it back."""
+    send = "primes: hi=HI workers=2 count=COUNT sum=SUM"
+    judged = booter.boot("lie=mute", f"  - {{send: '{send}', capture: '{CAPTURE.strip('^$')}'}}\n")
+    assert judged.verified is None
+    assert "it prompts again, and nothing before that matches" in judged.reason
+
+
+@pytest.mark.parametrize(
+    ("case", "said"),
+    [
+        ("one-cpu", "vCPU 1 executed only "),
+        ("constant", r"work: the guest claims 25000000 ns, but on the instruction clock \d+ ns passed"),
+        ("short", r"work: the guest claims \d+ ns, but on the instruction clock \d+ ns passed"),
+    ],
+)
+def test_the_instruction_clock_refuses_a_figure_that_the_machine_did_not_earn(
+    tmp_path: Path, kernel: Path, case: str, said: str
+) -> None:
+    judged = Booter(tmp_path, kernel, INSN).boot(f"lie={case}")
+    assert judged.verified is None
+    assert re.search(said, judged.reason), judged.reason
+
+
+@pytest.mark.parametrize("case", ["one-cpu", "constant"])
+def test_on_wall_time_a_cpu_that_did_not_run_is_named(tmp_path: Path, kernel: Path, case: str) -> None:
+    judged = Booter(tmp_path, kernel, WALL).boot(f"lie={case}", hi=LONG)
+    assert judged.verified is None
+    assert re.search(r"the thread of vCPU 1 ran or waited .* for only \d+ ns", judged.reason), judged.reason

@@ -1,0 +1,58 @@
+"""Builds the small kernels of tests/data/kernels.
+
+Takes the folder to build in and an architecture; gives the ELF file. Fails with CalledProcessError if the
+compiler does, and with FetchError if there is none for that architecture.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchgate.base.arch import AARCH64, RISCV64, X86_64, Architecture
+from benchgate.build.fetch import cross
+from tests.machines import PATIENCE_S
+
+DATA = Path(__file__).parent / "data"
+GUEST = Path(__file__).parents[1] / "guest"
+_TALKER = DATA / "kernels" / "talker"
+_FREESTANDING = (
+    *("-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-ffreestanding", "-fno-pic"),
+    *("-fno-stack-protector", "-nostdlib", "-static", "-no-pie"),
+    *("-Wl,--build-id=none", "-Wl,-z,noexecstack", "-Wl,--no-warn-rwx-segments"),
+)
+BARE = (*_FREESTANDING, "-mno-red-zone", "-mgeneral-regs-only", "-mcmodel=small")
+"""Flags for a freestanding x86-64 program."""
+
+
+@dataclass(frozen=True)
+class _Port:
+    """What the kernel with a prompt needs on one architecture."""
+
+    flags: tuple[str, ...]
+    sources: tuple[Path, ...]
+    script: Path
+
+
+def _virt(name: str, base: int, *flags: str) -> _Port:
+    """A port to QEMU's virt machine, linked at `base`."""
+    own = tuple(_TALKER / one for one in (f"{name}.S", f"{name}.c", "fdt.c"))
+    return _Port((*_FREESTANDING, *flags, f"-Wl,--defsym=BASE={base:#x}"), own, _TALKER / "bare.ld")
+
+
+_PORTS = {
+    X86_64: _Port(BARE, (DATA / "stress" / "start.S", _TALKER / "x86.c"), DATA / "stress" / "stress.ld"),
+    RISCV64: _virt("riscv", 0x80200000, "-march=rv64imac_zicsr_zifencei", "-mabi=lp64", "-mcmodel=medany"),
+    AARCH64: _virt("arm", 0x40200000, "-mgeneral-regs-only", "-mstrict-align", "-mno-outline-atomics"),
+}
+
+
+def talker(folder: Path, guest: Architecture = X86_64) -> Path:
+    """The kernel with a prompt: tests/data/kernels/talker/talker.h says what it understands."""
+    made, port = folder / f"talker-{guest}.elf", _PORTS[guest]
+    common = (_TALKER / f"{name}.c" for name in ("talker", "shell", "primes", "lies", "input"))
+    words = (f"-I{GUEST}", f"-Wl,-T,{port.script}", *map(str, (*port.sources, *common)))
+    command = [*cross.compiler(guest).argv, *port.flags, *words, "-o", str(made)]
+    subprocess.run(command, check=True, timeout=PATIENCE_S)
+    return made

@@ -1,0 +1,42 @@
+"""Repeated runs on the instruction clock on RISC-V and AArch64: all are equal, and take the time that
+arithmetic gives. $BENCHGATE_SOAK_RUNS is the number of boots per row (default 20).
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.arch import Architecture
+from tests.barekit import CASES, GOOD, GUESTS, Case, boot, kernel
+from tools.clock_lab import burning
+
+pytestmark = pytest.mark.soak
+
+RUNS = int(os.environ.get("BENCHGATE_SOAK_RUNS", "20"))
+LOADS = (0, 2)
+ERROR = 0.007
+
+
+@pytest.fixture(scope="module")
+def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("bare")
+
+
+@pytest.mark.parametrize("guest", GUESTS, ids=str)
+@pytest.mark.parametrize("cpus", [1, 2, 4, 8])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_runs_are_equal_and_take_their_time(
+    guest: Architecture, cpus: int, case: Case, images: Path, tmp_path: Path
+) -> None:
+    image = kernel(guest, images)
+    first = boot(guest, image, tmp_path, case, cpus)
+    assert first.status == GOOD, first.console + first.errors
+    if case.expected is not None:
+        assert first.took == pytest.approx(case.expected(cpus), rel=ERROR)
+    for burners in LOADS:
+        with burning(burners):
+            others = [boot(guest, image, tmp_path, case, cpus) for _ in range(RUNS)]
+        assert [one.repeatable for one in others] == [first.repeatable] * RUNS > []

@@ -1,0 +1,196 @@
+"""Conversations at a prompt: what is typed when, and what is no answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+
+import pytest
+
+from benchgate.base.conversation import Conversation, Typing
+from benchgate.base.script import Script, Step
+
+PROMPT = r"^\$ $"
+PRIMES = Step("primes 2 100", PROMPT, expect="^done$", captures=(r"^sum=(?P<sum>\d+)$",), deadline_s=60)
+STATS = Step("stats", PROMPT, captures=(r"^ticks=(?P<ticks>\d+)$",), deadline_s=5)
+
+
+def conversation(*steps: Step, ready: str = "") -> Conversation:
+    return Conversation(Script(PROMPT, steps, ready))
+
+
+def at_prompt(*steps: Step) -> Conversation:
+    """A conversation whose first line was just typed."""
+    found = conversation(*steps)
+    found.feed(b"boot\r\n$ ")
+    found.typed(None)
+    return found
+
+
+def fed(found: Conversation, *pieces: bytes) -> Conversation:
+    for piece in pieces:
+        found.feed(piece)
+    return found
+
+
+# ---- the prompt
+
+
+def test_a_line_is_typed_while_the_prompt_is_the_last_thing_on_the_console() -> None:
+    found = fed(conversation(PRIMES), b"boot\r\n")
+    assert found.pending is None
+    assert fed(found, b"$ ").pending == Typing(0, b"primes 2 100\n")
+
+
+@pytest.mark.parametrize("console", [b"price: $ ", b"$ 5", b"$ \n", b"$", b"x$ "])
+def test_no_prompt(console: bytes) -> None:
+    assert fed(conversation(PRIMES), console).pending is None
+
+
+def test_a_prompt_of_the_boot_log_counts_only_after_the_ready_line() -> None:
+    found = fed(conversation(PRIMES, ready="^init: up$"), b"$ ")
+    assert found.pending is None
+    assert fed(found, b"\ninit: up\n$ ").pending is not None
+
+
+def test_a_prompt_that_is_followed_by_more_is_none_and_the_line_is_named() -> None:
+    found = fed(conversation(PRIMES), b"$ [   1.5] random: ready\n")
+    assert found.pending is None
+    assert "is not the last thing on the console" in found.waits_for
+    assert "`$ [ 1.5] random: ready`" in found.waits_for
+
+
+def test_escapes_and_carriage_returns_are_not_part_of_a_prompt() -> None:
+    assert fed(conversation(PRIMES), b"boot\r\n\x1b[1m$ \x1b[0m\x1b[6n").pending is not None
+
+
+def test_nothing_can_be_typed_without_a_prompt() -> None:
+    with pytest.raises(ValueError, match="nothing was to be typed"):
+        conversation(PRIMES).typed(None)
+
+
+# ---- the echo
+
+
+@pytest.mark.parametrize(
+    ("echo", "shown"),
+    [
+        (b"prmes 2 100\n", "prmes 2 100"),
+        (b"\n", ""),
+        (b"primes 2 1000\n", "primes 2 1000"),
+        (b"[1.5] x\n", "[1.5] x"),
+    ],
+)
+def test_an_echo_that_differs_is_lost_input(echo: bytes, shown: str) -> None:
+    found = fed(at_prompt(PRIMES), echo)
+    assert found.failure.startswith("step 1, `primes 2 100`: the guest echoed")
+    assert f"echoed `{shown}`: input was lost or changed" in found.failure
+    assert not found.is_over
+    assert found.pending is None
+
+
+def test_an_echo_without_its_end_is_named_as_lost_input() -> None:
+    found = fed(at_prompt(PRIMES), b"prim")
+    assert not found.failure
+    assert found.waits_for == "step 1, `primes 2 100`: input was lost: the guest echoed only `prim`"
+
+
+def test_the_echo_is_no_answer() -> None:
+    step = Step("echo done", PROMPT, expect="done")
+    assert not fed(at_prompt(step), b"echo done\r\n").is_over
+    assert fed(at_prompt(step), b"echo done\r\ndone\r\n").is_over
+
+
+def test_a_guest_that_echoes_against_its_description_is_refused() -> None:
+    step = Step("done", PROMPT, expect="done", echo=False)
+    found = fed(at_prompt(step), b"done\n")
+    assert "the guest echoes its input" in found.failure
+
+
+def test_output_behind_the_prompt_is_an_answer_if_nothing_is_echoed() -> None:
+    step = Step("primes", PROMPT, expect="^done$", echo=False)
+    assert fed(at_prompt(step), b"done\n").is_over
+
+
+# ---- the answer
+
+
+def test_a_step_ends_with_all_that_it_must_print() -> None:
+    found = fed(at_prompt(PRIMES), b"primes 2 100\n", b"done\n")
+    assert not found.is_over
+    assert r"matches `^sum=(?P<sum>\d+)$`" in found.waits_for
+    assert fed(found, b"sum=1060\n").is_over
+
+
+def test_an_answer_counts_when_its_line_is_complete() -> None:
+    step = Step("go", PROMPT, expect="^done")
+    assert not fed(at_prompt(step), b"go\ndone").is_over
+    assert fed(at_prompt(step), b"go\ndone 1\n").is_over
+
+
+def test_the_next_line_is_typed_at_the_prompt_after_the_answer() -> None:
+    found = fed(at_prompt(PRIMES, STATS), b"primes 2 100\n$ \nsum=1\n$ ")
+    assert found.pending is None, "a prompt before the answer is none"
+    assert fed(found, b"\ndone\n$ ").pending == Typing(1, b"stats\n")
+
+
+def test_a_step_without_an_answer_of_its_own_ends_with_the_prompt() -> None:
+    found = fed(at_prompt(STATS), b"stats\nticks=7\n")
+    assert not found.is_over
+    assert fed(found, b"$ ").pending == Typing(1, b"")
+    found.typed(None)
+    assert found.is_over
+    assert [typed.text for typed in found.record] == [b"stats\n", b""]
+
+
+def test_a_prompt_that_comes_back_without_the_capture_is_a_failure() -> None:
+    found = fed(at_prompt(STATS, PRIMES), b"stats\nno such command\n$ ")
+    found.typed(None)
+    assert "step 1, `stats`: it prompts again, and nothing before that matches" in found.failure
+
+
+def test_a_step_may_have_a_prompt_of_its_own_and_one_may_only_wait() -> None:
+    wait = Step(None, PROMPT, expect="^init")
+    login = Step("root", "login: ", echo=False)
+    found = fed(conversation(wait, login, STATS), b"init: up\nlogin: ")
+    assert found.pending == Typing(1, b"root\n")
+    found.typed(None)
+    assert fed(found, b"\n$ ").pending == Typing(2, b"stats\n")
+
+
+def test_each_step_has_its_deadline() -> None:
+    found = conversation(PRIMES, STATS)
+    assert (found.step, found.deadline_s) == (-1, 0)
+    fed(found, b"$ ").typed(None)
+    assert (found.step, found.deadline_s) == (0, 60)
+    fed(found, b"primes 2 100\ndone\nsum=1\n$ ").typed(None)
+    assert (found.step, found.deadline_s) == (1, 5)
+
+
+# ---- pieces
+
+
+CONSOLE = b"boot\r\n$ primes 2 100\r\nsum=1060\r\ndone\r\n$ stats\r\nticks=7\r\n$ "
+PLACES = (8, 40)
+"""Where the two lines were typed: behind the prompts."""
+
+
+def replayed(cuts: Iterable[int]) -> Conversation:
+    found = conversation(PRIMES, STATS)
+    for begin, end in pairwise(sorted({0, *PLACES, len(CONSOLE), *cuts})):
+        found.feed(CONSOLE[begin:end])
+        if found.pending and end in (*PLACES, len(CONSOLE)):
+            found.typed(end)
+    return found
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 7, 100])
+def test_the_pieces_in_which_a_console_is_read_change_nothing(step: int) -> None:
+    found = replayed(range(0, len(CONSOLE), step))
+    assert found.is_over
+    assert [(typed.at, typed.text) for typed in found.record] == [
+        (8, b"primes 2 100\n"),
+        (40, b"stats\n"),
+        (58, b""),
+    ]
+    assert found.cuts == {1: "$ primes 2 100", 4: "$ stats", 6: "$ "}

@@ -1,0 +1,196 @@
+"""talk.c decides when the guest stops for whoever types, and when typed bytes arrive."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+
+import pytest
+
+from tests.unit.insn.c.native import NEVER, load
+
+STOPPED, RUNS, FREE = 1, 2, 3
+NONE, START, QUIET, LATE = range(4)
+MOST = 2048
+
+
+class Talk(ctypes.Structure):
+    _fields_ = (
+        ("state", ctypes.c_int),
+        ("kind", ctypes.c_int),
+        ("quiet", ctypes.c_uint64),
+        ("limit", ctypes.c_uint64),
+        ("pace", ctypes.c_uint64),
+        ("since", ctypes.c_uint64),
+        ("heard", ctypes.c_uint64),
+        ("news", ctypes.c_bool),
+        ("waiting", ctypes.c_size_t),
+        ("next_byte", ctypes.c_uint64),
+        ("bytes", ctypes.c_uint8 * MOST),
+    )
+
+
+class Conversation:
+    """One talk, with the console that it looks at."""
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        self.library, self.talk, self.console = library, Talk(), 0
+        library.talk_begin(ctypes.byref(self.talk))
+
+    def answer(self, text: str, now: int) -> bool:
+        return bool(self.library.talk_answer(ctypes.byref(self.talk), text.encode(), ctypes.c_uint64(now)))
+
+    def prints(self, count: int, at: int) -> None:
+        self.console += count
+        numbers = ctypes.c_uint64(self.console), ctypes.c_uint64(at)
+        self.library.talk_printed(ctypes.byref(self.talk), *numbers)
+
+    @property
+    def next(self) -> int:
+        return int(self.library.talk_next(ctypes.byref(self.talk), ctypes.c_uint64(self.console)))
+
+    def stop(self, now: int) -> int:
+        numbers = ctypes.c_uint64(self.console), ctypes.c_uint64(now)
+        return int(self.library.talk_stop(ctypes.byref(self.talk), *numbers))
+
+    def arrivals(self, until: int) -> list[tuple[int, int]]:
+        """The bytes that arrive up to a time, each with its time, if the main loop looks whenever it must."""
+        found = []
+        while (now := self.next) <= until:
+            byte = self.library.talk_take(ctypes.byref(self.talk), ctypes.c_uint64(now))
+            if byte < 0:
+                break
+            found.append((byte, now))
+        return found
+
+
+def build(folder: Path, change: tuple[str, str] | None = None) -> ctypes.CDLL:
+    library = load(folder, "talk", change=change)
+    library.talk_next.restype = ctypes.c_uint64
+    library.talk_answer.restype = ctypes.c_bool
+    return library
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    return build(tmp_path_factory.mktemp("talk"))
+
+
+@pytest.fixture
+def one(library: ctypes.CDLL) -> Conversation:
+    return Conversation(library)
+
+
+def check_quiet(one: Conversation) -> None:
+    """It prints at 100 and 900, so it is quiet at 1,900, and not before."""
+    assert (one.talk.state, one.talk.kind) == (STOPPED, START)
+    assert one.answer("go 1000 50000 10 -", 0)
+    assert one.next == 50000  # a guest that has printed nothing is not quiet
+    one.prints(1, 100)
+    assert one.next == 1100
+    one.prints(4, 900)
+    assert one.stop(1100) == NONE
+    assert one.next == 1900
+    assert one.stop(1900) == QUIET
+    assert one.talk.state == STOPPED
+
+
+def check_quiet_once(one: Conversation) -> None:
+    """After a stop for quiet, only news makes it quiet again."""
+    check_quiet(one)
+    one.answer("go 1000 50000 10 -", 1900)
+    assert one.next == 50000
+    assert one.stop(40000) == NONE
+    assert one.stop(50000) == LATE
+    one.answer("go 1000 90000 10 -", 50000)
+    one.prints(1, 60000)
+    assert one.next == 61000
+
+
+def check_typing(one: Conversation) -> None:
+    """Three bytes, 200 ns apart; the guest is quiet only after the last, whatever it printed before."""
+    check_quiet(one)
+    assert one.answer("go 1000 50000 200 6c730a", 1900)
+    assert one.stop(1900) == NONE
+    assert one.arrivals(10_000) == [(ord("l"), 1900), (ord("s"), 2100), (ord("\n"), 2300)]
+    assert one.next == 3300
+    one.prints(3, 2350)
+    assert one.next == 3350
+    assert one.stop(3350) == QUIET
+
+
+def check_limit_while_typing(one: Conversation) -> None:
+    """A limit stops it in the middle of the input, and the rest arrives at its own time."""
+    one.answer("go 1000 150 100 616263", 0)
+    assert one.arrivals(150) == [(ord("a"), 0), (ord("b"), 100)]
+    assert one.stop(150) == LATE
+    assert one.talk.waiting == 1
+    assert one.arrivals(NEVER) == []  # while it is stopped nothing arrives
+    one.answer("go 1000 900 100 64", 150)
+    assert one.arrivals(900) == [(ord("c"), 200), (ord("d"), 300)]
+
+
+def check_free(one: Conversation) -> None:
+    one.answer("go 1000 150 100 6161", 0)
+    one.arrivals(0)
+    one.prints(1, 120)
+    one.stop(150)
+    assert one.answer("free", 150)
+    assert (one.talk.state, one.arrivals(NEVER - 1)) == (FREE, [(ord("a"), 100)])
+    assert (one.next, one.stop(10**9)) == (NEVER, NONE)
+
+
+CHECKS = (check_quiet, check_quiet_once, check_typing, check_limit_while_typing, check_free)
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_it_stops_and_types_on_time(check: object, one: Conversation) -> None:
+    assert callable(check)
+    check(one)
+
+
+BROKEN = {
+    "quiet from the first byte": ("t->since < last", "!t->since"),
+    "quiet without news": ("!talk_has_news(t, bytes) ||", ""),
+    "quiet for ever after a stop": ("t->heard = bytes;", ""),
+    "quiet while bytes wait": ("t->waiting ? t->next_byte : quiet_from", "quiet_from"),
+    "no pace": ("t->next_byte += t->pace;", ""),
+    "no limit": ("now >= t->limit", "false"),
+    "input while it is stopped": ("t->state == TALK_STOPPED ||", ""),
+    "a second line replaces the first": ("if (t->waiting == 0)\n", ""),
+    "input is no news": ("t->news = true;", ""),
+    "stops for ever": ("t->state = TALK_FREE;", "t->state = TALK_RUNS;"),
+}
+
+
+@pytest.mark.parametrize("fault", BROKEN)
+def test_a_broken_talk_is_noticed(fault: str, tmp_path: Path) -> None:
+    library = build(tmp_path, BROKEN[fault])
+
+    def check_all() -> None:
+        for check in CHECKS:
+            check(Conversation(library))
+
+    with pytest.raises(AssertionError):
+        check_all()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "go",
+        "go 1 2 3",
+        "go 1 2 -",
+        "go 1 2 3 ",
+        "go 1 2 3 6",
+        "go 1 2 3 6x",
+        "go 1 2 3 6A",
+        "go -1 2 3 -",
+        "go 1 2 3 " + "00" * (MOST + 1),
+        "free now",
+    ],
+)
+def test_an_invalid_message_is_refused(text: str, one: Conversation) -> None:
+    assert not one.answer(text, 0)
+    assert (one.talk.state, one.talk.waiting) == (STOPPED, 0)

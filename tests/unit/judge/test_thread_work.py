@@ -1,0 +1,52 @@
+"""A vCPU that was idle all the time did no work, whatever the guest says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchgate.base.errors import VerifyError
+from benchgate.judge.run_files import RunFiles
+from benchgate.judge.thread_work import check_threads
+from benchgate.run.thread_use import Sample, keep_samples
+from tests.unit.factories import cell, raw_run
+from tests.unit.noise import SECOND, counters
+
+
+def check(folder: Path, samples: tuple[Sample, ...], unit: str = "ns", work: int = SECOND) -> None:
+    keep_samples(folder, samples)
+    check_threads(RunFiles(raw_run(cell(2), folder=folder)), unit, work)
+
+
+def busy(vcpu_1_ns: int, **more: Any) -> tuple[Sample, ...]:
+    """The account of two vCPUs: the first was busy for a second."""
+    return counters((0, 0), idle={1: SECOND - vcpu_1_ns}, **more)
+
+
+def test_a_vcpu_may_work_little(tmp_path: Path) -> None:
+    check(tmp_path, busy(SECOND // 20))  # a tenth of the half that each had to do
+
+
+def test_a_vcpu_for_which_the_host_had_no_time_is_not_refused(tmp_path: Path) -> None:
+    check(tmp_path, counters((0, SECOND)))
+
+
+@pytest.mark.parametrize("ends", ["result", "end"])
+def test_a_vcpu_that_was_idle_is_named(tmp_path: Path, ends: str) -> None:
+    said = r"window is 1000000000 ns long, .* vCPU 1 ran or waited for the host for only 49999999 ns"
+    with pytest.raises(VerifyError, match=said):
+        check(tmp_path, busy(SECOND // 20 - 1, ends=ends))
+
+
+def test_a_cycle_is_taken_for_as_short_as_it_can_be(tmp_path: Path) -> None:
+    check(tmp_path, busy(1), "cycles", 100)
+    with pytest.raises(VerifyError, match="vCPU 1"):
+        check(tmp_path, busy(1), "cycles", 10 * SECOND)
+
+
+def test_without_an_account_of_every_thread_nothing_is_refuted(tmp_path: Path) -> None:
+    check(tmp_path, counters((0, None)))
+    check(tmp_path, counters((0,)))
+    check(tmp_path, busy(0)[:2])

@@ -1,0 +1,83 @@
+"""Panics of many kernels are suspected, and lines of kernels that run well are not."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchgate.run.suspicion import REACH, Suspicion
+
+
+def suspected(text: bytes, *harmless: bytes) -> str:
+    found = Suspicion(harmless)
+    found.feed(text)
+    return found.line
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"lapicid 0: panic: acquire",
+        b"[1.234567] Kernel panic - not syncing: VFS",
+        b"PANIC: heap",
+        b"panic(cpu 0 caller 0xffff): trap",
+        b"[PANIC] panicked at src/main.rs:12: no memory",
+        b"thread 'main' panicked at src/lib.rs:3",
+        b"*** ZIRCON KERNEL PANIC (caller pc: 0x1):",
+        b"Unhandled exception 14 at 0x10",
+        b"unexpected trap 14 from cpu 0 eip 801 (cr2=0x0)",
+        b"CPU 1: fatal page fault",
+        b"Fatal trap 12: page fault while in kernel mode",
+        b"DOUBLE FAULT",
+        b"ASSERT at thread.c:12: t->magic failed",
+        b"assertion `x` failed: y",
+        b"sbi_trap_error: hart0: trap handler failed (error -2)",
+        b"<1>BUG: unable to handle page fault for address: 0",
+    ],
+)
+def test_a_panic_is_suspected(line: bytes) -> None:
+    assert suspected(b"boot\n" + line + b"\nrax=0\n") == line.decode()
+    assert suspected(line) == line.decode()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"Command line: console=ttyS0 panic=-1 bench.workload=primes",
+        b"[    0.1] Kernel command line: panic=1 oops=panic",
+        b"[    0.1] kernel.panic_on_oops: 1",
+        b"PASS: double fault",
+        b"PASS: unhandled exception hook",
+        b"no panic: all is well",
+        b"panic handler installed",
+        b"assertions: 12 passed, 0 failed",
+        b"0 bugs: good",
+        b"DEBUG: 1",
+        b"interrupts: unexpected 0",
+    ],
+)
+def test_a_good_line_is_not(line: bytes) -> None:
+    assert suspected(line + b"\n") == ""
+
+
+def test_it_is_the_first_that_is_not_harmless() -> None:
+    text = b"oops: one\noops: two\noops: three\n"
+    assert suspected(text) == "oops: one"
+    assert suspected(text, rb"(?<=\n)oops: one(?=\n)") == "oops: two"
+
+
+def test_a_kernel_that_prints_on_is_not_suspected_for_ever() -> None:
+    found = Suspicion()
+    found.feed(b"panic: none\n")
+    for number in range(REACH // 10):
+        found.feed(b"line %5d\n" % number)
+    assert found.line == ""
+
+
+def test_a_line_may_come_in_pieces_and_a_cut_line_is_no_line() -> None:
+    found = Suspicion()
+    for byte in b"x\npanic: a":
+        found.feed(bytes([byte]))
+    assert found.line == "panic: a"
+    cut = Suspicion()
+    cut.feed(b"x" * 20 + b" panic: a\n" + b"y" * (REACH - 10))  # the limit cuts just before `panic`
+    assert cut.line == ""

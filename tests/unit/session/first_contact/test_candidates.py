@@ -1,0 +1,59 @@
+"""Machines are tried from the plainest to the most generous, each once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.disks import Interface
+from benchgate.base.systems import NO_FIRMWARE
+from benchgate.build.kernel_file import KernelFile, Media
+from benchgate.session.first_contact.candidates import MACHINES, Given, candidates
+
+HERE = Path("/bench")
+KERNEL = KernelFile(Path("/build/mine.elf"), "an ELF file", "x86_64")
+
+
+@pytest.mark.parametrize("arch", MACHINES)
+def test_each_is_different(arch: str) -> None:
+    given = Given("mine", HERE / "mine.yaml", disks=(Path("/bench/fs.img"),))
+    found = candidates(KERNEL, arch, given)
+    assert len(found) == len(MACHINES[arch])
+    assert all(one not in found[:number] for number, one in enumerate(found))
+    assert {one.kernel for one in found} == {"../build/mine.elf"}
+    assert {disk.image for one in found for disk in one.disks} == {"fs.img"}
+
+
+def test_the_plainest_comes_first_and_a_card_comes_late() -> None:
+    first, *_, last = candidates(KERNEL, "x86_64", Given("mine", HERE / "mine.yaml"))
+    assert (first.qemu.machine, first.qemu.arguments) == ("q35", ())
+    assert last.qemu.arguments == ("-vga", "std")
+
+
+def test_a_machine_that_is_given_is_the_only_one() -> None:
+    found = candidates(KERNEL, "x86_64", Given("mine", HERE / "mine.yaml", machine="microvm"))
+    assert {one.qemu.machine for one in found} == {"microvm"}
+    assert len(found) == 2, "with and without a card"
+
+
+def test_without_disks_their_kind_makes_no_difference() -> None:
+    assert len(candidates(KERNEL, "riscv64", Given("mine", HERE / "mine.yaml"))) == 1
+
+
+def test_a_disk_image_is_the_first_disk_and_a_cd_is_a_cd() -> None:
+    cd = KernelFile(Path("/build/boot.iso"), "a CD image", "x86_64", Media.DISK, format="cdrom")
+    given = Given("mine", HERE / "mine.yaml", disks=(Path("/build/fs.img"),))
+    first = candidates(cd, "x86_64", given)[0]
+    assert first.kernel == ""
+    assert [(one.image, one.interface) for one in first.disks] == [
+        ("../build/boot.iso", Interface.CDROM),
+        ("../build/fs.img", Interface.VIRTIO),
+    ]
+
+
+def test_a_kernel_in_the_firmwares_place_has_none_unless_one_is_given() -> None:
+    kernel = KernelFile(Path("/k"), "an ELF file", "riscv64", replaces_firmware=True)
+    assert candidates(kernel, "riscv64", Given("mine", HERE / "a"))[0].firmware == NO_FIRMWARE
+    given = Given("mine", HERE / "a", firmware="default")
+    assert candidates(kernel, "riscv64", given)[0].firmware == "default"

@@ -1,0 +1,38 @@
+"""Invalid words are refused before anything is booted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchgate import cli
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--name", "My Kernel"], "lower-case letters"),
+        (["--arch", "mips"], "choose one of x86_64, riscv64, aarch64"),
+        (["--seconds", "0"], "between 1 and 3600"),
+        (["--send", "a\nb"], "control character"),
+        (["--disk", "absent.img"], "absent.img: does not exist"),
+        (["--out", "there.yaml"], "there.yaml already exists"),
+        ([], "is a 32-bit ELF file for mips: benchgate measures"),
+    ],
+)
+def test_they_are_refused(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    message: str,
+) -> None:
+    from tests.unit.build.test_kernel_file import MIPS, elf
+
+    monkeypatch.chdir(tmp_path)
+    Path("mine.elf").write_bytes(elf(MIPS, 32))
+    Path("there.yaml").touch()
+    assert cli.main(["new-system", "mine.elf", *words]) == 4
+    assert message in capsys.readouterr().err
+    assert Path("there.yaml").read_bytes() == b""

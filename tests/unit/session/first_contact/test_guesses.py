@@ -1,0 +1,112 @@
+"""Guesses from consoles as real kernels print them, and nothing where the consoles prove nothing."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from benchgate.session.first_contact.guesses import Guesses, guesses, literal
+from benchgate.session.first_contact.listening import Boot, Stop
+
+
+def of_xv6(cpus: int) -> Boot:
+    """Each CPU prints a line; there is a prompt, at which a command was typed."""
+    up = "".join(f"cpu{cpu}: starting {cpu}\n" for cpu in reversed(range(cpus)))
+    said = f"begin\nprimes=6057\nend ticks={300 // cpus}\n"
+    text = f"xv6...\n{up}sb: size 1000 nblocks 941\ninit: starting sh\n$ \n$ "
+    return Boot(cpus, Stop.PROMPT, text, prompt="$ ", outputs=(said,))
+
+
+def of_xv6_riscv(cpus: int) -> Boot:
+    """Each hart but the first prints a line."""
+    up = "".join(f"hart {hart} starting\n" for hart in range(1, cpus))
+    return Boot(cpus, Stop.PROMPT, f"\nxv6 kernel is booting\n\n{up}init: starting sh\n$ \n$ ", prompt="$ ")
+
+
+def of_unit_tests(cpus: int) -> Boot:
+    """It says how many CPUs it found, and ends QEMU with a status of its own."""
+    up = "".join(f"setup: CPU {cpu} online\n" for cpu in range(1, cpus))
+    called = "".join(f"ipi called, cpu {cpu}\n" for cpu in range(cpus))
+    text = (
+        f"enabling apic\n{up}smp: waiting for {cpus - 1} APs\nfound {cpus} cpus\n{called}SUMMARY: 1 tests\n"
+    )
+    return Boot(cpus, Stop.EXITED, text, status=1)
+
+
+def of_a_self_test(cpus: int) -> Boot:
+    up = "1 CPU up" if cpus == 1 else f"{cpus} CPUs up"
+    text = f"fixed v1.2\n{up}\ncounting\nprimes=9592\nwork: {9000 / cpus} us\nhalted\n"
+    return Boot(cpus, Stop.QUIET, text)
+
+
+def guessed(kernel: object, *counts: int) -> Guesses:
+    return guesses({count: kernel(count) for count in counts or (1, 2, 4)})  # type: ignore[operator]
+
+
+def test_a_kernel_with_a_line_for_each_cpu_and_a_prompt() -> None:
+    found = guessed(of_xv6)
+    assert found.prompt == r"^\$ $"
+    assert found.ready == "^init: starting sh$"
+    assert (found.online, found.online_lines) == ("", "^cpu[0-9]+: starting [0-9]+$")
+    (figure,) = found.figures
+    assert (figure.unit, figure.begins) == ("ticks", "^begin$")
+    assert re.search(figure.pattern, "end ticks=12", re.MULTILINE)
+    assert found.answers[0].expect == {"primes": "6057"}
+    assert (found.exit_status, found.counts) == (None, (1, 2, 4))
+
+
+def test_a_line_for_each_cpu_but_the_first() -> None:
+    found = guessed(of_xv6_riscv)
+    assert found.online_lines == "^(?:xv6 kernel is booting|hart [0-9]+ starting)$"
+    assert (found.figures, found.answers, found.lines) == ((), (), ()), "a boot log has no answers"
+
+
+def test_a_number_of_cpus_and_a_status() -> None:
+    found = guessed(of_unit_tests)
+    assert found.online == "^found (?P<n>[0-9]+) cpus?$"
+    assert found.exit_status == 1
+    assert found.answers[0].pattern == "^SUMMARY: (?P<summary>[0-9]+) tests$"
+    assert found.lines == ("^enabling apic$", "^SUMMARY: 1 tests$")
+
+
+def test_a_figure_and_the_line_before_its_work() -> None:
+    found = guessed(of_a_self_test)
+    assert re.search(found.online, "1 CPU up")
+    assert re.search(found.online, "2 CPUs up")
+    (figure,) = found.figures
+    assert (figure.unit, figure.begins) == ("us", "^counting$"), "the answer's line is not where it begins"
+    assert found.answers[0].expect == {"primes": "9592"}
+
+
+def test_only_the_numbers_that_are_equal_everywhere_are_answers() -> None:
+    boots = {
+        count: Boot(count, Stop.QUIET, f"begin\nhi=50 workers={count} count=15 count=15 in {99 - count}\n")
+        for count in (1, 2)
+    }
+    (answer,) = guesses(boots).answers
+    assert answer.expect == {"hi": "50", "count": "15", "count3": "15"}
+    assert re.search(answer.pattern, "hi=50 workers=7 count=15 count=15 in 3")
+
+
+def test_one_cpu_count_proves_nothing_of_cpus() -> None:
+    found = guessed(of_a_self_test, 1)
+    assert (found.online, found.online_lines) == ("", "")
+
+
+def test_a_boot_that_ends_otherwise_is_not_counted() -> None:
+    boots = {1: of_xv6(1), 2: of_xv6(2), 4: Boot(4, Stop.SUSPECT, "panic: apic", "panic: apic")}
+    assert guesses(boots).counts == (1, 2)
+
+
+@pytest.mark.parametrize("numbers", [(1, 1, 1), (1, 2, 3), (2, 4, 8)])
+def test_a_number_that_is_not_the_cpu_count_is_none(numbers: tuple[int, ...]) -> None:
+    counts = dict(zip((1, 2, 4), numbers, strict=True))
+    boots = {count: Boot(count, Stop.QUIET, f"found {number} cpus\n") for count, number in counts.items()}
+    assert guesses(boots).online == ""
+
+
+def test_a_console_cannot_write_a_pattern() -> None:
+    text = r"a.*(b)[c]{2}\d$^|?+"
+    assert re.fullmatch(literal(text), text)
+    assert re.fullmatch(literal(text), "axxbcc") is None

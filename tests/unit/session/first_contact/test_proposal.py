@@ -1,0 +1,86 @@
+"""What is proposed loads as a system and says what was guessed; what nobody could guess is marked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.systems import Ask, EndBy, System
+from benchgate.build.kernel_file import look
+from benchgate.plan import systemfile
+from benchgate.session.first_contact.candidates import Given, candidates
+from benchgate.session.first_contact.guesses import Guesses, guesses
+from benchgate.session.first_contact.listening import Boot, Stop
+from benchgate.session.first_contact.proposal import FILL_IN, Proposal, quoted
+from tests.unit.build.test_kernel_file import I386, MULTIBOOT, elf
+from tests.unit.session.first_contact import test_guesses
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> System:
+    """The last of those that are tried, with a disk."""
+    path = tmp_path / "it's #1.elf"
+    path.write_bytes(elf(I386, 32, body=MULTIBOOT))
+    (tmp_path / "fs.img").write_bytes(b"x")
+    given = Given("mine", tmp_path / "mine.yaml", disks=(tmp_path / "fs.img",))
+    return candidates(look(path), "x86_64", given)[-1]
+
+
+def loaded(proposal: Proposal) -> System:
+    return systemfile.parse(proposal.text, proposal.system.file, {})
+
+
+def of(kernel: object, machine: System, *typed: str) -> Proposal:
+    found = guesses({count: kernel(count) for count in (1, 2, 4)})  # type: ignore[operator]
+    return Proposal(machine, "a 'quoted' kernel: #1", found, typed)
+
+
+def test_a_prompt_with_a_command_leaves_nothing_to_fill_in(machine: System) -> None:
+    proposal = of(test_guesses.of_xv6, machine, "primes {workers} 60000")
+    assert proposal.missing == ()
+    system = loaded(proposal)
+    assert (system.ask, system.end_by) == (Ask.PROMPT, EndBy.KILL)
+    assert system.script is not None
+    assert [step.send for step in system.script.steps] == ["primes {workers} 60000"]
+    assert system.result.expect == {"primes": "6057"}
+    assert (system.qemu, system.kernel, system.disks) == (machine.qemu, "it's #1.elf", machine.disks)
+
+
+def test_a_prompt_without_a_command_loads_and_says_what_is_missing(machine: System) -> None:
+    proposal = of(test_guesses.of_xv6_riscv, machine)
+    loaded(proposal)
+    assert ["COMMAND" in line for line in proposal.missing] == [True, False, False]
+
+
+def test_a_self_test_is_judged_by_what_it_prints(machine: System) -> None:
+    system = loaded(of(test_guesses.of_a_self_test, machine))
+    assert (system.ask, system.online) == (Ask.SELFTEST, "^(?P<n>[0-9]+) CPUs? up$")
+    assert system.result.expect == {"primes": "9592"}
+
+
+def test_the_status_of_a_kernel_that_ends_qemu_is_kept(machine: System) -> None:
+    system = loaded(of(test_guesses.of_unit_tests, machine))
+    assert (system.end_by, system.exit_codes, system.may_reset) == (EndBy.EXIT, (1,), False)
+
+
+def test_a_kernel_that_ends_by_a_reset_is_allowed_to(machine: System) -> None:
+    found = Guesses(exit_status=0, resets=True, counts=(1, 2))
+    system = loaded(Proposal(machine, "", found))
+    assert (system.may_reset, system.exit_codes, system.cpus) == (True, (0,), (1, 2))
+
+
+def test_a_kernel_that_printed_nothing_loads_too(machine: System) -> None:
+    proposal = Proposal(machine, "", guesses({1: Boot(1, Stop.QUIET, "")}))
+    loaded(proposal)
+    assert len(proposal.missing) == 3
+    assert all(FILL_IN in line for line in proposal.missing)
+
+
+@pytest.mark.parametrize("text", ["it's", "a: b # c", "'", "{n}", "\\d", "- x", "&a *b !c"])
+def test_a_quoted_text_is_read_as_it_was(machine: System, text: str) -> None:
+    proposal = Proposal(replace(machine, append=text), text, Guesses())
+    system = loaded(proposal)
+    assert (system.append, system.about) == (text, text)
+    assert quoted(text).startswith("'")
