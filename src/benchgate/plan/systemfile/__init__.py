@@ -47,6 +47,8 @@ def _read(top: Section, path: Path, chosen: Mapping[str, str]) -> System:
         top.refuse("must be 1, the version that this benchgate reads", "version")
     name = top.name("name")
     kind = Kind(top.choice("kind", tuple(Kind)))
+    if top.refused("kind"):  # it decides which other keys there are
+        top.fail("is invalid", "kind")
     settings, label = settings_of.read(top, name, chosen)
     return _native(top, path, label) if kind is Kind.NATIVE else _guest(top, path, label, settings)
 
