@@ -23,7 +23,7 @@ from benchgate.base.systems import (
     not_a_service,
 )
 from benchgate.base.yamlfile import Section
-from benchgate.plan.systemfile import arch, ask, boot, console, end, prompt, result
+from benchgate.plan.systemfile import arch, ask, boot, console, end, ports, prompt, result
 from benchgate.plan.systemfile import settings as settings_of
 
 
@@ -89,6 +89,7 @@ def _guest(top: Section, path: Path, name: str, settings: Mapping[str, str]) -> 
         settings=settings,
         ask=way,
         script=script,
+        ports=ports.read(top, script),
         modes=ask.modes(top),
         smoke=end.smoke(top, settings, ends.by),
         ready=watched.ready,
