@@ -144,13 +144,14 @@ def test_a_workload_without_a_program_is_asked_at_a_prompt(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("primes {workers}", "mine types no {hi}, so count's parameter has no effect on it"),
-        ("primes {high} {hi}", "mine types {high}, and count has no such parameter"),
+        ("primes {workers}", "no step types {hi}, its parameter"),
+        ("primes {high} {hi}", "a step types {high}, and it has no such parameter"),
     ],
 )
 def test_each_parameter_is_typed_and_each_place_is_a_parameter(tmp_path: Path, line: str, said: str) -> None:
     system = load(tmp_path, MINE.replace("primes {workers} {hi}", line))
-    assert system.refuses(asked(tmp_path), 2, (("hi", 100),)) == said
+    refused = system.refuses(asked(tmp_path), 2, (("hi", 100),))
+    assert refused == f"count cannot be typed at the prompt of mine: {said}"
 
 
 def test_a_workload_with_a_program_needs_a_system_that_runs_it(tmp_path: Path) -> None:
