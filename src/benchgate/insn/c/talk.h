@@ -49,7 +49,7 @@ bool talk_answer(struct talk *t, const char *text, uint64_t now);
 void talk_printed(struct talk *t, uint64_t bytes, uint64_t last);
 bool talk_is_full(const struct talk *t, uint64_t bytes);
 bool talk_has_news(const struct talk *t, uint64_t bytes); // since the last stop, printed or typed
-int talk_take(struct talk *t, uint64_t now); // a byte that arrives now, or -1
+int talk_take(struct talk *t, uint64_t now);              // a byte that arrives now, or -1
 uint64_t talk_next(const struct talk *t, uint64_t bytes); // when a byte arrives or the guest must stop
 // Why the guest must stop now; it counts as stopped from then on.
 enum talk_kind talk_stop(struct talk *t, uint64_t bytes, uint64_t now);
