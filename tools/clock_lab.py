@@ -173,8 +173,8 @@ def lab(
     guest: Architecture | None = None,
     **options: int,
 ) -> Lab:
-    """A lab with the pinned QEMU, or with the program that $CLOCK_LAB_QEMU names. $CLOCK_LAB_ARCH may name the
-    guest's architecture."""
+    """A lab with the pinned QEMU, or with the program that $CLOCK_LAB_QEMU names. $CLOCK_LAB_ARCH may name
+    the guest's architecture."""
     guest = guest or named(os.environ.get("CLOCK_LAB_ARCH", X86_64.name))
     other = os.environ.get("CLOCK_LAB_QEMU")
     qemu = inputs.qemu(Path(other) if other else None, guest)
