@@ -21,7 +21,8 @@ def linux_text(built_in: str, name: str, kernel: str, arch: Architecture) -> str
     values = {"name": name, "about": _ABOUT, "arch": str(arch)}
     for key, value in values.items():
         text = _with(text, key, value)
-    return f"{_with(text, '  kernel', quoted(kernel))}result:\n  system: linux    # the name that our PID 1 prints\n"
+    text = _with(text, "  kernel", quoted(kernel))
+    return f"{text}result:\n  system: linux    # the name that our PID 1 prints\n"
 
 
 def _with(text: str, key: str, value: str) -> str:
