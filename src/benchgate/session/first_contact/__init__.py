@@ -109,7 +109,7 @@ class _Booting:
         return VmConfig(qemu, Accel.TCG, accel.probe(qemu, Accel.TCG).cpu_model or "")
 
     def _shown(self, text: str) -> None:
-        self.show(visible_lines(text))
+        self.show(visible_lines(text.expandtabs()))
 
 
 def _came_up(booting: _Booting, file: KernelFile, arch: str) -> tuple[System, dict[int, Boot]]:

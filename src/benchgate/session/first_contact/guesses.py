@@ -161,7 +161,7 @@ def _online_lines(consoles: Mapping[int, Sequence[str]], stable: Sequence[str]) 
         pattern = "[0-9]+".join(literal(part) for part in line.split("\0"))
         if all(times == count for count, times in seen.items()):
             return f"^{pattern}$"
-        if stable and all(times == count - 1 for count, times in seen.items()):
+        if stable and len(seen) > 2 and all(times == count - 1 for count, times in seen.items()):
             return f"^(?:{_in_all(stable[0], consoles)[1:-1]}|{pattern})$"
     return ""
 

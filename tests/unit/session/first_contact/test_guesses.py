@@ -89,6 +89,10 @@ def test_only_the_numbers_that_are_equal_everywhere_are_answers() -> None:
     assert re.search(answer.pattern, "hi=50 workers=7 count=15 count=15 in 3")
 
 
+def test_two_cpu_counts_do_not_prove_a_line_for_each_cpu_but_the_first() -> None:
+    assert guessed(of_xv6_riscv, 1, 2).online_lines == ""
+
+
 def test_one_cpu_count_proves_nothing_of_cpus() -> None:
     found = guessed(of_a_self_test, 1)
     assert (found.online, found.online_lines) == ("", "")
