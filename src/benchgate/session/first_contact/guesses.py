@@ -162,7 +162,8 @@ def _online_lines(consoles: Mapping[int, Sequence[str]], stable: Sequence[str]) 
         if all(times == count for count, times in seen.items()):
             return f"^{pattern}$"
         if stable and len(seen) > 2 and all(times == count - 1 for count, times in seen.items()):
-            return f"^(?:{_in_all(stable[0], consoles)[1:-1]}|{pattern})$"
+            once = next((one for one in stable if not _NUMBER.search(one)), stable[0])
+            return f"^(?:{_in_all(once, consoles)[1:-1]}|{pattern})$"
     return ""
 
 
