@@ -20,6 +20,7 @@ from benchgate.base.qemu import Qemu
 from benchgate.base.runs import Deadlines, RawRun
 from benchgate.base.script import Script
 from benchgate.base.systems import Smoke, System
+from benchgate.base.void_rule import DEFAULT
 from benchgate.build.fetch import inputs
 from benchgate.build.images import Images, guest_digest
 from benchgate.insn.log import ClockMode, Level
@@ -80,11 +81,12 @@ class Bootkit:
     def run(
         self, system: System | str, workload: str, cpus: int, given: Params = NONE, *, measure: bool = False
     ) -> JudgedRun:
-        """One boot with a workload, judged by the verifier."""
+        """One boot with a workload, judged by the verifier. A run that is void is right, too: its answers
+        were checked, and only its figures do not count."""
         known = catalog.load_system(system) if isinstance(system, str) else system
         planned = self.planned(known, workload, cpus, given)
         raw = self._execute(planned, measure=measure)
-        return judge_run(raw, lambda one: verify.verify_on(one, planned.workload, planned.system))
+        return judge_run(raw, lambda one: verify.verify_on(one, planned.workload, planned.system, DEFAULT))
 
     def words(self, system: System | str, cpus: int, words: str, passes: str = ANYTHING) -> RawRun:
         """One boot with this command line and no workload."""

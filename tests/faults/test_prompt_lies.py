@@ -149,4 +149,4 @@ def test_the_instruction_clock_refuses_a_figure_that_the_machine_did_not_earn(
 def test_on_wall_time_a_cpu_that_did_not_run_is_named(tmp_path: Path, kernel: Path, case: str) -> None:
     judged = Booter(tmp_path, kernel, WALL).boot(f"lie={case}", hi=LONG)
     assert judged.verified is None
-    assert re.search(r"the host ran the thread of vCPU 1 for only \d+ ns", judged.reason), judged.reason
+    assert re.search(r"the thread of vCPU 1 ran or waited .* for only \d+ ns", judged.reason), judged.reason

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from benchgate.host.noise import HostSnapshot, ThreadCounters
@@ -22,15 +23,22 @@ QUIET: Mapping[str, Any] = {
 def counters(
     delays: Sequence[int | None] = (0, 0),
     *,
+    idle: Mapping[int, int] = MappingProxyType({}),
     ends: str = "result",
     grown: Mapping[str, Any] | None = None,
     later: Mapping[str, Any] | None = None,
 ) -> tuple[Sample, ...]:
-    """Samples before and after a window. Each vCPU could run for one second: it ran or waited `delays`.
+    """Samples before and after a window. Each vCPU could run for one second, less than that if it was `idle`: it
+    ran or waited `delays`.
     `grown`: what each vCPU's other counters grew by; `later`: the host's counters after it."""
     first = [_thread(vcpu, 5, 7 if delay is not None else None) for vcpu, delay in enumerate(delays)]
     last = [
-        _thread(vcpu, 5 + SECOND - (delay or 0), None if delay is None else 7 + delay, **(grown or {}))
+        _thread(
+            vcpu,
+            5 + SECOND - (delay or 0) - idle.get(vcpu, 0),
+            None if delay is None else 7 + delay,
+            **(grown or {}),
+        )
         for vcpu, delay in enumerate(delays)
     ]
     other = ThreadUse(None, ThreadCounters(9, "main", 5, 10**12, 1, 1, 1, 1, 0))

@@ -68,11 +68,11 @@ def disturbance(files: RunFiles) -> Disturbance:
 
 
 def vcpu_time(moments: Sequence[Moment]) -> list[int] | None:
-    """For how long the host ran each vCPU's thread from the guest's ready line to its result; None: not
-    known."""
+    """For how long each vCPU had something to do from the guest's ready line to its result: its thread ran or
+    waited for a CPU of the host. None: not known."""
     pair = _window(moments)
     grown = None if pair is None else _grown(*pair)
-    return None if grown is None else [use.run for use in grown]
+    return None if grown is None else [use.run + use.delay for use in grown]
 
 
 def excess(seen: Disturbance, rule: VoidRule) -> str:

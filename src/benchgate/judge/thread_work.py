@@ -1,9 +1,8 @@
 """On the lanes of wall time: did each vCPU run, according to the host's account of its thread? Pure.
 
-Takes the files of a run and its work window; gives nothing. Fails with VerifyError if the host ran the thread
-of a vCPU that the row counts for less than a small part of the window. A guest that prints its own figures
-could claim CPUs that never ran. A host that does not account for threads, or did not before QEMU was gone,
-refutes nothing.
+Takes the files of a run and its work window; gives nothing. Fails with VerifyError if a vCPU that the row counts
+was idle but for a small part of the window. A guest that prints its own figures could claim CPUs that never
+ran. A host that does not account for threads, or did not before QEMU was gone, refutes nothing.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from benchgate.judge.wire import MAX_HZ
 
 
 def check_threads(files: RunFiles, unit: str, work: int) -> None:
-    """A thread's time also has what the vCPU did before the window, so this refuses too little, never too
-    much. Cycles are taken for as short as they can be."""
+    """A thread's time also has what the vCPU did before the window, and its waits for a busy host, so this
+    refuses too little, never too much. Cycles are taken for as short as they can be."""
     ran = vcpu_time(files.moments)
     cpus = files.run.cell.cpus
     if ran is None or len(ran) != cpus:
@@ -29,6 +28,6 @@ def check_threads(files: RunFiles, unit: str, work: int) -> None:
         if time_ns < least:
             raise VerifyError(
                 f"work: the row counts {cpus} CPUs and its window is {work} {unit} long, but until the guest "
-                f"printed that figure the host ran the thread of vCPU {vcpu} for only {time_ns} ns: that CPU "
-                "did not take part in the work"
+                f"printed that figure the thread of vCPU {vcpu} ran or waited for the host for only {time_ns} ns: "
+                "that CPU did not take part in the work"
             )

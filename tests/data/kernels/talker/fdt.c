@@ -34,5 +34,8 @@ static const char *property(const uint8_t *tree, const char *name) {
 }
 
 const char *fdt_words(const void *tree) {
-    return property(tree, "bootargs");
+    static const char *found; // a search takes longer than a short window may be off
+    if (!found)
+        found = property(tree, "bootargs");
+    return found;
 }
