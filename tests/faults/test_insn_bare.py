@@ -84,9 +84,9 @@ def test_a_written_disk_does_not_hold_up_the_end(guest: Path, tmp_path: Path) ->
     one that needs QEMU's big lock would wait for ever. So it is also with a drive in `qemu.arguments`."""
     image, before = tmp_path / "image", bytes(range(256)) * 8192
     image.write_bytes(before)
-    drive = ("-drive", f"if=none,id=disk0,format=raw,file={image}", "-device", "piix3-ide,id=ide")
-    drive = (*drive, "-device", "ide-hd,drive=disk0,bus=ide.0")
-    result = boot(guest, tmp_path, "disk", 2, drive, disks=False)
+    drive = ("-drive", f"if=none,id=disk0,format=raw,file={image}")
+    devices = ("-device", "piix3-ide,id=ide", "-device", "ide-hd,drive=disk0,bus=ide.0")
+    result = boot(guest, tmp_path, "disk", 2, (*drive, *devices), disks=False)
     assert result.status == 33
     assert result.log.closed
     assert image.read_bytes() != before

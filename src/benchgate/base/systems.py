@@ -15,6 +15,7 @@ from benchgate.base.arch import X86_64, Architecture
 from benchgate.base.cells import Mode, Params
 from benchgate.base.disks import Disk
 from benchgate.base.metrics import Better, Metric, MetricKind
+from benchgate.base.network import CARD, Port
 from benchgate.base.qemu import GOOD_EXIT
 from benchgate.base.runs import Deadlines
 from benchgate.base.script import Script
@@ -95,6 +96,8 @@ class QemuWords:
     memory: str = "256M"
     smp: str = "{n}"
     arguments: tuple[str, ...] = ()
+    network: str = CARD
+    """The network card of a system with `ports`."""
     binary: str = ""
     """The path of the QEMU for this system alone; empty: the session's for its architecture."""
 
@@ -201,6 +204,8 @@ class System:
     """The ELF file that resolves sampled addresses; {workload} is replaced by the workload's name."""
     disks: tuple[Disk, ...] = ()
     firmware: str = DEFAULT_FIRMWARE
+    ports: Mapping[str, Port] = field(default_factory=dict)
+    """What the host can reach of a guest, by name."""
     """DEFAULT_FIRMWARE, NO_FIRMWARE or the path of a file, which may contain {out}."""
     build: Build | None = None
     ask: Ask = Ask.CMDLINE

@@ -49,7 +49,7 @@ from benchgate.plan.planned import Ground, PlannedCell, SweepPlan
 from benchgate.plan.schedule import expected_runs
 from benchgate.plan.seats import reseated
 from benchgate.render.view import SessionView
-from benchgate.run import argv, guest, perf, smoke, stale
+from benchgate.run import argv, guest, perf, ports, smoke, stale
 from benchgate.run.attempt import RunRequest
 from benchgate.run.parallel import Job, execute_all
 from benchgate.run.record import clock_log, smoke_folder
@@ -245,15 +245,17 @@ class MeasuringSession:
         self.progress.phase(cell.id, "smokes", "running")
         image, nonce = self.image(planned), secrets.token_hex(8)
         log, words = clock_log(folder), wanted.append
-        spec = argv.guest_spec(planned, image, self._machines.vm(planned), nonce, log=log, words=words)
+        vm, hosts = self._machines.vm(planned), ports.choose(planned.system.ports)
+        spec = argv.guest_spec(planned, image, vm, nonce, log=log, words=words, ports=hosts)
         smoke.execute(planned, spec, folder, guest_digest=guest_digest(image), nonce=nonce)
 
     def _request(self, attempt: PlannedRun, place: session_folder.RunFolder) -> RunRequest:
         planned, nonce = attempt.planned, self._nonce(attempt)
         image = self.image(planned)
+        spec = self._spec(planned, image, nonce, log=clock_log(place.folder), seed=attempt.seed)
         return RunRequest(
             cell=planned.cell,
-            spec=self._spec(planned, image, nonce, log=clock_log(place.folder), seed=attempt.seed),
+            spec=spec,
             folder=place.folder,
             nonce=nonce,
             attempt=place.run,
@@ -262,7 +264,7 @@ class MeasuringSession:
             placement=planned.seats.placement,
             warmup=attempt.warmup,
             guest_digest=guest_digest(image),
-            script=argv.script(planned, nonce),
+            script=argv.script(planned, nonce, spec.ports),
             watch=watch_for(planned.system),
         )
 
@@ -273,7 +275,14 @@ class MeasuringSession:
         if planned.system.kind is Kind.NATIVE:
             return argv.native_spec(planned, image, nonce, measure=measure)
         return argv.guest_spec(
-            planned, image, self._machines.vm(planned), nonce, log=log, seed=seed, measure=measure
+            planned,
+            image,
+            self._machines.vm(planned),
+            nonce,
+            log=log,
+            seed=seed,
+            measure=measure,
+            ports=ports.choose(planned.system.ports),
         )
 
     def _nonce(self, attempt: PlannedRun) -> str:
@@ -376,6 +385,7 @@ class MeasuringSession:
                 log=clock_log(Path(name)),
                 measure=self.options.measure,
                 talks=timed,
+                ports=ports.choose(seated.system.ports),
             )
             with guest.boot_interactive(spec, mark=nonce, folder=Path(name)) as running:
                 yield running

@@ -169,7 +169,7 @@ def _request(new: _Replay, spec: BootSpec) -> RunRequest:
         placement=raw.placement,
         warmup=raw.warmup,
         guest_digest=raw.guest_digest,
-        script=script(new.planned, raw.nonce),
+        script=script(new.planned, raw.nonce, spec.ports),
         watch=watch_for(new.planned.system),
     )
 
