@@ -113,6 +113,7 @@ CASES = (
     Case("clocks", 9, lambda _: 20e6),
     Case("shootdown", 10),
     Case("alternate", 11),
+    Case("devices", 12),
 )
 NAMED = {case.name: case for case in CASES}
 

@@ -20,7 +20,7 @@ from benchgate.base.qemu import Qemu
 from benchgate.base.runs import Deadlines, RawRun
 from benchgate.base.script import Script
 from benchgate.base.systems import Smoke, System
-from benchgate.base.void_rule import NO_RULE, VoidRule
+from benchgate.base.void_rule import DEFAULT, VoidRule
 from benchgate.build.fetch import inputs
 from benchgate.build.images import Images, guest_digest
 from benchgate.insn.log import ClockMode, Level
@@ -57,7 +57,7 @@ class Bootkit:
     seed: int = 1
     patience: Deadlines = PATIENT
     """The deadlines on wall time."""
-    rule: VoidRule = NO_RULE
+    rule: VoidRule = DEFAULT
     _images: Images = field(default_factory=lambda: Images(None, False, lambda _: None))
     _boots: int = 0
     _kept: dict[str, object] = field(default_factory=dict)
@@ -82,7 +82,8 @@ class Bootkit:
     def run(
         self, system: System | str, workload: str, cpus: int, given: Params = NONE, *, measure: bool = False
     ) -> JudgedRun:
-        """One boot with a workload, judged by the verifier."""
+        """One boot with a workload, judged by the verifier. A run that is void is right, too: its answers
+        were checked, and only its figures do not count."""
         known = catalog.load_system(system) if isinstance(system, str) else system
         planned = self.planned(known, workload, cpus, given)
         raw = self._execute(planned, measure=measure)

@@ -102,6 +102,10 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if reporter is not None:
         reporter.write_line(state.describe())
+    try:
+        state.try_qemus()
+    except BenchgateError as error:
+        raise pytest.UsageError(str(error)) from None
     return True
 
 

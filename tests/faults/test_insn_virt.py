@@ -50,6 +50,14 @@ def test_a_case_takes_the_time_that_arithmetic_gives(
     assert run(guest, images, tmp_path, name).took == pytest.approx(expected(CPUS), rel=ERROR)
 
 
+def test_a_loop_that_polls_a_device_takes_as_long_as_its_instructions(
+    guest: Architecture, images: Path, tmp_path: Path
+) -> None:
+    """QEMU leaves a block at each access to a device, and the rest of the block must not count twice: here it
+    is two instructions of three."""
+    assert run(guest, images, tmp_path, "devices").each("sum")[0] == pytest.approx(300_000, rel=ERROR)
+
+
 def test_timers_come_when_they_are_due(guest: Architecture, images: Path, tmp_path: Path) -> None:
     done = run(guest, images, tmp_path, "ticks")
     assert done.each("ticks") == [100] * CPUS

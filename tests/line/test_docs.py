@@ -5,18 +5,20 @@ from __future__ import annotations
 import re
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 from benchgate import cli
 from benchgate.base import systems
-from benchgate.base.errors import CatalogError
+from benchgate.base.errors import CatalogError, VerifyError
 from benchgate.plan import systemfile
 from benchgate.plan.options import TABLE
 from tests.line.sessions import REPO
 
 DOC = (REPO / "docs" / "bring-your-own-kernel.md").read_text()
+PROMPT = (REPO / "docs" / "prompt.md").read_text()
 CI = (REPO / "docs" / "run-in-ci.md").read_text()
 EXAMPLES = re.findall(r"^```yaml\n(.*?)^```", DOC, re.MULTILINE | re.DOTALL)
 SMALLEST = """
@@ -42,6 +44,27 @@ def test_every_example_system_is_valid(tmp_path: Path) -> None:
     assert (fixed.ask, fixed.end_by, fixed.cpus) == (systems.Ask.SELFTEST, systems.EndBy.KILL, (1, 8))
 
 
+def test_the_example_of_a_prompt_is_valid_and_its_oracle_judges(tmp_path: Path) -> None:
+    found = read(re.findall(r"^```yaml\n(.*?)^```", PROMPT, re.MULTILINE | re.DOTALL)[0], tmp_path)
+    assert found.ask is systems.Ask.PROMPT
+    assert found.script is not None
+    assert found.script.places == {"workers", "hi"}
+    source = re.search(r"^```python\n# bench/primes/oracle.py\n(.*?)^```", PROMPT, re.MULTILINE | re.DOTALL)
+    assert source is not None
+    names: dict[str, Any] = {}
+    exec(source[1], names)
+    names["check"]({"hi": 100}, (), {"count": 25}, None)
+    with pytest.raises(VerifyError, match="count is 24, not 25"):
+        names["check"]({"hi": 100}, (), {"count": 24}, None)
+
+
+def test_the_page_on_prompts_has_every_key_of_its_own() -> None:
+    table = set(re.findall(r"^\| `([a-z_.]+)` \|", PROMPT, re.MULTILINE))
+    step = {f"steps.{name}" for name in ("send", "prompt", "expect", "capture", "echo", "deadline_s")}
+    given = {f"input.{name}" for name in ("line_end", "echo", "byte_us", "delay_us")}
+    assert {"prompt", "steps", *step, *given} <= table
+
+
 def keys_of(value: object, before: str = "") -> set[str]:
     """The dotted paths of all keys: `boot.kernel`. Below these three are values."""
     if not isinstance(value, dict) or before in {"result.work.", "result.expect.", "services."}:
@@ -61,9 +84,6 @@ def test_the_table_lists_every_key_of_our_systems_and_the_examples() -> None:
 @pytest.mark.parametrize(
     ("more", "below", "message"),
     [
-        ("ask: prompt", "", "send/expect steps at a prompt"),
-        ("steps: [ls]", "", "send/expect steps at a prompt"),
-        ("input: {echo: true}", "", "pacing, line ending and echo"),
         ("ports: [22]", "", "host ports"),
         ("qemu: {binary: qemu-mine}", "", "--qemu PATH"),
         ("", "  disks: [root.img]", "booting from disks"),

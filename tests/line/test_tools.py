@@ -72,6 +72,53 @@ def test_a_program_runs_natively_with_its_own_libraries(tmp_path: Path) -> None:
     assert session.code == 0, session.output
 
 
+SUM = """\
+name: summed
+program:
+  package: dash
+  run: [dash, "{files}/sum.sh", "{files}/data/numbers.txt"]
+  result:
+    sum: {regex: "^sum ([0-9]+)$"}
+  worked:
+    output: ["^sum 42$"]
+  verified: by-tool
+files: [sum.sh, data/numbers.txt]
+"""
+SCRIPT = 'sum=0\nwhile read -r n; do sum=$((sum + n)); done < "$1"\necho "sum $sum"\n'
+
+
+@pytest.fixture
+def summed(tmp_path: Path) -> Path:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "numbers.txt").write_text("40\n2\n")
+    (tmp_path / "sum.sh").write_text(SCRIPT)
+    (tmp_path / "summed.yaml").write_text(SUM)
+    write_test(tmp_path, CELLS, '"summed.yaml"')
+    return tmp_path
+
+
+def test_a_script_and_its_data_are_in_the_guest(summed: Path) -> None:
+    words = ("--system=linux", "--system=kernel", "--clock=insn", "--smp=1", "--runs=1")
+    session = run_pytest(summed, *words)
+    assert session.code == 0, session.output
+    of = {one["system"]: one for one in session.verdicts}
+    assert of["linux"]["outcome"] == "PASS", session.output
+    assert "summed needs programs, which kernel does not have" in of["kernel"]["reason"]
+
+
+def test_a_script_and_its_data_are_on_the_host(summed: Path) -> None:
+    session = run_on_wall_time(summed, "--system=native", "--smp=1", "--runs=1")
+    assert session.code == 0, session.output
+    assert [one["outcome"] for one in session.verdicts] == ["PASS"]
+
+
+def test_other_data_are_noticed(summed: Path) -> None:
+    (summed / "data" / "numbers.txt").write_text("40\n3\n")
+    session = run_on_wall_time(summed, "--system=native", "--smp=1", "--runs=1")
+    (verdict,) = session.verdicts
+    assert "dash printed nothing that matches `^sum 42$`" in verdict["reason"]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [

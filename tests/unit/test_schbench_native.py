@@ -38,6 +38,12 @@ def transcript(folder: Path, workload: Workload, cpus: int, **changes: object) -
     return wire.parse(read_console(run_of(folder, workload, cpus, **{**SHORT, **changes})), nonce=NONCE)
 
 
+def answered(folder: Path, workload: Workload, cpus: int, **changes: object) -> VerifiedRun:
+    """The same without the metrics: on a busy host no worker may sleep in so short a window, and a latency
+    that was never recorded has no percentile."""
+    return verified(folder, replace(workload, metrics={}), cpus, **changes)
+
+
 # ---- every mode
 
 
@@ -63,7 +69,7 @@ def transcript(folder: Path, workload: Workload, cpus: int, **changes: object) -
     ],
 )
 def test_each_mode_verifies(tmp_path: Path, schbench: Workload, mode: dict[str, object]) -> None:
-    verified(tmp_path, schbench, 2, **mode)
+    answered(tmp_path, schbench, 2, **mode)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +78,7 @@ def test_each_mode_verifies(tmp_path: Path, schbench: Workload, mode: dict[str, 
 def test_by_default_there_are_as_many_workers_as_cpus(
     tmp_path: Path, schbench: Workload, cpus: int, messengers: int, shares: list[int]
 ) -> None:
-    run = verified(tmp_path, schbench, cpus, message_threads=messengers, rps=101)
+    run = answered(tmp_path, schbench, cpus, message_threads=messengers, rps=101)
     roles = [worker.values["role"] for worker in run.workers]
     assert roles == [0] * messengers + [1] * cpus
     assert [worker.values["of"] for worker in run.workers[:messengers]] == shares

@@ -58,12 +58,23 @@ _BUS = {Interface.CDROM: Interface.IDE}
 def disk_options(disks: Sequence[Disk], images: Sequence[Path]) -> tuple[str, ...]:
     """`images`: the file of each disk. Disks are numbered per interface, in their order."""
     argv: list[str] = []
-    buses = [_BUS.get(disk.interface, disk.interface) for disk in disks]
     for number, (disk, image) in enumerate(zip(disks, images, strict=True)):
-        names = {"drive": f"disk{number}", "place": buses[:number].count(buses[number])}
-        where = _BUILT_IN.get(disk.interface, "if=none").format(**names)
-        file = f"file={comma_safe(str(image))},format={disk.format},snapshot=on"
-        argv += ["-drive", f"id={names['drive']},{where},{file}"]
-        for device in _DEVICES.get(disk.interface, ()):
-            argv += ["-device", device.format(**names)]
+        content = f"file={comma_safe(str(image))},format={disk.format},snapshot=on"
+        argv += _attached(disks, number, content)
+    return tuple(argv)
+
+
+def empty_disk(disks: Sequence[Disk], number: int) -> tuple[str, ...]:
+    """The same for one of them, without a file, to find out whether the machine takes it."""
+    return _attached(disks, number, "driver=null-co,size=1M")
+
+
+def _attached(disks: Sequence[Disk], number: int, content: str) -> tuple[str, ...]:
+    interface = disks[number].interface
+    buses = [_BUS.get(disk.interface, disk.interface) for disk in disks]
+    names = {"drive": f"disk{number}", "place": buses[:number].count(buses[number])}
+    where = _BUILT_IN.get(interface, "if=none").format(**names)
+    argv = ["-drive", f"id={names['drive']},{where},{content}"]
+    for device in _DEVICES.get(interface, ()):
+        argv += ["-device", device.format(**names)]
     return tuple(argv)

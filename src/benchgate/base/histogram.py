@@ -1,7 +1,8 @@
 """Histograms as guests make them (guest/bench.h): log-linear, 128 buckets for each power of two.
 
-Takes counts by bucket number; gives a frozen `Histogram`, and percentiles that are at most 1/256 off. Fails
-with ValueError for the percentile of an empty histogram, and for a percentage that is none.
+Takes counts by bucket number; gives a frozen `Histogram`, and percentiles that are at most 1/256 off, of one
+or of several with units of their own. Fails with ValueError for the percentile of an empty histogram, and for
+a percentage that is none.
 """
 
 from __future__ import annotations
@@ -49,31 +50,41 @@ class Histogram:
     @property
     def mean(self) -> float:
         """ValueError if it is empty."""
-        self._require_values()
+        if not self.count:
+            raise ValueError("the histogram is empty")
         return self.sum / self.count
 
     def percentile(self, at: float) -> float:
         """The smallest of its values that `at` percent of them do not exceed: the middle of its bucket, but
         the minimum and the maximum are exact. ValueError if it is empty."""
-        if not 0 <= at <= 100:
-            raise ValueError(f"{at:g} is not a percentage")
-        self._require_values()
-        rank = max(1, math.ceil(Fraction(repr(float(at))) * self.count / 100))
-        if rank == 1:
-            return self.min
-        if rank == self.count:
-            return self.max
-        reached = accumulate(self.buckets.values())
-        bucket = next(bucket for bucket, below in zip(self.buckets, reached, strict=True) if below >= rank)
-        return min(max(sum(bounds(bucket)) / 2, self.min), self.max)
+        return percentile_of([(self, 1)], at)
 
-    def _require_values(self) -> None:
-        if not self.count:
-            raise ValueError("the histogram is empty")
+    def middles(self) -> list[tuple[float, int]]:
+        """The value that stands for each bucket, ascending, and how many values the bucket has."""
+        return [(min(max(sum(bounds(one)) / 2, self.min), self.max), n) for one, n in self.buckets.items()]
+
+
+def percentile_of(parts: Iterable[tuple[Histogram, float]], at: float) -> float:
+    """The percentile of all values of several histograms, each with the length of its unit: a guest that
+    calibrates its clock has another one in each run."""
+    if not 0 <= at <= 100:
+        raise ValueError(f"{at:g} is not a percentage")
+    filled = [(one, unit) for one, unit in parts if one.count]
+    if not filled:
+        raise ValueError("the histogram is empty")
+    count = sum(one.count for one, _ in filled)
+    rank = max(1, math.ceil(Fraction(repr(float(at))) * count / 100))
+    if rank == 1:
+        return min(one.min * unit for one, unit in filled)
+    if rank == count:
+        return max(one.max * unit for one, unit in filled)
+    values = sorted((middle * unit, n) for one, unit in filled for middle, n in one.middles())
+    reached = accumulate(n for _, n in values)
+    return next(value for (value, _), below in zip(values, reached, strict=True) if below >= rank)
 
 
 def merged(histograms: Iterable[Histogram]) -> Histogram:
-    """One histogram of all values: of several workers, or of several runs."""
+    """One histogram of all values, of several workers of a run."""
     filled = [one for one in histograms if one.count]
     buckets: Counter[int] = Counter()
     for one in filled:

@@ -201,12 +201,13 @@ def start(  # noqa: PLR0913 - a process has this many properties
 
 
 def capture(
-    argv: Sequence[str], timeout_s: float, environment: Mapping[str, str]
+    argv: Sequence[str], timeout_s: float, environment: Mapping[str, str], given: bytes = b""
 ) -> subprocess.CompletedProcess[str]:
-    """Runs a program to its end and gives its output. Raises subprocess.TimeoutExpired. The whole process
-    group is always killed, because the program may be a script whose child hangs."""
+    """Runs a program to its end, with `given` on its standard input, and gives its output. Raises
+    subprocess.TimeoutExpired. The whole process group is always killed, because the program may be a script
+    whose child hangs."""
     try:
-        return _capture(argv, timeout_s, environment)
+        return _capture(argv, timeout_s, environment, given)
     except OSError as error:
         if error.errno not in TOO_MANY_FILES:
             raise
@@ -214,17 +215,19 @@ def capture(
 
 
 def _capture(
-    argv: Sequence[str], timeout_s: float, environment: Mapping[str, str]
+    argv: Sequence[str], timeout_s: float, environment: Mapping[str, str], given: bytes
 ) -> subprocess.CompletedProcess[str]:
     with (
         tempfile.TemporaryFile() as output,
         tempfile.TemporaryFile() as errors,
-        Path(os.devnull).open("rb") as nothing,
+        tempfile.TemporaryFile() as source,
         contextlib.ExitStack() as stack,
     ):
+        source.write(given)
+        source.seek(0)
         with held():
             child = start(
-                argv, environment, stdin=nothing.fileno(), stdout=output.fileno(), stderr=errors.fileno()
+                argv, environment, stdin=source.fileno(), stdout=output.fileno(), stderr=errors.fileno()
             )
             stack.callback(child.stop, 0)
         in_time = child.wait(timeout_s)

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from benchgate.base.cells import Cell, Lane, Placement, Window
+from benchgate.base.histogram import Histogram
 from benchgate.base.metrics import Metric
 
 
@@ -54,6 +55,8 @@ class Image:
     """Labels for every row that uses this image, such as `unreviewed image`."""
     tool: Path | None = None
     """The folder of the existing program that `program` runs, for a system that is a process."""
+    data_folder: str = ""
+    """The folder with the workload's files, as its program sees it; empty if it has none."""
     disks: tuple[Path, ...] = ()
     firmware: Path | None = None
 
@@ -172,6 +175,10 @@ class VerifiedRun:
     """True if the workload is a program that does not verify its own work: no gate may use the run."""
     skipped: Mapping[str, str] = field(default_factory=dict)
     """Metrics of its workload that it lacks because the guest skipped them, and why."""
+    histograms: Mapping[str, Histogram] = field(default_factory=dict)
+    """By name, those of all its workers together, in the guest's unit."""
+    hz: int | None = None
+    """How many of the guest's unit are one second; None: the guest did not say."""
 
     def __post_init__(self) -> None:
         if self.key is not _VERIFY_ONLY:

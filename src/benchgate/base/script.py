@@ -8,7 +8,7 @@ would end the line or control the terminal. Pure.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from benchgate.base.cells import Cell
@@ -19,6 +19,8 @@ PLACE = re.compile(r"\{([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)?)\}")
 """A place in a line, such as `{workers}`. Other braces are typed as they are."""
 OF_THE_RUN = ("workload", "mode", "workers", "cpus", "nonce")
 """The places that every run has, beside its workload's parameters."""
+PORT = "port"
+"""`{port}` and `{port.NAME}` are ports of the host, which are chosen for each run."""
 LONGEST_LINE = 1024
 
 
@@ -64,6 +66,15 @@ class Script:
     @property
     def captures(self) -> tuple[str, ...]:
         return tuple(pattern for step in self.steps for pattern in step.captures)
+
+    def mismatch(self, params: Sequence[str], *, needs_all: bool) -> str:
+        """Why these parameters of a workload are not those of the script; empty if they are. `needs_all`: one
+        that is not typed has no effect, and would only stand in the row's name."""
+        unknown = sorted(self.places - {*OF_THE_RUN, *params})
+        if found := [name for name in unknown if name.partition(".")[0] != PORT]:
+            return f"a step types {{{found[0]}}}, and it has no such parameter"
+        untyped = [name for name in params if name not in self.places]
+        return f"no step types {{{untyped[0]}}}, its parameter" if needs_all and untyped else ""
 
     def filled(self, values: Mapping[str, object]) -> Script:
         """The script with each place replaced by its value."""

@@ -17,7 +17,7 @@ from benchgate.base.disks import Disk
 from benchgate.base.metrics import Better, Metric, MetricKind
 from benchgate.base.qemu import GOOD_EXIT
 from benchgate.base.runs import Deadlines
-from benchgate.base.script import OF_THE_RUN, Script
+from benchgate.base.script import Script
 from benchgate.base.text import suggestion
 from benchgate.base.workloads import Workload
 
@@ -95,6 +95,8 @@ class QemuWords:
     memory: str = "256M"
     smp: str = "{n}"
     arguments: tuple[str, ...] = ()
+    binary: str = ""
+    """The path of the QEMU for this system alone; empty: the session's for its architecture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +228,17 @@ class System:
     """Those of SERVICES that it has, and what each is made of there."""
 
     @property
+    def own_qemu(self) -> Path | None:
+        """The QEMU that its YAML names."""
+        return self.file.parent / self.qemu.binary if self.qemu.binary else None
+
+    @property
+    def emulator(self) -> str:
+        """Which of a session's QEMUs boots it: one for each architecture, and those that systems name."""
+        own = self.own_qemu
+        return self.arch.kind("qemu") if own is None else f"{self.arch.kind('qemu')} {own}"
+
+    @property
     def metrics(self) -> Mapping[str, Metric]:
         """Those of its self-test."""
         return {
@@ -247,7 +260,7 @@ class System:
         """Why this system cannot run that cell; empty if it can."""
         if self.runs_selftest != (workload.name == SELFTEST):
             return f"{self.name} runs {'only its own self-test' if self.runs_selftest else 'no self-test'}"
-        if wrong := self._cannot_ask(workload, params):
+        if workload.name != SELFTEST and (wrong := self._cannot_ask(workload, params)):
             return wrong
         if workload.mode not in self.modes and workload.name != SELFTEST:
             return f"{self.name} has no {workload.mode} workloads"
@@ -266,20 +279,16 @@ class System:
             return ""
         if workload.tool and not self.arch.is_host:
             return f"{workload.name} is a program of a package, which is fetched for this host's CPU only"
-        typed = self.result.format is ResultFormat.PATTERNS
-        if workload.has_program and typed:
+        own_form = self.result.format is ResultFormat.PATTERNS
+        if workload.has_program and own_form:
             return (
                 f"{self.name} prints no answers of {workload.name}'s workers: use a workload with "
                 "`source: none` and an oracle for the names in `answers` and `capture`"
             )
-        if not workload.has_program and not typed:
+        if not workload.has_program and (not own_form or self.script is None):
             return f"{workload.name} has no program (`source: none`), so it needs a system with `ask: prompt`"
-        places = self.script.places if self.script else frozenset()
-        if missing := [name for name, _ in params if not workload.has_program and name not in places]:
-            return (
-                f"{self.name} types no {{{missing[0]}}}, so {workload.name}'s parameter has no effect on it"
-            )
-        known = {*OF_THE_RUN, *(name for name, _ in params)}
-        if unknown := sorted(name for name in places - known if name.partition(".")[0] != "port"):
-            return f"{self.name} types {{{unknown[0]}}}, and {workload.name} has no such parameter"
-        return ""
+        if self.script is None:
+            return ""
+        names = [name for name, _ in params]
+        wrong = self.script.mismatch(names, needs_all=not workload.has_program)
+        return wrong and f"{workload.name} cannot be typed at the prompt of {self.name}: {wrong}"

@@ -45,7 +45,7 @@ class Tool:
     package: str
     """The distribution's package that has the program."""
     program: str
-    """The program's file name in usr/bin or usr/sbin."""
+    """The program's file name in bin, sbin, usr/bin or usr/sbin."""
     arguments: tuple[str, ...] = ()
     """Parameters and `cpus` in braces are replaced."""
     captures: tuple[Capture, ...] = ()

@@ -14,6 +14,10 @@ from benchgate.base.cells import Mode, Params, ParamValue
 from benchgate.base.metrics import Metric
 from benchgate.base.tools import Tool
 
+GUEST_FILES = "files"
+"""The folder of a guest that has the workload's `files`; also the manifest's word for that folder, and the
+service that a workload with files needs."""
+
 
 @dataclass(frozen=True, slots=True)
 class ParamSpec:
@@ -53,6 +57,8 @@ class Workload:
     """Those that it declares, by name. `work` and `total` (metrics.WINDOWS) are not among them."""
     tool: Tool | None = None
     """The existing program that it runs; None: a C source of its own."""
+    files: tuple[str, ...] = ()
+    """What it reads while it runs: paths below the folder of its YAML file."""
 
     @property
     def has_program(self) -> bool:

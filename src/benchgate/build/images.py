@@ -28,8 +28,8 @@ from benchgate.base.systems import (
     plain_name,
 )
 from benchgate.base.tools import UNVERIFIED
-from benchgate.base.workloads import Workload
-from benchgate.build import programs, tools
+from benchgate.base.workloads import GUEST_FILES, Workload
+from benchgate.build import data_files, programs, tools
 from benchgate.build.cache_storage import Notice
 from benchgate.build.fetch import cross, inputs
 from benchgate.build.fetch.inputs import LinuxKernel
@@ -67,12 +67,17 @@ def _has_digest(path: Path, digest: str) -> bool:
 
 def _process(workload: Workload, tool: ToolFiles | None) -> Image:
     """The image of a system that is a process on this host."""
-    if tool is None:
-        program = programs.guest_program(workload)
-        return Image(None, None, program, {"program": file_digest(program)})
-    program = tools.runner(workload)
-    digests = {"program": file_digest(program), **tools.digest(workload, tool)}
-    return Image(None, None, program, digests, _labels(workload, tool), tool.folder)
+    program = tools.runner(workload) if tool else programs.guest_program(workload)
+    more = tools.digest(workload, tool) if tool else {}
+    return Image(
+        None,
+        None,
+        program,
+        {"program": file_digest(program), **more, **data_files.digest(workload)},
+        _labels(workload, tool),
+        tool.folder if tool else None,
+        str(data_files.for_process(workload)) if workload.files else "",
+    )
 
 
 def _labels(workload: Workload, tool: ToolFiles | None) -> tuple[str, ...]:
@@ -148,6 +153,7 @@ class Images:
             None,
             digests,
             (*labels, *_labels(workload, tool)),
+            data_folder=f"/{GUEST_FILES}" if workload.files else "",
             disks=tuple(
                 self._file(system, workload, disk.image, f"boot.disks.{number}")
                 for number, disk in enumerate(system.disks)
@@ -187,13 +193,20 @@ class Images:
         return path, {"kernel": file_digest(path)}, ()
 
     def _initrd(self, system: System, workload: Workload, tool: ToolFiles | None) -> Path | None:
-        if not system.initrd:
-            return None
         if system.initrd == WORKLOAD_INITRD:
             if tool is not None:
                 return tools.initramfs(workload, tool)
             compiler = self._compiler(system.arch)
-            return programs.linux_initramfs(programs.guest_program(workload, compiler), compiler=compiler)
+            return programs.linux_initramfs(
+                programs.guest_program(workload, compiler), data_files.for_guest(workload), compiler=compiler
+            )
+        if workload.files:
+            raise BuildError(
+                f"{system.file}: workload {workload.name} has files, which are in the archive of the Linux "
+                f"guest only: write `initrd: {WORKLOAD_INITRD}`, or leave `files` out of `services`"
+            )
+        if not system.initrd:
+            return None
         return self._file(system, workload, system.initrd, "boot.initrd")
 
     def _file(self, system: System, workload: Workload, word: str, key: str) -> Path:

@@ -11,7 +11,7 @@ from pathlib import Path
 from benchgate.base.files import file_digest
 from benchgate.base.tools import TOOL_FOLDER
 from benchgate.base.workloads import Workload
-from benchgate.build import cache, programs
+from benchgate.build import cache, data_files, programs
 from benchgate.build.fetch.tool import LOADER, ToolFiles
 
 GUEST_FOLDER = "tool"
@@ -53,7 +53,8 @@ def source(workload: Workload) -> str:
     tool = workload.tool
     assert tool is not None
     loader = [f"{TOOL_FOLDER}/lib/{LOADER}", LOADER, "--argv0", tool.program]
-    command = [*loader, "--library-path", f"{TOOL_FOLDER}/lib", f"{TOOL_FOLDER}/bin/{tool.program}"]
+    libraries = f"{TOOL_FOLDER}/lib" + (":{files}" if workload.files else "")
+    command = [*loader, "--library-path", libraries, f"{TOOL_FOLDER}/bin/{tool.program}"]
     return _SOURCE.format(
         run=", ".join(map(_literal, [*command, *tool.arguments])),
         params=", ".join([*map(_literal, workload.params), "NULL"]),
@@ -76,7 +77,7 @@ def initramfs(workload: Workload, files: ToolFiles) -> Path:
     assert workload.tool is not None
     names = files.needed(workload.tool.program)
     more = {f"{GUEST_FOLDER}/{name}": files.folder / name for name in names}
-    return programs.linux_initramfs(runner(workload), more)
+    return programs.linux_initramfs(runner(workload), more | data_files.for_guest(workload))
 
 
 def digest(workload: Workload, files: ToolFiles) -> dict[str, str]:

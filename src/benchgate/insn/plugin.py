@@ -21,7 +21,7 @@ SOURCE = Path(__file__).parent / "c"
 _COMMON = (
     *("lockstep.c", "clock_state.c", "clock_time.c", "clock_errands.c", "clock_watch.c", "clock_grants.c"),
     *("clock_main.c", "clock_vcpu.c"),
-    *("arch_x86.c", "arch_riscv.c", "arch_arm.c", "blocks.c"),
+    *("arch_x86.c", "arch_riscv.c", "arch_arm.c", "blocks.c", "mmio.c"),
     *("counter.c", "spin.c", "placement.c", "journal.c", "marks.c", "console.c", "profile.c", "plugin.c"),
 )
 _FULL = ("libc.c", "tsc.c", "pool.c", "talk.c", "typist.c")

@@ -11,6 +11,7 @@ from benchgate.base.cells import Lane
 from benchgate.base.errors import VerifyError
 from benchgate.base.runs import RawRun
 from benchgate.base.systems import Result
+from benchgate.judge.metrics import SECOND_NS
 from benchgate.judge.noise import Disturbance
 from benchgate.judge.wire import Transcript
 
@@ -66,7 +67,8 @@ def _stalls(seen: Disturbance, disturbed: str, transcript: Transcript, limit: fl
         return f"the host was not quiet: {disturbed}"
     if seen.stall_ns is None:
         return "the host does not count how long vCPUs wait for its CPUs, so it may have stopped them"
-    if transcript.unit == "ns" and seen.stall_ns >= (transcript.foreign or 0) - limit:
+    excess = (transcript.foreign or 0) - limit
+    if transcript.hz and seen.stall_ns >= excess * SECOND_NS / transcript.hz:
         return f"the host made its vCPUs wait for {seen.stall_ns} ns"
     return ""
 

@@ -167,8 +167,8 @@ class Ground:
     pins: tuple[int, ...]
     smt_pins: tuple[int, ...]
     lanes: Mapping[str, tuple[Lane, str]]
-    """System kind (`qemu`, `native`) -> its lane, and the reason if it cannot run. Guests of an architecture
-    whose name is a key have a lane of their own."""
+    """System kind (`qemu`, `native`) -> its lane, and the reason if it cannot run. Guests of an emulator
+    whose name is a key (`System.emulator`) have a lane of their own."""
     physical: Placement = Placement.PHYSICAL
     """The placement of vCPUs on these pins: physical, smt or virtual."""
     no_insn: str | None = None
@@ -189,5 +189,5 @@ class Ground:
         """The lane of these cells, and the reason if they cannot run."""
         if clock == Clock.INSN:
             return Lane.INSN, self.no_insn or ""
-        own = self.lanes.get(system.arch.name) if system.kind is Kind.QEMU else None
+        own = self.lanes.get(system.emulator) if system.kind is Kind.QEMU else None
         return own or self.lanes[system.kind]

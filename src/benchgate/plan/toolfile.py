@@ -1,6 +1,6 @@
 """Reads the `program:` section of a workload's YAML.
 
-Takes the section and the names of the workload's parameters, gives a `Tool`. Fails with CatalogError, which
+Takes the section and the names that its placeholders may use, gives a `Tool`. Fails with CatalogError, which
 names file, line and key, if a placeholder, a pattern or a path is invalid, or if the section claims that the
 program verifies its work without saying how that shows.
 """
@@ -25,15 +25,16 @@ _MOST_DECIMALS = 9
 _MOST_WORDS = 48
 
 
-def read(program: Section, params: Collection[str]) -> Tool:
+def read(program: Section, names: Collection[str]) -> Tool:
+    """`names`: the parameters, and `files` if the workload has some."""
     command = program.texts("run")
     if not command or not _PROGRAM.match(command[0]):
         program.fail("expected the program's file name and its arguments: `[hackbench, -l, 100]`", "run")
     if len(command) > _MOST_WORDS:
         program.fail(f"has more than {_MOST_WORDS} words", "run")
     for name in (found for word in command[1:] for found in _PLACEHOLDER.findall(word)):
-        if name not in (*params, "cpus"):
-            program.fail(f"`{{{name}}}` is none of {', '.join((*params, 'cpus'))}", "run")
+        if name not in (*names, "cpus"):
+            program.fail(f"`{{{name}}}` is none of {', '.join((*names, 'cpus'))}", "run")
     verifies = program.choice("verified", (BY_TOOL, NO)) == BY_TOOL
     with program.optional("worked") as section:
         status = section.integer("exit", 0, high=125)

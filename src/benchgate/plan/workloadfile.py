@@ -7,7 +7,8 @@ unknown parameter or a value outside its range.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from benchgate.base import yamlfile
@@ -16,10 +17,11 @@ from benchgate.base.errors import UsageError
 from benchgate.base.systems import not_a_service
 from benchgate.base.text import suggestion
 from benchgate.base.tools import SERVICE, Tool
-from benchgate.base.workloads import ParamSpec, Workload
+from benchgate.base.workloads import GUEST_FILES, ParamSpec, Workload
 from benchgate.base.yamlfile import Section
 from benchgate.plan import metricsfile, toolfile
 
+_PLAIN_PATH = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9._+-]*/)*[A-Za-z0-9_][A-Za-z0-9._+-]*\Z")
 NO_SOURCE = "none"
 """In place of a C file: what is measured is a program that the system has."""
 
@@ -27,7 +29,8 @@ NO_SOURCE = "none"
 def load(path: Path) -> Workload:
     top = yamlfile.load(path)
     params = _params(top)
-    tool = _tool(top, params)
+    files = _files(top, params)
+    tool = _tool(top, (*params, *([GUEST_FILES] if files else [])))
     found = Workload(
         name=top.name("name"),
         # One worker process waits for the program, which starts its own threads and processes.
@@ -38,10 +41,11 @@ def load(path: Path) -> Workload:
         params=params,
         quick=_quick(top, params),
         about=top.text("about", ""),
-        needs=(SERVICE,) if tool else _services(top, "needs"),
+        needs=(SERVICE,) if tool else _needs(top, files),
         own_workers=bool(tool) or top.choice("workers", ("cpus", "own"), "cpus") == "own",
         metrics=metricsfile.read(top),
         tool=tool,
+        files=files,
     )
     top.close()
     return found
@@ -64,13 +68,33 @@ def _beside(top: Section, key: str) -> Path:
     return path
 
 
-def _tool(top: Section, params: Mapping[str, ParamSpec]) -> Tool | None:
+def _files(top: Section, params: Mapping[str, ParamSpec]) -> tuple[str, ...]:
+    """Paths below the YAML file's folder, because they keep their place in the guest."""
+    found = top.texts("files")
+    for number, name in enumerate(found):
+        if not _PLAIN_PATH.match(name):
+            top.fail(f"`{name}` is no path below this folder, of letters, digits and . _ + -", "files")
+        if not (top.path.parent / name).is_file():
+            top.fail(f"there is no file {top.path.parent / name}", "files")
+        if name in found[:number]:
+            top.fail(f"`{name}` is duplicate", "files")
+    if found and GUEST_FILES in params:
+        top.fail(f"a workload with files cannot have a parameter `{GUEST_FILES}`", "params")
+    return found
+
+
+def _tool(top: Section, names: Collection[str]) -> Tool | None:
     program = top.section("program")
     if program is None:
         return None
-    found = toolfile.read(program, params)
+    found = toolfile.read(program, names)
     program.close()
     return found
+
+
+def _needs(top: Section, files: tuple[str, ...]) -> tuple[str, ...]:
+    found = _services(top, "needs")
+    return (*found, GUEST_FILES) if files and GUEST_FILES not in found else found
 
 
 def _services(words: Section, key: str) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ reports do not show two values. A broken or oversubscribed arm has no speedup. D
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from benchgate.base import stats
@@ -51,6 +51,8 @@ class MetricSamples:
     metric: Metric
     unit: str
     values: tuple[float, ...]
+    merged: float | None = None
+    """For a percentile, that of all counted runs together; `values` has each run's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,11 +174,11 @@ def _arm(view: SessionView, rows: list[RunRow]) -> ArmFigures:
         samples=samples,
         speedups={},
         resolution=view.resolutions.get(rows[0].cell.id),
-        metrics=_metrics(counted),
+        metrics=_metrics(counted, view.merged.get(rows[0].cell.id, {})),
     )
 
 
-def _metrics(counted: Sequence[RunRow]) -> tuple[MetricSamples, ...]:
+def _metrics(counted: Sequence[RunRow], merged: Mapping[str, float]) -> tuple[MetricSamples, ...]:
     if not counted:
         return ()
     works = tuple(float(row.work or 0) for row in counted)
@@ -185,7 +187,12 @@ def _metrics(counted: Sequence[RunRow]) -> tuple[MetricSamples, ...]:
     windows = (MetricSamples(WINDOWS["work"], unit, works), MetricSamples(WINDOWS["total"], unit, totals))
     declared = (metric for metric, _ in counted[0].metrics)
     values = (
-        MetricSamples(metric, metric.unit, tuple(dict(row.metrics)[metric] for row in counted))
+        MetricSamples(
+            metric,
+            metric.unit,
+            tuple(dict(row.metrics)[metric] for row in counted),
+            merged.get(metric.name),
+        )
         for metric in declared
     )
     return (*windows, *values)

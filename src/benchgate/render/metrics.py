@@ -1,5 +1,5 @@
-"""The metrics of a row as figures: each arm's median, its spread, and how many times better it is than the
-first arm; and the verdicts on them.
+"""The metrics of a row as figures: each arm's median, its spread, the percentile of all runs together, how
+many times better it is than the first arm, and the verdicts on them.
 
 Takes a SessionView and a series; gives frozen figures. A window is among them only if a gate has a threshold
 for it that the table of speedups does not show. Does not fail.
@@ -26,6 +26,9 @@ class MetricFigures:
     unit: str
     arm: ArmFigures
     spread: Spread
+    """Of the runs."""
+    merged: float | None
+    """For a percentile, that of all counted runs together."""
     factor: float | None
     """How many times better than in the first arm; None for that arm, and if the two cannot be compared."""
     interval: Interval | None
@@ -47,7 +50,9 @@ def _of_arm(view: SessionView, series: Series, arm: ArmFigures) -> Iterator[Metr
         verdicts = _verdicts(view, series, arm, samples.metric.name)
         factor, interval = _factor(view, base, arm, samples)
         spread = stats.spread(samples.values)
-        yield MetricFigures(samples.metric, samples.unit, arm, spread, factor, interval, verdicts)
+        yield MetricFigures(
+            samples.metric, samples.unit, arm, spread, samples.merged, factor, interval, verdicts
+        )
 
 
 def _factor(

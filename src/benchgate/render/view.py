@@ -60,6 +60,8 @@ class SessionView:
     """Runs that are far from their arm's median, and what sets them apart."""
     resolutions: Mapping[str, Resolution] = field(default_factory=dict)
     """What the instruction clock could not resolve, by cell id."""
+    merged: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Percentiles of all counted runs of a cell together, by cell id and metric."""
     repeat: tuple[str, ...] = ()
     """Commands that repeat and check this session."""
     attributions: tuple[Table, ...] | None = None
@@ -72,6 +74,7 @@ class SessionView:
     def __post_init__(self) -> None:
         object.__setattr__(self, "capacity", MappingProxyType(dict(self.capacity)))
         object.__setattr__(self, "resolutions", MappingProxyType(dict(self.resolutions)))
+        object.__setattr__(self, "merged", MappingProxyType(dict(self.merged)))
 
     @property
     def shown_verdicts(self) -> tuple[Verdict, ...]:
@@ -157,6 +160,7 @@ def session_view(  # noqa: PLR0913 - keyword arguments
     attributions: tuple[Table, ...] | None = None,
     outliers: tuple[str, ...] = (),
     resolutions: Mapping[str, Resolution] = MappingProxyType({}),
+    merged: Mapping[str, Mapping[str, float]] = MappingProxyType({}),
 ) -> SessionView:
     """`facts`: the object in session.json, which is untrusted."""
     envelope, inputs = _object(facts, "envelope"), _object(facts, "inputs")
@@ -184,6 +188,7 @@ def session_view(  # noqa: PLR0913 - keyword arguments
         attributions=attributions,
         outliers=outliers,
         resolutions=resolutions,
+        merged=merged,
         void_rule=_void_rule(policy, rows),
         inconclusive_fails=inconclusive_fails,
         repeat=(str(facts.get("command", "pytest")), f"benchgate rejudge reports/runs/{session_id}"),

@@ -17,6 +17,7 @@ from benchgate.base.qemu import CONTROLLED, Qemu, command, guest_name, smp_optio
 from benchgate.base.runs import BootSpec, Deadlines, Image
 from benchgate.base.script import Script, values_of
 from benchgate.base.systems import NO_FIRMWARE, Ask, ResultFormat, System
+from benchgate.base.workloads import GUEST_FILES
 from benchgate.insn.arguments import ClockArguments, arguments
 from benchgate.insn.log import ClockMode, Level
 from benchgate.plan.planned import PlannedCell
@@ -43,13 +44,14 @@ class VmConfig:
     clock: ClockConfig | None = None
 
 
-def manifest(
+def manifest(  # noqa: PLR0913 - keyword arguments
     cell: Cell,
     nonce: str,
     *,
     needs: tuple[str, ...] = (),
     pins: tuple[int, ...] = (),
     measure: bool = False,
+    files: str = "",
 ) -> str:
     """The words that tell the guest which workload to run (docs/wire.md)."""
     words = {
@@ -62,6 +64,8 @@ def manifest(
     }
     if needs:
         words["needs"] = ",".join(needs)
+    if files:
+        words[GUEST_FILES] = files
     if measure:
         words["measure"] = 1
     if pins:
@@ -91,7 +95,7 @@ def guest_spec(  # noqa: PLR0913 - one boot has this many options
     talks = talks or (system.script is not None and words is None)
     if planned.seats.lane is Lane.INSN:
         clock = _clock_arguments(planned, vm, log, seed, profile, talks=talks)
-    request = manifest(cell, nonce, needs=planned.workload.needs, measure=measure)
+    request = manifest(cell, nonce, needs=planned.workload.needs, measure=measure, files=image.data_folder)
     argv = command(
         vm.qemu,
         machine=system.qemu.machine,
@@ -164,7 +168,7 @@ def native_spec(planned: PlannedCell, image: Image, nonce: str, *, measure: bool
         raise UsageError(f"{planned.cell.id}: the image has no program, which a native system needs")
     pins = planned.seats.pins
     needs, each = planned.workload.needs, _pins_per_vcpu(planned)
-    words = manifest(planned.cell, nonce, needs=needs, pins=each, measure=measure)
+    words = manifest(planned.cell, nonce, needs=needs, pins=each, measure=measure, files=image.data_folder)
     return BootSpec(
         argv=(str(image.program), *words.split()),
         environment={"BENCHGATE_TOOL": str(image.tool)} if image.tool else {},

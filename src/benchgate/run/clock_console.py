@@ -22,8 +22,8 @@ from benchgate.insn.talk import MOST_TYPED, NEVER, EndOfTalk, Stop, StopKind, Ta
 from benchgate.run.console import Console
 
 _PIECE = 1 << 16
-_SLICE_NS = 100_000_000
-"""A guest that is never quiet is looked at this often, and one that prints nothing less and less often."""
+_SLICE_NS, _LONGEST_SLICE_NS = 100_000_000, 10_000_000_000
+"""A guest that is never quiet is looked at this often; one that prints nothing less and less often."""
 _HALTED = "no CPU of the guest has run for a second: it may wait for input that never comes"
 
 
@@ -132,7 +132,7 @@ class ClockConsole(Console):
         typed, self._typed = self._typed[:room], self._typed[room:]
         with contextlib.suppress(EndOfTalk):
             self._talk.run(min(self.limit_ns, self._stop.time + self._slice_ns), typed)
-        self._slice_ns *= 2
+        self._slice_ns = min(2 * self._slice_ns, _LONGEST_SLICE_NS)
         self._runs = True
 
     def _await_stop(self, deadline: float | None) -> None:

@@ -28,6 +28,7 @@ from benchgate.judge import attribution, wire
 from benchgate.judge.arms import arms
 from benchgate.judge.decide import decide
 from benchgate.judge.judged_run import JudgedRun
+from benchgate.judge.merged import merged_percentiles
 from benchgate.judge.outliers import outliers
 from benchgate.judge.resolution import resolutions
 from benchgate.judge.run_files import read_console
@@ -50,6 +51,7 @@ def view_of(facts: Mapping[str, Any], runs: Sequence[JudgedRun], where: str, tru
         attributions=_attributions(facts, runs, where),
         outliers=outliers(runs),
         resolutions=resolutions(runs),
+        merged=merged_percentiles(runs, declared),
     )
 
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from benchgate.base.arch import ARCHITECTURES, Architecture
 from benchgate.base.errors import BenchgateError
 from benchgate.base.qemu import Qemu
 from benchgate.build import toolchain
-from benchgate.build.fetch import inputs
+from benchgate.build.fetch import inputs, store
 from benchgate.host import lock, noise, plugin_api, topology
 from benchgate.host.fitness import THRESHOLDS, Host
 from benchgate.host.survey import survey
@@ -35,7 +36,7 @@ def report(qemu_path: Path | None = None, *, fresh: bool = False) -> str:
                 host = survey(qemu, seen, pins, tuple(THRESHOLDS), fresh=fresh)
         except BenchgateError as error:
             words += f"; it was not probed: {error}"
-    found = Found(words, _linux(), _compiler(), _insn(qemu), noise.detectors())
+    found = Found(words, _linux(), _compiler(), _insn(qemu), noise.detectors(), _others())
     return doctor_text(doctor_facts(host, found))
 
 
@@ -61,6 +62,21 @@ def _linux() -> str:
     except BenchgateError as error:
         return f"none: {error}"
     return ", ".join([found.version, *found.labels])
+
+
+def _others() -> str:
+    """The architectures of guests besides this host's. Nothing is fetched for this."""
+    return "; ".join(f"{one}: {_other(one)}" for one in ARCHITECTURES.values() if not one.is_host)
+
+
+def _other(guest: Architecture) -> str:
+    try:
+        found = store.fetched(guest.kind("qemu"))
+    except BenchgateError as error:
+        return f"none: {error}"
+    if found is None:
+        return "is fetched when a system needs it"
+    return f"QEMU {found.about['version']} ({found.origin})"
 
 
 def _compiler() -> str:

@@ -38,6 +38,8 @@ class Found:
     insn: tuple[bool, str]
     """True if the instruction clock can decide gates on this host; and the reason."""
     detectors: Mapping[str, bool]
+    others: str
+    """Guests of other architectures."""
 
 
 def doctor_facts(host: Host, found: Found, thresholds: Mapping[int, float] = THRESHOLDS) -> tuple[Row, ...]:
@@ -47,7 +49,7 @@ def doctor_facts(host: Host, found: Found, thresholds: Mapping[int, float] = THR
     rows += [Row(probe.accel.value, f"{probe.state}: {probe.detail}") for probe in probes]
     rows.append(_capacity_row(host))
     rows += [Row("qemu", found.qemu), Row("linux", found.linux)]
-    rows.append(Row("compiler", found.compiler))
+    rows += [Row("compiler", found.compiler), Row("other CPUs", found.others)]
     for lane in (Lane.KVM, Lane.TCG, Lane.NATIVE):
         rows.append(_lane_row(lane, [fitness(host, lane, n, at) for n, at in thresholds.items()]))
     rows.append(Row("lane insn", f"{'yes' if found.insn[0] else 'no'}: {found.insn[1]}"))

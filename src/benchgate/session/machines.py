@@ -1,4 +1,4 @@
-"""The QEMU of each architecture among a session's systems, and how its guests run.
+"""The QEMUs of a session's systems, and how their guests run.
 
 Takes the session's options and systems; gives `VmConfig`s for their cells, and the lanes that planning needs.
 `fetch` needs no lock; `choose` probes the host, so the caller must hold the measuring lock. Fails with
@@ -12,12 +12,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from benchgate.base.arch import Architecture
 from benchgate.base.cells import Accel, Lane
 from benchgate.base.clocks import Clock, Clocks
-from benchgate.base.errors import HostError
+from benchgate.base.errors import HostError, UsageError
 from benchgate.base.qemu import Qemu
 from benchgate.base.systems import Kind, System
+from benchgate.base.text import counted
 from benchgate.build.cache_storage import Notice
 from benchgate.build.fetch import inputs
 from benchgate.build.fetch.store import FetchSession
@@ -29,15 +29,58 @@ from benchgate.insn.log import ClockMode
 from benchgate.plan.lanes import of_kinds
 from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedCell
+from benchgate.run import trial
 from benchgate.run.argv import VmConfig
 from benchgate.session import vm_choice
 from benchgate.session.vm_choice import VmChoice
 
 
+def qemu_of(
+    system: System, path: Path | None, *, locked: bool = False, session: FetchSession | None = None
+) -> Qemu:
+    """The QEMU for a system; `path` as from `given_qemu`."""
+    named = "--qemu" if system.own_qemu is None else f"{system.file}: qemu.binary:"
+    return inputs.qemu(path, system.arch, locked=locked, session=session, named=named)
+
+
+def given_qemu(system: System, options: Options, *, alone: bool) -> Path | None:
+    """The QEMU that the system's YAML or --qemu names. Among systems of several architectures, --qemu is for
+    the one that its name tells."""
+    path = system.own_qemu or options.qemu
+    usable = system.own_qemu is not None or alone or path is None or inputs.target_of(path) is system.arch
+    return path if usable else None
+
+
+def is_alone(systems: Iterable[System]) -> bool:
+    """Whether --qemu is for one architecture only."""
+    return len({one.arch for one in systems if one.kind is Kind.QEMU and one.own_qemu is None}) == 1
+
+
+def largest(cells: Iterable[PlannedCell]) -> list[PlannedCell]:
+    """Of each system that QEMU boots, the cell with the most CPUs."""
+    found: dict[str, PlannedCell] = {}
+    for cell in cells:
+        known = found.get(cell.system.name)
+        if cell.system.kind is Kind.QEMU and (known is None or known.cell.cpus < cell.cell.cpus):
+            found[cell.system.name] = cell
+    return list(found.values())
+
+
+def require_machines(qemus: Iterable[tuple[PlannedCell, Qemu]]) -> None:
+    """UsageError with everything that these QEMUs do not take of the machine in a system's YAML."""
+    found = [
+        f"{planned.system.file}: {one}"
+        for planned, qemu in qemus
+        for one in trial.problems(qemu, planned.system, planned.cell.cpus)
+    ]
+    if found:
+        raise UsageError("\n  ".join([f"QEMU refuses this ({counted(len(found), 'problem')}):", *found]))
+
+
 @dataclass
 class Machines:
-    """By the name of the architecture, in the order of the systems. The first one is the main one: reports
-    show its version, and with `--clock auto` or `both` the others follow its clock."""
+    """By `System.emulator`, in the order of the systems. The first one is the main one: reports show its
+    version, and with `--clock auto` or `both` the others follow its clock."""
 
     options: Options
     topology: Topology
@@ -46,16 +89,15 @@ class Machines:
     _choices: dict[str, VmChoice] = field(default_factory=dict)
 
     def fetch(self, systems: Iterable[System]) -> None:
-        guests = list(dict.fromkeys(one.arch for one in systems if one.kind is Kind.QEMU))
+        used = {one.emulator: one for one in systems if one.kind is Kind.QEMU}
+        alone = is_alone(used.values())
         with FetchSession(self.note) as session:
-            for guest in guests:
-                path = self._own(guest, alone=len(guests) == 1)
-                self.qemus[guest.name] = inputs.qemu(path, guest, locked=self.options.locked, session=session)
+            for name, system in used.items():
+                path = given_qemu(system, self.options, alone=alone)
+                self.qemus[name] = qemu_of(system, path, locked=self.options.locked, session=session)
 
-    def _own(self, guest: Architecture, *, alone: bool) -> Path | None:
-        """The user's --qemu. Among several architectures it is for the one that its name tells."""
-        path = self.options.qemu
-        return path if alone or path is None or inputs.target_of(path) is guest else None
+    def check(self, cells: Iterable[PlannedCell]) -> None:
+        require_machines((one, self.qemus[one.system.emulator]) for one in largest(cells))
 
     def choose(self, pins: tuple[int, ...]) -> None:
         self._choices = self._chosen(self.options, pins)
@@ -141,38 +183,32 @@ class Machines:
 
     def accelerator(self, system: System) -> Accel:
         """On wall time."""
-        chosen = self._choices.get(system.arch.name)
+        chosen = self._choices.get(system.emulator)
         return Accel.TCG if chosen is None else chosen.accel
 
     def has_lane(self, planned: PlannedCell, lane: Lane) -> bool:
-        chosen = self._choices.get(planned.system.arch.name)
+        chosen = self._choices.get(planned.system.emulator)
         return chosen is not None and lane in chosen.configs
 
     def _choice(self, planned: PlannedCell) -> VmChoice:
-        found = self._choices.get(planned.system.arch.name)
+        found = self._choices.get(planned.system.emulator)
         if found is None:
             raise HostError(f"{planned.cell.id}: QEMU is not prepared for {planned.system.arch}")
         return found
 
-    def probe(self, guest: Architecture) -> AccelProbe:
+    def probe(self, emulator: str) -> AccelProbe:
         """Of the accelerator on wall time."""
-        chosen = self._choices[guest.name]
+        chosen = self._choices[emulator]
         return chosen.probes[chosen.accel]
 
-    def capacity_pair(
-        self, guest: Architecture, pins: tuple[int, ...], first: int
-    ) -> tuple[CapacityPair, ...]:
-        return capacity.sample(self.qemus[guest.name], self.probe(guest), pins, first=first)
+    def capacity_pair(self, emulator: str, pins: tuple[int, ...], first: int) -> tuple[CapacityPair, ...]:
+        return capacity.sample(self.qemus[emulator], self.probe(emulator), pins, first=first)
 
     def described(self) -> dict[str, Any]:
         """Of each QEMU: version, digest and origin, for session.json."""
         return {
-            qemu.guest.kind("qemu"): {
-                "version": qemu.version_text,
-                "digest": qemu.digest,
-                "origin": qemu.origin,
-            }
-            for qemu in self.qemus.values()
+            name: {"version": qemu.version_text, "digest": qemu.digest, "origin": qemu.origin}
+            for name, qemu in self.qemus.items()
         }
 
     def labels(self) -> set[str]:

@@ -19,7 +19,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from benchgate.base.arch import Architecture
 from benchgate.base.cells import Accel, Lane
 from benchgate.base.clocks import Clock, Clocks, policy_for
 from benchgate.base.errors import HostError, UsageError
@@ -98,7 +97,7 @@ class MeasuringSession:
         self._pairs: dict[tuple[str, int], list[CapacityPair]] = {}
         self._topology = seen
         self._machines = Machines(options, seen, progress.note)
-        self._guests: dict[str, Architecture] = {}
+        self._emulators: dict[str, str] = {}
         """By row."""
         self._session: session_folder.SessionFolder | None = None
         self._judged: list[JudgedRun] = []
@@ -113,6 +112,7 @@ class MeasuringSession:
         `images`: those that a user's own tests need."""
         cells = [*(cell for sweep in sweeps for cell in sweep.runnable), *images]
         self._machines.fetch(cell.system for cell in cells)
+        self._machines.check(cells)
         for cell in cells:
             self.image(cell)  # builds it
         self._lock.enter_context(lock.measuring(self.options.lock_wait_s, notice=self.progress.note))
@@ -152,7 +152,7 @@ class MeasuringSession:
         )
         self._facts = provenance.planned(sweeps, self.policy, self._inputs(sweeps), self.clocks)
         self._facts["programs"] = self._trusted.as_json()
-        self._guests = {row: sweep.cells[0].system.arch for sweep in sweeps for row in sweep.rows}
+        self._emulators = {row: sweep.cells[0].system.emulator for sweep in sweeps for row in sweep.rows}
         self._session = session_folder.SessionFolder.create(
             self.options.reports,
             provenance.described(self.options, seen),
@@ -302,15 +302,15 @@ class MeasuringSession:
 
     def capacity(self, row: str, counts: tuple[int, ...]) -> Mapping[int, CapacityBound]:
         """Samples one more pair at each count; the bounds come from all pairs of this row."""
-        guest = self._guests[row]
-        if guest.name not in self._machines.qemus:
+        emulator = self._emulators[row]
+        if emulator not in self._machines.qemus:
             return {}
-        probe = self._machines.probe(guest)
+        probe = self._machines.probe(emulator)
         bounds = {}
         for count in counts:
             pins = self.ground.pins[:count]
             pairs = self._pairs.setdefault((row, count), [])
-            pairs += self._machines.capacity_pair(guest, pins, len(pairs))
+            pairs += self._machines.capacity_pair(emulator, pins, len(pairs))
             found = host_capacity.estimate(probe.accel, pins, pairs)
             lane = Lane.KVM if probe.accel is Accel.KVM else Lane.TCG
             bounds[count] = CapacityBound(lane, count, found.ratio, found.low, found.high)

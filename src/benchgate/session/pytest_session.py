@@ -31,6 +31,7 @@ from benchgate.render.tables import attribution, terminal
 from benchgate.render.view import SessionView
 from benchgate.run.guest import RunningGuest
 from benchgate.session.exit_codes import UNDECIDED, exit_code
+from benchgate.session.machines import given_qemu, is_alone, largest, qemu_of, require_machines
 from benchgate.session.measuring import MeasuringSession, ground_of
 from benchgate.session.progress import Progress
 from benchgate.session.results import RowResult
@@ -101,6 +102,16 @@ class PytestSession:
     def describe(self) -> str:
         policy = catalog.load_policy(self.options.policy)
         return preview.describe(tuple(self._sweeps.values()), self.options, policy, self.options.order_seed)
+
+    def try_qemus(self) -> None:
+        """For --plan: UsageError with all that the QEMU that was given refuses. One that would have to be
+        fetched is not tried."""
+        cells = [*(cell for sweep in self._sweeps.values() for cell in sweep.runnable), *self._images]
+        alone = is_alone(cell.system for cell in cells)
+        given = [(one, given_qemu(one.system, self.options, alone=alone)) for one in largest(cells)]
+        require_machines(
+            (one, qemu_of(one.system, path, locked=self.options.locked)) for one, path in given if path
+        )
 
     # ---- measuring
 

@@ -125,7 +125,7 @@ def _prepare(order: Order, notice: Notice) -> _Replay:
     images = Images(None, False, notice)
     if guest_digest(images.of(planned.system, planned.workload)) != raw.guest_digest:
         raise EvidenceError(f"{order.folder}: the guest's sources, or the compiler, changed after the run")
-    return _Replay(raw, planned, images, _vm(facts, clock, notice), order.out)
+    return _Replay(raw, planned, images, _vm(facts, clock, system, notice), order.out)
 
 
 def _system(order: Order, facts: Mapping[str, Any], raw: RawRun) -> System:
@@ -146,9 +146,9 @@ def _system(order: Order, facts: Mapping[str, Any], raw: RawRun) -> System:
     return found
 
 
-def _vm(facts: Mapping[str, Any], recorded: ClockLog, notice: Notice) -> VmConfig:
-    qemu = inputs.qemu(notice=notice)
-    digest = facts.get("inputs", {}).get("qemu", {}).get("digest")
+def _vm(facts: Mapping[str, Any], recorded: ClockLog, system: System, notice: Notice) -> VmConfig:
+    qemu = inputs.qemu(system.own_qemu, system.arch, notice=notice, named=f"{system.file}: qemu.binary:")
+    digest = facts.get("inputs", {}).get(system.emulator, {}).get("digest")
     if digest != qemu.digest:
         raise EvidenceError(f"the run was made with another QEMU (digest {digest!r:.80})")
     probe = accel.probe(qemu, Accel.TCG)

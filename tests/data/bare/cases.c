@@ -146,9 +146,18 @@ static void clocks(unsigned me) {
     seen[0].x = port_cycles() - cycles;
 }
 
+// CPU 0 polls a device.
+static void devices(unsigned me) {
+    uint64_t began = now();
+    if (me == 0)
+        poll(100000);
+    seen[me].sum = now() - began;
+}
+
 const struct bare_case cases[] = {
     {"perfect", perfect}, {"triple", triple}, {"barrier", barrier},     {"lock", lock},
     {"swap", swap},       {"sleeps", sleeps}, {"ticks", alarms},        {"relay", relay},
     {"spins", spins},     {"clocks", clocks}, {"shootdown", shootdown}, {"alternate", alternate},
+    {"devices", devices},
 };
 const unsigned case_count = sizeof cases / sizeof cases[0];

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchgate.base.histogram import BUCKETS, Histogram, bounds, bucket_of, merged
+from benchgate.base.histogram import BUCKETS, Histogram, bounds, bucket_of, merged, percentile_of
 
 VALUES = st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=50)
 
@@ -89,6 +89,26 @@ def test_an_empty_histogram_has_no_percentile() -> None:
 def test_a_percentage_is_between_0_and_100(at: float) -> None:
     with pytest.raises(ValueError, match="is not a percentage"):
         of([1]).percentile(at)
+
+
+@given(st.lists(st.tuples(VALUES, st.sampled_from([0.25, 1, 3])), min_size=1, max_size=4), st.floats(0, 100))
+def test_a_percentile_of_several_is_near_that_of_all_their_values(
+    parts: list[tuple[list[int], float]], at: float
+) -> None:
+    every = sorted(value * unit for values, unit in parts for value in values)
+    rank = max(1, math.ceil(Fraction(repr(at)) * len(every) / 100))
+    seen = percentile_of([(of(values), unit) for values, unit in parts], at)
+    assert seen == pytest.approx(every[rank - 1], rel=1 / 256)
+
+
+def test_the_percentile_of_two_runs_is_not_the_median_of_theirs() -> None:
+    quiet, busy = of([10] * 99 + [20]), of([10] * 50 + [100] * 50)
+    assert (quiet.percentile(99), busy.percentile(99)) == (10, 100)
+    both = [(quiet, 1), (busy, 1)]  # 149 of 10, one of 20, 50 of 100
+    assert [percentile_of(both, at) for at in (74, 75, 76)] == [10, 20, 100]
+    both = [(quiet, 10), (busy, 1)]  # 50 of 10, 149 of 100, one of 200
+    assert [percentile_of(both, at) for at in (25, 26, 99)] == [10, 100, 100]
+    assert percentile_of([(quiet, 10), (busy, 1)], 100) == 200
 
 
 @given(st.lists(VALUES, max_size=4))

@@ -30,7 +30,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Replaces fetching and building; gives a list of the requests."""
     requests: list[str] = []
 
-    def linux_kernel(path: Path | None, **_: object) -> LinuxKernel:
+    def linux_kernel(path: Path | None, *_: object, **__: object) -> LinuxKernel:
         requests.append(f"linux {path}")
         return LINUX
 
@@ -40,8 +40,10 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return tmp_path / name
 
     monkeypatch.setattr(inputs, "linux_kernel", linux_kernel)
-    monkeypatch.setattr(programs, "guest_program", lambda _: file("program"))
-    monkeypatch.setattr(programs, "linux_initramfs", lambda _: file("initrd"))
+    monkeypatch.setattr(programs, "guest_program", lambda *_: file("program"))
+    monkeypatch.setattr(
+        programs, "linux_initramfs", lambda _, more=(), **__: file("-".join(["initrd", *more]))
+    )
     return requests
 
 
@@ -68,6 +70,53 @@ def test_the_image_of_native_is_the_program(made: list[str], tmp_path: Path) -> 
     assert (image.kernel, image.initrd, image.program) == (None, None, tmp_path / "program")
     assert image.digests == {"program": sha256(b"program")}
     assert made == ["program"]
+
+
+def with_files(cell: PlannedCell, folder: Path) -> PlannedCell:
+    (folder / "a").mkdir()
+    (folder / "a" / "words.txt").write_bytes(b"some words")
+    workload = replace(cell.workload, file=folder / "workload.yaml", files=("a/words.txt",))
+    return replace(cell, workload=workload)
+
+
+def test_a_workloads_files_are_in_the_archive_of_the_linux_guest(made: list[str], tmp_path: Path) -> None:
+    archived: dict[str, Path] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            programs, "linux_initramfs", lambda program, more, **_: archived.update(more) or program
+        )
+        image = of(with_files(planned(1), tmp_path))
+    assert archived == {"files/a/words.txt": tmp_path / "a" / "words.txt"}
+    assert image.data_folder == "/files"
+
+
+def test_a_process_reads_copies_of_its_workloads_files(
+    made: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BENCHGATE_CACHE", str(tmp_path / "cache"))
+    cell = with_files(planned(1, system="native"), tmp_path)
+    image = of(cell)
+    assert image.digests["files:a/words.txt"] == sha256(b"some words")
+    (tmp_path / "a" / "words.txt").write_bytes(b"other words")
+    assert (Path(image.data_folder) / "a" / "words.txt").read_bytes() == b"some words"
+    assert of(cell).data_folder != image.data_folder
+    (tmp_path / "a" / "words.txt").unlink()
+    with pytest.raises(BuildError, match=r"words\.txt cannot be read: .* correct the key `files`"):
+        of(cell)
+
+
+def test_a_cache_whose_path_the_manifest_cannot_carry_is_refused(
+    made: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BENCHGATE_CACHE", str(tmp_path / "my cache"))
+    with pytest.raises(BuildError, match=r"my cache/.* has a space"):
+        of(with_files(planned(1, system="native"), tmp_path))
+
+
+def test_a_system_without_our_archive_cannot_have_a_workloads_files(tmp_path: Path) -> None:
+    (tmp_path / "k.elf").write_bytes(b"elf")
+    with pytest.raises(BuildError, match="workload primes has files, which are in the archive of the Linux"):
+        of(with_files(own(tmp_path), tmp_path))
 
 
 @pytest.mark.parametrize("rebuild", [lambda path: path.write_bytes(b"new"), Path.unlink])

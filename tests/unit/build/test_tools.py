@@ -28,17 +28,17 @@ def root(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("BENCHGATE_CACHE", str(folder))
 
 
-def workload(*arguments: str) -> Workload:
+def workload(*arguments: str, files: tuple[str, ...] = ()) -> Workload:
     params = {"loops": ParamSpec("loops", 3), "word": ParamSpec("word", "x")}
     tool = Tool("pkg", "prog", arguments)
-    return Workload("own", Mode.PROCESS, Path("own.yaml"), Path(), Path(), params, tool=tool)
+    return Workload("own", Mode.PROCESS, Path("own.yaml"), Path(), Path(), params, tool=tool, files=files)
 
 
 def files(folder: Path, program: str) -> ToolFiles:
     """A package whose program is a shell script."""
     for place, text in (("lib/" + LOADER, LOADER_SCRIPT), ("bin/prog", f"#!/bin/sh\n{program}\n")):
         path = folder / place
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(exist_ok=True, parents=True)
         path.write_text(text)
         path.chmod(0o755)
     return ToolFiles(folder, ())
@@ -150,6 +150,52 @@ def test_the_archive_has_the_runner_and_what_the_program_needs(
     assert names[2:5] == [("tool", 0o040755), ("tool/bin", 0o040755), ("tool/lib", 0o040755)]
     assert dict(names[5:]).keys() >= {"bench", "init", "tool/bin/prog", f"tool/lib/{LOADER}"}
     assert b"echo unlike anything else" in archive
+
+
+DLOPEN = r"""
+#include <dlfcn.h>
+#include <stdio.h>
+int main(int count, char **word) {
+    void *plug = dlopen("libplug.so", RTLD_NOW);
+    int (*answer)(void) = plug ? (int (*)(void))dlsym(plug, "answer") : NULL;
+    FILE *data = fopen(word[count - 1], "re");
+    char text[16] = "";
+    if (answer == NULL || data == NULL || fgets(text, sizeof text, data) == NULL)
+        return 1;
+    printf("%d %s\n", answer(), text);
+    return 0;
+}
+"""
+
+
+def test_a_program_opens_a_library_and_data_of_the_workload(tmp_path: Path) -> None:
+    """With the C library of this host, as a package's would be."""
+    found, plug = files(tmp_path / "tool", ""), tmp_path / "files"
+    plug.mkdir()
+    (plug / "words.txt").write_text("hello")
+    for name, text, more in (
+        ("prog", DLOPEN, ["-o", str(found.folder / "bin" / "prog"), "-ldl"]),
+        ("plug", "int answer(void) { return 42; }", ["-shared", "-fPIC", "-o", str(plug / "libplug.so")]),
+    ):
+        source = tmp_path / f"{name}.c"
+        source.write_text(text)
+        subprocess.run(["gcc", str(source), *more], check=True)
+    for name in (LOADER, "libc.so.6", "libdl.so.2"):
+        path = next(
+            one for one in (Path("/lib64", name), Path("/lib/x86_64-linux-gnu", name)) if one.exists()
+        )
+        (found.folder / "lib" / name).unlink(missing_ok=True)
+        (found.folder / "lib" / name).symlink_to(path)
+    runner = tools.runner(workload("{files}/words.txt", files=("libplug.so", "words.txt")))
+    words = ["workload=own", "mode=process", "workers=1", "cpus=1", "nonce=n", "loops=3", "word=x"]
+    done = subprocess.run(
+        [runner, *(f"bench.{one}" for one in [*words, f"files={plug}"])],
+        env={"BENCHGATE_TOOL": str(found.folder), "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert wire.parse(done.stdout, nonce="n").output == b"42 hello\n", done
 
 
 def test_another_file_is_another_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,6 +57,13 @@ def test_without_marks_the_lockstep_is_tight_throughout_and_the_log_has_the_cons
     assert {"rush=25", "lines=0"} <= set(clock_arguments()[0][1].split(","))
 
 
+def test_a_guest_that_is_typed_at_has_a_talk_and_level_count_says_that_it_cannot() -> None:
+    assert "talk=4" in clock_arguments(talks=True)[0][1].split(",")
+    assert "talk" not in clock_arguments()[0][1]
+    with pytest.raises(UsageError, match="nothing can be typed .* at level count"):
+        clock_arguments(talks=True, level="count")
+
+
 def test_commas_are_doubled_and_paths_that_cannot_be_preloaded_are_refused() -> None:
     argv, _ = clock_arguments(log=Path("/a,b/clock.log"), profile=Path("/c,d"))
     assert "out=/a,,b/clock.log" in argv[1]

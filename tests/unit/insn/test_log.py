@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchgate.base.errors import VerifyError
-from benchgate.insn.log import ClockMode, Level, Mark, VcpuTotals, Work, read_log
+from benchgate.insn.log import ClockMode, Input, Level, Mark, VcpuTotals, Work, read_log
 
 COMPLETE = """insn-clock 1
 level full
@@ -68,9 +68,18 @@ def test_lines_of_the_console_carry_what_each_vcpu_had_done(path: Path) -> None:
     assert lines[1].vcpus == lines[2].vcpus == (Work(800, 650), Work(50, 0))
 
 
+def test_what_was_typed_repeats_with_the_run(path: Path) -> None:
+    path.write_text(COMPLETE.replace("mark 03", "typed 12 5 950 100\nmark 03"), encoding="ascii")
+    log = read_log(path)
+    assert log.inputs == (Input(console=12, count=5, time=950, pace=100),)
+    path.write_text(COMPLETE.replace("mark 03", "typed 12 5 951 100\nmark 03"), encoding="ascii")
+    assert read_log(path).repeatable != log.repeatable
+
+
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
+        ("mark 01 1 1100", "typed 5 6 7", "expected `typed BYTES"),
         ("mark 01 1 1100", "ran 2 5 5", "below 2"),
         ("mark 01 1 1100", "ran 1 5", "expected `ran VCPU"),
         ("mark 01 1 1100", "beat", "expected `beat TIME`"),

@@ -74,9 +74,9 @@ def test_a_shifted_counter_is_shifted_back() -> None:
     ],
 )
 def test_the_line_with_which_a_figures_time_begins_is_before_the_figure(begins: str, reason: str) -> None:
-    assert RESULT.work is not None
+    late = replace(RESULT.figures["work"], begins=begins)
     with pytest.raises(VerifyError, match=reason):
-        read(GOOD, replace(RESULT, work=replace(RESULT.work, begins=begins)))
+        read(GOOD, replace(RESULT, work=late))
 
 
 @pytest.mark.parametrize("written", ["2", "  2", "2.0", "2.", "+2", "2e0", "02"])

@@ -465,6 +465,18 @@ def test_a_window_that_begins_before_the_boot_is_refused(tmp_path: Path) -> None
         verify.verify(RunFiles(replace(run, host_span_ns=SECOND // 4)), PRIMES)
 
 
+@pytest.mark.parametrize("delay", [20_000_000, 20_100_000], ids=["quiet", "starved"])
+def test_a_wrong_clock_is_the_guests_fault_only_on_a_quiet_host(tmp_path: Path, delay: int) -> None:
+    """A guest that is starved while it measures its clock by a timer measures it wrongly."""
+    run = replace(primes_run(tmp_path, altered(GOOD, "window", total_start=0)), host_span_ns=SECOND // 4)
+    keep_samples(run.folder, counters(delays=(0, delay)))
+    if delay > 20_000_000:
+        assert verify.verify(RunFiles(run), PRIMES, rule=VoidRule()).void == "run delay 2.01% (limit 2%)"
+        return
+    with pytest.raises(VerifyError, match="the guest's clock is wrong"):
+        verify.verify(RunFiles(run), PRIMES, rule=VoidRule())
+
+
 def test_a_run_without_the_hosts_span_is_refused(tmp_path: Path) -> None:
     with pytest.raises(VerifyError, match="its window cannot be checked"):
         verify.verify(RunFiles(replace(primes_run(tmp_path, GOOD), host_span_ns=None)), PRIMES)
@@ -551,6 +563,27 @@ def test_foreign_time_that_the_hosts_stalls_explain_voids_a_run(
     found = verify.verify(RunFiles(run), PRIMES, rule=rule)
     assert why in found.void
     assert found.work == field(GOOD, "window", "work_end") - field(GOOD, "window", "work_start")
+
+
+@pytest.mark.parametrize(("delay", "is_void"), [(8_999_999, False), (9_000_000, True)])
+def test_stalls_explain_the_cycles_of_a_guest_that_says_its_hz(
+    tmp_path: Path, delay: int, is_void: bool
+) -> None:
+    """54 M cycles are 18 M above the limit of 2 * 18 M; at 2 GHz they are 9 ms."""
+    lines = [
+        line.replace("unit=ns hz=1000000000", "unit=cycles hz=2000000000")
+        for line in unframed(version_2(GOOD))
+    ]
+    run = primes_run(tmp_path, altered(console(*lines), "foreign", time=54_000_000))
+    keep_samples(run.folder, counters(delays=(0, delay)))
+    if is_void:
+        assert (
+            "the host made its vCPUs wait for 9000000 ns"
+            in verify.verify(RunFiles(run), PRIMES, rule=VoidRule()).void
+        )
+        return
+    with pytest.raises(VerifyError, match="the guest was not quiet"):
+        verify.verify(RunFiles(run), PRIMES, rule=VoidRule())
 
 
 def test_foreign_time_on_a_quiet_host_is_the_guests(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchgate.base import systems
+from benchgate.base.arch import AARCH64, X86_64
 from benchgate.base.cells import Mode
 from benchgate.base.disks import Disk, Interface
 from benchgate.base.errors import CatalogError
@@ -134,11 +135,57 @@ def test_each_system_of_ours_says_what_it_has(name: str) -> None:
     assert set(catalog.load_system(name).services) == expected
 
 
+ARCHES = (
+    GOOD
+    + """\
+arch: "{arch}"
+settings:
+  arch: {choices: [x86_64, aarch64], default: x86_64}
+qemu: {memory: 1G}
+by_arch:
+  aarch64:
+    qemu: {cpu: cortex-a72}
+    boot: {append: loud}
+"""
+)
+
+
+def test_an_architecture_has_its_own_machine_and_way_to_end(tmp_path: Path) -> None:
+    plain, arm = load(tmp_path, GOOD), load(tmp_path, GOOD + "arch: aarch64\n")
+    assert (plain.arch, plain.qemu.machine, plain.exit_codes) == (X86_64, "q35", (33,))
+    assert (arm.arch, arm.qemu.machine, arm.exit_codes) == (AARCH64, "virt,gic-version=3", (0,))
+
+
+def test_a_setting_selects_the_architecture_and_its_part_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(ARCHES)
+    plain, arm = systemfile.load(path), systemfile.load(path, {"arch": "aarch64"})
+    assert (plain.name, plain.arch, plain.append, plain.qemu.cpu) == ("mine", X86_64, "quiet", "")
+    assert (arm.name, arm.arch, arm.append) == ("mine.arch-aarch64", AARCH64, "loud")
+    assert (arm.kernel, arm.qemu.cpu, arm.qemu.memory) == ("out/kernel.elf", "cortex-a72", "1G")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (GOOD + "arch: arm64\n", r"mine\.yaml:7: arch: `arm64` is not an architecture"),
+        (ARCHES.replace("  aarch64:", "  armhf:"), r"mine\.yaml:12: by_arch\.armhf: `armhf` is not an arch"),
+        (
+            ARCHES.replace("default: x86_64", "default: aarch64") + "    end: {exit_codes: [x]}\n",
+            r"mine\.yaml:15: end\.exit_codes: expected whole numbers, found x",
+        ),
+    ],
+)
+def test_a_wrong_architecture_is_refused_with_its_line(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(CatalogError, match=message):
+        load(tmp_path, text)
+
+
 def test_a_self_test_has_figures_and_known_answers(tmp_path: Path) -> None:
     system = load(tmp_path, SELFTEST)
     assert system.ask is Ask.SELFTEST
-    assert system.result.work is not None
-    assert (system.result.work.unit, system.result.work.shift) == ("cycles", 20)
+    work = system.result.figures["work"]
+    assert (work.unit, work.shift) == ("cycles", 20)
     assert system.result.expect == {"count": "216816"}
     assert system.refuses(PRIMES, 1) == "mine runs only its own self-test"
 
@@ -208,7 +255,7 @@ def test_a_self_test_has_figures_and_known_answers(tmp_path: Path) -> None:
         ),
         (
             SELFTEST.replace("ask: selftest", "ask: cmdline"),
-            r"mine\.yaml:8: result\.format: .* only for `ask: prompt` and `ask: selftest`.*oracle.*docs/wire\.md",
+            r"mine\.yaml:8: result\.format: .* for `ask: prompt` and `ask: selftest`.*oracle.*docs/wire\.md",
         ),
         (
             SELFTEST.replace("begins: '^go$', ", ""),

@@ -53,6 +53,52 @@ def test_every_key(tmp_path: Path) -> None:
     assert not found.has_oracle
 
 
+def with_files(folder: Path, *names: str, text: str = GOOD) -> Workload:
+    (folder / "data").mkdir(exist_ok=True)
+    (folder / "data" / "words.txt").touch()
+    return load(folder, f"{text}files: [{', '.join(names)}]\n")
+
+
+def test_a_program_may_have_files(tmp_path: Path) -> None:
+    text = GOOD.replace('"{cpus}"', '"{files}/data/words.txt"')
+    found = with_files(tmp_path, "data/words.txt", text=text)
+    assert (found.files, found.needs) == (("data/words.txt",), ("programs",))
+    with pytest.raises(CatalogError, match=r"`\{files\}` is none of loops, cpus"):
+        load(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (("../mine.yaml",), r"files: `\.\./mine\.yaml` is no path below this folder"),
+        (("/etc/passwd",), "files: `/etc/passwd` is no path below this folder"),
+        (("'data/w x'",), "files: `data/w x` is no path below this folder"),
+        (("data",), "files: there is no file .*/data"),
+        (("none",), "files: there is no file .*/none"),
+        (("data/words.txt", "data/words.txt"), "files: `data/words.txt` is duplicate"),
+    ],
+)
+def test_a_file_that_cannot_be_in_the_guest_is_refused(
+    tmp_path: Path, names: tuple[str, ...], said: str
+) -> None:
+    with pytest.raises(CatalogError, match=said):
+        with_files(tmp_path, *names)
+
+
+def test_a_parameter_cannot_have_the_name_of_the_files(tmp_path: Path) -> None:
+    with pytest.raises(CatalogError, match="a workload with files cannot have a parameter `files`"):
+        with_files(tmp_path, "mine.yaml", text=GOOD.replace("loops", "files"))
+
+
+def test_a_workload_of_c_with_files_needs_the_service(tmp_path: Path) -> None:
+    for name in ("mine.c", "oracle.py"):
+        (tmp_path / name).touch()
+    text = "name: mine\nmode: process\nsource: mine.c\noracle: oracle.py\n"
+    assert with_files(tmp_path, "data/words.txt", text=text).needs == ("files",)
+    both = with_files(tmp_path, "data/words.txt", text=text + "needs: [files, park]\n")
+    assert both.needs == ("files", "park")
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

@@ -38,6 +38,7 @@ def test_the_manifest_has_exactly_these_words() -> None:
     )
     assert manifest(cell, NONCE) == words
     assert manifest(cell, NONCE, needs=("park", "threads")) == words + " bench.needs=park,threads"
+    assert manifest(cell, NONCE, files="/files") == words + " bench.files=/files"
     assert manifest(cell, NONCE, measure=True) == words + " bench.measure=1"
     assert manifest(cell, NONCE, pins=(4, 5)) == words + " bench.pin=4,5"
 

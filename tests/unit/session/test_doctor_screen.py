@@ -15,7 +15,14 @@ from benchgate.session.doctor_screen import Found, Row
 from tests.unit.conftest import Tree, host_files
 from tests.unit.hosts import BAD, TCG, good_host
 
-FOUND = Found("10.0.2", "6.12", "gcc 12", (True, "full"), {"run delay": True, "throttling": False})
+FOUND = Found(
+    "10.0.2",
+    "6.12",
+    "gcc 12",
+    (True, "full"),
+    {"run delay": True, "throttling": False},
+    "riscv64: QEMU 10.0.2",
+)
 
 
 @pytest.fixture
@@ -38,6 +45,7 @@ def test_the_screen(good: Host) -> None:
         "qemu        10.0.2\n"
         "linux       6.12\n"
         "compiler    gcc 12\n"
+        "other CPUs  riscv64: QEMU 10.0.2\n"
         "lane kvm    no: present, unusable\n"
         "lane tcg    2 CPUs yes: distinct physical cores, capacity 1.97; 4 CPUs no: only 2 CPUs to pin to\n"
         "lane native 2 CPUs yes: distinct physical cores; 4 CPUs no: only 2 CPUs to pin to\n"

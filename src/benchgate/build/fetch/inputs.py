@@ -61,17 +61,19 @@ def prepare(*, locked: bool = False, notice: Notice | None = None) -> tuple[Qemu
         return qemu(locked=locked, session=session), linux_kernel(locked=locked, session=session)
 
 
-def qemu(
+def qemu(  # noqa: PLR0913 - keyword arguments
     path: Path | None = None,
     guest: Architecture = X86_64,
     *,
     locked: bool = False,
     notice: Notice | None = None,
     session: FetchSession | None = None,
+    named: str = "--qemu",
 ) -> Qemu:
+    """`path`: the user's own; `named`: by which option or key."""
     if path is not None:
-        _refuse_if_locked(locked, "--qemu")
-        return _own_qemu(path, guest, _USER)
+        _refuse_if_locked(locked, named)
+        return _own_qemu(path, guest, _USER, named)
 
     def resolve(client: Apt, release: Release) -> PinnedSet:
         with cache.scratch("inspect") as folder:
@@ -86,7 +88,7 @@ def qemu(
             if locked or installed is None:
                 raise
             used.notice(f"using this system's {installed}, because none could be fetched: {error}")
-            return _own_qemu(Path(installed), guest, _SYSTEM)
+            return _own_qemu(Path(installed), guest, _SYSTEM, named)
     version, digest = kept.about["qemu"], kept.about["digest"]
     return Qemu(
         kept.folder / "bin" / guest.qemu,
@@ -160,20 +162,20 @@ def _environment(files: Path) -> Mapping[str, str]:
     return MappingProxyType({"LD_LIBRARY_PATH": str(files / "lib")})
 
 
-def _own_qemu(path: Path, guest: Architecture, origin: str) -> Qemu:
+def _own_qemu(path: Path, guest: Architecture, origin: str, named: str) -> Qemu:
     found = shutil.which(path)
     if found is None:
         raise FetchError(
-            f"--qemu {path}: there is no program that this user can run; give the path of a {guest.qemu}"
+            f"{named} {path}: there is no program that this user can run; give the path of a {guest.qemu}"
         )
     binary = Path(found).absolute()
     emulates = target_of(binary)
     if emulates not in (None, guest):
-        raise FetchError(f"--qemu {path}: emulates {emulates}, the guest is {guest}; give a {guest.qemu}")
+        raise FetchError(f"{named} {path}: emulates {emulates}, the guest is {guest}; give a {guest.qemu}")
     try:
         digest = file_digest(binary)
     except OSError as error:
-        raise FetchError(f"--qemu {binary}: cannot be read: {error.strerror}") from error
+        raise FetchError(f"{named} {binary}: cannot be read: {error.strerror}") from error
     version = _version(binary, {})
     return Qemu(binary, MappingProxyType({}), (), version, digest, origin, (f"{origin} QEMU",), guest)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -120,18 +120,9 @@ def fetch(  # noqa: PLR0913 - keyword arguments
     `source`: this host's release, with the suites and the architecture of the packages."""
     release = source or this_release()
     what = first or kind
-    sets = tuple(
-        one
-        for one in pins.read(lock_path(kind))
-        if one.release == release.name and first in ("", one.pins[0].package.name)
-    )
-    for one in sets:
-        if folder := cache.existing(kind, _key(one)) or _usable(kind, _identity(one)):
-            return _kept(folder, REVIEWED)
-    unreviewed = {"release": release.name, "origin": UNREVIEWED}
-    unreviewed |= {"instead-of": ",".join(one.digest for one in sets)} | ({"first": first} if first else {})
-    if not locked and (folder := _usable(kind, unreviewed)):
-        return _kept(folder, UNREVIEWED)
+    sets, unreviewed = _sets(kind, release, first), _unreviewed(kind, release, first)
+    if found := _from_cache(kind, sets, None if locked else unreviewed):
+        return found
     for one in sets:
         with contextlib.suppress(_Withdrawn):
             return _kept(_fetch_reviewed(kind, what, one, fill, session, source=release), REVIEWED)
@@ -154,6 +145,33 @@ def fetch(  # noqa: PLR0913 - keyword arguments
         _fill(what, found, client, fill, files)
 
     return _kept(cache.entry(kind, unreviewed, make, notice=session.notice), UNREVIEWED)
+
+
+def fetched(kind: str) -> Kept | None:
+    """What `fetch` would give for this host's release without reading a package source."""
+    release = this_release()
+    return _from_cache(kind, _sets(kind, release, ""), _unreviewed(kind, release, ""))
+
+
+def _sets(kind: str, release: Release, first: str) -> tuple[PinnedSet, ...]:
+    every = (one for one in pins.read(lock_path(kind)) if one.release == release.name)
+    return tuple(one for one in every if first in ("", one.pins[0].package.name))
+
+
+def _unreviewed(kind: str, release: Release, first: str) -> dict[str, str]:
+    """The cache's key for a set that is in no lock."""
+    instead = ",".join(one.digest for one in _sets(kind, release, first))
+    key = {"release": release.name, "origin": UNREVIEWED, "instead-of": instead}
+    return key | ({"first": first} if first else {})
+
+
+def _from_cache(kind: str, sets: Sequence[PinnedSet], unreviewed: Mapping[str, str] | None) -> Kept | None:
+    for one in sets:
+        if folder := cache.existing(kind, _key(one)) or _usable(kind, _identity(one)):
+            return _kept(folder, REVIEWED)
+    if unreviewed is not None and (folder := _usable(kind, unreviewed)):
+        return _kept(folder, UNREVIEWED)
+    return None
 
 
 def lock_path(kind: str) -> Path:

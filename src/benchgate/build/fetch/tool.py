@@ -28,7 +28,7 @@ LOCK = "tools"
 LOADER = "ld-linux-x86-64.so.2"
 _C_LIBRARY = "libc6"
 _UNSEEN = frozenset({"libgcc_s.so.1"})
-_PROGRAM = re.compile(r"usr/s?bin/([^/]+)")
+_PROGRAM = re.compile(r"(?:usr/)?s?bin/([^/]+)")
 _LIBRARY = re.compile(r"(?:usr/)?lib/x86_64-linux-gnu/((?:lib|ld-)[^/]+\.so(?:\.[^/]*)?)")
 
 
@@ -99,7 +99,7 @@ def _fill(client: Apt, packages: PinnedSet, files: Path) -> dict[str, Any]:
         programs = _programs(folder / "bin")
         if not programs:
             package = packages.pins[0].package.name
-            raise FetchError(f"the package {package} has no program in usr/bin or usr/sbin")
+            raise FetchError(f"the package {package} has no program in bin, sbin, usr/bin or usr/sbin")
         libraries = _closure(folder, programs)
         for place, names in (("bin", [one.name for one in programs]), ("lib", sorted(libraries))):
             (files / place).mkdir()

@@ -36,6 +36,7 @@ struct arch {
     bool clock_is_host_tsc;
     // Each machine sets a timer within its first milliseconds. Else a guest may never set one.
     bool always_sets_timers;
+    bool devices_in_memory; // all of them: there are no instructions for input and output
     enum arch_kind (*kind)(const struct arch_insn *insn);
     // The kind of the mark (marks.h), or ARCH_NO_MARK.
     int (*mark)(const struct arch_insn *insn);

@@ -197,6 +197,7 @@ static struct arch_effect effect(const struct arch_insn *insn) {
 
 const struct arch arch_arm = {
     .target = "aarch64",
+    .devices_in_memory = true,
     .kind = kind,
     .mark = mark,
     .jump = jump,

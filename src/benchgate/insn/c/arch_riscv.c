@@ -206,6 +206,7 @@ static struct arch_effect effect(const struct arch_insn *insn) {
 
 const struct arch arch_riscv = {
     .target = "riscv64",
+    .devices_in_memory = true,
     .kind = kind,
     .mark = mark,
     .jump = jump,

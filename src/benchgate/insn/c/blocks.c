@@ -3,9 +3,12 @@
 #include "clock.h"
 #include "counter.h"
 #include "marks.h"
+#include "mmio.h"
 #include "profile.h"
 
 #include <pthread.h>
+
+#define BLOCK_MOST 512 // instructions: QEMU's own limit
 
 const struct arch *blocks_arch;
 
@@ -63,6 +66,7 @@ static void instrument(struct qemu_plugin_insn *insn, const struct arch_insn *se
 
 void blocks_translated(uint64_t id, struct qemu_plugin_tb *tb) {
     (void)id;
+    uint8_t lengths[BLOCK_MOST];
     size_t total = qemu_plugin_tb_n_insns(tb);
     counter_instrument(tb, total, find_spin(tb, total));
     profile_block(tb, total);
@@ -71,5 +75,14 @@ void blocks_translated(uint64_t id, struct qemu_plugin_tb *tb) {
         struct arch_insn seen;
         if (look_at(insn, &seen))
             instrument(insn, &seen, total - i);
+        if (i < BLOCK_MOST)
+            lengths[i] = (uint8_t)seen.length;
     }
+    if (blocks_arch->devices_in_memory && total <= BLOCK_MOST)
+        mmio_block(tb, lengths, total);
+}
+
+void blocks_setup(const struct arch *guest) {
+    blocks_arch = guest;
+    mmio_setup();
 }

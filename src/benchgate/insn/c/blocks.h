@@ -5,8 +5,9 @@
 #include "arch.h"
 #include "qemu_api.h"
 
-extern const struct arch *blocks_arch; // the guest's; set it before the first translation
+extern const struct arch *blocks_arch; // the guest's
 
+void blocks_setup(const struct arch *guest); // before the first translation
 void blocks_translated(uint64_t id, struct qemu_plugin_tb *tb);
 
 #endif

@@ -25,6 +25,8 @@ uint64_t clock_own(unsigned vcpu); // the vCPU's time; the current block counts 
 uint64_t clock_executed(unsigned vcpu);
 uint64_t clock_paused(unsigned vcpu); // time charged for `pause`
 uint64_t clock_skipped(unsigned vcpu);
+// The vCPU did not execute the last `count` instructions that were counted.
+void clock_take_back(unsigned vcpu, uint64_t count);
 uint64_t clock_here(void); // the calling thread's time; unlike clock_seen this changes nothing
 
 // What a vCPU has done so far: `ran` is the time in which it was not halted, `worked` counts the instructions

@@ -13,6 +13,7 @@ enum clock_errand { CLOCK_ERRAND_NONE, CLOCK_ERRAND_DUE, CLOCK_ERRAND_ACTIVE };
 
 struct clock_vcpu {
     _Alignas(128) uint64_t time, base; // time as of counter value `base`
+    uint64_t owed;                   // counted but not executed; the next fold takes it back
     uint64_t paused, waited, calls;    // counters as of the last stop
     uint64_t called, close_calls; // end of the last turn with a system call; calls in a row, close together
     uint64_t counted, skipped, waits;  // counted: instructions and time charged for `pause`

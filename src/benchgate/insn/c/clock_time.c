@@ -6,14 +6,25 @@
 static _Atomic bool window_open;
 static _Atomic uint64_t shown; // the latest time that any vCPU was shown
 
+// What the vCPU has executed since its counter was `base`.
+static uint64_t ran(unsigned c) {
+    uint64_t counted = counter_read(c) - clock_vcpus[c].base, owed = clock_vcpus[c].owed;
+    return counted > owed ? counted - owed : 0;
+}
+
 uint64_t clock_own(unsigned c) {
-    return clock_vcpus[c].time + (counter_read(c) - clock_vcpus[c].base);
+    return clock_vcpus[c].time + ran(c);
+}
+
+void clock_take_back(unsigned c, uint64_t count) {
+    clock_vcpus[c].owed += count;
 }
 
 void clock_fold(unsigned c) {
-    uint64_t count = counter_read(c), ran = count - clock_vcpus[c].base;
-    clock_vcpus[c].time += ran;
-    clock_vcpus[c].counted += ran;
+    uint64_t count = counter_read(c), more = ran(c);
+    clock_vcpus[c].owed -= count - clock_vcpus[c].base - more;
+    clock_vcpus[c].time += more;
+    clock_vcpus[c].counted += more;
     clock_vcpus[c].base = count;
 }
 
@@ -29,7 +40,7 @@ void clock_take_grant(unsigned c) {
 }
 
 uint64_t clock_executed(unsigned c) {
-    return clock_vcpus[c].counted + (counter_read(c) - clock_vcpus[c].base) - counter_paused(c);
+    return clock_vcpus[c].counted + ran(c) - counter_paused(c);
 }
 
 uint64_t clock_paused(unsigned c) {
@@ -46,7 +57,7 @@ uint64_t clock_here(void) {
 struct clock_work clock_work(unsigned c) {
     uint64_t counted = clock_vcpus[c].counted, other = counter_paused(c) + counter_idled(c);
     if ((int)c == clock_self)
-        counted += counter_read(c) - clock_vcpus[c].base;
+        counted += ran(c);
     return (struct clock_work){counted + clock_vcpus[c].skipped, counted > other ? counted - other : 0};
 }
 

@@ -198,7 +198,7 @@ static const char *problem(const struct qemu_info *info, struct settings *s) {
     const struct arch *arch = arch_of(info->target_name);
     if (!info->system_emulation || !arch)
         return "the plugin supports only qemu-system-x86_64, qemu-system-riscv64 and qemu-system-aarch64";
-    blocks_arch = arch;
+    blocks_setup(arch);
     if (info->system.smp_vcpus < 1 || info->system.smp_vcpus > LOCKSTEP_MAX)
         return "the number of vCPUs is not from 1 to 256";
 #if INSN_API >= 3

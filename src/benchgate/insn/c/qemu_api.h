@@ -28,10 +28,12 @@ struct qemu_info {
     } system;
 };
 
-enum { QEMU_NO_REGS = 0, QEMU_INLINE_ADD = 0, QEMU_COND_GE = 7 };
+enum { QEMU_NO_REGS = 0, QEMU_INLINE_ADD = 0, QEMU_INLINE_STORE = 1, QEMU_COND_GE = 7 };
+enum { QEMU_READS_AND_WRITES = 3 };
 
 typedef void qemu_vcpu_callback(uint64_t id, unsigned vcpu);
 typedef void qemu_exec_callback(unsigned vcpu, void *data);
+typedef void qemu_mem_callback(unsigned vcpu, uint32_t info, uint64_t address, void *data);
 typedef void qemu_trans_callback(uint64_t id, struct qemu_plugin_tb *tb);
 typedef void qemu_exit_callback(uint64_t id, void *data);
 
@@ -44,6 +46,8 @@ void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *tb, qemu_exec_c
                                           void *data);
 void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, qemu_exec_callback *cb, int flags,
                                             void *data);
+void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, qemu_mem_callback *cb, int flags,
+                                      int accesses, void *data);
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
 uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *tb);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t index);

@@ -68,8 +68,6 @@ def _disks(boot: Section) -> tuple[Disk, ...]:
 def qemu(top: Section, machine: str) -> QemuWords:
     """`machine`: the architecture's usual one."""
     with top.optional("qemu") as words:
-        if words.has("binary"):
-            words.refuse("a system cannot have its own QEMU yet; use --qemu PATH", "binary")
         smp = words.text("smp", "{n}")
         if "{n}" not in smp or "{" in smp.replace("{n}", ""):
             words.refuse("must contain {n}, and no other braces", "smp")
@@ -79,6 +77,7 @@ def qemu(top: Section, machine: str) -> QemuWords:
             memory=words.text("memory", "256M"),
             smp=smp,
             arguments=words.texts("arguments"),
+            binary=words.text("binary", ""),
         )
 
 

@@ -43,7 +43,7 @@ def _figure(words: Section) -> ResultPattern:
         )
     unit = words.choice("unit", UNITS)
     return ResultPattern(
-        begins=_names_line(words, "begins"),
+        begins=_names_line(words, "begins") if words.has("begins") else "",
         regex=words.pattern("pattern", groups=("value",)),
         unit=unit,
         shift=words.integer("shift", 0, high=40),

@@ -3,7 +3,8 @@
 Takes a SessionView; gives JSON. Each arm has one entry per metric: its work window, its total window and
 those that the workload declares. `stats` are in seconds: of the host's clock, or of the guest's on the
 instruction clock. What is not a time, or is in cycles, has no seconds, so its entries are in
-`benchgate.other_units`, not in `benchmarks`. The names and groups hold the
+`benchgate.other_units`, not in `benchmarks`. `extra_info.merged` of a percentile is that of all counted runs
+together, in the metric's unit. The names and groups hold the
 lane, so that `compare` never puts two lanes into one table. Does not fail.
 """
 
@@ -74,6 +75,8 @@ def _extra(view: SessionView, series: Series, arm: ArmFigures, of: MetricSamples
         "unit": of.unit,
         "samples": [int(one) for one in of.values] if is_window else list(of.values),
     }
+    if of.merged is not None:
+        extra |= {"merged": of.merged}
     if not is_window:
         extra |= {"kind": str(of.metric.kind), "better": str(of.metric.better)}
     if seen:

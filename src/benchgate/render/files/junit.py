@@ -29,7 +29,7 @@ def render(view: SessionView) -> str:
         '<?xml version="1.0" encoding="utf-8"?>',
         f'<testsuites name="benchgate" {counts}>',
         f'  <testsuite name="benchgate" {counts} time="0"{stamp}>',
-        *(line for one in verdicts for line in _case(one, failing, _medians(view, one))),
+        *(line for one in verdicts for line in _case(one, failing, _metrics(view, one))),
         f"    <system-out>{xml(chr(10).join([headline(view), *void_runs(view)]))}</system-out>",
         "  </testsuite>",
         "</testsuites>",
@@ -37,23 +37,30 @@ def render(view: SessionView) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _medians(view: SessionView, verdict: Verdict) -> dict[str, str]:
-    """The medians of the metrics that the workload declares, in the gate's arm."""
+def _metrics(view: SessionView, verdict: Verdict) -> dict[str, str]:
+    """The medians of the metrics that the workload declares, in the gate's arm; and as `NAME.merged` each
+    percentile of all runs together."""
     key = (verdict.system, verdict.workload, verdict.params, verdict.mode, verdict.lane)
     found: dict[str, str] = {}
     for series in series_of(view):
         if (series.system, series.workload, series.params, series.mode, series.lane) == key:
             arms = [one for one in series.arms if one.cpus == verdict.cpus and not one.is_variant]
-            every = (one for arm in arms for one in arm.metrics if one.metric.name not in WINDOWS)
-            found |= {one.metric.name: f"{stats.median(one.values):.9g} {one.unit}".rstrip() for one in every}
+            every = [one for arm in arms for one in arm.metrics if one.metric.name not in WINDOWS]
+            found |= {one.metric.name: _figure(stats.median(one.values), one.unit) for one in every}
+            both = [(one, one.merged) for one in every if one.merged is not None]
+            found |= {f"{one.metric.name}.merged": _figure(value, one.unit) for one, value in both}
     return found
 
 
-def _case(verdict: Verdict, failing: list[Word], medians: dict[str, str]) -> list[str]:
+def _figure(value: float, unit: str) -> str:
+    return f"{value:.9g} {unit}".rstrip()
+
+
+def _case(verdict: Verdict, failing: list[Word], metrics: dict[str, str]) -> list[str]:
     group = xml(f"benchgate.{verdict.gate}")
     lines = [f'    <testcase classname="{group}" name="{xml(f"{verdict.id}-{verdict.metric}")}" time="0">']
     fields = as_object(verdict) | {"params": " ".join(f"{name}={value}" for name, value in verdict.params)}
-    fields |= {f"metric.{name}": text for name, text in medians.items()}
+    fields |= {f"metric.{name}": text for name, text in metrics.items()}
     lines.append("      <properties>")
     for name, value in fields.items():
         if value is not None:

@@ -1,8 +1,9 @@
 """metrics.svg: each metric that a workload declares or a gate limits, over CPU count.
 
 Takes a SessionView; gives an SVG without scripts, links or external resources, or None without such a metric.
-Each metric of a workload has a panel, with a line per system and lane from the medians, and bars from the
-smallest to the largest run. It is readable on light and dark backgrounds, and without colour. Does not fail.
+Each metric of a workload has a panel, with a line per system and lane from the medians, bars from the
+smallest to the largest run, and for a percentile a dash at that of all runs together. It is readable on light
+and dark backgrounds, and without colour. Does not fail.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ class _Scale:
         self.counts = sorted(set(counts))
         self.first = math.log2(min(counts))
         self.last = max(math.log2(max(counts)), self.first + 1)
-        self.most = _round_up(max(one.spread.high for one in every))
+        self.most = _round_up(max(max(one.spread.high, one.merged or 0.0) for one in every))
         self.top = TOP + LINE * len(panel.lines)
         self.bottom = HEIGHT + LINE * len(panel.lines) - BOTTOM - 10
 
@@ -102,8 +103,10 @@ def _drawn(panel: Panel, looks: Sequence[str]) -> list[str]:
     """`looks`: every system and lane of the session. Its number gives it the same colour in each panel."""
     scale = _Scale(panel)
     unit = f", {panel.unit}" if panel.unit not in ("", "ns") else ""
-    title = f"{panel.label}: {panel.metric.name}{unit} ({panel.metric.better} is better)"
-    lines = [f'<text x="{LEFT}" y="20">{xml(visible(title)[: LONGEST_NAME + 24])}</text>']
+    is_merged = any(one.merged is not None for _, figures in panel.lines for one in figures)
+    dash = "; dash: all runs merged" if is_merged else ""
+    title = f"{panel.label}: {panel.metric.name}{unit} ({panel.metric.better} is better{dash})"
+    lines = [f'<text x="{LEFT}" y="20">{xml(visible(title)[: LONGEST_NAME + 48])}</text>']
     right = WIDTH - RIGHT
     for step in range(STEPS + 1):
         value = scale.most * step / STEPS
@@ -134,6 +137,9 @@ def _line(figures: tuple[MetricFigures, ...], look: int, scale: _Scale) -> list[
     for x, y, one in points:
         low, high = scale.y(one.spread.low), scale.y(one.spread.high)
         lines.append(f'<path d="M{x:.1f} {low:.1f}V{high:.1f}" stroke="{colour}" stroke-width="2"/>')
+        if one.merged is not None:
+            at = scale.y(one.merged)
+            lines.append(f'<path d="M{x - 8:.1f} {at:.1f}H{x + 8:.1f}" stroke="{colour}" stroke-width="2"/>')
         words = " ".join(str(verdict.outcome) for verdict in one.verdicts)
         title = f"{one.arm.name} {units.shown(one.spread.median, one.unit)} {words}".strip()
         lines.append(marker(look, x, y, colour, title))

@@ -201,6 +201,7 @@ def _conditions(view: SessionView, every: tuple[Series, ...]) -> list[str]:
         *(f"- {markdown(note)}" for note in view.notes),
         f"- speedups are ratios of medians, in brackets the exact bootstrap interval (alpha {view.alpha:g} "
         "a side and look)",
+        *([f"- {metrics.MERGED}"] if view.merged else []),
         "",
     ]
 

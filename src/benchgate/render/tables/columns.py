@@ -35,6 +35,19 @@ def used(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
     return [n for n in range(len(heading)) if any(row[n] != NOTHING for row in rows)]
 
 
+def fitted(rows: Sequence[Sequence[str]], leave_out: Sequence[int], room: int) -> list[Sequence[str]]:
+    """The rows, of which the first is the heading, without the columns that have no value, and then without
+    those that do not fit. `leave_out` has their order: largest first, 0 never."""
+    kept = used(rows[0], rows[1:])
+    while _needed(rows, kept) > room and any(leave_out[n] for n in kept):
+        kept.remove(max(kept, key=lambda n: (leave_out[n], n)))
+    return [[row[n] for n in kept] for row in rows]
+
+
+def _needed(rows: Sequence[Sequence[str]], kept: Sequence[int]) -> int:
+    return sum(widths(rows)[n] for n in kept) + GAP * (len(kept) - 1)
+
+
 def drawn(rows: Sequence[Sequence[str]]) -> list[str]:
     """The rows as lines; the first row is the heading, with a rule below it."""
     sizes = widths(rows)

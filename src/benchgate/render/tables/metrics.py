@@ -14,28 +14,52 @@ from benchgate.render.metrics import MetricFigures, metrics_of
 from benchgate.render.tables import columns, units
 from benchgate.render.view import SessionView
 
-COLUMNS = ("metric", "arm", "median", "min .. max", "better", "gate")
-_RULE = "|---|---|--:|--:|--:|---|"
+COLUMNS = (
+    ("metric", "---", 0),
+    ("arm", "---", 0),
+    ("median", "--:", 0),
+    ("merged", "--:", 0),
+    ("min .. max", "--:", 3),
+    ("better", "--:", 2),
+    ("gate", "---", 0),
+)
+"""The heading, Markdown's rule below it, and the order in which columns are left out on a terminal: largest
+first, 0 never."""
+NAMES = tuple(name for name, _, _ in COLUMNS)
+MERGED = (
+    "median is that of the runs' own figures, which the gates use; merged is the percentile of all counted "
+    "runs together, from their merged histograms"
+)
 
 
 def text(view: SessionView, series: Series, room: int) -> list[str]:
-    rows = [[visible(cell) for cell in row] for row in _rows(view, series)]
+    """If the gates do not fit beside the figures, they are on lines of their own."""
+    rows = [tuple(map(visible, row)) for row in _rows(view, series)]
     if not rows:
         return []
-    for hidden in ((), ("min .. max",), ("min .. max", "better")):
-        kept = [n for n, name in enumerate(COLUMNS) if name not in hidden]
-        lines = columns.drawn([[row[n] for n in kept] for row in (COLUMNS, *rows)])
-        if max(map(columns.width, lines)) <= room:
-            return lines
-    return [line for row in rows for line in columns.wrapped("  ".join(row), room)]
+    order = [one for _, _, one in COLUMNS]
+    lines = columns.drawn(columns.fitted([NAMES, *rows], order, room))
+    if max(map(columns.width, lines)) <= room:
+        return lines
+    lines = columns.drawn(columns.fitted([NAMES[:-1], *(row[:-1] for row in rows)], order, room))
+    gates = [columns.wrapped(f"  {row[-1]}", room) if row[-1] != columns.NOTHING else [] for row in rows]
+    below = [line for figures, gate in zip(lines[2:], gates, strict=True) for line in (figures, *gate)]
+    return [part for line in (*lines[:2], *below) for part in _cut(line, room)]
+
+
+def _cut(line: str, room: int) -> list[str]:
+    return [line] if columns.width(line) <= room else columns.wrapped(line, room)
 
 
 def lines_of_markdown(view: SessionView, series: Series) -> list[str]:
     rows = _rows(view, series)
     if not rows:
         return []
-    drawn = [f"| {' | '.join(markdown(cell) for cell in row)} |" for row in rows]
-    return [f"| {' | '.join(COLUMNS)} |", _RULE, *drawn, ""]
+    kept = columns.used(NAMES, rows)
+    heading = [[column[part] for column in COLUMNS] for part in (0, 1)]
+    drawn = [[str(row[n]) for n in kept] for row in heading]
+    drawn += [[markdown(row[n]) for n in kept] for row in rows]
+    return [*(f"| {' | '.join(row)} |" for row in drawn), ""]
 
 
 def _rows(view: SessionView, series: Series) -> list[tuple[str, ...]]:
@@ -47,6 +71,7 @@ def _row(one: MetricFigures) -> tuple[str, ...]:
         one.metric.name,
         one.arm.name,
         units.shown(one.spread.median, one.unit),
+        columns.NOTHING if one.merged is None else units.shown(one.merged, one.unit),
         units.span(one.spread, one.unit),
         _factor(one),
         "; ".join(map(gate, one.verdicts)) or columns.NOTHING,

@@ -69,10 +69,8 @@ def _table(view: SessionView, series: Series, room: int) -> list[str]:
     placements = ", ".join(sorted({str(arm.placement) for arm in series.arms}))
     title = f"{series.name} ({series.lane}, {placements})"
     rows = [[name for name, _ in COLUMNS], *(_cells(view, series, arm) for arm in series.arms)]
-    kept = columns.used(rows[0], rows[1:])
-    while _needed(rows, kept) > room and any(COLUMNS[n][1] for n in kept):
-        kept.remove(max(kept, key=lambda n: (COLUMNS[n][1], n)))
-    return [*_wrapped(title, room), *columns.drawn([[row[n] for n in kept] for row in rows])]
+    kept = columns.fitted(rows, [order for _, order in COLUMNS], room)
+    return [*_wrapped(title, room), *columns.drawn(kept)]
 
 
 def _cells(view: SessionView, series: Series, arm: ArmFigures) -> list[str]:
@@ -91,10 +89,6 @@ def _cells(view: SessionView, series: Series, arm: ArmFigures) -> list[str]:
         units.blur(arm),
     ]
     return [visible(cell) for cell in cells]
-
-
-def _needed(rows: list[list[str]], kept: list[int]) -> int:
-    return sum(columns.widths(rows)[n] for n in kept) + columns.GAP * (len(kept) - 1)
 
 
 def _wrapped(text: str, room: int) -> list[str]:

@@ -46,12 +46,11 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A line that states the same number at every CPU count."""
+    """A line that states the same numbers at every CPU count."""
 
     line: str
     pattern: str
-    name: str
-    value: str
+    expect: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,22 +183,23 @@ def _figures(consoles: Mapping[int, Sequence[str]]) -> tuple[Figure, ...]:
 
 
 def _answers(consoles: Mapping[int, Sequence[str]], figures: Sequence[Figure]) -> tuple[Answer, ...]:
-    """Lines that are equal at every CPU count and have a number; times are none. The last ones first: a boot
-    log comes before the result."""
+    """Lines with numbers that are equal at every CPU count; times are none. The last ones first: a boot log
+    comes before the result."""
     timed = {figure.line for figure in figures}
-    equal = [
-        line
-        for line in consoles[min(consoles)]
-        if line not in timed and all(list(lines).count(line) == 1 for lines in consoles.values())
-    ]
-    found = []
-    for line in reversed(equal):
-        numbers = list(_NUMBER.finditer(line))
-        if not numbers:
-            continue
-        last = numbers[-1]
-        word = re.findall(r"[a-z][a-z0-9]{0,30}", line[: last.start()].lower())
-        name = word[-1] if word else "answer"
-        pattern = f"^{literal(line[: last.start()])}(?P<{name}>[0-9]+){literal(line[last.end() :])}$"
-        found.append(Answer(line, pattern, name, last[0]))
-    return tuple(found)
+    found = (_answer(line, consoles) for line in reversed(_once_in_all(consoles)) if line not in timed)
+    return tuple(one for one in found if one is not None)
+
+
+def _answer(line: str, consoles: Mapping[int, Sequence[str]]) -> Answer | None:
+    """Its numbers that are equal everywhere, each named by the word before it."""
+    like = [one for lines in consoles.values() for one in lines if _shape(one) == _shape(line)]
+    values = [set(of_one) for of_one in zip(*map(_NUMBER.findall, like), strict=True)]
+    parts, pattern, expect = _NUMBER.split(line), "^", dict[str, str]()
+    for before, seen in zip(parts, values, strict=False):
+        words = re.findall(r"[a-z][a-z0-9]{0,30}", before.lower())
+        name = words[-1] if words else "answer"
+        name = name if name not in expect else f"{name}{len(expect) + 1}"
+        pattern += f"{literal(before)}(?P<{name}>[0-9]+)" if len(seen) == 1 else f"{literal(before)}[0-9]+"
+        if len(seen) == 1:
+            expect[name] = min(seen)
+    return Answer(line, f"{pattern}{literal(parts[-1])}$", expect) if expect else None

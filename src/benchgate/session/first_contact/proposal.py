@@ -156,7 +156,7 @@ def _answers(answers: Sequence[Answer]) -> Iterator[str]:
         return
     chosen = answers[0]
     yield f"  answers: [{quoted(chosen.pattern)}]    # equal at each CPU count; is it the answer of the work?"
-    yield f"  expect: {{{chosen.name}: {quoted(chosen.value)}}}"
+    yield f"  expect: {{{', '.join(f'{name}: {quoted(value)}' for name, value in chosen.expect.items())}}}"
     yield from _others("lines that are equal at each CPU count", [one.line for one in answers[1:]])
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from benchgate.base.arch import AARCH64, RISCV64
 from benchgate.base.errors import FetchError
 from benchgate.build import cache, cache_storage, cache_trim
 from benchgate.build.fetch import elf, inputs
@@ -304,6 +305,59 @@ class TestImpossible:
             inputs.linux_kernel()
 
 
+def arm_image(version: str) -> bytes:
+    """An Image of AArch64 with its magic number and the kernel's banner."""
+    head = bytearray(0x1000)
+    head[0x38:0x3C] = b"ARMd"
+    return bytes(head) + f"Linux version {version} (builder@host) #1 SMP\n".encode()
+
+
+class TestOtherArchitectures:
+    def test_a_qemu_comes_from_its_own_package_and_lock(self, pool: Pool, programs: Programs) -> None:
+        add_qemu(pool, programs)
+        depends = "libbgalpha1 (>= 1.0), libc6 (>= 2.34)"
+        files = {"usr/bin/qemu-system-aarch64": programs.qemu}
+        root = pool.add("qemu-system-arm", "1:10.0.2+ds-1", files, depends)
+        (pool.locks / "qemu-aarch64.lock").touch()
+        found = inputs.qemu(None, AARCH64)
+        assert (found.binary.name, found.guest, found.labels) == (
+            "qemu-system-aarch64",
+            AARCH64,
+            ("unreviewed image",),
+        )
+        assert json.loads((found.binary.parents[1] / "fetched.json").read_text())["packages"].keys() == {
+            root.name,
+            "qemu-system-data",
+            "ipxe-qemu",
+            "libbgalpha1",
+            "libodd",
+        }
+
+    def test_linux_comes_from_the_release_that_has_it(self, pool: Pool) -> None:
+        """RISC-V is no architecture of bookworm: the kernel is trixie's."""
+        name = "linux-image-6.12.9+deb13-riscv64"
+        content = bytearray(arm_image("6.12.9+deb13-riscv64"))
+        content[0x38:0x3C] = b"RSC\x05"
+        made = pool.add(name, "6.12.9-1", {f"boot/vmlinux-{name}": bytes(content)})
+        pool.add("linux-image-riscv64", "6.12.9-1", {}, f"{name} (= 6.12.9-1)")
+        pool.lock("linux-riscv64", "6.12.9", Pin(made))
+        found = inputs.linux_kernel(None, RISCV64, locked=True)
+        assert (found.version, found.labels) == ("6.12.9+deb13-riscv64", ())
+        assert found.image.read_bytes() == bytes(content)
+
+    def test_a_kernel_of_another_architecture_is_refused(self, tmp_path: Path) -> None:
+        (tmp_path / "Image").write_bytes(arm_image("6.12.9"))
+        assert inputs.linux_kernel(tmp_path / "Image", AARCH64).version == "6.12.9"
+        with pytest.raises(FetchError, match="is not a Linux image for riscv64: give an uncompressed Image"):
+            inputs.linux_kernel(tmp_path / "Image", RISCV64)
+
+    def test_a_qemu_of_another_architecture_is_refused(self, pool: Pool) -> None:
+        program = pool.tool("qemu-system-riscv64", "#!/bin/sh\necho QEMU emulator version 9.9.9\n")
+        assert inputs.qemu(program, RISCV64).guest is RISCV64
+        with pytest.raises(FetchError, match="emulates riscv64, the guest is x86_64; give a qemu-system-x86"):
+            inputs.qemu(program)
+
+
 class TestUsersOwn:
     def test_qemu(self, pool: Pool) -> None:
         program = pool.tool("my-qemu", "#!/bin/sh\necho 'QEMU emulator version 9.1.50 (v9.1.0-1-gabc)'\n")
@@ -347,7 +401,7 @@ class TestUsersOwn:
         with pytest.raises(FetchError, match=r"--linux-kernel .*/none: cannot be read: No such file"):
             inputs.linux_kernel(tmp_path / "none")
         (tmp_path / "text").write_text("hello")
-        with pytest.raises(FetchError, match="is not an x86 Linux image"):
+        with pytest.raises(FetchError, match="is not a Linux image for x86_64: give a bzImage"):
             inputs.linux_kernel(tmp_path / "text")
         with pytest.raises(FetchError, match="cannot be read: Is a directory"):
             inputs.linux_kernel(tmp_path)

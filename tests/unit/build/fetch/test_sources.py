@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from benchgate.base.arch import AARCH64, RISCV64, X86_64, Architecture
 from benchgate.base.errors import FetchError
 from benchgate.build.fetch import sources
 
@@ -94,6 +95,34 @@ class TestRelease:
     @pytest.mark.parametrize("words", [{}, {"ID": "fedora", "VERSION_CODENAME": ""}, {"ID": "debian"}])
     def test_other_distributions_give_none(self, words: dict[str, str]) -> None:
         assert sources.release(words) is None
+
+
+class TestForGuests:
+    @pytest.mark.parametrize(
+        ("words", "guest", "suites", "package"),
+        [
+            (BOOKWORM, X86_64, ("bookworm", "bookworm-backports"), "linux-image-cloud-amd64"),
+            (BOOKWORM, AARCH64, ("bookworm", "bookworm-backports"), "linux-image-cloud-arm64"),
+            (BOOKWORM, RISCV64, ("trixie",), "linux-image-riscv64"),
+            ({"ID": "debian", "VERSION_CODENAME": "trixie"}, RISCV64, ("trixie",), "linux-image-riscv64"),
+        ],
+    )
+    def test_debian(
+        self, words: dict[str, str], guest: Architecture, suites: tuple[str, ...], package: str
+    ) -> None:
+        found = sources.for_guests(wanted(words), guest)
+        assert (found.suites, found.linux, found.architecture) == (suites, package, guest.debian)
+
+    def test_the_private_source_names_the_architecture(self) -> None:
+        release = sources.for_guests(wanted(BOOKWORM), RISCV64)
+        text = sources.private_sources(sources.parse_deb822(DEB822), release, wanted(BOOKWORM))
+        (one,) = sources.parse_deb822(text.replace("riscv64", "amd64"))
+        assert "Architectures: riscv64\n" in text
+        assert one["suites"] == "trixie"
+
+    def test_ubuntu_has_other_architectures_elsewhere(self) -> None:
+        with pytest.raises(FetchError, match=r"no packages of aarch64: give .* --linux-kernel PATH"):
+            sources.for_guests(wanted(NOBLE), AARCH64)
 
 
 class TestParse:

@@ -6,14 +6,18 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from benchgate.base.cells import Lane
+from benchgate.base.metrics import Better, Metric, MetricKind
 from benchgate.render.files import benchmark_json
 from tests.machines import PATIENCE_S
 from tests.unit.factories import cell, rows, scaled_view, view
+
+P99 = Metric("wake_p99", MetricKind.PERCENTILE, Better.LESS, "ns", of="wake", at=99.0)
 
 
 def compare(
@@ -76,6 +80,14 @@ def test_cycles_are_not_reported_as_seconds() -> None:
     assert other[0]["extra_info"]["unit"] == "cycles"
     assert other[0]["extra_info"]["samples"] == [1639] * 5
     assert "stats" not in other[0]
+
+
+def test_a_percentile_has_that_of_all_runs_together() -> None:
+    given = [replace(row, metrics=((P99, 4.0 + row.run),)) for row in rows(cell(2), [1000] * 3)]
+    data = json.loads(benchmark_json.render(view(*given, merged={"primes-linux-smp2": {"wake_p99": 6.5}})))
+    found = {one["param"]: one["extra_info"] for one in data["benchmarks"]}
+    assert (found["wake_p99"]["samples"], found["wake_p99"]["merged"]) == ([5.0, 6.0, 7.0], 6.5)
+    assert "merged" not in found["work"]
 
 
 def test_the_instruction_clock_is_reported_in_seconds_of_the_guest() -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from benchgate.base.gates import Word
+from benchgate.base.metrics import Better, Metric, MetricKind
 from benchgate.render.files import junit
 from tests.unit.factories import failing, scaled_view
 
@@ -22,6 +23,20 @@ def test_junit_has_the_fields_as_properties() -> None:
     assert found["benchgate.params"] == "hi=3000000 split=balanced"
     assert float(found["benchgate.ratio"] or "0") == pytest.approx(1_275_187_210 / 659_500_000)
     assert case.find("failure") is None
+
+
+def test_a_percentile_is_the_median_of_the_runs_and_that_of_all_together() -> None:
+    p99 = Metric("wake_p99", MetricKind.PERCENTILE, Better.LESS, "ns", of="wake", at=99.0)
+    given = scaled_view()
+    counted = tuple(replace(row, metrics=((p99, 4.0 + row.run),)) for row in given.rows)
+    merged = {"primes-linux-smp2": {"wake_p99": 9.25}}
+    found = {
+        one.get("name"): one.get("value")
+        for one in ET.fromstring(junit.render(replace(given, rows=counted, merged=merged))).iter("property")
+    }
+    of_two = sorted(4.0 + row.run for row in given.rows if row.cpus == 2)
+    assert found["benchgate.metric.wake_p99"] == f"{of_two[len(of_two) // 2]:g} ns"
+    assert found["benchgate.metric.wake_p99.merged"] == "9.25 ns"
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,20 @@ def keys_of(panel: ElementTree.Element) -> list[ElementTree.Element]:
     return [one for one in panel if one.tag in (f"{SVG}circle", f"{SVG}rect") and not len(one)]
 
 
+def test_a_dash_is_at_the_percentile_of_all_runs_together() -> None:
+    p99 = Metric("wake_p99", MetricKind.PERCENTILE, Better.LESS, "ns", of="wake", at=99.0)
+    given = [replace(row, metrics=((p99, 100.0),)) for row in measured(2, 1)]
+    text = metrics_svg.render(view(*given, merged={"primes-linux-smp2": {"wake_p99": 200.0}}))
+    (panel,) = ElementTree.fromstring(text or "").findall(f"{SVG}g")
+    assert panel.find(f"{SVG}text").text == "primes: wake_p99 (less is better; dash: all runs merged)"  # type: ignore[union-attr]
+    axis = next(one.get("d", "") for one in panel.iter(f"{SVG}path") if one.get("class") == "axis")
+    bottom = float(axis.partition("V")[2].partition("H")[0])
+    circle = next(panel.iter(f"{SVG}circle"))
+    x, y = float(circle.get("cx", "")), bottom - 2 * (bottom - float(circle.get("cy", "")))
+    dashes = [one.get("d") for one in panel.iter(f"{SVG}path") if one.get("stroke-width") == "2"]
+    assert f"M{x - 8:.1f} {y:.1f}H{x + 8:.1f}" in dashes
+
+
 def test_twice_the_figure_is_twice_as_high() -> None:
     root = drawn(*measured(1, 100), *measured(2, 201))
     (panel, _) = root.findall(f"{SVG}g")

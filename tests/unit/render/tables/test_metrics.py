@@ -58,6 +58,39 @@ def test_a_narrow_terminal_loses_the_least_important_columns_first() -> None:
     assert lines[-1].endswith("<= 900.0 ns PASS")
 
 
+def test_a_percentile_of_all_runs_together_has_a_column_of_its_own() -> None:
+    given = replace(served(limit()), merged={"primes-linux-smp2": {"wake_p99": 905.0}})
+    assert table(given) == [
+        "metric    arm   median            merged    min .. max                 better              gate",
+        "-" * 107,
+        "rps       smp1  1,002 requests/s  -         1,000 .. 1,004 requests/s  -                   -",
+        "rps       smp2  1,802 requests/s  -         1,800 .. 1,804 requests/s  1.80x [1.79, 1.80]  -",
+        "wake_p99  smp1  1.200 us          -         1.200 .. 1.200 us          -                   -",
+        "wake_p99  smp2  800.0 ns          905.0 ns  800.0 .. 800.0 ns          1.50x [1.50, 1.50]  "
+        "<= 900.0 ns PASS",
+    ]
+    (series,) = series_of(given)
+    assert metrics.lines_of_markdown(given, series)[0] == (
+        "| metric | arm | median | merged | min .. max | better | gate |"
+    )
+
+
+def test_gates_that_do_not_fit_are_below_their_figures() -> None:
+    one = limit(
+        gate="compare", metric="wake_p99", base_cpus=2, base_system="a-system-with-a-long-name", unit="x",
+        threshold=1.0, bound="least", value=None, ratio=1.2, low=1.18, high=1.21,
+    )  # fmt: skip
+    assert table(served(one), 72) == [
+        "metric    arm   median            better",
+        "-" * 52,
+        "rps       smp1  1,002 requests/s  -",
+        "rps       smp2  1,802 requests/s  1.80x [1.79, 1.80]",
+        "wake_p99  smp1  1.200 us          -",
+        "wake_p99  smp2  800.0 ns          1.50x [1.50, 1.50]",
+        "  1.20x [1.18, 1.21] of a-system-with-a-long-name >= 1x PASS",
+    ]
+
+
 def test_a_comparison_shows_its_ratio_and_the_other_system() -> None:
     one = limit(
         gate="compare", metric="rps", base_cpus=2, base_system="linux", threshold=1.0, bound="least",
@@ -83,9 +116,10 @@ def test_the_markdown_escapes_what_a_yaml_file_says() -> None:
     odd = replace(RPS, unit="<b>|x")
     bad = view(*(replace(row, metrics=((odd, 1.0),)) for row in given.rows))
     (series,) = series_of(bad)
-    text = "\n".join(metrics.lines_of_markdown(bad, series))
-    assert "<b>" not in text.replace("\\<b>", "")
-    assert all(line.count(" | ") == 5 for line in metrics.lines_of_markdown(bad, series)[2:-1])
+    lines = metrics.lines_of_markdown(bad, series)
+    assert "<b>" not in "\n".join(lines).replace("\\<b>", "")
+    assert lines[0] == "| metric | arm | median | min .. max | better |"
+    assert [line.count(" | ") for line in lines[2:-1]] == [4, 4]
 
 
 def test_a_figure_of_zero_has_no_factor() -> None:

@@ -52,7 +52,7 @@ def test_a_kernel_with_a_line_for_each_cpu_and_a_prompt() -> None:
     (figure,) = found.figures
     assert (figure.unit, figure.begins) == ("ticks", "^begin$")
     assert re.search(figure.pattern, "end ticks=12", re.MULTILINE)
-    assert (found.answers[0].name, found.answers[0].value) == ("primes", "6057")
+    assert found.answers[0].expect == {"primes": "6057"}
     assert (found.exit_status, found.counts) == (None, (1, 2, 4))
 
 
@@ -76,7 +76,17 @@ def test_a_figure_and_the_line_before_its_work() -> None:
     assert re.search(found.online, "2 CPUs up")
     (figure,) = found.figures
     assert (figure.unit, figure.begins) == ("us", "^counting$"), "the answer's line is not where it begins"
-    assert found.answers[0].name == "primes"
+    assert found.answers[0].expect == {"primes": "9592"}
+
+
+def test_only_the_numbers_that_are_equal_everywhere_are_answers() -> None:
+    boots = {
+        count: Boot(count, Stop.QUIET, f"begin\nhi=50 workers={count} count=15 count=15 in {99 - count}\n")
+        for count in (1, 2)
+    }
+    (answer,) = guesses(boots).answers
+    assert answer.expect == {"hi": "50", "count": "15", "count3": "15"}
+    assert re.search(answer.pattern, "hi=50 workers=7 count=15 count=15 in 3")
 
 
 def test_one_cpu_count_proves_nothing_of_cpus() -> None:

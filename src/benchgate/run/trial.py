@@ -1,0 +1,70 @@
+"""Starts QEMU with the machine that a system's YAML describes, and ends it before its first instruction.
+
+Takes a QEMU, a system and a CPU count; gives every problem as `key: QEMU's message`. Nothing of the guest is
+read: each disk is an empty one. Fails with BootError if the program cannot be executed at all.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+
+from benchgate.base.cells import Accel
+from benchgate.base.disks import empty_disk
+from benchgate.base.process import capture
+from benchgate.base.qemu import Qemu, command, smp_option
+from benchgate.base.systems import NO_FIRMWARE, System
+from benchgate.base.text import one_line
+
+_CONSOLE = ("-S", "-monitor", "stdio", "-serial", "null")
+_QUIT = b"quit\n"
+"""What the monitor reads when the machine is complete."""
+_SECONDS = 60.0
+
+
+def problems(qemu: Qemu, system: System, cpus: int) -> tuple[str, ...]:
+    parts = _parts(system, cpus)
+    machine = system.qemu.machine
+    together = _complaint(qemu, machine, [word for words in parts.values() for word in words])
+    if not together:
+        return ()
+    found = []
+    if wrong := _complaint(qemu, machine, []):
+        found.append(f"qemu.machine: {wrong}")
+        machine = system.arch.machine
+    for key, words in parts.items():
+        if wrong := _complaint(qemu, machine, words):
+            found.append(f"{key}: {wrong}")
+    return tuple(found) or (together,)
+
+
+def _complaint(qemu: Qemu, machine: str, words: Sequence[str]) -> str:
+    """Why QEMU does not make this machine; empty if it does."""
+    argv = command(qemu, machine=machine, accel=Accel.TCG, console=_CONSOLE, extra=tuple(words))
+    try:
+        done = capture(argv, _SECONDS, {**os.environ, **qemu.environment}, _QUIT)
+    except subprocess.TimeoutExpired:
+        return f"QEMU did not end within {_SECONDS:.0f} s"
+    if done.returncode == 0:
+        return ""
+    said = [line for line in done.stderr.splitlines() if line.strip() and "warning:" not in line]
+    if not said:
+        return f"QEMU ended with status {done.returncode}"
+    return one_line(said[0], 300).removeprefix(f"{qemu.binary.name}: ").removeprefix(f"{qemu.binary}: ")
+
+
+def _parts(system: System, cpus: int) -> Mapping[str, tuple[str, ...]]:
+    """The options of each key that can be wrong by itself."""
+    parts: dict[str, tuple[str, ...]] = {
+        "qemu.smp": ("-smp", smp_option(system.qemu.smp, cpus)),
+        "qemu.memory": ("-m", system.qemu.memory),
+    }
+    if system.qemu.cpu:
+        parts["qemu.cpu"] = ("-cpu", system.qemu.cpu)
+    if system.firmware == NO_FIRMWARE:
+        parts["boot.firmware"] = ("-bios", NO_FIRMWARE)
+    for number in range(len(system.disks)):
+        parts[f"boot.disks.{number}"] = empty_disk(system.disks, number)
+    parts["qemu.arguments"] = system.qemu.arguments
+    return parts

@@ -1,0 +1,136 @@
+"""A script is typed into a guest in wall time; here a thread plays the guest behind two pipes."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.runs import Ending
+from benchgate.base.script import Script, Step
+from benchgate.run.ending import Cause, Observation
+from benchgate.run.follower import Follower
+from benchgate.run.talker import Talker
+from benchgate.run.watch import Watch
+from tests.unit.run.test_console import Rig
+
+PROMPT = r"^\$ $"
+SCRIPT = Script(
+    PROMPT,
+    (
+        Step("cpus", PROMPT, captures=(r"^up: (?P<n>\d+)$",), deadline_s=600),
+        Step("go 7", PROMPT, expect="^done$", deadline_s=600),
+    ),
+    byte_ns=1000,
+)
+ANSWERS = {b"cpus\n": b"up: 2\r\n$ ", b"go 7\n": b"sum=28\r\ndone\r\n"}
+KILLED = Watch(kill_after_end=True)
+
+
+@dataclass
+class PlayedGuest(threading.Thread):
+    """Prints a boot log and a prompt, echoes each byte by `echo`, and answers each line that it got."""
+
+    rig: Rig
+    boot: bytes = b"boot\r\n$ "
+    echo: Callable[[bytes], bytes] = lambda byte: byte.replace(b"\n", b"\r\n")
+    closes: bool = False
+
+    def __post_init__(self) -> None:
+        super().__init__(daemon=True)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def run(self) -> None:
+        os.write(self.rig.write, self.boot)
+        for answer in ANSWERS.values():
+            line = b""
+            while not line.endswith(b"\n"):
+                byte = os.read(self.rig.input_read, 1)
+                if not byte:
+                    return
+                line += byte
+                os.write(self.rig.write, self.echo(byte))
+            os.write(self.rig.write, ANSWERS.get(line, answer))
+        if self.closes:
+            self.rig.close_output()
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Iterator[Rig]:
+    rig = Rig(tmp_path)
+    yield rig
+    os.close(rig.input_write)  # ends a guest that still reads
+    rig.input_write = -1
+    for thread in threading.enumerate():
+        if isinstance(thread, PlayedGuest):
+            thread.join()
+    rig.close()
+
+
+def follower(rig: Rig, script: Script = SCRIPT, watch: Watch = KILLED, boot_s: float = 600) -> Follower:
+    found = rig.follower(watch, boot_s=boot_s)
+    found.talker = Talker(script, rig.console)
+    found.__post_init__()
+    return found
+
+
+def followed(
+    guest: PlayedGuest, script: Script = SCRIPT, watch: Watch = KILLED
+) -> tuple[Follower, Observation]:
+    found = follower(guest.rig, script, watch)
+    guest.start()
+    return found, found.follow()
+
+
+def test_a_script_is_typed_and_the_run_ends_with_its_last_answer(rig: Rig) -> None:
+    found, seen = followed(PlayedGuest(rig))
+    assert seen.cause is Cause.FINISHED
+    assert rig.moments == ["ready", "end"]
+    assert found.talker is not None
+    assert [(one.at, one.text) for one in found.talker.record] == [(8, b"cpus\n"), (23, b"go 7\n")]
+    assert rig.kept.getvalue() == b"boot\r\n$ cpus\r\nup: 2\r\n$ go 7\r\nsum=28\r\ndone\r\n"
+
+
+def test_lost_input_ends_the_run_and_is_named(rig: Rig) -> None:
+    lossy = PlayedGuest(rig, echo=lambda byte: b"" if byte == b"u" else byte)
+    found, seen = followed(lossy)
+    assert seen.cause is Cause.LOST
+    ending, detail = found.judge(seen, None)
+    assert ending is Ending.FAILED
+    assert "at its prompt, step 1, `cpus`: the guest echoed `cps`: input was lost or changed" in detail
+
+
+def test_a_prompt_that_is_followed_by_more_is_not_answered(rig: Rig) -> None:
+    found = follower(rig, boot_s=0.2)
+    os.write(rig.write, b"$ a driver is late\r\n")
+    seen = found.follow()
+    _, detail = found.judge(seen, None)
+    assert "before the first step: the prompt `^\\$ $` is not the last thing on the console" in detail
+    assert "more follows it in the line `$ a driver is late`, and its time is over" in detail
+    assert found.talker is not None
+    assert not found.talker.record
+
+
+def test_a_guest_that_ends_before_its_script_did_not_end_well(rig: Rig) -> None:
+    """Its exit status says nothing of the conversation."""
+    script = Script(PROMPT, (*SCRIPT.steps, Step("halt", PROMPT)), byte_ns=1000)
+    found, seen = followed(PlayedGuest(rig, closes=True), script, Watch())
+    assert seen.cause is Cause.CLOSED
+    ending, detail = found.judge(seen, 0)
+    assert ending is Ending.EOF
+    assert "before its conversation was over: step 2, `go 7`: the prompt" in detail
+
+
+def test_an_end_pattern_counts_when_the_conversation_is_over(rig: Rig) -> None:
+    """A boot log may have the line of a result."""
+    early = PlayedGuest(rig, boot=b"sum=28\r\n$ ")
+    found, seen = followed(early, watch=Watch(kill_after_end=True, ends=(rb"\nsum=[0-9]+\n",)))
+    assert seen.cause is Cause.FINISHED
+    assert found.talker is not None
+    assert len(found.talker.record) == 2
