@@ -27,7 +27,7 @@ FOREVER: Turn = ("late", b"", 0)
 
 @dataclass
 class Plugin:
-    """Stands in for QEMU with the plugin: plays a list of turns, then runs to each limit and prints nothing."""
+    """Stands in for QEMU with the plugin: plays a list of turns, then runs to each limit in silence."""
 
     end: socket.socket
     output: int
@@ -151,7 +151,7 @@ def test_a_read_waits_for_the_host_only_so_long(start: Start) -> None:
 
 
 def test_time_does_not_run_away_with_a_guest_that_does_nothing(start: Start) -> None:
-    console, plugin = start(*[FOREVER] * 100, ("quiet", b"x", 1))
+    console, _ = start(*[FOREVER] * 100, ("quiet", b"x", 1))
     console.expect_exact("x", timeout=None)
     assert console.time_ns < 1000 * 1000 * MS
 
