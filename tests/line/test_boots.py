@@ -95,4 +95,4 @@ def test_a_session_that_cannot_says_so(where: Path) -> None:
     output = " ".join(session.output.split())
     assert session.code == 1, session.output
     assert 'boot(clock="insn"): this session does not use the instruction clock; add --clock insn' in output
-    assert "boot(clock='sun'): give \"wall\" or \"insn\"" in output
+    assert 'boot(clock=\'sun\'): give "wall" or "insn"' in output

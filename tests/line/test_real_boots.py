@@ -194,6 +194,19 @@ def test_a_run_with_another_busy_task_never_counts(where: Path) -> None:
     assert "the guest was not quiet: tasks other than the workers used" in output
 
 
+def test_a_busy_task_beside_a_workload_that_makes_calls_is_seen(where: Path) -> None:
+    """Its foreign time is counted by control groups, not by the run queues."""
+    write_test(where, CELLS, '"wake", rounds=400')
+    busy = linux_with(where, "busy", "bench.busy=1")
+    systems = ("--system=linux", f"--system={busy}")
+    session = run_pytest(where, *systems, "--smp=2", "--runs=1", "--clock=insn")
+    assert session.code == 1, session.output
+    quiet = {(row["system"], row["outcome"]) for row in session.rows}
+    assert {("linux", "ok"), ("busy", "invalid")} <= quiet
+    assert "INVALID: wake.rounds-400-busy-smp2: " in session.output
+    assert "the guest was not quiet: tasks other than the workers used" in " ".join(session.output.split())
+
+
 SPEEDUP = """\
 import pytest
 

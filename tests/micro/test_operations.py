@@ -27,7 +27,7 @@ times, for 140 of its 2470 instructions each. The instruction clock counts no ca
 CPUs, so a shared file scales as well as one's own; on wall time it need not, and is not gated.
 
 At smp1 every seed of tern gives the same number. Linux's calls without a switch agree to 0.001%; those that
-take pages or names from its caches to 0.12%; those that start or wake threads differ by where Linux puts them
+take pages or names from its caches to 0.6%; those that start or wake threads differ by where Linux puts them
 and by the work that it does later, up to 8%.
 """
 
@@ -96,12 +96,13 @@ class TestPipeOfAll(Operation):
 
 @pytest.mark.workload("micro", op="fork_exit", iters=50)
 class TestForkExit(Operation):
-    """Linux's seeds differ by 6%, so the interval of five is 1.90 to 2.03."""
+    """Linux's seeds differ by 6% at 2 CPUs, so the interval of five is 1.90 to 2.03. At 4 it is 3.34 to 4.02:
+    in seed 2 each CPU is halted for 10% of the window, while children wait for another one."""
 
     SPREAD = 0.2
 
     @pytest.mark.speedup(cpus=2, metric="rate", at_least=1.5, insn=1.8)
-    @pytest.mark.speedup(cpus=4, metric="rate", at_least=2.5, insn=3.6)
+    @pytest.mark.speedup(cpus=4, metric="rate", at_least=2.5, insn=3.0)
     def test_scales(self, verdict: VerdictResult) -> None:
         verdict.require_pass()
 
@@ -118,7 +119,10 @@ class TestOpenCloseOfOneFile(Operation):
 
 @pytest.mark.workload("micro", op="mmap_fault", iters=1_024)
 class TestMmapFault(Scaling):
-    pass
+    """Where Linux puts the mapping depends on the seed. One that crosses a table of pages needs one more of
+    them: 0.6% in seed 5."""
+
+    SPREAD = 0.01
 
 
 @pytest.mark.workload("micro", op="stat", iters=2_000)

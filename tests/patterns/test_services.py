@@ -18,13 +18,16 @@ smp1 in millions of instructions, and the factor over it:
 Linux does not scale in two rows, for one reason, which --measure shows: it puts woken threads on CPUs that
 are busy. In `fan` at 4 CPUs the CPUs were busy for 52% of the window, while threads that could run waited
 46 ms for one; in `service, spread` busy for 76%, and they waited 60 ms. So fan has no limit at 4 for Linux,
-and spread has a lower one. tern puts a woken thread on an idle CPU. The insn limits leave about 7% to the
+and spread has lower ones. In `pong` at 4 it depends on the seed how many pairs share a CPU, and they do so to
+the end: five seeds of Linux reach from 2.54 to 3.64, so that its limit is 2.3. tern puts a woken thread on an
+idle CPU, and has limits of its own in both. The insn limits leave about 7% to the
 smaller figure, those of `compare` a quarter. Percentiles are compared at 1 CPU: at 2 they are as short as
 the clock's step between CPUs, so that it does not decide them.
 
 Five seeds at 2 CPUs, the same day: pong 2.00 on tern and 1.88 [1.87, 2.00] on Linux, threads 1.98 and 1.92
-[1.84, 2.10], processes 2.00 and 1.97, fan 1.97 and 1.65 [1.59, 1.86]. Where Linux puts the woken threads of
-fan depends on the seed, so its limit at 2 is lower than those of the others.
+[1.84, 2.10], processes 2.00 and 1.97, fan 1.97 and 1.65 [1.59, 1.86], spread 2.04 and 1.49 [1.31, 1.53].
+Where Linux puts the woken threads of fan and spread depends on the seed, so their limits at 2 are lower than
+those of the others. Five seeds at 4: spread 2.62 [2.60, 2.68] on Linux, threads 3.82, processes 3.90.
 """
 
 import pytest
@@ -66,7 +69,7 @@ def test_every_reply_of_any_server_is_right(cell: CellResult) -> None:
 
 
 @SPREAD
-@pytest.mark.speedup(cpus=2, at_least=1.2, insn=1.4, metric="rps")
+@pytest.mark.speedup(cpus=2, at_least=1.2, insn=1.2, metric="rps")
 @pytest.mark.speedup(cpus=4, at_least=2.0, insn=2.4, metric="rps")
 def test_calls_to_any_server_scale(verdict: VerdictResult) -> None:
     verdict.require_pass()
@@ -79,8 +82,15 @@ def test_every_post_wakes_its_worker(cell: CellResult) -> None:
 
 @PONG
 @pytest.mark.speedup(cpus=2, at_least=1.5, insn=1.8, metric="rounds_per_s")
-@pytest.mark.speedup(cpus=4, at_least=2.6, insn=3.4, metric="rounds_per_s")
+@pytest.mark.speedup(cpus=4, at_least=2.0, insn=2.3, metric="rounds_per_s")
 def test_pairs_scale(verdict: VerdictResult) -> None:
+    verdict.require_pass()
+
+
+@pytest.mark.system("kernel")
+@PONG
+@pytest.mark.speedup(cpus=4, at_least=2.6, insn=3.7, metric="rounds_per_s")
+def test_each_pair_has_a_cpu_of_tern(verdict: VerdictResult) -> None:
     verdict.require_pass()
 
 

@@ -17,7 +17,8 @@ smp1, beside what the division of the work allows by the oracles' own numbers.
     barrier         6.33  24.7    6.19  19.2    6.28  22.4
 
 The insn limits are 3% to 12% below the smaller figure, so that a CPU that is idle in one phase of ten
-fails. That of barrier at 2 is lower: in one of Linux's five seeds both workers began on one CPU (1.66). On
+fails. That of barrier at 2 is lower: in one of Linux's five seeds both workers began on one CPU (1.66). So is
+that at 32: five seeds of Linux reach from 17.2 to 19.2, and the clock's steps may be 3.1% of that. On
 wall time a host adds noise and caches of its own; those limits only separate a row that scales from one
 that does not. Without a delay all time is under the lock: a second CPU adds nothing but wake-ups, and the
 row is a control. tern loses less there because a wake-up costs it a third. At 32 CPUs a worker has 62 us of
@@ -73,7 +74,7 @@ def test_phases_scale(verdict: VerdictResult) -> None:
 
 @BARRIER
 @pytest.mark.speedup(cpus=8, at_least=4.0, insn=5.8)
-@pytest.mark.speedup(cpus=32, at_least=10.0, insn=17.0)
+@pytest.mark.speedup(cpus=32, at_least=10.0, insn=15.5)
 def test_phases_scale_to_32_cpus(verdict: VerdictResult) -> None:
     verdict.require_pass()
 

@@ -1,8 +1,8 @@
 """The program that collects tests and writes down what their marks request; thresholds.py starts it.
 
 Takes the path of a file to write and paths of tests, which are imported: their user named them. Gives the
-requests of all test functions with gates as JSON, and pytest's exit status; what pytest prints says why it
-failed. Runs no test and boots nothing.
+requests of all test functions with gates as JSON, with the names of the systems to compare with, and pytest's
+exit status; what pytest prints says why it failed. Runs no test and boots nothing.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from benchgate.base.errors import CatalogError, UsageError
+from benchgate.plan import catalog
 from benchgate.session.pytest_items import GATE_MARKS, request_of
 
 
@@ -30,8 +32,17 @@ class _Collector:
             request = request_of(item)
             self.found[request.test] = {
                 "workload": request.workload,
-                "gates": [asdict(gate) for gate in request.gates],
+                "gates": [asdict(gate) | {"to": _name_of(gate.to)} for gate in request.gates],
             }
+
+
+def _name_of(word: str) -> str:
+    """A mark may give a path and settings; a session knows the name. A word that cannot be read names none of
+    the session's systems."""
+    try:
+        return catalog.load_system(word).name if word else ""
+    except (CatalogError, UsageError):
+        return word
 
 
 def main(out: Path, tests: Sequence[str]) -> int:

@@ -63,18 +63,33 @@ def _of_gate(gate: Gate, tests: Mapping[str, Marked]) -> Iterator[str]:
 def _of_test(gate: Gate, test: str, marked: Marked) -> Iterator[str]:
     if marked.workload != gate.cell.workload:
         yield f"{gate.id}: the session measured {gate.cell.workload}, and {test} asks for {marked.workload}"
-    base = None if gate.base is None else gate.base.cpus
-    is_other = gate.base is not None and gate.base.row != gate.cell.row
-    key = (gate.kind, gate.cell.cpus, None if is_other else base, is_other, gate.metric)
-    same = [one for one in marked.gates if (one.kind, one.cpus, one.base, bool(one.to), one.metric) == key]
-    same = [one for one in same if gate.base is not None and one.to == gate.base.system] or same
-    if not same:
-        over = "" if base is None or is_other else f" over {base}"
-        yield f"{gate.id}: {test} has no gate {gate.kind} of {gate.metric} at {gate.cell.cpus} CPUs{over}"
-    for name in _BOUNDS if same else ():
-        used, own = getattr(gate, name), getattr(same[0], name)
+    asked = next((one for one in marked.gates if _key_of(one) == _key(gate)), None)
+    if asked is None:
+        _, cpus, metric, base, to = _key(gate)
+        over = f" over {base}" if base is not None else f" compared with {to}" if to else ""
+        yield f"{gate.id}: {test} has no gate {gate.kind} of {metric} at {cpus} CPUs{over}"
+        return
+    for name in _BOUNDS:
+        used, own = getattr(gate, name), getattr(asked, name)
         if used != own:
             yield f"{gate.id}: {name} is {_number(used)} in the session and {_number(own)} in {test}"
+
+
+_Key = tuple[str, int, str, int | None, str]
+"""What identifies a gate within a test function: kind, CPUs, metric, and the CPUs or system of its base."""
+
+
+def _key(gate: Gate) -> _Key:
+    base, to = None, ""
+    if gate.base is not None and gate.base.row == gate.cell.row:
+        base = gate.base.cpus
+    elif gate.base is not None:
+        to = gate.base.system
+    return gate.kind, gate.cell.cpus, gate.metric, base, to
+
+
+def _key_of(asked: GateRequest) -> _Key:
+    return asked.kind, asked.cpus, asked.metric, asked.base, asked.to
 
 
 def _number(value: float | None) -> str:

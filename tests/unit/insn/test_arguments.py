@@ -38,6 +38,14 @@ def test_level_full_preloads_the_plugin_and_sets_the_guests_time_sources() -> No
     assert argv[argv.index("-rtc") + 1].endswith("clock=vm")
 
 
+def test_disks_have_one_thread_which_the_clock_waits_for() -> None:
+    argv, _ = clock_arguments(disks=True)
+    assert "disks=1" in argv[argv.index("-plugin") + 1].split(",")
+    assert argv[argv.index("-object") + 1] == "main-loop,id=main-loop,thread-pool-min=1,thread-pool-max=1"
+    assert "-object" not in clock_arguments()[0]
+    assert "disks" not in " ".join(clock_arguments(disks=True, level="count")[0])
+
+
 def test_level_count_only_loads_the_plugin() -> None:
     argv, environment = clock_arguments(level="count", mode="parallel")
     assert argv[0] == "-plugin"

@@ -68,4 +68,7 @@ def test_a_comparison_is_found_by_its_other_system(gate: Gate) -> None:
     assert differences([compared], {TEST: Marked("primes", tuple(asked))}) == ()
     said = differences([compared], {TEST: Marked("primes", (replace(asked[1], at_least=1.2),))})
     assert said == (f"{gate.id}: at_least is 1 in the session and 1.2 in {TEST}",)
-    assert "has no gate compare of work at 2 CPUs" in differences([compared], MARKED)[0]
+    said = differences([compared], MARKED)
+    assert said == (f"{gate.id}: {TEST} has no gate compare of work at 2 CPUs compared with kernel",)
+    only_native = {TEST: Marked("primes", (asked[0],))}
+    assert "has no gate compare" in differences([compared], only_native)[0]

@@ -82,8 +82,8 @@ static void tell(void) {
     ioctl(STDIN_FILENO, FIONREAD, &unread);
     char text[120];
     int size = snprintf(text, sizeof text, "stop %s %" PRIu64 " %" PRIu64 " %zu",
-                        talk.kind == TALK_LATE && is_halted() ? "halted" : words[talk.kind], console_bytes(), clock_here(),
-                        (size_t)unread + talk.waiting);
+                        talk.kind == TALK_LATE && is_halted() ? "halted" : words[talk.kind], console_bytes(),
+                        clock_here(), (size_t)unread + talk.waiting);
     if (send(host, text, (size_t)size, MSG_NOSIGNAL) == size)
         told = true;
     else
@@ -105,7 +105,8 @@ static void listen_to_host(void) {
 }
 
 bool typist_stop(struct pollfd *fds, nfds_t count, const sigset_t *mask) {
-    if (host < 0 || (talk.state != TALK_STOPPED && talk_stop(&talk, console_bytes(), clock_here()) == TALK_NONE))
+    if (host < 0 ||
+        (talk.state != TALK_STOPPED && talk_stop(&talk, console_bytes(), clock_here()) == TALK_NONE))
         return false;
     if (!told)
         tell();
