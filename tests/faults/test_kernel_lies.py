@@ -31,7 +31,7 @@ result:
   answers: ["^primes: hi={hi} workers=[0-9]+ count=(?P<count>[0-9]+) sum=(?P<sum>[0-9]+)$"]
   expect: {{count: {count}, sum: {sum}}}
 end: {end}
-deadlines: {{boot_s: 2, run_s: 0.3}}
+deadlines: {{boot_s: 2, run_s: 2}}
 """
 EXIT = "{by: exit, exit_codes: [33]}"
 KILL = "{by: kill}"
@@ -104,6 +104,22 @@ def test_the_instruction_clock_refuses_a_figure_that_the_machine_did_not_earn(
     judged = boot(tmp_path, INSN, kernel, case)
     assert judged.verified is None
     assert re.search(said, judged.reason), judged.reason
+
+
+def test_a_figure_in_coarse_ticks_is_as_uncertain_as_a_tick_is_long(kernel: Path, tmp_path: Path) -> None:
+    """The same work, printed in ns and in ticks of 10 ms."""
+    exact = system(kernel, "none", LONG)
+    path = kernel.parent / "coarse.yaml"
+    text = (kernel.parent / "none.yaml").read_text().replace("lie=none", "lie=coarse")
+    path.write_text(text.replace(") ns$", ") ticks$").replace("unit: ns", "unit: ticks, scale: 10000000"))
+    kit = Bootkit(tmp_path, inputs.qemu(), INSN)
+    truth, coarse = (kit.run(one, "selftest", 2).verified for one in (exact, systemfile.load(path)))
+    assert truth is not None
+    assert coarse is not None
+    assert coarse.resolution is not None
+    assert coarse.resolution.printed == 10_000_000
+    assert abs(coarse.work - truth.work) <= coarse.resolution.printed
+    assert coarse.work % 10_000_000 == 0
 
 
 @pytest.mark.parametrize("case", ["one-cpu", "constant"])
