@@ -123,7 +123,16 @@ def test_every_documented_command_exists(capsys: pytest.CaptureFixture[str]) -> 
         assert left.value.code == 0, f"{page}: benchgate {word}: {capsys.readouterr().err}"
 
 
-COMMANDS = (("setup",), ("doctor",), ("compare",), ("replay",), ("verify",), ("rejudge",), ("cache", "gc"))
+COMMANDS = (
+    ("setup",),
+    ("doctor",),
+    ("new-system",),
+    ("compare",),
+    ("replay",),
+    ("verify",),
+    ("rejudge",),
+    ("cache", "gc"),
+)
 OTHERS = {"--basetemp", "--junitxml", "--lf", "--list", "--pdb", "--strict"}
 OTHERS |= {"--cpu", "--forks", "--iters", "--verify"}
 """Options of pytest, ./run and mypy; then of the programs in docs/real-tools.md."""

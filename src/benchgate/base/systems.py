@@ -122,7 +122,7 @@ class ResultPattern:
     """How to find one figure on a console that does not use the wire format."""
 
     begins: str
-    """Matches the line that the guest prints when the figure's time begins."""
+    """Matches the line that the guest prints when the figure's time begins; or TYPED."""
     regex: str
     unit: str
     """One of UNITS; the time of a tick is known."""
@@ -138,6 +138,7 @@ class LineWindow:
     """A window from one line of the console to another. Only the instruction clock times lines."""
 
     begins: str
+    """A pattern, or TYPED."""
     ends: str
 
 
@@ -146,6 +147,8 @@ class MarkWindow:
     """A window between the marks that the guest's programs execute (guest/bench.h)."""
 
 
+TYPED = "typed"
+"""In place of a pattern: a window begins when the guest has echoed the end of the line typed last."""
 WindowSource = ResultPattern | LineWindow | MarkWindow
 UNITS = ("ns", "us", "ms", "s", "ticks", "cycles")
 

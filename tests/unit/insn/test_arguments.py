@@ -68,7 +68,7 @@ def test_without_marks_the_lockstep_is_tight_throughout_and_the_log_has_the_cons
 def test_a_guest_that_is_typed_at_has_a_talk_and_level_count_says_that_it_cannot() -> None:
     assert "talk=4" in clock_arguments(talks=True)[0][1].split(",")
     assert "talk" not in clock_arguments()[0][1]
-    with pytest.raises(UsageError, match="nothing can be typed .* at level count"):
+    with pytest.raises(UsageError, match=r"nothing can be typed .* at level count"):
         clock_arguments(talks=True, level="count")
 
 
