@@ -91,6 +91,17 @@ def test_plan_prints_the_sweep_and_boots_nothing(rig: Rig) -> None:
     assert not (rig.folder / "reports").exists()
 
 
+@pytest.mark.parametrize("words", [["--plan"], []])
+def test_what_qemu_refuses_of_a_machine_is_said_before_anything_is_booted(rig: Rig, words: list[str]) -> None:
+    rig.more = "qemu: {cpu: z80}\n"
+    result = rig.run(*words)
+    assert result.ret != 0
+    text = result.stderr.str() + result.stdout.str()
+    assert f"{rig.system()}: qemu.cpu: unable to find CPU model 'z80'" in text
+    assert "QEMU refuses this (1 problem)" in text
+    assert not (rig.folder / "reports").exists()
+
+
 def test_plan_says_to_which_host_cpus_the_instruction_clock_keeps_guests(rig: Rig) -> None:
     cpu = max(os.sched_getaffinity(0))
     result = rig.run("--plan", "--clock=insn", f"--cpus={cpu}")

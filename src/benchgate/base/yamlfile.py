@@ -18,14 +18,10 @@ from typing import AnyStr, NoReturn, TypeVar
 import yaml
 
 from benchgate.base.errors import BenchgateError, CatalogError
-from benchgate.base.files import read_start
 from benchgate.base.text import suggestion
 from benchgate.base.yaml_problems import Problems
+from benchgate.base.yaml_text import text_of, top_of
 
-MAX_CHARACTERS = 64 * 1024
-MAX_BYTES = 4 * MAX_CHARACTERS
-"""No UTF-8 text of that many characters is longer."""
-MAX_DEPTH = 16
 NAME = re.compile(r"[a-z][a-z0-9_]{0,31}\Z")
 """A valid name of a workload, system, setting or policy."""
 _STAND_IN = "0"
@@ -37,48 +33,12 @@ Value = TypeVar("Value")
 
 def load(path: Path) -> Section:
     """The file's top mapping."""
-    try:
-        raw = read_start(path, MAX_BYTES, follow=True)
-    except OSError as error:
-        raise CatalogError(f"{path}: cannot be read: {error.strerror or error}") from error
-    if len(raw) > MAX_BYTES:
-        raise CatalogError(f"{path}: has more than {MAX_BYTES} bytes")
-    try:
-        return parse(raw.decode("utf-8"), path)
-    except UnicodeDecodeError as error:
-        raise CatalogError(f"{path}: is not UTF-8 at byte {error.start}") from error
+    return parse(text_of(path), path)
 
 
 def parse(text: str, path: Path) -> Section:
     """The same for text that was read before; messages name `path`."""
-    if len(text) > MAX_CHARACTERS:
-        raise CatalogError(f"{path}: has {len(text)} characters, more than {MAX_CHARACTERS}")
-    try:
-        _refuse_traps(text, path)
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-    except yaml.MarkedYAMLError as error:
-        line = getattr(error.problem_mark, "line", 0) + 1
-        raise CatalogError(f"{path}:{line}: is not YAML: {error.problem}") from error
-    except yaml.YAMLError as error:
-        raise CatalogError(f"{path}: is not YAML: {error}") from error
-    if not isinstance(node, yaml.MappingNode):
-        raise CatalogError(f"{path}:1: expected `key: value` lines at the top")
-    return Section(path, node, "")
-
-
-def _refuse_traps(text: str, path: Path) -> None:
-    """Refuses aliases, which can expand a small file to a huge value; tags, which change a value's type; and
-    deep nesting."""
-    depth = 0
-    for event in yaml.parse(text, Loader=yaml.SafeLoader):
-        line = getattr(event.start_mark, "line", 0) + 1
-        anchor, tag = getattr(event, "anchor", None), getattr(event, "tag", None)
-        if anchor or tag:
-            what = f"the tag {tag}" if tag else f"aliases and anchors ({anchor})"
-            raise CatalogError(f"{path}:{line}: {what}: not supported; write the value itself")
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > MAX_DEPTH:
-            raise CatalogError(f"{path}:{line}: is nested more than {MAX_DEPTH} deep")
+    return Section(path, top_of(text, path), "")
 
 
 def regex(pattern: AnyStr) -> re.Pattern[AnyStr]:

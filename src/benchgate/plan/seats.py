@@ -35,8 +35,8 @@ def seat(system: System, workload: Workload, cell: Cell, ground: Ground, options
 def _wrong_clock(system: System, lane: Lane) -> str:
     if lane is Lane.INSN and system.ports:
         return (
-            f"what reaches {system.name} through its network (`ports`) comes at the host's times: use --clock "
-            "wall, or leave out `ports`"
+            f"what reaches {system.name} through its network (`ports`) comes at the host's times: "
+            "use --clock wall, or leave out `ports`"
         )
     if lane is Lane.INSN or not system.result.needs_clock:
         return ""

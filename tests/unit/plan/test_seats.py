@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from benchgate.base.cells import Lane
+from benchgate.base.network import Port
 from benchgate.plan.options import Options
-from benchgate.plan.seats import reseated
+from benchgate.plan.seats import reseated, seat
 from tests.unit.plans import GROUND, planned
 
 
@@ -22,3 +23,12 @@ def test_on_the_instruction_clock_a_cell_is_kept_to_the_named_cpus_without_pins(
     assert (named.seats.pins, named.seats.host_cpus, named.seats.skip) == ((), (4, 5), "")
     assert reseated(planned(1), 4, ground, Options()).seats.host_cpus == ()
     assert reseated(planned(1), 2, GROUND, Options(cpus=(4, 5))).seats.host_cpus == ()
+
+
+def test_a_network_is_for_wall_time_only() -> None:
+    one = planned(1)
+    system = replace(one.system, ports={"web": Port(80)})
+    exact = replace(GROUND, lanes={"qemu": (Lane.INSN, "")})
+    assert "`ports`" in seat(system, one.workload, one.cell, exact, Options()).skip
+    assert seat(system, one.workload, one.cell, GROUND, Options()).skip == ""
+    assert seat(one.system, one.workload, one.cell, exact, Options()).skip == ""

@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 static bool expected;
-static pthread_mutex_t *mutex;               // QEMU's own, which guards the list of jobs
-static _Atomic(pthread_cond_t *) condition;  // signalled once for each job
-static _Atomic uint32_t rests;               // how often the thread had no job left; changed under the mutex
+static pthread_mutex_t *mutex;              // QEMU's own, which guards the list of jobs
+static _Atomic(pthread_cond_t *) condition; // signalled once for each job
+static _Atomic uint32_t rests;              // how often the thread had no job left; changed under the mutex
 
 void pool_expect(void) {
     expected = true;
@@ -43,8 +43,9 @@ void pool_await(void) {
         wait_beyond(0);
 }
 
-// The job is in the list. Under the mutex the thread either works, and will look at the list before it rests,
-// or it waits for the condition, and the signal wakes it. So it rests once more in any case, with an empty list.
+// The job is in the list. Under the mutex the thread either works, and will look at the list before it
+// rests, or it waits for the condition, and the signal wakes it. So it rests once more in any case, with an
+// empty list.
 int pool_submit(int (*signal)(pthread_cond_t *)) {
     if (clock_self >= 0)
         clock_notify(); // the main loop has work, whenever the host finishes it

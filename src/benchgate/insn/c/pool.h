@@ -12,8 +12,8 @@
 void pool_expect(void); // there are disks, so a pool thread will exist before the guest starts
 void pool_await(void);  // in the main thread, before the guest's first instruction: it is ready for jobs
 
-// The calling thread, neither the main thread nor a vCPU, waits on a condition with a time limit. In QEMU only a
-// pool thread does so, when it has no job left.
+// The calling thread, neither the main thread nor a vCPU, waits on a condition with a time limit. In QEMU
+// only a pool thread does so, when it has no job left.
 void pool_rests(pthread_cond_t *condition, pthread_mutex_t *mutex);
 bool pool_takes(const pthread_cond_t *condition); // signalling it submits a job
 // Signals that there is a job, and returns when it is done. `signal`: the real pthread_cond_signal.
