@@ -18,6 +18,7 @@ import scipy.stats
 
 from benchgate.host import accel, capacity
 from benchgate.run import thread_use
+from benchgate.session.guests import Guests
 from benchgate.session.measuring import MeasuringSession
 from tests.machines import PATIENCE_S
 
@@ -45,7 +46,7 @@ capacity.sample = lambda qemu, probe, pins, **_: (CapacityPair(1.0, (1.0,) * len
 CONFTEST += f"""
 from dataclasses import replace
 from benchgate.run.console import Limits
-from benchgate.session.measuring import MeasuringSession
+from benchgate.session.guests import Guests
 
 # The threads of the stand-in are idle, so any wait for a busy host would be a large share of what they ran.
 from benchgate.host.noise import HostSnapshot
@@ -55,12 +56,12 @@ counters = thread_use.thread_counters
 thread_use.thread_counters = lambda *words: replace(counters(*words), delay_ns=None)
 thread_use.host_snapshot = lambda **_: HostSnapshot(0, None, None, None, None, None)
 
-request = MeasuringSession._request
+request = Guests.request
 
 def patient(*words):
     return replace(request(*words), limits=Limits(leave_s={PATIENCE_S}))
 
-MeasuringSession._request = patient
+Guests.request = patient
 """
 
 SYSTEM = """\
@@ -192,7 +193,7 @@ def rig(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         (accel, "probe"),
         (capacity, "sample"),
         (MeasuringSession, "attempts"),
-        (MeasuringSession, "_request"),
+        (Guests, "request"),
         (thread_use, "thread_counters"),
         (thread_use, "host_snapshot"),
     ):

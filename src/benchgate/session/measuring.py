@@ -7,35 +7,31 @@ BuildError before anything is measured. Each result is on disk as soon as it exi
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
-from benchgate.base.cells import Accel, Lane
-from benchgate.base.clocks import Clock, Clocks, policy_for
-from benchgate.base.errors import HostError, UsageError
+from benchgate.base.cells import Lane
+from benchgate.base.clocks import Clocks, policy_for
+from benchgate.base.errors import HostError
 from benchgate.base.gates import CapacityBound, Policy
 from benchgate.base.interrupts import held
 from benchgate.base.pyfile import described
-from benchgate.base.runs import BootSpec, Image, RawRun
+from benchgate.base.runs import RawRun
 from benchgate.base.systems import Kind, ResultFormat
 from benchgate.build import cache_storage
-from benchgate.build.images import Images, guest_digest
+from benchgate.build.images import Images
 from benchgate.evidence import provenance, session_folder
 from benchgate.evidence.facts import bounds_of, stored_symbols, symbols_of
 from benchgate.evidence.files import SESSION, read_object
 from benchgate.evidence.rows import row_of
-from benchgate.host import capacity as host_capacity
-from benchgate.host import concurrency, envelope, lock, topology
-from benchgate.host.capacity import CapacityPair
+from benchgate.host import concurrency, envelope, lock
 from benchgate.host.topology import Topology
 from benchgate.insn.symbols import read_symbols
 from benchgate.judge import attribution, smoke_check, verify, wire
@@ -43,42 +39,22 @@ from benchgate.judge.judged_run import JudgedRun, judge_run
 from benchgate.judge.oracle import ORACLES
 from benchgate.judge.run_files import read_console
 from benchgate.plan import catalog
-from benchgate.plan.lanes import expected, of_kinds, wall_lane
+from benchgate.plan.ground import ground_of
 from benchgate.plan.options import Options
-from benchgate.plan.planned import Ground, PlannedCell, SweepPlan
+from benchgate.plan.planned import PlannedCell, SweepPlan
 from benchgate.plan.schedule import expected_runs
-from benchgate.plan.seats import reseated
 from benchgate.render.view import SessionView
-from benchgate.run import argv, guest, perf, ports, smoke, stale
-from benchgate.run.attempt import RunRequest
+from benchgate.run import perf, stale
 from benchgate.run.parallel import Job, execute_all
-from benchgate.run.record import clock_log, smoke_folder
-from benchgate.run.watch import watch_for
+from benchgate.run.record import smoke_folder
 from benchgate.session import publish
+from benchgate.session.capacities import Capacities
 from benchgate.session.conclusion import view_of
+from benchgate.session.guests import Guests
 from benchgate.session.machines import Machines
 from benchgate.session.progress import Progress, figure
 from benchgate.session.sweep import PlannedRun, ends_sweep
 from benchgate.session.trust import Trusted
-
-
-def ground_of(
-    seen: Topology,
-    options: Options,
-    lanes: Mapping[str, tuple[Lane, str]] | None = None,
-    no_insn: str | None = None,
-) -> Ground:
-    """The host's CPUs and the lanes; by default the lanes that are expected before a guest was booted."""
-    if lanes is None and options.clock == "both":
-        no_insn = ""
-    pins = topology.choose_pins(seen, options.cpus)
-    every = topology.choose_pins(seen, options.cpus, include_smt=True)
-    placement = topology.placement(seen, pins, len(pins))
-    return Ground(pins, every, lanes or expected(options.clock, placement), placement, no_insn)
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 class MeasuringSession:
@@ -92,11 +68,12 @@ class MeasuringSession:
         self._stack.callback(ORACLES.close)
         self._stack.enter_context(cache_storage.notices_to(progress.note))
         self._lock = self._stack.enter_context(ExitStack())
-        self._images = Images(options.linux_kernel, options.locked, progress.note)
         self._expected: dict[str, int] = {}
-        self._pairs: dict[tuple[str, int], list[CapacityPair]] = {}
         self._topology = seen
         self._machines = Machines(options, seen, progress.note)
+        self._capacities = Capacities(self._machines)
+        images = Images(options.linux_kernel, options.locked, progress.note)
+        self.guests = Guests(options, self._machines, images)
         self._emulators: dict[str, str] = {}
         """By row."""
         self._session: session_folder.SessionFolder | None = None
@@ -114,7 +91,7 @@ class MeasuringSession:
         self._machines.fetch(cell.system for cell in cells)
         self._machines.check(cells)
         for cell in cells:
-            self.image(cell)  # builds it
+            self.guests.image(cell)  # builds it
         self._lock.enter_context(lock.measuring(self.options.lock_wait_s, notice=self.progress.note))
         for line in stale.sweep_stale():
             self.progress.note(line)
@@ -170,7 +147,7 @@ class MeasuringSession:
 
     def _inputs(self, sweeps: Sequence[SweepPlan]) -> dict[str, Any]:
         """The digests of QEMU and of every image; `labels`: what every report must state about them."""
-        images = {one.cell.row: self.image(one) for sweep in sweeps for one in sweep.runnable}
+        images = {one.cell.row: self.guests.image(one) for sweep in sweeps for one in sweep.runnable}
         labels = {label for image in images.values() for label in image.labels}
         found: dict[str, Any] = {row: dict(image.digests) for row, image in images.items()}
         labels |= self._machines.labels()
@@ -215,10 +192,10 @@ class MeasuringSession:
 
     def _job(self, attempt: PlannedRun) -> Job:
         cell = attempt.planned.cell
-        self._images.check(attempt.planned.system, attempt.planned.workload)
+        self.guests.check(attempt.planned)
         self._smoke(attempt.planned)
         self._expect(attempt)
-        request = self._request(attempt, self._open_session.begin(cell.id))
+        request = self.guests.request(attempt, self._open_session.begin(cell.id))
         return Job(request, partial(self.progress.phase, cell.id, attempt.label))
 
     def _judged_run(self, attempt: PlannedRun, raw: RawRun, unjudged: list[BaseException]) -> JudgedRun:
@@ -243,56 +220,7 @@ class MeasuringSession:
         if wanted is None or folder.exists():
             return
         self.progress.phase(cell.id, "smokes", "running")
-        image, nonce = self.image(planned), secrets.token_hex(8)
-        log, words = clock_log(folder), wanted.append
-        vm, hosts = self._machines.vm(planned), ports.choose(planned.system.ports)
-        spec = argv.guest_spec(planned, image, vm, nonce, log=log, words=words, ports=hosts)
-        smoke.execute(planned, spec, folder, guest_digest=guest_digest(image), nonce=nonce)
-
-    def _request(self, attempt: PlannedRun, place: session_folder.RunFolder) -> RunRequest:
-        planned, nonce = attempt.planned, self._nonce(attempt)
-        image = self.image(planned)
-        spec = self._spec(planned, image, nonce, log=clock_log(place.folder), seed=attempt.seed)
-        return RunRequest(
-            cell=planned.cell,
-            spec=spec,
-            folder=place.folder,
-            nonce=nonce,
-            attempt=place.run,
-            order=attempt.order,
-            seed=attempt.seed,
-            placement=planned.seats.placement,
-            warmup=attempt.warmup,
-            guest_digest=guest_digest(image),
-            script=argv.script(planned, nonce, spec.ports),
-            watch=watch_for(planned.system),
-        )
-
-    def _spec(
-        self, planned: PlannedCell, image: Image, nonce: str, *, log: Path | None = None, seed: int = 0
-    ) -> BootSpec:
-        measure = self.options.measure
-        if planned.system.kind is Kind.NATIVE:
-            return argv.native_spec(planned, image, nonce, measure=measure)
-        return argv.guest_spec(
-            planned,
-            image,
-            self._machines.vm(planned),
-            nonce,
-            log=log,
-            seed=seed,
-            measure=measure,
-            ports=ports.choose(planned.system.ports),
-        )
-
-    def _nonce(self, attempt: PlannedRun) -> str:
-        """On the instruction clock a digest, so that consoles are equal; on other lanes random. --clock both
-        does not change it, nor any figure."""
-        if attempt.planned.seats.lane is not Lane.INSN:
-            return secrets.token_hex(8)
-        cell = replace(attempt.planned.cell, clock="")
-        text = f"{self.options.order_seed} {cell.id} {attempt.seed}"
-        return _digest(text)
+        self.guests.smoke(planned, wanted.append, folder)
 
     def _verify(self, planned: PlannedCell, raw: RawRun) -> Any:
         smoke_check.require_smokes(self._open_session.folder, planned.system, raw)
@@ -300,7 +228,7 @@ class MeasuringSession:
 
     def _keep_symbols(self, planned: PlannedCell, judged: JudgedRun) -> None:
         """Keeps the symbols of the sampled addresses, because `rejudge` does not have the program."""
-        file = self._images.symbols(planned.system, planned.workload)
+        file = self.guests.symbols(planned)
         if file is None or planned.system.result.format is not ResultFormat.BENCH:
             return
         transcript = wire.parse(read_console(judged.run), nonce=judged.run.nonce)
@@ -311,18 +239,9 @@ class MeasuringSession:
 
     def capacity(self, row: str, counts: tuple[int, ...]) -> Mapping[int, CapacityBound]:
         """Samples one more pair at each count; the bounds come from all pairs of this row."""
-        emulator = self._emulators[row]
-        if emulator not in self._machines.qemus:
+        bounds = self._capacities.sample(row, self._emulators[row], self.ground.pins, counts)
+        if not bounds:
             return {}
-        probe = self._machines.probe(emulator)
-        bounds = {}
-        for count in counts:
-            pins = self.ground.pins[:count]
-            pairs = self._pairs.setdefault((row, count), [])
-            pairs += self._machines.capacity_pair(emulator, pins, len(pairs))
-            found = host_capacity.estimate(probe.accel, pins, pairs)
-            lane = Lane.KVM if probe.accel is Accel.KVM else Lane.TCG
-            bounds[count] = CapacityBound(lane, count, found.ratio, found.low, found.high)
         self._facts["capacity"][row] = bounds_of(bounds)
         self._open_session.update(capacity=self._facts["capacity"])
         return bounds
@@ -335,10 +254,8 @@ class MeasuringSession:
             why = "only guests that are not asked at a prompt can be profiled"
             return self._note(f"profile of {sweep.row}: unavailable: {why}")
         planned, name = guests[-1], f"profile/{sweep.row}"
-        folder, mark = self._open_session.folder / name, secrets.token_hex(8)
         self.progress.phase(planned.cell.id, "profile", "running")
-        spec = self._spec(planned, self.image(planned), mark, log=clock_log(folder))
-        found = perf.record(spec, folder, mark=mark, watch=watch_for(planned.system))
+        found = self.guests.profile(planned, self._open_session.folder / name)
         where = f"{name}/{perf.DATA} (perf report -i)" if found.file else f"unavailable: {found.reason}"
         return self._note(f"profile of {planned.cell.id}: {where}")
 
@@ -347,48 +264,6 @@ class MeasuringSession:
         self.progress.note(text)
         self._facts["notes"] = [*self._facts.get("notes", ()), text]
         self._open_session.update(notes=self._facts["notes"])
-
-    # ---- images and boots, for a user's own tests
-
-    def image(self, planned: PlannedCell) -> Image:
-        return self._images.of(planned.system, planned.workload)
-
-    def seated(self, planned: PlannedCell, cpus: int, clock: Clock) -> PlannedCell:
-        """The seats of a user's own boot with this many CPUs."""
-        if clock is Clock.INSN:
-            if not self._machines.has_lane(planned, Lane.INSN):
-                raise UsageError(
-                    'boot(clock="insn"): this session does not use the instruction clock; '
-                    "add --clock insn or --clock both"
-                )
-            lane = Lane.INSN
-        else:
-            lane = wall_lane(self._machines.accelerator(planned.system))
-        ground = replace(self.ground, lanes=of_kinds(clock, lane))
-        return reseated(planned, cpus, ground, self.options)
-
-    @contextmanager
-    def interactive(self, seated: PlannedCell) -> Iterator[guest.RunningGuest]:
-        """A running guest, pinned, with its console as pexpect; it ends with the block. On the instruction
-        clock every boot of a cell has the same nonce, so that it repeats."""
-        if seated.system.kind is Kind.NATIVE:
-            raise UsageError(f"{seated.cell.row}: native Linux cannot be booted; name a QEMU system")
-        timed = seated.seats.lane is Lane.INSN
-        nonce = _digest(f"boot {seated.cell.id}") if timed else secrets.token_hex(8)
-        vm = self._machines.vm(seated) if timed else self._machines.untimed(seated)
-        with TemporaryDirectory(prefix="benchgate-boot-") as name:
-            spec = argv.guest_spec(
-                seated,
-                self.image(seated),
-                vm,
-                nonce,
-                log=clock_log(Path(name)),
-                measure=self.options.measure,
-                talks=timed,
-                ports=ports.choose(seated.system.ports),
-            )
-            with guest.boot_interactive(spec, mark=nonce, folder=Path(name)) as running:
-                yield running
 
     # ---- the end
 

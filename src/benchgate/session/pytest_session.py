@@ -24,6 +24,7 @@ from benchgate.base.text import one_line
 from benchgate.host import topology
 from benchgate.host.topology import Topology
 from benchgate.plan import catalog, planner, preview
+from benchgate.plan.ground import ground_of
 from benchgate.plan.options import Options
 from benchgate.plan.planned import Ground, PlannedCell, PlannedGate, SweepPlan
 from benchgate.plan.seats import reseat
@@ -32,7 +33,7 @@ from benchgate.render.view import SessionView
 from benchgate.run.guest import RunningGuest
 from benchgate.session.exit_codes import UNDECIDED, exit_code
 from benchgate.session.machines import given_qemu, is_alone, largest, qemu_of, require_machines
-from benchgate.session.measuring import MeasuringSession, ground_of
+from benchgate.session.measuring import MeasuringSession
 from benchgate.session.progress import Progress
 from benchgate.session.results import RowResult
 from benchgate.session.signals import Interruptions
@@ -161,7 +162,7 @@ class PytestSession:
         return self._measuring
 
     def image(self, planned: PlannedCell) -> Image:
-        return self._open().image(planned)
+        return self._open().guests.image(planned)
 
     @contextmanager
     def boots(self, planned: PlannedCell) -> Iterator[Boots]:
@@ -176,10 +177,11 @@ class PytestSession:
                 if clock not in (None, *Clock):
                     pytest.fail(f'boot(clock={clock!r}): give "wall" or "insn"', pytrace=False)
                 try:
-                    seated = measuring.seated(planned, cpus, Clock(clock or self._boot_clock))
+                    asked = Clock(clock or self._boot_clock)
+                    seated = measuring.guests.seated(planned, cpus, asked, measuring.ground)
                     if seated.skip:
                         pytest.skip(seated.skip)
-                    return stack.enter_context(measuring.interactive(seated))
+                    return stack.enter_context(measuring.guests.interactive(seated))
                 except BenchgateError as error:
                     pytest.fail(str(error), pytrace=False)
 

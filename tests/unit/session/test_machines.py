@@ -49,7 +49,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
 
 
 def machines(options: Options, notes: list[str] | None = None) -> Machines:
-    return Machines(options, topology.read(), [].append if notes is None else notes.append)
+    return Machines(options, topology.read(), (notes if notes is not None else []).append)
 
 
 def test_each_architecture_has_its_qemu(asked: Asked) -> None:
