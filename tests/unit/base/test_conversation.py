@@ -47,6 +47,13 @@ def test_no_prompt(console: bytes) -> None:
     assert fed(conversation(PRIMES), console).pending is None
 
 
+@pytest.mark.parametrize("console", [b"price: $ ", b"$ 5 ", b"a$ b"])
+def test_a_prompt_is_all_of_its_line_even_if_its_pattern_has_no_anchors(console: bytes) -> None:
+    found = Conversation(Script(r"\$ ", (Step("go", r"\$ "),)))
+    assert fed(found, console).pending is None
+    assert fed(found, b"\n$ ").pending is not None
+
+
 def test_a_prompt_of_the_boot_log_counts_only_after_the_ready_line() -> None:
     found = fed(conversation(PRIMES, ready="^init: up$"), b"$ ")
     assert found.pending is None

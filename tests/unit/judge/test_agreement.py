@@ -12,6 +12,7 @@ import pytest
 from benchgate.base.cells import Lane, Placement
 from benchgate.base.errors import VerifyError
 from benchgate.base.runs import RawRun
+from benchgate.base.script import Script, Step
 from benchgate.judge import verify
 from benchgate.judge.agreement import check_agreement
 from benchgate.judge.run_files import RunFiles
@@ -203,3 +204,50 @@ def test_measure_lines_belong_to_runs_that_asked_for_them(tmp_path: Path, asked:
         return
     with pytest.raises(VerifyError, match=r"printed measure lines, but argv\.json does not ask for them"):
         verify.verify_on(run, PRIMES, LINUX)
+
+
+# ---- what was typed
+
+
+SCRIPT = Script(r"^\$ $", (Step("go", r"^\$ $"),))
+RECORD = [
+    {"step": 0, "at": 20, "text": "go\n", "time": 5000},
+    {"step": 1, "at": 40, "text": "", "time": 9000},
+]
+
+
+def typed(run: RawRun, inputs: str, record: list[dict[str, object]] | None = None) -> RawRun:
+    """A run on the clock into which a line was typed: as the clock's log has it, and as conversation.json."""
+    found = on_the_clock(run)
+    (found.folder / "clock.log").write_text(LOG + inputs)
+    (found.folder / "conversation.json").write_text(json.dumps({"schema": 1, "typed": record or RECORD}))
+    return found
+
+
+def test_what_was_typed_agrees_with_the_clocks_log(run: RawRun) -> None:
+    asked = replace(LINUX, script=SCRIPT)
+    check_agreement(RunFiles(typed(run, "typed 20 3 5000 100\n")), asked)
+
+
+@pytest.mark.parametrize(
+    "inputs",
+    [
+        "",
+        "typed 20 3 5001 100\n",
+        "typed 21 3 5000 100\n",
+        "typed 20 4 5000 100\n",
+        "typed 20 3 5000 100\n" * 2,
+    ],
+)
+def test_a_conversation_that_the_clock_did_not_carry_is_refused(run: RawRun, inputs: str) -> None:
+    with pytest.raises(
+        VerifyError, match=r"conversation\.json says that lines were typed at .* clock\.log has"
+    ):
+        check_agreement(RunFiles(typed(run, inputs)), replace(LINUX, script=SCRIPT))
+
+
+def test_nothing_is_typed_into_a_system_without_a_prompt(run: RawRun) -> None:
+    with pytest.raises(
+        VerifyError, match=r"conversation\.json says .* \[\], but clock\.log has \[\(20, 3, 5000\)\]"
+    ):
+        check_agreement(RunFiles(typed(run, "typed 20 3 5000 100\n")), LINUX)
