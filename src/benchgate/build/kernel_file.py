@@ -68,7 +68,7 @@ def look(path: Path) -> KernelFile:
     if not head:
         raise UsageError(f"{path}: is empty; build the kernel first")
     found = next((found for known in _FORMATS if (found := known(path, head))), None)
-    return found or KernelFile(path, "a file of no known format; QEMU loads it as raw code")
+    return found or KernelFile(path, "a file of no known format, which QEMU would load as raw code")
 
 
 def _elf(path: Path, head: bytes) -> KernelFile | None:

@@ -68,6 +68,11 @@ def new_system(order: Order, say: Say, show: Say) -> Written:
     if arch not in MACHINES:
         known = ", ".join(MACHINES)
         raise UsageError(f"{order.kernel}: the file does not say for which processor; add --arch ({known})")
+    if arch == "x86_64" and not file.arch and file.media is Media.KERNEL:
+        raise UsageError(
+            f"{order.kernel}: is {file.about}, and on x86 it loads none: give the ELF file, or the disk "
+            "image with the boot loader, and disks by --disk"
+        )
     if file.is_linux and not order.given.has_programs:
         built_in = (data_root() / "fixtures" / "systems" / "linux.yaml").read_text(encoding="utf-8")
         kernel = relative(file.path, order.given.out)

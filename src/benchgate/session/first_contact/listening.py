@@ -52,7 +52,7 @@ class Patience:
 
 
 _AFTER_OUTPUT = Patience(5.0, 4.0)
-_BEFORE_OUTPUT = Patience(20.0, 20.0)
+_BEFORE_OUTPUT = Patience(10.0, 10.0)
 _AT_A_PROMPT = Patience(0.7, 0.7)
 _SLEEPS_SHARE = 0.02
 """A guest sleeps if it uses less than this share of a CPU."""
@@ -108,10 +108,14 @@ class _Listener:
                 began, used = time.monotonic(), self._used()
                 if self.repeated:
                     return Stop.REPEATS
-            elif self._is_over(time.monotonic() - began, self._used() - used):
+            elif self._has_waited(time.monotonic() - began, self._used() - used):
                 return Stop.SUSPECT if self.suspicion.line else Stop.QUIET
-            if time.monotonic() > self.until:
-                return Stop.BUSY
+            if self.is_over:
+                return Stop.BUSY if piece else Stop.QUIET
+
+    @property
+    def is_over(self) -> bool:
+        return time.monotonic() > self.until
 
     @property
     def incomplete(self) -> str:
@@ -130,7 +134,7 @@ class _Listener:
         self.suspicion.feed(piece)
         self.repeated = self.repetition.feed(piece)
 
-    def _is_over(self, waited: float, used: float) -> bool:
+    def _has_waited(self, waited: float, used: float) -> bool:
         patience = _AFTER_OUTPUT if self.text.strip() else _BEFORE_OUTPUT
         if self.may_be_prompt:
             patience = _AT_A_PROMPT
@@ -171,12 +175,12 @@ def _to_prompt(listener: _Listener, *, patient: bool) -> tuple[Stop, str]:
     """Why listening ended, and the prompt: an incomplete line that comes back after an empty line."""
     while True:
         stop = listener.listen()
-        if stop is Stop.QUIET and not listener.may_be_prompt and not listener.woken:
+        if stop is Stop.QUIET and not listener.may_be_prompt and not listener.woken and not listener.is_over:
             listener.woken = True
             listener.guest.console.send("\n")  # it may wait for a key, or have printed behind its prompt
             continue
-        if stop is Stop.QUIET and patient and not listener.may_be_prompt:
-            continue  # until the time is over
+        if stop is Stop.QUIET and patient and not listener.may_be_prompt and not listener.is_over:
+            continue
         if stop is not Stop.QUIET or not listener.may_be_prompt:
             return stop, ""
         waits, before = listener.incomplete, len(listener.text)
@@ -193,7 +197,7 @@ def _output(listener: _Listener, line: str, prompt: str) -> str:
     """What it prints after a line, until its prompt is back or the time is over."""
     before = len(listener.text)
     listener.guest.console.send(line + "\n")
-    while listener.listen() is Stop.QUIET and listener.incomplete != prompt:
+    while listener.listen() is Stop.QUIET and listener.incomplete != prompt and not listener.is_over:
         listener.tried = len(listener.text)
     printed = listener.text[before:]
     return printed.removeprefix(line).lstrip("\n").removesuffix(prompt)

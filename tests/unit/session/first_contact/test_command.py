@@ -36,3 +36,14 @@ def test_they_are_refused(
     assert cli.main(["new-system", "mine.elf", *words]) == 4
     assert message in capsys.readouterr().err
     assert Path("there.yaml").read_bytes() == b""
+
+
+def test_raw_code_for_x86_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("fs.img").write_bytes(b"files")
+    assert cli.main(["new-system", "fs.img", "--arch", "x86_64"]) == 4
+    assert "give the ELF file, or the disk image" in capsys.readouterr().err
+    assert cli.main(["new-system", "fs.img"]) == 4
+    assert "add --arch (x86_64, riscv64, aarch64)" in capsys.readouterr().err
