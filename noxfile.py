@@ -122,6 +122,12 @@ def patterns(session: nox.Session) -> None:
 
 
 @nox.session
+def kernels(session: nox.Session) -> None:
+    """Gate kernels from outside where they were built: `-- xv6=FOLDER kvm_unit_tests=FOLDER ...`."""
+    _module("tools.kernels", *session.posargs)
+
+
+@nox.session
 def lint(session: nox.Session) -> None:
     """Check the style of Python and C."""
     _module("ruff", "check", ".")

@@ -20,7 +20,7 @@ from benchgate.base.qemu import Qemu
 from benchgate.base.runs import Deadlines, RawRun
 from benchgate.base.script import Script
 from benchgate.base.systems import Smoke, System
-from benchgate.base.void_rule import DEFAULT
+from benchgate.base.void_rule import DEFAULT, VoidRule
 from benchgate.build.fetch import inputs
 from benchgate.build.images import Images, guest_digest
 from benchgate.insn.log import ClockMode, Level
@@ -57,6 +57,7 @@ class Bootkit:
     seed: int = 1
     patience: Deadlines = PATIENT
     """The deadlines on wall time."""
+    rule: VoidRule = DEFAULT
     _images: Images = field(default_factory=lambda: Images(None, False, lambda _: None))
     _boots: int = 0
     _kept: dict[str, object] = field(default_factory=dict)
@@ -86,7 +87,7 @@ class Bootkit:
         known = catalog.load_system(system) if isinstance(system, str) else system
         planned = self.planned(known, workload, cpus, given)
         raw = self._execute(planned, measure=measure)
-        return judge_run(raw, lambda one: verify.verify_on(one, planned.workload, planned.system, DEFAULT))
+        return judge_run(raw, lambda one: verify.verify_on(one, planned.workload, planned.system, self.rule))
 
     def words(self, system: System | str, cpus: int, words: str, passes: str = ANYTHING) -> RawRun:
         """One boot with this command line and no workload."""

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchgate.base.arch import X86_64, Architecture
+from benchgate.base.arch import X86_64, Architecture, named
 from benchgate.base.cells import Accel, Mode
 from benchgate.base.qemu import Qemu, command
 from benchgate.base.workloads import Workload
@@ -170,10 +170,12 @@ class Lab:
 def lab(
     level: Level = Level.FULL,
     mode: ClockMode = ClockMode.SERIAL,
-    guest: Architecture = X86_64,
+    guest: Architecture | None = None,
     **options: int,
 ) -> Lab:
-    """A lab with the pinned QEMU, or with the program that $CLOCK_LAB_QEMU names."""
+    """A lab with the pinned QEMU, or with the program that $CLOCK_LAB_QEMU names. $CLOCK_LAB_ARCH may name
+    the guest's architecture."""
+    guest = guest or named(os.environ.get("CLOCK_LAB_ARCH", X86_64.name))
     other = os.environ.get("CLOCK_LAB_QEMU")
     qemu = inputs.qemu(Path(other) if other else None, guest)
     return Lab(qemu, inputs.linux_kernel(guest=guest).image, level, mode, options)

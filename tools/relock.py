@@ -1,6 +1,6 @@
 """`nox -s relock`: updates the lock files to the newest available versions, for review and a commit.
 
-Takes releases, writes fixtures/{qemu,linux,tools}.lock and requirements.lock in the checkout.
+Takes releases, writes fixtures/*.lock and requirements.lock in the checkout.
 Fails with FetchError; as a program, with exit status 4 and one sentence. No file contains a host name.
 """
 
@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
-from benchgate.base.arch import ARCHITECTURES
+from benchgate.base.arch import ARCHITECTURES, Architecture
 from benchgate.base.errors import BenchgateError, FetchError
 from benchgate.base.paths import data_root
 from benchgate.base.text import visible_lines
 from benchgate.build import cache
 from benchgate.build.cache_storage import Notice
-from benchgate.build.fetch import newest, pins, sources, store, tool
+from benchgate.build.fetch import cross, newest, pins, sources, store, tool
 from benchgate.build.fetch.pins import PinnedSet
 from benchgate.build.fetch.sources import Release
 from benchgate.build.fetch.store import FetchSession
@@ -38,18 +39,27 @@ def relock(more: Sequence[str], *, python: bool, notice: Notice) -> None:
             client = session.apt(release)
             notice(f"searching the packages of {release.name} ...")
             for guest in ARCHITECTURES.values():
-                place = folder / guest.name
-                source = sources.for_guests(release, guest)
-                linux = newest.linux(session.apt(source), source)
-                found.setdefault(guest.kind("linux"), []).append(linux)
-                qemu = newest.qemu(client, release, frozenset(), place, guest)
-                found.setdefault(guest.kind("qemu"), []).append(qemu)
+                for kind, one in _sets(session, release, guest, folder / guest.name):
+                    found.setdefault(guest.kind(kind), []).append(one)
             programs += [tool.newest_set(client, release, package) for package in _packages()]
     for kind, sets in found.items():
         _write(kind, sets, notice)
     _write(tool.LOCK, programs, notice)
     if python:
         python_lock.relock(data_root(), notice)
+
+
+def _sets(
+    session: FetchSession, release: Release, guest: Architecture, folder: Path
+) -> Iterator[tuple[str, PinnedSet]]:
+    """What guests of this architecture need. A release without its Linux has no lock of that."""
+    client = session.apt(release)
+    yield "qemu", newest.qemu(client, release, frozenset(), folder, guest)
+    if release.family in guest.linux:
+        source = sources.for_guests(release, guest)
+        yield "linux", newest.linux(session.apt(source), source)
+    if not guest.is_host:
+        yield cross.KIND, cross.newest_set(guest, client, release)
 
 
 def _packages() -> list[str]:

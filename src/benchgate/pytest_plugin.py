@@ -159,7 +159,8 @@ def boot(
     benchgate_session: PytestSession,
     image: Any,  # noqa: ARG001 - requested so that the image is built and the test parametrized
 ) -> Iterator[Any]:
-    """`boot(cpus=2)` boots the image, pinned, and gives its console as pexpect. It ends with the test."""
+    """`boot(cpus=2)` boots the image, pinned, and gives its console as pexpect; `boot(cpus=2, clock="insn")`
+    on the instruction clock. It ends with the test."""
     with benchgate_session.boots(request.node.callspec.params["image"]) as start:
         yield start
 

@@ -80,13 +80,13 @@ def test_a_disk_is_done_at_a_time_that_does_not_depend_on_the_host(
 
 
 def test_a_written_disk_does_not_hold_up_the_end(guest: Path, tmp_path: Path) -> None:
-    """At the end QEMU waits for the host to flush what the guest wrote, and no vCPU may run meanwhile: the next
-    one that needs QEMU's big lock would wait for ever. So it is also with a drive in `qemu.arguments`."""
+    """At the end QEMU waits for the host to flush what the guest wrote, and no vCPU may run meanwhile: the
+    next one that needs QEMU's big lock would wait for ever. The drive may be one in `qemu.arguments`."""
     image, before = tmp_path / "image", bytes(range(256)) * 8192
     image.write_bytes(before)
-    drive = ("-drive", f"if=none,id=disk0,format=raw,file={image}", "-device", "piix3-ide,id=ide")
-    drive = (*drive, "-device", "ide-hd,drive=disk0,bus=ide.0")
-    result = boot(guest, tmp_path, "disk", 2, drive, disks=False)
+    drive = ("-drive", f"if=none,id=disk0,format=raw,file={image}")
+    devices = ("-device", "piix3-ide,id=ide", "-device", "ide-hd,drive=disk0,bus=ide.0")
+    result = boot(guest, tmp_path, "disk", 2, (*drive, *devices), disks=False)
     assert result.status == 33
     assert result.log.closed
     assert image.read_bytes() != before

@@ -174,6 +174,14 @@ def test_a_guest_that_waits_for_input_that_never_comes_is_named_at_once(kernel: 
         console.expect_exact("cpus: 2 up")
 
 
+def test_a_guest_that_never_stops_printing_is_read_meanwhile(kernel: Path, tmp_path: Path) -> None:
+    folder, most = tmp_path / "run", 5000
+    with booted(spec(kernel, folder, 2, "lie=dots"), folder) as (_, console):
+        got = console.read_nonblocking(1 << 16, PATIENCE_S)
+        assert 4096 <= len(got) < most
+        assert len(console.read_nonblocking(1 << 16, PATIENCE_S)) < most
+
+
 def test_a_long_line_is_not_lost(kernel: Path, tmp_path: Path) -> None:
     """More than the FIFO of the serial port and than one message hold; the guest echoes all."""
     folder, line = tmp_path / "run", "x" * 5000

@@ -16,6 +16,7 @@ name: mine
 kind: qemu
 qemu: {machine: pc, memory: 64M, smp: "{n},sockets={n}", arguments: [-vga, std]}
 boot: {kernel: k.elf, disks: [{image: "{out}/a", interface: ide}, {image: b}]}
+ports: {web: 80}
 """
 WRONG = """version: 1
 name: mine

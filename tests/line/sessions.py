@@ -143,10 +143,13 @@ def linux_with(where: Path, name: str, words: str) -> Path:
     """Our Linux guest under another name, with additional words on its command line."""
     text = (REPO / "fixtures" / "systems" / "linux.yaml").read_text()
     assert "name: linux\n" in text
-    (line,) = (line for line in text.splitlines() if line.strip().startswith("append:"))
+    appends = {line for line in text.splitlines() if line.strip().startswith("append:")}
+    assert len(appends) == 3  # one of each architecture
     path = where / f"{name}.yaml"
     text = text.replace("name: linux\n", f"name: {name}\nresult: {{system: linux}}\n")
     assert "boot_s: 60\n  run_s: 120\n" in text
     text = text.replace("boot_s: 60\n  run_s: 120\n", f"boot_s: {PATIENCE_S}\n  run_s: {PATIENCE_S}\n")
-    path.write_text(text.replace(line, f"{line} {words}"))
+    for line in appends:
+        text = text.replace(f"{line}\n", f"{line} {words}\n")
+    path.write_text(text)
     return path

@@ -12,7 +12,7 @@ import yaml
 
 from benchgate import cli
 from benchgate.base import systems
-from benchgate.base.errors import CatalogError, VerifyError
+from benchgate.base.errors import VerifyError
 from benchgate.plan import systemfile
 from benchgate.plan.options import TABLE
 from tests.line.sessions import REPO
@@ -81,24 +81,6 @@ def test_the_table_lists_every_key_of_our_systems_and_the_examples() -> None:
     assert sorted(seen - table) == []
 
 
-@pytest.mark.parametrize(
-    ("more", "below", "message"),
-    [
-        ("ports: [22]", "", "host ports"),
-        ("qemu: {binary: qemu-mine}", "", "--qemu PATH"),
-        ("", "  disks: [root.img]", "booting from disks"),
-        ("", "  firmware: OVMF.fd", "booting by firmware"),
-    ],
-)
-def test_a_key_that_is_not_implemented_is_refused_by_name(
-    tmp_path: Path, more: str, below: str, message: str
-) -> None:
-    with pytest.raises(CatalogError, match=message) as caught:
-        read(SMALLEST.format(more=more, below=below), tmp_path)
-    assert re.search(r"mine\.yaml:\d+: ", str(caught.value))
-    assert read(SMALLEST.format(more="", below=""), tmp_path).name == "mine"
-
-
 def test_the_example_workflow_is_valid_and_runs_pytest() -> None:
     (first, *_) = re.findall(r"^```yaml\n(.*?)^```", CI, re.MULTILINE | re.DOTALL)
     steps = yaml.safe_load(textwrap.dedent(first))["jobs"]["gate"]["steps"]
@@ -133,7 +115,7 @@ def shown(pattern: str) -> dict[str, str]:
 
 
 def test_every_documented_command_exists(capsys: pytest.CaptureFixture[str]) -> None:
-    words = shown(r"(?:^|[ (])benchgate (?!import\b)([a-z]+)\b(?!:)")
+    words = shown(r"(?:^|[ (])benchgate (?!import\b)([a-z-]+)\b(?!:)")
     assert {"setup", "doctor", "replay", "cache"} <= words.keys()
     for word, page in words.items():
         with pytest.raises(SystemExit) as left:
@@ -141,7 +123,16 @@ def test_every_documented_command_exists(capsys: pytest.CaptureFixture[str]) -> 
         assert left.value.code == 0, f"{page}: benchgate {word}: {capsys.readouterr().err}"
 
 
-COMMANDS = (("setup",), ("doctor",), ("compare",), ("replay",), ("verify",), ("rejudge",), ("cache", "gc"))
+COMMANDS = (
+    ("setup",),
+    ("doctor",),
+    ("new-system",),
+    ("compare",),
+    ("replay",),
+    ("verify",),
+    ("rejudge",),
+    ("cache", "gc"),
+)
 OTHERS = {"--basetemp", "--junitxml", "--lf", "--list", "--pdb", "--strict"}
 OTHERS |= {"--cpu", "--forks", "--iters", "--verify"}
 """Options of pytest, ./run and mypy; then of the programs in docs/real-tools.md."""

@@ -12,6 +12,7 @@ from statistics import fmean, stdev
 
 import pytest
 
+from benchgate.base.disks import Disk, Interface, disk_options
 from benchgate.insn import plugin
 from benchgate.insn.log import ClockMode
 from benchgate.insn.plugin import FLAGS
@@ -65,6 +66,19 @@ def test_serial_runs_of_one_seed_are_equal(
         different += sum(others)
         tables["serial"].append(f"| {cpus} | {word} | {RUNS} | {sum(others)} | {first.window(cpus).work:,} |")
     assert different == 0 < RUNS
+
+
+@pytest.mark.parametrize("cpus", [1, 2, 4])
+def test_boots_with_a_disk_are_equal(cpus: int, tmp_path: Path) -> None:
+    """Linux probes the disk and reads its partition table on several CPUs while it boots."""
+    image = tmp_path / "image"
+    image.write_bytes(bytes(range(256)) * 16_384)
+    drive = disk_options([Disk("image", interface=Interface.NVME)], [image])
+    booted: list[Boot] = []
+    for burners in (0, 2):
+        with burning(burners):
+            booted += [lab(disks=True).boot("primes", cpus, WORDS, seed=5, extra=drive) for _ in range(RUNS)]
+    assert sum(_differs(booted[0], other) for other in booted) == 0 < RUNS
 
 
 def _differs(first: Boot, other: Boot) -> bool:

@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.arch import Architecture
-from tests.barekit import CASES, GOOD, GUESTS, Case, boot, kernel
+from benchgate.build.fetch import inputs
+from benchgate.insn.linux_symbols import MIN_SYMBOLS, linux_symbols
+from benchgate.insn.symbols import read_symbols
+from tests.barekit import CASES, GOOD, GUESTS, Case, boot, kernel, qemu_for
 from tools.clock_lab import burning
 
 pytestmark = pytest.mark.soak
@@ -40,3 +43,10 @@ def test_runs_are_equal_and_take_their_time(
         with burning(burners):
             others = [boot(guest, image, tmp_path, case, cpus) for _ in range(RUNS)]
         assert [one.repeatable for one in others] == [first.repeatable] * RUNS > []
+
+
+@pytest.mark.parametrize("guest", GUESTS, ids=str)
+def test_a_linux_kernel_tells_its_symbols(guest: Architecture) -> None:
+    symbols = read_symbols(linux_symbols(qemu_for(guest), inputs.linux_kernel(guest=guest).image))
+    assert len(symbols.names) > MIN_SYMBOLS
+    assert "schedule" in symbols.names

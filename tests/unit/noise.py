@@ -28,8 +28,8 @@ def counters(
     grown: Mapping[str, Any] | None = None,
     later: Mapping[str, Any] | None = None,
 ) -> tuple[Sample, ...]:
-    """Samples before and after a window. Each vCPU could run for one second, less than that if it was `idle`: it
-    ran or waited `delays`.
+    """Samples before and after a window. Each vCPU could run for one second, less than that if it was `idle`:
+    it ran or waited `delays`.
     `grown`: what each vCPU's other counters grew by; `later`: the host's counters after it."""
     first = [_thread(vcpu, 5, 7 if delay is not None else None) for vcpu, delay in enumerate(delays)]
     last = [

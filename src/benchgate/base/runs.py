@@ -94,6 +94,8 @@ class BootSpec:
     deadlines: Deadlines
     host_cpus: tuple[int, ...] = ()
     """The host CPUs to which a guest without pins is kept; empty: any."""
+    ports: Mapping[str, int] = field(default_factory=dict)
+    """The host's port for each of the guest's, by name."""
     talks: bool = False
     """Something is typed at its console, on the instruction clock: in guest time (insn/talk.py)."""
 

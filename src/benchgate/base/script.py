@@ -76,6 +76,12 @@ class Script:
         untyped = [name for name in params if name not in self.places]
         return f"no step types {{{untyped[0]}}}, its parameter" if needs_all and untyped else ""
 
+    def shown(self, values: Mapping[str, object]) -> str:
+        """What is typed, for people; a place without a value stays as it is."""
+        lines = [step.send for step in self.steps if step.send is not None]
+        texts = (PLACE.sub(lambda found: str(values.get(found[1], found[0])), line) for line in lines)
+        return "; ".join(f"`{one_line(text)}`" for text in texts)
+
     def filled(self, values: Mapping[str, object]) -> Script:
         """The script with each place replaced by its value."""
         steps = (replace(step, send=_line(number, step, values)) for number, step in enumerate(self.steps, 1))

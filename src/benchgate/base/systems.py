@@ -15,6 +15,7 @@ from benchgate.base.arch import X86_64, Architecture
 from benchgate.base.cells import Mode, Params
 from benchgate.base.disks import Disk
 from benchgate.base.metrics import Better, Metric, MetricKind
+from benchgate.base.network import CARD, Port
 from benchgate.base.qemu import GOOD_EXIT
 from benchgate.base.runs import Deadlines
 from benchgate.base.script import Script
@@ -95,6 +96,8 @@ class QemuWords:
     memory: str = "256M"
     smp: str = "{n}"
     arguments: tuple[str, ...] = ()
+    network: str = CARD
+    """The network card of a system with `ports`."""
     binary: str = ""
     """The path of the QEMU for this system alone; empty: the session's for its architecture."""
 
@@ -119,7 +122,7 @@ class ResultPattern:
     """How to find one figure on a console that does not use the wire format."""
 
     begins: str
-    """Matches the line that the guest prints when the figure's time begins."""
+    """Matches the line that the guest prints when the figure's time begins; or TYPED."""
     regex: str
     unit: str
     """One of UNITS; the time of a tick is known."""
@@ -135,6 +138,7 @@ class LineWindow:
     """A window from one line of the console to another. Only the instruction clock times lines."""
 
     begins: str
+    """A pattern, or TYPED."""
     ends: str
 
 
@@ -143,6 +147,8 @@ class MarkWindow:
     """A window between the marks that the guest's programs execute (guest/bench.h)."""
 
 
+TYPED = "typed"
+"""In place of a pattern: a window begins when the guest has echoed the end of the line typed last."""
 WindowSource = ResultPattern | LineWindow | MarkWindow
 UNITS = ("ns", "us", "ms", "s", "ticks", "cycles")
 
@@ -198,6 +204,8 @@ class System:
     """The ELF file that resolves sampled addresses; {workload} is replaced by the workload's name."""
     disks: tuple[Disk, ...] = ()
     firmware: str = DEFAULT_FIRMWARE
+    ports: Mapping[str, Port] = field(default_factory=dict)
+    """What the host can reach of a guest, by name."""
     """DEFAULT_FIRMWARE, NO_FIRMWARE or the path of a file, which may contain {out}."""
     build: Build | None = None
     ask: Ask = Ask.CMDLINE

@@ -242,6 +242,9 @@ class Section:
 
     # ---- structure
 
+    def is_mapping(self, key: str) -> bool:
+        return isinstance(self._nodes.get(key), yaml.MappingNode)
+
     def section(self, key: str) -> Section | None:
         """The mapping under `key`; None if it is absent."""
         self._asked.add(key)

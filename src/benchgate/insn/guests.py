@@ -59,6 +59,8 @@ class ClockGuest:
     """For machine types that match: an option that is added unless the user sets it."""
     linux_words: tuple[str, ...]
     """Kernel parameters that a Linux guest needs."""
+    to_file: tuple[str, ...]
+    """QEMU's arguments for a guest that writes to the file `{}` (kallsyms.c)."""
     probe: Probe
 
 
@@ -74,6 +76,11 @@ _LINUX_X86 = (
     "hpet=disable",  # emulating the RTC with the HPET re-arms a timer 41,000 times at boot
 )
 
+_SEMIHOSTING = (
+    *("-chardev", "file,id=symbols,path={}"),
+    *("-semihosting-config", "enable=on,userspace=on,chardev=symbols"),
+)
+
 _MAIN_HOOKS = ("main_clock", "main_polls", "vcpu_clock", "notes")
 _LINK = ("-nostdlib", "-static", "-no-pie", "-Wl,--build-id=none", "-Wl,-e,start")
 
@@ -82,6 +89,7 @@ _GUESTS: Mapping[str, ClockGuest] = {
         ("-global", "apic.vapic=off"),
         ((r"(pc|q35)\b", "hpet=off"),),
         (*_LINUX, *_LINUX_X86),
+        ("-debugcon", "file:{}"),
         Probe(
             "probe.S",
             ("-m32", *_LINK, "-Wl,-Ttext=0x100000"),
@@ -103,6 +111,7 @@ _GUESTS: Mapping[str, ClockGuest] = {
         (),
         (),
         _LINUX,
+        _SEMIHOSTING,
         Probe(
             "probe_riscv.S",
             (*_LINK, "-Wl,-Ttext=0x80000000"),
@@ -124,6 +133,7 @@ _GUESTS: Mapping[str, ClockGuest] = {
         (),
         (),
         _LINUX,
+        _SEMIHOSTING,
         Probe(
             "probe_arm.S",
             (*_LINK, "-Wl,-Ttext=0x40080000"),

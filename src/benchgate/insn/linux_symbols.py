@@ -18,7 +18,9 @@ from benchgate.base.files import file_digest
 from benchgate.base.process import capture
 from benchgate.base.qemu import GOOD_EXIT, Qemu, comma_safe, command
 from benchgate.build.cache import entry
+from benchgate.build.fetch import cross
 from benchgate.build.programs import compiled, initramfs
+from benchgate.insn.guests import clock_guest
 from benchgate.insn.plugin import SOURCE
 from benchgate.insn.symbols import read_symbols
 
@@ -30,7 +32,9 @@ _FLAGS = ("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-static")
 
 def linux_symbols(qemu: Qemu, image: Path) -> Path:
     """A file that `read_symbols` can read."""
-    init = compiled("insn-kallsyms", "init", SOURCE, ["kallsyms.c"], _FLAGS)
+    guest = qemu.guest
+    kind = guest.kind("insn-kallsyms")
+    init = compiled(kind, "init", SOURCE, ["kallsyms.c"], _FLAGS, compiler=cross.compiler(guest))
     key = {"kernel": file_digest(image), "init": file_digest(init)}
 
     def make(files: Path) -> None:
@@ -47,14 +51,14 @@ def linux_symbols(qemu: Qemu, image: Path) -> Path:
 def _boot(qemu: Qemu, image: Path, archive: Path, symbols: Path) -> None:
     argv = command(
         qemu,
-        machine="q35",
+        machine=qemu.guest.machine,
         accel=Accel.TCG,
         cpu="max",
         memory="512M",
         kernel=image,
         initrd=archive,
         append="nokaslr cryptomgr.notests lpj=4000000 panic=-1 quiet",
-        extra=("-debugcon", comma_safe(f"file:{symbols}")),
+        extra=tuple(word.format(comma_safe(str(symbols))) for word in clock_guest(qemu.guest).to_file),
     )
     try:
         done = capture(argv, BOOT_S, {**os.environ, **qemu.environment})

@@ -11,13 +11,27 @@ import struct
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 
+from elftools.common.exceptions import ELFError
+from elftools.construct.core import ConstructError
+from elftools.elf.constants import SH_FLAGS
+from elftools.elf.elffile import ELFFile
+
+from benchgate.base.arch import X86_64
 from benchgate.base.errors import VerifyError
 
 _KALLSYMS = re.compile(r"([0-9a-f]{1,16}) ([a-zA-Z]) ([^\s\x00-\x1f]{1,200})")
 _TEXT_KINDS = frozenset("tTwWvV")
-_FUNCTION = 2  # STT_FUNC
+_DAMAGE = (
+    *(ELFError, ConstructError, struct.error),
+    *(AttributeError, LookupError, OverflowError, TypeError, ValueError),
+)
+"""What pyelftools and the loop over its symbols raise on a damaged file."""
+_NO_TYPE, _FUNCTION = 0, 2  # STT_NOTYPE, STT_FUNC
+_NO_NAMES = ("$", ".L")
+"""Labels that mark code and data within functions of AArch64 and RISC-V, and local labels of RISC-V."""
 _MAX_UNSIZED = 1 << 16  # a symbol of unknown size ends after this many bytes at the latest
 
 
@@ -38,7 +52,7 @@ NO_SYMBOLS = Symbols((), (), ())
 
 
 def read_symbols(path: Path) -> Symbols:
-    """The text symbols of an ELF64 file, or of lines in the format of System.map."""
+    """The text symbols of an ELF file, or of lines in the format of System.map."""
     try:
         raw = path.read_bytes()
     except OSError as error:
@@ -46,7 +60,7 @@ def read_symbols(path: Path) -> Symbols:
     if raw[:4] == b"\x7fELF":
         try:
             return sorted_symbols(_elf_symbols(raw))
-        except (struct.error, IndexError, ValueError) as error:
+        except _DAMAGE as error:
             raise VerifyError(f"{path} is a damaged ELF file: {error}") from error
     found = (_KALLSYMS.match(line) for line in raw.decode("ascii", "replace").splitlines())
     return sorted_symbols((int(m[1], 16), 0, m[3]) for m in found if m and m[2] in _TEXT_KINDS)
@@ -67,30 +81,36 @@ def sorted_symbols(found: Iterable[tuple[int, int, str]]) -> Symbols:
 
 
 def _elf_symbols(raw: bytes) -> Iterator[tuple[int, int, str]]:
-    """Functions of the symbol table of an ELF64 little-endian file (System V ABI, chapter 4)."""
-    if raw[4:6] != b"\x02\x01":
-        raise ValueError("not 64-bit little-endian")
-    offset, size, count = struct.unpack_from("<Q10xHH", raw, 40)
-    sections = [struct.unpack_from("<IIQQQQIIQQ", raw, offset + number * size) for number in range(count)]
-    for section in sections:
-        if section[1] != 2:  # SHT_SYMTAB
-            continue
-        strings = sections[section[6]][4]
-        for at in range(section[4], section[4] + section[5], 24):
-            name, info, _, index, value, length = struct.unpack_from("<IBBHQQ", raw, at)
-            if index and info & 15 in (0, _FUNCTION):  # functions, and assembly labels
-                stop = raw.index(b"\0", strings + name)
-                text = raw[strings + name : stop].decode("ascii", "replace")
-                if (text and info & 15 == _FUNCTION) or _is_text(sections, index):
-                    yield value, length, text or "[nameless]"
+    """The functions, and the labels of assembly code, in the symbol table of an ELF file of any machine."""
+    elf = ELFFile(BytesIO(raw))
+    order = "<" if elf.little_endian else ">"
+    entry = struct.Struct(order + ("IBBHQQ" if elf.elfclass == 64 else "IIIBBH"))
+    executable = [bool(one["sh_flags"] & SH_FLAGS.SHF_EXECINSTR) for one in elf.iter_sections()]
+    for section in elf.iter_sections("SHT_SYMTAB"):
+        strings = elf.get_section(section["sh_link"]).data()
+        for fields in entry.iter_unpack(section.data()):
+            name, info, index, value, size = _in_order(elf.elfclass, fields)
+            kind = info & 15
+            if not index or kind not in (_NO_TYPE, _FUNCTION):
+                continue
+            text = strings[name : strings.index(b"\0", name)].decode("ascii", "replace")
+            in_code = index < len(executable) and executable[index]
+            if kind == _FUNCTION or (text and in_code and not text.startswith(_NO_NAMES)):
+                yield value, size, text or "[nameless]"
 
 
-def _is_text(sections: list[tuple[int, ...]], index: int) -> bool:
-    return index < len(sections) and bool(sections[index][2] & 4)  # SHF_EXECINSTR
+def _in_order(bits: int, fields: tuple[int, ...]) -> tuple[int, int, int, int, int]:
+    """Name, info, section, value, size: ELF32 and ELF64 order them differently."""
+    if bits == 64:
+        name, info, _, index, value, size = fields
+    else:
+        name, value, size, info, _, index = fields
+    return name, info, index, value, size
 
 
-def symbol_file(symbols: Symbols) -> bytes:
-    """An ELF64 file with these text symbols and nothing else, for debuggers (System V ABI, chapter 4)."""
+def symbol_file(symbols: Symbols, machine: int = X86_64.elf_machine) -> bytes:
+    """An ELF64 file with these text symbols and nothing else, for debuggers (System V ABI, chapter 4).
+    `machine`: the guest's e_machine."""
     names, table = bytearray(b"\0"), bytearray(24)
     for name, address in zip(symbols.names, symbols.addresses, strict=True):
         table += struct.pack("<IBBHQQ", len(names), 0x12, 0, 1, address, 0)  # a global function in section 1
@@ -108,6 +128,6 @@ def symbol_file(symbols: Symbols) -> bytes:
         (15, 3, 0, 0, at_sections, len(sections), 0, 0, 1, 0),
     )
     head = b"\x7fELF\x02\x01\x01".ljust(16, b"\0")
-    head += struct.pack("<HHIQQQIHHHHHH", 2, 62, 1, low, 0, at_headers, 0, 64, 0, 0, 64, len(headers), 4)
+    head += struct.pack("<HHIQQQIHHHHHH", 2, machine, 1, low, 0, at_headers, 0, 64, 0, 0, 64, len(headers), 4)
     tail = b"".join(struct.pack("<IIQQQQIIQQ", *header) for header in headers)
     return head + table + names + sections + tail

@@ -20,7 +20,7 @@ MOST_TYPED = 2048
 """Bytes in one answer (TALK_BYTES in c/talk.h)."""
 NEVER = 2**64 - 1
 """No limit."""
-_MESSAGE = re.compile(rb"stop (start|quiet|late|halted) ([0-9]{1,18}) ([0-9]{1,19}) ([0-9]{1,9})")
+_MESSAGE = re.compile(rb"stop (start|quiet|full|late|halted) ([0-9]{1,18}) ([0-9]{1,19}) ([0-9]{1,9})")
 _LONGEST = 200
 
 
@@ -33,6 +33,8 @@ class StopKind(StrEnum):
     """The guest has executed nothing yet."""
     QUIET = "quiet"
     """For `Pace.quiet_ns` it printed nothing, and nothing was typed."""
+    FULL = "full"
+    """It has printed a few KiB since its last stop."""
     LATE = "late"
     """The limit of the last answer is reached."""
     HALTED = "halted"

@@ -18,6 +18,7 @@ from benchgate.insn.log import ClockLog, ConsoleLine
 from benchgate.insn.window import between_marks
 from benchgate.judge import patterns
 from benchgate.judge.bench_lines import Operations
+from benchgate.judge.output import Output
 from benchgate.judge.patterns import Figure
 
 AGREEMENT = 0.005
@@ -37,8 +38,8 @@ class ConsoleClock:
 
     log: ClockLog
     console: bytes
-    text: str
-    """The guest's output (output.py); it has the same lines."""
+    output: Output
+    """It has the same lines."""
 
     def check_vcpus(self, cpus: int) -> None:
         if self.log.vcpus != cpus:
@@ -48,20 +49,20 @@ class ConsoleClock:
 
     def check_figure(self, what: str, pattern: ResultPattern, figure: Figure) -> None:
         """The figure is in ns, or in cycles of the instruction clock's TSC, which are ns too."""
-        begin, end = map(self.record, patterns.figure_lines(self.text, what, pattern))
+        begin, end = map(self.record, patterns.figure_lines(self.output, what, pattern))
         _check_duration(what, figure, begin, end)
         _check_work(what, figure.value, begin, end)
 
     def length(self, what: str, window: LineWindow) -> int:
         """The guest time from one line to another, in ns."""
-        first = patterns.only(self.text, window.begins, f"{what}.from")
-        last = patterns.only(self.text, window.ends, f"{what}.to")
-        numbers = patterns.line_of(self.text, first), patterns.line_of(self.text, last)
-        begin, end = map(self.record, numbers)
-        if numbers[0] >= numbers[1] or begin.time >= end.time:
+        text = self.output.text
+        last = patterns.line_of(text, patterns.only(text, window.ends, f"{what}.to"))
+        first = patterns.first_line(self.output, window.begins, f"{what}.from", last)
+        begin, end = self.record(first), self.record(last)
+        if first >= last or begin.time >= end.time:
             raise VerifyError(
-                f"{what}: the window begins with line {numbers[0] + 1} of the console and ends with line "
-                f"{numbers[1] + 1}: correct `from` and `to` in `result.{what}`"
+                f"{what}: the window begins with line {first + 1} of the console and ends with line "
+                f"{last + 1}: correct `from` and `to` in `result.{what}`"
             )
         _check_work(what, end.time - begin.time, begin, end)
         return end.time - begin.time

@@ -25,6 +25,8 @@ class Output:
     """Lines end with a newline. An ESC stands where a line moves the cursor within its text."""
     steps: tuple[str, ...] = ()
     """The part that each step of the script printed."""
+    typed: tuple[int, ...] = ()
+    """The line of the console on which each step was typed."""
 
 
 def of_console(console: bytes) -> Output:
@@ -39,7 +41,7 @@ def of_conversation(console: bytes, script: Script, typed: Sequence[Typed]) -> O
         lines[number] = _without(lines[number], cut, number)
     ends = (*said.begins[1:], len(lines))
     parts = zip(said.begins, ends, strict=True)
-    return Output("\n".join(lines), tuple("\n".join(lines[begin:end]) for begin, end in parts))
+    return Output("\n".join(lines), tuple("\n".join(lines[begin:end]) for begin, end in parts), said.begins)
 
 
 def repeated(console: bytes, script: Script, typed: Sequence[Typed]) -> Conversation:

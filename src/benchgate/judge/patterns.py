@@ -16,7 +16,7 @@ from decimal import Decimal
 
 from benchgate.base.errors import VerifyError
 from benchgate.base.script import Script
-from benchgate.base.systems import ResultPattern, System
+from benchgate.base.systems import TYPED, ResultPattern, System
 from benchgate.base.text import one_line
 from benchgate.judge.output import Output
 
@@ -110,10 +110,10 @@ def only(text: str, pattern: str, what: str) -> re.Match[str]:
     return matches[0]
 
 
-def figure_lines(text: str, what: str, pattern: ResultPattern) -> tuple[int, int]:
+def figure_lines(output: Output, what: str, pattern: ResultPattern) -> tuple[int, int]:
     """The lines, numbered from 0, with which the figure's time begins and in which the figure stands."""
-    begin = line_of(text, only(text, pattern.begins, f"{what}.begins"))
-    end = line_of(text, only(text, pattern.regex, what))
+    end = line_of(output.text, only(output.text, pattern.regex, what))
+    begin = first_line(output, pattern.begins, f"{what}.begins", end)
     if begin >= end:
         raise VerifyError(
             f"{what}: the figure is in line {end + 1} of the console, and its time begins with line "
@@ -122,15 +122,25 @@ def figure_lines(text: str, what: str, pattern: ResultPattern) -> tuple[int, int
     return begin, end
 
 
+def first_line(output: Output, pattern: str, what: str, end: int) -> int:
+    """The line with which a window begins: one that matches, or the last typed one before its end."""
+    if pattern != TYPED:
+        return line_of(output.text, only(output.text, pattern, what))
+    typed = [line for line in output.typed if line < end]
+    if not typed:
+        raise VerifyError(f"{what}: nothing was typed before line {end + 1} of the console, its end")
+    return typed[-1]
+
+
 def line_of(text: str, match: re.Match[str]) -> int:
     """The line in which a match ends."""
     return text.count("\n", 0, match.end() - match[0].endswith("\n"))
 
 
-def figure(text: str, what: str, pattern: ResultPattern) -> Figure:
+def figure(output: Output, what: str, pattern: ResultPattern) -> Figure:
     """The figure in whole nanoseconds or cycles. A counter that was shifted right is shifted back."""
-    figure_lines(text, what, pattern)
-    written = (only(text, pattern.regex, what)["value"] or "").strip()
+    figure_lines(output, what, pattern)
+    written = (only(output.text, pattern.regex, what)["value"] or "").strip()
     if not _NUMBER.fullmatch(written):
         raise VerifyError(f"{what}: `{one_line(written, 80)}` is not a number such as 1234.5 or 1,234.5")
     value = Decimal(written.replace(",", "").replace("_", ""))

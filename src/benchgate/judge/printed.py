@@ -54,7 +54,7 @@ def read(files: RunFiles, output: Output, system: System) -> Printed:
 def _clock(files: RunFiles, output: Output) -> ConsoleClock:
     if files.clock.level is not Level.FULL:
         raise VerifyError("on the instruction clock a system without marks can only be timed at level full")
-    clock = ConsoleClock(files.clock, files.console, output.text)
+    clock = ConsoleClock(files.clock, files.console, output)
     clock.check_vcpus(files.run.cell.cpus)
     return clock
 
@@ -83,7 +83,7 @@ def figures(output: Output, result: Result, clock: ConsoleClock | None) -> Figur
 
 def _window(output: Output, what: str, source: WindowSource, clock: ConsoleClock | None) -> Figure:
     if isinstance(source, ResultPattern):
-        found = patterns.figure(output.text, what, source)
+        found = patterns.figure(output, what, source)
         if clock is not None:
             clock.check_figure(what, source, found)
         return found

@@ -1,8 +1,8 @@
 """On the lanes of wall time: did each vCPU run, according to the host's account of its thread? Pure.
 
-Takes the files of a run and its work window; gives nothing. Fails with VerifyError if a vCPU that the row counts
-was idle but for a small part of the window. A guest that prints its own figures could claim CPUs that never
-ran. A host that does not account for threads, or did not before QEMU was gone, refutes nothing.
+Takes the files of a run and its work window; gives nothing. Fails with VerifyError if a vCPU that the row
+counts was idle but for a small part of the window. A guest that prints its own figures could claim CPUs that
+never ran. A host that does not account for threads, or did not before QEMU was gone, refutes nothing.
 """
 
 from __future__ import annotations
@@ -28,6 +28,6 @@ def check_threads(files: RunFiles, unit: str, work: int) -> None:
         if time_ns < least:
             raise VerifyError(
                 f"work: the row counts {cpus} CPUs and its window is {work} {unit} long, but until the guest "
-                f"printed that figure the thread of vCPU {vcpu} ran or waited for the host for only {time_ns} ns: "
-                "that CPU did not take part in the work"
+                f"printed that figure the thread of vCPU {vcpu} ran or waited for the host for only "
+                f"{time_ns} ns: that CPU did not take part in the work"
             )

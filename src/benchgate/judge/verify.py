@@ -14,6 +14,7 @@ from dataclasses import replace
 from benchgate.base.cells import Lane, Window
 from benchgate.base.console_text import by_lines, plain
 from benchgate.base.errors import VerifyError
+from benchgate.base.network import host_ports, port_values
 from benchgate.base.runs import _VERIFY_ONLY, Ending, RawRun, Resolution, VerifiedRun
 from benchgate.base.script import values_of
 from benchgate.base.systems import EndBy, Result, ResultFormat, System
@@ -28,7 +29,7 @@ from benchgate.judge.noise import NOT_KNOWN, disturbance, excess, is_judged
 from benchgate.judge.oracle import ORACLES
 from benchgate.judge.oracle_run import OracleRun
 from benchgate.judge.output import Output, of_console, of_conversation
-from benchgate.judge.run_files import RunFiles
+from benchgate.judge.run_files import ARGV, RunFiles
 from benchgate.judge.thread_work import check_threads
 from benchgate.judge.transcript_checks import check_books, check_cpus, check_echo, check_window, require_cpus
 from benchgate.judge.wire import MAX_HZ, Transcript
@@ -68,7 +69,12 @@ def _output(files: RunFiles, system: System) -> Output:
     """What the guest printed; at a prompt, after the conversation was repeated."""
     if system.script is None:
         return of_console(files.console)
-    script = system.script.filled(values_of(files.run.cell, files.run.nonce))
+    try:
+        hosts = host_ports(files.argv, system.ports)
+    except ValueError as error:
+        raise VerifyError(f"{ARGV}: {error}") from None
+    values = {**values_of(files.run.cell, files.run.nonce), **port_values(hosts)}
+    script = system.script.filled(values)
     return of_conversation(files.console, script, files.typed)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from benchgate.base.cells import Lane
 from benchgate.base.gates import SMALLEST_LOOK, VERIFIED, Policy
+from benchgate.base.script import values_of
 from benchgate.base.text import counted
 from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedCell, PlannedGate, SweepPlan
@@ -25,6 +26,8 @@ def describe(plans: Sequence[SweepPlan], options: Options, policy: Policy, seed:
         lines.append(f"sweep {' and '.join(sweep.rows)}")
         for cell in sweep.cells:
             lines.append("  " + _describe_cell(cell, options, policy))
+            if cell.system.script is not None and not cell.skip:
+                lines.append(f"    types {cell.system.script.shown(values_of(cell.cell, '{nonce}'))}")
         for gate in sweep.gates:
             lines.append("  " + _describe_gate(gate, options))
         several = len(sweep.rows) > 1

@@ -19,7 +19,7 @@ def seat(system: System, workload: Workload, cell: Cell, ground: Ground, options
     """Where a cell runs, or why not."""
     cpus = cell.cpus
     lane, no_lane = ground.lane(system, cell.clock)
-    refused = no_lane or system.refuses(workload, cpus, cell.params) or _untimed(system, lane)
+    refused = no_lane or system.refuses(workload, cpus, cell.params) or _wrong_clock(system, lane)
     if lane is Lane.INSN:
         return Seats(lane, Placement.VIRTUAL, (), refused, options.cpus or ())
     if cpus <= len(ground.pins):
@@ -32,7 +32,12 @@ def seat(system: System, workload: Workload, cell: Cell, ground: Ground, options
     return Seats(lane, Placement.OVERSUBSCRIBED, ground.pins, refused)
 
 
-def _untimed(system: System, lane: Lane) -> str:
+def _wrong_clock(system: System, lane: Lane) -> str:
+    if lane is Lane.INSN and system.ports:
+        return (
+            f"what reaches {system.name} through its network (`ports`) comes at the host's times: use --clock "
+            "wall, or leave out `ports`"
+        )
     if lane is Lane.INSN or not system.result.needs_clock:
         return ""
     return (

@@ -81,6 +81,11 @@ class ArmFigures:
             return None
         return seen.late / spread.median
 
+    def unresolved(self, window: Window) -> float | None:
+        """The same, together with the steps in which the guest prints its figures."""
+        spread, seen = self.work if window is Window.WORK else self.total, self.resolution
+        return (seen.late + seen.printed) / spread.median if seen and spread else None
+
     @property
     def printed_step(self) -> int:
         """By how much the guest's printed figures of a window differ at least."""

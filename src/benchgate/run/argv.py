@@ -6,6 +6,7 @@ if the instruction clock is not prepared or if the image has no program for a na
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -13,10 +14,12 @@ from types import MappingProxyType
 from benchgate.base.cells import Accel, Cell, Lane
 from benchgate.base.disks import disk_options
 from benchgate.base.errors import UsageError
+from benchgate.base.network import network_options, port_values
 from benchgate.base.qemu import CONTROLLED, Qemu, command, guest_name, smp_option
 from benchgate.base.runs import BootSpec, Deadlines, Image
 from benchgate.base.script import Script, values_of
 from benchgate.base.systems import NO_FIRMWARE, Ask, ResultFormat, System
+from benchgate.base.text import filled
 from benchgate.base.workloads import GUEST_FILES
 from benchgate.insn.arguments import ClockArguments, arguments
 from benchgate.insn.log import ClockMode, Level
@@ -85,11 +88,12 @@ def guest_spec(  # noqa: PLR0913 - one boot has this many options
     words: str | None = None,
     profile: Path | None = None,
     talks: bool = False,
+    ports: Mapping[str, int] = MappingProxyType({}),
 ) -> BootSpec:
     """One boot of a QEMU system. `log`, `seed` and `profile` are for the instruction clock: where it writes
     its log, its seed, and where it writes an instruction profile. `words` replaces the whole kernel command
     line, including the workload's manifest. `talks`: something is typed at the console, also if the system's
-    YAML does not say so."""
+    YAML does not say so. `ports`: the host's port for each of the guest's."""
     system, cell = planned.system, planned.cell
     clock = NO_CLOCK
     talks = talks or (system.script is not None and words is None)
@@ -106,8 +110,13 @@ def guest_spec(  # noqa: PLR0913 - one boot has this many options
         accel=vm.accel,
         kernel=image.kernel,
         initrd=image.initrd,
-        append=_append(system, request) if words is None else words,
-        extra=_boot_media(system, image) + system.qemu.arguments + clock.argv_extra,
+        append=_with_ports(_append(system, request) if words is None else words, ports),
+        extra=(
+            *_boot_media(system, image),
+            *network_options(system.ports, ports, system.qemu.network),
+            *system.qemu.arguments,
+            *clock.argv_extra,
+        ),
         name=guest_name(nonce),
     )
     return BootSpec(
@@ -118,6 +127,7 @@ def guest_spec(  # noqa: PLR0913 - one boot has this many options
         pins=_pins_per_vcpu(planned),
         deadlines=deadlines(planned),
         host_cpus=planned.seats.host_cpus,
+        ports=ports,
         talks=talks and planned.seats.lane is Lane.INSN,
     )
 
@@ -127,6 +137,10 @@ def _boot_media(system: System, image: Image) -> tuple[str, ...]:
     firmware = NO_FIRMWARE if system.firmware == NO_FIRMWARE else image.firmware
     bios = () if firmware is None else ("-bios", str(firmware))
     return bios + disk_options(system.disks, image.disks)
+
+
+def _with_ports(words: str, ports: Mapping[str, int]) -> str:
+    return filled(words, {name: str(port) for name, port in port_values(ports).items()})
 
 
 def _append(system: System, request: str) -> str:
@@ -185,13 +199,16 @@ def _pins_per_vcpu(planned: PlannedCell) -> tuple[int, ...]:
     return tuple(pins[vcpu % len(pins)] for vcpu in range(planned.cell.cpus)) if pins else ()
 
 
-def script(planned: PlannedCell, nonce: str) -> Script | None:
+def script(
+    planned: PlannedCell, nonce: str, ports: Mapping[str, int] = MappingProxyType({})
+) -> Script | None:
     """What is typed into a guest of this cell, with the deadlines of the cell's seats."""
     if planned.system.script is None:
         return None
-    filled, sharing = planned.system.script.filled(values_of(planned.cell, nonce)), _sharing(planned)
-    steps = (replace(step, deadline_s=step.deadline_s * sharing) for step in filled.steps)
-    return replace(filled, steps=tuple(steps))
+    values = {**values_of(planned.cell, nonce), **port_values(ports)}
+    typed, sharing = planned.system.script.filled(values), _sharing(planned)
+    steps = (replace(step, deadline_s=step.deadline_s * sharing) for step in typed.steps)
+    return replace(typed, steps=tuple(steps))
 
 
 def deadlines(planned: PlannedCell) -> Deadlines:

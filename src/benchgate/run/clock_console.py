@@ -122,6 +122,8 @@ class ClockConsole(Console):
             if not self._runs:
                 self._run()
             self._await_stop(deadline)
+            if deadline is not None and self.is_quiet:  # who read its output before can type only now
+                raise pexpect.TIMEOUT("the guest is quiet")
         data, self._output = self._output[:size], self._output[size:]
         return data
 

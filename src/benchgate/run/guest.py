@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -74,6 +74,11 @@ class RunningGuest:
     """Only of a guest on the instruction clock at whose console something is typed."""
     vcpus: tuple[int, ...] = ()
     samples: list[Sample] = field(default_factory=list)
+
+    @property
+    def ports(self) -> Mapping[str, int]:
+        """The host's port for each of its own, by name."""
+        return self.spec.ports
 
     @property
     def exit_status(self) -> int | None:

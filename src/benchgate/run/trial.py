@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from benchgate.base.cells import Accel
 from benchgate.base.disks import empty_disk
+from benchgate.base.network import network_options
 from benchgate.base.process import capture
 from benchgate.base.qemu import Qemu, command, smp_option
 from benchgate.base.systems import NO_FIRMWARE, System
@@ -66,5 +67,7 @@ def _parts(system: System, cpus: int) -> Mapping[str, tuple[str, ...]]:
         parts["boot.firmware"] = ("-bios", NO_FIRMWARE)
     for number in range(len(system.disks)):
         parts[f"boot.disks.{number}"] = empty_disk(system.disks, number)
+    anywhere = dict.fromkeys(system.ports, 0)  # any free port of the host
+    parts["ports"] = network_options(system.ports, anywhere, system.qemu.network)
     parts["qemu.arguments"] = system.qemu.arguments
     return parts

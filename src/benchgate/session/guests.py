@@ -26,7 +26,7 @@ from benchgate.plan.lanes import of_kinds, wall_lane
 from benchgate.plan.options import Options
 from benchgate.plan.planned import Ground, PlannedCell
 from benchgate.plan.seats import reseated
-from benchgate.run import argv, guest, perf, smoke
+from benchgate.run import argv, guest, perf, ports, smoke
 from benchgate.run.attempt import RunRequest
 from benchgate.run.record import clock_log
 from benchgate.run.watch import watch_for
@@ -52,9 +52,10 @@ class Guests:
 
     def request(self, attempt: PlannedRun, place: RunFolder) -> RunRequest:
         planned, nonce = attempt.planned, self._nonce(attempt)
+        spec = self._spec(planned, nonce, log=clock_log(place.folder), seed=attempt.seed)
         return RunRequest(
             cell=planned.cell,
-            spec=self._spec(planned, nonce, log=clock_log(place.folder), seed=attempt.seed),
+            spec=spec,
             folder=place.folder,
             nonce=nonce,
             attempt=place.run,
@@ -63,14 +64,15 @@ class Guests:
             placement=planned.seats.placement,
             warmup=attempt.warmup,
             guest_digest=guest_digest(self.image(planned)),
-            script=argv.script(planned, nonce),
+            script=argv.script(planned, nonce, spec.ports),
             watch=watch_for(planned.system),
         )
 
     def smoke(self, planned: PlannedCell, append: str, folder: Path) -> None:
         """Boots a system's smokes with this kernel command line; the folder keeps what they printed."""
         image, nonce, vm = self.image(planned), secrets.token_hex(8), self.machines.vm(planned)
-        spec = argv.guest_spec(planned, image, vm, nonce, log=clock_log(folder), words=append)
+        log, hosts = clock_log(folder), ports.choose(planned.system.ports)
+        spec = argv.guest_spec(planned, image, vm, nonce, log=log, words=append, ports=hosts)
         smoke.execute(planned, spec, folder, guest_digest=guest_digest(image), nonce=nonce)
 
     def profile(self, planned: PlannedCell, folder: Path) -> perf.PerfRecording:
@@ -83,8 +85,8 @@ class Guests:
         image, measure = self.image(planned), self.options.measure
         if planned.system.kind is Kind.NATIVE:
             return argv.native_spec(planned, image, nonce, measure=measure)
-        vm = self.machines.vm(planned)
-        return argv.guest_spec(planned, image, vm, nonce, log=log, seed=seed, measure=measure)
+        vm, hosts = self.machines.vm(planned), ports.choose(planned.system.ports)
+        return argv.guest_spec(planned, image, vm, nonce, log=log, seed=seed, measure=measure, ports=hosts)
 
     def _nonce(self, attempt: PlannedRun) -> str:
         """On the instruction clock a digest, so that consoles are equal; on other lanes random. --clock both
@@ -127,6 +129,7 @@ class Guests:
                 log=clock_log(Path(name)),
                 measure=self.options.measure,
                 talks=timed,
+                ports=ports.choose(seated.system.ports),
             )
             with guest.boot_interactive(spec, mark=nonce, folder=Path(name)) as running:
                 yield running

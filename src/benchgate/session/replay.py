@@ -169,7 +169,7 @@ def _request(new: _Replay, spec: BootSpec) -> RunRequest:
         placement=raw.placement,
         warmup=raw.warmup,
         guest_digest=raw.guest_digest,
-        script=script(new.planned, raw.nonce),
+        script=script(new.planned, raw.nonce, spec.ports),
         watch=watch_for(new.planned.system),
     )
 
@@ -198,7 +198,7 @@ def _debug(new: _Replay, notice: Notice) -> str:
     """The guest is stopped before its first instruction, until the debugger continues it."""
     socket, spec = new.out / "gdb.sock", new.spec()
     stopped = replace(spec, argv=(*spec.argv, "-gdb", f"unix:{socket},server=on,wait=off"))
-    command = shlex.join(["gdb", *_gdb_symbols(new), "-ex", f"target remote {socket}"])
+    command = shlex.join([_debugger(new), *_gdb_symbols(new), "-ex", f"target remote {socket}"])
     with guest.started(stopped, new.out, mark=new.raw.nonce, limits=Limits()) as running:
         running.prepare()
         notice(f"stopped before its first instruction; {command}; Ctrl-C here ends it")
@@ -207,13 +207,17 @@ def _debug(new: _Replay, notice: Notice) -> str:
     return f"{new.out}: the debugged run has ended: {_comparison(new)}; its console is serial.log"
 
 
+def _debugger(new: _Replay) -> str:
+    return "gdb" if new.vm.qemu.guest.is_host else "gdb-multiarch"
+
+
 def _gdb_symbols(new: _Replay) -> list[str]:
     """The file with the kernel's symbols. It is the kernel itself, except for a distribution's Linux."""
     symbols = _kernel_symbols(new)
     if symbols is None or new.planned.system.kernel != FETCHED_LINUX:
         return [] if symbols is None else [str(symbols)]
     made = new.out / "symbols.elf"
-    made.write_bytes(symbol_file(read_symbols(symbols)))
+    made.write_bytes(symbol_file(read_symbols(symbols), new.vm.qemu.guest.elf_machine))
     return [str(made)]
 
 

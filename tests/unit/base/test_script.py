@@ -52,3 +52,10 @@ def test_a_line_has_a_bound() -> None:
 def test_the_places_of_a_script_are_known() -> None:
     steps = (Step("a {hi}", "# "), Step("b {workers} {port.ssh}", "# "))
     assert Script("# ", steps).places == {"hi", "workers", "port.ssh"}
+
+
+def test_what_is_typed_is_shown_before_a_run() -> None:
+    """A port is chosen for each run, and a step may only wait."""
+    steps = (Step(None, "# ", expect="up"), Step("primes {workers} {hi}", "# "), Step("get {port}\x1b", "# "))
+    shown = Script("# ", steps).shown(values_of(CELL, "abc"))
+    assert shown == "`primes 2 3000`; `get {port}\\x1b`"

@@ -38,6 +38,14 @@ def test_level_full_preloads_the_plugin_and_sets_the_guests_time_sources() -> No
     assert argv[argv.index("-rtc") + 1].endswith("clock=vm")
 
 
+def test_disks_have_one_thread_which_the_clock_waits_for() -> None:
+    argv, _ = clock_arguments(disks=True)
+    assert "disks=1" in argv[argv.index("-plugin") + 1].split(",")
+    assert argv[argv.index("-object") + 1] == "main-loop,id=main-loop,thread-pool-min=1,thread-pool-max=1"
+    assert "-object" not in clock_arguments()[0]
+    assert "disks" not in " ".join(clock_arguments(disks=True, level="count")[0])
+
+
 def test_level_count_only_loads_the_plugin() -> None:
     argv, environment = clock_arguments(level="count", mode="parallel")
     assert argv[0] == "-plugin"
@@ -60,7 +68,7 @@ def test_without_marks_the_lockstep_is_tight_throughout_and_the_log_has_the_cons
 def test_a_guest_that_is_typed_at_has_a_talk_and_level_count_says_that_it_cannot() -> None:
     assert "talk=4" in clock_arguments(talks=True)[0][1].split(",")
     assert "talk" not in clock_arguments()[0][1]
-    with pytest.raises(UsageError, match="nothing can be typed .* at level count"):
+    with pytest.raises(UsageError, match=r"nothing can be typed .* at level count"):
         clock_arguments(talks=True, level="count")
 
 

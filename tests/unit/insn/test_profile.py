@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import subprocess
+from io import BytesIO
 from pathlib import Path
 
 import pytest
+from elftools.elf.elffile import ELFFile
 
+from benchgate.base.arch import RISCV64
 from benchgate.base.errors import VerifyError
 from benchgate.build.toolchain import compiler
 from benchgate.insn.profile import folded, read_profile, top_table
@@ -56,7 +59,8 @@ def test_a_system_map_gives_its_text_symbols_sorted_by_address(kernel: Path) -> 
 
 def test_nm_can_read_the_symbol_file_for_debuggers(tmp_path: Path, kernel: Path) -> None:
     path = tmp_path / "symbols.elf"
-    path.write_bytes(symbol_file(read_symbols(kernel)))
+    path.write_bytes(symbol_file(read_symbols(kernel), RISCV64.elf_machine))
+    assert ELFFile(BytesIO(path.read_bytes()))["e_machine"] == "EM_RISCV"
     output = subprocess.run(
         ["nm", path], capture_output=True, text=True, timeout=PATIENCE_S, check=True
     ).stdout
@@ -100,21 +104,42 @@ def test_a_damaged_profile_is_refused(profile_file: Path, kernel: Path, old: str
         read_profile(profile_file, read_symbols(kernel))
 
 
-def test_an_elf_file_gives_its_functions(tmp_path: Path) -> None:
-    source = tmp_path / "two.c"
-    source.write_text("int data; int one(void){return data;} int main(void){return one();}", encoding="ascii")
-    program = tmp_path / "two"
-    subprocess.run(
-        [*compiler().argv, "-no-pie", str(source), "-o", str(program)], check=True, timeout=PATIENCE_S
-    )
+def linked(folder: Path, source: str, *flags: str) -> Path:
+    (folder / "two.c").write_text(source, encoding="ascii")
+    program = folder / "two"
+    argv = [*compiler().argv, "-no-pie", *flags, str(folder / "two.c"), "-o", str(program)]
+    subprocess.run(argv, check=True, timeout=PATIENCE_S)
+    return program
+
+
+def address_of(program: Path, name: str) -> int:
+    """As nm says."""
+    argv = ["nm", str(program)]
+    output = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=PATIENCE_S).stdout
+    return int(next(line.split()[0] for line in output.splitlines() if line.endswith(f" {name}")), 16)
+
+
+TWO = "int data = 1; int one(void){return data;} int main(void){return one();}"
+FREESTANDING = ("-ffreestanding", "-nostdlib", "-static", "-Wl,-e,main")
+
+
+@pytest.mark.parametrize("flags", [(), ("-m32", *FREESTANDING)], ids=["64 bits", "32 bits"])
+def test_an_elf_file_gives_its_functions(tmp_path: Path, flags: tuple[str, ...]) -> None:
+    program = linked(tmp_path, TWO, *flags)
     symbols = read_symbols(program)
     assert {"one", "main"} <= set(symbols.names)
     assert "data" not in symbols.names
-    output = subprocess.run(
-        ["nm", program], capture_output=True, text=True, check=True, timeout=PATIENCE_S
-    ).stdout
-    address = int(next(line.split()[0] for line in output.splitlines() if line.endswith(" T one")), 16)
-    assert symbols.name_of(address + 1) == "one"
+    assert symbols.name_of(address_of(program, "one") + 1) == "one"
+    assert symbols.name_of(address_of(program, "main") + 1) == "main"
+
+
+def test_labels_within_a_function_do_not_divide_it(tmp_path: Path) -> None:
+    """AArch64 and RISC-V mark code and data by labels such as `$x`."""
+    label = r"\"$x\": nop"  # in quotation marks within C's
+    code = f'__asm__(".globl main; .type main,@function; main: nop; {label}; nop; .size main,.-main");'
+    program = linked(tmp_path, code, *FREESTANDING)
+    assert read_symbols(program).name_of(address_of(program, "main") + 2) == "main"
+    assert address_of(program, "$x") == address_of(program, "main") + 1
 
 
 @pytest.mark.parametrize("length", [5, 40, 63, 70, 200])

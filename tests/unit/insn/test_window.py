@@ -11,7 +11,7 @@ from benchgate.base.errors import VerifyError
 from benchgate.base.runs import WorkerReport
 from benchgate.insn.log import ClockLog, ClockMode, Level, Mark
 from benchgate.insn.plugin import SOURCE
-from benchgate.insn.window import CALM, agree, window
+from benchgate.insn.window import CALM, agree, between_marks, window
 
 GOOD = ((3, 0, 1_000), (1, 0, 2_000), (1, 1, 2_100), (2, 1, 90_000), (2, 0, 92_000), (4, 0, 93_000))
 
@@ -130,3 +130,34 @@ def test_the_total_that_the_guest_timed_is_compared_with_the_clock() -> None:
     reports = [report(0, 0, 500, 90_500), report(1, 1, 600, 88_000)]
     with pytest.raises(VerifyError, match="timed the total at 200000 ns"):
         agree(log(GOOD), window(log(GOOD), 2), reports, hz=NS, total=200_000)
+
+
+# ---- the marks of programs that print nothing of their workers
+
+
+@pytest.mark.parametrize(
+    ("marks", "window"),
+    [
+        (GOOD, (2_000, 92_000)),
+        (GOOD[:1] + GOOD[-1:], (1_000, 93_000)),
+        (((1, 0, 5), (2, 1, 7), (1, 0, 20), (2, 0, 40)), (5, 40)),
+    ],
+)
+def test_marks_of_the_work_count_before_those_of_the_total(
+    marks: Sequence[tuple[int, int, int]], window: tuple[int, int]
+) -> None:
+    assert between_marks(log(marks)) == window
+
+
+@pytest.mark.parametrize(
+    ("marks", "why"),
+    [
+        ((), "saw 0 marks work-begin and 0 of work-end"),
+        (GOOD[:4], "saw 2 marks work-begin and 1 of work-end"),
+        (((3, 0, 5),), "saw 1 marks total-begin and 0 of total-end"),
+        (((1, 0, 50), (2, 0, 50)), "the window is empty"),
+    ],
+)
+def test_marks_that_make_no_window_are_refused(marks: Sequence[tuple[int, int, int]], why: str) -> None:
+    with pytest.raises(VerifyError, match=why):
+        between_marks(log(marks))

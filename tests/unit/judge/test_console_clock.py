@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.errors import VerifyError
-from benchgate.base.systems import Kind, LineWindow, Result, ResultFormat, ResultPattern, System
+from benchgate.base.systems import TYPED, Kind, LineWindow, Result, ResultFormat, ResultPattern, System
 from benchgate.insn.log import ClockLog, ClockMode, ConsoleLine, Level, Work
 from benchgate.judge import printed
 from benchgate.judge.console_clock import ConsoleClock
@@ -59,7 +59,7 @@ def record(text: tuple[str, ...] = TEXT, times: tuple[int, ...] = TIMES, **vcpu1
 def check(log: ClockLog, text: tuple[str, ...] = TEXT, system: System = SYSTEM) -> None:
     console = "".join(text).encode()
     output = of_console(console)
-    clock = ConsoleClock(log, console, output.text)
+    clock = ConsoleClock(log, console, output)
     clock.check_vcpus(2)
     printed.figures(output, system.result, clock)
 
@@ -182,7 +182,7 @@ def lines(begins: str, ends: str) -> System:
 def window(begins: str, ends: str, log: ClockLog | None = None) -> int:
     console = "".join(TEXT).encode()
     output = of_console(console)
-    clock = ConsoleClock(log or record(), console, output.text)
+    clock = ConsoleClock(log or record(), console, output)
     return printed.figures(output, lines(begins, ends).result, clock).work
 
 
@@ -215,3 +215,23 @@ def test_wall_time_has_no_lines() -> None:
     console = "".join(TEXT).encode()
     with pytest.raises(VerifyError, match="work: only the instruction clock times lines and marks"):
         printed.figures(of_console(console), lines("^2 CPUs", "^work:").result, None)
+
+
+def typed_window(typed: tuple[int, ...]) -> int:
+    """As if lines 2 and 4 of the console had been typed at a prompt."""
+    console = "".join(TEXT).encode()
+    output = replace(of_console(console), typed=typed)
+    return printed.figures(
+        output, lines(TYPED, "^work:").result, ConsoleClock(record(), console, output)
+    ).work
+
+
+def test_a_window_may_begin_with_the_line_that_was_typed_last_before_its_end() -> None:
+    assert typed_window((1,)) == 61 * MS
+    assert typed_window((1, 2)) == 60 * MS
+    assert typed_window((1, 2, 5)) == 60 * MS
+
+
+def test_a_window_that_begins_with_a_typed_line_needs_one() -> None:
+    with pytest.raises(VerifyError, match="nothing was typed before line 5 of the console"):
+        typed_window((4, 5))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,11 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchgate.base.cells import Mode
+from benchgate.base.conversation import Typed
 from benchgate.base.errors import VerifyError
-from benchgate.base.runs import RawRun, VerifiedRun
+from benchgate.base.metrics import Better, Metric, MetricKind
+from benchgate.base.runs import RawRun, Resolution, VerifiedRun
+from benchgate.base.script import Script, Step
 from benchgate.base.systems import Kind, Result, ResultFormat, ResultPattern, System
+from benchgate.base.workloads import Workload
 from benchgate.judge import patterns, printed, verify
-from benchgate.judge.output import of_console
+from benchgate.judge.output import Output, of_console, of_conversation
 from benchgate.judge.patterns import Figure, Figures
 from benchgate.judge.run_files import RunFiles
 from benchgate.plan.catalog import SELFTEST_WORKLOAD
@@ -182,7 +188,7 @@ def test_an_answer_in_an_unmatched_group_is_missing() -> None:
     ],
 )
 def test_a_figure_knows_its_unit_and_its_step(pattern: ResultPattern, written: str, figure: Figure) -> None:
-    assert patterns.figure(f"boot\ntook {written}\n", "work", pattern) == figure
+    assert patterns.figure(Output(f"boot\ntook {written}\n"), "work", pattern) == figure
 
 
 # ---- CPUs
@@ -241,3 +247,71 @@ def test_a_total_shorter_than_the_work_is_refused(tmp_path: Path) -> None:
     run = primes_run(tmp_path, GOOD.replace(b"total: 2", b"total: 1"))
     with pytest.raises(VerifyError, match="shorter than the work window"):
         verified_run(run)
+
+
+# ---- as a run that is asked at a prompt
+
+
+TYPED = b"boot\r\n2 CPUs up\r\n$ go 2 30\r\nstart\r\ntook 4 ticks\r\ncount=10 word=abc\r\n$ "
+CAPTURE = r"^count=(?P<count>\d+) word=(?P<word>\w+)$"
+ASKED = replace(
+    system(),
+    script=Script(r"^\$ $", (Step("go {workers} {hi}", r"^\$ $", captures=(CAPTURE,)),)),
+    result=Result(
+        format=ResultFormat.PATTERNS,
+        work=ResultPattern("^start$", r"^took (?P<value>\d+) ticks$", "ticks", hz=100),
+    ),
+)
+ORACLE = """
+from benchgate import VerifyError
+def check(params, reports, result, run):
+    if (dict(params), reports, result, run.cpus, run.work) != ({"hi": 30}, [], RIGHT, 2, 40_000_000):
+        raise VerifyError(f"{params} {reports} {result} {run}")
+"""
+
+
+def typed_run(
+    folder: Path, right: str, typed: list[dict[str, object]], console: bytes = TYPED
+) -> VerifiedRun:
+    run = primes_run(folder, console)
+    run = replace(run, cell=replace(run.cell, workload="typed", params=(("hi", 30),)))
+    (folder / "conversation.json").write_text(json.dumps({"schema": 1, "typed": typed}))
+    oracle = folder / "oracle.py"
+    oracle.write_text(ORACLE.replace("RIGHT", right))
+    workload = Workload("typed", Mode.PROCESS, folder / "w.yaml", Path(), oracle, {}, metrics=METRICS)
+    return verify.verify_printed(RunFiles(run), workload, ASKED)
+
+
+METRICS = {"count": Metric("count", MetricKind.COUNT, Better.MORE, "", of="result.count")}
+LINES: list[dict[str, object]] = [
+    {"step": 0, "at": 19, "text": "go 2 30\n", "time": None},
+    {"step": 1, "at": len(TYPED), "text": "", "time": None},
+]
+
+
+def test_the_answers_at_a_prompt_are_judged_by_the_workloads_oracle(tmp_path: Path) -> None:
+    found = typed_run(tmp_path, '{"count": 10, "word": "abc"}', LINES)
+    assert (found.unit, found.work, found.metrics["count"]) == ("ns", 40 * MS, 10)
+    assert found.resolution == Resolution(0, 0, 0, 10 * MS)
+
+
+def test_a_wrong_answer_at_a_prompt_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(VerifyError, match="'count': 10, 'word': 'abc'"):
+        typed_run(tmp_path, '{"count": 11, "word": "abc"}', LINES)
+
+
+@pytest.mark.parametrize("typed", [[], LINES[:1], [{**LINES[0], "at": 18}, LINES[1]]])
+def test_a_conversation_that_does_not_fit_the_console_is_refused(
+    tmp_path: Path, typed: list[dict[str, object]]
+) -> None:
+    with pytest.raises(VerifyError, match="prompt"):
+        typed_run(tmp_path, '{"count": 10, "word": "abc"}', typed)
+
+
+def test_an_answer_in_the_echo_is_none(tmp_path: Path) -> None:
+    """The console has the captured line as a typed one only."""
+    script = Script(r"^\$ $", (Step("count=10 word=abc", r"^\$ $", captures=(CAPTURE,)),))
+    console = b"boot\r\n$ count=10 word=abc\r\n$ "
+    typed = (Typed(0, 8, b"count=10 word=abc\n", None), Typed(1, len(console), b"", None))
+    with pytest.raises(VerifyError, match="it prompts again, and nothing before that matches"):
+        of_conversation(console, script, typed)

@@ -112,3 +112,9 @@ def test_the_time_in_work_counts_only_if_each_worker_has_a_cpu() -> None:
     assert measurement([few], WINDOWS["work"]).busy == ()
     assert measurement([own], WINDOWS["work"]).busy == (400.0,)
     assert measurement([replace(own, metrics={"lost": 0.0})], COUNT).busy == ()
+
+
+def test_the_step_of_an_arm_is_the_largest_of_its_runs() -> None:
+    coarse = [replace(one, resolution=Resolution(0, 0, 0, n)) for n, one in enumerate(runs(100, 200), 10)]
+    assert measurement(coarse, WINDOWS["work"]).step == 11
+    assert measurement(runs(100, 200), WINDOWS["work"]).step == 0

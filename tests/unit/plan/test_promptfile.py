@@ -132,6 +132,17 @@ def test_where_a_window_may_come_from(tmp_path: Path, work: str, window: object)
     assert load(tmp_path, "\n".join(lines)).result.work == window
 
 
+@pytest.mark.parametrize(
+    "window", ["{from: typed, to: ^b}", "{begins: typed, pattern: '(?P<value>x)', unit: ms}"]
+)
+def test_a_window_that_begins_with_a_typed_line_needs_its_echo(tmp_path: Path, window: str) -> None:
+    lines = [f"  work: {window}" if line.startswith("  work:") else line for line in MINE.split("\n")]
+    text = "\n".join(lines)
+    with pytest.raises(CatalogError, match=r"result\.work: a window can begin with `typed` only at a prompt"):
+        load(tmp_path, text)
+    assert load(tmp_path, text.replace(", echo: false", "")).script is not None
+
+
 # ---- workloads
 
 

@@ -14,6 +14,7 @@ from benchgate.base.arch import AARCH64, X86_64
 from benchgate.base.cells import Mode
 from benchgate.base.disks import Disk, Interface
 from benchgate.base.errors import CatalogError
+from benchgate.base.network import Port
 from benchgate.base.systems import Ask, EndBy, Kind, ResultFormat
 from benchgate.base.workloads import ParamSpec
 from benchgate.plan import catalog, systemfile
@@ -203,7 +204,10 @@ def test_a_self_test_has_figures_and_known_answers(tmp_path: Path) -> None:
         ),
         (GOOD.replace("kind: qemu\n", ""), r"kind: is missing"),
         ("version: 1\nname: a\nkind: qemu\n", r"boot: is missing"),
-        (GOOD + "ports: [22]\n", r"mine\.yaml:7: ports: host ports cannot be used yet"),
+        (GOOD + "ports: [22]\n", r"mine\.yaml:7: ports: expected a mapping"),
+        (GOOD + "ports: {Web: 80}\n", r"mine\.yaml:7: ports\.Web: is not a name"),
+        (GOOD + "ports: {web: 65536}\n", r"mine\.yaml:7: ports\.web: is 65536, not between 1 and 65535"),
+        (GOOD + "ports: {web: {host: 80}}\n", r"mine\.yaml:7: ports\.web\.guest: is missing"),
         (GOOD + "ask: prompt\n", r"prompt: is missing"),
         (GOOD + "steps: [a]\n", r"steps: is only for `ask: prompt`"),
         (GOOD + "  disks: [a]\n", r"mine\.yaml:7: boot\.disks: expected mappings: `- \{key: value\}`"),
@@ -388,6 +392,22 @@ def test_a_self_test_that_firmware_starts_from_disks(tmp_path: Path) -> None:
         Disk("b.qcow2", "qcow2", Interface.VIRTIO),
     )
     assert (found.kernel, found.firmware, load(tmp_path, SELFTEST).firmware) == ("", "bios.bin", "default")
+
+
+def test_ports_of_a_guest(tmp_path: Path) -> None:
+    found = load(tmp_path, GOOD + "ports: {web: 80, ssh: {guest: 22, host: 2222}}\n").ports
+    assert found == {"web": Port(80), "ssh": Port(22, 2222)}
+
+
+def test_a_step_types_only_ports_that_there_are(tmp_path: Path) -> None:
+    text = GOOD + "ask: prompt\nprompt: '^[$] $'\nsteps: [{send: 'serve {port.web}'}]\n"
+    text += "result: {format: patterns, work: marks, answers: ['^(?P<a>x)$'], expect: {a: x}}\n"
+    text += "console: {online: '(?P<n>[0-9]+) CPUs'}\n"
+    assert load(tmp_path, text + "ports: {web: 80}\n").ports == {"web": Port(80)}
+    with pytest.raises(
+        CatalogError, match=r"types \{port\.web\}, which is none of its ports; there are \{po"
+    ):
+        load(tmp_path, text + "ports: {ssh: 22}\n")
 
 
 JUNK = st.sampled_from(

@@ -8,7 +8,7 @@ import re
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 
 import pexpect
@@ -27,7 +27,7 @@ FOREVER: Turn = ("late", b"", 0)
 
 @dataclass
 class Plugin:
-    """Stands in for QEMU with the plugin: plays a list of turns, then runs to each limit and prints nothing."""
+    """Stands in for QEMU with the plugin: plays a list of turns, then runs to each limit in silence."""
 
     end: socket.socket
     output: int
@@ -35,6 +35,8 @@ class Plugin:
     heard: list[str] = field(default_factory=list)
     time: int = 0
     printed: int = 0
+    released: threading.Event = field(default_factory=threading.Event)
+    """Until this is set, a turn of kind `held` does not end; it ends with `quiet`."""
 
     def play(self) -> None:
         with self.end, os.fdopen(self.output, "wb", buffering=0) as console:
@@ -53,7 +55,9 @@ class Plugin:
                 self.time = int(heard.split()[2]) if kind in ("late", "halted") else self.time + ran
                 console.write(text)
                 self.printed += len(text)
-                self.stop(kind)
+                if kind == "held":
+                    self.released.wait(PATIENCE_S)
+                self.stop("quiet" if kind == "held" else kind)
 
     def stop(self, kind: str) -> None:
         self.end.send(f"stop {kind} {self.printed} {self.time} 0".encode())
@@ -110,6 +114,24 @@ def test_output_that_was_read_is_searched_before_the_guest_runs_again(start: Sta
     assert len(plugin.heard) == 1
 
 
+def test_a_quiet_moment_is_not_missed_if_the_output_was_read_before_it(start: Start) -> None:
+    """A busy host may read the prompt first and learn later that nothing follows it. Only then may it
+    type."""
+    console, plugin = start(("held", b"$ ", 5 * MS))
+    data = b""
+    while not data:
+        with suppress(pexpect.TIMEOUT):
+            data = console.read_nonblocking(100, 0.01)
+    assert (data, console.is_quiet) == (b"$ ", False)
+    plugin.released.set()
+    console.limit_ns = 9 * MS
+    with pytest.raises(pexpect.TIMEOUT):
+        console.read_nonblocking(100, PATIENCE_S)
+    assert (console.is_quiet, console.time_ns, len(plugin.heard)) == (True, 5 * MS, 1)
+    with pytest.raises(pexpect.TIMEOUT, match="the guest's time is 9000000 ns"):
+        console.read_nonblocking(100, PATIENCE_S)
+
+
 def test_timeouts_are_guest_time(start: Start) -> None:
     console, plugin = start(("quiet", b"x", 100 * MS), ("quiet", b"y", 300 * MS))
     with pytest.raises(pexpect.TIMEOUT, match="the guest's time is 2000000000 ns"):
@@ -151,7 +173,7 @@ def test_a_read_waits_for_the_host_only_so_long(start: Start) -> None:
 
 
 def test_time_does_not_run_away_with_a_guest_that_does_nothing(start: Start) -> None:
-    console, plugin = start(*[FOREVER] * 100, ("quiet", b"x", 1))
+    console, _ = start(*[FOREVER] * 100, ("quiet", b"x", 1))
     console.expect_exact("x", timeout=None)
     assert console.time_ns < 1000 * 1000 * MS
 

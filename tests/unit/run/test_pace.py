@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 
 import pytest
 
-from benchgate.run.pace import SILENT_S, GuestPace, HostPace
+from benchgate.run.pace import SILENT_S, GuestPace, HostPace, TalkPace
 
 HEAD = "insn-clock 1\nlevel full\n"
 
@@ -110,3 +111,43 @@ def test_a_log_that_is_missing_is_a_clock_that_writes_nothing(log: Path) -> None
     assert pace.left() > 0
     host.now += 2
     assert pace.left() == 0
+
+
+class Stopping:
+    """A guest that stands still at a limit of its own time."""
+
+    limit_ns = 0
+    time_ns = 1_000_000_000
+    is_halted = False
+
+    @property
+    def is_late(self) -> bool:
+        return self.time_ns >= self.limit_ns
+
+
+def test_a_guest_that_is_typed_at_stops_at_the_end_of_its_stage() -> None:
+    guest = Stopping()
+    pace = TalkPace(guest)
+    pace.begin(5)
+    assert pace.left() > 0
+    assert guest.limit_ns == 6_000_000_000
+    guest.time_ns = 5_999_999_999
+    assert pace.left() > 0
+    guest.time_ns = 6_000_000_000
+    assert pace.left() == 0
+    assert pace.kind == " of guest time"
+    guest.is_halted = True
+    assert pace.kind == " of guest time, at whose end no CPU had run for a second,"
+
+
+def test_a_shorter_stage_beside_another_does_not_move_its_end() -> None:
+    """The follower gives a panic a few seconds of its own."""
+    guest = Stopping()
+    pace = TalkPace(guest)
+    pace.begin(50)
+    beside = copy.copy(pace)
+    beside.begin(2)
+    assert (pace.left(), beside.left()) != (0, 0)
+    assert guest.limit_ns == 3_000_000_000
+    assert pace.left() > 0
+    assert guest.limit_ns == 51_000_000_000

@@ -65,9 +65,9 @@ int clock_wakeup_fd(void);      // readable when the main loop must poll again
 // notification exists: the caller must poll again.
 bool clock_main_idle(uint64_t deadline, uint64_t seq);
 uint64_t clock_notifications(void);
-bool clock_main_may_work(void); // true once the machine has granted the main loop its turn
+bool clock_main_may_work(void);      // true once the machine has granted the main loop its turn
 void clock_main_sleeps(bool sleeps); // it waits for its turn, and wakes up only to watch
-void clock_main_wants(void);    // an event from outside the guest gave the main loop work
+void clock_main_wants(void);         // an event from outside the guest gave the main loop work
 void clock_main_blocks(bool blocks);
 void clock_main_asks(bool asks); // it waits for an answer of the host, who may take any time
 // When a vCPU last executed something, at the latest; LOCKSTEP_NEVER if one is not halted. Exact to the last

@@ -31,8 +31,8 @@ struct clock_vcpu {
 };
 
 // The lock guards `clock_machine`, `clock_guest_started`, `clock_main_waits`, `clock_main_asked`, the
-// notification count and these fields of a vCPU: waiting, halt, thread, waits_for_grant, asleep, pending, errand. Its other fields
-// belong to its thread.
+// notification count and these fields of a vCPU: waiting, halt, thread, waits_for_grant, asleep, pending,
+// errand. Its other fields belong to its thread.
 extern struct clock_vcpu clock_vcpus[LOCKSTEP_MAX];
 extern struct lockstep clock_machine;
 extern struct clock_options clock_options;

@@ -11,6 +11,6 @@ void console_setup(unsigned vcpus); // without it the log gets no lines
 void console_wrote(const struct iovec *parts, size_t length);
 uint64_t console_bytes(void); // so far
 uint64_t console_last(void);  // when the last of them was printed
-void console_report(void); // at exit: the same for a last line that has no end
+void console_report(void);    // at exit: the same for a last line that has no end
 
 #endif

@@ -158,9 +158,9 @@ EXPORT ssize_t write(int fd, const void *bytes, size_t length) {
 
 static pthread_mutex_t *_Atomic big_lock; // QEMU's, with which its vCPUs wait
 
-// A synchronous request of QEMU's block layer (aio_poll) polls with the big lock held, the main loop without it.
-// Such a request needs only the host. If vCPUs ran meanwhile, the next one that needs the lock would wait for
-// ever.
+// A synchronous request of QEMU's block layer (aio_poll) polls with the big lock held, the main loop without
+// it. Such a request needs only the host. If vCPUs ran meanwhile, the next one that needs the lock would wait
+// for ever.
 static bool holds_big_lock(void) {
     return big_lock && big_lock->__data.__owner == (int)syscall(SYS_gettid);
 }

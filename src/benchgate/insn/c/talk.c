@@ -66,6 +66,10 @@ void talk_printed(struct talk *t, uint64_t bytes, uint64_t last) {
         t->since = last;
 }
 
+bool talk_is_full(const struct talk *t, uint64_t bytes) {
+    return t->state == TALK_RUNS && bytes - t->heard >= TALK_PRINTED;
+}
+
 bool talk_has_news(const struct talk *t, uint64_t bytes) {
     return t->news || bytes != t->heard;
 }
@@ -91,13 +95,18 @@ uint64_t talk_next(const struct talk *t, uint64_t bytes) {
     uint64_t next = t->waiting ? t->next_byte : quiet_from(t, bytes);
     if (t->state != TALK_RUNS)
         return t->state == TALK_FREE && t->waiting ? next : TALK_NEVER;
+    if (talk_is_full(t, bytes))
+        return t->since;
     return next < t->limit ? next : t->limit;
 }
 
 enum talk_kind talk_stop(struct talk *t, uint64_t bytes, uint64_t now) {
     if (t->state != TALK_RUNS)
         return TALK_NONE;
-    enum talk_kind why = now >= quiet_from(t, bytes) ? TALK_QUIET : now >= t->limit ? TALK_LATE : TALK_NONE;
+    enum talk_kind why = now >= quiet_from(t, bytes) ? TALK_QUIET
+                         : talk_is_full(t, bytes)    ? TALK_FULL
+                         : now >= t->limit           ? TALK_LATE
+                                                     : TALK_NONE;
     if (why == TALK_NONE)
         return why;
     t->state = TALK_STOPPED;

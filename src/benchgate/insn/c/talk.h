@@ -7,11 +7,12 @@
 // Messages:
 //   to the host    stop KIND BYTES TIME UNREAD
 //                    KIND: `start`: nothing has run yet. `quiet`: for QUIET ns nothing was printed or typed.
+//                    `full`: since the last stop TALK_PRINTED bytes were printed.
 //                    `late`: the time is LIMIT. `halted`: the same, and no vCPU has run for a second.
 //                    BYTES: of the console so far. UNREAD: typed bytes that the guest has not taken.
 //   from the host  go QUIET LIMIT PACE HEX
-//                    types these bytes (`-`: none), the first now, the others PACE ns apart; then the guest runs
-//                    to its next stop. A guest is quiet once after each output or input.
+//                    types these bytes (`-`: none), the first now, the others PACE ns apart; then the guest
+//                    runs to its next stop. A guest is quiet once after each output or input.
 //                  free
 //                    no more stops. A closed socket means the same.
 #ifndef TALK_H
@@ -22,10 +23,11 @@
 #include <stdint.h>
 
 #define TALK_NEVER UINT64_MAX
-#define TALK_BYTES 2048 // most bytes that wait to be typed
+#define TALK_BYTES 2048   // most bytes that wait to be typed
+#define TALK_PRINTED 4096 // most bytes that are printed between two stops
 
 enum talk_state { TALK_OFF, TALK_STOPPED, TALK_RUNS, TALK_FREE };
-enum talk_kind { TALK_NONE, TALK_START, TALK_QUIET, TALK_LATE };
+enum talk_kind { TALK_NONE, TALK_START, TALK_QUIET, TALK_FULL, TALK_LATE };
 
 struct talk {
     enum talk_state state;
@@ -45,7 +47,8 @@ bool talk_answer(struct talk *t, const char *text, uint64_t now);
 
 // The console has `bytes` bytes; the last one was printed at `last`.
 void talk_printed(struct talk *t, uint64_t bytes, uint64_t last);
-bool talk_has_news(const struct talk *t, uint64_t bytes); // after the last stop something was printed or typed
+bool talk_is_full(const struct talk *t, uint64_t bytes);
+bool talk_has_news(const struct talk *t, uint64_t bytes); // since the last stop, printed or typed
 int talk_take(struct talk *t, uint64_t now);              // a byte that arrives now, or -1
 uint64_t talk_next(const struct talk *t, uint64_t bytes); // when a byte arrives or the guest must stop
 // Why the guest must stop now; it counts as stopped from then on.

@@ -24,6 +24,7 @@ static struct talk talk;
 static int host = -1, keys = -1;
 static bool told;           // the host knows of the stop that lasts
 static _Atomic bool dozing; // the main loop does not expect the guest to print
+static _Atomic bool noted;  // it knows that the guest has printed too much since its last stop
 
 const char *typist_setup(int socket) {
     int ends[2];
@@ -41,7 +42,8 @@ const char *typist_setup(int socket) {
 // The main loop looks at the console only when it expects something. Output that it does not expect begins a
 // time after which the guest is quiet, so the main loop must set its alarm anew.
 void typist_heard(void) {
-    if (atomic_exchange(&dozing, false) && clock_self >= 0)
+    bool full = talk_is_full(&talk, console_bytes()) && !atomic_exchange(&noted, true);
+    if ((atomic_exchange(&dozing, false) || full) && clock_self >= 0)
         clock_notify();
 }
 
@@ -75,13 +77,13 @@ static bool is_halted(void) {
 }
 
 static void tell(void) {
-    static const char *const words[] = {"none", "start", "quiet", "late"};
+    static const char *const words[] = {"none", "start", "quiet", "full", "late"};
     int unread = 0;
     ioctl(STDIN_FILENO, FIONREAD, &unread);
     char text[120];
     int size = snprintf(text, sizeof text, "stop %s %" PRIu64 " %" PRIu64 " %zu",
-                        talk.kind == TALK_LATE && is_halted() ? "halted" : words[talk.kind], console_bytes(), clock_here(),
-                        (size_t)unread + talk.waiting);
+                        talk.kind == TALK_LATE && is_halted() ? "halted" : words[talk.kind], console_bytes(),
+                        clock_here(), (size_t)unread + talk.waiting);
     if (send(host, text, (size_t)size, MSG_NOSIGNAL) == size)
         told = true;
     else
@@ -99,10 +101,12 @@ static void listen_to_host(void) {
         journal_line("typed %" PRIu64 " %zu %" PRIu64 " %" PRIu64, console_bytes(), talk.waiting - before,
                      clock_here(), talk.pace);
     told = false;
+    atomic_store(&noted, false);
 }
 
 bool typist_stop(struct pollfd *fds, nfds_t count, const sigset_t *mask) {
-    if (host < 0 || (talk.state != TALK_STOPPED && talk_stop(&talk, console_bytes(), clock_here()) == TALK_NONE))
+    if (host < 0 ||
+        (talk.state != TALK_STOPPED && talk_stop(&talk, console_bytes(), clock_here()) == TALK_NONE))
         return false;
     if (!told)
         tell();

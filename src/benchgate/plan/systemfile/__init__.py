@@ -23,7 +23,7 @@ from benchgate.base.systems import (
     not_a_service,
 )
 from benchgate.base.yamlfile import Section
-from benchgate.plan.systemfile import arch, ask, boot, console, end, prompt, result
+from benchgate.plan.systemfile import arch, ask, boot, console, end, ports, prompt, result
 from benchgate.plan.systemfile import settings as settings_of
 
 
@@ -47,6 +47,8 @@ def _read(top: Section, path: Path, chosen: Mapping[str, str]) -> System:
         top.refuse("must be 1, the version that this benchgate reads", "version")
     name = top.name("name")
     kind = Kind(top.choice("kind", tuple(Kind)))
+    if top.refused("kind"):  # it decides which other keys there are
+        top.fail("is invalid", "kind")
     settings, label = settings_of.read(top, name, chosen)
     return _native(top, path, label) if kind is Kind.NATIVE else _guest(top, path, label, settings)
 
@@ -87,6 +89,7 @@ def _guest(top: Section, path: Path, name: str, settings: Mapping[str, str]) -> 
         settings=settings,
         ask=way,
         script=script,
+        ports=ports.read(top, script),
         modes=ask.modes(top),
         smoke=end.smoke(top, settings, ends.by),
         ready=watched.ready,

@@ -1,7 +1,6 @@
 """Reads how a system is asked for a workload: `ask` and `modes`.
 
-Takes the top section; gives the typed parts of a `System`. Fails with CatalogError. Keys of features that do
-not exist yet (host ports) are refused with that reason.
+Takes the top section; gives the typed parts of a `System`. Fails with CatalogError.
 """
 
 from __future__ import annotations
@@ -14,8 +13,6 @@ _OF_A_PROMPT = ("prompt", "steps", "input")
 
 
 def read(top: Section) -> Ask:
-    if top.has("ports"):
-        top.refuse("host ports cannot be used yet; ask by `cmdline`, `selftest` or `prompt`", "ports")
     way = Ask(top.choice("ask", tuple(Ask), Ask.CMDLINE))
     if way is not Ask.PROMPT and (stray := [key for key in _OF_A_PROMPT if top.has(key)]):
         top.refuse("is only for `ask: prompt`: write that, or leave this key out", stray[0])

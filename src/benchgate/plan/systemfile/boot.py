@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchgate.base.disks import FORMATS, Disk, Interface
+from benchgate.base.network import CARD
 from benchgate.base.systems import DEFAULT_FIRMWARE, Build, QemuWords
 from benchgate.base.text import filled
 from benchgate.base.yamlfile import Section
@@ -77,6 +78,7 @@ def qemu(top: Section, machine: str) -> QemuWords:
             memory=words.text("memory", "256M"),
             smp=smp,
             arguments=words.texts("arguments"),
+            network=words.text("network", CARD),
             binary=words.text("binary", ""),
         )
 

@@ -10,7 +10,7 @@ from collections.abc import Collection
 
 from benchgate.base.metrics import WINDOWS
 from benchgate.base.script import Script
-from benchgate.base.systems import Ask, EndBy, Result, ResultFormat
+from benchgate.base.systems import TYPED, Ask, EndBy, Result, ResultFormat
 from benchgate.base.yamlfile import NAME, Section
 from benchgate.plan.systemfile import windows
 from benchgate.plan.systemfile.console import check_watched, groups
@@ -74,6 +74,12 @@ def _patterns(words: Section, ask: Ask, end_by: EndBy, script: Script | None) ->
     work, total = windows.read(words, "work"), windows.read(words, "total")
     if work is None:
         words.refuse("is missing", "work")
+    begins = {getattr(window, "begins", "") for window in (work, total)}
+    if TYPED in begins and (script is None or not all(step.echo for step in script.steps)):
+        words.refuse(
+            f"a window can begin with `{TYPED}` only at a prompt (`ask: prompt`) that echoes every line",
+            "work",
+        )
     return Result(ResultFormat.PATTERNS, work=work, total=total, expect=expect, answers=answers)
 
 

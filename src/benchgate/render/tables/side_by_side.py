@@ -103,7 +103,7 @@ def _blurred(series: Series, window: Window, name: str) -> Interval | None:
     arm = next((one for one in series.arms if one.name == name), None)
     seen = arm.speedups.get(window) if arm else None
     base = next((one for one in series.arms if seen and one.cpus == seen.base_cpus), None)
-    blurs = [one.blur(window) for one in (base, arm) if one]
+    blurs = [one.unresolved(window) for one in (base, arm) if one]
     shares = [one for one in blurs if one is not None]
     if not seen or len(shares) < len(blurs):
         return None

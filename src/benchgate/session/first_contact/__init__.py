@@ -12,8 +12,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from benchgate.base.arch import ARCHITECTURES
 from benchgate.base.cells import Accel, Cell, Lane, Placement
 from benchgate.base.errors import UsageError
+from benchgate.base.paths import data_root
 from benchgate.base.systems import SELFTEST, System
 from benchgate.base.text import visible_lines
 from benchgate.build.fetch import inputs
@@ -24,8 +26,9 @@ from benchgate.plan import systemfile
 from benchgate.plan.catalog import SELFTEST_WORKLOAD
 from benchgate.plan.planned import PlannedCell, Seats
 from benchgate.run.argv import VmConfig, guest_spec
-from benchgate.session.first_contact.candidates import MACHINES, SMP, Given, candidates
+from benchgate.session.first_contact.candidates import MACHINES, SMP, Given, candidates, relative
 from benchgate.session.first_contact.guesses import guesses
+from benchgate.session.first_contact.linux import linux_text
 from benchgate.session.first_contact.listening import Boot, Stop, listen
 from benchgate.session.first_contact.proposal import Proposal
 
@@ -48,7 +51,14 @@ class Order:
     qemu: Path | None
 
 
-def new_system(order: Order, say: Say, show: Say) -> Proposal:
+@dataclass(frozen=True, slots=True)
+class Written:
+    text: str
+    workload: str
+    """What the system can run, as a test's mark names it."""
+
+
+def new_system(order: Order, say: Say, show: Say) -> Written:
     """`say` prints a sentence, `show` what the guest prints."""
     file = look(order.kernel)
     say(f"{order.kernel} is {file.about}")
@@ -58,11 +68,20 @@ def new_system(order: Order, say: Say, show: Say) -> Proposal:
     if arch not in MACHINES:
         known = ", ".join(MACHINES)
         raise UsageError(f"{order.kernel}: the file does not say for which processor; add --arch ({known})")
+    if file.is_linux and not order.given.has_programs:
+        built_in = (data_root() / "fixtures" / "systems" / "linux.yaml").read_text(encoding="utf-8")
+        kernel = relative(file.path, order.given.out)
+        found = Written(linux_text(built_in, order.given.name, kernel, ARCHITECTURES[arch]), "primes")
+    else:
+        found = Written(_proposed(order, file, arch, say, show), SELFTEST)
+    systemfile.parse(found.text, order.given.out, {})
+    return found
+
+
+def _proposed(order: Order, file: KernelFile, arch: str, say: Say, show: Say) -> str:
     system, boots = _came_up(_Booting(order, say, show), file, arch)
-    found = guesses(boots)
-    proposal = Proposal(system, f"{file.about}; written by `benchgate new-system`", found, order.lines)
-    systemfile.parse(proposal.text, order.given.out, {})
-    return proposal
+    about = f"{file.about}; written by `benchgate new-system`"
+    return Proposal(system, about, guesses(boots), order.lines).text
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +109,7 @@ class _Booting:
         return VmConfig(qemu, Accel.TCG, accel.probe(qemu, Accel.TCG).cpu_model or "")
 
     def _shown(self, text: str) -> None:
-        self.show(visible_lines(text))
+        self.show(visible_lines(text.expandtabs()))
 
 
 def _came_up(booting: _Booting, file: KernelFile, arch: str) -> tuple[System, dict[int, Boot]]:

@@ -64,6 +64,11 @@ class Given:
     memory: str = "256M"
     arguments: tuple[str, ...] = ()
 
+    @property
+    def has_programs(self) -> bool:
+        """Whether the kernel has programs of its own to start."""
+        return bool(self.disks or self.initrd)
+
 
 def candidates(file: KernelFile, arch: str, given: Given) -> tuple[System, ...]:
     """Each different one once: without disks, the kind of disk makes no difference."""

@@ -17,9 +17,9 @@ from benchgate.base.errors import UsageError
 from benchgate.base.script import not_typable
 from benchgate.base.text import counted
 from benchgate.base.yamlfile import NAME
-from benchgate.session.first_contact import Order, Say, new_system
+from benchgate.session.first_contact import Order, Say, Written, new_system
 from benchgate.session.first_contact.candidates import MACHINES, Given
-from benchgate.session.first_contact.proposal import Proposal
+from benchgate.session.first_contact.proposal import missing
 
 _LONGEST_S = 3600.0
 
@@ -29,15 +29,15 @@ def run(words: Mapping[str, Any], say: Say, show: Say) -> str:
     out = order.given.out
     if out.exists() and not words["force"]:
         raise UsageError(f"{out} already exists; name another file with --out, or replace it with --force")
-    proposal = new_system(order, say, show)
+    found = new_system(order, say, show)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(proposal.text, encoding="utf-8")
+        out.write_text(found.text, encoding="utf-8")
     except OSError as error:
         raise UsageError(
             f"{out} cannot be written: {error.strerror}; name another file with --out"
         ) from error
-    return _next(out, proposal)
+    return _next(out, found)
 
 
 def _order(words: Mapping[str, Any]) -> Order:
@@ -80,21 +80,23 @@ def _file(word: str) -> Path:
     return path
 
 
-def _next(out: Path, proposal: Proposal) -> str:
+def _next(out: Path, found: Written) -> str:
     file = shlex.quote(str(out))
     lines = [f"wrote {out}"]
-    if proposal.missing:
-        lines.append(f"{counted(len(proposal.missing), 'line')} to fill in:")
-        lines += [f"  {line}" for line in proposal.missing]
-    return "\n".join([*lines, f"then: pytest --plan --system {file}, and a test such as:", _test(out)])
+    if open_lines := missing(found.text):
+        lines.append(f"{counted(len(open_lines), 'line')} to fill in:")
+        lines += [f"  {line}" for line in open_lines]
+    return "\n".join(
+        [*lines, f"then: pytest --plan --system {file}, and a test such as:", _test(out, found.workload)]
+    )
 
 
-def _test(out: Path) -> str:
+def _test(out: Path, workload: str) -> str:
     return f'''
 import pytest
 
 @pytest.mark.system("{out}")
-@pytest.mark.workload("selftest")
+@pytest.mark.workload("{workload}")
 @pytest.mark.speedup(cpus=2, at_least=1.5)
 def test_scales(verdict):
     verdict.require_pass()

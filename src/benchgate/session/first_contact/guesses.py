@@ -161,8 +161,9 @@ def _online_lines(consoles: Mapping[int, Sequence[str]], stable: Sequence[str]) 
         pattern = "[0-9]+".join(literal(part) for part in line.split("\0"))
         if all(times == count for count, times in seen.items()):
             return f"^{pattern}$"
-        if stable and all(times == count - 1 for count, times in seen.items()):
-            return f"^(?:{_in_all(stable[0], consoles)[1:-1]}|{pattern})$"
+        if stable and len(seen) > 2 and all(times == count - 1 for count, times in seen.items()):
+            once = next((one for one in stable if not _NUMBER.search(one)), stable[0])
+            return f"^(?:{_in_all(once, consoles)[1:-1]}|{pattern})$"
     return ""
 
 

@@ -88,6 +88,9 @@ class _Listener:
     tried: int = -1
     """How long the text was when an incomplete line turned out to be no prompt."""
 
+    woken: bool = False
+    """Whether an empty line was sent to a guest that had printed no prompt."""
+
     def listen(self) -> Stop:
         """Until it is quiet, or something ends it."""
         began, used = time.monotonic(), self._used()
@@ -168,6 +171,10 @@ def _to_prompt(listener: _Listener, *, patient: bool) -> tuple[Stop, str]:
     """Why listening ended, and the prompt: an incomplete line that comes back after an empty line."""
     while True:
         stop = listener.listen()
+        if stop is Stop.QUIET and not listener.may_be_prompt and not listener.woken:
+            listener.woken = True
+            listener.guest.console.send("\n")  # it may wait for a key, or have printed behind its prompt
+            continue
         if stop is Stop.QUIET and patient and not listener.may_be_prompt:
             continue  # until the time is over
         if stop is not Stop.QUIET or not listener.may_be_prompt:

@@ -31,11 +31,11 @@ class Proposal:
     def text(self) -> str:
         return "\n".join([*_head(self), *_boot(self.system), *_asked(self), *_judged(self)]) + "\n"
 
-    @property
-    def missing(self) -> tuple[str, ...]:
-        """The lines that the user has to change, with their numbers."""
-        numbered = enumerate(self.text.split("\n"), 1)
-        return tuple(f"line {number}: {line.strip()}" for number, line in numbered if FILL_IN in line)
+
+def missing(text: str) -> tuple[str, ...]:
+    """The lines that the user has to change, with their numbers."""
+    numbered = enumerate(text.split("\n"), 1)
+    return tuple(f"line {number}: {line.strip()}" for number, line in numbered if FILL_IN in line)
 
 
 def quoted(text: str) -> str:

@@ -10,8 +10,8 @@ import pytest
 from tests.unit.insn.c.native import NEVER, load
 
 STOPPED, RUNS, FREE = 1, 2, 3
-NONE, START, QUIET, LATE = range(4)
-MOST = 2048
+NONE, START, QUIET, FULL, LATE = range(5)
+MOST, PRINTED = 2048, 4096
 
 
 class Talk(ctypes.Structure):
@@ -140,7 +140,18 @@ def check_free(one: Conversation) -> None:
     assert (one.next, one.stop(10**9)) == (NEVER, NONE)
 
 
-CHECKS = (check_quiet, check_quiet_once, check_typing, check_limit_while_typing, check_free)
+def check_full(one: Conversation) -> None:
+    """A guest that never falls silent is stopped, too; then it may print as much again."""
+    one.answer("go 1000 50000 10 -", 0)
+    one.prints(PRINTED - 1, 300)
+    assert (one.next, one.stop(300)) == (1300, NONE)
+    one.prints(1, 310)
+    assert (one.next, one.stop(310)) == (310, FULL)
+    one.answer("go 1000 50000 10 -", 310)
+    assert (one.next, one.stop(310)) == (50000, NONE)
+
+
+CHECKS = (check_full, check_quiet, check_quiet_once, check_typing, check_limit_while_typing, check_free)
 
 
 @pytest.mark.parametrize("check", CHECKS)
@@ -155,6 +166,7 @@ BROKEN = {
     "quiet for ever after a stop": ("t->heard = bytes;", ""),
     "quiet while bytes wait": ("t->waiting ? t->next_byte : quiet_from", "quiet_from"),
     "no pace": ("t->next_byte += t->pace;", ""),
+    "no end of output": (">= TALK_PRINTED", "> TALK_PRINTED"),
     "no limit": ("now >= t->limit", "false"),
     "input while it is stopped": ("t->state == TALK_STOPPED ||", ""),
     "a second line replaces the first": ("if (t->waiting == 0)\n", ""),

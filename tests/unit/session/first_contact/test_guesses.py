@@ -58,7 +58,7 @@ def test_a_kernel_with_a_line_for_each_cpu_and_a_prompt() -> None:
 
 def test_a_line_for_each_cpu_but_the_first() -> None:
     found = guessed(of_xv6_riscv)
-    assert found.online_lines == "^(?:xv6 kernel is booting|hart [0-9]+ starting)$"
+    assert found.online_lines == "^(?:init: starting sh|hart [0-9]+ starting)$"
     assert (found.figures, found.answers, found.lines) == ((), (), ()), "a boot log has no answers"
 
 
@@ -87,6 +87,10 @@ def test_only_the_numbers_that_are_equal_everywhere_are_answers() -> None:
     (answer,) = guesses(boots).answers
     assert answer.expect == {"hi": "50", "count": "15", "count3": "15"}
     assert re.search(answer.pattern, "hi=50 workers=7 count=15 count=15 in 3")
+
+
+def test_two_cpu_counts_do_not_prove_a_line_for_each_cpu_but_the_first() -> None:
+    assert guessed(of_xv6_riscv, 1, 2).online_lines == ""
 
 
 def test_one_cpu_count_proves_nothing_of_cpus() -> None:

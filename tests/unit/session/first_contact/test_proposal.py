@@ -13,7 +13,7 @@ from benchgate.plan import systemfile
 from benchgate.session.first_contact.candidates import Given, candidates
 from benchgate.session.first_contact.guesses import Guesses, guesses
 from benchgate.session.first_contact.listening import Boot, Stop
-from benchgate.session.first_contact.proposal import FILL_IN, Proposal, quoted
+from benchgate.session.first_contact.proposal import FILL_IN, Proposal, missing, quoted
 from tests.unit.build.test_kernel_file import I386, MULTIBOOT, elf
 from tests.unit.session.first_contact import test_guesses
 
@@ -39,7 +39,7 @@ def of(kernel: object, machine: System, *typed: str) -> Proposal:
 
 def test_a_prompt_with_a_command_leaves_nothing_to_fill_in(machine: System) -> None:
     proposal = of(test_guesses.of_xv6, machine, "primes {workers} 60000")
-    assert proposal.missing == ()
+    assert missing(proposal.text) == ()
     system = loaded(proposal)
     assert (system.ask, system.end_by) == (Ask.PROMPT, EndBy.KILL)
     assert system.script is not None
@@ -51,7 +51,7 @@ def test_a_prompt_with_a_command_leaves_nothing_to_fill_in(machine: System) -> N
 def test_a_prompt_without_a_command_loads_and_says_what_is_missing(machine: System) -> None:
     proposal = of(test_guesses.of_xv6_riscv, machine)
     loaded(proposal)
-    assert ["COMMAND" in line for line in proposal.missing] == [True, False, False]
+    assert ["COMMAND" in line for line in missing(proposal.text)] == [True, False, False]
 
 
 def test_a_self_test_is_judged_by_what_it_prints(machine: System) -> None:
@@ -74,8 +74,8 @@ def test_a_kernel_that_ends_by_a_reset_is_allowed_to(machine: System) -> None:
 def test_a_kernel_that_printed_nothing_loads_too(machine: System) -> None:
     proposal = Proposal(machine, "", guesses({1: Boot(1, Stop.QUIET, "")}))
     loaded(proposal)
-    assert len(proposal.missing) == 3
-    assert all(FILL_IN in line for line in proposal.missing)
+    assert len(missing(proposal.text)) == 3
+    assert all(FILL_IN in line for line in missing(proposal.text))
 
 
 @pytest.mark.parametrize("text", ["it's", "a: b # c", "'", "{n}", "\\d", "- x", "&a *b !c"])

@@ -1,0 +1,80 @@
+"""A kernel that is asked at its prompt, on each architecture: its answers are right, and on the instruction
+clock the whole conversation repeats bit for bit.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.arch import ARCHITECTURES, X86_64, Architecture
+from benchgate.base.errors import FetchError
+from benchgate.build.fetch import inputs
+from benchgate.insn.log import read_log
+from benchgate.judge.judged_run import JudgedRun
+from tests.kernelkit import talker
+from tests.promptkit import INSN, WALL, Booter
+
+INPUTS = pytest.mark.parametrize("words", ["lie=none", "input=poll"])
+
+
+@pytest.fixture(scope="module", params=ARCHITECTURES.values(), ids=str)
+def guest(request: pytest.FixtureRequest) -> Architecture:
+    found: Architecture = request.param
+    return found
+
+
+@pytest.fixture(scope="module")
+def kernel(guest: Architecture, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    try:
+        inputs.qemu(guest=guest)
+        return talker(tmp_path_factory.mktemp("talker"), guest)
+    except FetchError as error:
+        if guest is X86_64:
+            raise
+        pytest.skip(f"no QEMU or compiler for {guest}: {error}")
+
+
+def recorded(judged: JudgedRun) -> tuple[object, ...]:
+    """All that a run on the instruction clock must repeat."""
+    assert judged.verified is not None, judged.reason
+    assert judged.run.clock_log is not None
+    said = (judged.run.folder / "conversation.json").read_bytes()
+    console = (judged.run.folder / "serial.log").read_bytes()
+    return judged.verified.work, said, console, read_log(judged.run.clock_log).repeatable
+
+
+@pytest.mark.parametrize("cpus", [1, 4])
+@INPUTS
+def test_a_conversation_repeats_bit_for_bit(
+    guest: Architecture, kernel: Path, tmp_path: Path, words: str, cpus: int
+) -> None:
+    first, second = (tmp_path / name for name in ("first", "second"))
+    runs = []
+    for folder in (first, second):
+        folder.mkdir()
+        runs.append(recorded(Booter(folder, kernel, INSN, guest).boot(words, cpus=cpus)))
+    assert runs[0] == runs[1]
+
+
+@INPUTS
+def test_on_wall_time_its_answers_are_right(
+    guest: Architecture, kernel: Path, tmp_path: Path, words: str
+) -> None:
+    judged = Booter(tmp_path, kernel, WALL, guest).boot(words)
+    assert judged.verified is not None, judged.reason
+
+
+@pytest.mark.parametrize(
+    ("case", "said"),
+    [
+        ("truncates", "wrong answer: hi is 5000, expected 50000"),
+        ("one-cpu", "executed only 0 instructions of work"),
+        ("reset-after", "guest-reset"),
+    ],
+)
+def test_a_lie_is_refused(guest: Architecture, kernel: Path, tmp_path: Path, case: str, said: str) -> None:
+    judged = Booter(tmp_path, kernel, INSN, guest).boot(f"lie={case}")
+    assert judged.verified is None
+    assert said in judged.reason

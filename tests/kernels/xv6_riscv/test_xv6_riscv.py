@@ -1,0 +1,16 @@
+"""xv6 on RISC-V: two processes of its shell, on two harts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SYSTEM = str(Path(__file__).with_name("system.yaml"))
+pytestmark = [pytest.mark.system(SYSTEM), pytest.mark.workload("selftest")]
+
+
+@pytest.mark.speedup(cpus=2, at_least=1.8)
+def test_scales(verdict: Any) -> None:
+    verdict.require_pass()

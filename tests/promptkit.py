@@ -1,0 +1,89 @@
+"""Boots of the kernel in tests/data/kernels/talker that are asked at its prompt, judged as in a session.
+
+Takes words for the kernel's command line and the steps of a conversation; gives the judged run. What is right
+is computed here, not by the kernel.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchgate.base.arch import X86_64, Architecture
+from benchgate.base.runs import Deadlines, Outcome
+from benchgate.base.void_rule import VoidRule
+from benchgate.build.fetch import inputs
+from benchgate.insn.log import Level
+from benchgate.judge.judged_run import JudgedRun
+from benchgate.plan import systemfile
+from tests.ternkit import Bootkit
+
+INSN, WALL = Level.FULL, None
+SHORT, LONG = 50_000, 2_000_000
+"""A few milliseconds of work; on wall time enough to tell a vCPU that works from one that only booted."""
+DELAYED = VoidRule(run_delay=0.02, steal=None, migrations=None, frequency=None, throttles=None)
+YAML = """\
+version: 1
+name: talker
+kind: qemu
+arch: ARCH
+boot: {kernel: "KERNEL", append: WORDS}
+ask: prompt
+prompt: '\\$ '
+steps:
+STEPS
+console: {online: "^talker: (?P<n>[0-9]+) CPUs up$", repeat_bytes: 2000}
+result:
+  format: patterns
+  work: {begins: "^primes: start$", pattern: "^primes: took (?P<value>[0-9]+) ns$", unit: ns}
+  expect: {hi: HI, workers: CPUS, count: COUNT, sum: SUM}
+end: {by: kill}
+deadlines: {boot_s: 2, run_s: 0.3}
+"""
+CAPTURE = r"^primes: hi=(?P<hi>\d+) workers=(?P<workers>\d+) count=(?P<count>\d+) sum=(?P<sum>\d+)$"
+PRIMES = f"  - {{send: 'primes {{workers}} HI', capture: '{CAPTURE}'}}\n"
+HASTY = Deadlines(10, 10)
+"""For a kernel from which nothing more comes, on wall time."""
+
+
+@dataclass(frozen=True)
+class Booter:
+    folder: Path
+    kernel: Path
+    level: Level | None
+    guest: Architecture = X86_64
+
+    def boot(
+        self, words: str, steps: str = PRIMES, *, hi: int = SHORT, cpus: int = 2, hasty: bool = False
+    ) -> JudgedRun:
+        count, total = primes_to(hi)
+        filled = YAML.replace("STEPS\n", steps)
+        places = {"KERNEL": self.kernel, "WORDS": words, "ARCH": self.guest}
+        for name, value in {**places, "HI": hi, "CPUS": cpus, "COUNT": count, "SUM": total}.items():
+            filled = re.sub(rf"\b{name}\b", str(value), filled)
+        path = self.folder / "talker.yaml"
+        path.write_text(filled)
+        kit = Bootkit(self.folder, inputs.qemu(guest=self.guest), self.level, rule=DELAYED)
+        kit.patience = HASTY if hasty else kit.patience
+        return kit.run(systemfile.load(path), "selftest", cpus)
+
+
+def primes_to(most: int) -> tuple[int, int]:
+    """How many there are, and their sum: the sieve of Eratosthenes."""
+    is_prime = bytearray([0, 0]) + bytearray([1]) * (most - 1)
+    for n in range(2, int(most**0.5) + 1):
+        if is_prime[n]:
+            is_prime[n * n :: n] = bytes(len(range(n * n, most + 1, n)))
+    found = [n for n in range(most + 1) if is_prime[n]]
+    return len(found), sum(found)
+
+
+def check_idle_cpu(judged: JudgedRun) -> None:
+    """On a busy host a vCPU that only booted waits for so long that it does not look idle. Then the run is
+    void, and no sample either."""
+    if judged.outcome is Outcome.VOID:
+        assert "run delay" in judged.reason
+    else:
+        said = r"the thread of vCPU 1 ran or waited for the host for only \d+ ns"
+        assert re.search(said, judged.reason), judged.reason
