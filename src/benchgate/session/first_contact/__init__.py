@@ -17,7 +17,7 @@ from benchgate.base.cells import Accel, Cell, Lane, Placement
 from benchgate.base.errors import UsageError
 from benchgate.base.paths import data_root
 from benchgate.base.systems import SELFTEST, System
-from benchgate.base.text import visible_lines
+from benchgate.base.text import counted, visible_lines
 from benchgate.build.fetch import inputs
 from benchgate.build.images import Images
 from benchgate.build.kernel_file import KernelFile, Media, look
@@ -97,7 +97,7 @@ class _Booting:
 
     def boot(self, system: System, cpus: int, *, patient: bool = False) -> Boot:
         words = " ".join([f"-machine {system.qemu.machine}", *system.qemu.arguments])
-        self.say(f"booting with {cpus} CPUs, {words}, -smp {system.qemu.smp}")
+        self.say(f"booting with {counted(cpus, 'CPU')}, {words}, -smp {system.qemu.smp}")
         cell = Cell(system.name, SELFTEST, SELFTEST_WORKLOAD.mode, (), cpus)
         seats = Seats(Lane.TCG, Placement.VIRTUAL, ())
         planned, mark = PlannedCell(cell, system, SELFTEST_WORKLOAD, seats), secrets.token_hex(8)
