@@ -27,7 +27,9 @@ the clock's step between CPUs, so that it does not decide them.
 Five seeds at 2 CPUs, the same day: pong 2.00 on tern and 1.88 [1.87, 2.00] on Linux, threads 1.98 and 1.92
 [1.84, 2.10], processes 2.00 and 1.97, fan 1.97 and 1.65 [1.59, 1.86], spread 2.04 and 1.49 [1.31, 1.53].
 Where Linux puts the woken threads of fan and spread depends on the seed, so their limits at 2 are lower than
-those of the others. Five seeds at 4: spread 2.62 [2.60, 2.68] on Linux, threads 3.82, processes 3.90.
+those of the others. pong at 2 has one of 1.7: by its steps at the hand-overs the clock can have changed it by
+4.1%. Five seeds at 4: spread 2.62 [2.60, 2.68] on Linux, threads 3.82, processes 3.90; at 32: own 26.2
+[22.7, 27.4] on Linux.
 """
 
 import pytest
@@ -58,7 +60,7 @@ def test_calls_in_pairs_scale(verdict: VerdictResult) -> None:
 
 @OWN
 @pytest.mark.speedup(cpus=8, at_least=5.0, insn=7.3, metric="rps")
-@pytest.mark.speedup(cpus=32, at_least=16.0, insn=25.0, metric="rps")
+@pytest.mark.speedup(cpus=32, at_least=16.0, insn=20.0, metric="rps")
 def test_calls_in_pairs_scale_to_32_cpus(verdict: VerdictResult) -> None:
     verdict.require_pass()
 
@@ -81,7 +83,7 @@ def test_every_post_wakes_its_worker(cell: CellResult) -> None:
 
 
 @PONG
-@pytest.mark.speedup(cpus=2, at_least=1.5, insn=1.8, metric="rounds_per_s")
+@pytest.mark.speedup(cpus=2, at_least=1.5, insn=1.7, metric="rounds_per_s")
 @pytest.mark.speedup(cpus=4, at_least=2.0, insn=2.3, metric="rounds_per_s")
 def test_pairs_scale(verdict: VerdictResult) -> None:
     verdict.require_pass()
