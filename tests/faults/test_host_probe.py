@@ -206,11 +206,11 @@ def test_no_guest_is_left_behind_by_a_script_that_starts_qemu(fake: Qemu) -> Non
 
 def test_no_guest_outlives_a_killed_session(fake: Qemu, tmp_path: Path) -> None:
     program = (
-        "import pathlib, sys, types\n"
+        "import pathlib, sys\n"
         "from benchgate.host.probe import ProbeGuest\n"
         "from benchgate.base.cells import Accel\n"
-        "binary = pathlib.Path(sys.argv[1])\n"
-        "qemu = types.SimpleNamespace(binary=binary, environment={}, data=(), version=(10, 0, 2))\n"
+        "from benchgate.base.qemu import Qemu\n"
+        "qemu = Qemu(pathlib.Path(sys.argv[1]), {}, (), (10, 0, 2), 'fake')\n"
         "with ProbeGuest(qemu, Accel.TCG, 'max') as guest:\n"
         "    guest.ready(300.0)\n"
         "    print(guest.pid, flush=True)\n"

@@ -107,7 +107,7 @@ def test_workers_are_recorded_on_their_pins(tmp_path: Path, monkeypatch: pytest.
         ("import os; os.abort()", Ending.EOF, "killed by SIGABRT while it ran"),
         ("print('@bench begin v=1')", Ending.EOF, "before its end line"),
         ("raise ValueError('sad')", Ending.EOF, "status 1 while it ran: ValueError: sad"),
-        ("while True: print('x' * 999)", Ending.OUTPUT_LIMIT, "bytes of output"),
+        ("n = 0\nwhile True: print(n := n + 1, 'x' * 999)", Ending.OUTPUT_LIMIT, "bytes of output"),
     ],
 )
 def test_a_failing_program_is_recorded_as_such(
