@@ -14,10 +14,9 @@ _OF_A_PROMPT = ("prompt", "steps", "input")
 
 def read(top: Section) -> Ask:
     way = Ask(top.choice("ask", tuple(Ask), Ask.CMDLINE))
-    if way is not Ask.PROMPT and (stray := [key for key in _OF_A_PROMPT if top.has(key)]):
-        top.refuse("is only for `ask: prompt`: write that, or leave this key out", stray[0])
-    for key in _OF_A_PROMPT:
-        top.has(key)
+    given = [key for key in _OF_A_PROMPT if top.has(key)]
+    if given and way is not Ask.PROMPT:
+        top.refuse("is only for `ask: prompt`: write that, or leave this key out", given[0])
     return way
 
 

@@ -6,6 +6,7 @@ Fails with CatalogError.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from benchgate.base import yamlfile
@@ -47,11 +48,17 @@ def read(top: Section) -> Console:
 
 def groups(words: Section, pattern: str, key: str) -> tuple[str, ...]:
     """The names of a pattern's groups."""
+    found = _compiled(words, pattern, key)
+    return tuple(found.groupindex) if found else ()
+
+
+def _compiled(words: Section, pattern: str, key: str) -> re.Pattern[str] | None:
+    """None if it is not valid, which is refused."""
     try:
-        return tuple(yamlfile.regex(pattern).groupindex)
+        return yamlfile.regex(pattern)
     except ValueError as error:
         words.refuse(f"`{pattern}` {error}", key)
-        return ()
+        return None
 
 
 def _watched(words: Section, key: str) -> tuple[str, ...]:
@@ -64,10 +71,7 @@ def _watched(words: Section, key: str) -> tuple[str, ...]:
 def check_watched(words: Section, key: str, pattern: str) -> None:
     """Checks a pattern that is matched against bytes while the guest prints; not every text pattern is valid
     for bytes. A pattern that matches the empty string is refused, because it would match any console."""
-    try:
-        yamlfile.regex(pattern)
-    except ValueError as error:
-        words.refuse(f"`{pattern}` {error}", key)
+    if _compiled(words, pattern, key) is None:
         return
     try:
         watched = yamlfile.regex(by_lines(pattern))
