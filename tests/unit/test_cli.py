@@ -14,6 +14,7 @@ import pytest
 from benchgate import cli
 from benchgate.base.errors import HostError
 from benchgate.build import cache
+from benchgate.commands import cache as cache_command
 from benchgate.session import doctor, replay
 from tests.machines import PATIENCE_S, wait_until
 from tests.unit.sessions import finished_session
@@ -134,7 +135,7 @@ def _fill(folder: Path) -> None:
 
 @pytest.mark.parametrize(("word", "size"), [("17", 17), ("2k", 2048), ("500M", 500 * 2**20), ("2G", 2**31)])
 def test_sizes(word: str, size: int) -> None:
-    assert cli._bytes(word) == size
+    assert cache_command._bytes(word) == size
 
 
 @pytest.mark.parametrize("word", ["", "G", "1.5G", "-1", "2T", "many"])

@@ -16,7 +16,7 @@ import benchgate
 
 ROOT = Path(benchgate.__file__).parent
 ROOMS = ["base", "build", "host", "plan", "insn", "run", "judge", "evidence", "render", "session"]
-DOORS = ("pytest_plugin", "cli")
+DOORS = ("pytest_plugin", "cli", "commands")
 """Modules at the root, which may import every room; `benchgate` itself exports the public names lazily."""
 
 

@@ -1,0 +1,55 @@
+"""`benchgate cache`: lists what was fetched or built, and removes what is not used."""
+
+from __future__ import annotations
+
+import argparse
+import re
+
+NAME = "cache"
+ABOUT = "list the cache: QEMU, Linux image, built programs"
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(title="actions", metavar="ACTION")
+    gc = actions.add_parser("gc", help="remove old entries that are not in use")
+    gc.add_argument("--keep", type=_bytes, default="2G", metavar="SIZE", help="size to keep (default: 2G)")
+    gc.add_argument(
+        "--days", type=_days, default="90", metavar="N", help="remove entries unused for N days (default: 90)"
+    )
+    gc.set_defaults(command=_collect)
+
+
+def run(_: argparse.Namespace) -> int:
+    from benchgate.build import cache_storage, cache_trim
+
+    entries = cache_trim.listing()
+    for one in entries:
+        what = f"{one.purpose} (in use)" if one.in_use else one.purpose
+        print(f"{one.size_bytes / 2**20:9.1f} MiB  {one.kind:12} {one.digest[:8]}  {what}".rstrip())
+    total = sum(one.size_bytes for one in entries)
+    print(
+        f"{total / 2**20:9.1f} MiB  in {cache_storage.cache_root()}; `benchgate cache gc` removes old entries"
+    )
+    return 0
+
+
+def _collect(words: argparse.Namespace) -> int:
+    from benchgate.build import cache_trim
+
+    gone = cache_trim.collect_garbage(keep_bytes=words.keep, max_unused_s=words.days * 86400)
+    print(f"removed {len(gone)} entries, {sum(one.size_bytes for one in gone) / 2**20:.1f} MiB")
+    return 0
+
+
+def _bytes(word: str) -> int:
+    units = {"K": 2**10, "M": 2**20, "G": 2**30}
+    number, unit = (word[:-1], units[word[-1:].upper()]) if word[-1:].upper() in units else (word, 1)
+    if not (number.isascii() and number.isdecimal() and len(number) < 16):
+        raise argparse.ArgumentTypeError(f"`{word}` is not a size such as 500M or 2G")
+    return int(number) * unit
+
+
+def _days(word: str) -> float:
+    if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6})?", word):
+        raise argparse.ArgumentTypeError(f"`{word}` is not a number of days such as 30 or 0.5")
+    return float(word)

@@ -1,0 +1,22 @@
+"""`benchgate doctor`: what this host can be used for."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+NAME = "doctor"
+ABOUT = "show what this host can be used for"
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--qemu", metavar="PATH", help="use this QEMU instead of the pinned one")
+    parser.add_argument("--fresh", action="store_true", help="probe the accelerators again")
+
+
+def run(words: argparse.Namespace) -> int:
+    from benchgate.session import doctor
+
+    qemu = None if words.qemu is None else Path(words.qemu).absolute()
+    print(doctor.report(qemu, fresh=words.fresh))
+    return 0

@@ -1,0 +1,19 @@
+"""`benchgate plan`: `pytest --plan`."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+
+NAME = "plan"
+ABOUT = "show what pytest would measure; boots nothing (pytest --plan)"
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("words", nargs=argparse.REMAINDER, metavar="...", help="arguments of pytest")
+
+
+def run(words: argparse.Namespace) -> int:
+    given = words.words[1:] if words.words[:1] == ["--"] else words.words
+    return subprocess.call([sys.executable, "-m", "pytest", "--plan", *given])

@@ -1,0 +1,27 @@
+"""`benchgate rejudge`: decides the verdicts again from a session's files."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from benchgate.commands.shared import declare_tests, declare_trusted, print_notes, trusted
+
+NAME = "rejudge"
+ABOUT = "decide the verdicts again from the files; boots nothing"
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", help="a session folder, or a results.csv (without verdicts)")
+    declare_trusted(parser)
+    declare_tests(parser)
+
+
+def run(words: argparse.Namespace) -> int:
+    from benchgate.session import rejudge, remarks, thresholds
+
+    folder, files = Path(words.folder), trusted(words)
+    text, code = rejudge.show(folder, files)
+    print(text)
+    print_notes(remarks.remarks(folder, files, thresholds.of_session(folder, words.tests)))
+    return code

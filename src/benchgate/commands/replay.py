@@ -1,0 +1,47 @@
+"""`benchgate replay`: repeats a run of the instruction clock. The exit status is 1 if it differs."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+from pathlib import Path
+
+from benchgate.commands.shared import declare_workload, say, trusted
+
+NAME = "replay"
+ABOUT = "repeat a run of the instruction clock exactly"
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run", help="reports/runs/SESSION/runs/NNNN-...")
+    parser.add_argument(
+        "--system", metavar="PATH", help="the YAML file of the run's system, if it is your own"
+    )
+    about = "show where the window's instructions went, by symbol (--attribution is the same)"
+    parser.add_argument("--profile", "--attribution", action="store_true", help=about)
+    parser.add_argument("--gdb", action="store_true", help="wait for a debugger before the first instruction")
+    parser.add_argument("--out", metavar="DIR", help="a new folder for the files (default: replay-NNNN-...)")
+    declare_workload(parser)
+
+
+def run(words: argparse.Namespace) -> int:
+    from benchgate.session import replay
+
+    order = replay.Order(
+        folder=Path(words.run).absolute(),
+        out=Path(words.out or _free_name(f"replay-{Path(words.run).name}")).absolute(),
+        system=words.system,
+        trusted=trusted(words),
+        profile=words.profile,
+        gdb=words.gdb,
+    )
+    text, same = replay.replay(order, say)
+    print(text)
+    return 0 if same else 1
+
+
+def _free_name(name: str) -> str:
+    """The name, or NAME-2, NAME-3 ... if an earlier replay has it."""
+    names = (name if number == 1 else f"{name}-{number}" for number in itertools.count(1))
+    return next(one for one in names if not os.path.lexists(one))

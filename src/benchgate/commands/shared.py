@@ -1,0 +1,51 @@
+"""What several subcommands declare and print in the same way."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from benchgate.base.text import visible
+
+if TYPE_CHECKING:
+    from benchgate.session.trust import Trusted
+
+
+def declare_workload(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--workload",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="the YAML file of your own workload, whose oracle you trust; repeatable",
+    )
+
+
+def declare_trusted(parser: argparse.ArgumentParser) -> None:
+    declare_workload(parser)
+    for option, what in (("--gate", "kind of gate"), ("--extra-report", "report")):
+        about = f"the Python file of your own {what}, which you trust; repeatable"
+        parser.add_argument(option, action="append", default=[], metavar="PATH", help=about)
+
+
+def declare_tests(parser: argparse.ArgumentParser) -> None:
+    about = "tests to compare the session's thresholds with; they are imported, not run; repeatable"
+    parser.add_argument("--tests", action="append", default=[], metavar="PATH", help=about)
+
+
+def trusted(words: argparse.Namespace) -> Trusted:
+    from benchgate.session import trust
+
+    gates, reports = getattr(words, "gate", []), getattr(words, "extra_report", [])
+    return trust.trusted(words.workload, gates, reports)
+
+
+def say(line: str) -> None:
+    print(f"benchgate: {line}", file=sys.stderr, flush=True)
+
+
+def print_notes(lines: Sequence[str]) -> None:
+    for line in lines:
+        print(f"note: {visible(line)}")
