@@ -80,10 +80,10 @@ def primes_to(most: int) -> tuple[int, int]:
 
 
 def check_idle_cpu(judged: JudgedRun) -> None:
-    """On a busy host a vCPU that only booted waits for so long that it does not look idle. Then the run is
-    void, and no sample either."""
+    """Or the run is void, and no sample either: on a busy host a vCPU that only booted waits for so long that
+    it does not look idle, and a QEMU that ends by itself may be gone before its threads are read."""
     if judged.outcome is Outcome.VOID:
-        assert "run delay" in judged.reason
+        assert re.search("run delay|nothing shows that each of its 2 CPUs worked", judged.reason)
     else:
         said = r"the thread of vCPU 1 ran or waited for the host for only \d+ ns"
         assert re.search(said, judged.reason), judged.reason

@@ -112,4 +112,4 @@ def test_beside_a_lasting_neighbour_a_sweep_ends_without_a_decision(where: Path)
     check(session)
     assert [row["outcome"] for row in session.rows] == ["void"] * 4
     assert session.code == 75, session.output
-    assert "the host disturbed 4 of 4 runs of this sweep" in " ".join(session.output.split())
+    assert "4 of 4 runs of this sweep are void" in " ".join(session.output.split())

@@ -220,7 +220,7 @@ class GateInput:
 
     @property
     def too_many_void(self) -> bool:
-        """Whether the sweep ended, because the host disturbed too many of its runs."""
+        """Whether the sweep ended, because too many of its runs are void."""
         runs = sum(arm.attempted for arm in self.arms.values())
         return self.policy.void.too_many(sum(len(arm.void) for arm in self.arms.values()), runs)
 

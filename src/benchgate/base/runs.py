@@ -37,7 +37,7 @@ class Outcome(StrEnum):
     OK = "ok"
     WARMUP = "warmup"
     VOID = "void"
-    """Verified, but the host disturbed it: not a sample, and made again."""
+    """Verified, but the host disturbed it or could not watch it: not a sample, and made again."""
     INVALID = "invalid"
     CRASHED = "crashed"
 
@@ -170,7 +170,8 @@ class VerifiedRun:
     """None on the other lanes if the guest printed no figure, and if QEMU was killed before it wrote the
     clock's totals."""
     void: str = ""
-    """How the host disturbed it more than the policy allows; it is not a sample then. Empty: it did not."""
+    """How the host disturbed it more than the policy allows, or what it could not see of it; then it is no
+    sample. Empty: neither."""
     metrics: Mapping[str, float] = field(default_factory=dict)
     """By name: `work` and `total` in the run's unit, and those that the workload declares, in theirs."""
     unverified: bool = False

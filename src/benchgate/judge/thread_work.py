@@ -1,8 +1,8 @@
 """On the lanes of wall time: did each vCPU run, according to the host's account of its thread? Pure.
 
-Takes the files of a run and its work window; gives nothing. Fails with VerifyError if a vCPU that the row
-counts was idle but for a small part of the window. A guest that prints its own figures could claim CPUs that
-never ran. A host that does not account for threads, or did not before QEMU was gone, refutes nothing.
+Takes the files of a run and its work window; gives why that is not known, and then the run is void, because a
+guest that prints its own figures could claim CPUs that never ran. Fails with VerifyError if a vCPU that the
+row counts was idle but for a small part of the window.
 """
 
 from __future__ import annotations
@@ -15,13 +15,20 @@ from benchgate.judge.run_files import RunFiles
 from benchgate.judge.wire import MAX_HZ
 
 
-def check_threads(files: RunFiles, unit: str, work: int) -> None:
-    """A thread's time also has what the vCPU did before the window, and its waits for a busy host, so this
-    refuses too little, never too much. Cycles are taken for as short as they can be."""
-    ran = vcpu_time(files.moments)
+def check_threads(files: RunFiles, unit: str, work: int) -> str:
+    """Empty: each vCPU took part. A thread's time also has what the vCPU did before the window, and its waits
+    for a busy host, so this refuses too little, never too much. Cycles are taken for as short as they can
+    be."""
     cpus = files.run.cell.cpus
+    if cpus == 1:
+        return ""
+    ran = vcpu_time(files.moments)
     if ran is None or len(ran) != cpus:
-        return
+        return (
+            f"nothing shows that each of its {cpus} CPUs worked, because the host could not read the time of "
+            "their threads between the guest's figure and its end; let the guest stay until it is stopped "
+            "(`end: {by: kill}`), or use --clock insn"
+        )
     window_ns = work if unit == "ns" else work * SECOND_NS // MAX_HZ
     least = LEAST_SHARE * window_ns / cpus
     for vcpu, time_ns in enumerate(ran):
@@ -31,3 +38,4 @@ def check_threads(files: RunFiles, unit: str, work: int) -> None:
                 f"printed that figure the thread of vCPU {vcpu} ran or waited for the host for only "
                 f"{time_ns} ns: that CPU did not take part in the work"
             )
+    return ""

@@ -54,7 +54,8 @@ def verify_on(run: RawRun, workload: Workload, system: System, rule: VoidRule = 
     if system.result.format is not ResultFormat.BENCH:
         found = verify_printed(files, workload, system, exit_codes=codes, rule=rule)
         if run.lane is not Lane.INSN:
-            check_threads(files, found.unit, found.work)
+            unseen = check_threads(files, found.unit, found.work)
+            found = replace(found, void=found.void or unseen)
     else:
         found = verify(files, workload, system.result, exit_codes=codes, rule=rule)
         output = _output(files, system)

@@ -120,7 +120,7 @@ MOST_NAMED = 3
 
 
 def void_runs(view: SessionView) -> tuple[str, ...]:
-    """The sentence about runs that were made again, because the host disturbed them; none without any."""
+    """The sentence about void runs, which were made again; none without any."""
     void = [row for row in view.rows if row.outcome is Outcome.VOID]
     if not void:
         return ()
@@ -128,7 +128,7 @@ def void_runs(view: SessionView) -> tuple[str, ...]:
         f"run {row.run:04}, {row.cell.id}: {row.reason or 'see its folder'}" for row in void[:MOST_NAMED]
     ]
     more = [f"and {len(void) - MOST_NAMED} more, see results.csv"] if len(void) > MOST_NAMED else []
-    head = f"{len(void)} of {counted(len(view.rows), 'run')} void, because the host disturbed them: "
+    head = f"{len(void)} of {counted(len(view.rows), 'run')} void: "
     return (head + "; ".join([*named, *more]),)
 
 

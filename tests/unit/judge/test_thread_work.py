@@ -15,9 +15,11 @@ from tests.unit.factories import cell, raw_run
 from tests.unit.noise import SECOND, counters
 
 
-def check(folder: Path, samples: tuple[Sample, ...], unit: str = "ns", work: int = SECOND) -> None:
+def check(
+    folder: Path, samples: tuple[Sample, ...], unit: str = "ns", work: int = SECOND, *, cpus: int = 2
+) -> str:
     keep_samples(folder, samples)
-    check_threads(RunFiles(raw_run(cell(2), folder=folder)), unit, work)
+    return check_threads(RunFiles(raw_run(cell(cpus), folder=folder)), unit, work)
 
 
 def busy(vcpu_1_ns: int, **more: Any) -> tuple[Sample, ...]:
@@ -26,11 +28,11 @@ def busy(vcpu_1_ns: int, **more: Any) -> tuple[Sample, ...]:
 
 
 def test_a_vcpu_may_work_little(tmp_path: Path) -> None:
-    check(tmp_path, busy(SECOND // 20))  # a tenth of the half that each had to do
+    assert not check(tmp_path, busy(SECOND // 20))  # a tenth of the half that each had to do
 
 
 def test_a_vcpu_for_which_the_host_had_no_time_is_not_refused(tmp_path: Path) -> None:
-    check(tmp_path, counters((0, SECOND)))
+    assert not check(tmp_path, counters((0, SECOND)))
 
 
 @pytest.mark.parametrize("ends", ["result", "end"])
@@ -41,12 +43,17 @@ def test_a_vcpu_that_was_idle_is_named(tmp_path: Path, ends: str) -> None:
 
 
 def test_a_cycle_is_taken_for_as_short_as_it_can_be(tmp_path: Path) -> None:
-    check(tmp_path, busy(1), "cycles", 100)
+    assert not check(tmp_path, busy(1), "cycles", 100)
     with pytest.raises(VerifyError, match="vCPU 1"):
         check(tmp_path, busy(1), "cycles", 10 * SECOND)
 
 
-def test_without_an_account_of_every_thread_nothing_is_refuted(tmp_path: Path) -> None:
-    check(tmp_path, counters((0, None)))
-    check(tmp_path, counters((0,)))
-    check(tmp_path, busy(0)[:2])
+@pytest.mark.parametrize(
+    "seen", [counters((0, None)), counters((0,)), busy(0)[:2], ()], ids=["none", "one", "gone", "nothing"]
+)
+def test_without_an_account_of_every_thread_the_run_is_void(tmp_path: Path, seen: tuple[Sample, ...]) -> None:
+    assert "nothing shows that each of its 2 CPUs worked" in check(tmp_path, seen)
+
+
+def test_a_single_cpu_needs_no_account(tmp_path: Path) -> None:
+    assert not check(tmp_path, (), cpus=1)

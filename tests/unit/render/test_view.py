@@ -80,7 +80,7 @@ def test_void_runs_are_counted_and_named_in_every_report() -> None:
     raw = raw_run(cell(1), attempt=7)
     void = run_row(raw, replace(verified(raw, 9_000_000_000), void="noise"), "run delay 50% (limit 2%)")
     seen = scaled_view(rows=(*scaled_view().rows, void), void_rule="a run is void above 2%")
-    said = "1 of 12 runs void, because the host disturbed them: run 0007, primes-linux-smp1: run delay 50%"
+    said = "1 of 12 runs void: run 0007, primes-linux-smp1: run delay 50%"
     for text in (terminal.render(seen, 200), junit.render(seen)):
         assert said in text
     summary = summary_md.render(seen)

@@ -74,8 +74,8 @@ def void_runs(measured: GateInput) -> str:
     runs = sum(arm.attempted for arm in measured.arms.values())
     rule = measured.policy.void
     return (
-        f"the host disturbed {len(void)} of {counted(runs, 'run')} of this sweep, more than {rule.most} and "
-        f"{rule.share:.0%}, so they are void: {first_of(void)}"
+        f"{len(void)} of {counted(runs, 'run')} of this sweep are void, more than {rule.most} and "
+        f"{rule.share:.0%}: {first_of(void)}"
     )
 
 

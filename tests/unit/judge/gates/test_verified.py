@@ -81,7 +81,7 @@ def test_an_arm_that_the_host_disturbed_too_often_is_not_decided(shows: bool, wo
     policy = replace(POLICY, informs="said", shows=shows)
     ruling = judge(right(), GateInput({one.cell.id: one}, policy, {}))
     assert ruling.verdict.outcome is word
-    assert "the host disturbed 4 of 6 runs of this sweep" in ruling.verdict.reason
+    assert "4 of 6 runs of this sweep are void" in ruling.verdict.reason
     assert not ruling.needs
 
 
