@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from types import MappingProxyType
 
+from benchgate.base.baselines import NOTHING, Against
 from benchgate.base.cells import Cell, Lane, Mode, Params, Placement, Window
 from benchgate.base.errors import UsageError
 from benchgate.base.runs import Measurement
@@ -47,6 +48,8 @@ class Gate:
     """The Python file that defines a user's own kind; empty for the built-in kinds."""
     tests: tuple[str, ...] = field(default=(), compare=False)
     """The test functions that asked for it, by node id."""
+    baseline: str = ""
+    """The file of the baseline to compare with, as the mark names it; empty: none."""
 
     def threshold(self, lane: Lane | None) -> float | None:
         if lane is Lane.INSN and self.insn is not None:
@@ -217,6 +220,8 @@ class GateInput:
     arms: Mapping[str, Arm]
     policy: Policy
     capacity: Mapping[int, CapacityBound]
+    against: Against = NOTHING
+    """The baselines that gates name."""
 
     @property
     def too_many_void(self) -> bool:
@@ -264,6 +269,8 @@ class Verdict:
     """`least` or `most`: on which side of the threshold the figure must be."""
     unit: str | None = None
     """Of threshold, low and high: `x` for a ratio."""
+    baseline: str | None = None
+    """The file of the baseline that the figure is a ratio to."""
 
     @property
     def figure(self) -> float | None:

@@ -26,9 +26,10 @@ from benchgate.evidence.files import (
     read_object,
     read_text,
 )
+from benchgate.evidence.kept_baselines import FOLDER as BASELINES
 from benchgate.evidence.session_folder import COMPLETE, FORMAT, METRICS, PARTIAL, RESULTS, VERDICTS, VERSION
 
-OWN = frozenset({SESSION, ATTEMPTS, MANIFEST, RESULTS, METRICS, "runs", "smokes", "profile"})
+OWN = frozenset({SESSION, ATTEMPTS, MANIFEST, RESULTS, METRICS, "runs", "smokes", "profile", BASELINES})
 """The entries of a session's folder that are not reports."""
 
 MOST_CPU_S = 300

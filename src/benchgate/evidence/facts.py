@@ -132,6 +132,7 @@ def _gate(value: object) -> Gate:
         insn=fields.real_or_none("insn"),
         file=fields.text("file", ""),
         tests=fields.texts("tests", ()),  # absent in sessions of earlier versions
+        baseline=fields.text("baseline", ""),  # as well
     )
     fields.done()
     return gate

@@ -1,4 +1,4 @@
-"""Reads the `workload`, `speedup`, `limit`, `compare`, `gate` and `system` marks of a test.
+"""Reads the `workload`, `speedup`, `limit`, `compare`, `regression`, `gate` and `system` marks of a test.
 
 Takes the marks' arguments, gives a `Request`. Fails with UsageError, which names the mark and the argument,
 and with CatalogError if a file that a mark names cannot be loaded. The plugin turns both into a collection
@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchgate.base.baselines import DEFAULT_FILE
 from benchgate.base.cells import Window
 from benchgate.base.errors import UsageError
 from benchgate.base.gates import VERIFIED
@@ -29,6 +30,7 @@ ARGUMENTS = {
     "speedup": ("cpus", *_THRESHOLDS, "metric", "base"),
     "limit": ("cpus", "metric", *_THRESHOLDS),
     "compare": ("to", "cpus", "metric", *_THRESHOLDS),
+    "regression": ("at_most", "insn", "cpus", "metric", "baseline"),
     "gate": ("cpus", *_THRESHOLDS, "metric", "base"),
 }
 """The marks of gates, with their keyword arguments."""
@@ -36,6 +38,7 @@ _EXAMPLES = {
     "speedup": "speedup(cpus=2, at_least=1.6)",
     "limit": 'limit(cpus=2, metric="total", at_most=2_000_000)',
     "compare": 'compare(to="linux", cpus=2, at_least=1.0)',
+    "regression": "regression(at_most=1.02)",
 }
 MOST_RATIO = 1e6
 """Of a metric that CPUs can improve without a limit, or of two systems."""
@@ -69,7 +72,7 @@ def read(
     if name == SELFTEST:
         known = {**known, **_of_systems(_systems(systems))}
     requests = tuple(_gate(mark, one, found.name, known) for mark, marks in gates.items() for one in marks)
-    keys = [(one.kind, one.cpus, one.base, one.metric, one.to) for one in requests]
+    keys = [(one.kind, one.cpus, one.base, one.metric, one.to, one.baseline) for one in requests]
     _refuse_unverified(found, requests)
     if len(set(keys)) != len(keys):
         raise UsageError("two gates of one test have the same kind, cpus, base and metric: remove one")
@@ -110,10 +113,11 @@ def _gate(mark: str, given: Mark, workload: str, known: Mapping[str, Metric]) ->
     metric = _metric(mark, given, workload, known)
     at_least, at_most, insn = (_threshold(mark, given, key, metric) for key in _THRESHOLDS)
     kind, file = _kind(given) if mark == "gate" else _shipped_kind(mark, at_least, at_most)
-    cpus, base = _count(mark, given, "cpus"), _base(mark, given)
+    cpus, base = _cpus(mark, given), _base(mark, given)
     if base is not None and cpus <= base:
         raise UsageError(f"mark {mark}: cpus={cpus} is not above base={base}")
-    return GateRequest(kind, file, cpus, base, metric.name, at_least, at_most, insn, _to(mark, given))
+    to, baseline = _to(mark, given), _baseline(mark, given)
+    return GateRequest(kind, file, cpus, base, metric.name, at_least, at_most, insn, to, baseline)
 
 
 def _check_arguments(mark: str, given: Mark) -> None:
@@ -128,7 +132,8 @@ def _check_arguments(mark: str, given: Mark) -> None:
         if key not in takes:
             hint = suggestion(key, takes, f"it takes {', '.join(takes)}")
             raise UsageError(f"mark {mark}: no argument `{key}`; {hint}")
-    needed = {"limit": ("cpus", "metric"), "compare": ("to", "cpus")}.get(mark, ("cpus",))
+    required = {"limit": ("cpus", "metric"), "compare": ("to", "cpus"), "regression": ("at_most",)}
+    needed = required.get(mark, ("cpus",))
     for key in needed:
         if key not in given.kwargs:
             raise UsageError(f"mark {mark}: the argument `{key}` is missing")
@@ -160,6 +165,13 @@ def _base(mark: str, given: Mark) -> int | None:
     return _count(mark, given, "base", 1)
 
 
+def _cpus(mark: str, given: Mark) -> int:
+    """0: each CPU count that the session measures."""
+    if mark == "regression" and "cpus" not in given.kwargs:
+        return 0
+    return _count(mark, given, "cpus")
+
+
 def _count(mark: str, given: Mark, key: str, default: int | None = None) -> int:
     value = given.kwargs.get(key, default)
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MAX_CPUS:
@@ -176,7 +188,7 @@ def _threshold(mark: str, given: Mark, key: str, metric: Metric) -> float | None
         if not is_number or not 0 <= value <= MOST:  # type: ignore[operator]
             raise UsageError(f"mark {mark}: {key}={value!r} is not a number from 0 to {MOST:g}")
         return float(value)  # type: ignore[arg-type]
-    most = MAX_CPUS if mark != "compare" and metric.name in WINDOWS else MOST_RATIO
+    most = MAX_CPUS if mark not in ("compare", "regression") and metric.name in WINDOWS else MOST_RATIO
     if not is_number or not 0 < value <= most:  # type: ignore[operator]
         raise UsageError(f"mark {mark}: {key}={value!r} is not a ratio above 0 and up to {most:g}")
     return float(value)  # type: ignore[arg-type]
@@ -199,3 +211,15 @@ def _to(mark: str, given: Mark) -> str:
     if mark == "compare" and (not isinstance(value, str) or not value):
         raise UsageError(f"mark compare: to={value!r} is not a system's name or path")
     return str(value)
+
+
+def _baseline(mark: str, given: Mark) -> str:
+    """The path of the baseline's file; only a regression has one."""
+    if mark != "regression":
+        return ""
+    value = given.kwargs.get("baseline", DEFAULT_FILE)
+    if not isinstance(value, str) or not value.endswith(".json") or not value.isprintable():
+        raise UsageError(
+            f'mark regression: baseline={value!r} is not the path of a file such as "{DEFAULT_FILE}"'
+        )
+    return value

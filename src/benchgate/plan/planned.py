@@ -19,12 +19,13 @@ from benchgate.base.workloads import Workload
 
 @dataclass(frozen=True, slots=True)
 class GateRequest:
-    """One `speedup`, `limit`, `compare` or `gate` mark."""
+    """One `speedup`, `limit`, `compare`, `regression` or `gate` mark."""
 
     kind: str
     file: str
     """The Python file of a user's own kind; empty for a built-in kind."""
     cpus: int
+    """0: each CPU count that the session measures."""
     base: int | None
     """The CPU count of the arm to compare with; None: the kind uses one arm only."""
     metric: str
@@ -33,6 +34,8 @@ class GateRequest:
     insn: float | None
     to: str = ""
     """The name or path of the system to compare with, at the same CPU count; empty: not another system."""
+    baseline: str = ""
+    """The file of the baseline to compare with; empty: none."""
 
 
 @dataclass(frozen=True, slots=True)

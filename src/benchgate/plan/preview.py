@@ -6,6 +6,7 @@ Takes the sweeps of planner.py, the options and the policy; gives text. Pure; no
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from benchgate.base.cells import Lane
 from benchgate.base.gates import SMALLEST_LOOK, VERIFIED, Policy
@@ -74,6 +75,9 @@ def _describe_gate(planned: PlannedGate, options: Options) -> str:
         text += f" to {planned.base.cell.system}"
     elif planned.base is not None:
         text += f" over smp{planned.base.cell.cpus}"
+    elif gate.baseline:
+        there = "" if Path(gate.baseline).exists() else ", which does not exist"
+        text += f" to the baseline {gate.baseline}{there}"
     bound = gate.threshold(planned.arm.seats.lane)
     if bound is not None:
         text += f", {'at most' if gate.at_most is not None else 'at least'} {bound:g}"

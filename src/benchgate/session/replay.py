@@ -31,7 +31,7 @@ from benchgate.host import accel
 from benchgate.insn.linux_symbols import linux_symbols
 from benchgate.insn.log import ClockLog, MarkKind, read_log
 from benchgate.insn.plugin import prepare
-from benchgate.insn.profile import folded, read_profile, top_table
+from benchgate.insn.profile import Profile, folded, read_profile, top_table
 from benchgate.insn.symbols import NO_SYMBOLS, read_symbols, symbol_file
 from benchgate.insn.window import window
 from benchgate.judge import repeat
@@ -111,6 +111,17 @@ def _repeat(order: Order, new: _Replay, notice: Notice) -> tuple[str, bool]:
     return "\n".join(lines), not difference
 
 
+def profiled(order: Order, notice: Notice) -> Profile:
+    """Where the window's instructions of the run went. EvidenceError if the replay is not equal to it."""
+    new = _prepare(order, notice)
+    with _own_folder(order.out):
+        file = order.out / "profile.txt"
+        again = attempt.execute(_request(new, new.spec(profile=file)))
+        if difference := repeat.difference(new.raw, again):
+            raise EvidenceError(f"{order.folder}: its replay is another run: {difference}")
+        return _read(new, file)
+
+
 def _prepare(order: Order, notice: Notice) -> _Replay:
     raw = load(order.folder)
     if raw.lane is not Lane.INSN or raw.clock_log is None:
@@ -176,15 +187,19 @@ def _request(new: _Replay, spec: BootSpec) -> RunRequest:
 
 def _profile(new: _Replay, file: Path) -> str:
     """Writes the folded stacks next to the profile; gives the table of the top symbols."""
+    seen = _read(new, file)
+    stacks = new.out / "folded.txt"
+    stacks.write_text(folded(seen), encoding="utf-8")
+    return f"{top_table(seen)}folded stacks: {stacks}"
+
+
+def _read(new: _Replay, file: Path) -> Profile:
     user, kernel = new.images.symbols(new.planned.system, new.planned.workload), _kernel_symbols(new)
-    seen = read_profile(
+    return read_profile(
         file,
         NO_SYMBOLS if kernel is None else read_symbols(kernel),
         None if user is None else read_symbols(user),
     )
-    stacks = new.out / "folded.txt"
-    stacks.write_text(folded(seen), encoding="utf-8")
-    return f"{top_table(seen)}folded stacks: {stacks}"
 
 
 def _kernel_symbols(new: _Replay) -> Path | None:

@@ -63,10 +63,16 @@ def _of_gate(gate: Gate, tests: Mapping[str, Marked]) -> Iterator[str]:
 def _of_test(gate: Gate, test: str, marked: Marked) -> Iterator[str]:
     if marked.workload != gate.cell.workload:
         yield f"{gate.id}: the session measured {gate.cell.workload}, and {test} asks for {marked.workload}"
-    asked = next((one for one in marked.gates if _key_of(one) == _key(gate)), None)
+    asked = next((one for one in marked.gates if _key_of(one, gate) == _key(gate)), None)
     if asked is None:
-        _, cpus, metric, base, to = _key(gate)
-        over = f" over {base}" if base is not None else f" compared with {to}" if to else ""
+        _, cpus, metric, base, to, baseline = _key(gate)
+        over = (
+            f" over {base}"
+            if base is not None
+            else f" compared with {to or baseline}"
+            if to or baseline
+            else ""
+        )
         yield f"{gate.id}: {test} has no gate {gate.kind} of {metric} at {cpus} CPUs{over}"
         return
     for name in _BOUNDS:
@@ -75,8 +81,9 @@ def _of_test(gate: Gate, test: str, marked: Marked) -> Iterator[str]:
             yield f"{gate.id}: {name} is {_number(used)} in the session and {_number(own)} in {test}"
 
 
-_Key = tuple[str, int, str, int | None, str]
-"""What identifies a gate within a test function: kind, CPUs, metric, and the CPUs or system of its base."""
+_Key = tuple[str, int, str, int | None, str, str]
+"""What identifies a gate within a test function: kind, CPUs, metric, the CPUs or system of its base, and the
+file of its baseline."""
 
 
 def _key(gate: Gate) -> _Key:
@@ -85,11 +92,12 @@ def _key(gate: Gate) -> _Key:
         base = gate.base.cpus
     elif gate.base is not None:
         to = gate.base.system
-    return gate.kind, gate.cell.cpus, gate.metric, base, to
+    return gate.kind, gate.cell.cpus, gate.metric, base, to, gate.baseline
 
 
-def _key_of(asked: GateRequest) -> _Key:
-    return asked.kind, asked.cpus, asked.metric, asked.base, asked.to
+def _key_of(asked: GateRequest, gate: Gate) -> _Key:
+    """Of a mark without a CPU count, the one at the gate's."""
+    return asked.kind, asked.cpus or gate.cell.cpus, asked.metric, asked.base, asked.to, asked.baseline
 
 
 def _number(value: float | None) -> str:
@@ -128,4 +136,5 @@ def _request(value: object) -> GateRequest:
         at_most=fields.real_or_none("at_most"),
         insn=fields.real_or_none("insn"),
         to=fields.text("to"),
+        baseline=fields.text("baseline"),
     )

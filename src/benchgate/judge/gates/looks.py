@@ -26,6 +26,8 @@ class Rule:
     sign: Callable[[Word, Interval, float], str]
     advice: Callable[[Arm], str]
     """What to do next after a FAIL of this arm."""
+    praise: Callable[[Interval, float], str] = lambda _interval, _threshold: ""
+    """What to do next after a PASS; empty: nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +133,7 @@ def _settled(asked: Question, seen: Figures) -> tuple[Word, str] | None:
         return Word.INCONCLUSIVE, say.unresolved(gate, seen)
     what = say.compared(gate, seen, rule.sign(word, seen.interval, seen.threshold))
     if word is Word.PASS:
-        return word, reason(word, what)
+        return word, reason(word, what, rule.praise(seen.interval, seen.threshold))
     host = asked.host
     if host and _excused(seen, host, asked.measured.policy.capacity_reach):
         return Word.INCONCLUSIVE, say.excused(what, host)
