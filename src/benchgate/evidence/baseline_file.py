@@ -111,7 +111,7 @@ def _measurement_as_json(of: Measurement) -> dict[str, Any]:
         "declared": None if is_window else metric_as_json(of.metric),
         "late": max(of.late, default=0.0),
         "step": of.step,
-        "samples": [int(one) if one.is_integer() else one for one in of.samples],
+        "samples": [int(one) if float(one).is_integer() else one for one in of.samples],
     }
 
 

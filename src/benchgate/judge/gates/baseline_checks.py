@@ -91,8 +91,8 @@ def unequal(now: Arm, then: BaselineArm, first: str) -> str:
             unit = f" {mine.unit}" if mine.unit else ""
             return (
                 f"{name} of seed {seed} was {exact(before)}{unit} and is {exact(after)} "
-                f"({exact(after - before, sign=True)}), and {counted(len(differing), 'seed')} of "
-                f"{len(common(mine, other))} differ"
+                f"({exact(after - before, sign=True)}); {len(differing)} of "
+                f"{counted(len(common(mine, other)), 'seed')} not equal"
             )
     return ""
 
@@ -111,4 +111,4 @@ def differences(now: Measurement, then: Measurement) -> Mapping[int, tuple[float
 def exact(value: float, *, sign: bool = False) -> str:
     """All digits: a difference of one instruction must show."""
     plus = "+" if sign else ""
-    return f"{int(value):{plus},}" if value.is_integer() else f"{value:{plus}.12g}"
+    return f"{value:{plus},.0f}" if value == round(value) else f"{value:{plus}.12g}"
