@@ -32,8 +32,8 @@ def figures(
     guest: str = GUEST,
     seeds: Sequence[int] = SEEDS,
 ) -> Measurement:
-    about = {"seeds": tuple(seeds), "guest": guest}
-    return Measurement(of, lane, Placement.PHYSICAL, WINDOWS[name], unit, tuple(samples), **about)
+    place, metric = Placement.PHYSICAL, WINDOWS[name]
+    return Measurement(of, lane, place, metric, unit, tuple(samples), seeds=tuple(seeds), guest=guest)
 
 
 def arm(of: Cell, samples: Sequence[float], *more: Measurement, **facts: Any) -> BaselineArm:

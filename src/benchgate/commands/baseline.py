@@ -1,4 +1,8 @@
-"""`benchgate baseline`: accepts a session as a baseline, and shows what has changed since."""
+"""`benchgate baseline`: accepts a session as a baseline, checks it, and shows what has changed since.
+
+Takes the words of the command line; prints text and gives an exit status. Fails with the errors of
+session/acceptance.py and session/baseline_diff.py.
+"""
 
 from __future__ import annotations
 

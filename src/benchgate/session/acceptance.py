@@ -99,13 +99,13 @@ def measured_arms(session: Judged, where: str) -> dict[str, Arm]:
 
 def _require_decisive(session: Judged, where: str) -> None:
     """A verdict about an older baseline says nothing against this session's figures."""
+    if informs := read_policy(session.facts, where).informs:
+        raise UsageError(f"{where}: a session that decides nothing is no baseline: {informs}")
     wrong = [
         one for one in session.view.verdicts if one.outcome is Word.INVALID and one.gate != regression.KIND
     ]
     if wrong:
         raise EvidenceError(f"{where}: a session with an INVALID verdict is no baseline: {wrong[0].reason}")
-    if informs := read_policy(session.facts, where).informs:
-        raise UsageError(f"{where}: a session that decides nothing is no baseline: {informs}")
 
 
 def _lack(arm: Arm) -> str:

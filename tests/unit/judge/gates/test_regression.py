@@ -21,7 +21,7 @@ from tests.unit.factories import POLICY, cell
 
 CELL = cell(2)
 RPS = Metric("rps", MetricKind.RATE, Better.MORE, "requests/s", of="done")
-INSN = {"lane": Lane.INSN, "unit": "insn"}
+INSN: dict[str, Any] = {"lane": Lane.INSN, "unit": "insn"}
 ACCEPT = f"benchgate baseline accept DIR --out {FILE}"
 
 
@@ -46,13 +46,13 @@ def rule(
     kept: Baseline | None,
     here: Origin = ORIGIN,
     policy: Policy = POLICY,
-    **changes: object,
+    asked: Gate | None = None,
 ) -> Ruling:
-    return judge(gate(**changes), GateInput({CELL.id: arm}, policy, {}, against(kept, here)))
+    return judge(asked or gate(), GateInput({CELL.id: arm}, policy, {}, against(kept, here)))
 
 
 def decided(arm: Arm, kept: Baseline | None, here: Origin = ORIGIN, **changes: object) -> Verdict:
-    return rule(arm, kept, here, **changes).verdict
+    return rule(arm, kept, here, asked=gate(**changes)).verdict
 
 
 def test_equal_figures_are_no_regression() -> None:
@@ -295,4 +295,4 @@ def test_an_invalid_gate_is_refused_before_and_after(changes: dict[str, object],
     with pytest.raises(DecideError, match=said):
         check(gate(**changes), RPS, POLICY)
     with pytest.raises(DecideError, match=said):
-        rule(now([100] * 5), then([100] * 5), **changes)
+        rule(now([100] * 5), then([100] * 5), asked=gate(**changes))
