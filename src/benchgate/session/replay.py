@@ -30,7 +30,8 @@ from benchgate.build.images import Images, guest_digest
 from benchgate.evidence.files import SESSION, read_object
 from benchgate.host import accel
 from benchgate.insn.linux_symbols import linux_symbols
-from benchgate.insn.log import ClockLog, MarkKind, read_log
+from benchgate.insn.log import ClockLog, MarkKind
+from benchgate.insn.log_reader import read_log
 from benchgate.insn.plugin import prepare
 from benchgate.insn.profile import folded, read_profile, top_table
 from benchgate.insn.symbols import NO_SYMBOLS, read_symbols, symbol_file
