@@ -11,6 +11,7 @@ import pytest
 
 from benchgate.base.arch import RISCV64, X86_64, Architecture
 from benchgate.base.files import file_digest
+from benchgate.build.cache_storage import cache_root
 from benchgate.build.fetch import inputs
 from tests.barekit import qemu_for
 from tests.kernelkit import talker
@@ -114,10 +115,16 @@ def ovmf(folder: Path) -> Path:
     return folder / "usr" / "share" / "ovmf" / "OVMF.fd"
 
 
+def packed_linux() -> Path:
+    """The image of the package, as it is before benchgate unpacks it."""
+    digest = inputs.linux_kernel().packed
+    return next(path for path in cache_root().glob("linux/*/files/vmlinuz") if file_digest(path) == digest)
+
+
 @pytest.mark.parametrize("clock", ["wall", "insn"])
 def test_linux_starts_from_ovmf(tmp_path: Path, clock: str) -> None:
     """UEFI starts the packed kernel by its own entry; it takes no ELF file."""
-    packed = inputs.linux_kernel().image.parent / "vmlinuz"
+    packed = packed_linux()
     own = tmp_path / "own.fw"
     shutil.copyfile(ovmf(tmp_path), own)
     text = (REPO / "fixtures" / "systems" / "linux.yaml").read_text()
