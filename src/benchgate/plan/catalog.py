@@ -20,7 +20,7 @@ from benchgate.base.pyfile import load_module
 from benchgate.base.systems import SELFTEST, System
 from benchgate.base.text import suggestion
 from benchgate.base.workloads import Workload
-from benchgate.base.yamlfile import NAME
+from benchgate.base.yaml_values import NAME
 from benchgate.plan import policyfile, systemfile, workloadfile
 
 SELFTEST_WORKLOAD = Workload(

@@ -19,17 +19,19 @@ from typing import Any
 
 import pexpect
 
+from benchgate.base.boots import FETCHED_LINUX
 from benchgate.base.cells import Accel, Lane, Placement
 from benchgate.base.errors import EvidenceError, NeedsFilesError, UsageError, VerifyError
 from benchgate.base.runs import BootSpec, RawRun
-from benchgate.base.systems import FETCHED_LINUX, System
+from benchgate.base.systems import System
 from benchgate.build.cache_storage import Notice
 from benchgate.build.fetch import inputs
 from benchgate.build.images import Images, guest_digest
 from benchgate.evidence.files import SESSION, read_object
 from benchgate.host import accel
 from benchgate.insn.linux_symbols import linux_symbols
-from benchgate.insn.log import ClockLog, MarkKind, read_log
+from benchgate.insn.log import ClockLog, MarkKind
+from benchgate.insn.log_reader import read_log
 from benchgate.insn.plugin import prepare
 from benchgate.insn.profile import folded, read_profile, top_table
 from benchgate.insn.symbols import NO_SYMBOLS, read_symbols, symbol_file
@@ -189,7 +191,7 @@ def _profile(new: _Replay, file: Path) -> str:
 
 def _kernel_symbols(new: _Replay) -> Path | None:
     kernel = new.images.of(new.planned.system, new.planned.workload).kernel
-    if kernel is not None and new.planned.system.kernel == FETCHED_LINUX:
+    if kernel is not None and new.planned.system.boot.kernel == FETCHED_LINUX:
         return linux_symbols(new.vm.qemu, kernel)
     return kernel
 
@@ -214,7 +216,7 @@ def _debugger(new: _Replay) -> str:
 def _gdb_symbols(new: _Replay) -> list[str]:
     """The file with the kernel's symbols. It is the kernel itself, except for a distribution's Linux."""
     symbols = _kernel_symbols(new)
-    if symbols is None or new.planned.system.kernel != FETCHED_LINUX:
+    if symbols is None or new.planned.system.boot.kernel != FETCHED_LINUX:
         return [] if symbols is None else [str(symbols)]
     made = new.out / "symbols.elf"
     made.write_bytes(symbol_file(read_symbols(symbols), new.vm.qemu.guest.elf_machine))
