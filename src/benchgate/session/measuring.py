@@ -23,8 +23,9 @@ from benchgate.base.errors import HostError
 from benchgate.base.gates import CapacityBound, Policy
 from benchgate.base.interrupts import held
 from benchgate.base.pyfile import described
+from benchgate.base.results import ResultFormat
 from benchgate.base.runs import RawRun
-from benchgate.base.systems import Kind, ResultFormat
+from benchgate.base.systems import Kind
 from benchgate.build import cache_storage
 from benchgate.build.images import Images
 from benchgate.evidence import provenance, session_folder
