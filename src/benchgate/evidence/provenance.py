@@ -56,7 +56,7 @@ def planned(
         "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
         "inputs": plain_json(inputs),
         "systems": {cell.system.name: _text(cell.system.file) for cell in cells},
-        "settings": {cell.system.name: dict(cell.system.settings) for cell in cells},
+        "settings": {cell.system.name: dict(cell.system.settings.values) for cell in cells},
         "workloads": {cell.workload.name: catalog.word_of(cell.workload) for cell in cells},
         "policy": plain_json(asdict(policy)),
         "plan": [sweep_as_json(sweep) for sweep in sweeps],

@@ -13,6 +13,7 @@ from pathlib import Path
 from benchgate.base.cells import Cell, Lane, Window
 from benchgate.base.errors import UsageError
 from benchgate.base.gates import VERIFIED, Gate
+from benchgate.base.settings import Settings
 from benchgate.base.systems import SELFTEST, System, plain_name
 from benchgate.plan import catalog, choice
 from benchgate.plan.options import Options
@@ -214,7 +215,13 @@ def _with_unique_id(gate: PlannedGate, others: Sequence[PlannedGate]) -> Planned
 def check_names(planned: Iterable[PlannedCell]) -> None:
     """UsageError if two files have the same name: rows are named by it, so their runs would be mixed."""
     seen: dict[tuple[str, str], Path] = {}
+    chosen: dict[str, Settings] = {}
     for one in planned:
+        if chosen.setdefault(one.system.name, one.system.settings) != one.system.settings:
+            raise UsageError(
+                f"marks of two tests choose other files for {one.system.name}, so their runs would be mixed: "
+                "give one of the files another name, or run them in two sessions"
+            )
         names: tuple[tuple[str, str, Path], ...] = (
             ("workload", one.workload.name, one.workload.file),
             ("system", plain_name(one.system.name), one.system.file),

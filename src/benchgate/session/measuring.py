@@ -73,7 +73,7 @@ class MeasuringSession:
         self._topology = seen
         self._machines = Machines(options, seen, progress.note)
         self._capacities = Capacities(self._machines)
-        images = Images(options.linux_kernel, options.locked, progress.note)
+        images = Images(options.locked, progress.note)
         self.guests = Guests(options, self._machines, images)
         self._emulators: dict[str, str] = {}
         """By row."""
