@@ -35,7 +35,8 @@ MARKS = (
     "workload(name, **parameters): what a test of cells or verdicts runs (benchgate)",
     "speedup(cpus, at_least=|at_most=, insn=, metric='work', base=1): a ratio of CPU counts (benchgate)",
     "limit(cpus, metric, at_least=|at_most=, insn=): a threshold for a metric itself (benchgate)",
-    "compare(to, cpus, at_least=|at_most=, insn=, metric='work'): a ratio of two systems (benchgate)",
+    "ratio(to, cpus, at_least=|at_most=, insn=, metric='work'): a ratio of two systems (benchgate)",
+    "compare: is now `ratio` (benchgate)",
     "gate(kind, cpus, base=None, at_least=, at_most=, insn=, metric='work'): one gate, any kind (benchgate)",
     "system(*names): systems of this test, instead of those of --system (benchgate)",
 )

@@ -32,6 +32,8 @@ class Boot:
     disks: tuple[Disk, ...] = ()
     firmware: str = DEFAULT_FIRMWARE
     """DEFAULT_FIRMWARE, NO_FIRMWARE or the path of a file, which may contain {out}."""
+    is_linux: bool = False
+    """Whether its kernel is Linux: the fetched one, or one that a setting puts in its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,10 @@ class Build:
     folder: Path
     sources: tuple[Path, ...]
     """Everything that the result depends on; its digest is part of the cache key."""
+    revision: str = ""
+    """The git commit of the folder's repository that is built; empty: the files as they are in the folder."""
+    files: tuple[Path, ...] = ()
+    """The files that settings put into the commands."""
 
     @property
     def per_workload(self) -> bool:

@@ -39,7 +39,7 @@ from benchgate.judge import attribution, smoke_check, verify, wire
 from benchgate.judge.judged_run import JudgedRun, judge_run
 from benchgate.judge.oracle import ORACLES
 from benchgate.judge.run_files import read_console
-from benchgate.plan import catalog
+from benchgate.plan import catalog, choice
 from benchgate.plan.ground import ground_of
 from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedCell, SweepPlan
@@ -73,7 +73,7 @@ class MeasuringSession:
         self._topology = seen
         self._machines = Machines(options, seen, progress.note)
         self._capacities = Capacities(self._machines)
-        images = Images(options.linux_kernel, options.locked, progress.note)
+        images = Images(options.locked, progress.note)
         self.guests = Guests(options, self._machines, images)
         self._emulators: dict[str, str] = {}
         """By row."""
@@ -128,7 +128,8 @@ class MeasuringSession:
             gates={gate.kind: Path(gate.file) for gate in kinds},
             reports=self.options.extra_reports,
         )
-        self._facts = provenance.planned(sweeps, self.policy, self._inputs(sweeps), self.clocks)
+        letters = {letter: one.name for letter, one in choice.letters(self.options).items()}
+        self._facts = provenance.planned(sweeps, self.policy, self._inputs(sweeps), self.clocks, letters)
         self._facts["programs"] = self._trusted.as_json()
         self._emulators = {row: sweep.cells[0].system.emulator for sweep in sweeps for row in sweep.rows}
         self._session = session_folder.SessionFolder.create(

@@ -19,7 +19,6 @@ from typing import Any
 
 import pexpect
 
-from benchgate.base.boots import FETCHED_LINUX
 from benchgate.base.cells import Accel, Lane, Placement
 from benchgate.base.errors import EvidenceError, NeedsFilesError, UsageError, VerifyError
 from benchgate.base.runs import BootSpec, RawRun
@@ -37,7 +36,7 @@ from benchgate.insn.profile import folded, read_profile, top_table
 from benchgate.insn.symbols import NO_SYMBOLS, read_symbols, symbol_file
 from benchgate.insn.window import window
 from benchgate.judge import repeat
-from benchgate.plan import catalog
+from benchgate.plan import catalog, choice
 from benchgate.plan.planned import PlannedCell, Seats
 from benchgate.run import attempt, guest
 from benchgate.run.argv import ClockConfig, VmConfig, guest_spec, script
@@ -124,7 +123,7 @@ def _prepare(order: Order, notice: Notice) -> _Replay:
     workload = find_workload(facts, raw.cell.workload, order.trusted)
     system = _system(order, facts, raw)
     planned = PlannedCell(raw.cell, system, workload, Seats(Lane.INSN, Placement.VIRTUAL, ()))
-    images = Images(None, False, notice)
+    images = Images(False, notice)
     if guest_digest(images.of(planned.system, planned.workload)) != raw.guest_digest:
         raise EvidenceError(f"{order.folder}: the guest's sources, or the compiler, changed after the run")
     return _Replay(raw, planned, images, _vm(facts, clock, system, notice), order.out)
@@ -138,14 +137,31 @@ def _system(order: Order, facts: Mapping[str, Any], raw: RawRun) -> System:
             f"{order.folder}: system {name} is not built in; next: "
             f"{shlex.join(['benchgate', 'replay', str(order.folder), '--system'])} PATH, its YAML file"
         )
-    chosen = dict(facts.get("settings", {}).get(raw.cell.system, {}))
-    word = ":".join([order.system or name, *(f"{key}={value}" for key, value in chosen.items())])
-    found = catalog.load_system(word)
-    if found.name != raw.cell.system:
+    word, given = catalog.split_system(order.system or name)
+    recorded = _settings(facts, raw)
+    known = catalog.system_with(word, {}).settings
+    own = [key for key in known.files if recorded.get(key, known.defaults[key]) != known.defaults[key]]
+    if unnamed := [key for key in own if key not in given]:
+        raise NeedsFilesError(
+            f"{order.folder}: the run used a file of its user, {recorded[unnamed[0]]!r:.200}; next, if you "
+            f"trust it: {shlex.join(['benchgate', 'replay', str(order.folder), '--system'])} "
+            f"{word}:{unnamed[0]}=PATH"
+        )
+    kept = {key: value for key, value in recorded.items() if key not in known.files}
+    found = catalog.system_with(word, {**kept, **given})
+    if raw.cell.system not in (found.name, choice.by_content(found).name):
         raise UsageError(
             f"--system {order.system} is {found.name}, but the run was made on {raw.cell.system}"
         )
     return found
+
+
+def _settings(facts: Mapping[str, Any], raw: RawRun) -> dict[str, str]:
+    """Those that the session recorded for the run's system."""
+    found = facts.get("settings", {}).get(raw.cell.system, {})
+    if not isinstance(found, Mapping) or not all(isinstance(value, str) for value in found.values()):
+        raise EvidenceError(f"session.json: the settings of {raw.cell.system} cannot be read")
+    return dict(found)
 
 
 def _vm(facts: Mapping[str, Any], recorded: ClockLog, system: System, notice: Notice) -> VmConfig:
@@ -191,7 +207,7 @@ def _profile(new: _Replay, file: Path) -> str:
 
 def _kernel_symbols(new: _Replay) -> Path | None:
     kernel = new.images.of(new.planned.system, new.planned.workload).kernel
-    if kernel is not None and new.planned.system.boot.kernel == FETCHED_LINUX:
+    if kernel is not None and new.planned.system.boot.is_linux:
         return linux_symbols(new.vm.qemu, kernel)
     return kernel
 
@@ -216,7 +232,7 @@ def _debugger(new: _Replay) -> str:
 def _gdb_symbols(new: _Replay) -> list[str]:
     """The file with the kernel's symbols. It is the kernel itself, except for a distribution's Linux."""
     symbols = _kernel_symbols(new)
-    if symbols is None or new.planned.system.boot.kernel != FETCHED_LINUX:
+    if symbols is None or not new.planned.system.boot.is_linux:
         return [] if symbols is None else [str(symbols)]
     made = new.out / "symbols.elf"
     made.write_bytes(symbol_file(read_symbols(symbols), new.vm.qemu.guest.elf_machine))
