@@ -6,7 +6,8 @@ with EvidenceError if a fact has the wrong type.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -16,10 +17,12 @@ from benchgate.base.clocks import Clocks
 from benchgate.base.errors import EvidenceError
 from benchgate.base.gates import VERIFIED, CapacityBound, Policy, Verdict, Word
 from benchgate.base.runs import Outcome, Resolution
-from benchgate.base.text import UNAVAILABLE, counted
+from benchgate.base.text import UNAVAILABLE, counted, one_line
 from benchgate.evidence.files import SESSION
 from benchgate.evidence.rows import RunRow
 from benchgate.judge.attribution import Table
+from benchgate.judge.distributions import Distribution
+from benchgate.plan.published import PublishedRow
 
 WORST_FIRST = (Word.INVALID, Word.FAIL, Word.INCONCLUSIVE, Word.PASS, Word.SKIP)
 
@@ -62,6 +65,12 @@ class SessionView:
     """What the instruction clock could not resolve, by cell id."""
     merged: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """Percentiles of all counted runs of a cell together, by cell id and metric."""
+    distributions: Mapping[str, tuple[Distribution, ...]] = field(default_factory=dict)
+    """The histograms of all counted runs of a cell together, by cell id."""
+    envelope: tuple[tuple[str, str], ...] = ()
+    """All that session.json says of the host and the inputs: (name, text)."""
+    published: tuple[PublishedRow, ...] = ()
+    """What others published of this session's workloads; no gate reads it."""
     repeat: tuple[str, ...] = ()
     """Commands that repeat and check this session."""
     attributions: tuple[Table, ...] | None = None
@@ -75,6 +84,7 @@ class SessionView:
         object.__setattr__(self, "capacity", MappingProxyType(dict(self.capacity)))
         object.__setattr__(self, "resolutions", MappingProxyType(dict(self.resolutions)))
         object.__setattr__(self, "merged", MappingProxyType(dict(self.merged)))
+        object.__setattr__(self, "distributions", MappingProxyType(dict(self.distributions)))
 
     @property
     def shown_verdicts(self) -> tuple[Verdict, ...]:
@@ -161,6 +171,8 @@ def session_view(  # noqa: PLR0913 - keyword arguments
     outliers: tuple[str, ...] = (),
     resolutions: Mapping[str, Resolution] = MappingProxyType({}),
     merged: Mapping[str, Mapping[str, float]] = MappingProxyType({}),
+    distributions: Mapping[str, tuple[Distribution, ...]] = MappingProxyType({}),
+    published: Sequence[PublishedRow] = (),
 ) -> SessionView:
     """`facts`: the object in session.json, which is untrusted."""
     envelope, inputs = _object(facts, "envelope"), _object(facts, "inputs")
@@ -189,6 +201,9 @@ def session_view(  # noqa: PLR0913 - keyword arguments
         outliers=outliers,
         resolutions=resolutions,
         merged=merged,
+        distributions=distributions,
+        published=tuple(published),
+        envelope=tuple(_flat({**envelope, "inputs": inputs, "versions": _object(facts, "versions")})),
         void_rule=_void_rule(policy, rows),
         inconclusive_fails=inconclusive_fails,
         repeat=(str(facts.get("command", "pytest")), f"benchgate rejudge reports/runs/{session_id}"),
@@ -207,6 +222,23 @@ def _texts(facts: Mapping[str, Any], name: str) -> tuple[str, ...]:
     if not isinstance(found, list | tuple):
         raise EvidenceError(f"{SESSION}: {name} is {found!r:.40}, not a list")
     return tuple(map(str, found))
+
+
+MOST_FACTS, LONGEST_FACT, DEEPEST = 300, 400, 4
+
+
+def _flat(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Every value of nested objects, with the path of its names; not too many, as the file is untrusted."""
+    return list(itertools.islice(_flattened(facts, "", DEEPEST), MOST_FACTS))
+
+
+def _flattened(value: object, name: str, deep: int) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping) and deep:
+        for key, inner in value.items():
+            yield from _flattened(inner, f"{name} {key}".strip().replace("_", " "), deep - 1)
+    else:
+        listed = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+        yield one_line(name), one_line(listed or "none", LONGEST_FACT)
 
 
 def isolation(envelope: Mapping[str, Any]) -> str:

@@ -27,11 +27,13 @@ from benchgate.evidence.rows import row_of
 from benchgate.judge import attribution, wire
 from benchgate.judge.arms import arms
 from benchgate.judge.decide import decide
+from benchgate.judge.distributions import distributions
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.judge.merged import merged_percentiles
 from benchgate.judge.outliers import outliers
 from benchgate.judge.resolution import resolutions
 from benchgate.judge.run_files import read_console
+from benchgate.plan import published
 from benchgate.render.view import SessionView, session_view
 from benchgate.session.trust import Trusted
 
@@ -52,6 +54,8 @@ def view_of(facts: Mapping[str, Any], runs: Sequence[JudgedRun], where: str, tru
         outliers=outliers(runs),
         resolutions=resolutions(runs),
         merged=merged_percentiles(runs, declared),
+        distributions=distributions(runs, declared),
+        published=published.rows_of({one.run.cell.workload for one in runs}),
     )
 
 

@@ -5,10 +5,12 @@ Takes a SessionView; gives the part, or None without any verdict. Does not fail.
 
 from __future__ import annotations
 
-from benchgate.base.gates import Verdict
-from benchgate.base.text import with_interval
+from collections.abc import Sequence
+
+from benchgate.base.gates import VERIFIED, Verdict, Word
+from benchgate.base.text import counted, with_interval
 from benchgate.render.page.html import Child, Html, join, tag
-from benchgate.render.page.tables import NOTHING, table, used, word
+from benchgate.render.page.tables import NOTHING, more, table, used, word
 from benchgate.render.tables import units
 from benchgate.render.view import SessionView
 
@@ -21,8 +23,20 @@ HEADS = ("verdict", "gate", "metric", "figure, interval", "threshold", "runs", "
 def body(view: SessionView) -> Html | None:
     if not view.shown_verdicts:
         return None
-    heads, rows = used(HEADS, [_row(one) for one in view.shown_verdicts])
-    return join([table("The verdicts, worst first", heads, rows, texts=3), _chance(view)])
+    quiet = [one for one in view.shown_verdicts if (one.gate, one.outcome) == (VERIFIED, Word.PASS)]
+    loud = [one for one in view.shown_verdicts if one not in quiet]
+    told = f"{counted(len(quiet), 'cell')} with every run verified"
+    parts = [
+        _table("The verdicts, worst first", loud) if loud else None,
+        _chance(view),
+        more(told, _table("Cells with every run verified", quiet), is_open=not loud) if quiet else None,
+    ]
+    return join(parts)
+
+
+def _table(caption: str, verdicts: Sequence[Verdict]) -> Html:
+    heads, rows = used(HEADS, [_row(one) for one in verdicts])
+    return table(caption, heads, rows, texts=3, prose=1)
 
 
 def _row(one: Verdict) -> list[Child]:
