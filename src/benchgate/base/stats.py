@@ -103,8 +103,8 @@ def bootstrap(base: Sequence[float], other: Sequence[float]) -> Bootstrap:
     _check(base)
     _check(other)
     weights: dict[float, int] = {}
-    bottoms = _medians(other)
-    for top, top_weight in _medians(base):
+    bottoms = medians(other)
+    for top, top_weight in medians(base):
         for bottom, bottom_weight in bottoms:
             ratio = top / bottom
             weights[ratio] = weights.get(ratio, 0) + top_weight * bottom_weight
@@ -207,8 +207,9 @@ def _resemblance(samples: Sequence[float]) -> float:
     return (2 - ratio) / math.sqrt(variance)
 
 
-def _medians(samples: Sequence[float]) -> list[tuple[float, int]]:
-    """Every possible median of a resample, with the number of resamples (of n**n) that have it."""
+def medians(samples: Sequence[float]) -> list[tuple[float, int]]:
+    """Every possible median of a resample, ascending for an odd number of samples, with the number of
+    resamples (of n**n) that have it."""
     ordered = sorted(samples)
     n = len(ordered)
     if n % 2:
