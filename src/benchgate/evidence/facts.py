@@ -223,6 +223,13 @@ def read_flag(facts: Mapping[str, Any], name: str, where: str) -> bool:
         return Fields(facts["options"], "options").flag(name)
 
 
+def read_letters(facts: Mapping[str, Any], where: str) -> dict[str, str]:
+    """The names of the systems that marks call A, B ...; none in sessions of earlier versions."""
+    with _reading(where, "the letters"):
+        fields = Fields(facts.get("letters", {}), "the letters")
+        return {letter: fields.word(letter) for letter in facts.get("letters", {})}
+
+
 def read_programs(facts: Mapping[str, Any], where: str) -> tuple[Program, ...]:
     """The user's programs that judged the session; none in sessions of earlier versions."""
     with _reading(where, "the programs"):

@@ -28,17 +28,19 @@ _THRESHOLDS = ("at_least", "at_most", "insn")
 ARGUMENTS = {
     "speedup": ("cpus", *_THRESHOLDS, "metric", "base"),
     "limit": ("cpus", "metric", *_THRESHOLDS),
-    "compare": ("to", "cpus", "metric", *_THRESHOLDS),
+    "ratio": ("to", "cpus", "metric", *_THRESHOLDS),
     "efficiency": ("cpus", *_THRESHOLDS, "metric", "base"),
     "overhead": ("cpus", *_THRESHOLDS),
     "scaling": ("model", "cpus", "parameter", *_THRESHOLDS, "metric"),
     "gate": ("cpus", *_THRESHOLDS, "metric", "base"),
 }
 """The marks of gates, with their keyword arguments."""
+RENAMED = {"compare": "ratio"}
+"""Marks of earlier versions, which are refused with the word of today."""
 _EXAMPLES = {
     "speedup": "speedup(cpus=2, at_least=1.6)",
     "limit": 'limit(cpus=2, metric="total", at_most=2_000_000)',
-    "compare": 'compare(to="linux", cpus=2, at_least=1.0)',
+    "ratio": 'ratio(to="linux", cpus=2, at_least=1.0)',
     "efficiency": "efficiency(cpus=4, at_least=0.8)",
     "overhead": "overhead(cpus=4, at_most=1.1)",
     "scaling": 'scaling(model="amdahl", cpus=(1, 2, 4), at_most=0.05)',
@@ -78,6 +80,9 @@ def read(
     known = with_windows(found.metrics)
     if name == SELFTEST:
         known = {**known, **_of_systems(_systems(systems))}
+    for mark, now in RENAMED.items():
+        if gates.get(mark):
+            raise UsageError(f"mark {mark} is now `{now}`, with the same arguments: write that")
     requests = tuple(_gate(mark, one, found.name, known) for mark, marks in gates.items() for one in marks)
     keys = [(one.kind, one.cpus, one.base, one.metric, one.to, one.more, one.settings) for one in requests]
     _refuse_unverified(found, requests)
@@ -148,7 +153,7 @@ def _check_arguments(mark: str, given: Mark) -> None:
         if key not in takes:
             hint = suggestion(key, takes, f"it takes {', '.join(takes)}")
             raise UsageError(f"mark {mark}: no argument `{key}`; {hint}")
-    needs = {"limit": ("cpus", "metric"), "compare": ("to", "cpus"), "scaling": ("model", "cpus")}
+    needs = {"limit": ("cpus", "metric"), "ratio": ("to", "cpus"), "scaling": ("model", "cpus")}
     needed = needs.get(mark, ("cpus",))
     for key in needed:
         if key not in given.kwargs:
@@ -222,7 +227,7 @@ def _threshold(mark: str, given: Mark, key: str, metric: Metric) -> float | None
         if not is_number or not 0 <= value <= MOST:  # type: ignore[operator]
             raise UsageError(f"mark {mark}: {key}={value!r} is not a number from 0 to {MOST:g}")
         return float(value)  # type: ignore[arg-type]
-    is_bounded = mark not in ("compare", "scaling") and metric.name in WINDOWS
+    is_bounded = mark not in ("ratio", "scaling") and metric.name in WINDOWS
     most = MAX_CPUS if is_bounded else MOST_RATIO
     if not is_number or not 0 < value <= most:  # type: ignore[operator]
         raise UsageError(f"mark {mark}: {key}={value!r} is not a ratio above 0 and up to {most:g}")
@@ -241,8 +246,8 @@ def _metric(mark: str, given: Mark, workload: str, known: Mapping[str, Metric]) 
 
 
 def _to(mark: str, given: Mark) -> str:
-    """The name or path of the system to compare with."""
+    """The system to compare with: its name or path, or the letter of one of --system."""
     value = given.kwargs.get("to", "")
-    if mark == "compare" and (not isinstance(value, str) or not value):
-        raise UsageError(f"mark compare: to={value!r} is not a system's name or path")
+    if mark == "ratio" and (not isinstance(value, str) or not value):
+        raise UsageError(f"mark ratio: to={value!r} is not a system's name or path, or a letter such as A")
     return str(value)

@@ -19,7 +19,7 @@ from benchgate.base.workloads import Workload
 
 @dataclass(frozen=True, slots=True)
 class GateRequest:
-    """One `speedup`, `limit`, `compare` or `gate` mark."""
+    """One `speedup`, `limit`, `ratio` or `gate` mark."""
 
     kind: str
     file: str
@@ -32,7 +32,8 @@ class GateRequest:
     at_most: float | None
     insn: float | None
     to: str = ""
-    """The name or path of the system to compare with, at the same CPU count; empty: not another system."""
+    """The system to compare with, at the same CPU count: its name or path, or the letter of one of --system
+    (A is the first); empty: not another system."""
     more: tuple[int, ...] = ()
     """The CPU counts between `base` and `cpus`, of a gate over more than two arms."""
     settings: Params = ()
