@@ -59,6 +59,9 @@ class Bootstrap:
         exact = Fraction(alpha)
         return Interval(self._first_above(exact), self._first_reaching(1 - exact))
 
+    def quantile(self, share: float) -> float:
+        return self._first_reaching(Fraction(share))
+
     def _first_above(self, share: Fraction) -> float:
         bound = share * self.total
         return next(ratio for ratio, below in self._cumulative() if below > bound)
@@ -109,6 +112,13 @@ def bootstrap(base: Sequence[float], other: Sequence[float]) -> Bootstrap:
             ratio = top / bottom
             weights[ratio] = weights.get(ratio, 0) + top_weight * bottom_weight
     return Bootstrap(tuple(sorted(weights.items())), len(base) ** len(base) * len(other) ** len(other))
+
+
+def median_quantiles(samples: Sequence[float], low: float, high: float) -> Interval:
+    """Two quantiles of the exact bootstrap of the median."""
+    _check_finite(samples)
+    found = Bootstrap(tuple(sorted(medians(samples))), len(samples) ** len(samples))
+    return Interval(found.quantile(low), found.quantile(high))
 
 
 def ratio_interval(

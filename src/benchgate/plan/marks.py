@@ -193,8 +193,8 @@ def _counts(mark: str, given: Mark) -> tuple[int | None, tuple[int, ...], int]:
         counts = tuple(_count(mark, "cpus", one) for one in value)
         if len(counts) < 2 or list(counts) != sorted(set(counts)) or base is not None:
             raise UsageError(
-                f"mark {mark}: cpus={value!r} must be two or more CPU counts in ascending order, the first of "
-                "which is the base"
+                f"mark {mark}: cpus={value!r} must be two or more CPU counts in ascending order, of which "
+                "the first one is the base"
             )
         return counts[0], counts[1:-1], counts[-1]
     cpus = _count(mark, "cpus", value)
