@@ -14,6 +14,7 @@ from types import MappingProxyType
 from benchgate.base.cells import Cell, Lane, Mode, Params, Placement, Window
 from benchgate.base.errors import UsageError
 from benchgate.base.runs import Measurement
+from benchgate.base.text import percent
 from benchgate.base.void_rule import DEFAULT as DEFAULT_VOID_RULE
 from benchgate.base.void_rule import VoidRule
 
@@ -283,6 +284,14 @@ class Verdict:
     smallest_effect: float | None = None
     """The smallest distance of the true figure from the threshold that such runs show in 80% of sessions, as
     a share of the threshold."""
+
+    @property
+    def sentence(self) -> str:
+        """The reason, and for a decision the smallest effect that such runs show."""
+        if self.smallest_effect is None or self.outcome not in (Word.PASS, Word.FAIL):
+            return self.reason
+        what, then, advice = self.reason.partition("; next: ")
+        return f"{what}; smallest effect {percent(self.smallest_effect)}{then}{advice}"
 
     @property
     def figure(self) -> float | None:

@@ -6,8 +6,8 @@ above zero, fail with ValueError.
 Both laws are   time(n) = (a + b (n - 1) + c n (n - 1)) / n   with sigma = b / a, kappa = c / a, and kappa = 0
 for Amdahl. That is linear in a, b and c, so the fit is a least-squares problem with bounds: 0 <= b <= a and
 0 <= c. The residuals are relative to the measured times. The problem is convex, so the best fit is the best
-of those on the faces of the bounds, and there are at most six faces. All sums are made in a fixed order, and the
-resamples come from a fixed seed, so the result has the same bits on every machine.
+of those on the faces of the bounds, and there are at most six faces. All sums are made in a fixed order, and
+the resamples come from a fixed seed, so the result has the same bits on every machine.
 """
 
 from __future__ import annotations

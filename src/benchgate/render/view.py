@@ -20,6 +20,10 @@ from benchgate.base.text import UNAVAILABLE, counted
 from benchgate.evidence.files import SESSION
 from benchgate.evidence.rows import RunRow
 from benchgate.judge.attribution import Table
+from benchgate.judge.coverage import Ungated
+from benchgate.judge.fits import Fit
+from benchgate.judge.noise_floor import NoiseFloor
+from benchgate.judge.run_noise import RunNoise
 
 WORST_FIRST = (Word.INVALID, Word.FAIL, Word.INCONCLUSIVE, Word.PASS, Word.SKIP)
 
@@ -68,6 +72,14 @@ class SessionView:
     """One table per cell; None without --measure."""
     inconclusive_fails: bool = True
     """True if INCONCLUSIVE is a failure in reports that have only success and failure."""
+    fits: tuple[Fit, ...] = ()
+    """The scaling laws of rows with enough CPU counts, over all counted runs."""
+    noise: Mapping[int, RunNoise] = field(default_factory=dict)
+    """The host's counters of each run, by its number; of runs that have any."""
+    floors: tuple[NoiseFloor, ...] = ()
+    """Of each arm with enough runs."""
+    ungated: tuple[Ungated, ...] = ()
+    """The CPU counts that no gate with a threshold uses."""
     is_verified: bool = True
     """False for a results.csv without its session: its figures are shown, but nothing is decided."""
 
@@ -75,6 +87,7 @@ class SessionView:
         object.__setattr__(self, "capacity", MappingProxyType(dict(self.capacity)))
         object.__setattr__(self, "resolutions", MappingProxyType(dict(self.resolutions)))
         object.__setattr__(self, "merged", MappingProxyType(dict(self.merged)))
+        object.__setattr__(self, "noise", MappingProxyType(dict(self.noise)))
 
     @property
     def shown_verdicts(self) -> tuple[Verdict, ...]:
@@ -161,6 +174,10 @@ def session_view(  # noqa: PLR0913 - keyword arguments
     outliers: tuple[str, ...] = (),
     resolutions: Mapping[str, Resolution] = MappingProxyType({}),
     merged: Mapping[str, Mapping[str, float]] = MappingProxyType({}),
+    fits: Sequence[Fit] = (),
+    noise: Mapping[int, RunNoise] = MappingProxyType({}),
+    floors: Sequence[NoiseFloor] = (),
+    ungated: Sequence[Ungated] = (),
 ) -> SessionView:
     """`facts`: the object in session.json, which is untrusted."""
     envelope, inputs = _object(facts, "envelope"), _object(facts, "inputs")
@@ -189,6 +206,10 @@ def session_view(  # noqa: PLR0913 - keyword arguments
         outliers=outliers,
         resolutions=resolutions,
         merged=merged,
+        fits=tuple(fits),
+        noise=noise,
+        floors=tuple(floors),
+        ungated=tuple(ungated),
         void_rule=_void_rule(policy, rows),
         inconclusive_fails=inconclusive_fails,
         repeat=(str(facts.get("command", "pytest")), f"benchgate rejudge reports/runs/{session_id}"),

@@ -1,7 +1,7 @@
 """efficiency: the speedup over the number of CPUs, 1 if every CPU helps as much as the first.
 
 Takes a gate whose base is a cell of the same row with fewer CPUs, with `at_least` or `at_most`; gives a
-Ruling. It is the speedup divided by the ratio of the CPU counts, so everything that holds for a speedup holds for it:
+Ruling. It is the speedup divided by the ratio of the CPU counts, so what holds for a speedup holds for it:
 the host's capacity may excuse a FAIL, and one above 1.05 is INVALID. Fails with DecideError if the gate is
 invalid.
 """
@@ -37,7 +37,7 @@ def check(gate: Gate, metric: Metric, policy: Policy) -> None:
         if limit is not None and not least < limit < policy.superlinear:
             raise DecideError(
                 f"{gate.kind}: {name}={number(limit)} decides nothing: the efficiency of {gate.cell.cpus} "
-                f"CPUs is between {number(least)} and {number(policy.superlinear)}; give a threshold in between"
+                f"CPUs is between {number(least)} and {number(policy.superlinear)}; give one in between"
             )
 
 
