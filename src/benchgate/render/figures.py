@@ -12,16 +12,13 @@ from dataclasses import dataclass, replace
 
 from benchgate.base import stats
 from benchgate.base.cells import Lane, Mode, Params, Placement, Window
-from benchgate.base.gates import SMALLEST_LOOK, Verdict, Word, most_speedup
+from benchgate.base.gates import OWN_FIGURE, SMALLEST_LOOK, Verdict, Word, most_speedup
 from benchgate.base.metrics import WINDOWS, Metric
 from benchgate.base.runs import Outcome, Resolution
 from benchgate.base.stats import Interval, Spread
 from benchgate.evidence.rows import RunRow
-from benchgate.judge.gates import efficiency, scaling
 from benchgate.render.view import SessionView
 
-NO_SPEEDUP = (efficiency.KIND, scaling.KIND)
-"""The kinds of gate over CPU counts whose figure is no speedup."""
 SeriesKey = tuple[str, str, Params, Mode, Lane]
 
 
@@ -213,7 +210,7 @@ def _speedups(
     asked = () if arm.is_variant else _verdicts(view, key, row, arm.cpus)
     for place, window in enumerate((Window.WORK, Window.TOTAL)):
         of_window = (one for one in asked if one.metric == window)
-        verdict = next((one for one in of_window if one.gate not in NO_SPEEDUP), None)
+        verdict = next((one for one in of_window if one.gate not in OWN_FIGURE), None)
         tops, bottoms = ([float(one[place]) for one in each.samples] for each in (base, arm))
         is_comparable = comparable(base, arm)
         paired = _paired(tops, bottoms, view.alpha) if is_comparable else None

@@ -80,5 +80,6 @@ def _verdicts(view: SessionView, series: Series, arm: ArmFigures, name: str) -> 
         if (one.system, one.workload, one.params, one.mode, one.cpus, one.metric) == key
         and one.lane in (series.lane, None)
         and one.threshold is not None
+        and one.gate not in OWN_FIGURE
         and (name not in WINDOWS or one.base_cpus is None or one.base_system is not None)
     )

@@ -44,14 +44,8 @@ def render(view: SessionView, width: int = 80, folder: Path | None = None, told:
             lines += [*measured, ""]
     reasons = (one if folder is None else located(one, folder) for one in _reasons(view))
     reasons = (one for one in reasons if one not in told)
-    texts = (
-        *reasons,
-        *sensitivity.sentences(view),
-        *void_runs(view),
-        *view.outliers,
-        *view.labels,
-        *view.notes,
-    )
+    seen = (*sensitivity.sentences(view), *void_runs(view), *view.outliers)
+    texts = (*reasons, *seen, *view.labels, *view.notes)
     lines += [line for text in texts for line in _wrapped(text, room)]
     told = [line for text in wall_time.sentences(view) for line in _wrapped(text, room)]
     for block in (side_by_side.text(view, room), variants.text(view, room), told):
