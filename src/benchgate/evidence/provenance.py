@@ -14,6 +14,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from benchgate.base.clocks import Clocks
@@ -42,10 +43,14 @@ def described(options: Options, envelope: Mapping[str, Any]) -> SessionInfo:
 
 
 def planned(
-    sweeps: Sequence[SweepPlan], policy: Policy, inputs: Mapping[str, Any], clocks: Clocks | None = None
+    sweeps: Sequence[SweepPlan],
+    policy: Policy,
+    inputs: Mapping[str, Any],
+    clocks: Clocks | None = None,
+    letters: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """What is needed, besides the runs, to judge the session again. `inputs`: the digests of QEMU and
-    images."""
+    images. `letters`: the names of the systems that marks call A, B ..."""
     cells = [cell for sweep in sweeps for cell in sweep.cells]
     return {
         "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
@@ -56,6 +61,7 @@ def planned(
         "policy": plain_json(asdict(policy)),
         "plan": [sweep_as_json(sweep) for sweep in sweeps],
         "capacity": {},
+        "letters": dict(letters),
         **({} if clocks is None else {"clocks": clocks_as_json(clocks)}),
     }
 

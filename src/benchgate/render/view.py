@@ -6,8 +6,7 @@ with EvidenceError if a fact has the wrong type.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -17,12 +16,17 @@ from benchgate.base.clocks import Clocks
 from benchgate.base.errors import EvidenceError
 from benchgate.base.gates import VERIFIED, CapacityBound, Policy, Verdict, Word
 from benchgate.base.runs import Outcome, Resolution
-from benchgate.base.text import UNAVAILABLE, counted, one_line
+from benchgate.base.text import UNAVAILABLE, counted
 from benchgate.evidence.files import SESSION
 from benchgate.evidence.rows import RunRow
 from benchgate.judge.attribution import Table
+from benchgate.judge.coverage import Ungated
 from benchgate.judge.distributions import Distribution
+from benchgate.judge.fits import Fit
+from benchgate.judge.noise_floor import NoiseFloor
+from benchgate.judge.run_noise import RunNoise
 from benchgate.plan.published import PublishedRow
+from benchgate.render.machine import flat, isolation, machine_of, object_in
 
 WORST_FIRST = (Word.INVALID, Word.FAIL, Word.INCONCLUSIVE, Word.PASS, Word.SKIP)
 
@@ -77,6 +81,14 @@ class SessionView:
     """One table per cell; None without --measure."""
     inconclusive_fails: bool = True
     """True if INCONCLUSIVE is a failure in reports that have only success and failure."""
+    fits: tuple[Fit, ...] = ()
+    """The scaling laws of rows with enough CPU counts, over all counted runs."""
+    noise: Mapping[int, RunNoise] = field(default_factory=dict)
+    """The host's counters of each run, by its number; of runs that have any."""
+    floors: tuple[NoiseFloor, ...] = ()
+    """Of each arm with enough runs."""
+    ungated: tuple[Ungated, ...] = ()
+    """The CPU counts that no gate with a threshold uses."""
     is_verified: bool = True
     """False for a results.csv without its session: its figures are shown, but nothing is decided."""
 
@@ -85,6 +97,7 @@ class SessionView:
         object.__setattr__(self, "resolutions", MappingProxyType(dict(self.resolutions)))
         object.__setattr__(self, "merged", MappingProxyType(dict(self.merged)))
         object.__setattr__(self, "distributions", MappingProxyType(dict(self.distributions)))
+        object.__setattr__(self, "noise", MappingProxyType(dict(self.noise)))
 
     @property
     def shown_verdicts(self) -> tuple[Verdict, ...]:
@@ -155,9 +168,6 @@ def _void_rule(policy: Policy, rows: Sequence[RunRow]) -> str:
     )
 
 
-NOTHING = ("none", UNAVAILABLE)
-
-
 def session_view(  # noqa: PLR0913 - keyword arguments
     *,
     facts: Mapping[str, Any],
@@ -173,9 +183,13 @@ def session_view(  # noqa: PLR0913 - keyword arguments
     merged: Mapping[str, Mapping[str, float]] = MappingProxyType({}),
     distributions: Mapping[str, tuple[Distribution, ...]] = MappingProxyType({}),
     published: Sequence[PublishedRow] = (),
+    fits: Sequence[Fit] = (),
+    noise: Mapping[int, RunNoise] = MappingProxyType({}),
+    floors: Sequence[NoiseFloor] = (),
+    ungated: Sequence[Ungated] = (),
 ) -> SessionView:
     """`facts`: the object in session.json, which is untrusted."""
-    envelope, inputs = _object(facts, "envelope"), _object(facts, "inputs")
+    envelope, inputs = object_in(facts, "envelope"), object_in(facts, "inputs")
     session_id = str(facts.get("id", UNAVAILABLE))
     return SessionView(
         id=session_id,
@@ -188,12 +202,12 @@ def session_view(  # noqa: PLR0913 - keyword arguments
         superlinear=policy.superlinear,
         started=str(facts.get("started", "")),
         finished=str(facts.get("finished") or ""),
-        version=str(_object(facts, "versions").get("pytest-benchgate", UNAVAILABLE)),
+        version=str(object_in(facts, "versions").get("pytest-benchgate", UNAVAILABLE)),
         commit=str(facts.get("commit", UNAVAILABLE)),
         capacity=capacity,
         clocks=clocks,
         informs=policy.informs,
-        machine=_machine(envelope, inputs),
+        machine=machine_of(envelope, inputs),
         isolation=isolation(envelope),
         labels=_texts(inputs, "labels"),
         notes=_texts(facts, "notes"),
@@ -203,18 +217,15 @@ def session_view(  # noqa: PLR0913 - keyword arguments
         merged=merged,
         distributions=distributions,
         published=tuple(published),
-        envelope=tuple(_flat({**envelope, "inputs": inputs, "versions": _object(facts, "versions")})),
+        envelope=tuple(flat({**envelope, "inputs": inputs, "versions": object_in(facts, "versions")})),
+        fits=tuple(fits),
+        noise=noise,
+        floors=tuple(floors),
+        ungated=tuple(ungated),
         void_rule=_void_rule(policy, rows),
         inconclusive_fails=inconclusive_fails,
         repeat=(str(facts.get("command", "pytest")), f"benchgate rejudge reports/runs/{session_id}"),
     )
-
-
-def _object(facts: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = facts.get(name, {})
-    if not isinstance(found, Mapping):
-        raise EvidenceError(f"{SESSION}: {name} is {found!r:.40}, not an object")
-    return found
 
 
 def _texts(facts: Mapping[str, Any], name: str) -> tuple[str, ...]:
@@ -222,43 +233,3 @@ def _texts(facts: Mapping[str, Any], name: str) -> tuple[str, ...]:
     if not isinstance(found, list | tuple):
         raise EvidenceError(f"{SESSION}: {name} is {found!r:.40}, not a list")
     return tuple(map(str, found))
-
-
-MOST_FACTS, LONGEST_FACT, DEEPEST = 300, 400, 4
-
-
-def _flat(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Every value of nested objects, with the path of its names; not too many, as the file is untrusted."""
-    return list(itertools.islice(_flattened(facts, "", DEEPEST), MOST_FACTS))
-
-
-def _flattened(value: object, name: str, deep: int) -> Iterator[tuple[str, str]]:
-    if isinstance(value, Mapping) and deep:
-        for key, inner in value.items():
-            yield from _flattened(inner, f"{name} {key}".strip().replace("_", " "), deep - 1)
-    else:
-        listed = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-        yield one_line(name), one_line(listed or "none", LONGEST_FACT)
-
-
-def isolation(envelope: Mapping[str, Any]) -> str:
-    seen = {name: text for name, text in _object(envelope, "isolation").items() if text not in NOTHING}
-    return ", ".join(f"{name} {text}" for name, text in seen.items()) or "none seen"
-
-
-def _machine(envelope: Mapping[str, Any], inputs: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """The most important facts of the envelope; session.json has all of them."""
-
-    def say(*names: str) -> str:
-        return ", ".join(f"{name.replace('_', ' ')} {envelope.get(name, UNAVAILABLE)}" for name in names)
-
-    probes = _object(envelope, "accelerators")
-    reasons = [str(_object(probes, name).get("reason")) for name in probes]
-    qemu = _object(inputs, "qemu")
-    return (
-        ("processor", f"{envelope.get('cpu_model', UNAVAILABLE)}; {say('sockets', 'cores', 'threads')}"),
-        ("topology", say("topology_source", "topology_hidden", "online", "affinity")),
-        ("accelerators", "; ".join(reasons) or UNAVAILABLE),
-        ("qemu", " ".join(str(qemu.get(key, "")) for key in ("version", "origin")).strip() or UNAVAILABLE),
-        ("host", say("kernel", "timer_source", "frequency_policy", "provider", "instance")),
-    )

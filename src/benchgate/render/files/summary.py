@@ -14,7 +14,7 @@ from benchgate.render.escape import code, markdown
 from benchgate.render.figures import ArmFigures, Series, Speedup, series_of
 from benchgate.render.files import metrics_svg
 from benchgate.render.page.parts import metrics as metrics_part
-from benchgate.render.tables import columns, metrics, side_by_side, units, variants, wall_time
+from benchgate.render.tables import columns, metrics, sensitivity, side_by_side, units, variants, wall_time
 from benchgate.render.view import SessionView, headline
 
 NAME = "summary.md"
@@ -58,6 +58,7 @@ def render(view: SessionView) -> str:
         variants.lines_of_markdown(view),
         [f"![efficiency over CPUs]({PICTURE})", ""] if _has_speedup(every) else [],
         [f"![metrics over CPUs]({metrics_svg.NAME})", ""] if metrics_part.panels_of(view) else [],
+        sensitivity.lines_of_markdown(view),
         _runs(view),
         _conditions(view, every),
         _machine(view),
@@ -77,7 +78,7 @@ def _clocks(view: SessionView) -> list[str]:
 def _verdicts(view: SessionView) -> list[str]:
     lines = []
     for one in view.shown_verdicts:
-        text = one.reason.removeprefix(f"{one.outcome}: ")
+        text = one.sentence.removeprefix(f"{one.outcome}: ")
         lines.append(f"- **{one.outcome}** {markdown(text)}")
     if view.compared and view.is_verified:
         wrong = view.compared * view.overall_error

@@ -15,7 +15,7 @@ from benchgate.render.page.html import Html, join, tag
 from benchgate.render.page.look import legend, looks_of
 from benchgate.render.page.pictures import by_cpus
 from benchgate.render.page.pictures.by_cpus import Line, Panel, Point
-from benchgate.render.page.tables import figure
+from benchgate.render.page.tables import figure, listed
 from benchgate.render.view import SessionView
 
 TITLE = "Efficiency over CPUs"
@@ -23,7 +23,8 @@ ORDER = 20
 ABOUT = (
     "Efficiency is the speedup of the work window divided by the ratio of CPUs; 100% is the ideal, dashed. "
     "Every small dot is a run, the marker is the verdict's or the medians' ratio, a bar is its interval. A "
-    "thick grey line is the host's own capacity. Variants and broken arms are not drawn."
+    "thick grey line is the host's own capacity; a pale broad line in a system's colour is the simplest "
+    "scaling law that describes it, if one does. Variants and broken arms are not drawn."
 )
 
 
@@ -42,7 +43,8 @@ def body(view: SessionView) -> Html | None:
         return None
     names = dict.fromkeys(name for one in drawn for name in one.names)
     pictures = (figure(by_cpus.draw(one.panel, percent), one.heading) for one in drawn)
-    return join([tag("p", ABOUT), legend(list(names)), tag("div", *pictures, class_="panels")])
+    laws = listed([one.said for one in view.fits]) if view.fits else None
+    return join([tag("p", ABOUT), legend(list(names)), tag("div", *pictures, class_="panels"), laws])
 
 
 def percent(value: float) -> str:
@@ -59,7 +61,7 @@ def panels_of(view: SessionView) -> tuple[Drawn, ...]:
 
 
 def _drawn(view: SessionView, heading: str, group: Sequence[Series], looks: Mapping[str, int]) -> Drawn:
-    lines = tuple(Line(looks[one.place], one.place, _points(one)) for one in group)
+    lines = tuple(Line(looks[one.place], one.place, _points(one), _fitted(view, one)) for one in group)
     counts = {point.cpus for line in lines for point in line.points}
     lanes = {one.lane for one in group}
     host = tuple(
@@ -72,6 +74,20 @@ def _drawn(view: SessionView, heading: str, group: Sequence[Series], looks: Mapp
     title = f"Efficiency of {heading}. {told}"
     panel = Panel(title, lines, ideal=1.0, host=host, least=min(lowest, 0.9), most=1.0)
     return Drawn(heading, panel, tuple((line.look, line.name) for line in lines))
+
+
+STEPS = 24
+
+
+def _fitted(view: SessionView, series: Series) -> tuple[tuple[float, float], ...]:
+    """The curve of the simplest law that describes the row; empty if none does."""
+    key = (series.system, series.label, series.lane)
+    laws = [one for one in view.fits if (one.system, one.label, one.lane) == key and one.is_shaped]
+    if not laws:
+        return ()
+    law, most = laws[0], max(laws[0].cpus)
+    counts = [most ** (step / STEPS) for step in range(STEPS + 1)]
+    return tuple((cpus, law.speedup(cpus) / cpus) for cpus in counts)
 
 
 def _values(point: Point) -> tuple[float, ...]:
@@ -95,8 +111,8 @@ def _points(series: Series) -> tuple[Point, ...]:
 
 def _point(arm: ArmFigures, seen: Speedup, middle: float) -> Point:
     share = seen.base_cpus / arm.cpus
-    ends = (seen.interval.low * share, seen.interval.high * share) if seen.has_interval else (None, None)
+    low, high = (seen.interval.low * share, seen.interval.high * share) if seen.has_interval else (None, None)
     value = seen.ratio * share
     title = f"{arm.name} {percent(value)} ({seen.ratio:.2f}x) {seen.word}".strip()
     runs = tuple(middle / work * share for work, _ in arm.samples)
-    return Point(arm.cpus, value, runs, *ends, title=title)
+    return Point(arm.cpus, value, runs, low, high, title=title)

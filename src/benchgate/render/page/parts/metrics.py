@@ -24,6 +24,7 @@ from benchgate.render.tables import metrics as metrics_table
 from benchgate.render.tables import units
 from benchgate.render.view import SessionView
 
+STEPS = ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns"))
 TITLE = "Metrics, histograms and percentiles"
 ORDER = 60
 ABOUT = (
@@ -64,8 +65,11 @@ def body(view: SessionView) -> Html | None:
 
 
 def shown(value: float, unit: str) -> str:
-    """A value of the axis. Only a time has its unit here, because it changes with the size."""
-    return units.shown(value, "ns" if unit == "ns" else "") if value else "0"
+    """A value of the axis, short. Only a time has its unit here, because it changes with the size."""
+    if unit != "ns" or not value:
+        return f"{value:,.0f}" if value >= 10_000 else f"{value:g}"
+    size, name = next(step for step in STEPS if value >= step[0] or step[0] == 1)
+    return f"{value / size:.4g} {name}"
 
 
 def panels_of(view: SessionView) -> tuple[Drawn, ...]:

@@ -22,7 +22,7 @@ ORDER = 85
 ABOUT = (
     "These figures are not ours: somebody else measured them on another machine, with another harness, and "
     "benchgate verified none of them. Only ratios within one row are shown, because times of two machines "
-    "cannot be compared. No verdict uses them. Rows of this session are marked `here`."
+    "cannot be compared. No verdict uses them. Rows of this session have the name: here."
 )
 
 
@@ -37,16 +37,16 @@ def body(view: SessionView) -> Html | None:
 def _table(view: SessionView, source: str, workload: str, rows: Sequence[PublishedRow]) -> Html:
     keys = list(dict.fromkeys(key for row in rows for _, ratios in row.systems for key, _ in ratios))
     body: list[list[Child]] = [
-        [name, row.name, _about(row), *(_ratio(dict(ratios).get(key)) for key in keys)]
+        [name, row.name, *(_ratio(dict(ratios).get(key)) for key in keys), _about(row)]
         for row in rows
         for name, ratios in row.systems
     ]
     body += [
-        [series.place, "here", _settings(series), *(_ratio(found.get(key)) for key in keys)]
+        [series.place, "here", *(_ratio(found.get(key)) for key in keys), _settings(series)]
         for series, found in _ours(view, rows[0], keys)
     ]
-    heads = ("system", "row", "machine, date, parameters", *keys)
-    return table(f"{workload}: {source}", heads, body, texts=3)
+    heads = ("system", "row", *keys, "machine, date, parameters")
+    return table(f"{workload}: {source}", heads, body, texts=2, prose=1)
 
 
 def _ratio(value: float | None) -> str:

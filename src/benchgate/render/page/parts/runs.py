@@ -13,7 +13,9 @@ from collections.abc import Mapping, Sequence
 from benchgate.base import stats
 from benchgate.base.cells import Lane
 from benchgate.base.runs import Outcome
+from benchgate.base.void_rule import said
 from benchgate.evidence.rows import RunRow
+from benchgate.judge.run_noise import RunNoise
 from benchgate.render.figures import series_of
 from benchgate.render.page.html import Child, Html, join, tag
 from benchgate.render.page.look import legend, looks_of
@@ -28,13 +30,28 @@ ORDER = 40
 ABOUT = (
     "Each mark is a run: its work window divided by the median of its arm, so that all arms share one scale "
     "and 100% is the median. A hollow grey mark is a warm-up. A hollow mark with a line through it is void: "
-    "the host disturbed it, and it was made again. A cross is a run that crashed or is invalid."
+    "the host disturbed it, and it was made again. A cross is a run that crashed or is invalid. Below are "
+    "the host's counters during each run, where the host has them, each on a scale of its own; a bar in "
+    "another colour is above the policy's limit."
 )
 PLACES = (
     "Commands are for a shell in the folder that holds reports/. Only a run on the instruction clock can be "
     "replayed: exactly, from its seed. `verify` checks the whole session with this run in it."
 )
-HEADS = ("run", "cell", "seed", "outcome", "work", "total", "host's detectors", "why", "check it, repeat it")
+HEADS = (
+    "run",
+    "cell",
+    "seed",
+    "outcome",
+    "work",
+    "total",
+    "the host during the run",
+    "why",
+    "check it, repeat it",
+)
+NO_NOISE = RunNoise(None, None, {}, (), None)
+LEAST = {"run_delay": 0.02, "steal": 0.02, "frequency": 0.02, "psi_cpu": 0.1, "involuntary": 100.0}
+"""What is drawn as a full bar at least; 1 for counts."""
 STATES = {Outcome.OK: State.COUNTS, Outcome.WARMUP: State.WARMUP, Outcome.VOID: State.VOID}
 
 
@@ -60,7 +77,7 @@ def body(view: SessionView) -> Html | None:
             more(
                 f"All {len(rows)} runs with their figures and commands",
                 tag("p", PLACES),
-                table("Every run", heads, cells, texts=4, prose=2),
+                table("Every run", heads, cells, texts=4, prose=3 if "why" in heads else 2),
             ),
         ]
     )
@@ -101,7 +118,32 @@ def _mark(row: RunRow, look: int, median: float | None) -> Mark:
 
 
 def _lanes(view: SessionView, rows: Sequence[RunRow]) -> list[Bars]:
-    return []
+    """One for each counter that the host offered in any run."""
+    seen = [view.noise.get(row.run, NO_NOISE) for row in rows]
+    names = dict.fromkeys(name for one in seen for name, value in one.figures.items() if value is not None)
+    return [
+        Bars(
+            name=name.replace("_", " "),
+            values=tuple(one.figures.get(name) for one in seen),
+            shown=tuple(_said(row, one, name) for row, one in zip(rows, seen, strict=True)),
+            least=LEAST.get(name, 1.0),
+            above=tuple(name in one.above for one in seen),
+        )
+        for name in names
+    ]
+
+
+def _said(row: RunRow, noise: RunNoise, name: str) -> str:
+    value = noise.figures.get(name)
+    return f"run {row.run}: {said(name, value)}" if value is not None else ""
+
+
+def _noise(view: SessionView, row: RunRow) -> str:
+    """When, and what the counters say."""
+    noise = view.noise.get(row.run, NO_NOISE)
+    known = noise.begin_s is not None and noise.length_s is not None
+    when = f"at {noise.begin_s:.1f} s for {noise.length_s:.1f} s" if known else ""
+    return "; ".join(filter(None, (when, ", ".join(noise.said)))) or NOTHING
 
 
 def _row(view: SessionView, row: RunRow) -> list[Child]:
@@ -113,7 +155,7 @@ def _row(view: SessionView, row: RunRow) -> list[Child]:
         word(str(row.outcome)),
         units.shown(row.work, row.unit) if row.work else NOTHING,
         units.shown(row.total, row.unit) if row.total else NOTHING,
-        NOTHING,
-        row.reason or NOTHING,
+        _noise(view, row),
+        tag("span", row.reason, class_="reason") if row.reason else NOTHING,
         join(tag("code", one) for one in (f"benchgate verify {folder_of(view)}", replay) if one),
     ]

@@ -46,8 +46,10 @@ class Bars:
     name: str
     values: tuple[float | None, ...]
     shown: tuple[str, ...]
-    limit: float | None = None
-    """Above it a run is void."""
+    least: float
+    """The smallest full scale, so that next to nothing is drawn as that."""
+    above: tuple[bool, ...]
+    """Whether the policy calls a run void for it."""
 
 
 def draw(title: str, marks: Sequence[Mark], lanes: Sequence[Bars]) -> Iterator[tuple[str, Html]]:
@@ -84,7 +86,7 @@ def _marks(part: Sequence[Mark], levels: Sequence[float]) -> Iterator[Html]:
     for place, one in enumerate(part):
         x = _x(place)
         if one.value is None or one.state is State.BROKEN:
-            y = TOP + HIGH - 4
+            y: float = TOP + HIGH - 4
             cross = f"M{x - 3:.1f} {y - 3:.1f}l6 6m0 -6l-6 6"
             yield tag(
                 "path", tag("title", one.title), class_="bad", d=cross, stroke="currentColor", stroke_width=2
@@ -100,14 +102,13 @@ def _marks(part: Sequence[Mark], levels: Sequence[float]) -> Iterator[Html]:
 
 def _lane(lane: Bars, start: int, number: int) -> Iterator[Html]:
     bottom = TOP + HIGH + FOOT + LANE * (number + 1) - 4
-    most = max([value for value in lane.values if value is not None] + [2 * (lane.limit or 0)]) or 1.0
+    most = max([value for value in lane.values if value is not None] + [lane.least])
     high = LANE - 8
     yield tag("text", lane.name, x=LEFT - 5, y=bottom - 5, text_anchor="end")
     yield tag("path", class_="grid", d=f"M{LEFT} {bottom}H{WIDTH - 8}")
     for place, value in enumerate(lane.values[start : start + MOST]):
         if not value:
             continue
-        above = lane.limit is not None and value > lane.limit
         tall = max(high * value / most, 1)
         x, y = _x(place) - PITCH / 2 + 0.8, bottom - tall
         yield tag(
@@ -118,8 +119,5 @@ def _lane(lane: Bars, start: int, number: int) -> Iterator[Html]:
             width=PITCH - 1.6,
             height=tall,
             fill="currentColor",
-            class_="void" if above else "soft",
+            class_="void" if lane.above[start + place] else "soft",
         )
-    if lane.limit:
-        at = bottom - high * lane.limit / most
-        yield tag("path", tag("title", "limit"), class_="ideal", d=f"M{LEFT} {at:.1f}H{WIDTH - 8}")
