@@ -30,7 +30,8 @@ def counts(request: Request, options: Options, ground: Ground, system: System) -
         return options.smp
     lane, _ = ground.lane(system, ground.clock)
     wanted = {n for n in DEFAULT_COUNTS if lane is Lane.INSN or n <= len(ground.pins)}
-    return tuple(sorted(wanted | {n for gate in request.gates for n in (gate.cpus, gate.base) if n}))
+    gated = {n for gate in request.gates for n in (gate.cpus, gate.base, *gate.more) if n}
+    return tuple(sorted(wanted | gated))
 
 
 def check_words(options: Options) -> None:
@@ -99,10 +100,14 @@ def _plan_gate(
         base = _compared(request, asked, arm, ground, options)
     elif asked.base is not None:
         base = replace(plan_cell(request, system, asked.base, ground, options), excluded=excluded)
+    more = tuple(
+        replace(plan_cell(request, system, cpus, ground, options), excluded=excluded) for cpus in asked.more
+    )
     suffix = "" if asked.kind in ("speedup", "control") else f"-{asked.kind}"
     suffix += "" if asked.metric == Window.WORK else f"-{asked.metric}"
     suffix += "" if asked.base in (None, 1) else f"-from{asked.base}"
     suffix += f"-to-{base.cell.system}" if asked.to and base else ""
+    suffix += "".join(f"-{value}" for _, value in asked.settings)
     gate = Gate(
         id=f"{arm.cell.id}{suffix}",
         kind=asked.kind,
@@ -114,8 +119,10 @@ def _plan_gate(
         insn=asked.insn,
         file=asked.file,
         tests=(request.test,) if request.test else (),
+        more=tuple(one.cell for one in more),
+        settings=asked.settings,
     )
-    return PlannedGate(f"{arm.test_cell.id}{suffix}", gate, base, arm)
+    return PlannedGate(f"{arm.test_cell.id}{suffix}", gate, base, arm, more)
 
 
 def _compared(

@@ -85,7 +85,7 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
 def _by_tool(gate: Gate, measured: GateInput) -> Ruling | None:
     """No figure of a program that does not verify its own work decides anything. Planning refuses such a
     gate, but a stored session may have one."""
-    arms = [measured.arms.get(cell.id) for cell in (gate.base, gate.cell) if cell]
+    arms = [measured.arms.get(cell.id) for cell in gate.cells]
     if not any(arm.informs for arm in arms if arm):
         return None
     arm = known_arm(gate.cell, measured)
@@ -96,7 +96,7 @@ def _by_tool(gate: Gate, measured: GateInput) -> Ruling | None:
 
 def _skipped(gate: Gate, measured: GateInput) -> Ruling | None:
     """Of a metric that the guest skipped in every run of a verified arm."""
-    for cell in filter(None, (gate.base, gate.cell)):
+    for cell in gate.cells:
         arm = measured.arms.get(cell.id)
         if arm is not None and gate.metric in arm.lacks and not arm.invalid:
             why = arm.lacks[gate.metric] or "it does not say why"
@@ -108,7 +108,7 @@ def _skipped(gate: Gate, measured: GateInput) -> Ruling | None:
 def _unverified(gate: Gate, measured: GateInput) -> Ruling | None:
     """The ruling of `verified` on an arm that does not pass it. A user's rule is asked only about arms of
     which every run was made and verified, so it cannot pass on anything else."""
-    for cell in filter(None, (gate.base, gate.cell)):
+    for cell in gate.cells:
         asked = Gate(id=gate.id, kind=verified.KIND, base=None, cell=cell, metric=gate.metric)
         ruling = verified.judge(asked, measured)
         if ruling.verdict.outcome is not Word.PASS:

@@ -15,14 +15,14 @@ from benchgate.judge.gates.wording import number
 
 
 def judge(gate: Gate, measured: GateInput, rule: Rule, *, host_may_excuse: bool) -> Ruling:
-    _require_row(gate)
+    require_row(gate)
     host = two_arms.host_capacity(gate, measured) if host_may_excuse else None
     return two_arms.judge(gate, measured, rule, host)
 
 
 def check(gate: Gate, metric: Metric, policy: Policy) -> None:
     """DecideError for a threshold that no ratio, or every ratio, of these CPU counts can pass."""
-    _require_row(gate)
+    require_row(gate)
     if not metric.grows_with_cpus_at_most:
         return
     base = two_arms.base_of(gate)
@@ -37,7 +37,7 @@ def check(gate: Gate, metric: Metric, policy: Policy) -> None:
             )
 
 
-def _require_row(gate: Gate) -> None:
+def require_row(gate: Gate) -> None:
     base = two_arms.base_of(gate)
     if base.row != gate.cell.row or base.cpus >= gate.cell.cpus:
         raise DecideError(

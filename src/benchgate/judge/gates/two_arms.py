@@ -20,7 +20,7 @@ from benchgate.base.stats import (
     ratio_of_medians,
     serial_dependence,
 )
-from benchgate.judge.gates import looks, say
+from benchgate.judge.gates import effect, looks, say
 from benchgate.judge.gates.arm_checks import known_arm
 from benchgate.judge.gates.figures import RATIO, Figures
 from benchgate.judge.gates.looks import Question, Rule
@@ -41,9 +41,9 @@ def judge(
     base, arm = arms_of(gate, measured)
 
     def figures(limit: float, look: int) -> Figures:
-        return _figures(gate, measured, limit, look)
+        return figures_of(gate, measured, limit, look)
 
-    found = _contradiction(gate, base, arm, on_other_lanes)
+    found = contradiction(gate, base, arm, on_other_lanes)
     return looks.judge(Question(gate, measured, rule, (base, arm), figures, found, host))
 
 
@@ -78,7 +78,7 @@ def steps(base: Measurement, other: Measurement) -> tuple[float, float]:
     return (base.step, other.step) if base.metric.better is Better.LESS else (other.step, base.step)
 
 
-def _contradiction(gate: Gate, base: Arm, arm: Arm, on_other_lanes: Word) -> tuple[Word, str] | None:
+def contradiction(gate: Gate, base: Arm, arm: Arm, on_other_lanes: Word) -> tuple[Word, str] | None:
     one, two = base.measurement(gate.metric), arm.measurement(gate.metric)
     if one is None or two is None:
         return None
@@ -95,23 +95,26 @@ def _contradiction(gate: Gate, base: Arm, arm: Arm, on_other_lanes: Word) -> tup
     return None
 
 
-def _figures(gate: Gate, measured: GateInput, limit: float, look: int) -> Figures:
+def figures_of(gate: Gate, measured: GateInput, limit: float, look: int) -> Figures:
     base, arm = (one.measurement(gate.metric) for one in arms_of(gate, measured))
     if base is None or arm is None or min(len(base.samples), len(arm.samples)) < look:
         raise DecideError(f"{gate.id}: an arm has too few samples of {gate.metric}")
     tops, bottoms = better(base, arm, look)
     if min(*tops, *bottoms) <= 0:
         return _without_ratio(gate, arm, limit, look)
+    interval = ratio_interval(tops, bottoms, measured.policy.alpha, steps(base, arm))
+    blur = sum(max(one.late[:look], default=0.0) for one in (base, arm))
     seen = Figures(
         lane=arm.lane,
         threshold=limit,
         runs=look,
         value=ratio_of_medians(tops, bottoms),
-        interval=ratio_interval(tops, bottoms, measured.policy.alpha, steps(base, arm)),
+        interval=interval,
         unit=RATIO,
         # The samples of the instruction clock are seeds, which share no noise.
         dependence=0.0 if arm.lane is Lane.INSN else serial_dependence(tops, bottoms),
-        blur=sum(max(one.late[:look], default=0.0) for one in (base, arm)),
+        blur=blur,
+        effect=effect.of_ratio(tops, bottoms, interval, blur),
         step=printed_step(max(base.step, arm.step), (*tops, *bottoms), arm.unit),
     )
     impossible = _impossible(gate, seen, measured, base, arm)
