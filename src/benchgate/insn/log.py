@@ -19,6 +19,7 @@ from benchgate.base.errors import VerifyError
 from benchgate.base.files import read_start
 from benchgate.base.runs import Resolution
 from benchgate.base.text import one_line
+from benchgate.insn.activity import Activity, Reader
 
 LOG_LIMIT = 4 << 20
 _NUMBER_LIMIT = 2**63
@@ -123,6 +124,8 @@ class ClockLog:
     """Only of a system without marks."""
     inputs: tuple[Input, ...] = ()
     totals: tuple[VcpuTotals, ...] = ()
+    activity: Activity | None = None
+    """None in logs of earlier versions, and without the end of the log."""
     end: int | None = None
     checks: Mapping[str, int] = field(default_factory=dict)
     """Self-check counters; a serial run repeats them exactly."""
@@ -161,7 +164,10 @@ class ClockLog:
     @property
     def repeatable(self) -> tuple[object, ...]:
         """Everything that must be equal in two serial runs of one seed."""
-        counted = (self.marks, self.lines, self.inputs, self.totals, self.end, dict(self.checks))
+        counted = (
+            *(self.marks, self.lines, self.inputs, self.totals, self.end, dict(self.checks)),
+            self.activity,
+        )
         return (self.level, self.mode, self.seed, *counted)
 
 
@@ -189,6 +195,7 @@ class _Reader:
         self.inputs: list[Input] = []
         self.work: tuple[Work, ...] = ()
         self.totals: list[VcpuTotals] = []
+        self.activity = Reader()
         self.counters: dict[str, dict[str, int]] = {"check": {}, "host": {}}
         self.stuck: list[str] = []
         self.refused = ""
@@ -222,6 +229,7 @@ class _Reader:
             "check": self._counter,
             "host": self._counter,
             "end": self._end,
+            **dict.fromkeys(("columns", "worked", "spun", "woke"), self._activity),
             "beat": self._pulse,
             "halted": self._pulse,
         }
@@ -235,6 +243,7 @@ class _Reader:
             lines=tuple(self.lines),
             inputs=tuple(self.inputs),
             totals=tuple(self.totals),
+            activity=self._whole_activity(),
             end=self.end,
             checks=MappingProxyType(self.counters["check"]),
             host=MappingProxyType(self.counters["host"]),
@@ -332,6 +341,23 @@ class _Reader:
         if len(self.totals) >= self.vcpus:
             raise self.fail("totals for a vCPU that does not exist")
         self.totals.append(VcpuTotals(*(self.number(word) for word in words[3::2])))
+
+    def _activity(self, words: list[str]) -> None:
+        try:
+            if words[0] == "columns":
+                self.activity.columns(words)
+            elif words[0] == "woke":
+                self.activity.woke(words, self.vcpus)
+            else:
+                self.activity.shares(words)
+        except ValueError as error:
+            raise self.fail(str(error)) from None
+
+    def _whole_activity(self) -> Activity | None:
+        try:
+            return self.activity.activity(self.vcpus)
+        except ValueError as error:
+            raise self.fail(str(error)) from None
 
     def _counter(self, words: list[str]) -> None:
         counters = self.counters[words[0]]
