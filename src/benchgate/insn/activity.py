@@ -1,9 +1,8 @@
-"""What each vCPU did in the window, and which vCPU woke which: the lines `columns`, `worked`, `spun` and `woke`
-of the clock's log.
+"""What each vCPU did in the window, and which vCPU woke which: lines of the clock's log (c/activity.c).
 
-`Reader` takes one line after the other, in words; `activity` gives an `Activity`, or None if the log has no such
-lines (older versions wrote none, and neither does a QEMU that was killed). The lines are untrusted: a line
-outside the format is a ValueError.
+`Reader` takes one line after the other, in words; `activity` gives an `Activity`, or None if the log has no
+such lines (older versions wrote none, and neither does a QEMU that was killed). The lines are untrusted: a
+line outside the format is a ValueError.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from benchgate.base.text import UNAVAILABLE, counted
 from benchgate.evidence.files import SESSION
 from benchgate.evidence.rows import RunRow
 from benchgate.judge.attribution import Table
+from benchgate.judge.timeline import Timeline
 
 WORST_FIRST = (Word.INVALID, Word.FAIL, Word.INCONCLUSIVE, Word.PASS, Word.SKIP)
 
@@ -60,6 +61,8 @@ class SessionView:
     """Runs that are far from their arm's median, and what sets them apart."""
     resolutions: Mapping[str, Resolution] = field(default_factory=dict)
     """What the instruction clock could not resolve, by cell id."""
+    timelines: tuple[Timeline, ...] = ()
+    """Of the median and the slowest run of each cell, one cell after the other."""
     merged: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """Percentiles of all counted runs of a cell together, by cell id and metric."""
     repeat: tuple[str, ...] = ()
@@ -160,6 +163,7 @@ def session_view(  # noqa: PLR0913 - keyword arguments
     attributions: tuple[Table, ...] | None = None,
     outliers: tuple[str, ...] = (),
     resolutions: Mapping[str, Resolution] = MappingProxyType({}),
+    timelines: tuple[Timeline, ...] = (),
     merged: Mapping[str, Mapping[str, float]] = MappingProxyType({}),
 ) -> SessionView:
     """`facts`: the object in session.json, which is untrusted."""
@@ -188,6 +192,7 @@ def session_view(  # noqa: PLR0913 - keyword arguments
         attributions=attributions,
         outliers=outliers,
         resolutions=resolutions,
+        timelines=timelines,
         merged=merged,
         void_rule=_void_rule(policy, rows),
         inconclusive_fails=inconclusive_fails,

@@ -32,6 +32,7 @@ from benchgate.judge.merged import merged_percentiles
 from benchgate.judge.outliers import outliers
 from benchgate.judge.resolution import resolutions
 from benchgate.judge.run_files import read_console
+from benchgate.judge.timeline import timelines
 from benchgate.render.view import SessionView, session_view
 from benchgate.session.trust import Trusted
 
@@ -51,6 +52,7 @@ def view_of(facts: Mapping[str, Any], runs: Sequence[JudgedRun], where: str, tru
         attributions=_attributions(facts, runs, where),
         outliers=outliers(runs),
         resolutions=resolutions(runs),
+        timelines=timelines(runs),
         merged=merged_percentiles(runs, declared),
     )
 
