@@ -135,6 +135,12 @@ class Images:
             system, workload, system.symbols.replace("{workload}", workload.name), "boot.symbols"
         )
 
+    def program(self, system: System, workload: Workload) -> Path | None:
+        """The same for a profile, also on our Linux guest, whose samples no symbols need."""
+        if system.symbols or system.initrd != WORKLOAD_INITRD or workload.tool is not None:
+            return self.symbols(system, workload)
+        return programs.guest_program(workload, self._compiler(system.arch))
+
     def linux(self, guest: Architecture = X86_64) -> LinuxKernel:
         if guest.name not in self._linux:
             self._linux[guest.name] = inputs.linux_kernel(

@@ -12,6 +12,7 @@
 #include "placement.h"
 #include "pool.h"
 #include "profile.h"
+#include "stacks.h"
 #include "tsc.h"
 #include "typist.h"
 
@@ -28,7 +29,7 @@ EXPORT int qemu_plugin_version = INSN_API;
 EXPORT int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, char **argv);
 
 struct settings {
-    const char *out, *profile, *events;
+    const char *out, *profile, *events, *stacks;
     bool lines, disks;
     int talk; // the host's socket, or -1
     struct clock_options clock;
@@ -61,6 +62,8 @@ static bool option(struct settings *s, const char *argument) {
         return *(s->profile = value) != 0;
     if (IS("events"))
         return *(s->events = value) != 0;
+    if (IS("stacks"))
+        return *(s->stacks = value) != 0;
     if (IS("quantum") && number(value, 100, 1000000000, &n))
         return s->clock.rules.quantum = n, true;
     if (IS("fine") && number(value, 100, 1000000000, &n))
@@ -200,6 +203,8 @@ static int complain(const char *what, const char *detail) {
 
 static const char *requests(unsigned vcpus, const struct settings *s) {
     const char *why = s->profile ? profile_setup(s->profile, vcpus) : NULL;
+    if (!why && s->stacks)
+        why = stacks_setup(s->stacks, vcpus);
     return !why && s->events ? events_setup(s->events, vcpus, s->lines) : why;
 }
 
