@@ -127,6 +127,12 @@ class Images:
             system, workload, system.boot.symbols.replace("{workload}", workload.name), "boot.symbols"
         )
 
+    def program(self, system: System, workload: Workload) -> Path | None:
+        """The same for a profile, also on our Linux guest, whose samples no symbols need."""
+        if system.boot.symbols or system.boot.initrd != WORKLOAD_INITRD or workload.tool is not None:
+            return self.symbols(system, workload)
+        return programs.guest_program(workload, self._compiler(system.arch))
+
     def linux(self, system: System) -> LinuxKernel:
         kernel, guest = system.boot.kernel, system.arch
         if (kernel, guest.name) not in self._linux:

@@ -20,6 +20,7 @@ _ORDER = (
     "rejudge",
     "compare",
     "replay",
+    "timeline",
     "cache",
 )
 """As the help lists them."""

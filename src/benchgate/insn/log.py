@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
 from benchgate.base.runs import Resolution
+from benchgate.insn.activity import Activity
 
 
 class Level(StrEnum):
@@ -110,6 +111,8 @@ class ClockLog:
     """Only of a system without marks."""
     inputs: tuple[Input, ...] = ()
     totals: tuple[VcpuTotals, ...] = ()
+    activity: Activity | None = None
+    """None in logs of earlier versions, and without the end of the log."""
     end: int | None = None
     checks: Mapping[str, int] = field(default_factory=dict)
     """Self-check counters; a serial run repeats them exactly."""
@@ -148,5 +151,8 @@ class ClockLog:
     @property
     def repeatable(self) -> tuple[object, ...]:
         """Everything that must be equal in two serial runs of one seed."""
-        counted = (self.marks, self.lines, self.inputs, self.totals, self.end, dict(self.checks))
+        counted = (
+            *(self.marks, self.lines, self.inputs, self.totals, self.end, dict(self.checks)),
+            self.activity,
+        )
         return (self.level, self.mode, self.seed, *counted)

@@ -15,6 +15,7 @@ from types import MappingProxyType
 from benchgate.base.errors import VerifyError
 from benchgate.base.files import read_start
 from benchgate.base.text import one_line
+from benchgate.insn.activity import Activity, Reader
 from benchgate.insn.log import ClockLog, ClockMode, ConsoleLine, Input, Level, Mark, VcpuTotals, Work
 
 LOG_LIMIT = 4 << 20
@@ -48,6 +49,7 @@ class _Reader:
         self.inputs: list[Input] = []
         self.work: tuple[Work, ...] = ()
         self.totals: list[VcpuTotals] = []
+        self.activity = Reader()
         self.counters: dict[str, dict[str, int]] = {"check": {}, "host": {}}
         self.stuck: list[str] = []
         self.refused = ""
@@ -81,6 +83,7 @@ class _Reader:
             "check": self._counter,
             "host": self._counter,
             "end": self._end,
+            **dict.fromkeys(("columns", "worked", "spun", "woke"), self._activity),
             "beat": self._pulse,
             "halted": self._pulse,
         }
@@ -94,6 +97,7 @@ class _Reader:
             lines=tuple(self.lines),
             inputs=tuple(self.inputs),
             totals=tuple(self.totals),
+            activity=self._whole_activity(),
             end=self.end,
             checks=MappingProxyType(self.counters["check"]),
             host=MappingProxyType(self.counters["host"]),
@@ -191,6 +195,23 @@ class _Reader:
         if len(self.totals) >= self.vcpus:
             raise self.fail("totals for a vCPU that does not exist")
         self.totals.append(VcpuTotals(*(self.number(word) for word in words[3::2])))
+
+    def _activity(self, words: list[str]) -> None:
+        try:
+            if words[0] == "columns":
+                self.activity.columns(words)
+            elif words[0] == "woke":
+                self.activity.woke(words, self.vcpus)
+            else:
+                self.activity.shares(words)
+        except ValueError as error:
+            raise self.fail(str(error)) from None
+
+    def _whole_activity(self) -> Activity | None:
+        try:
+            return self.activity.activity(self.vcpus)
+        except ValueError as error:
+            raise self.fail(str(error)) from None
 
     def _counter(self, words: list[str]) -> None:
         counters = self.counters[words[0]]

@@ -25,6 +25,7 @@ from benchgate.judge.distributions import Distribution
 from benchgate.judge.fits import Fit
 from benchgate.judge.noise_floor import NoiseFloor
 from benchgate.judge.run_noise import RunNoise
+from benchgate.judge.timeline import Timeline
 from benchgate.plan.published import PublishedRow
 from benchgate.render.machine import flat, isolation, machine_of, object_in
 
@@ -67,6 +68,8 @@ class SessionView:
     """Runs that are far from their arm's median, and what sets them apart."""
     resolutions: Mapping[str, Resolution] = field(default_factory=dict)
     """What the instruction clock could not resolve, by cell id."""
+    timelines: tuple[Timeline, ...] = ()
+    """Of the median and the slowest run of each cell, one cell after the other."""
     merged: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """Percentiles of all counted runs of a cell together, by cell id and metric."""
     distributions: Mapping[str, tuple[Distribution, ...]] = field(default_factory=dict)
@@ -180,6 +183,7 @@ def session_view(  # noqa: PLR0913 - keyword arguments
     attributions: tuple[Table, ...] | None = None,
     outliers: tuple[str, ...] = (),
     resolutions: Mapping[str, Resolution] = MappingProxyType({}),
+    timelines: tuple[Timeline, ...] = (),
     merged: Mapping[str, Mapping[str, float]] = MappingProxyType({}),
     distributions: Mapping[str, tuple[Distribution, ...]] = MappingProxyType({}),
     published: Sequence[PublishedRow] = (),
@@ -214,6 +218,7 @@ def session_view(  # noqa: PLR0913 - keyword arguments
         attributions=attributions,
         outliers=outliers,
         resolutions=resolutions,
+        timelines=timelines,
         merged=merged,
         distributions=distributions,
         published=tuple(published),

@@ -37,6 +37,7 @@ from benchgate.judge.outliers import outliers
 from benchgate.judge.resolution import resolutions
 from benchgate.judge.run_files import read_console
 from benchgate.judge.run_noise import noise_of
+from benchgate.judge.timeline import timelines
 from benchgate.plan import published
 from benchgate.render.view import SessionView, session_view
 from benchgate.session.trust import Trusted
@@ -58,6 +59,7 @@ def view_of(facts: Mapping[str, Any], runs: Sequence[JudgedRun], where: str, tru
         attributions=_attributions(facts, runs, where),
         outliers=outliers(runs),
         resolutions=resolutions(runs),
+        timelines=timelines(runs),
         merged=merged_percentiles(runs, declared),
         distributions=distributions(runs, declared),
         published=published.rows_of({one.run.cell.workload for one in runs}),

@@ -1,4 +1,4 @@
-"""Repeats one run of the instruction clock exactly: plainly, with a profile, or under a debugger.
+"""Repeats one run of the instruction clock exactly: plainly, with recordings, or under a debugger.
 
 Takes a run's folder and a folder for the replay's files; gives the text to print, and whether both runs are
 equal. The guest is built again from the catalog and the files that the caller names; nothing from the session
@@ -32,8 +32,8 @@ from benchgate.insn.linux_symbols import linux_symbols
 from benchgate.insn.log import ClockLog, MarkKind
 from benchgate.insn.log_reader import read_log
 from benchgate.insn.plugin import prepare
-from benchgate.insn.profile import folded, read_profile, top_table
-from benchgate.insn.symbols import NO_SYMBOLS, read_symbols, symbol_file
+from benchgate.insn.records import NO_RECORDS, Records
+from benchgate.insn.symbols import read_symbols, symbol_file
 from benchgate.insn.window import window
 from benchgate.judge import repeat
 from benchgate.plan import catalog, choice
@@ -44,6 +44,7 @@ from benchgate.run.attempt import RunRequest
 from benchgate.run.console import Limits
 from benchgate.run.record import clock_log, load
 from benchgate.run.watch import watch_for
+from benchgate.session import recordings
 from benchgate.session.rejudge import find_workload
 from benchgate.session.trust import Trusted
 
@@ -59,6 +60,8 @@ class Order:
     trusted: Trusted
     profile: bool
     gdb: bool
+    timeline: bool = False
+    flame: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +74,15 @@ class _Replay:
     vm: VmConfig
     out: Path
 
-    def spec(self, *, profile: Path | None = None) -> BootSpec:
+    def spec(self, records: Records = NO_RECORDS) -> BootSpec:
         image, log = self.images.of(self.planned.system, self.planned.workload), clock_log(self.out)
         return guest_spec(
-            self.planned, image, self.vm, self.raw.nonce, log=log, seed=self.raw.seed, profile=profile
+            self.planned, image, self.vm, self.raw.nonce, log=log, seed=self.raw.seed, records=records
         )
+
+    def symbols(self) -> tuple[Path | None, Path | None]:
+        """The files with the symbols of the kernel and of the workload's program."""
+        return _kernel_symbols(self), self.images.program(self.planned.system, self.planned.workload)
 
 
 def replay(order: Order, notice: Notice) -> tuple[str, bool]:
@@ -103,12 +110,17 @@ def _own_folder(out: Path) -> Iterator[None]:
 def _repeat(order: Order, new: _Replay, notice: Notice) -> tuple[str, bool]:
     if order.gdb:
         return _debug(new, notice), True
-    file = order.out / "profile.txt" if order.profile else None
-    again = attempt.execute(_request(new, new.spec(profile=file)))
+    wanted = recordings.records(order.out, profile=order.profile, events=order.timeline, stacks=order.flame)
+    again = attempt.execute(_request(new, new.spec(wanted)))
     difference = repeat.difference(new.raw, again)
     lines = [f"{order.out}: {difference or 'the same run: marks, counts and console are equal'}"]
-    if file is not None:
-        lines.append(_profile(new, file))
+    if wanted.profile is not None:
+        lines.append(recordings.profile_table(wanted.profile, *new.symbols()))
+    if wanted.stacks is not None:
+        label = f"Instructions of {new.raw.cell.id}, run {new.raw.attempt:04}, by call stack"
+        lines += recordings.flame_graph(wanted.stacks, *new.symbols(), label)
+    if wanted.events is not None:
+        lines += recordings.trace(order.out)
     return "\n".join(lines), not difference
 
 
@@ -190,19 +202,6 @@ def _request(new: _Replay, spec: BootSpec) -> RunRequest:
         script=script(new.planned, raw.nonce, spec.ports),
         watch=watch_for(new.planned.system),
     )
-
-
-def _profile(new: _Replay, file: Path) -> str:
-    """Writes the folded stacks next to the profile; gives the table of the top symbols."""
-    user, kernel = new.images.symbols(new.planned.system, new.planned.workload), _kernel_symbols(new)
-    seen = read_profile(
-        file,
-        NO_SYMBOLS if kernel is None else read_symbols(kernel),
-        None if user is None else read_symbols(user),
-    )
-    stacks = new.out / "folded.txt"
-    stacks.write_text(folded(seen), encoding="utf-8")
-    return f"{top_table(seen)}folded stacks: {stacks}"
 
 
 def _kernel_symbols(new: _Replay) -> Path | None:

@@ -29,6 +29,7 @@ PICTURES = (
     ".axis{stroke:var(--soft);fill:none}.grid{stroke:var(--rule);fill:none}"
     ".ideal{stroke:var(--soft);stroke-dasharray:6 4;fill:none}"
     ".host{stroke:var(--soft);stroke-width:4;opacity:.55}"
+    "svg .tiny{font-size:8px}svg .halted{fill:var(--rule);fill-opacity:.5}"
     ".bad{color:var(--fail)}.void{color:var(--maybe)}.soft{color:var(--soft)}"
 )
 
