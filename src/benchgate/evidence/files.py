@@ -19,6 +19,8 @@ from benchgate.base.errors import EvidenceError, IncompleteError
 from benchgate.base.files import read_json
 
 MANIFEST = "manifest.sha256"
+SIGNATURE = "manifest.sha256.sig"
+"""Made after the session, and outside of it: the manifest does not list it."""
 ATTEMPTS = "attempts.jsonl"
 SESSION = "session.json"
 
