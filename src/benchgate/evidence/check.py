@@ -8,6 +8,7 @@ only for the signers' file and a missing ssh-keygen.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,7 @@ from benchgate.evidence.files import (
     SESSION,
     SIGNATURE,
     digest_of,
+    empty_folders,
     files_below,
     folder_digest,
     read_object,
@@ -39,6 +41,9 @@ from benchgate.evidence.signature import Signers
 
 OWN = frozenset({SESSION, ATTEMPTS, MANIFEST, SIGNATURE, RESULTS, METRICS, "runs", "smokes", "profile"})
 """The entries of a session's folder that are not reports."""
+
+_MAY_BE_EMPTY = re.compile(r"runs(/[0-9]{4,}-[^/]+)?|profile(/.*)?")
+"""Of a session without runs, of an attempt that was killed, or where perf recorded nothing."""
 
 MOST_CPU_S = 300
 """For judging a session again, which normally takes seconds."""
@@ -153,6 +158,9 @@ def _check_files(findings: _Findings, folder: Path) -> None:
     digests = parse_manifest(read_text(folder, MANIFEST), MANIFEST)
     for name in sorted(present - set(digests) - {MANIFEST, SIGNATURE}):
         findings.add(TAMPERED, f"{name} is not in the manifest: it was added later")
+    for name in empty_folders(folder):
+        if not _MAY_BE_EMPTY.fullmatch(name):
+            findings.add(TAMPERED, f"{name} is an empty folder: it was added later")
     for name, digest in digests.items():
         if name not in present:
             findings.add(INCOMPLETE, f"{name} is in the manifest, but the file is missing")

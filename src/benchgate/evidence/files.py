@@ -61,6 +61,15 @@ def files_below(folder: Path) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
+def empty_folders(folder: Path) -> tuple[str, ...]:
+    """The relative path of every folder without files and folders, sorted; no manifest lists one. Call
+    `files_below` first, which refuses links."""
+    found = [
+        Path(base).relative_to(folder) for base, folders, names in os.walk(folder) if not folders + names
+    ]
+    return tuple(sorted(map(str, found)))
+
+
 def digest_of(folder: Path, name: str) -> str:
     """SHA-256 of a plain file below the folder, in hex."""
     with _opened(folder / name, LARGEST_FILE) as stream:
