@@ -6,13 +6,13 @@ BuildError, which name the file and the key in the system's YAML file.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from benchgate.base import identity
 from benchgate.base.arch import Architecture
 from benchgate.base.boots import DEFAULT_FIRMWARE, FETCHED_LINUX, NO_FIRMWARE, WORKLOAD_INITRD, Build
 from benchgate.base.errors import BuildError
@@ -34,8 +34,7 @@ from benchgate.build.toolchain import Compiler
 
 def guest_digest(image: Image) -> str:
     """One digest of all files that the guest consists of."""
-    text = "".join(f"{name}={value}\n" for name, value in sorted(image.digests.items()))
-    return hashlib.sha256(text.encode()).hexdigest()
+    return identity.guest_digest(image.digests)
 
 
 _SETTLED_NS = 2_000_000_000

@@ -16,6 +16,7 @@ _ORDER = (
     "plan",
     "init",
     "new_system",
+    "sign",
     "verify",
     "rejudge",
     "compare",

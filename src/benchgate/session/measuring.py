@@ -35,7 +35,7 @@ from benchgate.evidence.rows import row_of
 from benchgate.host import concurrency, envelope, lock
 from benchgate.host.topology import Topology
 from benchgate.insn.symbols import read_symbols
-from benchgate.judge import attribution, smoke_check, verify, wire
+from benchgate.judge import attribution, binding, smoke_check, verify, wire
 from benchgate.judge.judged_run import JudgedRun, judge_run
 from benchgate.judge.oracle import ORACLES
 from benchgate.judge.run_files import read_console
@@ -130,6 +130,7 @@ class MeasuringSession:
         )
         letters = {letter: one.name for letter, one in choice.letters(self.options).items()}
         self._facts = provenance.planned(sweeps, self.policy, self._inputs(sweeps), self.clocks, letters)
+        self._facts[binding.FACT] = binding.RULES
         self._facts["programs"] = self._trusted.as_json()
         self._emulators = {row: sweep.cells[0].system.emulator for sweep in sweeps for row in sweep.rows}
         self._session = session_folder.SessionFolder.create(

@@ -24,6 +24,7 @@ from benchgate.evidence.facts import read_plan, read_policy
 from benchgate.evidence.files import ATTEMPTS, SESSION, files_below, read_object, read_text
 from benchgate.evidence.session_folder import METRICS, RESULTS
 from benchgate.judge import smoke_check, verify
+from benchgate.judge.binding import check_binding
 from benchgate.judge.judged_run import JudgedRun, judge_run
 from benchgate.judge.oracle import ORACLES
 from benchgate.plan import catalog, systemfile
@@ -45,14 +46,16 @@ def judge_session(folder: Path, trusted: Trusted = NOTHING, verb: str = "rejudge
     _require_plain_files(folder)
     require_programs(facts, where, trusted, ["benchgate", verb, str(folder)])
     known = {cell for sweep in read_plan(facts, where) for cell, _ in sweep.cells}
-    rule = read_policy(facts, where).void
+    policy = read_policy(facts, where)
     try:
-        runs = tuple(_judge(path, facts, where, trusted, rule) for path in _run_folders(folder, facts))
+        runs = tuple(_judge(path, facts, where, trusted, policy.void) for path in _run_folders(folder, facts))
     finally:
         ORACLES.close()
     strangers = [judged.run.folder.name for judged in runs if judged.run.cell not in known]
     if strangers:
         raise EvidenceError(f"{folder / 'runs' / strangers[0]}: its cell is not in the session's plan")
+    complete = facts.get("state") == session_folder.COMPLETE
+    check_binding(facts, [judged.run for judged in runs], policy.warmups, where, complete=complete)
     return view_of(facts, runs, where, trusted)
 
 
