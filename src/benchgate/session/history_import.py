@@ -7,6 +7,7 @@ unchanged.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 
 from benchgate.base.cells import Cell, Placement
 from benchgate.base.clocks import clock_of
-from benchgate.base.errors import EvidenceError, HistoryError, NeedsFilesError
+from benchgate.base.errors import BenchgateError, EvidenceError, HistoryError, NeedsFilesError
 from benchgate.base.metrics import WINDOWS, Metric, MetricKind
 from benchgate.base.text import visible
 from benchgate.evidence import check, metrics_csv, results_csv
@@ -23,22 +24,31 @@ from benchgate.evidence.files import MANIFEST, SESSION, digest_of, read_object, 
 from benchgate.evidence.metrics_csv import Value
 from benchgate.evidence.rows import RunRow
 from benchgate.evidence.session_folder import METRICS, RESULTS
-from benchgate.history import store, writer
+from benchgate.history import place, store, writer
 from benchgate.history.entry import Entry, entry_of
 from benchgate.history.place import Place
 from benchgate.session import rejudge
 from benchgate.session.trust import Trusted
 
 
-def import_session(folder: Path, place: Place, trusted: Trusted, *, unverified: bool = False) -> str:
+def import_session(folder: Path, where: Place, trusted: Trusted, *, unverified: bool = False) -> str:
     """`unverified`: import it, marked, even if it cannot be verified."""
     folder = folder.resolve()
     entry = _verified(folder, trusted, unverified=unverified)
-    with store.writing(place) as connection:
+    with store.writing(where) as connection:
         done = writer.write(connection, entry)
     runs = max(len(values) for values in entry.samples.values())
     mark = "" if entry.verified else f", UNVERIFIED ({entry.note})"
     return visible(f"{entry.session}: {done} ({len(entry.samples)} figures of up to {runs} runs each{mark})")
+
+
+def at_end(folder: Path, word: str, trusted: Trusted) -> str:
+    """For `--history`: a sentence, also if the session is not imported."""
+    try:
+        where = place.find(word, os.environ)
+        return f"history {where}: {import_session(folder, where, trusted)}"
+    except BenchgateError as error:
+        return f"history: {error}"
 
 
 def _verified(folder: Path, trusted: Trusted, *, unverified: bool) -> Entry:

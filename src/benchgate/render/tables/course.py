@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from benchgate.base.stats import Spread
 from benchgate.base.text import UNAVAILABLE, counted, visible
 from benchgate.history.course import Change, Course, Point
 from benchgate.render.tables import columns, units
@@ -18,8 +19,8 @@ LEAST_WIDTH = 40
 MOST_LISTED = 20
 _COMMIT = 10
 HEADING = ("session", "commit", "runs", "median", "interval", "")
-_LEAVE_OUT = (0, 2, 3, 0, 1, 0)
-"""Columns that go first where there is no room: the number of runs, then the commit."""
+_LEAVE_OUT = (0, 1, 3, 0, 2, 0)
+"""Where there is no room, the number of runs goes first, then the interval."""
 POINT, LEVEL, UNVERIFIED, BORDER = "*", "-", "?", "|"
 
 
@@ -140,7 +141,7 @@ def _newest(course: Course, width: int, listed: int) -> list[str]:
 def _cells(point: Point, unit: str) -> tuple[str, str, str, str, str]:
     interval = columns.NOTHING
     if point.low is not None and point.high is not None:
-        interval = f"{units.shown(point.low, unit)} .. {units.shown(point.high, unit)}"
+        interval = units.span(Spread(point.median, point.low, point.high, None), unit)
     median = units.shown(point.median, unit)
     return _day(point), _commit(point), str(point.runs), median, interval
 
