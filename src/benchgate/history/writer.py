@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from enum import StrEnum
 from typing import Any
@@ -22,6 +22,8 @@ from benchgate.history.tables import POINTS, RUNS, SERIES, SESSIONS
 
 ERROR = 0.05
 """An interval of a median misses it with at most this probability on each side. 5 runs reach 0.031."""
+_AT_ONCE = 500
+"""SQLite takes only so many values in one statement."""
 
 
 class Done(StrEnum):
@@ -59,12 +61,15 @@ def _add(connection: Connection, entry: Entry) -> None:
     }
     made = connection.execute(insert(SESSIONS).values(name=entry.session, **facts))
     session = _number(made)
+    numbers = _numbers(connection, entry.samples)
+    points, runs = [], []
     for series, values in entry.samples.items():
-        number = _series(connection, series)
-        point = {"series": number, "session": session, "started": entry.started}
-        connection.execute(insert(POINTS).values(**point, **figures(values), guest=entry.guests[series]))
-        runs = [{"series": number, "session": session, "run": run, "value": x} for run, x in values.items()]
-        connection.execute(insert(RUNS), runs)
+        place = {"series": numbers[series], "session": session}
+        rest = {"started": entry.started, "guest": entry.guests[series]}
+        points.append({**place, **rest, **figures(values)})
+        runs += [{**place, "run": run, "value": value} for run, value in values.items()]
+    connection.execute(insert(POINTS), points)
+    connection.execute(insert(RUNS), runs)
 
 
 def figures(values: Mapping[int, float]) -> dict[str, float | int | None]:
@@ -76,12 +81,22 @@ def figures(values: Mapping[int, float]) -> dict[str, float | int | None]:
     return {"runs": len(samples), "median": median(samples), **finite}
 
 
-def _series(connection: Connection, series: Series) -> int:
-    key = hashlib.sha256(json.dumps(asdict(series), sort_keys=True).encode()).hexdigest()
-    found = connection.execute(select(SERIES.c.id).where(SERIES.c.key == key)).scalar()
-    if found is not None:
-        return int(found)
-    return _number(connection.execute(insert(SERIES).values(key=key, **asdict(series))))
+def _numbers(connection: Connection, wanted: Iterable[Series]) -> dict[Series, int]:
+    """The ids of these series; those that are new get one."""
+    keys = {_key(series): series for series in wanted}
+    found: dict[Series, int] = {}
+    names = list(keys)
+    for part in (names[n : n + _AT_ONCE] for n in range(0, len(names), _AT_ONCE)):
+        rows = connection.execute(select(SERIES.c.key, SERIES.c.id).where(SERIES.c.key.in_(part)))
+        found |= {keys[key]: int(number) for key, number in rows}
+    for key, series in keys.items():
+        if series not in found:
+            found[series] = _number(connection.execute(insert(SERIES).values(key=key, **asdict(series))))
+    return found
+
+
+def _key(series: Series) -> str:
+    return hashlib.sha256(json.dumps(asdict(series), sort_keys=True).encode()).hexdigest()
 
 
 def _number(made: CursorResult[Any]) -> int:

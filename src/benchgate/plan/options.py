@@ -117,8 +117,8 @@ TABLE: tuple[Option, ...] = (
     ),
     Option(
         "history",
-        "at its end, import the session into a history: on (the user's own, or $BENCHGATE_HISTORY), or the path "
-        "of a SQLite file, or a URL; default: off",
+        "at its end, import the session into a history: on (the user's own, or $BENCHGATE_HISTORY), or the "
+        "path of a SQLite file, or a URL; default: off",
         metavar="on|off|PATH|URL",
     ),
     Option("lock-wait", "seconds to wait while another session is measuring (default: 600)", metavar="S"),
@@ -133,7 +133,7 @@ PATHS = ("reports", "qemu", "linux-kernel", "extra-report")
 def is_path(word: str) -> bool:
     """Whether a system, a policy or a history is given by path and not by name."""
     name = word.partition(":")[0]
-    return "://" not in word and "/" in name or name.endswith((".yaml", ".yml"))
+    return ("://" not in word and "/" in name) or name.endswith((".yaml", ".yml"))
 
 
 @dataclass(frozen=True, slots=True)

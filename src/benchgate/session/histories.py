@@ -7,6 +7,7 @@ history has instead.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from sqlalchemy import Connection
 
@@ -17,6 +18,7 @@ from benchgate.history import reader, store
 from benchgate.history.changes import ERROR, MOST_POINTS
 from benchgate.history.course import Course, course_of
 from benchgate.history.place import Place
+from benchgate.render.page import history_page
 from benchgate.render.tables import columns
 from benchgate.render.tables import course as course_table
 
@@ -60,6 +62,15 @@ def courses(place: Place, wanted: Wanted) -> tuple[Course, ...]:
 def courses_text(place: Place, wanted: Wanted, width: int) -> str:
     drawn = [course_table.render(course, width) for course in courses(place, wanted)]
     return "\n\n".join("\n".join(lines) for lines in drawn)
+
+
+def write_page(place: Place, wanted: Wanted, file: Path) -> Path:
+    made = history_page.page(wanted.name, courses(place, wanted), str(place))
+    try:
+        file.write_text(made, encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise HistoryError(f"{file} cannot be written: {error.strerror}") from None
+    return file
 
 
 def _course(connection: Connection, found: reader.Found, wanted: Wanted) -> Course:
