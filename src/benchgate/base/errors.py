@@ -74,3 +74,7 @@ class UnsignedError(EvidenceError):
 
 class RenderError(BenchgateError):
     """A report could not be written; the measurements stay on disk."""
+
+
+class HistoryError(BenchgateError):
+    """A history that cannot be opened, read or written, or that holds what benchgate never wrote."""

@@ -20,6 +20,7 @@ _ORDER = (
     "verify",
     "rejudge",
     "compare",
+    "history",
     "replay",
     "timeline",
     "cache",

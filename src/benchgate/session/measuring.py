@@ -286,3 +286,10 @@ class MeasuringSession:
             view = view_of(facts, self._judged, str(self._session.folder), self._trusted)
             publish.write(self._session, view, self.options, self.progress.note)
             return view
+
+    def remember(self, name: str) -> None:
+        """For --history: imports the closed session. That it fails changes no verdict, so it is a notice."""
+        from benchgate.session import history_import  # noqa: PLC0415 - few sessions need a database
+
+        folder = self.options.reports / "runs" / name
+        self.progress.note(history_import.at_end(folder, self.options.history or "", self._trusted))

@@ -44,7 +44,7 @@ def judge_session(folder: Path, trusted: Trusted = NOTHING, verb: str = "rejudge
     facts = read_object(folder, SESSION)
     where = str(folder / SESSION)
     _require_plain_files(folder)
-    require_programs(facts, where, trusted, ["benchgate", verb, str(folder)])
+    require_programs(facts, where, trusted, ["benchgate", *verb.split(), str(folder)])
     known = {cell for sweep in read_plan(facts, where) for cell, _ in sweep.cells}
     policy = read_policy(facts, where)
     try:
@@ -136,7 +136,10 @@ def _require_placement(raw: RawRun, facts: Mapping[str, Any], where: str) -> Non
 
 def recompute(folder: Path, trusted: Trusted = NOTHING) -> dict[str, str]:
     """The text that results.csv, metrics.csv and every report should have, for `benchgate verify`."""
-    view = judge_session(folder, trusted, "verify")
+    return texts_of(judge_session(folder, trusted, "verify"), trusted)
+
+
+def texts_of(view: SessionView, trusted: Trusted = NOTHING) -> dict[str, str]:
     made = reports.rendered(view, trusted.reports)
     if made.errors:
         raise reports.all_of(made.errors)
