@@ -222,3 +222,7 @@ class Measurement:
     resolution."""
     step: float = 0.0
     """By how much each sample may be off, because the guest prints its figure in such steps."""
+    seeds: tuple[int, ...] = ()
+    """Of each sample; empty: not known."""
+    guest: str = ""
+    """The digest of the guest's files."""

@@ -21,6 +21,7 @@ _ORDER = (
     "rejudge",
     "compare",
     "history",
+    "baseline",
     "replay",
     "timeline",
     "cache",

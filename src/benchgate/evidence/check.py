@@ -36,10 +36,13 @@ from benchgate.evidence.files import (
     read_object,
     read_text,
 )
+from benchgate.evidence.kept_baselines import FOLDER as BASELINES
 from benchgate.evidence.session_folder import COMPLETE, FORMAT, METRICS, PARTIAL, RESULTS, VERDICTS, VERSION
 from benchgate.evidence.signature import Signers
 
-OWN = frozenset({SESSION, ATTEMPTS, MANIFEST, SIGNATURE, RESULTS, METRICS, "runs", "smokes", "profile"})
+OWN = frozenset(
+    {SESSION, ATTEMPTS, MANIFEST, SIGNATURE, RESULTS, METRICS, "runs", "smokes", "profile", BASELINES}
+)
 """The entries of a session's folder that are not reports."""
 
 _MAY_BE_EMPTY = re.compile(r"runs(/[0-9]{4,}-[^/]+)?|profile(/.*)?")

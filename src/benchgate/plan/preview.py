@@ -6,6 +6,7 @@ Takes the sweeps of planner.py, the options and the policy; gives text. Pure; no
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from benchgate.base.cells import Lane
 from benchgate.base.gates import SMALLEST_LOOK, VERIFIED, Policy
@@ -74,6 +75,9 @@ def _describe_gate(planned: PlannedGate, options: Options) -> str:
         text += f" to {planned.base.cell.system}"
     elif planned.base is not None:
         text += f" over {', '.join(f'smp{one.cell.cpus}' for one in planned.arms[:-1])}"
+    elif gate.baseline:
+        there = "" if Path(gate.baseline).exists() else ", which does not exist"
+        text += f" to the baseline {gate.baseline}{there}"
     text += "".join(f", {name} {value}" for name, value in gate.settings)
     bound = gate.threshold(planned.arm.seats.lane)
     if bound is not None:

@@ -1,8 +1,8 @@
 """Concludes from a session's judged runs: verdicts, attribution tables, and the view of all reports.
 
-Takes the facts of session.json and the judged runs; gives a SessionView, by the same code for a session that
-has just ended and for one that is judged again. Fails with EvidenceError if session.json is not as it was
-written, and with NeedsFilesError if it names a program that the caller does not trust.
+Takes the facts of session.json, the judged runs and the baselines; gives a SessionView, by the same code for
+a session that has just ended and for one that is judged again. Fails with EvidenceError if session.json is
+not as it was written, and with NeedsFilesError if it names a program that the caller does not trust.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from benchgate.base.baselines import NOTHING, Against
 from benchgate.base.errors import NeedsFilesError
 from benchgate.base.gates import CapacityBound, Gate, Verdict
 from benchgate.base.runs import RawRun, VerifiedRun
@@ -43,8 +44,14 @@ from benchgate.render.view import SessionView, session_view
 from benchgate.session.trust import Trusted
 
 
-def view_of(facts: Mapping[str, Any], runs: Sequence[JudgedRun], where: str, trusted: Trusted) -> SessionView:
-    verdicts, capacity = _conclude(facts, runs, where, trusted)
+def view_of(
+    facts: Mapping[str, Any],
+    runs: Sequence[JudgedRun],
+    where: str,
+    trusted: Trusted,
+    against: Against = NOTHING,
+) -> SessionView:
+    verdicts, capacity = _conclude(facts, runs, where, trusted, against)
     plan, policy = read_plan(facts, where), read_policy(facts, where)
     declared = {cell.row: sweep.declared for sweep in plan for cell, _ in sweep.cells}
     found = [arms([(cell, "") for cell, skip in sweep.cells if not skip], runs) for sweep in plan]
@@ -74,7 +81,7 @@ def view_of(facts: Mapping[str, Any], runs: Sequence[JudgedRun], where: str, tru
 
 
 def _conclude(
-    facts: Mapping[str, Any], runs: Sequence[JudgedRun], where: str, trusted: Trusted
+    facts: Mapping[str, Any], runs: Sequence[JudgedRun], where: str, trusted: Trusted, against: Against
 ) -> tuple[tuple[Verdict, ...], dict[int, CapacityBound]]:
     """All verdicts in the order of the plan, and the host's capacity by CPU count."""
     verdicts: list[Verdict] = []
@@ -83,7 +90,7 @@ def _conclude(
         bounds = read_bounds(facts, sweep.row, where)
         gates = [_trusted_gate(gate, trusted) for gate in sweep.gates]
         policy = read_policy_of(facts, sweep, where)
-        verdicts += decide(gates, arms(sweep.cells, runs, sweep.declared), policy, bounds).verdicts
+        verdicts += decide(gates, arms(sweep.cells, runs, sweep.declared), policy, bounds, against).verdicts
         capacity.update(bounds)
     return tuple(verdicts), capacity
 

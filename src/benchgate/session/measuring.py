@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from benchgate.base.baselines import NOTHING, Against
 from benchgate.base.cells import Lane
 from benchgate.base.clocks import Clocks, policy_for
 from benchgate.base.errors import HostError
@@ -28,9 +29,10 @@ from benchgate.base.runs import RawRun
 from benchgate.base.systems import Kind
 from benchgate.build import cache_storage
 from benchgate.build.images import Images
-from benchgate.evidence import provenance, session_folder
+from benchgate.evidence import kept_baselines, provenance, session_folder
 from benchgate.evidence.facts import bounds_of, stored_symbols, symbols_of
 from benchgate.evidence.files import SESSION, read_object
+from benchgate.evidence.origins import origin_of
 from benchgate.evidence.rows import row_of
 from benchgate.host import concurrency, envelope, lock
 from benchgate.host.topology import Topology
@@ -81,6 +83,7 @@ class MeasuringSession:
         self._judged: list[JudgedRun] = []
         self._facts: dict[str, Any] = {}
         self._trusted = Trusted()
+        self.against: Against = NOTHING
         self.ground = ground_of(seen, options)
 
     # ---- opening
@@ -139,6 +142,7 @@ class MeasuringSession:
             started=datetime.now(UTC),
             short_id=secrets.token_hex(3),
         )
+        self._keep_baselines(sweeps)
         self._session.update(**self._facts)
         if any(cell.seats.host_cpus for sweep in sweeps for cell in sweep.runnable):
             kept = ",".join(map(str, self.options.cpus or ()))
@@ -147,6 +151,18 @@ class MeasuringSession:
             )
         self._expected = {one.row: expected_runs(one, self.options, self.policy) for one in sweeps}
         self.progress.expect(sum(self._expected.values()))
+
+    def _keep_baselines(self, sweeps: Sequence[SweepPlan]) -> None:
+        """The files that gates name, as they are now: verdicts are decided again from these copies."""
+        found = kept_baselines.load(
+            one.gate.baseline for sweep in sweeps for one in sweep.gates if one.gate.baseline
+        )
+        if found:
+            self._facts[kept_baselines.FACT] = {word: one.digest for word, one in found.items()}
+            self._open_session.keep({one.name: one.text for one in found.values()})
+        facts = {**self._open_session.facts, **self._facts}
+        origin = origin_of(facts, str(self._open_session.folder))
+        self.against = Against(origin, {word: one.baseline for word, one in found.items()})
 
     def _inputs(self, sweeps: Sequence[SweepPlan]) -> dict[str, Any]:
         """The digests of QEMU and of every image; `labels`: what every report must state about them."""
@@ -283,7 +299,7 @@ class MeasuringSession:
                 return None
             self._session.close(datetime.now(UTC), missing=missing)
             facts = read_object(self._session.folder, SESSION)
-            view = view_of(facts, self._judged, str(self._session.folder), self._trusted)
+            view = view_of(facts, self._judged, str(self._session.folder), self._trusted, self.against)
             publish.write(self._session, view, self.options, self.progress.note)
             return view
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchgate.insn.profile import folded, read_profile, top_table
+from benchgate.insn.profile import Profile, folded, read_profile, top_table
 from benchgate.insn.records import Records
 from benchgate.insn.stacks import folded as folded_stacks
 from benchgate.insn.stacks import read_stacks
@@ -17,21 +17,26 @@ from benchgate.judge.story.clock import EVENTS
 from benchgate.render.page.pictures import flame
 from benchgate.session import timeline
 
-STACKS, FOLDED_STACKS, PICTURE, TRACE = "stacks.txt", "stacks.folded", "flame.svg", "trace.json"
+PROFILE, STACKS, TRACE = "profile.txt", "stacks.txt", "trace.json"
+FOLDED_STACKS, PICTURE = "stacks.folded", "flame.svg"
 
 
-def records(folder: Path, *, profile: bool, events: bool, stacks: bool) -> Records:
+def records(folder: Path, *, profile: bool, events: bool = False, stacks: bool = False) -> Records:
     return Records(
-        profile=folder / "profile.txt" if profile else None,
+        profile=folder / PROFILE if profile else None,
         events=folder / EVENTS if events else None,
         stacks=folder / STACKS if stacks else None,
     )
 
 
-def profile_table(file: Path, kernel: Path | None, user: Path | None) -> str:
+def profile(folder: Path, kernel: Path | None, user: Path | None) -> Profile:
+    return read_profile(folder / PROFILE, _symbols(kernel) or NO_SYMBOLS, _symbols(user))
+
+
+def profile_table(folder: Path, kernel: Path | None, user: Path | None) -> str:
     """Writes the folded stacks next to the profile; gives the table of the top symbols."""
-    seen = read_profile(file, _symbols(kernel) or NO_SYMBOLS, _symbols(user))
-    stacks = file.with_name("folded.txt")
+    seen = profile(folder, kernel, user)
+    stacks = folder / "folded.txt"
     stacks.write_text(folded(seen), encoding="utf-8")
     return f"{top_table(seen)}folded stacks: {stacks}"
 

@@ -8,6 +8,7 @@ names what cannot be read, and with NeedsFilesError that has the command if prog
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from benchgate.base.runs import RawRun, VerifiedRun
 from benchgate.base.systems import SELFTEST
 from benchgate.base.void_rule import VoidRule
 from benchgate.base.workloads import Workload
-from benchgate.evidence import metrics_csv, results_csv, session_folder
+from benchgate.evidence import kept_baselines, metrics_csv, results_csv, session_folder
 from benchgate.evidence.chain import parse_chain
 from benchgate.evidence.facts import read_plan, read_policy
 from benchgate.evidence.files import ATTEMPTS, SESSION, files_below, read_object, read_text
@@ -39,8 +40,21 @@ from benchgate.session.trust import Trusted, require_programs
 NOTHING = Trusted()
 
 
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A session that was judged again."""
+
+    facts: Mapping[str, Any]
+    runs: tuple[JudgedRun, ...]
+    view: SessionView
+
+
 def judge_session(folder: Path, trusted: Trusted = NOTHING, verb: str = "rejudge") -> SessionView:
     """The session's view, from its runs. `verb`: the command to name if the caller did not name a program."""
+    return judged(folder, trusted, verb).view
+
+
+def judged(folder: Path, trusted: Trusted, verb: str) -> Judged:
     facts = read_object(folder, SESSION)
     where = str(folder / SESSION)
     _require_plain_files(folder)
@@ -56,7 +70,8 @@ def judge_session(folder: Path, trusted: Trusted = NOTHING, verb: str = "rejudge
         raise EvidenceError(f"{folder / 'runs' / strangers[0]}: its cell is not in the session's plan")
     complete = facts.get("state") == session_folder.COMPLETE
     check_binding(facts, [judged.run for judged in runs], policy.warmups, where, complete=complete)
-    return view_of(facts, runs, where, trusted)
+    against = kept_baselines.read_back(folder, facts, where)
+    return Judged(facts, runs, view_of(facts, runs, where, trusted, against))
 
 
 def _require_plain_files(folder: Path) -> None:
@@ -136,10 +151,11 @@ def _require_placement(raw: RawRun, facts: Mapping[str, Any], where: str) -> Non
 
 def recompute(folder: Path, trusted: Trusted = NOTHING) -> dict[str, str]:
     """The text that results.csv, metrics.csv and every report should have, for `benchgate verify`."""
-    return texts_of(judge_session(folder, trusted, "verify"), trusted)
+    return texts(judge_session(folder, trusted, "verify"), trusted)
 
 
-def texts_of(view: SessionView, trusted: Trusted = NOTHING) -> dict[str, str]:
+def texts(view: SessionView, trusted: Trusted = NOTHING) -> dict[str, str]:
+    """The files that show this view."""
     made = reports.rendered(view, trusted.reports)
     if made.errors:
         raise reports.all_of(made.errors)

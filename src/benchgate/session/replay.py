@@ -32,6 +32,7 @@ from benchgate.insn.linux_symbols import linux_symbols
 from benchgate.insn.log import ClockLog, MarkKind
 from benchgate.insn.log_reader import read_log
 from benchgate.insn.plugin import prepare
+from benchgate.insn.profile import Profile
 from benchgate.insn.records import NO_RECORDS, Records
 from benchgate.insn.symbols import read_symbols, symbol_file
 from benchgate.insn.window import window
@@ -115,13 +116,24 @@ def _repeat(order: Order, new: _Replay, notice: Notice) -> tuple[str, bool]:
     difference = repeat.difference(new.raw, again)
     lines = [f"{order.out}: {difference or 'the same run: marks, counts and console are equal'}"]
     if wanted.profile is not None:
-        lines.append(recordings.profile_table(wanted.profile, *new.symbols()))
+        lines.append(recordings.profile_table(order.out, *new.symbols()))
     if wanted.stacks is not None:
         label = f"Instructions of {new.raw.cell.id}, run {new.raw.attempt:04}, by call stack"
         lines += recordings.flame_graph(wanted.stacks, *new.symbols(), label)
     if wanted.events is not None:
         lines += recordings.trace(order.out)
     return "\n".join(lines), not difference
+
+
+def profiled(order: Order, notice: Notice) -> Profile:
+    """Where the window's instructions of the run went. EvidenceError if the replay is not equal to it."""
+    new = _prepare(order, notice)
+    with _own_folder(order.out):
+        wanted = recordings.records(order.out, profile=True)
+        again = attempt.execute(_request(new, new.spec(wanted)))
+        if difference := repeat.difference(new.raw, again):
+            raise EvidenceError(f"{order.folder}: its replay is another run: {difference}")
+        return recordings.profile(order.out, *new.symbols())
 
 
 def _prepare(order: Order, notice: Notice) -> _Replay:

@@ -12,7 +12,8 @@ from benchgate.base.errors import VerifyError
 from benchgate.base.text import one_line
 from benchgate.insn.activity import Activity
 from benchgate.insn.events import Events, Halt, Kick, Turn, read_events
-from benchgate.insn.log import ClockLog, MarkKind, read_log
+from benchgate.insn.log import ClockLog, MarkKind
+from benchgate.insn.log_reader import read_log
 from benchgate.judge.run_files import RunFiles
 from benchgate.judge.story import workers
 from benchgate.judge.story.words import Arrow, Counter, Instant, Span, Story, Track

@@ -40,7 +40,9 @@ FIELDS = (
 
 def as_object(verdict: Verdict) -> dict[str, object]:
     plain: dict[str, object] = {name: getattr(verdict, name) for name in FIELDS}
-    return plain | {"params": dict(verdict.params)}
+    # Only of gates that have one: earlier versions wrote no such field, and their reports must still follow.
+    more = {"baseline": verdict.baseline} if verdict.baseline else {}
+    return plain | {"params": dict(verdict.params)} | more
 
 
 def render(view: SessionView) -> str:
