@@ -16,11 +16,14 @@ _ORDER = (
     "plan",
     "init",
     "new_system",
+    "sign",
     "verify",
     "rejudge",
     "compare",
+    "history",
     "baseline",
     "replay",
+    "timeline",
     "cache",
 )
 """As the help lists them."""

@@ -7,7 +7,6 @@ prepared for the lane, and with UsageError for a boot that this session cannot m
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from tempfile import TemporaryDirectory
 from benchgate.base.cells import Lane
 from benchgate.base.clocks import Clock
 from benchgate.base.errors import UsageError
+from benchgate.base.identity import nonce_of, nonce_of_attempt, nonce_of_seed
 from benchgate.base.runs import BootSpec, Image
 from benchgate.base.systems import Kind
 from benchgate.build.images import Images, guest_digest
@@ -51,7 +51,7 @@ class Guests:
         return self.images.symbols(planned.system, planned.workload)
 
     def request(self, attempt: PlannedRun, place: RunFolder) -> RunRequest:
-        planned, nonce = attempt.planned, self._nonce(attempt)
+        planned, nonce = attempt.planned, self._nonce(attempt, place)
         spec = self._spec(planned, nonce, log=clock_log(place.folder), seed=attempt.seed)
         return RunRequest(
             cell=planned.cell,
@@ -88,13 +88,11 @@ class Guests:
         vm, hosts = self.machines.vm(planned), ports.choose(planned.system.ports)
         return argv.guest_spec(planned, image, vm, nonce, log=log, seed=seed, measure=measure, ports=hosts)
 
-    def _nonce(self, attempt: PlannedRun) -> str:
-        """On the instruction clock a digest, so that consoles are equal; on other lanes random. --clock both
-        does not change it, nor any figure."""
-        if attempt.planned.seats.lane is not Lane.INSN:
-            return secrets.token_hex(8)
-        cell = replace(attempt.planned.cell, clock="")
-        return _digest(f"{self.options.order_seed} {cell.id} {attempt.seed}")
+    def _nonce(self, attempt: PlannedRun, place: RunFolder) -> str:
+        """As judge/binding.py expects it. The session's folder has its id as name."""
+        if attempt.planned.seats.lane is Lane.INSN:
+            return nonce_of_seed(self.options.order_seed, attempt.planned.cell, attempt.seed)
+        return nonce_of_attempt(place.folder.parents[1].name, place.run)
 
     # ---- boots for a user's own tests
 
@@ -118,7 +116,7 @@ class Guests:
         if seated.system.kind is Kind.NATIVE:
             raise UsageError(f"{seated.cell.row}: native Linux cannot be booted; name a QEMU system")
         timed = seated.seats.lane is Lane.INSN
-        nonce = _digest(f"boot {seated.cell.id}") if timed else secrets.token_hex(8)
+        nonce = nonce_of(f"boot {seated.cell.id}") if timed else secrets.token_hex(8)
         vm = self.machines.vm(seated) if timed else self.machines.untimed(seated)
         with TemporaryDirectory(prefix="benchgate-boot-") as name:
             spec = argv.guest_spec(
@@ -133,7 +131,3 @@ class Guests:
             )
             with guest.boot_interactive(spec, mark=nonce, folder=Path(name)) as running:
                 yield running
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -24,8 +24,9 @@ from benchgate.base.errors import HostError
 from benchgate.base.gates import CapacityBound, Policy
 from benchgate.base.interrupts import held
 from benchgate.base.pyfile import described
+from benchgate.base.results import ResultFormat
 from benchgate.base.runs import RawRun
-from benchgate.base.systems import Kind, ResultFormat
+from benchgate.base.systems import Kind
 from benchgate.build import cache_storage
 from benchgate.build.images import Images
 from benchgate.evidence import kept_baselines, provenance, session_folder
@@ -36,11 +37,11 @@ from benchgate.evidence.rows import row_of
 from benchgate.host import concurrency, envelope, lock
 from benchgate.host.topology import Topology
 from benchgate.insn.symbols import read_symbols
-from benchgate.judge import attribution, smoke_check, verify, wire
+from benchgate.judge import attribution, binding, smoke_check, verify, wire
 from benchgate.judge.judged_run import JudgedRun, judge_run
 from benchgate.judge.oracle import ORACLES
 from benchgate.judge.run_files import read_console
-from benchgate.plan import catalog
+from benchgate.plan import catalog, choice
 from benchgate.plan.ground import ground_of
 from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedCell, SweepPlan
@@ -74,7 +75,7 @@ class MeasuringSession:
         self._topology = seen
         self._machines = Machines(options, seen, progress.note)
         self._capacities = Capacities(self._machines)
-        images = Images(options.linux_kernel, options.locked, progress.note)
+        images = Images(options.locked, progress.note)
         self.guests = Guests(options, self._machines, images)
         self._emulators: dict[str, str] = {}
         """By row."""
@@ -130,7 +131,9 @@ class MeasuringSession:
             gates={gate.kind: Path(gate.file) for gate in kinds},
             reports=self.options.extra_reports,
         )
-        self._facts = provenance.planned(sweeps, self.policy, self._inputs(sweeps), self.clocks)
+        letters = {letter: one.name for letter, one in choice.letters(self.options).items()}
+        self._facts = provenance.planned(sweeps, self.policy, self._inputs(sweeps), self.clocks, letters)
+        self._facts[binding.FACT] = binding.RULES
         self._facts["programs"] = self._trusted.as_json()
         self._emulators = {row: sweep.cells[0].system.emulator for sweep in sweeps for row in sweep.rows}
         self._session = session_folder.SessionFolder.create(
@@ -299,3 +302,10 @@ class MeasuringSession:
             view = view_of(facts, self._judged, str(self._session.folder), self._trusted, self.against)
             publish.write(self._session, view, self.options, self.progress.note)
             return view
+
+    def remember(self, name: str) -> None:
+        """For --history: imports the closed session. That it fails changes no verdict, so it is a notice."""
+        from benchgate.session import history_import  # noqa: PLC0415 - few sessions need a database
+
+        folder = self.options.reports / "runs" / name
+        self.progress.note(history_import.at_end(folder, self.options.history or "", self._trusted))

@@ -88,6 +88,6 @@ def _ini(config: pytest.Config, option: Option) -> object:
     def placed(word: str) -> str:
         return str(home / word) if option.name in options.PATHS or options.is_path(word) else word
 
-    if option.name not in (*options.PATHS, "system", "policy") or not value:
+    if option.name not in (*options.PATHS, "system", "policy", "history") or not value:
         return value
     return [placed(word) for word in value] if isinstance(value, list) else placed(str(value))

@@ -25,6 +25,7 @@ from benchgate.evidence.facts import read_plan, read_policy
 from benchgate.evidence.files import ATTEMPTS, SESSION, files_below, read_object, read_text
 from benchgate.evidence.session_folder import METRICS, RESULTS
 from benchgate.judge import smoke_check, verify
+from benchgate.judge.binding import check_binding
 from benchgate.judge.judged_run import JudgedRun, judge_run
 from benchgate.judge.oracle import ORACLES
 from benchgate.plan import catalog, systemfile
@@ -57,16 +58,18 @@ def judged(folder: Path, trusted: Trusted, verb: str) -> Judged:
     facts = read_object(folder, SESSION)
     where = str(folder / SESSION)
     _require_plain_files(folder)
-    require_programs(facts, where, trusted, ["benchgate", verb, str(folder)])
+    require_programs(facts, where, trusted, ["benchgate", *verb.split(), str(folder)])
     known = {cell for sweep in read_plan(facts, where) for cell, _ in sweep.cells}
-    rule = read_policy(facts, where).void
+    policy = read_policy(facts, where)
     try:
-        runs = tuple(_judge(path, facts, where, trusted, rule) for path in _run_folders(folder, facts))
+        runs = tuple(_judge(path, facts, where, trusted, policy.void) for path in _run_folders(folder, facts))
     finally:
         ORACLES.close()
     strangers = [judged.run.folder.name for judged in runs if judged.run.cell not in known]
     if strangers:
         raise EvidenceError(f"{folder / 'runs' / strangers[0]}: its cell is not in the session's plan")
+    complete = facts.get("state") == session_folder.COMPLETE
+    check_binding(facts, [judged.run for judged in runs], policy.warmups, where, complete=complete)
     against = kept_baselines.read_back(folder, facts, where)
     return Judged(facts, runs, view_of(facts, runs, where, trusted, against))
 
@@ -151,7 +154,7 @@ def recompute(folder: Path, trusted: Trusted = NOTHING) -> dict[str, str]:
     return texts(judge_session(folder, trusted, "verify"), trusted)
 
 
-def texts(view: SessionView, trusted: Trusted) -> dict[str, str]:
+def texts(view: SessionView, trusted: Trusted = NOTHING) -> dict[str, str]:
     """The files that show this view."""
     made = reports.rendered(view, trusted.reports)
     if made.errors:

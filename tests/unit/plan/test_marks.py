@@ -101,15 +101,15 @@ def limit(**kwargs: object) -> Mark:
     return Mark((), {"cpus": 2, "metric": "total", "at_most": 2_000_000, **kwargs})
 
 
-def compare(**kwargs: object) -> Mark:
+def ratio(**kwargs: object) -> Mark:
     return Mark((), {"to": "linux", "cpus": 2, "at_least": 1.0, **kwargs})
 
 
 def test_a_limit_and_a_comparison_are_read() -> None:
-    found = marks.read(PRIMES, {"limit": [limit(insn=1e9)], "compare": [compare(metric="total")]})
+    found = marks.read(PRIMES, {"limit": [limit(insn=1e9)], "ratio": [ratio(metric="total")]})
     assert found.gates == (
         GateRequest("limit", "", 2, None, "total", None, 2e6, 1e9),
-        GateRequest("compare", "", 2, None, "total", 1.0, None, None, "linux"),
+        GateRequest("ratio", "", 2, None, "total", 1.0, None, None, "linux"),
     )
 
 
@@ -125,11 +125,11 @@ def test_a_limit_and_a_comparison_are_read() -> None:
         ("limit", limit(base=1), "mark limit: no argument `base`"),
         ("limit", limit(window="total"), "`window` is now `metric`"),
         ("limit", Mark(("total",), {"cpus": 2}), "use keyword arguments, as in limit"),
-        ("compare", Mark((), {"cpus": 2, "at_least": 1.0}), "the argument `to` is missing"),
-        ("compare", compare(to=3), "to=3 is not a system's name or path"),
-        ("compare", compare(to=""), "to='' is not a system's name or path"),
-        ("compare", compare(sytem="linux"), "mark compare: no argument `sytem`"),
-        ("compare", compare(at_least=0), "is not a ratio above 0"),
+        ("ratio", Mark((), {"cpus": 2, "at_least": 1.0}), "the argument `to` is missing"),
+        ("ratio", ratio(to=3), "to=3 is not a system's name or path"),
+        ("ratio", ratio(to=""), "to='' is not a system's name or path"),
+        ("ratio", ratio(sytem="linux"), "mark ratio: no argument `sytem`"),
+        ("ratio", ratio(at_least=0), "is not a ratio above 0"),
     ],
 )
 def test_an_invalid_limit_or_comparison_is_refused(name: str, mark: Mark, message: str) -> None:
@@ -137,8 +137,13 @@ def test_an_invalid_limit_or_comparison_is_refused(name: str, mark: Mark, messag
         marks.read(PRIMES, {name: [mark]})
 
 
+def test_the_mark_of_earlier_versions_is_refused_with_todays_word() -> None:
+    with pytest.raises(UsageError, match="mark compare is now `ratio`, with the same arguments"):
+        marks.read(PRIMES, {"compare": [ratio()]})
+
+
 def test_two_systems_may_differ_by_more_than_the_largest_cpu_count() -> None:
-    (gate,) = marks.read(PRIMES, {"compare": [compare(at_least=100)]}).gates
+    (gate,) = marks.read(PRIMES, {"ratio": [ratio(at_least=100)]}).gates
     assert gate.at_least == 100
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from benchgate.base.gates import Gate
 from benchgate.plan.planned import GateRequest
-from benchgate.session.thresholds import Marked, differences
+from benchgate.session.thresholds import Marked, differences, with_letters
 from tests.unit.plans import sweep
 
 TEST = "tests/test_scaling.py::test_scales"
@@ -63,12 +63,19 @@ def test_every_test_of_a_gate_must_agree(gate: Gate) -> None:
 def test_a_comparison_is_found_by_its_other_system(gate: Gate) -> None:
     base = replace(gate.cell, system="kernel")
     compared = replace(gate, kind="compare", base=base, at_least=1.0)
-    asked = [GateRequest("compare", "", 2, None, "work", limit, None, None, to) for to, limit in
+    asked = [GateRequest("ratio", "", 2, None, "work", limit, None, None, to) for to, limit in
              (("native", 0.5), ("kernel", 1.0))]  # fmt: skip
     assert differences([compared], {TEST: Marked("primes", tuple(asked))}) == ()
     said = differences([compared], {TEST: Marked("primes", (replace(asked[1], at_least=1.2),))})
     assert said == (f"{gate.id}: at_least is 1 in the session and 1.2 in {TEST}",)
     said = differences([compared], MARKED)
-    assert said == (f"{gate.id}: {TEST} has no gate compare of work at 2 CPUs compared with kernel",)
+    assert said == (f"{gate.id}: {TEST} has no gate ratio of work at 2 CPUs compared with kernel",)
     only_native = {TEST: Marked("primes", (asked[0],))}
-    assert "has no gate compare" in differences([compared], only_native)[0]
+    assert "has no gate ratio" in differences([compared], only_native)[0]
+
+
+def test_a_letter_is_the_system_that_the_session_says(gate: Gate) -> None:
+    compared = replace(gate, kind="ratio", base=replace(gate.cell, system="kernel"), at_least=1.0)
+    tests = {TEST: Marked("primes", (GateRequest("ratio", "", 2, None, "work", 1.0, None, None, "A"),))}
+    assert differences([compared], with_letters(tests, {"A": "kernel", "B": "linux"})) == ()
+    assert "has no gate ratio" in differences([compared], with_letters(tests, {"A": "native"}))[0]

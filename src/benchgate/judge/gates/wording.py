@@ -43,14 +43,16 @@ def number(value: float) -> str:
 
 
 def subject(gate: Gate) -> str:
-    """`primes-linux smp2/smp1`, `primes smp2 kernel/linux`, `primes-linux-smp2/baseline`, or the cell's id if
-    there is no base."""
+    """`primes-linux smp2/smp1`, `primes-linux smp1,2,4`, `primes smp2 kernel/linux`,
+    `primes-linux-smp2/baseline`, or the cell's id if it has no base."""
     if gate.baseline:
         return f"{gate.cell.id}/baseline"
     if gate.base is None:
         return gate.cell.id
     if gate.base.system != gate.cell.system:
         return f"{gate.cell.label} smp{gate.cell.cpus} {gate.cell.system}/{gate.base.system}"
+    if gate.more:
+        return f"{gate.cell.row} smp{','.join(str(cell.cpus) for cell in gate.cells)}"
     return f"{gate.cell.row} smp{gate.cell.cpus}/smp{gate.base.cpus}"
 
 

@@ -30,6 +30,8 @@ FIELDS = (
     "low",
     "high",
     "unit",
+    "parameter",
+    "smallest_effect",
     "runs",
     "outcome",
     "reason",

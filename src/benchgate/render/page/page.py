@@ -1,0 +1,72 @@
+"""Puts the page together: the headline, the parts in their order, and one style for all.
+
+Takes a SessionView, or a title and sections of another page; gives HTML in one text, without scripts, links
+to other files or anything from a network. The same input gives the same text. Does not fail.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+from collections.abc import Sequence
+from types import ModuleType
+
+from benchgate.render.page import parts, style
+from benchgate.render.page.html import Html, join, tag
+from benchgate.render.view import SessionView, headline
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+"""Whatever the page may hold, a browser runs no script of it and loads nothing for it."""
+
+Section = tuple[str, str, Html]
+"""Id, title and body of a section."""
+
+
+@functools.cache
+def all_parts() -> tuple[ModuleType, ...]:
+    found = [
+        importlib.import_module(f"{parts.__name__}.{one.name}")
+        for one in pkgutil.iter_modules(parts.__path__)
+    ]
+    return tuple(sorted(found, key=lambda part: (part.ORDER, part.__name__)))
+
+
+def session_page(view: SessionView) -> str:
+    """A part without anything to show is left out."""
+    bodies = [(part.__name__.rpartition(".")[2], part.TITLE, part.body(view)) for part in all_parts()]
+    sections = [(name, title, body) for name, title, body in bodies if body is not None]
+    told = f"session {view.id}, {view.started} to {view.finished or 'unfinished'}"
+    return document(headline(view), told, sections)
+
+
+def document(head: str, told: str, sections: Sequence[Section]) -> str:
+    """A page with a headline, a line below it, and sections, each in the list at the top."""
+    word = head.partition(":")[0].lower()
+    names = (tag("li", tag("a", title, href=f"#{name}")) for name, title, _ in sections)
+    top = tag(
+        "header",
+        tag("h1", head, class_=f"head {word}"),
+        tag("p", told, class_="soft"),
+        tag("nav", tag("ul", *names), aria_label="parts of this page"),
+    )
+    body = tag("body", top, tag("main", *(_section(*one) for one in sections)))
+    whole = tag("html", _head(head), body, lang="en")
+    return f"<!DOCTYPE html>\n{whole}\n"
+
+
+def _head(title: str) -> Html:
+    return tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=POLICY),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="color-scheme", content="light dark"),
+        tag("title", f"benchgate: {title}"),
+        tag("style", Html(style.WHOLE)),
+    )
+
+
+def _section(name: str, title: str, body: Html) -> Html:
+    heading = tag("h2", title, id=f"{name}-title")
+    return join([tag("section", heading, body, id=name, aria_labelledby=f"{name}-title"), Html("\n")])

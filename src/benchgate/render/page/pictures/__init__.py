@@ -1,0 +1,1 @@
+"""The kinds of picture, one module each: pure functions from plain data to SVG."""

@@ -1,0 +1,66 @@
+"""Tables, figures and commands of the page, so that each part has the same ones, with captions and scopes.
+
+Takes texts or markup; gives markup. A table scrolls inside its own box, so that the page never does. Does not
+fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from benchgate.render.page.html import Child, Html, join, tag
+
+NOTHING = "-"
+
+
+def table(
+    caption: str, heads: Sequence[str], rows: Sequence[Sequence[Child]], *, texts: int = 1, prose: int = 0
+) -> Html:
+    """The first cell of a row is its heading. `texts`: how many columns from the left hold text, which is
+    aligned left, and `prose`: how many at the right; those between hold figures."""
+    last = len(heads) - prose
+    kinds = [None if n < texts or n >= last else "figure" for n in range(len(heads))]
+    top = tag(
+        "tr", *(tag("th", one, scope="col", class_=kind) for one, kind in zip(heads, kinds, strict=True))
+    )
+    body = (tag("tr", *map(_cell, range(len(heads)), row, kinds)) for row in rows)
+    whole = tag("table", tag("caption", caption), tag("thead", top), tag("tbody", *body))
+    return scrolling(caption, whole)
+
+
+def scrolling(name: str, wide: Html) -> Html:
+    """A box that scrolls sideways by itself, also by keyboard."""
+    return tag("div", wide, class_="wide", role="region", aria_label=name, tabindex="0")
+
+
+def used(heads: Sequence[str], rows: Sequence[Sequence[Child]]) -> tuple[list[str], list[list[Child]]]:
+    """Heads and rows without the columns in which no row has a value."""
+    kept = [n for n in range(len(heads)) if n == 0 or any(row[n] not in (NOTHING, "", None) for row in rows)]
+    return [heads[n] for n in kept], [[row[n] for n in kept] for row in rows]
+
+
+def figure(picture: Html, caption: str, *more: Child) -> Html:
+    return tag("figure", tag("figcaption", caption), picture, *more)
+
+
+def commands(*given: str) -> Html:
+    """Commands to paste, each selected whole by one click."""
+    return join(tag("pre", tag("code", one), class_="command", tabindex="0") for one in given)
+
+
+def more(summary: str, *children: Child, is_open: bool = False) -> Html:
+    """What is shown on request."""
+    return tag("details", tag("summary", summary), *children, open=is_open)
+
+
+def word(outcome: str) -> Html:
+    """A verdict's word or a run's outcome, told apart by more than its colour: it is there as text."""
+    return tag("span", outcome, class_=f"word {outcome.lower()}")
+
+
+def listed(items: Sequence[Child]) -> Html:
+    return tag("ul", *(tag("li", one) for one in items))
+
+
+def _cell(column: int, one: Child, kind: str | None) -> Html:
+    return tag("td", one, class_=kind) if column else tag("th", one, scope="row")
