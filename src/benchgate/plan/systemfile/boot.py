@@ -12,6 +12,7 @@ from pathlib import Path
 from benchgate.base.boots import DEFAULT_FIRMWARE, Boot, Build, QemuWords
 from benchgate.base.disks import FORMATS, Disk, Interface
 from benchgate.base.network import CARD
+from benchgate.base.qemu import CONSOLES, SERIAL
 from benchgate.base.text import filled
 from benchgate.base.yamlfile import Section
 
@@ -66,6 +67,7 @@ def qemu(top: Section, machine: str) -> QemuWords:
             smp=smp,
             arguments=words.texts("arguments"),
             network=words.text("network", CARD),
+            console=words.choice("console", tuple(CONSOLES), SERIAL),
             binary=words.text("binary", ""),
         )
 
