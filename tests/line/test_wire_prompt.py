@@ -1,4 +1,5 @@
-"""A system with a prompt that answers in the wire format: Linux with a shell of its own as PID 1."""
+"""A system with a prompt that answers in the wire format, on a serial port and on a virtio console: Linux
+with a shell of its own as PID 1."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ YAML = """\
 version: 1
 name: shell
 kind: qemu
-qemu: {machine: "q35,sata=off,smbus=off", memory: 512M}
+qemu: {machine: "q35,sata=off,smbus=off", memory: 512M, console: CONSOLE}
 boot: {kernel: "fetch:linux", initrd: shell.cpio, append: "APPEND"}
 ask: prompt
 prompt: '\\$ '
@@ -50,12 +51,23 @@ def archive(path: Path) -> None:
     path.write_bytes(programs.initramfs({"init": shell.read_bytes(), "bench": bench.read_bytes()}))
 
 
-@pytest.mark.parametrize("clock", ["wall", "insn"])
-def test_the_answer_to_a_typed_line_is_judged_as_the_wire_format(tmp_path: Path, clock: str) -> None:
+@pytest.mark.parametrize(
+    ("clock", "console", "device"),
+    [("wall", "serial", "ttyS0"), ("wall", "virtio", "hvc0"), ("insn", "serial", "ttyS0")],
+)
+def test_the_answer_to_a_typed_line_is_judged_as_the_wire_format(
+    tmp_path: Path, clock: str, console: str, device: str
+) -> None:
     archive(tmp_path / "shell.cpio")
-    append = catalog.load_system("linux").boot.append
+    append = catalog.load_system("linux").boot.append.replace("console=ttyS0", f"console={device}")
+    assert f"console={device}" in append
     words = " ".join(f"bench.{key}={{{key}}}" for key in PLACES)
-    text = YAML.replace("APPEND", append).replace("WORDS", words).replace("PATIENCE", str(PATIENCE_S))
+    text = (
+        YAML.replace("CONSOLE", console)
+        .replace("APPEND", append)
+        .replace("WORDS", words)
+        .replace("PATIENCE", str(PATIENCE_S))
+    )
     (tmp_path / "shell.yaml").write_text(text)
     (tmp_path / "test_own.py").write_text(CELL)
     session = run_pytest(

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from benchgate.base.disks import Disk
 from benchgate.base.network import CARD
+from benchgate.base.qemu import SERIAL
 
 DEFAULT_FIRMWARE = "default"
 """The firmware that QEMU has for its machine: SeaBIOS, OpenSBI, or none."""
@@ -45,6 +46,8 @@ class QemuWords:
     arguments: tuple[str, ...] = ()
     network: str = CARD
     """The network card of a system with `ports`."""
+    console: str = SERIAL
+    """One of CONSOLES: what the guest prints on."""
     binary: str = ""
     """The path of the QEMU for this system alone; empty: the session's for its architecture."""
 

@@ -16,7 +16,7 @@ from benchgate.base.cells import Accel, Cell, Lane
 from benchgate.base.disks import disk_options
 from benchgate.base.errors import UsageError
 from benchgate.base.network import network_options, port_values
-from benchgate.base.qemu import CONTROLLED, Qemu, command, guest_name, smp_option
+from benchgate.base.qemu import Qemu, command, controlled, guest_name, smp_option
 from benchgate.base.results import ResultFormat
 from benchgate.base.runs import BootSpec, Deadlines, Image
 from benchgate.base.script import Script, values_of
@@ -107,7 +107,7 @@ def guest_spec(  # noqa: PLR0913 - one boot has this many options
         vm.qemu,
         machine=system.qemu.machine,
         cpu=system.qemu.cpu or vm.cpu_model,
-        console=CONTROLLED,
+        console=controlled(system.qemu.console),
         memory=system.qemu.memory,
         smp=smp_option(system.qemu.smp, cell.cpus),
         accel=vm.accel,

@@ -11,6 +11,7 @@ from pathlib import Path
 from benchgate.base.boots import DEFAULT_FIRMWARE, FETCHED_LINUX, Boot, Build, QemuWords
 from benchgate.base.disks import FORMATS, Disk, Interface
 from benchgate.base.network import CARD
+from benchgate.base.qemu import CONSOLES, SERIAL
 from benchgate.base.settings import WORKTREE, Settings
 from benchgate.base.text import filled
 from benchgate.base.yamlfile import Section
@@ -69,6 +70,7 @@ def qemu(top: Section, machine: str, settings: Settings) -> QemuWords:
             smp=smp,
             arguments=words.texts("arguments"),
             network=words.text("network", CARD),
+            console=words.choice("console", tuple(CONSOLES), SERIAL),
             binary=filled(words.text("binary", ""), settings.values),
         )
 
