@@ -19,6 +19,7 @@ _ORDER = (
     "verify",
     "rejudge",
     "compare",
+    "bisect",
     "replay",
     "cache",
 )
