@@ -2,8 +2,8 @@
 
 Takes two revisions and the arguments of pytest, of which --system names the system whose source is walked;
 gives the answer as text, and the exit status: 0 if one commit was found, 5 if only skipped commits are left.
-PASS is good, FAIL is bad; INCONCLUSIVE, INVALID and a build that fails are skipped. Every step is a session of
-its own, kept in the bisect's folder, and a bisect that was interrupted goes on there. Fails with UsageError.
+PASS is good, FAIL is bad; INCONCLUSIVE, INVALID and a build that fails are skipped. Every step is a session
+of its own, kept in the bisect's folder, and a bisect that was interrupted goes on there. Fails with UsageError.
 """
 
 from __future__ import annotations
@@ -109,8 +109,8 @@ def _ends(walk: Walk, known: State) -> State:
 def _wrong_end(walk: Walk, found: Step, name: str) -> str:
     wanted = "pass" if name == "GOOD" else "fail"
     return (
-        f"{name} {found.commit[:10]} must {wanted}, and is {found.term}: {found.why}; choose another commit or "
-        f"threshold; its session: {walk.folder / found.session if found.session else 'none'}"
+        f"{name} {found.commit[:10]} must {wanted}, and is {found.term}: {found.why}; choose another commit "
+        f"or threshold; its session: {walk.folder / found.session if found.session else 'none'}"
     )
 
 

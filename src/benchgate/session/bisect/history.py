@@ -39,7 +39,7 @@ class Next:
 
 def next_commit(folder: Path, repository: Repository, paths: Sequence[str], state: State) -> Next:
     """Begins anew and repeats all steps, so that it does not matter how the last call ended."""
-    place = _repository(folder / _FOLDER, repository)
+    place = _repository(folder / _FOLDER, repository, state)
     known = [one for one in state.steps if one.commit not in (state.question.good, state.question.bad)]
     said = _bisect(place, "start", "--no-checkout", state.question.bad, state.question.good, "--", *paths)
     for step in known:
@@ -54,7 +54,7 @@ def subject_of(repository: Repository, commit: str) -> str:
     return one_line(done.stdout)
 
 
-def _repository(place: Path, repository: Repository) -> Path:
+def _repository(place: Path, repository: Repository, state: State) -> Path:
     shutil.rmtree(place, ignore_errors=True)
     done = git(place.parent, "init", "--quiet", "--bare", str(place))
     if done.returncode:
@@ -62,6 +62,7 @@ def _repository(place: Path, repository: Repository) -> Path:
     (place / "objects/info/alternates").write_text(f"{repository.common / 'objects'}\n", encoding="utf-8")
     if (repository.common / "shallow").is_file():
         shutil.copyfile(repository.common / "shallow", place / "shallow")
+    _ = git(place, "update-ref", "--no-deref", "HEAD", state.question.bad)  # `git bisect start` wants a HEAD
     return place
 
 
