@@ -3,7 +3,8 @@
 Takes two revisions and the arguments of pytest, of which --system names the system whose source is walked;
 gives the answer as text, and the exit status: 0 if one commit was found, 5 if only skipped commits are left.
 PASS is good, FAIL is bad; INCONCLUSIVE, INVALID and a build that fails are skipped. Every step is a session
-of its own, kept in the bisect's folder, and a bisect that was interrupted goes on there. Fails with UsageError.
+of its own, kept in the bisect's folder, and a bisect that was interrupted goes on there. Fails with
+UsageError.
 """
 
 from __future__ import annotations

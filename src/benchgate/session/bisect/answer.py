@@ -20,7 +20,7 @@ from benchgate.session.bisect.state import Question, State, Step, Term
 
 def text(folder: Path, question: Question, repository: Repository, known: State, found: Next) -> str:
     lines = _found(repository, found.first_bad) if found.first_bad else _among(repository, known, found)
-    step = known.step(found.first_bad)
+    step = known.step(found.first_bad) or _earliest_bad(known, found)
     if step is not None:
         lines += ["", step.why, *_against_good(folder, step)]
     skipped = [one for one in known.steps if one.term is Term.SKIP]
@@ -51,6 +51,12 @@ def _among(repository: Repository, known: State, found: Next) -> list[str]:
     return lines
 
 
+def _earliest_bad(known: State, found: Next) -> Step | None:
+    """Of the commits among which the first bad one is: the one that was seen to be bad."""
+    steps = map(known.step, found.among)
+    return next((one for one in steps if one is not None and one.term is Term.BAD), None)
+
+
 def _against_good(folder: Path, step: Step) -> list[str]:
     """Both were measured in one session: A is GOOD."""
     session = folder / step.session
@@ -61,4 +67,4 @@ def _against_good(folder: Path, step: Step) -> list[str]:
         table = comparison.text(f"{session}:{letters['A']}", f"{session}:{letters['B']}")
     except UsageError as error:
         return [f"its figures have no counterpart in GOOD: {error}"]
-    return ["", "GOOD (A) and the first bad commit (B), measured in one session:", *table.split("\n")]
+    return ["", f"GOOD (A) and {step.commit[:10]} (B), measured in one session:", *table.split("\n")]

@@ -76,7 +76,7 @@ def read(folder: Path, question: Question) -> State:
     if found.question != question:
         raise UsageError(
             f"{folder} is of another bisect, from {found.question.good[:10]} to {found.question.bad[:10]} of "
-            f"{found.question.system} with pytest {' '.join(found.question.arguments)}; name another with --out"
+            f"{found.question.system} with pytest {' '.join(found.question.arguments)}; next: --out FOLDER"
         )
     return found
 

@@ -33,7 +33,7 @@ _MEASURED = (0, 1, 5, 75)
 """The exit statuses of a session that has come to its end (session/exit_codes.py)."""
 _GRACE_S = 60.0
 """For a session that is interrupted, to end its guest and write its reports."""
-_LONGEST = 400
+_LONGEST, _SHORT = 400, 240
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Pair:
 def run(question: Question, pair: Pair, commit: str, folder: Path) -> Step:
     ended = _pytest(question, pair, folder)
     status, error = ended.number("status"), ended.text("error")
-    text = one_line(ended.text("text"), _LONGEST)
+    text = one_line(ended.text("text"), _SHORT)
     if error == BuildError.__name__:
         return Step(commit, Term.SKIP, f"it does not build: {text}")
     session = _session_in(folder)
