@@ -101,7 +101,8 @@ def run_build(  # noqa: PLR0913 - a build has this many inputs
     With a workload, which must have a C file, `{source}` is that file and `{workload}` its name. With a
     commit the commands run among its files instead.
     """
-    sources = [source for source in sources if commit is None or not commit.covers(source)]
+    covered = [source for source in sources if commit is not None and commit.covers(source)]
+    sources = [source for source in sources if source not in covered]
     for source in sources:
         if not source.exists():
             raise BuildError(f"building {name}: there is no source {source}; correct the key `build.sources`")
@@ -112,7 +113,8 @@ def run_build(  # noqa: PLR0913 - a build has this many inputs
         "sources": json.dumps([_source_digest(source) for source in sources]),
     }
     if commit is not None:
-        key |= {"tree": commit.tree, "folder": str(commit.folder)}
+        key["folder"] = str(commit.folder)
+        key["revision"] = json.dumps([[commit.below(one), commit.content(one)] for one in covered])
 
     values: dict[str, str] = {}
     if workload is not None:

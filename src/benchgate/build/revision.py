@@ -31,6 +31,9 @@ _WHOLE = ("-c", "core.sparseCheckout=false", "-c", "core.fsmonitor=false")
 """All files of a commit, whatever part of them the user's checkout has."""
 
 
+_VERIFY = ("rev-parse", "--verify", "--quiet", "--end-of-options")
+
+
 @dataclass(frozen=True, slots=True)
 class Repository:
     top: Path
@@ -47,13 +50,25 @@ class Sources:
 
     repository: Repository
     commit: str
-    tree: str
-    """Names the content: equal trees have equal files."""
     folder: Path
     """The build's folder, relative to the repository's top."""
 
     def covers(self, path: Path) -> bool:
         return path.resolve().is_relative_to(self.repository.top)
+
+    def below(self, path: Path) -> str:
+        """A covered path, relative to the repository's top; empty for the top itself."""
+        found = path.resolve().relative_to(self.repository.top).as_posix()
+        return "" if found == "." else found
+
+    def content(self, path: Path) -> str:
+        """Git's name of the content of a covered path in this commit: equal names, equal files. BuildError if
+        the commit does not have it."""
+        below = self.below(path)
+        done = git(self.repository.top, *_VERIFY, f"{self.commit}:{below}")
+        if done.returncode:
+            raise BuildError(f"revision {self.commit[:10]} of {self.repository.top} has no {below}")
+        return done.stdout.strip()
 
 
 def repository_of(folder: Path) -> Repository:
@@ -69,7 +84,7 @@ def repository_of(folder: Path) -> Repository:
 
 def commit_of(folder: Path, word: str) -> str:
     """The full name of the commit that `word` names in the repository of this folder."""
-    done = git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{word}^{{commit}}")
+    done = git(folder, *_VERIFY, f"{word}^{{commit}}")
     if done.returncode:
         top = repository_of(folder).top
         raise UsageError(f"{top}: git knows no revision `{word}`; see `git -C {top} log --oneline`")
@@ -78,10 +93,9 @@ def commit_of(folder: Path, word: str) -> str:
 
 def sources_of(folder: Path, commit: str) -> Sources:
     repository = repository_of(folder)
-    done = git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{tree}}")
-    if done.returncode:
+    if git(folder, *_VERIFY, f"{commit}^{{commit}}").returncode:
         raise UsageError(f"{repository.top}: git has no commit {commit}; fetch it, or name another revision")
-    return Sources(repository, commit, done.stdout.strip(), folder.resolve().relative_to(repository.top))
+    return Sources(repository, commit, folder.resolve().relative_to(repository.top))
 
 
 @contextmanager

@@ -22,6 +22,7 @@ _ORDER = (
     "compare",
     "history",
     "baseline",
+    "bisect",
     "replay",
     "timeline",
     "cache",

@@ -88,7 +88,6 @@ def split_system(word: str) -> tuple[str, dict[str, str]]:
     return name, chosen
 
 
-@cache
 def load_system(word: str, linux: Path | None = None) -> System:
     """The system for a name or path, optionally with settings. `linux`: the image of --linux-kernel."""
     name, chosen = split_system(word)
@@ -105,12 +104,32 @@ def system_with(name: str, chosen: Mapping[str, str]) -> System:
     """The system with these settings: a path is relative to the current folder, and a git revision may be
     any word that git knows."""
     file = _find("system", name)
-    found = systemfile.load(file, chosen)
+    found = _loaded_system(file, tuple(chosen.items()))
     exact = {**chosen, **{key: _existing(found, key) for key in found.settings.files if key in chosen}}
     revision = found.settings.revision
     if found.build is not None and found.build.revision:
-        exact[revision] = commit_of(found.build.folder, found.build.revision)
-    return found if exact == chosen else systemfile.load(file, exact)
+        exact[revision] = _commit(found.build.folder, found.build.revision)
+    return found if exact == chosen else _loaded_system(file, tuple(exact.items()))
+
+
+@cache
+def _loaded_system(file: Path, chosen: tuple[tuple[str, str], ...]) -> System:
+    return systemfile.load(file, dict(chosen))
+
+
+@cache
+def _commit(folder: Path, word: str) -> str:
+    """A word such as HEAD names one commit during a whole session."""
+    return commit_of(folder, word)
+
+
+def placed(word: str, home: Path) -> str:
+    """The word of a system in a file in `home`: its relative paths, made absolute."""
+    name, chosen = split_system(word)
+    name = str(home / name) if "/" in name or name.endswith((".yaml", ".yml")) else name
+    files = _loaded_system(_find("system", name), ()).settings.files if chosen else ()
+    values = {key: str(home / value) if key in files else value for key, value in chosen.items()}
+    return ":".join([name, *(f"{key}={value}" for key, value in values.items())])
 
 
 def _existing(system: System, key: str) -> str:

@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from benchgate.base.errors import UsageError
@@ -37,6 +38,20 @@ def letters(options: Options) -> Mapping[str, System]:
     """A is the first of --system, B the second; none where there is only one system."""
     found = of_session(options)
     return dict(zip(_LETTERS, found, strict=False)) if len(found) > 1 else {}
+
+
+def told(options: Options) -> tuple[str, ...]:
+    """A sentence for each letter, if files or revisions were chosen, which a name tells only in part."""
+    found = letters(options)
+    if not any(_told(one) for one in found.values()):
+        return ()
+    return tuple(f"{letter} is {one.name}{_told(one)}" for letter, one in found.items())
+
+
+def _told(system: System) -> str:
+    own = (*system.settings.files, system.settings.revision)
+    chosen = [f"{key}={value}" for key, value in system.settings.chosen.items() if key in own]
+    return f" ({', '.join(chosen)})" if chosen else ""
 
 
 def systems_of(request: Request, options: Options) -> tuple[System, ...]:
@@ -74,11 +89,16 @@ def by_content(system: System) -> System:
     if not chosen:
         return system
     try:
-        digests = [file_digest(path) for path in chosen]
+        digests = [_digest(path, path.stat().st_mtime_ns) for path in chosen]
     except OSError as error:
         raise UsageError(f"{system.name}: {error.filename} cannot be read: {error.strerror}") from error
     digest = digests[0] if len(digests) == 1 else hashlib.sha256(" ".join(digests).encode()).hexdigest()
     return replace(system, name=f"{system.name}-{digest[:_DIGITS]}")
+
+
+@cache
+def _digest(path: Path, changed_ns: int) -> str:  # noqa: ARG001 - a key of the cache
+    return file_digest(path)
 
 
 def _beside(word: str, known: Sequence[System], options: Options) -> System:

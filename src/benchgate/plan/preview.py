@@ -12,6 +12,7 @@ from benchgate.base.cells import Lane
 from benchgate.base.gates import SMALLEST_LOOK, VERIFIED, Policy
 from benchgate.base.script import values_of
 from benchgate.base.text import counted
+from benchgate.plan import choice
 from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedCell, PlannedGate, SweepPlan
 from benchgate.plan.schedule import run_order, runs_of, warmups_of
@@ -22,7 +23,7 @@ _SECONDS_PER_RUN = {Lane.TCG: 4.0, Lane.KVM: 2.0, Lane.NATIVE: 1.5, Lane.INSN: 8
 
 def describe(plans: Sequence[SweepPlan], options: Options, policy: Policy, seed: int) -> str:
     """The text that --plan prints."""
-    lines: list[str] = []
+    lines = list(choice.told(options))
     for sweep in plans:
         lines.append(f"sweep {' and '.join(sweep.rows)}")
         for cell in sweep.cells:

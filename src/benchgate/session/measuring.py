@@ -144,6 +144,8 @@ class MeasuringSession:
         )
         self._keep_baselines(sweeps)
         self._session.update(**self._facts)
+        for line in choice.told(self.options):
+            self._note(line)
         if any(cell.seats.host_cpus for sweep in sweeps for cell in sweep.runnable):
             kept = ",".join(map(str, self.options.cpus or ()))
             self._note(
