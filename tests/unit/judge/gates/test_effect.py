@@ -40,7 +40,7 @@ def share(found: list[Verdict], word: Word) -> float:
 @pytest.mark.parametrize(("sign", "word"), [(1, Word.PASS), (-1, Word.FAIL)])
 def test_a_ratio_that_far_from_its_threshold_is_decided(cv: float, sign: int, word: Word) -> None:
     """The effect is taken from sessions of their own, and then planted in others. At a power of 0.8 or more,
-    250 sessions have a share below 0.72 in less than 1 of 500 cases. Some 3% of sessions look like a drift."""
+    250 sessions have a share below 0.72 in less than 1 of 500 cases. Some 3% of them look like a drift."""
     source = random.Random(f"{cv} {word}")
     stated = [ratio_session(source, 1.9, cv).smallest_effect or 0.0 for _ in range(SESSIONS)]
     size = statistics.median(stated)
