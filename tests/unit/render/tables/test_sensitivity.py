@@ -21,7 +21,7 @@ ROW = {one.cell.id: one for one in (arm(cell(n), [1e6 / n] * 5) for n in (1, 2, 
 def test_the_terminal_has_a_line_for_each() -> None:
     (fit,) = fits(ROW, 0.0276)
     assert sensitivity.sentences(view(floors=FLOORS, ungated=UNGATED, fits=(fit,))) == [
-        "ungated: primes-linux smp4: no threshold uses them; their runs are verified only",
+        "ungated (no threshold): primes-linux smp4",
         fit.said,
         "noise floor: two arms of an arm's own noise differ by up to <0.01% (primes-linux-smp2) to "
         "2.1% (primes-linux-smp1)",
@@ -31,17 +31,17 @@ def test_the_terminal_has_a_line_for_each() -> None:
 
 def test_they_are_in_the_summaries() -> None:
     found = scaled_view(floors=FLOORS, ungated=UNGATED)
-    assert "ungated: primes-linux smp4" in terminal.render(found)
+    assert "ungated (no threshold): primes-linux smp4" in terminal.render(found)
     text = summary.render(found)
     assert "| primes-linux-smp1 | 5 | 2.1% | 1.0020 | 1.1% |" in text
     assert "| primes-linux-smp2 (seeds) | 9 | \\<0.01% | 0.9000 | \\- |" in text
-    assert "- ungated: primes-linux smp4: no threshold uses them" in text
+    assert "- ungated (no threshold): primes-linux smp4" in text
     assert "## Noise floor" not in summary.render(scaled_view())
 
 
 def test_hostile_names_stay_text_in_markdown() -> None:
     lines = sensitivity.lines_of_markdown(view(ungated=(Ungated("<b>|x", (1,), 1),)))
-    assert r"- ungated: \<b>\|x smp1: no threshold uses this row; its runs are verified only" in lines
+    assert r"- ungated (no threshold): \<b>\|x smp1" in lines
 
 
 def test_each_decision_states_its_smallest_effect() -> None:

@@ -20,7 +20,7 @@ def test_it_has_floors_effects_and_ungated_counts_as_text() -> None:
     assert "&lt;script&gt;-smp1" in found
     assert "<script>" not in found
     assert ">2.1%<" in found
-    assert "ungated: &lt;i&gt; smp4" in found
+    assert "ungated (no threshold): &lt;i&gt; smp4" in found
 
 
 def test_only_decisions_have_an_effect() -> None:
