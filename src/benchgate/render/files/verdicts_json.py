@@ -30,19 +30,17 @@ FIELDS = (
     "low",
     "high",
     "unit",
-    "parameter",
-    "smallest_effect",
     "runs",
     "outcome",
     "reason",
 )
+LATER = ("parameter", "smallest_effect", "baseline")
+"""Fields that earlier versions did not write, so that a reader must not require them."""
 
 
 def as_object(verdict: Verdict) -> dict[str, object]:
-    plain: dict[str, object] = {name: getattr(verdict, name) for name in FIELDS}
-    # Only of gates that have one: earlier versions wrote no such field, and their reports must still follow.
-    more = {"baseline": verdict.baseline} if verdict.baseline else {}
-    return plain | {"params": dict(verdict.params)} | more
+    plain: dict[str, object] = {name: getattr(verdict, name) for name in (*FIELDS, *LATER)}
+    return plain | {"params": dict(verdict.params)}
 
 
 def render(view: SessionView) -> str:
