@@ -76,6 +76,8 @@ figure .wide svg{display:block}
 .head.pass{border-color:var(--pass)}
 .head.fail,.head.invalid{border-color:var(--fail)}
 .head.inconclusive,.head.partial,.head.unverified{border-color:var(--maybe)}
+.verdicts{list-style:none;padding:0}
+.verdicts li{margin:4px 0}
 details{margin:8px 0}
 summary{cursor:pointer;color:var(--link)}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:2px 14px;margin:8px 0}
