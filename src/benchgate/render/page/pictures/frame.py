@@ -16,6 +16,8 @@ from benchgate.render.page.html import Child, Html, tag
 WIDTH = 360
 LEFT, RIGHT, TOP, BOTTOM = 52, 8, 10, 34
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
+SIZES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+MOST_SHORT = 1e15
 
 
 def round_step(span: float, most: int = 5) -> float:
@@ -24,6 +26,14 @@ def round_step(span: float, most: int = 5) -> float:
         return 1.0
     size = 10.0 ** math.floor(math.log10(span / most))
     return next(size * step for step in STEPS if span / (size * step) <= most + 1e-9)
+
+
+def short(value: float) -> str:
+    """A value of an axis in at most seven characters: `0.25`, `1,500`, `12M`."""
+    size, name = next(((size, name) for size, name in SIZES if abs(value) >= 10 * size), (1.0, ""))
+    if abs(value) >= MOST_SHORT:
+        return f"{value:.0e}"
+    return f"{value / size:,.0f}{name}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def ticks(low: float, high: float, most: int = 5) -> tuple[float, ...]:
