@@ -42,7 +42,7 @@ def _sentences(verdicts: Sequence[Verdict]) -> Html:
 
 
 def _sentence(one: Verdict) -> Html:
-    return join([word(str(one.outcome)), f" {one.reason.removeprefix(f'{one.outcome}: ')}"])
+    return join([word(str(one.outcome)), f" {one.sentence.removeprefix(f'{one.outcome}: ')}"])
 
 
 def _table(caption: str, verdicts: Sequence[Verdict]) -> Html:
@@ -63,7 +63,7 @@ def _row(one: Verdict) -> list[Child]:
 
 
 def _unit(one: Verdict) -> str:
-    return one.unit or ("" if one.base_cpus is None else "x")
+    return one.unit or ("" if one.base_cpus is None or one.parameter else "x")
 
 
 def _figure(one: Verdict) -> str:

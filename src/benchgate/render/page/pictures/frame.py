@@ -17,7 +17,7 @@ WIDTH = 360
 LEFT, RIGHT, TOP, BOTTOM = 52, 8, 10, 34
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 SIZES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
-MOST_SHORT = 1e15
+LEAST_SHORT, MOST_SHORT = 10_000, 999e12
 
 
 def round_step(span: float, most: int = 5) -> float:
@@ -29,11 +29,13 @@ def round_step(span: float, most: int = 5) -> float:
 
 
 def short(value: float) -> str:
-    """A value of an axis in at most seven characters: `0.25`, `1,500`, `12M`."""
-    size, name = next(((size, name) for size, name in SIZES if abs(value) >= 10 * size), (1.0, ""))
+    """A value of an axis in at most six characters: `0.25`, `1,500`, `12.5M`."""
     if abs(value) >= MOST_SHORT:
         return f"{value:.0e}"
-    return f"{value / size:,.0f}{name}" if abs(value) >= 1000 else f"{value:.4g}"
+    if abs(value) < LEAST_SHORT:
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    size, name = next(one for one in SIZES if abs(value) >= one[0])
+    return f"{value / size:.3g}{name}"
 
 
 def ticks(low: float, high: float, most: int = 5) -> tuple[float, ...]:

@@ -25,8 +25,8 @@ def test_an_axis_has_round_values_around_its_range(low: float, high: float, mark
 @pytest.mark.parametrize(
     ("value", "shown"),
     [
-        (0.25, "0.25"), (97.5, "97.5"), (1500, "1,500"), (9999, "9,999"), (12_000_000, "12M"), (2e17, "2e+17"),
-        (250_000, "250k"), (1e14, "100T"), (0, "0"),
+        (0.25, "0.25"), (97.5, "97.5"), (1500, "1,500"), (9999, "9,999"), (12_000_000, "12M"), (0, "0"),
+        (250_000, "250k"), (1e14, "100T"), (2e17, "2e+17"), (5e9, "5G"),
     ],
 )  # fmt: skip
 def test_a_value_of_an_axis_is_short(value: float, shown: str) -> None:
