@@ -80,7 +80,7 @@ SMALLEST_SHARE = 0.0001
 def percent(share: float) -> str:
     """`1.9%`, with two digits, and no more of them than can matter."""
     if 0 < share < SMALLEST_SHARE:
-        return f"below {SMALLEST_SHARE:.2%}"
+        return f"<{SMALLEST_SHARE:.2%}"
     return f"{100 * share:.2g}%" if share < 0.995 else f"{100 * share:.0f}%"
 
 

@@ -20,10 +20,9 @@ class Ungated:
     """How many CPU counts the row has."""
 
     def __str__(self) -> str:
+        """`ungated (no threshold): primes-linux smp4, smp8`."""
         counts = ", ".join(f"smp{count}" for count in self.cpus)
-        if len(self.cpus) == self.of:
-            return f"ungated: {self.row} {counts}: no threshold uses this row; its runs are verified only"
-        return f"ungated: {self.row} {counts}: no threshold uses them; their runs are verified only"
+        return f"ungated (no threshold): {self.row} {counts}"
 
 
 def ungated(cells: Iterable[Cell], gates: Iterable[Gate]) -> tuple[Ungated, ...]:

@@ -290,3 +290,26 @@ def test_a_system_that_cannot_run_the_workload_is_refused(tmp_path: Path) -> Non
     file.write_text(SELFTEST)
     with pytest.raises(UsageError, match="mark ratio: system mine cannot run primes"):
         compared(str(file), "kernel")
+
+
+def test_a_gate_over_several_arms_adds_all_of_them_to_its_sweep() -> None:
+    mark = Mark((), {"model": "amdahl", "cpus": (1, 2, 4, 8), "at_most": 0.05})
+    asked = marks.read(Mark(("primes",), {}), {"scaling": [mark]})
+    options = Options(systems=("linux",), clock="insn")
+    (gate,) = planner.plan_gates(asked, options, INSN)
+    assert gate.id == "primes-linux-smp8-scaling-amdahl"
+    assert [one.cell.cpus for one in gate.arms] == [1, 2, 4, 8]
+    assert gate.gate.cells == tuple(one.cell for one in gate.arms)
+    (sweep,) = planner.sweeps((), [gate])
+    assert [one.cell.cpus for one in sweep.cells] == [1, 2, 4, 8]
+    shown = preview.describe((sweep,), options, POLICY, 1)
+    assert f"gate   {gate.id}: scaling of work over smp1, smp2, smp4, model amdahl, at most 0.05" in shown
+    again = reseat(sweep, replace(INSN, lanes={**INSN.lanes, "qemu": (Lane.INSN, "no clock")}), options)
+    assert [one.skip for one in again.gates[0].arms] == ["no clock"] * 4
+
+
+def test_smp_excludes_a_gate_over_several_arms_with_all_that_it_adds() -> None:
+    mark = Mark((), {"model": "amdahl", "cpus": (1, 2, 4), "at_most": 0.05})
+    asked = marks.read(Mark(("primes",), {}), {"scaling": [mark]})
+    (gate,) = planner.plan_gates(asked, Options(systems=("linux",), clock="insn", smp=(1, 2)), INSN)
+    assert all("4 CPUs are not among --smp 1,2" in one.skip for one in gate.arms)

@@ -79,3 +79,18 @@ def test_a_letter_is_the_system_that_the_session_says(gate: Gate) -> None:
     tests = {TEST: Marked("primes", (GateRequest("ratio", "", 2, None, "work", 1.0, None, None, "A"),))}
     assert differences([compared], with_letters(tests, {"A": "kernel", "B": "linux"})) == ()
     assert "has no gate ratio" in differences([compared], with_letters(tests, {"A": "native"}))[0]
+
+
+def test_a_gate_over_several_arms_is_found_by_all_of_them_and_by_its_settings(gate: Gate) -> None:
+    cells = tuple(replace(gate.cell, cpus=count) for count in (1, 2, 4))
+    law = replace(
+        gate, kind="scaling", base=cells[0], more=cells[1:2], cell=cells[2], at_least=None, at_most=0.05
+    )
+    law = replace(law, settings=(("model", "amdahl"),))
+    asked = GateRequest("scaling", "", 4, 1, "work", None, 0.05, None, "", (2,), law.settings)
+    assert differences([law], {TEST: Marked("primes", (asked,))}) == ()
+    for other in (replace(asked, more=()), replace(asked, settings=(("model", "usl"),))):
+        (said,) = differences([law], {TEST: Marked("primes", (other,))})
+        assert said == f"{law.id}: {TEST} has no gate scaling of work at 4 CPUs over 1"
+    (said,) = differences([replace(law, at_most=0.5)], {TEST: Marked("primes", (asked,))})
+    assert "at_most is 0.5 in the session and 0.05" in said

@@ -9,7 +9,7 @@ from benchgate.base.gates import CapacityBound, Gate, GateInput, Word
 from benchgate.base.text import counted, with_interval
 from benchgate.judge.gates.arm_checks import QUIETER, broken_beside, see_runs, too_few, void_runs
 from benchgate.judge.gates.figures import Figures
-from benchgate.judge.gates.wording import number, reason, span, subject
+from benchgate.judge.gates.wording import digits, number, reason, span, subject
 
 OTHER_HOST = "use CPUs on different cores (--cpus), or --clock insn"
 
@@ -17,7 +17,7 @@ OTHER_HOST = "use CPUs on different cores (--cpus), or --clock insn"
 def figure(gate: Gate, seen: Figures, limit: float) -> str:
     """`primes-linux smp2/smp1 = 1.43 [1.41, 1.46]`, `pipe-linux-smp2 wake = 900 [880, 910] ns`,
     `primes-linux smp2/smp1 efficiency = 0.72 [0.71, 0.73]`."""
-    text = span(seen.value, seen.interval, limit)
+    text = span(seen.value, seen.interval, limit, digits(seen.interval) if seen.name else 2)
     if seen.is_ratio:
         return f"{subject(gate)} = {text}"
     return f"{subject(gate)} {seen.name or gate.metric} = {text} {seen.unit}".rstrip()

@@ -13,7 +13,7 @@ from benchgate.render.escape import markdown
 from benchgate.render.view import SessionView
 
 ABOUT = (
-    "Two arms of nothing but the noise of these runs differ by less than the floor (their exact bootstrap "
+    "Two arms of nothing but the noise of these runs differ by no more than the floor (their exact bootstrap "
     "against themselves, at the policy's alpha). On the instruction clock the noise is that of "
     "interleavings. Halves: the median of every second run over that of the others."
 )
@@ -32,7 +32,7 @@ def _range(view: SessionView) -> list[str]:
     least, most = ordered[0], ordered[-1]
     first = f"{percent(least.floor)} ({least.cell_id})"
     span = first if len(ordered) == 1 else f"{first} to {percent(most.floor)} ({most.cell_id})"
-    return [f"noise floor: two arms of an arm's own noise differ by less than {span}"]
+    return [f"noise floor: two arms of an arm's own noise differ by up to {span}"]
 
 
 def lines_of_markdown(view: SessionView) -> list[str]:
