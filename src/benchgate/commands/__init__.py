@@ -19,6 +19,7 @@ _ORDER = (
     "sign",
     "verify",
     "rejudge",
+    "report",
     "compare",
     "history",
     "baseline",

@@ -77,12 +77,14 @@ figure .wide svg{display:block}
 .head.pass{border-color:var(--pass)}
 .head.fail,.head.invalid{border-color:var(--fail)}
 .head.inconclusive,.head.partial,.head.unverified{border-color:var(--maybe)}
+.verdicts{list-style:none;padding:0}
+.verdicts li{margin:4px 0}
 details{margin:8px 0}
 summary{cursor:pointer;color:var(--link)}
-dl{display:grid;grid-template-columns:max-content 1fr;gap:2px 14px;margin:8px 0}
+dl{display:grid;grid-template-columns:fit-content(16rem) minmax(0,1fr);gap:2px 14px;margin:8px 0}
 dt{color:var(--soft)}
 dd{margin:0;min-width:0}
-@media(max-width:600px){dl{grid-template-columns:1fr}dd{margin-bottom:6px}h1{font-size:1.25rem}}
+@media(max-width:600px){dl{grid-template-columns:minmax(0,1fr)}dd{margin-bottom:6px}h1{font-size:1.25rem}}
 @media print{nav{display:none}.wide{overflow:visible}section,figure{break-inside:avoid}}
 """
 

@@ -15,6 +15,7 @@ from benchgate.render.page.html import Html, join, tag
 from benchgate.render.page.look import legend, looks_of
 from benchgate.render.page.pictures import by_cpus
 from benchgate.render.page.pictures.by_cpus import Line, Panel, Point
+from benchgate.render.page.pictures.frame import short
 from benchgate.render.page.tables import figure, listed
 from benchgate.render.view import SessionView
 
@@ -48,7 +49,7 @@ def body(view: SessionView) -> Html | None:
 
 
 def percent(value: float) -> str:
-    return f"{100 * value:.4g}%"
+    return f"{short(100 * value)}%"
 
 
 def panels_of(view: SessionView) -> tuple[Drawn, ...]:

@@ -18,6 +18,7 @@ from benchgate.render.page.html import Child, Html, join, tag
 from benchgate.render.page.look import legend, looks_of
 from benchgate.render.page.pictures import by_cpus, histogram
 from benchgate.render.page.pictures.by_cpus import Line, Panel, Point
+from benchgate.render.page.pictures.frame import short
 from benchgate.render.page.pictures.histogram import Shape
 from benchgate.render.page.tables import figure, table, used
 from benchgate.render.tables import metrics as metrics_table
@@ -67,7 +68,7 @@ def body(view: SessionView) -> Html | None:
 def shown(value: float, unit: str) -> str:
     """A value of the axis, short. Only a time has its unit here, because it changes with the size."""
     if unit != "ns" or not value:
-        return f"{value:,.0f}" if value >= 10_000 else f"{value:g}"
+        return short(value)
     size, name = next(step for step in STEPS if value >= step[0] or step[0] == 1)
     return f"{value / size:.4g} {name}"
 

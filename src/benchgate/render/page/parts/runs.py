@@ -100,11 +100,13 @@ def _counts(rows: Sequence[RunRow]) -> str:
 
 
 def _medians(rows: Sequence[RunRow]) -> Mapping[str, float]:
-    works: dict[str, list[float]] = {}
+    """Of the runs that count; in an arm without any, of all that have a figure."""
+    counted: dict[str, list[float]] = {}
+    other: dict[str, list[float]] = {}
     for row in rows:
-        if row.counts and row.work:
-            works.setdefault(row.cell.id, []).append(float(row.work))
-    return {name: stats.median(samples) for name, samples in works.items()}
+        if row.work:
+            (counted if row.counts else other).setdefault(row.cell.id, []).append(float(row.work))
+    return {name: stats.median(samples) for name, samples in (other | counted).items()}
 
 
 def _mark(row: RunRow, look: int, median: float | None) -> Mark:

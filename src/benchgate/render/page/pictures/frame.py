@@ -16,6 +16,8 @@ from benchgate.render.page.html import Child, Html, tag
 WIDTH = 360
 LEFT, RIGHT, TOP, BOTTOM = 52, 8, 10, 34
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
+SIZES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+LEAST_SHORT, MOST_SHORT = 10_000, 999e12
 
 
 def round_step(span: float, most: int = 5) -> float:
@@ -24,6 +26,16 @@ def round_step(span: float, most: int = 5) -> float:
         return 1.0
     size = 10.0 ** math.floor(math.log10(span / most))
     return next(size * step for step in STEPS if span / (size * step) <= most + 1e-9)
+
+
+def short(value: float) -> str:
+    """A value of an axis in at most six characters: `0.25`, `1,500`, `12.5M`."""
+    if abs(value) >= MOST_SHORT:
+        return f"{value:.0e}"
+    if abs(value) < LEAST_SHORT:
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    size, name = next(one for one in SIZES if abs(value) >= one[0])
+    return f"{value / size:.3g}{name}"
 
 
 def ticks(low: float, high: float, most: int = 5) -> tuple[float, ...]:

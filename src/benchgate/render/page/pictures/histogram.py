@@ -14,8 +14,8 @@ from benchgate.render.page.look import colour_class, dash, marker
 from benchgate.render.page.pictures.frame import LEFT, RIGHT, TOP, WIDTH, level, path, picture, ticks
 
 HEIGHT, BOTTOM = 170, 24
-FINEST = 8
-"""Columns for each power of two; wider ones are drawn lower, so that areas compare."""
+EDGE = 24
+"""So near to the right edge the middle of a value cannot be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +51,7 @@ def draw(title: str, shapes: Sequence[Shape], shown: Callable[[float], str]) -> 
     bottom = HEIGHT - BOTTOM
     step = max(math.ceil((scale.high - scale.low) / 5), 1)
     powers = range(math.ceil(scale.low), math.floor(scale.high) + 1, step)
-    places = [
-        tag("text", shown(float(2**power)), x=scale.x(2.0**power), y=bottom + 15, text_anchor="middle")
-        for power in powers
-    ]
+    places = [_place(scale.x(2.0**power), bottom + 15, shown(2.0**power)) for power in powers]
     axis = tag("path", class_="axis", d=f"M{LEFT} {TOP}V{bottom}H{WIDTH - RIGHT}")
     return picture(title, HEIGHT, *levels, *places, axis, *(_outline(one, scale) for one in filled))
 
@@ -67,12 +64,18 @@ def _scale(shapes: Sequence[Shape]) -> _Scale:
     return _Scale(float(low), float(max(high, low + 1)), ticks(0.0, most, 4))
 
 
+def _place(x: float, y: float, shown: str) -> Html:
+    """A value below the axis; at its right end it ends there, so that it stays inside the picture."""
+    at_end = x > WIDTH - RIGHT - EDGE
+    return tag("text", shown, x=x, y=y, text_anchor="end" if at_end else "middle")
+
+
 def _outline(one: Shape, scale: _Scale) -> Html:
-    points: list[tuple[float, float]] = []
-    before = 0.0
+    before = one.columns[0][0]
+    points = [(scale.x(before), scale.y(0))]
     for left, right, count in one.columns:
         if left > before * (1 + 1e-9):
-            points += [(scale.x(before or left), scale.y(0)), (scale.x(left), scale.y(0))]
+            points += [(scale.x(before), scale.y(0)), (scale.x(left), scale.y(0))]
         points += [(scale.x(left), scale.y(count / one.count)), (scale.x(right), scale.y(count / one.count))]
         before = right
     points.append((scale.x(before), scale.y(0)))

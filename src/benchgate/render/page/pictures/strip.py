@@ -15,6 +15,8 @@ from benchgate.render.page.look import colour_class, marker
 from benchgate.render.page.pictures.frame import WIDTH, level, picture, ticks
 
 MOST = 40
+LEAST, MOST_VALUE = 0.0, 3.0
+"""The scale ends here at most; what lies beyond is drawn at its edge."""
 NUMBERED = 10
 """Every so many runs have their number below them."""
 PITCH = 6.5
@@ -54,7 +56,7 @@ class Bars:
 
 def draw(title: str, marks: Sequence[Mark], lanes: Sequence[Bars]) -> Iterator[tuple[str, Html]]:
     """(which runs, picture). All of them have the same scale."""
-    values = [one.value for one in marks if one.value is not None]
+    values = [min(max(one.value, LEAST), MOST_VALUE) for one in marks if one.value is not None]
     levels = ticks(min([*values, 0.98]), max([*values, 1.02]), 4)
     for start in range(0, len(marks), MOST):
         part = marks[start : start + MOST]
