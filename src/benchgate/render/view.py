@@ -20,6 +20,7 @@ from benchgate.base.text import UNAVAILABLE, counted
 from benchgate.evidence.files import SESSION
 from benchgate.evidence.rows import RunRow
 from benchgate.judge.attribution import Table
+from benchgate.judge.flames import Flame
 from benchgate.judge.timeline import Timeline
 
 WORST_FIRST = (Word.INVALID, Word.FAIL, Word.INCONCLUSIVE, Word.PASS, Word.SKIP)
@@ -63,6 +64,8 @@ class SessionView:
     """What the instruction clock could not resolve, by cell id."""
     timelines: tuple[Timeline, ...] = ()
     """Of the median and the slowest run of each cell, one cell after the other."""
+    flames: tuple[Flame, ...] = ()
+    """The call stacks that were recorded."""
     merged: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """Percentiles of all counted runs of a cell together, by cell id and metric."""
     repeat: tuple[str, ...] = ()
@@ -164,6 +167,7 @@ def session_view(  # noqa: PLR0913 - keyword arguments
     outliers: tuple[str, ...] = (),
     resolutions: Mapping[str, Resolution] = MappingProxyType({}),
     timelines: tuple[Timeline, ...] = (),
+    flames: tuple[Flame, ...] = (),
     merged: Mapping[str, Mapping[str, float]] = MappingProxyType({}),
 ) -> SessionView:
     """`facts`: the object in session.json, which is untrusted."""
@@ -193,6 +197,7 @@ def session_view(  # noqa: PLR0913 - keyword arguments
         outliers=outliers,
         resolutions=resolutions,
         timelines=timelines,
+        flames=flames,
         merged=merged,
         void_rule=_void_rule(policy, rows),
         inconclusive_fails=inconclusive_fails,

@@ -27,6 +27,7 @@ from benchgate.evidence.rows import row_of
 from benchgate.judge import attribution, wire
 from benchgate.judge.arms import arms
 from benchgate.judge.decide import decide
+from benchgate.judge.flames import flames
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.judge.merged import merged_percentiles
 from benchgate.judge.outliers import outliers
@@ -53,6 +54,7 @@ def view_of(facts: Mapping[str, Any], runs: Sequence[JudgedRun], where: str, tru
         outliers=outliers(runs),
         resolutions=resolutions(runs),
         timelines=timelines(runs),
+        flames=flames(runs),
         merged=merged_percentiles(runs, declared),
     )
 

@@ -28,7 +28,6 @@ from benchgate.build.fetch import inputs
 from benchgate.build.images import Images, guest_digest
 from benchgate.evidence.files import SESSION, read_object
 from benchgate.host import accel
-from benchgate.insn.linux_symbols import linux_symbols
 from benchgate.insn.log import ClockLog, MarkKind, read_log
 from benchgate.insn.plugin import prepare
 from benchgate.insn.records import NO_RECORDS, Records
@@ -187,10 +186,8 @@ def _request(new: _Replay, spec: BootSpec) -> RunRequest:
 
 
 def _kernel_symbols(new: _Replay) -> Path | None:
-    kernel = new.images.of(new.planned.system, new.planned.workload).kernel
-    if kernel is not None and new.planned.system.kernel == FETCHED_LINUX:
-        return linux_symbols(new.vm.qemu, kernel)
-    return kernel
+    planned = new.planned
+    return recordings.kernel_symbols(new.images, new.vm.qemu, planned.system, planned.workload)
 
 
 def _debug(new: _Replay, notice: Notice) -> str:
