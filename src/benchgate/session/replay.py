@@ -71,11 +71,20 @@ class _Replay:
     images: Images
     vm: VmConfig
     out: Path
+    measure: bool
+    """The guest counted while it ran (--measure), so it must again."""
 
-    def spec(self, records: Records = NO_RECORDS) -> BootSpec:
+    def spec(self, *, records: Records = NO_RECORDS) -> BootSpec:
         image, log = self.images.of(self.planned.system, self.planned.workload), clock_log(self.out)
         return guest_spec(
-            self.planned, image, self.vm, self.raw.nonce, log=log, seed=self.raw.seed, records=records
+            self.planned,
+            image,
+            self.vm,
+            self.raw.nonce,
+            log=log,
+            seed=self.raw.seed,
+            measure=self.measure,
+            records=records,
         )
 
     def symbols(self) -> tuple[Path | None, Path | None]:
@@ -109,7 +118,7 @@ def _repeat(order: Order, new: _Replay, notice: Notice) -> tuple[str, bool]:
     if order.gdb:
         return _debug(new, notice), True
     wanted = recordings.records(order.out, profile=order.profile, events=order.timeline, stacks=order.flame)
-    again = attempt.execute(_request(new, new.spec(wanted)))
+    again = attempt.execute(_request(new, new.spec(records=wanted)))
     difference = repeat.difference(new.raw, again)
     lines = [f"{order.out}: {difference or 'the same run: marks, counts and console are equal'}"]
     if wanted.profile is not None:
@@ -136,7 +145,8 @@ def _prepare(order: Order, notice: Notice) -> _Replay:
     images = Images(None, False, notice)
     if guest_digest(images.of(planned.system, planned.workload)) != raw.guest_digest:
         raise EvidenceError(f"{order.folder}: the guest's sources, or the compiler, changed after the run")
-    return _Replay(raw, planned, images, _vm(facts, clock, system, notice), order.out)
+    measure = bool(facts.get("options", {}).get("measure", False))
+    return _Replay(raw, planned, images, _vm(facts, clock, system, notice), order.out, measure)
 
 
 def _system(order: Order, facts: Mapping[str, Any], raw: RawRun) -> System:
