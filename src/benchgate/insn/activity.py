@@ -53,11 +53,6 @@ class Activity:
     vcpus: tuple[tuple[Column, ...], ...]
     wakes: tuple[Wakes, ...] = ()
 
-    @property
-    def is_cut(self) -> bool:
-        """The log cannot hold all pairs of vCPUs."""
-        return len(self.wakes) >= MOST_PAIRS
-
 
 class Reader:
     def __init__(self) -> None:

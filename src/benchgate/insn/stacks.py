@@ -41,6 +41,8 @@ def read_stacks(path: Path, kernel: Symbols, user: Symbols | None = None) -> Sta
     for number, line in enumerate(lines[1:], 2):
         if line.startswith("end ") and lines[number - 1 :] == [line, ""]:
             return dict(found)
+        if not line and number == len(lines):
+            break
         node = _NODE.fullmatch(line)
         if node is None or int(node[2]) not in nodes or len(nodes[int(node[2])]) >= MOST_DEPTH:
             raise VerifyError(f"{path}:{number}: this is not a line of a file of call stacks")

@@ -23,6 +23,7 @@ from benchgate.judge.attribution import Table
 from benchgate.judge.coverage import Ungated
 from benchgate.judge.distributions import Distribution
 from benchgate.judge.fits import Fit
+from benchgate.judge.flames import Flame
 from benchgate.judge.noise_floor import NoiseFloor
 from benchgate.judge.run_noise import RunNoise
 from benchgate.judge.timeline import Timeline
@@ -70,6 +71,8 @@ class SessionView:
     """What the instruction clock could not resolve, by cell id."""
     timelines: tuple[Timeline, ...] = ()
     """Of the median and the slowest run of each cell, one cell after the other."""
+    flames: tuple[Flame, ...] = ()
+    """The call stacks that were recorded."""
     merged: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """Percentiles of all counted runs of a cell together, by cell id and metric."""
     distributions: Mapping[str, tuple[Distribution, ...]] = field(default_factory=dict)
@@ -184,6 +187,7 @@ def session_view(  # noqa: PLR0913 - keyword arguments
     outliers: tuple[str, ...] = (),
     resolutions: Mapping[str, Resolution] = MappingProxyType({}),
     timelines: tuple[Timeline, ...] = (),
+    flames: tuple[Flame, ...] = (),
     merged: Mapping[str, Mapping[str, float]] = MappingProxyType({}),
     distributions: Mapping[str, tuple[Distribution, ...]] = MappingProxyType({}),
     published: Sequence[PublishedRow] = (),
@@ -219,6 +223,7 @@ def session_view(  # noqa: PLR0913 - keyword arguments
         outliers=outliers,
         resolutions=resolutions,
         timelines=timelines,
+        flames=flames,
         merged=merged,
         distributions=distributions,
         published=tuple(published),

@@ -31,6 +31,7 @@ from benchgate.judge.coverage import ungated
 from benchgate.judge.decide import decide
 from benchgate.judge.distributions import distributions
 from benchgate.judge.fits import fits
+from benchgate.judge.flames import flames
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.judge.merged import merged_percentiles
 from benchgate.judge.noise_floor import floors
@@ -67,6 +68,7 @@ def view_of(
         outliers=outliers(runs),
         resolutions=resolutions(runs),
         timelines=timelines(runs),
+        flames=flames(runs),
         merged=merged_percentiles(runs, declared),
         distributions=distributions(runs, declared),
         published=published.rows_of({one.run.cell.workload for one in runs}),

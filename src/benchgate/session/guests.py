@@ -22,6 +22,7 @@ from benchgate.base.runs import BootSpec, Image
 from benchgate.base.systems import Kind
 from benchgate.build.images import Images, guest_digest
 from benchgate.evidence.session_folder import RunFolder
+from benchgate.insn.records import NO_RECORDS, Records
 from benchgate.plan.lanes import of_kinds, wall_lane
 from benchgate.plan.options import Options
 from benchgate.plan.planned import Ground, PlannedCell
@@ -30,6 +31,7 @@ from benchgate.run import argv, guest, perf, ports, smoke
 from benchgate.run.attempt import RunRequest
 from benchgate.run.record import clock_log
 from benchgate.run.watch import watch_for
+from benchgate.session import recordings
 from benchgate.session.machines import Machines
 from benchgate.session.sweep import PlannedRun
 
@@ -50,9 +52,15 @@ class Guests:
     def symbols(self, planned: PlannedCell) -> Path | None:
         return self.images.symbols(planned.system, planned.workload)
 
-    def request(self, attempt: PlannedRun, place: RunFolder) -> RunRequest:
+    def all_symbols(self, planned: PlannedCell) -> tuple[Path | None, Path | None]:
+        """The files with the symbols of the kernel and of the workload's program, for a profile."""
+        system, workload, qemu = planned.system, planned.workload, self.machines.vm(planned).qemu
+        kernel = recordings.kernel_symbols(self.images, qemu, system, workload)
+        return kernel, self.images.program(system, workload)
+
+    def request(self, attempt: PlannedRun, place: RunFolder, records: Records = NO_RECORDS) -> RunRequest:
         planned, nonce = attempt.planned, self._nonce(attempt, place)
-        spec = self._spec(planned, nonce, log=clock_log(place.folder), seed=attempt.seed)
+        spec = self._spec(planned, nonce, log=clock_log(place.folder), seed=attempt.seed, records=records)
         return RunRequest(
             cell=planned.cell,
             spec=spec,
@@ -81,12 +89,24 @@ class Guests:
         spec = self._spec(planned, mark, log=clock_log(folder))
         return perf.record(spec, folder, mark=mark, watch=watch_for(planned.system))
 
-    def _spec(self, planned: PlannedCell, nonce: str, *, log: Path, seed: int = 0) -> BootSpec:
+    def _spec(
+        self, planned: PlannedCell, nonce: str, *, log: Path, seed: int = 0, records: Records = NO_RECORDS
+    ) -> BootSpec:
         image, measure = self.image(planned), self.options.measure
         if planned.system.kind is Kind.NATIVE:
             return argv.native_spec(planned, image, nonce, measure=measure)
         vm, hosts = self.machines.vm(planned), ports.choose(planned.system.ports)
-        return argv.guest_spec(planned, image, vm, nonce, log=log, seed=seed, measure=measure, ports=hosts)
+        return argv.guest_spec(
+            planned,
+            image,
+            vm,
+            nonce,
+            log=log,
+            seed=seed,
+            measure=measure,
+            records=records,
+            ports=hosts,
+        )
 
     def _nonce(self, attempt: PlannedRun, place: RunFolder) -> str:
         """As judge/binding.py expects it. The session's folder has its id as name."""

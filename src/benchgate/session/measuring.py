@@ -56,6 +56,7 @@ from benchgate.session.conclusion import view_of
 from benchgate.session.guests import Guests
 from benchgate.session.machines import Machines
 from benchgate.session.progress import Progress, figure
+from benchgate.session.stack_keeper import StackKeeper
 from benchgate.session.sweep import PlannedRun, ends_sweep
 from benchgate.session.trust import Trusted
 
@@ -77,6 +78,7 @@ class MeasuringSession:
         self._capacities = Capacities(self._machines)
         images = Images(options.locked, progress.note)
         self.guests = Guests(options, self._machines, images)
+        self._stacks = StackKeeper(self.guests, self._note, is_on=options.measure)
         self._emulators: dict[str, str] = {}
         """By row."""
         self._session: session_folder.SessionFolder | None = None
@@ -216,7 +218,9 @@ class MeasuringSession:
         self.guests.check(attempt.planned)
         self._smoke(attempt.planned)
         self._expect(attempt)
-        request = self.guests.request(attempt, self._open_session.begin(cell.id))
+        place = self._open_session.begin(cell.id)
+        records = self._stacks.records(attempt.planned, place.folder)
+        request = self.guests.request(attempt, place, records)
         return Job(request, partial(self.progress.phase, cell.id, attempt.label))
 
     def _judged_run(self, attempt: PlannedRun, raw: RawRun, unjudged: list[BaseException]) -> JudgedRun:
@@ -226,6 +230,7 @@ class MeasuringSession:
         except BaseException as error:
             unjudged.append(error)
             judged = JudgedRun(raw, None, f"it could not be judged: {described(error)}")
+        self._stacks.keep(attempt.planned, raw)
         with held():  # a record has two lines in two files
             self._judged.append(judged)
             self._open_session.record(row_of(judged, attempt.planned.workload.metrics))

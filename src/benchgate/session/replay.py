@@ -28,7 +28,6 @@ from benchgate.build.fetch import inputs
 from benchgate.build.images import Images, guest_digest
 from benchgate.evidence.files import SESSION, read_object
 from benchgate.host import accel
-from benchgate.insn.linux_symbols import linux_symbols
 from benchgate.insn.log import ClockLog, MarkKind
 from benchgate.insn.log_reader import read_log
 from benchgate.insn.plugin import prepare
@@ -74,11 +73,20 @@ class _Replay:
     images: Images
     vm: VmConfig
     out: Path
+    measure: bool
+    """The guest counted while it ran (--measure), so it must again."""
 
-    def spec(self, records: Records = NO_RECORDS) -> BootSpec:
+    def spec(self, *, records: Records = NO_RECORDS) -> BootSpec:
         image, log = self.images.of(self.planned.system, self.planned.workload), clock_log(self.out)
         return guest_spec(
-            self.planned, image, self.vm, self.raw.nonce, log=log, seed=self.raw.seed, records=records
+            self.planned,
+            image,
+            self.vm,
+            self.raw.nonce,
+            log=log,
+            seed=self.raw.seed,
+            measure=self.measure,
+            records=records,
         )
 
     def symbols(self) -> tuple[Path | None, Path | None]:
@@ -112,7 +120,7 @@ def _repeat(order: Order, new: _Replay, notice: Notice) -> tuple[str, bool]:
     if order.gdb:
         return _debug(new, notice), True
     wanted = recordings.records(order.out, profile=order.profile, events=order.timeline, stacks=order.flame)
-    again = attempt.execute(_request(new, new.spec(wanted)))
+    again = attempt.execute(_request(new, new.spec(records=wanted)))
     difference = repeat.difference(new.raw, again)
     lines = [f"{order.out}: {difference or 'the same run: marks, counts and console are equal'}"]
     if wanted.profile is not None:
@@ -130,7 +138,7 @@ def profiled(order: Order, notice: Notice) -> Profile:
     new = _prepare(order, notice)
     with _own_folder(order.out):
         wanted = recordings.records(order.out, profile=True)
-        again = attempt.execute(_request(new, new.spec(wanted)))
+        again = attempt.execute(_request(new, new.spec(records=wanted)))
         if difference := repeat.difference(new.raw, again):
             raise EvidenceError(f"{order.folder}: its replay is another run: {difference}")
         return recordings.profile(order.out, *new.symbols())
@@ -150,7 +158,8 @@ def _prepare(order: Order, notice: Notice) -> _Replay:
     images = Images(False, notice)
     if guest_digest(images.of(planned.system, planned.workload)) != raw.guest_digest:
         raise EvidenceError(f"{order.folder}: the guest's sources, or the compiler, changed after the run")
-    return _Replay(raw, planned, images, _vm(facts, clock, system, notice), order.out)
+    measure = bool(facts.get("options", {}).get("measure", False))
+    return _Replay(raw, planned, images, _vm(facts, clock, system, notice), order.out, measure)
 
 
 def _system(order: Order, facts: Mapping[str, Any], raw: RawRun) -> System:
@@ -217,10 +226,8 @@ def _request(new: _Replay, spec: BootSpec) -> RunRequest:
 
 
 def _kernel_symbols(new: _Replay) -> Path | None:
-    kernel = new.images.of(new.planned.system, new.planned.workload).kernel
-    if kernel is not None and new.planned.system.boot.is_linux:
-        return linux_symbols(new.vm.qemu, kernel)
-    return kernel
+    planned = new.planned
+    return recordings.kernel_symbols(new.images, new.vm.qemu, planned.system, planned.workload)
 
 
 def _debug(new: _Replay, notice: Notice) -> str:

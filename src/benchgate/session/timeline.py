@@ -1,6 +1,6 @@
 """Writes the trace of one run, for a viewer of traces.
 
-Takes the folder of a run, of a session or of a replay, and where to write; gives what to print. Boots nothing,
+Takes the folder of a run, of a session or of a replay, and where to write; gives what to print. Boots nothing
 and changes nothing in the run's folder. Fails with EvidenceError if the folder has no run, and with
 UsageError if the file exists or cannot be written.
 """

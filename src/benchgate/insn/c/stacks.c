@@ -132,9 +132,10 @@ static void count(unsigned c, uint64_t beyond) {
 static struct stack *switch_to(unsigned c, uint64_t sp, bool calls) {
     struct stack *before = on[c].now, *now = sp < KERNEL ? on[c].kernel->user : kernel_stack(sp);
     if (sp >= KERNEL) {
-        if (on[c].entry)
+        if (on[c].entry) { // from user code, with which a kernel stack is always empty
             now->base = on[c].entry;
-        else if (now != before && now->depth == 0 && calls)
+            now->depth = 0;
+        } else if (now != before && now->depth == 0 && calls)
             now->base = top(before);
         on[c].kernel = now;
     }

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from benchgate.base.text import counted
-from benchgate.insn.activity import Activity
+from benchgate.insn.activity import Activity, Wakes
 from benchgate.judge.timeline import Bar, Timeline
-from benchgate.render.page.html import Html, join, tag
+from benchgate.render.page.html import Child, Html, join, tag
 from benchgate.render.page.pictures.lanes import SPUN, WORKED, WORKERS, Lane, Piece, Steps, picture
-from benchgate.render.page.tables import commands, figure, more, table
+from benchgate.render.page.tables import NOTHING, commands, figure, more, table
 from benchgate.render.tables import units
 from benchgate.render.view import SessionView
 
@@ -23,7 +23,7 @@ ORDER = 70
 MOST_BYTES = 600_000
 """Of all pictures; cells for which nothing is left are named."""
 MOST_LANES = 64
-MOST_PAIRS = 24
+MOST_ROWS, MOST_COLUMNS = 17, 16
 FEW = 4
 """So many cells are all open."""
 APART = 1.05
@@ -81,7 +81,9 @@ def _cell(view: SessionView, of: Sequence[Timeline], *, is_open: bool) -> Html:
     paste = [f"benchgate timeline reports/runs/{view.id}/{one.folder}" for one in of]
     if slowest.seed is not None:
         paste.append(f"benchgate replay reports/runs/{view.id}/{slowest.folder} --timeline --flame")
-    return more(told, figures, *(_wakes(one) for one in of), commands(*paste), is_open=is_open)
+    tables = [made for made in map(_wakes, of) if made is not None]
+    woke = more("Who woke whom", tag("div", *tables, class_="panels")) if tables else None
+    return more(told, figures, woke, commands(*paste), is_open=is_open)
 
 
 def _figure(one: Timeline, longest: float) -> Html:
@@ -138,19 +140,25 @@ def _steps(activity: Activity, cpu: int) -> Steps:
 
 
 def _wakes(one: Timeline) -> Html | None:
-    """Who woke whom; the most frequent first."""
+    """Who woke whom, a row for each waker and a column for each CPU; of many CPUs the first ones."""
     found = one.activity.wakes if one.activity else ()
     if not found:
         return None
-    order = sorted(found, key=lambda pair: (-pair.wakes - pair.interrupts, pair.target, pair.by or -1))
-    rows = [
-        [_waker(pair.by), f"CPU {pair.target}", f"{pair.wakes:,}", f"{pair.interrupts:,}"]
-        for pair in order[:MOST_PAIRS]
+    pairs = {(pair.by, pair.target): pair for pair in found}
+    targets = sorted({pair.target for pair in found})[:MOST_COLUMNS]
+    wakers = sorted({pair.by for pair in found}, key=lambda by: -1 if by is None else by)[:MOST_ROWS]
+    rows: list[list[Child]] = [
+        [_waker(by), *(_times(pairs.get((by, target))) for target in targets)] for by in wakers
     ]
-    rest = f"; {len(order) - MOST_PAIRS} more pairs are in clock.log" if len(order) > MOST_PAIRS else ""
-    caption = f"Who woke whom in {one.which} run {one.run:04}{rest}"
-    return table(caption, ("by", "CPU", "woke it", "interrupted it"), rows, texts=2)
+    caption = f"{one.which} run {one.run:04}: woke it while it was halted / interrupted it while it ran"
+    is_cut = len(pairs) > sum((by, target) in pairs for by in wakers for target in targets)
+    caption += "; only a part, the rest is in clock.log" if is_cut else ""
+    return table(caption, ("by", *(f"CPU {target}" for target in targets)), rows)
 
 
 def _waker(by: int | None) -> str:
     return "a timer or device" if by is None else f"CPU {by}"
+
+
+def _times(pair: Wakes | None) -> str:
+    return NOTHING if pair is None else f"{pair.wakes:,} / {pair.interrupts:,}"

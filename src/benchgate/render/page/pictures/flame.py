@@ -37,14 +37,14 @@ class _Box:
     count: int
 
 
-def picture(stacks: Stacks, label: str) -> Html:
+def picture(stacks: Stacks, label: str, most_boxes: int = MOST_BOXES) -> Html:
     root = _tree(stacks)
-    boxes = sorted(_boxes(root, root.total), key=lambda box: -box.wide)[:MOST_BOXES]
+    boxes = sorted(_boxes(root, root.total), key=lambda box: -box.wide)[:most_boxes]
     rows = max((box.row for box in boxes), default=0) + 1
     height = rows * ROW + 4
     drawn = (_drawn(box, height, root.total) for box in sorted(boxes, key=lambda box: (box.row, box.left)))
-    size = {"viewBox": f"0 0 {WIDTH} {height}", "width": WIDTH, "height": height}
-    return tag("svg", *drawn, role="img", aria_label=label, **size)
+    view = f"0 0 {WIDTH} {height}"
+    return tag("svg", *drawn, role="img", aria_label=label, viewBox=view, width=WIDTH, height=height)
 
 
 def standalone(stacks: Stacks, label: str) -> str:
@@ -84,8 +84,9 @@ def _drawn(box: _Box, height: int, total: int) -> Html:
     name, y = box.name.removesuffix(KERNEL), height - (box.row + 1) * ROW
     where = "kernel" if box.name.endswith(KERNEL) else "user"
     told = tag("title", f"{name} ({where}): {box.count:,} instructions, {box.count / total:.2%}")
-    paint = {"fill": "currentColor", "fill_opacity": 0.3 if box.row % 2 else 0.42}
-    rect = tag("rect", told, x=box.left, y=y, width=max(box.wide - 0.5, 0.4), height=ROW - 1, **paint)
+    size: dict[str, float] = {"width": max(box.wide - 0.5, 0.4), "height": ROW - 1}
+    opacity = 0.3 if box.row % 2 else 0.42
+    rect = tag("rect", told, x=box.left, y=y, fill="currentColor", fill_opacity=opacity, **size)
     return tag("g", rect, _said(name, box, y), class_=IN_KERNEL if where == "kernel" else USER)
 
 
