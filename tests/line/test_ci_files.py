@@ -6,6 +6,7 @@ is verified was made without a boot.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -22,6 +23,7 @@ from tests.machines import PATIENCE_S
 from tests.unit.evidence.test_signature import line_of, new_key
 
 ACTION = yaml.safe_load((REPO / "action.yml").read_text())
+DOC = (REPO / "docs" / "run-in-ci.md").read_text()
 STEPS = {step["id"]: step for step in ACTION["runs"]["steps"] if "id" in step}
 TEMPLATE = yaml.safe_load((REPO / "templates" / "benchgate.gitlab-ci.yml").read_text())
 JOB = TEMPLATE[".benchgate"]
@@ -182,7 +184,7 @@ def test_a_session_is_found_signed_and_verified(runner: Runner, tmp_path: Path) 
 
 
 def gitlab(runner: Runner, part: str, **given: str) -> subprocess.CompletedProcess[str]:
-    """GitLab joins the lines of a script, in a shell that may be a plain one. Variables have their defaults."""
+    """GitLab joins the lines of a script, in a shell that may be a plain one."""
     variables = {name: str(value) for name, value in JOB["variables"].items()}
     return runner.run("\n".join(JOB[part]), "sh", "-e", **{**variables, **given})
 
@@ -228,3 +230,54 @@ def test_the_reports_that_gitlab_gets_are_those_of_a_session(runner: Runner) -> 
     for pattern in reports.values():
         assert [path.parent for path in runner.folder.glob(pattern)] == [session]
     assert JOB["allow_failure"] == {"exit_codes": [75]}
+
+
+# ---- the page
+
+
+def block(heading: str, language: str) -> str:
+    """The first block of a section of docs/run-in-ci.md."""
+    return DOC.split(f"## {heading}\n")[1].split(f"```{language}\n")[1].split("```")[0]
+
+
+def test_the_examples_use_what_the_files_offer() -> None:
+    (_, step) = yaml.safe_load(block("The action for GitHub", "yaml"))["jobs"]["gate"]["steps"]
+    assert step["with"].keys() <= ACTION["inputs"].keys()
+    example = yaml.safe_load(block("The template for GitLab", "yaml"))
+    assert (REPO / example["include"][0]["file"]).is_file()
+    assert example["gate"]["extends"] in TEMPLATE
+    assert example["gate"]["variables"].keys() <= JOB["variables"].keys()
+
+
+def test_the_words_of_the_examples_reach_pytest(runner: Runner) -> None:
+    (_, step) = yaml.safe_load(block("The action for GitHub", "yaml"))["jobs"]["gate"]["steps"]
+    (runner.folder / "bench").mkdir()
+    (runner.folder / "test_scaling.py").rename(runner.folder / "bench" / "test_scaling.py")
+    done = runner.step(
+        "gate", ARGUMENTS=f"{step['with']['arguments']} --plan --clock insn", REPORTS="reports"
+    )
+    assert runner.outputs["status"] == "0", done.stdout
+    assert "primes-linux-smp2" in done.stdout
+
+
+@pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="ssh-keygen is not installed")
+def test_the_commands_that_sign_work(runner: Runner, tmp_path: Path) -> None:
+    forgerykit.made(runner.folder / "reports")
+    key = new_key(tmp_path / "key")
+    (runner.folder / ".github").mkdir()
+    (runner.folder / ".github" / "allowed_signers").write_text(line_of(key, "ci@example.org"))
+    done = runner.run(block("Sign the session", "sh"), KEY_FILE=str(key))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "signed by ci@example.org" in done.stdout
+
+
+@pytest.mark.skipif(shutil.which("jq") is None, reason="jq is not installed")
+def test_the_command_for_kcidb_works(runner: Runner) -> None:
+    forgerykit.made(runner.folder / "reports")
+    done = runner.run(block("Other readers", "sh"))
+    assert done.returncode == 0, done.stderr
+    data = json.loads((runner.folder / "submission.json").read_text())
+    assert (data["checkouts"], data["builds"]) == ([], [])
+    (test,) = data["tests"]
+    assert (test["origin"], test["build_id"]) == ("myorigin", "myorigin:BUILD")
+    assert test["id"].startswith("myorigin:20260102T030405Z")
