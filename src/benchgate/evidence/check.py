@@ -42,9 +42,6 @@ from benchgate.evidence.signature import Signers
 OWN = frozenset({SESSION, ATTEMPTS, MANIFEST, SIGNATURE, RESULTS, METRICS, "runs", "smokes", "profile"})
 """The entries of a session's folder that are not reports."""
 
-NEEDED = frozenset({RESULTS, VERDICTS})
-"""Sessions of earlier versions lack others: a report that is not there cannot lie, but is named."""
-
 _MAY_BE_EMPTY = re.compile(r"runs(/[0-9]{4,}-[^/]+)?|profile(/.*)?")
 """Of a session without runs, of an attempt that was killed, or where perf recorded nothing."""
 
@@ -102,8 +99,6 @@ class _Findings:
         self.found: list[tuple[int, str]] = []
         self.signed = ""
         """A sentence about the signature."""
-        self.absent: list[str] = []
-        """Reports that a session of today has."""
 
     def add(self, code: int, message: str) -> None:
         self.found.append((code, message))
@@ -130,8 +125,7 @@ class _Findings:
         if not self.found:
             done = "hashes, chain and every verdict" if recomputed else "hashes and chain"
             signed = f"; {self.signed}" if self.signed else ""
-            lacks = f"; there is no {', '.join(sorted(self.absent))}" if self.absent else ""
-            return Check(INTACT, (f"{self.folder}: intact ({done} agree{signed}{lacks})",))
+            return Check(INTACT, (f"{self.folder}: intact ({done} agree{signed})",))
         worst = min(code for code, _ in self.found)
         words = {TAMPERED: "tampered", INCOMPLETE: "incomplete", MISMATCH: "mismatch"}
         words |= {NEEDS_FILES: "needs files", UNSIGNED: "not signed"}
@@ -226,9 +220,6 @@ def _check_reports(findings: _Findings, folder: Path, recompute: Recompute) -> N
     if VERDICTS not in expected:
         raise EvidenceError(f"judging {folder} again gave no verdicts")
     for name, text in expected.items():
-        if name not in NEEDED and not os.path.lexists(folder / name):
-            findings.absent.append(name)
-            continue
         due = text.encode(errors="backslashreplace").decode()  # as `files.write_whole` encodes it
         if read_text(folder, name) != due:
             findings.add(MISMATCH, f"{name} does not follow from the runs")

@@ -184,20 +184,6 @@ def test_a_report_that_was_edited_and_sealed_again_is_a_mismatch(session: Sessio
     assert f"{name} does not follow from the runs" in check.text
 
 
-@pytest.mark.parametrize(
-    ("name", "status"), [("bmf.json", 0), ("junit.xml", 0), ("results.csv", 11), ("verdicts.json", 11)]
-)
-def test_a_report_that_an_earlier_version_did_not_write_is_named(
-    session: SessionFolder, name: str, status: int
-) -> None:
-    folder = published(session)
-    (folder / name).unlink()
-    reseal(folder)
-    check = verify_session(folder, rejudge.recompute)
-    assert check.exit_code == status, check.text
-    assert name in check.text
-
-
 @pytest.fixture
 def measured(session: SessionFolder) -> Path:
     """A session with --measure: one sample inside a function, one outside."""
