@@ -128,7 +128,6 @@ class MeasuringSession:
             reports=self.options.extra_reports,
         )
         self._facts = provenance.planned(sweeps, self.policy, self._inputs(sweeps), self.clocks)
-        self._facts[binding.FACT] = binding.RULES
         self._facts["programs"] = self._trusted.as_json()
         self._emulators = {row: sweep.cells[0].system.emulator for sweep in sweeps for row in sweep.rows}
         self._session = session_folder.SessionFolder.create(
@@ -137,7 +136,7 @@ class MeasuringSession:
             started=datetime.now(UTC),
             short_id=secrets.token_hex(3),
         )
-        self._session.update(**self._facts)
+        self._session.update(**self._facts, **{binding.FACT: binding.RULES})
         if any(cell.seats.host_cpus for sweep in sweeps for cell in sweep.runnable):
             kept = ",".join(map(str, self.options.cpus or ()))
             self._note(
