@@ -54,8 +54,8 @@ def judge_session(folder: Path, trusted: Trusted = NOTHING, verb: str = "rejudge
     strangers = [judged.run.folder.name for judged in runs if judged.run.cell not in known]
     if strangers:
         raise EvidenceError(f"{folder / 'runs' / strangers[0]}: its cell is not in the session's plan")
-    complete = facts.get("state") == session_folder.COMPLETE
-    check_binding(facts, [judged.run for judged in runs], policy.warmups, where, complete=complete)
+    sweeps = [frozenset(cell.id for cell, skip in one.cells if not skip) for one in read_plan(facts, where)]
+    check_binding(facts, runs, sweeps, policy, where)
     return view_of(facts, runs, where, trusted)
 
 

@@ -11,16 +11,18 @@ import pytest
 
 from benchgate.base.cells import Lane
 from benchgate.base.errors import EvidenceError
-from benchgate.base.runs import RawRun
+from benchgate.base.runs import Outcome, RawRun
 from benchgate.judge.binding import check_binding
+from benchgate.judge.judged_run import JudgedRun
 from tests.forgerykit import FILES, GUEST, nonce_of
-from tests.unit.factories import cell, raw_run
+from tests.unit.factories import POLICY, cell, raw_run, verified
 
 ID = "20260102T030405Z-abcdef"
 FACTS: dict[str, Any] = {
     "id": ID,
     "binding": 1,
-    "options": {"order_seed": 1},
+    "state": "complete",
+    "options": {"order_seed": 1, "runs": 1, "seeds": 1},
     "inputs": {"primes-linux": FILES},
 }
 
@@ -39,8 +41,16 @@ WALL = (wall(1, 1, 1, warmup=True), wall(2, 2, 1, warmup=True), wall(3, 1, 1), w
 EXACT = (exact(1, 1, 1, warmup=True), exact(2, 1, 1), exact(3, 2, 1), exact(4, 2, 2), exact(5, 1, 2))
 
 
-def check(runs: Sequence[RawRun], *, complete: bool = True, **facts: object) -> None:
-    check_binding({**FACTS, **facts}, runs, 1, "session.json", complete=complete)
+def judged(run: RawRun, outcome: Outcome = Outcome.OK) -> JudgedRun:
+    if outcome in (Outcome.INVALID, Outcome.CRASHED):
+        return JudgedRun(run, None, "a wrong answer")
+    return JudgedRun(
+        run, replace(verified(run, 1000), void="run delay 6%" if outcome is Outcome.VOID else "")
+    )
+
+
+def check(runs: Sequence[RawRun], **facts: object) -> None:
+    check_binding({**FACTS, **facts}, [judged(run) for run in runs], (), POLICY, "session.json")
 
 
 def refused(runs: Sequence[RawRun], said: str) -> None:
@@ -85,9 +95,9 @@ def test_on_the_instruction_clock_the_nonce_is_of_the_seed() -> None:
 
 
 def test_in_a_session_that_is_not_complete_a_run_may_be_missing() -> None:
-    check((*WALL[:3], WALL[4]), complete=False)
+    check((*WALL[:3], WALL[4]), state="partial")
     with pytest.raises(EvidenceError, match="its nonce is"):
-        check((replace(WALL[0], nonce="0" * 16),), complete=False)
+        check((replace(WALL[0], nonce="0" * 16),), state="partial")
 
 
 @pytest.mark.parametrize(
@@ -108,10 +118,51 @@ def test_facts_that_contradict_the_rules_are_refused(facts: dict[str, Any]) -> N
         check(WALL, **facts)
 
 
+def counted(outcomes: Sequence[Outcome], runs: int = 5, **facts: object) -> None:
+    """A sweep of one cell with these outcomes, of which the session asked for `runs`."""
+    options = {"order_seed": 1, "runs": runs, "seeds": 99}
+    made = [judged(wall(n, 2, n), outcome) for n, outcome in enumerate(outcomes, start=1)]
+    sweeps = [frozenset({cell(2).id})]
+    check_binding({**FACTS, "options": options, **facts}, made, sweeps, POLICY, "session.json")
+
+
+OK, VOID = Outcome.OK, Outcome.VOID
+
+
+def test_a_cell_has_the_runs_that_were_asked_for() -> None:
+    counted([OK] * 5)
+    counted([OK, VOID, OK, OK, OK, OK])
+    counted([OK] * 9)
+    with pytest.raises(EvidenceError, match="primes-linux-smp2 has only 4 of 5 runs, and nothing ended its"):
+        counted([OK] * 4)
+    with pytest.raises(EvidenceError, match="has only 4 of 5 runs"):
+        counted([OK, VOID, OK, OK, OK])
+    with pytest.raises(EvidenceError, match="has only 0 of 5 runs"):
+        counted([])
+
+
+def test_an_invalid_run_and_too_many_void_runs_end_a_sweep() -> None:
+    counted([OK, Outcome.INVALID])
+    counted([VOID] * (POLICY.void.most + 1))
+    counted([OK] * 4, state="partial")
+
+
+def test_on_the_instruction_clock_the_runs_are_seeds() -> None:
+    options = {"order_seed": 1, "runs": 1, "seeds": 2}
+    runs = [judged(run) for run in EXACT]
+    sweeps = [frozenset({cell(1).id, cell(2).id})]
+    check_binding({**FACTS, "options": options}, runs, sweeps, POLICY, "session.json")
+    with pytest.raises(EvidenceError, match="primes-linux-smp1 has only 1 of 2 runs"):
+        check_binding({**FACTS, "options": options}, runs[:4], sweeps, POLICY, "session.json")
+
+
 def test_a_session_of_an_earlier_version_is_only_searched_for_copies() -> None:
-    old = {"id": ID}
     runs = [replace(run, nonce=f"{place:016x}", seed=7, order=9) for place, run in enumerate(WALL)]
-    check_binding(old, runs, 1, "session.json", complete=True)
-    check_binding(old, [EXACT[0], EXACT[1]], 1, "session.json", complete=True)
+
+    def old(*given: RawRun) -> None:
+        check_binding({"id": ID}, map(judged, given), (), POLICY, "session.json")
+
+    old(*runs)
+    old(EXACT[0], EXACT[1])
     with pytest.raises(EvidenceError, match="another run has its nonce"):
-        check_binding(old, [runs[0], replace(runs[1], nonce=runs[0].nonce)], 1, "session.json", complete=True)
+        old(runs[0], replace(runs[1], nonce=runs[0].nonce))
