@@ -204,6 +204,12 @@ def forged_removal(folder: Path, draw: random.Random, _: Path) -> None:
     forgerykit.renumber_all(folder)
 
 
+def forged_end(folder: Path, draw: random.Random, _: Path) -> None:
+    """The last runs of all go, as if the session had ended before."""
+    for run in run_folders(folder)[-draw.randrange(1, 9) :]:
+        shutil.rmtree(run)
+
+
 def forged_copy(folder: Path, draw: random.Random, _: Path) -> None:
     """A good run is counted twice."""
     runs = run_folders(folder)
@@ -261,6 +267,7 @@ def forged_nonce(folder: Path, draw: random.Random, _: Path) -> None:
 FORGED = (
     forged_exchange,
     forged_removal,
+    forged_end,
     forged_copy,
     forged_replacement,
     forged_addition,

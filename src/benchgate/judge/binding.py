@@ -1,9 +1,9 @@
 """Whether the runs of a session are those that it made: each in its place, none missing, none from elsewhere.
 
-Takes the facts of session.json and the runs as recorded; gives nothing. Fails with EvidenceError that names
-the first run whose nonce, seed, order, warm-up or guest is not what the session's own rules give
-(session/sweep.py, base/identity.py). Sessions of earlier versions do not say that they follow these rules; of
-them only a console that occurs twice on wall time is refused.
+Takes the facts of session.json and the judged runs; gives nothing. Fails with EvidenceError that names the
+first run whose nonce, seed, order, warm-up or guest is not what the session's own rules give
+(session/sweep.py, base/identity.py), or the first cell that has too few runs. Sessions of earlier versions do
+not say that they follow these rules; of them only a console that occurs twice on wall time is refused.
 """
 
 from __future__ import annotations
@@ -16,18 +16,25 @@ from typing import Any
 from benchgate.base import identity
 from benchgate.base.cells import Lane
 from benchgate.base.errors import EvidenceError
-from benchgate.base.runs import RawRun
+from benchgate.base.gates import Policy
+from benchgate.base.runs import Outcome, RawRun
+from benchgate.base.void_rule import VoidRule
+from benchgate.judge.judged_run import JudgedRun
+
+Cells = frozenset[str]
+"""Ids."""
 
 FACT, RULES = "binding", 1
 """In session.json: the version of these rules."""
 
 
 def check_binding(
-    facts: Mapping[str, Any], recorded: Iterable[RawRun], warmups: int, where: str, *, complete: bool
+    facts: Mapping[str, Any], judged: Iterable[JudgedRun], sweeps: Sequence[Cells], policy: Policy, where: str
 ) -> None:
-    """`warmups`: those of the policy. In a session that is not complete, one of several runs in parallel may
-    be missing."""
-    runs = sorted(recorded, key=lambda run: run.attempt)
+    """`sweeps`: the cells of each that were not skipped. In a session that is not complete, one of several
+    runs in parallel may be missing, and so may later ones."""
+    ordered = sorted(judged, key=lambda one: one.run.attempt)
+    runs = [one.run for one in ordered]
     _check_nonces(runs)
     if FACT not in facts:
         return
@@ -36,11 +43,13 @@ def check_binding(
     for run in runs:
         _check_identity(facts, run, where)
     for found in _by_cell(runs).values():
-        _check_warmups(found, warmups)
-        if complete:
+        _check_warmups(found, policy.warmups)
+    if facts.get("state") == "complete":
+        for found in _by_cell(runs).values():
             _check_seeds(found)
-    if complete:
         _check_orders(runs)
+        for cells in sweeps:
+            _check_counts(facts, ordered, cells, policy.void)
 
 
 def _wrong(run: RawRun, why: str) -> EvidenceError:
@@ -56,10 +65,9 @@ def _check_nonces(runs: Sequence[RawRun]) -> None:
 
 
 def _check_identity(facts: Mapping[str, Any], run: RawRun, where: str) -> None:
-    options, inputs = facts.get("options"), facts.get("inputs")
-    order_seed = options.get("order_seed") if isinstance(options, Mapping) else None
-    if type(order_seed) is not int or not isinstance(inputs, Mapping):
-        raise EvidenceError(f"{where} has no options.order_seed or no inputs, but {FACT} needs them")
+    inputs, order_seed = facts.get("inputs"), _option(facts, "order_seed")
+    if not isinstance(inputs, Mapping):
+        raise EvidenceError(f"{where} has no inputs, but {FACT} needs them")
     if run.lane is Lane.INSN:
         nonce = identity.nonce_of_seed(order_seed, run.cell, run.seed)
     else:
@@ -105,3 +113,31 @@ def _check_orders(runs: Sequence[RawRun]) -> None:
     for before, run in pairwise(runs):
         if run.order not in (before.order + 1, 1):
             raise _wrong(run, f"its order is {run.order} after {before.order}: runs are missing or exchanged")
+
+
+def _check_counts(
+    facts: Mapping[str, Any], judged: Sequence[JudgedRun], cells: Cells, rule: VoidRule
+) -> None:
+    """Every cell has the runs up to the first look, unless an invalid run or too many void ones ended its
+    sweep: otherwise the last runs are missing, perhaps because one was invalid."""
+    mine = [one for one in judged if one.run.cell.id in cells]
+    counts = Counter((one.run.cell.id, one.outcome) for one in mine)
+    outcomes = Counter(one.outcome for one in mine)
+    if outcomes[Outcome.INVALID] or outcomes[Outcome.CRASHED]:
+        return
+    if rule.too_many(outcomes[Outcome.VOID], outcomes[Outcome.VOID] + outcomes[Outcome.OK]):
+        return
+    exact = any(one.run.lane is Lane.INSN for one in mine)
+    least = _option(facts, "seeds" if exact else "runs")
+    for cell in sorted(cells):
+        if counts[cell, Outcome.OK] < least:
+            made = f"{counts[cell, Outcome.OK]} of {least} runs"
+            raise EvidenceError(f"{cell} has only {made}, and nothing ended its sweep: runs are missing")
+
+
+def _option(facts: Mapping[str, Any], name: str) -> int:
+    options = facts.get("options")
+    value = options.get(name) if isinstance(options, Mapping) else None
+    if type(value) is not int:
+        raise EvidenceError(f"the session has no number options.{name}, but {FACT} needs it")
+    return value

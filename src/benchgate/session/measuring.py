@@ -135,7 +135,6 @@ class MeasuringSession:
         )
         letters = {letter: one.name for letter, one in choice.letters(self.options).items()}
         self._facts = provenance.planned(sweeps, self.policy, self._inputs(sweeps), self.clocks, letters)
-        self._facts[binding.FACT] = binding.RULES
         self._facts["programs"] = self._trusted.as_json()
         self._emulators = {row: sweep.cells[0].system.emulator for sweep in sweeps for row in sweep.rows}
         self._session = session_folder.SessionFolder.create(
@@ -145,7 +144,7 @@ class MeasuringSession:
             short_id=secrets.token_hex(3),
         )
         self._keep_baselines(sweeps)
-        self._session.update(**self._facts)
+        self._session.update(**self._facts, **{binding.FACT: binding.RULES})
         for line in choice.told(self.options):
             self._note(line)
         if any(cell.seats.host_cpus for sweep in sweeps for cell in sweep.runnable):

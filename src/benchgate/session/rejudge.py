@@ -68,8 +68,8 @@ def judged(folder: Path, trusted: Trusted, verb: str) -> Judged:
     strangers = [judged.run.folder.name for judged in runs if judged.run.cell not in known]
     if strangers:
         raise EvidenceError(f"{folder / 'runs' / strangers[0]}: its cell is not in the session's plan")
-    complete = facts.get("state") == session_folder.COMPLETE
-    check_binding(facts, [judged.run for judged in runs], policy.warmups, where, complete=complete)
+    sweeps = [frozenset(cell.id for cell, skip in one.cells if not skip) for one in read_plan(facts, where)]
+    check_binding(facts, runs, sweeps, policy, where)
     against = kept_baselines.read_back(folder, facts, where)
     return Judged(facts, runs, view_of(facts, runs, where, trusted, against))
 
