@@ -20,6 +20,7 @@ _ORDER = (
     "rejudge",
     "compare",
     "history",
+    "history_import",
     "replay",
     "cache",
 )
