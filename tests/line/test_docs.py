@@ -129,6 +129,8 @@ COMMANDS = (
     ("doctor",),
     ("new-system",),
     ("compare",),
+    ("history",),
+    ("history-import",),
     ("replay",),
     ("verify",),
     ("rejudge",),

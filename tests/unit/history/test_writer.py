@@ -12,6 +12,7 @@ from sqlalchemy import func, select
 
 from benchgate.base.errors import HistoryError
 from benchgate.history import reader, store, writer
+from benchgate.history.entry import Entry
 from benchgate.history.place import Place
 from benchgate.history.tables import POINTS, RUNS, SERIES, SESSIONS
 from benchgate.history.writer import Done
@@ -29,7 +30,7 @@ def counts(where: Place) -> dict[str, int]:
     return dict(zip(("sessions", "series", "points", "runs"), found, strict=True))
 
 
-def write(where: Place, one: writer.Entry) -> Done:
+def write(where: Place, one: Entry) -> Done:
     with store.writing(where) as connection:
         return writer.write(connection, one)
 

@@ -85,7 +85,7 @@ def test_the_command_imports_every_folder_that_it_can(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     where = ["--db", str(tmp_path / "history.sqlite")]
-    assert cli.main(["history", "import", str(tmp_path / "nothing"), *where, str(folder)]) == 4
+    assert cli.main(["history", "import", *where, str(tmp_path / "nothing"), str(folder)]) == 4
     output = capsys.readouterr()
     assert "nothing is not imported" in output.err
     assert "imported" in output.out
