@@ -27,6 +27,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if argv is None else argv)
     if given[:1] == ["plan"] and given[1:] not in (["-h"], ["--help"]):
         given.insert(1, "--")  # the other words are for pytest
+    if given[:2] == ["history", "import"]:
+        given[:2] = ["history-import"]  # its words are folders, and those of `history` a row
     status = 0
     try:
         try:

@@ -130,6 +130,8 @@ COMMANDS = (
     ("doctor",),
     ("new-system",),
     ("compare",),
+    ("history",),
+    ("history-import",),
     ("replay",),
     ("sign",),
     ("verify",),

@@ -24,6 +24,7 @@ _ORDER = (
     "history",
     "baseline",
     "bisect",
+    "history_import",
     "replay",
     "timeline",
     "cache",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from benchgate.commands.shared import declare_history
+
 NAME = "compare"
 ABOUT = "print the figures of two sessions or programs side by side"
 
@@ -27,12 +29,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
         help="exit with 1 if B is worse than A by more than this, by the whole interval; with 5 if a figure "
         "of A could not be decided",
     )
-    parser.add_argument(
-        "--db",
-        default="",
-        metavar="PATH|URL",
-        help="the history (default: $BENCHGATE_HISTORY, else the user's)",
-    )
+    declare_history(parser)
 
 
 def run(words: argparse.Namespace) -> int:

@@ -37,6 +37,15 @@ def declare_tests(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tests", action="append", default=[], metavar="PATH", help=about)
 
 
+def declare_history(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--db",
+        default="",
+        metavar="PATH|URL",
+        help="the history (default: $BENCHGATE_HISTORY, else the user's own)",
+    )
+
+
 def trusted(words: argparse.Namespace) -> Trusted:
     from benchgate.session import trust
 

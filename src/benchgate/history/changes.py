@@ -41,7 +41,9 @@ BY_SAMPLES = (
 _DECAY = math.sqrt(0.5)
 _TRIED = 8
 """The most unlikely borders of a stretch, of which the bound is computed."""
-_THETAS = np.geomspace(1e-4, 40.0, 120)
+_NEAR = 2.3
+"""A border whose count is fewer standard deviations than this from what is expected is never unlikely enough."""
+_THETAS = np.geomspace(1e-3, 40.0, 64)
 """The bound is valid at each; the smallest is taken."""
 
 Bools = NDArray[np.bool_]
@@ -128,17 +130,18 @@ def _pairs(sums: Counts, a: int, b: int) -> Counts:
 
 
 def _by_distance(rising: Counts, falling: Counts, a: int, b: int) -> list[int]:
-    """The borders of a stretch, the farthest from what is expected first."""
+    """The borders of a stretch that are far from what is expected, or the one farthest; that one first."""
     k = np.arange(a + 1, b)
     pairs = (k - a) * (b - k)
     most = np.maximum(_pairs(rising, a, b), _pairs(falling, a, b))
     away = (most - pairs / 2) / np.sqrt(pairs * (b - a + 1) / 12)
-    return [int(k[n]) for n in np.argsort(-away, kind="stable")]
+    first, *others = np.argsort(-away, kind="stable")[:_TRIED]
+    return [int(k[first]), *(int(k[n]) for n in others if away[n] > _NEAR)]
 
 
 def _most_unlikely(rising: Counts, falling: Counts, a: int, b: int) -> tuple[float, int]:
     """The logarithm of the bound, and its border."""
-    best = _by_distance(rising, falling, a, b)[:_TRIED]
+    best = _by_distance(rising, falling, a, b)
     most = np.maximum(_pairs(rising, a, b), _pairs(falling, a, b))
     return min((log_bound(k - a, b - k, int(most[k - a - 1])), k) for k in best)
 

@@ -34,9 +34,10 @@ def test_an_empty_database_is_no_history(tmp_path: Path) -> None:
 def test_another_file_is_refused_and_kept(tmp_path: Path) -> None:
     (tmp_path / "history.sqlite").write_text("not a database, but long enough to be taken for one" * 50)
     before = (tmp_path / "history.sqlite").read_bytes()
-    for action in (lambda: open_(place(tmp_path)), lambda: fill(place(tmp_path), [{SERIES: [1.0] * 5}])):
-        with pytest.raises(HistoryError, match="cannot be used: file is not a database"):
-            action()
+    with pytest.raises(HistoryError, match="cannot be used: file is not a database"):
+        open_(place(tmp_path))
+    with pytest.raises(HistoryError, match="cannot be used: file is not a database"):
+        fill(place(tmp_path), [{SERIES: [1.0] * 5}])
     assert (tmp_path / "history.sqlite").read_bytes() == before
 
 

@@ -15,7 +15,7 @@ from benchgate.history.course import Change, Course, Point
 from benchgate.render.tables import columns, units
 
 HEIGHT = 9
-LEAST_WIDTH = 40
+LEAST_WIDTH = 56
 MOST_LISTED = 20
 _COMMIT = 10
 HEADING = ("session", "commit", "runs", "median", "interval", "")
