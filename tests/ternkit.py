@@ -59,7 +59,7 @@ class Bootkit:
     patience: Deadlines = PATIENT
     """The deadlines on wall time."""
     rule: VoidRule = DEFAULT
-    _images: Images = field(default_factory=lambda: Images(None, False, lambda _: None))
+    _images: Images = field(default_factory=lambda: Images(False, lambda _: None))
     _boots: int = 0
     _kept: dict[str, object] = field(default_factory=dict)
 

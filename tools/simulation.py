@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from benchgate.base import stats
+from benchgate.base.baselines import Against, Baseline, BaselineArm, Origin
 from benchgate.base.cells import Cell, Lane, Mode, Placement
 from benchgate.base.gates import Arm, Gate, GateInput, Policy, Verdict, Word
 from benchgate.base.metrics import WINDOWS
@@ -29,6 +30,10 @@ DEFAULT = Policy("simulated", (5, 9, 15, 25), alpha=0.0276, overall_error=0.05, 
 ROWS = (1.87, 1.70, 1.65, 1.60, 1.55)
 THRESHOLD = 1.6
 CORRELATIONS = (0.5, 0.9)
+LOSS = 1.02
+"""The threshold of the simulated regression gate."""
+KEPT = 5
+"""The runs of its baseline, which later looks cannot add to."""
 SLOWER = 40
 """One of so many draws is made where each takes long."""
 
@@ -57,6 +62,23 @@ def simulate(policy: Policy, ratio: float, cv: float, draws: int, seed: int, *, 
         words[verdict.outcome] += 1
         runs += verdict.runs
     return Row(ratio, cv, {word: words[word] / draws for word in words}, runs / draws)
+
+
+def against_baseline(policy: Policy, loss: float, cv: float, draws: int, seed: int) -> Row:
+    """As `simulate`, for a regression gate: new runs, and a baseline that stays as it is."""
+    source = random.Random(f"baseline {seed} {loss} {cv}")
+    gate = Gate("simulated", "regression", None, _cell(1), at_most=LOSS, baseline="simulated.json")
+    words: Counter[Word] = Counter()
+    runs = 0
+    for _ in range(draws):
+        now = _arm(1, _samples(source, loss, cv, policy.max_runs))
+        then = _arm(1, _samples(source, 1.0, cv, KEPT)).measurements
+        arm = BaselineArm(now.cell, Lane.TCG, Placement.PHYSICAL, "", (), then)
+        against = Against(Origin(), {gate.baseline: Baseline("", "", "", "", "", Origin(), (arm,))})
+        verdict = judge(gate, GateInput({now.cell.id: now}, policy, {}, against)).verdict
+        words[verdict.outcome] += 1
+        runs += verdict.runs
+    return Row(loss, cv, {word: words[word] / draws for word in words}, runs / draws)
 
 
 def naive_pass_share(ratio: float, cv: float, draws: int, seed: int) -> float:
@@ -136,6 +158,7 @@ def report(draws: int, seed: int, policy: Policy = DEFAULT) -> str:
         words = (Word.PASS, Word.FAIL, Word.INCONCLUSIVE)
         shares = " | ".join(f"{row.shares.get(word, 0.0):.3f}" for word in words)
         lines.append(f"| {ratio:.2f} | {shares} | {row.mean_runs:.1f} |")
+    lines += ["", *_losses(policy, draws, seed)]
     power = simulate(replace(policy, max_runs=5), 1.87, 0.065, draws, seed).shares.get(Word.PASS, 0.0)
     drift = [simulate(policy, THRESHOLD, 0.03, draws, seed, phi=phi) for phi in CORRELATIONS]
     wrong = [
@@ -155,6 +178,19 @@ def report(draws: int, seed: int, policy: Policy = DEFAULT) -> str:
             *_sensitivity(max(1, draws // SLOWER), seed),
         ]
     )
+
+
+def _losses(policy: Policy, draws: int, seed: int) -> list[str]:
+    lines = [
+        f"| true loss, CV 1%, at most {LOSS}, {KEPT} runs kept | PASS | FAIL | INCONCLUSIVE | mean n |",
+        "|---|---|---|---|---|",
+    ]
+    for loss in (1.0, LOSS, 1.05):
+        row = against_baseline(policy, loss, 0.01, draws, seed)
+        words = (Word.PASS, Word.FAIL, Word.INCONCLUSIVE)
+        shares = " | ".join(f"{row.shares.get(word, 0.0):.3f}" for word in words)
+        lines.append(f"| loss {loss - 1:.0%} | {shares} | {row.mean_runs:.1f} |")
+    return lines
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -36,6 +36,7 @@ MARKS = (
     "speedup(cpus, at_least=|at_most=, insn=, metric='work', base=1): a ratio of CPU counts (benchgate)",
     "limit(cpus, metric, at_least=|at_most=, insn=): a threshold for a metric itself (benchgate)",
     "ratio(to, cpus, at_least=|at_most=, insn=, metric='work'): a ratio of two systems (benchgate)",
+    "regression(at_most, insn=, cpus=, metric='work', baseline=): a ratio to a baseline (benchgate)",
     "compare: is now `ratio` (benchgate)",
     "efficiency(cpus, at_least=|at_most=, insn=, metric='work', base=1): speedup over CPUs (benchgate)",
     "overhead(cpus, at_least=|at_most=, insn=): how much longer the total is than the work (benchgate)",

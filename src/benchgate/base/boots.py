@@ -10,6 +10,7 @@ from pathlib import Path
 
 from benchgate.base.disks import Disk
 from benchgate.base.network import CARD
+from benchgate.base.qemu import SERIAL
 
 DEFAULT_FIRMWARE = "default"
 """The firmware that QEMU has for its machine: SeaBIOS, OpenSBI, or none."""
@@ -32,6 +33,8 @@ class Boot:
     disks: tuple[Disk, ...] = ()
     firmware: str = DEFAULT_FIRMWARE
     """DEFAULT_FIRMWARE, NO_FIRMWARE or the path of a file, which may contain {out}."""
+    is_linux: bool = False
+    """Whether its kernel is Linux: the fetched one, or one that a setting puts in its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,8 @@ class QemuWords:
     arguments: tuple[str, ...] = ()
     network: str = CARD
     """The network card of a system with `ports`."""
+    console: str = SERIAL
+    """One of CONSOLES: what the guest prints on."""
     binary: str = ""
     """The path of the QEMU for this system alone; empty: the session's for its architecture."""
 
@@ -55,6 +60,10 @@ class Build:
     folder: Path
     sources: tuple[Path, ...]
     """Everything that the result depends on; its digest is part of the cache key."""
+    revision: str = ""
+    """The git commit of the folder's repository that is built; empty: the files as they are in the folder."""
+    files: tuple[Path, ...] = ()
+    """The files that settings put into the commands."""
 
     @property
     def per_workload(self) -> bool:

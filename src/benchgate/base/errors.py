@@ -65,5 +65,16 @@ class NeedsFilesError(EvidenceError):
     """The exit status of the commands."""
 
 
+class UnsignedError(EvidenceError):
+    """A session without a signature of one of the signers that the caller named."""
+
+    status = 16
+    """The exit status of `verify`."""
+
+
 class RenderError(BenchgateError):
     """A report could not be written; the measurements stay on disk."""
+
+
+class HistoryError(BenchgateError):
+    """A history that cannot be opened, read or written, or that holds what benchgate never wrote."""

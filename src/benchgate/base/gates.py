@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from types import MappingProxyType
 
+from benchgate.base.baselines import NOTHING, Against
 from benchgate.base.cells import Cell, Lane, Mode, Params, Placement, Window
 from benchgate.base.errors import UsageError
 from benchgate.base.runs import Measurement
@@ -56,6 +57,8 @@ class Gate:
     """In the order of their CPU counts."""
     settings: Params = ()
     """What only its kind knows, as (name, value): the model of a scaling law."""
+    baseline: str = ""
+    """The file of the baseline to compare with, as the mark names it; empty: none."""
 
     @property
     def cells(self) -> tuple[Cell, ...]:
@@ -235,6 +238,8 @@ class GateInput:
     arms: Mapping[str, Arm]
     policy: Policy
     capacity: Mapping[int, CapacityBound]
+    against: Against = NOTHING
+    """The baselines that gates name."""
 
     @property
     def too_many_void(self) -> bool:
@@ -287,6 +292,8 @@ class Verdict:
     smallest_effect: float | None = None
     """The smallest distance of the true figure from the threshold that such runs show in 80% of sessions, as
     a share of the threshold."""
+    baseline: str | None = None
+    """The file of the baseline that the figure is a ratio to."""
 
     @property
     def sentence(self) -> str:

@@ -19,6 +19,7 @@ from benchgate.base.network import Port
 from benchgate.base.results import Result, ResultFormat
 from benchgate.base.runs import Deadlines
 from benchgate.base.script import Script
+from benchgate.base.settings import Settings
 from benchgate.base.text import suggestion
 from benchgate.base.watching import DEADLINES, ConsoleWords, End, Smoke
 from benchgate.base.workloads import Workload
@@ -89,8 +90,8 @@ class System:
     smoke: Smoke | None = None
     end: End = field(default_factory=End)
     deadlines: Deadlines = DEADLINES
-    settings: Mapping[str, str] = field(default_factory=dict)
-    """The values that replace `{name}` in the command line and the build commands."""
+    settings: Settings = field(default_factory=Settings)
+    """The values that replace `{name}` in what is booted, in the command line and in the build commands."""
     cpus: tuple[int, int] = (1, MAX_CPUS)
     """The smallest and the largest supported CPU count."""
     services: Mapping[str, str] = field(default_factory=dict)

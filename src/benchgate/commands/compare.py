@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from benchgate.commands.shared import declare_history
+
 NAME = "compare"
 ABOUT = "print the figures of two sessions or programs side by side"
 
@@ -13,15 +15,36 @@ def declare(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             side,
             metavar=side.upper(),
-            help="a session's folder, FOLDER:SYSTEM, JSON of Kevlar's runner, or a file of BENCH lines",
+            help="a session's folder, FOLDER:SYSTEM, history:SESSION (latest, latest~N, an id, commit=SHA), "
+            "JSON of Kevlar's runner, or a file of BENCH lines",
         )
     parser.add_argument(
         "--metric", action="append", default=[], metavar="NAME", help="only this metric; repeatable"
     )
+    parser.add_argument(
+        "--fail-on",
+        type=_ratio,
+        default=None,
+        metavar="RATIO",
+        help="exit with 1 if B is worse than A by more than this, by the whole interval; with 5 if a figure "
+        "of A could not be decided",
+    )
+    declare_history(parser)
 
 
 def run(words: argparse.Namespace) -> int:
     from benchgate.session import comparison
 
-    print(comparison.text(words.a, words.b, words.metric))
-    return 0
+    found = comparison.compare(words.a, words.b, words.metric, fail_on=words.fail_on, db=words.db)
+    print(found.text)
+    return found.status
+
+
+def _ratio(word: str) -> float:
+    try:
+        value = float(word)
+    except ValueError:
+        value = 0.0
+    if not 1 <= value <= 1000:
+        raise argparse.ArgumentTypeError(f"`{word}` is not a ratio from 1 to 1000, such as 1.02")
+    return value

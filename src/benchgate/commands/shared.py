@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import itertools
+import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -35,6 +37,15 @@ def declare_tests(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tests", action="append", default=[], metavar="PATH", help=about)
 
 
+def declare_history(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--db",
+        default="",
+        metavar="PATH|URL",
+        help="the history (default: $BENCHGATE_HISTORY, else the user's own)",
+    )
+
+
 def trusted(words: argparse.Namespace) -> Trusted:
     from benchgate.session import trust
 
@@ -49,3 +60,11 @@ def say(line: str) -> None:
 def print_notes(lines: Sequence[str]) -> None:
     for line in lines:
         print(f"note: {visible(line)}")
+
+
+def free_name(name: str, suffix: str = "") -> str:
+    """The name, or NAME-2, NAME-3 ... if there is already such a file."""
+    names = (
+        f"{name}{suffix}" if number == 1 else f"{name}-{number}{suffix}" for number in itertools.count(1)
+    )
+    return next(one for one in names if not os.path.lexists(one))

@@ -137,6 +137,7 @@ def _gate(value: object) -> Gate:
         tests=fields.texts("tests", ()),
         more=tuple(map(cell_from_json, fields.take("more", list) if fields.has("more") else ())),
         settings=_settings(fields.take("settings", dict) if fields.has("settings") else {}),
+        baseline=fields.text("baseline", ""),
     )
     fields.done()
     return gate

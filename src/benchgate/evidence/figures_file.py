@@ -13,12 +13,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchgate.base.cells import Params
-from benchgate.base.errors import EvidenceError, UsageError, VerifyError
+from benchgate.base.errors import EvidenceError, IncompleteError, UsageError, VerifyError
 from benchgate.base.jsonfields import Fields
 from benchgate.base.metrics import WINDOWS, Better
 from benchgate.base.systems import SELFTEST
 from benchgate.evidence import metrics_csv, results_csv
-from benchgate.evidence.files import read_text
+from benchgate.evidence.files import SESSION, read_object, read_text
+from benchgate.evidence.machine import machine_of
 from benchgate.evidence.metrics_csv import Value
 from benchgate.evidence.session_folder import METRICS, RESULTS
 from benchgate.judge import bench_lines
@@ -55,6 +56,8 @@ class Side:
     systems: tuple[str, ...]
     """Empty: a file of one program."""
     samples: Mapping[Key, Samples]
+    machine: str = ""
+    """Where a session measured; empty if that is not known."""
 
     @property
     def operations(self) -> Side:
@@ -120,7 +123,15 @@ def _session(folder: Path, system: str) -> Side:
         raise UsageError(f"{folder} has no system {system}; it has {', '.join(systems) or 'no verified run'}")
     kept = [one for one in values if system in ("", one.system)]
     chosen = (system,) if system else tuple(systems)
-    return Side(f"{folder} ({', '.join(chosen)})", chosen, _grouped(kept))
+    return Side(f"{folder} ({', '.join(chosen)})", chosen, _grouped(kept), _machine(folder))
+
+
+def _machine(folder: Path) -> str:
+    """Empty without session.json: the two CSV files are enough to compare figures."""
+    try:
+        return machine_of(read_object(folder, SESSION))
+    except IncompleteError:
+        return ""
 
 
 def _grouped(values: Iterable[Value]) -> Mapping[Key, Samples]:

@@ -19,6 +19,7 @@ from typing import Any
 
 from benchgate.base.clocks import Clocks
 from benchgate.base.gates import Policy
+from benchgate.base.systems import Kind
 from benchgate.base.text import UNAVAILABLE
 from benchgate.evidence.facts import clocks_as_json, plain_json, sweep_as_json
 from benchgate.evidence.session_folder import SessionInfo
@@ -56,7 +57,8 @@ def planned(
         "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
         "inputs": plain_json(inputs),
         "systems": {cell.system.name: _text(cell.system.file) for cell in cells},
-        "settings": {cell.system.name: dict(cell.system.settings) for cell in cells},
+        "settings": {cell.system.name: dict(cell.system.settings.values) for cell in cells},
+        "emulators": {one.system.name: one.system.emulator for one in cells if one.system.kind is Kind.QEMU},
         "workloads": {cell.workload.name: catalog.word_of(cell.workload) for cell in cells},
         "policy": plain_json(asdict(policy)),
         "plan": [sweep_as_json(sweep) for sweep in sweeps],

@@ -113,7 +113,7 @@ def verify(
     )
     if workload.has_oracle:
         ORACLES.check(workload.oracle, dict(run.cell.params), transcript.reports, transcript.result, seen)
-    unit, work, total = _window(files, transcript)
+    unit, work, total, lead = _window(files, transcript)
     void = _void(files, rule, transcript, result)
     _check_span(files, unit, work, total, transcript.hz, void=void)
     return VerifiedRun(
@@ -130,6 +130,7 @@ def verify(
         unverified=workload.tool is not None and not workload.tool.verifies,
         histograms=seen.histograms,
         hz=transcript.hz,
+        lead=lead if 0 <= lead <= total - work else None,
     )
 
 
@@ -217,16 +218,17 @@ def _check_failures(console: bytes, failures: Collection[str]) -> None:
             )
 
 
-def _window(files: RunFiles, transcript: Transcript) -> tuple[str, int, int]:
-    """The unit, the work window and the total window. On the instruction clock they come from the marks, and
-    must agree with the guest's report."""
+def _window(files: RunFiles, transcript: Transcript) -> tuple[str, int, int, int]:
+    """The unit, the work window, the total window, and how long before the first the second began. On the
+    instruction clock they come from the marks, and must agree with the guest's report."""
     total = transcript.total_end - transcript.total_start
     if files.run.lane is not Lane.INSN:
-        return transcript.unit, transcript.work_end - transcript.work_start, total
+        start = transcript.work_start
+        return transcript.unit, transcript.work_end - start, total, start - transcript.total_start
     log = files.clock
     marked = window(log, transcript.workers)
     agree(log, marked, transcript.reports, hz=transcript.hz, total=total)
-    return INSN_UNIT, marked.work, marked.total
+    return INSN_UNIT, marked.work, marked.total, marked.work_begin - marked.total_begin
 
 
 def _resolution(files: RunFiles, printed_step: int = 0) -> Resolution | None:

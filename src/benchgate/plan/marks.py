@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchgate.base.baselines import DEFAULT_FILE
 from benchgate.base.cells import Params, Window
 from benchgate.base.errors import UsageError
 from benchgate.base.gates import VERIFIED
@@ -29,6 +30,7 @@ ARGUMENTS = {
     "speedup": ("cpus", *_THRESHOLDS, "metric", "base"),
     "limit": ("cpus", "metric", *_THRESHOLDS),
     "ratio": ("to", "cpus", "metric", *_THRESHOLDS),
+    "regression": ("at_most", "insn", "cpus", "metric", "baseline"),
     "efficiency": ("cpus", *_THRESHOLDS, "metric", "base"),
     "overhead": ("cpus", *_THRESHOLDS),
     "scaling": ("model", "cpus", "parameter", *_THRESHOLDS, "metric"),
@@ -41,10 +43,12 @@ _EXAMPLES = {
     "speedup": "speedup(cpus=2, at_least=1.6)",
     "limit": 'limit(cpus=2, metric="total", at_most=2_000_000)',
     "ratio": 'ratio(to="linux", cpus=2, at_least=1.0)',
+    "regression": "regression(at_most=1.02)",
     "efficiency": "efficiency(cpus=4, at_least=0.8)",
     "overhead": "overhead(cpus=4, at_most=1.1)",
     "scaling": 'scaling(model="amdahl", cpus=(1, 2, 4), at_most=0.05)',
 }
+EACH_COUNT = 0
 _SETTINGS = {"scaling": ("model", "parameter")}
 """The arguments that only the kind of gate knows, which checks them."""
 _OF_SEVERAL_ARMS = ("scaling", "gate")
@@ -84,7 +88,10 @@ def read(
         if gates.get(mark):
             raise UsageError(f"mark {mark} is now `{now}`, with the same arguments: write that")
     requests = tuple(_gate(mark, one, found.name, known) for mark, marks in gates.items() for one in marks)
-    keys = [(one.kind, one.cpus, one.base, one.metric, one.to, one.more, one.settings) for one in requests]
+    keys = [
+        (one.kind, one.cpus, one.base, one.metric, one.to, one.baseline, one.more, one.settings)
+        for one in requests
+    ]
     _refuse_unverified(found, requests)
     if len(set(keys)) != len(keys):
         raise UsageError("two gates of one test have the same kind, cpus, base and metric: remove one")
@@ -138,6 +145,7 @@ def _gate(mark: str, given: Mark, workload: str, known: Mapping[str, Metric]) ->
         _to(mark, given),
         more,
         _settings(mark, given),
+        _baseline(mark, given),
     )
 
 
@@ -153,7 +161,12 @@ def _check_arguments(mark: str, given: Mark) -> None:
         if key not in takes:
             hint = suggestion(key, takes, f"it takes {', '.join(takes)}")
             raise UsageError(f"mark {mark}: no argument `{key}`; {hint}")
-    needs = {"limit": ("cpus", "metric"), "ratio": ("to", "cpus"), "scaling": ("model", "cpus")}
+    needs = {
+        "limit": ("cpus", "metric"),
+        "ratio": ("to", "cpus"),
+        "scaling": ("model", "cpus"),
+        "regression": ("at_most",),
+    }
     needed = needs.get(mark, ("cpus",))
     for key in needed:
         if key not in given.kwargs:
@@ -188,7 +201,9 @@ def _base(mark: str, given: Mark) -> int | None:
 
 def _counts(mark: str, given: Mark) -> tuple[int | None, tuple[int, ...], int]:
     """The CPU counts of base, further arms and cell. A gate over one arm has no base."""
-    value, base = given.kwargs["cpus"], _base(mark, given)
+    value, base = given.kwargs.get("cpus"), _base(mark, given)
+    if value is None:  # of a regression: each CPU count that the session measures
+        return None, (), EACH_COUNT
     if mark in _OF_SEVERAL_ARMS and isinstance(value, list | tuple):
         counts = tuple(_count(mark, "cpus", one) for one in value)
         if len(counts) < 2 or list(counts) != sorted(set(counts)) or base is not None:
@@ -227,7 +242,7 @@ def _threshold(mark: str, given: Mark, key: str, metric: Metric) -> float | None
         if not is_number or not 0 <= value <= MOST:  # type: ignore[operator]
             raise UsageError(f"mark {mark}: {key}={value!r} is not a number from 0 to {MOST:g}")
         return float(value)  # type: ignore[arg-type]
-    is_bounded = mark not in ("ratio", "scaling") and metric.name in WINDOWS
+    is_bounded = mark not in ("ratio", "regression", "scaling") and metric.name in WINDOWS
     most = MAX_CPUS if is_bounded else MOST_RATIO
     if not is_number or not 0 < value <= most:  # type: ignore[operator]
         raise UsageError(f"mark {mark}: {key}={value!r} is not a ratio above 0 and up to {most:g}")
@@ -251,3 +266,15 @@ def _to(mark: str, given: Mark) -> str:
     if mark == "ratio" and (not isinstance(value, str) or not value):
         raise UsageError(f"mark ratio: to={value!r} is not a system's name or path, or a letter such as A")
     return str(value)
+
+
+def _baseline(mark: str, given: Mark) -> str:
+    """The path of the baseline's file; only a regression has one."""
+    if mark != "regression":
+        return ""
+    value = given.kwargs.get("baseline", DEFAULT_FILE)
+    if not isinstance(value, str) or not value.endswith(".json") or not value.isprintable():
+        raise UsageError(
+            f'mark regression: baseline={value!r} is not the path of a file such as "{DEFAULT_FILE}"'
+        )
+    return value

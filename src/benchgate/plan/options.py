@@ -115,6 +115,12 @@ TABLE: tuple[Option, ...] = (
         "list",
         "PATH",
     ),
+    Option(
+        "history",
+        "at its end, import the session into a history: on (the user's own, or $BENCHGATE_HISTORY), or the "
+        "path of a SQLite file, or a URL; default: off",
+        metavar="on|off|PATH|URL",
+    ),
     Option("lock-wait", "seconds to wait while another session is measuring (default: 600)", metavar="S"),
     Option("plan", "print cells, order, lanes, pins, skips and the estimated minutes; boot nothing", "flag"),
 )
@@ -125,9 +131,9 @@ PATHS = ("reports", "qemu", "linux-kernel", "extra-report")
 
 
 def is_path(word: str) -> bool:
-    """Whether a system is given by path and not by name."""
+    """Whether a system, a policy or a history is given by path and not by name."""
     name = word.partition(":")[0]
-    return "/" in name or name.endswith((".yaml", ".yml"))
+    return ("://" not in word and "/" in name) or name.endswith((".yaml", ".yml"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +165,8 @@ class Options:
     keep: int = 20
     policy: str = "default"
     extra_reports: tuple[Path, ...] = ()
+    history: str | None = None
+    """Where the session is imported at its end: a path or URL, empty for the user's own; None: nowhere."""
     lock_wait_s: float = 600.0
     plan: bool = False
     order_seed: int = 1
@@ -224,9 +232,24 @@ def read(lookup: Lookup) -> Options:
         keep=_whole("keep", got["keep"], 20, low=0),
         policy=policy,
         extra_reports=tuple(Path(word).absolute() for word in _words(got["extra-report"])),
+        history=_history(got["history"]),
         lock_wait_s=_whole("lock-wait", got["lock-wait"], 600, low=0),
         plan=bool(got["plan"]),
     )
+
+
+def _history(value: object) -> str | None:
+    word = str(value or "off")
+    if word in ("on", "off"):
+        return "" if word == "on" else None
+    if "://" not in word:
+        return str(Path(word).absolute())
+    if "@" in word and ":" in word.partition("://")[2].rpartition("@")[0]:
+        raise UsageError(
+            "--history: a session records its options, so give no password there; set the whole URL in "
+            "BENCHGATE_HISTORY and use --history on, or keep the password in ~/.pgpass"
+        )
+    return word
 
 
 def cpu_list(name: str, value: object) -> tuple[int, ...] | None:

@@ -19,12 +19,13 @@ from benchgate.base.workloads import Workload
 
 @dataclass(frozen=True, slots=True)
 class GateRequest:
-    """One `speedup`, `limit`, `ratio` or `gate` mark."""
+    """One mark of a gate."""
 
     kind: str
     file: str
     """The Python file of a user's own kind; empty for a built-in kind."""
     cpus: int
+    """0: each CPU count that the session measures."""
     base: int | None
     """The CPU count of the arm to compare with; None: the kind uses one arm only."""
     metric: str
@@ -38,6 +39,8 @@ class GateRequest:
     """The CPU counts between `base` and `cpus`, of a gate over more than two arms."""
     settings: Params = ()
     """What only its kind knows (Gate.settings)."""
+    baseline: str = ""
+    """The file of the baseline to compare with; empty: none."""
 
 
 @dataclass(frozen=True, slots=True)

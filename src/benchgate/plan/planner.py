@@ -13,6 +13,7 @@ from pathlib import Path
 from benchgate.base.cells import Cell, Lane, Window
 from benchgate.base.errors import UsageError
 from benchgate.base.gates import VERIFIED, Gate
+from benchgate.base.settings import Settings
 from benchgate.base.systems import SELFTEST, System, plain_name
 from benchgate.plan import catalog, choice
 from benchgate.plan.options import Options
@@ -82,8 +83,18 @@ def plan_gates(request: Request, options: Options, ground: Ground) -> tuple[Plan
         _plan_gate(request, gate, system, one, options)
         for system in systems
         for one in ground.by_clock(system.kind)
-        for gate in request.gates
+        for gate in _each_count(request, options, one, system)
         if len(systems) == 1 or not choice.is_itself(gate.to, system, options)
+    )
+
+
+def _each_count(
+    request: Request, options: Options, ground: Ground, system: System
+) -> tuple[GateRequest, ...]:
+    """The gates, with those of no CPU count at each one that the session measures."""
+    every = counts(request, options, ground, system)
+    return tuple(
+        replace(gate, cpus=cpus) for gate in request.gates for cpus in ((gate.cpus,) if gate.cpus else every)
     )
 
 
@@ -120,6 +131,7 @@ def _plan_gate(
         tests=(request.test,) if request.test else (),
         more=tuple(one.cell for one in more),
         settings=asked.settings,
+        baseline=asked.baseline,
     )
     return PlannedGate(f"{arm.test_cell.id}{suffix}", gate, base, arm, more)
 
@@ -211,17 +223,24 @@ def _kind(planned: PlannedCell) -> tuple[str, str, str]:
 
 
 def _with_unique_id(gate: PlannedGate, others: Sequence[PlannedGate]) -> PlannedGate:
-    """Adds the threshold to the id if another test gates the same arms with a different threshold."""
+    """Adds threshold and baseline to the id if another test gates the same arms with different ones."""
     if all(one.gate.id != gate.gate.id for one in others):
         return gate
     words = [f"{name}-{value:g}" for name, value in gate.bounds if value is not None]
+    words += [Path(gate.gate.baseline).stem] if gate.gate.baseline else []
     return replace(gate, gate=replace(gate.gate, id="-".join([gate.gate.id, *words])))
 
 
 def check_names(planned: Iterable[PlannedCell]) -> None:
     """UsageError if two files have the same name: rows are named by it, so their runs would be mixed."""
     seen: dict[tuple[str, str], Path] = {}
+    chosen: dict[str, Settings] = {}
     for one in planned:
+        if chosen.setdefault(one.system.name, one.system.settings) != one.system.settings:
+            raise UsageError(
+                f"marks of two tests choose other files for {one.system.name}, so their runs would be mixed: "
+                "give one of the files another name, or run them in two sessions"
+            )
         names: tuple[tuple[str, str, Path], ...] = (
             ("workload", one.workload.name, one.workload.file),
             ("system", plain_name(one.system.name), one.system.file),

@@ -15,7 +15,7 @@ from benchgate.base.cells import Accel
 from benchgate.base.disks import empty_disk
 from benchgate.base.network import network_options
 from benchgate.base.process import capture
-from benchgate.base.qemu import Qemu, command, smp_option
+from benchgate.base.qemu import CONSOLES, SERIAL, Qemu, command, smp_option
 from benchgate.base.systems import System
 from benchgate.base.text import one_line
 
@@ -70,5 +70,7 @@ def _parts(system: System, cpus: int) -> Mapping[str, tuple[str, ...]]:
         parts[f"boot.disks.{number}"] = empty_disk(system.boot.disks, number)
     anywhere = dict.fromkeys(system.ports, 0)  # any free port of the host
     parts["ports"] = network_options(system.ports, anywhere, system.qemu.network)
+    if system.qemu.console != SERIAL:
+        parts["qemu.console"] = ("-chardev", "null,id=console", *CONSOLES[system.qemu.console])
     parts["qemu.arguments"] = system.qemu.arguments
     return parts

@@ -8,26 +8,55 @@ one not the same ones.
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
 
 from benchgate.base.errors import UsageError
 from benchgate.base.text import visible
 from benchgate.evidence import figures_file
 from benchgate.evidence.figures_file import Side
 from benchgate.render.tables import comparison
+from benchgate.session import regressions
 
 ALPHA = 0.05
+HISTORY = "history:"
+"""Begins a side that is a session of the history."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    text: str
+    status: int = 0
 
 
 def text(one: str, other: str, metrics: Collection[str] = ()) -> str:
     """`metrics`: only these; empty: all."""
-    a, b = _alike(*(figures_file.read(word).only(metrics) for word in (one, other)))
+    return compare(one, other, metrics).text
+
+
+def compare(
+    one: str, other: str, metrics: Collection[str] = (), *, fail_on: float | None = None, db: str = ""
+) -> Compared:
+    """`fail_on`: how many times worse B may be. `db`: the history for sides that are `history:SESSION`."""
+    a, b = _alike(*(_side(word, db).only(metrics) for word in (one, other)))
     lines = [f"A: {a.name}", f"B: {b.name}", "", *comparison.table(a, b, ALPHA), ""]
     lines += [f"only in {name}: {left}" for name, left in _alone(a, b) if left]
     lines.append(
         f"A / B is the ratio of the medians, with its bootstrap interval (alpha {ALPHA:g} on each side) if "
         "both have 5 samples or more. Figures of different clocks have no ratio."
     )
-    return "\n".join(map(visible, lines))
+    if fail_on is None:
+        return Compared("\n".join(map(visible, lines)))
+    found = regressions.answer(a, b, fail_on, ALPHA)
+    return Compared("\n".join(map(visible, [*lines, *found.lines])), found.status)
+
+
+def _side(word: str, db: str) -> Side:
+    if word.startswith(HISTORY) and not Path(word).exists():
+        from benchgate.session import history_side  # noqa: PLC0415 - the other sides need no database
+
+        return history_side.read(word.removeprefix(HISTORY), db)
+    return figures_file.read(word)
 
 
 def _alone(a: Side, b: Side) -> list[tuple[str, str]]:

@@ -12,6 +12,7 @@ import pytest
 
 from benchgate.base.errors import BenchgateError
 from benchgate.base.metrics import with_windows
+from benchgate.evidence import kept_baselines
 from benchgate.judge.gates import check, find
 from benchgate.plan import catalog, choice, marks, planner
 from benchgate.plan.marks import Mark
@@ -34,10 +35,14 @@ def plan_items(metafunc: pytest.Metafunc, state: PytestSession) -> str:
         if "verdict" in names and not request.gates:
             return (
                 "a test of verdicts needs @pytest.mark.speedup(cpus=2, at_least=1.6), or a `limit`, "
-                "`ratio` or `gate` mark"
+                "`ratio`, `regression` or `gate` mark"
             )
         for gate in request.gates:
             find(gate.kind, gate.file)
+            if gate.baseline:
+                kept_baselines.find(
+                    gate.baseline
+                )  # a file that is no baseline is refused before anything runs
         state.collected.add(catalog.load_workload(request.workload).name)
         for name in names:
             _parametrize(metafunc, name, request, state)

@@ -215,6 +215,8 @@ class PytestSession:
         measuring, self._measuring = self._measuring, None
         if measuring is not None:
             self._view = measuring.close(missing=self._missing(interrupted))
+            if self._view and self.options.history is not None:
+                measuring.remember(self._view.id)
 
     def _missing(self, interrupted: bool) -> str:
         """Why the session is partial; empty if everything that was planned is measured."""

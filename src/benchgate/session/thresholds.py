@@ -75,10 +75,11 @@ def _of_gate(gate: Gate, tests: Mapping[str, Marked]) -> Iterator[str]:
 def _of_test(gate: Gate, test: str, marked: Marked) -> Iterator[str]:
     if marked.workload != gate.cell.workload:
         yield f"{gate.id}: the session measured {gate.cell.workload}, and {test} asks for {marked.workload}"
-    asked = next((one for one in marked.gates if _key_of(one) == _key(gate)), None)
+    asked = next((one for one in marked.gates if _key_of(one, gate) == _key(gate)), None)
     if asked is None:
-        kind, cpus, metric, base, to, *_ = _key(gate)
-        over = f" over {base}" if base is not None else f" compared with {to}" if to else ""
+        kind, cpus, metric, base, to, baseline, *_ = _key(gate)
+        other = to or baseline
+        over = f" over {base}" if base is not None else f" compared with {other}" if other else ""
         yield f"{gate.id}: {test} has no gate {kind} of {metric} at {cpus} CPUs{over}"
         return
     for name in _BOUNDS:
@@ -87,9 +88,9 @@ def _of_test(gate: Gate, test: str, marked: Marked) -> Iterator[str]:
             yield f"{gate.id}: {name} is {_number(used)} in the session and {_number(own)} in {test}"
 
 
-_Key = tuple[str, int, str, int | None, str, tuple[int, ...], Params]
-"""What identifies a gate within a test function: kind, CPUs, metric, the CPUs or system of its base, the CPUs
-between both, and its settings."""
+_Key = tuple[str, int, str, int | None, str, str, tuple[int, ...], Params]
+"""What identifies a gate within a test function: kind, CPUs, metric, the CPUs or system of its base, the file
+of its baseline, the CPUs between both, and its settings."""
 
 
 def _key(gate: Gate) -> _Key:
@@ -99,11 +100,15 @@ def _key(gate: Gate) -> _Key:
     elif gate.base is not None:
         to = gate.base.system
     more = tuple(one.cpus for one in gate.more)
-    return name_of(gate.kind), gate.cell.cpus, gate.metric, base, to, more, gate.settings
+    kind, cpus = name_of(gate.kind), gate.cell.cpus
+    return kind, cpus, gate.metric, base, to, gate.baseline, more, gate.settings
 
 
-def _key_of(asked: GateRequest) -> _Key:
-    return asked.kind, asked.cpus, asked.metric, asked.base, asked.to, asked.more, asked.settings
+def _key_of(asked: GateRequest, gate: Gate) -> _Key:
+    """Of a mark without a CPU count, the one at the gate's."""
+    cpus = asked.cpus or gate.cell.cpus
+    found = asked.metric, asked.base, asked.to, asked.baseline, asked.more, asked.settings
+    return asked.kind, cpus, *found
 
 
 def _number(value: float | None) -> str:
@@ -144,4 +149,5 @@ def _request(value: object) -> GateRequest:
         to=fields.text("to"),
         more=fields.numbers("more"),
         settings=tuple((str(name), str(value)) for name, value in fields.take("settings", list)),
+        baseline=fields.text("baseline"),
     )

@@ -77,6 +77,17 @@ def test_disks_and_firmware_are_on_the_command_line() -> None:
     assert after(bare, "-bios") == "none"
 
 
+def test_the_console_is_a_serial_port_or_virtio() -> None:
+    one = planned(2)
+    serial = guest_spec(one, IMAGE, HOST, NONCE).argv
+    virtio = replace(one.system, qemu=replace(one.system.qemu, console="virtio"))
+    other = guest_spec(replace(one, system=virtio), IMAGE, HOST, NONCE).argv
+    assert after(serial, "-serial") == "chardev:console"
+    assert "-serial" not in other
+    assert "virtconsole,chardev=console" in other
+    assert after(serial, "-chardev") == after(other, "-chardev")
+
+
 def test_the_settings_of_a_system_override_the_defaults(tmp_path: Path) -> None:
     one = replace(planned(2), system=own_system(tmp_path))
     spec = guest_spec(one, replace(IMAGE, initrd=None), replace(HOST, cpu_model="host"), NONCE)

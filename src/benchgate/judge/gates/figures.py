@@ -34,6 +34,8 @@ class Figures:
     """By which share the steps of the instruction clock can have changed the value."""
     step: str = ""
     """In which steps the guest prints its figures, if that shows in the interval."""
+    beside: str = ""
+    """What else the figures rest on, besides this session's runs."""
     unusable: tuple[Word, str] | None = None
     """The verdict if the figures contradict each other or have no ratio."""
     name: str = ""

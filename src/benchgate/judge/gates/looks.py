@@ -26,6 +26,8 @@ class Rule:
     sign: Callable[[Word, Interval, float], str]
     advice: Callable[[Arm], str]
     """What to do next after a FAIL of this arm."""
+    praise: Callable[[Interval, float], str] = lambda _interval, _threshold: ""
+    """What to do next after a PASS; empty: nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +134,9 @@ def _settled(asked: Question, seen: Figures) -> tuple[Word, str] | None:
     if rule.settle(seen.blurred, seen.threshold) is not word:
         return Word.INCONCLUSIVE, say.unresolved(gate, seen)
     what = say.compared(gate, seen, rule.sign(word, seen.interval, seen.threshold))
-    return (word, reason(word, what)) if word is Word.PASS else _failed(asked, seen, what)
+    if word is Word.PASS:
+        return word, reason(word, what, rule.praise(seen.interval, seen.threshold))
+    return _failed(asked, seen, what)
 
 
 def _failed(asked: Question, seen: Figures, what: str) -> tuple[Word, str]:

@@ -25,7 +25,7 @@ def figure(gate: Gate, seen: Figures, limit: float) -> str:
 
 def conditions(gate: Gate, seen: Figures) -> str:
     runs = f"{counted(seen.runs, 'run')}{' per arm' if gate.base else ''}"
-    return f"({', '.join(filter(None, (gate.metric, seen.lane, runs, seen.step)))})"
+    return f"({', '.join(filter(None, (gate.metric, seen.lane, runs, seen.beside, seen.step)))})"
 
 
 def compared(gate: Gate, seen: Figures, sign: str) -> str:

@@ -50,8 +50,10 @@ def number(value: float) -> str:
 
 
 def subject(gate: Gate) -> str:
-    """`primes-linux smp2/smp1`, `primes-linux smp1,2,4`, `primes smp2 kernel/linux`, or the cell's id if it
-    has no base."""
+    """`primes-linux smp2/smp1`, `primes-linux smp1,2,4`, `primes smp2 kernel/linux`,
+    `primes-linux-smp2/baseline`, or the cell's id if it has no base."""
+    if gate.baseline:
+        return f"{gate.cell.id}/baseline"
     if gate.base is None:
         return gate.cell.id
     if gate.base.system != gate.cell.system:
@@ -87,6 +89,7 @@ def verdict(gate: Gate, word: Word, text: str, figures: Mapping[str, object]) ->
         base_cpus=gate.base.cpus if gate.base else None,
         base_system=gate.base.system if gate.base and gate.base.system != gate.cell.system else None,
         cpus=gate.cell.cpus,
+        baseline=gate.baseline or None,
         bound=next((name for name, one in _bounds(gate) if one is not None), None),
         outcome=word,
         reason=text,

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from benchgate.base import yamlfile
 from benchgate.base.boots import WORKLOAD_INITRD
 from benchgate.base.results import Result, ResultFormat
+from benchgate.base.settings import Settings
 from benchgate.base.systems import MAX_CPUS, Ask, Kind, System, not_a_service
 from benchgate.base.watching import End
 from benchgate.base.yamlfile import Section
@@ -61,8 +62,8 @@ def _native(top: Section, path: Path, name: str) -> System:
     )
 
 
-def _guest(top: Section, path: Path, name: str, settings: Mapping[str, str]) -> System:
-    guest = arch.read(top, settings)
+def _guest(top: Section, path: Path, name: str, settings: Settings) -> System:
+    guest = arch.read(top, settings.values)
     boots, watched, way = boot.read(top, settings), console.read(top), ask.read(top)
     ends, deadlines = end.read(top, guest.exit_code), end.deadlines(top)
     script = prompt.read(top, way, watched.ready, deadlines)
@@ -72,7 +73,7 @@ def _guest(top: Section, path: Path, name: str, settings: Mapping[str, str]) -> 
         about=top.text("about", ""),
         file=path,
         arch=guest,
-        qemu=boot.qemu(top, guest.machine),
+        qemu=boot.qemu(top, guest.machine, settings),
         boot=boots,
         build=boot.build(top, path.parent, settings),
         settings=settings,
@@ -80,7 +81,7 @@ def _guest(top: Section, path: Path, name: str, settings: Mapping[str, str]) -> 
         script=script,
         ports=ports.read(top, script),
         modes=ask.modes(top),
-        smoke=end.smoke(top, settings, ends.by),
+        smoke=end.smoke(top, settings.values, ends.by),
         console=watched,
         result=result.read(top, way, ends.by, script),
         end=ends,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from benchgate.base import yamlfile
+from benchgate.base import yaml_values
 from benchgate.base.console_text import by_lines
 from benchgate.base.watching import REPEAT_BYTES, ConsoleWords
 from benchgate.base.yamlfile import Section
@@ -42,7 +42,7 @@ def groups(words: Section, pattern: str, key: str) -> tuple[str, ...]:
 def _compiled(words: Section, pattern: str, key: str) -> re.Pattern[str] | None:
     """None if it is not valid, which is refused."""
     try:
-        return yamlfile.regex(pattern)
+        return yaml_values.regex(pattern)
     except ValueError as error:
         words.refuse(f"`{pattern}` {error}", key)
         return None
@@ -61,7 +61,7 @@ def check_watched(words: Section, key: str, pattern: str) -> None:
     if _compiled(words, pattern, key) is None:
         return
     try:
-        watched = yamlfile.regex(by_lines(pattern))
+        watched = yaml_values.regex(by_lines(pattern))
     except ValueError as error:
         words.refuse(f"`{pattern}` cannot be matched against a console's bytes: it {error}", key)
         return

@@ -13,7 +13,8 @@ from benchgate.base.results import TYPED, Result, ResultFormat
 from benchgate.base.script import Script
 from benchgate.base.systems import Ask
 from benchgate.base.watching import EndBy
-from benchgate.base.yamlfile import NAME, Section
+from benchgate.base.yaml_values import NAME
+from benchgate.base.yamlfile import Section
 from benchgate.plan.systemfile import windows
 from benchgate.plan.systemfile.console import check_watched, groups
 

@@ -34,7 +34,7 @@ FIELDS = (
     "outcome",
     "reason",
 )
-LATER = ("parameter", "smallest_effect")
+LATER = ("parameter", "smallest_effect", "baseline")
 """Fields that earlier versions did not write, so that a reader must not require them."""
 
 

@@ -28,4 +28,4 @@ def test_only_its_image_and_its_name_differ(arch: object) -> None:
     )
     same = replace(found, name=model.name, file=model.file, about=model.about, boot=model.boot)
     assert replace(same, result=model.result, settings=model.settings) == model
-    assert replace(found.boot, kernel=model.boot.kernel) == model.boot
+    assert replace(found.boot, kernel=model.boot.kernel, is_linux=True) == model.boot

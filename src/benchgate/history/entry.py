@@ -1,0 +1,138 @@
+"""What the history keeps of one session: its counted runs by series.
+
+Takes the object of session.json and the rows of its runs; gives an `Entry`. Fails with HistoryError for a
+session that has no verified run, or whose figures only inform, and with EvidenceError for a session.json that
+is not as benchgate writes it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from benchgate.base.cells import Lane
+from benchgate.base.errors import EvidenceError, HistoryError
+from benchgate.base.metrics import WINDOWS
+from benchgate.base.text import one_line
+from benchgate.evidence.facts import read_policy
+from benchgate.evidence.files import SESSION
+from benchgate.evidence.machine import machine_of
+from benchgate.evidence.results_csv import joined_params
+from benchgate.evidence.rows import RunRow
+from benchgate.evidence.session_folder import SESSION_NAME
+
+_STARTED = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """What a course is of. Figures of two series are never drawn as one course."""
+
+    row: str
+    """The cell's row, without a clock's name: the lane says it."""
+    cell: str
+    system: str
+    workload: str
+    params: str
+    """As in results.csv."""
+    mode: str
+    cpus: int
+    lane: str
+    placement: str
+    machine: str
+    """Empty on the instruction clock, whose figures do not depend on the machine."""
+    metric: str
+    better: str
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    session: str
+    manifest: str
+    """The digest of its manifest, and so of its files."""
+    started: str
+    commit: str
+    changes: str
+    """The digest of uncommitted changes; empty if there were none."""
+    version: str
+    verified: bool
+    note: str
+    """Why it is not verified."""
+    samples: Mapping[Series, Mapping[int, float]]
+    """By series, the value of each run."""
+    guests: Mapping[Series, str]
+    """The digest of what was booted; empty if it changed within the session."""
+
+
+def entry_of(facts: Mapping[str, Any], rows: Iterable[RunRow], manifest: str, note: str = "") -> Entry:
+    """`note`: why the session is not verified; empty if it is."""
+    name, started = str(facts.get("id")), str(facts.get("started"))
+    if not SESSION_NAME.fullmatch(name) or not _STARTED.fullmatch(started):
+        raise EvidenceError(f"{SESSION}: id {name!r:.60} or started {started!r:.40} is not benchgate's")
+    if informs := _informs(facts, name):
+        raise HistoryError(
+            f"session {name} only informs ({informs}), so its figures are no part of a history"
+        )
+    samples: dict[Series, dict[int, float]] = {}
+    guests: dict[Series, str] = {}
+    machine = machine_of(facts)
+    for row in rows:
+        for series, value in _values(row, machine):
+            samples.setdefault(series, {})[row.run] = value
+            same = guests.setdefault(series, row.guest_digest) == row.guest_digest
+            guests[series] = row.guest_digest if same else ""
+    if not samples:
+        raise HistoryError(f"session {name} has no verified run, so there is nothing to keep")
+    return Entry(
+        session=name,
+        manifest=manifest,
+        started=started,
+        commit=one_line(str(facts.get("commit", ""))),
+        changes=one_line(str(facts.get("diff_digest", ""))),
+        version=_version(facts),
+        verified=not note,
+        note=one_line(note),
+        samples=samples,
+        guests=guests,
+    )
+
+
+def _informs(facts: Mapping[str, Any], name: str) -> str:
+    """Sessions of tests, and of the first versions, have no policy."""
+    return read_policy(facts, name).informs if "policy" in facts else ""
+
+
+def _version(facts: Mapping[str, Any]) -> str:
+    versions = facts.get("versions")
+    return one_line(str(versions.get("pytest-benchgate", ""))) if isinstance(versions, Mapping) else ""
+
+
+def _values(row: RunRow, machine: str) -> Iterator[tuple[Series, float]]:
+    if not row.counts or row.work is None or row.total is None:
+        return
+    cell = replace(row.cell, clock="")
+    windows = zip(WINDOWS.values(), (row.work, row.total), strict=True)
+    figures = [(metric, row.unit, float(value)) for metric, value in windows]
+    figures += [(metric, metric.unit, value) for metric, value in row.metrics]
+    for metric, unit, value in figures:
+        yield (
+            Series(
+                row=cell.row,
+                cell=cell.id,
+                system=row.system,
+                workload=row.workload,
+                params=joined_params(row.params),
+                mode=str(row.mode),
+                cpus=row.cpus,
+                lane=str(row.lane),
+                placement=str(row.placement),
+                machine="" if row.lane is Lane.INSN else machine,
+                metric=metric.name,
+                better=str(metric.better),
+                unit=unit,
+            ),
+            value,
+        )

@@ -1,0 +1,124 @@
+"""Opens a history's database and gives transactions: any number of readers, one writer at a time.
+
+Takes a `Place`; gives connections of SQLAlchemy. A writer holds the database's own lock from the beginning of
+its transaction (BEGIN IMMEDIATE, or an advisory lock of the server), so that what it looked up is still true
+when it writes. A process that is killed leaves the last whole transaction. Every failure is a HistoryError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, select, text
+from sqlalchemy.engine import URL
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.pool import ConnectionPoolEntry, NullPool
+
+from benchgate.base.errors import HistoryError
+from benchgate.base.text import one_line
+from benchgate.history.place import SQLITE, Place
+from benchgate.history.tables import FORMAT, METADATA, VERSION
+
+WAIT_S = 60
+"""For another writer, or for a server to answer."""
+_LOCK = 0x62656E6368
+"""The number of the writer's lock on a server."""
+
+
+@contextmanager
+def reading(place: Place) -> Iterator[Connection]:
+    """HistoryError if there is no history at this place yet."""
+    with _connection(place, "BEGIN") as connection:
+        if not _exists(connection):
+            raise _missing(place)
+        _check_version(connection, place)
+        yield connection
+
+
+@contextmanager
+def writing(place: Place) -> Iterator[Connection]:
+    """One transaction, with the tables. It is written as a whole when the block ends without an error."""
+    if place.file:
+        _make_folder(place.file.parent)
+    with _connection(place, "BEGIN IMMEDIATE") as connection:
+        if place.file is None:
+            connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": _LOCK})
+        if not _exists(connection):
+            METADATA.create_all(connection)
+            connection.execute(insert(FORMAT).values(version=VERSION))
+        _check_version(connection, place)
+        yield connection
+
+
+@contextmanager
+def _connection(place: Place, begin: str) -> Iterator[Connection]:
+    if place.file and begin == "BEGIN" and not place.file.exists():
+        raise _missing(place)  # SQLite would make an empty file
+    try:
+        engine = _engine(place.url, begin)
+        try:
+            with engine.connect() as connection, connection.begin():
+                yield connection
+        finally:
+            engine.dispose()
+    except ModuleNotFoundError as error:
+        raise HistoryError(
+            f"{place} needs the Python package {error.name}: pip install 'pytest-benchgate[postgresql]'"
+        ) from None
+    except SQLAlchemyError as error:
+        cause = one_line(str(getattr(error, "orig", None) or error))
+        raise HistoryError(f"the history {place} cannot be used: {cause}; {_advice(cause)}") from error
+
+
+def _engine(url: URL, begin: str) -> Engine:
+    if url.get_backend_name() != SQLITE:
+        return create_engine(url, poolclass=NullPool, connect_args={"connect_timeout": WAIT_S})
+    engine = create_engine(url, poolclass=NullPool, connect_args={"timeout": WAIT_S})
+
+    # Python's driver would begin a transaction only before the first change, and look things up outside it.
+    @event.listens_for(engine, "connect")
+    def _prepare(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
+        connection.isolation_level = None
+        for pragma in ("foreign_keys = ON", "trusted_schema = OFF", "synchronous = FULL"):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        connection.exec_driver_sql(begin)
+
+    return engine
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise HistoryError(
+            f"{folder} cannot be made: {error.strerror}; choose another place with --db"
+        ) from None
+
+
+def _exists(connection: Connection) -> bool:
+    return inspect(connection).has_table(FORMAT.name)
+
+
+def _check_version(connection: Connection, place: Place) -> None:
+    found = connection.execute(select(FORMAT.c.version)).scalars().all()
+    if found != [VERSION]:
+        raise HistoryError(
+            f"the history {place} has version {one_line(str(found))}, expected {VERSION}: use the version of "
+            "benchgate that wrote it, or import the sessions into a new history with --db"
+        )
+
+
+def _missing(place: Place) -> HistoryError:
+    return HistoryError(f"there is no history at {place} yet; next: benchgate history import DIR")
+
+
+def _advice(cause: str) -> str:
+    if "locked" in cause:
+        return f"another process has been writing for {WAIT_S} s: run this again"
+    return "check the place (--db), and that it may be read and written"

@@ -1,0 +1,107 @@
+"""Writes one session into the history, in one transaction, and never doubly.
+
+Takes an open transaction of `store.writing` and an `Entry`; gives what it did. Fails with HistoryError if the
+history has another session of this id.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import Connection, CursorResult, delete, insert, or_, select
+
+from benchgate.base.errors import HistoryError
+from benchgate.base.stats import median, median_interval
+from benchgate.history.entry import Entry, Series
+from benchgate.history.tables import POINTS, RUNS, SERIES, SESSIONS
+
+ERROR = 0.05
+"""An interval of a median misses it with at most this probability on each side. 5 runs reach 0.031."""
+_AT_ONCE = 500
+"""SQLite takes only so many values in one statement."""
+
+
+class Done(StrEnum):
+    NEW = "imported"
+    KNOWN = "already in the history"
+    VERIFIED = "verified now: it replaces the unverified import"
+
+
+def write(connection: Connection, entry: Entry) -> Done:
+    same = or_(SESSIONS.c.name == entry.session, SESSIONS.c.manifest == entry.manifest)
+    found = connection.execute(select(SESSIONS).where(same)).all()
+    if not found:
+        _add(connection, entry)
+        return Done.NEW
+    known = found[0]
+    if len(found) > 1 or (known.name, known.manifest) != (entry.session, entry.manifest):
+        raise HistoryError(
+            f"session {entry.session} has other files than the one that is in the history as {known.name} "
+            f"(manifest {known.manifest[:12]}, now {entry.manifest[:12]}): one of them was changed or sealed "
+            "again; next: benchgate verify DIR"
+        )
+    if known.verified or not entry.verified:
+        return Done.KNOWN
+    for table in (RUNS, POINTS):
+        connection.execute(delete(table).where(table.c.session == known.id))
+    connection.execute(delete(SESSIONS).where(SESSIONS.c.id == known.id))
+    _add(connection, entry)
+    return Done.VERIFIED
+
+
+def _add(connection: Connection, entry: Entry) -> None:
+    facts = {
+        name: getattr(entry, name)
+        for name in ("manifest", "started", "commit", "changes", "version", "verified", "note")
+    }
+    made = connection.execute(insert(SESSIONS).values(name=entry.session, **facts))
+    session = _number(made)
+    numbers = _numbers(connection, entry.samples)
+    points, runs = [], []
+    for series, values in entry.samples.items():
+        place = {"series": numbers[series], "session": session}
+        rest = {"started": entry.started, "guest": entry.guests[series]}
+        points.append({**place, **rest, **figures(values)})
+        runs += [{**place, "run": run, "value": value} for run, value in values.items()]
+    connection.execute(insert(POINTS), points)
+    connection.execute(insert(RUNS), runs)
+
+
+def figures(values: Mapping[int, float]) -> dict[str, float | int | None]:
+    """The median of the runs and its interval; no interval of too few runs."""
+    samples = tuple(values.values())
+    interval = median_interval(samples, (len(samples),), ERROR)
+    ends = {"low": interval.low, "high": interval.high}
+    finite = {name: end if abs(end) != float("inf") else None for name, end in ends.items()}
+    return {"runs": len(samples), "median": median(samples), **finite}
+
+
+def _numbers(connection: Connection, wanted: Iterable[Series]) -> dict[Series, int]:
+    """The ids of these series; those that are new get one."""
+    keys = {_key(series): series for series in wanted}
+    found: dict[Series, int] = {}
+    names = list(keys)
+    for part in (names[n : n + _AT_ONCE] for n in range(0, len(names), _AT_ONCE)):
+        rows = connection.execute(select(SERIES.c.key, SERIES.c.id).where(SERIES.c.key.in_(part)))
+        found |= {keys[key]: int(number) for key, number in rows}
+    for key, series in keys.items():
+        if series not in found:
+            found[series] = _number(connection.execute(insert(SERIES).values(key=key, **asdict(series))))
+    return found
+
+
+def _key(series: Series) -> str:
+    return hashlib.sha256(json.dumps(asdict(series), sort_keys=True).encode()).hexdigest()
+
+
+def _number(made: CursorResult[Any]) -> int:
+    """The id of the row that was inserted."""
+    key = made.inserted_primary_key
+    if not key:
+        raise HistoryError("the database gave no id for a new row; the session was not imported")
+    return int(key[0])

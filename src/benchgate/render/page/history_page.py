@@ -1,0 +1,67 @@
+"""A page with the courses of a row: for each the picture, its changes, and a table of its sessions.
+
+Takes courses and where they come from; gives HTML in one text, by the same means as a session's page. Does
+not fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from benchgate.base.stats import Spread
+from benchgate.base.text import counted
+from benchgate.history.course import Course, Point
+from benchgate.render.page.html import Html, join, tag
+from benchgate.render.page.page import document
+from benchgate.render.page.pictures import course as picture
+from benchgate.render.page.tables import NOTHING, figure, listed, more, scrolling, table, used, word
+from benchgate.render.tables import course as told
+from benchgate.render.tables import units
+
+HEADS = ("session", "commit", "guest", "runs", "median", "interval", "")
+
+
+def page(name: str, courses: Sequence[Course], where: str) -> str:
+    changes = sum(len(course.changes) for course in courses)
+    worse = sum(change.is_worse for course in courses for change in course.changes)
+    found = (
+        f"{counted(changes, 'change')} of level, {worse} for the worse" if changes else "no change of level"
+    )
+    sections = [(f"course-{n}", _title(course), _body(course)) for n, course in enumerate(courses)]
+    return document(f"{name}: {found}", f"history {where}", sections)
+
+
+def _title(course: Course) -> str:
+    of = course.series
+    return f"{of.cell} {of.metric}, lane {of.lane}"
+
+
+def _body(course: Course) -> Html:
+    of = course.series
+    facts = [("parameters", of.params), ("machine", of.machine), ("placement", of.placement)]
+    pairs = join(join([tag("dt", name), tag("dd", value)]) for name, value in facts if value)
+    drawn = scrolling(_title(course), picture.draw(course))
+    older = f"; {counted(course.left_out, 'older session')} not shown" if course.left_out else ""
+    caption = f"{counted(len(course.points), 'session')}{older}; dashed: the median of a level"
+    heads, rows = used(HEADS, [_row(point, of.unit) for point in reversed(course.points)])
+    return join(
+        [
+            tag("dl", pairs),
+            figure(drawn, caption),
+            listed(told.sentences(course)),
+            more(
+                "every session, newest first",
+                table(f"sessions of {of.cell} {of.metric}", heads, rows, texts=3),
+            ),
+        ]
+    )
+
+
+def _row(point: Point, unit: str) -> list[str | Html]:
+    interval = NOTHING
+    if point.low is not None and point.high is not None:
+        interval = units.span(Spread(point.median, point.low, point.high, None), unit)
+    commit = f"{point.commit[:10]}{'+' if point.is_dirty else ''}" or NOTHING
+    mark = "" if point.verified else word("UNVERIFIED")
+    median = units.shown(point.median, unit)
+    return [point.session, commit, point.guest[:12] or NOTHING, str(point.runs), median, interval, mark]

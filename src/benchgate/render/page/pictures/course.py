@@ -1,0 +1,109 @@
+"""The picture of a course: every session a dot with its interval, the levels, and where they change.
+
+Takes a `Course`; gives SVG. Sessions are equally far apart, because a level belongs to the sessions that
+measured it and not to the days between them. Does not fail.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from benchgate.base.stats import median
+from benchgate.history.course import Course, Point
+from benchgate.render.page.html import Html, join, tag
+from benchgate.render.tables import units
+
+WIDTH, HEIGHT = 720, 260
+LEFT, RIGHT, TOP, BOTTOM = 96, 12, 22, 30
+LINES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    low: float
+    high: float
+    count: int
+
+    def x(self, place: float) -> float:
+        return LEFT + (WIDTH - LEFT - RIGHT) * (place + 0.5) / self.count
+
+    def y(self, value: float) -> float:
+        return TOP + (HEIGHT - TOP - BOTTOM) * (self.high - value) / (self.high - self.low)
+
+
+def draw(course: Course) -> Html:
+    scale = _scale(course)
+    parts = (_grid(course, scale), _levels(course, scale), _dots(course, scale), _borders(course, scale))
+    return tag(
+        "svg",
+        *(join(part) for part in parts),
+        viewBox=f"0 0 {WIDTH} {HEIGHT}",
+        width=WIDTH,
+        height=HEIGHT,
+        role="img",
+        aria_label=f"course of {course.series.cell} {course.series.metric}",
+    )
+
+
+def _scale(course: Course) -> _Scale:
+    """With a tenth of free space; a flat course lies in the middle."""
+    ends = [
+        end for point in course.points for end in (point.median, point.low, point.high) if end is not None
+    ]
+    low, high = min(ends), max(ends)
+    space = (high - low) / 10 or abs(high) / 100 or 1.0
+    return _Scale(low - space, high + space, len(course.points))
+
+
+def _grid(course: Course, scale: _Scale) -> Iterator[Html]:
+    for n in range(LINES + 1):
+        value = scale.low + (scale.high - scale.low) * n / LINES
+        y = scale.y(value)
+        yield tag("line", x1=LEFT, y1=y, x2=WIDTH - RIGHT, y2=y, class_="axis" if n == 0 else "grid")
+        yield tag("text", units.shown(value, course.series.unit), x=LEFT - 6, y=y + 4, text_anchor="end")
+    for n, anchor in ((0, "start"), (len(course.points) - 1, "end")):
+        if n or anchor == "start":
+            x = LEFT if anchor == "start" else WIDTH - RIGHT
+            yield tag("text", course.points[n].started[:10], x=x, y=HEIGHT - 10, text_anchor=anchor)
+
+
+def _levels(course: Course, scale: _Scale) -> Iterator[Html]:
+    starts = [0, *(change.at for change in course.changes), len(course.points)]
+    for first, end in itertools.pairwise(starts):
+        medians = [point.median for point in course.points[first:end] if point.verified]
+        if medians:
+            y = scale.y(median(medians))
+            yield tag("line", x1=scale.x(first - 0.5), y1=y, x2=scale.x(end - 0.5), y2=y, class_="ideal")
+
+
+def _dots(course: Course, scale: _Scale) -> Iterator[Html]:
+    for n, point in enumerate(course.points):
+        x, y = scale.x(n), scale.y(point.median)
+        if point.low is not None and point.high is not None:
+            yield _upright(x, scale.y(point.low), scale.y(point.high), "s0", opacity=0.5)
+        title = tag("title", _told(point, course.series.unit))
+        if point.verified:
+            yield tag("circle", title, cx=x, cy=y, r=3, fill="currentColor", class_="s0")
+        else:
+            yield tag("circle", title, cx=x, cy=y, r=4, fill="none", stroke="currentColor", class_="void")
+
+
+def _told(point: Point, unit: str) -> str:
+    mark = "" if point.verified else ", UNVERIFIED"
+    return f"{point.session}: {units.shown(point.median, unit)}, {point.runs} runs{mark}"
+
+
+def _borders(course: Course, scale: _Scale) -> Iterator[Html]:
+    for change in course.changes:
+        x = scale.x(change.at - 0.5)
+        yield _upright(x, TOP, HEIGHT - BOTTOM, "bad" if change.is_worse else "s0")
+        ratio = "" if change.ratio is None else f" {change.ratio:.3g}x"
+        said = f"{'worse' if change.is_worse else 'better'}{ratio}"
+        anchor = "end" if x > WIDTH * 0.8 else "start"
+        yield tag("text", said, x=x, y=TOP - 8, text_anchor=anchor, class_="strong")
+
+
+def _upright(x: float, low: float, high: float, colour: str, opacity: float = 1) -> Html:
+    return tag("line", x1=x, y1=low, x2=x, y2=high, stroke="currentColor", class_=colour, opacity=opacity)

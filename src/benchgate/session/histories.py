@@ -1,0 +1,93 @@
+"""`benchgate history`: what a history has, and the courses of a row, as text.
+
+Takes a place, a name and the width of the screen; gives text. Fails with HistoryError, which says what the
+history has instead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from benchgate.base.cells import Lane
+from benchgate.base.errors import HistoryError
+from benchgate.base.text import counted, suggestion, visible
+from benchgate.history import reader, store
+from benchgate.history.changes import ERROR, MOST_POINTS
+from benchgate.history.course import Course, course_of
+from benchgate.history.place import Place
+from benchgate.render.page import history_page
+from benchgate.render.tables import columns
+from benchgate.render.tables import course as course_table
+
+MOST_COURSES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A row or cell, and which of its series."""
+
+    name: str
+    metric: str = "work"
+    lane: str = ""
+    last: int = MOST_POINTS
+    error: float = ERROR
+
+
+def rows_text(place: Place) -> str:
+    """What the history has: every row."""
+    with store.reading(place) as connection:
+        known = reader.known_rows(connection)
+    heading = ("row", "lane", "metrics", "sessions", "newest")
+    rows = [[visible(str(cell)) for cell in (one.row, one.lane, one.metrics, one.sessions, one.newest)]
+            for one in known]  # fmt: skip
+    return "\n".join([f"history {place}", *columns.drawn([heading, *rows])])
+
+
+def courses(place: Place, wanted: Wanted) -> tuple[Course, ...]:
+    with store.reading(place) as connection:
+        found = reader.series_of(connection, wanted.name, wanted.metric, wanted.lane)
+        if not found:
+            raise HistoryError(_unknown(connection, place, wanted))
+        if len(found) > MOST_COURSES:
+            raise HistoryError(
+                f"{wanted.name} has {counted(len(found), 'course')} of {wanted.metric}; name a cell "
+                f"such as {found[0].series.cell}, or one --lane"
+            )
+        return tuple(_course(connection, one, wanted) for one in found)
+
+
+def courses_text(place: Place, wanted: Wanted, width: int) -> str:
+    drawn = [course_table.render(course, width) for course in courses(place, wanted)]
+    return "\n\n".join("\n".join(lines) for lines in drawn)
+
+
+def write_page(place: Place, wanted: Wanted, file: Path) -> Path:
+    made = history_page.page(wanted.name, courses(place, wanted), str(place))
+    try:
+        file.write_text(made, encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise HistoryError(f"{file} cannot be written: {error.strerror}") from None
+    return file
+
+
+def _course(connection: Connection, found: reader.Found, wanted: Wanted) -> Course:
+    points = reader.points_of(connection, found.number, wanted.last)
+    is_exact = found.series.lane == Lane.INSN
+    samples = reader.samples_of(connection, found.number) if is_exact else {}
+    left_out = reader.count_points(connection, found.number) - len(points)
+    return course_of(found.series, points, samples, wanted.error, left_out)
+
+
+def _unknown(connection: Connection, place: Place, wanted: Wanted) -> str:
+    others = reader.series_of(connection, wanted.name)
+    if others:
+        metrics = ", ".join(sorted({one.series.metric for one in others}))
+        lanes = ", ".join(sorted({one.series.lane for one in others}))
+        asked = f"{wanted.metric} on lane {wanted.lane}" if wanted.lane else wanted.metric
+        return f"{wanted.name} has no {asked} in {place}; it has {metrics} (--metric) on {lanes} (--lane)"
+    rows = {one.row for one in reader.known_rows(connection)}
+    near = suggestion(wanted.name, rows, "`benchgate history` lists its rows")
+    return f"the history {place} has no row or cell {wanted.name!r:.100}: {near}"

@@ -1,0 +1,48 @@
+"""One session of the history as a side of `benchgate compare`.
+
+Takes `SESSION`, or `SESSION:SYSTEM` for one of its systems, and the place of the history; gives a `Side`.
+Fails with HistoryError if the history has no such session, and with UsageError for a system that it does not
+have.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+from benchgate.base.errors import UsageError
+from benchgate.base.metrics import Better
+from benchgate.base.text import visible
+from benchgate.evidence.figures_file import Key, Samples, Side
+from benchgate.evidence.results_csv import split_params
+from benchgate.history import place, reader, store
+from benchgate.history.entry import Series
+from benchgate.history.reader import StoredSession
+
+
+def read(word: str, db: str) -> Side:
+    wanted, _, system = word.partition(":")
+    with store.reading(place.find(db, os.environ)) as connection:
+        return side_of(reader.session_of(connection, wanted), system)
+
+
+def side_of(session: StoredSession, system: str = "") -> Side:
+    systems = tuple(sorted({series.system for series, _ in session.samples}))
+    if system and system not in systems:
+        raise UsageError(f"session {session.name} has no system {system}; it has {', '.join(systems)}")
+    chosen = (system,) if system else systems
+    kept = [one for one in session.samples if one[0].system in chosen]
+    found: dict[Key, Samples] = {}
+    for series, values in kept:
+        key = _key(series, session.name)
+        if key in found:  # two clocks, or two placements of one CPU count
+            key = replace(key, what=f"{series.workload} ({series.lane} {series.placement})")
+        found[key] = Samples(series.lane, series.unit, Better(series.better), values)
+    mark = "" if session.verified else ", UNVERIFIED"
+    name = visible(f"history:{session.name} ({', '.join(chosen)}{mark})")
+    return Side(name, chosen, found, next((one.machine for one, _ in kept if one.machine), ""))
+
+
+def _key(series: Series, where: str) -> Key:
+    params = split_params(series.params, where)
+    return Key(series.workload, params, series.cpus, series.metric, series.system)

@@ -1,0 +1,74 @@
+"""A history that cannot be used is one sentence; what is written is written as a whole."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+from sqlalchemy.engine import URL
+
+from benchgate.base.errors import HistoryError
+from benchgate.history import store, writer
+from benchgate.history.place import Place
+from tests.unit.history.entries import SERIES, entry, fill, place
+
+
+def open_(where: Place) -> None:
+    with store.reading(where):
+        pass
+
+
+def test_reading_makes_no_file(tmp_path: Path) -> None:
+    with pytest.raises(HistoryError, match=r"there is no history at .*; next: benchgate history import DIR"):
+        open_(place(tmp_path))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_empty_database_is_no_history(tmp_path: Path) -> None:
+    sqlite3.connect(tmp_path / "history.sqlite").execute("CREATE TABLE other (x)").connection.close()
+    with pytest.raises(HistoryError, match="there is no history"):
+        open_(place(tmp_path))
+
+
+def test_another_file_is_refused_and_kept(tmp_path: Path) -> None:
+    (tmp_path / "history.sqlite").write_text("not a database, but long enough to be taken for one" * 50)
+    before = (tmp_path / "history.sqlite").read_bytes()
+    with pytest.raises(HistoryError, match="cannot be used: file is not a database"):
+        open_(place(tmp_path))
+    with pytest.raises(HistoryError, match="cannot be used: file is not a database"):
+        fill(place(tmp_path), [{SERIES: [1.0] * 5}])
+    assert (tmp_path / "history.sqlite").read_bytes() == before
+
+
+def test_another_version_is_refused(tmp_path: Path) -> None:
+    fill(place(tmp_path), [{SERIES: [1.0] * 5}])
+    with sqlite3.connect(tmp_path / "history.sqlite") as database:
+        database.execute("UPDATE benchgate_format SET version = 2")
+    database.close()
+    with pytest.raises(HistoryError, match="has version \\[2\\], expected 1"):
+        open_(place(tmp_path))
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(HistoryError, match=r"cannot be made: .*choose another place with --db"):
+        fill(place(tmp_path / "file" / "below"), [{SERIES: [1.0] * 5}])
+
+
+def test_an_error_in_the_block_writes_nothing(tmp_path: Path) -> None:
+    fill(place(tmp_path), [{SERIES: [1.0] * 5}])
+    with pytest.raises(ZeroDivisionError), store.writing(place(tmp_path)) as connection:  # noqa: PT012
+        writer.write(connection, entry(1, {SERIES: [2.0] * 5}))
+        raise ZeroDivisionError
+    with sqlite3.connect(tmp_path / "history.sqlite") as database:
+        assert database.execute("SELECT count(*) FROM benchgate_run").fetchall() == [(5,)]
+    database.close()
+
+
+def test_a_server_that_does_not_answer_is_one_sentence(tmp_path: Path) -> None:
+    pytest.importorskip("psycopg")
+    where = Place(URL.create("postgresql+psycopg", database="x", query={"host": str(tmp_path)}))
+    with pytest.raises(HistoryError, match=r"cannot be used: .*check the place") as caught:
+        open_(where)
+    assert len(str(caught.value).splitlines()) == 1

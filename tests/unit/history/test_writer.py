@@ -1,0 +1,95 @@
+"""A session is in the history once and whole, whoever writes it and how often."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from sqlalchemy import func, select
+
+from benchgate.base.errors import HistoryError
+from benchgate.history import reader, store, writer
+from benchgate.history.entry import Entry
+from benchgate.history.place import Place
+from benchgate.history.tables import POINTS, RUNS, SERIES, SESSIONS
+from benchgate.history.writer import Done
+from tests.machines import PATIENCE_S
+from tests.unit.history.entries import EXACT, entry, fill, place
+from tests.unit.history.entries import SERIES as ONE
+
+FIVE = [103.0, 101.0, 105.0, 102.0, 104.0]
+
+
+def counts(where: Place) -> dict[str, int]:
+    with store.reading(where) as connection:
+        tables = (SESSIONS, SERIES, POINTS, RUNS)
+        found = [connection.execute(select(func.count()).select_from(table)).scalar_one() for table in tables]
+    return dict(zip(("sessions", "series", "points", "runs"), found, strict=True))
+
+
+def write(where: Place, one: Entry) -> Done:
+    with store.writing(where) as connection:
+        return writer.write(connection, one)
+
+
+def test_a_session_is_never_doubled(tmp_path: Path) -> None:
+    where, one = place(tmp_path), entry(0, {ONE: FIVE, EXACT: FIVE[:3]})
+    assert [write(where, one) for _ in range(3)] == [Done.NEW, Done.KNOWN, Done.KNOWN]
+    assert counts(where) == {"sessions": 1, "series": 2, "points": 2, "runs": 8}
+    assert write(where, entry(1, {ONE: FIVE})) is Done.NEW
+    assert counts(where) == {"sessions": 2, "series": 2, "points": 3, "runs": 13}
+
+
+@pytest.mark.parametrize("field", ["session", "manifest"])
+def test_another_session_of_this_id_or_digest_is_refused(tmp_path: Path, field: str) -> None:
+    where, one = place(tmp_path), entry(0, {ONE: FIVE})
+    write(where, one)
+    other = replace(entry(1, {ONE: FIVE}), **{field: getattr(one, field)})
+    with pytest.raises(HistoryError, match="one of them was changed or sealed again"):
+        write(where, other)
+    assert counts(where)["sessions"] == 1
+
+
+def test_a_verified_session_replaces_an_unverified_one_and_not_the_reverse(tmp_path: Path) -> None:
+    where, good = place(tmp_path), entry(0, {ONE: FIVE})
+    bad = entry(0, {ONE: [1.0] * 5}, note="verify says tampered")
+    assert [write(where, one) for one in (bad, good, bad)] == [Done.NEW, Done.VERIFIED, Done.KNOWN]
+    assert counts(where) == {"sessions": 1, "series": 1, "points": 1, "runs": 5}
+    with store.reading(where) as connection:
+        (found,) = reader.series_of(connection, ONE.cell)
+        (point,) = reader.points_of(connection, found.number)
+    assert (point.median, point.verified) == (103.0, True)
+
+
+def test_the_interval_of_five_runs_is_their_span_and_fewer_have_none() -> None:
+    assert writer.figures(dict(enumerate(FIVE))) == {"runs": 5, "median": 103.0, "low": 101.0, "high": 105.0}
+    assert writer.figures({1: 7.0, 2: 9.0}) == {"runs": 2, "median": 8.0, "low": None, "high": None}
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from tests.unit.history.entries import SERIES, entry, place
+from tests.unit.history.test_writer import FIVE, write
+
+for number in range(8):
+    write(place(Path(sys.argv[1])), entry(number, {SERIES: FIVE}))
+"""
+
+
+def test_many_writers_at_once_import_each_session_once(tmp_path: Path) -> None:
+    """Each begins with an empty folder, so they also race for who makes the tables."""
+    root = Path(__file__).parents[3]
+    words = [sys.executable, "-c", WRITER, str(tmp_path)]
+    running = [subprocess.Popen(words, cwd=root, stderr=subprocess.PIPE, text=True) for _ in range(3)]
+    said = [process.communicate(timeout=PATIENCE_S)[1] for process in running]
+    assert [process.returncode for process in running] == [0] * 3, said
+    assert counts(place(tmp_path)) == {"sessions": 8, "series": 1, "points": 8, "runs": 40}
+
+
+def test_fill_is_one_session_per_number(tmp_path: Path) -> None:
+    fill(place(tmp_path), [{ONE: FIVE}] * 3)
+    assert counts(place(tmp_path))["sessions"] == 3
