@@ -19,9 +19,9 @@ from benchgate.base import stats
 from benchgate.base.baselines import Against, Baseline, BaselineArm, Origin
 from benchgate.base.cells import Cell, Lane, Mode, Placement
 from benchgate.base.gates import Arm, Gate, GateInput, Policy, Verdict, Word
+from benchgate.base.laws import Law, Model
 from benchgate.base.metrics import WINDOWS
 from benchgate.base.runs import Measurement
-from benchgate.base.scaling import Law, Model
 from benchgate.judge.gates import judge
 
 DEFAULT = Policy("simulated", (5, 9, 15, 25), alpha=0.0276, overall_error=0.05, first=5, max_runs=25)
