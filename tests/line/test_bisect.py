@@ -93,16 +93,16 @@ def test_the_commit_that_is_slower_is_found_also_after_an_interruption(
     history: History, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = history.repo.state
-    first = subprocess.Popen(words(history), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
-    assert first.stderr is not None
     said = []
-    for line in first.stderr:
-        said.append(line)
-        if f"testing BAD {history.commits[-1][:10]}" in line:
-            first.send_signal(signal.SIGINT)
-            break
-    said.append(first.stderr.read())
-    assert first.wait(PATIENCE_S) == 130, said
+    with subprocess.Popen(
+        words(history), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+    ) as first:
+        assert first.stderr is not None
+        for line in first.stderr:
+            said.append(line)
+            if f"testing BAD {history.commits[-1][:10]}" in line:
+                first.send_signal(signal.SIGINT)
+    assert first.returncode == 130, said
     interrupted = json.loads(Path("out/state.json").read_text())
     assert [one["commit"] for one in interrupted["steps"]] == [history.commits[0]]
 

@@ -129,6 +129,7 @@ COMMANDS = (
     ("doctor",),
     ("new-system",),
     ("compare",),
+    ("bisect",),
     ("replay",),
     ("verify",),
     ("rejudge",),
