@@ -24,7 +24,8 @@ from benchgate.build.fetch import cross, inputs
 from benchgate.build.toolchain import Compiler
 from benchgate.insn.arguments import arguments
 from benchgate.insn.guests import clock_guest
-from benchgate.insn.log import ClockLog, ClockMode, Level, read_log
+from benchgate.insn.log import ClockLog, ClockMode, Level
+from benchgate.insn.log_reader import read_log
 from benchgate.insn.plugin import prepare
 from tests.machines import PATIENCE_S
 

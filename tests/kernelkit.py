@@ -56,3 +56,12 @@ def talker(folder: Path, guest: Architecture = X86_64) -> Path:
     command = [*cross.compiler(guest).argv, *port.flags, *words, "-o", str(made)]
     subprocess.run(command, check=True, timeout=PATIENCE_S)
     return made
+
+
+def answerer(folder: Path) -> Path:
+    """The kernel that answers TCP connections (tests/data/kernels/answerer/answerer.h), for x86-64."""
+    made, source, start = folder / "answerer.elf", DATA / "kernels" / "answerer", DATA / "stress"
+    files = (start / "start.S", *(source / f"{name}.c" for name in ("answerer", "card", "net")))
+    words = (f"-Wl,-T,{start / 'stress.ld'}", *map(str, files), "-o", str(made))
+    subprocess.run([*cross.compiler(X86_64).argv, *BARE, *words], check=True, timeout=PATIENCE_S)
+    return made

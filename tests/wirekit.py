@@ -144,10 +144,12 @@ def raw_run(folder: Path, text: bytes, params: Params, *, mode: Mode = Mode.PROC
     )
 
 
-def guest_argv(cpus: int, *, accel: str = "tcg,thread=multi", measure: bool = False) -> list[str]:
+def guest_argv(
+    cpus: int, *, accel: str = "tcg,thread=multi", measure: bool = False, nonce: str = NONCE
+) -> list[str]:
     """The words of QEMU's command line that a verifier reads."""
-    request = f"bench.workers={cpus}{' bench.measure=1' if measure else ''} bench.nonce={NONCE}"
-    name = f"guest=benchgate-{NONCE},debug-threads=on"
+    request = f"bench.workers={cpus}{' bench.measure=1' if measure else ''} bench.nonce={nonce}"
+    name = f"guest=benchgate-{nonce},debug-threads=on"
     return ["qemu", "-name", name, "-accel", accel, "-smp", str(cpus), "-append", f"quiet {request}"]
 
 

@@ -28,8 +28,10 @@ from benchgate.build.fetch import cross, inputs
 from benchgate.build.toolchain import compiler
 from benchgate.insn.arguments import arguments
 from benchgate.insn.guests import exact_arguments, linux_words
-from benchgate.insn.log import ClockLog, ClockMode, Level, read_log
+from benchgate.insn.log import ClockLog, ClockMode, Level
+from benchgate.insn.log_reader import read_log
 from benchgate.insn.plugin import FLAGS, api_of, prepare
+from benchgate.insn.records import Records
 from benchgate.insn.window import ClockWindow, window
 from benchgate.plan import catalog
 
@@ -143,7 +145,7 @@ class Lab:
                 mode=self.mode,
                 log=log,
                 seed=seed,
-                profile=profile,
+                records=Records(profile=profile),
                 cpus=cpus,
                 guest=self.qemu.guest,
                 machine=self.qemu.guest.machine,

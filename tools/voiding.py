@@ -24,6 +24,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from benchgate.base.baselines import NOTHING, Against
 from benchgate.base.cells import Lane
 from benchgate.base.gates import CapacityBound, Policy, Word
 from benchgate.base.runs import VerifiedRun
@@ -130,6 +131,7 @@ class DrawnLab:
     voids: bool
     drawn: int = 0
     void: int = 0
+    against: Against = NOTHING
 
     def now_s(self) -> float:
         return 0.0

@@ -1,5 +1,6 @@
 // Runs if the command line names no workload. Prints one line per check: `selftest: NAME ok` or `selftest:
-// NAME FAILED line=N`. Exit status 0 if all passed. selftest=quick (the default: the smokes that run before a
+// NAME FAILED line=N`. A check that failed leaves its ring and its children as they are, so none is run after
+// it. Exit status 0 if all passed. selftest=quick (the default: the smokes that run before a
 // measurement), =hostile, =bombs, =stress or =all chooses the checks, only=NAME one of them.
 #include "user/selftest.h"
 
@@ -104,9 +105,9 @@ static int run(const struct check *check) {
 
 static int run_all(const struct check *check) {
     int failed = 0;
-    for (; check->name != NULL; check++)
+    for (; check->name != NULL && !failed; check++)
         if (option("only") == NULL || option_is("only", check->name))
-            failed += run(check);
+            failed = run(check);
     return failed;
 }
 
@@ -117,16 +118,17 @@ int program(uint64_t first, uint64_t second) {
     if (RING_DO(RING_MAP, sizeof *board, 1) != (int64_t)board)
         return 1;
     int all = option_is("selftest", "all"), failed = 0;
-    if (all || option("selftest") == NULL || option_is("selftest", "quick")) {
-        failed += run_all(basic_checks);
-        failed += run_all(service_checks);
-    }
-    if (all || option_is("selftest", "hostile"))
-        failed += run_all(hostile_checks);
-    if (all || option_is("selftest", "bombs"))
-        failed += run_all(bomb_checks);
-    if (all || option_is("selftest", "stress"))
-        failed += run_all(stress_checks);
+    int quick = all || option("selftest") == NULL || option_is("selftest", "quick");
+    if (quick)
+        failed = run_all(basic_checks);
+    if (quick && !failed)
+        failed = run_all(service_checks);
+    if ((all || option_is("selftest", "hostile")) && !failed)
+        failed = run_all(hostile_checks);
+    if ((all || option_is("selftest", "bombs")) && !failed)
+        failed = run_all(bomb_checks);
+    if ((all || option_is("selftest", "stress")) && !failed)
+        failed = run_all(stress_checks);
     if (checks_run == 0) { // no check has that name: not a success
         write_text(none, sizeof none - 1);
         failed = 1;

@@ -42,8 +42,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _status(given: Sequence[str]) -> int:
+    given, after = _split(given)
     try:
-        words = _parser().parse_args(given)
+        words = _parser().parse_args(given, argparse.Namespace(after=after))
         command: Command = words.command
         return command(words)
     except BenchgateError as error:
@@ -52,6 +53,14 @@ def _status(given: Sequence[str]) -> int:
     except KeyboardInterrupt:
         print("benchgate: interrupted", file=sys.stderr)
         return 130
+
+
+def _split(given: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+    """The words of `bisect`, and those behind `--`, which are pytest's."""
+    if given[:1] != ["bisect"] or "--" not in given:
+        return given, ()
+    at = given.index("--")
+    return given[:at], given[at + 1 :]
 
 
 class _Parser(argparse.ArgumentParser):

@@ -16,7 +16,8 @@ import pytest
 from benchgate.base.disks import Disk, Interface, disk_options
 from benchgate.build.toolchain import compiler
 from benchgate.insn.arguments import FINE, QUANTUM
-from benchgate.insn.log import ClockLog, read_log
+from benchgate.insn.log import ClockLog
+from benchgate.insn.log_reader import read_log
 from tests.kernelkit import BARE
 from tests.machines import PATIENCE_S
 from tools.clock_lab import BOOT_S, burning, lab

@@ -17,7 +17,8 @@ from benchgate.build.fetch import inputs
 from benchgate.build.toolchain import compiler
 from benchgate.insn.arguments import arguments
 from benchgate.insn.guests import clock_guest
-from benchgate.insn.log import ClockLog, ClockMode, Level, read_log
+from benchgate.insn.log import ClockLog, ClockMode, Level
+from benchgate.insn.log_reader import read_log
 from benchgate.insn.plugin import prepare
 from benchgate.insn.support import check_trial, probe_guest, support, trial
 from benchgate.insn.window import window

@@ -21,7 +21,8 @@ from benchgate.base.qemu import CONTROLLED, command, guest_name
 from benchgate.base.runs import BootSpec, Deadlines
 from benchgate.build.fetch import inputs
 from benchgate.insn.arguments import arguments
-from benchgate.insn.log import Level, read_log
+from benchgate.insn.log import Level
+from benchgate.insn.log_reader import read_log
 from benchgate.insn.plugin import prepare
 from benchgate.run.clock_console import ClockConsole
 from benchgate.run.guest import RunningGuest, boot_interactive

@@ -11,7 +11,7 @@ import pytest
 from benchgate.base.arch import ARCHITECTURES, X86_64, Architecture
 from benchgate.base.errors import FetchError
 from benchgate.build.fetch import inputs
-from benchgate.insn.log import read_log
+from benchgate.insn.log_reader import read_log
 from benchgate.judge.judged_run import JudgedRun
 from tests.kernelkit import talker
 from tests.promptkit import INSN, WALL, Booter

@@ -56,3 +56,10 @@ def test_keys_that_only_fail_together_give_one_problem(qemu: Qemu) -> None:
     text = GOOD.replace("[-vga, std]", '[-device, "virtio-blk-pci,drive=disk1"]')
     (found,) = problems(qemu, text)
     assert "disk1" in found
+
+
+def test_a_virtio_console_needs_a_machine_with_pci(qemu: Qemu) -> None:
+    text = GOOD.replace("qemu: {", "qemu: {console: virtio, ")
+    assert problems(qemu, text) == ()
+    found = dict(one.split(": ", 1) for one in problems(qemu, text.replace("pc,", "isapc,")))
+    assert "PCI" in found["qemu.console"]

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from benchgate import cli
-from benchgate.base import systems
+from benchgate.base import systems, watching
 from benchgate.base.errors import VerifyError
 from benchgate.plan import systemfile
 from benchgate.plan.options import TABLE
@@ -41,7 +41,7 @@ def read(text: str, folder: Path) -> systems.System:
 def test_every_example_system_is_valid(tmp_path: Path) -> None:
     assert [read(text, tmp_path).name for text in EXAMPLES] == ["mine", "fixed"]
     fixed = read(EXAMPLES[1], tmp_path)
-    assert (fixed.ask, fixed.end_by, fixed.cpus) == (systems.Ask.SELFTEST, systems.EndBy.KILL, (1, 8))
+    assert (fixed.ask, fixed.end.by, fixed.cpus) == (systems.Ask.SELFTEST, watching.EndBy.KILL, (1, 8))
 
 
 def test_the_example_of_a_prompt_is_valid_and_its_oracle_judges(tmp_path: Path) -> None:
@@ -83,7 +83,8 @@ def test_the_table_lists_every_key_of_our_systems_and_the_examples() -> None:
 
 
 def test_the_example_workflow_is_valid_and_runs_pytest() -> None:
-    (first, *_) = re.findall(r"^```yaml\n(.*?)^```", CI, re.MULTILINE | re.DOTALL)
+    section = CI.split("## A workflow without the action")[1]
+    (first, *_) = re.findall(r"^```yaml\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
     steps = yaml.safe_load(textwrap.dedent(first))["jobs"]["gate"]["steps"]
     assert any("pytest" in step.get("run", "") for step in steps)
 
@@ -132,13 +133,15 @@ COMMANDS = (
     ("history",),
     ("history-import",),
     ("replay",),
+    ("sign",),
     ("verify",),
     ("rejudge",),
     ("cache", "gc"),
 )
 OTHERS = {"--basetemp", "--junitxml", "--lf", "--list", "--pdb", "--strict"}
 OTHERS |= {"--cpu", "--forks", "--iters", "--verify"}
-"""Options of pytest, ./run and mypy; then of the programs in docs/real-tools.md."""
+OTHERS |= {"--adapter", "--check", "--file"}
+"""Options of pytest, ./run and mypy; of the programs in docs/real-tools.md; of bencher and sha256sum."""
 
 
 def test_every_documented_option_exists(capsys: pytest.CaptureFixture[str]) -> None:

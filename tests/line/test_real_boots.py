@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.insn.log import read_log
+from benchgate.insn.log_reader import read_log
 from benchgate.judge import attribution, wire
 from benchgate.judge.run_files import read_console
 from benchgate.run.record import load

@@ -232,7 +232,7 @@ def test_a_worker_that_was_woken_is_interrupted_once_a_slice(kit: Bootkit) -> No
 
 
 def test_settings_of_the_command_line_share_one_binary(kit: Bootkit) -> None:
-    made = images.Images(None, False, lambda _: None)
+    made = images.Images(False, lambda _: None)
     words = ("kernel", "kernel:sched=rr", "kernel:sched=global:fault=idle-spin")
     kernels = {file_digest(kernel_of(made, planned(kit, word))) for word in words}
     assert len(kernels) == 1

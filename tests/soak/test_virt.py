@@ -14,7 +14,7 @@ from benchgate.build.fetch import inputs
 from benchgate.insn.linux_symbols import MIN_SYMBOLS, linux_symbols
 from benchgate.insn.symbols import read_symbols
 from tests.barekit import CASES, GOOD, GUESTS, Case, boot, kernel, qemu_for
-from tools.clock_lab import burning
+from tools.clock_lab import PRIMES, burning, lab
 
 pytestmark = pytest.mark.soak
 
@@ -43,6 +43,22 @@ def test_runs_are_equal_and_take_their_time(
         with burning(burners):
             others = [boot(guest, image, tmp_path, case, cpus) for _ in range(RUNS)]
         assert [one.repeatable for one in others] == [first.repeatable] * RUNS > []
+
+
+@pytest.mark.parametrize("guest", GUESTS, ids=str)
+def test_boots_of_linux_are_equal(guest: Architecture) -> None:
+    """At 8 CPUs: the console, the marks, the totals and the counters."""
+    bench, words = lab(guest=guest), PRIMES.format(hi=300_000)
+    seen = []
+    for burners in (0, *LOADS):  # the first boot is that with which the others are compared
+        with burning(burners):
+            for _ in range(RUNS if seen else 1):
+                done = bench.boot("primes", 8, words, seed=5)
+                assert done.good, done.console + done.errors
+                assert done.log is not None
+                assert done.window(8).work > 0
+                seen.append((done.console, done.log.repeatable))
+    assert seen == [seen[0]] * (1 + len(LOADS) * RUNS)
 
 
 @pytest.mark.parametrize("guest", GUESTS, ids=str)

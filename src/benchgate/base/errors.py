@@ -65,6 +65,13 @@ class NeedsFilesError(EvidenceError):
     """The exit status of the commands."""
 
 
+class UnsignedError(EvidenceError):
+    """A session without a signature of one of the signers that the caller named."""
+
+    status = 16
+    """The exit status of `verify`."""
+
+
 class RenderError(BenchgateError):
     """A report could not be written; the measurements stay on disk."""
 

@@ -25,11 +25,23 @@ NAME_TAG = "benchgate-"
 GOOD_EXIT = 33
 """QEMU's exit status when a guest writes 0x10, success, to isa-debug-exit."""
 
-CONTROLLED = (
-    *("-S", "-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console"),
-    *("-chardev", f"socket,id=qmp,fd={QMP_DESCRIPTOR}", "-mon", "chardev=qmp,mode=control"),
-)
-"""The guest waits for `cont` over QMP before its first instruction."""
+SERIAL, VIRTIO = "serial", "virtio"
+CONSOLES: Mapping[str, tuple[str, ...]] = {
+    SERIAL: ("-serial", "chardev:console"),
+    VIRTIO: ("-device", "virtio-serial-pci", "-device", "virtconsole,chardev=console"),
+}
+"""What the guest prints on."""
+
+
+def controlled(console: str = SERIAL) -> tuple[str, ...]:
+    """The guest waits for `cont` over QMP before its first instruction."""
+    return (
+        *("-S", "-chardev", "stdio,id=console,signal=off", *CONSOLES[console]),
+        *("-chardev", f"socket,id=qmp,fd={QMP_DESCRIPTOR}", "-mon", "chardev=qmp,mode=control"),
+    )
+
+
+CONTROLLED = controlled()
 ON_STDIO = ("-serial", "stdio")
 """The guest starts at once; its console is on standard input and output."""
 

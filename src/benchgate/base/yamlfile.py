@@ -9,11 +9,9 @@ refused, and no Python object is constructed.
 from __future__ import annotations
 
 import contextlib
-import re
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import AnyStr, NoReturn, TypeVar
+from typing import NoReturn, TypeVar
 
 import yaml
 
@@ -21,13 +19,10 @@ from benchgate.base.errors import BenchgateError, CatalogError
 from benchgate.base.text import suggestion
 from benchgate.base.yaml_problems import Problems
 from benchgate.base.yaml_text import text_of, top_of
+from benchgate.base.yaml_values import NAME, merged, regex, to_float, to_int
 
-NAME = re.compile(r"[a-z][a-z0-9_]{0,31}\Z")
-"""A valid name of a workload, system, setting or policy."""
 _STAND_IN = "0"
 """What a required scalar that is missing or invalid is read as, while problems are collected."""
-_INT = re.compile(r"[+-]?[0-9][0-9_]*\Z")
-_FLOAT = re.compile(r"[+-]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)([eE][+-]?[0-9]+)?\Z")
 Value = TypeVar("Value")
 
 
@@ -39,17 +34,6 @@ def load(path: Path) -> Section:
 def parse(text: str, path: Path) -> Section:
     """The same for text that was read before; messages name `path`."""
     return Section(path, top_of(text, path), "")
-
-
-def regex(pattern: AnyStr) -> re.Pattern[AnyStr]:
-    """The compiled pattern; ValueError if it is invalid. Python's warnings count as errors too, because under
-    `-W error` they would end the session that uses the pattern first."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            return re.compile(pattern)
-    except (re.error, OverflowError, RecursionError, ValueError, Warning) as error:
-        raise ValueError(f"is not a regular expression: {error}") from None
 
 
 @contextlib.contextmanager
@@ -117,7 +101,7 @@ class Section:
     def prefer(self, more: Section) -> None:
         """Takes the values of `more` instead of its own; mappings are merged key by key."""
         for key in more.keys():  # noqa: SIM118 - a Section, not a dict
-            self._nodes[key] = _merged(self._nodes.get(key), more._nodes[key])
+            self._nodes[key] = merged(self._nodes.get(key), more._nodes[key])
             self._lines[key] = more._lines[key]
 
     def close(self) -> None:
@@ -147,7 +131,7 @@ class Section:
         return found
 
     def integer(self, key: str, default: int | None = None, *, low: int = 0, high: int = 2**63 - 1) -> int:
-        value = self._scalar(key, default, "a whole number", _to_int)
+        value = self._scalar(key, default, "a whole number", to_int)
         if not low <= value <= high:
             self.refuse(f"is {value}, not between {low} and {high}", key)
             return low if default is None else default
@@ -156,7 +140,7 @@ class Section:
     def number(
         self, key: str, default: float | None = None, *, low: float = 0.0, high: float = 1e12
     ) -> float:
-        value = self._scalar(key, default, "a number", _to_float)
+        value = self._scalar(key, default, "a number", to_float)
         if not low <= value <= high:
             self.refuse(f"is {value:g}, not between {low:g} and {high:g}", key)
             return low if default is None else default
@@ -251,7 +235,7 @@ class Section:
     def integers(self, key: str, default: tuple[int, ...] = ()) -> tuple[int, ...]:
         words = self.texts(key, ())
         try:
-            return tuple(_to_int(word) for word in words) if self.has(key) else default
+            return tuple(to_int(word) for word in words) if self.has(key) else default
         except ValueError:
             self.refuse(f"expected whole numbers, found {', '.join(words)}", key)
             return default
@@ -290,24 +274,3 @@ class Section:
                 self.refuse("expected words", key, node.start_mark.line + 1)
                 return []
         return [str(node.value) for node in nodes]
-
-
-def _merged(one: yaml.Node | None, preferred: yaml.Node) -> yaml.Node:
-    if not (isinstance(one, yaml.MappingNode) and isinstance(preferred, yaml.MappingNode)):
-        return preferred
-    pairs = {key.value: (key, value) for key, value in one.value}
-    for key, value in preferred.value:
-        pairs[key.value] = key, _merged(pairs[key.value][1] if key.value in pairs else None, value)
-    return yaml.MappingNode(one.tag, list(pairs.values()), one.start_mark)
-
-
-def _to_int(text: str) -> int:
-    if not _INT.match(text):
-        raise ValueError(text)
-    return int(text.replace("_", ""))
-
-
-def _to_float(text: str) -> float:
-    if not _FLOAT.match(text):
-        raise ValueError(text)
-    return float(text)

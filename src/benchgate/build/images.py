@@ -6,27 +6,19 @@ BuildError, which name the file and the key in the system's YAML file.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from benchgate.base.arch import X86_64, Architecture
+from benchgate.base import identity
+from benchgate.base.arch import Architecture
+from benchgate.base.boots import DEFAULT_FIRMWARE, FETCHED_LINUX, NO_FIRMWARE, WORKLOAD_INITRD, Build
 from benchgate.base.errors import BuildError
 from benchgate.base.files import file_digest
 from benchgate.base.runs import Image
-from benchgate.base.systems import (
-    DEFAULT_FIRMWARE,
-    FETCHED_LINUX,
-    NO_FIRMWARE,
-    WORKLOAD_INITRD,
-    Build,
-    Kind,
-    System,
-    plain_name,
-)
+from benchgate.base.systems import Kind, System, plain_name
 from benchgate.base.tools import UNVERIFIED
 from benchgate.base.workloads import GUEST_FILES, Workload
 from benchgate.build import data_files, programs, tools
@@ -36,13 +28,13 @@ from benchgate.build.fetch.inputs import LinuxKernel
 from benchgate.build.fetch.store import FetchSession
 from benchgate.build.fetch.tool import ToolFiles
 from benchgate.build.fetch.tool import fetch as fetch_tool
+from benchgate.build.revision import sources_of
 from benchgate.build.toolchain import Compiler
 
 
 def guest_digest(image: Image) -> str:
     """One digest of all files that the guest consists of."""
-    text = "".join(f"{name}={value}\n" for name, value in sorted(image.digests.items()))
-    return hashlib.sha256(text.encode()).hexdigest()
+    return identity.guest_digest(image.digests)
 
 
 _SETTLED_NS = 2_000_000_000
@@ -91,11 +83,10 @@ def _labels(workload: Workload, tool: ToolFiles | None) -> tuple[str, ...]:
 class Images:
     """Makes each image once per session."""
 
-    linux_path: Path | None
     locked: bool
     notice: Notice
-    _linux: dict[str, LinuxKernel] = field(default_factory=dict)
-    """By the name of the architecture."""
+    _linux: dict[tuple[str, str], LinuxKernel] = field(default_factory=dict)
+    """By the kernel that a system boots, and the architecture."""
     _made: dict[tuple[str, str], Image] = field(default_factory=dict)
     _checked: dict[Path, tuple[int, ...]] = field(default_factory=dict)
     """The stamp of each file when its content was last compared with its digest."""
@@ -129,18 +120,26 @@ class Images:
 
     def symbols(self, system: System, workload: Workload) -> Path | None:
         """The ELF file that resolves addresses of the program; None if the system has none."""
-        if not system.symbols:
+        if not system.boot.symbols:
             return None
         return self._file(
-            system, workload, system.symbols.replace("{workload}", workload.name), "boot.symbols"
+            system, workload, system.boot.symbols.replace("{workload}", workload.name), "boot.symbols"
         )
 
-    def linux(self, guest: Architecture = X86_64) -> LinuxKernel:
-        if guest.name not in self._linux:
-            self._linux[guest.name] = inputs.linux_kernel(
-                self.linux_path, guest, locked=self.locked, notice=self.notice
+    def program(self, system: System, workload: Workload) -> Path | None:
+        """The same for a profile, also on our Linux guest, whose samples no symbols need."""
+        if system.boot.symbols or system.boot.initrd != WORKLOAD_INITRD or workload.tool is not None:
+            return self.symbols(system, workload)
+        return programs.guest_program(workload, self._compiler(system.arch))
+
+    def linux(self, system: System) -> LinuxKernel:
+        kernel, guest = system.boot.kernel, system.arch
+        if (kernel, guest.name) not in self._linux:
+            path = None if kernel == FETCHED_LINUX else system.file.parent / kernel
+            self._linux[kernel, guest.name] = inputs.linux_kernel(
+                path, guest, locked=self.locked, notice=self.notice, named=f"the kernel of {system.name}:"
             )
-        return self._linux[guest.name]
+        return self._linux[kernel, guest.name]
 
     def _make(self, system: System, workload: Workload) -> Image:
         tool = self._tool(workload)
@@ -156,7 +155,7 @@ class Images:
             data_folder=f"/{GUEST_FILES}" if workload.files else "",
             disks=tuple(
                 self._file(system, workload, disk.image, f"boot.disks.{number}")
-                for number, disk in enumerate(system.disks)
+                for number, disk in enumerate(system.boot.disks)
             ),
             firmware=self._firmware(system, workload),
         )
@@ -164,9 +163,9 @@ class Images:
         return replace(image, digests={**digests, **more})
 
     def _firmware(self, system: System, workload: Workload) -> Path | None:
-        if system.firmware in {DEFAULT_FIRMWARE, NO_FIRMWARE}:
+        if system.boot.firmware in {DEFAULT_FIRMWARE, NO_FIRMWARE}:
             return None
-        return self._file(system, workload, system.firmware, "boot.firmware")
+        return self._file(system, workload, system.boot.firmware, "boot.firmware")
 
     def _compiler(self, guest: Architecture) -> Compiler:
         with FetchSession(self.notice) as session:
@@ -181,19 +180,19 @@ class Images:
     def _kernel(
         self, system: System, workload: Workload
     ) -> tuple[Path | None, Mapping[str, str], tuple[str, ...]]:
-        if not system.kernel:
+        if not system.boot.kernel:
             return None, {}, ()
-        if system.kernel == FETCHED_LINUX:
-            linux = self.linux(system.arch)
+        if system.boot.is_linux:
+            linux = self.linux(system)
             digests = {"kernel": linux.digest, "kernel_config": linux.config_digest}
             if linux.packed:
                 digests["vmlinuz"] = linux.packed
             return linux.image, digests, linux.labels
-        path = self._file(system, workload, system.kernel, "boot.kernel")
+        path = self._file(system, workload, system.boot.kernel, "boot.kernel")
         return path, {"kernel": file_digest(path)}, ()
 
     def _initrd(self, system: System, workload: Workload, tool: ToolFiles | None) -> Path | None:
-        if system.initrd == WORKLOAD_INITRD:
+        if system.boot.initrd == WORKLOAD_INITRD:
             if tool is not None:
                 return tools.initramfs(workload, tool)
             compiler = self._compiler(system.arch)
@@ -205,9 +204,9 @@ class Images:
                 f"{system.file}: workload {workload.name} has files, which are in the archive of the Linux "
                 f"guest only: write `initrd: {WORKLOAD_INITRD}`, or leave `files` out of `services`"
             )
-        if not system.initrd:
+        if not system.boot.initrd:
             return None
-        return self._file(system, workload, system.initrd, "boot.initrd")
+        return self._file(system, workload, system.boot.initrd, "boot.initrd")
 
     def _file(self, system: System, workload: Workload, word: str, key: str) -> Path:
         """A file that a YAML file names: either built into {out}, or relative to the YAML file."""
@@ -228,7 +227,8 @@ class Images:
         return programs.run_build(
             recipe.commands,
             recipe.folder,
-            recipe.sources,
+            (*recipe.sources, *recipe.files),
             name=plain_name(system.name),
             workload=workload if recipe.per_workload else None,
+            commit=sources_of(recipe.folder, recipe.revision) if recipe.revision else None,
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache as once
 from pathlib import Path, PurePosixPath
@@ -21,6 +22,7 @@ from benchgate.base.paths import data_root
 from benchgate.base.text import filled
 from benchgate.base.workloads import Workload
 from benchgate.build import cache, toolchain
+from benchgate.build.revision import Sources, exported
 from benchgate.build.toolchain import Compiler
 
 _COMPILE_S = 120.0
@@ -91,12 +93,16 @@ def run_build(  # noqa: PLR0913 - a build has this many inputs
     *,
     name: str,
     workload: Workload | None = None,
+    commit: Sources | None = None,
     timeout_s: float = 900.0,
 ) -> Path:
     """Runs a system's build commands in `folder`; gives the folder that replaces `{out}` in them.
 
-    With a workload, which must have a C file, `{source}` is that file and `{workload}` its name.
+    With a workload, which must have a C file, `{source}` is that file and `{workload}` its name. With a
+    commit the commands run among its files instead.
     """
+    covered = [source for source in sources if commit is not None and commit.covers(source)]
+    sources = [source for source in sources if source not in covered]
     for source in sources:
         if not source.exists():
             raise BuildError(f"building {name}: there is no source {source}; correct the key `build.sources`")
@@ -106,6 +112,9 @@ def run_build(  # noqa: PLR0913 - a build has this many inputs
         "compiler": toolchain.compiler().identity,
         "sources": json.dumps([_source_digest(source) for source in sources]),
     }
+    if commit is not None:
+        key["folder"] = str(commit.folder)
+        key["revision"] = json.dumps([[commit.below(one), commit.content(one)] for one in covered])
 
     values: dict[str, str] = {}
     if workload is not None:
@@ -116,7 +125,10 @@ def run_build(  # noqa: PLR0913 - a build has this many inputs
     def make(files: Path) -> None:
         values["out"] = str(files)
         argvs = [[filled(word, values) for word in argv] for argv in commands]
-        toolchain.run_all(argvs, folder, name, timeout_s)
+        # Beside the result: a path that is the same whenever this is built, because binaries may contain it.
+        place = exported(commit, files.parent / "tree") if commit else nullcontext(folder)
+        with place as where:
+            toolchain.run_all(argvs, where, name, timeout_s)
         if not any(files.iterdir()):
             raise BuildError(
                 f"building {name}: the commands succeeded but wrote nothing into {{out}}; correct them"

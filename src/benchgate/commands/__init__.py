@@ -16,12 +16,17 @@ _ORDER = (
     "plan",
     "init",
     "new_system",
+    "sign",
     "verify",
     "rejudge",
+    "report",
     "compare",
     "history",
+    "baseline",
+    "bisect",
     "history_import",
     "replay",
+    "timeline",
     "cache",
 )
 """As the help lists them."""

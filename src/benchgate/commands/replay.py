@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import itertools
-import os
 from pathlib import Path
 
-from benchgate.commands.shared import declare_workload, say, trusted
+from benchgate.commands.shared import declare_workload, free_name, say, trusted
 
 NAME = "replay"
 ABOUT = "repeat a run of the instruction clock exactly"
@@ -20,6 +18,11 @@ def declare(parser: argparse.ArgumentParser) -> None:
     )
     about = "show where the window's instructions went, by symbol (--attribution is the same)"
     parser.add_argument("--profile", "--attribution", action="store_true", help=about)
+    parser.add_argument(
+        "--timeline", action="store_true", help="record each turn and wake-up of each vCPU; writes trace.json"
+    )
+    about = "record the window's call stacks; writes stacks.folded and a flame graph, flame.svg (x86-64)"
+    parser.add_argument("--flame", action="store_true", help=about)
     parser.add_argument("--gdb", action="store_true", help="wait for a debugger before the first instruction")
     parser.add_argument("--out", metavar="DIR", help="a new folder for the files (default: replay-NNNN-...)")
     declare_workload(parser)
@@ -30,18 +33,14 @@ def run(words: argparse.Namespace) -> int:
 
     order = replay.Order(
         folder=Path(words.run).absolute(),
-        out=Path(words.out or _free_name(f"replay-{Path(words.run).name}")).absolute(),
+        out=Path(words.out or free_name(f"replay-{Path(words.run).name}")).absolute(),
         system=words.system,
         trusted=trusted(words),
         profile=words.profile,
+        timeline=words.timeline,
+        flame=words.flame,
         gdb=words.gdb,
     )
     text, same = replay.replay(order, say)
     print(text)
     return 0 if same else 1
-
-
-def _free_name(name: str) -> str:
-    """The name, or NAME-2, NAME-3 ... if an earlier replay has it."""
-    names = (name if number == 1 else f"{name}-{number}" for number in itertools.count(1))
-    return next(one for one in names if not os.path.lexists(one))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import itertools
+import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -58,3 +60,11 @@ def say(line: str) -> None:
 def print_notes(lines: Sequence[str]) -> None:
     for line in lines:
         print(f"note: {visible(line)}")
+
+
+def free_name(name: str, suffix: str = "") -> str:
+    """The name, or NAME-2, NAME-3 ... if there is already such a file."""
+    names = (
+        f"{name}{suffix}" if number == 1 else f"{name}-{number}{suffix}" for number in itertools.count(1)
+    )
+    return next(one for one in names if not os.path.lexists(one))

@@ -1,41 +1,59 @@
-"""`benchgate verify`: checks a session's hashes and chain, and compares its reports with its runs.
+"""`benchgate verify`: checks a session's signature, hashes and chain, and compares its reports with its runs.
 
-Takes any folder, even a malicious one, and a function that judges it again; gives a `Check` with an exit
-code. Raises nothing for what the folder holds.
+Takes any folder, even a malicious one, a function that judges it again, and the signers that the caller
+accepts; gives a `Check` with an exit code. Raises nothing for what the folder holds; UsageError and HostError
+only for the signers' file and a missing ssh-keygen.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchgate.base import cpu_limit
-from benchgate.base.errors import BenchgateError, EvidenceError, IncompleteError, NeedsFilesError
+from benchgate.base.errors import (
+    BenchgateError,
+    EvidenceError,
+    IncompleteError,
+    NeedsFilesError,
+    UnsignedError,
+)
 from benchgate.base.text import visible
-from benchgate.evidence import results_csv
+from benchgate.evidence import results_csv, signature
 from benchgate.evidence.chain import Link, broken_link, chain_start, parse_chain, parse_manifest
 from benchgate.evidence.files import (
     ATTEMPTS,
     MANIFEST,
     SESSION,
+    SIGNATURE,
     digest_of,
+    empty_folders,
     files_below,
     folder_digest,
     read_object,
     read_text,
 )
+from benchgate.evidence.kept_baselines import FOLDER as BASELINES
 from benchgate.evidence.session_folder import COMPLETE, FORMAT, METRICS, PARTIAL, RESULTS, VERDICTS, VERSION
+from benchgate.evidence.signature import Signers
 
-OWN = frozenset({SESSION, ATTEMPTS, MANIFEST, RESULTS, METRICS, "runs", "smokes", "profile"})
+OWN = frozenset(
+    {SESSION, ATTEMPTS, MANIFEST, SIGNATURE, RESULTS, METRICS, "runs", "smokes", "profile", BASELINES}
+)
 """The entries of a session's folder that are not reports."""
+
+_MAY_BE_EMPTY = re.compile(r"runs(/[0-9]{4,}-[^/]+)?|profile(/.*)?")
+"""Of a session without runs, of an attempt that was killed, or where perf recorded nothing."""
 
 MOST_CPU_S = 300
 """For judging a session again, which normally takes seconds."""
 
 INTACT, TAMPERED, INCOMPLETE, MISMATCH, UNKNOWN_VERSION = 0, 10, 11, 12, 13
 NEEDS_FILES = NeedsFilesError.status
+UNSIGNED = UnsignedError.status
 
 Recompute = Callable[[Path], Mapping[str, str]]
 """Judges a session folder again from its runs; gives the text that each report should have, by file name."""
@@ -44,7 +62,7 @@ Recompute = Callable[[Path], Mapping[str, str]]
 @dataclass(frozen=True, slots=True)
 class Check:
     """Exit codes: 0 intact, 10 tampered, 11 incomplete, 12 mismatch, 13 unknown version, 14 the hashes agree,
-    but judging again needs files of the session's user."""
+    but judging again needs files of the session's user, 16 no signature of one of the named signers."""
 
     exit_code: int
     messages: tuple[str, ...]
@@ -54,8 +72,11 @@ class Check:
         return "\n".join(map(visible, self.messages))
 
 
-def verify_session(folder: Path, recompute: Recompute | None = None) -> Check:
-    """Without `recompute` only the hashes and the chain are checked."""
+def verify_session(folder: Path, recompute: Recompute | None = None, signers: Signers | None = None) -> Check:
+    """Without `recompute` only the signature, the hashes and the chain are checked. With `signers`, a session
+    that none of them signed is not judged."""
+    if signers is not None:
+        signature.require(signers)
     try:
         facts = _session(folder)
     except EvidenceError as error:
@@ -65,6 +86,7 @@ def verify_session(folder: Path, recompute: Recompute | None = None) -> Check:
         found = f"{facts.get('format')!r:.40} version {version!r:.40}"
         return Check(UNKNOWN_VERSION, (f"{folder}: unknown format {found}; expected {FORMAT} {VERSION}",))
     findings = _Findings(folder)
+    findings.try_(TAMPERED, lambda: _check_signature(findings, folder, signers))
     findings.try_(TAMPERED, lambda: _check_files(findings, folder))
     findings.try_(TAMPERED, lambda: _check_chain(findings, folder, facts))
     if facts.get("state") != COMPLETE:
@@ -78,6 +100,8 @@ class _Findings:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.found: list[tuple[int, str]] = []
+        self.signed = ""
+        """A sentence about the signature."""
 
     def add(self, code: int, message: str) -> None:
         self.found.append((code, message))
@@ -87,6 +111,8 @@ class _Findings:
         missing, because the session was killed before it wrote it, the session is incomplete."""
         try:
             step()
+        except UnsignedError as error:
+            self.add(UNSIGNED, str(error))
         except NeedsFilesError as error:
             self.add(NEEDS_FILES, str(error))
         except IncompleteError as error:
@@ -101,10 +127,11 @@ class _Findings:
     def check(self, *, recomputed: bool) -> Check:
         if not self.found:
             done = "hashes, chain and every verdict" if recomputed else "hashes and chain"
-            return Check(INTACT, (f"{self.folder}: intact ({done} agree)",))
+            signed = f"; {self.signed}" if self.signed else ""
+            return Check(INTACT, (f"{self.folder}: intact ({done} agree{signed})",))
         worst = min(code for code, _ in self.found)
         words = {TAMPERED: "tampered", INCOMPLETE: "incomplete", MISMATCH: "mismatch"}
-        words[NEEDS_FILES] = "needs files"
+        words |= {NEEDS_FILES: "needs files", UNSIGNED: "not signed"}
         lines = (f"{words[code]}: {message}" for code, message in sorted(self.found))
         return Check(worst, (f"{self.folder}: {words[worst]}", *lines))
 
@@ -122,14 +149,21 @@ def _session(folder: Path) -> dict[str, object]:
         raise EvidenceError(f"{folder / SESSION} cannot be read: {error.strerror}") from None
 
 
+def _check_signature(findings: _Findings, folder: Path, signers: Signers | None) -> None:
+    findings.signed = signature.checked(folder, signers)
+
+
 def _check_files(findings: _Findings, folder: Path) -> None:
     present = set(files_below(folder))
     if MANIFEST not in present:
         findings.add(INCOMPLETE, f"there is no {MANIFEST}: the session was never sealed")
         return
     digests = parse_manifest(read_text(folder, MANIFEST), MANIFEST)
-    for name in sorted(present - set(digests) - {MANIFEST}):
+    for name in sorted(present - set(digests) - {MANIFEST, SIGNATURE}):
         findings.add(TAMPERED, f"{name} is not in the manifest: it was added later")
+    for name in empty_folders(folder):
+        if not _MAY_BE_EMPTY.fullmatch(name):
+            findings.add(TAMPERED, f"{name} is an empty folder: it was added later")
     for name, digest in digests.items():
         if name not in present:
             findings.add(INCOMPLETE, f"{name} is in the manifest, but the file is missing")
@@ -173,6 +207,20 @@ def _check_rows(findings: _Findings, folder: Path, links: tuple[Link, ...]) -> N
         )
 
 
+FIRST_REPORTS = frozenset(
+    {VERDICTS, "summary.md", "junit.xml", "benchmark.json", "speedups.json", "speedup.svg", "metrics.svg"}
+)
+"""Those of the first version. The others that a session made are in `reports` of its session.json."""
+
+
+def _written(folder: Path) -> frozenset[str]:
+    """The reports that must be there. A session of an earlier version lacks those that it could not make."""
+    listed = read_object(folder, SESSION).get("reports", [])
+    if not isinstance(listed, list):
+        raise EvidenceError(f"{SESSION}: reports is {listed!r:.40}, not a list")
+    return FIRST_REPORTS | frozenset(map(str, listed))
+
+
 def _check_reports(findings: _Findings, folder: Path, recompute: Recompute) -> None:
     try:
         with cpu_limit.cpu_seconds(MOST_CPU_S):
@@ -188,7 +236,10 @@ def _check_reports(findings: _Findings, folder: Path, recompute: Recompute) -> N
         raise EvidenceError(f"{folder} cannot be judged again: {why:.200}") from error
     if VERDICTS not in expected:
         raise EvidenceError(f"judging {folder} again gave no verdicts")
+    written = _written(folder)
     for name, text in expected.items():
+        if name not in written and not os.path.lexists(folder / name):
+            continue
         due = text.encode(errors="backslashreplace").decode()  # as `files.write_whole` encodes it
         if read_text(folder, name) != due:
             findings.add(MISMATCH, f"{name} does not follow from the runs")

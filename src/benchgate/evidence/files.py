@@ -19,6 +19,8 @@ from benchgate.base.errors import EvidenceError, IncompleteError
 from benchgate.base.files import read_json
 
 MANIFEST = "manifest.sha256"
+SIGNATURE = "manifest.sha256.sig"
+"""Made after the session, and outside of it: the manifest does not list it."""
 ATTEMPTS = "attempts.jsonl"
 SESSION = "session.json"
 
@@ -57,6 +59,15 @@ def files_below(folder: Path) -> tuple[str, ...]:
         if len(found) + len(waiting) > MOST_FILES:
             raise EvidenceError(f"{folder} has more than {MOST_FILES} files")
     return tuple(sorted(found))
+
+
+def empty_folders(folder: Path) -> tuple[str, ...]:
+    """The relative path of every folder without files and folders, sorted; no manifest lists one. Call
+    `files_below` first, which refuses links."""
+    found = [
+        Path(base).relative_to(folder) for base, folders, names in os.walk(folder) if not folders + names
+    ]
+    return tuple(sorted(map(str, found)))
 
 
 def digest_of(folder: Path, name: str) -> str:

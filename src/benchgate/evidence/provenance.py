@@ -14,10 +14,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from benchgate.base.clocks import Clocks
 from benchgate.base.gates import Policy
+from benchgate.base.systems import Kind
 from benchgate.base.text import UNAVAILABLE
 from benchgate.evidence.facts import clocks_as_json, plain_json, sweep_as_json
 from benchgate.evidence.session_folder import SessionInfo
@@ -42,20 +44,26 @@ def described(options: Options, envelope: Mapping[str, Any]) -> SessionInfo:
 
 
 def planned(
-    sweeps: Sequence[SweepPlan], policy: Policy, inputs: Mapping[str, Any], clocks: Clocks | None = None
+    sweeps: Sequence[SweepPlan],
+    policy: Policy,
+    inputs: Mapping[str, Any],
+    clocks: Clocks | None = None,
+    letters: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """What is needed, besides the runs, to judge the session again. `inputs`: the digests of QEMU and
-    images."""
+    images. `letters`: the names of the systems that marks call A, B ..."""
     cells = [cell for sweep in sweeps for cell in sweep.cells]
     return {
         "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
         "inputs": plain_json(inputs),
         "systems": {cell.system.name: _text(cell.system.file) for cell in cells},
-        "settings": {cell.system.name: dict(cell.system.settings) for cell in cells},
+        "settings": {cell.system.name: dict(cell.system.settings.values) for cell in cells},
+        "emulators": {one.system.name: one.system.emulator for one in cells if one.system.kind is Kind.QEMU},
         "workloads": {cell.workload.name: catalog.word_of(cell.workload) for cell in cells},
         "policy": plain_json(asdict(policy)),
         "plan": [sweep_as_json(sweep) for sweep in sweeps],
         "capacity": {},
+        "letters": dict(letters),
         **({} if clocks is None else {"clocks": clocks_as_json(clocks)}),
     }
 

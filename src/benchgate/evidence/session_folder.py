@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from types import MappingProxyType
 
 from benchgate.base.errors import EvidenceError
 from benchgate.base.process import start_time
@@ -141,6 +142,20 @@ class SessionFolder:
         if not is_safe_name(name):
             raise EvidenceError(f"{name!r:.100} is not a name for a file of a session")
         write_whole(self.folder / name, text)
+
+    def keep(self, texts: Mapping[str, str]) -> None:
+        """Copies of files from outside on which verdicts depend, by name, each below a folder."""
+        for name, text in texts.items():
+            place = self.folder / Path(name).parent
+            try:
+                place.mkdir(exist_ok=True)
+            except OSError as error:
+                raise unwritable(place, error, "free disk space") from None
+            self.write(name, text)
+
+    @property
+    def facts(self) -> Mapping[str, object]:
+        return MappingProxyType(self._facts)
 
     def close(self, finished: datetime, *, missing: str = "") -> None:
         """Records how the session ended: complete, or partial because of what is `missing`."""

@@ -16,6 +16,7 @@ from benchgate.base.errors import UsageError
 from benchgate.base.qemu import comma_safe
 from benchgate.insn.guests import exact_arguments
 from benchgate.insn.log import ClockMode, Level
+from benchgate.insn.records import NO_RECORDS, Records
 from benchgate.insn.talk import TALK_DESCRIPTOR
 
 QUANTUM = 5_000
@@ -56,7 +57,7 @@ def arguments(  # noqa: PLR0913 - one run has this many options
     fine: int | None = None,
     rush: int | None = None,
     marked: bool = True,
-    profile: Path | None = None,
+    records: Records = NO_RECORDS,
     cpus: int = 1,
     guest: Architecture = X86_64,
     machine: str = "",
@@ -70,7 +71,7 @@ def arguments(  # noqa: PLR0913 - one run has this many options
     without marks may measure at any time, so the lockstep is tight throughout and no loop is skipped; and the
     log says when each line of the console ended.
     `disks`: the guest has drives, so QEMU has a thread that reads and writes their images.
-    `profile`: where the plugin writes the instruction profile of the window.
+    `records`: what the plugin records besides its log.
     `talks`: something is typed at the guest's console; the plugin's socket is TALK_DESCRIPTOR.
     """
     level, mode = Level(level), ClockMode(mode)
@@ -95,8 +96,7 @@ def arguments(  # noqa: PLR0913 - one run has this many options
         "patience": patience_s,
         "lines": int(not marked),
     }
-    if profile is not None:
-        options["profile"] = profile
+    options.update(records.options())
     if talks:
         if level is not Level.FULL:
             raise UsageError(

@@ -1,30 +1,18 @@
-"""Strict parser for the log that the instruction clock writes.
+"""The log of the instruction clock as types. insn/log_reader.py reads the file.
 
-Takes the path of a clock log; gives a frozen `ClockLog`. The file is untrusted: anything outside the format
-raises VerifyError, with the line and the reason. The log of a clock that refused the QEMU or got stuck is
-still valid; `problem` says what happened. A log without an end is valid too (QEMU was killed after the
-result): its `totals` are empty and `closed` is false.
+Takes the values of a clock's log; gives a frozen `ClockLog`. The log of a clock that refused the QEMU or got
+stuck is still valid; `problem` says what happened. A log without an end is valid too (QEMU was killed after
+the result): its `totals` are empty and `closed` is false. Nothing fails.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
-from pathlib import Path
-from types import MappingProxyType
 
-from benchgate.base.errors import VerifyError
-from benchgate.base.files import read_start
 from benchgate.base.runs import Resolution
-from benchgate.base.text import one_line
-
-LOG_LIMIT = 4 << 20
-_NUMBER_LIMIT = 2**63
-_NUMBER = re.compile(r"0|[1-9][0-9]{0,19}")
-_WORD = re.compile(r"[a-z][a-z0-9_]{0,39}")
-_HEADER = ("insn-clock", "level", "mode", "seed", "quantum", "fine", "rush", "vcpus", "api")
+from benchgate.insn.activity import Activity
 
 
 class Level(StrEnum):
@@ -123,6 +111,8 @@ class ClockLog:
     """Only of a system without marks."""
     inputs: tuple[Input, ...] = ()
     totals: tuple[VcpuTotals, ...] = ()
+    activity: Activity | None = None
+    """None in logs of earlier versions, and without the end of the log."""
     end: int | None = None
     checks: Mapping[str, int] = field(default_factory=dict)
     """Self-check counters; a serial run repeats them exactly."""
@@ -161,185 +151,8 @@ class ClockLog:
     @property
     def repeatable(self) -> tuple[object, ...]:
         """Everything that must be equal in two serial runs of one seed."""
-        counted = (self.marks, self.lines, self.inputs, self.totals, self.end, dict(self.checks))
+        counted = (
+            *(self.marks, self.lines, self.inputs, self.totals, self.end, dict(self.checks)),
+            self.activity,
+        )
         return (self.level, self.mode, self.seed, *counted)
-
-
-def read_log(path: Path) -> ClockLog:
-    """The log at `path`."""
-    try:
-        raw = read_start(path, LOG_LIMIT)
-    except OSError as error:
-        raise VerifyError(f"the instruction clock left no log at {path}: {error.strerror}") from error
-    if len(raw) > LOG_LIMIT:
-        raise VerifyError(f"{path}: a clock log has at most {LOG_LIMIT} bytes")
-    try:
-        text = raw.decode("ascii")
-    except UnicodeDecodeError as error:
-        raise VerifyError(f"{path}: byte {error.start} is not ASCII: this is not a clock log") from error
-    return _Reader(path).read(text)
-
-
-class _Reader:
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.line = 0
-        self.marks: list[Mark] = []
-        self.lines: list[ConsoleLine] = []
-        self.inputs: list[Input] = []
-        self.work: tuple[Work, ...] = ()
-        self.totals: list[VcpuTotals] = []
-        self.counters: dict[str, dict[str, int]] = {"check": {}, "host": {}}
-        self.stuck: list[str] = []
-        self.refused = ""
-        self.waited: int | None = None
-        self.end: int | None = None
-        self.flooded = self.closed = False
-        self.vcpus = 0
-
-    def fail(self, why: str) -> VerifyError:
-        return VerifyError(f"{self.path}:{self.line}: {why}")
-
-    def number(self, word: str, *, below: int = _NUMBER_LIMIT) -> int:
-        if not _NUMBER.fullmatch(word) or int(word) >= below:
-            raise self.fail(f"`{word[:40]}` is not a number below {below}")
-        return int(word)
-
-    def read(self, text: str) -> ClockLog:
-        lines = text.split("\n")
-        if lines and lines[-1]:
-            lines.pop()  # QEMU died while it wrote this line
-        header = self._header(lines)
-        self.vcpus = header.vcpus
-        self.work = (Work(),) * header.vcpus
-        handlers: dict[str, Callable[[list[str]], None]] = {
-            "mark": self._mark,
-            "ran": self._ran,
-            "line": self._console_line,
-            "typed": self._typed,
-            "vcpu": self._vcpu,
-            "waited": self._waited,
-            "check": self._counter,
-            "host": self._counter,
-            "end": self._end,
-            "beat": self._pulse,
-            "halted": self._pulse,
-        }
-        for self.line, line in enumerate(lines[len(_HEADER) :], len(_HEADER) + 1):
-            self._line(line, handlers)
-        if self.closed and (len(self.totals) != self.vcpus or self.end is None):
-            raise self.fail("the log is closed, but the totals are incomplete")
-        return replace(
-            header,
-            marks=tuple(self.marks),
-            lines=tuple(self.lines),
-            inputs=tuple(self.inputs),
-            totals=tuple(self.totals),
-            end=self.end,
-            checks=MappingProxyType(self.counters["check"]),
-            host=MappingProxyType(self.counters["host"]),
-            refused=self.refused,
-            stuck=tuple(self.stuck),
-            flooded=self.flooded,
-            waited=self.waited,
-            closed=self.closed,
-        )
-
-    def _header(self, lines: list[str]) -> ClockLog:
-        words: dict[str, list[str]] = {}
-        for self.line, name in enumerate(_HEADER, 1):
-            found, *values = lines[self.line - 1].split(" ") if len(lines) >= self.line else [""]
-            if found != name or len(values) != (3 if name == "api" else 1):
-                raise self.fail(f"expected `{name}`: this is not a complete log of the instruction clock")
-            words[name] = values
-        self.line = 1
-        if words["insn-clock"] != ["1"]:
-            raise self.fail(f"version `{words['insn-clock'][0][:20]}` of the clock's log is unknown")
-        try:
-            level, mode = Level(words["level"][0]), ClockMode(words["mode"][0])
-        except ValueError as error:
-            raise self.fail("an unknown level or mode") from error
-        seed, vcpus = self.number(words["seed"][0], below=2**64), self.number(words["vcpus"][0], below=257)
-        quantum, fine, rush = (
-            self.number(words[name][0], below=2**40) for name in ("quantum", "fine", "rush")
-        )
-        requested, oldest, newest = map(self.number, words["api"])
-        return ClockLog(
-            level, mode, seed, quantum, fine, rush, vcpus, api=(requested, oldest, newest), marks=()
-        )
-
-    def _line(self, line: str, handlers: dict[str, Callable[[list[str]], None]]) -> None:
-        word, _, rest = line.partition(" ")
-        if self.closed and line:
-            raise self.fail("there is text after the end of the log")
-        if word == "refused":
-            self.refused = one_line(rest, 300)
-        elif word == "stuck":
-            self.stuck.append(one_line(rest, 300))
-        elif word == "flood":
-            self.flooded = True
-        elif line == "closed":
-            self.closed = True
-        elif word in handlers:
-            handlers[word](line.split(" "))
-        elif line:
-            raise self.fail(f"unknown line `{one_line(line, 60)}`")
-
-    def _mark(self, words: list[str]) -> None:
-        if len(words) != 4 or not re.fullmatch(r"[0-9a-f]{2}", words[1]):
-            raise self.fail("expected `mark KIND VCPU TIME`")
-        vcpu = self.number(words[2], below=self.vcpus)
-        self.marks.append(Mark(int(words[1], 16), vcpu, self.number(words[3])))
-
-    def _ran(self, words: list[str]) -> None:
-        if len(words) != 4:
-            raise self.fail("expected `ran VCPU RAN WORKED`")
-        vcpu = self.number(words[1], below=self.vcpus)
-        now = Work(self.number(words[2]), self.number(words[3]))
-        self.work = (*self.work[:vcpu], now, *self.work[vcpu + 1 :])
-
-    def _console_line(self, words: list[str]) -> None:
-        if len(words) != 3:
-            raise self.fail("expected `line BYTES TIME`")
-        end = self.number(words[1])
-        if self.lines and end <= self.lines[-1].end:
-            raise self.fail(f"a line ends at byte {end}, not after the one before it")
-        self.lines.append(ConsoleLine(end, self.number(words[2]), self.work))
-
-    def _typed(self, words: list[str]) -> None:
-        if len(words) != 5:
-            raise self.fail("expected `typed BYTES COUNT TIME PACE`")
-        self.inputs.append(Input(*(self.number(word) for word in words[1:])))
-
-    def _pulse(self, words: list[str]) -> None:
-        """For whoever watches the run; nothing is judged by it."""
-        if len(words) != 2:
-            raise self.fail(f"expected `{words[0]} TIME`")
-        self.number(words[1])
-
-    def _waited(self, words: list[str]) -> None:
-        if len(words) != 3 or self.waited is not None:
-            raise self.fail("expected `waited VCPU TIME`, at most once")
-        self.number(words[2])
-        self.waited = self.number(words[1], below=self.vcpus)
-
-    def _vcpu(self, words: list[str]) -> None:
-        names = ("time", "executed", "paused", "skipped", "halted")
-        if tuple(words[2::2]) != names or len(words) != 12 or words[1] != str(len(self.totals)):
-            raise self.fail(
-                "expected `vcpu N time T executed E paused P skipped S halted H`, in order of the vCPUs"
-            )
-        if len(self.totals) >= self.vcpus:
-            raise self.fail("totals for a vCPU that does not exist")
-        self.totals.append(VcpuTotals(*(self.number(word) for word in words[3::2])))
-
-    def _counter(self, words: list[str]) -> None:
-        counters = self.counters[words[0]]
-        if len(words) != 3 or not _WORD.fullmatch(words[1]) or words[1] in counters:
-            raise self.fail(f"expected `{words[0]} NAME VALUE`, each name once")
-        counters[words[1]] = self.number(words[2], below=2**64)
-
-    def _end(self, words: list[str]) -> None:
-        if len(words) != 2 or self.end is not None:
-            raise self.fail("expected `end TIME`, once")
-        self.end = self.number(words[1])

@@ -23,6 +23,7 @@ _COMMON = (
     *("clock_main.c", "clock_vcpu.c"),
     *("arch_x86.c", "arch_riscv.c", "arch_arm.c", "blocks.c", "mmio.c"),
     *("counter.c", "spin.c", "placement.c", "journal.c", "marks.c", "console.c", "profile.c", "plugin.c"),
+    *("activity.c", "events.c", "tree.c", "stacks.c"),
 )
 _FULL = ("libc.c", "tsc.c", "pool.c", "talk.c", "typist.c")
 FLAGS = (

@@ -72,7 +72,7 @@ def read_profile(path: Path, kernel: Symbols, user: Symbols | None = None) -> Pr
             if vcpu >= len(shares):
                 raise VerifyError(f"{path}:{number}: vCPU {vcpu} does not exist")
             count = int(found[2]) * int(found[4])
-            space, name = _place(address, kernel, user)
+            space, name = place(address, kernel, user)
             symbols[vcpu, space, name] += count
             spent[vcpu, space] += count
         elif word == "vcpu" and (found := _VCPU.fullmatch(line)) and int(found[1]) == len(shares):
@@ -92,7 +92,8 @@ def read_profile(path: Path, kernel: Symbols, user: Symbols | None = None) -> Pr
     return Profile(window, vcpus, dict(symbols))
 
 
-def _place(address: int, kernel: Symbols, user: Symbols | None) -> tuple[str, str]:
+def place(address: int, kernel: Symbols, user: Symbols | None) -> tuple[str, str]:
+    """`user` or `kernel`, and the symbol."""
     if (name := kernel.name_of(address)) is not None:
         return "kernel", name
     if address >= _UPPER_HALF:

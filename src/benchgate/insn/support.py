@@ -27,7 +27,8 @@ from benchgate.build.fetch import cross
 from benchgate.build.programs import compiled
 from benchgate.insn.arguments import arguments
 from benchgate.insn.guests import Probe, clock_guest
-from benchgate.insn.log import ClockLog, ClockMode, Level, read_log
+from benchgate.insn.log import ClockLog, ClockMode, Level
+from benchgate.insn.log_reader import read_log
 from benchgate.insn.plugin import SOURCE, prepare, source_digest
 
 TRIAL_S = 60.0

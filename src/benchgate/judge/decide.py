@@ -1,7 +1,7 @@
 """Decides the verdicts so far and what to run next: `rejudge` gets the same answer for the same arms.
 
-Takes gates, arms by cell id, a policy and the host's capacity by CPU count; gives a Decision. Pure. Fails
-with DecideError if a gate is invalid.
+Takes gates, arms by cell id, a policy, the host's capacity by CPU count, and baselines; gives a Decision.
+Pure. Fails with DecideError if a gate is invalid.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from benchgate.base.baselines import NOTHING, Against
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, CapacityBound, Gate, GateInput, Policy, Verdict
 from benchgate.judge.gates import judge
@@ -28,10 +29,11 @@ def decide(
     arms: Mapping[str, Arm],
     policy: Policy,
     capacity: Mapping[int, CapacityBound] = MappingProxyType({}),
+    against: Against = NOTHING,
 ) -> Decision:
     gates = tuple(gates)
     _require_distinct(gates)
-    measured = GateInput(arms, policy, capacity)
+    measured = GateInput(arms, policy, capacity, against)
     rulings = [judge(gate, measured) for gate in gates]
     needs: dict[str, int] = {}
     for ruling in rulings:

@@ -9,7 +9,8 @@ be read.
 from __future__ import annotations
 
 from benchgate.base.runs import RawRun
-from benchgate.insn.log import ClockMode, read_log
+from benchgate.insn.log import ClockMode
+from benchgate.insn.log_reader import read_log
 from benchgate.judge.run_files import read_console
 
 

@@ -22,7 +22,8 @@ from benchgate.base.jsonfields import Fields
 from benchgate.base.runs import RawRun
 from benchgate.base.text import UNAVAILABLE
 from benchgate.host.noise import HostSnapshot, ThreadCounters
-from benchgate.insn.log import ClockLog, read_log
+from benchgate.insn.log import ClockLog
+from benchgate.insn.log_reader import read_log
 from benchgate.judge import wire
 from benchgate.judge.wire import MAX_CONSOLE_BYTES, Transcript
 

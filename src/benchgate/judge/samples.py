@@ -41,6 +41,8 @@ def measurement(runs: Iterable[VerifiedRun], metric: Metric) -> Measurement:
         step=max(run.resolution.printed if run.resolution else 0 for run in counted)
         if metric.name in WINDOWS
         else 0.0,
+        seeds=tuple(run.run.seed for run in counted),
+        guest=first.run.guest_digest,
     )
 
 

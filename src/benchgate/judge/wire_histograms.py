@@ -13,7 +13,7 @@ from itertools import takewhile
 from types import MappingProxyType
 
 from benchgate.base.histogram import BUCKETS, Histogram, bounds
-from benchgate.base.yamlfile import NAME
+from benchgate.base.yaml_values import NAME
 from benchgate.judge.wire_lines import Line
 
 MAX_HISTOGRAMS = 4

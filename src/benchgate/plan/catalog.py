@@ -7,20 +7,22 @@ lists the known names.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+from benchgate.base.boots import FETCHED_LINUX
 from benchgate.base.cells import Mode
 from benchgate.base.errors import CatalogError, UsageError
 from benchgate.base.gates import Policy
 from benchgate.base.paths import data_root
 from benchgate.base.pyfile import load_module
-from benchgate.base.systems import SELFTEST, System
+from benchgate.base.systems import SELFTEST, System, plain_name
 from benchgate.base.text import suggestion
 from benchgate.base.workloads import Workload
-from benchgate.base.yamlfile import NAME
+from benchgate.base.yaml_values import NAME
+from benchgate.build.revision import commit_of
 from benchgate.plan import policyfile, systemfile, workloadfile
 
 SELFTEST_WORKLOAD = Workload(
@@ -74,9 +76,8 @@ def unknown(kind: str, word: str, known: Collection[str]) -> str:
     return f"{kind} `{word}` is not known; {near and f'{near} '}there are {', '.join(sorted(known))}"
 
 
-@cache
-def load_system(word: str) -> System:
-    """The system for a name or path, optionally with settings: `kernel:sched=rr:profile=debug`."""
+def split_system(word: str) -> tuple[str, dict[str, str]]:
+    """`kernel:sched=rr:profile=debug` -> the name or path, and the settings."""
     name, *pairs = word.split(":")
     chosen: dict[str, str] = {}
     for pair in pairs:
@@ -84,7 +85,61 @@ def load_system(word: str) -> System:
         if not equals or not key or not value:
             raise UsageError(f"system {word}: `{pair}` is not a setting such as sched=rr")
         chosen[key] = value
-    return systemfile.load(_find("system", name), chosen)
+    return name, chosen
+
+
+def load_system(word: str, linux: Path | None = None) -> System:
+    """The system for a name or path, optionally with settings. `linux`: the image of --linux-kernel."""
+    name, chosen = split_system(word)
+    found = system_with(name, chosen)
+    if linux is None or found.boot.kernel != FETCHED_LINUX:
+        return found
+    for key in found.settings.files:
+        if found.settings.values[key] == FETCHED_LINUX:
+            return system_with(name, {**chosen, key: str(linux)})
+    return replace(found, boot=replace(found.boot, kernel=str(linux)))
+
+
+def system_with(name: str, chosen: Mapping[str, str]) -> System:
+    """The system with these settings: a path is relative to the current folder, and a git revision may be
+    any word that git knows."""
+    file = _find("system", name)
+    found = _loaded_system(file, tuple(chosen.items()))
+    exact = {**chosen, **{key: _existing(found, key) for key in found.settings.files if key in chosen}}
+    revision = found.settings.revision
+    if found.build is not None and found.build.revision:
+        exact[revision] = _commit(found.build.folder, found.build.revision)
+    return found if exact == chosen else _loaded_system(file, tuple(exact.items()))
+
+
+@cache
+def _loaded_system(file: Path, chosen: tuple[tuple[str, str], ...]) -> System:
+    return systemfile.load(file, dict(chosen))
+
+
+@cache
+def _commit(folder: Path, word: str) -> str:
+    """A word such as HEAD names one commit during a whole session."""
+    return commit_of(folder, word)
+
+
+def placed(word: str, home: Path) -> str:
+    """The word of a system in a file in `home`: its relative paths, made absolute."""
+    name, chosen = split_system(word)
+    name = str(home / name) if "/" in name or name.endswith((".yaml", ".yml")) else name
+    files = _loaded_system(_find("system", name), ()).settings.files if chosen else ()
+    values = {key: str(home / value) if key in files else value for key, value in chosen.items()}
+    return ":".join([name, *(f"{key}={value}" for key, value in values.items())])
+
+
+def _existing(system: System, key: str) -> str:
+    path = Path(system.settings.values[key]).expanduser().absolute()
+    if not path.is_file():
+        raise UsageError(
+            f"{plain_name(system.name)}: setting {key}: there is no file {path}; a path on the command line "
+            "or in a mark is relative to the current folder"
+        )
+    return str(path)
 
 
 def gate_kind(path: Path) -> str:

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 
 from benchgate.base.cells import Window
 from benchgate.base.metrics import WINDOWS, Better, Metric, MetricKind
-from benchgate.base.yamlfile import NAME, Section
+from benchgate.base.yaml_values import NAME
+from benchgate.base.yamlfile import Section
 
 _NAME = NAME.pattern.removesuffix(r"\Z")
 _OF_WORKERS = re.compile(rf"{_NAME}\Z")

@@ -6,11 +6,13 @@ Takes the sweeps of planner.py, the options and the policy; gives text. Pure; no
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from benchgate.base.cells import Lane
 from benchgate.base.gates import SMALLEST_LOOK, VERIFIED, Policy
 from benchgate.base.script import values_of
 from benchgate.base.text import counted
+from benchgate.plan import choice
 from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedCell, PlannedGate, SweepPlan
 from benchgate.plan.schedule import run_order, runs_of, warmups_of
@@ -21,7 +23,7 @@ _SECONDS_PER_RUN = {Lane.TCG: 4.0, Lane.KVM: 2.0, Lane.NATIVE: 1.5, Lane.INSN: 8
 
 def describe(plans: Sequence[SweepPlan], options: Options, policy: Policy, seed: int) -> str:
     """The text that --plan prints."""
-    lines: list[str] = []
+    lines = list(choice.told(options))
     for sweep in plans:
         lines.append(f"sweep {' and '.join(sweep.rows)}")
         for cell in sweep.cells:
@@ -73,7 +75,11 @@ def _describe_gate(planned: PlannedGate, options: Options) -> str:
     if planned.base is not None and planned.base.cell.row != planned.arm.cell.row:
         text += f" to {planned.base.cell.system}"
     elif planned.base is not None:
-        text += f" over smp{planned.base.cell.cpus}"
+        text += f" over {', '.join(f'smp{one.cell.cpus}' for one in planned.arms[:-1])}"
+    elif gate.baseline:
+        there = "" if Path(gate.baseline).exists() else ", which does not exist"
+        text += f" to the baseline {gate.baseline}{there}"
+    text += "".join(f", {name} {value}" for name, value in gate.settings)
     bound = gate.threshold(planned.arm.seats.lane)
     if bound is not None:
         text += f", {'at most' if gate.at_most is not None else 'at least'} {bound:g}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from benchgate.base.cells import Cell, Lane, Params, Placement
+from benchgate.base.qemu import SERIAL
 from benchgate.base.systems import System
 from benchgate.base.workloads import Workload
 from benchgate.plan.options import Options
@@ -37,6 +38,11 @@ def _wrong_clock(system: System, lane: Lane) -> str:
         return (
             f"what reaches {system.name} through its network (`ports`) comes at the host's times: "
             "use --clock wall, or leave out `ports`"
+        )
+    if lane is Lane.INSN and system.qemu.console != SERIAL:
+        return (
+            f"{system.name} prints on `qemu.console: {system.qemu.console}`, which QEMU reads at the host's "
+            "times: use --clock wall, or let the kernel print on the first serial port"
         )
     if lane is Lane.INSN or not system.result.needs_clock:
         return ""
@@ -75,8 +81,5 @@ def reseat(sweep: SweepPlan, ground: Ground, options: Options) -> SweepPlan:
         return replace(planned, seats=seat(planned.system, planned.workload, cell, ground, options))
 
     cells = {planned.cell.id: again(planned) for planned in sweep.cells}
-    gates = tuple(
-        replace(gate, base=gate.base and cells[gate.base.cell.id], arm=cells[gate.arm.cell.id])
-        for gate in sweep.gates
-    )
+    gates = tuple(gate.with_arms(cells) for gate in sweep.gates)
     return replace(sweep, cells=tuple(cells.values()), gates=gates)

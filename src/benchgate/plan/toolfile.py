@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from benchgate.base import yamlfile
+from benchgate.base import yaml_values
 from benchgate.base.tools import Capture, Take, Tool
 from benchgate.base.yamlfile import Section
 
@@ -67,7 +67,7 @@ def _captures(program: Section) -> tuple[Capture, ...]:
 
 
 def _capture(name: str, results: Section) -> Capture:
-    if not yamlfile.NAME.match(name):
+    if not yaml_values.NAME.match(name):
         results.fail("is not a name: lower-case letters, digits and _, beginning with a letter", name)
     with results.optional(name) as words:
         pattern, path = words.text("regex", ""), words.text("json", "")
@@ -87,6 +87,6 @@ def _capture(name: str, results: Section) -> Capture:
 
 def _compiled(section: Section, key: str, pattern: str) -> re.Pattern[str]:
     try:
-        return yamlfile.regex(pattern)
+        return yaml_values.regex(pattern)
     except ValueError as error:
         section.fail(str(error), key)

@@ -11,18 +11,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
+from benchgate.base.boots import NO_FIRMWARE
 from benchgate.base.cells import Accel, Cell, Lane
 from benchgate.base.disks import disk_options
 from benchgate.base.errors import UsageError
 from benchgate.base.network import network_options, port_values
-from benchgate.base.qemu import CONTROLLED, Qemu, command, guest_name, smp_option
+from benchgate.base.qemu import Qemu, command, controlled, guest_name, smp_option
+from benchgate.base.results import ResultFormat
 from benchgate.base.runs import BootSpec, Deadlines, Image
 from benchgate.base.script import Script, values_of
-from benchgate.base.systems import NO_FIRMWARE, Ask, ResultFormat, System
+from benchgate.base.systems import Ask, System
 from benchgate.base.text import filled
 from benchgate.base.workloads import GUEST_FILES
 from benchgate.insn.arguments import ClockArguments, arguments
 from benchgate.insn.log import ClockMode, Level
+from benchgate.insn.records import NO_RECORDS, Records
 from benchgate.plan.planned import PlannedCell
 
 NO_CLOCK = ClockArguments((), MappingProxyType({}))
@@ -86,25 +89,25 @@ def guest_spec(  # noqa: PLR0913 - one boot has this many options
     seed: int = 0,
     measure: bool = False,
     words: str | None = None,
-    profile: Path | None = None,
+    records: Records = NO_RECORDS,
     talks: bool = False,
     ports: Mapping[str, int] = MappingProxyType({}),
 ) -> BootSpec:
-    """One boot of a QEMU system. `log`, `seed` and `profile` are for the instruction clock: where it writes
-    its log, its seed, and where it writes an instruction profile. `words` replaces the whole kernel command
+    """One boot of a QEMU system. `log`, `seed` and `records` are for the instruction clock: where it writes
+    its log, its seed, and what it records besides. `words` replaces the whole kernel command
     line, including the workload's manifest. `talks`: something is typed at the console, also if the system's
     YAML does not say so. `ports`: the host's port for each of the guest's."""
     system, cell = planned.system, planned.cell
     clock = NO_CLOCK
     talks = talks or (system.script is not None and words is None)
     if planned.seats.lane is Lane.INSN:
-        clock = _clock_arguments(planned, vm, log, seed, profile, talks=talks)
+        clock = _clock_arguments(planned, vm, log, seed, records, talks=talks)
     request = manifest(cell, nonce, needs=planned.workload.needs, measure=measure, files=image.data_folder)
     argv = command(
         vm.qemu,
         machine=system.qemu.machine,
         cpu=system.qemu.cpu or vm.cpu_model,
-        console=CONTROLLED,
+        console=controlled(system.qemu.console),
         memory=system.qemu.memory,
         smp=smp_option(system.qemu.smp, cell.cpus),
         accel=vm.accel,
@@ -134,9 +137,9 @@ def guest_spec(  # noqa: PLR0913 - one boot has this many options
 
 def _boot_media(system: System, image: Image) -> tuple[str, ...]:
     """Firmware and disks."""
-    firmware = NO_FIRMWARE if system.firmware == NO_FIRMWARE else image.firmware
+    firmware = NO_FIRMWARE if system.boot.firmware == NO_FIRMWARE else image.firmware
     bios = () if firmware is None else ("-bios", str(firmware))
-    return bios + disk_options(system.disks, image.disks)
+    return bios + disk_options(system.boot.disks, image.disks)
 
 
 def _with_ports(words: str, ports: Mapping[str, int]) -> str:
@@ -145,7 +148,8 @@ def _with_ports(words: str, ports: Mapping[str, int]) -> str:
 
 def _append(system: System, request: str) -> str:
     """The kernel command line. A system that is asked in another way gets no manifest."""
-    return " ".join(word for word in (system.append, request if system.ask is Ask.CMDLINE else "") if word)
+    words = system.boot.append, request if system.ask is Ask.CMDLINE else ""
+    return " ".join(word for word in words if word)
 
 
 def _clock_arguments(  # noqa: PLR0913 - one boot has this many options
@@ -153,7 +157,7 @@ def _clock_arguments(  # noqa: PLR0913 - one boot has this many options
     vm: VmConfig,
     log: Path | None,
     seed: int,
-    profile: Path | None,
+    records: Records,
     *,
     talks: bool,
 ) -> ClockArguments:
@@ -169,9 +173,9 @@ def _clock_arguments(  # noqa: PLR0913 - one boot has this many options
         cpus=planned.cell.cpus,
         guest=vm.qemu.guest,
         machine=planned.system.qemu.machine,
-        disks=bool(planned.system.disks),
+        disks=bool(planned.system.boot.disks),
         marked=planned.system.result.format is ResultFormat.BENCH,
-        profile=profile,
+        records=records,
         talks=talks,
     )
 

@@ -1,8 +1,8 @@
 """Concludes from a session's judged runs: verdicts, attribution tables, and the view of all reports.
 
-Takes the facts of session.json and the judged runs; gives a SessionView, by the same code for a session that
-has just ended and for one that is judged again. Fails with EvidenceError if session.json is not as it was
-written, and with NeedsFilesError if it names a program that the caller does not trust.
+Takes the facts of session.json, the judged runs and the baselines; gives a SessionView, by the same code for
+a session that has just ended and for one that is judged again. Fails with EvidenceError if session.json is
+not as it was written, and with NeedsFilesError if it names a program that the caller does not trust.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from benchgate.base.baselines import NOTHING, Against
 from benchgate.base.errors import NeedsFilesError
 from benchgate.base.gates import CapacityBound, Gate, Verdict
 from benchgate.base.runs import RawRun, VerifiedRun
@@ -26,37 +27,63 @@ from benchgate.evidence.facts import (
 from benchgate.evidence.rows import row_of
 from benchgate.judge import attribution, wire
 from benchgate.judge.arms import arms
+from benchgate.judge.coverage import ungated
 from benchgate.judge.decide import decide
+from benchgate.judge.distributions import distributions
+from benchgate.judge.fits import fits
+from benchgate.judge.flames import flames
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.judge.merged import merged_percentiles
+from benchgate.judge.noise_floor import floors
 from benchgate.judge.outliers import outliers
 from benchgate.judge.resolution import resolutions
 from benchgate.judge.run_files import read_console
+from benchgate.judge.run_noise import noise_of
+from benchgate.judge.timeline import timelines
+from benchgate.plan import published
 from benchgate.render.view import SessionView, session_view
 from benchgate.session.trust import Trusted
 
 
-def view_of(facts: Mapping[str, Any], runs: Sequence[JudgedRun], where: str, trusted: Trusted) -> SessionView:
-    verdicts, capacity = _conclude(facts, runs, where, trusted)
-    plan = read_plan(facts, where)
+def view_of(
+    facts: Mapping[str, Any],
+    runs: Sequence[JudgedRun],
+    where: str,
+    trusted: Trusted,
+    against: Against = NOTHING,
+) -> SessionView:
+    verdicts, capacity = _conclude(facts, runs, where, trusted, against)
+    plan, policy = read_plan(facts, where), read_policy(facts, where)
     declared = {cell.row: sweep.declared for sweep in plan for cell, _ in sweep.cells}
+    found = [arms([(cell, "") for cell, skip in sweep.cells if not skip], runs) for sweep in plan]
     return session_view(
         facts=facts,
         rows=[row_of(one, declared[one.run.cell.row]) for one in runs],
         verdicts=verdicts,
         capacity=capacity,
-        policy=read_policy(facts, where),
+        policy=policy,
         clocks=read_clocks(facts, where),
         inconclusive_fails=read_flag(facts, "inconclusive_fails", where),
         attributions=_attributions(facts, runs, where),
         outliers=outliers(runs),
         resolutions=resolutions(runs),
+        timelines=timelines(runs),
+        flames=flames(runs),
         merged=merged_percentiles(runs, declared),
+        distributions=distributions(runs, declared),
+        published=published.rows_of({one.run.cell.workload for one in runs}),
+        fits=[one for of in found for one in fits(of, policy.alpha)],
+        noise=noise_of((one.run for one in runs), policy.void),
+        floors=[one for of in found for one in floors(of, policy.alpha)],
+        ungated=ungated(
+            (cell for sweep in plan for cell, _ in sweep.cells),
+            (gate for sweep in plan for gate in sweep.gates),
+        ),
     )
 
 
 def _conclude(
-    facts: Mapping[str, Any], runs: Sequence[JudgedRun], where: str, trusted: Trusted
+    facts: Mapping[str, Any], runs: Sequence[JudgedRun], where: str, trusted: Trusted, against: Against
 ) -> tuple[tuple[Verdict, ...], dict[int, CapacityBound]]:
     """All verdicts in the order of the plan, and the host's capacity by CPU count."""
     verdicts: list[Verdict] = []
@@ -65,7 +92,7 @@ def _conclude(
         bounds = read_bounds(facts, sweep.row, where)
         gates = [_trusted_gate(gate, trusted) for gate in sweep.gates]
         policy = read_policy_of(facts, sweep, where)
-        verdicts += decide(gates, arms(sweep.cells, runs, sweep.declared), policy, bounds).verdicts
+        verdicts += decide(gates, arms(sweep.cells, runs, sweep.declared), policy, bounds, against).verdicts
         capacity.update(bounds)
     return tuple(verdicts), capacity
 

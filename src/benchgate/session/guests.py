@@ -7,7 +7,6 @@ prepared for the lane, and with UsageError for a boot that this session cannot m
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,10 +17,12 @@ from tempfile import TemporaryDirectory
 from benchgate.base.cells import Lane
 from benchgate.base.clocks import Clock
 from benchgate.base.errors import UsageError
+from benchgate.base.identity import nonce_of, nonce_of_attempt, nonce_of_seed
 from benchgate.base.runs import BootSpec, Image
 from benchgate.base.systems import Kind
 from benchgate.build.images import Images, guest_digest
 from benchgate.evidence.session_folder import RunFolder
+from benchgate.insn.records import NO_RECORDS, Records
 from benchgate.plan.lanes import of_kinds, wall_lane
 from benchgate.plan.options import Options
 from benchgate.plan.planned import Ground, PlannedCell
@@ -30,6 +31,7 @@ from benchgate.run import argv, guest, perf, ports, smoke
 from benchgate.run.attempt import RunRequest
 from benchgate.run.record import clock_log
 from benchgate.run.watch import watch_for
+from benchgate.session import recordings
 from benchgate.session.machines import Machines
 from benchgate.session.sweep import PlannedRun
 
@@ -50,9 +52,15 @@ class Guests:
     def symbols(self, planned: PlannedCell) -> Path | None:
         return self.images.symbols(planned.system, planned.workload)
 
-    def request(self, attempt: PlannedRun, place: RunFolder) -> RunRequest:
-        planned, nonce = attempt.planned, self._nonce(attempt)
-        spec = self._spec(planned, nonce, log=clock_log(place.folder), seed=attempt.seed)
+    def all_symbols(self, planned: PlannedCell) -> tuple[Path | None, Path | None]:
+        """The files with the symbols of the kernel and of the workload's program, for a profile."""
+        system, workload, qemu = planned.system, planned.workload, self.machines.vm(planned).qemu
+        kernel = recordings.kernel_symbols(self.images, qemu, system, workload)
+        return kernel, self.images.program(system, workload)
+
+    def request(self, attempt: PlannedRun, place: RunFolder, records: Records = NO_RECORDS) -> RunRequest:
+        planned, nonce = attempt.planned, self._nonce(attempt, place)
+        spec = self._spec(planned, nonce, log=clock_log(place.folder), seed=attempt.seed, records=records)
         return RunRequest(
             cell=planned.cell,
             spec=spec,
@@ -81,20 +89,30 @@ class Guests:
         spec = self._spec(planned, mark, log=clock_log(folder))
         return perf.record(spec, folder, mark=mark, watch=watch_for(planned.system))
 
-    def _spec(self, planned: PlannedCell, nonce: str, *, log: Path, seed: int = 0) -> BootSpec:
+    def _spec(
+        self, planned: PlannedCell, nonce: str, *, log: Path, seed: int = 0, records: Records = NO_RECORDS
+    ) -> BootSpec:
         image, measure = self.image(planned), self.options.measure
         if planned.system.kind is Kind.NATIVE:
             return argv.native_spec(planned, image, nonce, measure=measure)
         vm, hosts = self.machines.vm(planned), ports.choose(planned.system.ports)
-        return argv.guest_spec(planned, image, vm, nonce, log=log, seed=seed, measure=measure, ports=hosts)
+        return argv.guest_spec(
+            planned,
+            image,
+            vm,
+            nonce,
+            log=log,
+            seed=seed,
+            measure=measure,
+            records=records,
+            ports=hosts,
+        )
 
-    def _nonce(self, attempt: PlannedRun) -> str:
-        """On the instruction clock a digest, so that consoles are equal; on other lanes random. --clock both
-        does not change it, nor any figure."""
-        if attempt.planned.seats.lane is not Lane.INSN:
-            return secrets.token_hex(8)
-        cell = replace(attempt.planned.cell, clock="")
-        return _digest(f"{self.options.order_seed} {cell.id} {attempt.seed}")
+    def _nonce(self, attempt: PlannedRun, place: RunFolder) -> str:
+        """As judge/binding.py expects it. The session's folder has its id as name."""
+        if attempt.planned.seats.lane is Lane.INSN:
+            return nonce_of_seed(self.options.order_seed, attempt.planned.cell, attempt.seed)
+        return nonce_of_attempt(place.folder.parents[1].name, place.run)
 
     # ---- boots for a user's own tests
 
@@ -118,7 +136,7 @@ class Guests:
         if seated.system.kind is Kind.NATIVE:
             raise UsageError(f"{seated.cell.row}: native Linux cannot be booted; name a QEMU system")
         timed = seated.seats.lane is Lane.INSN
-        nonce = _digest(f"boot {seated.cell.id}") if timed else secrets.token_hex(8)
+        nonce = nonce_of(f"boot {seated.cell.id}") if timed else secrets.token_hex(8)
         vm = self.machines.vm(seated) if timed else self.machines.untimed(seated)
         with TemporaryDirectory(prefix="benchgate-boot-") as name:
             spec = argv.guest_spec(
@@ -133,7 +151,3 @@ class Guests:
             )
             with guest.boot_interactive(spec, mark=nonce, folder=Path(name)) as running:
                 yield running
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:16]

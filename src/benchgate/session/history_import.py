@@ -57,7 +57,7 @@ def _verified(folder: Path, trusted: Trusted, *, unverified: bool) -> Entry:
     def keep(of: Path) -> Mapping[str, str]:
         view = rejudge.judge_session(of, trusted, "history import")
         judged.append((read_object(of, SESSION), view.rows))
-        return rejudge.texts_of(view, trusted)
+        return rejudge.texts(view, trusted)
 
     found = check.verify_session(folder, keep)
     if found.exit_code == check.INTACT:

@@ -26,6 +26,7 @@ from benchgate.host.accel import AccelProbe
 from benchgate.host.capacity import CapacityPair
 from benchgate.host.topology import Topology
 from benchgate.insn.log import ClockMode
+from benchgate.insn.plugin import source_digest
 from benchgate.plan.lanes import of_kinds
 from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedCell
@@ -205,11 +206,18 @@ class Machines:
         return capacity.sample(self.qemus[emulator], self.probe(emulator), pins, first=first)
 
     def described(self) -> dict[str, Any]:
-        """Of each QEMU: version, digest and origin, for session.json."""
+        """Of each QEMU: version, digest, origin and clock, for session.json."""
         return {
             name: {"version": qemu.version_text, "digest": qemu.digest, "origin": qemu.origin}
+            | self._clock(name)
             for name, qemu in self.qemus.items()
         }
+
+    def _clock(self, name: str) -> dict[str, str]:
+        """The instruction clock in this QEMU: what decides, besides the guest, how a seed runs."""
+        configs = self._choices[name].configs.values() if name in self._choices else ()
+        clock = next((one.clock for one in configs if one.clock is not None), None)
+        return {} if clock is None else {"clock": f"{clock.level} {clock.mode} {source_digest()}"}
 
     def labels(self) -> set[str]:
         return {label for qemu in self.qemus.values() for label in qemu.labels}

@@ -17,28 +17,31 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from benchgate.base.baselines import NOTHING, Against
 from benchgate.base.cells import Lane
 from benchgate.base.clocks import Clocks, policy_for
 from benchgate.base.errors import HostError
 from benchgate.base.gates import CapacityBound, Policy
 from benchgate.base.interrupts import held
 from benchgate.base.pyfile import described
+from benchgate.base.results import ResultFormat
 from benchgate.base.runs import RawRun
-from benchgate.base.systems import Kind, ResultFormat
+from benchgate.base.systems import Kind
 from benchgate.build import cache_storage
 from benchgate.build.images import Images
-from benchgate.evidence import provenance, session_folder
+from benchgate.evidence import kept_baselines, provenance, session_folder
 from benchgate.evidence.facts import bounds_of, stored_symbols, symbols_of
 from benchgate.evidence.files import SESSION, read_object
+from benchgate.evidence.origins import origin_of
 from benchgate.evidence.rows import row_of
 from benchgate.host import concurrency, envelope, lock
 from benchgate.host.topology import Topology
 from benchgate.insn.symbols import read_symbols
-from benchgate.judge import attribution, smoke_check, verify, wire
+from benchgate.judge import attribution, binding, smoke_check, verify, wire
 from benchgate.judge.judged_run import JudgedRun, judge_run
 from benchgate.judge.oracle import ORACLES
 from benchgate.judge.run_files import read_console
-from benchgate.plan import catalog
+from benchgate.plan import catalog, choice
 from benchgate.plan.ground import ground_of
 from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedCell, SweepPlan
@@ -53,6 +56,7 @@ from benchgate.session.conclusion import view_of
 from benchgate.session.guests import Guests
 from benchgate.session.machines import Machines
 from benchgate.session.progress import Progress, figure
+from benchgate.session.stack_keeper import StackKeeper
 from benchgate.session.sweep import PlannedRun, ends_sweep
 from benchgate.session.trust import Trusted
 
@@ -72,14 +76,16 @@ class MeasuringSession:
         self._topology = seen
         self._machines = Machines(options, seen, progress.note)
         self._capacities = Capacities(self._machines)
-        images = Images(options.linux_kernel, options.locked, progress.note)
+        images = Images(options.locked, progress.note)
         self.guests = Guests(options, self._machines, images)
+        self._stacks = StackKeeper(self.guests, self._note, is_on=options.measure)
         self._emulators: dict[str, str] = {}
         """By row."""
         self._session: session_folder.SessionFolder | None = None
         self._judged: list[JudgedRun] = []
         self._facts: dict[str, Any] = {}
         self._trusted = Trusted()
+        self.against: Against = NOTHING
         self.ground = ground_of(seen, options)
 
     # ---- opening
@@ -127,7 +133,8 @@ class MeasuringSession:
             gates={gate.kind: Path(gate.file) for gate in kinds},
             reports=self.options.extra_reports,
         )
-        self._facts = provenance.planned(sweeps, self.policy, self._inputs(sweeps), self.clocks)
+        letters = {letter: one.name for letter, one in choice.letters(self.options).items()}
+        self._facts = provenance.planned(sweeps, self.policy, self._inputs(sweeps), self.clocks, letters)
         self._facts["programs"] = self._trusted.as_json()
         self._emulators = {row: sweep.cells[0].system.emulator for sweep in sweeps for row in sweep.rows}
         self._session = session_folder.SessionFolder.create(
@@ -136,7 +143,10 @@ class MeasuringSession:
             started=datetime.now(UTC),
             short_id=secrets.token_hex(3),
         )
-        self._session.update(**self._facts)
+        self._keep_baselines(sweeps)
+        self._session.update(**self._facts, **{binding.FACT: binding.RULES})
+        for line in choice.told(self.options):
+            self._note(line)
         if any(cell.seats.host_cpus for sweep in sweeps for cell in sweep.runnable):
             kept = ",".join(map(str, self.options.cpus or ()))
             self._note(
@@ -144,6 +154,18 @@ class MeasuringSession:
             )
         self._expected = {one.row: expected_runs(one, self.options, self.policy) for one in sweeps}
         self.progress.expect(sum(self._expected.values()))
+
+    def _keep_baselines(self, sweeps: Sequence[SweepPlan]) -> None:
+        """The files that gates name, as they are now: verdicts are decided again from these copies."""
+        found = kept_baselines.load(
+            one.gate.baseline for sweep in sweeps for one in sweep.gates if one.gate.baseline
+        )
+        if found:
+            self._facts[kept_baselines.FACT] = {word: one.digest for word, one in found.items()}
+            self._open_session.keep({one.name: one.text for one in found.values()})
+        facts = {**self._open_session.facts, **self._facts}
+        origin = origin_of(facts, str(self._open_session.folder))
+        self.against = Against(origin, {word: one.baseline for word, one in found.items()})
 
     def _inputs(self, sweeps: Sequence[SweepPlan]) -> dict[str, Any]:
         """The digests of QEMU and of every image; `labels`: what every report must state about them."""
@@ -195,7 +217,9 @@ class MeasuringSession:
         self.guests.check(attempt.planned)
         self._smoke(attempt.planned)
         self._expect(attempt)
-        request = self.guests.request(attempt, self._open_session.begin(cell.id))
+        place = self._open_session.begin(cell.id)
+        records = self._stacks.records(attempt.planned, place.folder)
+        request = self.guests.request(attempt, place, records)
         return Job(request, partial(self.progress.phase, cell.id, attempt.label))
 
     def _judged_run(self, attempt: PlannedRun, raw: RawRun, unjudged: list[BaseException]) -> JudgedRun:
@@ -205,6 +229,7 @@ class MeasuringSession:
         except BaseException as error:
             unjudged.append(error)
             judged = JudgedRun(raw, None, f"it could not be judged: {described(error)}")
+        self._stacks.keep(attempt.planned, raw)
         with held():  # a record has two lines in two files
             self._judged.append(judged)
             self._open_session.record(row_of(judged, attempt.planned.workload.metrics))
@@ -280,7 +305,7 @@ class MeasuringSession:
                 return None
             self._session.close(datetime.now(UTC), missing=missing)
             facts = read_object(self._session.folder, SESSION)
-            view = view_of(facts, self._judged, str(self._session.folder), self._trusted)
+            view = view_of(facts, self._judged, str(self._session.folder), self._trusted, self.against)
             publish.write(self._session, view, self.options, self.progress.note)
             return view
 

@@ -14,7 +14,7 @@ import pytest
 from _pytest.config import findpaths
 
 from benchgate.base.errors import UsageError
-from benchgate.plan import options, planner
+from benchgate.plan import catalog, options, planner
 from benchgate.plan.options import Option, Options
 
 
@@ -86,6 +86,8 @@ def _ini(config: pytest.Config, option: Option) -> object:
     home = config.inipath.parent if config.inipath else config.invocation_params.dir
 
     def placed(word: str) -> str:
+        if option.name == "system":
+            return catalog.placed(word, home)
         return str(home / word) if option.name in options.PATHS or options.is_path(word) else word
 
     if option.name not in (*options.PATHS, "system", "policy", "history") or not value:

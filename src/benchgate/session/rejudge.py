@@ -8,6 +8,7 @@ names what cannot be read, and with NeedsFilesError that has the command if prog
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,13 @@ from benchgate.base.runs import RawRun, VerifiedRun
 from benchgate.base.systems import SELFTEST
 from benchgate.base.void_rule import VoidRule
 from benchgate.base.workloads import Workload
-from benchgate.evidence import metrics_csv, results_csv, session_folder
+from benchgate.evidence import kept_baselines, metrics_csv, results_csv, session_folder
 from benchgate.evidence.chain import parse_chain
 from benchgate.evidence.facts import read_plan, read_policy
 from benchgate.evidence.files import ATTEMPTS, SESSION, files_below, read_object, read_text
 from benchgate.evidence.session_folder import METRICS, RESULTS
 from benchgate.judge import smoke_check, verify
+from benchgate.judge.binding import check_binding
 from benchgate.judge.judged_run import JudgedRun, judge_run
 from benchgate.judge.oracle import ORACLES
 from benchgate.plan import catalog, systemfile
@@ -38,22 +40,38 @@ from benchgate.session.trust import Trusted, require_programs
 NOTHING = Trusted()
 
 
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A session that was judged again."""
+
+    facts: Mapping[str, Any]
+    runs: tuple[JudgedRun, ...]
+    view: SessionView
+
+
 def judge_session(folder: Path, trusted: Trusted = NOTHING, verb: str = "rejudge") -> SessionView:
     """The session's view, from its runs. `verb`: the command to name if the caller did not name a program."""
+    return judged(folder, trusted, verb).view
+
+
+def judged(folder: Path, trusted: Trusted, verb: str) -> Judged:
     facts = read_object(folder, SESSION)
     where = str(folder / SESSION)
     _require_plain_files(folder)
     require_programs(facts, where, trusted, ["benchgate", *verb.split(), str(folder)])
     known = {cell for sweep in read_plan(facts, where) for cell, _ in sweep.cells}
-    rule = read_policy(facts, where).void
+    policy = read_policy(facts, where)
     try:
-        runs = tuple(_judge(path, facts, where, trusted, rule) for path in _run_folders(folder, facts))
+        runs = tuple(_judge(path, facts, where, trusted, policy.void) for path in _run_folders(folder, facts))
     finally:
         ORACLES.close()
     strangers = [judged.run.folder.name for judged in runs if judged.run.cell not in known]
     if strangers:
         raise EvidenceError(f"{folder / 'runs' / strangers[0]}: its cell is not in the session's plan")
-    return view_of(facts, runs, where, trusted)
+    sweeps = [frozenset(cell.id for cell, skip in one.cells if not skip) for one in read_plan(facts, where)]
+    check_binding(facts, runs, sweeps, policy, where)
+    against = kept_baselines.read_back(folder, facts, where)
+    return Judged(facts, runs, view_of(facts, runs, where, trusted, against))
 
 
 def _require_plain_files(folder: Path) -> None:
@@ -133,10 +151,11 @@ def _require_placement(raw: RawRun, facts: Mapping[str, Any], where: str) -> Non
 
 def recompute(folder: Path, trusted: Trusted = NOTHING) -> dict[str, str]:
     """The text that results.csv, metrics.csv and every report should have, for `benchgate verify`."""
-    return texts_of(judge_session(folder, trusted, "verify"), trusted)
+    return texts(judge_session(folder, trusted, "verify"), trusted)
 
 
-def texts_of(view: SessionView, trusted: Trusted = NOTHING) -> dict[str, str]:
+def texts(view: SessionView, trusted: Trusted = NOTHING) -> dict[str, str]:
+    """The files that show this view."""
     made = reports.rendered(view, trusted.reports)
     if made.errors:
         raise reports.all_of(made.errors)
@@ -149,8 +168,13 @@ def texts_of(view: SessionView, trusted: Trusted = NOTHING) -> dict[str, str]:
 
 def show(path: Path, trusted: Trusted = NOTHING, width: int = 100) -> tuple[str, int]:
     """The terminal's summary of a session or of a results.csv, and the exit code."""
-    view = _view_of_csv(path) if path.is_file() else judge_session(path, trusted)
+    view = view_of_path(path, trusted)
     return terminal.render(view, width, path), exit_code(view)
+
+
+def view_of_path(path: Path, trusted: Trusted = NOTHING, verb: str = "rejudge") -> SessionView:
+    """Of a session's folder, or of a results.csv without its session, which decides nothing."""
+    return _view_of_csv(path) if path.is_file() else judge_session(path, trusted, verb)
 
 
 def _view_of_csv(path: Path) -> SessionView:

@@ -10,13 +10,15 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from benchgate.base.clocks import Clocks
 from benchgate.base.errors import EvidenceError
+from benchgate.base.files import file_digest
 from benchgate.base.gates import VERIFIED, Gate, Policy
 from benchgate.base.text import counted
+from benchgate.evidence import kept_baselines
 from benchgate.evidence.facts import read_clocks, read_plan, read_policy
 from benchgate.evidence.files import SESSION, read_object
 from benchgate.plan import catalog
@@ -41,6 +43,7 @@ def remarks(folder: Path, trusted: Trusted, differing: Sequence[str] | None = No
             *compared(facts, where, trusted),
             *_policy_remarks(read_policy(facts, where)),
             *_clock_remarks(read_clocks(facts, where)),
+            *_baseline_remarks(facts),
             *(_threshold_remarks(gates) if differing is None else _compared_thresholds(gates, differing)),
         )
     return ()
@@ -62,6 +65,20 @@ def _policy_remarks(used: Policy) -> list[str]:
 def _clock_remarks(clocks: Clocks | None) -> list[str]:
     """A verifier cannot measure the host again, so a reader must know what was found."""
     return [] if clocks is None else [f"--clock both: {clocks.sentence}"]
+
+
+def _baseline_remarks(facts: Mapping[str, object]) -> list[str]:
+    """Whoever made the session chose its baselines, so a reader compares them with those of the checkout."""
+    kept = facts.get(kept_baselines.FACT)
+    return [_baseline_remark(word, digest) for word, digest in kept.items()] if isinstance(kept, dict) else []
+
+
+def _baseline_remark(word: str, digest: object) -> str:
+    try:
+        same = file_digest(Path(word)) == digest
+    except OSError:
+        return f"baseline {word}: there is no such file here to compare with the session's copy"
+    return f"baseline {word}: the file here is {'that' if same else 'not the one'} of the session"
 
 
 def _numbers(policy: Policy, names: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""Repeats one run of the instruction clock exactly: plainly, with a profile, or under a debugger.
+"""Repeats one run of the instruction clock exactly: plainly, with recordings, or under a debugger.
 
 Takes a run's folder and a folder for the replay's files; gives the text to print, and whether both runs are
 equal. The guest is built again from the catalog and the files that the caller names; nothing from the session
@@ -22,20 +22,21 @@ import pexpect
 from benchgate.base.cells import Accel, Lane, Placement
 from benchgate.base.errors import EvidenceError, NeedsFilesError, UsageError, VerifyError
 from benchgate.base.runs import BootSpec, RawRun
-from benchgate.base.systems import FETCHED_LINUX, System
+from benchgate.base.systems import System
 from benchgate.build.cache_storage import Notice
 from benchgate.build.fetch import inputs
 from benchgate.build.images import Images, guest_digest
 from benchgate.evidence.files import SESSION, read_object
 from benchgate.host import accel
-from benchgate.insn.linux_symbols import linux_symbols
-from benchgate.insn.log import ClockLog, MarkKind, read_log
+from benchgate.insn.log import ClockLog, MarkKind
+from benchgate.insn.log_reader import read_log
 from benchgate.insn.plugin import prepare
-from benchgate.insn.profile import folded, read_profile, top_table
-from benchgate.insn.symbols import NO_SYMBOLS, read_symbols, symbol_file
+from benchgate.insn.profile import Profile
+from benchgate.insn.records import NO_RECORDS, Records
+from benchgate.insn.symbols import read_symbols, symbol_file
 from benchgate.insn.window import window
 from benchgate.judge import repeat
-from benchgate.plan import catalog
+from benchgate.plan import catalog, choice
 from benchgate.plan.planned import PlannedCell, Seats
 from benchgate.run import attempt, guest
 from benchgate.run.argv import ClockConfig, VmConfig, guest_spec, script
@@ -43,6 +44,7 @@ from benchgate.run.attempt import RunRequest
 from benchgate.run.console import Limits
 from benchgate.run.record import clock_log, load
 from benchgate.run.watch import watch_for
+from benchgate.session import recordings
 from benchgate.session.rejudge import find_workload
 from benchgate.session.trust import Trusted
 
@@ -58,6 +60,8 @@ class Order:
     trusted: Trusted
     profile: bool
     gdb: bool
+    timeline: bool = False
+    flame: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +73,25 @@ class _Replay:
     images: Images
     vm: VmConfig
     out: Path
+    measure: bool
+    """The guest counted while it ran (--measure), so it must again."""
 
-    def spec(self, *, profile: Path | None = None) -> BootSpec:
+    def spec(self, *, records: Records = NO_RECORDS) -> BootSpec:
         image, log = self.images.of(self.planned.system, self.planned.workload), clock_log(self.out)
         return guest_spec(
-            self.planned, image, self.vm, self.raw.nonce, log=log, seed=self.raw.seed, profile=profile
+            self.planned,
+            image,
+            self.vm,
+            self.raw.nonce,
+            log=log,
+            seed=self.raw.seed,
+            measure=self.measure,
+            records=records,
         )
+
+    def symbols(self) -> tuple[Path | None, Path | None]:
+        """The files with the symbols of the kernel and of the workload's program."""
+        return _kernel_symbols(self), self.images.program(self.planned.system, self.planned.workload)
 
 
 def replay(order: Order, notice: Notice) -> tuple[str, bool]:
@@ -102,13 +119,29 @@ def _own_folder(out: Path) -> Iterator[None]:
 def _repeat(order: Order, new: _Replay, notice: Notice) -> tuple[str, bool]:
     if order.gdb:
         return _debug(new, notice), True
-    file = order.out / "profile.txt" if order.profile else None
-    again = attempt.execute(_request(new, new.spec(profile=file)))
+    wanted = recordings.records(order.out, profile=order.profile, events=order.timeline, stacks=order.flame)
+    again = attempt.execute(_request(new, new.spec(records=wanted)))
     difference = repeat.difference(new.raw, again)
     lines = [f"{order.out}: {difference or 'the same run: marks, counts and console are equal'}"]
-    if file is not None:
-        lines.append(_profile(new, file))
+    if wanted.profile is not None:
+        lines.append(recordings.profile_table(order.out, *new.symbols()))
+    if wanted.stacks is not None:
+        label = f"Instructions of {new.raw.cell.id}, run {new.raw.attempt:04}, by call stack"
+        lines += recordings.flame_graph(wanted.stacks, *new.symbols(), label)
+    if wanted.events is not None:
+        lines += recordings.trace(order.out)
     return "\n".join(lines), not difference
+
+
+def profiled(order: Order, notice: Notice) -> Profile:
+    """Where the window's instructions of the run went. EvidenceError if the replay is not equal to it."""
+    new = _prepare(order, notice)
+    with _own_folder(order.out):
+        wanted = recordings.records(order.out, profile=True)
+        again = attempt.execute(_request(new, new.spec(records=wanted)))
+        if difference := repeat.difference(new.raw, again):
+            raise EvidenceError(f"{order.folder}: its replay is another run: {difference}")
+        return recordings.profile(order.out, *new.symbols())
 
 
 def _prepare(order: Order, notice: Notice) -> _Replay:
@@ -122,10 +155,11 @@ def _prepare(order: Order, notice: Notice) -> _Replay:
     workload = find_workload(facts, raw.cell.workload, order.trusted)
     system = _system(order, facts, raw)
     planned = PlannedCell(raw.cell, system, workload, Seats(Lane.INSN, Placement.VIRTUAL, ()))
-    images = Images(None, False, notice)
+    images = Images(False, notice)
     if guest_digest(images.of(planned.system, planned.workload)) != raw.guest_digest:
         raise EvidenceError(f"{order.folder}: the guest's sources, or the compiler, changed after the run")
-    return _Replay(raw, planned, images, _vm(facts, clock, system, notice), order.out)
+    measure = bool(facts.get("options", {}).get("measure", False))
+    return _Replay(raw, planned, images, _vm(facts, clock, system, notice), order.out, measure)
 
 
 def _system(order: Order, facts: Mapping[str, Any], raw: RawRun) -> System:
@@ -136,14 +170,31 @@ def _system(order: Order, facts: Mapping[str, Any], raw: RawRun) -> System:
             f"{order.folder}: system {name} is not built in; next: "
             f"{shlex.join(['benchgate', 'replay', str(order.folder), '--system'])} PATH, its YAML file"
         )
-    chosen = dict(facts.get("settings", {}).get(raw.cell.system, {}))
-    word = ":".join([order.system or name, *(f"{key}={value}" for key, value in chosen.items())])
-    found = catalog.load_system(word)
-    if found.name != raw.cell.system:
+    word, given = catalog.split_system(order.system or name)
+    recorded = _settings(facts, raw)
+    known = catalog.system_with(word, {}).settings
+    own = [key for key in known.files if recorded.get(key, known.defaults[key]) != known.defaults[key]]
+    if unnamed := [key for key in own if key not in given]:
+        raise NeedsFilesError(
+            f"{order.folder}: the run used a file of its user, {recorded[unnamed[0]]!r:.200}; next, if you "
+            f"trust it: {shlex.join(['benchgate', 'replay', str(order.folder), '--system'])} "
+            f"{word}:{unnamed[0]}=PATH"
+        )
+    kept = {key: value for key, value in recorded.items() if key not in known.files}
+    found = catalog.system_with(word, {**kept, **given})
+    if raw.cell.system not in (found.name, choice.by_content(found).name):
         raise UsageError(
             f"--system {order.system} is {found.name}, but the run was made on {raw.cell.system}"
         )
     return found
+
+
+def _settings(facts: Mapping[str, Any], raw: RawRun) -> dict[str, str]:
+    """Those that the session recorded for the run's system."""
+    found = facts.get("settings", {}).get(raw.cell.system, {})
+    if not isinstance(found, Mapping) or not all(isinstance(value, str) for value in found.values()):
+        raise EvidenceError(f"session.json: the settings of {raw.cell.system} cannot be read")
+    return dict(found)
 
 
 def _vm(facts: Mapping[str, Any], recorded: ClockLog, system: System, notice: Notice) -> VmConfig:
@@ -174,24 +225,9 @@ def _request(new: _Replay, spec: BootSpec) -> RunRequest:
     )
 
 
-def _profile(new: _Replay, file: Path) -> str:
-    """Writes the folded stacks next to the profile; gives the table of the top symbols."""
-    user, kernel = new.images.symbols(new.planned.system, new.planned.workload), _kernel_symbols(new)
-    seen = read_profile(
-        file,
-        NO_SYMBOLS if kernel is None else read_symbols(kernel),
-        None if user is None else read_symbols(user),
-    )
-    stacks = new.out / "folded.txt"
-    stacks.write_text(folded(seen), encoding="utf-8")
-    return f"{top_table(seen)}folded stacks: {stacks}"
-
-
 def _kernel_symbols(new: _Replay) -> Path | None:
-    kernel = new.images.of(new.planned.system, new.planned.workload).kernel
-    if kernel is not None and new.planned.system.kernel == FETCHED_LINUX:
-        return linux_symbols(new.vm.qemu, kernel)
-    return kernel
+    planned = new.planned
+    return recordings.kernel_symbols(new.images, new.vm.qemu, planned.system, planned.workload)
 
 
 def _debug(new: _Replay, notice: Notice) -> str:
@@ -214,7 +250,7 @@ def _debugger(new: _Replay) -> str:
 def _gdb_symbols(new: _Replay) -> list[str]:
     """The file with the kernel's symbols. It is the kernel itself, except for a distribution's Linux."""
     symbols = _kernel_symbols(new)
-    if symbols is None or new.planned.system.kernel != FETCHED_LINUX:
+    if symbols is None or not new.planned.system.boot.is_linux:
         return [] if symbols is None else [str(symbols)]
     made = new.out / "symbols.elf"
     made.write_bytes(symbol_file(read_symbols(symbols), new.vm.qemu.guest.elf_machine))

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
+from benchgate.base.baselines import Against
 from benchgate.base.cells import Lane
 from benchgate.base.gates import Arm, CapacityBound, GateInput, Policy, Verdict
 from benchgate.base.runs import Outcome
@@ -39,6 +40,11 @@ class PlannedRun:
 
 class Lab(Protocol):
     """Carries out a plan: boots guests, keeps records, measures the host."""
+
+    @property
+    def against(self) -> Against:
+        """The baselines that gates name."""
+        ...
 
     def now_s(self) -> float:
         """The time of a clock that never goes back, in seconds."""
@@ -87,7 +93,7 @@ def run_sweep(sweep: SweepPlan, options: Options, policy: Policy, lab: Lab, seed
         if state.ended:
             break
     found = state.arms()
-    verdicts = decide(state.gates, found, policy, state.bounds).verdicts
+    verdicts = decide(state.gates, found, policy, state.bounds, lab.against).verdicts
     return SweepResult(sweep, tuple(state.runs), found, verdicts, tuple(state.order))
 
 
@@ -149,7 +155,7 @@ class _State:
 
     def _needs(self) -> Mapping[str, int]:
         """The runs that gates still need. On the wall-time lanes a further look must begin in time."""
-        needs = decide(self.gates, self.arms(), self.policy, self.bounds).needs
+        needs = decide(self.gates, self.arms(), self.policy, self.bounds, self.lab.against).needs
         is_wall = any(one.seats.lane is not Lane.INSN for one in self.cells.values())
         is_late = is_wall and self.lab.now_s() - self.began_s > 60 * self.policy.minutes
         return {cell_id: runs for cell_id, runs in needs.items() if not is_late or runs <= self.policy.first}

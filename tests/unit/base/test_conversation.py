@@ -54,6 +54,12 @@ def test_a_prompt_is_all_of_its_line_even_if_its_pattern_has_no_anchors(console:
     assert fed(found, b"\n$ ").pending is not None
 
 
+@pytest.mark.parametrize(("length", "counts"), [(1000, True), (1001, False)])
+def test_a_line_that_is_too_long_is_no_prompt(length: int, counts: bool) -> None:
+    found = Conversation(Script(".*", (Step("go", ".*"),)))
+    assert (fed(found, b"x" * length).pending is not None) is counts
+
+
 def test_a_prompt_of_the_boot_log_counts_only_after_the_ready_line() -> None:
     found = fed(conversation(PRIMES, ready="^init: up$"), b"$ ")
     assert found.pending is None

@@ -48,7 +48,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def images() -> Images:
-    return Images(None, False, lambda _: None)
+    return Images(False, lambda _: None)
 
 
 def own(folder: Path, text: str = OWN) -> PlannedCell:

@@ -11,9 +11,10 @@ import pytest
 from benchgate.base.cells import Cell, Lane, Placement
 from benchgate.base.errors import VerifyError
 from benchgate.base.metrics import Better, Metric, MetricKind
+from benchgate.base.results import Result
 from benchgate.base.runs import Ending, RawRun
-from benchgate.base.systems import Result
 from benchgate.base.void_rule import VoidRule
+from benchgate.base.watching import ConsoleWords
 from benchgate.judge import foreign, run_files, verify, wire
 from benchgate.judge.noise import Disturbance
 from benchgate.judge.run_files import RunFiles
@@ -163,7 +164,9 @@ def test_a_guest_that_powers_off(tmp_path: Path) -> None:
 )
 def test_the_online_pattern_must_show_the_requested_cpus(tmp_path: Path, up: bytes, said: str) -> None:
     """The begin line is not enough, because a port may only repeat the requested number there."""
-    system = replace(systemfile.load(SYSTEMS / "linux.yaml"), online="^(?P<n>[0-9]+) CPUs up$")
+    system = replace(
+        systemfile.load(SYSTEMS / "linux.yaml"), console=ConsoleWords(online="^(?P<n>[0-9]+) CPUs up$")
+    )
     run = primes_run(tmp_path, up + GOOD)
     if not said:
         assert verify.verify_on(run, PRIMES, system).work > 0

@@ -25,6 +25,14 @@ def test_on_the_instruction_clock_a_cell_is_kept_to_the_named_cpus_without_pins(
     assert reseated(planned(1), 2, GROUND, Options(cpus=(4, 5))).seats.host_cpus == ()
 
 
+def test_a_virtio_console_is_for_wall_time_only() -> None:
+    one = planned(1)
+    system = replace(one.system, qemu=replace(one.system.qemu, console="virtio"))
+    exact = replace(GROUND, lanes={"qemu": (Lane.INSN, "")})
+    assert "`qemu.console: virtio`" in seat(system, one.workload, one.cell, exact, Options()).skip
+    assert seat(system, one.workload, one.cell, GROUND, Options()).skip == ""
+
+
 def test_a_network_is_for_wall_time_only() -> None:
     one = planned(1)
     system = replace(one.system, ports={"web": Port(80)})

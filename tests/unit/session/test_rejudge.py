@@ -36,7 +36,17 @@ from tests.unit.factories import POLICY
 from tests.unit.noise import counters
 from tests.unit.plans import sweep
 from tests.unit.sessions import END, INFO, new_session
-from tests.wirekit import altered, console, field, guest_argv, primes_run, recorded, unframed, write_argv
+from tests.wirekit import (
+    NONCE,
+    altered,
+    console,
+    field,
+    guest_argv,
+    primes_run,
+    recorded,
+    unframed,
+    write_argv,
+)
 
 GOOD = recorded("good-linux-primes-smp2")
 PLAN = sweep(2, hi=100_000)
@@ -47,10 +57,12 @@ WORK = field(GOOD, "window", "work_end") - field(GOOD, "window", "work_start")
 def attempt(
     session: SessionFolder, text: bytes = GOOD, noise: Sequence[Sample] = (), **changes: Any
 ) -> RawRun:
-    """One recorded run with two CPUs, as in a real session."""
+    """One recorded run with two CPUs, as in a real session, where each has a nonce of its own."""
     place = session.begin(CELL.id)
-    raw = replace(primes_run(place.folder, text), cell=CELL, attempt=place.run, **changes)
-    write_argv(place.folder, guest_argv(2, measure=b"@bench measure" in text))
+    nonce = NONCE if place.run == 1 else f"{place.run:010x}"
+    text = text if place.run == 1 else altered(text, "begin", nonce=nonce)
+    raw = replace(primes_run(place.folder, text), cell=CELL, attempt=place.run, nonce=nonce, **changes)
+    write_argv(place.folder, guest_argv(2, measure=b"@bench measure" in text, nonce=nonce))
     save(raw)
     keep_samples(place.folder, noise)
     facts = provenance.planned([PLAN], POLICY, {})

@@ -12,8 +12,18 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.gates import Word
+from benchgate.base.scaling import Law, Model
 from benchgate.plan import policyfile
-from tools.simulation import DEFAULT, main, naive_pass_share, simulate
+from tools.simulation import (
+    DEFAULT,
+    LOSS,
+    against_baseline,
+    effect_shares,
+    law_shares,
+    main,
+    naive_pass_share,
+    simulate,
+)
 
 DRAWS = 1000
 
@@ -41,9 +51,45 @@ def test_an_alpha_of_five_percent_at_every_look_passes_too_many_kernels() -> Non
     assert row.shares[Word.PASS] == near(0.091)
 
 
+def test_a_baseline_that_stays_as_it_is_keeps_both_errors_small() -> None:
+    """At the threshold itself either verdict is wrong: at most the policy's 5%, with four standard errors."""
+    most = 0.05 + 4 * math.sqrt(0.05 * 0.95 / DRAWS)
+    row = against_baseline(DEFAULT, LOSS, 0.01, DRAWS, seed=1)
+    assert 0 < row.shares[Word.PASS] < most
+    assert 0 < row.shares[Word.FAIL] < most
+    too_often = against_baseline(replace(DEFAULT, alpha=0.15, overall_error=0.2), LOSS, 0.01, DRAWS, seed=1)
+    assert too_often.shares[Word.PASS] > most
+
+
+def test_a_loss_of_five_percent_is_found_and_none_is_imagined() -> None:
+    found, none = (against_baseline(DEFAULT, loss, 0.01, DRAWS, seed=1).shares for loss in (1.05, 1.0))
+    assert found[Word.FAIL] > 0.95
+    assert (Word.PASS in found, Word.FAIL in none) == (False, False)
+
+
 def test_the_naive_rule_passes_a_kernel_below_the_threshold() -> None:
     assert naive_pass_share(1.55, 0.03, DRAWS, seed=1) == near(0.08)
     assert naive_pass_share(1.55, 0.10, DRAWS, seed=1) == near(0.34)
+
+
+def test_a_stated_effect_is_found_and_half_of_it_mostly_is_not() -> None:
+    """The margin is four standard errors of the draws."""
+    size, full, half = effect_shares(9, 0.03, 300, seed=1)
+    assert size > 0.03
+    assert full >= 0.8 - 4 * math.sqrt(0.8 * 0.2 / 300)
+    assert half <= 0.5 + 4 * math.sqrt(0.5 * 0.5 / 300)
+
+
+@pytest.mark.parametrize(("model", "kappa"), [(Model.AMDAHL, 0.0), (Model.USL, 0.002)])
+def test_a_law_at_its_threshold_is_wrong_in_at_most_five_percent(
+    model: Model, kappa: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Over all four looks. 60 sessions with an error of 5% have 8 wrong ones in 1 of 70 cases, 11 in none."""
+    monkeypatch.setattr("benchgate.base.scaling.DRAWS", 400)
+    words = law_shares(Law(100.0, 0.05, kappa), model, 60, seed=1)
+    assert words[Word.PASS] <= 8
+    assert words[Word.FAIL] <= 8
+    assert words[Word.PASS] + words[Word.FAIL] + words[Word.INCONCLUSIVE] == 60
 
 
 def test_the_simulated_policy_is_the_shipped_one_with_all_its_looks() -> None:

@@ -102,17 +102,19 @@ def qemu(  # noqa: PLR0913 - keyword arguments
     )
 
 
-def linux_kernel(
+def linux_kernel(  # noqa: PLR0913 - keyword arguments
     path: Path | None = None,
     guest: Architecture = X86_64,
     *,
     locked: bool = False,
     notice: Notice | None = None,
     session: FetchSession | None = None,
+    named: str = "--linux-kernel",
 ) -> LinuxKernel:
+    """`path`: the user's own; `named`: how messages call it."""
     if path is not None:
-        _refuse_if_locked(locked, "--linux-kernel")
-        return _own_kernel(path, guest)
+        _refuse_if_locked(locked, named)
+        return _own_kernel(path, guest, named)
     with _session(notice, session) as used:
         source = sources.for_guests(store.this_release(), guest)
         fill = partial(_fill_linux, guest)
@@ -225,13 +227,13 @@ def _fill_linux(guest: Architecture, client: Apt, packages: PinnedSet, files: Pa
     }
 
 
-def _own_kernel(path: Path, guest: Architecture) -> LinuxKernel:
+def _own_kernel(path: Path, guest: Architecture, named: str) -> LinuxKernel:
     image = path.expanduser().absolute()
     try:
         version, digest = _kernel_version(image, guest), file_digest(image)
     except OSError as error:
         raise FetchError(
-            f"--linux-kernel {path}: cannot be read: {error.strerror}; "
+            f"{named} {path}: cannot be read: {error.strerror}; "
             "give a bzImage that this user can read (often only root can read /boot/vmlinuz-*: copy it)"
         ) from error
     config = image.with_name(f"config-{version}")

@@ -22,6 +22,9 @@ enum arch_kind {
     ARCH_CALLS,       // enters the guest's kernel: a system call
 };
 
+// How an instruction enters and leaves functions, where it does so through the stack.
+enum arch_flow { ARCH_STRAIGHT, ARCH_CALLS_NEAR, ARCH_CALLS_FAR, ARCH_RETURNS };
+
 // What an instruction reads and writes, for the few kinds of instructions that occur in wait loops.
 struct arch_effect {
     uint32_t reads, writes; // registers, one bit each; without the flags and registers that never change
@@ -43,6 +46,8 @@ struct arch {
     // The distance of a jump from its end. False for any other instruction, calls included.
     bool (*jump)(const struct arch_insn *insn, bool *conditional, int64_t *by);
     struct arch_effect (*effect)(const struct arch_insn *insn);
+    // NULL if calls leave no return address in memory. A near call jumps `by` bytes from its end.
+    enum arch_flow (*flow)(const struct arch_insn *insn, int64_t *by);
 };
 
 extern const struct arch arch_x86, arch_riscv, arch_arm;

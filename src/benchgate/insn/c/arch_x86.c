@@ -161,6 +161,22 @@ static bool jump(const struct arch_insn *insn, bool *conditional, int64_t *by) {
     return true;
 }
 
+static enum arch_flow flow(const struct arch_insn *insn, int64_t *by) {
+    const uint8_t *at = insn->bytes;
+    while (is_prefix(*at) && at < insn->bytes + 4)
+        at++;
+    if ((*at & 0xf0) == 0x40) // REX
+        at++;
+    if (*at == 0xe8) {
+        uint32_t raw = at[1] | (uint32_t)at[2] << 8 | (uint32_t)at[3] << 16 | (uint32_t)at[4] << 24;
+        *by = (int32_t)raw;
+        return ARCH_CALLS_NEAR;
+    }
+    if (*at == 0xff && (at[1] >> 3 & 7) == 2)
+        return ARCH_CALLS_FAR;
+    return *at == 0xc3 || *at == 0xc2 ? ARCH_RETURNS : ARCH_STRAIGHT;
+}
+
 static enum arch_kind kind(const struct arch_insn *insn) {
     const uint8_t *b = insn->bytes;
     if (b[0] == 0xf3 && b[1] == 0x90)
@@ -186,4 +202,5 @@ const struct arch arch_x86 = {
     .mark = mark,
     .jump = jump,
     .effect = effect_of,
+    .flow = flow,
 };

@@ -5,6 +5,7 @@
 #include "marks.h"
 #include "mmio.h"
 #include "profile.h"
+#include "stacks.h"
 
 #include <pthread.h>
 
@@ -70,11 +71,16 @@ void blocks_translated(uint64_t id, struct qemu_plugin_tb *tb) {
     size_t total = qemu_plugin_tb_n_insns(tb);
     counter_instrument(tb, total, find_spin(tb, total));
     profile_block(tb, total);
+    stacks_block(tb, total);
+    uint64_t at = qemu_plugin_tb_vaddr(tb);
     for (size_t i = 0; i < total; i++) {
         struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
         struct arch_insn seen;
-        if (look_at(insn, &seen))
+        if (look_at(insn, &seen)) {
             instrument(insn, &seen, total - i);
+            stacks_instruction(insn, &seen, at);
+        }
+        at += seen.length;
         if (i < BLOCK_MOST)
             lengths[i] = (uint8_t)seen.length;
     }

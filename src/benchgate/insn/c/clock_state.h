@@ -47,11 +47,13 @@ bool clock_wait_for_release(unsigned vcpu, long ns); // drops the lock while it 
 void clock_wake_main(void);
 bool clock_is_halted(void); // every vCPU; call with the lock held
 
-// ---- clock_time.c: a vCPU's own time; call only in its own thread
+// ---- clock_time.c: a vCPU's own time; call only in its own thread, except for clock_end_halt
 
 void clock_fold(unsigned vcpu);                        // adds what it executed to its time
 void clock_set_budget(unsigned vcpu, uint64_t budget); // instructions until it reaches its limit
 void clock_take_grant(unsigned vcpu);
+void clock_tell_turn(unsigned vcpu);                         // it stops, and its time is folded
+bool clock_end_halt(unsigned vcpu, uint64_t time, int waker); // false if it was not halted
 
 // ---- clock_errands.c; call with the lock held
 

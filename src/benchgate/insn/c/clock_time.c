@@ -1,4 +1,5 @@
 // A vCPU's own time, and the time that each thread is shown.
+#include "activity.h"
 #include "clock_state.h"
 
 #include <stdatomic.h>
@@ -66,6 +67,23 @@ uint64_t clock_halted(unsigned c, uint64_t now) {
     return v->halted + (v->state == LOCKSTEP_HALT && now > v->time ? now - v->time : 0);
 }
 
+// The vCPU stops: what it has done since its last stop.
+void clock_tell_turn(unsigned c) {
+    static uint64_t worked[LOCKSTEP_MAX];
+    uint64_t now = clock_work(c).worked;
+    activity_ran(c, clock_machine.vcpu[c].time, clock_vcpus[c].time, now - worked[c]);
+    worked[c] = now;
+}
+
+// Ends the vCPU's halt. `waker`: see activity.h.
+bool clock_end_halt(unsigned c, uint64_t time, int waker) {
+    uint64_t since = clock_machine.vcpu[c].time;
+    bool woken = lockstep_wake(&clock_machine, c, time);
+    if (woken)
+        activity_slept(c, since, clock_machine.vcpu[c].time, waker);
+    return woken;
+}
+
 void clock_stop_soon(void) {
     clock_fold((unsigned)clock_self);
     clock_set_budget((unsigned)clock_self, 0);
@@ -76,6 +94,7 @@ void clock_window(unsigned c, bool open) {
     lockstep_window(&clock_machine, open);
     atomic_store(&window_open, open);
     clock_fold(c);
+    activity_window(open, clock_vcpus[c].time);
     clock_set_budget(c, 0); // ends a grant that was made under the other quantum
     clock_unlock();
 }

@@ -1,5 +1,6 @@
 // The vCPU threads' side: a vCPU reaches its limit, halts, wakes others, runs errands.
 #define _GNU_SOURCE
+#include "activity.h"
 #include "clock_state.h"
 
 #include <sys/syscall.h>
@@ -30,7 +31,7 @@ static void start(void) {
 static bool end_errand(unsigned c) {
     uint64_t block = counter_read(c) - clock_vcpus[c].base;
     counter_write(c, clock_vcpus[c].base);
-    lockstep_wake(&clock_machine, c, clock_machine.now);
+    clock_end_halt(c, clock_machine.now, ACTIVITY_MACHINE);
     clock_vcpus[c].errand = CLOCK_ERRAND_NONE;
     clock_give_grants();
     clock_await_grant(c);
@@ -95,6 +96,7 @@ void clock_limit_reached(unsigned c, void *unused) {
         return;
     }
     clock_fold(c);
+    clock_tell_turn(c);
     lockstep_arrive(&clock_machine, c, clock_vcpus[c].time, spins(c));
     if (measures(c))
         lockstep_meet(&clock_machine, clock_vcpus[c].time);
@@ -122,6 +124,7 @@ void clock_idle(unsigned c) {
     clock_lock();
     clock_fold(c);
     clock_checks.halts++;
+    clock_tell_turn(c);
     lockstep_halt(&clock_machine, c, clock_vcpus[c].time);
     clock_give_grants();
     clock_unlock();
@@ -163,6 +166,7 @@ void clock_wait_begin(void *condition) {
         clock_checks.pendings++; // woken since QEMU's last check for work: it does not sleep
     else {
         clock_vcpus[c].waiting = condition;
+        clock_tell_turn(c);
         lockstep_halt(&clock_machine, c, clock_vcpus[c].time);
     }
     clock_vcpus[c].pending = false;
@@ -186,7 +190,7 @@ void clock_wait_end(void) {
 
 // Before the guest has started there are no turns, so the vCPU runs at once.
 static void wake(unsigned c, uint64_t time) {
-    if (!lockstep_wake(&clock_machine, c, time))
+    if (!clock_end_halt(c, time, clock_self))
         return;
     if (clock_vcpus[c].waiting) // the errand has not begun; its job is done in the vCPU's turn
         clock_vcpus[c].errand = CLOCK_ERRAND_NONE;
@@ -211,6 +215,7 @@ static void signal_running(unsigned c, bool by_machine) {
         give_way();
         if (clock_self >= 0)
             lockstep_hand_over(&clock_machine, c, clock_machine.vcpu[c].time);
+        activity_interrupted(c, clock_machine.vcpu[c].time, clock_self);
     }
     if (clock_vcpus[c].asleep && !clock_vcpus[c].waiting && clock_machine.vcpu[c].state == LOCKSTEP_RUN)
         clock_vcpus[c].pending = true;

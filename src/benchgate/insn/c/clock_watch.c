@@ -1,5 +1,6 @@
 // Detects a stuck machine, and writes the totals at the end.
 #define _GNU_SOURCE
+#include "activity.h"
 #include "clock_state.h"
 #include "journal.h"
 
@@ -160,6 +161,14 @@ static void report_vcpu(unsigned c) {
                  (unsigned long long)v->halted);
 }
 
+static void report_activity(void) {
+    uint64_t now = clock_machine.now;
+    for (unsigned c = 0; c < clock_machine.count; c++)
+        if (clock_machine.vcpu[c].state != LOCKSTEP_HALT && clock_machine.vcpu[c].time > now)
+            now = clock_machine.vcpu[c].time;
+    activity_report(now);
+}
+
 // In serial mode the `check` lines repeat with the run. The `host` lines also depend on how the host woke
 // threads before the guest started, and on QEMU's background threads.
 void clock_report(void) {
@@ -190,6 +199,7 @@ void clock_report(void) {
     };
     for (unsigned i = 0; i < sizeof lines / sizeof lines[0]; i++)
         journal_line("%s %s %llu", lines[i].kind, lines[i].name, (unsigned long long)lines[i].value);
+    report_activity();
     journal_line("end %llu", (unsigned long long)clock_machine.now);
     clock_unlock();
 }

@@ -7,7 +7,7 @@
 #include "clock.h"
 #include "journal.h"
 
-#define MOST_BYTES (3u << 20) // in one log; insn/log.py reads at most 4 MiB
+#define MOST_BYTES (3u << 20) // in one log; insn/log_reader.py reads at most 4 MiB
 #define LONGEST_LINE 72       // `ran` with its largest numbers
 
 static unsigned vcpus;

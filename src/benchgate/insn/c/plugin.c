@@ -1,15 +1,18 @@
 // The plugin's interface to QEMU: options, callbacks, and checks at load and at run time.
 #define _GNU_SOURCE
+#include "activity.h"
 #include "blocks.h"
 #include "clock.h"
 #include "console.h"
 #include "counter.h"
+#include "events.h"
 #include "journal.h"
 #include "libc.h"
 #include "marks.h"
 #include "placement.h"
 #include "pool.h"
 #include "profile.h"
+#include "stacks.h"
 #include "tsc.h"
 #include "typist.h"
 
@@ -26,7 +29,7 @@ EXPORT int qemu_plugin_version = INSN_API;
 EXPORT int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, char **argv);
 
 struct settings {
-    const char *out, *profile;
+    const char *out, *profile, *events, *stacks;
     bool lines, disks;
     int talk; // the host's socket, or -1
     struct clock_options clock;
@@ -57,6 +60,10 @@ static bool option(struct settings *s, const char *argument) {
         return *(s->out = value) != 0;
     if (IS("profile"))
         return *(s->profile = value) != 0;
+    if (IS("events"))
+        return *(s->events = value) != 0;
+    if (IS("stacks"))
+        return *(s->stacks = value) != 0;
     if (IS("quantum") && number(value, 100, 1000000000, &n))
         return s->clock.rules.quantum = n, true;
     if (IS("fine") && number(value, 100, 1000000000, &n))
@@ -194,6 +201,13 @@ static int complain(const char *what, const char *detail) {
     return -1;
 }
 
+static const char *requests(unsigned vcpus, const struct settings *s) {
+    const char *why = s->profile ? profile_setup(s->profile, vcpus) : NULL;
+    if (!why && s->stacks)
+        why = stacks_setup(s->stacks, vcpus);
+    return !why && s->events ? events_setup(s->events, vcpus, s->lines) : why;
+}
+
 static const char *problem(const struct qemu_info *info, struct settings *s) {
     const struct arch *arch = arch_of(info->target_name);
     if (!info->system_emulation || !arch)
@@ -215,7 +229,7 @@ static const char *problem(const struct qemu_info *info, struct settings *s) {
 #endif
     if (!s->out || !journal_open(s->out))
         return "the log cannot be written (option out=FILE)";
-    return s->profile ? profile_setup(s->profile, (unsigned)info->system.smp_vcpus) : NULL;
+    return requests((unsigned)info->system.smp_vcpus, s);
 }
 
 static void write_header(const struct qemu_info *info, const struct settings *s) {
@@ -246,6 +260,7 @@ int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, cha
     write_header(info, &s);
     counter_setup(reached);
     clock_setup(&s.clock);
+    activity_setup(vcpu_count, s.lines);
     if (s.lines)
         console_setup(vcpu_count);
     placement_setup();

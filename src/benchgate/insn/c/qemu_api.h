@@ -28,8 +28,8 @@ struct qemu_info {
     } system;
 };
 
-enum { QEMU_NO_REGS = 0, QEMU_INLINE_ADD = 0, QEMU_INLINE_STORE = 1, QEMU_COND_GE = 7 };
-enum { QEMU_READS_AND_WRITES = 3 };
+enum { QEMU_NO_REGS = 0, QEMU_INLINE_ADD = 0, QEMU_INLINE_STORE = 1, QEMU_COND_NE = 3, QEMU_COND_GE = 7 };
+enum { QEMU_READS = 1, QEMU_WRITES = 2, QEMU_READS_AND_WRITES = 3 };
 
 typedef void qemu_vcpu_callback(uint64_t id, unsigned vcpu);
 typedef void qemu_exec_callback(unsigned vcpu, void *data);

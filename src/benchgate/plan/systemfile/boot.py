@@ -6,44 +6,35 @@ CatalogError.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from benchgate.base.boots import DEFAULT_FIRMWARE, FETCHED_LINUX, Boot, Build, QemuWords
 from benchgate.base.disks import FORMATS, Disk, Interface
 from benchgate.base.network import CARD
-from benchgate.base.systems import DEFAULT_FIRMWARE, Build, QemuWords
+from benchgate.base.qemu import CONSOLES, SERIAL
+from benchgate.base.settings import WORKTREE, Settings
 from benchgate.base.text import filled
 from benchgate.base.yamlfile import Section
 
 
-@dataclass(frozen=True, slots=True)
-class Boot:
-    """What QEMU is given to boot."""
-
-    kernel: str = ""
-    initrd: str = ""
-    append: str = ""
-    symbols: str = ""
-    disks: tuple[Disk, ...] = ()
-    firmware: str = DEFAULT_FIRMWARE
-
-
-def read(top: Section, settings: Mapping[str, str]) -> Boot:
+def read(top: Section, settings: Settings) -> Boot:
     words = top.section("boot")
     if words is None:
         top.refuse("is missing", "boot")
         return Boot()
-    disks, firmware = _disks(words), words.text("firmware", DEFAULT_FIRMWARE)
+    values = settings.values
+    disks, firmware = _disks(words, settings), words.text("firmware", DEFAULT_FIRMWARE)
     if not (words.has("kernel") or disks or words.has("firmware")):
         words.refuse("is missing; or give `disks` or `firmware` that the machine starts from", "kernel")
+    kernel = words.text("kernel") if words.has("kernel") else ""
     found = Boot(
-        kernel=words.text("kernel") if words.has("kernel") else "",
-        initrd=words.text("initrd", ""),
-        append=filled(words.text("append", ""), settings),
-        symbols=words.text("symbols", ""),
+        kernel=filled(kernel, values),
+        initrd=filled(words.text("initrd", ""), values),
+        append=filled(words.text("append", ""), values),
+        symbols=filled(words.text("symbols", ""), values),
         disks=disks,
-        firmware=firmware,
+        firmware=filled(firmware, values),
+        is_linux=filled(kernel, settings.defaults) == FETCHED_LINUX,
     )
     for key in ("initrd", "append"):
         if words.has(key) and not (words.has("kernel") or words.refused("kernel")):
@@ -52,12 +43,12 @@ def read(top: Section, settings: Mapping[str, str]) -> Boot:
     return found
 
 
-def _disks(boot: Section) -> tuple[Disk, ...]:
+def _disks(boot: Section, settings: Settings) -> tuple[Disk, ...]:
     found = []
     for words in boot.sections("disks"):
         found.append(
             Disk(
-                image=words.text("image"),
+                image=filled(words.text("image"), settings.values),
                 format=words.choice("format", FORMATS, "raw"),
                 interface=Interface(words.choice("interface", tuple(Interface), Interface.VIRTIO)),
             )
@@ -66,7 +57,7 @@ def _disks(boot: Section) -> tuple[Disk, ...]:
     return tuple(found)
 
 
-def qemu(top: Section, machine: str) -> QemuWords:
+def qemu(top: Section, machine: str, settings: Settings) -> QemuWords:
     """`machine`: the architecture's usual one."""
     with top.optional("qemu") as words:
         smp = words.text("smp", "{n}")
@@ -79,20 +70,27 @@ def qemu(top: Section, machine: str) -> QemuWords:
             smp=smp,
             arguments=words.texts("arguments"),
             network=words.text("network", CARD),
-            binary=words.text("binary", ""),
+            console=words.choice("console", tuple(CONSOLES), SERIAL),
+            binary=filled(words.text("binary", ""), settings.values),
         )
 
 
-def build(top: Section, folder: Path, settings: Mapping[str, str]) -> Build | None:
+def build(top: Section, folder: Path, settings: Settings) -> Build | None:
     words = top.section("build")
     if words is None:
         return None
+    commands = words.commands("commands")
+    revision = settings.values.get(settings.revision, WORKTREE)
     found = Build(
-        commands=tuple(
-            tuple(filled(word, settings) for word in command) for command in words.commands("commands")
-        ),
+        commands=tuple(tuple(filled(word, settings.values) for word in command) for command in commands),
         folder=folder / words.text("folder", "."),
         sources=tuple(folder / source for source in words.texts("sources", (".",))),
+        revision="" if revision == WORKTREE else revision,
+        files=tuple(
+            folder / settings.values[name]
+            for name in settings.files
+            if any(f"{{{name}}}" in word for command in commands for word in command)
+        ),
     )
     if not found.commands:
         words.refuse("contains no command", "commands")

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 
 from benchgate.base.network import MOST_PORTS, Port, port_values
 from benchgate.base.script import PORT, Script
-from benchgate.base.yamlfile import NAME, Section
+from benchgate.base.yaml_values import NAME
+from benchgate.base.yamlfile import Section
 
 _HIGHEST = 65535
 

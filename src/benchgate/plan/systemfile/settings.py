@@ -1,7 +1,9 @@
 """Reads `settings`: choices that the user makes when a system is named (`tern:sched=lottery`).
 
-Takes the top section, the system's name and the chosen settings; gives every setting's value and the name
-with those that differ from a default. Fails with CatalogError for the file, UsageError for the choice.
+A setting is one of several words (`choices` and `default`), a file (`file`, its default) or a git revision of
+the sources (`revision`, its default). Takes the top section, the system's name and the chosen settings; gives
+the settings, and the name with those that differ from a default. No file is looked at. Fails with
+CatalogError for the YAML file, UsageError for the choice.
 """
 
 from __future__ import annotations
@@ -10,15 +12,21 @@ import re
 from collections.abc import Mapping
 
 from benchgate.base.errors import UsageError
+from benchgate.base.settings import Settings
 from benchgate.base.yamlfile import Section
 
 SETTING = re.compile(r"(?!(?:out|n|source|workload)\Z)[a-z][a-z0-9_]{0,31}\Z")
 """A valid name of a setting. `{out}`, `{n}`, `{source}` and `{workload}` are reserved."""
+_REVISION = re.compile(r"[0-9A-Za-z_][0-9A-Za-z_./@{}^~+-]{0,199}\Z")
+_LONGEST_PATH = 4096
 
 
-def read(top: Section, name: str, chosen: Mapping[str, str]) -> tuple[dict[str, str], str]:
+def read(top: Section, name: str, chosen: Mapping[str, str]) -> tuple[Settings, str]:
     """All settings with defaults filled in, and the name with the settings that differ from a default."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
+    defaults: dict[str, str] = {}
+    files: list[str] = []
+    revision = ""
     with top.optional("settings") as words:
         for key in words.keys():  # noqa: SIM118 - a Section, not a dict
             if not SETTING.match(key):
@@ -26,13 +34,39 @@ def read(top: Section, name: str, chosen: Mapping[str, str]) -> tuple[dict[str, 
                     f"`{key}` is not a name for a setting: use lower-case letters, digits and _", key
                 )
             with words.optional(key) as one:
-                choices = one.texts("choices")
-                default = one.choice("default", choices)
-            found[key] = chosen.get(key, default)
-            if found[key] not in choices:
-                raise UsageError(f"{name}: setting {key}: `{found[key]}` is not one of {', '.join(choices)}")
-            if found[key] != default:
-                name += f".{key}-{found[key]}"
-    if unknown := sorted(set(chosen) - set(found)):
-        raise UsageError(f"{name} has no setting `{unknown[0]}`; it has {', '.join(found) or 'none'}")
-    return found, name
+                if one.has("file"):
+                    files.append(key)
+                    defaults[key] = one.text("file", "")
+                    values[key] = _file(name, key, chosen.get(key, defaults[key]))
+                elif one.has("revision"):
+                    if revision or not top.has("build"):
+                        one.refuse("is for a system with `build`, and only once", "revision")
+                    revision = key
+                    defaults[key] = one.text("revision")
+                    values[key] = _revision(name, key, chosen.get(key, defaults[key]))
+                else:
+                    choices = one.texts("choices")
+                    defaults[key] = one.choice("default", choices)
+                    values[key] = _choice(name, key, chosen.get(key, defaults[key]), choices)
+    if unknown := sorted(set(chosen) - set(values)):
+        raise UsageError(f"{name} has no setting `{unknown[0]}`; it has {', '.join(values) or 'none'}")
+    found = Settings(values, defaults, tuple(files), revision)
+    return found, "".join([name, *(f".{key}-{found.label(key)}" for key in found.chosen)])
+
+
+def _choice(name: str, key: str, value: str, choices: tuple[str, ...]) -> str:
+    if value not in choices:
+        raise UsageError(f"{name}: setting {key}: `{value}` is not one of {', '.join(choices)}")
+    return value
+
+
+def _file(name: str, key: str, value: str) -> str:
+    if len(value) > _LONGEST_PATH or not value.isprintable():
+        raise UsageError(f"{name}: setting {key}: {value!r:.80} is not the path of a file")
+    return value
+
+
+def _revision(name: str, key: str, value: str) -> str:
+    if not _REVISION.match(value):
+        raise UsageError(f"{name}: setting {key}: {value!r:.80} is not a git revision such as HEAD~1 or v1.0")
+    return value

@@ -1,10 +1,13 @@
 """junit.xml: one test case per verdict.
 
-Takes a SessionView; gives XML. The failure's message has the figures too, because strict readers do not show
-properties. INVALID and INCONCLUSIVE are failures, each of its own type. Does not fail.
+Takes a SessionView; gives XML. Jenkins shows the properties of suite and cases (`keepProperties: true`);
+GitLab shows none, so each case has its reason, with the figures, in its failure or its system-out as well.
+INVALID and INCONCLUSIVE are failures, each of its own type. Does not fail.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from benchgate.base import stats
 from benchgate.base.gates import Verdict, Word
@@ -29,12 +32,30 @@ def render(view: SessionView) -> str:
         '<?xml version="1.0" encoding="utf-8"?>',
         f'<testsuites name="benchgate" {counts}>',
         f'  <testsuite name="benchgate" {counts} time="0"{stamp}>',
+        *_properties(_session(view), "    "),
         *(line for one in verdicts for line in _case(one, failing, _metrics(view, one))),
         f"    <system-out>{xml(chr(10).join([headline(view), *void_runs(view)]))}</system-out>",
         "  </testsuite>",
         "</testsuites>",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _session(view: SessionView) -> dict[str, object]:
+    facts = {"session": view.id, "state": view.state, "version": view.version, "commit": view.commit}
+    return {**facts, **{f"machine.{name}": text for name, text in view.machine}}
+
+
+def _properties(values: Mapping[str, object], indent: str) -> list[str]:
+    return [
+        f"{indent}<properties>",
+        *(
+            f'{indent}  <property name="benchgate.{xml(name)}" value="{xml(str(value))}"/>'
+            for name, value in values.items()
+            if value is not None
+        ),
+        f"{indent}</properties>",
+    ]
 
 
 def _metrics(view: SessionView, verdict: Verdict) -> dict[str, str]:
@@ -61,14 +82,12 @@ def _case(verdict: Verdict, failing: list[Word], metrics: dict[str, str]) -> lis
     lines = [f'    <testcase classname="{group}" name="{xml(f"{verdict.id}-{verdict.metric}")}" time="0">']
     fields = as_object(verdict) | {"params": " ".join(f"{name}={value}" for name, value in verdict.params)}
     fields |= {f"metric.{name}": text for name, text in metrics.items()}
-    lines.append("      <properties>")
-    for name, value in fields.items():
-        if value is not None:
-            lines.append(f'        <property name="benchgate.{name}" value="{xml(str(value))}"/>')
-    lines.append("      </properties>")
+    lines += _properties(fields, "      ")
     reason = xml(verdict.reason)
     if verdict.outcome in failing:
         lines.append(f'      <failure type="{verdict.outcome}" message="{reason}">{reason}</failure>')
     elif verdict.outcome is not Word.PASS:
         lines.append(f'      <skipped type="{verdict.outcome}" message="{reason}"/>')
+    else:
+        lines.append(f"      <system-out>{reason}</system-out>")
     return [*lines, "    </testcase>"]

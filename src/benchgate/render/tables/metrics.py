@@ -34,7 +34,7 @@ MERGED = (
 
 def text(view: SessionView, series: Series, room: int) -> list[str]:
     """If the gates do not fit beside the figures, they are on lines of their own."""
-    rows = [tuple(map(visible, row)) for row in _rows(view, series)]
+    rows = [tuple(map(visible, row)) for row in rows_of(view, series)]
     if not rows:
         return []
     order = [one for _, _, one in COLUMNS]
@@ -52,7 +52,7 @@ def _cut(line: str, room: int) -> list[str]:
 
 
 def lines_of_markdown(view: SessionView, series: Series) -> list[str]:
-    rows = _rows(view, series)
+    rows = rows_of(view, series)
     if not rows:
         return []
     kept = columns.used(NAMES, rows)
@@ -62,7 +62,8 @@ def lines_of_markdown(view: SessionView, series: Series) -> list[str]:
     return [*(f"| {' | '.join(row)} |" for row in drawn), ""]
 
 
-def _rows(view: SessionView, series: Series) -> list[tuple[str, ...]]:
+def rows_of(view: SessionView, series: Series) -> list[tuple[str, ...]]:
+    """The cells of the table, under NAMES."""
     return [_row(one) for one in metrics_of(view, series)]
 
 
@@ -87,13 +88,14 @@ def _factor(one: MetricFigures) -> str:
 
 
 def gate(one: Verdict) -> str:
-    """`<= 900 ns PASS`, `1.20x [1.18, 1.21] of linux >= 1x PASS`."""
-    unit = one.unit or ("" if one.base_cpus is None else "x")
+    """`<= 900 ns PASS`, `1.20x [1.18, 1.21] of linux >= 1x PASS`, `1.01x [1.00, 1.02] of the baseline`."""
+    unit = one.unit or ("" if one.base_cpus is None and one.baseline is None else "x")
     limit = one.threshold or 0.0
     sign = ">=" if one.bound == "least" else "<="
     threshold = f"{sign} {f'{limit:g}x' if unit == 'x' else units.shown(limit, unit)} {one.outcome}"
-    if one.base_system is None:
+    other = one.base_system or ("the baseline" if one.baseline else "")
+    if not other:
         return threshold
     if one.figure is None or one.low is None or one.high is None:
-        return f"of {one.base_system} {threshold}"
-    return f"{with_interval(one.figure, one.low, one.high, 'x')} of {one.base_system} {threshold}"
+        return f"of {other} {threshold}"
+    return f"{with_interval(one.figure, one.low, one.high, 'x')} of {other} {threshold}"

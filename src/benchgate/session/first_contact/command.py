@@ -16,7 +16,7 @@ from typing import Any
 from benchgate.base.errors import UsageError
 from benchgate.base.script import not_typable
 from benchgate.base.text import counted
-from benchgate.base.yamlfile import NAME
+from benchgate.base.yaml_values import NAME
 from benchgate.session.first_contact import Order, Say, Written, new_system
 from benchgate.session.first_contact.candidates import MACHINES, Given
 from benchgate.session.first_contact.proposal import missing

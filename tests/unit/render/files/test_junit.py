@@ -61,3 +61,25 @@ def test_junit_counts_failures_and_skips(word: Word, is_failure: bool, tag: str)
     found = suite.find(f"testcase/{tag}")
     assert found is not None
     assert (found.get("type"), found.get("message")) == (word, f"{word}: primes-linux smp2/smp1 ...")
+
+
+def test_the_form_is_the_one_that_jenkins_and_gitlab_read() -> None:
+    """The order and the attributes of Jenkins' schema; and what GitLab shows, which has no properties."""
+    for word in Word:
+        root = ET.fromstring(junit.render(failing(word)))
+        (suite,) = root
+        assert (root.tag, suite.tag) == ("testsuites", "testsuite")
+        assert [one.tag for one in suite] == ["properties", "testcase", "system-out"]
+        case = suite[1]
+        assert {"classname", "name", "time"} == set(case.attrib)
+        outcome = {"PASS": "system-out", "SKIP": "skipped"}.get(word, "failure")
+        assert [one.tag for one in case] == ["properties", outcome]
+        assert "primes-linux smp2/smp1 ..." in (case[1].text or case[1].get("message") or "")
+
+
+def test_the_suite_says_which_session_and_machine_it_is_of() -> None:
+    suite = ET.fromstring(junit.render(scaled_view()))[0]
+    found = {one.get("name"): one.get("value") for one in suite.iterfind("properties/property")}
+    assert found["benchgate.session"] == "20260102T030405Z-abcdef"
+    assert found["benchgate.commit"] == "0123abc"
+    assert found["benchgate.machine.cpu"] == "Example CPU, 2 sockets"

@@ -1,16 +1,21 @@
-"""speedups.json: valid ratios only."""
+"""speedups.json: valid ratios only, as github-action-benchmark itself reads it."""
 
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import subprocess
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from benchgate.base.gates import Word
 from benchgate.render.files import benchmark_json, speedups_json
 from benchgate.render.tables import terminal
-from tests.unit.factories import cell, rows, scaled_view, view
+from tests.machines import PATIENCE_S
+from tests.unit.factories import BASE_NS, TWO_NS, cell, rows, scaled_view, view
 
 
 def test_speedups_json_has_valid_ratios_only() -> None:
@@ -33,3 +38,65 @@ def test_an_impossible_ratio_without_a_gate_is_invalid() -> None:
     assert two.split()[-1] == "INVALID"
     entries = json.loads(benchmark_json.render(impossible))["benchmarks"]
     assert [one["extra_info"].get("verdict") for one in entries] == [None, None, "INVALID", "INVALID"]
+
+
+def test_the_names_are_unique_for_the_chart_finds_the_last_value_by_name() -> None:
+    both = view(*scaled_view().rows, *rows(cell(1, system="kernel"), BASE_NS, first=30))
+    two = view(*both.rows, *rows(cell(2, system="kernel"), TWO_NS, first=40))
+    names = [one["name"] for one in json.loads(speedups_json.render(two))]
+    assert len(names) == 4
+    assert len(set(names)) == 4
+
+
+ACTION = "BENCHGATE_ACTION_BENCHMARK"
+"""A folder with the action's own code: a checkout of its release, with `dist` and `node_modules`."""
+READ = """
+const { extractResult } = require(process.argv[2] + '/dist/src/extract.js');
+const config = { tool: 'customBiggerIsBetter', outputFilePath: process.argv[3] };
+extractResult(config).then(
+    (found) => console.log(JSON.stringify(found.benches)),
+    (error) => { console.error(String(error)); process.exit(1); });
+"""
+
+
+@pytest.fixture
+def action(tmp_path: Path) -> Path:
+    """The code of github-action-benchmark, from a checkout or from npm."""
+    if shutil.which("node") is None:
+        pytest.skip("node is not installed")
+    if given := os.environ.get(ACTION):
+        return Path(given)
+    if shutil.which("npm") is None:
+        pytest.skip("npm is not installed")
+    words = ["npm", "install", "--prefix", str(tmp_path), "--ignore-scripts", "github-action-benchmark"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    if done.returncode != 0:
+        pytest.skip(f"npm does not have github-action-benchmark; {ACTION} names a checkout of its release")
+    return tmp_path / "node_modules" / "github-action-benchmark"
+
+
+def fed(action: Path, folder: Path, text: str) -> subprocess.CompletedProcess[str]:
+    """What the action's own reader makes of the file, in a workflow that was started by a push."""
+    (folder / "read.js").write_text(READ)
+    (folder / "speedups.json").write_text(text)
+    (folder / "event.json").write_text('{"head_commit": {"id": "0123abc", "message": "a change"}}')
+    return subprocess.run(
+        ["node", str(folder / "read.js"), str(action), str(folder / "speedups.json")],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+        env={**os.environ, "GITHUB_EVENT_PATH": str(folder / "event.json")},
+    )
+
+
+def test_github_action_benchmark_reads_it(action: Path, tmp_path: Path) -> None:
+    text = speedups_json.render(scaled_view())
+    done = fed(action, tmp_path, text)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == json.loads(text)
+    refused = fed(action, tmp_path, text.replace('"value"', '"figure"'))
+    assert refused.returncode == 1
+    assert "BenchmarkResult format" in refused.stderr
+    empty = fed(action, tmp_path, speedups_json.render(view()))
+    assert "No benchmark result was found" in empty.stderr  # so a chart never gets an empty success

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from benchgate.render.files import verdicts_json
 from tests.unit.factories import scaled_view
@@ -17,4 +17,10 @@ def test_verdicts_json_has_every_field_of_a_verdict() -> None:
         "tcg",
         "PASS",
     )
-    assert stored | {"params": verdict.params} == asdict(verdict)
+    expected = asdict(verdict)
+    assert expected.pop("baseline") is None  # written only for gates that have one
+    assert stored | {"params": verdict.params} == expected
+    (gated,) = json.loads(
+        verdicts_json.render(scaled_view(verdicts=(replace(verdict, baseline="main.json"),)))
+    )
+    assert gated == stored | {"baseline": "main.json"}

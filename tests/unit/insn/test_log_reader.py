@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchgate.base.errors import VerifyError
-from benchgate.insn.log import ClockMode, Input, Level, Mark, VcpuTotals, Work, read_log
+from benchgate.insn.log import ClockMode, Input, Level, Mark, VcpuTotals, Work
+from benchgate.insn.log_reader import read_log
 
 COMPLETE = """insn-clock 1
 level full

@@ -1,0 +1,122 @@
+"""A baseline as types: the accepted figures of an earlier session, and where they come from.
+
+Takes plain values, gives frozen objects; evidence/baseline_file.py writes and reads the file. Fails with
+ValueError for arms that cannot be told apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from benchgate.base.cells import Cell, Lane, Placement
+from benchgate.base.runs import Measurement
+
+DEFAULT_FILE = "reports/baselines/main.json"
+"""The baseline of a mark that names none, and the file that `benchgate baseline accept` writes."""
+
+
+@dataclass(frozen=True, slots=True)
+class SystemOrigin:
+    """What a system's figures depend on besides the guest itself."""
+
+    definition: str
+    """The digest of its YAML and of its settings."""
+    qemu: str
+    """The digest of its QEMU; empty if it needs none."""
+    clock: str
+    """The instruction clock: level, mode and the digest of its sources. Empty: not recorded, or wall time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where the figures of a session come from."""
+
+    machine: Mapping[str, str] = field(default_factory=dict)
+    """The facts of the envelope that wall time depends on."""
+    systems: Mapping[str, SystemOrigin] = field(default_factory=dict)
+    """By the system's name."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "machine", MappingProxyType(dict(self.machine)))
+        object.__setattr__(self, "systems", MappingProxyType(dict(self.systems)))
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolCounts:
+    """Where the window's instructions of one run went."""
+
+    seed: int
+    window: int
+    """Its length, in ns."""
+    counts: Mapping[tuple[str, str], int]
+    """Instructions by (`user` or `kernel`, symbol)."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "counts", MappingProxyType(dict(self.counts)))
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineArm:
+    """One cell of a baseline."""
+
+    cell: Cell
+    lane: Lane
+    placement: Placement
+    guest: str
+    """The digest of the guest's files."""
+    seeds: tuple[int, ...]
+    """Of its runs, in the order of the samples."""
+    measurements: Mapping[str, Measurement]
+    """By the name of the metric."""
+    symbols: SymbolCounts | None = None
+    """Only if it was accepted with a profile."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "measurements", MappingProxyType(dict(self.measurements)))
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    session: str
+    """The id of the session that was accepted."""
+    finished: str
+    accepted: str
+    """The day on which it was accepted."""
+    manifest: str
+    """The digest of the session's manifest."""
+    commit: str
+    origin: Origin
+    arms: tuple[BaselineArm, ...]
+
+    def __post_init__(self) -> None:
+        keys = [(same_in_all_sessions(one.cell), one.lane) for one in self.arms]
+        twice = next((cell.id for cell, lane in keys if keys.count((cell, lane)) > 1), None)
+        if twice is not None:
+            raise ValueError(f"{twice} is there twice")
+
+    def arms_of(self, cell: Cell) -> tuple[BaselineArm, ...]:
+        """Of the cell, one for each lane."""
+        wanted = same_in_all_sessions(cell)
+        return tuple(one for one in self.arms if same_in_all_sessions(one.cell) == wanted)
+
+
+def same_in_all_sessions(cell: Cell) -> Cell:
+    """The cell without its label and clock, which depend on what else its session measured."""
+    return Cell(cell.system, cell.workload, cell.mode, cell.params, cell.cpus, variant=cell.variant)
+
+
+@dataclass(frozen=True, slots=True)
+class Against:
+    """What the gates of a session may compare with: baselines, by the word of the mark."""
+
+    origin: Origin = field(default_factory=Origin)
+    """Of the session itself."""
+    baselines: Mapping[str, Baseline] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "baselines", MappingProxyType(dict(self.baselines)))
+
+
+NOTHING = Against()

@@ -1,0 +1,92 @@
+"""`benchgate baseline`: accepts a session as a baseline, checks it, and shows what has changed since.
+
+Takes the words of the command line; prints text and gives an exit status. Fails with the errors of
+session/acceptance.py and session/baseline_diff.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchgate.base.baselines import DEFAULT_FILE
+from benchgate.base.text import visible
+from benchgate.commands.shared import declare_trusted, print_notes, say, trusted
+
+if TYPE_CHECKING:
+    from benchgate.session.acceptance import Request
+
+NAME = "baseline"
+ABOUT = "keep the figures of a session, to find regressions against them"
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    accept = actions.add_parser("accept", help="make a baseline of a session that `verify` finds intact")
+    accept.add_argument("folder", help="the session's folder")
+    accept.add_argument("--out", default=DEFAULT_FILE, metavar="FILE", help=f"default: {DEFAULT_FILE}")
+    _declare_replays(accept, "also keep where the instructions of one run of each cell went, by symbol")
+    accept.set_defaults(command=_accept)
+    check = actions.add_parser("check", help="whether a baseline is the one of this session (status 0 or 1)")
+    _declare_both(check)
+    declare_trusted(check)
+    check.set_defaults(command=_check)
+    diff = actions.add_parser("diff", help="what has changed in a session since its baseline")
+    _declare_both(diff)
+    _declare_replays(diff, "replay one run of each cell, and name the symbols whose counts changed most")
+    diff.set_defaults(command=_diff)
+
+
+def _declare_both(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", help="the baseline")
+    parser.add_argument("folder", help="the session's folder")
+
+
+def _declare_replays(parser: argparse.ArgumentParser, about: str) -> None:
+    parser.add_argument("--profile", action="store_true", help=f"{about} (instruction clock)")
+    parser.add_argument(
+        "--system", action="append", default=[], metavar="PATH", help="the YAML file of your own system"
+    )
+    declare_trusted(parser)
+
+
+def run(words: argparse.Namespace) -> int:
+    raise AssertionError(f"an action is required, and argparse gave none: {words}")
+
+
+def _request(words: argparse.Namespace) -> Request:
+    from benchgate.session import acceptance
+
+    systems, profile = getattr(words, "system", ()), getattr(words, "profile", False)
+    return acceptance.Request(Path(words.folder), trusted(words), profile, tuple(systems))
+
+
+def _accept(words: argparse.Namespace) -> int:
+    from benchgate.evidence import baseline_file
+    from benchgate.session import acceptance
+
+    found = acceptance.accept(_request(words), say)
+    baseline_file.write(Path(words.out), found.baseline)
+    cells = ", ".join(f"{one.cell.id} ({one.lane})" for one in found.baseline.arms)
+    print(visible(f"wrote {words.out}, of session {found.baseline.session}: {cells}"))
+    print("next: look at its difference, and commit it")
+    print_notes(found.notes)
+    return 0
+
+
+def _check(words: argparse.Namespace) -> int:
+    from benchgate.evidence import baseline_file
+    from benchgate.session import acceptance
+
+    wrong = acceptance.differs(baseline_file.read(Path(words.file)), _request(words), say)
+    print(visible(wrong or f"{words.file} is the baseline of {words.folder}"))
+    return 1 if wrong else 0
+
+
+def _diff(words: argparse.Namespace) -> int:
+    from benchgate.evidence import baseline_file
+    from benchgate.session import baseline_diff
+
+    print(baseline_diff.text(baseline_file.read(Path(words.file)), _request(words), say))
+    return 0

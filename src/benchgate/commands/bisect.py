@@ -1,0 +1,40 @@
+"""`benchgate bisect`: finds the commit with which a verdict became FAIL.
+
+The exit status is 0 if one commit was found, 5 if only skipped commits are left.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from benchgate.commands.shared import say
+
+NAME = "bisect"
+ABOUT = "find the commit of a system's source with which a verdict became FAIL"
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    parser.usage = "benchgate bisect [--repo DIR] [--out DIR] GOOD BAD -- TESTS --system SYSTEM ..."
+    parser.add_argument("good", metavar="GOOD", help="a revision that passes")
+    parser.add_argument("bad", metavar="BAD", help="a later revision that fails")
+    parser.add_argument(
+        "--repo", metavar="DIR", help="look both up here (default: the system's build folder)"
+    )
+    parser.add_argument("--out", metavar="DIR", help="its folder (default: reports/bisect-GOOD-BAD)")
+    parser.epilog = "The words after `--` are pytest's; --system names the system whose source is walked."
+
+
+def run(words: argparse.Namespace) -> int:
+    from benchgate.session import bisect
+
+    order = bisect.Order(
+        good=words.good,
+        bad=words.bad,
+        repo=None if words.repo is None else Path(words.repo),
+        out=None if words.out is None else Path(words.out),
+        arguments=tuple(words.after),
+    )
+    text, status = bisect.run(order, say)
+    print(text)
+    return status

@@ -1,0 +1,28 @@
+"""`benchgate timeline`: writes a run's trace for Perfetto's viewer. Boots nothing."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from benchgate.base.text import visible
+from benchgate.commands.shared import free_name
+
+NAME = "timeline"
+ABOUT = "write what each CPU and worker of a run did, as a trace for Perfetto's viewer"
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run", help="reports/runs/SESSION/runs/NNNN-..., or the folder of a replay")
+    parser.add_argument(
+        "--out", metavar="FILE", help="a new file for the trace (default: timeline-NNNN-....json)"
+    )
+
+
+def run(words: argparse.Namespace) -> int:
+    from benchgate.session import timeline
+
+    folder = Path(words.run).absolute()
+    for line in timeline.write(folder, Path(words.out or free_name(f"timeline-{folder.name}", ".json"))):
+        print(visible(line))
+    return 0

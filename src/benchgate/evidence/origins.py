@@ -1,0 +1,57 @@
+"""Where a session's figures come from, as far as another session must share it: read from session.json.
+
+Takes the untrusted object of session.json; gives an Origin. Fails with EvidenceError if a part has the wrong
+type; a fact that is not there is "unavailable".
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from benchgate.base.baselines import Origin, SystemOrigin
+from benchgate.base.errors import EvidenceError
+from benchgate.base.text import UNAVAILABLE, one_line
+
+MACHINE = (
+    *("cpu_model", "microcode", "sockets", "cores", "threads", "topology_hidden", "hypervisor", "pins"),
+    *("frequency_policy", "timer_source", "kernel", "isolation", "device_model", "provider", "instance"),
+)
+"""The facts of the envelope that wall time depends on. The memory is not among them: its size differs from
+boot to boot of one machine."""
+LONGEST = 200
+
+
+def origin_of(facts: Mapping[str, Any], where: str) -> Origin:
+    envelope = _part(facts, "envelope", where)
+    systems, settings = _part(facts, "systems", where), _part(facts, "settings", where)
+    emulators, inputs = _part(facts, "emulators", where), _part(facts, "inputs", where)
+    return Origin(
+        machine={name: one_line(_text(envelope.get(name, UNAVAILABLE)), LONGEST) for name in MACHINE},
+        systems={
+            str(name): _system(text, settings.get(name, {}), inputs.get(str(emulators.get(name)), {}))
+            for name, text in systems.items()
+        },
+    )
+
+
+def _system(text: object, settings: object, emulator: object) -> SystemOrigin:
+    found = emulator if isinstance(emulator, Mapping) else {}
+    definition = hashlib.sha256(f"{text}\n{_text(settings)}\n".encode(errors="surrogatepass")).hexdigest()
+    return SystemOrigin(
+        definition, str(found.get("digest", "")), one_line(str(found.get("clock", "")), LONGEST)
+    )
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
+
+
+def _part(facts: Mapping[str, Any], name: str, where: str) -> Mapping[str, Any]:
+    """Absent in sessions of earlier versions."""
+    found = facts.get(name, {})
+    if not isinstance(found, Mapping):
+        raise EvidenceError(f"{where}: {name} is {found!r:.40}, not an object")
+    return found

@@ -1,0 +1,115 @@
+"""What each vCPU did in the window, and which vCPU woke which: lines of the clock's log (c/activity.c).
+
+`Reader` takes one line after the other, in words; `activity` gives an `Activity`, or None if the log has no
+such lines (older versions wrote none, and neither does a QEMU that was killed). The lines are untrusted: a
+line outside the format is a ValueError.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+MOST_COLUMNS = 200
+MOST_PAIRS = 4096
+FULL = 255
+"""The number in the log that means a whole column."""
+_TIME_LIMIT = 2**63
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,18}")
+_SHARES = re.compile(r"(?:[0-9a-f]{2})+")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """How one vCPU spent one column, in shares of 1."""
+
+    worked: float
+    spun: float
+    """In loops that only wait, and in `pause`."""
+
+    @property
+    def halted(self) -> float:
+        return max(0.0, 1.0 - self.worked - self.spun)
+
+
+@dataclass(frozen=True, slots=True)
+class Wakes:
+    """How often `by` woke the halted vCPU `target`, and interrupted it while it ran. `by` None: a timer or a
+    device."""
+
+    target: int
+    by: int | None
+    wakes: int
+    interrupts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """From `begin` to `end`, in ns of guest time; each column but the last is `width` long."""
+
+    begin: int
+    end: int
+    width: int
+    vcpus: tuple[tuple[Column, ...], ...]
+    wakes: tuple[Wakes, ...] = ()
+
+
+class Reader:
+    def __init__(self) -> None:
+        self._head: tuple[int, int, int, int] | None = None
+        self._shares: dict[str, list[bytes]] = {"worked": [], "spun": []}
+        self._wakes: list[Wakes] = []
+
+    def columns(self, words: list[str]) -> None:
+        if len(words) != 5 or self._head is not None:
+            raise ValueError("expected `columns COUNT WIDTH BEGIN END`, once")
+        count, width, begin, end = map(_number, words[1:])
+        if not (0 < count <= MOST_COLUMNS and width and (count - 1) * width < end - begin <= count * width):
+            raise ValueError(f"{count} columns of {width} ns do not fit into {begin} to {end}")
+        self._head = count, width, begin, end
+
+    def shares(self, words: list[str]) -> None:
+        """A line `worked` or `spun`."""
+        known = self._shares[words[0]]
+        if self._head is None or len(words) != 3 or words[1] != str(len(known)):
+            raise ValueError(f"expected `{words[0]} VCPU HEX` after `columns`, in order of the vCPUs")
+        if len(words[2]) != 2 * self._head[0] or not _SHARES.fullmatch(words[2]):
+            raise ValueError(f"expected {self._head[0]} columns of two hex digits")
+        known.append(bytes.fromhex(words[2]))
+
+    def woke(self, words: list[str], vcpus: int) -> None:
+        if len(words) != 5 or len(self._wakes) >= MOST_PAIRS:
+            raise ValueError(f"expected `woke VCPU BY WAKES INTERRUPTS`, at most {MOST_PAIRS} times")
+        by = None if words[2] == "-" else _number(words[2])
+        found = Wakes(_number(words[1]), by, _number(words[3]), _number(words[4]))
+        if found.target >= vcpus or (by or 0) >= vcpus:
+            raise ValueError(f"there is no vCPU {max(found.target, by or 0)}")
+        self._wakes.append(found)
+
+    def activity(self, vcpus: int) -> Activity | None:
+        if self._head is None:
+            return None
+        worked, spun = self._shares["worked"], self._shares["spun"]
+        if len(worked) < vcpus or len(spun) < vcpus:  # QEMU died while it wrote them
+            return None
+        if len(worked) != vcpus or len(spun) != vcpus:
+            raise ValueError("there are columns of a vCPU that does not exist")
+        _, width, begin, end = self._head
+        lanes = tuple(_lane(one, other, width, end - begin) for one, other in zip(worked, spun, strict=True))
+        return Activity(begin, end, width, lanes, tuple(self._wakes))
+
+
+def _lane(worked: bytes, spun: bytes, width: int, length: int) -> tuple[Column, ...]:
+    """The log has shares of a whole column; the last column may be shorter."""
+    last = (length - (len(worked) - 1) * width) / width
+    parts = [1.0] * (len(worked) - 1) + [last]
+    return tuple(
+        Column(min(1.0, one / FULL / part), min(1.0, other / FULL / part))
+        for one, other, part in zip(worked, spun, parts, strict=True)
+    )
+
+
+def _number(word: str) -> int:
+    if not _NUMBER.fullmatch(word) or int(word) >= _TIME_LIMIT:
+        raise ValueError(f"`{word[:40]}` is not a number below {_TIME_LIMIT}")
+    return int(word)

@@ -1,0 +1,26 @@
+// What each vCPU did in the window, in columns of equal length, and which vCPU woke which: little enough for
+// the log of every run. It only watches: nothing that the guest can see depends on it.
+//
+// Call with the clock's lock held.
+#ifndef ACTIVITY_H
+#define ACTIVITY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+// The waker is the main loop: a timer or a device.
+#define ACTIVITY_MACHINE (-1)
+
+void activity_setup(unsigned vcpus, bool whole); // whole: the guest has no marks, so the run is the window
+void activity_window(bool open, uint64_t time);  // the first of each counts
+
+// The vCPU ran from `from` to `to`, and executed `worked` instructions outside loops that only wait.
+void activity_ran(unsigned vcpu, uint64_t from, uint64_t to, uint64_t worked);
+// The vCPU was halted from `from` to `to`, when `waker` woke it.
+void activity_slept(unsigned vcpu, uint64_t from, uint64_t to, int waker);
+// `sender` interrupted the vCPU, which was running.
+void activity_interrupted(unsigned vcpu, uint64_t time, int sender);
+
+void activity_report(uint64_t end); // writes the lines of the log, at exit
+
+#endif

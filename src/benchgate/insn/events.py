@@ -1,0 +1,122 @@
+"""Every turn, halt, wake-up and interrupt of a window, as the plugin writes them in a replay (c/events.c).
+
+Takes the path of the file; gives frozen `Events`. The file is untrusted: a line outside the format is a
+VerifyError that names it. A file without an end is valid (QEMU was killed), and so is one that became full.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchgate.base.errors import VerifyError
+from benchgate.base.files import read_start
+
+FILE_LIMIT = 24 << 20
+_N = r"(0|[1-9][0-9]{0,18})"
+_BY = r"(-|0|[1-9][0-9]{0,2})"
+_TURN = re.compile(rf"(work|spin) {_N} {_N} {_N}")
+_HALT = re.compile(rf"halt {_N} {_N} {_N} {_BY}")
+_KICK = re.compile(rf"kick {_N} {_N} {_BY}")
+_OTHER = re.compile(rf"(vcpus|open|close|full|end) {_N}")
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The vCPU ran. `works` False: it executed loops that only wait."""
+
+    vcpu: int
+    begin: int
+    end: int
+    works: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Halt:
+    vcpu: int
+    begin: int
+    end: int
+    by: int | None
+    """The vCPU that woke it; None: a timer or a device."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kick:
+    """The vCPU was interrupted while it ran."""
+
+    vcpu: int
+    time: int
+    by: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    vcpus: int
+    turns: tuple[Turn, ...]
+    halts: tuple[Halt, ...]
+    kicks: tuple[Kick, ...]
+    full: int | None
+    """The time after which events are missing, because the file was full."""
+    is_closed: bool
+
+
+def read_events(path: Path) -> Events:
+    try:
+        raw = read_start(path, FILE_LIMIT)
+    except OSError as error:
+        raise VerifyError(f"cannot read the events {path}: {error.strerror}") from error
+    if len(raw) > FILE_LIMIT:
+        raise VerifyError(f"{path}: a file of events has at most {FILE_LIMIT} bytes")
+    lines = raw.decode("ascii", "replace").split("\n")
+    if lines and lines[-1]:
+        lines.pop()  # QEMU died while it wrote this line
+    return _Reader(path).read(lines)
+
+
+class _Reader:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.turns: list[Turn] = []
+        self.halts: list[Halt] = []
+        self.kicks: list[Kick] = []
+        self.said: dict[str, int] = {}
+
+    def read(self, lines: list[str]) -> Events:
+        if lines[:1] != ["insn-events 1"]:
+            raise VerifyError(f"{self.path}: not a file of events of a known version")
+        for number, line in enumerate(lines[1:], 2):
+            if line and ("end" in self.said or not self._line(line)):
+                raise VerifyError(f"{self.path}:{number}: this is not a line of a file of events")
+        return Events(
+            self.said.get("vcpus", 0),
+            tuple(self.turns),
+            tuple(self.halts),
+            tuple(self.kicks),
+            self.said.get("full"),
+            "end" in self.said,
+        )
+
+    def _line(self, line: str) -> bool:
+        if found := _TURN.fullmatch(line):
+            vcpu, begin, end = map(int, found.groups()[1:])
+            self.turns.append(Turn(vcpu, begin, end, found[1] == "work"))
+            return self._fits(vcpu, None) and begin < end
+        if found := _HALT.fullmatch(line):
+            vcpu, begin, end = map(int, found.groups()[:3])
+            self.halts.append(Halt(vcpu, begin, end, _sender(found[4])))
+            return self._fits(vcpu, _sender(found[4])) and begin <= end
+        if found := _KICK.fullmatch(line):
+            self.kicks.append(Kick(int(found[1]), int(found[2]), _sender(found[3])))
+            return self._fits(int(found[1]), _sender(found[3]))
+        if (found := _OTHER.fullmatch(line)) and found[1] not in self.said:
+            self.said[found[1]] = int(found[2])
+            return self.said.get("vcpus", 0) <= 256
+        return False
+
+    def _fits(self, *vcpus: int | None) -> bool:
+        return all(one is None or one < self.said.get("vcpus", 0) for one in vcpus)
+
+
+def _sender(word: str) -> int | None:
+    return None if word == "-" else int(word)

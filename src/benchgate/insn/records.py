@@ -1,0 +1,26 @@
+"""What the clock records of one run besides its log, each in a file of its own. Plain data; does not fail."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """None: not recorded. None of them changes what the guest sees, but each costs time on the host."""
+
+    profile: Path | None = None
+    """Instructions of the window by block of code (insn/profile.py)."""
+    events: Path | None = None
+    """Its turns, halts and wake-ups (insn/events.py)."""
+    stacks: Path | None = None
+    """Its instructions by call stack (insn/stacks.py)."""
+
+    def options(self) -> dict[str, object]:
+        """For the plugin."""
+        named = {"profile": self.profile, "events": self.events, "stacks": self.stacks}
+        return {name: path for name, path in named.items() if path is not None}
+
+
+NO_RECORDS = Records()

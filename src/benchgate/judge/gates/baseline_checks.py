@@ -1,0 +1,114 @@
+"""Shared by what compares with a baseline: its arm, why it cannot be compared, and which seeds must be equal.
+
+Takes baselines, origins and measurements; gives sentences, empty if there is nothing to say. Nothing fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from benchgate.base.baselines import Baseline, BaselineArm, Origin
+from benchgate.base.cells import Cell, Lane
+from benchgate.base.gates import Arm
+from benchgate.base.runs import Measurement
+from benchgate.base.text import counted, one_line, suggestion
+
+
+def arm_for(baseline: Baseline, cell: Cell, lane: Lane | None) -> BaselineArm | None:
+    """On this lane, otherwise on another one, which `incomparable` names."""
+    found = baseline.arms_of(cell)
+    return next((one for one in found if one.lane is lane), next(iter(found), None))
+
+
+def missing(then: BaselineArm, metric: str) -> str:
+    if metric in then.measurements:
+        return ""
+    near = suggestion(metric, then.measurements, f"it has {', '.join(then.measurements)}")
+    return f"the baseline has no metric {metric} of {then.cell.id}; {near}"
+
+
+def incomparable(now: Measurement, then: Measurement, here: Origin, there: Origin) -> str:
+    """Why no ratio of both means anything. On the instruction clock the machine plays no part."""
+    pairs = {
+        "lane": (now.lane, then.lane),
+        "placement": (now.placement, then.placement),
+        "unit": (now.unit or "none", then.unit or "none"),
+        f"definition of {now.metric.name}": (_definition(now), _definition(then)),
+    }
+    wall = () if now.lane is Lane.INSN else _other_machine(now.cell.system, here, there)
+    for name, (mine, other) in (*pairs.items(), *wall):
+        if mine != other:
+            return (
+                f"the baseline has another {name}: {one_line(str(other))} there, {one_line(str(mine))} here"
+            )
+    return ""
+
+
+def _definition(of: Measurement) -> str:
+    """What a metric is computed from: two of one name may be different figures."""
+    one = of.metric
+    at = f"{one.at:g}" if one.at else ""
+    return " ".join(
+        filter(None, (one.kind, one.of, one.per and f"per {one.per}", at, one.window, one.better))
+    )
+
+
+def _other_machine(system: str, here: Origin, there: Origin) -> Iterator[tuple[str, tuple[str, str]]]:
+    names = dict.fromkeys((*there.machine, *here.machine))
+    yield from ((name, (here.machine.get(name, "-"), there.machine.get(name, "-"))) for name in names)
+    mine, other = here.systems.get(system), there.systems.get(system)
+    yield "QEMU (digest)", (mine.qemu if mine else "-", other.qemu if other else "-")
+
+
+def changed(now: Measurement, then: Measurement, here: Origin, there: Origin) -> tuple[str, ...]:
+    """What is not the same as in the baseline, by digests."""
+    mine, other = here.systems.get(now.cell.system), there.systems.get(now.cell.system)
+    if mine is None or other is None:
+        return ("system",)
+    pairs = {
+        "guest": (now.guest, then.guest),
+        "system": (mine.definition, other.definition),
+        "QEMU": (mine.qemu, other.qemu),
+        "clock": (mine.clock, other.clock),
+    }
+    return tuple(name for name, (one, two) in pairs.items() if one != two)
+
+
+def is_same_program(now: Measurement, then: Measurement, here: Origin, there: Origin) -> bool:
+    """On the instruction clock, with equal digests: each seed must be equal to the last instruction."""
+    system = here.systems.get(now.cell.system)
+    known = system is not None and system.clock and now.guest and now.seeds and then.seeds
+    return now.lane is Lane.INSN and bool(known) and not changed(now, then, here, there)
+
+
+def unequal(now: Arm, then: BaselineArm, first: str) -> str:
+    """The first seed and metric that differ, beginning with the metric `first`; empty if none does."""
+    names = sorted(set(now.measurements) & set(then.measurements), key=lambda one: (one != first, one))
+    for name in names:
+        mine, other = now.measurements[name], then.measurements[name]
+        if differing := differences(mine, other):
+            seed, (before, after) = next(iter(differing.items()))
+            unit = f" {mine.unit}" if mine.unit else ""
+            return (
+                f"{name} of seed {seed} was {exact(before)}{unit} and is {exact(after)} "
+                f"({exact(after - before, sign=True)}); {len(differing)} of "
+                f"{counted(len(common(mine, other)), 'seed')} not equal"
+            )
+    return ""
+
+
+def common(now: Measurement, then: Measurement) -> Mapping[int, tuple[float, float]]:
+    """The samples of the seeds that both have: in the baseline, and now."""
+    mine = dict(zip(now.seeds, now.samples, strict=False))
+    other = dict(zip(then.seeds, then.samples, strict=False))
+    return {seed: (other[seed], mine[seed]) for seed in mine if seed in other}
+
+
+def differences(now: Measurement, then: Measurement) -> Mapping[int, tuple[float, float]]:
+    return {seed: pair for seed, pair in common(now, then).items() if pair[0] != pair[1]}
+
+
+def exact(value: float, *, sign: bool = False) -> str:
+    """All digits: a difference of one instruction must show."""
+    plus = "+" if sign else ""
+    return f"{value:{plus},.0f}" if value == round(value) else f"{value:{plus}.12g}"

@@ -1,0 +1,105 @@
+"""When and where the workers of a run worked, and what each vCPU did meanwhile, for its picture.
+
+Takes judged runs; gives the `Timeline`s of the median and of the slowest run of each cell, cell by cell.
+Everything comes from the run's files: the worker lines of its console and, on the instruction clock, the
+columns of its log. A run with neither has no timeline. Fails with VerifyError if a file cannot be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from benchgate.base.runs import Outcome, VerifiedRun
+from benchgate.insn.activity import Activity
+from benchgate.judge.judged_run import JudgedRun
+from benchgate.judge.run_files import RunFiles
+
+MEDIAN, SLOWEST, ONLY = "median", "slowest", "only"
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One worker: it began on `cpu` and ended on `cpu_end`."""
+
+    worker: int
+    cpu: int
+    cpu_end: int
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """From the begin of the total window, which is 0, to its end, `length`, in the run's unit."""
+
+    cell: str
+    cpus: int
+    folder: str
+    """The run's folder, below the session's."""
+    run: int
+    seed: int | None
+    """None: not on the instruction clock."""
+    which: str
+    """The median run of its cell, the slowest, or the only one."""
+    share: float
+    """Its work, as a multiple of the median run's."""
+    work: int
+    unit: str
+    length: int
+    workers: tuple[Bar, ...]
+    activity: Activity | None
+    """Without workers it is that of the whole run, because such a guest has no marks."""
+
+
+def timelines(runs: Sequence[JudgedRun]) -> tuple[Timeline, ...]:
+    cells: dict[str, list[VerifiedRun]] = {}
+    for one in runs:
+        if one.verified and one.outcome is Outcome.OK:
+            cells.setdefault(one.run.cell.id, []).append(one.verified)
+    found = (
+        _timeline(run, which, median.work) for cell in cells.values() for median, run, which in _chosen(cell)
+    )
+    return tuple(one for one in found if one is not None)
+
+
+def _chosen(runs: Sequence[VerifiedRun]) -> list[tuple[VerifiedRun, VerifiedRun, str]]:
+    """The median run, each chosen run, and what it is. Of an even number the lower middle one counts."""
+    ordered = sorted(runs, key=lambda run: (run.work, run.run.attempt))
+    median, slowest = ordered[(len(ordered) - 1) // 2], ordered[-1]
+    if len(ordered) == 1:
+        return [(median, median, ONLY)]
+    return [(median, median, MEDIAN), (median, slowest, SLOWEST)]
+
+
+def _timeline(run: VerifiedRun, which: str, median: int) -> Timeline | None:
+    files, raw = RunFiles(run.run), run.run
+    activity = None if raw.clock_log is None else files.clock.activity
+    if not run.workers and activity is None:
+        return None
+    whole = activity.end - activity.begin if activity else 0
+    return Timeline(
+        cell=raw.cell.id,
+        cpus=raw.cell.cpus,
+        folder=f"runs/{raw.folder.name}",
+        run=raw.attempt,
+        seed=None if raw.clock_log is None else raw.seed,
+        which=which,
+        share=run.work / median,
+        work=run.work,
+        unit=run.unit,
+        length=run.total if run.workers else whole,
+        workers=_workers(files, run.total) if run.workers else (),
+        activity=activity,
+    )
+
+
+def _workers(files: RunFiles, total: int) -> tuple[Bar, ...]:
+    """`total`: the run's total window. On the instruction clock the guest may count it in another unit."""
+    seen = files.transcript
+    begin, length = seen.total_start, max(seen.total_end - seen.total_start, 1)
+
+    def since(time: int) -> int:
+        return (time - begin) * total // length
+
+    return tuple(Bar(one.id, one.cpu, one.cpu_end, since(one.start), since(one.end)) for one in seen.reports)

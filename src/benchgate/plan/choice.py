@@ -1,0 +1,120 @@
+"""The systems of a session: of --system, with their letters, of marks, and those to compare with.
+
+Takes words, such as `linux`, `kernel:sched=rr` or the path of a YAML file, and the options; gives `System`s
+whose names differ. Fails with UsageError if two words name the same system or a letter names none, and with
+CatalogError if a file cannot be loaded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from benchgate.base.errors import UsageError
+from benchgate.base.files import file_digest
+from benchgate.base.systems import SELFTEST, System
+from benchgate.plan import catalog
+from benchgate.plan.options import Options
+from benchgate.plan.planned import Request
+
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_DIGITS = 8
+_LETTER = re.compile(r"[A-Z]\Z")
+
+
+def of_session(options: Options) -> tuple[System, ...]:
+    """Those of --system."""
+    return _distinct(
+        "--system", [catalog.load_system(word, options.linux_kernel) for word in options.systems]
+    )
+
+
+def letters(options: Options) -> Mapping[str, System]:
+    """A is the first of --system, B the second; none where there is only one system."""
+    found = of_session(options)
+    return dict(zip(_LETTERS, found, strict=False)) if len(found) > 1 else {}
+
+
+def told(options: Options) -> tuple[str, ...]:
+    """A sentence for each letter, if files or revisions were chosen, which a name tells only in part."""
+    found = letters(options)
+    if not any(_told(one) for one in found.values()):
+        return ()
+    return tuple(f"{letter} is {one.name}{_told(one)}" for letter, one in found.items())
+
+
+def _told(system: System) -> str:
+    own = (*system.settings.files, system.settings.revision)
+    chosen = [f"{key}={value}" for key, value in system.settings.chosen.items() if key in own]
+    return f" ({', '.join(chosen)})" if chosen else ""
+
+
+def systems_of(request: Request, options: Options) -> tuple[System, ...]:
+    """Those that a test runs on."""
+    found = of_session(options)
+    if request.systems:
+        found = _distinct("mark system", [_beside(word, found, options) for word in request.systems])
+    wants_selftest = request.workload == SELFTEST
+    return tuple(system for system in found if system.runs_selftest == wants_selftest)
+
+
+def other(to: str, options: Options) -> System:
+    """The system that a mark compares with."""
+    found = of_session(options)
+    if not _LETTER.match(to):
+        return _beside(to, found, options)
+    number = _LETTERS.index(to)
+    if number >= len(found):
+        raise UsageError(
+            f'mark ratio: to="{to}" is number {number + 1} of the systems of --system, and the session has '
+            f"{', '.join(one.name for one in found)} only; give --system once more"
+        )
+    return found[number]
+
+
+def is_itself(to: str, system: System, options: Options) -> bool:
+    """Whether a mark's letter is this system's own."""
+    named = letters(options).get(to)
+    return named is not None and named.name == system.name
+
+
+def by_content(system: System) -> System:
+    """The system, with a digest of the files that were chosen for it in its name."""
+    chosen = [Path(value) for key, value in system.settings.chosen.items() if key in system.settings.files]
+    if not chosen:
+        return system
+    try:
+        digests = [_digest(path, path.stat().st_mtime_ns) for path in chosen]
+    except OSError as error:
+        raise UsageError(f"{system.name}: {error.filename} cannot be read: {error.strerror}") from error
+    digest = digests[0] if len(digests) == 1 else hashlib.sha256(" ".join(digests).encode()).hexdigest()
+    return replace(system, name=f"{system.name}-{digest[:_DIGITS]}")
+
+
+@cache
+def _digest(path: Path, changed_ns: int) -> str:  # noqa: ARG001 - a key of the cache
+    return file_digest(path)
+
+
+def _beside(word: str, known: Sequence[System], options: Options) -> System:
+    """The system of a word, named so that it differs from other systems of the session."""
+    found = catalog.load_system(word, options.linux_kernel)
+    for one in known:
+        if (one.file, one.settings) == (found.file, found.settings):
+            return one
+    return by_content(found) if found.name in {one.name for one in known} else found
+
+
+def _distinct(where: str, systems: Sequence[System]) -> tuple[System, ...]:
+    """Files of one name are told apart by their content."""
+    counts = Counter(system.name for system in systems)
+    found = tuple(by_content(system) if counts[system.name] > 1 else system for system in systems)
+    names = [system.name for system in found]
+    if len(set(names)) != len(names):
+        raise UsageError(f"{where} names the same system twice: {', '.join(names)}; leave one out")
+    return found

@@ -1,0 +1,48 @@
+"""bmf.json: every trusted figure in Bencher's Metric Format, for `bencher run --adapter json --file`.
+
+Takes a SessionView; gives JSON, or None without a trusted figure, so that absence is no empty success. A
+benchmark is an arm on its lane; a measure is a metric with its unit (the median of the runs, with the
+smallest and the largest) or a speedup (with its interval). The format has no place for verdicts. Does not
+fail.
+"""
+
+from __future__ import annotations
+
+import json
+
+from benchgate.base.gates import Word
+from benchgate.base.stats import median
+from benchgate.base.text import one_line
+from benchgate.render.figures import ArmFigures, series_of
+from benchgate.render.view import SessionView
+
+NAME = "bmf.json"
+LONGEST_BENCHMARK, LONGEST_MEASURE = 1024, 64
+"""Of a name, in characters: Bencher's limits."""
+Measures = dict[str, dict[str, float]]
+
+
+def render(view: SessionView) -> str | None:
+    found: dict[str, Measures] = {}
+    for series in series_of(view):
+        for arm in series.arms:
+            if view.is_verified and not arm.is_broken and arm.samples:
+                name = f"{series.name} {arm.name} ({series.lane}, {arm.placement})"
+                found[one_line(name, LONGEST_BENCHMARK)] = _measures(arm)
+    return json.dumps(found, indent=2, allow_nan=False) + "\n" if found else None
+
+
+def _measures(arm: ArmFigures) -> Measures:
+    measures: Measures = {}
+    for one in arm.metrics:
+        name = f"{one.metric.name} ({one.unit})" if one.unit else one.metric.name
+        measures[one_line(name, LONGEST_MEASURE)] = {
+            "value": median(one.values),
+            "lower_value": min(one.values),
+            "upper_value": max(one.values),
+        }
+    for window, seen in arm.speedups.items():
+        if seen.word != Word.INVALID:
+            bounds = {"lower_value": seen.interval.low, "upper_value": seen.interval.high}
+            measures[f"speedup of {window}"] = {"value": seen.ratio, **(bounds if seen.has_interval else {})}
+    return measures

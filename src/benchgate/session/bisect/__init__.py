@@ -1,0 +1,177 @@
+"""`benchgate bisect GOOD BAD -- pytest args`: the commit with which a verdict became FAIL.
+
+Takes two revisions and the arguments of pytest, of which --system names the system whose source is walked;
+gives the answer as text, and the exit status: 0 if one commit was found, 5 if only skipped commits are left.
+PASS is good, FAIL is bad; INCONCLUSIVE, INVALID and a build that fails are skipped. Every step is a session
+of its own, kept in the bisect's folder, and a bisect that was interrupted goes on there. Fails with
+UsageError.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchgate.base.errors import UsageError
+from benchgate.base.files import lock_holder, try_lock
+from benchgate.base.systems import System
+from benchgate.build.revision import Repository, commit_of, repository_of, sources_of
+from benchgate.plan import catalog
+from benchgate.session.bisect import answer, history, state, step
+from benchgate.session.bisect.state import Question, State, Step, Term
+
+UNDECIDED = 5
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    good: str
+    bad: str
+    repo: Path | None
+    """Where the revisions are looked up; None: the build's folder."""
+    out: Path | None
+    arguments: tuple[str, ...]
+    """Of pytest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """A bisect that has begun."""
+
+    question: Question
+    repository: Repository
+    paths: tuple[str, ...]
+    """What the build depends on; commits that change nothing of it are not tested."""
+    folder: Path
+    say: Say
+
+    def system(self, commit: str) -> System:
+        name, chosen = catalog.split_system(self.question.system)
+        key = catalog.system_with(name, chosen).settings.revision
+        return catalog.system_with(name, {**chosen, key: commit})
+
+    def test(self, known: State, commit: str) -> State:
+        """The state with this commit's step, which is on disk before this returns."""
+        folder = self._new_folder(len(known.steps) + 1, commit)
+        good = self.system(self.question.good)
+        other = None if commit == self.question.good else self.system(commit)
+        found = step.run(self.question, step.Pair(good, other), commit, folder)
+        known = known.with_step(found)
+        state.write(self.folder, known)
+        self.say(f"{state.line(found)}")
+        return known
+
+    def _new_folder(self, number: int, commit: str) -> Path:
+        """A step that was interrupted left its folder, which is kept."""
+        name = self.folder / "steps" / f"{number:02d}-{commit[:10]}"
+        free = next(one for one in _names(name) if not one.exists())
+        free.mkdir(parents=True)
+        return free
+
+
+def run(order: Order, say: Say) -> tuple[str, int]:
+    with ExitStack() as stack:
+        walk = _begin(order, say, stack)
+        known = state.read(walk.folder, walk.question)
+        state.write(walk.folder, known)
+        if known.steps:
+            say(f"{len(known.steps)} steps are known from {walk.folder / state.NAME}; going on from there")
+        known = _ends(walk, known)
+        while True:
+            chosen = history.next_commit(walk.folder, walk.repository, walk.paths, known)
+            if not chosen.commit:
+                text = answer.text(walk.folder, walk.question, walk.repository, known, chosen)
+                return text, 0 if chosen.first_bad else UNDECIDED
+            subject = history.subject_of(walk.repository, chosen.commit)
+            say(f"about {chosen.left} left; testing {chosen.commit[:10]} ({subject})")
+            known = walk.test(known, chosen.commit)
+
+
+def _ends(walk: Walk, known: State) -> State:
+    """GOOD must pass and BAD must fail, or there is nothing to find."""
+    for commit, wanted, name in (
+        (walk.question.good, Term.GOOD, "GOOD"),
+        (walk.question.bad, Term.BAD, "BAD"),
+    ):
+        found = known.step(commit)
+        if found is None:
+            walk.say(f"testing {name} {commit[:10]} ({history.subject_of(walk.repository, commit)})")
+            known = walk.test(known, commit)
+            found = known.steps[-1]
+        if found.term is not wanted:
+            raise UsageError(_wrong_end(walk, found, name))
+    return known
+
+
+def _wrong_end(walk: Walk, found: Step, name: str) -> str:
+    wanted = "pass" if name == "GOOD" else "fail"
+    return (
+        f"{name} {found.commit[:10]} must {wanted}, and is {found.term}: {found.why}; choose another commit "
+        f"or threshold; its session: {walk.folder / found.session if found.session else 'none'}"
+    )
+
+
+def _begin(order: Order, say: Say, stack: ExitStack) -> Walk:
+    word, arguments = _without_system(order.arguments)
+    name, chosen = catalog.split_system(word)
+    system = catalog.system_with(name, chosen)
+    key = system.settings.revision
+    if system.build is None or not key:
+        raise UsageError(
+            f"--system {word}: its YAML says not how to build a revision; add `build`, and a setting such as "
+            "`rev: {revision: worktree}`"
+        )
+    if key in chosen:
+        raise UsageError(f"--system {word}: leave out {key}=, which bisect chooses")
+    repository = repository_of(system.build.folder)
+    where = order.repo or system.build.folder
+    if repository_of(where).common != repository.common:
+        raise UsageError(f"--repo {where}: {name} is built from another repository, {repository.top}")
+    question = Question(commit_of(where, order.good), commit_of(where, order.bad), word, arguments)
+    if question.good == question.bad:
+        raise UsageError(f"{order.good} and {order.bad} are the same commit, {question.good[:10]}")
+    place = order.out or Path("reports") / f"bisect-{question.good[:10]}-{question.bad[:10]}"
+    folder = place.absolute()
+    _locked(folder, stack)
+    sources = sources_of(system.build.folder, question.good)
+    paths = [sources.below(one) for one in system.build.sources if sources.covers(one)]
+    return Walk(question, repository, () if "" in paths else tuple(paths), folder, say)
+
+
+def _locked(folder: Path, stack: ExitStack) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = try_lock(folder / "lock")
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be written: {error.strerror}; name another with --out") from error
+    if lock is None:
+        raise UsageError(f"{lock_holder(folder / 'lock')} bisects in {folder}; wait for it, or give --out")
+    stack.callback(os.close, lock)
+
+
+def _without_system(arguments: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+    """The word of --system, and the other arguments."""
+    found: list[str] = []
+    others: list[str] = []
+    words = iter(arguments)
+    for word in words:
+        if word == "--system":
+            found.append(next(words, ""))
+        elif word.startswith("--system="):
+            found.append(word.partition("=")[2])
+        else:
+            others.append(word)
+    if len(found) != 1 or not found[0]:
+        raise UsageError(
+            "bisect walks the source of one system: give pytest's --system once after `--`, as in "
+            "`benchgate bisect v1.0 HEAD -- tests/smp --system bench/mine.yaml`"
+        )
+    return found[0], tuple(others)
+
+
+def _names(name: Path) -> Sequence[Path]:
+    return [name, *(name.with_name(f"{name.name}-{number}") for number in range(2, 1000))]

@@ -1,0 +1,128 @@
+"""One step of a bisect: pytest measures GOOD and one other commit in one session.
+
+Takes the question, the systems of both commits and an empty folder; gives the `Step`. The session's folder
+and pytest's output stay in the folder. Fails with UsageError if the step says nothing of the commit: pytest
+could not begin, or its tests do not measure it. A build that fails is no error: the commit is skipped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchgate.base.errors import BuildError, UsageError
+from benchgate.base.files import read_json
+from benchgate.base.gates import Word
+from benchgate.base.interrupts import held
+from benchgate.base.jsonfields import Fields
+from benchgate.base.process import start
+from benchgate.base.systems import System
+from benchgate.base.text import one_line
+from benchgate.evidence.files import SESSION, read_object, read_text
+from benchgate.evidence.session_folder import SESSION_NAME, VERDICTS
+from benchgate.judge.gates import ratio
+from benchgate.session.bisect.state import Question, Step, Term
+
+_OUTPUT, _ENDED = "pytest.log", "ended.json"
+_MEASURED = (0, 1, 5, 75)
+"""The exit statuses of a session that has come to its end (session/exit_codes.py)."""
+_GRACE_S = 60.0
+"""For a session that is interrupted, to end its guest and write its reports."""
+_LONGEST, _SHORT = 400, 240
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """What a step measures: A and B. For GOOD itself there is only A."""
+
+    good: System
+    other: System | None
+
+    @property
+    def tested(self) -> System:
+        return self.good if self.other is None else self.other
+
+    @property
+    def letters(self) -> Mapping[str, str]:
+        return {} if self.other is None else {"A": self.good.name, "B": self.other.name}
+
+
+def run(question: Question, pair: Pair, commit: str, folder: Path) -> Step:
+    ended = _pytest(question, pair, folder)
+    status, error = ended.number("status"), ended.text("error")
+    text = one_line(ended.text("text"), _SHORT)
+    if error == BuildError.__name__:
+        return Step(commit, Term.SKIP, f"it does not build: {text}")
+    session = _session_in(folder)
+    if status not in _MEASURED or session is None:
+        what = text or "see its output"
+        raise UsageError(
+            f"testing {commit[:10]}: pytest ended with status {status}: {what}; output: {folder / _OUTPUT}"
+        )
+    letters = read_object(session, SESSION).get("letters", {})
+    if letters != dict(pair.letters):
+        raise UsageError(
+            f"testing {commit[:10]}: the session has other systems, {letters!r:.200}; remove --system from "
+            "the tests' own options (addopts)"
+        )
+    term, why = judged(_verdicts(session), pair)
+    return Step(commit, term, why, str(session.relative_to(folder.parent.parent)))
+
+
+def judged(verdicts: list[Mapping[str, Any]], pair: Pair) -> tuple[Term, str]:
+    """What the verdicts on the tested commit say of it. One FAIL is enough."""
+    mine = [one for one in verdicts if one.get("system") == pair.tested.name]
+    for word, term in (
+        (Word.FAIL, Term.BAD),
+        (Word.INVALID, Term.SKIP),
+        (Word.INCONCLUSIVE, Term.SKIP),
+        (Word.PASS, Term.GOOD),
+    ):
+        if reasons := [str(one.get("reason")) for one in mine if one.get("outcome") == word]:
+            return term, one_line(reasons[0], _LONGEST)
+    if pair.other is None and mine and all(one.get("gate") == ratio.KIND for one in mine):
+        return Term.GOOD, "it is what the other commits are compared with"
+    if mine:
+        return Term.SKIP, one_line(f"nothing was decided: {mine[0].get('reason')}", _LONGEST)
+    raise UsageError(f"no gate of these tests is on {pair.tested.name}; name tests without a mark `system`")
+
+
+def _pytest(question: Question, pair: Pair, folder: Path) -> Fields:
+    systems = [f"--system={_word(question, one)}" for one in (pair.good, pair.other) if one is not None]
+    argv = [sys.executable, "-m", "benchgate.session.bisect.step_main", str(folder / _ENDED)]
+    argv += [*question.arguments, *systems, f"--reports={folder}", "--keep=0"]
+    with contextlib.ExitStack() as stack:
+        output = stack.enter_context((folder / _OUTPUT).open("wb"))
+        nothing = stack.enter_context(Path(os.devnull).open("rb"))
+        with held():
+            child = start(
+                argv, os.environ, stdin=nothing.fileno(), stdout=output.fileno(), stderr=output.fileno()
+            )
+            stack.callback(child.stop, _GRACE_S)
+        child.wait(float("inf"))
+    try:
+        return Fields(read_json(read_text(folder, _ENDED)), "a step")
+    except (OSError, ValueError) as error:
+        raise UsageError(f"pytest did not come to its end: {error}; output: {folder / _OUTPUT}") from error
+
+
+def _word(question: Question, system: System) -> str:
+    return f"{question.system}:{system.settings.revision}={system.settings.values[system.settings.revision]}"
+
+
+def _session_in(folder: Path) -> Path | None:
+    found = [one for one in folder.glob("runs/*") if SESSION_NAME.fullmatch(one.name)]
+    return found[0] if len(found) == 1 else None
+
+
+def _verdicts(session: Path) -> list[Mapping[str, Any]]:
+    try:
+        found = read_json(read_text(session, VERDICTS))
+    except ValueError as error:
+        raise UsageError(f"{session / VERDICTS} is not JSON: {error}") from error
+    return [one for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []

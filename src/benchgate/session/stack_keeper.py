@@ -1,0 +1,51 @@
+"""Call stacks of a session with --measure: those of each cell's first run on the instruction clock.
+
+Takes planned runs; gives what the clock shall record of each, and makes folded stacks of what it recorded,
+before the run's folder is closed. A guest whose calls cannot be followed has none (insn/c/stacks.h). Fails
+with BuildError if a kernel's symbols cannot be had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from benchgate.base.arch import X86_64
+from benchgate.base.cells import Lane
+from benchgate.base.errors import VerifyError
+from benchgate.base.runs import RawRun
+from benchgate.base.systems import ResultFormat
+from benchgate.insn.plugin import INLINE_API, api_of
+from benchgate.insn.records import NO_RECORDS, Records
+from benchgate.plan.planned import PlannedCell
+from benchgate.session import recordings
+from benchgate.session.guests import Guests
+
+
+class StackKeeper:
+    def __init__(self, guests: Guests, note: Callable[[str], None], *, is_on: bool) -> None:
+        self._guests, self._note, self._is_on = guests, note, is_on
+        self._recorded: set[str] = set()
+
+    def records(self, planned: PlannedCell, folder: Path) -> Records:
+        if planned.cell.id in self._recorded or not self._is_on or not self._can_follow(planned):
+            return NO_RECORDS
+        self._recorded.add(planned.cell.id)
+        return recordings.records(folder, stacks=True)
+
+    def keep(self, planned: PlannedCell, raw: RawRun) -> None:
+        """Without the plugin's own file: it has addresses, which nobody can read without the symbols."""
+        file = raw.folder / recordings.STACKS
+        if not file.exists():
+            return
+        try:
+            recordings.fold(file, *self._guests.all_symbols(planned))
+        except VerifyError as error:
+            self._note(f"no call stacks of {planned.cell.id}: {error}")
+        file.unlink()
+
+    def _can_follow(self, planned: PlannedCell) -> bool:
+        if planned.seats.lane is not Lane.INSN or planned.system.result.format is not ResultFormat.BENCH:
+            return False
+        qemu = self._guests.machines.vm(planned).qemu
+        return qemu.guest is X86_64 and api_of(qemu) >= INLINE_API

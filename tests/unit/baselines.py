@@ -1,0 +1,77 @@
+"""Baselines for tests. Arguments that a test omits have valid values."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from benchgate.base.baselines import Against, Baseline, BaselineArm, Origin, SymbolCounts, SystemOrigin
+from benchgate.base.cells import Cell, Lane, Placement
+from benchgate.base.metrics import WINDOWS
+from benchgate.base.runs import Measurement
+from benchgate.evidence import baseline_file
+from tests.unit.factories import cell
+
+FILE = "reports/baselines/main.json"
+CLOCK = "full serial " + "c" * 64
+SYSTEM = SystemOrigin(definition="d" * 64, qemu="e" * 64, clock=CLOCK)
+ORIGIN = Origin({"cpu_model": "Example", "cores": "2"}, {"linux": SYSTEM})
+GUEST = "a" * 64
+SEEDS = (1, 2, 3, 4, 5)
+
+
+def figures(
+    of: Cell,
+    samples: Sequence[float],
+    *,
+    name: str = "work",
+    lane: Lane = Lane.TCG,
+    unit: str = "ns",
+    guest: str = GUEST,
+    seeds: Sequence[int] = SEEDS,
+) -> Measurement:
+    place, metric = Placement.PHYSICAL, WINDOWS[name]
+    return Measurement(of, lane, place, metric, unit, tuple(samples), seeds=tuple(seeds), guest=guest)
+
+
+def arm(of: Cell, samples: Sequence[float], *more: Measurement, **facts: Any) -> BaselineArm:
+    """`total` is `work` unless `more` has it."""
+    found = [figures(of, samples, name=name, **facts) for name in ("work", "total")]
+    every = {one.metric.name: one for one in (*found, *more)}
+    one = found[0]
+    return BaselineArm(of, one.lane, one.placement, one.guest, one.seeds, every)
+
+
+def baseline(*arms: BaselineArm, origin: Origin = ORIGIN) -> Baseline:
+    return Baseline(
+        session="20260102T030405Z-abcdef",
+        finished="2026-01-02T03:06:00Z",
+        accepted="2026-01-03",
+        manifest="b" * 64,
+        commit="0123abc",
+        origin=origin,
+        arms=arms or (arm(cell(2), [100] * 5),),
+    )
+
+
+def against(found: Baseline | None, here: Origin = ORIGIN) -> Against:
+    return Against(here, {} if found is None else {FILE: found})
+
+
+def symbols(counts: Mapping[tuple[str, str], int]) -> SymbolCounts:
+    return SymbolCounts(1, 1000, counts)
+
+
+def forged(text: str, edit: Callable[[dict[str, Any]], object]) -> str:
+    """The text of a baseline after an edit by somebody who makes its digest again."""
+    found = json.loads(text)
+    edit(found)
+    found.pop("digest", None)
+    found["digest"] = hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()
+    return json.dumps(found)
+
+
+def written(*arms: BaselineArm) -> str:
+    return baseline_file.render(baseline(*arms))

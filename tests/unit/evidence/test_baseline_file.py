@@ -1,0 +1,181 @@
+"""The file of a baseline: what is written is read back, and everything else is refused with a sentence."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchgate.base.baselines import Baseline
+from benchgate.base.cells import Lane
+from benchgate.base.errors import EvidenceError, IncompleteError
+from benchgate.base.metrics import Better, Metric, MetricKind
+from benchgate.evidence import baseline_file
+from benchgate.evidence.baseline_file import OTHERS
+from tests.unit import baselines
+from tests.unit.baselines import figures, forged, written
+from tests.unit.factories import cell
+
+RPS = Metric("rps", MetricKind.RATE, Better.MORE, "requests/s", of="done")
+CELL = cell(2)
+
+
+def full() -> Baseline:
+    rates = replace(figures(CELL, [1.5, 2, 3, 4, 5]), metric=RPS, unit="requests/s", late=(0.25,), step=0.5)
+    counts = {("user", "main"): 7, ("kernel", "schedule"): 90}
+    arm = baselines.arm(CELL, [100, 101, 102, 103, 104], rates)
+    other = baselines.arm(cell(4), [50] * 5, lane=Lane.INSN, unit="insn")
+    return baselines.baseline(replace(arm, symbols=baselines.symbols(counts)), other)
+
+
+def refused(text: str, said: str) -> None:
+    with pytest.raises(EvidenceError, match=said) as found:
+        baseline_file.parse(text, "main.json")
+    assert str(found.value).startswith("main.json is not a baseline: ")
+    assert "next: take the committed file" in str(found.value)
+    assert "\n" not in str(found.value)
+
+
+def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+    file = tmp_path / "new" / "main.json"
+    baseline_file.write(file, full())
+    found = baseline_file.read(file)
+    assert baseline_file.render(found) == file.read_text()
+    (one, two), (mine, other) = found.arms, full().arms
+    assert (one.cell, one.guest, one.seeds, one.symbols) == (mine.cell, mine.guest, mine.seeds, mine.symbols)
+    assert one.measurements["work"].samples == (100, 101, 102, 103, 104)
+    rates = one.measurements["rps"]
+    assert (rates.samples, rates.metric, rates.unit) == ((1.5, 2, 3, 4, 5), RPS, "requests/s")
+    assert (rates.late, rates.step) == ((0.25,), 0.5)
+    assert (two.cell, two.lane) == (other.cell, Lane.INSN)
+    assert replace(found, arms=()) == replace(full(), arms=())
+
+
+def test_samples_are_on_one_line_for_the_reviewer() -> None:
+    assert '"samples": [100, 101, 102, 103, 104]\n' in written(baselines.arm(CELL, range(100, 105)))
+
+
+def test_symbols_beyond_the_largest_are_one_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(baseline_file, "MOST_SYMBOLS", 1)
+    found = baseline_file.parse(baseline_file.render(full()), "main.json").arms[0].symbols
+    assert found is not None
+    assert dict(found.counts) == {("kernel", "schedule"): 90, OTHERS: 7}
+    again = baselines.baseline(replace(full().arms[0], symbols=found))
+    assert baseline_file.parse(baseline_file.render(again), "main.json").arms[0].symbols == found
+
+
+def test_a_digit_that_was_changed_by_hand_is_found() -> None:
+    text = written()
+    assert "[100, 100, 100, 100, 100]" in text
+    refused(
+        text.replace("[100, 100, 100, 100, 100]", "[110, 100, 100, 100, 100]", 1), "its digest does not fit"
+    )
+
+
+def test_another_layout_of_the_same_text_is_no_change() -> None:
+    assert baseline_file.parse(json.dumps(json.loads(written())), "main.json").arms
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "Expecting value"),
+        ("[]", "the file is not an object"),
+        ("{}", "the file has no format"),
+        ('{"format": "benchgate-session", "version": 1}', "its format is not benchgate-baseline, version 1"),
+        ("[" * 100_000, "."),
+        (written().replace("100, 100", "NaN, 100", 1), "NaN is not a JSON number"),
+        (written().replace('"accepted"', '"accepted": 1, "accepted"', 1), "duplicate key"),
+    ],
+)
+def test_what_is_not_a_baseline_is_refused(text: str, said: str) -> None:
+    refused(text, said)
+
+
+def first(found: dict[str, Any]) -> dict[str, Any]:
+    cells: list[dict[str, Any]] = found["cells"]
+    return cells[0]
+
+
+def samples(found: dict[str, Any]) -> list[object]:
+    values: list[object] = first(found)["metrics"][0]["samples"]
+    return values
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        (lambda f: f.update(version=2), "version 1"),
+        (lambda f: f.update(more=1), "unknown key 'more'"),
+        (lambda f: f.update(cells=[]), "it has 0 cells"),
+        (lambda f: f.update(cells=f["cells"] * 2), "primes-linux-smp2 is there twice"),
+        (lambda f: f.update(accepted="today"), "is not a day"),
+        (lambda f: f.update(manifest="0"), "manifest '0' is not a SHA-256"),
+        (lambda f: f.update(machine={"cores": 2}), "cores 2 has a wrong type"),
+        (lambda f: f["systems"]["linux"].pop("qemu"), "a system has no qemu"),
+        (lambda f: f["systems"]["linux"].update(definition="x"), "definition 'x' is not a SHA-256"),
+        (lambda f: first(f).pop("guest"), "the file|has no guest"),
+        (lambda f: first(f).update(lane="fast"), "'fast' is not a valid Lane"),
+        (lambda f: first(f)["cell"].update(cpus=0), "cpus 0 is not a whole number"),
+        (lambda f: first(f)["metrics"].pop(), "must have each metric once, and work and total"),
+        (lambda f: first(f)["metrics"].append(first(f)["metrics"][0]), "must have each metric once"),
+        (lambda f: samples(f).pop(), "work of primes-linux-smp2 has 4 samples and 5 seeds"),
+        (lambda f: samples(f).append(1), "has 6 samples and 5 seeds"),
+        (lambda f: samples(f).__setitem__(0, -1), "a sample of work of primes-linux-smp2 is -1"),
+        (lambda f: samples(f).__setitem__(0, 1e300), r"is 1e\+300, not a number from 0"),
+        (lambda f: samples(f).__setitem__(0, "100"), "is '100', not a number"),
+        (lambda f: samples(f).__setitem__(0, True), "is True, not a number"),
+        (lambda f: samples(f).__setitem__(0, None), "is None, not a number"),
+        (lambda f: first(f)["metrics"][0].update(late=-1), "late and step cannot be negative"),
+        (lambda f: first(f)["metrics"][0].update(name="rps"), "declared None has a wrong type"),
+        (
+            lambda f: first(f).update(symbols={"seed": 1, "window": 1, "others": 0, "counts": [["user", 1]]}),
+            "is not a symbol's count",
+        ),
+        (
+            lambda f: first(f).update(
+                symbols={"seed": 1, "window": 1, "others": 0, "counts": [["user", "a", 1]] * 2}
+            ),
+            "there twice",
+        ),
+    ],
+)
+def test_a_forged_baseline_with_a_digest_that_fits_is_read_strictly(
+    edit: Callable[[dict[str, Any]], object], said: str
+) -> None:
+    refused(forged(written(), edit), said)
+
+
+def test_a_seed_that_is_there_twice_is_refused_on_the_instruction_clock_only() -> None:
+    def twice(found: dict[str, Any]) -> None:
+        first(found)["seeds"] = [1, 1, 2, 3, 4]
+
+    exact = written(baselines.arm(CELL, [100] * 5, lane=Lane.INSN))
+    refused(forged(exact, twice), "has a seed twice")
+    assert baseline_file.parse(forged(written(), twice), "main.json")
+
+
+def test_hostile_text_is_made_visible() -> None:
+    def hostile(found: dict[str, Any]) -> None:
+        found["machine"]["cpu_model"] = "\x1b[2Jx"
+
+    assert baseline_file.parse(forged(written(), hostile), "m").origin.machine["cpu_model"] == "\\x1b[2Jx"
+
+
+def test_a_file_that_does_not_exist_or_cannot_be_written_is_named(tmp_path: Path) -> None:
+    with pytest.raises(IncompleteError, match=r"main\.json is missing"):
+        baseline_file.read(tmp_path / "main.json")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(EvidenceError, match=r"cannot be written: .*choose another place with --out"):
+        baseline_file.write(tmp_path / "file" / "main.json", full())
+
+
+def test_nothing_is_written_that_could_not_be_read(tmp_path: Path) -> None:
+    file = tmp_path / "main.json"
+    with pytest.raises(EvidenceError, match="is not a SHA-256"):
+        baseline_file.write(file, replace(full(), manifest="none"))
+    assert not file.exists()

@@ -1,0 +1,96 @@
+"""The systems of a session: names that differ, letters, and the words that choose files."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.errors import UsageError
+from benchgate.plan import catalog, choice
+from benchgate.plan.options import Options
+from benchgate.plan.planned import Request
+
+PRIMES = Request("primes", {}, ())
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, with two kernels of one name."""
+    for folder, content in (("old", b"1"), ("new", b"2")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "bzImage").write_bytes(content)
+    (tmp_path / "other").write_bytes(b"3")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def names(*words: str, **more: object) -> list[str]:
+    return [one.name for one in choice.of_session(Options(systems=words, **more))]  # type: ignore[arg-type]
+
+
+def digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:8]
+
+
+def test_a_file_names_its_system_by_its_base_name() -> None:
+    assert names("linux", "linux:kernel=new/bzImage") == ["linux", "linux.kernel-bzImage"]
+    assert names("linux:kernel=other", "linux:kernel=new/bzImage") == [
+        "linux.kernel-other", "linux.kernel-bzImage",
+    ]  # fmt: skip
+
+
+def test_files_of_one_name_are_told_apart_by_their_content(here: Path) -> None:
+    both = [f"linux.kernel-bzImage-{digest(one)}" for one in (b"1", b"2")]
+    assert names("linux:kernel=old/bzImage", f"linux:kernel={here}/new/bzImage") == both
+    (here / "new/bzImage").write_bytes(b"1")
+    with pytest.raises(UsageError, match="names the same system twice"):
+        names("linux:kernel=old/bzImage", "linux:kernel=new/bzImage")
+
+
+def test_the_option_for_a_kernel_says_the_same_as_the_setting(here: Path) -> None:
+    kernel = here / "new/bzImage"
+    (one,) = choice.of_session(Options(systems=("linux",), linux_kernel=kernel))
+    (two,) = choice.of_session(Options(systems=(f"linux:kernel={kernel}",)))
+    assert one == two
+    assert (one.boot.kernel, one.boot.is_linux) == (str(kernel), True)
+    found = choice.of_session(Options(systems=("linux:kernel=other", "kernel"), linux_kernel=kernel))
+    assert [one.name for one in found] == ["linux.kernel-other", "kernel"]
+
+
+def test_the_option_is_also_for_a_yaml_that_has_no_such_setting(here: Path) -> None:
+    text = "version: 1\nname: mine\nkind: qemu\nboot: {kernel: fetch:linux}\n"
+    (here / "mine.yaml").write_text(text)
+    (found,) = choice.of_session(Options(systems=("./mine.yaml",), linux_kernel=here / "other"))
+    assert (found.name, found.boot.kernel, found.boot.is_linux) == ("mine", str(here / "other"), True)
+
+
+def test_a_missing_file_is_named() -> None:
+    with pytest.raises(UsageError, match=r"linux: setting kernel: there is no file /.*/gone"):
+        names("linux:kernel=gone")
+
+
+def test_a_mark_and_a_comparison_use_the_sessions_name_or_one_that_differs() -> None:
+    options = Options(systems=("linux:kernel=old/bzImage",))
+    (own,) = choice.of_session(options)
+    assert choice.other("linux:kernel=old/bzImage", options) == own
+    assert choice.other("linux:kernel=new/bzImage", options).name == f"linux.kernel-bzImage-{digest(b'2')}"
+    request = Request("primes", {}, (), ("linux:kernel=old/bzImage", "linux:kernel=new/bzImage"))
+    assert len({one.name for one in choice.systems_of(request, options)}) == 2
+
+
+def test_letters_are_told_if_files_were_chosen(here: Path) -> None:
+    options = Options(systems=("linux", "linux:kernel=other"))
+    assert choice.told(options) == (
+        "A is linux", f"B is linux.kernel-other (kernel={here}/other)",
+    )  # fmt: skip
+    assert not choice.told(Options(systems=("linux", "kernel")))
+
+
+def test_a_word_of_an_ini_file_is_relative_to_that_file(here: Path) -> None:
+    assert catalog.placed("linux:kernel=k/bzImage:arch=riscv64", here / "sub") == (
+        f"linux:kernel={here}/sub/k/bzImage:arch=riscv64"
+    )
+    assert catalog.placed("kernel:sched=rr", here) == "kernel:sched=rr"
+    assert catalog.placed("sub/mine.yaml", here) == f"{here}/sub/mine.yaml"

@@ -1,0 +1,102 @@
+"""Which commits a bisect tests. No pytest runs: the test says which commits are bad."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.errors import UsageError
+from benchgate.build.revision import repository_of
+from benchgate.session.bisect import history
+from benchgate.session.bisect.history import Next
+from benchgate.session.bisect.state import Question, State, Step, Term
+from tests.gitkit import Repo
+
+Judge = Callable[[str], Term]
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Repo:
+    return Repo.new(tmp_path / "src")
+
+
+def line(repo: Repo, count: int) -> list[str]:
+    """Commits that change the kernel, each followed by one that does not."""
+    found = []
+    for number in range(count):
+        found.append(repo.commit(f"kernel {number}", {"kernel/main.c": str(number)}))
+        repo.commit(f"docs {number}", {"README": str(number)})
+    return found
+
+
+def walk(repo: Repo, out: Path, good: str, bad: str, judge: Judge) -> tuple[Next, list[str]]:
+    out.mkdir(exist_ok=True)
+    known = State(Question(good, bad, "mine.yaml", ()), (Step(good, Term.GOOD, ""), Step(bad, Term.BAD, "")))
+    tested: list[str] = []
+    while True:
+        found = history.next_commit(out, repository_of(repo.folder), ("kernel",), known)
+        if not found.commit:
+            return found, tested
+        assert found.commit not in tested
+        tested.append(found.commit)
+        known = known.with_step(Step(found.commit, judge(found.commit), ""))
+
+
+@pytest.mark.parametrize("first", range(1, 8))
+def test_each_possible_first_bad_commit_is_found(repo: Repo, tmp_path: Path, first: int) -> None:
+    commits = line(repo, 8)
+    before = repo.state
+
+    def judge(commit: str) -> Term:
+        return Term.BAD if commits.index(commit) >= first else Term.GOOD
+
+    found, tested = walk(repo, tmp_path / "out", commits[0], commits[7], judge)
+    assert found == Next(first_bad=commits[first])
+    assert len(tested) <= 3
+    assert set(tested) <= set(commits)  # none that leaves the kernel as it was
+    assert repo.state == before
+    assert not (repo.folder / ".git/BISECT_LOG").exists()
+
+
+def test_skipped_commits_are_gone_around_and_named_if_one_of_them_may_be_it(
+    repo: Repo, tmp_path: Path
+) -> None:
+    commits = line(repo, 8)
+
+    def judge(commit: str) -> Term:
+        at = commits.index(commit)
+        return Term.SKIP if at == 4 else Term.BAD if at >= 5 else Term.GOOD
+
+    found, tested = walk(repo, tmp_path / "out", commits[0], commits[7], judge)
+    assert not found.first_bad
+    assert sorted(found.among, key=commits.index) == [commits[4], commits[5]]
+    assert commits[4] in tested
+
+    def elsewhere(commit: str) -> Term:
+        at = commits.index(commit)
+        return Term.SKIP if at == 4 else Term.BAD if at >= 2 else Term.GOOD
+
+    found, _ = walk(repo, tmp_path / "other", commits[0], commits[7], elsewhere)
+    assert found == Next(first_bad=commits[2])
+
+
+def test_a_side_branch_is_walked_too(repo: Repo, tmp_path: Path) -> None:
+    good = repo.commit("kernel", {"kernel/main.c": "0"})
+    repo.git("checkout", "--quiet", "-b", "side")
+    side = [repo.commit(f"side {n}", {"kernel/side.c": str(n)}) for n in range(3)]
+    repo.git("checkout", "--quiet", "main")
+    repo.commit("main", {"kernel/main.c": "1"})
+    repo.git("merge", "--quiet", "--no-edit", "side")
+    merge = repo.git("rev-parse", "HEAD")
+    bad = {*side[1:], merge}
+
+    found, _ = walk(repo, tmp_path / "out", good, merge, lambda one: Term.BAD if one in bad else Term.GOOD)
+    assert found.first_bad == side[1]
+
+
+def test_ends_in_the_wrong_order_are_refused_in_gits_words(repo: Repo, tmp_path: Path) -> None:
+    commits = line(repo, 3)
+    with pytest.raises(UsageError, match="git bisect "):
+        walk(repo, tmp_path / "out", commits[2], commits[0], lambda _: Term.GOOD)

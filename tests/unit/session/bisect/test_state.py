@@ -1,0 +1,54 @@
+"""The state of a bisect: what is written is read again, and what somebody changed is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.errors import UsageError
+from benchgate.session.bisect import state
+from benchgate.session.bisect.state import Question, State, Step, Term
+
+GOOD, BAD, MIDDLE = "a" * 40, "b" * 40, "c" * 40
+QUESTION = Question(GOOD, BAD, "mine.yaml", ("tests", "-k", "a b"))
+KNOWN = State(
+    QUESTION,
+    (Step(GOOD, Term.GOOD, "PASS: x", "steps/01-aaaaaaaaaa/runs/20260102T030405Z-abcdef"),
+     Step(MIDDLE, Term.SKIP, "it does not build: cc")),
+)  # fmt: skip
+
+
+def test_what_is_written_is_read_again(tmp_path: Path) -> None:
+    assert state.read(tmp_path, QUESTION) == State(QUESTION)
+    state.write(tmp_path, KNOWN)
+    assert state.read(tmp_path, QUESTION) == KNOWN
+    assert (tmp_path / "bisect.log").read_text() == (
+        "aaaaaaaaaa good: PASS: x\ncccccccccc skip: it does not build: cc\n"
+    )
+
+
+def test_the_folder_of_another_bisect_is_refused(tmp_path: Path) -> None:
+    state.write(tmp_path, KNOWN)
+    with pytest.raises(UsageError, match=r"is of another bisect, from aaaaaaaaaa to bbbbbbbbbb of mine.yaml"):
+        state.read(tmp_path, Question(GOOD, BAD, "mine.yaml", ("tests",)))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("version", 2),
+        ("good", "HEAD"),
+        ("steps", [{"commit": GOOD, "term": "better", "why": "", "session": ""}]),
+        ("steps", [{"commit": GOOD, "term": "good", "why": "", "session": "../../elsewhere"}]),
+        ("steps", [{"commit": "--help", "term": "good", "why": "", "session": ""}]),
+        ("more", 1),
+    ],
+)
+def test_a_state_that_was_changed_is_refused(tmp_path: Path, name: str, value: object) -> None:
+    state.write(tmp_path, KNOWN)
+    found = json.loads((tmp_path / "state.json").read_text())
+    (tmp_path / "state.json").write_text(json.dumps(found | {name: value}))
+    with pytest.raises(UsageError, match=r"state.json cannot be read: .*; name another folder with --out"):
+        state.read(tmp_path, QUESTION)

@@ -1,0 +1,55 @@
+"""What the verdicts of a session say of the tested commit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from benchgate.base.errors import UsageError
+from benchgate.plan import catalog
+from benchgate.session.bisect.state import Term
+from benchgate.session.bisect.step import Pair, judged
+
+KERNEL = catalog.load_system("kernel")
+GOOD, OTHER = (replace(KERNEL, name=f"kernel.rev-{name}") for name in ("good", "other"))
+PAIR = Pair(GOOD, OTHER)
+
+
+def verdict(outcome: str, system: str = OTHER.name, gate: str = "ratio") -> dict[str, str]:
+    return {"system": system, "gate": gate, "outcome": outcome, "reason": f"{outcome}: because"}
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "term"),
+    [
+        (["PASS", "SKIP"], Term.GOOD),
+        (["PASS", "FAIL"], Term.BAD),
+        (["INVALID", "FAIL"], Term.BAD),
+        (["PASS", "INVALID"], Term.SKIP),
+        (["PASS", "INCONCLUSIVE"], Term.SKIP),
+        (["SKIP"], Term.SKIP),
+    ],
+)
+def test_pass_is_good_and_fail_is_bad_and_what_is_undecided_is_skipped(
+    outcomes: list[str], term: Term
+) -> None:
+    assert judged([verdict(one) for one in outcomes], PAIR)[0] is term
+
+
+def test_verdicts_on_good_itself_say_nothing_of_the_other_commit() -> None:
+    both = [verdict("FAIL", GOOD.name), verdict("PASS")]
+    assert judged(both, PAIR) == (Term.GOOD, "PASS: because")
+
+
+def test_good_alone_may_have_nothing_to_be_compared_with() -> None:
+    alone = Pair(GOOD, None)
+    assert judged([verdict("SKIP", GOOD.name)], alone)[0] is Term.GOOD
+    assert judged([verdict("SKIP", GOOD.name, "speedup")], alone)[0] is Term.SKIP
+    assert judged([verdict("INVALID", GOOD.name)], alone)[0] is Term.SKIP
+
+
+def test_tests_that_do_not_measure_the_commit_are_refused() -> None:
+    for found in ([], [verdict("PASS", "linux")]):
+        with pytest.raises(UsageError, match=r"no gate of these tests is on kernel.rev-other"):
+            judged(found, PAIR)
