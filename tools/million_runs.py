@@ -17,13 +17,14 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from sqlalchemy import Select, text
+from sqlalchemy import Select, func, select, text
 
 from benchgate.base.errors import BenchgateError
 from benchgate.history import place, reader, store, writer
 from benchgate.history.course import course_of
 from benchgate.history.entry import Entry, Series
 from benchgate.history.place import Place
+from benchgate.history.tables import RUNS, SERIES, SESSIONS
 
 FIRST = datetime(2020, 1, 1, tzinfo=UTC)
 TIMES = 21
@@ -49,14 +50,13 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         where = place.find(words.db or str(Path(folder, "history.sqlite")), {})
         try:
-            fill(where, words.sessions, words.rows, words.runs)
+            if not (where.file and where.file.exists()):
+                fill(where, words.sessions, words.rows, words.runs)
             lines, is_direct = answers(where)
         except BenchgateError as error:
             sys.exit(str(error))
         size = f", {where.file.stat().st_size / 2**20:.0f} MiB" if where.file else ""
-    total = words.sessions * words.rows * words.runs
-    print(f"{total:,} runs: {words.rows} rows in {words.sessions:,} sessions of {words.runs} runs each{size}")
-    print(*lines, sep="\n")
+    print(f"{lines[0]}{size}", *lines[1:], sep="\n")
     return 0 if is_direct else 1
 
 
@@ -111,7 +111,11 @@ def answers(where: Place) -> tuple[list[str], bool]:
             ),
             "its changes (without the database)": lambda: course_of(found.series, points, samples, 0.05),
         }
-        lines = [f"{_milliseconds(ask):7.1f} ms  {what}" for what, ask in questions.items()]
+        tables = {"runs": RUNS, "rows": SERIES, "sessions": SESSIONS}
+        sizes = {name: connection.execute(select(func.count()).select_from(table)).scalar_one()
+                 for name, table in tables.items()}  # fmt: skip
+        lines = [", ".join(f"{count:,} {name}" for name, count in sizes.items())]
+        lines += [f"{_milliseconds(ask):7.1f} ms  {what}" for what, ask in questions.items()]
         lines.append(f"median of {TIMES} times, in one process, after the first time")
         queries = {"point": reader.points_query(found.number), "run": reader.runs_query(found.number)}
         plans = {table: plan(where, query) for table, query in queries.items()}

@@ -34,7 +34,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--width", type=_count, default=None, metavar="N", help="columns (default: the screen's)"
     )
-    parser.add_argument("--html", type=Path, default=None, metavar="FILE", help="write the course as a page")
+    parser.add_argument(
+        "--html", type=Path, default=None, metavar="FILE", help="write a page: of the row, or of all rows"
+    )
 
 
 def run(words: argparse.Namespace) -> int:
@@ -45,14 +47,13 @@ def run(words: argparse.Namespace) -> int:
     from benchgate.session import histories
 
     where = place.find(words.db, os.environ)
-    if not words.row:
-        print(histories.rows_text(where))
-        return 0
-    wanted = histories.Wanted(words.row, words.metric, words.lane, words.last, words.error)
+    wanted = histories.Wanted(words.row or "", words.metric, words.lane, words.last, words.error)
     if words.html:
         print(f"wrote {histories.write_page(where, wanted, words.html)}")
-        return 0
-    print(histories.courses_text(where, wanted, words.width or shutil.get_terminal_size().columns))
+    elif not wanted.name:
+        print(histories.rows_text(where))
+    else:
+        print(histories.courses_text(where, wanted, words.width or shutil.get_terminal_size().columns))
     return 0
 
 

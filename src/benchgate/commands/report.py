@@ -1,6 +1,6 @@
-"""`benchgate report`: makes a session's page again. The exit status is 0 if it is written.
+"""`benchgate report`: makes a session's page again, or a page of the history. Exit status 0: it is written.
 
-Takes a session's folder; writes one HTML file and prints its path.
+Takes a session's folder, `history` or `history:ROW`; writes one HTML file and prints its path.
 """
 
 from __future__ import annotations
@@ -8,21 +8,40 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchgate.commands.shared import declare_trusted, trusted
+from benchgate.commands.shared import declare_history, declare_trusted, trusted
 
 NAME = "report"
 ABOUT = "make the HTML page of a session again from its files; boots nothing"
 
+FOLDER = "a session folder, a results.csv (without verdicts), or the history: `history` or `history:ROW`"
+HISTORY = "history"
+
 
 def declare(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", help="a session folder, or a results.csv (without verdicts)")
+    parser.add_argument("folder", help=FOLDER)
     about = "the file to write (default: report-SESSION.html in this folder)"
     parser.add_argument("--out", metavar="FILE", help=about)
     declare_trusted(parser)
+    declare_history(parser)
 
 
 def run(words: argparse.Namespace) -> int:
     from benchgate.session import report
 
-    print(report.write(Path(words.folder), Path(words.out) if words.out else None, trusted(words)))
+    out = Path(words.out) if words.out else None
+    name, _, row = words.folder.partition(":")
+    if name == HISTORY and not Path(words.folder).exists():
+        print(_of_history(row, out, words.db))
+    else:
+        print(report.write(Path(words.folder), out, trusted(words)))
     return 0
+
+
+def _of_history(row: str, out: Path | None, db: str) -> Path:
+    import os
+
+    from benchgate.history import place
+    from benchgate.session import histories, report
+
+    file = out or Path(report.file_name(f"history-{row}" if row else HISTORY))
+    return histories.write_page(place.find(db, os.environ), histories.Wanted(row), file)

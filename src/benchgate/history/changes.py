@@ -42,7 +42,7 @@ _DECAY = math.sqrt(0.5)
 _TRIED = 8
 """The most unlikely borders of a stretch, of which the bound is computed."""
 _NEAR = 2.3
-"""A border whose count is fewer standard deviations than this from what is expected is never unlikely enough."""
+"""A border whose count is fewer standard deviations than this from the expected one is not tried."""
 _THETAS = np.geomspace(1e-3, 40.0, 64)
 """The bound is valid at each; the smallest is taken."""
 
@@ -79,7 +79,8 @@ def _settled(found: list[int], count: int, rising: Counts, falling: Counts) -> t
     borders = [0, *found, count]
     for n in range(1, len(borders) - 1):
         a, b = borders[n - 1], borders[n + 1]
-        borders[n] = _most_unlikely(rising, falling, a, b)[1]
+        bound, at = _most_unlikely(rising, falling, a, b)
+        borders[n] = at if bound < 0 else borders[n]
     return tuple(borders[1:-1])
 
 
@@ -130,20 +131,19 @@ def _pairs(sums: Counts, a: int, b: int) -> Counts:
 
 
 def _by_distance(rising: Counts, falling: Counts, a: int, b: int) -> list[int]:
-    """The borders of a stretch that are far from what is expected, or the one farthest; that one first."""
+    """The borders of a stretch that are far from what is expected, the farthest first."""
     k = np.arange(a + 1, b)
     pairs = (k - a) * (b - k)
     most = np.maximum(_pairs(rising, a, b), _pairs(falling, a, b))
     away = (most - pairs / 2) / np.sqrt(pairs * (b - a + 1) / 12)
-    first, *others = np.argsort(-away, kind="stable")[:_TRIED]
-    return [int(k[first]), *(int(k[n]) for n in others if away[n] > _NEAR)]
+    return [int(k[n]) for n in np.argsort(-away, kind="stable")[:_TRIED] if away[n] > _NEAR]
 
 
 def _most_unlikely(rising: Counts, falling: Counts, a: int, b: int) -> tuple[float, int]:
     """The logarithm of the bound, and its border."""
     best = _by_distance(rising, falling, a, b)
     most = np.maximum(_pairs(rising, a, b), _pairs(falling, a, b))
-    return min((log_bound(k - a, b - k, int(most[k - a - 1])), k) for k in best)
+    return min(((log_bound(k - a, b - k, int(most[k - a - 1])), k) for k in best), default=(0.0, a))
 
 
 def log_bound(before: int, after: int, ordered: int) -> float:

@@ -43,8 +43,10 @@ class Known:
 
 
 def series_of(connection: Connection, name: str, metric: str = "", lane: str = "") -> tuple[Found, ...]:
-    """The series of a row (all its CPU counts) or of a cell."""
-    wanted = select(SERIES).where(or_(SERIES.c.row == name, SERIES.c.cell == name))
+    """The series of a row (all its CPU counts) or of a cell; without a name, of all rows."""
+    wanted = select(SERIES)
+    if name:
+        wanted = wanted.where(or_(SERIES.c.row == name, SERIES.c.cell == name))
     for column, word in ((SERIES.c.metric, metric), (SERIES.c.lane, lane)):
         wanted = wanted.where(column == word) if word else wanted
     order = (SERIES.c.row, SERIES.c.lane, SERIES.c.machine, SERIES.c.params, SERIES.c.cpus, SERIES.c.id)

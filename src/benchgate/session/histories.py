@@ -6,7 +6,7 @@ history has instead.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sqlalchemy import Connection
@@ -21,8 +21,11 @@ from benchgate.history.place import Place
 from benchgate.render.page import history_page
 from benchgate.render.tables import columns
 from benchgate.render.tables import course as course_table
+from benchgate.session import report
 
 MOST_COURSES = 16
+MOST_ON_PAGE = 100
+"""Of the page of all rows: courses, and sessions of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +68,27 @@ def courses_text(place: Place, wanted: Wanted, width: int) -> str:
 
 
 def write_page(place: Place, wanted: Wanted, file: Path) -> Path:
-    made = history_page.page(wanted.name, courses(place, wanted), str(place))
+    """Without a name: all rows, and of each course only the newest sessions."""
+    report.require_outside(file)
+    if wanted.name:
+        made = history_page.page(wanted.name, courses(place, wanted), str(place))
+    else:
+        found, left_out = _all_courses(place, wanted)
+        made = history_page.page("all rows", found, str(place), left_out)
     try:
         file.write_text(made, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise HistoryError(f"{file} cannot be written: {error.strerror}") from None
     return file
+
+
+def _all_courses(place: Place, wanted: Wanted) -> tuple[tuple[Course, ...], int]:
+    """The courses that one page can hold, and how many it leaves out."""
+    short = replace(wanted, last=min(wanted.last, MOST_ON_PAGE))
+    with store.reading(place) as connection:
+        found = reader.series_of(connection, "", wanted.metric, wanted.lane)
+        shown = found[:MOST_ON_PAGE]
+        return tuple(_course(connection, one, short) for one in shown), len(found) - len(shown)
 
 
 def _course(connection: Connection, found: reader.Found, wanted: Wanted) -> Course:

@@ -22,10 +22,10 @@ _STRANGE = re.compile(r"[^A-Za-z0-9._-]")
 def write(session: Path, out: Path | None, trusted: Trusted) -> Path:
     """`out`: None for `report-SESSION.html` in the current folder."""
     if out is not None:
-        _require_outside(out)
+        require_outside(out)
     view = rejudge.view_of_path(session, trusted, "report")
-    place = out or Path(f"report-{_STRANGE.sub('_', view.id)}.html")
-    _require_outside(place)
+    place = out or Path(file_name(f"report-{view.id}"))
+    require_outside(place)
     try:
         place.write_text(report_html.render(view), encoding="utf-8", errors="backslashreplace")
     except OSError as error:
@@ -35,7 +35,11 @@ def write(session: Path, out: Path | None, trusted: Trusted) -> Path:
     return place
 
 
-def _require_outside(place: Path) -> None:
+def file_name(title: str) -> str:
+    return f"{_STRANGE.sub('_', title)}.html"
+
+
+def require_outside(place: Path) -> None:
     """A new file in a sealed session would look like tampering, so no parent folder may be one."""
     for folder in place.absolute().parents:
         if (folder / MANIFEST).is_file():

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchgate import cli
-from benchgate.base.errors import HistoryError
+from benchgate.base.errors import HistoryError, UsageError
 from benchgate.history import store, writer
 from benchgate.session import histories
 from benchgate.session.histories import Wanted
@@ -83,11 +83,41 @@ def test_the_page_has_every_course_and_no_active_content(home: Path) -> None:
     fill(place(home), [{odd: FIVE}], first=20)
     histories.write_page(place(home), Wanted("primes-linux"), home / "page.html")
     page = pagekit.read((home / "page.html").read_text())
-    assert page.parts == ["course-0", "course-1"]
+    assert page.parts == ["courses", "course-0", "course-1"]
     assert "103 insn -> 113.3 insn, 1.1x: worse" in page.text
     assert len(page.attributes("circle")) == 18
     histories.write_page(place(home), Wanted(odd.row), home / "odd.html")
     assert "<script>-x-smp2" in pagekit.read((home / "odd.html").read_text()).text
+
+
+def test_a_report_of_the_history(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(home)
+    monkeypatch.setenv("BENCHGATE_HISTORY", "history.sqlite")
+    assert cli.main(["report", "history"]) == 0
+    assert cli.main(["report", "history:primes-linux-smp2", "--out", "row.html"]) == 0
+    assert cli.main(["history", "--html", "same.html"]) == 0
+    assert capsys.readouterr().out == "history.html\nrow.html\nwrote same.html\n"
+    whole = pagekit.read((home / "history.html").read_text())
+    assert whole.text == pagekit.read((home / "same.html").read_text()).text
+    assert "all rows: 1 change of level, 1 for the worse" in whole.text
+    assert cli.main(["report", "history:none"]) == 4
+
+
+def test_the_page_of_all_rows_says_what_it_leaves_out(tmp_path: Path) -> None:
+    many = {replace(SERIES, row=f"r{n}-x", cell=f"r{n}-x-smp2"): FIVE for n in range(103)}
+    fill(place(tmp_path), [many])
+    histories.write_page(place(tmp_path), Wanted(""), tmp_path / "page.html")
+    page = pagekit.read((tmp_path / "page.html").read_text())
+    assert "3 courses more not shown" in page.text
+    assert len(page.parts) == 101
+
+
+def test_no_page_goes_into_a_sealed_session(home: Path) -> None:
+    (home / "manifest.sha256").write_text("")
+    with pytest.raises(UsageError, match="is inside the sealed session"):
+        histories.write_page(place(home), Wanted("primes-linux"), home / "page.html")
 
 
 def test_a_page_that_cannot_be_written_is_a_sentence(

@@ -16,7 +16,8 @@ def test_it_makes_as_many_runs_as_it_says_and_reads_one_row_by_its_index(tmp_pat
     assert counts(place(tmp_path)) == {"sessions": 20, "series": 10, "points": 200, "runs": 1000}
     lines, is_direct = million_runs.answers(place(tmp_path))
     assert is_direct
-    assert [line.split("ms")[1].strip() for line in lines[:3]] == [
+    assert lines[0] == "1,000 runs, 10 rows, 20 sessions"
+    assert [line.split("ms")[1].strip() for line in lines[1:4]] == [
         "find row0-linux-smp2",
         "its 20 points",
         "its 100 runs",

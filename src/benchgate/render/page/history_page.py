@@ -14,21 +14,39 @@ from benchgate.history.course import Course, Point
 from benchgate.render.page.html import Html, join, tag
 from benchgate.render.page.page import document
 from benchgate.render.page.pictures import course as picture
-from benchgate.render.page.tables import NOTHING, figure, listed, more, scrolling, table, used, word
+from benchgate.render.page.tables import NOTHING, listed, more, scrolling, table, used, word
 from benchgate.render.tables import course as told
 from benchgate.render.tables import units
 
 HEADS = ("session", "commit", "guest", "runs", "median", "interval", "")
+OVERVIEW = ("course", "lane", "newest change", "sessions", "newest figure", "of")
 
 
-def page(name: str, courses: Sequence[Course], where: str) -> str:
+def page(name: str, courses: Sequence[Course], where: str, left_out: int = 0) -> str:
+    """`left_out`: how many courses the page does not show."""
     changes = sum(len(course.changes) for course in courses)
     worse = sum(change.is_worse for course in courses for change in course.changes)
     found = (
         f"{counted(changes, 'change')} of level, {worse} for the worse" if changes else "no change of level"
     )
     sections = [(f"course-{n}", _title(course), _body(course)) for n, course in enumerate(courses)]
-    return document(f"{name}: {found}", f"history {where}", sections)
+    if len(courses) > 1:
+        sections.insert(0, ("courses", "Courses", _overview(courses)))
+    more_said = f"; {counted(left_out, 'course')} more not shown" if left_out else ""
+    return document(f"{name}: {found}", f"history {where}{more_said}", sections)
+
+
+def _overview(courses: Sequence[Course]) -> Html:
+    rows = [_overview_row(n, course) for n, course in enumerate(courses)]
+    return table("the newest figure and the newest change of each course", OVERVIEW, rows, texts=3)
+
+
+def _overview_row(number: int, course: Course) -> list[str | Html]:
+    newest, of = course.points[-1], course.series
+    change = told.change_in_short(course, course.changes[-1]) if course.changes else NOTHING
+    link = tag("a", f"{of.cell} {of.metric}", href=f"#course-{number}")
+    figures = [str(len(course.points)), units.shown(newest.median, of.unit)]
+    return [link, of.lane, change, *figures, newest.started[:10]]
 
 
 def _title(course: Course) -> str:
@@ -47,7 +65,8 @@ def _body(course: Course) -> Html:
     return join(
         [
             tag("dl", pairs),
-            figure(drawn, caption),
+            tag("p", caption, class_="soft"),
+            drawn,
             listed(told.sentences(course)),
             more(
                 "every session, newest first",

@@ -72,6 +72,12 @@ def change_said(course: Course, change: Change) -> str:
     )
 
 
+def change_in_short(course: Course, change: Change) -> str:
+    """`2026-11-20 worse 1.067x`."""
+    ratio = "" if change.ratio is None else f" {change.ratio:.4g}x"
+    return f"{course.points[change.at].started[:10]} {'worse' if change.is_worse else 'better'}{ratio}"
+
+
 def _day(point: Point) -> str:
     return point.started[:16].replace("T", " ")
 

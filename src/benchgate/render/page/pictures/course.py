@@ -16,8 +16,10 @@ from benchgate.render.page.html import Html, join, tag
 from benchgate.render.tables import units
 
 WIDTH, HEIGHT = 720, 260
-LEFT, RIGHT, TOP, BOTTOM = 96, 12, 22, 30
+RIGHT, TOP, BOTTOM = 12, 22, 30
 LINES = 4
+_LETTER = 6.5
+"""The width of a digit of a label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +27,20 @@ class _Scale:
     low: float
     high: float
     count: int
+    unit: str
+
+    @property
+    def values(self) -> list[float]:
+        """Where the grid has lines."""
+        return [self.low + (self.high - self.low) * n / LINES for n in range(LINES + 1)]
+
+    @property
+    def left(self) -> float:
+        """As much room as the longest label needs."""
+        return 14 + _LETTER * max(len(units.shown(value, self.unit)) for value in self.values)
 
     def x(self, place: float) -> float:
-        return LEFT + (WIDTH - LEFT - RIGHT) * (place + 0.5) / self.count
+        return self.left + (WIDTH - self.left - RIGHT) * (place + 0.5) / self.count
 
     def y(self, value: float) -> float:
         return TOP + (HEIGHT - TOP - BOTTOM) * (self.high - value) / (self.high - self.low)
@@ -54,19 +67,17 @@ def _scale(course: Course) -> _Scale:
     ]
     low, high = min(ends), max(ends)
     space = (high - low) / 10 or abs(high) / 100 or 1.0
-    return _Scale(low - space, high + space, len(course.points))
+    return _Scale(low - space, high + space, len(course.points), course.series.unit)
 
 
 def _grid(course: Course, scale: _Scale) -> Iterator[Html]:
-    for n in range(LINES + 1):
-        value = scale.low + (scale.high - scale.low) * n / LINES
+    for n, value in enumerate(scale.values):
         y = scale.y(value)
-        yield tag("line", x1=LEFT, y1=y, x2=WIDTH - RIGHT, y2=y, class_="axis" if n == 0 else "grid")
-        yield tag("text", units.shown(value, course.series.unit), x=LEFT - 6, y=y + 4, text_anchor="end")
-    for n, anchor in ((0, "start"), (len(course.points) - 1, "end")):
-        if n or anchor == "start":
-            x = LEFT if anchor == "start" else WIDTH - RIGHT
-            yield tag("text", course.points[n].started[:10], x=x, y=HEIGHT - 10, text_anchor=anchor)
+        yield tag("line", x1=scale.left, y1=y, x2=WIDTH - RIGHT, y2=y, class_="grid" if n else "axis")
+        yield tag("text", units.shown(value, scale.unit), x=scale.left - 6, y=y + 4, text_anchor="end")
+    ends = [(course.points[0], scale.left, "start"), (course.points[-1], WIDTH - RIGHT, "end")]
+    for point, x, anchor in ends[: len(course.points)]:
+        yield tag("text", point.started[:10], x=x, y=HEIGHT - 10, text_anchor=anchor)
 
 
 def _levels(course: Course, scale: _Scale) -> Iterator[Html]:
