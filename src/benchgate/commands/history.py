@@ -1,6 +1,6 @@
 """`benchgate history`: lists the rows of the history, or draws the course of one.
 
-Takes a row or cell, or none; prints text, or writes a page. Exit status 0, or 4 if the history has no such row.
+Takes a row or cell, or none; prints text, or writes a page. Exit status 4 if the history has no such row.
 """
 
 from __future__ import annotations
