@@ -31,7 +31,7 @@ from benchgate.insn.guests import exact_arguments, linux_words
 from benchgate.insn.log import ClockLog, ClockMode, Level
 from benchgate.insn.log_reader import read_log
 from benchgate.insn.plugin import FLAGS, api_of, prepare
-from benchgate.insn.records import Records
+from benchgate.insn.records import NO_RECORDS, Records
 from benchgate.insn.window import ClockWindow, window
 from benchgate.plan import catalog
 
@@ -91,7 +91,7 @@ class Lab:
         *,
         workers: int = 0,
         seed: int = 0,
-        profile: Path | None = None,
+        records: Records = NO_RECORDS,
         debugger: Callable[[Path], None] | None = None,
         extra: tuple[str, ...] = (),
         during: Callable[[Path], None] | None = None,
@@ -112,7 +112,7 @@ class Lab:
             append += f" bench.nonce=lab {words}"
             serial = ("-serial", f"file:{console}")
             argv, environment = self.line(
-                cpus, log, seed, profile, console=serial, initrd=initrd, append=append
+                cpus, log, seed, records, console=serial, initrd=initrd, append=append
             )
             argv += [word.replace("FOLDER", folder) for word in extra]
             before, begin = os.times(), time.monotonic()
@@ -134,7 +134,7 @@ class Lab:
         return Boot(process.returncode, text, errors, seen, end - begin, used, guest)
 
     def line(
-        self, cpus: int, log: Path, seed: int, profile: Path | None = None, **more: Any
+        self, cpus: int, log: Path, seed: int, records: Records = NO_RECORDS, **more: Any
     ) -> tuple[list[str], dict[str, str]]:
         """QEMU's command line and environment; `more` is for `qemu.command`."""
         environment = {**os.environ, **self.qemu.environment}
@@ -145,7 +145,7 @@ class Lab:
                 mode=self.mode,
                 log=log,
                 seed=seed,
-                records=Records(profile=profile),
+                records=records,
                 cpus=cpus,
                 guest=self.qemu.guest,
                 machine=self.qemu.guest.machine,

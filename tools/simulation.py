@@ -19,9 +19,9 @@ from benchgate.base import stats
 from benchgate.base.baselines import Against, Baseline, BaselineArm, Origin
 from benchgate.base.cells import Cell, Lane, Mode, Placement
 from benchgate.base.gates import Arm, Gate, GateInput, Policy, Verdict, Word
+from benchgate.base.laws import Law, Model
 from benchgate.base.metrics import WINDOWS
 from benchgate.base.runs import Measurement
-from benchgate.base.scaling import Law, Model
 from benchgate.judge.gates import judge
 
 DEFAULT = Policy("simulated", (5, 9, 15, 25), alpha=0.0276, overall_error=0.05, first=5, max_runs=25)
@@ -105,11 +105,12 @@ def effect_shares(runs: int, cv: float, draws: int, seed: int) -> tuple[float, f
         return judge(gate, GateInput({arm.cell.id: arm for arm in arms}, policy, {})).verdict
 
     size = statistics.median(session(1.9).smallest_effect or 0.0 for _ in range(draws))
-    found = (
-        sum(session(THRESHOLD * (1 + part * size)).outcome is Word.PASS for _ in range(draws)) / draws
-        for part in (1.0, 0.5)
-    )
-    return size, *found
+
+    def found(part: float) -> float:
+        truth = THRESHOLD * (1 + part * size)
+        return sum(session(truth).outcome is Word.PASS for _ in range(draws)) / draws
+
+    return size, found(1.0), found(0.5)
 
 
 def law_shares(law: Law, model: Model, draws: int, seed: int) -> Counter[Word]:

@@ -17,13 +17,19 @@ import psutil
 import pytest
 
 from benchgate.base.errors import VerifyError
+from benchgate.build import programs
+from benchgate.build.fetch import cross
 from benchgate.insn import plugin
 from benchgate.insn.arguments import QUANTUM
+from benchgate.insn.events import read_events
 from benchgate.insn.linux_symbols import linux_symbols
 from benchgate.insn.log import ClockMode, Level
 from benchgate.insn.plugin import FLAGS
 from benchgate.insn.profile import read_profile, top_table
+from benchgate.insn.records import Records
+from benchgate.insn.stacks import read_stacks
 from benchgate.insn.symbols import read_symbols
+from benchgate.insn.window import CALM
 from tests.machines import PATIENCE_S
 from tools.clock_lab import (
     CASES,
@@ -37,6 +43,7 @@ from tools.clock_lab import (
     lab,
     outcome,
     run_case,
+    workload,
 )
 
 NAMED_THREADS = ("-name", "guest=lab,debug-threads=on")
@@ -102,15 +109,69 @@ def test_a_serial_machine_uses_one_host_cpu_and_leaves_it_when_another_process_n
     assert moved.boot.window(2).work > 0
 
 
-def test_a_serial_run_repeats_bit_for_bit_with_another_build_and_under_a_debugger(
-    moved: Moved, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One boot for both: if either influenced the guest, the runs would differ."""
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Boot, Records]:
+    """The boot of `moved` again: with another build of the clock, under a debugger, with every recording."""
+    folder = tmp_path_factory.mktemp("recorded")
+    records = Records(folder / "profile", folder / "events", folder / "stacks")
     other = tuple("-O1" if flag == "-O2" else flag for flag in FLAGS)
     assert other != FLAGS
-    monkeypatch.setattr(plugin, "FLAGS", other)
-    again = lab().boot("primes", 2, SMALL, seed=1, debugger=Debugger())
-    assert repeatable(again) == repeatable(moved.boot)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plugin, "FLAGS", other)
+        return lab().boot("primes", 2, SMALL, seed=1, debugger=Debugger(), records=records), records
+
+
+def test_a_serial_run_repeats_bit_for_bit_with_another_build_a_debugger_and_recordings(
+    moved: Moved, recorded: tuple[Boot, Records]
+) -> None:
+    """One boot for all: if one influenced the guest, the runs would differ."""
+    assert repeatable(recorded[0]) == repeatable(moved.boot)
+
+
+def test_the_events_of_the_window_leave_no_gap_and_a_waker_runs(recorded: tuple[Boot, Records]) -> None:
+    boot, records = recorded
+    assert boot.log is not None
+    assert boot.log.activity is not None
+    assert records.events is not None
+    seen, window = read_events(records.events), boot.log.activity
+    for vcpu, columns in enumerate(window.vcpus):
+        halts = [one for one in seen.halts if one.vcpu == vcpu]
+        turns = [(one.begin, one.end) for one in seen.turns if one.vcpu == vcpu]
+        parts = sorted([*turns, *((one.begin, one.end) for one in halts if one.begin < one.end)])
+        assert [end for _, end in parts[:-1]] == [begin for begin, _ in parts[1:]]
+        assert parts[0][0] <= window.begin
+        assert parts[-1][1] > window.end - CALM * QUANTUM
+        halted = sum(min(one.end, window.end) - max(one.begin, window.begin) for one in halts)
+        shares = sum(one.halted for one in columns[:-1]) * window.width
+        assert halted == pytest.approx(shares, abs=2 * window.width + len(columns) * window.width / 255)
+    for halt in seen.halts:
+        if halt.by is not None and halt.end > window.begin + QUANTUM:
+            wakers = [one for one in seen.turns if one.vcpu == halt.by]
+            assert any(one.begin <= halt.end <= one.end + CALM * QUANTUM for one in wakers)
+    # The parent begins on one vCPU and gives the other one its worker.
+    assert {one.by for one in seen.halts} & {0, 1}
+
+
+def test_call_stacks_hold_every_instruction_of_the_window_below_the_functions_that_called(
+    recorded: tuple[Boot, Records],
+) -> None:
+    boot, records = recorded
+    bench, (profile, stacks) = lab(), (records.profile, records.stacks)
+    assert profile is not None
+    assert stacks is not None
+    kernel = read_symbols(linux_symbols(bench.qemu, bench.kernel))
+    user = read_symbols(programs.guest_program(workload("primes"), cross.compiler(bench.qemu.guest)))
+    counts, found = read_profile(profile, kernel, user), read_stacks(stacks, kernel, user)
+    assert sum(found.values()) == pytest.approx(sum(counts.symbols.values()), rel=1e-4)
+    assert sum(
+        count for (_, space, _), count in counts.symbols.items() if space == "kernel"
+    ) == pytest.approx(sum(count for stack, count in found.items() if stack[-1].endswith("_[k]")), rel=0.02)
+    work = {stack: count for stack, count in found.items() if "work" in stack}
+    assert sum(work.values()) > 0.9 * sum(found.values())
+    ends = [stack for stack in found if "do_exit_[k]" in stack]
+    assert ends
+    assert all("do_syscall_64_[k]" in stack for stack in ends)
+    assert boot.good
 
 
 def test_a_stop_in_a_debugger_does_not_change_the_window(moved: Moved) -> None:
@@ -185,7 +246,7 @@ def test_level_count_refuses_a_worker_that_sleeps() -> None:
 def booked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Boot, Path]:
     """Seed 2, with a profile."""
     path = tmp_path_factory.mktemp("booked") / "attribution"
-    return lab().boot("primes", 2, SMALL, seed=2, profile=path), path
+    return lab().boot("primes", 2, SMALL, seed=2, records=Records(profile=path)), path
 
 
 def test_the_books_of_time_close(booked: tuple[Boot, Path]) -> None:

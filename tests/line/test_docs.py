@@ -132,6 +132,7 @@ COMMANDS = (
     ("compare",),
     ("history",),
     ("history-import",),
+    ("bisect",),
     ("replay",),
     ("sign",),
     ("verify",),

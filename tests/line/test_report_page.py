@@ -7,11 +7,12 @@ look at. BENCHGATE_SESSIONS=FOLDER:FOLDER adds the pages of finished sessions.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from benchgate.base.gates import Word
 from benchgate.render.page.page import session_page
 from benchgate.render.view import SessionView
 from tests import browserkit, pagekit
@@ -38,10 +39,10 @@ CUT_TEXT = """
 })
 """
 
-VIEWS = {
+VIEWS: dict[str, Callable[[], SessionView]] = {
     "full": full_view,
     "hostile": evil_view,
-    "failing": lambda: failing("FAIL"),
+    "failing": lambda: failing(Word.FAIL),
     "long": lambda: long_view(500),
 }
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from pathlib import PurePath
 from typing import Any
 
 from benchgate.base.baselines import Origin, SystemOrigin
@@ -31,15 +32,17 @@ def origin_of(facts: Mapping[str, Any], where: str) -> Origin:
     return Origin(
         machine={name: one_line(_text(envelope.get(name, UNAVAILABLE)), LONGEST) for name in MACHINE},
         systems={
-            str(name): _system(text, settings.get(name, {}), inputs.get(str(emulators.get(name)), {}))
+            str(name): _system(text, _part(settings, name, where), inputs.get(str(emulators.get(name)), {}))
             for name, text in systems.items()
         },
     )
 
 
-def _system(text: object, settings: object, emulator: object) -> SystemOrigin:
+def _system(text: object, settings: Mapping[str, Any], emulator: object) -> SystemOrigin:
+    """A setting may be a file. Where it is plays no part: its content is in the guest's digest."""
     found = emulator if isinstance(emulator, Mapping) else {}
-    definition = hashlib.sha256(f"{text}\n{_text(settings)}\n".encode(errors="surrogatepass")).hexdigest()
+    chosen = {str(name): PurePath(str(value)).name for name, value in dict(settings).items()}
+    definition = hashlib.sha256(f"{text}\n{_text(chosen)}\n".encode(errors="surrogatepass")).hexdigest()
     return SystemOrigin(
         definition, str(found.get("digest", "")), one_line(str(found.get("clock", "")), LONGEST)
     )

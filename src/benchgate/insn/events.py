@@ -18,6 +18,7 @@ _N = r"(0|[1-9][0-9]{0,18})"
 _BY = r"(-|0|[1-9][0-9]{0,2})"
 _TURN = re.compile(rf"(work|spin) {_N} {_N} {_N}")
 _HALT = re.compile(rf"halt {_N} {_N} {_N} {_BY}")
+_REST = re.compile(rf"rest {_N} {_N} {_N}")
 _KICK = re.compile(rf"kick {_N} {_N} {_BY}")
 _OTHER = re.compile(rf"(vcpus|open|close|full|end) {_N}")
 
@@ -39,6 +40,8 @@ class Halt:
     end: int
     by: int | None
     """The vCPU that woke it; None: a timer or a device."""
+    is_woken: bool = True
+    """False: it is still halted when the window closes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +109,10 @@ class _Reader:
             vcpu, begin, end = map(int, found.groups()[:3])
             self.halts.append(Halt(vcpu, begin, end, _sender(found[4])))
             return self._fits(vcpu, _sender(found[4])) and begin <= end
+        if found := _REST.fullmatch(line):
+            vcpu, begin, end = map(int, found.groups())
+            self.halts.append(Halt(vcpu, begin, end, None, is_woken=False))
+            return self._fits(vcpu) and begin < end
         if found := _KICK.fullmatch(line):
             self.kicks.append(Kick(int(found[1]), int(found[2]), _sender(found[3])))
             return self._fits(int(found[1]), _sender(found[3]))

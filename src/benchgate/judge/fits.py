@@ -12,9 +12,10 @@ from types import MappingProxyType
 
 from benchgate.base.cells import Lane, Placement
 from benchgate.base.gates import SMALLEST_LOOK, Arm
+from benchgate.base.laws import Model, peak_of
 from benchgate.base.metrics import Better
 from benchgate.base.runs import Measurement
-from benchgate.base.scaling import Fitted, Model, fitted, peak_of
+from benchgate.base.scaling import Fitted, fitted
 from benchgate.base.stats import Interval
 
 

@@ -19,6 +19,7 @@ from benchgate.base.runs import Measurement, Outcome
 from benchgate.base.stats import median, ratio_interval, ratio_of_medians
 from benchgate.base.text import counted, visible, with_interval
 from benchgate.build.cache_storage import Notice
+from benchgate.evidence.baseline_file import OTHERS
 from benchgate.evidence.files import SESSION
 from benchgate.evidence.origins import origin_of
 from benchgate.judge.gates import baseline_checks
@@ -30,6 +31,8 @@ from benchgate.session.rejudge import Judged
 ALPHA = 0.0276
 """As the gates of the default policy."""
 MOST_SYMBOLS = 20
+Key = tuple[str, str]
+"""`user` or `kernel`, and the symbol."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +153,10 @@ def _symbols(pair: _Pair, asked: acceptance.Request, notice: Notice) -> Iterator
 
 def table(then: SymbolCounts, now: SymbolCounts) -> Iterator[str]:
     """The symbols whose counts changed most, in instructions of the window of one seed."""
-    changes = {key: (then.counts.get(key, 0), now.counts.get(key, 0)) for key in (*then.counts, *now.counts)}
+    current = folded(now.counts, then.counts)
+    changes = {
+        key: (then.counts.get(key, 0), current.get(key, 0)) for key in dict.fromkeys((*then.counts, *current))
+    }
     differing = {key: pair for key, pair in changes.items() if pair[0] != pair[1]}
     if not differing:
         yield f"  symbols of seed {then.seed}: all counts are equal"
@@ -164,3 +170,13 @@ def table(then: SymbolCounts, now: SymbolCounts) -> Iterator[str]:
     if len(ordered) > MOST_SYMBOLS:
         rest = sum(after - before for _, (before, after) in ordered[MOST_SYMBOLS:])
         yield f"  and {counted(len(ordered) - MOST_SYMBOLS, 'symbol')} more, together {rest:+,}"
+
+
+def folded(now: Mapping[Key, int], then: Mapping[Key, int]) -> Mapping[Key, int]:
+    """The counts as the baseline keeps them: a symbol that it would have kept among its others is there."""
+    if OTHERS not in then:
+        return now
+    least = min(count for key, count in then.items() if key != OTHERS)
+    small = {key for key, count in now.items() if key not in then and count <= least}
+    rest = sum(now[key] for key in small)
+    return {**{key: count for key, count in now.items() if key not in small}, OTHERS: rest}

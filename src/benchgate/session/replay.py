@@ -26,6 +26,7 @@ from benchgate.base.systems import System
 from benchgate.build.cache_storage import Notice
 from benchgate.build.fetch import inputs
 from benchgate.build.images import Images, guest_digest
+from benchgate.evidence.facts import read_flag
 from benchgate.evidence.files import SESSION, read_object
 from benchgate.host import accel
 from benchgate.insn.log import ClockLog, MarkKind
@@ -158,7 +159,7 @@ def _prepare(order: Order, notice: Notice) -> _Replay:
     images = Images(False, notice)
     if guest_digest(images.of(planned.system, planned.workload)) != raw.guest_digest:
         raise EvidenceError(f"{order.folder}: the guest's sources, or the compiler, changed after the run")
-    measure = bool(facts.get("options", {}).get("measure", False))
+    measure = read_flag(facts, "measure", str(order.folder.parent.parent / SESSION))
     return _Replay(raw, planned, images, _vm(facts, clock, system, notice), order.out, measure)
 
 

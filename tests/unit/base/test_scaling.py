@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from scipy.optimize import lsq_linear
 
-from benchgate.base.scaling import CHANCE, Fitted, Law, Model, fitted
+from benchgate.base.laws import Law, Model
+from benchgate.base.scaling import CHANCE, Fitted, fitted
 
 ALPHA = 0.0276
 NOISE_FREE = 1e-9

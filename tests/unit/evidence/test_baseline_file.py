@@ -8,12 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from benchgate.base.baselines import Baseline
 from benchgate.base.cells import Lane
 from benchgate.base.errors import EvidenceError, IncompleteError
 from benchgate.base.metrics import Better, Metric, MetricKind
+from benchgate.base.paths import data_root
 from benchgate.evidence import baseline_file
 from benchgate.evidence.baseline_file import OTHERS
 from tests.unit import baselines
@@ -53,6 +55,13 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     assert (rates.late, rates.step) == ((0.25,), 0.5)
     assert (two.cell, two.lane) == (other.cell, Lane.INSN)
     assert replace(found, arms=()) == replace(full(), arms=())
+
+
+def test_what_is_written_follows_the_published_schema() -> None:
+    schema = json.loads((data_root() / "reports/schema/baseline-1.json").read_text())
+    jsonschema.validate(json.loads(baseline_file.render(full())), schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(json.loads(written()) | {"version": 2}, schema)
 
 
 def test_samples_are_on_one_line_for_the_reviewer() -> None:

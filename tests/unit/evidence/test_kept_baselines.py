@@ -92,6 +92,15 @@ def test_a_changed_yaml_or_setting_is_another_definition(change: dict[str, Any])
     assert one.definition != other.definition
 
 
+def test_the_place_of_a_file_plays_no_part_but_its_name_does() -> None:
+    def of(path: str) -> str:
+        facts = {**FACTS, "settings": {"linux": {"kernel": path}}}
+        return origin_of(facts, "session.json").systems["linux"].definition
+
+    assert of("/home/one/bzImage") == of("builds/bzImage")
+    assert of("builds/bzImage") != of("builds/bzImage.new")
+
+
 def test_a_session_without_these_facts_has_an_origin_that_promises_nothing() -> None:
     found = origin_of({"systems": {"linux": "x"}}, "session.json")
     assert set(found.machine.values()) == {"unavailable"}

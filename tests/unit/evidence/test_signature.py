@@ -67,6 +67,17 @@ def test_a_signed_session_is_intact_and_names_its_signer(signed: Path, key: Path
     assert (code, "by whom was not checked: name --signers" in said) == (INTACT, True)
 
 
+def test_ssh_keygen_alone_gives_the_same_answer(signed: Path, key: Path, tmp_path: Path) -> None:
+    """The command in docs/evidence.md."""
+    file = signers(tmp_path, line_of(key, "ci@example.org", 'namespaces="benchgate-manifest"'))
+    words = ["ssh-keygen", "-Y", "verify", "-f", str(file), "-I", "ci@example.org"]
+    words += ["-n", "benchgate-manifest", "-s", str(signed / SIGNATURE)]
+    for change, status_ in ((b"", 0), (b"x", 255)):
+        manifest = (signed / MANIFEST).read_bytes() + change
+        done = subprocess.run(words, input=manifest, capture_output=True, timeout=PATIENCE_S, check=False)
+        assert done.returncode == status_
+
+
 @pytest.mark.parametrize("kind", ["rsa", "ecdsa"])
 def test_keys_of_other_kinds_sign_too(folder: Path, tmp_path: Path, kind: str) -> None:
     key = new_key(tmp_path / "other", kind=kind)

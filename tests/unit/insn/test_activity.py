@@ -8,8 +8,8 @@ import pytest
 
 from benchgate.base.errors import VerifyError
 from benchgate.insn.activity import Column, Wakes
-from benchgate.insn.log import read_log
-from tests.unit.insn.test_log import COMPLETE
+from benchgate.insn.log_reader import read_log
+from tests.unit.insn.test_log_reader import COMPLETE
 
 LINES = """columns 2 1000 1000 2500
 worked 0 ff40

@@ -11,6 +11,7 @@ from benchgate.base.qemu import Qemu
 from benchgate.insn.arguments import arguments
 from benchgate.insn.log import ClockMode, Level
 from benchgate.insn.plugin import is_dynamic, prepare
+from benchgate.insn.records import Records
 
 PLUGIN = Path("/cache/insn/full.so")
 
@@ -73,9 +74,11 @@ def test_a_guest_that_is_typed_at_has_a_talk_and_level_count_says_that_it_cannot
 
 
 def test_commas_are_doubled_and_paths_that_cannot_be_preloaded_are_refused() -> None:
-    argv, _ = clock_arguments(log=Path("/a,b/clock.log"), profile=Path("/c,d"))
+    argv, _ = clock_arguments(
+        log=Path("/a,b/clock.log"), records=Records(Path("/c,d"), events=Path("/e"), stacks=Path("/s"))
+    )
     assert "out=/a,,b/clock.log" in argv[1]
-    assert "profile=/c,,d" in argv[1]
+    assert argv[1].endswith(",profile=/c,,d,events=/e,stacks=/s")
     with pytest.raises(UsageError, match="space or a colon"):
         clock_arguments(plugin=Path("/my cache/full.so"))
 

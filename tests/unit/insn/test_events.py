@@ -16,6 +16,7 @@ work 0 100 180
 halt 1 90 150 0
 kick 0 200 -
 spin 0 180 250
+rest 1 220 300
 close 300
 end 300
 """
@@ -30,7 +31,7 @@ def test_events_are_read(path: Path) -> None:
     path.write_text(FILE, encoding="ascii")
     seen = read_events(path)
     assert seen.turns == (Turn(0, 100, 180, works=True), Turn(0, 180, 250, works=False))
-    assert seen.halts == (Halt(1, 90, 150, 0),)
+    assert seen.halts == (Halt(1, 90, 150, 0), Halt(1, 220, 300, None, is_woken=False))
     assert seen.kicks == (Kick(0, 200, None),)
     assert (seen.vcpus, seen.full, seen.is_closed) == (2, None, True)
 
@@ -53,6 +54,8 @@ def test_a_full_file_and_one_of_a_killed_qemu_are_read(path: Path) -> None:
         ("work 0 100 180", "work 0 0100 180"),
         ("halt 1 90 150 0", "halt 1 90 150 2"),
         ("halt 1 90 150 0", "halt 1 150 90 0"),
+        ("rest 1 220 300", "rest 2 220 300"),
+        ("rest 1 220 300", "rest 1 300 300"),
         ("kick 0 200 -", "kick 0 200"),
         ("spin 0 180 250", "spun 0 180 250"),
         ("end 300", "end 300\nkick 0 200 -"),

@@ -71,6 +71,7 @@ def test_events_of_a_replay_say_who_woke_whom(tmp_path: Path) -> None:
         ("vCPU 1", "halted", 90, 150),
         ("vCPU 0", "works", 100, 180),
         ("vCPU 0", "spins", 180, 250),
+        ("vCPU 1", "halted", 220, 300),
     ]
     (arrow,) = seen.arrows
     assert (arrow.source.name, arrow.time, arrow.target.name) == ("vCPU 0", 150, "vCPU 1")

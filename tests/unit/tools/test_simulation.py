@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.gates import Word
-from benchgate.base.scaling import Law, Model
+from benchgate.base.laws import Law, Model
 from benchgate.plan import policyfile
 from tools.simulation import (
     DEFAULT,

@@ -84,6 +84,10 @@ void activity_slept(unsigned c, uint64_t from, uint64_t to, int waker) {
     events_slept(c, from, to, waker);
 }
 
+void activity_rests(unsigned c, uint64_t from, uint64_t to) {
+    events_rests(c, from, to);
+}
+
 void activity_interrupted(unsigned c, uint64_t time, int sender) {
     if (inside(time))
         pairs[c][sender + 1].interrupts++;

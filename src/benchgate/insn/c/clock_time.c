@@ -94,6 +94,9 @@ void clock_window(unsigned c, bool open) {
     lockstep_window(&clock_machine, open);
     atomic_store(&window_open, open);
     clock_fold(c);
+    for (unsigned i = 0; i < clock_machine.count && !open; i++)
+        if (clock_machine.vcpu[i].state == LOCKSTEP_HALT && clock_machine.vcpu[i].time < clock_vcpus[c].time)
+            activity_rests(i, clock_machine.vcpu[i].time, clock_vcpus[c].time);
     activity_window(open, clock_vcpus[c].time);
     clock_set_budget(c, 0); // ends a grant that was made under the other quantum
     clock_unlock();

@@ -2,6 +2,7 @@
 //   insn-events 1, vcpus N, open TIME, close TIME
 //   work VCPU FROM TO, spin VCPU FROM TO    turns, joined while a vCPU goes on with the same
 //   halt VCPU FROM TO BY                    BY woke it: a vCPU, or `-` for a timer or device
+//   rest VCPU FROM TO                       halted, and still so when the window closes
 //   kick VCPU TIME BY                       BY interrupted it while it ran
 //   full TIME                               the file is full, nothing after TIME is in it
 //   end TIME
@@ -94,6 +95,13 @@ void events_slept(unsigned c, uint64_t from, uint64_t to, int waker) {
     flush(c);
     with_sender(by, sizeof by, waker);
     event(to, "halt %u %llu %llu %s\n", c, (unsigned long long)from, (unsigned long long)to, by);
+}
+
+void events_rests(unsigned c, uint64_t from, uint64_t to) {
+    if (!watches())
+        return;
+    flush(c);
+    event(to, "rest %u %llu %llu\n", c, (unsigned long long)from, (unsigned long long)to);
 }
 
 void events_interrupted(unsigned c, uint64_t time, int sender) {

@@ -10,6 +10,7 @@ const char *events_setup(const char *path, unsigned vcpus, bool whole); // NULL,
 void events_window(bool open, uint64_t time);
 void events_ran(unsigned vcpu, uint64_t from, uint64_t to, uint64_t worked);
 void events_slept(unsigned vcpu, uint64_t from, uint64_t to, int waker);
+void events_rests(unsigned vcpu, uint64_t from, uint64_t to);
 void events_interrupted(unsigned vcpu, uint64_t time, int sender);
 void events_report(uint64_t end);
 

@@ -18,7 +18,7 @@ from benchgate.base.metrics import Better, Metric
 from benchgate.base.runs import Measurement
 from benchgate.base.stats import Interval, ratio_interval, ratio_of_medians, serial_dependence
 from benchgate.base.text import counted
-from benchgate.judge.gates import baseline_checks, looks
+from benchgate.judge.gates import baseline_checks, effect, looks
 from benchgate.judge.gates.arm_checks import known_arm
 from benchgate.judge.gates.figures import RATIO, Figures
 from benchgate.judge.gates.inclusive import rule_of
@@ -113,24 +113,27 @@ def _figures(gate: Gate, measured: GateInput, limit: float, look: int) -> Figure
     mine, other = now.samples[:look], then.samples
     less = now.metric.better is Better.LESS
     tops, bottoms = (mine, other) if less else (other, mine)
-    if min(*tops, *bottoms) <= 0:
-        return _without_ratio(gate, now, limit, look)
     beside, is_same = _beside(gate, measured, now, then)
     if is_same and set(now.seeds[:look]) <= set(then.seeds):
         # One program and one seed give one figure. `_contradiction` has compared them: no chance is left.
         equal = f"{beside}, equal to the last digit"
-        return Figures(now.lane, limit, look, 1.0, Interval(1.0, 1.0), RATIO, beside=equal)
+        return Figures(now.lane, limit, look, 1.0, Interval(1.0, 1.0), RATIO, beside=equal, effect=0.0)
+    if min(*tops, *bottoms) <= 0:
+        return _without_ratio(gate, now, limit, look)
     steps = (now.step, then.step) if less else (then.step, now.step)
+    interval = ratio_interval(tops, bottoms, measured.policy.alpha, steps)
+    blur = max(now.late[:look], default=0.0) + max(then.late, default=0.0)
     return Figures(
         lane=now.lane,
         threshold=limit,
         runs=look,
         value=ratio_of_medians(tops, bottoms),
-        interval=ratio_interval(tops, bottoms, measured.policy.alpha, steps),
+        interval=interval,
         unit=RATIO,
         # The samples of the instruction clock are seeds, which share no noise.
         dependence=0.0 if now.lane is Lane.INSN else serial_dependence(mine, other),
-        blur=max(now.late[:look], default=0.0) + max(then.late, default=0.0),
+        blur=blur,
+        effect=effect.of_ratio(tops, bottoms, interval, blur),
         step=printed_step(max(now.step, then.step), (*tops, *bottoms), now.unit),
         beside=beside,
     )

@@ -13,8 +13,9 @@ import math
 from benchgate.base.cells import Lane
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling, Word
+from benchgate.base.laws import Law, Model, peak_of
 from benchgate.base.metrics import Metric
-from benchgate.base.scaling import Fitted, Law, Model, peak_of
+from benchgate.base.scaling import Fitted
 from benchgate.base.stats import Interval, serial_dependence
 from benchgate.base.text import suggestion
 from benchgate.judge.fits import fit_of, residuals, times

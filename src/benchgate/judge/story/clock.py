@@ -141,7 +141,8 @@ def _turn(one: Turn) -> Span:
 
 
 def _halt(one: Halt) -> Span:
-    return Span(vcpu(one.vcpu), "halted", one.begin, one.end, {"woken by": _sender(one.by)})
+    waker = _sender(one.by) if one.is_woken else "nobody before the window closed"
+    return Span(vcpu(one.vcpu), "halted", one.begin, one.end, {"woken by": waker})
 
 
 def _woken(one: Halt) -> Arrow:

@@ -18,6 +18,7 @@ from pathlib import Path
 from benchgate.base.errors import UsageError
 from benchgate.base.files import lock_holder, try_lock
 from benchgate.base.systems import System
+from benchgate.base.text import counted
 from benchgate.build.revision import Repository, commit_of, repository_of, sources_of
 from benchgate.plan import catalog
 from benchgate.session.bisect import answer, history, state, step
@@ -79,7 +80,7 @@ def run(order: Order, say: Say) -> tuple[str, int]:
         known = state.read(walk.folder, walk.question)
         state.write(walk.folder, known)
         if known.steps:
-            say(f"{len(known.steps)} steps are known from {walk.folder / state.NAME}; going on from there")
+            say(f"{counted(len(known.steps), 'step')} done before ({walk.folder / state.NAME}); going on")
         known = _ends(walk, known)
         while True:
             chosen = history.next_commit(walk.folder, walk.repository, walk.paths, known)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -74,7 +74,7 @@ def run(question: Question, pair: Pair, commit: str, folder: Path) -> Step:
     return Step(commit, term, why, str(session.relative_to(folder.parent.parent)))
 
 
-def judged(verdicts: list[Mapping[str, Any]], pair: Pair) -> tuple[Term, str]:
+def judged(verdicts: Sequence[Mapping[str, Any]], pair: Pair) -> tuple[Term, str]:
     """What the verdicts on the tested commit say of it. One FAIL is enough."""
     mine = [one for one in verdicts if one.get("system") == pair.tested.name]
     for word, term in (

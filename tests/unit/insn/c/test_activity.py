@@ -100,6 +100,7 @@ def test_the_pairs_and_the_events_say_who_woke_whom_in_the_window(tmp_path: Path
     seen("ran", 0, 180, 250, 10)  # mostly waits
     seen("interrupted", 0, 200, 1)
     seen("slept", 1, 160, 210, -1)
+    seen("rests", 1, 220, 300)
     seen("window", False, 300)
     seen("slept", 1, 220, 400, 0)  # after it
     log = seen.log(500)
@@ -107,7 +108,8 @@ def test_the_pairs_and_the_events_say_who_woke_whom_in_the_window(tmp_path: Path
     assert woke == [["0", "1", "0", "1"], ["1", "-", "1", "0"], ["1", "0", "1", "0"]]
     assert seen.events == [
         *("insn-events 1", "vcpus 2", "open 100"),
-        *("halt 1 90 150 0", "work 0 100 180", "kick 0 200 1", "halt 1 160 210 -", "spin 0 180 250"),
+        *("halt 1 90 150 0", "work 0 100 180", "kick 0 200 1", "halt 1 160 210 -", "rest 1 220 300"),
+        "spin 0 180 250",
         *("close 300", "end 300"),
     ]
 

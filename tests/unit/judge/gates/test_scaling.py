@@ -26,7 +26,7 @@ def amdahl(at_most: float | None = 0.06, counts: Sequence[int] = FOUR, **changes
 
 def usl(parameter: str, **changes: object) -> Gate:
     words = {"settings": (("model", "usl"), ("parameter", parameter)), "at_most": None}
-    return amdahl(counts=FIVE, **{**words, **changes})
+    return amdahl(counts=FIVE, **{**words, **changes})  # type: ignore[arg-type]
 
 
 def times(counts: Sequence[int], sigma: float, kappa: float = 0.0) -> dict[int, float]:

@@ -73,6 +73,13 @@ def test_efficiency_has_a_panel_a_workload_and_a_dot_a_run() -> None:
     assert drawn.panel.host == ((2, 0.97),)
 
 
+def test_a_workload_that_runs_for_a_fixed_time_has_no_efficiency() -> None:
+    timed = [replace(row, params=(("time_ns", 1000),)) for row in FULL.rows]
+    assert curves.panels_of(replace(FULL, rows=tuple(timed))) == ()
+    untimed = [replace(row, params=(("time_ns", 0),)) for row in FULL.rows]
+    assert len(curves.panels_of(replace(FULL, rows=tuple(untimed)))) == 1
+
+
 def test_systems_are_side_by_side_with_absolute_figures_and_intervals() -> None:
     shown = text_of(side.body(FULL))
     assert "1.202 s" in shown

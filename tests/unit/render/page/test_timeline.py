@@ -7,6 +7,7 @@ from dataclasses import replace
 from xml.etree import ElementTree
 
 from benchgate.insn.activity import Activity, Column, Wakes
+from benchgate.insn.stacks import Stacks
 from benchgate.judge.flames import Flame
 from benchgate.judge.timeline import Bar, Timeline
 from benchgate.render.page.page import session_page
@@ -33,7 +34,7 @@ MEDIAN = Timeline(
     activity=ACTIVITY,
 )
 SLOWEST = replace(MEDIAN, run=4, which="slowest", share=1.7, seed=6, work=255_000_000, length=300_000_000)
-STACKS = {("main",): 10, ("main", "work"): 70, ("main", "work", "schedule_[k]"): 20}
+STACKS: Stacks = {("main",): 10, ("main", "work"): 70, ("main", "work", "schedule_[k]"): 20}
 
 
 def page_of(**fields: object) -> pagekit.Page:
@@ -107,12 +108,12 @@ def test_the_functions_of_a_flame_graph_are_in_a_table_too() -> None:
         ("schedule_[k]", 20, 20),
         ("main", 10, 100),
     ]
-    recursive = {("f",): 1, ("f", "f"): 2}
+    recursive: Stacks = {("f",): 1, ("f", "f"): 2}
     assert flame_picture.by_function(recursive) == [("f", 3, 3)]
 
 
 def test_names_are_text_and_a_file_of_its_own_is_valid_xml() -> None:
-    evil = {("<script>alert(1)</script>",): 5}
+    evil: Stacks = {("<script>alert(1)</script>",): 5}
     svg = flame_picture.standalone(evil, "a & b")
     root = ElementTree.fromstring(svg)
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
@@ -121,8 +122,8 @@ def test_names_are_text_and_a_file_of_its_own_is_valid_xml() -> None:
 
 
 def test_a_flame_graph_is_bounded() -> None:
-    wide = {("main", f"f{number}"): 1 for number in range(5_000)}
-    deep = {tuple(f"f{number}" for number in range(250)): 1}
+    wide: Stacks = {("main", f"f{number}"): 1 for number in range(5_000)}
+    deep: Stacks = {tuple(f"f{number}" for number in range(250)): 1}
     assert str(flame_picture.picture(wide, "x")).count("<rect") == 1  # each callee is too narrow to see
     assert str(flame_picture.picture(deep, "x")).count("<rect") <= flame_picture.MOST_ROWS
     many = tuple(Flame(f"c{number}", number, "f", STACKS) for number in range(3_000))

@@ -21,6 +21,8 @@ from benchgate.render.view import SessionView
 
 TITLE = "Efficiency over CPUs"
 ORDER = 20
+FIXED_TIME = "time_ns"
+"""The parameter of a workload that runs for that long."""
 ABOUT = (
     "Efficiency is the speedup of the work window divided by the ratio of CPUs; 100% is the ideal, dashed. "
     "Every small dot is a run, the marker is the verdict's or the medians' ratio, a bar is its interval. A "
@@ -96,7 +98,10 @@ def _values(point: Point) -> tuple[float, ...]:
 
 
 def _points(series: Series) -> tuple[Point, ...]:
-    """The base arm first; none without a speedup."""
+    """The base arm first; none without a speedup, and none of a workload that runs for a fixed time, whose
+    work takes as long on every CPU count: its metrics say how it scales."""
+    if dict(series.params).get(FIXED_TIME):
+        return ()
     seen = [(arm, arm.speedups.get(Window.WORK)) for arm in series.arms if not arm.is_variant]
     found = [(arm, speedup) for arm, speedup in seen if speedup is not None]
     if not found:

@@ -15,7 +15,7 @@ from benchgate.render.page.pictures.frame import LEFT, RIGHT, TOP, WIDTH, level,
 
 HEIGHT, BOTTOM = 170, 24
 EDGE = 24
-"""So near to the right edge the middle of a value cannot be."""
+"""So near to the right edge no value is below the axis: it would leave the picture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,11 @@ def draw(title: str, shapes: Sequence[Shape], shown: Callable[[float], str]) -> 
     bottom = HEIGHT - BOTTOM
     step = max(math.ceil((scale.high - scale.low) / 5), 1)
     powers = range(math.ceil(scale.low), math.floor(scale.high) + 1, step)
-    places = [_place(scale.x(2.0**power), bottom + 15, shown(2.0**power)) for power in powers]
+    places = [
+        tag("text", shown(2.0**power), x=scale.x(2.0**power), y=bottom + 15, text_anchor="middle")
+        for power in powers
+        if scale.x(2.0**power) <= WIDTH - RIGHT - EDGE
+    ]
     axis = tag("path", class_="axis", d=f"M{LEFT} {TOP}V{bottom}H{WIDTH - RIGHT}")
     return picture(title, HEIGHT, *levels, *places, axis, *(_outline(one, scale) for one in filled))
 
@@ -62,12 +66,6 @@ def _scale(shapes: Sequence[Shape]) -> _Scale:
     high = math.ceil(math.log2(max(column[1] for column in columns)))
     most = max(count / one.count for one in shapes for _, _, count in one.columns)
     return _Scale(float(low), float(max(high, low + 1)), ticks(0.0, most, 4))
-
-
-def _place(x: float, y: float, shown: str) -> Html:
-    """A value below the axis; at its right end it ends there, so that it stays inside the picture."""
-    at_end = x > WIDTH - RIGHT - EDGE
-    return tag("text", shown, x=x, y=y, text_anchor="end" if at_end else "middle")
 
 
 def _outline(one: Shape, scale: _Scale) -> Html:

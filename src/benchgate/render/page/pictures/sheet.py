@@ -18,6 +18,8 @@ from benchgate.render.page.look import colour_class, dash, marker
 from benchgate.render.page.pictures.frame import WIDTH
 
 SVG = "http://www.w3.org/2000/svg"
+GROUND = ".ground{fill:var(--ground)}"
+"""A file is shown on a page that may follow another setting, so it brings its own ground."""
 LINE, LETTERS, GAP = 16, 58, 14
 """The height of a line of text, how many characters surely fit into it, and the space between tiles."""
 
@@ -43,7 +45,8 @@ def drawn(title: str, tiles: Sequence[Tile]) -> str:
     whole = tag(
         "svg",
         tag("title", title),
-        tag("style", Html(style.VARIABLES + style.PICTURES)),
+        tag("style", Html(style.VARIABLES + style.PICTURES + GROUND)),
+        tag("rect", class_="ground", width="100%", height="100%"),
         *(join([part, Html("\n")]) for part in parts),
         xmlns=SVG,
         viewBox=f"0 0 {WIDTH} {max(top, LINE):g}",
