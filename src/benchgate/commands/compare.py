@@ -1,4 +1,7 @@
-"""`benchgate compare`: the figures of two sessions or programs side by side."""
+"""`benchgate compare`: the figures of two sessions or programs side by side.
+
+Takes two sides; prints a table. The exit status is 0, with --fail-on that of session/regressions.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`benchgate history`: lists the rows of the history, or draws the course of one."""
+"""`benchgate history`: lists the rows of the history, or draws the course of one.
+
+Takes a row or cell, or none; prints text, or writes a page. Exit status 4 if the history has no such row.
+"""
 
 from __future__ import annotations
 

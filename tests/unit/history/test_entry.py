@@ -1,0 +1,68 @@
+"""What the history keeps of a session."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from benchgate.base.cells import Lane
+from benchgate.base.errors import EvidenceError, HistoryError
+from benchgate.base.metrics import Better, Metric, MetricKind
+from benchgate.base.runs import Outcome
+from benchgate.history.entry import entry_of
+from tests.unit.factories import cell, rows
+
+FACTS: Mapping[str, Any] = {
+    "id": "20260102T030405Z-abcdef",
+    "started": "2026-01-02T03:04:05Z",
+    "commit": "0123abc",
+    "diff_digest": "",
+    "versions": {"pytest-benchgate": "0.1.0"},
+}
+
+
+def test_counted_runs_are_kept_by_series() -> None:
+    rate = Metric("rate", MetricKind.RATE, Better.MORE, "ops/s")
+    warm, *good = rows(cell(2), [900, 300, 310])
+    given = [replace(warm, outcome=Outcome.WARMUP), *(replace(row, metrics=((rate, 5.0),)) for row in good)]
+    found = entry_of(FACTS, given, "ab" * 32)
+    assert {(one.metric, one.better, one.unit): values for one, values in found.samples.items()} == {
+        ("work", "less", "ns"): {2: 300.0, 3: 310.0},
+        ("total", "less", "ns"): {2: 1300.0, 3: 1310.0},
+        ("rate", "more", "ops/s"): {2: 5.0, 3: 5.0},
+    }
+    assert {one.cell for one in found.samples} == {"primes-linux-smp2"}
+    assert all(one.machine.startswith("cpu_model") for one in found.samples)
+    assert (found.verified, found.commit, found.version) == (True, "0123abc", "0.1.0")
+
+
+def test_a_cell_has_one_name_whether_its_session_has_one_clock_or_two() -> None:
+    both = [replace(row, clock="insn") for row in rows(cell(2), [300], lane=Lane.INSN, unit="insn")]
+    (work, _) = entry_of(FACTS, both, "ab" * 32).samples
+    assert (work.cell, work.row, work.lane, work.machine) == ("primes-linux-smp2", "primes-linux", "insn", "")
+
+
+def test_a_guest_that_changed_in_the_session_has_no_digest() -> None:
+    one, other = rows(cell(2), [300, 310])
+    same = entry_of(FACTS, [one, other], "ab" * 32)
+    assert set(same.guests.values()) == {"a" * 64}
+    assert set(entry_of(FACTS, [one, replace(other, guest_digest="b" * 64)], "ab" * 32).guests.values()) == {
+        ""
+    }
+
+
+@pytest.mark.parametrize(
+    "change", [{"id": "../x"}, {"id": None}, {"started": "yesterday"}, {"started": "2026-01-02T03:04:05Z\n"}]
+)
+def test_a_strange_session_is_refused(change: dict[str, object]) -> None:
+    with pytest.raises(EvidenceError, match="is not benchgate's"):
+        entry_of({**FACTS, **change}, rows(cell(2), [300]), "ab" * 32)
+
+
+def test_a_session_without_a_verified_run_is_refused() -> None:
+    void = [replace(row, outcome=Outcome.VOID) for row in rows(cell(2), [300])]
+    with pytest.raises(HistoryError, match="has no verified run"):
+        entry_of(FACTS, void, "ab" * 32)
