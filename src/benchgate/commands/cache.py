@@ -1,4 +1,8 @@
-"""`benchgate cache`: lists what was fetched or built, and removes what is not used."""
+"""`benchgate cache`: lists what was fetched or built, and removes what is not used.
+
+Takes a size and a number of days for `gc`; prints a line per entry. Exit status 0. A size or a number that
+is none is a usage error (4).
+"""
 
 from __future__ import annotations
 

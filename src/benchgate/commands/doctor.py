@@ -1,4 +1,7 @@
-"""`benchgate doctor`: what this host can be used for."""
+"""`benchgate doctor`: what this host can be used for.
+
+Takes a QEMU, if not the pinned one; prints a row per fact. Exit status 0; a row that failed says so itself.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`benchgate init`: a small test file to start from. Never replaces a file."""
+"""`benchgate init`: a small test file to start from. Never replaces a file.
+
+Takes a folder; writes the file and prints its path. UsageError if it exists or cannot be written.
+"""
 
 from __future__ import annotations
 

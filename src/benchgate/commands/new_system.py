@@ -1,4 +1,8 @@
-"""`benchgate new-system`: boots an unknown kernel and writes its YAML."""
+"""`benchgate new-system`: boots an unknown kernel and writes its YAML.
+
+Takes a kernel and what is known of it; prints what it saw. Fails with BenchgateError, which says what to
+try next.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`benchgate plan`: `pytest --plan`."""
+"""`benchgate plan`: `pytest --plan`.
+
+Takes words for pytest; prints what it would measure. The exit status is that of pytest.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""`benchgate rejudge`: decides the verdicts again from a session's files."""
+"""`benchgate rejudge`: decides the verdicts again from a session's files.
+
+Takes a session's folder and the programs that its user trusts; prints the summary. The exit status is that
+of the verdicts (session/exit_codes.py).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`benchgate replay`: repeats a run of the instruction clock. The exit status is 1 if it differs."""
+"""`benchgate replay`: repeats a run of the instruction clock.
+
+Takes the folder of a run; prints whether both are the same. Exit status 1 if they differ.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What several subcommands declare and print in the same way."""
+"""What several subcommands declare and print in the same way.
+
+Takes a parser or its words; gives what the rooms need. A user's mistake is a UsageError.
+"""
 
 from __future__ import annotations
 

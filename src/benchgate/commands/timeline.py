@@ -1,4 +1,7 @@
-"""`benchgate timeline`: writes a run's trace for Perfetto's viewer. Boots nothing."""
+"""`benchgate timeline`: writes a run's trace for Perfetto's viewer. Boots nothing.
+
+Takes the folder of a run; prints where the trace is. Exit status 0; EvidenceError if there is no run.
+"""
 
 from __future__ import annotations
 
