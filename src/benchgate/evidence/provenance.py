@@ -67,7 +67,7 @@ def planned(
 
 
 def command(argv: Sequence[str]) -> str:
-    """The command of this session, for a shell. The name of `python -m pytest` is the path of a `__main__.py`."""
+    """The session's command, for a shell. The name of `python -m pytest` is the path of a `__main__.py`."""
     program = Path(argv[0])
     words = ["python", "-m", program.parent.name] if program.name == "__main__.py" else [program.name]
     return shlex.join([*words, *argv[1:]])
