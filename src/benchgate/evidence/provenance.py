@@ -54,7 +54,7 @@ def planned(
     images. `letters`: the names of the systems that marks call A, B ..."""
     cells = [cell for sweep in sweeps for cell in sweep.cells]
     return {
-        "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
+        "command": command(sys.argv),
         "inputs": plain_json(inputs),
         "systems": {cell.system.name: _text(cell.system.file) for cell in cells},
         "settings": {cell.system.name: dict(cell.system.settings.values) for cell in cells},
@@ -66,6 +66,13 @@ def planned(
         "letters": dict(letters),
         **({} if clocks is None else {"clocks": clocks_as_json(clocks)}),
     }
+
+
+def command(argv: Sequence[str]) -> str:
+    """The session's command, for a shell. The name of `python -m pytest` is the path of a `__main__.py`."""
+    program = Path(argv[0])
+    words = ["python", "-m", program.parent.name] if program.name == "__main__.py" else [program.name]
+    return shlex.join([*words, *argv[1:]])
 
 
 def _text(path: Path) -> str:

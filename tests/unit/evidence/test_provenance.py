@@ -212,3 +212,14 @@ def test_the_description_is_plain_json() -> None:
     assert json.loads(json.dumps(said.options))["qemu"] == "/q"
     assert said.envelope == {"pins": [0, 1]}
     assert "pytest" in said.versions
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["/usr/lib/python3/site-packages/pytest/__main__.py", "-k", "a b"], "python -m pytest -k 'a b'"),
+        (["/opt/venv/bin/pytest", "tests/smp"], "pytest tests/smp"),
+    ],
+)
+def test_the_command_can_be_pasted(argv: list[str], said: str) -> None:
+    assert provenance.command(argv) == said

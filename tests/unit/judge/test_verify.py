@@ -48,6 +48,7 @@ def test_a_good_primes_run(tmp_path: Path) -> None:
     assert verified.unit == "ns"
     assert verified.work == field(GOOD, "window", "work_end") - field(GOOD, "window", "work_start")
     assert verified.total == field(GOOD, "window", "total_end") - field(GOOD, "window", "total_start")
+    assert verified.lead == field(GOOD, "window", "work_start") - field(GOOD, "window", "total_start")
     assert verified.foreign == field(GOOD, "foreign", "time")
     assert [worker.id for worker in verified.workers] == [0, 1]
 
@@ -137,6 +138,7 @@ def test_on_the_instruction_clock_the_window_is_that_of_all_workers_marks(tmp_pa
     seen = verify.verify(RunFiles(run), replace(TIMED, own_workers=True))
     begins, ends = ([at for at, kind in times if kind == one] for one in (1, 2))
     assert (seen.unit, seen.work) == ("insn", max(ends) - min(begins))
+    assert seen.lead == min(begins)  # the total window begins at 0
     divisions = field(text, "worker0", "divs") + field(text, "worker1", "divs")
     assert seen.metrics["divisions"] == pytest.approx(divisions * SECOND / seen.work)
     assert seen.metrics["p99"] == 2000.0
