@@ -19,8 +19,9 @@ from benchgate.base.cells import Accel, Cell, Lane, Placement
 from benchgate.base.qemu import Qemu
 from benchgate.base.runs import Deadlines, RawRun
 from benchgate.base.script import Script
-from benchgate.base.systems import Smoke, System
+from benchgate.base.systems import System
 from benchgate.base.void_rule import DEFAULT, VoidRule
+from benchgate.base.watching import Smoke
 from benchgate.build.fetch import inputs
 from benchgate.build.images import Images, guest_digest
 from benchgate.insn.log import ClockMode, Level

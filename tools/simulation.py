@@ -10,15 +10,17 @@ from __future__ import annotations
 import argparse
 import math
 import random
+import statistics
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from benchgate.base import stats
 from benchgate.base.cells import Cell, Lane, Mode, Placement
-from benchgate.base.gates import Arm, Gate, GateInput, Policy, Word
+from benchgate.base.gates import Arm, Gate, GateInput, Policy, Verdict, Word
 from benchgate.base.metrics import WINDOWS
 from benchgate.base.runs import Measurement
+from benchgate.base.scaling import Law, Model
 from benchgate.judge.gates import judge
 
 DEFAULT = Policy("simulated", (5, 9, 15, 25), alpha=0.0276, overall_error=0.05, first=5, max_runs=25)
@@ -27,6 +29,8 @@ DEFAULT = Policy("simulated", (5, 9, 15, 25), alpha=0.0276, overall_error=0.05, 
 ROWS = (1.87, 1.70, 1.65, 1.60, 1.55)
 THRESHOLD = 1.6
 CORRELATIONS = (0.5, 0.9)
+SLOWER = 40
+"""One of so many draws is made where each takes long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,61 @@ def naive_pass_share(ratio: float, cv: float, draws: int, seed: int) -> float:
     return passed / draws
 
 
+def effect_shares(runs: int, cv: float, draws: int, seed: int) -> tuple[float, float, float]:
+    """The smallest effect that sessions of one look state (their median), and how often a session finds an
+    effect of that size, and of half of it."""
+    source = random.Random(f"effect {seed} {runs} {cv}")
+    policy = replace(DEFAULT, first=runs, max_runs=runs)
+    gate = Gate("simulated", "speedup", _cell(1), _cell(2), at_least=THRESHOLD)
+
+    def session(ratio: float) -> Verdict:
+        pairs = ((1, ratio), (2, 1.0))
+        arms = (_arm(cpus, _samples(source, centre, cv, runs)) for cpus, centre in pairs)
+        return judge(gate, GateInput({arm.cell.id: arm for arm in arms}, policy, {})).verdict
+
+    size = statistics.median(session(1.9).smallest_effect or 0.0 for _ in range(draws))
+    found = (
+        sum(session(THRESHOLD * (1 + part * size)).outcome is Word.PASS for _ in range(draws)) / draws
+        for part in (1.0, 0.5)
+    )
+    return size, *found
+
+
+def law_shares(law: Law, model: Model, draws: int, seed: int) -> Counter[Word]:
+    """The verdicts on a row of that law, with a CV of 3%, whose sigma is exactly at its threshold."""
+    source = random.Random(f"law {seed} {law} {model}")
+    cells = tuple(_cell(2**n) for n in range(max(model.fewest, 4)))
+    settings = (("model", str(model)), ("parameter", "serial" if model is Model.AMDAHL else "sigma"))
+    gate = Gate(
+        "simulated", "scaling", cells[0], cells[-1], at_most=law.sigma, more=cells[1:-1], settings=settings
+    )
+    words: Counter[Word] = Counter()
+    for _ in range(draws):
+        arms = {
+            cell.id: _arm(cell.cpus, _samples(source, law.time(cell.cpus), 0.03, DEFAULT.max_runs))
+            for cell in cells
+        }
+        words[judge(gate, GateInput(arms, DEFAULT, {})).verdict.outcome] += 1
+    return words
+
+
+def _sensitivity(draws: int, seed: int) -> list[str]:
+    lines = [
+        "| runs an arm, CV | smallest effect | found | half of it found |",
+        "|---|---|---|---|",
+    ]
+    for runs in DEFAULT.looks:
+        for cv in (0.03, 0.10):
+            size, full, half = effect_shares(runs, cv, draws, seed)
+            lines.append(f"| {runs}, {cv:.0%} | {size:.1%} | {full:.0%} | {half:.0%} |")
+    laws = ((Model.AMDAHL, Law(100.0, 0.05, 0.0)), (Model.USL, Law(100.0, 0.05, 0.002)))
+    for model, law in laws:
+        words = law_shares(law, model, draws, seed)
+        shares = ", ".join(f"{words[word] / draws:.1%} {word}" for word in (Word.PASS, Word.FAIL))
+        lines.append(f"{model}, sigma at its threshold of {law.sigma:g}: {shares}.")
+    return [*lines, f"({draws} draws each)"]
+
+
 def report(draws: int, seed: int, policy: Policy = DEFAULT) -> str:
     lines = [
         f"| true ratio, CV 3%, threshold {THRESHOLD} | PASS | FAIL | INCONCLUSIVE | mean n |",
@@ -91,6 +150,8 @@ def report(draws: int, seed: int, policy: Policy = DEFAULT) -> str:
             f"Correlated runs pass a true {THRESHOLD:.2f} at CV 3%: {', '.join(wrong)}.",
             f'The naive rule "median ratio >= {THRESHOLD}" passes a true 1.55: {", ".join(naive)}.',
             f"({draws} draws per row, seed {seed}, looks {list(policy.session_looks)}, alpha {policy.alpha})",
+            "",
+            *_sensitivity(max(1, draws // SLOWER), seed),
         ]
     )
 

@@ -35,7 +35,11 @@ MARKS = (
     "workload(name, **parameters): what a test of cells or verdicts runs (benchgate)",
     "speedup(cpus, at_least=|at_most=, insn=, metric='work', base=1): a ratio of CPU counts (benchgate)",
     "limit(cpus, metric, at_least=|at_most=, insn=): a threshold for a metric itself (benchgate)",
-    "compare(to, cpus, at_least=|at_most=, insn=, metric='work'): a ratio of two systems (benchgate)",
+    "ratio(to, cpus, at_least=|at_most=, insn=, metric='work'): a ratio of two systems (benchgate)",
+    "compare: is now `ratio` (benchgate)",
+    "efficiency(cpus, at_least=|at_most=, insn=, metric='work', base=1): speedup over CPUs (benchgate)",
+    "overhead(cpus, at_least=|at_most=, insn=): how much longer the total is than the work (benchgate)",
+    "scaling(model, cpus=(1, 2, 4), parameter=, at_least=|at_most=, insn=): a law fitted to arms (benchgate)",
     "gate(kind, cpus, base=None, at_least=, at_most=, insn=, metric='work'): one gate, any kind (benchgate)",
     "system(*names): systems of this test, instead of those of --system (benchgate)",
 )

@@ -39,7 +39,8 @@ def played(asked):
     if next(places) != {order}:
         return asked
     system = asked.planned.system
-    system = replace(system, append=system.append.replace("fake.play=good", "fake.play={play}"))
+    words = system.boot.append.replace("fake.play=good", "fake.play={play}")
+    system = replace(system, boot=replace(system.boot, append=words))
     return replace(asked, planned=replace(asked.planned, system=system))
 
 def staged(self, group):

@@ -33,7 +33,11 @@ def broken(fault: str) -> System:
     """tern with `fault=NAME` or `fault=NAME:N`. The setting in the YAML file accepts names only."""
     name = fault.partition(":")[0]
     system = catalog.load_system(f"kernel:fault={name}")
-    return replace(system, append=system.append.replace(f"fault={name}", f"fault={fault}"))
+    return with_words(system, system.boot.append.replace(f"fault={name}", f"fault={fault}"))
+
+
+def with_words(system: System, append: str) -> System:
+    return replace(system, boot=replace(system.boot, append=append))
 
 
 def attributed(kit: Bootkit, system: System | str, workload: str, params: Params) -> Table:
@@ -81,7 +85,7 @@ def test_the_verifier_finds_a_wrong_answer(kit: Bootkit) -> None:
 def test_the_verifier_finds_a_panic(kit: Bootkit) -> None:
     """A panic on the second CPU, with the debug profile."""
     system = catalog.load_system("kernel:profile=debug:fault=panic")
-    system = replace(system, append=system.append.replace("fault=panic", "fault=panic:1"))
+    system = with_words(system, system.boot.append.replace("fault=panic", "fault=panic:1"))
     judged = kit.run(system, "primes", 2, {"hi": 100_000})
     assert (judged.outcome, judged.run.ending) == (Outcome.CRASHED, Ending.PANIC)
     assert "panic: cpu=1 why=fault" in judged.reason

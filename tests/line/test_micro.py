@@ -16,7 +16,7 @@ import pytest
 
 @pytest.mark.system("kernel")
 @pytest.mark.workload("micro", op="getpid")
-@pytest.mark.compare(to="linux", cpus=1, metric="cost", at_least=2.5)
+@pytest.mark.ratio(to="linux", cpus=1, metric="cost", at_least=2.5)
 def test_tern_needs_less(verdict):
     verdict.require_pass()
 

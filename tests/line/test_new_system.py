@@ -30,7 +30,7 @@ def test_a_kernel_with_a_prompt(kernel: Path, tmp_path: Path, capsys: pytest.Cap
     assert "talker: boots" in said.out, "the console is shown"
     system = systemfile.load(out)
     assert (system.ask, system.qemu.machine, system.qemu.arguments) == (Ask.PROMPT, "q35", ())
-    assert system.online == "^talker: (?P<n>[0-9]+) CPUs? up$"
+    assert system.console.online == "^talker: (?P<n>[0-9]+) CPUs? up$"
     assert system.result.expect is not None
     assert "primes: took" in system.result.work.regex  # type: ignore[union-attr]
 

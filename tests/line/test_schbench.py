@@ -15,7 +15,7 @@ import pytest
 
 @pytest.mark.system("kernel")
 @pytest.mark.workload("schbench", threads=4)
-@pytest.mark.compare(to="kernel:sched=global", cpus=2, metric="wakeup_p99", at_least=20)
+@pytest.mark.ratio(to="kernel:sched=global", cpus=2, metric="wakeup_p99", at_least=20)
 def test_a_woken_worker_does_not_wait(verdict):
     verdict.require_pass()
 """

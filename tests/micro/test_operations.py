@@ -55,7 +55,7 @@ class Operation:
 
     @pytest.mark.tern
     @pytest.mark.system("kernel")
-    @pytest.mark.compare(to="linux", cpus=1, metric="cost", at_least=1, insn=2.5)
+    @pytest.mark.ratio(to="linux", cpus=1, metric="cost", at_least=1, insn=2.5)
     def test_tern_needs_less(self, verdict: VerdictResult) -> None:
         verdict.require_pass()
 

@@ -21,7 +21,7 @@ are busy. In `fan` at 4 CPUs the CPUs were busy for 52% of the window, while thr
 and spread has lower ones. In `pong` at 4 it depends on the seed how many pairs share a CPU, and they do so to
 the end: five seeds of Linux reach from 2.54 to 3.64, so that its limit is 2.3. tern puts a woken thread on an
 idle CPU, and has limits of its own in both. The insn limits leave about 7% to the
-smaller figure, those of `compare` a quarter. Percentiles are compared at 1 CPU: at 2 they are as short as
+smaller figure, those of `ratio` a quarter. Percentiles are compared at 1 CPU: at 2 they are as short as
 the clock's step between CPUs, so that it does not decide them.
 
 Five seeds at 2 CPUs, the same day: pong 2.00 on tern and 1.88 [1.87, 2.00] on Linux, threads 1.98 and 1.92
@@ -110,7 +110,7 @@ def test_posts_to_all_scale(verdict: VerdictResult) -> None:
 @pytest.mark.system("kernel")
 @FAN
 @pytest.mark.speedup(cpus=4, at_least=2.4, insn=3.4, metric="rounds_per_s")
-@pytest.mark.compare(to="linux", cpus=4, metric="rounds_per_s", at_least=1.0, insn=1.5)
+@pytest.mark.ratio(to="linux", cpus=4, metric="rounds_per_s", at_least=1.0, insn=1.5)
 def test_posts_to_all_find_idle_cpus_of_tern(verdict: VerdictResult) -> None:
     verdict.require_pass()
 
@@ -141,29 +141,29 @@ def test_creating_processes_scales(verdict: VerdictResult) -> None:
 
 @pytest.mark.system("kernel")
 @OWN
-@pytest.mark.compare(to="linux", cpus=2, metric="rps", at_least=1.0, insn=1.4)
-@pytest.mark.compare(to="linux", cpus=1, metric="latency_p99", at_least=1.0, insn=1.3)
+@pytest.mark.ratio(to="linux", cpus=2, metric="rps", at_least=1.0, insn=1.4)
+@pytest.mark.ratio(to="linux", cpus=1, metric="latency_p99", at_least=1.0, insn=1.3)
 def test_a_call_costs_tern_less(verdict: VerdictResult) -> None:
     verdict.require_pass()
 
 
 @pytest.mark.system("kernel")
 @PONG
-@pytest.mark.compare(to="linux", cpus=2, metric="rounds_per_s", at_least=1.0, insn=1.4)
-@pytest.mark.compare(to="linux", cpus=1, metric="wakeup_p99", at_least=1.0, insn=2.0)
+@pytest.mark.ratio(to="linux", cpus=2, metric="rounds_per_s", at_least=1.0, insn=1.4)
+@pytest.mark.ratio(to="linux", cpus=1, metric="wakeup_p99", at_least=1.0, insn=2.0)
 def test_a_wake_up_costs_tern_less(verdict: VerdictResult) -> None:
     verdict.require_pass()
 
 
 @pytest.mark.system("kernel")
 @THREADS
-@pytest.mark.compare(to="linux", cpus=2, at_least=1.0, insn=2.0)
+@pytest.mark.ratio(to="linux", cpus=2, at_least=1.0, insn=2.0)
 def test_a_thread_costs_tern_less(verdict: VerdictResult) -> None:
     verdict.require_pass()
 
 
 @pytest.mark.system("kernel")
 @PROCESSES
-@pytest.mark.compare(to="linux", cpus=2, at_least=1.0, insn=3.0)
+@pytest.mark.ratio(to="linux", cpus=2, at_least=1.0, insn=3.0)
 def test_a_process_costs_tern_less(verdict: VerdictResult) -> None:
     verdict.require_pass()

@@ -66,14 +66,14 @@ def verdicts(rig: Rig) -> list[dict[str, object]]:
 
 def test_a_comparison_measures_the_other_system_interleaved_and_its_evidence_is_intact(rig: Rig) -> None:
     other = other_system(rig, 15_000_000)
-    marked(rig, f"compare(to={other!r}, cpus=2, at_least=1.4)")
+    marked(rig, f"ratio(to={other!r}, cpus=2, at_least=1.4)")
     result = rig.run("-v")
     result.assert_outcomes(passed=1)
     assert result.ret == 0
     result.stdout.fnmatch_lines(["PASS: primes.hi-10000 smp2 fake/other = 1.50 ?1.50, 1.50? >= 1.4 (work, *"])
     (verdict,) = verdicts(rig)
     assert (verdict["gate"], verdict["base_system"], verdict["base_cpus"], verdict["cpus"]) == (
-        "compare", "other", 2, 2,
+        "ratio", "other", 2, 2,
     )  # fmt: skip
     with (rig.latest / "results.csv").open() as stream:
         order = [row["system"] for row in csv.DictReader(stream) if row["outcome"] == "ok"]
@@ -84,7 +84,7 @@ def test_a_comparison_measures_the_other_system_interleaved_and_its_evidence_is_
 
 
 def test_a_comparison_that_is_lost_fails(rig: Rig) -> None:
-    marked(rig, f"compare(to={other_system(rig, 5_000_000)!r}, cpus=2, at_least=1.0)")
+    marked(rig, f"ratio(to={other_system(rig, 5_000_000)!r}, cpus=2, at_least=1.0)")
     result = rig.run()
     assert result.ret == 1
     result.stdout.fnmatch_lines(["FAIL: primes.hi-10000 smp2 fake/other = 0.50 ?0.50, 0.50? < 1 (work, *"])
@@ -94,13 +94,13 @@ def test_an_invalid_run_of_one_system_makes_the_comparison_invalid(rig: Rig) -> 
     other = other_system(rig, 15_000_000)
     path = rig.folder / "other" / "smp2.log"
     path.write_text(path.read_text().replace("count=", "count=9", 1))
-    marked(rig, f"compare(to={other!r}, cpus=2, at_least=1.4)")
+    marked(rig, f"ratio(to={other!r}, cpus=2, at_least=1.4)")
     assert rig.run().ret == 1
     assert [one["outcome"] for one in verdicts(rig)] == ["INVALID"]
 
 
 def test_a_system_on_another_lane_is_not_compared(rig: Rig) -> None:
-    marked(rig, 'compare(to="native", cpus=2, at_least=1.0)')
+    marked(rig, 'ratio(to="native", cpus=2, at_least=1.0)')
     result = rig.run()
     assert result.ret == 5
     result.assert_outcomes(skipped=1)
@@ -140,8 +140,8 @@ def test_a_limit_on_a_declared_metric_is_gated_shown_and_verified(rig: Rig) -> N
             "*not one of the metrics of workload primes: work, *",
         ),
         ('limit(cpus=2, metric="total")', "*mark limit: needs either `at_least` or `at_most`*"),
-        ('compare(to="linx", cpus=2, at_least=1)', "*linx*"),
-        ("compare(cpus=2, at_least=1)", "*mark compare: the argument `to` is missing*"),
+        ('ratio(to="linx", cpus=2, at_least=1)', "*linx*"),
+        ("ratio(cpus=2, at_least=1)", "*mark ratio: the argument `to` is missing*"),
     ],
 )
 def test_a_mistake_in_a_mark_is_a_collection_error(rig: Rig, mark: str, said: str) -> None:

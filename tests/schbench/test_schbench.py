@@ -46,8 +46,8 @@ def test_a_worker_on_each_cpu(verdict: VerdictResult) -> None:
 @pytest.mark.tern
 @pytest.mark.system("kernel")
 @ONE_EACH
-@pytest.mark.compare(to="linux", cpus=2, metric="rps", at_least=0.5, insn=1.05)
-@pytest.mark.compare(to="linux", cpus=2, metric="request_p99", at_least=0.01, insn=1.05)
+@pytest.mark.ratio(to="linux", cpus=2, metric="rps", at_least=0.5, insn=1.05)
+@pytest.mark.ratio(to="linux", cpus=2, metric="request_p99", at_least=0.01, insn=1.05)
 def test_tern_does_more_requests_than_linux_and_each_sooner(verdict: VerdictResult) -> None:
     verdict.require_pass()
 
@@ -55,7 +55,7 @@ def test_tern_does_more_requests_than_linux_and_each_sooner(verdict: VerdictResu
 @pytest.mark.tern
 @pytest.mark.system("kernel")
 @TWO_EACH
-@pytest.mark.compare(to="kernel:sched=global", cpus=2, metric="wakeup_p99", at_least=0.01, insn=20)
+@pytest.mark.ratio(to="kernel:sched=global", cpus=2, metric="wakeup_p99", at_least=0.01, insn=20)
 def test_a_woken_worker_does_not_wait_for_a_queue_of_all_cpus(verdict: VerdictResult) -> None:
     verdict.require_pass()
 
@@ -65,7 +65,7 @@ def test_a_woken_worker_does_not_wait_for_a_queue_of_all_cpus(verdict: VerdictRe
 # Measured as above: 1.72 [1.53, 3.44].
 @pytest.mark.system(f"{SLICE}:ns=100000")
 @pytest.mark.workload("schbench", footprint_kb=64, threads=4, locking="none")
-@pytest.mark.compare(to=f"{SLICE}:ns=20000000", cpus=2, metric="wakeup_p99", at_least=0.01, insn=1.3)
+@pytest.mark.ratio(to=f"{SLICE}:ns=20000000", cpus=2, metric="wakeup_p99", at_least=0.01, insn=1.3)
 def test_a_short_slice_of_linux_wakes_sooner(verdict: VerdictResult) -> None:
     verdict.require_pass()
 

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from benchgate.base.cells import Cell, Lane, Mode, Params, Placement, Window
 from benchgate.base.errors import UsageError
 from benchgate.base.runs import Measurement
+from benchgate.base.text import percent
 from benchgate.base.void_rule import DEFAULT as DEFAULT_VOID_RULE
 from benchgate.base.void_rule import VoidRule
 
@@ -22,6 +23,9 @@ MINUTES = 5.0
 
 VERIFIED = "verified"
 """The kind of gate that requires verified runs and sets no threshold; each requested cell has one."""
+
+OWN_FIGURE = ("efficiency", "overhead", "scaling")
+"""The kinds of gate whose figure is neither the metric itself nor a ratio of two arms."""
 
 SMALLEST_LOOK = 5
 """With fewer runs per arm a gate could decide only if the two arms did not overlap at all, and rarely."""
@@ -32,7 +36,8 @@ MOST_RUNS = 199
 @dataclass(frozen=True, slots=True)
 class Gate:
     """A threshold for `cell`. `base` is the cell to compare it with, of the same system at another CPU count
-    or of another system; None if the gate uses `cell` only."""
+    or of another system; None if the gate uses `cell` only. `more` are the cells between both, of a gate over
+    more than two arms."""
 
     id: str
     kind: str
@@ -47,6 +52,19 @@ class Gate:
     """The Python file that defines a user's own kind; empty for the built-in kinds."""
     tests: tuple[str, ...] = field(default=(), compare=False)
     """The test functions that asked for it, by node id."""
+    more: tuple[Cell, ...] = ()
+    """In the order of their CPU counts."""
+    settings: Params = ()
+    """What only its kind knows, as (name, value): the model of a scaling law."""
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """Every cell that it uses, `cell` last."""
+        return (*((self.base,) if self.base else ()), *self.more, self.cell)
+
+    def setting(self, name: str) -> str:
+        """Empty if it has no such setting."""
+        return str(dict(self.settings).get(name, ""))
 
     def threshold(self, lane: Lane | None) -> float | None:
         if lane is Lane.INSN and self.insn is not None:
@@ -264,6 +282,19 @@ class Verdict:
     """`least` or `most`: on which side of the threshold the figure must be."""
     unit: str | None = None
     """Of threshold, low and high: `x` for a ratio."""
+    parameter: str | None = None
+    """Which parameter of a fitted law the figure is: `sigma`."""
+    smallest_effect: float | None = None
+    """The smallest distance of the true figure from the threshold that such runs show in 80% of sessions, as
+    a share of the threshold."""
+
+    @property
+    def sentence(self) -> str:
+        """The reason, and for a decision the smallest effect that such runs show."""
+        if self.smallest_effect is None or self.outcome not in (Word.PASS, Word.FAIL):
+            return self.reason
+        what, then, advice = self.reason.partition("; next: ")
+        return f"{what}; smallest effect {percent(self.smallest_effect)}{then}{advice}"
 
     @property
     def figure(self) -> float | None:

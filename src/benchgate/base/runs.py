@@ -182,6 +182,9 @@ class VerifiedRun:
     """By name, those of all its workers together, in the guest's unit."""
     hz: int | None = None
     """How many of the guest's unit are one second; None: the guest did not say."""
+    lead: int | None = None
+    """How long after the beginning of the total window the work window began, in the run's unit; None: not
+    known, as for a system that prints its windows itself."""
 
     def __post_init__(self) -> None:
         if self.key is not _VERIFY_ONLY:

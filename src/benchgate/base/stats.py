@@ -59,6 +59,9 @@ class Bootstrap:
         exact = Fraction(alpha)
         return Interval(self._first_above(exact), self._first_reaching(1 - exact))
 
+    def quantile(self, share: float) -> float:
+        return self._first_reaching(Fraction(share))
+
     def _first_above(self, share: Fraction) -> float:
         bound = share * self.total
         return next(ratio for ratio, below in self._cumulative() if below > bound)
@@ -103,12 +106,19 @@ def bootstrap(base: Sequence[float], other: Sequence[float]) -> Bootstrap:
     _check(base)
     _check(other)
     weights: dict[float, int] = {}
-    bottoms = _medians(other)
-    for top, top_weight in _medians(base):
+    bottoms = medians(other)
+    for top, top_weight in medians(base):
         for bottom, bottom_weight in bottoms:
             ratio = top / bottom
             weights[ratio] = weights.get(ratio, 0) + top_weight * bottom_weight
     return Bootstrap(tuple(sorted(weights.items())), len(base) ** len(base) * len(other) ** len(other))
+
+
+def median_quantiles(samples: Sequence[float], low: float, high: float) -> Interval:
+    """Two quantiles of the exact bootstrap of the median."""
+    _check_finite(samples)
+    found = Bootstrap(tuple(sorted(medians(samples))), len(samples) ** len(samples))
+    return Interval(found.quantile(low), found.quantile(high))
 
 
 def ratio_interval(
@@ -207,8 +217,9 @@ def _resemblance(samples: Sequence[float]) -> float:
     return (2 - ratio) / math.sqrt(variance)
 
 
-def _medians(samples: Sequence[float]) -> list[tuple[float, int]]:
-    """Every possible median of a resample, with the number of resamples (of n**n) that have it."""
+def medians(samples: Sequence[float]) -> list[tuple[float, int]]:
+    """Every possible median of a resample, ascending for an odd number of samples, with the number of
+    resamples (of n**n) that have it."""
     ordered = sorted(samples)
     n = len(ordered)
     if n % 2:

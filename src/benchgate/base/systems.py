@@ -12,23 +12,17 @@ from enum import StrEnum
 from pathlib import Path
 
 from benchgate.base.arch import X86_64, Architecture
+from benchgate.base.boots import Boot, Build, QemuWords
 from benchgate.base.cells import Mode, Params
-from benchgate.base.disks import Disk
 from benchgate.base.metrics import Better, Metric, MetricKind
-from benchgate.base.network import CARD, Port
-from benchgate.base.qemu import GOOD_EXIT
+from benchgate.base.network import Port
+from benchgate.base.results import Result, ResultFormat
 from benchgate.base.runs import Deadlines
 from benchgate.base.script import Script
 from benchgate.base.text import suggestion
+from benchgate.base.watching import DEADLINES, ConsoleWords, End, Smoke
 from benchgate.base.workloads import Workload
 
-DEFAULT_FIRMWARE = "default"
-"""The firmware that QEMU has for its machine: SeaBIOS, OpenSBI, or none."""
-NO_FIRMWARE = "none"
-FETCHED_LINUX = "fetch:linux"
-WORKLOAD_INITRD = "workload"
-SOURCE = "{source}"
-"""In a build's commands: the path of the workload's C file; `{workload}` is its name."""
 SELFTEST = "selftest"
 """The name of the workload that a system with a fixed self-test runs."""
 SERVICES = (
@@ -46,10 +40,6 @@ SERVICES = (
 )
 """What a workload may use of a system inside its window (guest/services.h)."""
 MAX_CPUS = 64
-REPEAT_BYTES = 64 << 10
-"""A console that repeats one byte or a few lines for this long is stopped; 0: never. A progress bar of 64 Ki
-dots, or 1,600 equal lines of 40 bytes, is still taken for progress."""
-DEADLINES = Deadlines(boot_s=60.0, run_s=120.0)
 
 
 def not_a_service(name: str) -> str:
@@ -78,117 +68,6 @@ class Ask(StrEnum):
     PROMPT = "prompt"
 
 
-class ResultFormat(StrEnum):
-    BENCH = "bench"  # docs/wire.md
-    PATTERNS = "patterns"
-    BENCH_LINES = "bench-lines"  # judge/bench_lines.py
-
-
-class EndBy(StrEnum):
-    EXIT = "exit"  # the guest ends QEMU; `exit_codes` lists the statuses that mean success
-    KILL = "kill"  # QEMU is killed after the guest has printed its last result
-
-
-@dataclass(frozen=True, slots=True)
-class QemuWords:
-    machine: str = "q35"
-    cpu: str = ""
-    memory: str = "256M"
-    smp: str = "{n}"
-    arguments: tuple[str, ...] = ()
-    network: str = CARD
-    """The network card of a system with `ports`."""
-    binary: str = ""
-    """The path of the QEMU for this system alone; empty: the session's for its architecture."""
-
-
-@dataclass(frozen=True, slots=True)
-class Build:
-    """Commands that build the kernel. They never run inside a measurement."""
-
-    commands: tuple[tuple[str, ...], ...]
-    folder: Path
-    sources: tuple[Path, ...]
-    """Everything that the result depends on; its digest is part of the cache key."""
-
-    @property
-    def per_workload(self) -> bool:
-        """Whether the build uses the workload's C source, so that each workload needs its own build."""
-        return any(SOURCE in word for command in self.commands for word in command)
-
-
-@dataclass(frozen=True, slots=True)
-class ResultPattern:
-    """How to find one figure on a console that does not use the wire format."""
-
-    begins: str
-    """Matches the line that the guest prints when the figure's time begins; or TYPED."""
-    regex: str
-    unit: str
-    """One of UNITS; the time of a tick is known."""
-    shift: int = 0
-    hz: float = 0.0
-    """How many ticks or cycles are one second; 0: not known, or the unit says it."""
-    step: float = 0.0
-    """By how much two figures can differ at least, in `unit`; at least one in the last printed digit."""
-
-
-@dataclass(frozen=True, slots=True)
-class LineWindow:
-    """A window from one line of the console to another. Only the instruction clock times lines."""
-
-    begins: str
-    """A pattern, or TYPED."""
-    ends: str
-
-
-@dataclass(frozen=True, slots=True)
-class MarkWindow:
-    """A window between the marks that the guest's programs execute (guest/bench.h)."""
-
-
-TYPED = "typed"
-"""In place of a pattern: a window begins when the guest has echoed the end of the line typed last."""
-WindowSource = ResultPattern | LineWindow | MarkWindow
-UNITS = ("ns", "us", "ms", "s", "ticks", "cycles")
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    format: ResultFormat = ResultFormat.BENCH
-    system: str = ""
-    """The system's name on the begin line; empty: the name in its YAML file."""
-    counts_foreign: bool = True
-    """Whether it measures foreign CPU time in its window. If so, it must not report `na`."""
-    work: WindowSource | None = None
-    total: WindowSource | None = None
-    expect: Mapping[str, str] | None = None
-    """The value that each named group must have: the oracle of a self-test."""
-    answers: tuple[str, ...] = ()
-    operations: tuple[str, ...] = ()
-    """What a program of micro-benchmarks must measure or skip; each is a metric, in ns."""
-
-    @property
-    def figures(self) -> Mapping[str, ResultPattern]:
-        """The windows whose lengths the guest prints."""
-        windows = {"work": self.work, "total": self.total}
-        return {name: one for name, one in windows.items() if isinstance(one, ResultPattern)}
-
-    @property
-    def needs_clock(self) -> bool:
-        """Whether only the instruction clock can time a window."""
-        return any(isinstance(one, LineWindow | MarkWindow) for one in (self.work, self.total))
-
-
-@dataclass(frozen=True, slots=True)
-class Smoke:
-    """A boot without a workload. It must pass once per CPU count before any figure of that count is valid."""
-
-    append: str
-    passes: str
-    """The regular expression that its console must match."""
-
-
 @dataclass(frozen=True, slots=True)
 class System:
     name: str
@@ -196,37 +75,19 @@ class System:
     about: str
     file: Path
     arch: Architecture = X86_64
-    qemu: QemuWords = QemuWords()
-    kernel: str = ""
-    initrd: str = ""
-    append: str = ""
-    symbols: str = ""
-    """The ELF file that resolves sampled addresses; {workload} is replaced by the workload's name."""
-    disks: tuple[Disk, ...] = ()
-    firmware: str = DEFAULT_FIRMWARE
+    qemu: QemuWords = field(default_factory=QemuWords)
+    boot: Boot = field(default_factory=Boot)
+    build: Build | None = None
     ports: Mapping[str, Port] = field(default_factory=dict)
     """What the host can reach of a guest, by name."""
-    """DEFAULT_FIRMWARE, NO_FIRMWARE or the path of a file, which may contain {out}."""
-    build: Build | None = None
     ask: Ask = Ask.CMDLINE
     script: Script | None = None
     """What is typed; None unless it is asked at a prompt."""
     modes: tuple[Mode, ...] = (Mode.PROCESS, Mode.THREAD)
-    ready: str = ""
-    failures: tuple[str, ...] = ()
-    harmless: tuple[str, ...] = ()
-    """Patterns of lines that look like a panic and are none."""
-    repeat_bytes: int = REPEAT_BYTES
-    online: str = ""
-    """A pattern whose group (?P<n>...) is the number of online CPUs; empty: the begin line has it."""
-    online_lines: str = ""
-    """A pattern that matches one line for each CPU that came up; another way to say the same."""
-    result: Result = Result()
+    console: ConsoleWords = field(default_factory=ConsoleWords)
+    result: Result = field(default_factory=Result)
     smoke: Smoke | None = None
-    end_by: EndBy = EndBy.EXIT
-    exit_codes: tuple[int, ...] = (GOOD_EXIT,)
-    may_reset: bool = False
-    """Whether the guest may end by a reset. A triple fault is a reset too."""
+    end: End = field(default_factory=End)
     deadlines: Deadlines = DEADLINES
     settings: Mapping[str, str] = field(default_factory=dict)
     """The values that replace `{name}` in the command line and the build commands."""
@@ -252,11 +113,6 @@ class System:
         return {
             name: Metric(name, MetricKind.TIME, Better.LESS, "ns", of=name) for name in self.result.operations
         }
-
-    @property
-    def counts_cpus(self) -> bool:
-        """Whether a pattern says how many CPUs came up; the wire format says it without one."""
-        return bool(self.online or self.online_lines)
 
     @property
     def runs_selftest(self) -> bool:

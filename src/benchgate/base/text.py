@@ -73,6 +73,17 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
+SMALLEST_SHARE = 0.0001
+"""A smaller share is not shown with its digits."""
+
+
+def percent(share: float) -> str:
+    """`1.9%`, with two digits, and no more of them than can matter."""
+    if 0 < share < SMALLEST_SHARE:
+        return f"<{SMALLEST_SHARE:.2%}"
+    return f"{100 * share:.2g}%" if share < 0.995 else f"{100 * share:.0f}%"
+
+
 def with_interval(ratio: float, low: float, high: float, sign: str = "") -> str:
     """`1.92 [1.90, 1.95]`; `sign` is the `x` of a speedup."""
     return f"{ratio:.2f}{sign} [{low:.2f}, {high:.2f}]"

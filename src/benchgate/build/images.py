@@ -14,19 +14,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from benchgate.base.arch import X86_64, Architecture
+from benchgate.base.boots import DEFAULT_FIRMWARE, FETCHED_LINUX, NO_FIRMWARE, WORKLOAD_INITRD, Build
 from benchgate.base.errors import BuildError
 from benchgate.base.files import file_digest
 from benchgate.base.runs import Image
-from benchgate.base.systems import (
-    DEFAULT_FIRMWARE,
-    FETCHED_LINUX,
-    NO_FIRMWARE,
-    WORKLOAD_INITRD,
-    Build,
-    Kind,
-    System,
-    plain_name,
-)
+from benchgate.base.systems import Kind, System, plain_name
 from benchgate.base.tools import UNVERIFIED
 from benchgate.base.workloads import GUEST_FILES, Workload
 from benchgate.build import data_files, programs, tools
@@ -129,15 +121,15 @@ class Images:
 
     def symbols(self, system: System, workload: Workload) -> Path | None:
         """The ELF file that resolves addresses of the program; None if the system has none."""
-        if not system.symbols:
+        if not system.boot.symbols:
             return None
         return self._file(
-            system, workload, system.symbols.replace("{workload}", workload.name), "boot.symbols"
+            system, workload, system.boot.symbols.replace("{workload}", workload.name), "boot.symbols"
         )
 
     def program(self, system: System, workload: Workload) -> Path | None:
         """The same for a profile, also on our Linux guest, whose samples no symbols need."""
-        if system.symbols or system.initrd != WORKLOAD_INITRD or workload.tool is not None:
+        if system.boot.symbols or system.boot.initrd != WORKLOAD_INITRD or workload.tool is not None:
             return self.symbols(system, workload)
         return programs.guest_program(workload, self._compiler(system.arch))
 
@@ -162,7 +154,7 @@ class Images:
             data_folder=f"/{GUEST_FILES}" if workload.files else "",
             disks=tuple(
                 self._file(system, workload, disk.image, f"boot.disks.{number}")
-                for number, disk in enumerate(system.disks)
+                for number, disk in enumerate(system.boot.disks)
             ),
             firmware=self._firmware(system, workload),
         )
@@ -170,9 +162,9 @@ class Images:
         return replace(image, digests={**digests, **more})
 
     def _firmware(self, system: System, workload: Workload) -> Path | None:
-        if system.firmware in {DEFAULT_FIRMWARE, NO_FIRMWARE}:
+        if system.boot.firmware in {DEFAULT_FIRMWARE, NO_FIRMWARE}:
             return None
-        return self._file(system, workload, system.firmware, "boot.firmware")
+        return self._file(system, workload, system.boot.firmware, "boot.firmware")
 
     def _compiler(self, guest: Architecture) -> Compiler:
         with FetchSession(self.notice) as session:
@@ -187,19 +179,19 @@ class Images:
     def _kernel(
         self, system: System, workload: Workload
     ) -> tuple[Path | None, Mapping[str, str], tuple[str, ...]]:
-        if not system.kernel:
+        if not system.boot.kernel:
             return None, {}, ()
-        if system.kernel == FETCHED_LINUX:
+        if system.boot.kernel == FETCHED_LINUX:
             linux = self.linux(system.arch)
             digests = {"kernel": linux.digest, "kernel_config": linux.config_digest}
             if linux.packed:
                 digests["vmlinuz"] = linux.packed
             return linux.image, digests, linux.labels
-        path = self._file(system, workload, system.kernel, "boot.kernel")
+        path = self._file(system, workload, system.boot.kernel, "boot.kernel")
         return path, {"kernel": file_digest(path)}, ()
 
     def _initrd(self, system: System, workload: Workload, tool: ToolFiles | None) -> Path | None:
-        if system.initrd == WORKLOAD_INITRD:
+        if system.boot.initrd == WORKLOAD_INITRD:
             if tool is not None:
                 return tools.initramfs(workload, tool)
             compiler = self._compiler(system.arch)
@@ -211,9 +203,9 @@ class Images:
                 f"{system.file}: workload {workload.name} has files, which are in the archive of the Linux "
                 f"guest only: write `initrd: {WORKLOAD_INITRD}`, or leave `files` out of `services`"
             )
-        if not system.initrd:
+        if not system.boot.initrd:
             return None
-        return self._file(system, workload, system.initrd, "boot.initrd")
+        return self._file(system, workload, system.boot.initrd, "boot.initrd")
 
     def _file(self, system: System, workload: Workload, word: str, key: str) -> Path:
         """A file that a YAML file names: either built into {out}, or relative to the YAML file."""

@@ -18,6 +18,7 @@ _ORDER = (
     "new_system",
     "verify",
     "rejudge",
+    "report",
     "compare",
     "replay",
     "timeline",

@@ -1,4 +1,7 @@
-"""`benchgate timeline`: writes a run's trace for Perfetto's viewer. Boots nothing."""
+"""`benchgate timeline`: writes a run's trace for Perfetto's viewer.
+
+The exit status is 0 if the trace was written. It boots nothing, and leaves the run's folder as it was.
+"""
 
 from __future__ import annotations
 

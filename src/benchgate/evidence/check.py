@@ -173,6 +173,20 @@ def _check_rows(findings: _Findings, folder: Path, links: tuple[Link, ...]) -> N
         )
 
 
+FIRST_REPORTS = frozenset(
+    {VERDICTS, "summary.md", "junit.xml", "benchmark.json", "speedups.json", "speedup.svg", "metrics.svg"}
+)
+"""Those of the first version. The others that a session made are in `reports` of its session.json."""
+
+
+def _written(folder: Path) -> frozenset[str]:
+    """The reports that must be there. A session of an earlier version lacks those that it could not make."""
+    listed = read_object(folder, SESSION).get("reports", [])
+    if not isinstance(listed, list):
+        raise EvidenceError(f"{SESSION}: reports is {listed!r:.40}, not a list")
+    return FIRST_REPORTS | frozenset(map(str, listed))
+
+
 def _check_reports(findings: _Findings, folder: Path, recompute: Recompute) -> None:
     try:
         with cpu_limit.cpu_seconds(MOST_CPU_S):
@@ -188,7 +202,10 @@ def _check_reports(findings: _Findings, folder: Path, recompute: Recompute) -> N
         raise EvidenceError(f"{folder} cannot be judged again: {why:.200}") from error
     if VERDICTS not in expected:
         raise EvidenceError(f"judging {folder} again gave no verdicts")
+    written = _written(folder)
     for name, text in expected.items():
+        if name not in written and not os.path.lexists(folder / name):
+            continue
         due = text.encode(errors="backslashreplace").decode()  # as `files.write_whole` encodes it
         if read_text(folder, name) != due:
             findings.add(MISMATCH, f"{name} does not follow from the runs")

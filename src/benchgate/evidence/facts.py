@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benchgate.base.cell_json import cell_as_json, cell_from_json
-from benchgate.base.cells import Cell, Lane
+from benchgate.base.cells import Cell, Lane, Params
 from benchgate.base.clocks import Clock, Clocks, policy_for
 from benchgate.base.errors import EvidenceError
 from benchgate.base.gates import MINUTES, CapacityBound, Gate, Policy
@@ -89,7 +89,9 @@ def sweep_as_json(sweep: SweepPlan) -> dict[str, Any]:
 
 def _gate_as_json(gate: Gate) -> dict[str, Any]:
     base = None if gate.base is None else cell_as_json(gate.base)
-    return {**plain_json(asdict(gate)), "base": base, "cell": cell_as_json(gate.cell)}
+    more = [cell_as_json(one) for one in gate.more]
+    found = {**plain_json(asdict(gate)), "base": base, "cell": cell_as_json(gate.cell), "more": more}
+    return {**found, "settings": dict(gate.settings)}
 
 
 def read_plan(facts: Mapping[str, Any], where: str) -> tuple[StoredSweep, ...]:
@@ -131,10 +133,20 @@ def _gate(value: object) -> Gate:
         at_most=fields.real_or_none("at_most"),
         insn=fields.real_or_none("insn"),
         file=fields.text("file", ""),
-        tests=fields.texts("tests", ()),  # absent in sessions of earlier versions
+        # these are absent in sessions of earlier versions
+        tests=fields.texts("tests", ()),
+        more=tuple(map(cell_from_json, fields.take("more", list) if fields.has("more") else ())),
+        settings=_settings(fields.take("settings", dict) if fields.has("settings") else {}),
     )
     fields.done()
     return gate
+
+
+def _settings(value: object) -> Params:
+    fields = Fields(value, "the settings of a gate")
+    found = tuple((name, fields.word(name)) for name in fields.names())
+    fields.done()
+    return found
 
 
 # ---- the policy and the options
@@ -209,6 +221,13 @@ def read_flag(facts: Mapping[str, Any], name: str, where: str) -> bool:
     """An option that a report depends on: `inconclusive_fails`, `measure`."""
     with _reading(where, f"options.{name}"):
         return Fields(facts["options"], "options").flag(name)
+
+
+def read_letters(facts: Mapping[str, Any], where: str) -> dict[str, str]:
+    """The names of the systems that marks call A, B ...; none in sessions of earlier versions."""
+    with _reading(where, "the letters"):
+        fields = Fields(facts.get("letters", {}), "the letters")
+        return {letter: fields.word(letter) for letter in facts.get("letters", {})}
 
 
 def read_programs(facts: Mapping[str, Any], where: str) -> tuple[Program, ...]:

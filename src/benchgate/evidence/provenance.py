@@ -14,6 +14,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from benchgate.base.clocks import Clocks
@@ -42,13 +43,17 @@ def described(options: Options, envelope: Mapping[str, Any]) -> SessionInfo:
 
 
 def planned(
-    sweeps: Sequence[SweepPlan], policy: Policy, inputs: Mapping[str, Any], clocks: Clocks | None = None
+    sweeps: Sequence[SweepPlan],
+    policy: Policy,
+    inputs: Mapping[str, Any],
+    clocks: Clocks | None = None,
+    letters: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """What is needed, besides the runs, to judge the session again. `inputs`: the digests of QEMU and
-    images."""
+    images. `letters`: the names of the systems that marks call A, B ..."""
     cells = [cell for sweep in sweeps for cell in sweep.cells]
     return {
-        "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
+        "command": command(sys.argv),
         "inputs": plain_json(inputs),
         "systems": {cell.system.name: _text(cell.system.file) for cell in cells},
         "settings": {cell.system.name: dict(cell.system.settings) for cell in cells},
@@ -56,8 +61,16 @@ def planned(
         "policy": plain_json(asdict(policy)),
         "plan": [sweep_as_json(sweep) for sweep in sweeps],
         "capacity": {},
+        "letters": dict(letters),
         **({} if clocks is None else {"clocks": clocks_as_json(clocks)}),
     }
+
+
+def command(argv: Sequence[str]) -> str:
+    """The session's command, for a shell. The name of `python -m pytest` is the path of a `__main__.py`."""
+    program = Path(argv[0])
+    words = ["python", "-m", program.parent.name] if program.name == "__main__.py" else [program.name]
+    return shlex.join([*words, *argv[1:]])
 
 
 def _text(path: Path) -> str:

@@ -47,6 +47,8 @@ class RunRow:
     """The cell's clock. In results.csv only the lane distinguishes such rows."""
     metrics: tuple[tuple[Metric, float], ...] = ()
     """Those that the workload declares; metrics.csv has them."""
+    lead: int | None = None
+    """How much of the total window lies before the work window, in the run's unit; None: not known."""
 
     @property
     def counts(self) -> bool:
@@ -93,4 +95,5 @@ def row_of(judged: JudgedRun, declared: Mapping[str, Metric] = NO_METRICS) -> Ru
         metrics=tuple((one, run.metrics[name]) for name, one in declared.items() if name in run.metrics)
         if run
         else (),
+        lead=run.lead if run else None,
     )

@@ -14,8 +14,9 @@ from pathlib import Path
 from benchgate.base.cells import Lane, Placement
 from benchgate.base.errors import VerifyError
 from benchgate.base.qemu import guest_name, smp_option
+from benchgate.base.results import ResultFormat
 from benchgate.base.runs import RawRun
-from benchgate.base.systems import Kind, ResultFormat, System
+from benchgate.base.systems import Kind, System
 from benchgate.judge.run_files import ARGV, CONVERSATION, RunFiles
 from benchgate.run.record import clock_log
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from benchgate.base.errors import VerifyError
-from benchgate.base.systems import Result
+from benchgate.base.results import Result
 from benchgate.base.text import one_line
 from benchgate.judge.patterns import Figures
 

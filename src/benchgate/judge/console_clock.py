@@ -13,7 +13,7 @@ from functools import cached_property
 
 from benchgate.base import console_text
 from benchgate.base.errors import VerifyError
-from benchgate.base.systems import LineWindow, ResultPattern
+from benchgate.base.results import LineWindow, ResultPattern
 from benchgate.insn.log import ClockLog, ConsoleLine
 from benchgate.insn.window import between_marks
 from benchgate.judge import patterns

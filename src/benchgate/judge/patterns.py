@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from benchgate.base.errors import VerifyError
+from benchgate.base.results import TYPED, ResultPattern
 from benchgate.base.script import Script
-from benchgate.base.systems import TYPED, ResultPattern, System
+from benchgate.base.systems import System
 from benchgate.base.text import one_line
 from benchgate.judge.output import Output
 
@@ -57,10 +58,10 @@ class Figure:
 
 def online_cpus(output: Output, system: System) -> int:
     """The number of CPUs that came up: a captured number, or how many lines match."""
-    if system.online_lines:
-        lines = re.compile(system.online_lines)
+    if system.console.online_lines:
+        lines = re.compile(system.console.online_lines)
         return min(_MOST_CPUS, sum(lines.search(line) is not None for line in output.text.split("\n")))
-    match = only(output.text, system.online, "online")
+    match = only(output.text, system.console.online, "online")
     if not re.fullmatch(r"[0-9]{1,5}", match["n"] or ""):
         raise VerifyError(f"online: `{one_line(match['n'] or '', 80)}` is not a number of CPUs")
     return int(match["n"])

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from benchgate.base.cells import Lane, Window
 from benchgate.base.errors import VerifyError
-from benchgate.base.systems import LineWindow, Result, ResultFormat, ResultPattern, System, WindowSource
+from benchgate.base.results import LineWindow, Result, ResultFormat, ResultPattern, WindowSource
+from benchgate.base.systems import System
 from benchgate.base.workloads import Workload
 from benchgate.insn.log import Level
 from benchgate.judge import bench_lines, patterns

@@ -12,8 +12,9 @@ from pathlib import Path
 from benchgate.base.console_text import plain
 from benchgate.base.errors import EvidenceError, VerifyError
 from benchgate.base.runs import Ending, RawRun
-from benchgate.base.systems import EndBy, Smoke, System
+from benchgate.base.systems import System
 from benchgate.base.text import one_line
+from benchgate.base.watching import EndBy, Smoke
 from benchgate.judge import wire
 from benchgate.judge.run_files import read_console
 from benchgate.run.record import load, smoke_folder
@@ -42,7 +43,7 @@ def _problem(boot: RawRun, system: System, smoke: Smoke) -> str:
         line = wire.failure_line(console) or _failed_check(console)
         printed = f"; it printed `{line}`" if line not in boot.detail else ""
         return f"ended with {boot.ending}: {boot.detail}{printed}"
-    if system.end_by is EndBy.EXIT and boot.exit_status not in system.exit_codes:
+    if system.end.by is EndBy.EXIT and boot.exit_status not in system.end.exit_codes:
         return f"exit status {boot.exit_status} does not mean success"
     text = plain(console).decode("ascii", "replace")
     return "" if re.search(smoke.passes, text, re.MULTILINE) else f"nothing matched `{smoke.passes}`"

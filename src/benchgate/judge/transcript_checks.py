@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from benchgate.base.cells import Cell, Lane
 from benchgate.base.errors import VerifyError
+from benchgate.base.results import Result
 from benchgate.base.runs import RawRun, WorkerReport
-from benchgate.base.systems import Result, plain_name
+from benchgate.base.systems import plain_name
 from benchgate.base.workloads import Workload
 from benchgate.judge.wire import Transcript
 

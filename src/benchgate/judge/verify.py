@@ -15,10 +15,12 @@ from benchgate.base.cells import Lane, Window
 from benchgate.base.console_text import by_lines, plain
 from benchgate.base.errors import VerifyError
 from benchgate.base.network import host_ports, port_values
+from benchgate.base.results import Result, ResultFormat
 from benchgate.base.runs import _VERIFY_ONLY, Ending, RawRun, Resolution, VerifiedRun
 from benchgate.base.script import values_of
-from benchgate.base.systems import EndBy, Result, ResultFormat, System
+from benchgate.base.systems import System
 from benchgate.base.void_rule import NO_RULE, VoidRule
+from benchgate.base.watching import EndBy
 from benchgate.base.workloads import Workload
 from benchgate.insn.window import agree, window
 from benchgate.judge import patterns, printed, tool_result, wire
@@ -49,7 +51,7 @@ SHORTEST_WINDOW = 10_000
 
 def verify_on(run: RawRun, workload: Workload, system: System, rule: VoidRule = NO_RULE) -> VerifiedRun:
     """Verifies by the settings of the system's YAML: its output format, and the exit codes for success."""
-    codes = None if system.end_by is EndBy.KILL else system.exit_codes
+    codes = None if system.end.by is EndBy.KILL else system.end.exit_codes
     files = RunFiles(run)
     if system.result.format is not ResultFormat.BENCH:
         found = verify_printed(files, workload, system, exit_codes=codes, rule=rule)
@@ -59,9 +61,9 @@ def verify_on(run: RawRun, workload: Workload, system: System, rule: VoidRule = 
     else:
         found = verify(files, workload, system.result, exit_codes=codes, rule=rule)
         output = _output(files, system)
-        if system.counts_cpus:
+        if system.console.counts_cpus:
             require_cpus(run.cell.cpus, patterns.online_cpus(output, system))
-    _check_failures(files.console, system.failures)
+    _check_failures(files.console, system.console.failures)
     check_agreement(files, system)
     return found
 
@@ -111,7 +113,7 @@ def verify(
     )
     if workload.has_oracle:
         ORACLES.check(workload.oracle, dict(run.cell.params), transcript.reports, transcript.result, seen)
-    unit, work, total = _window(files, transcript)
+    unit, work, total, lead = _window(files, transcript)
     void = _void(files, rule, transcript, result)
     _check_span(files, unit, work, total, transcript.hz, void=void)
     return VerifiedRun(
@@ -128,6 +130,7 @@ def verify(
         unverified=workload.tool is not None and not workload.tool.verifies,
         histograms=seen.histograms,
         hz=transcript.hz,
+        lead=lead if 0 <= lead <= total - work else None,
     )
 
 
@@ -151,7 +154,7 @@ def verify_printed(
 ) -> VerifiedRun:
     """The same for a system that prints figures and answers in its own form, by the patterns of its YAML."""
     _check_ending(files, exit_codes)
-    if not system.counts_cpus:
+    if not system.console.counts_cpus:
         raise VerifyError("the system's YAML has no `console.online`, so nothing shows how many CPUs came up")
     output = _output(files, system)
     require_cpus(files.run.cell.cpus, patterns.online_cpus(output, system))
@@ -215,16 +218,17 @@ def _check_failures(console: bytes, failures: Collection[str]) -> None:
             )
 
 
-def _window(files: RunFiles, transcript: Transcript) -> tuple[str, int, int]:
-    """The unit, the work window and the total window. On the instruction clock they come from the marks, and
-    must agree with the guest's report."""
+def _window(files: RunFiles, transcript: Transcript) -> tuple[str, int, int, int]:
+    """The unit, the work window, the total window, and how long before the first the second began. On the
+    instruction clock they come from the marks, and must agree with the guest's report."""
     total = transcript.total_end - transcript.total_start
     if files.run.lane is not Lane.INSN:
-        return transcript.unit, transcript.work_end - transcript.work_start, total
+        start = transcript.work_start
+        return transcript.unit, transcript.work_end - start, total, start - transcript.total_start
     log = files.clock
     marked = window(log, transcript.workers)
     agree(log, marked, transcript.reports, hz=transcript.hz, total=total)
-    return INSN_UNIT, marked.work, marked.total
+    return INSN_UNIT, marked.work, marked.total, marked.work_begin - marked.total_begin
 
 
 def _resolution(files: RunFiles, printed_step: int = 0) -> Resolution | None:

@@ -1,4 +1,4 @@
-"""Reads the `workload`, `speedup`, `limit`, `compare`, `gate` and `system` marks of a test.
+"""Reads the `workload` and `system` marks of a test, and its marks of gates (ARGUMENTS).
 
 Takes the marks' arguments, gives a `Request`. Fails with UsageError, which names the mark and the argument,
 and with CatalogError if a file that a mark names cannot be loaded. The plugin turns both into a collection
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchgate.base.cells import Window
+from benchgate.base.cells import Params, Window
 from benchgate.base.errors import UsageError
 from benchgate.base.gates import VERIFIED
 from benchgate.base.jsonfields import MOST
@@ -28,15 +28,27 @@ _THRESHOLDS = ("at_least", "at_most", "insn")
 ARGUMENTS = {
     "speedup": ("cpus", *_THRESHOLDS, "metric", "base"),
     "limit": ("cpus", "metric", *_THRESHOLDS),
-    "compare": ("to", "cpus", "metric", *_THRESHOLDS),
+    "ratio": ("to", "cpus", "metric", *_THRESHOLDS),
+    "efficiency": ("cpus", *_THRESHOLDS, "metric", "base"),
+    "overhead": ("cpus", *_THRESHOLDS),
+    "scaling": ("model", "cpus", "parameter", *_THRESHOLDS, "metric"),
     "gate": ("cpus", *_THRESHOLDS, "metric", "base"),
 }
 """The marks of gates, with their keyword arguments."""
+RENAMED = {"compare": "ratio"}
+"""Marks of earlier versions, which are refused with the word of today."""
 _EXAMPLES = {
     "speedup": "speedup(cpus=2, at_least=1.6)",
     "limit": 'limit(cpus=2, metric="total", at_most=2_000_000)',
-    "compare": 'compare(to="linux", cpus=2, at_least=1.0)',
+    "ratio": 'ratio(to="linux", cpus=2, at_least=1.0)',
+    "efficiency": "efficiency(cpus=4, at_least=0.8)",
+    "overhead": "overhead(cpus=4, at_most=1.1)",
+    "scaling": 'scaling(model="amdahl", cpus=(1, 2, 4), at_most=0.05)',
 }
+_SETTINGS = {"scaling": ("model", "parameter")}
+"""The arguments that only the kind of gate knows, which checks them."""
+_OF_SEVERAL_ARMS = ("scaling", "gate")
+"""`cpus` may be a list: the first count is the base, the last one the cell."""
 MOST_RATIO = 1e6
 """Of a metric that CPUs can improve without a limit, or of two systems."""
 
@@ -68,8 +80,11 @@ def read(
     known = with_windows(found.metrics)
     if name == SELFTEST:
         known = {**known, **_of_systems(_systems(systems))}
+    for mark, now in RENAMED.items():
+        if gates.get(mark):
+            raise UsageError(f"mark {mark} is now `{now}`, with the same arguments: write that")
     requests = tuple(_gate(mark, one, found.name, known) for mark, marks in gates.items() for one in marks)
-    keys = [(one.kind, one.cpus, one.base, one.metric, one.to) for one in requests]
+    keys = [(one.kind, one.cpus, one.base, one.metric, one.to, one.more, one.settings) for one in requests]
     _refuse_unverified(found, requests)
     if len(set(keys)) != len(keys):
         raise UsageError("two gates of one test have the same kind, cpus, base and metric: remove one")
@@ -110,10 +125,20 @@ def _gate(mark: str, given: Mark, workload: str, known: Mapping[str, Metric]) ->
     metric = _metric(mark, given, workload, known)
     at_least, at_most, insn = (_threshold(mark, given, key, metric) for key in _THRESHOLDS)
     kind, file = _kind(given) if mark == "gate" else _shipped_kind(mark, at_least, at_most)
-    cpus, base = _count(mark, given, "cpus"), _base(mark, given)
-    if base is not None and cpus <= base:
-        raise UsageError(f"mark {mark}: cpus={cpus} is not above base={base}")
-    return GateRequest(kind, file, cpus, base, metric.name, at_least, at_most, insn, _to(mark, given))
+    base, more, cpus = _counts(mark, given)
+    return GateRequest(
+        kind,
+        file,
+        cpus,
+        base,
+        metric.name,
+        at_least,
+        at_most,
+        insn,
+        _to(mark, given),
+        more,
+        _settings(mark, given),
+    )
 
 
 def _check_arguments(mark: str, given: Mark) -> None:
@@ -128,7 +153,8 @@ def _check_arguments(mark: str, given: Mark) -> None:
         if key not in takes:
             hint = suggestion(key, takes, f"it takes {', '.join(takes)}")
             raise UsageError(f"mark {mark}: no argument `{key}`; {hint}")
-    needed = {"limit": ("cpus", "metric"), "compare": ("to", "cpus")}.get(mark, ("cpus",))
+    needs = {"limit": ("cpus", "metric"), "ratio": ("to", "cpus"), "scaling": ("model", "cpus")}
+    needed = needs.get(mark, ("cpus",))
     for key in needed:
         if key not in given.kwargs:
             raise UsageError(f"mark {mark}: the argument `{key}` is missing")
@@ -155,13 +181,38 @@ def _kind(given: Mark) -> tuple[str, str]:
 
 def _base(mark: str, given: Mark) -> int | None:
     """The base of a speedup is one CPU by default; a `gate` has a base only if the mark names one."""
-    if mark != "speedup" and given.kwargs.get("base") is None:
+    if mark not in ("speedup", "efficiency") and given.kwargs.get("base") is None:
         return None
-    return _count(mark, given, "base", 1)
+    return _count(mark, "base", given.kwargs.get("base", 1))
 
 
-def _count(mark: str, given: Mark, key: str, default: int | None = None) -> int:
-    value = given.kwargs.get(key, default)
+def _counts(mark: str, given: Mark) -> tuple[int | None, tuple[int, ...], int]:
+    """The CPU counts of base, further arms and cell. A gate over one arm has no base."""
+    value, base = given.kwargs["cpus"], _base(mark, given)
+    if mark in _OF_SEVERAL_ARMS and isinstance(value, list | tuple):
+        counts = tuple(_count(mark, "cpus", one) for one in value)
+        if len(counts) < 2 or list(counts) != sorted(set(counts)) or base is not None:
+            raise UsageError(
+                f"mark {mark}: cpus={value!r} must be two or more CPU counts in ascending order, of which "
+                "the first one is the base"
+            )
+        return counts[0], counts[1:-1], counts[-1]
+    cpus = _count(mark, "cpus", value)
+    if base is not None and cpus <= base:
+        raise UsageError(f"mark {mark}: cpus={cpus} is not above base={base}")
+    return base, (), cpus
+
+
+def _settings(mark: str, given: Mark) -> Params:
+    """Those that are given, as plain words, because they become part of the gate's id."""
+    words = {key: given.kwargs[key] for key in _SETTINGS.get(mark, ()) if key in given.kwargs}
+    for key, word in words.items():
+        if not isinstance(word, str) or not word.isidentifier():
+            raise UsageError(f"mark {mark}: {key}={word!r} is not a word, as in {_EXAMPLES[mark]}")
+    return tuple((key, str(word)) for key, word in words.items())
+
+
+def _count(mark: str, key: str, value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MAX_CPUS:
         raise UsageError(f"mark {mark}: {key}={value!r} is not a CPU count from 1 to {MAX_CPUS}")
     return value
@@ -176,7 +227,8 @@ def _threshold(mark: str, given: Mark, key: str, metric: Metric) -> float | None
         if not is_number or not 0 <= value <= MOST:  # type: ignore[operator]
             raise UsageError(f"mark {mark}: {key}={value!r} is not a number from 0 to {MOST:g}")
         return float(value)  # type: ignore[arg-type]
-    most = MAX_CPUS if mark != "compare" and metric.name in WINDOWS else MOST_RATIO
+    is_bounded = mark not in ("ratio", "scaling") and metric.name in WINDOWS
+    most = MAX_CPUS if is_bounded else MOST_RATIO
     if not is_number or not 0 < value <= most:  # type: ignore[operator]
         raise UsageError(f"mark {mark}: {key}={value!r} is not a ratio above 0 and up to {most:g}")
     return float(value)  # type: ignore[arg-type]
@@ -194,8 +246,8 @@ def _metric(mark: str, given: Mark, workload: str, known: Mapping[str, Metric]) 
 
 
 def _to(mark: str, given: Mark) -> str:
-    """The name or path of the system to compare with."""
+    """The system to compare with: its name or path, or the letter of one of --system."""
     value = given.kwargs.get("to", "")
-    if mark == "compare" and (not isinstance(value, str) or not value):
-        raise UsageError(f"mark compare: to={value!r} is not a system's name or path")
+    if mark == "ratio" and (not isinstance(value, str) or not value):
+        raise UsageError(f"mark ratio: to={value!r} is not a system's name or path, or a letter such as A")
     return str(value)

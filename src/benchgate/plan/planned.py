@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from benchgate.base.cells import Cell, Lane, Placement
+from benchgate.base.cells import Cell, Lane, Params, Placement
 from benchgate.base.clocks import Clock
 from benchgate.base.gates import Gate
 from benchgate.base.metrics import Metric
@@ -19,7 +19,7 @@ from benchgate.base.workloads import Workload
 
 @dataclass(frozen=True, slots=True)
 class GateRequest:
-    """One `speedup`, `limit`, `compare` or `gate` mark."""
+    """One `speedup`, `limit`, `ratio` or `gate` mark."""
 
     kind: str
     file: str
@@ -32,7 +32,12 @@ class GateRequest:
     at_most: float | None
     insn: float | None
     to: str = ""
-    """The name or path of the system to compare with, at the same CPU count; empty: not another system."""
+    """The system to compare with, at the same CPU count: its name or path, or the letter of one of --system
+    (A is the first); empty: not another system."""
+    more: tuple[int, ...] = ()
+    """The CPU counts between `base` and `cpus`, of a gate over more than two arms."""
+    settings: Params = ()
+    """What only its kind knows (Gate.settings)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +96,18 @@ class PlannedGate:
     gate: Gate
     base: PlannedCell | None
     arm: PlannedCell
+    more: tuple[PlannedCell, ...] = ()
+    """The cells between both."""
 
     @property
     def arms(self) -> tuple[PlannedCell, ...]:
-        return (self.arm,) if self.base is None else (self.base, self.arm)
+        return (*((self.base,) if self.base else ()), *self.more, self.arm)
+
+    def with_arms(self, cells: Mapping[str, PlannedCell]) -> PlannedGate:
+        """The same gate over these cells, by id, in place of its own."""
+        base = self.base and cells[self.base.cell.id]
+        more = tuple(cells[one.cell.id] for one in self.more)
+        return replace(self, base=base, more=more, arm=cells[self.arm.cell.id])
 
     @property
     def bounds(self) -> tuple[tuple[str, float | None], ...]:

@@ -14,7 +14,7 @@ from benchgate.base.cells import Cell, Lane, Window
 from benchgate.base.errors import UsageError
 from benchgate.base.gates import VERIFIED, Gate
 from benchgate.base.systems import SELFTEST, System, plain_name
-from benchgate.plan import catalog
+from benchgate.plan import catalog, choice
 from benchgate.plan.options import Options
 from benchgate.plan.planned import GateRequest, Ground, PlannedCell, PlannedGate, Request, SweepPlan
 from benchgate.plan.seats import seat, seat_smt
@@ -29,29 +29,13 @@ def counts(request: Request, options: Options, ground: Ground, system: System) -
         return options.smp
     lane, _ = ground.lane(system, ground.clock)
     wanted = {n for n in DEFAULT_COUNTS if lane is Lane.INSN or n <= len(ground.pins)}
-    return tuple(sorted(wanted | {n for gate in request.gates for n in (gate.cpus, gate.base) if n}))
-
-
-def systems_of(request: Request, options: Options) -> tuple[System, ...]:
-    if request.systems:
-        found = _distinct_systems("mark system", request.systems)
-    else:
-        found = _distinct_systems("--system", options.systems)
-    wants_selftest = request.workload == SELFTEST
-    return tuple(system for system in found if system.runs_selftest == wants_selftest)
-
-
-def _distinct_systems(where: str, words: Sequence[str]) -> tuple[System, ...]:
-    found = tuple(catalog.load_system(word) for word in words)
-    names = [system.name for system in found]
-    if len(set(names)) != len(names):
-        raise UsageError(f"{where} names the same system twice: {', '.join(names)}; leave one out")
-    return found
+    gated = {n for gate in request.gates for n in (gate.cpus, gate.base, *gate.more) if n}
+    return tuple(sorted(wanted | gated))
 
 
 def check_words(options: Options) -> None:
     """Refuses invalid systems and parameters before tests are collected."""
-    _distinct_systems("--system", options.systems)
+    choice.of_session(options)
     for target, key, value in options.sets:
         if target in catalog.names("workload"):
             fill(catalog.load_workload(target), {key: value})
@@ -86,18 +70,20 @@ def plan_cell(request: Request, system: System, cpus: int, ground: Ground, optio
 def plan_cells(request: Request, options: Options, ground: Ground) -> tuple[PlannedCell, ...]:
     return tuple(
         plan_cell(request, system, cpus, one, options)
-        for system in systems_of(request, options)
+        for system in choice.systems_of(request, options)
         for one in ground.by_clock(system.kind)
         for cpus in counts(request, options, one, system)
     )
 
 
 def plan_gates(request: Request, options: Options, ground: Ground) -> tuple[PlannedGate, ...]:
+    systems = choice.systems_of(request, options)
     return tuple(
         _plan_gate(request, gate, system, one, options)
-        for system in systems_of(request, options)
+        for system in systems
         for one in ground.by_clock(system.kind)
         for gate in request.gates
+        if len(systems) == 1 or not choice.is_itself(gate.to, system, options)
     )
 
 
@@ -113,10 +99,14 @@ def _plan_gate(
         base = _compared(request, asked, arm, ground, options)
     elif asked.base is not None:
         base = replace(plan_cell(request, system, asked.base, ground, options), excluded=excluded)
+    more = tuple(
+        replace(plan_cell(request, system, cpus, ground, options), excluded=excluded) for cpus in asked.more
+    )
     suffix = "" if asked.kind in ("speedup", "control") else f"-{asked.kind}"
     suffix += "" if asked.metric == Window.WORK else f"-{asked.metric}"
     suffix += "" if asked.base in (None, 1) else f"-from{asked.base}"
     suffix += f"-to-{base.cell.system}" if asked.to and base else ""
+    suffix += "".join(f"-{value}" for _, value in asked.settings)
     gate = Gate(
         id=f"{arm.cell.id}{suffix}",
         kind=asked.kind,
@@ -128,15 +118,17 @@ def _plan_gate(
         insn=asked.insn,
         file=asked.file,
         tests=(request.test,) if request.test else (),
+        more=tuple(one.cell for one in more),
+        settings=asked.settings,
     )
-    return PlannedGate(f"{arm.test_cell.id}{suffix}", gate, base, arm)
+    return PlannedGate(f"{arm.test_cell.id}{suffix}", gate, base, arm, more)
 
 
 def _compared(
     request: Request, asked: GateRequest, arm: PlannedCell, ground: Ground, options: Options
 ) -> PlannedCell:
     """The cell of the system that `asked` compares with: the same row, CPU count and clock."""
-    system = catalog.load_system(asked.to)
+    system = choice.other(asked.to, options)
     if system.runs_selftest != (request.workload == SELFTEST):
         raise UsageError(f"mark {asked.kind}: system {system.name} cannot run {request.workload}")
     grounds = ground.by_clock(system.kind)

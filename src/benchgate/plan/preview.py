@@ -73,7 +73,8 @@ def _describe_gate(planned: PlannedGate, options: Options) -> str:
     if planned.base is not None and planned.base.cell.row != planned.arm.cell.row:
         text += f" to {planned.base.cell.system}"
     elif planned.base is not None:
-        text += f" over smp{planned.base.cell.cpus}"
+        text += f" over {', '.join(f'smp{one.cell.cpus}' for one in planned.arms[:-1])}"
+    text += "".join(f", {name} {value}" for name, value in gate.settings)
     bound = gate.threshold(planned.arm.seats.lane)
     if bound is not None:
         text += f", {'at most' if gate.at_most is not None else 'at least'} {bound:g}"

@@ -75,8 +75,5 @@ def reseat(sweep: SweepPlan, ground: Ground, options: Options) -> SweepPlan:
         return replace(planned, seats=seat(planned.system, planned.workload, cell, ground, options))
 
     cells = {planned.cell.id: again(planned) for planned in sweep.cells}
-    gates = tuple(
-        replace(gate, base=gate.base and cells[gate.base.cell.id], arm=cells[gate.arm.cell.id])
-        for gate in sweep.gates
-    )
+    gates = tuple(gate.with_arms(cells) for gate in sweep.gates)
     return replace(sweep, cells=tuple(cells.values()), gates=gates)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from benchgate.base import stats
 from benchgate.base.cells import Lane, Mode, Params, Placement, Window
-from benchgate.base.gates import SMALLEST_LOOK, Verdict, Word, most_speedup
+from benchgate.base.gates import OWN_FIGURE, SMALLEST_LOOK, Verdict, Word, most_speedup
 from benchgate.base.metrics import WINDOWS, Metric
 from benchgate.base.runs import Outcome, Resolution
 from benchgate.base.stats import Interval, Spread
@@ -209,7 +209,8 @@ def _speedups(
     found: dict[Window, Speedup] = {}
     asked = () if arm.is_variant else _verdicts(view, key, row, arm.cpus)
     for place, window in enumerate((Window.WORK, Window.TOTAL)):
-        verdict = next((one for one in asked if one.metric == window), None)
+        of_window = (one for one in asked if one.metric == window)
+        verdict = next((one for one in of_window if one.gate not in OWN_FIGURE), None)
         tops, bottoms = ([float(one[place]) for one in each.samples] for each in (base, arm))
         is_comparable = comparable(base, arm)
         paired = _paired(tops, bottoms, view.alpha) if is_comparable else None

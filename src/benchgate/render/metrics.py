@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from benchgate.base import stats
-from benchgate.base.gates import SMALLEST_LOOK, Verdict
+from benchgate.base.gates import OWN_FIGURE, SMALLEST_LOOK, Verdict
 from benchgate.base.metrics import WINDOWS, Better, Metric
 from benchgate.base.stats import Interval, Spread
 from benchgate.render.figures import ArmFigures, MetricSamples, Series, comparable
@@ -80,5 +80,6 @@ def _verdicts(view: SessionView, series: Series, arm: ArmFigures, name: str) -> 
         if (one.system, one.workload, one.params, one.mode, one.cpus, one.metric) == key
         and one.lane in (series.lane, None)
         and one.threshold is not None
+        and one.gate not in OWN_FIGURE
         and (name not in WINDOWS or one.base_cpus is None or one.base_system is not None)
     )

@@ -20,8 +20,15 @@ from benchgate.base.text import UNAVAILABLE, counted
 from benchgate.evidence.files import SESSION
 from benchgate.evidence.rows import RunRow
 from benchgate.judge.attribution import Table
+from benchgate.judge.coverage import Ungated
+from benchgate.judge.distributions import Distribution
+from benchgate.judge.fits import Fit
 from benchgate.judge.flames import Flame
+from benchgate.judge.noise_floor import NoiseFloor
+from benchgate.judge.run_noise import RunNoise
 from benchgate.judge.timeline import Timeline
+from benchgate.plan.published import PublishedRow
+from benchgate.render.machine import flat, isolation, machine_of, object_in
 
 WORST_FIRST = (Word.INVALID, Word.FAIL, Word.INCONCLUSIVE, Word.PASS, Word.SKIP)
 
@@ -68,12 +75,26 @@ class SessionView:
     """The call stacks that were recorded."""
     merged: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """Percentiles of all counted runs of a cell together, by cell id and metric."""
+    distributions: Mapping[str, tuple[Distribution, ...]] = field(default_factory=dict)
+    """The histograms of all counted runs of a cell together, by cell id."""
+    envelope: tuple[tuple[str, str], ...] = ()
+    """All that session.json says of the host and the inputs: (name, text)."""
+    published: tuple[PublishedRow, ...] = ()
+    """What others published of this session's workloads; no gate reads it."""
     repeat: tuple[str, ...] = ()
     """Commands that repeat and check this session."""
     attributions: tuple[Table, ...] | None = None
     """One table per cell; None without --measure."""
     inconclusive_fails: bool = True
     """True if INCONCLUSIVE is a failure in reports that have only success and failure."""
+    fits: tuple[Fit, ...] = ()
+    """The scaling laws of rows with enough CPU counts, over all counted runs."""
+    noise: Mapping[int, RunNoise] = field(default_factory=dict)
+    """The host's counters of each run, by its number; of runs that have any."""
+    floors: tuple[NoiseFloor, ...] = ()
+    """Of each arm with enough runs."""
+    ungated: tuple[Ungated, ...] = ()
+    """The CPU counts that no gate with a threshold uses."""
     is_verified: bool = True
     """False for a results.csv without its session: its figures are shown, but nothing is decided."""
 
@@ -81,6 +102,8 @@ class SessionView:
         object.__setattr__(self, "capacity", MappingProxyType(dict(self.capacity)))
         object.__setattr__(self, "resolutions", MappingProxyType(dict(self.resolutions)))
         object.__setattr__(self, "merged", MappingProxyType(dict(self.merged)))
+        object.__setattr__(self, "distributions", MappingProxyType(dict(self.distributions)))
+        object.__setattr__(self, "noise", MappingProxyType(dict(self.noise)))
 
     @property
     def shown_verdicts(self) -> tuple[Verdict, ...]:
@@ -151,9 +174,6 @@ def _void_rule(policy: Policy, rows: Sequence[RunRow]) -> str:
     )
 
 
-NOTHING = ("none", UNAVAILABLE)
-
-
 def session_view(  # noqa: PLR0913 - keyword arguments
     *,
     facts: Mapping[str, Any],
@@ -169,9 +189,15 @@ def session_view(  # noqa: PLR0913 - keyword arguments
     timelines: tuple[Timeline, ...] = (),
     flames: tuple[Flame, ...] = (),
     merged: Mapping[str, Mapping[str, float]] = MappingProxyType({}),
+    distributions: Mapping[str, tuple[Distribution, ...]] = MappingProxyType({}),
+    published: Sequence[PublishedRow] = (),
+    fits: Sequence[Fit] = (),
+    noise: Mapping[int, RunNoise] = MappingProxyType({}),
+    floors: Sequence[NoiseFloor] = (),
+    ungated: Sequence[Ungated] = (),
 ) -> SessionView:
     """`facts`: the object in session.json, which is untrusted."""
-    envelope, inputs = _object(facts, "envelope"), _object(facts, "inputs")
+    envelope, inputs = object_in(facts, "envelope"), object_in(facts, "inputs")
     session_id = str(facts.get("id", UNAVAILABLE))
     return SessionView(
         id=session_id,
@@ -184,12 +210,12 @@ def session_view(  # noqa: PLR0913 - keyword arguments
         superlinear=policy.superlinear,
         started=str(facts.get("started", "")),
         finished=str(facts.get("finished") or ""),
-        version=str(_object(facts, "versions").get("pytest-benchgate", UNAVAILABLE)),
+        version=str(object_in(facts, "versions").get("pytest-benchgate", UNAVAILABLE)),
         commit=str(facts.get("commit", UNAVAILABLE)),
         capacity=capacity,
         clocks=clocks,
         informs=policy.informs,
-        machine=_machine(envelope, inputs),
+        machine=machine_of(envelope, inputs),
         isolation=isolation(envelope),
         labels=_texts(inputs, "labels"),
         notes=_texts(facts, "notes"),
@@ -199,17 +225,17 @@ def session_view(  # noqa: PLR0913 - keyword arguments
         timelines=timelines,
         flames=flames,
         merged=merged,
+        distributions=distributions,
+        published=tuple(published),
+        envelope=tuple(flat({**envelope, "inputs": inputs, "versions": object_in(facts, "versions")})),
+        fits=tuple(fits),
+        noise=noise,
+        floors=tuple(floors),
+        ungated=tuple(ungated),
         void_rule=_void_rule(policy, rows),
         inconclusive_fails=inconclusive_fails,
         repeat=(str(facts.get("command", "pytest")), f"benchgate rejudge reports/runs/{session_id}"),
     )
-
-
-def _object(facts: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = facts.get(name, {})
-    if not isinstance(found, Mapping):
-        raise EvidenceError(f"{SESSION}: {name} is {found!r:.40}, not an object")
-    return found
 
 
 def _texts(facts: Mapping[str, Any], name: str) -> tuple[str, ...]:
@@ -217,26 +243,3 @@ def _texts(facts: Mapping[str, Any], name: str) -> tuple[str, ...]:
     if not isinstance(found, list | tuple):
         raise EvidenceError(f"{SESSION}: {name} is {found!r:.40}, not a list")
     return tuple(map(str, found))
-
-
-def isolation(envelope: Mapping[str, Any]) -> str:
-    seen = {name: text for name, text in _object(envelope, "isolation").items() if text not in NOTHING}
-    return ", ".join(f"{name} {text}" for name, text in seen.items()) or "none seen"
-
-
-def _machine(envelope: Mapping[str, Any], inputs: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """The most important facts of the envelope; session.json has all of them."""
-
-    def say(*names: str) -> str:
-        return ", ".join(f"{name.replace('_', ' ')} {envelope.get(name, UNAVAILABLE)}" for name in names)
-
-    probes = _object(envelope, "accelerators")
-    reasons = [str(_object(probes, name).get("reason")) for name in probes]
-    qemu = _object(inputs, "qemu")
-    return (
-        ("processor", f"{envelope.get('cpu_model', UNAVAILABLE)}; {say('sockets', 'cores', 'threads')}"),
-        ("topology", say("topology_source", "topology_hidden", "online", "affinity")),
-        ("accelerators", "; ".join(reasons) or UNAVAILABLE),
-        ("qemu", " ".join(str(qemu.get(key, "")) for key in ("version", "origin")).strip() or UNAVAILABLE),
-        ("host", say("kernel", "timer_source", "frequency_policy", "provider", "instance")),
-    )

@@ -11,14 +11,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
+from benchgate.base.boots import NO_FIRMWARE
 from benchgate.base.cells import Accel, Cell, Lane
 from benchgate.base.disks import disk_options
 from benchgate.base.errors import UsageError
 from benchgate.base.network import network_options, port_values
 from benchgate.base.qemu import CONTROLLED, Qemu, command, guest_name, smp_option
+from benchgate.base.results import ResultFormat
 from benchgate.base.runs import BootSpec, Deadlines, Image
 from benchgate.base.script import Script, values_of
-from benchgate.base.systems import NO_FIRMWARE, Ask, ResultFormat, System
+from benchgate.base.systems import Ask, System
 from benchgate.base.text import filled
 from benchgate.base.workloads import GUEST_FILES
 from benchgate.insn.arguments import ClockArguments, arguments
@@ -135,9 +137,9 @@ def guest_spec(  # noqa: PLR0913 - one boot has this many options
 
 def _boot_media(system: System, image: Image) -> tuple[str, ...]:
     """Firmware and disks."""
-    firmware = NO_FIRMWARE if system.firmware == NO_FIRMWARE else image.firmware
+    firmware = NO_FIRMWARE if system.boot.firmware == NO_FIRMWARE else image.firmware
     bios = () if firmware is None else ("-bios", str(firmware))
-    return bios + disk_options(system.disks, image.disks)
+    return bios + disk_options(system.boot.disks, image.disks)
 
 
 def _with_ports(words: str, ports: Mapping[str, int]) -> str:
@@ -146,7 +148,8 @@ def _with_ports(words: str, ports: Mapping[str, int]) -> str:
 
 def _append(system: System, request: str) -> str:
     """The kernel command line. A system that is asked in another way gets no manifest."""
-    return " ".join(word for word in (system.append, request if system.ask is Ask.CMDLINE else "") if word)
+    words = system.boot.append, request if system.ask is Ask.CMDLINE else ""
+    return " ".join(word for word in words if word)
 
 
 def _clock_arguments(  # noqa: PLR0913 - one boot has this many options
@@ -170,7 +173,7 @@ def _clock_arguments(  # noqa: PLR0913 - one boot has this many options
         cpus=planned.cell.cpus,
         guest=vm.qemu.guest,
         machine=planned.system.qemu.machine,
-        disks=bool(planned.system.disks),
+        disks=bool(planned.system.boot.disks),
         marked=planned.system.result.format is ResultFormat.BENCH,
         records=records,
         talks=talks,

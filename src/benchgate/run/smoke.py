@@ -14,7 +14,8 @@ from benchgate.base.cells import Cell
 from benchgate.base.console_text import by_lines
 from benchgate.base.errors import UsageError
 from benchgate.base.runs import BootSpec, Deadlines
-from benchgate.base.systems import EndBy, Smoke, System
+from benchgate.base.systems import System
+from benchgate.base.watching import EndBy, Smoke
 from benchgate.plan.planned import PlannedCell
 from benchgate.run import attempt
 from benchgate.run.attempt import RunRequest
@@ -25,15 +26,15 @@ WORKLOAD = "smoke"
 
 def smoke_watch(system: System, smoke: Smoke) -> Watch:
     """Without the failure patterns of workloads: a smoke may provoke such messages on purpose."""
-    is_killed = system.end_by is EndBy.KILL
+    is_killed = system.end.by is EndBy.KILL
     return replace(
         GUEST_WATCH,
-        ready=by_lines(system.ready) if system.ready else None,
+        ready=by_lines(system.console.ready) if system.console.ready else None,
         result=None,
         ends=(whole_line(smoke.passes),) if is_killed else (),
-        success=frozenset(system.exit_codes),
+        success=frozenset(system.end.exit_codes),
         kill_after_end=is_killed,
-        may_reset=system.may_reset,
+        may_reset=system.end.may_reset,
     )
 
 

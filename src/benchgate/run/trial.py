@@ -10,12 +10,13 @@ import os
 import subprocess
 from collections.abc import Mapping, Sequence
 
+from benchgate.base.boots import NO_FIRMWARE
 from benchgate.base.cells import Accel
 from benchgate.base.disks import empty_disk
 from benchgate.base.network import network_options
 from benchgate.base.process import capture
 from benchgate.base.qemu import Qemu, command, smp_option
-from benchgate.base.systems import NO_FIRMWARE, System
+from benchgate.base.systems import System
 from benchgate.base.text import one_line
 
 _CONSOLE = ("-S", "-monitor", "stdio", "-serial", "null")
@@ -63,10 +64,10 @@ def _parts(system: System, cpus: int) -> Mapping[str, tuple[str, ...]]:
     }
     if system.qemu.cpu:
         parts["qemu.cpu"] = ("-cpu", system.qemu.cpu)
-    if system.firmware == NO_FIRMWARE:
+    if system.boot.firmware == NO_FIRMWARE:
         parts["boot.firmware"] = ("-bios", NO_FIRMWARE)
-    for number in range(len(system.disks)):
-        parts[f"boot.disks.{number}"] = empty_disk(system.disks, number)
+    for number in range(len(system.boot.disks)):
+        parts[f"boot.disks.{number}"] = empty_disk(system.boot.disks, number)
     anywhere = dict.fromkeys(system.ports, 0)  # any free port of the host
     parts["ports"] = network_options(system.ports, anywhere, system.qemu.network)
     parts["qemu.arguments"] = system.qemu.arguments

@@ -10,16 +10,9 @@ import re
 from dataclasses import dataclass, replace
 
 from benchgate.base.console_text import by_lines
-from benchgate.base.systems import (
-    REPEAT_BYTES,
-    EndBy,
-    Kind,
-    LineWindow,
-    Result,
-    ResultFormat,
-    ResultPattern,
-    System,
-)
+from benchgate.base.results import LineWindow, Result, ResultFormat, ResultPattern
+from benchgate.base.systems import Kind, System
+from benchgate.base.watching import REPEAT_BYTES, EndBy
 
 
 def watch_for(system: System) -> Watch:
@@ -28,19 +21,19 @@ def watch_for(system: System) -> Watch:
         return NATIVE_WATCH
     base = replace(
         GUEST_WATCH,
-        ready=by_lines(system.ready) if system.ready and not system.script else None,
-        failures=GUEST_WATCH.failures + tuple(by_lines(pattern) for pattern in system.failures),
-        success=frozenset(system.exit_codes),
-        kill_after_end=system.end_by is EndBy.KILL,
-        may_reset=system.may_reset,
-        harmless=tuple(by_lines(pattern) for pattern in system.harmless),
-        repeat_bytes=system.repeat_bytes,
+        ready=by_lines(system.console.ready) if system.console.ready and not system.script else None,
+        failures=GUEST_WATCH.failures + tuple(by_lines(pattern) for pattern in system.console.failures),
+        success=frozenset(system.end.exit_codes),
+        kill_after_end=system.end.by is EndBy.KILL,
+        may_reset=system.end.may_reset,
+        harmless=tuple(by_lines(pattern) for pattern in system.console.harmless),
+        repeat_bytes=system.console.repeat_bytes,
     )
     if system.result.format is ResultFormat.BENCH:
         return base
     if system.script:  # its end is the conversation's
         return replace(base, result=None, ends=())
-    ends = _end_patterns(system.result) if system.end_by is EndBy.KILL else ()
+    ends = _end_patterns(system.result) if system.end.by is EndBy.KILL else ()
     return replace(base, result=_work_end(system.result), ends=ends)
 
 

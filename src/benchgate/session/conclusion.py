@@ -26,28 +26,35 @@ from benchgate.evidence.facts import (
 from benchgate.evidence.rows import row_of
 from benchgate.judge import attribution, wire
 from benchgate.judge.arms import arms
+from benchgate.judge.coverage import ungated
 from benchgate.judge.decide import decide
+from benchgate.judge.distributions import distributions
+from benchgate.judge.fits import fits
 from benchgate.judge.flames import flames
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.judge.merged import merged_percentiles
+from benchgate.judge.noise_floor import floors
 from benchgate.judge.outliers import outliers
 from benchgate.judge.resolution import resolutions
 from benchgate.judge.run_files import read_console
+from benchgate.judge.run_noise import noise_of
 from benchgate.judge.timeline import timelines
+from benchgate.plan import published
 from benchgate.render.view import SessionView, session_view
 from benchgate.session.trust import Trusted
 
 
 def view_of(facts: Mapping[str, Any], runs: Sequence[JudgedRun], where: str, trusted: Trusted) -> SessionView:
     verdicts, capacity = _conclude(facts, runs, where, trusted)
-    plan = read_plan(facts, where)
+    plan, policy = read_plan(facts, where), read_policy(facts, where)
     declared = {cell.row: sweep.declared for sweep in plan for cell, _ in sweep.cells}
+    found = [arms([(cell, "") for cell, skip in sweep.cells if not skip], runs) for sweep in plan]
     return session_view(
         facts=facts,
         rows=[row_of(one, declared[one.run.cell.row]) for one in runs],
         verdicts=verdicts,
         capacity=capacity,
-        policy=read_policy(facts, where),
+        policy=policy,
         clocks=read_clocks(facts, where),
         inconclusive_fails=read_flag(facts, "inconclusive_fails", where),
         attributions=_attributions(facts, runs, where),
@@ -56,6 +63,15 @@ def view_of(facts: Mapping[str, Any], runs: Sequence[JudgedRun], where: str, tru
         timelines=timelines(runs),
         flames=flames(runs),
         merged=merged_percentiles(runs, declared),
+        distributions=distributions(runs, declared),
+        published=published.rows_of({one.run.cell.workload for one in runs}),
+        fits=[one for of in found for one in fits(of, policy.alpha)],
+        noise=noise_of((one.run for one in runs), policy.void),
+        floors=[one for of in found for one in floors(of, policy.alpha)],
+        ungated=ungated(
+            (cell for sweep in plan for cell, _ in sweep.cells),
+            (gate for sweep in plan for gate in sweep.gates),
+        ),
     )
 
 

@@ -23,8 +23,9 @@ from benchgate.base.errors import HostError
 from benchgate.base.gates import CapacityBound, Policy
 from benchgate.base.interrupts import held
 from benchgate.base.pyfile import described
+from benchgate.base.results import ResultFormat
 from benchgate.base.runs import RawRun
-from benchgate.base.systems import Kind, ResultFormat
+from benchgate.base.systems import Kind
 from benchgate.build import cache_storage
 from benchgate.build.images import Images
 from benchgate.evidence import provenance, session_folder
@@ -38,7 +39,7 @@ from benchgate.judge import attribution, smoke_check, verify, wire
 from benchgate.judge.judged_run import JudgedRun, judge_run
 from benchgate.judge.oracle import ORACLES
 from benchgate.judge.run_files import read_console
-from benchgate.plan import catalog
+from benchgate.plan import catalog, choice
 from benchgate.plan.ground import ground_of
 from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedCell, SweepPlan
@@ -129,7 +130,8 @@ class MeasuringSession:
             gates={gate.kind: Path(gate.file) for gate in kinds},
             reports=self.options.extra_reports,
         )
-        self._facts = provenance.planned(sweeps, self.policy, self._inputs(sweeps), self.clocks)
+        letters = {letter: one.name for letter, one in choice.letters(self.options).items()}
+        self._facts = provenance.planned(sweeps, self.policy, self._inputs(sweeps), self.clocks, letters)
         self._facts["programs"] = self._trusted.as_json()
         self._emulators = {row: sweep.cells[0].system.emulator for sweep in sweeps for row in sweep.rows}
         self._session = session_folder.SessionFolder.create(

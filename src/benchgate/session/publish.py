@@ -22,6 +22,10 @@ from benchgate.render.view import SessionView
 def write(session: SessionFolder, view: SessionView, options: Options, notice: Callable[[str], None]) -> None:
     made = reports.rendered(view, options.extra_reports)
     unwritten: list[EvidenceError] = []
+    try:
+        session.update(reports=sorted(made.texts))
+    except EvidenceError as error:
+        unwritten.append(error)
     for name, text in made.texts.items():
         try:
             session.write(name, text)

@@ -13,13 +13,13 @@ import pytest
 from benchgate.base.errors import BenchgateError
 from benchgate.base.metrics import with_windows
 from benchgate.judge.gates import check, find
-from benchgate.plan import catalog, marks, planner
+from benchgate.plan import catalog, choice, marks, planner
 from benchgate.plan.marks import Mark
 from benchgate.plan.planned import PlannedCell, PlannedGate, Request
 from benchgate.session.pytest_session import PytestSession
 
 FIXTURES = ("cell", "verdict", "image")
-GATE_MARKS = tuple(marks.ARGUMENTS)
+GATE_MARKS = (*marks.ARGUMENTS, *marks.RENAMED)
 PLUGIN = "benchgate.pytest_plugin"
 
 
@@ -34,7 +34,7 @@ def plan_items(metafunc: pytest.Metafunc, state: PytestSession) -> str:
         if "verdict" in names and not request.gates:
             return (
                 "a test of verdicts needs @pytest.mark.speedup(cpus=2, at_least=1.6), or a `limit`, "
-                "`compare` or `gate` mark"
+                "`ratio` or `gate` mark"
             )
         for gate in request.gates:
             find(gate.kind, gate.file)
@@ -111,7 +111,7 @@ def _parametrize(metafunc: pytest.Metafunc, name: str, request: Request, state: 
             check(gate.gate, known[gate.gate.metric], catalog.load_policy(options.policy))
         metafunc.parametrize("verdict", gates, ids=[one.id for one in gates], indirect=True)
     else:
-        systems = planner.systems_of(request, options)
+        systems = choice.systems_of(request, options)
         found = [planner.plan_cell(request, system, 1, ground, options) for system in systems]
         metafunc.parametrize("image", found, ids=[one.test_cell.row for one in found], indirect=True)
 

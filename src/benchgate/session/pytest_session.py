@@ -28,6 +28,7 @@ from benchgate.plan.ground import ground_of
 from benchgate.plan.options import Options
 from benchgate.plan.planned import Ground, PlannedCell, PlannedGate, SweepPlan
 from benchgate.plan.seats import reseat
+from benchgate.render.files import report_html
 from benchgate.render.tables import attribution, terminal
 from benchgate.render.view import SessionView
 from benchgate.run.guest import RunningGuest
@@ -239,5 +240,6 @@ class PytestSession:
             terminal.render(self._view, width, self.options.reports / "runs" / self._view.id, told),
             *([attribution.terminal(tables, width)] if (tables := self._view.attributions) else []),
             f"report: {self.options.reports / 'latest' / 'summary.md'}",
+            f"page:   {self.options.reports / 'latest' / report_html.NAME}",
         ]
         return "\n".join([*lines, self.complaint] if self.complaint else lines)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from benchgate.base.boots import FETCHED_LINUX
 from benchgate.base.qemu import Qemu
-from benchgate.base.systems import FETCHED_LINUX, System
+from benchgate.base.systems import System
 from benchgate.base.workloads import Workload
 from benchgate.build.images import Images
 from benchgate.insn.linux_symbols import linux_symbols
@@ -69,7 +70,7 @@ def fold(file: Path, kernel: Path | None, user: Path | None) -> Stacks:
 def kernel_symbols(images: Images, qemu: Qemu, system: System, workload: Workload) -> Path | None:
     """The file with the kernel's symbols: the kernel itself, except for a distribution's Linux."""
     kernel = images.of(system, workload).kernel
-    return linux_symbols(qemu, kernel) if kernel and system.kernel == FETCHED_LINUX else kernel
+    return linux_symbols(qemu, kernel) if kernel and system.boot.kernel == FETCHED_LINUX else kernel
 
 
 def _symbols(file: Path | None) -> Symbols | None:

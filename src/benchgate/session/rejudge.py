@@ -146,8 +146,13 @@ def recompute(folder: Path, trusted: Trusted = NOTHING) -> dict[str, str]:
 
 def show(path: Path, trusted: Trusted = NOTHING, width: int = 100) -> tuple[str, int]:
     """The terminal's summary of a session or of a results.csv, and the exit code."""
-    view = _view_of_csv(path) if path.is_file() else judge_session(path, trusted)
+    view = view_of_path(path, trusted)
     return terminal.render(view, width, path), exit_code(view)
+
+
+def view_of_path(path: Path, trusted: Trusted = NOTHING, verb: str = "rejudge") -> SessionView:
+    """Of a session's folder, or of a results.csv without its session, which decides nothing."""
+    return _view_of_csv(path) if path.is_file() else judge_session(path, trusted, verb)
 
 
 def _view_of_csv(path: Path) -> SessionView:

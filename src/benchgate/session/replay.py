@@ -19,10 +19,11 @@ from typing import Any
 
 import pexpect
 
+from benchgate.base.boots import FETCHED_LINUX
 from benchgate.base.cells import Accel, Lane, Placement
 from benchgate.base.errors import EvidenceError, NeedsFilesError, UsageError, VerifyError
 from benchgate.base.runs import BootSpec, RawRun
-from benchgate.base.systems import FETCHED_LINUX, System
+from benchgate.base.systems import System
 from benchgate.build.cache_storage import Notice
 from benchgate.build.fetch import inputs
 from benchgate.build.images import Images, guest_digest
@@ -221,7 +222,7 @@ def _debugger(new: _Replay) -> str:
 def _gdb_symbols(new: _Replay) -> list[str]:
     """The file with the kernel's symbols. It is the kernel itself, except for a distribution's Linux."""
     symbols = _kernel_symbols(new)
-    if symbols is None or new.planned.system.kernel != FETCHED_LINUX:
+    if symbols is None or new.planned.system.boot.kernel != FETCHED_LINUX:
         return [] if symbols is None else [str(symbols)]
     made = new.out / "symbols.elf"
     made.write_bytes(symbol_file(read_symbols(symbols), new.vm.qemu.guest.elf_machine))

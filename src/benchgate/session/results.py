@@ -64,7 +64,7 @@ class VerdictResult:
 
     def require_pass(self) -> None:
         """Passes only on PASS; SKIP skips the test with its reason."""
-        word, reason = self.verdict.outcome, self.verdict.reason
+        word, reason = self.verdict.outcome, self.verdict.sentence
         if word is Word.PASS:
             return
         if word is Word.SKIP or (word is Word.INCONCLUSIVE and not self.inconclusive_fails):

@@ -13,8 +13,8 @@ from pathlib import Path
 from benchgate.base.arch import X86_64
 from benchgate.base.cells import Lane
 from benchgate.base.errors import VerifyError
+from benchgate.base.results import ResultFormat
 from benchgate.base.runs import RawRun
-from benchgate.base.systems import ResultFormat
 from benchgate.insn.plugin import INLINE_API, api_of
 from benchgate.insn.records import NO_RECORDS, Records
 from benchgate.plan.planned import PlannedCell

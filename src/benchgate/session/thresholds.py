@@ -12,15 +12,17 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from benchgate.base.cells import Params
 from benchgate.base.errors import UsageError
 from benchgate.base.gates import VERIFIED, Gate
 from benchgate.base.jsonfields import Fields
 from benchgate.base.text import one_line
-from benchgate.evidence.facts import read_plan
+from benchgate.evidence.facts import read_letters, read_plan
 from benchgate.evidence.files import SESSION, read_object
+from benchgate.judge.gates import name_of
 from benchgate.plan.planned import GateRequest
 
 STATUS = 15
@@ -40,8 +42,18 @@ def of_session(folder: Path, paths: Sequence[str]) -> tuple[str, ...] | None:
     """The differences between a session and the tests below `paths`; None without paths."""
     if not paths:
         return None
-    plan = read_plan(read_object(folder, SESSION), str(folder / SESSION))
-    return differences([gate for sweep in plan for gate in sweep.gates], collected(paths))
+    facts = read_object(folder, SESSION)
+    plan = read_plan(facts, str(folder / SESSION))
+    tests = with_letters(collected(paths), read_letters(facts, str(folder / SESSION)))
+    return differences([gate for sweep in plan for gate in sweep.gates], tests)
+
+
+def with_letters(tests: Mapping[str, Marked], letters: Mapping[str, str]) -> dict[str, Marked]:
+    """The tests, with the names of the session's systems in the place of letters."""
+    return {
+        test: replace(one, gates=tuple(replace(gate, to=letters.get(gate.to, gate.to)) for gate in one.gates))
+        for test, one in tests.items()
+    }
 
 
 def differences(gates: Sequence[Gate], tests: Mapping[str, Marked]) -> tuple[str, ...]:
@@ -65,9 +77,9 @@ def _of_test(gate: Gate, test: str, marked: Marked) -> Iterator[str]:
         yield f"{gate.id}: the session measured {gate.cell.workload}, and {test} asks for {marked.workload}"
     asked = next((one for one in marked.gates if _key_of(one) == _key(gate)), None)
     if asked is None:
-        _, cpus, metric, base, to = _key(gate)
+        kind, cpus, metric, base, to, *_ = _key(gate)
         over = f" over {base}" if base is not None else f" compared with {to}" if to else ""
-        yield f"{gate.id}: {test} has no gate {gate.kind} of {metric} at {cpus} CPUs{over}"
+        yield f"{gate.id}: {test} has no gate {kind} of {metric} at {cpus} CPUs{over}"
         return
     for name in _BOUNDS:
         used, own = getattr(gate, name), getattr(asked, name)
@@ -75,8 +87,9 @@ def _of_test(gate: Gate, test: str, marked: Marked) -> Iterator[str]:
             yield f"{gate.id}: {name} is {_number(used)} in the session and {_number(own)} in {test}"
 
 
-_Key = tuple[str, int, str, int | None, str]
-"""What identifies a gate within a test function: kind, CPUs, metric, and the CPUs or system of its base."""
+_Key = tuple[str, int, str, int | None, str, tuple[int, ...], Params]
+"""What identifies a gate within a test function: kind, CPUs, metric, the CPUs or system of its base, the CPUs
+between both, and its settings."""
 
 
 def _key(gate: Gate) -> _Key:
@@ -85,11 +98,12 @@ def _key(gate: Gate) -> _Key:
         base = gate.base.cpus
     elif gate.base is not None:
         to = gate.base.system
-    return gate.kind, gate.cell.cpus, gate.metric, base, to
+    more = tuple(one.cpus for one in gate.more)
+    return name_of(gate.kind), gate.cell.cpus, gate.metric, base, to, more, gate.settings
 
 
 def _key_of(asked: GateRequest) -> _Key:
-    return asked.kind, asked.cpus, asked.metric, asked.base, asked.to
+    return asked.kind, asked.cpus, asked.metric, asked.base, asked.to, asked.more, asked.settings
 
 
 def _number(value: float | None) -> str:
@@ -128,4 +142,6 @@ def _request(value: object) -> GateRequest:
         at_most=fields.real_or_none("at_most"),
         insn=fields.real_or_none("insn"),
         to=fields.text("to"),
+        more=fields.numbers("more"),
+        settings=tuple((str(name), str(value)) for name, value in fields.take("settings", list)),
     )

@@ -61,6 +61,56 @@ def test_the_metrics_of_a_workload_are_stored_with_the_plan() -> None:
     assert found.gates[0].metric == "wake_p99"
 
 
+def with_law() -> dict[str, Any]:
+    """The facts of a gate over three arms."""
+    plan = sweep(2, 4)
+    one, two, four = (planned.cell for planned in plan.cells)
+    law = replace(
+        plan.gates[0].gate, kind="scaling", base=one, cell=four, more=(two,), at_least=None, at_most=0.1
+    )
+    gate = replace(plan.gates[0], gate=replace(law, settings=(("model", "amdahl"), ("parameter", "serial"))))
+    made = provenance.planned([replace(plan, gates=(gate,))], POLICY, {})
+    found: dict[str, Any] = json.loads(json.dumps(made))
+    return found
+
+
+def law_of(found: dict[str, Any]) -> dict[str, Any]:
+    gate: dict[str, Any] = found["plan"][0]["gates"][0]
+    return gate
+
+
+def test_a_gate_over_several_arms_is_read_back_unchanged() -> None:
+    (found,) = read_plan(with_law(), "session.json")
+    (law,) = found.gates
+    assert law.more == (found.cells[1][0],)
+    assert law.settings == (("model", "amdahl"), ("parameter", "serial"))
+    assert [cell.cpus for cell in law.cells] == [1, 2, 4]
+
+
+def test_a_gate_of_an_earlier_version_has_no_further_arms() -> None:
+    found = with_law()
+    del law_of(found)["more"], law_of(found)["settings"]
+    (law,) = read_plan(found, "session.json")[0].gates
+    assert (law.more, law.settings) == ((), ())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"more": 3},
+        {"more": [{"cpus": 2}]},
+        {"settings": []},
+        {"settings": {"model": 3}},
+        {"settings": {"m": "a b"}},
+    ],
+)
+def test_further_arms_and_settings_are_untrusted(change: dict[str, object]) -> None:
+    found = with_law()
+    law_of(found).update(change)
+    with pytest.raises(EvidenceError, match=r"session\.json: the plan cannot be read"):
+        read_plan(found, "session.json")
+
+
 def test_a_gate_of_a_metric_that_is_not_stored_is_refused() -> None:
     found = with_p99()
     found["plan"][0]["metrics"] = []
@@ -162,3 +212,14 @@ def test_the_description_is_plain_json() -> None:
     assert json.loads(json.dumps(said.options))["qemu"] == "/q"
     assert said.envelope == {"pins": [0, 1]}
     assert "pytest" in said.versions
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["/usr/lib/python3/site-packages/pytest/__main__.py", "-k", "a b"], "python -m pytest -k 'a b'"),
+        (["/opt/venv/bin/pytest", "tests/smp"], "pytest tests/smp"),
+    ],
+)
+def test_the_command_can_be_pasted(argv: list[str], said: str) -> None:
+    assert provenance.command(argv) == said

@@ -77,6 +77,9 @@ def test_real_output_matches_its_schemas(tmp_path: Path) -> None:
         ("verdicts", {"ratio": None}),
         ("verdicts", {"reason": "it was fine"}),
         ("verdicts", {"more": 1}),
+        ("verdicts", {"smallest_effect": -0.1}),
+        ("verdicts", {"gate": "scaling", "parameter": None}),
+        ("verdicts", {"gate": "efficiency", "ratio": None, "value": None}),
         ("session", {"version": 2}),
         ("session", {"state": "complete", "finished": None}),
         ("session", {"state": "partial", "state_reason": ""}),
@@ -93,6 +96,16 @@ def test_the_schemas_refuse_invalid_data(tmp_path: Path, name: str, change: dict
         data = [next(csv.DictReader(io.StringIO((folder / "results.csv").read_text()))) | change]
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(data, schema(name))
+
+
+def test_a_verdict_of_an_earlier_version_and_one_without_a_ratio_match_the_schema(tmp_path: Path) -> None:
+    folder = finished_session(tmp_path).folder
+    (verdict,) = json.loads((folder / "verdicts.json").read_text())
+    older = {name: value for name, value in verdict.items() if name not in verdicts_json.LATER}
+    assert len(older) == len(verdict) - 2
+    efficiency = verdict | {"gate": "efficiency", "ratio": None, "value": 0.96, "unit": ""}
+    peak = verdict | {"gate": "scaling", "ratio": None, "high": None, "parameter": "peak"}
+    jsonschema.validate([older, efficiency, peak], schema("verdicts"))
 
 
 def test_a_new_session_is_partial(tmp_path: Path) -> None:

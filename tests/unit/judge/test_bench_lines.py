@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchgate.base.errors import VerifyError
-from benchgate.base.systems import Result, ResultFormat
+from benchgate.base.results import Result, ResultFormat
 from benchgate.judge import bench_lines
 from benchgate.judge.output import of_console
 

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.errors import VerifyError
-from benchgate.base.systems import TYPED, Kind, LineWindow, Result, ResultFormat, ResultPattern, System
+from benchgate.base.results import TYPED, LineWindow, Result, ResultFormat, ResultPattern
+from benchgate.base.systems import Kind, System
+from benchgate.base.watching import ConsoleWords
 from benchgate.insn.log import ClockLog, ClockMode, ConsoleLine, Level, Work
 from benchgate.judge import printed
 from benchgate.judge.console_clock import ConsoleClock
@@ -21,8 +23,7 @@ SYSTEM = System(
     kind=Kind.QEMU,
     about="",
     file=Path("mine.yaml"),
-    ready="^mine: up$",
-    online="^(?P<n>[0-9]+) CPUs up$",
+    console=ConsoleWords(ready="^mine: up$", online="^(?P<n>[0-9]+) CPUs up$"),
     result=Result(
         format=ResultFormat.PATTERNS,
         work=ResultPattern(BEGINS[0], "^work: (?P<value>[0-9.]+) ms$", "ms", 0),

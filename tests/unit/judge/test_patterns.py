@@ -14,9 +14,11 @@ from benchgate.base.cells import Mode
 from benchgate.base.conversation import Typed
 from benchgate.base.errors import VerifyError
 from benchgate.base.metrics import Better, Metric, MetricKind
+from benchgate.base.results import Result, ResultFormat, ResultPattern
 from benchgate.base.runs import RawRun, Resolution, VerifiedRun
 from benchgate.base.script import Script, Step
-from benchgate.base.systems import Kind, Result, ResultFormat, ResultPattern, System
+from benchgate.base.systems import Kind, System
+from benchgate.base.watching import ConsoleWords
 from benchgate.base.workloads import Workload
 from benchgate.judge import patterns, printed, verify
 from benchgate.judge.output import Output, of_console, of_conversation
@@ -45,9 +47,8 @@ def read(console: bytes, result: Result) -> Figures:
 
 
 def system(result: Result = RESULT, online: str = ONLINE, online_lines: str = "") -> System:
-    return System(
-        "mine", Kind.QEMU, "", Path("mine.yaml"), result=result, online=online, online_lines=online_lines
-    )
+    counted = ConsoleWords(online=online, online_lines=online_lines)
+    return System("mine", Kind.QEMU, "", Path("mine.yaml"), result=result, console=counted)
 
 
 def read_all(console: bytes, result: Result, online: str) -> None:

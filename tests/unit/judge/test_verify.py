@@ -11,9 +11,10 @@ import pytest
 from benchgate.base.cells import Cell, Lane, Placement
 from benchgate.base.errors import VerifyError
 from benchgate.base.metrics import Better, Metric, MetricKind
+from benchgate.base.results import Result
 from benchgate.base.runs import Ending, RawRun
-from benchgate.base.systems import Result
 from benchgate.base.void_rule import VoidRule
+from benchgate.base.watching import ConsoleWords
 from benchgate.judge import foreign, run_files, verify, wire
 from benchgate.judge.noise import Disturbance
 from benchgate.judge.run_files import RunFiles
@@ -47,6 +48,7 @@ def test_a_good_primes_run(tmp_path: Path) -> None:
     assert verified.unit == "ns"
     assert verified.work == field(GOOD, "window", "work_end") - field(GOOD, "window", "work_start")
     assert verified.total == field(GOOD, "window", "total_end") - field(GOOD, "window", "total_start")
+    assert verified.lead == field(GOOD, "window", "work_start") - field(GOOD, "window", "total_start")
     assert verified.foreign == field(GOOD, "foreign", "time")
     assert [worker.id for worker in verified.workers] == [0, 1]
 
@@ -136,6 +138,7 @@ def test_on_the_instruction_clock_the_window_is_that_of_all_workers_marks(tmp_pa
     seen = verify.verify(RunFiles(run), replace(TIMED, own_workers=True))
     begins, ends = ([at for at, kind in times if kind == one] for one in (1, 2))
     assert (seen.unit, seen.work) == ("insn", max(ends) - min(begins))
+    assert seen.lead == min(begins)  # the total window begins at 0
     divisions = field(text, "worker0", "divs") + field(text, "worker1", "divs")
     assert seen.metrics["divisions"] == pytest.approx(divisions * SECOND / seen.work)
     assert seen.metrics["p99"] == 2000.0
@@ -163,7 +166,9 @@ def test_a_guest_that_powers_off(tmp_path: Path) -> None:
 )
 def test_the_online_pattern_must_show_the_requested_cpus(tmp_path: Path, up: bytes, said: str) -> None:
     """The begin line is not enough, because a port may only repeat the requested number there."""
-    system = replace(systemfile.load(SYSTEMS / "linux.yaml"), online="^(?P<n>[0-9]+) CPUs up$")
+    system = replace(
+        systemfile.load(SYSTEMS / "linux.yaml"), console=ConsoleWords(online="^(?P<n>[0-9]+) CPUs up$")
+    )
     run = primes_run(tmp_path, up + GOOD)
     if not said:
         assert verify.verify_on(run, PRIMES, system).work > 0

@@ -101,15 +101,15 @@ def limit(**kwargs: object) -> Mark:
     return Mark((), {"cpus": 2, "metric": "total", "at_most": 2_000_000, **kwargs})
 
 
-def compare(**kwargs: object) -> Mark:
+def ratio(**kwargs: object) -> Mark:
     return Mark((), {"to": "linux", "cpus": 2, "at_least": 1.0, **kwargs})
 
 
 def test_a_limit_and_a_comparison_are_read() -> None:
-    found = marks.read(PRIMES, {"limit": [limit(insn=1e9)], "compare": [compare(metric="total")]})
+    found = marks.read(PRIMES, {"limit": [limit(insn=1e9)], "ratio": [ratio(metric="total")]})
     assert found.gates == (
         GateRequest("limit", "", 2, None, "total", None, 2e6, 1e9),
-        GateRequest("compare", "", 2, None, "total", 1.0, None, None, "linux"),
+        GateRequest("ratio", "", 2, None, "total", 1.0, None, None, "linux"),
     )
 
 
@@ -125,11 +125,11 @@ def test_a_limit_and_a_comparison_are_read() -> None:
         ("limit", limit(base=1), "mark limit: no argument `base`"),
         ("limit", limit(window="total"), "`window` is now `metric`"),
         ("limit", Mark(("total",), {"cpus": 2}), "use keyword arguments, as in limit"),
-        ("compare", Mark((), {"cpus": 2, "at_least": 1.0}), "the argument `to` is missing"),
-        ("compare", compare(to=3), "to=3 is not a system's name or path"),
-        ("compare", compare(to=""), "to='' is not a system's name or path"),
-        ("compare", compare(sytem="linux"), "mark compare: no argument `sytem`"),
-        ("compare", compare(at_least=0), "is not a ratio above 0"),
+        ("ratio", Mark((), {"cpus": 2, "at_least": 1.0}), "the argument `to` is missing"),
+        ("ratio", ratio(to=3), "to=3 is not a system's name or path"),
+        ("ratio", ratio(to=""), "to='' is not a system's name or path"),
+        ("ratio", ratio(sytem="linux"), "mark ratio: no argument `sytem`"),
+        ("ratio", ratio(at_least=0), "is not a ratio above 0"),
     ],
 )
 def test_an_invalid_limit_or_comparison_is_refused(name: str, mark: Mark, message: str) -> None:
@@ -137,8 +137,13 @@ def test_an_invalid_limit_or_comparison_is_refused(name: str, mark: Mark, messag
         marks.read(PRIMES, {name: [mark]})
 
 
+def test_the_mark_of_earlier_versions_is_refused_with_todays_word() -> None:
+    with pytest.raises(UsageError, match="mark compare is now `ratio`, with the same arguments"):
+        marks.read(PRIMES, {"compare": [ratio()]})
+
+
 def test_two_systems_may_differ_by_more_than_the_largest_cpu_count() -> None:
-    (gate,) = marks.read(PRIMES, {"compare": [compare(at_least=100)]}).gates
+    (gate,) = marks.read(PRIMES, {"ratio": [ratio(at_least=100)]}).gates
     assert gate.at_least == 100
 
 
@@ -175,3 +180,58 @@ def test_a_gate_of_a_self_test_may_be_of_an_operation_of_its_system(tmp_path: Pa
         marks.read(
             Mark(("selftest",), {}), {"limit": [Mark((), {**call.kwargs, "metric": "stat"})]}, [system]
         )
+
+
+def law(**kwargs: object) -> Mark:
+    return Mark((), {"model": "amdahl", "cpus": (1, 2, 4, 8), "at_most": 0.05, **kwargs})
+
+
+def test_a_gate_over_several_arms_has_a_base_further_arms_and_a_cell() -> None:
+    gates = {"scaling": [law()], "gate": [Mark(("verified",), {"cpus": [2, 4, 16]})]}
+    assert marks.read(PRIMES, gates).gates == (
+        GateRequest("scaling", "", 8, 1, "work", None, 0.05, None, "", (2, 4), (("model", "amdahl"),)),
+        GateRequest("verified", "", 16, 2, "work", None, None, None, "", (4,)),
+    )
+
+
+def test_an_efficiency_has_a_base_and_an_overhead_none() -> None:
+    gates = {"efficiency": [speedup(cpus=4, at_least=0.8)], "overhead": [speedup(cpus=4, at_most=1.1)]}
+    assert marks.read(PRIMES, gates).gates == (
+        GateRequest("efficiency", "", 4, 1, "work", 0.8, None, None),
+        GateRequest("overhead", "", 4, None, "work", None, 1.1, None),
+    )
+
+
+def test_two_parameters_of_one_law_are_two_gates() -> None:
+    usl = [law(model="usl", parameter=name, cpus=(1, 2, 4, 8, 16)) for name in ("sigma", "kappa")]
+    first, second = marks.read(PRIMES, {"scaling": usl}).gates
+    assert dict(first.settings)["parameter"] != dict(second.settings)["parameter"]
+    with pytest.raises(UsageError, match="two gates of one test have the same kind"):
+        marks.read(PRIMES, {"scaling": [usl[0], usl[0]]})
+
+
+@pytest.mark.parametrize(
+    ("name", "mark", "message"),
+    [
+        ("scaling", Mark((), {"cpus": (1, 2, 4), "at_most": 1}), "the argument `model` is missing"),
+        (
+            "scaling",
+            law(cpus=(1, 4, 2)),
+            r"cpus=\(1, 4, 2\) must be two or more CPU counts in ascending order",
+        ),
+        ("scaling", law(cpus=(1, 1, 2)), "in ascending order"),
+        ("scaling", law(cpus=(4,)), "in ascending order"),
+        ("scaling", law(cpus=(1, "2")), "cpus='2' is not a CPU count"),
+        ("scaling", law(model="../x"), r"model='../x' is not a word"),
+        ("scaling", law(parameter=3), "parameter=3 is not a word"),
+        ("scaling", law(base=2), "no argument `base`"),
+        ("scaling", law(at_least=0.1), "needs either `at_least` or `at_most`"),
+        ("gate", Mark(("verified",), {"cpus": (1, 2), "base": 1}), "of which the first one is the base"),
+        ("speedup", speedup(cpus=(1, 2), at_least=1.6), r"cpus=\(1, 2\) is not a CPU count"),
+        ("overhead", speedup(cpus=2, at_most=1.1, metric="total"), "mark overhead: no argument `metric`"),
+        ("efficiency", speedup(cpus=2, at_least=0.8, base=2), "cpus=2 is not above base=2"),
+    ],
+)
+def test_an_invalid_gate_over_several_arms_is_refused(name: str, mark: Mark, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        marks.read(PRIMES, {name: [mark]})

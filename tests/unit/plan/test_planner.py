@@ -215,7 +215,7 @@ def test_smp_excludes_gates_but_not_the_base_of_a_requested_one() -> None:
 def compared(to: str, *systems: str, ground: Ground = INSN, **changes: object) -> tuple[SweepPlan, ...]:
     options = replace(Options(systems=systems), **changes)  # type: ignore[arg-type]
     mark = Mark((), {"to": to, "cpus": 2, "at_least": 1.0})
-    asked = marks.read(Mark(("primes",), {}), {"compare": [mark]})
+    asked = marks.read(Mark(("primes",), {}), {"ratio": [mark]})
     return planner.sweeps((), planner.plan_gates(asked, options, ground))
 
 
@@ -225,14 +225,30 @@ def test_a_comparison_adds_the_other_systems_cell_and_interleaves_both_in_one_sw
     assert [cell.cell.id for cell in sweep.runnable] == ["primes-linux-smp2", "primes-kernel-smp2"]
     (gate,) = sweep.gates
     assert (gate.gate.id, gate.gate.base and gate.gate.base.id) == (
-        "primes-kernel-smp2-compare-to-linux",
+        "primes-kernel-smp2-ratio-to-linux",
         "primes-linux-smp2",
     )
     assert [cell.cell.system for cell in sweep.repeated] == ["linux", "kernel"]
     assert expected_runs(sweep, Options(), POLICY) == 12
     text = preview.describe((sweep,), Options(), POLICY, 1)
     assert "sweep primes-linux and primes-kernel\n" in text
-    assert "compare of work to linux, at least 1" in text
+    assert "ratio of work to linux, at least 1" in text
+
+
+def test_a_letter_is_the_nth_system_of_the_session_and_is_not_compared_with_itself() -> None:
+    (sweep,) = compared("A", "kernel", "linux", "kernel:sched=rr")
+    assert sweep.rows == ("primes-kernel", "primes-linux", "primes-kernel.sched-rr")
+    bases = [(gate.gate.cell.system, gate.gate.base and gate.gate.base.system) for gate in sweep.gates]
+    assert bases == [("linux", "kernel"), ("kernel.sched-rr", "kernel")]
+    (sweep,) = compared("B", "kernel", "linux")
+    assert [gate.gate.id for gate in sweep.gates] == ["primes-kernel-smp2-ratio-to-linux"]
+
+
+def test_a_letter_without_its_system_is_refused_and_alone_a_system_has_nothing_to_compare_with() -> None:
+    with pytest.raises(UsageError, match=r'to="B" is number 2 .* has linux only; give --system once more'):
+        compared("B", "linux")
+    (sweep,) = compared("A", "linux")
+    assert [gate.gate.base for gate in sweep.gates] == [sweep.gates[0].gate.cell]
 
 
 def test_rows_that_no_gate_connects_keep_their_own_sweeps() -> None:
@@ -272,5 +288,28 @@ def test_a_comparison_excluded_by_smp_excludes_both_cells() -> None:
 def test_a_system_that_cannot_run_the_workload_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "mine.yaml"
     file.write_text(SELFTEST)
-    with pytest.raises(UsageError, match="mark compare: system mine cannot run primes"):
+    with pytest.raises(UsageError, match="mark ratio: system mine cannot run primes"):
         compared(str(file), "kernel")
+
+
+def test_a_gate_over_several_arms_adds_all_of_them_to_its_sweep() -> None:
+    mark = Mark((), {"model": "amdahl", "cpus": (1, 2, 4, 8), "at_most": 0.05})
+    asked = marks.read(Mark(("primes",), {}), {"scaling": [mark]})
+    options = Options(systems=("linux",), clock="insn")
+    (gate,) = planner.plan_gates(asked, options, INSN)
+    assert gate.id == "primes-linux-smp8-scaling-amdahl"
+    assert [one.cell.cpus for one in gate.arms] == [1, 2, 4, 8]
+    assert gate.gate.cells == tuple(one.cell for one in gate.arms)
+    (sweep,) = planner.sweeps((), [gate])
+    assert [one.cell.cpus for one in sweep.cells] == [1, 2, 4, 8]
+    shown = preview.describe((sweep,), options, POLICY, 1)
+    assert f"gate   {gate.id}: scaling of work over smp1, smp2, smp4, model amdahl, at most 0.05" in shown
+    again = reseat(sweep, replace(INSN, lanes={**INSN.lanes, "qemu": (Lane.INSN, "no clock")}), options)
+    assert [one.skip for one in again.gates[0].arms] == ["no clock"] * 4
+
+
+def test_smp_excludes_a_gate_over_several_arms_with_all_that_it_adds() -> None:
+    mark = Mark((), {"model": "amdahl", "cpus": (1, 2, 4), "at_most": 0.05})
+    asked = marks.read(Mark(("primes",), {}), {"scaling": [mark]})
+    (gate,) = planner.plan_gates(asked, Options(systems=("linux",), clock="insn", smp=(1, 2)), INSN)
+    assert all("4 CPUs are not among --smp 1,2" in one.skip for one in gate.arms)

@@ -9,13 +9,15 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchgate.base import systems
+from benchgate.base import boots, systems, watching
 from benchgate.base.arch import AARCH64, X86_64
 from benchgate.base.cells import Mode
 from benchgate.base.disks import Disk, Interface
 from benchgate.base.errors import CatalogError
 from benchgate.base.network import Port
-from benchgate.base.systems import Ask, EndBy, Kind, ResultFormat
+from benchgate.base.results import ResultFormat
+from benchgate.base.systems import Ask, Kind
+from benchgate.base.watching import EndBy
 from benchgate.base.workloads import ParamSpec
 from benchgate.plan import catalog, systemfile
 from tests.wirekit import CHECKSUM, PRIMES
@@ -64,11 +66,11 @@ def load(tmp_path: Path, text: str) -> systems.System:
 def test_a_short_file_has_defaults(tmp_path: Path) -> None:
     system = load(tmp_path, GOOD)
     assert (system.name, system.kind, system.ask) == ("mine", Kind.QEMU, Ask.CMDLINE)
-    assert system.kernel == "out/kernel.elf"
-    assert (system.qemu.machine, system.qemu.smp, system.exit_codes) == ("q35", "{n}", (33,))
-    assert (system.end_by, system.result.format) == (EndBy.EXIT, ResultFormat.BENCH)
-    assert not system.may_reset
-    assert load(tmp_path, GOOD + "end: {reset: allowed}\n").may_reset
+    assert system.boot.kernel == "out/kernel.elf"
+    assert (system.qemu.machine, system.qemu.smp, system.end.exit_codes) == ("q35", "{n}", (33,))
+    assert (system.end.by, system.result.format) == (EndBy.EXIT, ResultFormat.BENCH)
+    assert not system.end.may_reset
+    assert load(tmp_path, GOOD + "end: {reset: allowed}\n").end.may_reset
 
 
 def test_every_key_of_the_schema_is_read(tmp_path: Path) -> None:
@@ -87,13 +89,17 @@ cpus: {minimum: 2, maximum: 8}
 services: {park: futex, clock: the counter}
 """,
     )
-    assert system.qemu == systems.QemuWords("pc", "max", "1G", "{n},sockets={n}", ("-device", "foo"))
+    assert system.qemu == boots.QemuWords("pc", "max", "1G", "{n},sockets={n}", ("-device", "foo"))
     assert system.build is not None
     assert system.build.commands == (("make", "all"),)
     assert system.modes == (Mode.THREAD,)
-    assert (system.harmless, system.repeat_bytes) == (("^oops: t",), 5)
-    assert (system.ready, system.failures, system.online) == ("^ready", ("panic",), "cpus=(?P<n>[0-9]+)")
-    assert system.end_by is EndBy.KILL
+    assert (system.console.harmless, system.console.repeat_bytes) == (("^oops: t",), 5)
+    assert (system.console.ready, system.console.failures, system.console.online) == (
+        "^ready",
+        ("panic",),
+        "cpus=(?P<n>[0-9]+)",
+    )
+    assert system.end.by is EndBy.KILL
     assert (system.deadlines.boot_s, system.deadlines.run_s) == (5.0, 7.5)
     assert system.services == {"park": "futex", "clock": "the counter"}
     assert "2 to 8 CPUs" in system.refuses(CHECKSUM, 1)
@@ -153,17 +159,17 @@ by_arch:
 
 def test_an_architecture_has_its_own_machine_and_way_to_end(tmp_path: Path) -> None:
     plain, arm = load(tmp_path, GOOD), load(tmp_path, GOOD + "arch: aarch64\n")
-    assert (plain.arch, plain.qemu.machine, plain.exit_codes) == (X86_64, "q35", (33,))
-    assert (arm.arch, arm.qemu.machine, arm.exit_codes) == (AARCH64, "virt,gic-version=3", (0,))
+    assert (plain.arch, plain.qemu.machine, plain.end.exit_codes) == (X86_64, "q35", (33,))
+    assert (arm.arch, arm.qemu.machine, arm.end.exit_codes) == (AARCH64, "virt,gic-version=3", (0,))
 
 
 def test_a_setting_selects_the_architecture_and_its_part_of_the_file(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(ARCHES)
     plain, arm = systemfile.load(path), systemfile.load(path, {"arch": "aarch64"})
-    assert (plain.name, plain.arch, plain.append, plain.qemu.cpu) == ("mine", X86_64, "quiet", "")
-    assert (arm.name, arm.arch, arm.append) == ("mine.arch-aarch64", AARCH64, "loud")
-    assert (arm.kernel, arm.qemu.cpu, arm.qemu.memory) == ("out/kernel.elf", "cortex-a72", "1G")
+    assert (plain.name, plain.arch, plain.boot.append, plain.qemu.cpu) == ("mine", X86_64, "quiet", "")
+    assert (arm.name, arm.arch, arm.boot.append) == ("mine.arch-aarch64", AARCH64, "loud")
+    assert (arm.boot.kernel, arm.qemu.cpu, arm.qemu.memory) == ("out/kernel.elf", "cortex-a72", "1G")
 
 
 @pytest.mark.parametrize(
@@ -330,7 +336,7 @@ smoke:
 
 def test_the_smoke_of_a_system_file() -> None:
     found = systemfile.parse(SMOKE, Path("own.yaml"), {"sched": "lottery"}).smoke
-    assert found == systems.Smoke("sched=lottery selftest", "^checks: all good")
+    assert found == watching.Smoke("sched=lottery selftest", "^checks: all good")
     assert systemfile.parse(SMOKE[: SMOKE.index("smoke:")], Path("own.yaml"), {}).smoke is None
 
 
@@ -387,11 +393,15 @@ def test_a_self_test_that_firmware_starts_from_disks(tmp_path: Path) -> None:
     disks = "[{image: '{out}/fs.img', interface: ide}, {image: b.qcow2, format: qcow2}]"
     text = SELFTEST.replace("{kernel: k.elf}", f"{{firmware: bios.bin, disks: {disks}}}")
     found = load(tmp_path, text)
-    assert found.disks == (
+    assert found.boot.disks == (
         Disk("{out}/fs.img", "raw", Interface.IDE),
         Disk("b.qcow2", "qcow2", Interface.VIRTIO),
     )
-    assert (found.kernel, found.firmware, load(tmp_path, SELFTEST).firmware) == ("", "bios.bin", "default")
+    assert (found.boot.kernel, found.boot.firmware, load(tmp_path, SELFTEST).boot.firmware) == (
+        "",
+        "bios.bin",
+        "default",
+    )
 
 
 def test_ports_of_a_guest(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from benchgate.base.boots import Boot
 from benchgate.base.cells import Accel, Lane, Placement
 from benchgate.base.disks import Disk, Interface
 from benchgate.base.errors import UsageError
@@ -61,7 +62,7 @@ def test_the_command_line_of_a_guest() -> None:
 def test_disks_and_firmware_are_on_the_command_line() -> None:
     one = planned(2)
     disks = (Disk("{out}/a"), Disk("b", "qcow2", Interface.IDE))
-    system = replace(one.system, kernel="", append="", ask=Ask.SELFTEST, disks=disks, firmware="own.bin")
+    system = replace(one.system, ask=Ask.SELFTEST, boot=Boot(disks=disks, firmware="own.bin"))
     image = Image(None, None, None, {}, disks=(Path("/i/a"), Path("/i/b")), firmware=Path("/i/own.bin"))
     argv = guest_spec(replace(one, system=system), image, HOST, NONCE).argv
     assert (after(argv, "-bios"), "-kernel" in argv, "-append" in argv) == ("/i/own.bin", False, False)
@@ -70,7 +71,9 @@ def test_disks_and_firmware_are_on_the_command_line() -> None:
         "id=disk1,if=ide,index=0,media=disk,file=/i/b,format=qcow2,snapshot=on",
     ]
     assert "virtio-blk-pci,drive=disk0" in argv
-    bare = guest_spec(replace(one, system=replace(system, firmware="none")), image, HOST, NONCE).argv
+    bare = guest_spec(
+        replace(one, system=replace(system, boot=replace(system.boot, firmware="none"))), image, HOST, NONCE
+    ).argv
     assert after(bare, "-bios") == "none"
 
 

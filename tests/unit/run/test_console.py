@@ -15,8 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchgate.base.results import Result, ResultFormat, ResultPattern
 from benchgate.base.runs import Deadlines, Ending
-from benchgate.base.systems import EndBy, Result, ResultFormat, ResultPattern
+from benchgate.base.systems import System
+from benchgate.base.watching import ConsoleWords, End, EndBy
 from benchgate.plan.catalog import load_system
 from benchgate.run.console import Console, FloodError, Limits, SerialLog
 from benchgate.run.ending import Cause, Stage
@@ -183,9 +185,15 @@ def test_a_system_that_cannot_power_off_is_finished_at_its_end_line(rig: Rig) ->
     assert rig.follower(watch).follow().cause is Cause.FINISHED
 
 
+def killed_after(result: Result) -> System:
+    return replace(load_system("kernel"), console=ConsoleWords(), end=End(EndBy.KILL), result=result)
+
+
 def test_a_program_of_bench_lines_is_killed_after_its_last_line(rig: Rig) -> None:
     result = Result(ResultFormat.BENCH_LINES, operations=("getpid",))
-    found = watch_for(replace(load_system("kernel"), ready="", end_by=EndBy.KILL, result=result))
+    found = watch_for(
+        replace(load_system("kernel"), console=ConsoleWords(), end=End(EndBy.KILL), result=result)
+    )
     output = b"BENCH_START x\r\nBENCH getpid 1 5 5\r\nBENCH_END\r\n"
     rig.console = CutConsole(rig, [output])
     assert rig.follower(found).follow().cause is Cause.FINISHED
@@ -200,7 +208,9 @@ def test_a_guest_is_killed_only_after_all_results_in_complete_lines(rig: Rig) ->
         expect={"primes": "9592"},
         answers=("^primes=(?P<primes>[0-9]+)$", "^primes=(?P<again>[0-9]+)"),
     )
-    found = watch_for(replace(load_system("kernel"), ready="", end_by=EndBy.KILL, result=result))
+    found = watch_for(
+        replace(load_system("kernel"), console=ConsoleWords(), end=End(EndBy.KILL), result=result)
+    )
     output = b"fixed\r\nprimes=9592\r\n\x1b[32mwork:\x1b[0m 13688\r\n"
     for cut in range(1, len(output) - 1):
         rig.console = CutConsole(rig, [output[:cut], output[cut:]])

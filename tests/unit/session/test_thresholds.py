@@ -9,7 +9,7 @@ import pytest
 
 from benchgate.base.gates import Gate
 from benchgate.plan.planned import GateRequest
-from benchgate.session.thresholds import Marked, differences
+from benchgate.session.thresholds import Marked, differences, with_letters
 from tests.unit.plans import sweep
 
 TEST = "tests/test_scaling.py::test_scales"
@@ -63,12 +63,34 @@ def test_every_test_of_a_gate_must_agree(gate: Gate) -> None:
 def test_a_comparison_is_found_by_its_other_system(gate: Gate) -> None:
     base = replace(gate.cell, system="kernel")
     compared = replace(gate, kind="compare", base=base, at_least=1.0)
-    asked = [GateRequest("compare", "", 2, None, "work", limit, None, None, to) for to, limit in
+    asked = [GateRequest("ratio", "", 2, None, "work", limit, None, None, to) for to, limit in
              (("native", 0.5), ("kernel", 1.0))]  # fmt: skip
     assert differences([compared], {TEST: Marked("primes", tuple(asked))}) == ()
     said = differences([compared], {TEST: Marked("primes", (replace(asked[1], at_least=1.2),))})
     assert said == (f"{gate.id}: at_least is 1 in the session and 1.2 in {TEST}",)
     said = differences([compared], MARKED)
-    assert said == (f"{gate.id}: {TEST} has no gate compare of work at 2 CPUs compared with kernel",)
+    assert said == (f"{gate.id}: {TEST} has no gate ratio of work at 2 CPUs compared with kernel",)
     only_native = {TEST: Marked("primes", (asked[0],))}
-    assert "has no gate compare" in differences([compared], only_native)[0]
+    assert "has no gate ratio" in differences([compared], only_native)[0]
+
+
+def test_a_letter_is_the_system_that_the_session_says(gate: Gate) -> None:
+    compared = replace(gate, kind="ratio", base=replace(gate.cell, system="kernel"), at_least=1.0)
+    tests = {TEST: Marked("primes", (GateRequest("ratio", "", 2, None, "work", 1.0, None, None, "A"),))}
+    assert differences([compared], with_letters(tests, {"A": "kernel", "B": "linux"})) == ()
+    assert "has no gate ratio" in differences([compared], with_letters(tests, {"A": "native"}))[0]
+
+
+def test_a_gate_over_several_arms_is_found_by_all_of_them_and_by_its_settings(gate: Gate) -> None:
+    cells = tuple(replace(gate.cell, cpus=count) for count in (1, 2, 4))
+    law = replace(
+        gate, kind="scaling", base=cells[0], more=cells[1:2], cell=cells[2], at_least=None, at_most=0.05
+    )
+    law = replace(law, settings=(("model", "amdahl"),))
+    asked = GateRequest("scaling", "", 4, 1, "work", None, 0.05, None, "", (2,), law.settings)
+    assert differences([law], {TEST: Marked("primes", (asked,))}) == ()
+    for other in (replace(asked, more=()), replace(asked, settings=(("model", "usl"),))):
+        (said,) = differences([law], {TEST: Marked("primes", (other,))})
+        assert said == f"{law.id}: {TEST} has no gate scaling of work at 4 CPUs over 1"
+    (said,) = differences([replace(law, at_most=0.5)], {TEST: Marked("primes", (asked,))})
+    assert "at_most is 0.5 in the session and 0.05" in said

@@ -13,8 +13,8 @@ from tools import kernels
 @pytest.mark.parametrize("name", [name for name in kernels.known() if name != kernels.LINUX])
 def test_its_system_loads(name: str) -> None:
     system = systemfile.load(kernels.SUITE / name / "system.yaml")
-    assert system.kernel.startswith("source/")
-    assert system.counts_cpus
+    assert system.boot.kernel.startswith("source/")
+    assert system.console.counts_cpus
 
 
 def test_without_a_path_nothing_runs_and_each_is_named(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.gates import Word
+from benchgate.base.scaling import Law, Model
 from benchgate.plan import policyfile
-from tools.simulation import DEFAULT, main, naive_pass_share, simulate
+from tools.simulation import DEFAULT, effect_shares, law_shares, main, naive_pass_share, simulate
 
 DRAWS = 1000
 
@@ -44,6 +45,26 @@ def test_an_alpha_of_five_percent_at_every_look_passes_too_many_kernels() -> Non
 def test_the_naive_rule_passes_a_kernel_below_the_threshold() -> None:
     assert naive_pass_share(1.55, 0.03, DRAWS, seed=1) == near(0.08)
     assert naive_pass_share(1.55, 0.10, DRAWS, seed=1) == near(0.34)
+
+
+def test_a_stated_effect_is_found_and_half_of_it_mostly_is_not() -> None:
+    """The margin is four standard errors of the draws."""
+    size, full, half = effect_shares(9, 0.03, 300, seed=1)
+    assert size > 0.03
+    assert full >= 0.8 - 4 * math.sqrt(0.8 * 0.2 / 300)
+    assert half <= 0.5 + 4 * math.sqrt(0.5 * 0.5 / 300)
+
+
+@pytest.mark.parametrize(("model", "kappa"), [(Model.AMDAHL, 0.0), (Model.USL, 0.002)])
+def test_a_law_at_its_threshold_is_wrong_in_at_most_five_percent(
+    model: Model, kappa: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Over all four looks. 60 sessions with an error of 5% have 8 wrong ones in 1 of 70 cases, 11 in none."""
+    monkeypatch.setattr("benchgate.base.scaling.DRAWS", 400)
+    words = law_shares(Law(100.0, 0.05, kappa), model, 60, seed=1)
+    assert words[Word.PASS] <= 8
+    assert words[Word.FAIL] <= 8
+    assert words[Word.PASS] + words[Word.FAIL] + words[Word.INCONCLUSIVE] == 60
 
 
 def test_the_simulated_policy_is_the_shipped_one_with_all_its_looks() -> None:

@@ -1,8 +1,9 @@
 """The kinds of gate, one file each: ours in this folder, a user's own by path. Each defines KIND and judge().
 
 Takes a gate and what was measured; gives its Ruling. `check` refuses a gate before anything is measured:
-a shipped kind may define check(gate, metric, policy). Fails with DecideError for an unknown kind or a gate
-that its kind cannot decide, and with CatalogError if a user's file cannot be loaded.
+a shipped kind may define check(gate, metric, policy), and EARLIER, its names in sessions of earlier versions.
+Fails with DecideError for an unknown kind or a gate that its kind cannot decide, and with CatalogError if a
+user's file cannot be loaded.
 """
 
 from __future__ import annotations
@@ -32,7 +33,14 @@ def _kinds() -> Mapping[str, ModuleType]:
     """The module of each shipped kind, by name."""
     names = (f"{__name__}.{info.name}" for info in pkgutil.iter_modules(__path__))
     found = (importlib.import_module(name) for name in names)
-    return MappingProxyType({module.KIND: module for module in found if hasattr(module, "KIND")})
+    kinds = [module for module in found if hasattr(module, "KIND")]
+    earlier = {name: module for module in kinds for name in getattr(module, "EARLIER", ())}
+    return MappingProxyType({**earlier, **{module.KIND: module for module in kinds}})
+
+
+def name_of(kind: str) -> str:
+    """The name of a shipped kind today; one of a user's own is as it is."""
+    return str(_kinds()[kind].KIND) if kind in _kinds() else kind
 
 
 def find(kind: str, file: str = "") -> Judge:
@@ -54,7 +62,7 @@ def _module(kind: str, file: str) -> ModuleType:
             raise DecideError(f"{file}: its KIND is not {kind!r}")
         return module
     if kind not in _kinds():
-        known = ", ".join(sorted(_kinds()))
+        known = ", ".join(sorted({module.KIND for module in _kinds().values()}))
         raise DecideError(f"unknown kind of gate {kind!r}; use one of {known}, or the path of a .py file")
     return _kinds()[kind]
 
@@ -77,7 +85,7 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
 def _by_tool(gate: Gate, measured: GateInput) -> Ruling | None:
     """No figure of a program that does not verify its own work decides anything. Planning refuses such a
     gate, but a stored session may have one."""
-    arms = [measured.arms.get(cell.id) for cell in (gate.base, gate.cell) if cell]
+    arms = [measured.arms.get(cell.id) for cell in gate.cells]
     if not any(arm.informs for arm in arms if arm):
         return None
     arm = known_arm(gate.cell, measured)
@@ -88,7 +96,7 @@ def _by_tool(gate: Gate, measured: GateInput) -> Ruling | None:
 
 def _skipped(gate: Gate, measured: GateInput) -> Ruling | None:
     """Of a metric that the guest skipped in every run of a verified arm."""
-    for cell in filter(None, (gate.base, gate.cell)):
+    for cell in gate.cells:
         arm = measured.arms.get(cell.id)
         if arm is not None and gate.metric in arm.lacks and not arm.invalid:
             why = arm.lacks[gate.metric] or "it does not say why"
@@ -100,7 +108,7 @@ def _skipped(gate: Gate, measured: GateInput) -> Ruling | None:
 def _unverified(gate: Gate, measured: GateInput) -> Ruling | None:
     """The ruling of `verified` on an arm that does not pass it. A user's rule is asked only about arms of
     which every run was made and verified, so it cannot pass on anything else."""
-    for cell in filter(None, (gate.base, gate.cell)):
+    for cell in gate.cells:
         asked = Gate(id=gate.id, kind=verified.KIND, base=None, cell=cell, metric=gate.metric)
         ruling = verified.judge(asked, measured)
         if ruling.verdict.outcome is not Word.PASS:

@@ -9,23 +9,23 @@ from __future__ import annotations
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Gate, GateInput, Policy, Ruling, most_speedup
 from benchgate.base.metrics import Metric
-from benchgate.judge.gates import ratio
+from benchgate.judge.gates import two_arms
 from benchgate.judge.gates.looks import Rule
 from benchgate.judge.gates.wording import number
 
 
 def judge(gate: Gate, measured: GateInput, rule: Rule, *, host_may_excuse: bool) -> Ruling:
-    _require_row(gate)
-    host = ratio.host_capacity(gate, measured) if host_may_excuse else None
-    return ratio.judge(gate, measured, rule, host)
+    require_row(gate)
+    host = two_arms.host_capacity(gate, measured) if host_may_excuse else None
+    return two_arms.judge(gate, measured, rule, host)
 
 
 def check(gate: Gate, metric: Metric, policy: Policy) -> None:
     """DecideError for a threshold that no ratio, or every ratio, of these CPU counts can pass."""
-    _require_row(gate)
+    require_row(gate)
     if not metric.grows_with_cpus_at_most:
         return
-    base = ratio.base_of(gate)
+    base = two_arms.base_of(gate)
     least = base.cpus / gate.cell.cpus
     most = most_speedup(base.cpus, gate.cell.cpus, policy.superlinear)
     for name in ("at_least", "at_most", "insn"):
@@ -37,8 +37,8 @@ def check(gate: Gate, metric: Metric, policy: Policy) -> None:
             )
 
 
-def _require_row(gate: Gate) -> None:
-    base = ratio.base_of(gate)
+def require_row(gate: Gate) -> None:
+    base = two_arms.base_of(gate)
     if base.row != gate.cell.row or base.cpus >= gate.cell.cpus:
         raise DecideError(
             f"{gate.id}: {gate.cell.id} over {base.id} is not a speedup: "

@@ -36,6 +36,13 @@ class Figures:
     """In which steps the guest prints its figures, if that shows in the interval."""
     unusable: tuple[Word, str] | None = None
     """The verdict if the figures contradict each other or have no ratio."""
+    name: str = ""
+    """What the value is, if it is neither the metric itself nor a ratio of it: `efficiency`."""
+    misfit: str = ""
+    """Why a fitted law does not describe the arms; then its parameters decide nothing."""
+    effect: float | None = None
+    """The smallest distance of the true value from the threshold that such runs show (effect.py), as a share
+    of the threshold; None: not known."""
 
     @property
     def is_ratio(self) -> bool:
@@ -57,4 +64,5 @@ class Figures:
         name = "ratio" if self.is_ratio else "value"
         value = self.value if math.isfinite(self.value) else None
         head = {"lane": self.lane, "threshold": self.threshold, "runs": self.runs, "unit": self.unit}
-        return {**head, name: value, "low": low, "high": high}
+        known = {"parameter": self.name or None, "smallest_effect": self.effect}
+        return {**head, name: value, "low": low, "high": high, **known}

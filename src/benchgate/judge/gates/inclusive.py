@@ -1,4 +1,4 @@
-"""Shared by `limit` and `compare`: `at_least` and `at_most` as in plain words, the threshold itself included.
+"""Shared by `limit` and `ratio`: `at_least` and `at_most` as in plain words, the threshold itself included.
 
 Takes a gate; gives its Rule. Fails with DecideError if the gate has not exactly one of both thresholds.
 """

@@ -12,7 +12,7 @@ from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling
 from benchgate.base.metrics import Metric
 from benchgate.base.stats import Interval, median, median_interval, serial_dependence
-from benchgate.judge.gates import looks
+from benchgate.judge.gates import effect, looks
 from benchgate.judge.gates.arm_checks import known_arm
 from benchgate.judge.gates.figures import Figures
 from benchgate.judge.gates.inclusive import rule_of
@@ -45,16 +45,18 @@ def _figures(gate: Gate, measured: GateInput, arm: Arm, limit: float, look: int)
     samples, policy = of.samples[:look], measured.policy
     taken = tuple(one for one in policy.session_looks if one <= look)
     found = median_interval(samples, taken, policy.overall_error)
+    interval, blur = Interval(found.low - of.step, found.high + of.step), max(of.late[:look], default=0.0)
     return Figures(
         lane=of.lane,
         threshold=limit,
         runs=look,
         value=median(samples),
-        interval=Interval(found.low - of.step, found.high + of.step),
+        interval=interval,
         unit=of.unit,
         # The samples of the instruction clock are seeds, which share no noise.
         dependence=0.0 if of.lane is Lane.INSN else serial_dependence(samples),
-        blur=max(of.late[:look], default=0.0),
+        blur=blur,
+        effect=effect.of_median(samples, interval, blur),
         step=printed_step(of.step, samples, of.unit),
     )
 

@@ -40,6 +40,8 @@ class Question:
     """The verdict if the arms cannot be compared."""
     host: CapacityBound | None = None
     """The host's own speedup, if it may be the reason for a FAIL."""
+    excuse: Callable[[Figures], str] = lambda _: ""
+    """Why the host may be the reason for a FAIL otherwise; empty if it is not."""
 
     @property
     def lane(self) -> Lane | None:
@@ -124,18 +126,23 @@ def _settled(asked: Question, seen: Figures) -> tuple[Word, str] | None:
     gate, rule = asked.gate, asked.rule
     if seen.unusable:
         return seen.unusable
-    word = None if seen.is_dependent else rule.settle(seen.interval, seen.threshold)
+    word = None if seen.is_dependent or seen.misfit else rule.settle(seen.interval, seen.threshold)
     if word is None:
         return None
     if rule.settle(seen.blurred, seen.threshold) is not word:
         return Word.INCONCLUSIVE, say.unresolved(gate, seen)
     what = say.compared(gate, seen, rule.sign(word, seen.interval, seen.threshold))
-    if word is Word.PASS:
-        return word, reason(word, what)
+    return (word, reason(word, what)) if word is Word.PASS else _failed(asked, seen, what)
+
+
+def _failed(asked: Question, seen: Figures, what: str) -> tuple[Word, str]:
+    """A FAIL, unless the host may be the reason for it."""
     host = asked.host
     if host and _excused(seen, host, asked.measured.policy.capacity_reach):
         return Word.INCONCLUSIVE, say.excused(what, host)
-    return word, reason(word, what + say.capacity(host), rule.advice(asked.arms[-1]))
+    if excuse := asked.excuse(seen):
+        return Word.INCONCLUSIVE, reason(Word.INCONCLUSIVE, f"{what}, but {excuse}", say.OTHER_HOST)
+    return Word.FAIL, reason(Word.FAIL, what + say.capacity(host), asked.rule.advice(asked.arms[-1]))
 
 
 def _excused(seen: Figures, host: CapacityBound, reach: float) -> bool:

@@ -1,154 +1,44 @@
-"""Shared by the gates on the ratio of two arms: how many times better the metric is in one than in the other.
+"""ratio: how many times better a metric is on this system than on another one, at the same CPU count.
 
-Takes a gate, its input and a Rule; gives a Ruling. A time is better if it is shorter, a rate if it is higher
-(Metric.better). Fails with DecideError if an arm or its metric is missing.
+Takes a gate whose base is a cell of the other system, with `at_least` or `at_most`; gives a Ruling. Both arms
+are measured in one sweep, interleaved, on one lane; on different lanes nothing is compared: SKIP. Fails with
+DecideError if the gate is invalid.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from benchgate.base.cells import Cell, Lane
 from benchgate.base.errors import DecideError
-from benchgate.base.gates import Arm, CapacityBound, Gate, GateInput, Ruling, Word, most_speedup
-from benchgate.base.metrics import Better
-from benchgate.base.runs import Measurement
-from benchgate.base.stats import (
-    Interval,
-    bootstrap,
-    ratio_interval,
-    ratio_of_medians,
-    serial_dependence,
-)
-from benchgate.judge.gates import looks, say
-from benchgate.judge.gates.arm_checks import known_arm
-from benchgate.judge.gates.figures import RATIO, Figures
-from benchgate.judge.gates.looks import Question, Rule
-from benchgate.judge.gates.wording import number, printed_step, reason, subject
+from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling, Word
+from benchgate.base.metrics import Metric
+from benchgate.judge.gates import two_arms
+from benchgate.judge.gates.inclusive import rule_of
+from benchgate.judge.gates.wording import reason, verdict
 
-EMULATED_OR_VIRTUAL = (Lane.KVM, Lane.TCG)
-"""The lanes on which the capacity of the probe guests limits a speedup."""
+KIND = "ratio"
+EARLIER = ("compare",)
+"""Its names in sessions of earlier versions."""
 
 
-def judge(
-    gate: Gate,
-    measured: GateInput,
-    rule: Rule,
-    host: CapacityBound | None = None,
-    on_other_lanes: Word = Word.INVALID,
-) -> Ruling:
-    """`host`: its capacity, if that excuses a FAIL. `on_other_lanes`: the verdict on arms of two lanes."""
-    base, arm = arms_of(gate, measured)
-
-    def figures(limit: float, look: int) -> Figures:
-        return _figures(gate, measured, limit, look)
-
-    found = _contradiction(gate, base, arm, on_other_lanes)
-    return looks.judge(Question(gate, measured, rule, (base, arm), figures, found, host))
-
-
-def arms_of(gate: Gate, measured: GateInput) -> tuple[Arm, Arm]:
-    return known_arm(base_of(gate), measured), known_arm(gate.cell, measured)
-
-
-def base_of(gate: Gate) -> Cell:
-    if gate.base is None:
-        raise DecideError(f"{gate.id}: a {gate.kind} gate needs a base to compare with")
-    return gate.base
-
-
-def host_capacity(gate: Gate, measured: GateInput) -> CapacityBound | None:
-    """The host's speedup for this ratio. It is measured against one probe guest, so the base must be smp1;
-    and it limits only what CPUs limit."""
-    base, arm = arms_of(gate, measured)
-    host, of = measured.capacity.get(gate.cell.cpus), arm.measurement(gate.metric)
-    if host is None or base.cell.cpus != 1 or of is None or not of.metric.grows_with_cpus_at_most:
-        return None
-    return host if arm.lane in EMULATED_OR_VIRTUAL and host.lane is arm.lane else None
-
-
-def better(base: Measurement, other: Measurement, look: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Numerator and denominator of the ratio, so that it is above 1 if `other` is better."""
-    tops, bottoms = base.samples[:look], other.samples[:look]
-    return (tops, bottoms) if base.metric.better is Better.LESS else (bottoms, tops)
-
-
-def steps(base: Measurement, other: Measurement) -> tuple[float, float]:
-    """Those of numerator and denominator of the ratio."""
-    return (base.step, other.step) if base.metric.better is Better.LESS else (other.step, base.step)
-
-
-def _contradiction(gate: Gate, base: Arm, arm: Arm, on_other_lanes: Word) -> tuple[Word, str] | None:
-    one, two = base.measurement(gate.metric), arm.measurement(gate.metric)
-    if one is None or two is None:
-        return None
-    pairs = {
-        "lanes": (one.lane, two.lane),
-        "units": (one.unit, two.unit),
-        "placements": (one.placement, two.placement),
-    }
-    for name, (first, second) in pairs.items():
-        if first != second:
-            word = on_other_lanes if name == "lanes" else Word.INVALID
-            text = f"{subject(gate)}: arms with different {name} ({first} and {second}) cannot be compared"
-            return word, reason(word, text, "run both arms in one sweep" if word is Word.INVALID else "")
-    return None
-
-
-def _figures(gate: Gate, measured: GateInput, limit: float, look: int) -> Figures:
-    base, arm = (one.measurement(gate.metric) for one in arms_of(gate, measured))
-    if base is None or arm is None or min(len(base.samples), len(arm.samples)) < look:
-        raise DecideError(f"{gate.id}: an arm has too few samples of {gate.metric}")
-    tops, bottoms = better(base, arm, look)
-    if min(*tops, *bottoms) <= 0:
-        return _without_ratio(gate, arm, limit, look)
-    seen = Figures(
-        lane=arm.lane,
-        threshold=limit,
-        runs=look,
-        value=ratio_of_medians(tops, bottoms),
-        interval=ratio_interval(tops, bottoms, measured.policy.alpha, steps(base, arm)),
-        unit=RATIO,
-        # The samples of the instruction clock are seeds, which share no noise.
-        dependence=0.0 if arm.lane is Lane.INSN else serial_dependence(tops, bottoms),
-        blur=sum(max(one.late[:look], default=0.0) for one in (base, arm)),
-        step=printed_step(max(base.step, arm.step), (*tops, *bottoms), arm.unit),
-    )
-    impossible = _impossible(gate, seen, measured, base, arm)
-    if not impossible:
-        return seen
-    advice = "the base arm was slowed down or the clock is wrong: compare the foreign time of both arms"
-    text = reason(Word.INVALID, f"{impossible} {say.conditions(gate, seen)}", advice)
-    return _with_verdict(seen, Word.INVALID, text)
-
-
-def _with_verdict(seen: Figures, word: Word, text: str) -> Figures:
-    return replace(seen, unusable=(word, text))
-
-
-def _without_ratio(gate: Gate, arm: Measurement, limit: float, look: int) -> Figures:
-    text = f"{subject(gate)}: {gate.metric} is 0 in a run, so there is no ratio"
-    found = Word.INCONCLUSIVE, reason(Word.INCONCLUSIVE, text, "use a `limit`")
-    nothing = float("inf")
-    return Figures(arm.lane, limit, look, nothing, Interval(-nothing, nothing), RATIO, unusable=found)
-
-
-def _impossible(gate: Gate, seen: Figures, measured: GateInput, base: Measurement, arm: Measurement) -> str:
-    """Why the ratio cannot be a speedup of the same work; empty if it can. Whatever slows down only the base,
-    and is not counted as foreign time, makes the base's workers take longer for their work."""
-    if base.cell.row != arm.cell.row or not arm.metric.grows_with_cpus_at_most:
-        return ""
-    superlinear = measured.policy.superlinear
-    most = most_speedup(base.cell.cpus, arm.cell.cpus, superlinear)
-    if seen.interval.low > most:
-        text = say.figure(gate, seen, most)
-        return f"{text}, above {number(most)}, which is more than its CPUs allow"
-    if not base.busy or not arm.busy:
-        return ""
-    slowed = bootstrap(base.busy[: seen.runs], arm.busy[: seen.runs]).interval(measured.policy.alpha)
-    if slowed.low > superlinear:
-        return (
-            f"{say.figure(gate, seen, seen.threshold)}, but for the same work all workers together took "
-            f"{number(round(slowed.low, 2))} times as long at smp{base.cell.cpus} as at smp{arm.cell.cpus}"
+def check(gate: Gate, _metric: Metric | None = None, _policy: Policy | None = None) -> None:
+    rule_of(gate, _advice)
+    base, cell = two_arms.base_of(gate), gate.cell
+    same = replace(base, system=cell.system, clock=cell.clock)
+    if same != cell:
+        raise DecideError(
+            f"{gate.id}: {cell.id} and {base.id} differ in more than the system, so they are not compared"
         )
-    return ""
+
+
+def judge(gate: Gate, measured: GateInput) -> Ruling:
+    check(gate)
+    if two_arms.base_of(gate).system == gate.cell.system:
+        text = f"{gate.cell.id} is not compared with itself"
+        fields = {"threshold": gate.at_least if gate.at_least is not None else gate.at_most}
+        return Ruling(verdict(gate, Word.SKIP, reason(Word.SKIP, text, "name another --system"), fields))
+    return two_arms.judge(gate, measured, rule_of(gate, _advice), on_other_lanes=Word.SKIP)
+
+
+def _advice(arm: Arm) -> str:
+    return f"--measure shows where the time goes; the workers' own times are in {arm.sample}/serial.log"

@@ -9,15 +9,18 @@ from benchgate.base.gates import CapacityBound, Gate, GateInput, Word
 from benchgate.base.text import counted, with_interval
 from benchgate.judge.gates.arm_checks import QUIETER, broken_beside, see_runs, too_few, void_runs
 from benchgate.judge.gates.figures import Figures
-from benchgate.judge.gates.wording import number, reason, span, subject
+from benchgate.judge.gates.wording import digits, number, reason, span, subject
+
+OTHER_HOST = "use CPUs on different cores (--cpus), or --clock insn"
 
 
 def figure(gate: Gate, seen: Figures, limit: float) -> str:
-    """`primes-linux smp2/smp1 = 1.43 [1.41, 1.46]`, `pipe-linux-smp2 wake = 900 [880, 910] ns`."""
-    text = span(seen.value, seen.interval, limit)
+    """`primes-linux smp2/smp1 = 1.43 [1.41, 1.46]`, `pipe-linux-smp2 wake = 900 [880, 910] ns`,
+    `primes-linux smp2/smp1 efficiency = 0.72 [0.71, 0.73]`."""
+    text = span(seen.value, seen.interval, limit, digits(seen.interval) if seen.name else 2)
     if seen.is_ratio:
         return f"{subject(gate)} = {text}"
-    return f"{subject(gate)} {gate.metric} = {text} {seen.unit}".rstrip()
+    return f"{subject(gate)} {seen.name or gate.metric} = {text} {seen.unit}".rstrip()
 
 
 def conditions(gate: Gate, seen: Figures) -> str:
@@ -45,14 +48,15 @@ def capacity(host: CapacityBound | None) -> str:
 
 def excused(what: str, host: CapacityBound) -> str:
     own = with_interval(host.ratio, host.low, host.high)
-    advice = "use CPUs on different cores (--cpus), or --clock insn"
-    return reason(Word.INCONCLUSIVE, f"{what}, but the host's own capacity is {own}", advice)
+    return reason(Word.INCONCLUSIVE, f"{what}, but the host's own capacity is {own}", OTHER_HOST)
 
 
 def undecided(gate: Gate, measured: GateInput, seen: Figures) -> str:
     text, limit = figure(gate, seen, seen.threshold), number(seen.threshold)
     advice = "use a quieter host, or --clock insn"
-    if seen.is_dependent:
+    if seen.misfit:
+        why, advice = f"but {seen.misfit}", "gate the speedup or the efficiency of each CPU count instead"
+    elif seen.is_dependent:
         why = "but the runs drift and are not independent, so the interval is too narrow"
     else:
         why = f"and {limit} is inside the interval"

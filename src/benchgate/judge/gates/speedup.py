@@ -44,7 +44,8 @@ def _sign(word: Word, interval: Interval, threshold: float) -> str:
     return "<" if interval.high < threshold else "<="
 
 
-def _advice(arm: Arm) -> str:
+def advice(arm: Arm) -> str:
+    """What to do after a FAIL."""
     look = f"benchgate replay {arm.sample} --profile" if arm.lane is Lane.INSN else "--measure"
     return f"{look} shows where the time goes; the workers' own times are in {arm.sample}/serial.log"
 
@@ -52,5 +53,5 @@ def _advice(arm: Arm) -> str:
 RULE = Rule(
     settle=_settle,
     sign=_sign,
-    advice=_advice,
+    advice=advice,
 )

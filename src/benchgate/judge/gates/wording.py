@@ -5,6 +5,7 @@ Takes numbers and text; gives strings without line breaks. Does not fail.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from benchgate.base.gates import Gate, Verdict, Word
@@ -19,13 +20,19 @@ WHOLE = 1000
 """Figures from here on are shown without decimals, if these do not matter."""
 
 
-def span(ratio: float, interval: Interval, threshold: float) -> str:
+def span(ratio: float, interval: Interval, threshold: float, least: int = 2) -> str:
     """`1.43 [1.41, 1.46]`, with enough digits to show on which side of the threshold each number is."""
     values = (ratio, interval.low, interval.high)
-    least = 0 if min(values) >= WHOLE else 2
+    least = 0 if min(values) >= WHOLE else least
     digits = next((n for n in range(least, 9) if _shows_sides(values, threshold, n)), 9)
     middle, low, high = (f"{value:.{digits}f}" for value in values)
     return f"{middle} [{low}, {high}]"
+
+
+def digits(interval: Interval) -> int:
+    """How many decimals show the length of the interval of a small figure."""
+    length = interval.high - interval.low
+    return min(max(2, math.ceil(-math.log10(length))), 6) if 0 < length < math.inf else 2
 
 
 def printed_step(step: float, samples: Sequence[float], unit: str) -> str:
@@ -43,11 +50,14 @@ def number(value: float) -> str:
 
 
 def subject(gate: Gate) -> str:
-    """`primes-linux smp2/smp1`, `primes smp2 kernel/linux`, or the cell's id if there is no base."""
+    """`primes-linux smp2/smp1`, `primes-linux smp1,2,4`, `primes smp2 kernel/linux`, or the cell's id if it
+    has no base."""
     if gate.base is None:
         return gate.cell.id
     if gate.base.system != gate.cell.system:
         return f"{gate.cell.label} smp{gate.cell.cpus} {gate.cell.system}/{gate.base.system}"
+    if gate.more:
+        return f"{gate.cell.row} smp{','.join(str(cell.cpus) for cell in gate.cells)}"
     return f"{gate.cell.row} smp{gate.cell.cpus}/smp{gate.base.cpus}"
 
 

@@ -1,4 +1,7 @@
-"""What a story consists of. Frozen data; all times are in ns on the story's axis. Does not fail."""
+"""What a story consists of: frozen data, with all times in ns on the story's axis.
+
+`merged` takes parts of a story; gives the whole. Does not fail.
+"""
 
 from __future__ import annotations
 

@@ -12,16 +12,10 @@ from pathlib import Path
 from types import MappingProxyType
 
 from benchgate.base import yamlfile
-from benchgate.base.systems import (
-    MAX_CPUS,
-    WORKLOAD_INITRD,
-    Ask,
-    Kind,
-    Result,
-    ResultFormat,
-    System,
-    not_a_service,
-)
+from benchgate.base.boots import WORKLOAD_INITRD
+from benchgate.base.results import Result, ResultFormat
+from benchgate.base.systems import MAX_CPUS, Ask, Kind, System, not_a_service
+from benchgate.base.watching import End
 from benchgate.base.yamlfile import Section
 from benchgate.plan.systemfile import arch, ask, boot, console, end, ports, prompt, result
 from benchgate.plan.systemfile import settings as settings_of
@@ -60,7 +54,7 @@ def _native(top: Section, path: Path, name: str) -> System:
         about=top.text("about", ""),
         file=path,
         result=Result(counts_foreign=False),  # other processes run on this host too
-        exit_codes=(0,),
+        end=End(exit_codes=(0,)),
         deadlines=end.deadlines(top),
         cpus=_cpus(top),
         services=_services(top),
@@ -79,12 +73,7 @@ def _guest(top: Section, path: Path, name: str, settings: Mapping[str, str]) -> 
         file=path,
         arch=guest,
         qemu=boot.qemu(top, guest.machine),
-        kernel=boots.kernel,
-        initrd=boots.initrd,
-        append=boots.append,
-        symbols=boots.symbols,
-        disks=boots.disks,
-        firmware=boots.firmware,
+        boot=boots,
         build=boot.build(top, path.parent, settings),
         settings=settings,
         ask=way,
@@ -92,29 +81,22 @@ def _guest(top: Section, path: Path, name: str, settings: Mapping[str, str]) -> 
         ports=ports.read(top, script),
         modes=ask.modes(top),
         smoke=end.smoke(top, settings, ends.by),
-        ready=watched.ready,
-        failures=watched.failures,
-        harmless=watched.harmless,
-        repeat_bytes=watched.repeat_bytes,
-        online=watched.online,
-        online_lines=watched.online_lines,
+        console=watched,
         result=result.read(top, way, ends.by, script),
-        end_by=ends.by,
-        exit_codes=ends.exit_codes,
-        may_reset=ends.may_reset,
+        end=ends,
         deadlines=deadlines,
         cpus=_cpus(top),
         services=_services(top),
     )
-    if system.initrd == WORKLOAD_INITRD and way is not Ask.CMDLINE:
+    if boots.initrd == WORKLOAD_INITRD and way is not Ask.CMDLINE:
         top.refuse(f"`ask: {way}` runs the guest's own programs; `initrd: workload` needs `cmdline`", "ask")
-    if system.ask is Ask.CMDLINE and not (system.kernel or top.refused("boot") or top.refused("boot.kernel")):
+    if way is Ask.CMDLINE and not (boots.kernel or top.refused("boot") or top.refused("boot.kernel")):
         top.refuse(
             "`cmdline` needs `boot.kernel`, because QEMU gives a command line only to a kernel that it loads",
             "ask",
         )
     needs_count = system.result.format is not ResultFormat.BENCH and not top.refused("console.online")
-    if needs_count and not system.counts_cpus:
+    if needs_count and not watched.counts_cpus:
         top.refuse(
             "`online` is missing: add a pattern whose group (?P<n>...) is the number of online CPUs, or "
             "`online_lines`, a pattern that matches one line for each of them. Without it a figure of one "

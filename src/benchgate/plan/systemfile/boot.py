@@ -7,26 +7,13 @@ CatalogError.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from benchgate.base.boots import DEFAULT_FIRMWARE, Boot, Build, QemuWords
 from benchgate.base.disks import FORMATS, Disk, Interface
 from benchgate.base.network import CARD
-from benchgate.base.systems import DEFAULT_FIRMWARE, Build, QemuWords
 from benchgate.base.text import filled
 from benchgate.base.yamlfile import Section
-
-
-@dataclass(frozen=True, slots=True)
-class Boot:
-    """What QEMU is given to boot."""
-
-    kernel: str = ""
-    initrd: str = ""
-    append: str = ""
-    symbols: str = ""
-    disks: tuple[Disk, ...] = ()
-    firmware: str = DEFAULT_FIRMWARE
 
 
 def read(top: Section, settings: Mapping[str, str]) -> Boot:

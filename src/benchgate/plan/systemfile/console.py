@@ -1,35 +1,22 @@
 """Reads `console`: the patterns that are matched while the guest prints.
 
-Takes the top section; gives the patterns. `check_watched` is for other parts whose patterns are watched too.
-Fails with CatalogError.
+Takes the top section; gives its `ConsoleWords`. `check_watched` is for other parts whose patterns are watched
+too. Fails with CatalogError.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from benchgate.base import yamlfile
 from benchgate.base.console_text import by_lines
-from benchgate.base.systems import REPEAT_BYTES
+from benchgate.base.watching import REPEAT_BYTES, ConsoleWords
 from benchgate.base.yamlfile import Section
 
 _MOST_REPEATED = 1 << 30
 
 
-@dataclass(frozen=True, slots=True)
-class Console:
-    """The patterns; empty where the file has none."""
-
-    ready: str
-    failures: tuple[str, ...]
-    harmless: tuple[str, ...]
-    repeat_bytes: int
-    online: str
-    online_lines: str
-
-
-def read(top: Section) -> Console:
+def read(top: Section) -> ConsoleWords:
     with top.optional("console") as words:
         failures, harmless = _watched(words, "failures"), _watched(words, "harmless")
         repeats = words.integer("repeat_bytes", REPEAT_BYTES, high=_MOST_REPEATED)
@@ -43,7 +30,7 @@ def read(top: Section) -> Console:
             words.refuse(
                 "leave out `online` or `online_lines`: each says how many CPUs came up", "online_lines"
             )
-        return Console(ready, failures, harmless, repeats, online, lines)
+        return ConsoleWords(ready, failures, harmless, repeats, online, lines)
 
 
 def groups(words: Section, pattern: str, key: str) -> tuple[str, ...]:

@@ -7,22 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from benchgate.base.runs import Deadlines
-from benchgate.base.systems import DEADLINES, EndBy, Smoke
 from benchgate.base.text import filled
+from benchgate.base.watching import DEADLINES, End, EndBy, Smoke
 from benchgate.base.yamlfile import Section
 from benchgate.plan.systemfile.console import check_watched
-
-
-@dataclass(frozen=True, slots=True)
-class End:
-    """How a boot ends well."""
-
-    by: EndBy
-    exit_codes: tuple[int, ...]
-    may_reset: bool
 
 
 def read(top: Section, good: int) -> End:

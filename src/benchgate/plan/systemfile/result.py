@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from benchgate.base.metrics import WINDOWS
+from benchgate.base.results import TYPED, Result, ResultFormat
 from benchgate.base.script import Script
-from benchgate.base.systems import TYPED, Ask, EndBy, Result, ResultFormat
+from benchgate.base.systems import Ask
+from benchgate.base.watching import EndBy
 from benchgate.base.yamlfile import NAME, Section
 from benchgate.plan.systemfile import windows
 from benchgate.plan.systemfile.console import check_watched, groups

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from benchgate.base.systems import UNITS, LineWindow, MarkWindow, ResultPattern, WindowSource
+from benchgate.base.results import UNITS, LineWindow, MarkWindow, ResultPattern, WindowSource
 from benchgate.base.yamlfile import Section
 
 _MARKS = "marks"

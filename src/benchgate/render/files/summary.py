@@ -13,7 +13,8 @@ from benchgate.base.text import with_interval
 from benchgate.render.escape import code, markdown
 from benchgate.render.figures import ArmFigures, Series, Speedup, series_of
 from benchgate.render.files import metrics_svg
-from benchgate.render.tables import columns, metrics, side_by_side, units, variants, wall_time
+from benchgate.render.page.parts import metrics as metrics_part
+from benchgate.render.tables import columns, metrics, sensitivity, side_by_side, units, variants, wall_time
 from benchgate.render.view import SessionView, headline
 
 NAME = "summary.md"
@@ -55,8 +56,9 @@ def render(view: SessionView) -> str:
         [line for one in every for line in _series(view, one)],
         [] if view.clocks else side_by_side.lines_of_markdown(view),
         variants.lines_of_markdown(view),
-        [f"![speedup over CPU count]({PICTURE})", ""] if _has_speedup(every) else [],
-        [f"![metrics over CPU count]({metrics_svg.NAME})", ""] if metrics_svg.panels_of(view) else [],
+        [f"![efficiency over CPUs]({PICTURE})", ""] if _has_speedup(every) else [],
+        [f"![metrics over CPUs]({metrics_svg.NAME})", ""] if metrics_part.panels_of(view) else [],
+        sensitivity.lines_of_markdown(view),
         _runs(view),
         _conditions(view, every),
         _machine(view),
@@ -76,7 +78,7 @@ def _clocks(view: SessionView) -> list[str]:
 def _verdicts(view: SessionView) -> list[str]:
     lines = []
     for one in view.shown_verdicts:
-        text = one.reason.removeprefix(f"{one.outcome}: ")
+        text = one.sentence.removeprefix(f"{one.outcome}: ")
         lines.append(f"- **{one.outcome}** {markdown(text)}")
     if view.compared and view.is_verified:
         wrong = view.compared * view.overall_error

@@ -34,10 +34,12 @@ FIELDS = (
     "outcome",
     "reason",
 )
+LATER = ("parameter", "smallest_effect")
+"""Fields that earlier versions did not write, so that a reader must not require them."""
 
 
 def as_object(verdict: Verdict) -> dict[str, object]:
-    plain: dict[str, object] = {name: getattr(verdict, name) for name in FIELDS}
+    plain: dict[str, object] = {name: getattr(verdict, name) for name in (*FIELDS, *LATER)}
     return plain | {"params": dict(verdict.params)}
 
 

@@ -42,7 +42,7 @@ h1{font-size:1.5rem;line-height:1.25;margin:24px 0 8px}
 h2{font-size:1.2rem;margin:36px 0 8px;border-bottom:1px solid var(--rule);padding-bottom:4px}
 h3{font-size:1rem;margin:20px 0 6px}
 a{color:var(--link)}
-.soft,figcaption,caption,footer{color:var(--soft)}
+.soft,caption,footer{color:var(--soft)}
 nav ul{list-style:none;margin:0;padding:0;display:flex;flex-wrap:wrap;gap:4px 16px}
 .wide{overflow-x:auto;margin:8px 0 16px}
 .wide:focus-visible,pre:focus-visible{outline:2px solid var(--link)}
@@ -50,15 +50,19 @@ table{border-collapse:collapse;font-size:.875rem;font-variant-numeric:tabular-nu
 caption{text-align:left;padding:4px 0;position:sticky;left:0}
 th,td{padding:4px 10px 4px 0;text-align:left;vertical-align:top;border-bottom:1px solid var(--rule);
 overflow-wrap:normal}
-td.long{min-width:16rem;overflow-wrap:anywhere}
+.reason{display:inline-block;min-width:min(20rem,70vw);white-space:normal;overflow-wrap:anywhere}
 thead th{color:var(--soft);font-weight:600}
-tbody th{font-weight:600}
+tbody th{font-weight:600;white-space:nowrap}
 .figure{text-align:right;white-space:nowrap}
 pre,code{font:.8125rem/1.45 ui-monospace,monospace}
-pre{background:var(--panel);padding:8px 10px;border-radius:4px;overflow-x:auto;margin:6px 0}
+pre{background:var(--panel);padding:8px 10px;border-radius:4px;margin:6px 0;white-space:pre-wrap;
+overflow-wrap:anywhere}
 .command code,td code{user-select:all}
-.panels{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,320px),1fr));gap:16px}
-figure{margin:0 0 12px;min-width:0}
+td:not(.figure){min-width:6.5rem}
+td code{display:block;white-space:nowrap}
+.panels{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,340px),1fr));gap:16px}
+figure{margin:0 0 12px;min-width:0;max-width:560px}
+figcaption{color:var(--ink);font-weight:600;font-size:.875rem}
 figure>svg{display:block;width:100%;height:auto}
 figure .wide svg{display:block}
 .legend{list-style:none;margin:8px 0;padding:0;display:flex;flex-wrap:wrap;gap:2px 18px;font-size:.875rem}
@@ -73,12 +77,14 @@ figure .wide svg{display:block}
 .head.pass{border-color:var(--pass)}
 .head.fail,.head.invalid{border-color:var(--fail)}
 .head.inconclusive,.head.partial,.head.unverified{border-color:var(--maybe)}
+.verdicts{list-style:none;padding:0}
+.verdicts li{margin:4px 0}
 details{margin:8px 0}
 summary{cursor:pointer;color:var(--link)}
-dl{display:grid;grid-template-columns:max-content 1fr;gap:2px 14px;margin:8px 0}
+dl{display:grid;grid-template-columns:fit-content(16rem) minmax(0,1fr);gap:2px 14px;margin:8px 0}
 dt{color:var(--soft)}
 dd{margin:0;min-width:0}
-@media(max-width:600px){dl{grid-template-columns:1fr}dd{margin-bottom:6px}h1{font-size:1.25rem}}
+@media(max-width:600px){dl{grid-template-columns:minmax(0,1fr)}dd{margin-bottom:6px}h1{font-size:1.25rem}}
 @media print{nav{display:none}.wide{overflow:visible}section,figure{break-inside:avoid}}
 """
 

@@ -13,11 +13,17 @@ from benchgate.render.page.html import Child, Html, join, tag
 NOTHING = "-"
 
 
-def table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[Child]], *, texts: int = 1) -> Html:
+def table(
+    caption: str, heads: Sequence[str], rows: Sequence[Sequence[Child]], *, texts: int = 1, prose: int = 0
+) -> Html:
     """The first cell of a row is its heading. `texts`: how many columns from the left hold text, which is
-    aligned left; the others hold figures."""
-    top = tag("tr", *(tag("th", one, scope="col", class_=_align(n, texts)) for n, one in enumerate(heads)))
-    body = (tag("tr", *(_cell(n, one, texts) for n, one in enumerate(row))) for row in rows)
+    aligned left, and `prose`: how many at the right; those between hold figures."""
+    last = len(heads) - prose
+    kinds = [None if n < texts or n >= last else "figure" for n in range(len(heads))]
+    top = tag(
+        "tr", *(tag("th", one, scope="col", class_=kind) for one, kind in zip(heads, kinds, strict=True))
+    )
+    body = (tag("tr", *map(_cell, range(len(heads)), row, kinds)) for row in rows)
     whole = tag("table", tag("caption", caption), tag("thead", top), tag("tbody", *body))
     return scrolling(caption, whole)
 
@@ -34,7 +40,7 @@ def used(heads: Sequence[str], rows: Sequence[Sequence[Child]]) -> tuple[list[st
 
 
 def figure(picture: Html, caption: str, *more: Child) -> Html:
-    return tag("figure", picture, tag("figcaption", caption), *more)
+    return tag("figure", tag("figcaption", caption), picture, *more)
 
 
 def commands(*given: str) -> Html:
@@ -56,11 +62,5 @@ def listed(items: Sequence[Child]) -> Html:
     return tag("ul", *(tag("li", one) for one in items))
 
 
-def _align(column: int, texts: int) -> str | None:
-    return None if column < texts else "figure"
-
-
-def _cell(column: int, one: Child, texts: int) -> Html:
-    if column == 0:
-        return tag("th", one, scope="row")
-    return tag("td", one, class_=_align(column, texts))
+def _cell(column: int, one: Child, kind: str | None) -> Html:
+    return tag("td", one, class_=kind) if column else tag("th", one, scope="row")

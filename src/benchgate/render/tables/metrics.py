@@ -34,7 +34,7 @@ MERGED = (
 
 def text(view: SessionView, series: Series, room: int) -> list[str]:
     """If the gates do not fit beside the figures, they are on lines of their own."""
-    rows = [tuple(map(visible, row)) for row in _rows(view, series)]
+    rows = [tuple(map(visible, row)) for row in rows_of(view, series)]
     if not rows:
         return []
     order = [one for _, _, one in COLUMNS]
@@ -52,7 +52,7 @@ def _cut(line: str, room: int) -> list[str]:
 
 
 def lines_of_markdown(view: SessionView, series: Series) -> list[str]:
-    rows = _rows(view, series)
+    rows = rows_of(view, series)
     if not rows:
         return []
     kept = columns.used(NAMES, rows)
@@ -62,7 +62,8 @@ def lines_of_markdown(view: SessionView, series: Series) -> list[str]:
     return [*(f"| {' | '.join(row)} |" for row in drawn), ""]
 
 
-def _rows(view: SessionView, series: Series) -> list[tuple[str, ...]]:
+def rows_of(view: SessionView, series: Series) -> list[tuple[str, ...]]:
+    """The cells of the table, under NAMES."""
     return [_row(one) for one in metrics_of(view, series)]
 
 

@@ -14,7 +14,7 @@ from benchgate.base.gates import VERIFIED, Word
 from benchgate.base.text import counted, located, visible
 from benchgate.base.tools import UNVERIFIED
 from benchgate.render.figures import ArmFigures, Series, series_of
-from benchgate.render.tables import columns, metrics, side_by_side, units, variants, wall_time
+from benchgate.render.tables import columns, metrics, sensitivity, side_by_side, units, variants, wall_time
 from benchgate.render.view import SessionView, headline, void_runs
 
 NARROWEST = 40
@@ -44,7 +44,8 @@ def render(view: SessionView, width: int = 80, folder: Path | None = None, told:
             lines += [*measured, ""]
     reasons = (one if folder is None else located(one, folder) for one in _reasons(view))
     reasons = (one for one in reasons if one not in told)
-    texts = (*reasons, *void_runs(view), *view.outliers, *view.labels, *view.notes)
+    seen = (*sensitivity.sentences(view), *void_runs(view), *view.outliers)
+    texts = (*reasons, *seen, *view.labels, *view.notes)
     lines += [line for text in texts for line in _wrapped(text, room)]
     told = [line for text in wall_time.sentences(view) for line in _wrapped(text, room)]
     for block in (side_by_side.text(view, room), variants.text(view, room), told):
@@ -56,7 +57,7 @@ def render(view: SessionView, width: int = 80, folder: Path | None = None, told:
 def _reasons(view: SessionView) -> list[str]:
     """The reasons of all verdicts, worst first. Cells whose runs are all verified share one line."""
     passed = [one for one in view.shown_verdicts if (one.gate, one.outcome) == (VERIFIED, Word.PASS)]
-    told = [one.reason for one in view.shown_verdicts if one not in passed]
+    told = [one.sentence for one in view.shown_verdicts if one not in passed]
     for how in (f"all worked ({UNVERIFIED}: for information only)", "all verified"):
         same = [one for one in passed if how in one.reason]
         if same:

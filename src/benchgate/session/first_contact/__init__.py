@@ -102,7 +102,7 @@ class _Booting:
         seats = Seats(Lane.TCG, Placement.VIRTUAL, ())
         planned, mark = PlannedCell(cell, system, SELFTEST_WORKLOAD, seats), secrets.token_hex(8)
         image = Images(None, locked=False, notice=self.say).of(system, SELFTEST_WORKLOAD)
-        spec = guest_spec(planned, image, self._vm(system), mark, words=system.append)
+        spec = guest_spec(planned, image, self._vm(system), mark, words=system.boot.append)
         lines = tuple(line.replace("{workers}", str(cpus)) for line in self.order.lines)
         found = listen(spec, mark, lines, seconds=self.order.seconds, show=self._shown, patient=patient)
         self.show("" if found.text.endswith("\n") else "\n")

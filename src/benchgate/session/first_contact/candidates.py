@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchgate.base.arch import ARCHITECTURES, Architecture
+from benchgate.base.boots import DEFAULT_FIRMWARE, NO_FIRMWARE, Boot, QemuWords
 from benchgate.base.disks import Disk, Interface
-from benchgate.base.systems import DEFAULT_FIRMWARE, NO_FIRMWARE, Kind, QemuWords, System
+from benchgate.base.systems import Kind, System
 from benchgate.build.kernel_file import KernelFile, Media
 
 
@@ -94,11 +95,13 @@ def _system(file: KernelFile, arch: Architecture, given: Given, machine: Machine
         file=given.out,
         arch=arch,
         qemu=QemuWords(machine.machine, memory=given.memory, arguments=(*modern, *given.arguments)),
-        kernel=kernel,
-        initrd=relative(given.initrd, given.out) if given.initrd else "",
-        append=given.append,
-        disks=(*images, *disks),
-        firmware=given.firmware or (NO_FIRMWARE if file.replaces_firmware else DEFAULT_FIRMWARE),
+        boot=Boot(
+            kernel=kernel,
+            initrd=relative(given.initrd, given.out) if given.initrd else "",
+            append=given.append,
+            disks=(*images, *disks),
+            firmware=given.firmware or (NO_FIRMWARE if file.replaces_firmware else DEFAULT_FIRMWARE),
+        ),
     )
 
 

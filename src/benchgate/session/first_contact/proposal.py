@@ -10,8 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from benchgate.base.arch import X86_64
+from benchgate.base.boots import DEFAULT_FIRMWARE
 from benchgate.base.disks import Disk
-from benchgate.base.systems import DEFAULT_FIRMWARE, System
+from benchgate.base.systems import System
 from benchgate.session.first_contact.guesses import Answer, Figure, Guesses
 
 FILL_IN = "FILL IN"
@@ -65,16 +66,16 @@ def _boot(system: System) -> Iterator[str]:
     if words.arguments:
         yield f"  arguments: {_flow(words.arguments)}"
     yield "boot:"
-    if system.kernel:
-        yield f"  kernel: {quoted(system.kernel)}    # relative to this file"
-    for key, value in (("initrd", system.initrd), ("append", system.append)):
+    if system.boot.kernel:
+        yield f"  kernel: {quoted(system.boot.kernel)}    # relative to this file"
+    for key, value in (("initrd", system.boot.initrd), ("append", system.boot.append)):
         if value:
             yield f"  {key}: {quoted(value)}"
-    if system.firmware != DEFAULT_FIRMWARE:
-        yield f"  firmware: {quoted(system.firmware)}"
-    if system.disks:
+    if system.boot.firmware != DEFAULT_FIRMWARE:
+        yield f"  firmware: {quoted(system.boot.firmware)}"
+    if system.boot.disks:
         yield "  disks:    # each run gets a fresh snapshot"
-        yield from (_disk(disk) for disk in system.disks)
+        yield from (_disk(disk) for disk in system.boot.disks)
 
 
 def _disk(disk: Disk) -> str:

@@ -9,8 +9,9 @@ import pytest
 
 from benchgate.base.cells import Cell, Lane, Mode, Placement
 from benchgate.base.errors import CatalogError
+from benchgate.base.results import LineWindow, MarkWindow, ResultPattern
 from benchgate.base.script import Script, Step
-from benchgate.base.systems import Ask, LineWindow, MarkWindow, ResultPattern, System
+from benchgate.base.systems import Ask, System
 from benchgate.base.workloads import Workload
 from benchgate.plan import systemfile, workloadfile
 from benchgate.plan.catalog import SELFTEST_WORKLOAD

@@ -26,59 +26,63 @@ def drawn(*given: RunRow) -> ElementTree.Element:
     return ElementTree.fromstring(text)
 
 
+def panels(root: ElementTree.Element) -> list[ElementTree.Element]:
+    return root.findall(f"{SVG}g")
+
+
 def test_each_metric_has_a_panel_and_each_system_a_line() -> None:
     root = drawn(
         *measured(1, 100), *measured(2, 190), *measured(1, 110, "kernel"), *measured(2, 230, "kernel")
     )
-    panels = root.findall(f"{SVG}g")
-    titles = [panel.find(f"{SVG}text").text for panel in panels]  # type: ignore[union-attr]
+    titles = [panel.find(f"{SVG}text").text for panel in panels(root)]  # type: ignore[union-attr]
     assert titles == ["primes: rps, requests/s (more is better)", "primes: lost (less is better)"]
-    tracks = [path for path in panels[0].iter(f"{SVG}path") if path.get("fill") == "none"]
-    assert len(tracks) == 1 + 2  # the axes and a line for each system
-    points = [found.text for found in panels[0].iter(f"{SVG}title")]
+    tracks = [path for path in panels(root)[0].iter(f"{SVG}path") if path.get("fill") == "none"]
+    assert len(tracks) == 2
+    points = [found.text for found in panels(root)[0].iter(f"{SVG}title") if ":" not in str(found.text)]
     assert points == [
         "smp1 101 requests/s", "smp2 191 requests/s", "smp1 111 requests/s", "smp2 231 requests/s",
     ]  # fmt: skip
 
 
+def legend(panel: ElementTree.Element) -> dict[str | None, str | None]:
+    """The class of each name, which sets its colour."""
+    names = [one.text for one in panel.findall(f"{SVG}text")][1:]
+    return dict(zip(names, (one.get("class") for one in panel.findall(f"{SVG}g")), strict=True))
+
+
 def test_a_system_has_the_same_colour_in_every_panel() -> None:
     both = [*measured(1, 100), *measured(1, 110, "kernel")]
     other = [replace(row, workload="other", label="other", run=row.run + 50) for row in reversed(both)]
-    found = []
-    for panel in drawn(*both, *other).findall(f"{SVG}g"):
-        names = [text.text for text in panel.findall(f"{SVG}text")][-2:]
-        found.append(dict(zip(names, (one.get("fill") for one in keys_of(panel)), strict=True)))
+    found = [legend(panel) for panel in panels(drawn(*both, *other))]
     assert len(found) == 4
     assert [*found[0]] == [*reversed(found[2])]  # the other workload's systems are in the other order
+    assert len(set(found[0].values())) == 2
     assert all(one == found[0] for one in found)
-
-
-def keys_of(panel: ElementTree.Element) -> list[ElementTree.Element]:
-    """The signs before the systems' names; those of the points have titles."""
-    return [one for one in panel if one.tag in (f"{SVG}circle", f"{SVG}rect") and not len(one)]
 
 
 def test_a_dash_is_at_the_percentile_of_all_runs_together() -> None:
     p99 = Metric("wake_p99", MetricKind.PERCENTILE, Better.LESS, "ns", of="wake", at=99.0)
     given = [replace(row, metrics=((p99, 100.0),)) for row in measured(2, 1)]
     text = metrics_svg.render(view(*given, merged={"primes-linux-smp2": {"wake_p99": 200.0}}))
-    (panel,) = ElementTree.fromstring(text or "").findall(f"{SVG}g")
-    assert panel.find(f"{SVG}text").text == "primes: wake_p99 (less is better; dash: all runs merged)"  # type: ignore[union-attr]
+    (panel,) = panels(ElementTree.fromstring(text or ""))
+    run = next(one for one in panel.iter(f"{SVG}circle") if one.get("r") == "1.6")
+    bottom = bottom_of(panel)
+    due = bottom - 2 * (bottom - float(run.get("cy", "")))
+    (dash,) = [one.get("d", "") for one in panel.iter(f"{SVG}path") if one.get("stroke-width") == "2.5"]
+    assert abs(float(dash.partition(" ")[2].partition("h")[0]) - due) < 0.06
+
+
+def bottom_of(panel: ElementTree.Element) -> float:
     axis = next(one.get("d", "") for one in panel.iter(f"{SVG}path") if one.get("class") == "axis")
-    bottom = float(axis.partition("V")[2].partition("H")[0])
-    circle = next(panel.iter(f"{SVG}circle"))
-    x, y = float(circle.get("cx", "")), bottom - 2 * (bottom - float(circle.get("cy", "")))
-    dashes = [one.get("d") for one in panel.iter(f"{SVG}path") if one.get("stroke-width") == "2"]
-    assert f"M{x - 8:.1f} {y:.1f}H{x + 8:.1f}" in dashes
+    return float(axis.partition("V")[2].partition("H")[0])
 
 
 def test_twice_the_figure_is_twice_as_high() -> None:
-    root = drawn(*measured(1, 100), *measured(2, 201))
-    (panel, _) = root.findall(f"{SVG}g")
-    circles = [float(one.get("cy", "")) for one in panel.iter(f"{SVG}circle")][:2]
-    axis = next(one.get("d", "") for one in panel.iter(f"{SVG}path") if one.get("class") == "axis")
-    bottom = float(axis.partition("V")[2].partition("H")[0])
-    assert (bottom - circles[1]) / (bottom - circles[0]) == 2
+    panel = panels(drawn(*measured(1, 100), *measured(2, 201)))[0]
+    drawn_runs = [float(one.get("cy", "")) for one in panel.iter(f"{SVG}circle") if one.get("r") == "1.6"]
+    bottom = bottom_of(panel)
+    one, two = bottom - drawn_runs[1], bottom - drawn_runs[4]  # the middle runs: 101 and 202
+    assert abs(two / one - 2) < 0.01
 
 
 def test_a_session_without_metrics_has_no_picture() -> None:
@@ -89,3 +93,4 @@ def test_names_of_a_yaml_file_are_escaped() -> None:
     odd = replace(RPS, unit="</text><script>")
     root = drawn(*(replace(row, metrics=((odd, 5.0),)) for row in measured(1, 1)))
     assert not list(root.iter(f"{SVG}script"))
+    assert "</text><script>" in "".join(root.itertext())

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from benchgate.base.boots import NO_FIRMWARE
 from benchgate.base.disks import Interface
-from benchgate.base.systems import NO_FIRMWARE
 from benchgate.build.kernel_file import KernelFile, Media
 from benchgate.session.first_contact.candidates import MACHINES, Given, candidates
 
@@ -21,8 +21,8 @@ def test_each_is_different(arch: str) -> None:
     found = candidates(KERNEL, arch, given)
     assert len(found) == len(MACHINES[arch])
     assert all(one not in found[:number] for number, one in enumerate(found))
-    assert {one.kernel for one in found} == {"../build/mine.elf"}
-    assert {disk.image for one in found for disk in one.disks} == {"fs.img"}
+    assert {one.boot.kernel for one in found} == {"../build/mine.elf"}
+    assert {disk.image for one in found for disk in one.boot.disks} == {"fs.img"}
 
 
 def test_the_plainest_comes_first_and_a_card_comes_late() -> None:
@@ -45,8 +45,8 @@ def test_a_disk_image_is_the_first_disk_and_a_cd_is_a_cd() -> None:
     cd = KernelFile(Path("/build/boot.iso"), "a CD image", "x86_64", Media.DISK, format="cdrom")
     given = Given("mine", HERE / "mine.yaml", disks=(Path("/build/fs.img"),))
     first = candidates(cd, "x86_64", given)[0]
-    assert first.kernel == ""
-    assert [(one.image, one.interface) for one in first.disks] == [
+    assert first.boot.kernel == ""
+    assert [(one.image, one.interface) for one in first.boot.disks] == [
         ("../build/boot.iso", Interface.CDROM),
         ("../build/fs.img", Interface.VIRTIO),
     ]
@@ -54,6 +54,6 @@ def test_a_disk_image_is_the_first_disk_and_a_cd_is_a_cd() -> None:
 
 def test_a_kernel_in_the_firmwares_place_has_none_unless_one_is_given() -> None:
     kernel = KernelFile(Path("/k"), "an ELF file", "riscv64", replaces_firmware=True)
-    assert candidates(kernel, "riscv64", Given("mine", HERE / "a"))[0].firmware == NO_FIRMWARE
+    assert candidates(kernel, "riscv64", Given("mine", HERE / "a"))[0].boot.firmware == NO_FIRMWARE
     given = Given("mine", HERE / "a", firmware="default")
-    assert candidates(kernel, "riscv64", given)[0].firmware == "default"
+    assert candidates(kernel, "riscv64", given)[0].boot.firmware == "default"

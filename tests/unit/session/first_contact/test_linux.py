@@ -20,11 +20,12 @@ def test_only_its_image_and_its_name_differ(arch: object) -> None:
     text = linux_text(BUILT_IN.read_text(), "rt", "it's/bzImage", arch)  # type: ignore[arg-type]
     found = systemfile.parse(text, Path("/bench/rt.yaml"), {})
     model = systemfile.load(BUILT_IN, {"arch": str(arch)})
-    assert (found.name, found.kernel, found.arch, found.result.system) == (
+    assert (found.name, found.boot.kernel, found.arch, found.result.system) == (
         "rt",
         "it's/bzImage",
         arch,
         "linux",
     )
-    same = {"name": model.name, "file": model.file, "about": model.about, "kernel": model.kernel}
-    assert replace(found, **same, result=model.result, settings=model.settings) == model  # type: ignore[arg-type]
+    same = replace(found, name=model.name, file=model.file, about=model.about, boot=model.boot)
+    assert replace(same, result=model.result, settings=model.settings) == model
+    assert replace(found.boot, kernel=model.boot.kernel) == model.boot

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.base.systems import Ask, EndBy, System
+from benchgate.base.systems import Ask, System
+from benchgate.base.watching import EndBy
 from benchgate.build.kernel_file import look
 from benchgate.plan import systemfile
 from benchgate.session.first_contact.candidates import Given, candidates
@@ -41,11 +42,15 @@ def test_a_prompt_with_a_command_leaves_nothing_to_fill_in(machine: System) -> N
     proposal = of(test_guesses.of_xv6, machine, "primes {workers} 60000")
     assert missing(proposal.text) == ()
     system = loaded(proposal)
-    assert (system.ask, system.end_by) == (Ask.PROMPT, EndBy.KILL)
+    assert (system.ask, system.end.by) == (Ask.PROMPT, EndBy.KILL)
     assert system.script is not None
     assert [step.send for step in system.script.steps] == ["primes {workers} 60000"]
     assert system.result.expect == {"primes": "6057"}
-    assert (system.qemu, system.kernel, system.disks) == (machine.qemu, "it's #1.elf", machine.disks)
+    assert (system.qemu, system.boot.kernel, system.boot.disks) == (
+        machine.qemu,
+        "it's #1.elf",
+        machine.boot.disks,
+    )
 
 
 def test_a_prompt_without_a_command_loads_and_says_what_is_missing(machine: System) -> None:
@@ -56,19 +61,19 @@ def test_a_prompt_without_a_command_loads_and_says_what_is_missing(machine: Syst
 
 def test_a_self_test_is_judged_by_what_it_prints(machine: System) -> None:
     system = loaded(of(test_guesses.of_a_self_test, machine))
-    assert (system.ask, system.online) == (Ask.SELFTEST, "^(?P<n>[0-9]+) CPUs? up$")
+    assert (system.ask, system.console.online) == (Ask.SELFTEST, "^(?P<n>[0-9]+) CPUs? up$")
     assert system.result.expect == {"primes": "9592"}
 
 
 def test_the_status_of_a_kernel_that_ends_qemu_is_kept(machine: System) -> None:
     system = loaded(of(test_guesses.of_unit_tests, machine))
-    assert (system.end_by, system.exit_codes, system.may_reset) == (EndBy.EXIT, (1,), False)
+    assert (system.end.by, system.end.exit_codes, system.end.may_reset) == (EndBy.EXIT, (1,), False)
 
 
 def test_a_kernel_that_ends_by_a_reset_is_allowed_to(machine: System) -> None:
     found = Guesses(exit_status=0, resets=True, counts=(1, 2))
     system = loaded(Proposal(machine, "", found))
-    assert (system.may_reset, system.exit_codes, system.cpus) == (True, (0,), (1, 2))
+    assert (system.end.may_reset, system.end.exit_codes, system.cpus) == (True, (0,), (1, 2))
 
 
 def test_a_kernel_that_printed_nothing_loads_too(machine: System) -> None:
@@ -80,7 +85,7 @@ def test_a_kernel_that_printed_nothing_loads_too(machine: System) -> None:
 
 @pytest.mark.parametrize("text", ["it's", "a: b # c", "'", "{n}", "\\d", "- x", "&a *b !c"])
 def test_a_quoted_text_is_read_as_it_was(machine: System, text: str) -> None:
-    proposal = Proposal(replace(machine, append=text), text, Guesses())
+    proposal = Proposal(replace(machine, boot=replace(machine.boot, append=text)), text, Guesses())
     system = loaded(proposal)
-    assert (system.append, system.about) == (text, text)
+    assert (system.boot.append, system.about) == (text, text)
     assert quoted(text).startswith("'")

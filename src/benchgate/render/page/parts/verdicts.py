@@ -5,41 +5,65 @@ Takes a SessionView; gives the part, or None without any verdict. Does not fail.
 
 from __future__ import annotations
 
-from benchgate.base.gates import Verdict
-from benchgate.base.text import with_interval
+from collections.abc import Sequence
+
+from benchgate.base.gates import VERIFIED, Verdict, Word
+from benchgate.base.text import counted, with_interval
 from benchgate.render.page.html import Child, Html, join, tag
-from benchgate.render.page.tables import NOTHING, table, used, word
+from benchgate.render.page.tables import NOTHING, listed, more, table, used, word
 from benchgate.render.tables import units
 from benchgate.render.view import SessionView
 
 TITLE = "Verdicts"
 ORDER = 10
 
-HEADS = ("verdict", "gate", "metric", "figure, interval", "threshold", "runs", "reason")
+HEADS = ("verdict", "gate", "metric", "figure, interval", "threshold", "smallest effect", "runs")
 
 
 def body(view: SessionView) -> Html | None:
     if not view.shown_verdicts:
         return None
-    heads, rows = used(HEADS, [_row(one) for one in view.shown_verdicts])
-    return join([table("The verdicts, worst first", heads, rows, texts=3), _chance(view)])
+    quiet = [one for one in view.shown_verdicts if (one.gate, one.outcome) == (VERIFIED, Word.PASS)]
+    loud = [one for one in view.shown_verdicts if one not in quiet]
+    told = f"{counted(len(quiet), 'cell')} with every run verified"
+    parts = [
+        _sentences(loud) if loud else None,
+        _chance(view),
+        _table("The verdicts and their figures, worst first", loud) if loud else None,
+        more(told, _sentences(quiet), is_open=not loud) if quiet else None,
+        listed([str(one) for one in view.ungated]) if view.ungated else None,
+    ]
+    return join(parts)
+
+
+def _sentences(verdicts: Sequence[Verdict]) -> Html:
+    """Each begins with its word."""
+    return tag("ul", *(tag("li", _sentence(one)) for one in verdicts), class_="verdicts")
+
+
+def _sentence(one: Verdict) -> Html:
+    return join([word(str(one.outcome)), f" {one.sentence.removeprefix(f'{one.outcome}: ')}"])
+
+
+def _table(caption: str, verdicts: Sequence[Verdict]) -> Html:
+    heads, rows = used(HEADS, [_row(one) for one in verdicts])
+    return table(caption, heads, rows, texts=3)
 
 
 def _row(one: Verdict) -> list[Child]:
-    reason = one.reason.removeprefix(f"{one.outcome}: ")
     return [
         word(str(one.outcome)),
         one.id,
         one.metric,
         _figure(one),
         _threshold(one),
+        NOTHING if one.smallest_effect is None else f"{one.smallest_effect:.2%}",
         str(one.runs),
-        tag("span", reason, class_="reason"),
     ]
 
 
 def _unit(one: Verdict) -> str:
-    return one.unit or ("" if one.base_cpus is None else "x")
+    return one.unit or ("" if one.base_cpus is None or one.parameter else "x")
 
 
 def _figure(one: Verdict) -> str:

@@ -1,4 +1,4 @@
-"""The compare gate: two systems at one CPU count. Equal runs give an interval of no width."""
+"""The ratio gate: two systems at one CPU count. Equal runs give an interval of no width."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ RPS = Metric("rps", MetricKind.RATE, Better.MORE, "requests/s", of="done")
 LINUX, TERN = cell(2), cell(2, system="kernel")
 
 
-def compare(**changes: object) -> Gate:
-    gate = Gate("tern-to-linux", "compare", LINUX, TERN, "work", 1.0)
+def ratio(**changes: object) -> Gate:
+    gate = Gate("tern-to-linux", "ratio", LINUX, TERN, "work", 1.0)
     return replace(gate, **changes)  # type: ignore[arg-type]
 
 
 def rule(*arms: Arm, gate: Gate | None = None) -> Ruling:
-    return judge(gate or compare(), GateInput({one.cell.id: one for one in arms}, POLICY, {}))
+    return judge(gate or ratio(), GateInput({one.cell.id: one for one in arms}, POLICY, {}))
 
 
 def both(linux: float, tern: float, lane: Lane = Lane.TCG) -> tuple[Arm, Arm]:
@@ -44,16 +44,22 @@ def test_a_shorter_time_is_better() -> None:
     assert rule(*both(100, 120)).verdict.outcome is Word.FAIL
 
 
+def test_a_gate_of_an_earlier_version_is_judged_by_the_same_rule_under_its_own_name() -> None:
+    today, before = (rule(*both(120, 100), gate=ratio(kind=kind)).verdict for kind in ("ratio", "compare"))
+    assert replace(before, gate="ratio") == today
+    assert before.gate == "compare"
+
+
 def test_a_higher_rate_is_better() -> None:
     linux, tern = both(100, 100)
-    gate = compare(metric="rps")
+    gate = ratio(metric="rps")
     assert rule(with_rate(linux, 1000), with_rate(tern, 1500), gate=gate).verdict.ratio == 1.5
     assert rule(with_rate(linux, 1500), with_rate(tern, 1000), gate=gate).verdict.outcome is Word.FAIL
 
 
 @pytest.mark.parametrize("limit", [{"at_least": 1.0}, {"at_least": None, "at_most": 1.0}])
 def test_equal_systems_meet_a_threshold_of_one(limit: dict[str, float]) -> None:
-    assert rule(*both(100, 100), gate=compare(**limit)).verdict.outcome is Word.PASS
+    assert rule(*both(100, 100), gate=ratio(**limit)).verdict.outcome is Word.PASS
 
 
 def test_a_difference_larger_than_the_cpus_allow_is_possible_between_systems() -> None:
@@ -74,18 +80,18 @@ def test_a_system_that_was_not_run_skips_with_its_reason() -> None:
 
 def test_a_figure_of_zero_has_no_ratio() -> None:
     linux, tern = both(100, 100)
-    gate = compare(metric="rps")
+    gate = ratio(metric="rps")
     verdict = rule(with_rate(linux, 0), with_rate(tern, 1500), gate=gate).verdict
     assert (verdict.outcome, verdict.ratio) == (Word.INCONCLUSIVE, None)
     assert "rps is 0 in a run, so there is no ratio; next: use a `limit`" in verdict.reason
 
 
 def test_a_system_is_not_compared_with_itself() -> None:
-    verdict = rule(arm(LINUX, [100.0] * 5), gate=compare(cell=LINUX)).verdict
+    verdict = rule(arm(LINUX, [100.0] * 5), gate=ratio(cell=LINUX)).verdict
     assert (verdict.outcome, "not compared with itself" in verdict.reason) == (Word.SKIP, True)
 
 
 @pytest.mark.parametrize("change", [{"base": None}, {"base": cell(1)}, {"at_least": None}, {"at_most": 2.0}])
 def test_an_invalid_gate_is_refused(change: dict[str, object]) -> None:
     with pytest.raises(DecideError):
-        check(compare(**change), WINDOWS["work"], POLICY)
+        check(ratio(**change), WINDOWS["work"], POLICY)

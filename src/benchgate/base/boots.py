@@ -1,0 +1,62 @@
+"""What a system boots: machine, files, and the commands that build them. plan/systemfile/boot.py reads it.
+
+Takes the values of `boot`, `qemu` and `build`; gives them as frozen types. Nothing fails.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchgate.base.disks import Disk
+from benchgate.base.network import CARD
+
+DEFAULT_FIRMWARE = "default"
+"""The firmware that QEMU has for its machine: SeaBIOS, OpenSBI, or none."""
+NO_FIRMWARE = "none"
+FETCHED_LINUX = "fetch:linux"
+WORKLOAD_INITRD = "workload"
+SOURCE = "{source}"
+"""In a build's commands: the path of the workload's C file; `{workload}` is its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Boot:
+    """What QEMU is given to boot; empty where the file says nothing."""
+
+    kernel: str = ""
+    initrd: str = ""
+    append: str = ""
+    symbols: str = ""
+    """The ELF file that resolves sampled addresses; {workload} is replaced by the workload's name."""
+    disks: tuple[Disk, ...] = ()
+    firmware: str = DEFAULT_FIRMWARE
+    """DEFAULT_FIRMWARE, NO_FIRMWARE or the path of a file, which may contain {out}."""
+
+
+@dataclass(frozen=True, slots=True)
+class QemuWords:
+    machine: str = "q35"
+    cpu: str = ""
+    memory: str = "256M"
+    smp: str = "{n}"
+    arguments: tuple[str, ...] = ()
+    network: str = CARD
+    """The network card of a system with `ports`."""
+    binary: str = ""
+    """The path of the QEMU for this system alone; empty: the session's for its architecture."""
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """Commands that build the kernel. They never run inside a measurement."""
+
+    commands: tuple[tuple[str, ...], ...]
+    folder: Path
+    sources: tuple[Path, ...]
+    """Everything that the result depends on; its digest is part of the cache key."""
+
+    @property
+    def per_workload(self) -> bool:
+        """Whether the build uses the workload's C source, so that each workload needs its own build."""
+        return any(SOURCE in word for command in self.commands for word in command)

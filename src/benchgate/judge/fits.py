@@ -1,0 +1,149 @@
+"""Fits scaling laws to the arms of a row: for a gate, and for the curves of the reports.
+
+Takes measurements of one metric by CPU count; gives fitted laws. Does not fail: a row with too few CPU counts
+has no fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from benchgate.base.cells import Lane, Placement
+from benchgate.base.gates import SMALLEST_LOOK, Arm
+from benchgate.base.metrics import Better
+from benchgate.base.runs import Measurement
+from benchgate.base.scaling import Fitted, Model, fitted, peak_of
+from benchgate.base.stats import Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """One law over the arms of a row, of the metric `work`, over all counted runs."""
+
+    row: str
+    system: str
+    label: str
+    lane: Lane
+    runs: int
+    """How many each arm has at least."""
+    model: Model
+    cpus: tuple[int, ...]
+    speedups: tuple[float, ...]
+    """Measured, over the fitted time of one CPU."""
+    residuals: tuple[float, ...]
+    """Measured time over fitted time, less 1."""
+    sigma: float
+    kappa: float
+    intervals: Mapping[str, Interval]
+    """Of `sigma`, `kappa` and `peak`, which may end at infinity."""
+    peak: float
+    """The number of CPUs with the largest speedup; infinite if more CPUs always help."""
+    is_shaped: bool
+    """False if noise cannot explain that the arms are not on the curve."""
+    said: str
+    """The law in one sentence."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "intervals", MappingProxyType(dict(self.intervals)))
+
+    def speedup(self, cpus: float) -> float:
+        """Of the fitted curve, at any CPU count."""
+        return cpus / (1 + self.sigma * (cpus - 1) + self.kappa * cpus * (cpus - 1))
+
+
+def fits(arms: Mapping[str, Arm], alpha: float) -> Iterator[Fit]:
+    """Of each row, the laws for which it has enough CPU counts."""
+    rows: dict[str, list[Arm]] = {}
+    for arm in arms.values():
+        if is_usable(arm):
+            rows.setdefault(arm.cell.row, []).append(arm)
+    for row, of in rows.items():
+        ordered = sorted(of, key=lambda arm: arm.cell.cpus)
+        kinds = {(arm.lane, arm.placement, arm.work.unit if arm.work else "") for arm in of}
+        for model in Model:
+            if len(of) >= model.fewest and len(kinds) == 1:
+                yield _fit(row, model, ordered, alpha)
+
+
+def is_usable(arm: Arm) -> bool:
+    """Whether the arm may be in a fit for information: its runs are verified, on CPUs of their own."""
+    of = arm.work
+    own = arm.placement not in (Placement.SMT, Placement.OVERSUBSCRIBED) and not arm.cell.variant
+    sound = not arm.invalid and not arm.unrepeated and not arm.informs
+    return own and sound and of is not None and arm.runs >= SMALLEST_LOOK and min(of.samples) > 0
+
+
+def _fit(row: str, model: Model, arms: Sequence[Arm], alpha: float) -> Fit:
+    of = [arm.work for arm in arms if arm.work is not None]
+    found = fit_of(model, of, None, alpha)
+    droop = found.intervals["droop"]
+    peak = Interval(peak_of(droop.high), peak_of(droop.low))
+    return Fit(
+        row=row,
+        system=arms[0].cell.system,
+        label=arms[0].cell.label,
+        lane=of[0].lane,
+        runs=min(len(one.samples) for one in of),
+        model=model,
+        cpus=found.counts,
+        speedups=tuple(found.law.one / middle for middle in found.medians),
+        residuals=found.residuals,
+        sigma=found.law.sigma,
+        kappa=found.law.kappa,
+        intervals={"sigma": found.intervals["sigma"], "kappa": found.intervals["kappa"], "peak": peak},
+        peak=found.law.peak,
+        is_shaped=found.is_shaped,
+        said=said(row, found),
+    )
+
+
+def fit_of(model: Model, of: Sequence[Measurement], look: int | None, alpha: float) -> Fitted:
+    """Of the first `look` runs of each arm; None: of all."""
+    arms = tuple((one.cell.cpus, times(one)[:look]) for one in of)
+    off = tuple(max(one.late[:look], default=0.0) + one.step / min(one.samples[:look]) for one in of)
+    return fitted(model, arms, alpha, off)
+
+
+def times(of: Measurement) -> tuple[float, ...]:
+    """A rate is the reciprocal of a time."""
+    is_time = of.metric.better is Better.LESS
+    return tuple(float(one) for one in of.samples) if is_time else tuple(1 / one for one in of.samples)
+
+
+def residuals(found: Fitted) -> str:
+    """Why a law does not describe its arms."""
+    count, residual = found.worst
+    name = {Model.AMDAHL: "Amdahl", Model.USL: "USL"}[found.model]
+    side = "longer" if residual > 0 else "shorter"
+    return (
+        f"the row is not {name}-shaped: smp{count} takes {abs(residual):.1%} {side} than the fitted law, "
+        "which noise does not explain"
+    )
+
+
+def said(row: str, found: Fitted) -> str:
+    """`primes-linux: Amdahl, serial 0.031 [0.028, 0.034]; residuals -0.2% 0.1% 0.1% (smp1,2,4)`."""
+    if found.model is Model.AMDAHL:
+        law = f"Amdahl, serial {_with_interval(found.law.sigma, found.intervals['sigma'])}"
+    else:
+        parts = [
+            f"{one} {_with_interval(getattr(found.law, one), found.intervals[one])}"
+            for one in ("sigma", "kappa")
+        ]
+        peak = found.law.peak
+        at = f"largest speedup at {peak:.3g} CPUs" if peak < MOST_CPUS else "no largest speedup"
+        law = f"USL, {', '.join(parts)}, {at}"
+    rest = " ".join(f"{one:+.1%}" for one in found.residuals)
+    counts = ",".join(map(str, found.counts))
+    shaped = "" if found.is_shaped else f"; {residuals(found)}"
+    return f"{row}: {law}; residuals {rest} (smp{counts}){shaped}"
+
+
+MOST_CPUS = 1e6
+"""A largest speedup beyond this is none."""
+
+
+def _with_interval(value: float, interval: Interval) -> str:
+    return f"{value:.3g} [{interval.low:.3g}, {interval.high:.3g}]"

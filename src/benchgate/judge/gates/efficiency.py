@@ -1,0 +1,63 @@
+"""efficiency: the speedup over the number of CPUs, 1 if every CPU helps as much as the first.
+
+Takes a gate whose base is a cell of the same row with fewer CPUs, with `at_least` or `at_most`; gives a
+Ruling. It is the speedup divided by the ratio of the CPU counts, so what holds for a speedup holds for it:
+the host's capacity may excuse a FAIL, and one above 1.05 is INVALID. Fails with DecideError if the gate is
+invalid.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from benchgate.base.errors import DecideError
+from benchgate.base.gates import Gate, GateInput, Policy, Ruling, Word
+from benchgate.base.metrics import Metric
+from benchgate.base.stats import Interval
+from benchgate.judge.gates import cpus, looks, speedup, two_arms
+from benchgate.judge.gates.figures import Figures
+from benchgate.judge.gates.inclusive import rule_of
+from benchgate.judge.gates.looks import Question
+from benchgate.judge.gates.wording import number
+
+KIND = "efficiency"
+
+
+def check(gate: Gate, metric: Metric, policy: Policy) -> None:
+    rule_of(gate, speedup.advice)
+    cpus.require_row(gate)
+    if not metric.grows_with_cpus_at_most:
+        raise DecideError(
+            f"{gate.id}: {metric.name} can improve more than its CPUs allow, so it has no efficiency; "
+            "use a speedup"
+        )
+    least = (two_arms.base_of(gate).cpus / gate.cell.cpus) ** 2
+    for name in ("at_least", "at_most", "insn"):
+        limit = getattr(gate, name)
+        if limit is not None and not least < limit < policy.superlinear:
+            raise DecideError(
+                f"{gate.kind}: {name}={number(limit)} decides nothing: the efficiency of {gate.cell.cpus} "
+                f"CPUs is between {number(least)} and {number(policy.superlinear)}; give one in between"
+            )
+
+
+def judge(gate: Gate, measured: GateInput) -> Ruling:
+    rule = rule_of(gate, speedup.advice)
+    cpus.require_row(gate)
+    base, arm = two_arms.arms_of(gate, measured)
+    ideal = gate.cell.cpus / base.cell.cpus
+
+    def figures(limit: float, look: int) -> Figures:
+        return _scaled(two_arms.figures_of(gate, measured, limit * ideal, look), ideal)
+
+    found = two_arms.contradiction(gate, base, arm, Word.INVALID)
+    host = two_arms.host_capacity(gate, measured)
+    if host is not None:
+        host = replace(host, ratio=host.ratio / ideal, low=host.low / ideal, high=host.high / ideal)
+    return looks.judge(Question(gate, measured, rule, (base, arm), figures, found, host))
+
+
+def _scaled(seen: Figures, ideal: float) -> Figures:
+    interval = Interval(seen.interval.low / ideal, seen.interval.high / ideal)
+    value, limit = seen.value / ideal, seen.threshold / ideal
+    return replace(seen, threshold=limit, value=value, interval=interval, unit="", name=KIND)

@@ -1,0 +1,159 @@
+"""scaling: a parameter of a scaling law that is fitted to the times of several CPU counts.
+
+Takes a gate over the cells of one row, with the settings `model` (`amdahl`, `usl`) and `parameter`, and with
+`at_least` or `at_most`; gives a Ruling. A law that the times do not follow decides nothing: INCONCLUSIVE, and
+never PASS. Arms with more vCPUs than pins, or SMT siblings, are never in a fit. Fails with DecideError if the
+gate is invalid.
+"""
+
+from __future__ import annotations
+
+import math
+
+from benchgate.base.cells import Lane
+from benchgate.base.errors import DecideError
+from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling, Word
+from benchgate.base.metrics import Metric
+from benchgate.base.scaling import Fitted, Law, Model, peak_of
+from benchgate.base.stats import Interval, serial_dependence
+from benchgate.base.text import suggestion
+from benchgate.judge.fits import fit_of, residuals, times
+from benchgate.judge.gates import effect, looks, two_arms
+from benchgate.judge.gates.arm_checks import known_arm
+from benchgate.judge.gates.figures import Figures
+from benchgate.judge.gates.inclusive import rule_of
+from benchgate.judge.gates.looks import Question
+from benchgate.judge.gates.wording import number, printed_step
+
+KIND = "scaling"
+SERIAL, PEAK = "serial", "peak"
+PARAMETERS = {Model.AMDAHL: (SERIAL,), Model.USL: ("sigma", "kappa", PEAK)}
+"""`serial` is Amdahl's share of serial work, `peak` the CPU count with the largest speedup."""
+
+
+def check(gate: Gate, metric: Metric | None = None, _policy: Policy | None = None) -> None:
+    rule_of(gate, _advice)
+    model, _ = _asked(gate)
+    counts = [cell.cpus for cell in gate.cells]
+    if len(counts) < model.fewest:
+        example = (1, 2, 4, 8, 16)[: model.fewest]
+        raise DecideError(
+            f"{gate.id}: {model} needs {model.fewest} CPU counts, as in cpus={example}, not {len(counts)}"
+        )
+    if len({cell.row for cell in gate.cells}) > 1 or counts != sorted(set(counts)):
+        raise DecideError(f"{gate.id}: its cells must be of one row, in the order of their CPU counts")
+    if metric is not None and not metric.grows_with_cpus_at_most:
+        raise DecideError(
+            f"{gate.id}: {metric.name} can improve more than its CPUs allow, so no scaling law describes it"
+        )
+    _check_reach(gate)
+
+
+def _check_reach(gate: Gate) -> None:
+    """Sigma is a share, and a peak is at one CPU or more."""
+    low, high = (1.0, math.inf) if _asked(gate)[1] == PEAK else (0.0, 1.0)
+    for name in ("at_least", "at_most", "insn"):
+        limit = getattr(gate, name)
+        if limit is not None and not low < limit < high:
+            between = f"above {number(low)}" + (f" and below {number(high)}" if high < math.inf else "")
+            raise DecideError(f"{gate.id}: {name}={number(limit)} decides nothing: it must be {between}")
+
+
+def _asked(gate: Gate) -> tuple[Model, str]:
+    word = gate.setting("model")
+    names = [str(one) for one in Model]
+    if word not in names:
+        raise DecideError(f"{gate.id}: model={word!r}: {suggestion(word, names, 'use amdahl or usl')}")
+    model = Model(word)
+    known = PARAMETERS[model]
+    parameter = gate.setting("parameter") or (known[0] if len(known) == 1 else "")
+    if parameter not in known:
+        what = f"parameter={parameter!r} is not one of" if parameter else "needs one of the parameters"
+        raise DecideError(f"{gate.id}: {model}: {what} {', '.join(known)}")
+    return model, parameter
+
+
+def judge(gate: Gate, measured: GateInput) -> Ruling:
+    check(gate)
+    arms = tuple(known_arm(cell, measured) for cell in gate.cells)
+    rule = rule_of(gate, _advice)
+
+    def figures(limit: float, look: int) -> Figures:
+        return _figures(gate, measured, arms, limit, look)
+
+    def excuse(seen: Figures) -> str:
+        own = _host(gate, measured, arms)
+        if own is None or rule.settle(Interval(own, own), seen.threshold) is Word.PASS:
+            return ""
+        return f"the host's own capacity has {seen.name} {number(round(own, 6))}"
+
+    pairs = (two_arms.contradiction(gate, arms[0], arm, Word.INVALID) for arm in arms[1:])
+    found = next(filter(None, pairs), None)
+    return looks.judge(Question(gate, measured, rule, arms, figures, found, excuse=excuse))
+
+
+def _figures(gate: Gate, measured: GateInput, arms: tuple[Arm, ...], limit: float, look: int) -> Figures:
+    of = [arm.measurement(gate.metric) for arm in arms]
+    known = [one for one in of if one is not None and len(one.samples) >= look]
+    if len(known) < len(arms):
+        raise DecideError(f"{gate.id}: an arm has too few samples of {gate.metric}")
+    for cell in gate.cells[1:]:
+        pair = Gate(gate.id, gate.kind, gate.base, cell, gate.metric)
+        seen = two_arms.figures_of(pair, measured, cell.cpus / gate.cells[0].cpus, look)
+        if seen.unusable:
+            return seen
+    model, parameter = _asked(gate)
+    found = fit_of(model, known, look, measured.policy.alpha)
+    value, interval, errors = _parameter(found, parameter)
+    last, samples = known[-1], [one.samples[:look] for one in known]
+    return Figures(
+        lane=last.lane,
+        threshold=limit,
+        runs=look,
+        value=value,
+        interval=interval,
+        unit="",
+        # The samples of the instruction clock are seeds, which share no noise.
+        dependence=0.0 if last.lane is Lane.INSN else serial_dependence(*samples),
+        effect=effect.absolute(value, interval, errors, limit),
+        step=printed_step(
+            max(one.step for one in known), [one for some in samples for one in some], last.unit
+        ),
+        name=parameter,
+        misfit="" if found.is_shaped else residuals(found),
+    )
+
+
+def _parameter(found: Fitted, name: str) -> tuple[float, Interval, Interval]:
+    """The parameter with its interval, and where it lies in three of five resamples."""
+    if name == PEAK:
+        intervals = (found.intervals["droop"], found.middles["droop"])
+        whole, middle = (Interval(peak_of(one.high), peak_of(one.low)) for one in intervals)
+        return found.law.peak, whole, middle
+    name = "sigma" if name == SERIAL else name
+    return float(getattr(found.law, name)), found.intervals[name], found.middles[name]
+
+
+def _host(gate: Gate, measured: GateInput, arms: tuple[Arm, ...]) -> float | None:
+    """The parameter of the host's own capacity; None if it is not known, or the guest does not reach it."""
+    model, parameter = _asked(gate)
+    known = [measured.capacity.get(cell.cpus) for cell in gate.cells[1:]]
+    bounds = [one for one in known if one is not None and one.lane is arms[-1].lane]
+    if (
+        gate.cells[0].cpus != 1
+        or len(bounds) < len(known)
+        or arms[-1].lane not in two_arms.EMULATED_OR_VIRTUAL
+    ):
+        return None
+    one, last = (arm.measurement(gate.metric) for arm in (arms[0], arms[-1]))
+    if one is None or last is None:
+        return None
+    reached = times(one)[0] / times(last)[0]
+    if reached < measured.policy.capacity_reach * bounds[-1].ratio:
+        return None
+    own = Law.of(model, [1, *(bound.cpus for bound in bounds)], [1.0, *(1 / bound.ratio for bound in bounds)])
+    return float(getattr(own, "sigma" if parameter == SERIAL else parameter))
+
+
+def _advice(arm: Arm) -> str:
+    return f"--measure shows where the time goes; the workers' own times are in {arm.sample}/serial.log"

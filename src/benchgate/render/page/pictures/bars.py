@@ -1,0 +1,70 @@
+"""Bars of stacked parts, one for each arm: for example what the total window has beyond the work window.
+
+Takes bars with their parts; gives an SVG. Each kind of part has a pattern of its own beside its shade. Does
+not fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from benchgate.render.page.html import Html, tag
+from benchgate.render.page.look import colour_class, marker
+from benchgate.render.page.pictures.frame import WIDTH, picture, ticks
+
+LEFT, RIGHT, TOP, ROW = 70, 56, 6, 17
+SHADES = (0.9, 0.45)
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    look: int
+    name: str
+    parts: tuple[tuple[str, float], ...]
+    """(kind, length), at most two."""
+    shown: str
+
+
+def draw(title: str, bars: Sequence[Bar], shown: Callable[[float], str]) -> Html:
+    marks = ticks(0.0, max([sum(length for _, length in one.parts) for one in bars] + [1e-9]), 4)
+    bottom = TOP + ROW * len(bars)
+    axis = [_mark(one, marks[-1], bottom, shown) for one in marks]
+    drawn = (_bar(one, TOP + ROW * row, marks[-1]) for row, one in enumerate(bars))
+    return picture(title, bottom + 20, *axis, *drawn)
+
+
+def _x(value: float, most: float) -> float:
+    return LEFT + (WIDTH - LEFT - RIGHT) * value / most
+
+
+def _mark(value: float, most: float, bottom: float, shown: Callable[[float], str]) -> Html:
+    x = _x(value, most)
+    line = tag("path", class_="grid", d=f"M{x:.1f} {TOP}V{bottom}")
+    return tag("g", line, tag("text", shown(value), x=x, y=bottom + 14, text_anchor="middle"))
+
+
+def _bar(one: Bar, top: float, most: float) -> Html:
+    drawn = []
+    begin = 0.0
+    for shade, (kind, length) in zip(SHADES, one.parts, strict=False):
+        left, right = _x(begin, most), _x(begin + length, most)
+        drawn.append(
+            tag(
+                "rect",
+                tag("title", f"{one.name}: {kind}"),
+                x=left,
+                y=top + 2,
+                width=max(right - left, 0.3),
+                height=ROW - 5,
+                fill="currentColor",
+                fill_opacity=shade,
+                stroke="currentColor",
+                stroke_width=0.6,
+            )
+        )
+        begin += length
+    mark = marker(one.look, LEFT - 9, top + ROW / 2, 4)
+    name = tag("text", one.name, x=LEFT - 18, y=top + ROW - 5, text_anchor="end")
+    figure = tag("text", one.shown, x=_x(begin, most) + 4, y=top + ROW - 5)
+    return tag("g", name, mark, figure, *drawn, class_=colour_class(one.look))

@@ -1,0 +1,131 @@
+"""A panel over CPU counts: a line for each system, every run a dot, intervals as bars.
+
+Takes lines of points; gives an SVG. Systems stand beside each other at each CPU count, so that equal figures
+do not cover each other. Used for efficiency and for metrics. Does not fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from benchgate.render.page.html import Html, tag
+from benchgate.render.page.look import colour_class, dash, marker
+from benchgate.render.page.pictures.frame import Frame, path, picture, ticks
+
+MOST_SHIFT = 16.0
+DOTS = -5.0
+"""How far from the marker the dots of its runs are."""
+SHARE = 0.8
+"""Of a column, what the systems beside each other take at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    cpus: int
+    value: float
+    runs: tuple[float, ...] = ()
+    """Each run's own figure."""
+    low: float | None = None
+    high: float | None = None
+    """The interval of `value`; None without one."""
+    level: float | None = None
+    """Another figure of this arm, as a short line: the percentile of all runs together."""
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    look: int
+    name: str
+    points: tuple[Point, ...]
+    fitted: tuple[tuple[float, float], ...] = ()
+    """A curve through (CPUs, value), from a model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    title: str
+    """For screen readers, with the figures."""
+    lines: tuple[Line, ...]
+    ideal: float | None = None
+    host: tuple[tuple[int, float], ...] = ()
+    """What the host reached, by CPU count."""
+    least: float = 0.0
+    """The axis begins here or below."""
+    most: float = 0.0
+    """The axis ends here or above."""
+
+
+def draw(panel: Panel, shown: Callable[[float], str]) -> Html:
+    frame = _frame(panel)
+    under = [*frame.drawn(shown, "CPUs")]
+    if panel.ideal is not None:
+        y = frame.y(panel.ideal)
+        ends = path([(frame.x(frame.columns[0]) - frame.pitch / 2, y), (352, y)])
+        under.append(tag("path", tag("title", "ideal"), class_="ideal", d=ends))
+    half = frame.pitch * SHARE / 2
+    for cpus, value in panel.host:
+        x, y = frame.x(cpus), frame.y(value)
+        what = tag("title", f"host capacity {shown(value)}")
+        under.append(tag("path", what, class_="host", d=f"M{x - half:.1f} {y:.1f}h{2 * half:.1f}"))
+    shifts = _shifts(len(panel.lines), frame.pitch)
+    return picture(
+        panel.title,
+        frame.height,
+        *under,
+        *(_line(one, frame, shift) for one, shift in zip(panel.lines, shifts, strict=True)),
+    )
+
+
+def _frame(panel: Panel) -> Frame:
+    points = [one for line in panel.lines for one in line.points]
+    ends = [end for one in points for end in (one.value, one.low, one.high, one.level) if end is not None]
+    values = [*ends, *(run for one in points for run in one.runs), *(value for _, value in panel.host)]
+    low, high = min([*values, panel.least]), max([*values, panel.most])
+    return Frame(tuple(sorted({one.cpus for one in points})), ticks(low, high))
+
+
+def _shifts(count: int, pitch: float) -> list[float]:
+    step = min(pitch * SHARE / count, MOST_SHIFT)
+    return [step * (n - (count - 1) / 2) for n in range(count)]
+
+
+def _line(line: Line, frame: Frame, shift: float) -> Html:
+    track = [(frame.x(one.cpus) + shift, frame.y(one.value)) for one in line.points]
+    parts: list[Html | None] = [
+        tag(
+            "path",
+            d=path(track),
+            fill="none",
+            stroke="currentColor",
+            stroke_width=1.5,
+            stroke_dasharray=dash(line.look),
+        )
+        if len(track) > 1
+        else None
+    ]
+    if line.fitted:
+        curve = [(frame.x(cpus) + shift, frame.y(value)) for cpus, value in line.fitted]
+        what = tag("title", f"fitted, {line.name}")
+        parts.append(
+            tag("path", what, d=path(curve), fill="none", stroke="currentColor", stroke_width=3, opacity=0.35)
+        )
+    for one, (x, y) in zip(line.points, track, strict=True):
+        parts += _point(line.look, one, frame, x, y)
+    return tag("g", *parts, class_=colour_class(line.look))
+
+
+def _point(look: int, one: Point, frame: Frame, x: float, y: float) -> list[Html]:
+    parts = [
+        tag("circle", cx=x, cy=frame.y(run), r=1.6, fill="currentColor", opacity=0.55) for run in one.runs
+    ]
+    if one.low is not None and one.high is not None:
+        ends = f"M{x - 4:.1f} {frame.y(one.low):.1f}h8M{x:.1f} {frame.y(one.low):.1f}V{frame.y(one.high):.1f}"
+        ends += f"M{x - 4:.1f} {frame.y(one.high):.1f}h8"
+        parts.append(tag("path", d=ends, stroke="currentColor", stroke_width=1.5))
+    if one.level is not None:
+        at = frame.y(one.level)
+        parts.append(tag("path", d=f"M{x - 7:.1f} {at:.1f}h14", stroke="currentColor", stroke_width=2.5))
+    parts.append(marker(look, x, y, 4, title=one.title))
+    return parts

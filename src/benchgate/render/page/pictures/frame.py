@@ -1,0 +1,114 @@
+"""The frame of a picture over CPU counts or over values: scales, grid, axis and the SVG around it.
+
+Takes ranges and columns; gives places and SVG. 360 units wide, so that its text is readable on a phone. Does
+not fail: an empty range is widened.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from benchgate.render.page.html import Child, Html, tag
+
+WIDTH = 360
+LEFT, RIGHT, TOP, BOTTOM = 52, 8, 10, 34
+STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
+SIZES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+LEAST_SHORT, MOST_SHORT = 10_000, 999e12
+
+
+def round_step(span: float, most: int = 5) -> float:
+    """The smallest round step that divides the span into at most `most` parts."""
+    if span <= 0 or not math.isfinite(span):
+        return 1.0
+    size = 10.0 ** math.floor(math.log10(span / most))
+    return next(size * step for step in STEPS if span / (size * step) <= most + 1e-9)
+
+
+def short(value: float) -> str:
+    """A value of an axis in at most six characters: `0.25`, `1,500`, `12.5M`."""
+    if abs(value) >= MOST_SHORT:
+        return f"{value:.0e}"
+    if abs(value) < LEAST_SHORT:
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    size, name = next(one for one in SIZES if abs(value) >= one[0])
+    return f"{value / size:.3g}{name}"
+
+
+def ticks(low: float, high: float, most: int = 5) -> tuple[float, ...]:
+    """Round values from at or below `low` to at or above `high`."""
+    step = round_step(high - low, most)
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    return tuple(step * one for one in range(first, max(last, first + 1) + 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """`columns`: the CPU counts, evenly spaced; `marks`: the values at which the grid has a line."""
+
+    columns: tuple[int, ...]
+    marks: tuple[float, ...]
+    height: int = 220
+
+    @property
+    def pitch(self) -> float:
+        """The width of one column."""
+        return (WIDTH - LEFT - RIGHT) / len(self.columns)
+
+    def x(self, cpus: float) -> float:
+        """Between two columns by the logarithm of the CPU count."""
+        place = bisect_right(self.columns, cpus) - 1
+        if place < 0 or place >= len(self.columns) - 1:
+            part = 0.0
+        else:
+            low, high = self.columns[place : place + 2]
+            part = math.log(cpus / low) / math.log(high / low)
+        return LEFT + self.pitch * (max(place, 0) + 0.5 + part)
+
+    def y(self, value: float) -> float:
+        """Values beyond the marks are drawn at the edge."""
+        low, high = self.marks[0], self.marks[-1]
+        part = (min(max(value, low), high) - low) / (high - low)
+        return self.height - BOTTOM - (self.height - TOP - BOTTOM) * part
+
+    def drawn(self, shown: Callable[[float], str], below: str) -> list[Html]:
+        """Grid, values, CPU counts; `below` says what the columns are."""
+        bottom, right = self.height - BOTTOM, WIDTH - RIGHT
+        lines = [level(self.y(one), shown(one)) for one in self.marks]
+        lines += [
+            tag("text", str(one), x=self.x(one), y=bottom + 14, text_anchor="middle") for one in self.columns
+        ]
+        middle = (LEFT + right) / 2
+        return [
+            *lines,
+            tag("path", class_="axis", d=f"M{LEFT} {TOP}V{bottom}H{right}"),
+            tag("text", below, x=middle, y=self.height - 5, text_anchor="middle"),
+        ]
+
+
+def level(y: float, shown: str, left: float = LEFT) -> Html:
+    """One line of the grid with its value."""
+    return tag(
+        "g",
+        tag("path", class_="grid", d=f"M{left:.1f} {y:.1f}H{WIDTH - RIGHT}"),
+        tag("text", shown, x=left - 5, y=y + 4, text_anchor="end"),
+    )
+
+
+def picture(title: str, height: float, *children: Child, width: float = WIDTH) -> Html:
+    """`title` is what a screen reader says instead of the picture."""
+    return tag(
+        "svg",
+        tag("title", title),
+        *children,
+        viewBox=f"0 0 {width:g} {height:g}",
+        role="img",
+        aria_label=title,
+    )
+
+
+def path(points: Sequence[tuple[float, float]]) -> str:
+    return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)

@@ -1,0 +1,94 @@
+"""Histograms on a logarithmic axis, the outlines of several systems over each other.
+
+Takes columns; gives an SVG. Does not fail: shapes without values are left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from benchgate.render.page.html import Html, tag
+from benchgate.render.page.look import colour_class, dash, marker
+from benchgate.render.page.pictures.frame import LEFT, RIGHT, TOP, WIDTH, level, path, picture, ticks
+
+HEIGHT, BOTTOM = 170, 24
+EDGE = 24
+"""So near to the right edge no value is below the axis: it would leave the picture."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    look: int
+    name: str
+    columns: tuple[tuple[float, float, int], ...]
+    """(from, to, how many values), ascending."""
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    low: float
+    high: float
+    """Powers of two."""
+    marks: tuple[float, ...]
+
+    def x(self, value: float) -> float:
+        part = (math.log2(max(value, 2**self.low)) - self.low) / (self.high - self.low)
+        return LEFT + (WIDTH - LEFT - RIGHT) * min(part, 1.0)
+
+    def y(self, share: float) -> float:
+        return HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * share / self.marks[-1]
+
+
+def draw(title: str, shapes: Sequence[Shape], shown: Callable[[float], str]) -> Html:
+    filled = [one for one in shapes if one.count and one.columns]
+    if not filled:
+        return picture(title, HEIGHT)
+    scale = _scale(filled)
+    levels = [level(scale.y(one), f"{100 * one:.3g}%") for one in scale.marks]
+    bottom = HEIGHT - BOTTOM
+    step = max(math.ceil((scale.high - scale.low) / 5), 1)
+    powers = range(math.ceil(scale.low), math.floor(scale.high) + 1, step)
+    places = [
+        tag("text", shown(2.0**power), x=scale.x(2.0**power), y=bottom + 15, text_anchor="middle")
+        for power in powers
+        if scale.x(2.0**power) <= WIDTH - RIGHT - EDGE
+    ]
+    axis = tag("path", class_="axis", d=f"M{LEFT} {TOP}V{bottom}H{WIDTH - RIGHT}")
+    return picture(title, HEIGHT, *levels, *places, axis, *(_outline(one, scale) for one in filled))
+
+
+def _scale(shapes: Sequence[Shape]) -> _Scale:
+    columns = [column for one in shapes for column in one.columns]
+    low = math.floor(math.log2(max(min(column[0] for column in columns), 1.0)))
+    high = math.ceil(math.log2(max(column[1] for column in columns)))
+    most = max(count / one.count for one in shapes for _, _, count in one.columns)
+    return _Scale(float(low), float(max(high, low + 1)), ticks(0.0, most, 4))
+
+
+def _outline(one: Shape, scale: _Scale) -> Html:
+    before = one.columns[0][0]
+    points = [(scale.x(before), scale.y(0))]
+    for left, right, count in one.columns:
+        if left > before * (1 + 1e-9):
+            points += [(scale.x(before), scale.y(0)), (scale.x(left), scale.y(0))]
+        points += [(scale.x(left), scale.y(count / one.count)), (scale.x(right), scale.y(count / one.count))]
+        before = right
+    points.append((scale.x(before), scale.y(0)))
+    line = tag(
+        "path",
+        tag("title", one.name),
+        d=path(points),
+        fill="currentColor",
+        fill_opacity=0.12,
+        stroke="currentColor",
+        stroke_width=1.3,
+        stroke_dasharray=dash(one.look),
+    )
+    left, right, count = max(one.columns, key=lambda column: column[2])
+    peak = marker(
+        one.look, (scale.x(left) + scale.x(right)) / 2, scale.y(count / one.count), 4, title=one.name
+    )
+    return tag("g", line, peak, class_=colour_class(one.look))
