@@ -1,6 +1,6 @@
-"""`benchgate timeline`: writes a run's trace for Perfetto's viewer. Boots nothing.
+"""`benchgate timeline`: writes a run's trace for Perfetto's viewer.
 
-Takes the folder of a run; prints where the trace is. Exit status 0; EvidenceError if there is no run.
+The exit status is 0 if the trace was written. It boots nothing, and leaves the run's folder as it was.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What the clock records of one run besides its log, each in a file of its own.
 
-Plain data; does not fail.
+Takes the paths; gives the plugin's options. Plain data; does not fail.
 """
 
 from __future__ import annotations

@@ -84,6 +84,11 @@ void activity_slept(unsigned c, uint64_t from, uint64_t to, int waker) {
     events_slept(c, from, to, waker);
 }
 
+void activity_runs(unsigned c, uint64_t from, uint64_t to, uint64_t worked) {
+    if (to > from)
+        events_ran(c, from, to, worked);
+}
+
 void activity_rests(unsigned c, uint64_t from, uint64_t to) {
     events_rests(c, from, to);
 }

@@ -18,7 +18,8 @@ void activity_window(bool open, uint64_t time);  // the first of each counts
 void activity_ran(unsigned vcpu, uint64_t from, uint64_t to, uint64_t worked);
 // The vCPU was halted from `from` to `to`, when `waker` woke it.
 void activity_slept(unsigned vcpu, uint64_t from, uint64_t to, int waker);
-// The vCPU is halted since `from`, and the window closes at `to`.
+// The window closes at `to`: until then the vCPU runs, or is halted. All of its turn or halt is told later.
+void activity_runs(unsigned vcpu, uint64_t from, uint64_t to, uint64_t worked);
 void activity_rests(unsigned vcpu, uint64_t from, uint64_t to);
 // `sender` interrupted the vCPU, which was running.
 void activity_interrupted(unsigned vcpu, uint64_t time, int sender);

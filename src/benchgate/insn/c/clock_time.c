@@ -67,12 +67,22 @@ uint64_t clock_halted(unsigned c, uint64_t now) {
     return v->halted + (v->state == LOCKSTEP_HALT && now > v->time ? now - v->time : 0);
 }
 
+static uint64_t told[LOCKSTEP_MAX]; // what each vCPU had worked at its last stop
+
 // The vCPU stops: what it has done since its last stop.
 void clock_tell_turn(unsigned c) {
-    static uint64_t worked[LOCKSTEP_MAX];
     uint64_t now = clock_work(c).worked;
-    activity_ran(c, clock_machine.vcpu[c].time, clock_vcpus[c].time, now - worked[c]);
-    worked[c] = now;
+    activity_ran(c, clock_machine.vcpu[c].time, clock_vcpus[c].time, now - told[c]);
+    told[c] = now;
+}
+
+// The window closes during the turn of a vCPU; some others are halted.
+static void tell_close(unsigned closing) {
+    uint64_t now = clock_vcpus[closing].time;
+    activity_runs(closing, clock_machine.vcpu[closing].time, now, clock_work(closing).worked - told[closing]);
+    for (unsigned c = 0; c < clock_machine.count; c++)
+        if (clock_machine.vcpu[c].state == LOCKSTEP_HALT && clock_machine.vcpu[c].time < now)
+            activity_rests(c, clock_machine.vcpu[c].time, now);
 }
 
 // Ends the vCPU's halt. `waker`: see activity.h.
@@ -94,9 +104,8 @@ void clock_window(unsigned c, bool open) {
     lockstep_window(&clock_machine, open);
     atomic_store(&window_open, open);
     clock_fold(c);
-    for (unsigned i = 0; i < clock_machine.count && !open; i++)
-        if (clock_machine.vcpu[i].state == LOCKSTEP_HALT && clock_machine.vcpu[i].time < clock_vcpus[c].time)
-            activity_rests(i, clock_machine.vcpu[i].time, clock_vcpus[c].time);
+    if (!open)
+        tell_close(c);
     activity_window(open, clock_vcpus[c].time);
     clock_set_budget(c, 0); // ends a grant that was made under the other quantum
     clock_unlock();

@@ -1,6 +1,6 @@
-"""What a story consists of.
+"""What a story consists of: frozen data, with all times in ns on the story's axis.
 
-Frozen data; all times are in ns on the story's axis. Does not fail.
+`merged` takes parts of a story; gives the whole. Does not fail.
 """
 
 from __future__ import annotations
