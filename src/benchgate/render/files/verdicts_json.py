@@ -34,13 +34,14 @@ FIELDS = (
     "outcome",
     "reason",
 )
-LATER = ("parameter", "smallest_effect", "baseline")
+LATER = ("parameter", "smallest_effect")
 """Fields that earlier versions did not write, so that a reader must not require them."""
 
 
 def as_object(verdict: Verdict) -> dict[str, object]:
     plain: dict[str, object] = {name: getattr(verdict, name) for name in (*FIELDS, *LATER)}
-    return plain | {"params": dict(verdict.params)}
+    against = {} if verdict.baseline is None else {"baseline": verdict.baseline}
+    return plain | {"params": dict(verdict.params)} | against
 
 
 def render(view: SessionView) -> str:
