@@ -63,7 +63,7 @@ class Build:
     revision: str = ""
     """The git commit of the folder's repository that is built; empty: the files as they are in the folder."""
     files: tuple[Path, ...] = ()
-    """The files that settings put into the commands."""
+    """The files that were chosen by settings and are in the commands; a default is one of the sources."""
 
     @property
     def per_workload(self) -> bool:

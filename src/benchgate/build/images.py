@@ -227,8 +227,9 @@ class Images:
         return programs.run_build(
             recipe.commands,
             recipe.folder,
-            (*recipe.sources, *recipe.files),
+            recipe.sources,
             name=plain_name(system.name),
             workload=workload if recipe.per_workload else None,
+            files=recipe.files,
             commit=sources_of(recipe.folder, recipe.revision) if recipe.revision else None,
         )

@@ -93,16 +93,17 @@ def run_build(  # noqa: PLR0913 - a build has this many inputs
     *,
     name: str,
     workload: Workload | None = None,
+    files: Sequence[Path] = (),
     commit: Sources | None = None,
     timeout_s: float = 900.0,
 ) -> Path:
     """Runs a system's build commands in `folder`; gives the folder that replaces `{out}` in them.
 
     With a workload, which must have a C file, `{source}` is that file and `{workload}` its name. With a
-    commit the commands run among its files instead.
+    commit the commands run among its files instead. `files`: other files that the commands read.
     """
     covered = [source for source in sources if commit is not None and commit.covers(source)]
-    sources = [source for source in sources if source not in covered]
+    sources = [*(source for source in sources if source not in covered), *files]
     for source in sources:
         if not source.exists():
             raise BuildError(f"building {name}: there is no source {source}; correct the key `build.sources`")

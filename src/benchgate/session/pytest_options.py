@@ -87,7 +87,7 @@ def _ini(config: pytest.Config, option: Option) -> object:
 
     def placed(word: str) -> str:
         if option.name == "system":
-            return catalog.placed(word, home)
+            return ",".join(catalog.placed(one, home) for one in word.split(","))
         return str(home / word) if option.name in options.PATHS or options.is_path(word) else word
 
     if option.name not in (*options.PATHS, "system", "policy", "history") or not value:

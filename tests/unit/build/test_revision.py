@@ -86,6 +86,20 @@ class TestBuild:
         assert self.built(repo, other, log) == self.built(repo, first, log)
         assert log.read_text() == "x\n" * 3
 
+    def test_a_chosen_file_is_read_as_it_is_now_also_if_the_repository_has_it(self, repo: Repo) -> None:
+        first = repo.commit("first", {"kernel/main.c": "1", "kernel/table": "old"})
+        folder = repo.folder / "kernel"
+        found = []
+        for content in ("new", "newer"):
+            (folder / "table").write_text(content)
+            commands = [["sh", "-c", f"cat main.c {folder}/table > {{out}}/kernel"]]
+            made = programs.run_build(
+                commands, folder, [folder], name="mine", files=[folder / "table"],
+                commit=sources_of(folder, first),
+            )  # fmt: skip
+            found.append((made / "kernel").read_text())
+        assert found == ["1new", "1newer"]
+
     def test_a_build_fails_with_its_own_words(self, repo: Repo) -> None:
         first = repo.commit("first", {"kernel/main.c": "1"})
         folder = repo.folder / "kernel"

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from benchgate.base.cells import Lane
-from benchgate.base.errors import BootError, NeedsFilesError, UsageError
+from benchgate.base.errors import BootError, EvidenceError, NeedsFilesError, UsageError
 from benchgate.base.runs import RawRun
 from benchgate.judge import repeat
 from benchgate.run import attempt
@@ -50,6 +50,21 @@ def test_another_system_than_that_of_the_run_is_refused(tmp_path: Path) -> None:
     folder = recorded_run(tmp_path, "mine")
     with pytest.raises(UsageError, match="--system linux is linux, but the run was made on mine"):
         replay(order(folder, "linux"), print)
+
+
+def test_a_file_of_the_sessions_user_is_used_only_if_the_caller_names_it(tmp_path: Path) -> None:
+    """A session folder is untrusted: it may name any file of this host."""
+    folder = recorded_run(tmp_path, "linux.kernel-bzImage")
+    facts = {"workloads": {"primes": "primes"}}
+    recorded = {"arch": "x86_64", "kernel": "/home/her/bzImage"}
+    path = tmp_path / "session.json"
+    path.write_text(json.dumps(facts | {"settings": {"linux.kernel-bzImage": recorded}}))
+    said = r"used a file of its user, '/home/her/bzImage'; next, .* --system linux:kernel=PATH$"
+    with pytest.raises(NeedsFilesError, match=said):
+        replay(order(folder), print)
+    path.write_text(json.dumps(facts | {"settings": {"linux.kernel-bzImage": {"kernel": 3}}}))
+    with pytest.raises(EvidenceError, match=r"the settings of linux\.kernel-bzImage cannot be read"):
+        replay(order(folder), print)
 
 
 def test_a_run_in_wall_time_is_refused(tmp_path: Path) -> None:

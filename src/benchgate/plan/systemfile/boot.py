@@ -87,9 +87,9 @@ def build(top: Section, folder: Path, settings: Settings) -> Build | None:
         sources=tuple(folder / source for source in words.texts("sources", (".",))),
         revision="" if revision == WORKTREE else revision,
         files=tuple(
-            folder / settings.values[name]
+            Path(settings.values[name])
             for name in settings.files
-            if any(f"{{{name}}}" in word for command in commands for word in command)
+            if name in settings.chosen and any(f"{{{name}}}" in word for words in commands for word in words)
         ),
     )
     if not found.commands:

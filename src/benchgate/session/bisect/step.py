@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchgate.base.errors import BuildError, UsageError
+from benchgate.base.errors import BuildError, EvidenceError, UsageError
 from benchgate.base.files import read_json
 from benchgate.base.gates import Word
 from benchgate.base.interrupts import held
@@ -107,7 +107,7 @@ def _pytest(question: Question, pair: Pair, folder: Path) -> Fields:
         child.wait(float("inf"))
     try:
         return Fields(read_json(read_text(folder, _ENDED)), "a step")
-    except (OSError, ValueError) as error:
+    except (EvidenceError, OSError, ValueError) as error:
         raise UsageError(f"pytest did not come to its end: {error}; output: {folder / _OUTPUT}") from error
 
 

@@ -29,7 +29,7 @@ def test_defaults_change_no_name(tmp_path: Path) -> None:
     found = systemfile.parse(YAML, tmp_path / "mine.yaml", {})
     assert (found.name, found.boot.kernel, found.boot.initrd) == ("mine", "build/mine.elf", "")
     assert found.build is not None
-    assert (found.build.revision, found.build.files) == ("", (tmp_path / "small.txt",))
+    assert (found.build.revision, found.build.files) == ("", ())
 
 
 def test_a_file_is_named_by_its_base_name_and_a_commit_by_its_first_digits(tmp_path: Path) -> None:
@@ -40,6 +40,12 @@ def test_a_file_is_named_by_its_base_name_and_a_commit_by_its_first_digits(tmp_p
     assert found.build is not None
     assert found.build.revision == COMMIT
     assert found.build.commands == (("make", "TABLE=small.txt", COMMIT),)
+    other = systemfile.parse(YAML, tmp_path / "mine.yaml", {"table": "/t/big.txt"}).build
+    assert other is not None
+    assert (other.commands, other.files) == (
+        (("make", "TABLE=/t/big.txt", "worktree"),),
+        (Path("/t/big.txt"),),
+    )
 
 
 def test_a_long_name_is_cut(tmp_path: Path) -> None:
