@@ -49,7 +49,7 @@ def test_runs_are_equal_and_take_their_time(
 def test_boots_of_linux_are_equal(guest: Architecture) -> None:
     """At 8 CPUs: the console, the marks, the totals and the counters."""
     bench, words = lab(guest=guest), PRIMES.format(hi=300_000)
-    seen = []
+    seen: list[tuple[str, object]] = []
     for burners in (0, *LOADS):  # the first boot is that with which the others are compared
         with burning(burners):
             for _ in range(RUNS if seen else 1):

@@ -11,7 +11,7 @@ from benchgate.base.errors import VerifyError
 from benchgate.base.results import TYPED, LineWindow, Result, ResultFormat, ResultPattern
 from benchgate.base.systems import Kind, System
 from benchgate.base.watching import ConsoleWords
-from benchgate.insn.log import ClockLog, ClockMode, ConsoleLine, Level, Work
+from benchgate.insn.log import ClockLog, ClockMode, ConsoleLine, Level, Mark, Work
 from benchgate.judge import printed
 from benchgate.judge.console_clock import ConsoleClock
 from benchgate.judge.output import of_console
@@ -236,3 +236,12 @@ def test_a_window_may_begin_with_the_line_that_was_typed_last_before_its_end() -
 def test_a_window_that_begins_with_a_typed_line_needs_one() -> None:
     with pytest.raises(VerifyError, match="nothing was typed before line 5 of the console"):
         typed_window((4, 5))
+
+
+@pytest.mark.parametrize(("first", "last"), [(10, 160), (100, 400)], ids=["no line before", "no line after"])
+def test_marks_need_a_line_before_and_one_after(first: int, last: int) -> None:
+    times = ((3, first), (1, first), (2, last), (4, last))
+    log = replace(record(), marks=tuple(Mark(kind, 0, time * MS) for kind, time in times))
+    console = "".join(TEXT).encode()
+    with pytest.raises(VerifyError, match="must print a line before its first mark and after its last one"):
+        ConsoleClock(log, console, of_console(console)).between_marks("work")

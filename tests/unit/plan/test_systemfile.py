@@ -214,6 +214,10 @@ def test_a_self_test_has_figures_and_known_answers(tmp_path: Path) -> None:
         (GOOD + "ports: {Web: 80}\n", r"mine\.yaml:7: ports\.Web: is not a name"),
         (GOOD + "ports: {web: 65536}\n", r"mine\.yaml:7: ports\.web: is 65536, not between 1 and 65535"),
         (GOOD + "ports: {web: {host: 80}}\n", r"mine\.yaml:7: ports\.web\.guest: is missing"),
+        (
+            GOOD + "ports: {" + ", ".join(f"p{number}: 1" for number in range(17)) + "}\n",
+            r"mine\.yaml:7: ports: has more than 16 ports",
+        ),
         (GOOD + "ask: prompt\n", r"prompt: is missing"),
         (GOOD + "steps: [a]\n", r"steps: is only for `ask: prompt`"),
         (GOOD + "  disks: [a]\n", r"mine\.yaml:7: boot\.disks: expected mappings: `- \{key: value\}`"),

@@ -38,8 +38,9 @@ def test_what_is_repeated_is_said(unit: bytes, said: str, size: int) -> None:
         b"".join(b"test %d: ok\n" % number for number in range(20_000)),
         b"".join(b"." * 50 + b" %d%%\n" % (number // 100) for number in range(10_000)),
         b"0123456789abcdef" * 4000,
+        b"".join(b"test %d: ok\n" % number for number in range(1000))[: REPEAT_BYTES // 8] * 20,
     ],
-    ids=["dots", "two bars", "numbers", "progress", "short"],
+    ids=["dots", "two bars", "numbers", "progress", "short", "long unit"],
 )
 def test_progress_is_none(text: bytes) -> None:
     assert repeated(text) == ""

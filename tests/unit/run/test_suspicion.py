@@ -48,6 +48,7 @@ def test_a_panic_is_suspected(line: bytes) -> None:
         b"PASS: double fault",
         b"PASS: unhandled exception hook",
         b"no panic: all is well",
+        b"init: kernel panic=-1 was given",
         b"panic handler installed",
         b"assertions: 12 passed, 0 failed",
         b"0 bugs: good",

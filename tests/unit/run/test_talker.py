@@ -134,3 +134,34 @@ def test_an_end_pattern_counts_when_the_conversation_is_over(rig: Rig) -> None:
     assert seen.cause is Cause.FINISHED
     assert found.talker is not None
     assert len(found.talker.record) == 2
+
+
+class Listener:
+    """A console on which nothing is printed but by the test."""
+
+    def __init__(self) -> None:
+        self.listener: Callable[[bytes], None] = lambda _: None
+        self.typed = b""
+
+    def send(self, data: bytes) -> int:
+        self.typed += data
+        return len(data)
+
+
+def test_a_prompt_must_settle_and_bytes_are_paced() -> None:
+    """By the clock that the test turns: 0.05 s at least, then a byte every 2 s."""
+    now, console = [100.0], Listener()
+    script = Script(PROMPT, (Step("go", PROMPT),), delay_ns=1, byte_ns=2_000_000_000)
+    talker = Talker(script, console, lambda: now[0])  # type: ignore[arg-type]
+    console.listener(b"$ ")
+    now[0] += 0.03
+    assert (talker.tick(), console.typed) == (False, b"")
+    now[0] += 0.03
+    assert talker.tick()
+    for expected in (b"g", b"go", b"go\n"):
+        talker.tick()
+        assert console.typed == expected
+        now[0] += 1
+        talker.tick()
+        assert console.typed == expected
+        now[0] += 1.1

@@ -37,8 +37,6 @@ struct arch {
     const char *target; // QEMU's name for it
     // QEMU reads the host's TSC when the guest reads its clock. Else it calls clock_gettime.
     bool clock_is_host_tsc;
-    // Each machine sets a timer within its first milliseconds. Else a guest may never set one.
-    bool always_sets_timers;
     bool devices_in_memory; // all of them: there are no instructions for input and output
     enum arch_kind (*kind)(const struct arch_insn *insn);
     // The kind of the mark (marks.h), or ARCH_NO_MARK.

@@ -197,7 +197,6 @@ static int mark(const struct arch_insn *insn) {
 const struct arch arch_x86 = {
     .target = "x86_64",
     .clock_is_host_tsc = true,
-    .always_sets_timers = true,
     .kind = kind,
     .mark = mark,
     .jump = jump,

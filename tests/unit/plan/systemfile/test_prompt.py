@@ -9,7 +9,7 @@ import pytest
 
 from benchgate.base.cells import Cell, Lane, Mode, Placement
 from benchgate.base.errors import CatalogError
-from benchgate.base.results import LineWindow, MarkWindow, ResultPattern
+from benchgate.base.results import LineWindow, MarkWindow, Result, ResultPattern
 from benchgate.base.script import Script, Step
 from benchgate.base.systems import Ask, System
 from benchgate.base.workloads import Workload
@@ -108,6 +108,14 @@ def test_an_invalid_prompt_is_refused(tmp_path: Path, old: str, new: str, said: 
     assert MINE.count(old) == 1
     with pytest.raises(CatalogError, match=said):
         load(tmp_path, MINE.replace(old, new))
+
+
+def test_without_a_result_the_wire_format_needs_the_nonce(tmp_path: Path) -> None:
+    text = MINE.partition("result:")[0]
+    with pytest.raises(CatalogError, match=r"steps: no step types \{nonce\}"):
+        load(tmp_path, text)
+    typed = load(tmp_path, text.replace("{workers} {hi}", "{workers} {hi} {nonce}"))
+    assert typed.result == Result()
 
 
 def test_a_prompt_without_answers_is_refused(tmp_path: Path) -> None:
