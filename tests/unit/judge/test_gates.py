@@ -18,7 +18,7 @@ from tests.unit.factories import POLICY, arm, cell, control, raw_run, right, spe
 def test_an_unknown_kind_of_gate_lists_the_known_kinds() -> None:
     with pytest.raises(
         DecideError,
-        match="unknown kind of gate 'fair'; use one of compare, control, limit, regression, speedup",
+        match="unknown kind of gate 'fair'; use one of control, efficiency, limit, overhead, ratio, ",
     ):
         gates.judge(replace(speedup(), kind="fair"), GateInput({}, POLICY, {}))
 
