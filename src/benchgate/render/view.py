@@ -174,29 +174,16 @@ def _void_rule(policy: Policy, rows: Sequence[RunRow]) -> str:
     )
 
 
-def session_view(  # noqa: PLR0913 - keyword arguments
+def session_view(
     *,
     facts: Mapping[str, Any],
     rows: Sequence[RunRow],
     verdicts: Sequence[Verdict],
     capacity: Mapping[int, CapacityBound],
     policy: Policy,
-    inconclusive_fails: bool = True,
-    clocks: Clocks | None = None,
-    attributions: tuple[Table, ...] | None = None,
-    outliers: tuple[str, ...] = (),
-    resolutions: Mapping[str, Resolution] = MappingProxyType({}),
-    timelines: tuple[Timeline, ...] = (),
-    flames: tuple[Flame, ...] = (),
-    merged: Mapping[str, Mapping[str, float]] = MappingProxyType({}),
-    distributions: Mapping[str, tuple[Distribution, ...]] = MappingProxyType({}),
-    published: Sequence[PublishedRow] = (),
-    fits: Sequence[Fit] = (),
-    noise: Mapping[int, RunNoise] = MappingProxyType({}),
-    floors: Sequence[NoiseFloor] = (),
-    ungated: Sequence[Ungated] = (),
 ) -> SessionView:
-    """`facts`: the object in session.json, which is untrusted."""
+    """What stands in session.json, its rows and its verdicts. What else was found in the runs is added with
+    `dataclasses.replace`. `facts`: the object in session.json, which is untrusted."""
     envelope, inputs = object_in(facts, "envelope"), object_in(facts, "inputs")
     session_id = str(facts.get("id", UNAVAILABLE))
     return SessionView(
@@ -213,27 +200,13 @@ def session_view(  # noqa: PLR0913 - keyword arguments
         version=str(object_in(facts, "versions").get("pytest-benchgate", UNAVAILABLE)),
         commit=str(facts.get("commit", UNAVAILABLE)),
         capacity=capacity,
-        clocks=clocks,
         informs=policy.informs,
         machine=machine_of(envelope, inputs),
         isolation=isolation(envelope),
         labels=_texts(inputs, "labels"),
         notes=_texts(facts, "notes"),
-        attributions=attributions,
-        outliers=outliers,
-        resolutions=resolutions,
-        timelines=timelines,
-        flames=flames,
-        merged=merged,
-        distributions=distributions,
-        published=tuple(published),
         envelope=tuple(flat({**envelope, "inputs": inputs, "versions": object_in(facts, "versions")})),
-        fits=tuple(fits),
-        noise=noise,
-        floors=tuple(floors),
-        ungated=tuple(ungated),
         void_rule=_void_rule(policy, rows),
-        inconclusive_fails=inconclusive_fails,
         repeat=(str(facts.get("command", "pytest")), f"benchgate rejudge reports/runs/{session_id}"),
     )
 

@@ -56,12 +56,15 @@ def view_of(
     plan, policy = read_plan(facts, where), read_policy(facts, where)
     declared = {cell.row: sweep.declared for sweep in plan for cell, _ in sweep.cells}
     found = [arms([(cell, "") for cell, skip in sweep.cells if not skip], runs) for sweep in plan]
-    return session_view(
+    view = session_view(
         facts=facts,
         rows=[row_of(one, declared[one.run.cell.row]) for one in runs],
         verdicts=verdicts,
         capacity=capacity,
         policy=policy,
+    )
+    return replace(
+        view,
         clocks=read_clocks(facts, where),
         inconclusive_fails=read_flag(facts, "inconclusive_fails", where),
         attributions=_attributions(facts, runs, where),
@@ -72,9 +75,9 @@ def view_of(
         merged=merged_percentiles(runs, declared),
         distributions=distributions(runs, declared),
         published=published.rows_of({one.run.cell.workload for one in runs}),
-        fits=[one for of in found for one in fits(of, policy.alpha)],
+        fits=tuple(one for of in found for one in fits(of, policy.alpha)),
         noise=noise_of((one.run for one in runs), policy.void),
-        floors=[one for of in found for one in floors(of, policy.alpha)],
+        floors=tuple(one for of in found for one in floors(of, policy.alpha)),
         ungated=ungated(
             (cell for sweep in plan for cell, _ in sweep.cells),
             (gate for sweep in plan for gate in sweep.gates),

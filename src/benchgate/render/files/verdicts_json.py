@@ -34,14 +34,13 @@ FIELDS = (
     "outcome",
     "reason",
 )
-LATER = ("parameter", "smallest_effect")
+LATER = ("parameter", "smallest_effect", "baseline")
 """Fields that earlier versions did not write, so that a reader must not require them."""
 
 
 def as_object(verdict: Verdict) -> dict[str, object]:
     plain: dict[str, object] = {name: getattr(verdict, name) for name in (*FIELDS, *LATER)}
-    against = {} if verdict.baseline is None else {"baseline": verdict.baseline}
-    return plain | {"params": dict(verdict.params)} | against
+    return plain | {"params": dict(verdict.params)}
 
 
 def render(view: SessionView) -> str:
