@@ -24,11 +24,11 @@ The insn limits are 3% to 14% below the smaller figure, so that a CPU that is id
 fails. That of barrier at 2 is lower: in one of Linux's five seeds both workers began on one CPU (1.66). So is
 that at 32: five seeds of Linux reach from 17.2 to 19.2, and the clock's steps may be 3.1% of that; and that
 of stencil at 32, where one seed of Linux in five reaches 20.0 and the others 28.5, so tern has a limit of its
-own there. On wall time a host adds noise and caches of its own; those limits only separate a row that scales from one
-that does not. Without a delay all time is under the lock: a second CPU adds nothing but wake-ups, and the
-row is a control. tern loses less there because a wake-up costs it a third. At 32 CPUs a worker has 62 us of
-work in a phase of barrier. The end of a phase, which wakes 31 sleepers, adds 8 us on tern and 23 us on
-Linux; that is the whole distance to what the division allows.
+own there. On wall time a host adds noise and caches of its own; those limits only separate a row that
+scales from one that does not. Without a delay all time is under the lock: a second CPU adds nothing but
+wake-ups, and the row is a control. tern loses less there because a wake-up costs it a third. At 32 CPUs a
+worker has 62 us of work in a phase of barrier. The end of a phase, which wakes 31 sleepers, adds 8 us on tern
+and 23 us on Linux; that is the whole distance to what the division allows.
 """
 
 import pytest
