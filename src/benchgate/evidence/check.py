@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchgate.base import cpu_limit
+from benchgate.base import cpu_limit, own_source
 from benchgate.base.errors import (
     BenchgateError,
     EvidenceError,
@@ -39,6 +39,7 @@ from benchgate.evidence.files import (
 from benchgate.evidence.kept_baselines import FOLDER as BASELINES
 from benchgate.evidence.session_folder import COMPLETE, FORMAT, METRICS, PARTIAL, RESULTS, VERDICTS, VERSION
 from benchgate.evidence.signature import Signers
+from benchgate.evidence.texts import differences
 
 OWN = frozenset(
     {SESSION, ATTEMPTS, MANIFEST, SIGNATURE, RESULTS, METRICS, "runs", "smokes", "profile", BASELINES}
@@ -61,8 +62,9 @@ Recompute = Callable[[Path], Mapping[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Exit codes: 0 intact, 10 tampered, 11 incomplete, 12 mismatch, 13 unknown version, 14 the hashes agree,
-    but judging again needs files of the session's user, 16 no signature of one of the named signers."""
+    """Exit codes: 0 intact, 10 tampered, 11 incomplete, 12 mismatch, 13 unknown or another version, 14 the
+    hashes agree, but judging again needs files of the session's user, 16 no signature of one of the named
+    signers."""
 
     exit_code: int
     messages: tuple[str, ...]
@@ -131,7 +133,7 @@ class _Findings:
             return Check(INTACT, (f"{self.folder}: intact ({done} agree{signed})",))
         worst = min(code for code, _ in self.found)
         words = {TAMPERED: "tampered", INCOMPLETE: "incomplete", MISMATCH: "mismatch"}
-        words |= {NEEDS_FILES: "needs files", UNSIGNED: "not signed"}
+        words |= {UNKNOWN_VERSION: "another version", NEEDS_FILES: "needs files", UNSIGNED: "not signed"}
         lines = (f"{words[code]}: {message}" for code, message in sorted(self.found))
         return Check(worst, (f"{self.folder}: {words[worst]}", *lines))
 
@@ -236,12 +238,21 @@ def _check_reports(findings: _Findings, folder: Path, recompute: Recompute) -> N
         raise EvidenceError(f"{folder} cannot be judged again: {why:.200}") from error
     if VERDICTS not in expected:
         raise EvidenceError(f"judging {folder} again gave no verdicts")
-    written = _written(folder)
-    for name, text in expected.items():
-        if name not in written and not os.path.lexists(folder / name):
-            continue
-        due = text.encode(errors="backslashreplace").decode()  # as `files.write_whole` encodes it
-        if read_text(folder, name) != due:
-            findings.add(MISMATCH, f"{name} does not follow from the runs")
+    facts, written = read_object(folder, SESSION), _written(folder)
+    # as `files.write_whole` encodes them
+    due = {name: text.encode(errors="backslashreplace").decode() for name, text in expected.items()}
+    there = {
+        name: read_text(folder, name) for name in due if name in written or os.path.lexists(folder / name)
+    }
+    found = differences(there, due, same_source=facts.get("source") == own_source.digest())
+    for name in found.figures:
+        findings.add(MISMATCH, f"{name} does not follow from the runs")
+    if found.wording:
+        findings.add(
+            UNKNOWN_VERSION,
+            "results, metrics and verdicts follow from the runs, but another version of benchgate wrote "
+            f"{', '.join(found.wording)}, and would word them differently: that version can check them "
+            f"(session.json has its commit, {facts.get('commit')!r:.60})",
+        )
     for name in sorted({found.partition("/")[0] for found in files_below(folder)} - OWN - set(expected)):
         findings.add(MISMATCH, f"{name} does not belong to a session")

@@ -18,6 +18,7 @@ from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
 
+from benchgate.base import own_source
 from benchgate.base.errors import EvidenceError
 from benchgate.base.process import start_time
 from benchgate.evidence import metrics_csv, results_csv
@@ -98,6 +99,7 @@ class SessionFolder:
             "options": dict(info.options),
             "commit": info.commit,
             "diff_digest": info.diff_digest,
+            "source": own_source.digest(),
             "versions": dict(info.versions),
             "envelope": dict(info.envelope),
         }

@@ -20,7 +20,7 @@ from benchgate.base.gates import Word
 from benchgate.base.runs import Outcome, RawRun
 from benchgate.evidence import provenance
 from benchgate.evidence.chain import manifest_text
-from benchgate.evidence.check import INTACT, MISMATCH, verify_session
+from benchgate.evidence.check import INTACT, MISMATCH, TAMPERED, UNKNOWN_VERSION, verify_session
 from benchgate.evidence.facts import symbols_of
 from benchgate.evidence.files import MANIFEST, SESSION, digest_of, files_below
 from benchgate.evidence.rows import row_of
@@ -182,6 +182,52 @@ def test_a_report_that_was_edited_and_sealed_again_is_a_mismatch(session: Sessio
     check = verify_session(folder, rejudge.recompute)
     assert check.exit_code == MISMATCH
     assert f"{name} does not follow from the runs" in check.text
+
+
+def by_another_version(folder: Path) -> None:
+    facts = json.loads((folder / "session.json").read_text())
+    (folder / "session.json").write_text(json.dumps({**facts, "source": "0" * 64}))
+
+
+def test_a_report_that_another_version_worded_is_no_mismatch_and_not_intact(session: SessionFolder) -> None:
+    folder = published(session)
+    by_another_version(folder)
+    reseal(folder)
+    assert verify_session(folder, rejudge.recompute).exit_code == INTACT
+    (folder / "summary.md").write_text("worded differently\n")
+    verdicts = json.loads((folder / "verdicts.json").read_text())
+    for verdict in verdicts:
+        verdict["reason"] = f"{verdict['outcome']}: worded differently"
+        del verdict["smallest_effect"]
+    (folder / "verdicts.json").write_text(json.dumps(verdicts))
+    reseal(folder)
+    check = verify_session(folder, rejudge.recompute)
+    assert check.exit_code == UNKNOWN_VERSION
+    assert "another version of benchgate wrote" in check.text
+    assert "summary.md" in check.text
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("verdicts.json", '"outcome": "SKIP"', '"outcome": "PASS"'),
+        ("verdicts.json", '"runs": ', '"runs": 1'),
+        ("verdicts.json", "[", "{"),
+        ("verdicts.json", "]", ",{}]"),
+        ("results.csv", ",true,", ",false,"),
+    ],
+)
+def test_another_version_explains_no_other_figure(
+    session: SessionFolder, name: str, old: str, new: str
+) -> None:
+    folder = published(session)
+    by_another_version(folder)
+    text = (folder / name).read_text()
+    assert old in text
+    (folder / name).write_text(text.replace(old, new))
+    reseal(folder)
+    check = verify_session(folder, rejudge.recompute)
+    assert check.exit_code in (TAMPERED, MISMATCH)
 
 
 @pytest.fixture
