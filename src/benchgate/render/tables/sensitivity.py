@@ -32,7 +32,7 @@ def _range(view: SessionView) -> list[str]:
     least, most = ordered[0], ordered[-1]
     first = f"{percent(least.floor)} ({least.cell_id})"
     span = first if len(ordered) == 1 else f"{first} to {percent(most.floor)} ({most.cell_id})"
-    return [f"noise floor: two arms of an arm's own noise differ by up to {span}"]
+    return [f"noise floor: with nothing changed, an arm measured twice differs by up to {span}"]
 
 
 def lines_of_markdown(view: SessionView) -> list[str]:
