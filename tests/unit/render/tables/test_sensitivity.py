@@ -23,8 +23,8 @@ def test_the_terminal_has_a_line_for_each() -> None:
     assert sensitivity.sentences(view(floors=FLOORS, ungated=UNGATED, fits=(fit,))) == [
         "ungated (no threshold): primes-linux smp4",
         fit.said,
-        "noise floor: with nothing changed, an arm measured twice differs by up to <0.01% (primes-linux-smp2) to "
-        "2.1% (primes-linux-smp1)",
+        "noise floor: with nothing changed, an arm measured twice differs by up to <0.01% "
+        "(primes-linux-smp2) to 2.1% (primes-linux-smp1)",
     ]
     assert sensitivity.sentences(view()) == []
 
