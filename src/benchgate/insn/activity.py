@@ -8,6 +8,7 @@ line outside the format is a ValueError.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 MOST_COLUMNS = 200
@@ -53,6 +54,14 @@ class Activity:
     vcpus: tuple[tuple[Column, ...], ...]
     wakes: tuple[Wakes, ...] = ()
 
+    @property
+    def repeatable(self) -> tuple[object, ...]:
+        """What is equal in two runs of a seed. The wake-ups by no vCPU are not: QEMU wakes a halted vCPU for
+        jobs of its own, too, and how often depends on the host. So the log has them among the host's
+        counters."""
+        by_vcpus = tuple(one for one in self.wakes if one.by is not None)
+        return self.begin, self.end, self.width, self.vcpus, by_vcpus
+
 
 class Reader:
     def __init__(self) -> None:
@@ -80,13 +89,14 @@ class Reader:
     def woke(self, words: list[str], vcpus: int) -> None:
         if len(words) != 5 or len(self._wakes) >= MOST_PAIRS:
             raise ValueError(f"expected `woke VCPU BY WAKES INTERRUPTS`, at most {MOST_PAIRS} times")
-        by = None if words[2] == "-" else _number(words[2])
-        found = Wakes(_number(words[1]), by, _number(words[3]), _number(words[4]))
-        if found.target >= vcpus or (by or 0) >= vcpus:
-            raise ValueError(f"there is no vCPU {max(found.target, by or 0)}")
+        target, by = _number(words[1]), _number(words[2])
+        found = Wakes(target, by, _number(words[3]), _number(words[4]))
+        if max(target, by) >= vcpus:
+            raise ValueError(f"there is no vCPU {max(target, by)}")
         self._wakes.append(found)
 
-    def activity(self, vcpus: int) -> Activity | None:
+    def activity(self, vcpus: int, host: Mapping[str, int]) -> Activity | None:
+        """`host`: the counters that depend on the host; among them are the wake-ups by no vCPU."""
         if self._head is None:
             return None
         worked, spun = self._shares["worked"], self._shares["spun"]
@@ -96,7 +106,13 @@ class Reader:
             raise ValueError("there are columns of a vCPU that does not exist")
         _, width, begin, end = self._head
         lanes = tuple(_lane(one, other, width, end - begin) for one, other in zip(worked, spun, strict=True))
-        return Activity(begin, end, width, lanes, tuple(self._wakes))
+        by_none = [
+            Wakes(c, None, host[f"wakes_of_{c}"], host.get(f"interrupts_of_{c}", 0))
+            for c in range(vcpus)
+            if f"wakes_of_{c}" in host
+        ]
+        wakes = sorted((*by_none, *self._wakes), key=lambda one: one.target)
+        return Activity(begin, end, width, lanes, tuple(wakes))
 
 
 def _lane(worked: bytes, spun: bytes, width: int, length: int) -> tuple[Column, ...]:

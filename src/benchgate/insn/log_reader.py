@@ -209,7 +209,7 @@ class _Reader:
 
     def _whole_activity(self) -> Activity | None:
         try:
-            return self.activity.activity(self.vcpus)
+            return self.activity.activity(self.vcpus, self.counters["host"])
         except ValueError as error:
             raise self.fail(str(error)) from None
 

@@ -16,7 +16,8 @@ worked 0 ff40
 spun 0 0040
 worked 1 8000
 spun 1 0000
-woke 0 - 3 4
+host wakes_of_0 3
+host interrupts_of_0 4
 woke 1 0 5 0
 """
 
@@ -57,6 +58,14 @@ def test_they_repeat_with_the_run(path: Path) -> None:
     assert read_log(path).repeatable != first.repeatable
 
 
+def test_wake_ups_for_qemus_own_jobs_do_not_repeat(path: Path) -> None:
+    path.write_text(with_lines(LINES), encoding="ascii")
+    first = read_log(path)
+    path.write_text(with_lines(LINES.replace("wakes_of_0 3", "wakes_of_0 2")), encoding="ascii")
+    assert read_log(path).activity != first.activity
+    assert read_log(path).repeatable == first.repeatable
+
+
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
@@ -72,12 +81,12 @@ def test_they_repeat_with_the_run(path: Path) -> None:
         ("worked 0 ff40", "worked 0 ff4g", "two hex digits"),
         ("worked 0 ff40", "worked 1 ff40", "in order of the vCPUs"),
         ("spun 1 0000", "spun 1 0000\nspun 2 0000", "does not exist"),
-        ("woke 0 -", "woke 2 -", "no vCPU 2"),
+        ("woke 1 0", "woke 2 0", "no vCPU 2"),
         ("woke 1 0", "woke 1 7", "no vCPU 7"),
-        ("woke 0 - 3 4", "woke 0 - 3", "expected `woke"),
-        ("woke 0 - 3 4", "woke 0 - 3 -4", "not a number"),
-        ("woke 0 - 3 4", "woke 0 - 3 9999999999999999999", "not a number"),
-        ("woke 0 - 3 4\n", "woke 0 - 3 4\n" * 4096, "at most 4096 times"),
+        ("woke 1 0 5 0", "woke 1 0 5", "expected `woke"),
+        ("woke 1 0 5 0", "woke 1 0 5 -4", "not a number"),
+        ("woke 1 0 5 0", "woke 1 0 5 9999999999999999999", "not a number"),
+        ("woke 1 0 5 0\n", "woke 1 0 5 0\n" * 4097, "at most 4096 times"),
     ],
 )
 def test_a_line_outside_the_format_is_refused(path: Path, old: str, new: str, why: str) -> None:

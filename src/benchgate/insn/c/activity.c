@@ -1,7 +1,9 @@
 // Lines of the log:
 //   columns COUNT WIDTH BEGIN END     ns; the last column ends at END
 //   worked VCPU HEX, spun VCPU HEX    two digits a column: its share in 255ths; the rest is halted
-//   woke VCPU BY WAKES INTERRUPTS     BY: a vCPU, or `-` for a timer or device
+//   woke VCPU BY WAKES INTERRUPTS     BY: a vCPU
+//   host wakes_of_VCPU WAKES, host interrupts_of_VCPU INTERRUPTS    by a timer or device, and for jobs of
+//                                     QEMU's own, whose number depends on the host
 // How long the window will be is not known, so columns begin short, and double when they are full.
 #include "activity.h"
 
@@ -118,10 +120,12 @@ static void report_pairs(void) {
             if ((!pairs[c][by].wakes && !pairs[c][by].interrupts) || left == 0)
                 continue;
             left--;
-            if (by == 0)
-                journal_line("woke %u - %u %u", c, pairs[c][by].wakes, pairs[c][by].interrupts);
-            else
+            if (by == 0) {
+                journal_line("host wakes_of_%u %u", c, pairs[c][by].wakes);
+                journal_line("host interrupts_of_%u %u", c, pairs[c][by].interrupts);
+            } else {
                 journal_line("woke %u %u %u %u", c, by - 1, pairs[c][by].wakes, pairs[c][by].interrupts);
+            }
         }
 }
 

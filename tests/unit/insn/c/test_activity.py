@@ -105,7 +105,9 @@ def test_the_pairs_and_the_events_say_who_woke_whom_in_the_window(tmp_path: Path
     seen("slept", 1, 220, 400, 0)  # after it
     log = seen.log(500)
     woke = [line[1:] for line in log if line[0] == "woke"]
-    assert woke == [["0", "1", "0", "1"], ["1", "-", "1", "0"], ["1", "0", "1", "0"]]
+    assert woke == [["0", "1", "0", "1"], ["1", "0", "1", "0"]]
+    host = [line[1:] for line in log if line[0] == "host"]
+    assert host == [["wakes_of_1", "1"], ["interrupts_of_1", "0"]]
     assert seen.events == [
         *("insn-events 1", "vcpus 2", "open 100"),
         *("halt 1 90 150 0", "work 0 100 180", "kick 0 200 1", "halt 1 160 210 -", "rest 1 220 300"),
