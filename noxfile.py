@@ -19,7 +19,7 @@ SUITE = ("tests/smp", "tests/threads")
 TERN_AND_LINUX = ("--system", "kernel", "--system", "linux")
 LINUX_AND_NATIVE = ("--system", "linux", "--system", "native")
 LINUX_ROWS = "(smp or threads) and not history and not tern"
-ALONGSIDE = ("tests/unit", "tests/plugin", "guest/workloads")
+ALONGSIDE = ("tests/unit", "tests/plugin", "tests/evidence", "guest/workloads")
 """Tests of benchgate itself that boot nothing. They run under xdist, with one worker per CPU."""
 ALONE = ("tests/faults", "tests/line")
 """Tests that boot guests, kill sessions and inspect the host. They run one at a time."""

@@ -141,8 +141,9 @@ COMMANDS = (
 )
 OTHERS = {"--basetemp", "--junitxml", "--lf", "--list", "--pdb", "--strict"}
 OTHERS |= {"--cpu", "--forks", "--iters", "--verify"}
-OTHERS |= {"--adapter", "--check", "--file"}
-"""Options of pytest, ./run and mypy; of the programs in docs/real-tools.md; of bencher and sha256sum."""
+OTHERS |= {"--adapter", "--check", "--draws", "--file"}
+"""Options of pytest, ./run and mypy; of the programs in docs/real-tools.md; of bencher and sha256sum; of
+nox -s simulate."""
 
 
 def test_every_documented_option_exists(capsys: pytest.CaptureFixture[str]) -> None:

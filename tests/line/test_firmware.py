@@ -121,6 +121,7 @@ def packed_linux() -> Path:
     return next(path for path in cache_root().glob("linux/*/files/vmlinuz") if file_digest(path) == digest)
 
 
+@pytest.mark.soak  # it fetches OVMF, and a session takes minutes
 @pytest.mark.parametrize("clock", ["wall", "insn"])
 def test_linux_starts_from_ovmf(tmp_path: Path, clock: str) -> None:
     """UEFI starts the packed kernel by its own entry; it takes no ELF file."""

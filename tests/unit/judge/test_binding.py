@@ -1,4 +1,4 @@
-"""A run that is not in its place is named; tests/faults/test_evidence_forgery.py has whole sessions."""
+"""A run that is not in its place is named; tests/evidence/test_evidence_forgery.py has whole sessions."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ import sys, signal
 from pathlib import Path
 from sqlalchemy import Engine, event
 from benchgate.history import place, store, writer
-from tests.faults.test_history import MANY
+from tests.evidence.test_history_faults import MANY
 from tests.unit.history.entries import SERIES, entry
 
 word, sign, stage = sys.argv[1:]
