@@ -436,7 +436,7 @@ def verdicts(rig: Rig) -> list[tuple[str, str]]:
 
 
 def cases(rig: Rig) -> list[tuple[str, list[str]]]:
-    """The test cases of the session's junit.xml, and what each holds besides its properties."""
+    """The test cases of the session's junit.xml, and what each holds besides its properties: a reason as text."""
     root = ElementTree.parse(rig.latest / "junit.xml").getroot()
     return [
         (case.attrib["name"], [one.tag for one in case if one.tag != "properties"])
@@ -450,7 +450,7 @@ def test_a_session_of_cells_alone_leaves_a_verdict_and_a_test_case_for_each(rig:
     result.stdout.fnmatch_lines(["PASS: 2 of 2 verdicts", "PASS: 2 cells: 10 runs, all verified"])
     ids = [f"primes.hi-10000-fake-smp{cpus}-verified" for cpus in (1, 2)]
     assert verdicts(rig) == [(one, "PASS") for one in ids]
-    assert cases(rig) == [(f"{one}-work", []) for one in ids]
+    assert cases(rig) == [(f"{one}-work", ["system-out"]) for one in ids]
     assert rejudge.show(rig.latest)[1] == 0
     assert verify_session(rig.latest, rejudge.recompute).exit_code == 0
 
