@@ -436,7 +436,7 @@ def verdicts(rig: Rig) -> list[tuple[str, str]]:
 
 
 def cases(rig: Rig) -> list[tuple[str, list[str]]]:
-    """The test cases of the session's junit.xml, and what each holds besides its properties: a reason as text."""
+    """The test cases of the session's junit.xml, and what each holds besides properties; a reason is text."""
     root = ElementTree.parse(rig.latest / "junit.xml").getroot()
     return [
         (case.attrib["name"], [one.tag for one in case if one.tag != "properties"])
