@@ -19,8 +19,10 @@ SUITE = ("tests/smp", "tests/threads")
 TERN_AND_LINUX = ("--system", "kernel", "--system", "linux")
 LINUX_AND_NATIVE = ("--system", "linux", "--system", "native")
 LINUX_ROWS = "(smp or threads) and not history and not tern"
-ALONGSIDE = ("tests/unit", "tests/plugin", "tests/evidence", "guest/workloads")
-"""Tests of benchgate itself that boot nothing. They run under xdist, with one worker per CPU."""
+BOOTLESS = ("tests/unit", "tests/plugin", "tests/evidence", "guest/workloads")
+"""Tests of benchgate itself that boot nothing."""
+ALONGSIDE = ("tests/guests", *BOOTLESS)
+"""They run under xdist, with one worker per CPU: neither the host's load nor another guest disturbs them."""
 ALONE = ("tests/faults", "tests/line")
 """Tests that boot guests, kill sessions and inspect the host. They run one at a time."""
 NOTHING_FOUND = 5
@@ -163,7 +165,7 @@ def pythons(session: nox.Session) -> None:
     """Run the tests that boot nothing on every Python that the lock allows and this machine has."""
     session.install("--require-hashes", "--only-binary=:all:", "-r", "requirements.lock")
     session.install("--no-index", "--no-deps", "--no-build-isolation", "-e", ".")
-    where = () if _names_tests(session.posargs) else (*ALONGSIDE, "-n", "logical", "--dist", "loadfile")
+    where = () if _names_tests(session.posargs) else (*BOOTLESS, "-n", "logical", "--dist", "loadfile")
     session.run("python", "-m", "pytest", *where, *session.posargs)
 
 

@@ -107,6 +107,7 @@ def test_a_run_beside_a_neighbour_is_void_and_made_again(where: Path) -> None:
         assert len(later) == 3
 
 
+@pytest.mark.soak
 def test_beside_a_lasting_neighbour_a_sweep_ends_without_a_decision(where: Path) -> None:
     session = measured(where, orders="range(100)")
     check(session)

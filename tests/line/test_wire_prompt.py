@@ -53,7 +53,11 @@ def archive(path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("clock", "console", "device"),
-    [("wall", "serial", "ttyS0"), ("wall", "virtio", "hvc0"), ("insn", "serial", "ttyS0")],
+    [
+        pytest.param("wall", "serial", "ttyS0", marks=pytest.mark.soak),
+        pytest.param("wall", "virtio", "hvc0", marks=pytest.mark.soak),
+        ("insn", "serial", "ttyS0"),
+    ],
 )
 def test_the_answer_to_a_typed_line_is_judged_as_the_wire_format(
     tmp_path: Path, clock: str, console: str, device: str
