@@ -547,7 +547,7 @@ def test_a_short_window_has_a_floor(tmp_path: Path) -> None:
 
 
 BUSY = altered(GOOD, "foreign", time=30_000_000)
-"""18 ms above the limit of 2 * 6 ms."""
+"""10 ms above the limit of 2 * 10 ms."""
 
 
 @pytest.mark.parametrize(
@@ -555,7 +555,7 @@ BUSY = altered(GOOD, "foreign", time=30_000_000)
     [
         ((0, 25_000_000), VoidRule(), "run delay 2.5% (limit 2%)"),
         ((0, 25_000_000), VoidRule(run_delay=0.5), "the host made its vCPUs wait for 25000000 ns"),
-        ((9_000_000, 9_000_000), VoidRule(), "the host made its vCPUs wait for 18000000 ns"),
+        ((5_000_000, 5_000_000), VoidRule(), "the host made its vCPUs wait for 10000000 ns"),
         ((None, 0), VoidRule(), "the host does not count how long vCPUs wait"),
     ],
     ids=["above the rule", "as long", "together as long", "unavailable"],
@@ -574,12 +574,12 @@ def test_foreign_time_that_the_hosts_stalls_explain_voids_a_run(
 def test_stalls_explain_the_cycles_of_a_guest_that_says_its_hz(
     tmp_path: Path, delay: int, is_void: bool
 ) -> None:
-    """54 M cycles are 18 M above the limit of 2 * 18 M; at 2 GHz they are 9 ms."""
+    """78 M cycles are 18 M above the limit of 2 * 30 M; at 2 GHz they are 9 ms."""
     lines = [
         line.replace("unit=ns hz=1000000000", "unit=cycles hz=2000000000")
         for line in unframed(version_2(GOOD))
     ]
-    run = primes_run(tmp_path, altered(console(*lines), "foreign", time=54_000_000))
+    run = primes_run(tmp_path, altered(console(*lines), "foreign", time=78_000_000))
     keep_samples(run.folder, counters(delays=(0, delay)))
     if is_void:
         assert (
@@ -594,7 +594,7 @@ def test_stalls_explain_the_cycles_of_a_guest_that_says_its_hz(
 def test_foreign_time_on_a_quiet_host_is_the_guests(tmp_path: Path) -> None:
     """The vCPUs waited for 1 ns less than what would explain it."""
     run = primes_run(tmp_path, BUSY)
-    keep_samples(run.folder, counters(delays=(0, 17_999_999)))
+    keep_samples(run.folder, counters(delays=(0, 9_999_999)))
     with pytest.raises(VerifyError, match=r"the guest was not quiet: tasks other .* used 30000000"):
         verify.verify(RunFiles(run), PRIMES, rule=VoidRule())
 
