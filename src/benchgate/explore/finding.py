@@ -1,0 +1,104 @@
+"""What is a find: one run, and what is wrong with it. Pure.
+
+Takes what was made of one run; gives its kind and a sentence, or None. A run is compared with the first
+verified runs of its cell to see whether it is slow. Does not fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from statistics import median
+
+from benchgate.base.runs import Ending
+from benchgate.insn.explore_log import Delay
+
+MEDIAN_OF = 15
+"""So many verified runs of a cell give the median with which later ones are compared."""
+
+
+class Kind(StrEnum):
+    HANG = "hang"
+    PANIC = "panic"
+    FAILURE = "failure"
+    """A failure pattern of the system's YAML, a failed check, or an exit status that means failure."""
+    WRONG = "wrong-answer"
+    """The guest ended well, and its answers, windows or lines are not right."""
+    BOOKS = "books"
+    """A vCPU's time does not add up."""
+    SLOW = "slow"
+    CRASH = "crash"
+    """QEMU ended, or the guest flooded its console."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What one run was."""
+
+    ending: Ending
+    reason: str
+    """Why it has no result; empty if it was verified."""
+    work_ns: int | None = None
+    """The timed window of a verified run; None of a smoke, which has none."""
+    end_ns: int | None = None
+    """The guest's time at its end, or when it was last seen."""
+    steps: int | None = None
+    """Its synchronising instructions; None: not counted."""
+    stalls: tuple[Delay, ...] = ()
+    all_stalls: int = 0
+    """How many there were. Above the log's cap `stalls` has only the first ones."""
+    delayed_ns: int = 0
+    """By how much the stalls delayed all vCPUs together."""
+    unbalanced: str = ""
+    """Why a vCPU's books do not balance."""
+    last_lines: tuple[str, ...] = ()
+    """The last lines of its console that are not blank, safe to show."""
+    places: tuple[str, ...] = ()
+    """Where each vCPU was at the end, as symbol+offset; empty if that is not known."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every stall is known, so that the list of them makes the run again."""
+        return len(self.stalls) == self.all_stalls
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """What is wrong with one run."""
+
+    kind: Kind
+    what: str
+
+
+_OF_ENDING = {
+    Ending.BOOT_DEADLINE: Kind.HANG,
+    Ending.RUN_DEADLINE: Kind.HANG,
+    Ending.PANIC: Kind.PANIC,
+    Ending.FAILED: Kind.FAILURE,
+    Ending.DONE: Kind.WRONG,
+}
+
+
+def trouble(made: Made, usual_ns: float | None, slower: float) -> Trouble | None:
+    """`usual_ns`: the cell's median window, if it is known; `slower`: how many times that is slow."""
+    if made.unbalanced:
+        return Trouble(Kind.BOOKS, made.unbalanced)
+    if made.reason:
+        return Trouble(_OF_ENDING.get(made.ending, Kind.CRASH), made.reason)
+    if usual_ns and made.work_ns is not None:
+        own_ns = made.work_ns - made.delayed_ns
+        if own_ns > slower * usual_ns:
+            times, stalls = own_ns / usual_ns, made.delayed_ns
+            return Trouble(
+                Kind.SLOW,
+                f"its window of {made.work_ns} ns, without {stalls} ns of stalls, is {times:.1f} times the "
+                f"median of {usual_ns:.0f} ns",
+            )
+    return None
+
+
+def usual(windows: Sequence[int]) -> float | None:
+    """The median of a cell's first verified windows, in the order of their numbers; None if there are not
+    enough. It stays the same however many runs follow."""
+    return median(windows[:MEDIAN_OF]) if len(windows) >= MEDIAN_OF else None

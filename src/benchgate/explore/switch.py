@@ -1,0 +1,127 @@
+"""Between which instructions of which CPUs the switch must fall. Pure.
+
+Takes stalls, what each CPU executed meanwhile, and symbols; gives places such as `thread_park+0x1c`, and the
+sentence. Does not fail: an address without a symbol is shown as a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from benchgate.insn.explore_log import Delay
+from benchgate.insn.symbols import Symbols
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """Two places in what one CPU executes."""
+
+    vcpu: int
+    first: str
+    last: str
+
+    @property
+    def span(self) -> str:
+        return self.first if self.first == self.last else f"{self.first} to {self.last}"
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """One stall that the find needs."""
+
+    stopped: Side
+    """The CPU has executed `first`, and stops before it has executed `last`."""
+    ns: int
+    """For so long at least."""
+    ran: tuple[Side, ...]
+    """What the other CPUs executed meanwhile; one that executed nothing is not there."""
+
+    @property
+    def sentence(self) -> str:
+        where = f"CPU {self.stopped.vcpu} stops after {self.stopped.first} and before {self.stopped.last}"
+        others = " and ".join(f"CPU {one.vcpu} executes {one.span}" for one in self.ran)
+        return f"{where} for {self.ns} ns, in which {others or 'no other CPU executes anything'}"
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """What one CPU did in one stretch of guest time, for the picture."""
+
+    vcpu: int
+    begin: int
+    end: int
+    symbol: str
+    """Empty: it was stopped."""
+
+
+def place(pc: int, tables: Iterable[Symbols]) -> str:
+    """By the first table that knows the address: the kernel's, then the program's."""
+    for table in tables:
+        for name, begin, _ in table.within(pc, pc + 1):
+            return f"{name}+{pc - begin:#x}"
+    return f"{pc:#x}"
+
+
+def during(log: Sequence[Delay], stall: Delay) -> tuple[int, int]:
+    """The part of the log between a stall and the next entry of its CPU. A serial run makes entries in the
+    order of execution, which guest times tell up to a quantum only. A CPU that never goes on has no next
+    entry; then the time of the stall is what limits it."""
+    begin = log.index(stall) + 1
+    later = (n for n in range(begin, len(log)) if log[n].vcpu == stall.vcpu)
+    end = next(later, None)
+    if end is None:
+        over = stall.time + stall.ns
+        end = next((n for n in range(begin, len(log)) if log[n].time >= over), len(log))
+    return begin, end
+
+
+def executed(log: Sequence[Delay], vcpu: int, tables: Sequence[Symbols]) -> Side | None:
+    """The first and the last instruction of a CPU in this part of a log; None if there is none."""
+    mine = [one for one in log if one.vcpu == vcpu]
+    return Side(vcpu, place(mine[0].pc, tables), place(mine[-1].pc, tables)) if mine else None
+
+
+def around(log: Sequence[Delay], vcpu: int, begin: int, end: int, whole: tuple[int, int]) -> tuple[int, int]:
+    """Between which instructions of a CPU all lie that it executed in this part of the log: the last one that
+    is known before it and the first one after it. `whole`: between which they lie in any case."""
+    before = [one.instruction for one in log[:begin] if one.vcpu == vcpu]
+    after = [one.instruction for one in log[end:] if one.vcpu == vcpu]
+    return max(before, default=whole[0]), min(after, default=whole[1])
+
+
+def segments(
+    probes: Sequence[Delay], stalls: Sequence[Delay], end: int, tables: Sequence[Symbols]
+) -> tuple[Segment, ...]:
+    """By CPU and time. A stretch in one function is one segment, up to the next one that was seen."""
+    found = []
+    for vcpu in sorted({one.vcpu for one in (*probes, *stalls)}):
+        stops = [one for one in stalls if one.vcpu == vcpu]
+        found += [Segment(vcpu, one.time, one.time + one.ns, "") for one in stops]
+        mine = sorted(
+            (one for one in probes if one.vcpu == vcpu), key=lambda one: (one.instruction, one.time)
+        )
+        runs = [(name, [*group]) for name, group in groupby(mine, lambda one: _symbol(one.pc, tables))]
+        for n, (name, group) in enumerate(runs):
+            last = runs[n + 1][1][0].time if n + 1 < len(runs) else min(end, group[-1].time + 1)
+            found += _around(Segment(vcpu, group[0].time, max(last, group[0].time + 1), name), stops)
+    return tuple(sorted(found, key=lambda one: (one.vcpu, one.begin, one.end)))
+
+
+def _symbol(pc: int, tables: Sequence[Symbols]) -> str:
+    return place(pc, tables).partition("+")[0]
+
+
+def _around(whole: Segment, stops: Sequence[Delay]) -> list[Segment]:
+    """The segment without the time in which the CPU was stopped."""
+    left = [whole]
+    for stop in stops:
+        begin, end = stop.time, stop.time + stop.ns
+        left = [
+            Segment(one.vcpu, a, b, one.symbol)
+            for one in left
+            for a, b in ((one.begin, min(one.end, begin)), (max(one.begin, end), one.end))
+            if a < b
+        ]
+    return left

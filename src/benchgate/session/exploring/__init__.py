@@ -1,0 +1,1 @@
+"""An exploration: makes its runs, keeps what was found, and makes finds small."""

@@ -1,0 +1,264 @@
+"""Makes the runs of an exploration in guests on the instruction clock, and judges each.
+
+Takes options and planned cells; gives a `Maker`, open for as long as it explores. The guests are built once.
+Opening fails with HostError, FetchError, BuildError or UsageError; what goes wrong in a guest is part of its
+result. No lock is taken: runs in serial mode do not influence each other.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from benchgate.base.console_text import plain
+from benchgate.base.errors import HostError, UsageError, VerifyError
+from benchgate.base.identity import nonce_of_seed
+from benchgate.base.runs import RawRun
+from benchgate.base.text import one_line, visible
+from benchgate.build.images import Images, guest_digest
+from benchgate.evidence import provenance
+from benchgate.explore.finding import Made
+from benchgate.explore.switch import place
+from benchgate.host import concurrency, topology
+from benchgate.insn.log import ClockLog
+from benchgate.insn.log_reader import read_log
+from benchgate.insn.symbols import Symbols, read_symbols
+from benchgate.judge import memory_books, smoke_check, verify
+from benchgate.judge.oracle import ORACLES
+from benchgate.judge.run_files import read_console
+from benchgate.plan import catalog
+from benchgate.plan.ground import ground_of
+from benchgate.plan.options import Options
+from benchgate.plan.planned import PlannedCell
+from benchgate.plan.seats import reseated
+from benchgate.run import argv, parallel, ports, smoke
+from benchgate.run.attempt import RunRequest
+from benchgate.run.console import Limits
+from benchgate.run.record import clock_log, load
+from benchgate.run.watch import watch_for
+from benchgate.session.exploring.maker import Job, Open, Opened, Result
+from benchgate.session.exploring.rows import Selected
+from benchgate.session.guests import Guests
+from benchgate.session.machines import Machines
+from benchgate.session.progress import Progress
+
+LIMITS = Limits(halted_s=1.0)
+"""A guest whose CPUs are halted for good hangs; nothing is typed at it, and it has no network."""
+LAST_LINES = 6
+
+
+def is_smoke(planned: PlannedCell) -> bool:
+    return planned.cell.workload == smoke.WORKLOAD
+
+
+def opened(progress: Progress) -> Open:
+    """What opens a lab for the cells that were selected."""
+
+    @contextmanager
+    def opening(selected: Selected) -> Iterator[Opened]:
+        with ExploringLab(selected.options, progress) as lab:
+            cells = lab.open(selected.cells)
+            yield Opened(cells, lab, lab.facts(cells))
+
+    return opening
+
+
+@dataclass
+class ExploringLab:
+    """A Maker."""
+
+    options: Options
+    progress: Progress
+    _began: dict[Path, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._topology = topology.read()
+        self._machines = Machines(self.options, self._topology, self.progress.note)
+        self._guests = Guests(self.options, self._machines, Images(self.options.locked, self.progress.note))
+        self._symbols: dict[str, Sequence[Symbols]] = {}
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        self._stack.callback(ORACLES.close)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def open(self, cells: Sequence[PlannedCell]) -> tuple[PlannedCell, ...]:
+        """Fetches and builds; gives the cells with the seats that they really have."""
+        self._machines.fetch(one.system for one in cells)
+        self._machines.check(cells)
+        for one in cells:
+            self._guests.image(one)
+        self._machines.choose(ground_of(self._topology, self.options).pins)
+        if not self._machines.is_exact:
+            raise HostError("exploration needs level full of the instruction clock; see `benchgate doctor`")
+        found = tuple(one if is_smoke(one) else self._seated(one, one.cell.cpus) for one in cells)
+        if refused := next((f"{one.cell.id}: {one.skip}" for one in found if one.skip), ""):
+            raise UsageError(refused)
+        return found
+
+    def _seated(self, planned: PlannedCell, cpus: int) -> PlannedCell:
+        machines = self._machines
+        ground = ground_of(
+            self._topology, self.options, machines.lanes, machines.no_insn, machines.no_machine
+        )
+        return reseated(planned, cpus, ground, self.options)
+
+    def facts(self, cells: Sequence[PlannedCell]) -> dict[str, Any]:
+        """What a replay needs, and what must be the same for the exploration to go on."""
+        digests = {one.cell.row: guest_digest(self._guests.image(one)) for one in cells}
+        return {
+            "inputs": {**self._machines.described(), "guests": digests},
+            "settings": {one.system.name: dict(one.system.settings.values) for one in cells},
+            "workloads": {one.workload.name: catalog.word_of(one.workload) for one in cells},
+            "options": {"measure": False},
+            **provenance.machines(cells),
+        }
+
+    # ---- a Maker
+
+    def at_once(self, planned: PlannedCell) -> int:
+        machine = planned.system.machine
+        line = machine.line if machine else 0
+        return concurrency.guests_at_once(planned.system.qemu.memory, planned.seats.host_cpus, line)
+
+    def at(self, planned: PlannedCell, cpus: int) -> PlannedCell | None:
+        low, high = planned.system.cpus
+        if not low <= cpus <= high:
+            return None
+        if is_smoke(planned):
+            return replace(planned, cell=replace(planned.cell, cpus=cpus))
+        found = self._seated(planned, cpus)
+        return None if found.skip else found
+
+    def symbols(self, planned: PlannedCell) -> Sequence[Symbols]:
+        key = planned.cell.row
+        if key not in self._symbols:
+            files = self._guests.all_symbols(planned)
+            self._symbols[key] = [read_symbols(one) for one in files if one is not None]
+        return self._symbols[key]
+
+    def make(self, jobs: Iterable[Job], at_once: int) -> Generator[Result, None, None]:
+        taken: list[Job] = []
+
+        def requests() -> Iterator[parallel.Job]:
+            for job in jobs:
+                taken.append(job)
+                yield parallel.Job(self.request(job), partial(self._phase, job))
+
+        with closing(parallel.execute_all(requests(), at_once)) as runs:
+            for number, raw in runs:
+                job = taken[number]
+                seconds = time.monotonic() - self._began.pop(job.folder, time.monotonic())
+                yield Result(self._made(job, raw), seconds)
+
+    def _phase(self, job: Job, phase: str) -> None:
+        self._began.setdefault(job.folder, time.monotonic())
+        self.progress.phase(job.planned.cell.id, job.label, phase)
+
+    def request(self, job: Job) -> RunRequest:
+        planned = job.planned
+        self._guests.check(planned)
+        image, vm = self._guests.image(planned), self._machines.vm(planned)
+        nonce = nonce_of_seed(self.options.order_seed, planned.cell, job.seed)
+        words = planned.system.smoke.append if is_smoke(planned) and planned.system.smoke else None
+        spec = argv.guest_spec(
+            planned,
+            image,
+            vm,
+            nonce,
+            log=clock_log(job.folder),
+            seed=job.seed,
+            words=words,
+            ports=ports.choose(planned.system.ports),
+            exploration=job.exploration,
+        )
+        digest = guest_digest(image)
+        if is_smoke(planned):
+            made = smoke.request(planned, spec, job.folder, guest_digest=digest, nonce=nonce, seed=job.seed)
+            made = replace(made, attempt=max(job.number, 1))
+        else:
+            made = RunRequest(
+                cell=planned.cell,
+                spec=spec,
+                folder=job.folder,
+                nonce=nonce,
+                attempt=max(job.number, 1),
+                order=job.number,
+                seed=job.seed,
+                placement=planned.seats.placement,
+                warmup=False,
+                guest_digest=digest,
+                script=argv.script(planned, nonce, spec.ports),
+                watch=watch_for(planned.system),
+            )
+        deadlines = made.spec.deadlines.at_most(job.deadline_ns)
+        return replace(made, spec=replace(made.spec, deadlines=deadlines), limits=LIMITS)
+
+    # ---- judging
+
+    def read(self, job: Job) -> Made:
+        return self._made(job, load(job.folder))
+
+    def _made(self, job: Job, raw: RawRun) -> Made:
+        planned, work_ns, reason = job.planned, None, ""
+        try:
+            if is_smoke(planned) and planned.system.smoke:
+                reason = smoke_check.problem(raw, planned.system, planned.system.smoke)
+            else:
+                found = verify.verify_on(raw, planned.workload, planned.system, exploration=job.exploration)
+                work_ns = found.work if found.unit == verify.INSN_UNIT else None
+        except VerifyError as error:
+            reason = visible(str(error)).replace(visible(f"{raw.folder}/"), "")
+        made = Made(raw.ending, reason, work_ns, last_lines=_last_lines(raw))
+        try:
+            return self._with_clock(made, planned, read_log(clock_log(raw.folder)))
+        except VerifyError as error:
+            return made if made.reason else replace(made, reason=visible(str(error)))
+
+    def _with_clock(self, made: Made, planned: PlannedCell, log: ClockLog) -> Made:
+        seen = log.explored
+        if seen is None:
+            return made
+        places = []
+        if made.reason and len(seen.places) == log.vcpus:
+            places = [place(seen.places[vcpu], self.symbols(planned)) for vcpu in range(log.vcpus)]
+        return replace(
+            made,
+            end_ns=log.end,
+            steps=seen.steps,
+            stalls=seen.delays,
+            all_stalls=(seen.made or len(seen.delays) + 1) if seen.full else len(seen.delays),
+            delayed_ns=sum(one.ns for one in seen.delays),
+            unbalanced=_unbalanced(log),
+            places=tuple(places),
+        )
+
+
+def _unbalanced(log: ClockLog) -> str:
+    """Of a clock that came to its end. Of a guest that was killed there are no books."""
+    try:
+        if log.closed:
+            memory_books.check_balance(log)
+    except VerifyError as error:
+        return visible(str(error))
+    return ""
+
+
+def _last_lines(raw: RawRun) -> tuple[str, ...]:
+    try:
+        text = plain(read_console(raw))
+    except VerifyError:
+        return ()
+    lines = [line for line in text.split(b"\n") if line.strip()]
+    return tuple(one_line(line) for line in lines[-LAST_LINES:])

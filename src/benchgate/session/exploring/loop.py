@@ -1,0 +1,177 @@
+"""The loop of an exploration: makes the runs that are missing, and keeps what goes wrong.
+
+Takes an `Asked`, planned cells, a folder, a Maker and a Progress; gives the state after it. A run is recorded
+as soon as it has ended, so an interrupt loses only the runs that it stops. Errors of the Maker and of the
+folder pass through.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchgate.base.exploring import Exploration
+from benchgate.base.interrupts import held
+from benchgate.base.text import one_line
+from benchgate.explore import finding, groups
+from benchgate.explore.attempts import FIRST, Attempt, first_runs, schedule
+from benchgate.explore.explored import FOUND, OK, Find, Line
+from benchgate.explore.finding import Trouble
+from benchgate.plan.planned import PlannedCell
+from benchgate.session.exploring.asked import Asked
+from benchgate.session.exploring.folder import ExplorationFolder
+from benchgate.session.exploring.maker import Job, Maker, Result
+from benchgate.session.progress import Progress
+
+LONGER, AT_LEAST_NS = 30, 200_000_000
+"""A run hangs if it takes longer than this times the first run of its cell, and this besides."""
+LONGEST_WHAT = 400
+
+
+def limit_ns(end_ns: int | None) -> int | None:
+    """How long a run may take, in guest time. `end_ns`: how long the first run of its cell took; None: it did
+    not end well, or that is not known."""
+    return None if end_ns is None else LONGER * end_ns + AT_LEAST_NS
+
+
+@dataclass
+class Exploring:
+    asked: Asked
+    cells: Sequence[PlannedCell]
+    folder: ExplorationFolder
+    maker: Maker
+    progress: Progress
+    _lines: dict[str, Line] = field(default_factory=dict)
+    _usual: dict[str, float | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._lines = {line.key: line for line in self.folder.lines()}
+        self._by_id = {one.cell.id: one for one in self.cells}
+
+    def run(self) -> None:
+        """Makes every run that is asked for and has no line yet."""
+        ids = [*self._by_id]
+        missing = [one for one in self._all() if one.key not in self._lines]
+        self.progress.expect(len(missing))
+        if self._is_over():
+            return
+        self._make(first_runs(ids, self.asked.first_seed))
+        if not self._is_over():
+            self._make(self._later(ids))
+
+    def _all(self) -> Iterator[Attempt]:
+        ids = [*self._by_id]
+        yield from first_runs(ids, self.asked.first_seed)
+        yield from self._later(ids)
+
+    def _later(self, ids: Sequence[str]) -> Iterator[Attempt]:
+        return schedule(ids, self.asked.strategies, self.asked.runs, self.asked.first_seed)
+
+    @property
+    def expected(self) -> int:
+        return len([*self._all()])
+
+    def _is_over(self) -> bool:
+        return self.asked.stop_at_first and any(line.find for line in self._lines.values())
+
+    def _make(self, attempts: Iterable[Attempt]) -> None:
+        made: list[tuple[Attempt, Job]] = []
+
+        def jobs() -> Iterator[Job]:
+            for one in attempts:
+                if one.key not in self._lines and not self._is_over():
+                    made.append((one, self._job(one)))
+                    yield made[-1][1]
+
+        at_once = self.asked.jobs or min(self.maker.at_once(one) for one in self.cells)
+        with closing(self.maker.make(jobs(), at_once)) as results:
+            for number, result in enumerate(results):
+                self._record(*made[number], result)
+                if self._is_over():
+                    return
+
+    def _first(self, cell: str) -> Line | None:
+        return self._lines.get(f"{cell}#{FIRST}")
+
+    def _job(self, one: Attempt) -> Job:
+        first = self._first(one.cell)
+        exploration = self.exploration(one, first)
+        label = f"run {one.number} of {self.asked.runs}, {one.strategy}" if one.number else "first run"
+        place = self.folder.new_run(one.key)
+        limit = limit_ns(first.end_ns) if first and one.number else None
+        return Job(self._by_id[one.cell], exploration, one.seed, place, one.number, label, limit)
+
+    def exploration(self, one: Attempt, first: Line | None) -> Exploration:
+        steps = (first.steps or 0) if first else 0
+        return self.asked.exploration(one.strategy, one.seed, steps)
+
+    # ---- what came of a run
+
+    def _record(self, one: Attempt, job: Job, result: Result) -> None:
+        made = result.made
+        found = finding.trouble(made, self._usual_of(one.cell), self.asked.slower)
+        with held():  # a find's folder and its line belong together
+            name = self._keep(one, job, result, found) if found else ""
+            line = Line(
+                cell=one.cell,
+                number=one.number,
+                strategy=one.strategy,
+                seed=one.seed,
+                outcome=FOUND if found else OK,
+                work_ns=made.work_ns,
+                end_ns=None if found else made.end_ns,
+                steps=made.steps,
+                stalls=made.all_stalls,
+                delayed_ns=made.delayed_ns,
+                seconds=round(result.seconds, 2),
+                find=name,
+            )
+            self.folder.keep(line)
+            self._lines[line.key] = line
+            if not found:
+                self.folder.forget(job.folder)
+        said = f"{name}: {found.kind}: {one_line(found.what, 200)}" if found else "nothing wrong"
+        self.progress.ended(one.cell, job.label, said, is_news=bool(found))
+        if found:
+            self.progress.note(f"{name}: {command(self.folder, name)}")
+
+    def _keep(self, one: Attempt, job: Job, result: Result, found: Trouble) -> str:
+        made, name = result.made, self.folder.new_find(job.folder)
+        self.folder.keep_find(
+            Find(
+                name=name,
+                cell=one.cell,
+                number=one.number,
+                strategy=one.strategy,
+                seed=one.seed,
+                kind=found.kind,
+                what=one_line(found.what, LONGEST_WHAT),
+                group=one_line(groups.group_of(found, made), LONGEST_WHAT),
+                last_lines=made.last_lines,
+                places=made.places,
+                deadline_ns=job.deadline_ns or 0,
+            )
+        )
+        return name
+
+    def _usual_of(self, cell: str) -> float | None:
+        """From the first verified runs of the cell, in the order of their numbers."""
+        if self._usual.get(cell) is None:
+            mine = sorted(
+                (line.number, line.work_ns)
+                for line in self._lines.values()
+                if line.cell == cell and line.work_ns is not None and line.outcome == OK
+            )
+            self._usual[cell] = finding.usual([work for _, work in mine])
+        return self._usual[cell]
+
+
+def command(folder: ExplorationFolder, name: str) -> str:
+    """The command that replays a find."""
+    place = folder.find_folder(name)
+    here = Path.cwd()
+    below = place.relative_to(here) if place.is_relative_to(here) else place
+    return shlex.join(["benchgate", "explore", "replay", str(below)])

@@ -1,0 +1,152 @@
+"""Makes a find small: fewer CPUs, a shorter row, fewer stalls, shorter ones; and says where the switch falls.
+
+Takes the trials of a find, whose best case is the find's run; gives a `Small`. Each step keeps only what
+still fails in the same way, so it may be stopped after any. Fails as the trials do, but for a lack of runs,
+which is part of what is said.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from benchgate.base.exploring import Exploration, Point, Strategy
+from benchgate.base.text import one_line
+from benchgate.explore import merged, narrow
+from benchgate.explore.attempts import PLAIN
+from benchgate.explore.ddmin import ddmin
+from benchgate.explore.explored import Find, Small
+from benchgate.explore.finding import Kind
+from benchgate.explore.switch import Segment, Switch
+from benchgate.plan.planned import PlannedCell
+from benchgate.plan.workloadfile import fill
+from benchgate.session.exploring import places, placing
+from benchgate.session.exploring.loop import limit_ns
+from benchgate.session.exploring.trials import Case, SpentError, Trials
+
+SEEDS = 20
+"""With fewer CPUs, or in a shorter row, so many seeds are tried."""
+PATIENCE = 10
+"""So many times the guest time is given before what is left of a hang counts as one."""
+SLOW = f"with {PATIENCE} times the guest time it ends: its stalls make it slow, and it does not hang"
+MOST_SWITCHES = 4
+"""Of more stalls no sentence says where each falls."""
+
+
+def small(trials: Trials, of: int) -> Small:
+    """`of`: how many stalls the find has."""
+    made = trials.last
+    if not made.is_whole:
+        seen = len(made.stalls)
+        return _small(trials, of, f"the log lists {seen} of {of} stalls, so it replays by its seed only")
+    if not trials.fails(trials.listed):
+        return _small(trials, of, "the list of its stalls alone does not make it again")
+    note = ""
+    switches: tuple[Switch, ...] = ()
+    segments: tuple[Segment, ...] = ()
+    try:
+        if not _is_confirmed(trials):
+            return _small(trials, of, SLOW)
+        _fewer_cpus(trials)
+        _shorter_row(trials)
+        last = _fewer_stalls(trials)
+        if not _is_confirmed(trials):
+            return _small(trials, of, SLOW)
+        points = trials.best.points
+        if len(points) > MOST_SWITCHES:
+            note = f"{len(points) - 1} stalls before it make it happen there; without them it was not found"
+            points = tuple(one for one in points if one == last)
+        switches, segments = placing.where(trials, points)
+    except SpentError:
+        spent = f"{trials.asked.small_runs} runs were not enough to make it smaller"
+        note = f"{spent}; --small-runs allows more"
+    return _small(trials, of, note, switches, segments)
+
+
+def _small(
+    trials: Trials,
+    of: int,
+    note: str,
+    switches: tuple[Switch, ...] = (),
+    segments: tuple[Segment, ...] = (),
+) -> Small:
+    best = trials.best
+    return Small(best.planned.cell.id, best.seed, best.points, of, trials.runs, note, switches, segments)
+
+
+def _fewer_stalls(trials: Trials) -> Point | None:
+    """What comes after the last stall that is needed changes nothing. Each stall moves all that follows, so
+    most of those before it only decide where it falls; another run may need fewer."""
+    if not trials.best.points or trials.fails(trials.best.at(())):
+        return None
+    _last_needed(trials)
+    if len(trials.best.points) > 1 and places.few(trials, trials.last.stalls):
+        _last_needed(trials)
+    trials.most = min(trials.runs + trials.asked.small_runs // 3, trials.asked.small_runs)
+    try:
+        trials.search(ddmin(trials.best.points), trials.best.at)
+    except SpentError:
+        if trials.runs >= trials.asked.small_runs:
+            raise
+    trials.most = 0
+    return _last_needed(trials)
+
+
+def _last_needed(trials: Trials) -> Point:
+    """Leaves out the stalls that come later."""
+    stalls = merged.in_time(one.point for one in trials.last.stalls)
+    trials.search(narrow.farthest(len(stalls) - 1), lambda n: trials.best.at(stalls[: len(stalls) - n]))
+    return merged.in_time(one.point for one in trials.last.stalls)[-1]
+
+
+def _is_confirmed(trials: Trials) -> bool:
+    """Heavy stalls may only make a run slow: a hang is one that has not ended with much more time either."""
+    best = trials.best
+    if trials.find.kind is not Kind.HANG or best.deadline_ns is None:
+        return True
+    return trials.fails(replace(best, deadline_ns=PATIENCE * best.deadline_ns), adopts=False)
+
+
+# ---- in a smaller cell
+
+
+def _fewer_cpus(trials: Trials) -> None:
+    now = trials.best.planned
+    for cpus in (2, 4, 8, 16, 32):
+        planned = trials.maker.at(now, cpus) if cpus < now.cell.cpus else None
+        if planned is not None and _happens_in(trials, planned):
+            return
+
+
+def _shorter_row(trials: Trials) -> None:
+    planned = trials.best.planned
+    if not planned.workload.quick or not planned.cell.params:
+        return
+    values, label = fill(planned.workload, dict(planned.cell.params) | dict(planned.workload.quick))
+    if values != planned.cell.params:
+        _happens_in(trials, replace(planned, cell=replace(planned.cell, params=values, label=label)))
+
+
+def _happens_in(trials: Trials, planned: PlannedCell) -> bool:
+    """Whether the find happens in another cell, too; then it is what is made smaller from here on."""
+    find = trials.find
+    if find.kind is Kind.SLOW:
+        return False  # what is slow there is not known
+    plain = Case(planned, 1, Exploration(Strategy.POINTS), None)
+    made = trials.made(plain)
+    if trials.is_same(made):
+        return trials.fails(plain)
+    steps, limit = made.steps or 0, limit_ns(made.end_ns)
+    cases = [
+        Case(planned, seed, trials.asked.exploration(find.strategy, seed, steps), limit)
+        for seed in range(1, SEEDS + 1)
+    ]
+    return trials.becomes(cases if find.strategy != PLAIN else cases[1:])
+
+
+def told(find: Find) -> str:
+    """One line about what is left of a find."""
+    if find.small is None:
+        return ""
+    made = find.small
+    stalls = f"{len(made.points)} of {made.of_points} stalls"
+    return one_line(f"{find.name}: {stalls} after {made.runs} runs: {'; '.join(made.said)}", 1000)

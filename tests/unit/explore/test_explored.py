@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from benchgate.base.exploring import Point
+from benchgate.explore.explored import (
+    FOUND,
+    OK,
+    Explored,
+    Find,
+    Line,
+    Small,
+    find_as_json,
+    find_from_json,
+    first_finds,
+    line_as_json,
+    line_from_json,
+)
+from benchgate.explore.finding import Kind
+from benchgate.explore.switch import Segment, Side, Switch
+
+LINE = Line("row-smp2", 3, "sync", 3, OK, 1000, 2000, 50, 7, 300, 1.5, "")
+SMALL = Small(
+    "row-smp2",
+    3,
+    (Point(1, 50, 300),),
+    7,
+    42,
+    "",
+    (Switch(Side(1, "park+0x1c", "park+0x20"), 300, (Side(0, "unpark+0x10", "unpark+0x44"),)),),
+    (Segment(0, 1, 2, "unpark"), Segment(1, 1, 2, "")),
+)
+FIND = Find(
+    "find-1", "row-smp2", 3, "sync", 3, Kind.HANG, "not finished", "hang", ("a",), ("b+0x1",), 9, SMALL
+)
+
+
+def test_lines_and_finds_are_read_back_as_they_were_written() -> None:
+    assert line_from_json(json.loads(json.dumps(line_as_json(LINE)))) == LINE
+    assert find_from_json(json.loads(json.dumps(find_as_json(FIND)))) == FIND
+    bare = replace(FIND, small=None)
+    assert find_from_json(json.loads(json.dumps(find_as_json(bare)))) == bare
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"outcome": "good"}, "outcome 'good'"),
+        ({"find": "find-1"}, "outcome 'ok' and find 'find-1'"),
+        ({"number": -1}, "number -1 is not a whole number"),
+        ({"more": 1}, "unknown key 'more'"),
+    ],
+)
+def test_a_strange_line_is_refused(change: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        line_from_json({**line_as_json(LINE), **change})
+
+
+def test_groups_come_in_the_order_of_their_first_find() -> None:
+    finds = tuple(replace(FIND, name=f"find-{n}", group=group) for n, group in enumerate("bab"))
+    groups = Explored(finds=finds).groups
+    assert [(name, [one.name for one in of]) for name, of in groups] == [
+        ("b", ["find-0", "find-2"]),
+        ("a", ["find-1"]),
+    ]
+
+
+def test_the_first_find_of_a_strategy_is_counted_in_its_own_runs() -> None:
+    found = [
+        replace(LINE, number=n, strategy=strategy, outcome=FOUND if name else OK, find=name)
+        for n, strategy, name in [
+            (1, "sync", ""),
+            (2, "pct", ""),
+            (3, "sync", "find-1"),
+            (4, "pct", ""),
+            (5, "sync", "find-2"),
+        ]
+    ]
+    assert first_finds(found) == {("row-smp2", "sync"): 2}
+
+
+def test_what_is_left_is_said_by_switches_else_by_the_note() -> None:
+    assert SMALL.said == (SMALL.switches[0].sentence,)
+    assert replace(SMALL, switches=(), note="why").said == ("why",)
+    assert replace(SMALL, switches=(), points=()).said == ("it happens without any stall",)

@@ -1,0 +1,107 @@
+"""The loop on a simulated guest with one race."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.exploring import Strategy
+from benchgate.explore.explored import FOUND
+from benchgate.session.exploring.asked import Asked
+from benchgate.session.exploring.folder import ExplorationFolder
+from benchgate.session.exploring.loop import Exploring, command, limit_ns
+from benchgate.session.progress import Progress
+from tests import exploresim
+from tests.exploresim import Simulated
+
+ASKED = Asked(paths=("a",), strategies=("plain", "sync"), runs=30)
+
+
+def folder_in(path: Path) -> ExplorationFolder:
+    path.mkdir(exist_ok=True)
+    folder = ExplorationFolder(path)
+    folder.begin({"asked": ASKED.what, "inputs": {}})
+    return folder
+
+
+def explored(
+    path: Path, asked: Asked = ASKED, maker: Simulated | None = None
+) -> tuple[ExplorationFolder, str]:
+    folder, said = folder_in(path), io.StringIO()
+    Exploring(asked, [exploresim.planned()], folder, maker or Simulated(), Progress(said, live=False)).run()
+    return folder, said.getvalue()
+
+
+def test_each_run_has_a_line_and_only_finds_have_a_folder(tmp_path: Path) -> None:
+    folder, said = explored(tmp_path / "x")
+    lines = folder.lines()
+    assert [one.number for one in lines] == [*range(31)]
+    assert {one.strategy for one in lines if one.find} == {"sync"}
+    finds = [one.find for one in lines if one.find]
+    assert finds == [f"find-{n}" for n in range(1, len(finds) + 1)]
+    assert len(finds) >= 2
+    kept = sorted(one.name for one in (folder.path / "finds").iterdir())
+    assert kept == sorted(finds)
+    assert not [*(folder.path / "running").iterdir()]
+    assert f"benchgate: find-1: benchgate explore replay {folder.path}/finds/find-1" in said
+
+
+def test_the_first_run_tells_the_steps_and_the_deadline(tmp_path: Path) -> None:
+    maker = Simulated()
+    explored(tmp_path / "x", replace(ASKED, strategies=("pct",), runs=2), maker)
+    first, one, _ = maker.ran
+    assert (first.exploration.strategy, first.deadline_ns) == (Strategy.POINTS, None)
+    assert one.exploration.steps == exploresim.INSTRUCTIONS
+    assert one.deadline_ns == 30 * exploresim.INSTRUCTIONS + 200_000_000
+    assert limit_ns(None) is None
+
+
+def test_it_ends_at_the_first_find(tmp_path: Path) -> None:
+    folder, _ = explored(tmp_path / "x", replace(ASKED, stop_at_first=True))
+    lines = folder.lines()
+    assert [one.outcome for one in lines].count(FOUND) == 1
+    assert lines[-1].outcome == FOUND
+    maker = Simulated()
+    explored(tmp_path / "x", replace(ASKED, stop_at_first=True), maker)
+    assert maker.ran == []
+
+
+def test_after_an_interrupt_it_goes_on_and_the_lines_are_those_of_one_go(tmp_path: Path) -> None:
+    whole, _ = explored(tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        explored(tmp_path / "x", maker=Simulated(stop_after=17))
+    maker = Simulated()
+    folder, _ = explored(tmp_path / "x", maker=maker)
+    assert len(maker.ran) == 31 - 17
+    assert folder.lines() == whole.lines()
+    assert exploresim.folder_files(folder.path) == exploresim.folder_files(whole.path)
+
+
+def test_more_runs_go_on_where_the_first_ended(tmp_path: Path) -> None:
+    explored(tmp_path / "x", replace(ASKED, runs=10))
+    folder, _ = explored(tmp_path / "x")
+    whole, _ = explored(tmp_path / "whole")
+    assert folder.lines() == whole.lines()
+
+
+def test_a_find_has_what_it_takes_to_group_and_replay_it(tmp_path: Path) -> None:
+    folder, _ = explored(tmp_path / "x", replace(ASKED, stop_at_first=True))
+    (find,) = folder.finds()
+    assert (find.kind, find.strategy, find.cell) == ("panic", "sync", "primes-kernel-smp2")
+    assert find.group == "panic | tern: ready | panic: cpu=# why=assert"
+    assert find.places == ("unpark+0x10", "park+0x20")
+    assert find.deadline_ns == 30 * exploresim.INSTRUCTIONS + 200_000_000
+
+
+def test_without_finds_few_runs_are_news(tmp_path: Path) -> None:
+    _, said = explored(tmp_path / "x", replace(ASKED, strategies=("plain",), runs=59))
+    assert said.count("nothing wrong") == 20
+
+
+def test_a_command_can_be_pasted_from_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = folder_in(tmp_path / "an out")
+    assert command(folder, "find-1") == "benchgate explore replay 'an out/finds/find-1'"

@@ -1,0 +1,100 @@
+"""Rows are those that pytest selects; smokes are those of the systems' YAML."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.errors import UsageError
+from benchgate.session.exploring import rows
+from benchgate.session.exploring.asked import Asked
+
+TESTS = """
+import pytest
+
+@pytest.mark.workload("primes", hi=50_000)
+def test_primes(cell):
+    pass
+
+@pytest.mark.workload("checksum")
+@pytest.mark.speedup(cpus=4, at_least=1.6)
+def test_checksum(verdict):
+    pass
+
+def test_other():
+    pass
+"""
+
+
+@pytest.fixture
+def tests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    file = tmp_path / f"test_explored_{tmp_path.name.replace('-', '_')}.py"
+    file.write_text(TESTS)
+    return str(file)
+
+
+def ids(found: rows.Selected) -> list[str]:
+    return [one.cell.id for one in found.cells]
+
+
+def test_cells_and_the_arms_of_gates_with_more_than_one_cpu(tests: str) -> None:
+    found = rows.select(Asked(paths=(tests,), systems=("kernel",)))
+    assert ids(found) == [
+        "primes.hi-50000-kernel-smp2",
+        "primes.hi-50000-kernel-smp4",
+        "checksum-kernel-smp4",
+    ]
+    assert "primes.hi-50000-kernel-smp1: it has one CPU; --smp 1 explores it, too" in found.notes
+    assert {one.seats.lane for one in found.cells} == {"insn"}
+    assert found.options.clock == "insn"
+
+
+def test_cpu_counts_that_are_named_do_not_add_one_cpu(tests: str) -> None:
+    """A speedup is a ratio to one CPU, so pytest plans that arm whether or not --smp names it."""
+    found = rows.select(Asked(paths=(tests,), systems=("kernel",), smp="2,4"))
+    assert {one.cell.cpus for one in found.cells} == {2, 4}
+
+
+def test_pytests_own_selection_and_options_count(tests: str) -> None:
+    asked = Asked(
+        paths=(tests,), systems=("kernel",), smp="1", words=("-k", "primes", "--set", "primes.hi=70000")
+    )
+    assert ids(rows.select(asked)) == ["primes.hi-70000-kernel-smp1"]
+
+
+def test_a_process_of_this_host_is_not_explored(tests: str) -> None:
+    with pytest.raises(UsageError, match=r"nothing to explore .*only guests on the instruction clock"):
+        rows.select(Asked(paths=(tests,), systems=("native",)))
+
+
+def test_what_pytest_cannot_collect_is_a_sentence(tests: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"pytest cannot collect .*absent\.py \(status 4\)"):
+        rows.select(Asked(paths=(str(tmp_path / "absent.py"),)))
+    with pytest.raises(UsageError, match="nothing to explore below"):
+        rows.select(Asked(paths=(tests,), words=("-k", "other")))
+
+
+def test_the_smokes_of_a_system_at_its_cpu_counts() -> None:
+    assert ids(rows.select(Asked(smoke=True, systems=("kernel",)))) == [
+        "smoke-kernel-smp2",
+        "smoke-kernel-smp4",
+    ]
+    assert ids(rows.select(Asked(smoke=True, systems=("kernel",), smp="3"))) == ["smoke-kernel-smp3"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (Asked(), "name tests, such as tests/smp, or a system"),
+        (Asked(smoke=True, paths=("tests",)), "--smoke explores no tests"),
+        (Asked(smoke=True, words=("-k", "x")), "--smoke runs no pytest"),
+        (Asked(smoke=True, systems=("linux",)), "`smoke` is missing"),
+        (Asked(smoke=True, systems=("kernel",), smp="65"), "kernel runs on 1 to 64 CPUs"),
+    ],
+)
+def test_what_cannot_be_explored_is_a_sentence(asked: Asked, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        rows.select(asked)
