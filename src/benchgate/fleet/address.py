@@ -1,0 +1,48 @@
+"""The address of a scheduler, and whether it may be used without encryption. Pure.
+
+Takes the word of --fleet or of a command; gives the address. Fails with UsageError that says what to do.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+
+from benchgate.base.errors import UsageError
+from benchgate.base.text import one_line
+
+TCP, TLS = "tcp", "tls"
+DEFAULT_PORT = 8786
+_FORM = re.compile(r"(?:(tcp|tls)://)?(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]+|\*)(?::(\d{1,5}))?/?")
+
+
+def checked(word: str, *, certificates: bool) -> str:
+    """`tls://HOST:PORT` or `tcp://HOST:PORT`. `certificates`: whether a folder of certificates was named;
+    then a word without a scheme means tls."""
+    found = _FORM.fullmatch(word)
+    if found is None or not 0 <= int(found[3] or DEFAULT_PORT) < 65536:
+        raise UsageError(f"`{one_line(word)}` is not an address such as tls://build-host:{DEFAULT_PORT}")
+    host, port = found[2], found[3] or str(DEFAULT_PORT)
+    scheme = found[1] or (TLS if certificates else TCP)
+    if scheme == TCP and not is_loopback(host):
+        raise UsageError(
+            f"{one_line(word)} is outside this machine, where a fleet speaks TLS only: whoever can write to "
+            "plain TCP can run guests on its workers. Make certificates with `benchgate fleet certificates "
+            f"DIR`, copy its folders to the machines, and use tls://{host}:{port} with --certificates DIR"
+        )
+    if scheme == TLS and not certificates:
+        raise UsageError(
+            f"{one_line(word)} needs certificates: give --certificates DIR, the folder of this machine's "
+            "role that `benchgate fleet certificates` made"
+        )
+    return f"{scheme}://{host}:{port}"
+
+
+def is_loopback(host: str) -> bool:
+    """A name is not looked up: another answer could be given to Dask."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False

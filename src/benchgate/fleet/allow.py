@@ -1,0 +1,129 @@
+"""What the operator of a worker allows: a list of digests, what a signer vouches for, or any guest.
+
+Takes a list file or a file of signers, and tasks; gives a `Policy`, whose `require` is called before anything
+of a task is read or started. Fails with CatalogError that names the line of the list, UsageError for a policy
+that allows nothing, and RefusedError that says what is not allowed, and how the operator allows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchgate.base.errors import CatalogError, EvidenceError, RefusedError, UnsignedError, UsageError
+from benchgate.base.files import read_start
+from benchgate.base.ssh_signatures import Signed, Signers, checked, require, sign
+from benchgate.base.text import one_line
+from benchgate.fleet.task import PROGRAMS, ROLES, SHA256, Item, Task, manifest
+
+NAMESPACE = "benchgate-fleet"
+_LARGEST = 1 << 20
+_NAMES = ("the manifest of the task", "its signature")
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """At least one of these allows something."""
+
+    file: Path | None = None
+    """The list; it is read for each task, so that a change is in force at once."""
+    signers: Signers | None = None
+    any_guest: bool = False
+    """Whatever a client sends runs, in the worker's own QEMU."""
+
+    def require(self, task: Task) -> None:
+        """RefusedError unless each item of the task is allowed."""
+        items = set(task.items)
+        if {one.role for one in items} & set(PROGRAMS) != set(PROGRAMS):
+            raise RefusedError(f"the task does not name its {' and '.join(PROGRAMS)} by digest")
+        if self.any_guest:
+            return
+        missing = items - (read(self.file) if self.file else frozenset())
+        if not missing:
+            return
+        unsigned = self._unsigned(task)
+        if unsigned:
+            raise RefusedError(self._why(sorted(missing), unsigned))
+
+    def _unsigned(self, task: Task) -> str:
+        """Why no signature allows it; empty if one does."""
+        if self.signers is None:
+            return "this worker accepts no signatures"
+        if not task.vouched:
+            return "nobody signed it"
+        try:
+            checked(_signed(task.manifest), task.vouched, self.signers)
+        except (EvidenceError, UnsignedError) as error:
+            return str(error)
+        return ""
+
+    def _why(self, missing: list[Item], unsigned: str) -> str:
+        named = ", ".join(map(str, missing))
+        ways = []
+        if self.file:
+            ways.append(
+                f"`benchgate fleet allow {self.file} {' '.join(f'{m.role}={m.sha256}' for m in missing)}`"
+            )
+        if self.signers:
+            ways.append(f"a signature by one of {self.signers.file} (the session's --fleet-key)")
+        where = f"not in {self.file}" if self.file else "not allowed"
+        return (
+            f"{named}: {where}, and {unsigned}; the operator of this worker allows it by {' or '.join(ways)}"
+        )
+
+
+def policy(file: Path | None, signers: Path | None, *, any_guest: bool) -> Policy:
+    """UsageError if nothing could be allowed, CatalogError if the list cannot be read."""
+    if file is None and signers is None and not any_guest:
+        raise UsageError(
+            "a worker runs only what its operator allows: give --allow FILE (a list of digests; `benchgate "
+            "fleet allow` writes it), --signers FILE (who may vouch for a task), or --any-guest (whatever a "
+            "client sends runs in this worker's QEMU)"
+        )
+    found = None if signers is None else Signers(signers)
+    if found is not None:
+        require(found)
+    if file is not None:
+        read(file)
+    return Policy(file, found, any_guest)
+
+
+def read(file: Path) -> frozenset[Item]:
+    """The items of a list: lines `ROLE SHA256`, with comments behind `#`."""
+    try:
+        text = read_start(file, _LARGEST, follow=True).decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise CatalogError(f"the list {file} cannot be read: {error}") from error
+    if len(text) > _LARGEST:
+        raise CatalogError(f"the list {file} has more than {_LARGEST} bytes")
+    lines = (line.partition("#")[0].split() for line in text.splitlines())
+    return frozenset(_item(words, f"{file}:{number}") for number, words in enumerate(lines, 1) if words)
+
+
+def add(file: Path, items: Iterable[Item], comment: str = "") -> tuple[Item, ...]:
+    """Appends the items that the list does not have yet, and gives them."""
+    known = read(file) if file.exists() else frozenset()
+    fresh = tuple(sorted(set(items) - known))
+    behind = f"  # {one_line(comment)}" if comment else ""
+    with file.open("a", encoding="utf-8") as stream:
+        stream.write("".join(f"{one}{behind}\n" for one in fresh))
+    return fresh
+
+
+def vouched(items: Iterable[Item], key: Path) -> str:
+    """The signature with which the owner of a fleet allows these items."""
+    return sign(_signed(manifest(items)), key, "--fleet-key")
+
+
+def _signed(text: str) -> Signed:
+    return Signed(text.encode(), NAMESPACE, *_NAMES)
+
+
+def _item(words: list[str], where: str) -> Item:
+    if len(words) != 2 or words[0] not in ROLES or not SHA256.fullmatch(words[1]):
+        raise CatalogError(
+            f"{where}: `{one_line(' '.join(words))}` is not a role ({', '.join(ROLES)}) and a SHA-256 in 64 "
+            "lower-case hex digits"
+        )
+    return Item(words[0], words[1])

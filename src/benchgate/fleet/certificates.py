@@ -1,0 +1,92 @@
+"""The certificates of a fleet: an authority of its own, and one certificate for each role, made by openssl.
+
+Takes a folder; writes FOLDER/authority (the key that makes further certificates; it stays where it is) and
+FOLDER/scheduler, FOLDER/worker and FOLDER/client, each with ca.pem, cert.pem and key.pem for the machines of
+that role. Fails with UsageError if the folder exists already, and with HostError without openssl.
+
+A role is in the certificate, as its unit (OU) and as what it may be used for: a client's is for clients only,
+so whoever takes it cannot play the scheduler. fleet/limited.py asks for the unit.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from benchgate.base import process
+from benchgate.base.errors import HostError, UsageError
+from benchgate.base.text import one_line
+
+SCHEDULER, WORKER, CLIENT = "scheduler", "worker", "client"
+ROLES = (SCHEDULER, WORKER, CLIENT)
+AUTHORITY = "authority"
+CA, CERTIFICATE, KEY = "ca.pem", "cert.pem", "key.pem"
+DAYS = 825
+_USES = {SCHEDULER: "serverAuth,clientAuth", WORKER: "serverAuth,clientAuth", CLIENT: "clientAuth"}
+_PATIENCE_S = 60.0
+_CURVE = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-noenc")
+
+
+def make(folder: Path, days: int = DAYS) -> None:
+    """All of them. Keys can be read by their owner only."""
+    if shutil.which("openssl") is None:
+        raise HostError(
+            "certificates are made by openssl, which is not installed; install the package openssl"
+        )
+    try:
+        folder.mkdir(mode=0o700, parents=True)
+    except OSError as error:
+        raise UsageError(
+            f"{folder}: {error.strerror}; name a new folder: certificates that are in use are not overwritten"
+        ) from error
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".making-") as place:
+        made = Path(place)
+        authority = _authority(made / AUTHORITY, days)
+        for role in ROLES:
+            _certificate(made / role, role, authority, days)
+        for one in (AUTHORITY, *ROLES):
+            (made / one).rename(folder / one)
+
+
+def _authority(folder: Path, days: int) -> Path:
+    folder.mkdir(mode=0o700)
+    _openssl(
+        *("req", "-x509", *_CURVE, "-days", str(days), "-subj", "/O=benchgate fleet/CN=authority"),
+        *("-addext", "basicConstraints=critical,CA:TRUE,pathlen:0"),
+        *("-addext", "keyUsage=critical,keyCertSign,cRLSign"),
+        *("-keyout", str(folder / KEY), "-out", str(folder / CA)),
+    )
+    (folder / KEY).chmod(0o600)
+    return folder
+
+
+def _certificate(folder: Path, role: str, authority: Path, days: int) -> None:
+    folder.mkdir(mode=0o700)
+    request, extensions = folder / "request.pem", folder / "extensions"
+    extensions.write_text(
+        "basicConstraints=critical,CA:FALSE\nkeyUsage=critical,digitalSignature\n"
+        f"extendedKeyUsage={_USES[role]}\nsubjectAltName=DNS:{role}.benchgate\n",
+        encoding="ascii",
+    )
+    subject = f"/O=benchgate fleet/OU={role}/CN={role}"
+    _openssl("req", "-new", *_CURVE, "-subj", subject, "-keyout", str(folder / KEY), "-out", str(request))
+    _openssl(
+        *("x509", "-req", "-in", str(request), "-CA", str(authority / CA), "-CAkey", str(authority / KEY)),
+        *("-days", str(days), "-extfile", str(extensions), "-out", str(folder / CERTIFICATE)),
+    )
+    (folder / KEY).chmod(0o600)
+    shutil.copy(authority / CA, folder / CA)
+    request.unlink()
+    extensions.unlink()
+
+
+def _openssl(*words: str) -> None:
+    try:
+        done = process.capture(["openssl", *words], _PATIENCE_S, process.base_environment({}))
+    except subprocess.TimeoutExpired:
+        raise HostError(f"openssl {words[0]} did not end in {_PATIENCE_S:.0f} s") from None
+    if done.returncode != 0:
+        lines = [line for line in done.stderr.splitlines() if line.strip()] or ["it said nothing"]
+        raise HostError(f"openssl {words[0]} failed: {one_line(lines[-1])}")

@@ -1,0 +1,155 @@
+"""A fleet's engine: Dask.distributed, which spreads runs over workers and makes those of a dead worker again.
+
+Takes the address of a scheduler; gives an `Engine` (engine.py). Each call of a worker is one of the two
+functions of work.py, with bytes. When the scheduler goes away, everything under way is lost, and the client
+waits for another one at the same address. Fails with FleetError if no scheduler answers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import warnings
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import Future as Waiting
+from contextlib import suppress
+from typing import Any
+
+from distributed import Client
+from distributed import Future as Remote
+
+from benchgate.base.errors import FleetError
+from benchgate.base.interrupts import held
+from benchgate.base.text import one_line
+from benchgate.fleet import dask_settings, limited, work
+from benchgate.fleet.certificates import CLIENT
+from benchgate.fleet.engine import Answered, Event, Lost, Seat
+
+CONNECT_S = 30.0
+_RECONNECT_S = 3600.0
+"""Longer than the runner's patience, which decides."""
+_SEATS_S = 1.0
+_CLOSE_S = 10.0
+
+
+class DaskEngine:
+    def __init__(self, address: str, security: Any = None) -> None:
+        dask_settings.use()
+        limited.limit(CLIENT)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # other versions of packages that a run does not depend on
+                self._client = Client(
+                    address, timeout=CONNECT_S, security=security, set_as_default=False, name="benchgate"
+                )
+        except (OSError, TimeoutError) as error:
+            raise FleetError(
+                f"no scheduler of a fleet answers at {address}: {one_line(str(error), 200)}; start one with "
+                "`benchgate fleet scheduler`"
+            ) from error
+        self._client._timeout = _RECONNECT_S
+        self._loop = self._client.loop.asyncio_loop
+        self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        self._under_way: dict[int, tuple[Remote, Waiting[None]]] = {}
+        self._kept_to: dict[int, frozenset[str]] = {}
+        """By number, the workers that may make a run, if not all may."""
+        self._seats: dict[str, int] = {}
+        self._watching = self._spawn(self._watch())
+
+    def seats(self) -> Sequence[Seat]:
+        return [Seat(address, slots) for address, slots in self._seats.items()]
+
+    def run(self, number: int, task: bytes, *, key: str, avoid: frozenset[str], rank: int) -> None:
+        allowed = frozenset(self._seats) - avoid if avoid else None
+        self._submit(number, key, allowed, -rank, work.carry_out, task)
+
+    def store(self, number: int, sha256: str, content: bytes, address: str) -> None:
+        """By way of the scheduler; workers do not speak with each other."""
+        self._submit(number, "input", frozenset({address}), 1, work.put_input, sha256.encode(), content)
+
+    def _submit(
+        self,
+        number: int,
+        key: str,
+        allowed: frozenset[str] | None,
+        priority: int,
+        function: Callable[..., bytes],
+        *arguments: bytes,
+    ) -> None:
+        with held():
+            future = self._client.submit(
+                function,
+                *arguments,
+                key=f"{self._client.id}-{number}-{key}",
+                workers=None if allowed is None else sorted(allowed),
+                priority=priority,
+                pure=False,
+            )
+            if allowed is not None:
+                self._kept_to[number] = allowed
+            self._under_way[number] = future, self._spawn(self._follow(number, future))
+
+    def cancel(self, number: int) -> None:
+        with held():
+            self._kept_to.pop(number, None)
+            if number in self._under_way:
+                future, waiting = self._under_way.pop(number)
+                waiting.cancel()
+                future.release()
+
+    def events(self, seconds: float) -> Sequence[Event]:
+        found: list[Event] = []
+        with suppress(queue.Empty):
+            found.append(self._events.get(timeout=seconds))
+            while True:
+                found.append(self._events.get_nowait())
+        return [one for one in found if self._ends(one.number)]
+
+    def close(self) -> None:
+        for number in list(self._under_way):
+            self.cancel(number)
+        self._watching.cancel()
+        with suppress(OSError, TimeoutError):
+            self._client.close(timeout=_CLOSE_S)
+
+    # ---- in the thread of Dask's loop
+
+    def _spawn(self, work_: Coroutine[Any, Any, None]) -> Waiting[None]:
+        return asyncio.run_coroutine_threadsafe(work_, self._loop)
+
+    def _ends(self, number: int) -> bool:
+        """Whether the event is the first of its number. Its memory in the fleet is given back."""
+        self._kept_to.pop(number, None)
+        future, _ = self._under_way.pop(number, (None, None))
+        if future is None:
+            return False
+        future.release()
+        return True
+
+    async def _follow(self, number: int, future: Remote) -> None:
+        try:
+            answer = await future._result()
+            holders = await self._client.scheduler.who_has(keys=[future.key])
+            address = next(iter(holders.get(future.key, ())), "")
+        except asyncio.CancelledError:
+            if asyncio.current_task().cancelling():  # type: ignore[union-attr] # it runs in a task
+                raise
+            self._events.put(Lost(number, "the scheduler went away"))
+        except Exception as error:
+            self._events.put(Lost(number, one_line(f"{type(error).__name__}: {error}", 200)))
+        else:
+            self._events.put(Answered(number, address, answer))
+
+    async def _watch(self) -> None:
+        """Which workers there are. A run that waits for workers that are all gone is lost."""
+        while True:
+            try:
+                is_there = self._client.status == "running"
+                self._seats = dict(await self._client.scheduler.ncores()) if is_there else {}
+            except Exception:
+                self._seats = {}
+            for number, allowed in list(self._kept_to.items()):
+                if self._seats and not allowed & set(self._seats):
+                    self._kept_to.pop(number, None)
+                    self._events.put(Lost(number, "the workers that may make it went away"))
+            await asyncio.sleep(_SEATS_S)

@@ -1,0 +1,135 @@
+"""A run's request as a task that any worker understands, and on a worker the request again.
+
+`packed` takes a request of a session; gives the bytes to send, their digest, and the guest's files by digest.
+The digest is the same for equal runs: it does not depend on the session, its folder or the attempt's number.
+`unpacked` takes a checked task, a folder, and where this worker has everything; gives the request that
+run/attempt.py carries out. Fails with FleetError for a run that only this machine can make, and with
+RefusedError for a task that names what this worker does not have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+
+from benchgate.base.cells import Lane
+from benchgate.base.errors import FleetError, RefusedError
+from benchgate.base.runs import BootSpec, Uses
+from benchgate.fleet import words
+from benchgate.fleet.equipment import Equipment
+from benchgate.fleet.task import (
+    CLOCK,
+    MADE,
+    QEMU,
+    Input,
+    Item,
+    Made,
+    Own,
+    Place,
+    Task,
+    filled,
+    templated,
+)
+from benchgate.fleet.task_json import as_bytes, digest
+from benchgate.insn.plugin import source_digest
+from benchgate.run.attempt import RunRequest
+from benchgate.run.watch import GUEST_WATCH
+
+Digest = Callable[[Path], str]
+Vouch = Callable[[Task], str]
+"""The signature of the fleet's owner for a task; empty: none."""
+_PLUGIN = "plugin"
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    task: Task
+    sent: bytes
+    key: str
+    """What it is: the same for the same run."""
+    files: Mapping[str, Path]
+    """The guest's, by SHA-256."""
+
+
+def packed(request: RunRequest, digest_of: Digest, vouch: Vouch = lambda _: "") -> Packed:
+    spec = request.spec
+    if spec.lane is not Lane.INSN or spec.uses is None or spec.uses.plugin is None:
+        raise FleetError(
+            f"{request.cell.id}: only runs on the instruction clock can be made on a fleet, and this one is "
+            f"on lane {spec.lane}; leave out --fleet, or give --clock insn"
+        )
+    files = {name: (path, digest_of(path)) for name, path in spec.uses.files.items()}
+    task = Task(
+        cell=request.cell,
+        nonce=request.nonce,
+        seed=request.seed,
+        placement=request.placement,
+        guest_digest=request.guest_digest,
+        items=(
+            Item(QEMU, spec.uses.qemu.digest),
+            Item(CLOCK, source_digest()),
+            *(Item(name.rstrip("0123456789"), sha256) for name, (_, sha256) in files.items()),
+        ),
+        argv=templated(spec.argv, _places(request.folder, spec.uses, spec.uses.plugin, dict(files.values()))),
+        deadlines=spec.deadlines,
+        cpus=spec.cpus,
+        watch=request.watch or GUEST_WATCH,
+        limits=request.limits,
+        script=request.script,
+        talks=spec.talks,
+        shape=spec.shape,
+    )
+    if why := words.why_not(task):
+        raise FleetError(f"{request.cell.id} cannot be made on a fleet: {why}; leave out --fleet for it")
+    task = replace(task, vouched=vouch(task))
+    by_digest = MappingProxyType({sha256: path for path, sha256 in files.values()})
+    return Packed(task, as_bytes(task), digest(task), by_digest)
+
+
+def _places(folder: Path, uses: Uses, plugin: Path, files: Mapping[Path, str]) -> dict[str, Place]:
+    data: dict[str, Place] = {str(path): Own(f"data{n}") for n, path in enumerate(uses.qemu.data)}
+    made: dict[str, Place] = {str(folder / name): Made(name) for name in MADE}
+    guest: dict[str, Place] = {str(path): Input(sha256) for path, sha256 in files.items()}
+    return {**data, **made, **guest, str(uses.qemu.binary): Own(QEMU), str(plugin): Own(_PLUGIN)}
+
+
+def unpacked(task: Task, folder: Path, equipment: Equipment, files: Mapping[str, Path]) -> RunRequest:
+    """`files`: where this worker has the guest's, by SHA-256. The folder exists and is empty."""
+    own: dict[Place, str] = {Own(QEMU): str(equipment.qemu.binary), Own(_PLUGIN): str(equipment.plugin)}
+    own |= {Own(f"data{n}"): str(path) for n, path in enumerate(equipment.qemu.data)}
+    guest: dict[Place, str] = {Input(sha256): str(path) for sha256, path in files.items()}
+    made: dict[Place, str] = {Made(name): str(folder / name) for name in MADE}
+    places = {**own, **guest, **made}
+
+    def path_of(place: Place) -> str:
+        if place not in places:
+            raise RefusedError(f"the task names {place}, which this worker does not have")
+        return places[place]
+
+    spec = BootSpec(
+        argv=filled(task.argv, path_of),
+        environment={**equipment.qemu.environment, "LD_PRELOAD": str(equipment.plugin)},
+        lane=Lane.INSN,
+        cpus=task.cpus,
+        pins=(),
+        deadlines=task.deadlines,
+        talks=task.talks,
+        shape=task.shape,
+    )
+    return RunRequest(
+        cell=task.cell,
+        spec=spec,
+        folder=folder,
+        nonce=task.nonce,
+        attempt=1,
+        order=0,
+        seed=task.seed,
+        placement=task.placement,
+        warmup=False,
+        guest_digest=task.guest_digest,
+        script=task.script,
+        watch=task.watch,
+        limits=task.limits,
+    )

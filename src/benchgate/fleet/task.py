@@ -1,0 +1,143 @@
+"""What is asked of a worker: one attempt, as data. It has no path of any machine, and no program as Python.
+
+Takes a session's command line and what its paths stand for; gives words with `Part`s in their place, and on a
+worker the command line again, with the worker's own paths. Pure; nothing fails.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from benchgate.base.cells import Cell, Placement
+from benchgate.base.qemu import comma_safe
+from benchgate.base.runs import Deadlines
+from benchgate.base.script import Script
+from benchgate.insn import machine_shape
+from benchgate.run.console import Limits
+from benchgate.run.watch import Watch
+
+APPEND = "-append"
+QEMU, CLOCK, KERNEL, INITRD, DISK, FIRMWARE = "qemu", "clock", "kernel", "initrd", "disk", "firmware"
+ROLES = (QEMU, CLOCK, KERNEL, INITRD, DISK, FIRMWARE)
+"""What a task names by digest; `clock` is that of the plugin's sources."""
+PROGRAMS = (QEMU, CLOCK)
+"""They run on the worker itself, and never travel: a worker has its own."""
+OWN = re.compile(r"qemu|plugin|data[0-9]")
+MADE = ("clock.log", machine_shape.FILE, "exploration.txt")
+"""The files of a run's folder that QEMU may be told of."""
+SHA256 = re.compile(r"[0-9a-f]{64}")
+_PLAIN = re.compile(r"/[A-Za-z0-9_./+@~-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """A path of the worker's own: its QEMU, a folder that QEMU reads (-L), its plugin."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A file of the guest, by its content."""
+
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A file in the run's folder."""
+
+    name: str
+
+
+Place = Own | Input | Made
+Part = str | Place
+Word = tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Item:
+    """Something that the worker's operator must allow."""
+
+    role: str
+    sha256: str
+
+    def __str__(self) -> str:
+        return f"{self.role} {self.sha256}"
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    cell: Cell
+    nonce: str
+    seed: int
+    placement: Placement
+    guest_digest: str
+    items: tuple[Item, ...]
+    argv: tuple[Word, ...]
+    deadlines: Deadlines
+    cpus: int
+    watch: Watch
+    limits: Limits = field(default_factory=Limits)
+    script: Script | None = None
+    talks: bool = False
+    shape: str = ""
+    exploration: str = ""
+    """The file with the strategy of an explored run; empty: none."""
+    vouched: str = ""
+    """The signature of the fleet's owner over the manifest; may be empty."""
+
+    @property
+    def files(self) -> tuple[Item, ...]:
+        """What travels to a worker."""
+        return tuple(one for one in self.items if one.role not in PROGRAMS)
+
+    def digest_of(self, role: str) -> str:
+        """Of the first item with this role; empty: none."""
+        return next((one.sha256 for one in self.items if one.role == role), "")
+
+    @property
+    def manifest(self) -> str:
+        return manifest(self.items)
+
+
+def manifest(items: Iterable[Item]) -> str:
+    """The one text of these items, which the owner of a fleet signs."""
+    return "".join(f"{one}\n" for one in sorted(set(items)))
+
+
+def sha256_of(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def templated(argv: Sequence[str], places: Mapping[str, Place]) -> tuple[Word, ...]:
+    """The words with each of these paths replaced by what it stands for; but for the kernel's command line.
+    fleet/words.py refuses paths that are left."""
+    names = {name: place for path, place in places.items() for name in (path, comma_safe(path))}
+    longest = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    # A whole path: /data is neither in /mnt/data nor in /database.
+    found = re.compile(rf"(?<![^=,])({longest})(?![^,])") if names else None
+    before = ("", *argv)
+    return tuple(
+        (word,) if option == APPEND or found is None else _parts(found.split(word), names)
+        for option, word in zip(before, argv, strict=False)
+    )
+
+
+def _parts(pieces: Sequence[str], names: Mapping[str, Place]) -> Word:
+    """Of texts and paths by turns."""
+    parts = [names[piece] if number % 2 else piece for number, piece in enumerate(pieces)]
+    return tuple(part for part in parts if part != "")
+
+
+def filled(words: Iterable[Word], path_of: Callable[[Place], str]) -> tuple[str, ...]:
+    """The words with this machine's paths, each of which must be plain."""
+    return tuple("".join(one if isinstance(one, str) else path_of(one) for one in word) for word in words)
+
+
+def is_plain_path(path: str) -> bool:
+    """Whether a path can stand in each place of a command line and of a loader's variable as it is."""
+    return _PLAIN.fullmatch(path) is not None

@@ -1,0 +1,185 @@
+"""Which command lines a worker starts: QEMU with options and values that are known to reach only its guest.
+
+Takes a task; RefusedError names the first word that is not known to be harmless, and what to do. Nothing is
+forbidden by name: what is not in the tables is refused, so a new option of QEMU is refused too. The words
+reach no file of the worker but the task's inputs, which are read, and the clock's log; no network, no other
+device of the host, and no monitor but benchgate's own. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from benchgate.base.errors import RefusedError
+from benchgate.base.qemu import CONSOLES, QMP_DESCRIPTOR, SERIAL, VIRTIO, guest_name
+from benchgate.base.text import one_line
+from benchgate.fleet.task import (
+    APPEND,
+    DISK,
+    FIRMWARE,
+    INITRD,
+    KERNEL,
+    ROLES,
+    SHA256,
+    Input,
+    Made,
+    Own,
+    Part,
+    Task,
+    Word,
+)
+
+_QEMU, _DATA, _PLUGIN, _RUN = "\ue000", "\ue001", "\ue002", "\ue003"
+_FILES = {KERNEL: "\ue004", INITRD: "\ue005", DISK: "\ue006", FIRMWARE: "\ue007"}
+"""One character in the place of a part, by what it is; no text may have one of them."""
+_ANY_MARK = re.compile("[\ue000-\uefff]")
+_NAME = r"[A-Za-z0-9_.+-]+"
+_DISK = (
+    rf"id=disk\d+,if=(?:none|ide,index=\d+,media=(?:disk|cdrom)|sd,index=\d+|floppy,index=\d+),"
+    rf"file={_FILES[DISK]},format=raw,snapshot=on"
+)
+_MACHINE_KEYS = (
+    *("accel", "sata", "smbus", "usb", "vmport", "hpet", "graphics", "i8042", "acpi", "pit", "pic", "rtc"),
+    *("isa-serial", "smm", "virtualization", "secure", "its", "ras", "highmem", "highmem-ecam"),
+    *("gic-version", "aclint", "aia", "aia-guests", "pcie", "ioapic2", "mem-merge", "nvdimm", "hmat"),
+    *("kernel-irqchip", "auto-kernel-cmdline", "mte", "x-option-roms"),
+)
+"""Properties of machines that name no file: not `dtb`, `dumpdtb`, `firmware`, `pflash0`, `memory-backend`."""
+_DEVICES = (
+    *("isa-debug-exit", "virtio-serial-pci", "virtio-serial-device", "virtconsole"),
+    *("virtio-blk-pci", "virtio-blk-device", "virtio-scsi-pci", "scsi-hd", "nvme"),
+    *("virtio-rng-pci", "virtio-rng-device", "virtio-net-pci", "virtio-net-device", "e1000", "rtl8139"),
+    *("pvpanic", "pvpanic-pci", "pcie-root-port", "i6300esb"),
+)
+"""Devices that QEMU only emulates: none of the host's (vfio, vhost, usb-host), no `loader` of files."""
+_COUNTS = "seed|quantum|fine|rush|skip|serial|patience|lines|talk|disks"
+_PATHS = "out|machine|explore"
+"""Options of the plugin. Each other one names a file, which it would make where the worker was started."""
+_DEVICE_KEYS = (
+    *("id", "drive", "bus", "addr", "iobase", "iosize", "serial", "chardev", "name", "netdev", "mac"),
+    *("multifunction", "port", "chassis", "disable-legacy", "disable-modern", "num-queues", "queue-size"),
+    *("logical_block_size", "physical_block_size", "nr", "max_ports"),
+)
+
+
+def _keyed(first: str, keys: tuple[str, ...], more: str = "") -> str:
+    """A word with `key=value` behind it."""
+    return rf"(?:{first})(?:,(?:{'|'.join(map(re.escape, keys))})=[A-Za-z0-9_.:+-]*{more})*"
+
+
+_VALUES: Mapping[str, str] = {
+    "-L": _DATA,
+    "-name": r"guest=benchgate-[A-Za-z0-9_.-]+,debug-threads=on",
+    "-display": "none",
+    "-machine": _keyed(rf"{_NAME}|(?:{'|'.join(_MACHINE_KEYS)})=[A-Za-z0-9_.-]+", _MACHINE_KEYS),
+    "-accel": r"tcg,thread=(?:multi|single)(?:,one-insn-per-tb=on)?|kvm",
+    "-cpu": rf"{_NAME}(?:,[+-]?{_NAME}(?:=[A-Za-z0-9_.+-]+)?)*",
+    "-m": r"\d{1,8}[KMG]?",
+    "-smp": r"\d+(?:,(?:cpus|sockets|dies|clusters|modules|cores|threads|maxcpus)=\d+)*",
+    "-chardev": rf"stdio,id=console,signal=off|socket,id=qmp,fd={QMP_DESCRIPTOR}",
+    "-mon": "chardev=qmp,mode=control",
+    "-serial": re.escape(CONSOLES[SERIAL][1]),
+    "-device": "|".join(
+        (
+            *(re.escape(word) for word in CONSOLES[VIRTIO] if not word.startswith("-")),
+            _keyed("|".join(map(re.escape, _DEVICES)), _DEVICE_KEYS, "|,romfile="),
+        )
+    ),
+    "-global": r"apic\.vapic=off",
+    "-kernel": _FILES[KERNEL],
+    "-initrd": _FILES[INITRD],
+    "-bios": rf"none|{_FILES[FIRMWARE]}",
+    APPEND: r"[^\ue000-\uefff]*",
+    "-drive": _DISK,
+    "-plugin": rf"{_PLUGIN}(?:,(?:(?:{_COUNTS})=\d{{1,20}}|(?:{_PATHS})={_RUN}|order=[a-z]+))*",
+    "-object": r"main-loop,id=main-loop,thread-pool-min=1,thread-pool-max=1"
+    r"|memory-backend-ram,id=node\d+,size=\d+",
+    "-numa": r"(?:node|dist)(?:,(?:nodeid|memdev|cpus|src|dst|val)=[A-Za-z0-9-]+)*",
+    "-netdev": r"user,id=net0,restrict=on",
+    "-rtc": r"base=[0-9T:-]+,clock=vm",
+    "-seed": r"\d{1,20}",
+}
+"""What may stand behind an option."""
+_FLAGS = ("-nodefaults", "-no-user-config", "-no-reboot", "-S", "-no-acpi", "-no-hpet")
+_REQUIRED = ("-nodefaults", "-no-user-config", "-S", "-display", "-name")
+_WHY: Mapping[str, str] = {
+    "-drive": "a worker opens raw images only: another format may name further files of the worker",
+    "-netdev": "a worker opens no port to a guest: run a system with `ports` here, without --fleet",
+    "-semihosting-config": "semihosting gives the guest the worker's files: run this system here",
+    "-semihosting": "semihosting gives the guest the worker's files: run this system here",
+}
+_HINT = "the worker starts only options that reach no file, network or device of its machine (docs/fleet.md)"
+
+
+def why_not(task: Task) -> str:
+    """Why no worker starts it; empty if each whose operator allows its items does."""
+    try:
+        require(task)
+    except RefusedError as error:
+        return str(error)
+    return ""
+
+
+def require(task: Task) -> None:
+    """RefusedError unless every word is known to be harmless."""
+    roles = _roles(task)
+    if not task.argv or task.argv[0] != (Own("qemu"),):
+        raise RefusedError(
+            "the first word of its argv is not the worker's QEMU; a worker starts nothing else"
+        )
+    seen = set()
+    words = iter(task.argv[1:])
+    for word in words:
+        option = _marked(word, roles)
+        seen.add(option)
+        if option not in _FLAGS:
+            _require_value(option, next(words, None), roles)
+    if missing := [one for one in _REQUIRED if one not in seen]:
+        raise RefusedError(f"its command line lacks {missing[0]}, which benchgate always gives to QEMU")
+    if (f"guest={guest_name(task.nonce)},debug-threads=on",) not in task.argv:
+        raise RefusedError("its -name has not the task's nonce, by which a lost guest is recognised")
+
+
+def _require_value(option: str, value: Word | None, roles: Mapping[str, str]) -> None:
+    allowed = _VALUES.get(option)
+    why = _WHY.get(option, _HINT)
+    if allowed is None or value is None:
+        raise RefusedError(f"QEMU's option `{one_line(option)}` is refused: {why}")
+    if not re.fullmatch(allowed, _marked(value, roles)):
+        raise RefusedError(f"QEMU's option `{option} {_shown(value)}` is refused: {why}")
+
+
+def _roles(task: Task) -> dict[str, str]:
+    """The marks that a file of the task stands for: those of its roles."""
+    found: dict[str, str] = {}
+    for one in task.items:
+        if one.role not in ROLES or not SHA256.fullmatch(one.sha256):
+            raise RefusedError(f"{one_line(str(one))} is not an item of a task")
+        found[one.sha256] = found.get(one.sha256, "") + _FILES.get(one.role, "")
+    return found
+
+
+def _marked(word: Word, roles: Mapping[str, str]) -> str:
+    return "".join(_mark(part, roles) for part in word)
+
+
+def _mark(part: Part, roles: Mapping[str, str]) -> str:
+    match part:
+        case str():
+            if _ANY_MARK.search(part) or not (part.isprintable() or part == ""):
+                raise RefusedError(f"a word of its argv has a character that none needs: {one_line(part)}")
+            return part
+        case Own(name):
+            return {"qemu": _QEMU, "plugin": _PLUGIN}.get(name, _DATA)
+        case Made():
+            return _RUN
+        case Input(sha256):
+            # A file with two roles, such as an empty one, is rare enough to be refused.
+            return roles.get(sha256, "") or "\ue008"
+
+
+def _shown(word: Word) -> str:
+    """For messages."""
+    names = (one if isinstance(one, str) else f"<{getattr(one, 'name', '') or 'input'}>" for one in word)
+    return one_line("".join(names), 200)

@@ -1,0 +1,140 @@
+"""The process of one worker: it makes runs at its station, one for each slot, until it is interrupted.
+
+Takes the scheduler's address and what its operator said; runs until a signal ends it, and comes back by
+itself after the scheduler did. Its guests die with it: the kernel kills them even if the worker is killed.
+Fails with FleetError if the folder is in use, and like equipment.py.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from distributed import Status, get_worker
+from distributed.worker import thread_state
+
+from benchgate.base.errors import FleetError, UsageError
+from benchgate.base.files import lock_holder, try_lock
+from benchgate.base.text import one_line
+from benchgate.build.cache_storage import Notice
+from benchgate.fleet import dask_settings, limited, words
+from benchgate.fleet.equipment import prepared
+from benchgate.fleet.inputs import InputStore
+from benchgate.fleet.scheduler import stopped
+from benchgate.fleet.task import Task, is_plain_path
+from benchgate.fleet.work import Station, work_for
+from benchgate.run import stale
+
+_AGAIN_S = 1.0
+_CLOSE_S = 30.0
+_EXECUTING = frozenset({"executing", "long-running"})
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """What the operator said."""
+
+    address: str
+    folder: Path
+    """Of this worker alone: inputs that it keeps, and runs while they are made."""
+    name: str
+    slots: int
+    guests: tuple[str, ...]
+    require: Callable[[Task], None]
+    """RefusedError for a task that is not allowed."""
+    security: Any = None
+
+
+def run(orders: Orders, say: Notice) -> None:
+    dask_settings.use()
+    if not is_plain_path(str(orders.folder)):
+        raise UsageError(
+            f"--dir {orders.folder}: its path has a character that QEMU's options give a meaning to"
+        )
+    orders.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lock = try_lock(orders.folder / "worker.lock")
+    if lock is None:
+        raise FleetError(
+            f"{lock_holder(orders.folder / 'worker.lock')} is a worker in {orders.folder}: give each worker "
+            "its own --dir"
+        )
+    try:
+        for line in stale.sweep_stale():
+            say(line)
+        work_for(_station(orders, say))
+        asyncio.run(_serve(orders, say))
+    finally:
+        os.close(lock)
+
+
+def _station(orders: Orders, say: Notice) -> Station:
+    runs = orders.folder / "runs"
+    with suppress(FileNotFoundError):
+        shutil.rmtree(runs)  # of a worker that was killed: we hold its lock
+    runs.mkdir(mode=0o700)
+
+    def require(task: Task) -> None:
+        orders.require(task)
+        words.require(task)
+
+    return Station(
+        name=orders.name,
+        host=socket.gethostname(),
+        runs=runs,
+        inputs=InputStore(orders.folder / "inputs"),
+        equipment=prepared(orders.guests, say),
+        require=require,
+        is_wanted=_is_wanted,
+    )
+
+
+def _is_wanted() -> bool:
+    """Called by the thread that makes a run: Dask forgets a task that nobody waits for, also when a session
+    or the scheduler is gone."""
+    worker = get_worker()
+    task = worker.state.tasks.get(thread_state.key)
+    return worker.status is Status.running and task is not None and task.state in _EXECUTING
+
+
+async def _serve(orders: Orders, say: Notice) -> None:
+    """A worker of Dask ends with its scheduler; then another one takes its place here."""
+    stop = stopped()
+    say(f"worker {orders.name}: {orders.slots} slots, in {orders.folder}; Ctrl-C ends it")
+    while not stop.is_set():
+        worker = limited.worker_class()(
+            orders.address,
+            name=f"{orders.name}-{os.getpid()}",
+            nthreads=orders.slots,
+            memory_limit=0,
+            local_directory=str(orders.folder / "dask"),
+            security=orders.security,
+            dashboard_address="127.0.0.1:0",
+        )
+        starting = asyncio.ensure_future(worker.start())
+        await _first(stop.wait(), starting)
+        why = "the scheduler is gone"
+        if starting.done() and starting.exception() is not None:
+            why = one_line(f"{type(starting.exception()).__name__}: {starting.exception()}")
+        elif not stop.is_set():
+            say(f"worker {orders.name}: at {worker.address}, for the scheduler at {orders.address}")
+            await _first(stop.wait(), worker.finished())
+        starting.cancel()
+        with suppress(Exception):
+            await worker.close(timeout=_CLOSE_S, executor_wait=True)
+        if not stop.is_set():
+            say(f"worker {orders.name}: {why}; waiting for the scheduler at {orders.address}")
+            await asyncio.sleep(_AGAIN_S)
+
+
+async def _first(*waits: Any) -> None:
+    """Until one of them is done; none is cancelled but the wait for the signal."""
+    tasks = [asyncio.ensure_future(one) for one in waits]
+    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    tasks[0].cancel()

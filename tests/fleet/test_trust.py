@@ -1,0 +1,56 @@
+"""A hostile client, worker or neighbour runs nothing on a fleet that speaks TLS, whatever Dask allows."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchgate.fleet import certificates
+from benchgate.fleet.certificates import CLIENT, WORKER
+from tests import fleetkit
+from tests.fleetkit import Fleet
+from tests.machines import PATIENCE_S
+
+HOSTILE = Path(__file__).parents[1] / "data" / "fleet" / "hostile.py"
+
+pytestmark = [
+    *(pytest.mark.fleet, pytest.mark.alone),
+    pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed"),
+]
+
+
+def hostile(fleet: Fleet, folder: Path, role: str, proof: Path) -> dict[str, str]:
+    """What came of each try, by its name."""
+    words = [sys.executable, str(HOSTILE), fleet.address, str(folder / role), role, str(proof)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return dict(line.split(": ", 1) for line in done.stdout.splitlines() if ": " in line)
+
+
+def test_nothing_of_a_stranger_runs(tmp_path: Path) -> None:
+    fleetkit.require()
+    keys, others, proof = tmp_path / "keys", tmp_path / "others", tmp_path / "proof"
+    for folder in (keys, others):
+        certificates.make(folder, days=1)
+    with fleetkit.fleet(tmp_path, keys) as fleet:
+        fleet.scheduler()
+        worker = fleet.workers(worker="good")["worker"]
+        found = {role: hostile(fleet, keys, role, proof) for role in (CLIENT, WORKER)}
+        stranger = hostile(fleet, others, CLIENT, proof)
+        assert not proof.exists(), (proof.read_text(), found)
+        # A client may speak with the scheduler; a worker may not be a client, and a stranger is nobody.
+        assert found[CLIENT]["client"] == "connected 1"
+        assert not found[WORKER]["client"].startswith("connected")
+        assert not stranger["client"].startswith("connected")
+        assert found[CLIENT]["worker message"].startswith("CommClosedError")
+        assert "uncaught-error" in found[CLIENT]["scheduler message"]
+        assert stranger["scheduler message"].startswith("FatalCommClosedError")
+        assert worker.process.poll() is None
+        assert fleet.programs[0].process.poll() is None
+        # The fleet still answers whoever asks for what it does.
+        assert found[CLIENT]["workers left"] == "1"
+        assert "this is not a task that this version of benchgate sends" in found[CLIENT]["asked well"]

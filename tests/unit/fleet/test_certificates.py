@@ -1,0 +1,106 @@
+"""The certificates of a fleet are one authority's, each for its role, and nobody else can read the keys."""
+
+from __future__ import annotations
+
+import shutil
+import ssl
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from benchgate import cli
+from benchgate.base.errors import HostError, UsageError
+from benchgate.fleet import certificates
+from benchgate.fleet.certificates import CLIENT, ROLES, SCHEDULER, WORKER
+from benchgate.fleet.security import security
+from tests.machines import PATIENCE_S
+
+pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("fleet") / "certificates"
+    assert cli.main(["fleet", "certificates", str(folder)]) == 0
+    return folder
+
+
+def verified(made: Path, role: str, purpose: str, authority: Path) -> bool:
+    words = [
+        "openssl",
+        "verify",
+        "-purpose",
+        purpose,
+        "-CAfile",
+        str(authority),
+        str(made / role / "cert.pem"),
+    ]
+    return subprocess.run(words, capture_output=True, check=False, timeout=PATIENCE_S).returncode == 0
+
+
+def test_a_folder_for_each_role_and_nothing_else(made: Path) -> None:
+    assert sorted(one.name for one in made.iterdir()) == ["authority", *sorted(ROLES)]
+    for role in ROLES:
+        assert sorted(one.name for one in (made / role).iterdir()) == ["ca.pem", "cert.pem", "key.pem"]
+
+
+def test_others_cannot_read_a_key(made: Path) -> None:
+    keys = list(made.rglob("key.pem"))
+    assert len(keys) == 4
+    assert [oct(key.stat().st_mode & 0o777) for key in keys] == ["0o600"] * 4
+    assert made.stat().st_mode & 0o077 == 0
+
+
+def test_a_client_cannot_be_a_server(made: Path) -> None:
+    authority = made / "authority" / "ca.pem"
+    found = {
+        (role, use): verified(made, role, use, authority)
+        for role in ROLES
+        for use in ("sslserver", "sslclient")
+    }
+    assert [pair for pair, good in found.items() if not good] == [(CLIENT, "sslserver")]
+
+
+def test_another_fleet_does_not_trust_them(made: Path, tmp_path: Path) -> None:
+    certificates.make(tmp_path / "other", days=1)
+    assert not verified(made, WORKER, "sslclient", tmp_path / "other" / "authority" / "ca.pem")
+
+
+def test_nothing_is_overwritten(made: Path) -> None:
+    before = (made / SCHEDULER / "cert.pem").read_bytes()
+    with pytest.raises(UsageError, match="are not overwritten"):
+        certificates.make(made)
+    assert (made / SCHEDULER / "cert.pem").read_bytes() == before
+
+
+def test_without_openssl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(HostError, match="install the package openssl"):
+        certificates.make(tmp_path / "x")
+    assert not (tmp_path / "x").exists()
+
+
+def test_dask_gets_them(made: Path) -> None:
+    pytest.importorskip("distributed")
+    for folder in (made, made / WORKER):
+        found = security(folder, WORKER)
+        assert found.require_encryption
+        assert found.get_tls_config_for_role("worker")["cert"] == str(made / WORKER / "cert.pem")
+    context = found.get_listen_args("worker")["ssl_context"]
+    assert context.verify_mode is ssl.CERT_REQUIRED
+    assert context.minimum_version is ssl.TLSVersion.TLSv1_3
+
+
+def test_a_folder_without_certificates(made: Path, tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    with pytest.raises(UsageError, match=r"has no ca.pem; name the folder `worker`"):
+        security(tmp_path, WORKER)
+
+
+def test_a_key_that_others_can_read_is_not_used(made: Path, tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    shutil.copytree(made / CLIENT, tmp_path / CLIENT)
+    (tmp_path / CLIENT / "key.pem").chmod(0o644)
+    with pytest.raises(UsageError, match="can be read by others; `chmod 600"):
+        security(tmp_path, CLIENT)

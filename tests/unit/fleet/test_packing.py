@@ -1,0 +1,80 @@
+"""A request becomes the same task on every machine and in every session, and on a worker the same boot."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.cells import Lane
+from benchgate.base.errors import FleetError
+from benchgate.base.files import file_digest
+from benchgate.base.qemu import Qemu
+from benchgate.fleet import task_json
+from benchgate.fleet.equipment import Equipment
+from benchgate.fleet.packing import packed, unpacked
+from tools.fleet_scale import request_of
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    (tmp_path / "kernel").write_bytes(b"kernel")
+    return tmp_path
+
+
+def test_a_run_has_one_key_whoever_asks(files: Path, tmp_path: Path) -> None:
+    here = packed(request_of(3, Path("/a/runs/0001-x"), files, attempt=1), file_digest)
+    there = packed(request_of(3, Path("/b/runs/0007-x"), files, attempt=7, warmup=True), file_digest)
+    assert here.key == there.key
+    assert here.sent == there.sent
+    assert packed(request_of(4, Path("/a/runs/0001-x"), files), file_digest).key != here.key
+    (files / "kernel").write_bytes(b"another kernel")
+    assert packed(request_of(3, Path("/a/runs/0001-x"), files), file_digest).key != here.key
+
+
+def test_no_path_of_this_machine_is_sent(files: Path) -> None:
+    sent = packed(request_of(3, Path("/somewhere/runs/0001-x"), files), file_digest).sent
+    assert str(files).encode() not in sent
+    assert b"/somewhere" not in sent
+
+
+def test_a_worker_puts_its_own_paths_in_their_place(files: Path) -> None:
+    request = request_of(3, Path("/a/runs/0001-x"), files)
+    found = packed(request, file_digest)
+    qemu = Qemu(Path("/w/qemu"), {"LD_LIBRARY_PATH": "/w/lib"}, (Path("/w/share"),), (10, 0, 2), "a" * 64)
+    inputs = {sha256: Path("/w/inputs") / sha256 for sha256 in found.files}
+    (kernel,) = inputs.values()
+    task = task_json.from_bytes(found.sent)
+    again = unpacked(task, Path("/w/runs/1"), Equipment(qemu, Path("/w/clock.so")), inputs)
+    theirs = {
+        str(files / "bin" / "qemu"): "/w/qemu",
+        str(files / "share"): "/w/share",
+        str(files / "kernel"): str(kernel),
+        f"{files}/clock.so,out=/a/runs/0001-x/clock.log,seed=3": "/w/clock.so,out=/w/runs/1/clock.log,seed=3",
+    }
+    assert again.spec.argv == tuple(theirs.get(word, word) for word in request.spec.argv)
+    assert again.spec.environment == {"LD_LIBRARY_PATH": "/w/lib", "LD_PRELOAD": "/w/clock.so"}
+    assert (again.cell, again.nonce, again.seed) == (request.cell, request.nonce, request.seed)
+    assert again.spec.deadlines == request.spec.deadlines
+
+
+def test_only_the_instruction_clock_travels(files: Path) -> None:
+    request = request_of(3, Path("/a"), files)
+    wall = replace(request, spec=replace(request.spec, lane=Lane.TCG))
+    with pytest.raises(FleetError, match=r"kernel-smp2: only runs on the instruction clock.*lane tcg"):
+        packed(wall, file_digest)
+
+
+def test_a_command_line_that_no_worker_starts_is_named(files: Path) -> None:
+    request = request_of(3, Path("/a"), files)
+    more = replace(request.spec, argv=(*request.spec.argv, "-netdev", "user,id=n,hostfwd=tcp::5555-:22"))
+    with pytest.raises(FleetError, match=r"cannot be made on a fleet: .*netdev"):
+        packed(replace(request, spec=more), file_digest)
+
+
+def test_the_owners_signature_changes_no_key(files: Path) -> None:
+    request = request_of(3, Path("/a"), files)
+    signed = packed(request, file_digest, lambda task: f"signed {len(task.items)}")
+    assert signed.task.vouched == "signed 3"
+    assert signed.key == packed(request, file_digest).key

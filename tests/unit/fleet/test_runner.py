@@ -1,0 +1,288 @@
+"""A session's runs on a simulated fleet: whatever workers do, each run is used once, in the plan's order."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.errors import EvidenceError, FleetError
+from benchgate.base.files import file_digest
+from benchgate.base.runs import Ending, RawRun
+from benchgate.fleet import answer, task_json
+from benchgate.fleet.runner import FleetRunner
+from benchgate.run import record
+from benchgate.run.attempt import RunRequest
+from benchgate.run.parallel import Job
+from tools.fleet_scale import Make, SimulatedFleet, answer_of, request_of, write_folder
+
+SIZES = {"serial.log": 40, "clock.log": 40}
+
+
+def honest(address: str, sent: bytes) -> bytes:
+    return answer_of(address, sent, sizes=SIZES)
+
+
+class Rig:
+    """A session's side: requests of consecutive seeds, and what was said."""
+
+    def __init__(self, folder: Path, make: Make = honest, *, workers: int = 3, dying: float = 0.0) -> None:
+        self.files = folder / "files"
+        self.files.mkdir()
+        (self.files / "kernel").write_bytes(b"kernel")
+        self.folder = folder
+        self.notes: list[str] = []
+        self.fleet = SimulatedFleet(make, workers, dying=dying, lossy=0.5)
+        self.runner = FleetRunner(self.fleet, self.notes.append, monotonic=lambda: self.fleet.now_s)
+
+    def request(self, number: int, seed: int, *, warmup: bool = False) -> RunRequest:
+        folder = self.folder / f"{number:04}"
+        folder.mkdir(exist_ok=True)
+        return request_of(seed, folder, self.files, warmup=warmup, attempt=number)
+
+    def row(self, seeds: int) -> list[RunRequest]:
+        """As a session asks for a row: the first seed, to be repeated, then all."""
+        more = [self.request(seed + 1, seed) for seed in range(1, seeds + 1)]
+        return [self.request(1, 1, warmup=True), *more]
+
+    def made(self, requests: list[RunRequest]) -> list[RawRun]:
+        self.runner.ahead(requests)
+        jobs = [Job(one, lambda _: None) for one in requests]
+        return [raw for _, raw in self.runner.execute_all(jobs, 1)]
+
+
+def test_runs_come_in_the_plans_order_with_the_sessions_numbers(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    requests = rig.row(8)
+    found = rig.made(requests)
+    assert [raw.attempt for raw in found] == list(range(1, 10))
+    assert [raw.seed for raw in found] == [1, *range(1, 9)]
+    assert [raw.warmup for raw in found] == [True, *[False] * 8]
+    for request, raw in zip(requests, found, strict=True):
+        assert record.load(request.folder) == raw
+        assert json.loads((request.folder / "argv.json").read_text()) == list(request.spec.argv)
+        assert json.loads((request.folder / "worker.json").read_text())["worker"].startswith("sim://")
+    assert rig.notes == []
+
+
+def test_an_input_is_sent_to_each_worker_once(tmp_path: Path) -> None:
+    kept: set[tuple[str, str]] = set()
+
+    def forgetful(address: str, sent: bytes) -> bytes:
+        task = task_json.from_bytes(sent)
+        missing = [one.sha256 for one in task.files if (address, one.sha256) not in kept]
+        if missing:
+            kept.update((address, one) for one in missing)
+            return answer.without_run(task_json.digest(task), address, address, missing=missing)
+        return honest(address, sent)
+
+    rig = Rig(tmp_path, forgetful)
+    assert len(rig.made(rig.row(12))) == 13
+    kernel = file_digest(rig.files / "kernel")
+    assert dict(rig.fleet.stored) == {(f"sim://{n}", kernel): 1 for n in range(3)}
+
+
+def test_the_first_seed_of_a_row_is_made_by_two_workers(tmp_path: Path) -> None:
+    for number in range(6):
+        place = tmp_path / str(number)
+        place.mkdir()
+        rig = Rig(place, workers=2)
+        requests = rig.row(2)
+        rig.made(requests)
+        first, second = (json.loads((requests[n].folder / "worker.json").read_text()) for n in (1, 0))
+        assert first["worker"] != second["worker"]
+
+
+def changed(name: str, who: str) -> Make:
+    """One worker whose file of that name is another one."""
+
+    def make(address: str, sent: bytes) -> bytes:
+        if address != who:
+            return honest(address, sent)
+        task = task_json.from_bytes(sent)
+        with tempfile.TemporaryDirectory() as folder:
+            write_folder(Path(folder), task, SIZES)
+            (Path(folder) / name).write_bytes(b"something else\n")
+            return answer.made(task_json.digest(task), address, address, Path(folder))
+
+    return make
+
+
+def test_a_third_worker_decides_who_is_wrong(tmp_path: Path) -> None:
+    """Of two workers that make the first seed of a row, and of three liars, one at least is found; nobody
+    honest is dropped, and nothing that was compared is the liar's."""
+    found = []
+    for number in range(3):
+        place, liar = tmp_path / str(number), f"sim://{number}"
+        place.mkdir()
+        rig = Rig(place, changed("clock.log", liar))
+        requests = rig.row(4)
+        rig.made(requests)
+        found += [(liar, one["name"]) for one in dropped(rig)]
+        if dropped(rig):
+            assert any("made different runs of one seed (clock.log" in note for note in rig.notes)
+            assert any(f"worker {liar} of the fleet gets no more runs" in note for note in rig.notes)
+        for request in requests[:2]:
+            assert (request.folder / "clock.log").read_bytes() != b"something else\n"
+            assert json.loads((request.folder / "worker.json").read_text())["worker"] != liar
+    assert len(found) == 2  # the third liar made neither of the two
+    assert all(liar == name for liar, name in found)
+
+
+def test_a_row_of_which_the_session_repeats_nothing_is_compared_too(tmp_path: Path) -> None:
+    """A session repeats a seed in the first row of a system and workload only."""
+    found = []
+    for number in range(3):
+        place, liar = tmp_path / str(number), f"sim://{number}"
+        place.mkdir()
+        rig = Rig(place, changed("clock.log", liar))
+        made = rig.made([rig.request(seed, seed) for seed in range(1, 5)])
+        assert [raw.seed for raw in made] == [1, 2, 3, 4]
+        found += [(liar, one["name"]) for one in dropped(rig)]
+        first = json.loads((made[0].folder / "worker.json").read_text())
+        assert first["worker"] != liar or not dropped(rig)
+    assert len(found) == 2  # the third liar was not one of the two
+    assert all(liar == name for liar, name in found)
+
+
+def test_each_worker_is_compared_after_some_rows(tmp_path: Path) -> None:
+    """Five workers, three rows: a liar among them is found, wherever it is."""
+    rig = Rig(tmp_path, changed("clock.log", "sim://4"), workers=5)
+    rig.made([rig.request(number, number, warmup=True) for number in range(1, 4)])
+    assert [one["name"] for one in dropped(rig)] == ["sim://4"]
+
+
+def dropped(rig: Rig) -> list[dict[str, str]]:
+    facts = rig.runner.facts()["fleet"]
+    assert isinstance(facts, dict)
+    return list(facts["dropped"])
+
+
+def test_two_workers_that_differ_need_a_third(tmp_path: Path) -> None:
+    rig = Rig(tmp_path, changed("clock.log", "sim://0"), workers=2)
+    with pytest.raises(FleetError, match=r"sim://\d and sim://\d made different runs of seed 1.*no third"):
+        rig.made(rig.row(2))
+
+
+def test_one_worker_alone_is_said_once(tmp_path: Path) -> None:
+    rig = Rig(tmp_path, workers=1)
+    rig.made(rig.row(2))
+    rig.made([rig.request(9, 7, warmup=True)])
+    assert [note for note in rig.notes if "has one worker" in note] == rig.notes
+    assert len(rig.notes) == 1
+
+
+def another_run(address: str, sent: bytes) -> bytes:
+    """The folder of another seed, under this task's name."""
+    task = task_json.from_bytes(sent)
+    with tempfile.TemporaryDirectory() as folder:
+        write_folder(Path(folder), task_json.from_bytes(sent.replace(b'"seed": 2', b'"seed": 3')), SIZES)
+        return answer.made(task_json.digest(task), address, address, Path(folder))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        (another_run, "its folder is of another run: seed is 3, and must be 2"),
+        (lambda *_: b"nonsense", "an answer that no worker of this version gives"),
+        (lambda who, _: answer.without_run("another", who, who), "it answers for another run"),
+        (lambda who, sent: answer.without_run(key_of(sent), who, who, trouble="no disk"), "no disk"),
+        (
+            lambda who, sent: answer.without_run(key_of(sent), who, who, missing=["f" * 64]),
+            "it asks for a file that is not of the run",
+        ),
+    ],
+)
+def test_a_worker_that_cannot_be_used_is_named_and_dropped(
+    tmp_path: Path, wrong: Callable[[str, bytes], bytes], why: str
+) -> None:
+    def make(address: str, sent: bytes) -> bytes:
+        return wrong(address, sent) if address == "sim://1" else honest(address, sent)
+
+    rig = Rig(tmp_path, make)
+    requests = [rig.request(number, 2) for number in range(1, 2)]
+    rig.fleet._seats = {"sim://1": 1, "sim://2": 1}
+    rig.fleet._random.seed(0)
+    made = rig.made(requests)
+    assert [raw.seed for raw in made] == [2]
+    assert json.loads((requests[0].folder / "worker.json").read_text())["worker"] == "sim://2"
+    assert [note for note in rig.notes if why in note and "gets no more runs" in note]
+
+
+def key_of(sent: bytes) -> str:
+    return task_json.digest(task_json.from_bytes(sent))
+
+
+def test_a_run_that_every_worker_refuses_says_what_each_said(tmp_path: Path) -> None:
+    def refuses(address: str, sent: bytes) -> bytes:
+        return answer.without_run(key_of(sent), address, address, refused=f"not on {address}")
+
+    rig = Rig(tmp_path, refuses, workers=2)
+    with pytest.raises(FleetError, match=r"no worker .* makes kernel|no worker of the fleet makes") as caught:
+        rig.made([rig.request(1, 1)])
+    assert "not on sim://0" in str(caught.value)
+    assert "not on sim://1" in str(caught.value)
+
+
+def test_a_qemu_that_ended_too_early_is_tried_on_another_worker_once(tmp_path: Path) -> None:
+    def killed(address: str, sent: bytes) -> bytes:
+        task = task_json.from_bytes(sent)
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            write_folder(folder, task, SIZES)
+            raw = json.loads((folder / "run.json").read_text())
+            (folder / "run.json").write_text(json.dumps({**raw, "ending": Ending.EOF.value}))
+            return answer.made(task_json.digest(task), address, address, folder)
+
+    rig = Rig(tmp_path, killed)
+    (made,) = rig.made([rig.request(1, 1)])
+    assert made.ending is Ending.EOF
+    assert [note for note in rig.notes if "QEMU ended on sim://" in note] == rig.notes
+    assert len(rig.notes) == 2  # the first run of a row has two copies
+
+
+def test_workers_that_die_cost_time_only(tmp_path: Path) -> None:
+    rig = Rig(tmp_path, workers=8, dying=0.4)
+    found = rig.made(rig.row(20))
+    assert [raw.seed for raw in found] == [1, *range(1, 21)]
+    assert rig.fleet.deaths > 5
+
+
+def test_a_fleet_without_workers_is_waited_for_and_then_given_up(tmp_path: Path) -> None:
+    rig = Rig(tmp_path, workers=0)
+    with pytest.raises(FleetError, match="no worker of the fleet was there for 600 s"):
+        rig.made([rig.request(1, 1)])
+    assert rig.fleet.now_s >= 600
+    assert rig.notes == ["no worker of the fleet is there; waiting up to 600 s for one"]
+
+
+def test_what_is_not_asked_for_any_more_ends(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    rig.runner.ahead([rig.request(number, number) for number in range(1, 9)])
+    rig.runner.ahead([rig.request(2, 2)])
+    assert len(rig.fleet.cancelled) == 7
+    rig.runner.close()
+    assert len(rig.fleet.cancelled) == 9  # the first run of a row has two copies
+
+
+def test_an_interrupt_leaves_the_record_of_the_run(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    request = rig.request(1, 1)
+
+    def interrupt(_: str) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        list(rig.runner.execute_all([Job(request, interrupt)], 1))
+    assert record.load(request.folder).ending is Ending.INTERRUPTED
+
+
+def test_a_full_disk_here_is_a_sentence(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    request = rig.request(1, 1)
+    request.folder.rmdir()
+    with pytest.raises(EvidenceError, match="cannot write the files of a run"):
+        rig.made([request])

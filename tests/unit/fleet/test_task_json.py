@@ -1,0 +1,103 @@
+"""A task is read again as it was sent, and anything else in its place is refused with what is wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from benchgate.base.errors import FleetError
+from benchgate.base.script import Script, Step
+from benchgate.fleet.task import Own
+from benchgate.fleet.task_json import LARGEST, as_bytes, digest, from_bytes
+from benchgate.run.watch import Watch
+from tests.unit.fleet.tasks import task
+
+SCRIPT = Script(
+    "$ ", (Step("echo {n}", "$ ", r"^(\d+)$", ("n=(\\d+)",), False, 2.5), Step(None, "# ")), "up", "\r"
+)
+Change = Callable[[dict[str, Any]], Any]
+
+
+def changed(change: Change) -> bytes:
+    value = json.loads(as_bytes(task()))
+    change(value)
+    return json.dumps(value).encode()
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        task(),
+        task(script=SCRIPT, talks=True),
+        task(watch=Watch(result=b"\xff\n", ends=(b"a", b"b\x80"), success=frozenset({3, 0}), may_reset=True)),
+        task(shape="node 0\nnode 1\n", exploration="strategy sync\n", vouched="-----BEGIN\nabc\n"),
+    ],
+)
+def test_a_task_is_read_as_it_was_sent(one: Any) -> None:
+    assert from_bytes(as_bytes(one)) == one
+
+
+def test_who_vouches_does_not_change_the_run() -> None:
+    assert digest(task()) == digest(task(vouched="somebody"))
+    assert digest(task()) != digest(task(seed=2))
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda v: v.update(schema=2), "its schema is not 1"),
+        (lambda v: v.update(more=1), "unknown key 'more'"),
+        (lambda v: v.pop("nonce"), "the task has no nonce"),
+        (lambda v: v.update(nonce="a b"), "nonce 'a b' is not a plain word"),
+        (lambda v: v.update(seed=-1), "seed -1"),
+        (lambda v: v.update(boot_s=1e9), "boot_s"),
+        (lambda v: v.update(talks=1), "talks 1 has a wrong type"),
+        (lambda v: v["items"].append(["python", "a" * 64]), "an item is not one of"),
+        (lambda v: v["items"].append(["kernel", "A" * 64]), "is not a SHA-256"),
+        (lambda v: v["items"].append(["kernel"]), "an item is not one of"),
+        (lambda v: v["argv"].append("-S"), "is not a short list of parts"),
+        (lambda v: v["argv"].append([["-S"]]), "a part of a word is not an object"),
+        (lambda v: v["argv"].append([{"own": "../qemu"}]), "a worker has no '../qemu' of its own"),
+        (lambda v: v["argv"].append([{"run": "../../x"}]), "QEMU has no file '../../x'"),
+        (lambda v: v["argv"].append([{"run": "run.json"}]), "QEMU has no file 'run.json'"),
+        (lambda v: v["argv"].append([{"input": "/etc/passwd"}]), "is not a SHA-256"),
+        (lambda v: v["argv"].append([{"path": "/etc/passwd"}]), "a part of a word has no run"),
+        (lambda v: v["argv"].append([{"run": "clock.log", "x": 1}]), "unknown key 'x'"),
+        (lambda v: v["argv"].append(["a\nb"]), "control character"),
+        (lambda v: v["argv"].append(["a" * 70_000]), "too long"),
+        (lambda v: v["argv"].extend([["-S"]] * 1000), "more than 1000 words"),
+        (lambda v: v["cell"].update(cpus=0), "cpus"),
+        (lambda v: v["watch"].update(ends=["("]), "is not a regular expression"),
+        (lambda v: v["watch"].update(ready="x*"), "matches the empty string"),
+    ],
+)
+def test_what_is_wrong_is_said(change: Change, why: str) -> None:
+    with pytest.raises(FleetError) as error:
+        from_bytes(changed(change))
+    assert why in str(error.value)
+    assert str(error.value).startswith("this is not a task that this version of benchgate sends: ")
+
+
+@pytest.mark.parametrize("data", [b"", b"[]", b"\x80\x04.", b'{"schema": 1, "schema": 1}', b"[" * 100_000])
+def test_no_task_at_all(data: bytes) -> None:
+    with pytest.raises(FleetError, match="not a task"):
+        from_bytes(data)
+
+
+def test_a_task_is_not_large() -> None:
+    with pytest.raises(FleetError, match="at most"):
+        from_bytes(b" " * (LARGEST + 1))
+
+
+def test_limits_of_a_console_have_a_limit() -> None:
+    many = task()
+    many = replace(many, limits=replace(many.limits, console_bytes=1 << 50))
+    assert from_bytes(as_bytes(many)).limits.console_bytes == 256 << 20
+
+
+def test_own_programs_have_names_not_paths() -> None:
+    assert (Own("qemu"),) in from_bytes(as_bytes(task())).argv

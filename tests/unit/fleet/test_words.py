@@ -1,0 +1,202 @@
+"""A worker starts QEMU with words that reach its guest only; each known way to reach more is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.arch import ARCHITECTURES
+from benchgate.base.cells import Accel, Lane
+from benchgate.base.disks import Disk, Interface, disk_options
+from benchgate.base.errors import RefusedError
+from benchgate.base.network import Port, network_options
+from benchgate.base.qemu import CONSOLES, Qemu, controlled
+from benchgate.base.runs import Image
+from benchgate.fleet.task import Input, Item, Made, Own, Place, Word, templated
+from benchgate.fleet.words import require, why_not
+from benchgate.insn.log import ClockMode, Level
+from benchgate.plan import catalog
+from benchgate.run import argv
+from benchgate.run.argv import ClockConfig, VmConfig
+from tests.unit.fleet.tasks import NONCE, SHA, task
+from tests.unit.plans import planned
+
+DISK = Item("disk", SHA["disk"])
+IMAGE = Input(SHA["disk"])
+
+
+def with_words(*words: str | Word) -> str:
+    """Why a task with these words more is refused; empty if it is not."""
+    more = tuple((word,) if isinstance(word, str) else word for word in words)
+    one = task()
+    return why_not(replace(one, argv=(*one.argv, *more), items=(*one.items, DISK)))
+
+
+def test_the_command_line_of_a_run_is_started() -> None:
+    require(task())
+
+
+@pytest.mark.parametrize("interface", Interface)
+def test_raw_disks_are_attached_to_each_interface(interface: Interface) -> None:
+    options = disk_options([Disk("x", "raw", interface)], [Path("/DISK")])
+    words = [_parts(option) for option in options]
+    assert with_words(*words) == ""
+
+
+def _parts(option: str) -> Word:
+    before, path, after = option.partition("/DISK")
+    return (before, IMAGE, after) if path else (option,)
+
+
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_machines_and_devices_of_each_architecture(name: str) -> None:
+    arch = ARCHITECTURES[name]
+    assert with_words("-machine", arch.machine, *arch.exit_device) == ""
+    assert with_words("-machine", arch.probe_machine) == ""
+
+
+@pytest.mark.parametrize("console", CONSOLES)
+def test_each_console(console: str) -> None:
+    assert with_words(*controlled(console)) == ""
+
+
+@pytest.mark.parametrize("machine", ["ideal", "desktop8", "manycore64", "ordered", "server2x16"])
+@pytest.mark.parametrize(
+    "name", ["linux", "kernel", "kernel:sched=rr", "linux:arch=riscv64", "linux:arch=aarch64"]
+)
+def test_what_we_ship_is_started(name: str, machine: str) -> None:
+    """Each shipped system on each shipped machine, as a session on the instruction clock boots it."""
+    on, system = catalog.load_machine(machine), catalog.load_system(name)
+    cell = planned(2)
+    cell = replace(
+        cell,
+        system=system if on is None else system.on(on),
+        seats=replace(cell.seats, lane=Lane.INSN, pins=()),
+    )
+    qemu = Qemu(Path("/q/qemu"), {}, (Path("/q/one"), Path("/q/two")), (9, 2, 0), "d", guest=system.arch)
+    vm = VmConfig(qemu, Accel.TCG, "", ClockConfig(Path("/p/clock.so"), Level.FULL, ClockMode.SERIAL))
+    image = Image(Path("/i/kernel"), Path("/i/initrd"), None, {})
+    spec = argv.guest_spec(cell, image, vm, NONCE, log=Path("/r/clock.log"), seed=3)
+    places: dict[str, Place] = {
+        **{
+            "/q/qemu": Own("qemu"),
+            "/q/one": Own("data0"),
+            "/q/two": Own("data1"),
+            "/p/clock.so": Own("plugin"),
+        },
+        **{"/r/clock.log": Made("clock.log"), "/r/machine.shape": Made("machine.shape")},
+        **{"/i/kernel": Input(SHA["kernel"]), "/i/initrd": Input(SHA["initrd"])},
+    }
+    assert why_not(task(argv=templated(spec.argv, places))) == ""
+
+
+HOSTILE: tuple[tuple[tuple[str | Word, ...], str], ...] = (
+    (("-drive", "file=/etc/shadow,format=raw"), "-drive file=/etc/shadow"),
+    (("-drive", ("id=disk0,if=none,file=", IMAGE, ",format=qcow2,snapshot=on")), "raw images only"),
+    (("-drive", ("id=disk0,if=none,file=", IMAGE, ",format=raw")), "-drive"),  # it would be written
+    (("-drive", ("id=disk0,if=none,file=", IMAGE, ",format=raw,snapshot=on,file=/etc/shadow")), "-drive"),
+    (("-drive", ("id=disk0,if=none,file=", Input(SHA["kernel"]), ",format=raw,snapshot=on")), "-drive"),
+    (("-hda", "/etc/shadow"), "-hda"),
+    (("-blockdev", "driver=file,filename=/etc/shadow,node-name=x"), "-blockdev"),
+    (("-kernel", "/boot/vmlinuz"), "-kernel /boot/vmlinuz"),
+    (("-kernel", (Input(SHA["initrd"]),)), "-kernel"),
+    (("-initrd", (Input("f" * 64),)), "-initrd"),  # not among its items
+    (("-dtb", (Input(SHA["kernel"]),)), "-dtb"),
+    (("-machine", "virt,dumpdtb=/root/.profile"), "dumpdtb"),
+    (("-machine", "q35,firmware=/etc/shadow"), "firmware"),
+    (("-machine", "q35,memory-backend=x"), "memory-backend"),
+    (("-object", "memory-backend-file,id=m,size=1M,mem-path=/etc/shadow"), "memory-backend-file"),
+    (("-object", "secret,id=s,file=/etc/shadow"), "secret"),
+    (("-chardev", "file,id=x,path=/root/.bashrc"), "-chardev file"),
+    (("-chardev", "socket,id=x,host=0.0.0.0,port=4444,server=on"), "-chardev socket"),
+    (("-serial", "file:/root/.bashrc"), "-serial file:"),
+    (("-debugcon", "file:/root/.bashrc"), "-debugcon"),
+    (("-monitor", "tcp:0.0.0.0:4444,server"), "-monitor"),
+    (("-qmp", "unix:/tmp/x,server"), "-qmp"),
+    (("-mon", "chardev=console,mode=readline"), "-mon"),
+    (("-gdb", "tcp::1234"), "-gdb"),
+    (("-s",), "-s"),
+    (("-incoming", "exec:id"), "-incoming"),
+    (("-netdev", "user,id=net0"), "-netdev user,id=net0"),
+    (("-netdev", "user,id=net0,restrict=on,hostfwd=tcp:0.0.0.0:22-:22"), "opens no port"),
+    (("-netdev", "user,id=net0,restrict=on,guestfwd=tcp:10.0.2.1:1-cmd:id"), "-netdev"),
+    (("-netdev", "tap,id=net0,script=/tmp/x"), "-netdev tap"),
+    (("-nic", "user"), "-nic"),
+    (("-device", "vfio-pci,host=00:02.0"), "vfio-pci"),
+    (("-device", "loader,file=/etc/shadow,addr=0"), "loader"),
+    (("-device", "usb-host"), "usb-host"),
+    (("-device", "e1000,romfile=/etc/shadow"), "romfile=/etc/shadow"),
+    (("-device", "virtio-blk-pci,drive=disk0,x=/etc/shadow"), "x=/etc/shadow"),
+    (("-fw_cfg", "name=opt/x,file=/etc/shadow"), "-fw_cfg"),
+    (("-virtfs", "local,path=/,mount_tag=x,security_model=none"), "-virtfs"),
+    (("-plugin", "/tmp/evil.so"), "-plugin /tmp/evil.so"),
+    (("-plugin", (Input(SHA["kernel"]), ",out=x")), "-plugin"),
+    (("-plugin", (Own("plugin"), ",out=/etc/cron.d/x")), "-plugin"),
+    (("-plugin", (Own("plugin"), ",out=.bashrc")), "-plugin"),
+    (("-plugin", (Own("plugin"), ",out=5")), "-plugin"),
+    (("-plugin", (Own("plugin"), ",events=5")), "-plugin"),
+    (("-plugin", (Own("plugin"), ",seed=x")), "-plugin"),
+    (("-readconfig", "/tmp/x"), "-readconfig"),
+    (("-D", "/root/.bashrc"), "-D"),
+    (("-pidfile", "/root/.bashrc"), "-pidfile"),
+    (("-run-with", "user=root"), "-run-with"),
+    (("-daemonize",), "-daemonize"),
+    (("-L", "/tmp"), "-L /tmp"),
+    (("-L", (Input(SHA["kernel"]),)), "-L"),
+    (("-bios", "/tmp/x"), "-bios /tmp/x"),
+    (("-semihosting-config", "enable=on"), "semihosting gives the guest the worker's files"),
+    (("-trace", "file=/tmp/x"), "-trace"),
+    (("-set", "device.x.y=z"), "-set"),
+    (("-global", "driver=loader,property=file,value=/etc/shadow"), "-global"),
+    (("-append", ("x", Made("clock.log"))), "-append"),
+    (("-m", "512M,maxmem=1T"), "-m"),
+    (("-kernel",), "-kernel"),  # without its value
+    (((Own("qemu"),),), "is refused"),
+    (("-machine", "q35\ue000"), "a character that none needs"),
+    (("-cpu", "qemu64\n"), "a character that none needs"),
+    (("-smp", "2 -S"), "-smp"),
+)
+
+
+@pytest.mark.parametrize(("words", "named"), HOSTILE, ids=[str(words[0]) for words, _ in HOSTILE])
+def test_what_reaches_more_than_the_guest_is_refused(words: tuple[str | Word, ...], named: str) -> None:
+    assert named in with_words(*words)
+
+
+def test_a_refusal_says_where_to_read_on() -> None:
+    assert with_words("-gdb", "tcp::1234").endswith("(docs/fleet.md)")
+
+
+def test_a_system_with_ports_runs_elsewhere() -> None:
+    words = network_options({"http": Port(80)}, {"http": 4000}, "virtio-net-pci")
+    assert "run a system with `ports` here" in with_words(*words)
+
+
+@pytest.mark.parametrize(
+    "first", [("/bin/sh",), (Input(SHA["kernel"]),), (Own("plugin"),), (Own("qemu"), "x")]
+)
+def test_nothing_but_qemu_is_started(first: Word) -> None:
+    one = task()
+    with pytest.raises(RefusedError, match="not the worker's QEMU"):
+        require(replace(one, argv=(first, *one.argv[1:])))
+
+
+@pytest.mark.parametrize("option", ["-nodefaults", "-no-user-config", "-S"])
+def test_what_keeps_qemu_in_bounds_is_required(option: str) -> None:
+    one = task()
+    words = tuple(word for word in one.argv if word != (option,))
+    assert f"lacks {option}" in why_not(replace(one, argv=words))
+
+
+def test_a_lost_guest_can_be_recognised() -> None:
+    one = task()
+    words = tuple(
+        ("guest=benchgate-other,debug-threads=on",) if NONCE in str(word) else word for word in one.argv
+    )
+    assert "has not the task's nonce" in why_not(replace(one, argv=words))
+
+
+def test_a_task_without_words() -> None:
+    assert "not the worker's QEMU" in why_not(task(argv=()))
