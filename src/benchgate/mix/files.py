@@ -1,0 +1,167 @@
+"""Reads the two tables that a programme needs, which may come from anywhere.
+
+Takes the paths of CSV files: vectors, with `application,input,score` and a column for each resource, a line
+for each input that was measured alone; and sensitivities, with `application` and the same resources. Gives
+Applications. `unavailable` in a field takes its resource out of the programme. Fails with UsageError that
+names file, line and column.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from benchgate.base.errors import UsageError
+from benchgate.base.files import read_start
+from benchgate.base.text import visible
+from benchgate.mix.applications import Applications, Input
+
+MOST_BYTES = 1 << 20
+UNAVAILABLE = "unavailable"
+FIRST = ("application", "input", "score")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:+-]{0,63}\Z")
+_NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,18})?([eE]-?[0-9]{1,2})?\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One line of a CSV file, by column."""
+
+    path: Path
+    number: int
+    fields: Mapping[str, str]
+
+    @property
+    def where(self) -> str:
+        return f"{self.path}:{self.number}"
+
+    def name(self, column: str) -> str:
+        word = self.fields[column]
+        if not _NAME.match(word):
+            raise self.wrong(column, "is not a name: use letters, digits, `_`, `.`, `:`, `+` and `-`")
+        return word
+
+    def number_in(self, column: str, most: Fraction | None = None) -> Fraction | None:
+        """None: unavailable."""
+        word = self.fields[column]
+        if word == UNAVAILABLE:
+            return None
+        value = Fraction(word) if _NUMBER.match(word) else None
+        if value is None or (most is not None and value > most):
+            upper = "0 or more" if most is None else f"from 0 to {most}"
+            raise self.wrong(column, f"is not a number {upper}, or `{UNAVAILABLE}`")
+        return value
+
+    def wrong(self, column: str, what: str) -> UsageError:
+        return UsageError(f"{self.where}: {column}: `{visible(self.fields[column])}` {what}")
+
+
+def read(vectors: Path, sensitivity: Path) -> Applications:
+    columns, lines = _table(vectors, FIRST)
+    measured = columns[len(FIRST) :]
+    if not measured:
+        raise UsageError(f"{vectors}:1: there is no column for a resource after {','.join(FIRST)}")
+    others, by_application = _table(sensitivity, ("application",))
+    if set(others[1:]) != set(measured):
+        differ = ", ".join(sorted(set(others[1:]) ^ set(measured)))
+        raise UsageError(f"{sensitivity}:1: both files must have the same resources, but not: {differ}")
+    _refuse_two_of(lines, lambda line: f"{line.name('application')}.{line.name('input')}")
+    _refuse_two_of(by_application, lambda line: line.name("application"))
+    use = [[line.number_in(resource) for resource in measured] for line in lines]
+    depends = {
+        line.name("application"): [line.number_in(resource, most=Fraction(1)) for resource in measured]
+        for line in by_application
+    }
+    for line in lines:
+        if line.name("application") not in depends:
+            raise line.wrong("application", f"has no line in {sensitivity}")
+    every = [*use, *depends.values()]
+    kept = [j for j in range(len(measured)) if all(row[j] is not None for row in every)]
+    if not kept:
+        raise UsageError(f"{vectors}: no resource is available for every input")
+    return Applications(
+        resources=tuple(measured[j] for j in kept),
+        inputs=tuple(_input(line, row, kept) for line, row in zip(lines, use, strict=True)),
+        sensitivity={name: _present(row, kept) for name, row in depends.items()},
+        unavailable=tuple(name for j, name in enumerate(measured) if j not in kept),
+    )
+
+
+def capacities(words: Sequence[str], resources: Sequence[str]) -> dict[str, Fraction]:
+    """From words such as `disk=0.8`."""
+    found: dict[str, Fraction] = {}
+    for word in words:
+        name, _, value = word.partition("=")
+        if name not in resources:
+            raise UsageError(f"--capacity {visible(word)}: there is no resource `{visible(name)}`; known: "
+                             f"{', '.join(resources)}")  # fmt: skip
+        if name in found:
+            raise UsageError(f"--capacity {visible(word)}: {name} is given twice")
+        if not _NUMBER.match(value):
+            raise UsageError(f"--capacity {visible(word)}: `{visible(value)}` is not a number, such as 0.8")
+        found[name] = Fraction(value)
+    return found
+
+
+def _input(line: _Line, use: Sequence[Fraction | None], kept: Sequence[int]) -> Input:
+    score = line.number_in("score")
+    if score is None:
+        raise line.wrong("score", "is no score: an input without one was not measured; leave out its line")
+    return Input(line.name("application"), line.name("input"), score, _present(use, kept), line.where)
+
+
+def _present(row: Sequence[Fraction | None], kept: Sequence[int]) -> tuple[Fraction, ...]:
+    return tuple(value for j in kept if (value := row[j]) is not None)
+
+
+def _refuse_two_of(lines: Sequence[_Line], name_of: Callable[[_Line], str]) -> None:
+    seen: dict[str, _Line] = {}
+    for line in lines:
+        name = name_of(line)
+        if name in seen:
+            raise UsageError(f"{line.where}: application: `{name}` is already on line {seen[name].number}")
+        seen[name] = line
+
+
+def _table(path: Path, first: Sequence[str]) -> tuple[tuple[str, ...], list[_Line]]:
+    """The names of the columns, and the lines. `first`: columns that must begin it."""
+    rows = _rows(path)
+    number, columns = next(rows, (1, []))
+    if tuple(columns[: len(first)]) != tuple(first):
+        raise UsageError(f"{path}:{number}: the first line must begin with {','.join(first)}")
+    for column in columns:
+        if not _NAME.match(column) or columns.count(column) > 1:
+            raise UsageError(
+                f"{path}:{number}: `{visible(column)}` is no name of a column, or is there twice"
+            )
+    lines = []
+    for number, fields in rows:
+        if len(fields) != len(columns):
+            raise UsageError(f"{path}:{number}: {len(fields)} fields, but {len(columns)} columns")
+        lines.append(_Line(path, number, dict(zip(columns, fields, strict=True))))
+    if not lines:
+        raise UsageError(f"{path}: there is no line below the names of the columns")
+    return tuple(columns), lines
+
+
+def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+    try:
+        raw = read_start(path, MOST_BYTES + 1, follow=True)
+        text = raw.decode()
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: is not UTF-8 text") from error
+    if len(raw) > MOST_BYTES:
+        raise UsageError(f"{path}: is longer than {MOST_BYTES:,} bytes")
+    reader = csv.reader(text.splitlines(), strict=True, skipinitialspace=True)
+    try:
+        for fields in reader:
+            if any(fields):
+                yield reader.line_num, [one.strip() for one in fields]
+    except csv.Error as error:
+        raise UsageError(f"{path}:{reader.line_num}: {error}") from error

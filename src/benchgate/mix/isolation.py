@@ -1,0 +1,141 @@
+"""How much each part of a mix loses beside the others, and what the mix uses. Pure.
+
+Takes a Study, its runs and vectors, and a mix; gives the slowdown of each part, their worst and their sum,
+and the use of each resource against the sum of what the parts use alone. A mix without a valid run has a
+reason instead. Does not fail.
+
+    slowdown of a part = (alone - mixed) / alone      of the medians of its scores over seeds
+    isolation of a mix = 1 - the worst slowdown       sums alone would hide who loses
+    sum                = (sum alone - sum mixed) / sum alone     the paper's figure, of raw scores
+
+Its interval is the exact bootstrap of the ratio of both medians (base/stats.py). The floor is what two sets
+of such runs of the same thing differ by: the larger of that of the part alone and in the mix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from statistics import median
+
+from benchgate.base.stats import Interval, ratio_interval
+from benchgate.mix.estimates import ALPHA, floor, highest
+from benchgate.mix.measured import Measured
+from benchgate.mix.orders import Counts, input_of, mix_key, mix_name, seeds
+from benchgate.mix.runs import Runs, alone, valid, why_none
+from benchgate.mix.study import DUMMY, Study
+from benchgate.mix.vectors import Rates, Vector, rates, share
+
+
+@dataclass(frozen=True, slots=True)
+class Slowdown:
+    part: str
+    alone: tuple[Fraction, ...]
+    mixed: tuple[Fraction, ...]
+    """Scores, a seed each."""
+    value: float
+    low: float
+    high: float
+    floor: float | None
+    """None: a single seed tells nothing of the noise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    resource: str
+    alone: float
+    """The sum of what the parts use alone."""
+    mixed: float
+
+
+@dataclass(frozen=True, slots=True)
+class Isolation:
+    mix: str
+    parts: tuple[Slowdown, ...]
+    total: float
+    """The paper's: the loss of the sum of scores."""
+    use: tuple[Use, ...]
+    missing: str = ""
+    """Why there are no figures."""
+
+    @property
+    def worst(self) -> Slowdown:
+        return max(self.parts, key=lambda one: one.value)
+
+    @property
+    def value(self) -> float:
+        return 1 - self.worst.value
+
+    @property
+    def interval(self) -> Interval:
+        """Of the least isolated part, whichever it is."""
+        return Interval(min(1 - one.high for one in self.parts), min(1 - one.low for one in self.parts))
+
+    @property
+    def floor(self) -> float | None:
+        return highest([one.floor for one in self.parts])
+
+
+def of(study: Study, runs: Runs, vectors: Sequence[Vector], counts: Counts) -> Isolation:
+    made = {seed: runs.get(mix_key(counts, seed)) for seed in seeds(study)}
+    found, name = valid(made), mix_name(counts)
+    if not found:
+        return Isolation(name, (), 0.0, (), why_none(made))
+    scores = _scores(found.values())
+    lone = {one: tuple(run.parts[0].score for run in alone(study, runs, one).values()) for one in counts}
+    lost = [one for one, values in lone.items() if not values or min(values) <= 0]
+    if lost:
+        return Isolation(name, (), 0.0, (), f"{lost[0]} has no valid run alone to compare with")
+    parts = tuple(slowdown(part, lone[input_of(part)], mixed) for part, mixed in scores.items())
+    return Isolation(
+        name, parts, _total(parts), _use(study, tuple(found.values()), rates(study, runs), vectors, counts)
+    )
+
+
+def slowdown(part: str, lone: Sequence[Fraction], mixed: Sequence[Fraction]) -> Slowdown:
+    """`lone` is above 0. A part that completed nothing has lost everything, in which there is no noise."""
+    kept = Fraction(median(mixed)) / Fraction(median(lone))
+    if min(mixed) <= 0:
+        between = Interval(float(min(mixed) / max(lone)), float(max(mixed) / min(lone)))
+    else:
+        between = ratio_interval([float(one) for one in mixed], [float(one) for one in lone], ALPHA)
+    return Slowdown(
+        part=part,
+        alone=tuple(lone),
+        mixed=tuple(mixed),
+        value=float(1 - kept),
+        low=1 - between.high,
+        high=1 - between.low,
+        floor=highest([floor(lone), floor(mixed) if min(mixed) > 0 else 0.0]),
+    )
+
+
+def _scores(found: Iterable[Measured]) -> Mapping[str, list[Fraction]]:
+    scores: dict[str, list[Fraction]] = {}
+    for run in found:
+        for part in run.parts:
+            if part.input != DUMMY:
+                scores.setdefault(part.name, []).append(part.score)
+    return scores
+
+
+def _total(parts: Sequence[Slowdown]) -> float:
+    lone = sum((Fraction(median(one.alone)) for one in parts), Fraction(0))
+    mixed = sum((Fraction(median(one.mixed)) for one in parts), Fraction(0))
+    return float((lone - mixed) / lone)
+
+
+def _use(
+    study: Study, found: Sequence[Measured], known: Rates, vectors: Sequence[Vector], counts: Counts
+) -> tuple[Use, ...]:
+    by_name = {one.input.name: one.use for one in vectors}
+    uses = []
+    for resource in study.resources:
+        lone = [(by_name[name].get(resource), count) for name, count in counts.items()]
+        together = [share(run, resource, known) for run in found]
+        if any(one is None for one, _ in lone) or any(one is None for one in together):
+            continue
+        summed = sum((one.value * count for one, count in lone if one is not None), Fraction(0))
+        uses.append(Use(resource, float(summed), float(median(one for one in together if one is not None))))
+    return tuple(uses)

@@ -1,0 +1,120 @@
+"""One run of a mix as a study uses it: scores, and what was used of each resource, in whole units.
+
+Takes values of a run, or a JSON object that may be untrusted; gives a frozen Measured, and its JSON. Reading
+fails with ValueError that names the object and key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+
+from benchgate.base.jsonfields import Fields
+from benchgate.mix.orders import input_of
+from benchgate.mix.study import RESOURCES
+
+UNITS: Mapping[str, str] = {
+    "cpu": "ns of CPU time",
+    "cache": "bytes",
+    "bandwidth": "bytes",
+    "memory": "bytes",
+    "disk": "bytes",
+    "network": "bytes",
+}
+"""Of `use` and `capacity`: what was used in the window; of cache and memory the most at one time."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartMeasured:
+    name: str
+    """`primes.small#1`."""
+    score: Fraction
+    runs: int
+    use: Mapping[str, int | None]
+    starved: str = ""
+    """The resource for want of which it was ended: its score is that of what it completed."""
+
+    @property
+    def input(self) -> str:
+        return input_of(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    window_ns: int
+    parts: tuple[PartMeasured, ...]
+    use: Mapping[str, int | None]
+    """Of the whole guest; None if it could not be read."""
+    capacity: Mapping[str, int | None]
+    """Of the guest in this window. A resource that is calibrated has none here."""
+    missing: Mapping[str, str]
+    """Why a resource has no figure."""
+
+    def used(self, resource: str) -> int | None:
+        """By all parts together. What only the whole guest can be asked for is the guest's."""
+        if self.use.get(resource) is not None:
+            return self.use[resource]
+        each = [part.use.get(resource) for part in self.parts]
+        known = [one for one in each if one is not None]
+        return sum(known) if known and len(known) == len(each) else None
+
+
+def as_json(measured: Measured) -> dict[str, object]:
+    value = asdict(measured)
+    for part in value["parts"]:
+        part["score"] = str(part["score"])
+    return value
+
+
+def from_json(value: object) -> Measured:
+    fields = Fields(value, "a run")
+    found = Measured(
+        window_ns=fields.number("window_ns", 1),
+        parts=tuple(map(_part, fields.take("parts", list))),
+        use=_figures(fields, "use"),
+        capacity=_figures(fields, "capacity"),
+        missing=_texts(fields, "missing"),
+    )
+    fields.done()
+    return found
+
+
+def _part(value: object) -> PartMeasured:
+    fields = Fields(value, "a part")
+    found = PartMeasured(
+        fields.text("name"),
+        _score(fields),
+        fields.number("runs"),
+        _figures(fields, "use"),
+        fields.text("starved"),
+    )
+    fields.done()
+    return found
+
+
+def _score(fields: Fields) -> Fraction:
+    try:
+        score = Fraction(fields.text("score"))
+    except (ValueError, ZeroDivisionError) as error:
+        raise ValueError(f"a part: score: {error}") from None
+    if score < 0:
+        raise ValueError("a part: score is below 0")
+    return score
+
+
+def _figures(fields: Fields, key: str) -> Mapping[str, int | None]:
+    inner = Fields(fields.take(key, dict), key)
+    return {name: inner.number_or_none(name) for name in _resources(inner)}
+
+
+def _texts(fields: Fields, key: str) -> Mapping[str, str]:
+    inner = Fields(fields.take(key, dict), key)
+    return {name: inner.text(name) for name in _resources(inner)}
+
+
+def _resources(fields: Fields) -> tuple[str, ...]:
+    names = fields.names()
+    if unknown := [name for name in names if name not in RESOURCES]:
+        raise ValueError(f"{unknown[0]!r:.40} is no resource")
+    return names

@@ -1,0 +1,193 @@
+"""Everything that a study found, from its runs alone. Pure.
+
+Takes a Study, its runs, what the programme was given and the mixes that were chosen; gives an Outcome, from
+which every table and picture is made. Does not fail: what was not measured has a reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from benchgate.mix import findings, isolation, refusals, robustness, sensitivity, validity, vectors
+from benchgate.mix.applications import Applications
+from benchgate.mix.isolation import Isolation, Slowdown
+from benchgate.mix.orders import input_of, seeds, sweep_key
+from benchgate.mix.robustness import Robustness
+from benchgate.mix.runs import Runs, valid, why_none
+from benchgate.mix.selection import BEST, NEAR, Planned, overcommit_role, scaling_role
+from benchgate.mix.sensitivity import Sigma
+from benchgate.mix.study import DUMMY, Study
+from benchgate.mix.validity import Validity
+from benchgate.mix.vectors import Vector
+
+
+@dataclass(frozen=True, slots=True)
+class MixResult:
+    planned: Planned
+    objective: Fraction
+    totals: Mapping[str, Fraction]
+    """The sums of what the parts use alone, as the programme counts them."""
+    isolation: Isolation
+
+
+@dataclass(frozen=True, slots=True)
+class SweepPoint:
+    cpus: int
+    slowdown: Slowdown | None
+    missing: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ScalingPoint:
+    """One input of the application that is scaled, alone and in a mix."""
+
+    input: str
+    workers: int
+    slowdown: Slowdown | None
+    """Of its slowest instance."""
+    missing: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    study: Study
+    vectors: tuple[Vector, ...]
+    sigmas: tuple[Sigma, ...]
+    findings: tuple[str, ...]
+    mixes: tuple[MixResult, ...]
+    sweep: tuple[SweepPoint, ...]
+    validity: Validity | None
+    robustness: Robustness | None
+    invalid: tuple[str, ...]
+    """Each run without a result, and why."""
+    made: int
+
+    def with_role(self, role: str) -> MixResult | None:
+        return next((one for one in self.mixes if role in one.planned.roles), None)
+
+    @property
+    def best(self) -> MixResult | None:
+        return self.with_role(BEST)
+
+    @property
+    def overcommit(self) -> tuple[tuple[Fraction, MixResult], ...]:
+        found = ((by, self.with_role(overcommit_role(by))) for by in self.study.overcommit)
+        return tuple((by, one) for by, one in found if one is not None)
+
+    @property
+    def scaling(self) -> tuple[ScalingPoint, ...]:
+        return tuple(
+            _scaling_point(one.name, one.workers, self.with_role(scaling_role(one.name)))
+            for one in self.study.inputs_of(self.study.scaling)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the runs of single applications say."""
+
+    vectors: tuple[Vector, ...]
+    sigmas: tuple[Sigma, ...]
+    refused: Mapping[str, str]
+    """By application: why it is in no mix."""
+
+
+def known(study: Study, runs: Runs) -> Known:
+    found = vectors.of(study, runs)
+    sigmas = sensitivity.of(study, runs, found)
+    return Known(found, sigmas, refusals.of_study(study, sigmas))
+
+
+def of(  # noqa: PLR0913, PLR0917 - what a study has
+    study: Study,
+    runs: Runs,
+    single: Known,
+    applications: Applications | None,
+    chosen: Sequence[Planned],
+    said: Sequence[str] = (),
+) -> Outcome:
+    """`applications`: None if nothing could be solved, which `said` explains."""
+    found, sigmas = single.vectors, single.sigmas
+    mixes = tuple(_mix(study, runs, found, applications, one) for one in chosen)
+    near = [one.isolation for one in mixes if NEAR in one.planned.roles]
+    best = next((one for one in mixes if BEST in one.planned.roles), None)
+    odd = [] if applications is None else [*findings.of_applications(applications, study.capacity)]
+    odd += [*_unmeasured(found, sigmas), *single.refused.values(), *refusals.falling(study, found)]
+    return Outcome(
+        study=study,
+        vectors=found,
+        sigmas=sigmas,
+        findings=(*said, *odd),
+        mixes=mixes,
+        sweep=_sweep(study, runs),
+        validity=validity.of(near) if near else None,
+        robustness=None
+        if best is None or applications is None
+        else robustness.of(applications, found, sigmas, study.capacity, best.planned.counts),
+        invalid=tuple(
+            f"{key}: {one.reason} ({one.folder})"
+            for key, one in runs.items()
+            if one.measured is None and not one.is_no_limit
+        ),
+        made=len(runs),
+    )
+
+
+def _mix(
+    study: Study, runs: Runs, found: Sequence[Vector], applications: Applications | None, planned: Planned
+) -> MixResult:
+    isolated = isolation.of(study, runs, found, planned.counts)
+    if applications is None or not planned.counts.keys() <= {one.name for one in applications.inputs}:
+        return MixResult(planned, Fraction(0), {}, isolated)
+    mix = applications.mix(planned.counts)
+    totals = dict(zip(applications.resources, mix.totals, strict=True))
+    return MixResult(planned, mix.objective, totals, isolated)
+
+
+def _sweep(study: Study, runs: Runs) -> tuple[SweepPoint, ...]:
+    if study.sweep is None:
+        return ()
+    return tuple(_sweep_point(study, runs, cpus, study.sweep.beside) for cpus in study.sweep.cpus)
+
+
+def _sweep_point(study: Study, runs: Runs, cpus: int, beside: str) -> SweepPoint:
+    made = {
+        other: {seed: runs.get(sweep_key(cpus, other, seed)) for seed in seeds(study)}
+        for other in (DUMMY, beside)
+    }
+    scores = {other: [run.parts[0].score for run in valid(found).values()] for other, found in made.items()}
+    for other, found in made.items():
+        if not scores[other]:
+            return SweepPoint(cpus, None, f"beside {other}: {why_none(found)}")
+    if min(scores[DUMMY]) <= 0:
+        return SweepPoint(cpus, None, "it completed nothing beside the dummy")
+    return SweepPoint(cpus, isolation.slowdown(f"{cpus} CPUs", scores[DUMMY], scores[beside]))
+
+
+def _scaling_point(name: str, workers: int, result: MixResult | None) -> ScalingPoint:
+    if result is None:
+        return ScalingPoint(name, workers, None, "no mix has it")
+    mine = [one for one in result.isolation.parts if input_of(one.part) == name]
+    if not mine:
+        return ScalingPoint(name, workers, None, result.isolation.missing)
+    return ScalingPoint(name, workers, max(mine, key=lambda one: one.value))
+
+
+def _unmeasured(found: Sequence[Vector], sigmas: Sequence[Sigma]) -> list[str]:
+    """What left the programme, and why: once for each reason."""
+    reasons: dict[str, list[str]] = {}
+    for one in found:
+        if one.score is None:
+            reasons.setdefault(f"{{}}: {one.missing['score']}; not in the programme", []).append(
+                one.input.name
+            )
+            continue
+        for resource, why in one.missing.items():
+            reasons.setdefault(f"{resource} is unavailable for {{}}: {why}", []).append(one.input.name)
+    for sigma in sigmas:
+        if sigma.figure is None:
+            text = f"the dependence on {sigma.resource} is unavailable for {{}}: {sigma.missing}"
+            reasons.setdefault(text, []).append(sigma.application)
+    return [text.replace("{}", ", ".join(names)) for text, names in reasons.items()]

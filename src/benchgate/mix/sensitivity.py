@@ -1,0 +1,136 @@
+"""How much each application's score depends on each resource, from runs with limits. Pure.
+
+Takes a Study, its runs and vectors; gives a Sigma for each application and resource. What could not be
+measured is None, with the reason. Does not fail.
+
+A run with a limit f (0.5: half of what it used alone) that loses the share L of the score has the loss L for
+the limit 1 - f. Over all levels and inputs of one seed
+
+    sigma = sum of L / sum of (1 - f), and never below 0 or above 1
+
+so it is 0 if limits change nothing and 1 if the score falls as the limit does. It is a ratio of sums and not
+a mean of ratios, in which the mildest limit, whose loss is nearest to the noise, would weigh most. Losses
+below 0 stay in the sum, so that noise around no dependence is not taken for one. The figure is the median
+over seeds; a limited run is compared with the run alone of its own seed, so the interval has the noise of
+both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from statistics import median
+
+from benchgate.mix.estimates import Figure, figure
+from benchgate.mix.orders import limited_key, seeds
+from benchgate.mix.runs import Done, Runs, alone, why_none
+from benchgate.mix.study import Study, StudyInput
+from benchgate.mix.vectors import Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One limit, over seeds."""
+
+    input: str
+    percent: int
+    fraction: Fraction
+    """The limit as it was, which may differ from the percentage: caches have whole ways."""
+    kept: Fraction
+    """Of the score alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sigma:
+    application: str
+    resource: str
+    figure: Figure | None
+    levels: tuple[Level, ...] = ()
+    missing: str = ""
+    """Why there is no figure; or why it is 0 without a run."""
+
+
+_NONE = Figure(Fraction(0), 0.0, 0.0, (Fraction(0),))
+"""Of a resource of which an application uses too little to be limited."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Loss:
+    seed: int
+    level: Level
+
+
+def of(study: Study, runs: Runs, vectors: Sequence[Vector]) -> tuple[Sigma, ...]:
+    by_name = {one.input.name: one for one in vectors}
+    return tuple(
+        _sigma(study, runs, application, resource, by_name)
+        for application in study.applications
+        for resource in study.resources
+    )
+
+
+def uses_enough(study: Study, vector: Vector, resource: str) -> bool:
+    """Whether the resource is limited for this input."""
+    used = vector.use.get(resource)
+    return used is not None and used.value >= study.least_use
+
+
+def _sigma(study: Study, runs: Runs, application: str, resource: str, vectors: Mapping[str, Vector]) -> Sigma:
+    mine = [one for one in study.limited if one.application == application]
+    unknown = [one.name for one in mine if vectors[one.name].use.get(resource) is None]
+    if unknown:
+        reason = vectors[unknown[0]].missing.get(resource) or vectors[unknown[0]].missing.get("score", "")
+        return Sigma(application, resource, None, missing=reason)
+    limited = [one for one in mine if uses_enough(study, vectors[one.name], resource)]
+    if not limited:
+        least = float(study.least_use)
+        return Sigma(
+            application, resource, _NONE, (), f"it uses less than {least:.2%}, so it was not limited"
+        )
+    losses = [loss for one in limited for loss in _losses(study, runs, one, resource)]
+    by_seed = [[loss.level for loss in losses if loss.seed == seed] for seed in seeds(study)]
+    samples = [_of_seed(levels) for levels in by_seed if levels]
+    if not samples:
+        made = _made(study, runs, limited, resource)
+        if made and all(one.is_no_limit for one in made.values()):
+            return Sigma(application, resource, _NONE, (), f"it was not limited: {made[0].reason}")
+        return Sigma(application, resource, None, (), why_none(made))
+    return Sigma(application, resource, figure(samples), tuple(_over_seeds(losses)))
+
+
+def _losses(study: Study, runs: Runs, one: StudyInput, resource: str) -> Iterator[_Loss]:
+    whole = {seed: run.parts[0].score for seed, run in alone(study, runs, one.name).items()}
+    for level in study.levels:
+        for seed, score in whole.items():
+            done = runs.get(limited_key(one.name, resource, level, seed))
+            if done is None or done.measured is None or done.fraction is None or not score:
+                continue
+            if 0 < done.fraction < 1:
+                kept = done.measured.parts[0].score / score
+                yield _Loss(seed, Level(one.name, level, done.fraction, kept))
+
+
+def _of_seed(levels: Sequence[Level]) -> Fraction:
+    lost = sum((1 - one.kept for one in levels), Fraction(0))
+    limit = sum((1 - one.fraction for one in levels), Fraction(0))
+    return min(max(lost / limit, Fraction(0)), Fraction(1))
+
+
+def _over_seeds(losses: Sequence[_Loss]) -> Iterator[Level]:
+    for key in dict.fromkeys((loss.level.input, loss.level.percent) for loss in losses):
+        same = [loss.level for loss in losses if (loss.level.input, loss.level.percent) == key]
+        fraction, kept = (
+            Fraction(median(part)) for part in zip(*((a.fraction, a.kept) for a in same), strict=True)
+        )
+        yield Level(*key, fraction, kept)
+
+
+def _made(study: Study, runs: Runs, inputs: Sequence[StudyInput], resource: str) -> dict[int, Done]:
+    keys = (
+        limited_key(one.name, resource, level, seed)
+        for one in inputs
+        for level in study.levels
+        for seed in seeds(study)
+    )
+    return dict(enumerate(runs[key] for key in keys if key in runs))

@@ -1,0 +1,115 @@
+"""A study of mixed workloads: what its YAML file says, as types. studyfile.py reads the file.
+
+Takes values that were checked; gives frozen objects. Nothing fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from benchgate.base.cells import Params
+
+RATE = "rate"
+"""The score that every application has: completed runs per second of the guest's time."""
+RESOURCES = ("cpu", "cache", "bandwidth", "memory", "disk", "network")
+CALIBRATED = ("disk", "network")
+"""Resources whose capacity is what one input of the study reaches alone."""
+DUMMY = "dummy"
+"""The part that only waits. No application has its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class StudyInput:
+    """One application with one input: what one part of a mix is an instance of."""
+
+    application: str
+    input: str
+    workload: str
+    """Its name, or the path of its YAML file."""
+    workers: int
+    params: Params
+    score: str
+    """RATE, or the name of a metric of which more is better."""
+    units: Fraction | None
+    """Of work that one run completes; its rate is in these units then. None: in runs."""
+    where: str
+    """File and line."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.application}.{self.input}"
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """One application over CPU counts, beside a fixed partner and beside a dummy."""
+
+    input: str
+    cpus: tuple[int, ...]
+    beside: str
+    beside_cpus: int
+    """The partner has the last CPUs for itself; 0: no part is pinned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    name: str
+    about: str
+    system: str
+    cpus: int
+    machine: str
+    """Of the instruction clock; empty: the ideal one."""
+    clock: str
+    resources: tuple[str, ...]
+    calibrate: Mapping[str, str]
+    """By resource of CALIBRATED: the input that does nothing else."""
+    inputs: tuple[StudyInput, ...]
+    """Of each application, the smallest first."""
+    least: int
+    """How many runs every part must complete."""
+    limit_ms: int
+    """Guest time after which a part that has not completed them makes the run invalid."""
+    seeds: int
+    limit_seeds: int
+    """Of the runs with limits."""
+    levels: tuple[int, ...]
+    """Percent of what the application used alone."""
+    every_input: bool
+    """Whether each input is limited, or only the last of each application."""
+    least_use: Fraction
+    """A resource of which an application uses less is not limited."""
+    capacity: Mapping[str, Fraction]
+    sweep: Sweep | None
+    scaling: str
+    """The application whose inputs run beside others, each in turn; empty: none."""
+    overcommit: tuple[Fraction, ...]
+    near: int
+    """How many near-optimal mixes tell whether the composition matters."""
+    file: Path
+    text: str
+
+    @property
+    def applications(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(one.application for one in self.inputs))
+
+    def inputs_of(self, application: str) -> tuple[StudyInput, ...]:
+        return tuple(one for one in self.inputs if one.application == application)
+
+    def comparable(self, application: str) -> bool:
+        """Whether the scores of its inputs count the same: units of work, a metric, or runs of one size."""
+        inputs = self.inputs_of(application)
+        counted = all(one.score != RATE or one.units is not None for one in inputs)
+        return counted or len({one.params for one in inputs}) == 1
+
+    def input_named(self, name: str) -> StudyInput:
+        return next(one for one in self.inputs if one.name == name)
+
+    @property
+    def limited(self) -> tuple[StudyInput, ...]:
+        """The inputs whose sensitivity is measured."""
+        if self.every_input:
+            return self.inputs
+        return tuple(self.inputs_of(one)[-1] for one in self.applications)

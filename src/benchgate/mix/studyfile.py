@@ -1,0 +1,299 @@
+"""Reads a study's YAML file.
+
+Takes a path, or text and the path to name in messages; gives a Study. Fails with CatalogError, which names
+file, line and key of every problem: two applications of one name, an unknown workload, parameter, metric or
+input, a metric of which less is better, a sweep that needs more CPUs than there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+from benchgate.base import yamlfile
+from benchgate.base.clocks import Clock
+from benchgate.base.errors import BenchgateError
+from benchgate.base.machines import IDEAL
+from benchgate.base.metrics import Better
+from benchgate.base.paths import data_root
+from benchgate.base.systems import MAX_CPUS
+from benchgate.base.text import suggestion
+from benchgate.base.workloads import Workload
+from benchgate.base.yaml_text import text_of
+from benchgate.base.yaml_values import NAME
+from benchgate.base.yamlfile import Section
+from benchgate.mix.study import CALIBRATED, DUMMY, RATE, RESOURCES, Study, StudyInput, Sweep
+from benchgate.plan import catalog
+from benchgate.plan.workloadfile import fill
+
+LEVELS = (75, 50, 25)
+MOST_RUNS, MOST_SEEDS, MOST_MS, MOST_NEAR = 10_000, 25, 3_600_000, 20
+MOST_UNITS = 10**15
+OF_INPUT = ("workers", "units")
+"""Keys of an input that are no parameters of its workload."""
+OVERCOMMIT = ("1", "1.25", "1.5", "2")
+FOLDER = "fixtures/mixes"
+
+
+def find(word: str) -> Path:
+    """The file for the name of a shipped study, or for a path."""
+    if NAME.match(word) and not Path(word).is_file():
+        shipped = data_root() / FOLDER / f"{word}.yaml"
+        if shipped.is_file():
+            return shipped
+    return Path(word)
+
+
+def load(path: Path) -> Study:
+    return parse(text_of(path), path)
+
+
+def parse(text: str, path: Path) -> Study:
+    with yamlfile.collecting(yamlfile.parse(text, path)) as top:
+        cpus = top.integer("cpus", low=1, high=MAX_CPUS)
+        inputs = _applications(top, cpus)
+        levels, every_input = _sensitivity(top)
+        seeds = top.integer("seeds", 3, low=1, high=MOST_SEEDS)
+        return Study(
+            name=top.name("name"),
+            about=top.text("about", ""),
+            system=top.text("system", "linux"),
+            cpus=cpus,
+            machine=_machine(top),
+            clock=top.choice("clock", tuple(map(str, Clock)), str(Clock.INSN)),
+            resources=_resources(top),
+            calibrate=_calibrate(top, inputs),
+            inputs=inputs,
+            least=top.integer("least", 3, low=1, high=MOST_RUNS),
+            limit_ms=top.integer("limit_ms", 10_000, low=1, high=MOST_MS),
+            seeds=seeds,
+            limit_seeds=seeds,
+            levels=levels,
+            every_input=every_input,
+            least_use=_fraction(top, "least_use", "0.01", high=1),
+            capacity=_capacity(top),
+            sweep=_sweep(top, inputs, cpus),
+            scaling=_scaling(top, inputs),
+            overcommit=_overcommit(top),
+            near=top.integer("near", 4, low=0, high=MOST_NEAR),
+            file=path,
+            text=text,
+        )
+
+
+def quick(study: Study) -> Study:
+    """The same with less of everything that can be had for less: it shows where the full one leads."""
+    middle = study.levels[len(study.levels) // 2]
+    return replace(
+        study,
+        seeds=min(study.seeds, 2),
+        limit_seeds=1,
+        levels=(middle,),
+        every_input=False,
+        near=min(study.near, 2),
+        overcommit=tuple(sorted({study.overcommit[0], study.overcommit[-1]})) if study.overcommit else (),
+    )
+
+
+# ---- applications
+
+
+def _applications(top: Section, cpus: int) -> tuple[StudyInput, ...]:
+    section = top.section("applications")
+    if section is None:
+        if not top.refused("applications"):
+            top.refuse("is missing; expected applications by name, each with its inputs", "applications")
+        return ()
+    found: list[StudyInput] = []
+    for name in section.keys():  # noqa: SIM118 - a Section, not a dict
+        one = section.section(name)
+        if not NAME.match(name) or name == DUMMY:
+            section.refuse(f"is no name of an application, or `{DUMMY}`, which is the part that waits", name)
+        elif one is not None:
+            found += _application(name, one, cpus)
+            one.close()
+    if not found and not top.problems.collected:
+        top.refuse("there is no application with an input", "applications")
+    return tuple(found)
+
+
+def _application(name: str, section: Section, cpus: int) -> list[StudyInput]:
+    workload = _workload(section, section.text("workload", name))
+    score = section.text("score", RATE)
+    if workload is not None and score != RATE:
+        _check_score(section, workload, score)
+    inputs = section.section("inputs")
+    if inputs is None:
+        if not section.refused("inputs"):
+            section.refuse("is missing; expected inputs by name, such as `small: {workers: 1}`", "inputs")
+        return []
+    found = []
+    for word in inputs.keys():  # noqa: SIM118 - a Section, not a dict
+        one = inputs.section(word)
+        if not NAME.match(word):
+            inputs.refuse("is not a name: lower-case letters, digits and _, beginning with a letter", word)
+        elif one is not None and workload is not None:
+            found.append(_input(name, word, one, workload, score, cpus))
+    if not found and workload is not None:
+        section.refuse("has no input", "inputs")
+    without = [one.input for one in found if one.units is None]
+    if without and len(without) < len(found):
+        inputs.refuse("has no `units`, but another input has", without[0])
+    return found
+
+
+def _workload(section: Section, word: str) -> Workload | None:
+    """A path is relative to the study's file."""
+    is_path = "/" in word or word.endswith((".yaml", ".yml"))
+    try:
+        beside = (section.path.parent / word).absolute()  # `./mine` beside `study.yaml` is no name
+        return catalog.load_workload(str(beside) if is_path else word)
+    except BenchgateError as error:
+        section.refuse(str(error), "workload" if section.has("workload") else "inputs")
+        return None
+
+
+def _check_score(section: Section, workload: Workload, score: str) -> None:
+    metric = workload.metrics.get(score)
+    if metric is None:
+        known = (RATE, *workload.metrics)
+        near = suggestion(score, known, f"there are {', '.join(known)}")
+        section.refuse(f"`{score}` is no metric of {workload.name}; {near}", "score")
+    elif metric.better is not Better.MORE:
+        section.refuse(f"less of {score} is better, and a score must rise with resources", "score")
+
+
+def _input(  # noqa: PLR0913, PLR0917 - what an input consists of
+    application: str, name: str, section: Section, workload: Workload, score: str, cpus: int
+) -> StudyInput:
+    workers = section.integer("workers", cpus, low=1, high=4 * MAX_CPUS)
+    units = _units(section, workload, score)
+    given = {key: section.text(key) for key in section.keys() if key not in OF_INPUT}  # noqa: SIM118
+    try:
+        params = fill(workload, given)[0]
+    except BenchgateError as error:
+        section.refuse(str(error), next(iter(given), "workers"))
+        params = ()
+    where = f"{section.path}:{section.line}"
+    word = catalog.word_of(workload)
+    return StudyInput(application, name, word, workers, params, score, units, where)
+
+
+def _units(section: Section, workload: Workload, score: str) -> Fraction | None:
+    """Of work that one run completes."""
+    if not section.has("units"):
+        return None
+    value = _fraction(section, "units", "1", high=MOST_UNITS)
+    if "units" in workload.params:
+        section.refuse(f"{workload.name} has a parameter of this name; rename it", "units")
+    elif score != RATE:
+        section.refuse(f"is of the score `{RATE}`; this application's is {score}", "units")
+    return value
+
+
+# ---- what is measured of them
+
+
+def _machine(top: Section) -> str:
+    word = top.text("machine", IDEAL)
+    try:
+        found = catalog.load_machine(word)
+    except BenchgateError as error:
+        top.refuse(str(error), "machine")
+        return ""
+    return "" if found is None else word
+
+
+def _resources(top: Section) -> tuple[str, ...]:
+    words = top.texts("resources", RESOURCES)
+    for word in words:
+        if word not in RESOURCES or words.count(word) > 1:
+            top.refuse(f"`{word}` is twice, or not one of {', '.join(RESOURCES)}", "resources")
+    return words
+
+
+def _calibrate(top: Section, inputs: tuple[StudyInput, ...]) -> Mapping[str, str]:
+    with top.optional("calibrate") as section:
+        words = {name: section.text(name) for name in section.keys()}  # noqa: SIM118 - a Section
+        for resource, word in words.items():
+            if resource not in CALIBRATED:
+                section.refuse(f"needs no calibration; only {' and '.join(CALIBRATED)} do", resource)
+            _known_input(section, resource, word, inputs)
+    return words
+
+
+def _known_input(section: Section, key: str, word: str, inputs: tuple[StudyInput, ...]) -> None:
+    known = [one.name for one in inputs]
+    if inputs and word not in known and not section.refused(key):
+        section.refuse(f"`{word}` is no application.input; there are {', '.join(known)}", key)
+
+
+def _sensitivity(top: Section) -> tuple[tuple[int, ...], bool]:
+    with top.optional("sensitivity") as section:
+        levels = section.integers("levels", LEVELS)
+        if not levels or any(not 1 <= one <= 99 for one in levels) or len(set(levels)) < len(levels):
+            section.refuse("expected different percentages from 1 to 99", "levels")
+        return levels, section.choice("inputs", ("last", "all"), "last") == "all"
+
+
+def _capacity(top: Section) -> Mapping[str, Fraction]:
+    with top.optional("capacity") as section:
+        names = section.keys()
+        for name in names:
+            if name not in RESOURCES:
+                section.refuse(f"is no resource; there are {', '.join(RESOURCES)}", name)
+        return {name: _fraction(section, name, "1", high=100) for name in names}
+
+
+def _sweep(top: Section, inputs: tuple[StudyInput, ...], cpus: int) -> Sweep | None:
+    section = top.section("sweep")
+    if section is None:
+        return None
+    found = Sweep(
+        section.text("input"),
+        section.integers("cpus"),
+        section.text("beside"),
+        section.integer("beside_cpus", 0, high=cpus),
+    )
+    _known_input(section, "input", found.input, inputs)
+    _known_input(section, "beside", found.beside, inputs)
+    room = cpus - found.beside_cpus
+    if not found.cpus or any(not 1 <= one <= room for one in found.cpus):
+        partner = f", of which {found.beside} has {found.beside_cpus}" if found.beside_cpus else ""
+        section.refuse(f"expected CPU counts from 1 to {room}: there are {cpus} CPUs{partner}", "cpus")
+    section.close()
+    return found
+
+
+def _scaling(top: Section, inputs: tuple[StudyInput, ...]) -> str:
+    word = top.text("scaling", "")
+    known = {one.application for one in inputs}
+    if word and inputs and word not in known:
+        top.refuse(f"`{word}` is no application; there are {', '.join(sorted(known))}", "scaling")
+    return word
+
+
+def _overcommit(top: Section) -> tuple[Fraction, ...]:
+    words = top.texts("overcommit", OVERCOMMIT)
+    try:
+        found = tuple(Fraction(word) for word in words)
+    except (ValueError, ZeroDivisionError):
+        top.refuse(f"expected numbers, found {', '.join(words)}", "overcommit")
+        return ()
+    if any(not 0 < one <= 100 for one in found) or list(found) != sorted(set(found)):
+        top.refuse("expected capacities in ascending order, above 0 and at most 100", "overcommit")
+    return found
+
+
+def _fraction(section: Section, key: str, default: str, *, high: int) -> Fraction:
+    word = section.text(key, default)
+    try:
+        value = Fraction(word)
+    except (ValueError, ZeroDivisionError):
+        section.refuse(f"expected a number, found `{word}`", key)
+        return Fraction(default)
+    if not 0 < value <= high:
+        section.refuse(f"is {word}, not above 0 and at most {high}", key)
+    return value

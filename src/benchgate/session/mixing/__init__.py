@@ -1,0 +1,1 @@
+"""A study of mixed workloads: plans its runs, makes those that are missing, and writes what they say."""

@@ -1,0 +1,165 @@
+"""The folder of a study: its plan, every run's attempts and results, and the mixes that were chosen.
+
+Takes the folder's path; reads and writes its files, each whole, so that a study that was stopped in any way
+goes on where it was. Only one process writes at a time. Fails with UsageError if the folder is of another
+study, is in use or cannot be read, and with EvidenceError if it cannot be written.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+
+from benchgate.base.errors import EvidenceError, UsageError
+from benchgate.base.files import read_json
+from benchgate.base.jsonfields import Fields
+from benchgate.evidence.files import is_safe_name, read_object, read_text, write_whole
+from benchgate.mix import measured, study_json
+from benchgate.mix.orders import Order
+from benchgate.mix.runs import Done
+from benchgate.mix.selection import Planned
+from benchgate.mix.study import Study
+from benchgate.session import folder_lock
+
+FORMAT, VERSION = "benchgate-mix-study", 2
+STUDY, PLAN, MIXES, RUNS, RESULT, TOOK = (
+    *("study.yaml", "plan.json", "mixes.json"),
+    *("runs", "result.json", "seconds.txt"),
+)
+MOST_ATTEMPTS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class StudyFolder:
+    path: Path
+
+    # ---- the plan
+
+    def begin(self, study: Study, orders: Sequence[Order]) -> None:
+        """Writes the plan. The folder may have been begun before, for the same study."""
+        if (self.path / PLAN).exists():
+            if replace(study, text="", file=Path()) != replace(self.study(), text="", file=Path()):
+                raise UsageError(
+                    f"{self.path} is of another study, or of an earlier state of this one; next: --out FOLDER"
+                )
+        elif study.text:
+            write_whole(self.path / STUDY, study.text)
+        self.plan(study, orders)
+
+    def plan(self, study: Study, orders: Sequence[Order]) -> None:
+        value: dict[str, object] = {"format": FORMAT, "version": VERSION}
+        value |= {"study": study_json.study(study), "runs": study_json.orders(orders)}
+        write_whole(self.path / PLAN, json.dumps(value, indent=1) + "\n")
+
+    def study(self) -> Study:
+        return self._planned()[0]
+
+    def orders(self) -> tuple[Order, ...]:
+        return self._planned()[1]
+
+    def _planned(self) -> tuple[Study, tuple[Order, ...]]:
+        if not (self.path / PLAN).is_file():
+            raise UsageError(
+                f"{self.path} is no study's folder: it has no {PLAN}; next: benchgate mix vectors STUDY.yaml"
+            )
+        try:
+            fields = Fields(read_object(self.path, PLAN), "a plan")
+            if (fields.text("format"), fields.number("version")) != (FORMAT, VERSION):
+                raise ValueError("it is of another version of benchgate")  # noqa: TRY301
+            study = study_json.read_study(fields.take("study", dict))
+            orders = tuple(map(study_json.read_order, fields.take("runs", list)))
+            fields.done()
+        except (EvidenceError, ValueError) as error:
+            raise UsageError(f"{self.path / PLAN} cannot be read: {error}") from error
+        return study, orders
+
+    # ---- runs
+
+    def new_attempt(self, key: str) -> Path:
+        """A new folder for the run's files. What an earlier attempt left is kept."""
+        if not is_safe_name(key):
+            raise UsageError(f"{key!r:.200} is no name of a run")
+        place = self.path / RUNS / key
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            free = next(place / f"{n}" for n in range(1, MOST_ATTEMPTS) if not (place / f"{n}").exists())
+            free.mkdir()
+        except OSError as error:
+            raise EvidenceError(
+                f"{place} cannot be written: {error.strerror}; free disk space, then run again"
+            ) from error
+        return free
+
+    def finish(self, key: str, done: Done) -> None:
+        value = {
+            "measured": None if done.measured is None else measured.as_json(done.measured),
+            "reason": done.reason,
+            "fraction": None if done.fraction is None else str(done.fraction),
+            "folder": done.folder,
+        }
+        (self.path / RUNS / key).mkdir(parents=True, exist_ok=True)
+        write_whole(self.path / RUNS / key / RESULT, json.dumps(value, indent=1) + "\n")
+
+    def runs(self) -> dict[str, Done]:
+        """What was made so far, in the order of the keys."""
+        place = self.path / RUNS
+        keys = sorted(one.name for one in place.iterdir()) if place.is_dir() else []
+        return {key: self._done(key) for key in keys if (place / key / RESULT).is_file()}
+
+    def _done(self, key: str) -> Done:
+        name = f"{RUNS}/{key}/{RESULT}"
+        try:
+            fields = Fields(read_object(self.path, name), "a result")
+            value = None if fields.is_null("measured") else measured.from_json(fields.take("measured", dict))
+            fraction = None if fields.is_null("fraction") else Fraction(fields.text("fraction"))
+            found = Done(value, fields.text("reason"), fraction, fields.text("folder"))
+            fields.done()
+        except (EvidenceError, ValueError, ZeroDivisionError) as error:
+            raise UsageError(
+                f"{self.path / name} cannot be read: {error}; remove the file to make the run again"
+            ) from error
+        return found
+
+    def took(self, attempt: Path, seconds: float) -> None:
+        """How long the host needed, for the plan of what is left. No figure of the study."""
+        (attempt / TOOK).write_text(f"{seconds:.1f}\n", encoding="utf-8")
+
+    def seconds_each(self) -> float | None:
+        """What a run took, on average; None if none was made yet."""
+        found = [float(one.read_text(encoding="utf-8")[:20]) for one in self.path.glob(f"{RUNS}/*/*/{TOOK}")]
+        return sum(found) / len(found) if found else None
+
+    # ---- mixes
+
+    def choose(self, planned: Sequence[Planned]) -> None:
+        value = [{"counts": dict(one.counts), "roles": list(one.roles)} for one in planned]
+        write_whole(self.path / MIXES, json.dumps(value, indent=1) + "\n")
+
+    def chosen(self) -> tuple[Planned, ...]:
+        if not (self.path / MIXES).is_file():
+            return ()
+        try:
+            value = read_json(read_text(self.path, MIXES))
+            if not isinstance(value, list):
+                raise ValueError("it is no list")  # noqa: TRY301, TRY004
+            return tuple(map(_planned, value))
+        except (EvidenceError, ValueError, RecursionError) as error:
+            raise UsageError(f"{self.path / MIXES} cannot be read: {error}") from error
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[StudyFolder]:
+    with folder_lock.locked(path, "measures"):
+        yield StudyFolder(path)
+
+
+def _planned(value: object) -> Planned:
+    fields = Fields(value, "a mix")
+    inner = Fields(fields.take("counts", dict), "counts")
+    found = Planned({name: inner.number(name, 1) for name in inner.names()}, fields.texts("roles"))
+    fields.done()
+    return found

@@ -1,0 +1,91 @@
+"""Compares two folders of one study, file by file: on the instruction clock no digit may differ.
+
+Takes two StudyFolders; gives how much was compared, and a sentence for each difference. Compared are the
+study, the plan, every table, the report, and of each run its result, its console and what its clock counted.
+Not compared is what the host did: paths, process numbers, its times. Fails with UsageError if a folder cannot
+be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchgate.base.errors import BenchgateError, UsageError
+from benchgate.base.text import counted
+from benchgate.insn.log_reader import read_log
+from benchgate.mix.runs import Done
+from benchgate.session.mixing import conclude
+from benchgate.session.mixing.folder import MIXES, PLAN, RESULT, RUNS, STUDY, StudyFolder
+
+TABLES = (
+    *(STUDY, PLAN, MIXES, conclude.VECTORS, conclude.SENSITIVITY),
+    *(conclude.INTERVALS, conclude.LEVELS, conclude.ISOLATION, conclude.REPORT),
+)
+CONSOLE, CLOCK = "serial.log", "clock.log"
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    files: int
+    differences: tuple[str, ...]
+
+    @property
+    def told(self) -> str:
+        if self.differences:
+            return f"{counted(len(self.differences), 'difference')} in {counted(self.files, 'file')}"
+        return f"{counted(self.files, 'file')}: no digit differs"
+
+
+def compare(one: StudyFolder, other: StudyFolder) -> Compared:
+    files, different = 0, []
+    for name in TABLES:
+        if (one.path / name).exists() or (other.path / name).exists():
+            files += 1
+            different += [*_bytes(one.path / name, other.path / name, name)]
+    mine, its = one.runs(), other.runs()
+    for key in sorted(mine.keys() | its.keys()):
+        if key not in mine or key not in its:
+            different.append(f"{key}: only {one.path if key in mine else other.path} has it")
+            continue
+        files += 1
+        different += [
+            *_bytes(one.path / RUNS / key / RESULT, other.path / RUNS / key / RESULT, f"{key}: {RESULT}")
+        ]
+        places = _attempt(one, mine[key]), _attempt(other, its[key])
+        if None not in places:
+            files += 2
+            different += [*_attempts(key, *(place for place in places if place))]
+    if not files:
+        raise UsageError(f"{one.path} and {other.path} have nothing in common; next: benchgate mix vectors")
+    return Compared(files, tuple(different))
+
+
+def _attempt(folder: StudyFolder, done: Done) -> Path | None:
+    """None: there was none, because there is no such limit."""
+    return folder.path / done.folder if done.folder else None
+
+
+def _attempts(key: str, one: Path, other: Path) -> Iterator[str]:
+    yield from _bytes(one / CONSOLE, other / CONSOLE, f"{key}: {CONSOLE}")
+    try:
+        if read_log(one / CLOCK).repeatable != read_log(other / CLOCK).repeatable:
+            yield f"{key}: {CLOCK} counts something else"
+    except (BenchgateError, OSError) as error:
+        yield f"{key}: {CLOCK} cannot be compared: {error}"
+
+
+def _bytes(one: Path, other: Path, name: str) -> Iterator[str]:
+    try:
+        if one.read_bytes() != other.read_bytes():
+            yield f"{name} differs: {_first(one, other)}"
+    except OSError as error:
+        yield f"{name} cannot be compared: {error.strerror} ({error.filename})"
+
+
+def _first(one: Path, other: Path) -> str:
+    """The first line that differs."""
+    pairs = zip(one.read_bytes().splitlines(), other.read_bytes().splitlines(), strict=False)
+    found = (n for n, (a, b) in enumerate(pairs, 1) if a != b)
+    return f"from line {next(found, 'the last')} on"

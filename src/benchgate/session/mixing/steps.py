@@ -1,0 +1,140 @@
+"""The steps of a study, as the command and the tests of mixes call them.
+
+Takes a Study or its folder, and what makes runs; gives the Outcome, and progress on a stream. Each step makes
+only the runs that are missing. Fails with UsageError for what cannot be done, EvidenceError for the folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchgate.base.errors import UsageError
+from benchgate.base.text import counted
+from benchgate.mix import isolation, orders, vectors
+from benchgate.mix.isolation import Isolation
+from benchgate.mix.orders import Counts, Order
+from benchgate.mix.outcome import Outcome
+from benchgate.mix.selection import Planned
+from benchgate.mix.study import Study
+from benchgate.session.mixing import conclude
+from benchgate.session.mixing.folder import StudyFolder, locked
+from benchgate.session.mixing.measure import Bench, Runner
+from benchgate.session.progress import Progress, seconds
+
+OpenRunner = Callable[[Study], AbstractContextManager[Runner]]
+USUAL_S = 15.0
+"""What a run takes where none was made yet: an estimate, for the plan."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which mixes to run. By default all that the report needs."""
+
+    by_hand: tuple[str, ...] = ()
+    """Such as `a.small=2,b.large=1`; then only these."""
+    best: int = 0
+    """Only the best mixes, so many of them; 0: all that the report needs."""
+
+
+def measure_vectors(study: Study, out: Path, opened: OpenRunner, progress: Progress) -> Outcome:
+    with locked(out) as folder:
+        folder.begin(study, vector_orders(study))
+        with opened(study) as runner:
+            Bench(study, folder, runner, progress).vectors()
+        return conclude.report(folder)
+
+
+def run_mixes(out: Path, wanted: Wanted, opened: OpenRunner, progress: Progress) -> Outcome:
+    with locked(out) as folder:
+        study = folder.study()
+        planned, absent = mixes_to_run(folder, study, wanted)
+        for one in absent:
+            progress.note(one)
+        folder.choose(conclude.merged(folder.chosen(), planned))
+        runs = mix_orders(study, planned, wanted)
+        folder.plan(study, _once([*vector_orders(study), *folder.orders(), *runs]))
+        with opened(study) as runner:
+            bench = Bench(study, folder, runner, progress)
+            progress.expect(len(runs))
+            bench.make(runs)
+        return conclude.report(folder)
+
+
+def isolation_of(
+    study: Study, out: Path, counts: Counts | None, opened: OpenRunner, progress: Progress
+) -> tuple[Isolation, Counts]:
+    """Of these counts, of which only the inputs are measured alone; or of the best mix of a whole study."""
+    if counts is None:
+        measure_vectors(study, out, opened, progress)
+        found = run_mixes(out, Wanted(best=1), opened, progress).best
+        if found is None:
+            raise UsageError(f"{out}: no mix was chosen")
+        return found.isolation, found.planned.counts
+    with locked(out) as folder:
+        runs = [one for one in orders.alone(study) if one.parts[0].input in counts]
+        runs += orders.of_mixes(study, [counts])
+        folder.begin(study, runs)
+        with opened(study) as runner:
+            progress.expect(len(runs))
+            Bench(study, folder, runner, progress).make(runs)
+        made = folder.runs()
+        return isolation.of(study, made, vectors.of(study, made), counts), counts
+
+
+def vector_orders(study: Study) -> tuple[Order, ...]:
+    return (*orders.alone(study), *orders.limited(study))
+
+
+def mix_orders(study: Study, planned: Sequence[Planned], wanted: Wanted) -> tuple[Order, ...]:
+    made = orders.of_mixes(study, [one.counts for one in planned])
+    return (*made, *(() if wanted.by_hand or wanted.best else orders.swept(study)))
+
+
+def mixes_to_run(
+    folder: StudyFolder, study: Study, wanted: Wanted
+) -> tuple[tuple[Planned, ...], tuple[str, ...]]:
+    if wanted.by_hand:
+        return conclude.by_hand(study, wanted.by_hand), ()
+    if wanted.best:
+        return conclude.best_only(folder, study, wanted.best), ()
+    return conclude.select(folder, study)
+
+
+def plan_text(study: Study, folder: StudyFolder | None) -> str:
+    """How many runs there are, and what they may cost. `folder`: of this study, if it was begun."""
+    alone, limited = len([*orders.alone(study)]), len([*orders.limited(study)])
+    mixes = (1 + study.near + len(study.overcommit) + len(study.inputs_of(study.scaling))) * study.seeds
+    swept = len([*orders.swept(study)])
+    runs = {} if folder is None else folder.runs()
+    made = len([one for one in runs.values() if one.measured is not None])
+    measured_s = None if folder is None else folder.seconds_each()
+    each = USUAL_S if measured_s is None else measured_s
+    inputs = counted(len(study.inputs), "input")
+    levels = ", ".join(f"{one}%" for one in study.levels)
+    lines = [
+        f"study {study.name}: {inputs} of {counted(len(study.applications), 'application')}, "
+        f"{counted(study.seeds, 'seed')}, {study.system} with {counted(study.cpus, 'CPU')}",
+        f"{alone:6} runs alone, beside a dummy",
+        f"{limited:6} runs with limits at most: {levels} of each resource of which an application uses "
+        f"at least {float(study.least_use):.2%}",
+        f"{mixes:6} runs of mixes at most",
+        f"{swept:6} runs of the sweep over CPU counts",
+    ]
+    total = alone + limited + mixes + swept
+    known = "an estimate" if measured_s is None else "as measured in this folder"
+    rest = seconds(each * max(total - made, 0))
+    lines.append(f"{total:6} runs at most, {made} of them made; {seconds(each)} each ({known}): {rest}")
+    return "\n".join(lines)
+
+
+def folder_of(path: Path) -> StudyFolder:
+    if not path.is_dir():
+        raise UsageError(f"{path} is no folder; next: benchgate mix vectors STUDY.yaml --out {path}")
+    return StudyFolder(path)
+
+
+def _once(found: Sequence[Order]) -> list[Order]:
+    return [*{one.key: one for one in found}.values()]

@@ -1,0 +1,25 @@
+"""How Linux and tern isolate the parts of a mix that fits into the machine. docs/mix.md explains the figures.
+
+Both parts have a CPU, and together use less than the last cache, so a system that isolates well costs neither
+of them much.
+"""
+
+import pytest
+
+from benchgate.session.mixing.gated import IsolationResult
+
+pytestmark = pytest.mark.mixed
+
+PAIR = "tests/mixed/pair.yaml"
+
+
+@pytest.mark.system("linux")
+@pytest.mark.isolation(PAIR, at_least=0.5)
+def test_parts_that_fit_keep_half_of_their_score(isolation: IsolationResult) -> None:
+    isolation.require_pass()
+
+
+@pytest.mark.system("kernel")
+@pytest.mark.isolation(PAIR, at_least=0.5)
+def test_so_they_do_on_tern(isolation: IsolationResult) -> None:
+    isolation.require_pass()

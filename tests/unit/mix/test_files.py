@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.errors import UsageError
+from benchgate.mix import files
+from tests.unit.mix import paper
+
+
+def test_both_tables_are_read(tmp_path: Path) -> None:
+    found = files.read(*paper.write(tmp_path))
+    assert found.resources == ("cpu", "cache", "mem", "disk", "network")
+    assert [one.name for one in found.inputs][:2] == ["game.1", "game.N"]
+    assert found.inputs[5].use[3] == Fraction(4, 5)
+    assert found.inputs[5].where.endswith("v.csv:7")
+    assert found.sensitivity["webb"][4] == Fraction(1, 2)
+
+
+def test_the_order_of_resources_may_differ(tmp_path: Path) -> None:
+    sensitivity = "application,disk,cpu\ngame,0.4,0.8\n"
+    found = files.read(
+        *paper.write(tmp_path, "application,input,score,cpu,disk\ngame,1,1,0.5,0.1\n", sensitivity)
+    )
+    assert found.sensitivity["game"] == (Fraction("0.8"), Fraction("0.4"))
+
+
+@pytest.mark.parametrize("where", ["vectors", "sensitivity"])
+def test_an_unavailable_figure_takes_its_resource_out(tmp_path: Path, where: str) -> None:
+    vectors = paper.VECTORS.replace("0.1,0.1\n", "unavailable,0.1\n") if where == "vectors" else paper.VECTORS
+    sensitivity = paper.SENSITIVITY
+    if where == "sensitivity":
+        sensitivity = sensitivity.replace("0.4,0.1", "unavailable,0.1")
+    found = files.read(*paper.write(tmp_path, vectors, sensitivity))
+    assert found.unavailable == ("disk",)
+    assert found.resources == ("cpu", "cache", "mem", "network")
+    assert all(len(one.use) == 4 for one in found.inputs)
+
+
+HEAD = "application,input,score,cpu\n"
+
+
+@pytest.mark.parametrize(
+    ("vectors", "said"),
+    [
+        (HEAD + "game,1,1,0.5\ngame,1,1,0.6\n", "v.csv:3: application: `game.1` is already on line 2"),
+        (HEAD + "game,1,1,-0.5\n", "v.csv:2: cpu: `-0.5` is not a number"),
+        (HEAD + "game,1,1,nan\n", "v.csv:2: cpu: `nan` is not a number"),
+        (HEAD + "game,1,1,1e999\n", "v.csv:2: cpu: `1e999` is not a number"),
+        (HEAD + "game,1,,0.5\n", "v.csv:2: score: `` is not a number"),
+        (HEAD + "game,1,unavailable,0.5\n", "v.csv:2: score: `unavailable` is no score"),
+        (HEAD + "game,1,1\n", "v.csv:2: 3 fields, but 4 columns"),
+        (HEAD + "other,1,1,0.5\n", "v.csv:2: application: `other` has no line in"),
+        (HEAD + "ga me,1,1,0.5\n", "v.csv:2: application: `ga me` is not a name"),
+        (HEAD + "game,1,1,unavailable\n", "no resource is available for every input"),
+        (HEAD, "there is no line below"),
+        ("input,application,score,cpu\n", "v.csv:1: the first line must begin with application,input,score"),
+        ("application,input,score\ngame,1,1\n", "v.csv:1: there is no column for a resource"),
+        ("application,input,score,cpu,cpu\n", "v.csv:1: `cpu` is no name of a column, or is there twice"),
+        (HEAD + 'game,1,1,"0.5\n', "v.csv:2: "),
+        ("", "v.csv:1: the first line must begin with"),
+    ],
+)
+def test_a_wrong_table_is_refused_by_line_and_column(tmp_path: Path, vectors: str, said: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        files.read(*paper.write(tmp_path, vectors, "application,cpu\ngame,0.5\n"))
+    assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("sensitivity", "said"),
+    [
+        ("application,cpu\ngame,1.01\n", "s.csv:2: cpu: `1.01` is not a number from 0 to 1"),
+        ("application,cpu\ngame,0.5\ngame,0.5\n", "s.csv:3: application: `game` is already on line 2"),
+        (
+            "application,disk\ngame,0.5\n",
+            "s.csv:1: both files must have the same resources, but not: cpu, disk",
+        ),
+    ],
+)
+def test_wrong_sensitivities_are_refused(tmp_path: Path, sensitivity: str, said: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        files.read(*paper.write(tmp_path, HEAD + "game,1,1,0.5\n", sensitivity))
+    assert said in str(refused.value)
+
+
+def test_a_file_that_is_not_there_or_not_text(tmp_path: Path) -> None:
+    vectors, sensitivity = paper.write(tmp_path)
+    with pytest.raises(UsageError, match=r"none\.csv: cannot be read: No such file"):
+        files.read(tmp_path / "none.csv", sensitivity)
+    vectors.write_bytes(b"\xff\xfe")
+    with pytest.raises(UsageError, match="is not UTF-8 text"):
+        files.read(vectors, sensitivity)
+    vectors.write_bytes(b"a" * (files.MOST_BYTES + 1))
+    with pytest.raises(UsageError, match="is longer than"):
+        files.read(vectors, sensitivity)
+
+
+def test_capacities() -> None:
+    assert files.capacities(["disk=0.8", "cpu=2"], ("cpu", "disk")) == {
+        "disk": Fraction(4, 5),
+        "cpu": Fraction(2),
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["dsk=1"], "there is no resource `dsk`; known: cpu, disk"),
+        (["disk=1", "disk=2"], "disk is given twice"),
+        (["disk=all"], "`all` is not a number"),
+        (["disk"], "`` is not a number"),
+    ],
+)
+def test_a_wrong_capacity_is_refused(words: list[str], said: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        files.capacities(words, ("cpu", "disk"))
+    assert said in str(refused.value)

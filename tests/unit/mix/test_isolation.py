@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from benchgate.mix import isolation, vectors
+from benchgate.mix.isolation import Isolation
+from tests import mixsim
+from tests.mixsim import TRUTH, Simulated
+
+FITS = {"prime.small": 2, "writer.large": 1, "walker.small": 1}
+TWICE = {"prime.large": 4}
+"""Needs 200% of the CPUs."""
+
+
+def measured(system: Simulated, counts: dict[str, int]) -> Isolation:
+    study = mixsim.study()
+    runs = mixsim.runs_of(study, system, counts)
+    return isolation.of(study, runs, vectors.of(study, runs), counts)
+
+
+def test_a_mix_that_fits_loses_nothing() -> None:
+    found = measured(Simulated(TRUTH), FITS)
+    assert [one.part for one in found.parts] == [
+        "prime.small#1",
+        "prime.small#2",
+        "writer.large#1",
+        "walker.small#1",
+    ]
+    assert [one.value for one in found.parts] == [0, 0, 0, 0]
+    assert (found.value, found.total) == (1, 0)
+
+
+def test_twice_the_cpus_cost_half_of_the_score() -> None:
+    found = measured(Simulated(TRUTH), TWICE)
+    assert [one.value for one in found.parts] == [0.5] * 4
+    assert (found.value, found.total) == (0.5, 0.5)
+
+
+def test_the_worst_names_a_loser_that_the_sum_hides() -> None:
+    """The walker has 50 of 2 x 100 + 30 + 50 points, and loses a fifth of them: 10 of 280."""
+    found = measured(Simulated(TRUTH, starves={"walker.small": Fraction(1, 5)}), FITS)
+    assert found.worst.part == "walker.small#1"
+    assert found.value == pytest.approx(0.8)
+    assert found.total == pytest.approx(10 / 280)
+
+
+def test_the_floor_is_the_noise_of_both() -> None:
+    found = measured(Simulated(TRUTH, noise=Fraction(1, 50)), FITS)
+    assert found.floor is not None
+    assert 0.005 < found.floor < 0.05
+    for one in found.parts:
+        assert one.low <= 0.04
+        assert one.high >= -0.04
+        assert one.low < one.high
+
+
+def test_by_hand() -> None:
+    """Medians 4 and 3. The extremes: 2.9 / 4.1 and 3.1 / 3.9."""
+    lone, mixed = (
+        [Fraction("3.9"), Fraction(4), Fraction("4.1")],
+        [Fraction("2.9"), Fraction(3), Fraction("3.1")],
+    )
+    found = isolation.slowdown("a", lone, mixed)
+    assert found.value == 0.25
+    assert found.low >= 1 - 3.1 / 3.9 - 1e-12
+    assert found.high <= 1 - 2.9 / 4.1 + 1e-12
+    assert found.low < 0.25 < found.high
+
+
+def test_a_single_seed_has_no_floor() -> None:
+    assert isolation.slowdown("a", [Fraction(4)], [Fraction(3)]).floor is None
+
+
+def test_a_part_that_completes_nothing_has_lost_all() -> None:
+    found = isolation.slowdown("a", [Fraction(4), Fraction(4)], [Fraction(0), Fraction(0)])
+    assert (found.value, found.low, found.high) == (1, 1, 1)
+
+
+def test_use_of_the_mix_against_its_parts() -> None:
+    found = {one.resource: one for one in measured(Simulated(TRUTH), TWICE).use}
+    assert (found["cpu"].alone, found["cpu"].mixed) == (2, 1)
+    assert (found["memory"].alone, found["memory"].mixed) == pytest.approx((0.16, 0.16), abs=1e-6)
+
+
+def test_a_mix_without_a_result_says_why() -> None:
+    fails = {f"mix-prime.large=4-s{seed}": "part prime.large#2 never completed a run" for seed in (1, 2, 3)}
+    found = measured(Simulated(TRUTH, fails=fails), TWICE)
+    assert found.missing == "INVALID: part prime.large#2 never completed a run (runs/mix-prime.large=4-s1/1)"
+    assert found.parts == ()

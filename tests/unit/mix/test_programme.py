@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import LinearConstraint, milp
+
+from benchgate.base.errors import UsageError
+from benchgate.mix import files
+from benchgate.mix.applications import Applications, Input, Mix
+from benchgate.mix.programme import best, instances_alone
+from tests.unit.mix import paper
+
+
+@pytest.fixture
+def papers(tmp_path: Path) -> Applications:
+    return files.read(*paper.write(tmp_path))
+
+
+def named(mix: Mix) -> dict[str, int]:
+    return {one.name: count for one, count in mix.counts}
+
+
+def test_the_mix_of_the_paper_comes_out(papers: Applications) -> None:
+    (mix,) = best(papers, {})
+    assert named(mix) == {"game.1": 2, "webb.1": 1, "antiv.N": 1}
+    assert mix.objective == Fraction("2.625")
+    assert mix.totals == tuple(map(Fraction, ("0.85", "0.85", "0.7", "1", "0.7")))
+
+
+def test_the_next_best_mixes_follow_in_order(papers: Applications) -> None:
+    found = best(papers, {}, top=5)
+    assert [one.objective for one in found] == [
+        Fraction(word) for word in ("2.625", "2.475", "2.465", "2.4", "2.39")
+    ]
+    assert named(found[1]) == {"game.1": 3, "webb.1": 1}
+
+
+def test_each_input_at_most_once_would_be_another_mix(papers: Applications) -> None:
+    """The paper's mix needs two instances of one input: with x_i of 0 or 1 the best is one browser alone."""
+    fitting = [counts for counts in itertools.product((0, 1), repeat=6) if fits(papers, counts, {})]
+    once = max(fitting, key=lambda counts: objective(papers, counts))
+    assert {one.name for one, count in zip(papers.inputs, once, strict=True) if count} == {"webb.N"}
+    assert objective(papers, once) < best(papers, {})[0].objective
+
+
+def test_parts_of_instances_would_be_worth_more(papers: Applications) -> None:
+    worth = [-float(papers.worth(one)) for one in papers.inputs]
+    use = np.array([[float(part) for part in one.use] for one in papers.inputs]).T
+    relaxed = -milp(worth, constraints=LinearConstraint(use, ub=1.0)).fun
+    assert relaxed == pytest.approx(3.030, abs=0.0005)
+
+
+def test_a_capacity_changes_the_mix(papers: Applications) -> None:
+    (less,) = best(papers, {"disk": Fraction("0.8")})
+    assert named(less) == {"game.1": 3, "webb.1": 1}
+    (more,) = best(papers, {name: Fraction(2) for name in papers.resources})
+    assert more.objective >= 2 * Fraction("2.625")
+
+
+def test_a_resource_may_be_used_to_its_last_part() -> None:
+    """Ten times 0.1 is 1, and above 1 in floating point's sum."""
+    (mix,) = best(one_input(Fraction("0.1")), {})
+    assert named(mix) == {"a.1": 10}
+
+
+def test_what_the_solver_tolerates_is_not_an_answer() -> None:
+    """Both inputs together exceed the capacity by less than the solver's tolerance."""
+    half = Fraction("0.500000001")
+    inputs = tuple(Input("a", name, Fraction(1), (half,), "v.csv:2") for name in "12")
+    (mix,) = best(Applications(("cpu",), inputs, {"a": (Fraction(1),)}), {})
+    assert named(mix) == {"a.1": 1}
+
+
+def test_nothing_fits() -> None:
+    with pytest.raises(UsageError, match="each input exceeds a capacity alone"):
+        best(one_input(Fraction("0.6")), {"cpu": Fraction("0.5")})
+
+
+def test_an_input_that_adds_nothing_is_in_no_mix() -> None:
+    idle = Input("b", "1", Fraction(1), (Fraction("0.001"),), "v.csv:3")
+    busy = one_input(Fraction("0.5"))
+    both = Applications(busy.resources, (*busy.inputs, idle), {**busy.sensitivity, "b": (Fraction(0),)})
+    assert [named(mix) for mix in best(both, {}, top=9)] == [{"a.1": 2}, {"a.1": 1}]
+
+
+def test_instances_alone_are_limited_by_the_scarcest_resource() -> None:
+    one = Input("a", "1", Fraction(1), (Fraction("0.3"), Fraction("0.5"), Fraction(0)), "v.csv:2")
+    assert instances_alone(one, (Fraction(1), Fraction(1), Fraction(1))) == 2
+
+
+shares = st.integers(0, 12).map(lambda tenths: Fraction(tenths, 10))
+
+
+@st.composite
+def any_applications(draw: st.DrawFn) -> Applications:
+    names = draw(st.lists(st.sampled_from("abc"), min_size=1, max_size=4))
+    # At least 0.3 of the first resource, so that all mixes can be listed.
+    uses = [(Fraction(draw(st.integers(3, 12)), 10), draw(shares)) for _ in names]
+    sensitivity = {name: (draw(shares), draw(shares)) for name in sorted(set(names))}
+    inputs = tuple(
+        Input(name, str(n), Fraction(1), use, f"v.csv:{n}")
+        for n, (name, use) in enumerate(zip(names, uses, strict=True))
+    )
+    return Applications(("cpu", "disk"), inputs, sensitivity)
+
+
+@given(any_applications(), st.sampled_from((Fraction(1), Fraction("0.7"), Fraction("1.5"))))
+@settings(max_examples=25, deadline=None)
+def test_the_best_mixes_are_those_of_a_complete_list(applications: Applications, limit: Fraction) -> None:
+    capacity = {"cpu": limit}
+    every = [
+        counts
+        for counts in itertools.product(range(6), repeat=len(applications.inputs))
+        if any(counts) and fits(applications, counts, capacity) and adds(applications, counts)
+    ]
+    every.sort(key=lambda counts: (-objective(applications, counts), [-count for count in counts]))
+    if not every:
+        with pytest.raises(UsageError):
+            best(applications, capacity)
+        return
+    found = best(applications, capacity, top=4)
+    wanted = [
+        {one.name: count for one, count in zip(applications.inputs, counts, strict=True) if count}
+        for counts in every[:4]
+    ]
+    assert [named(mix) for mix in found] == wanted
+
+
+def one_input(use: Fraction) -> Applications:
+    return Applications(("cpu",), (Input("a", "1", Fraction(1), (use,), "v.csv:2"),), {"a": (Fraction(1),)})
+
+
+def objective(applications: Applications, counts: tuple[int, ...]) -> Fraction:
+    """By the definition, not by the code under test."""
+    total = Fraction(0)
+    for one, count in zip(applications.inputs, counts, strict=True):
+        for j in range(len(applications.resources)):
+            total += count * one.use[j] * applications.sensitivity[one.application][j]
+    return total
+
+
+def fits(applications: Applications, counts: tuple[int, ...], capacity: Mapping[str, Fraction]) -> bool:
+    return all(
+        sum(count * one.use[j] for one, count in zip(applications.inputs, counts, strict=True))
+        <= capacity.get(name, 1)
+        for j, name in enumerate(applications.resources)
+    )
+
+
+def adds(applications: Applications, counts: tuple[int, ...]) -> bool:
+    """Each input that runs adds something to the objective."""
+    alone = [tuple(int(i == n) for i in range(len(counts))) for n in range(len(counts)) if counts[n]]
+    return all(objective(applications, one) for one in alone)

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from benchgate.mix import outcome, sensitivity, vectors
+from benchgate.mix.runs import Done
+from benchgate.mix.sensitivity import Sigma
+from benchgate.mix.study import RESOURCES
+from tests import mixsim
+from tests.mixsim import TRUTH, Simulated, Truth
+
+
+def measured(system: Simulated, text: str = "") -> dict[tuple[str, str], Sigma]:
+    study = mixsim.study(text)
+    runs = mixsim.runs_of(study, system)
+    found = sensitivity.of(study, runs, vectors.of(study, runs))
+    return {(one.application, one.resource): one for one in found}
+
+
+def value(one: Sigma) -> float:
+    assert one.figure is not None, one.missing
+    return float(one.figure.value)
+
+
+@pytest.mark.parametrize("name", ["prime.large", "writer.large", "walker.small"])
+@pytest.mark.parametrize("resource", RESOURCES)
+def test_the_sensitivities_are_those_of_the_simulated_system(name: str, resource: str) -> None:
+    """The model loses w (1 - limit), so w is the truth at every limit."""
+    found = measured(Simulated(TRUTH))
+    wanted = float(TRUTH[name].weight.get(resource, 0))
+    assert value(found[name.partition(".")[0], resource]) == pytest.approx(wanted, abs=1e-6)
+
+
+def test_by_hand() -> None:
+    """Of a run that keeps 0.9, 0.5 and 0.1 at limits of 75, 50 and 25%: (0.1 + 0.5 + 0.9) / 1.5."""
+    kept = {75: Fraction(9, 10), 50: Fraction(1, 2), 25: Fraction(1, 10)}
+    levels = [sensitivity.Level("a.b", at, Fraction(at, 100), part) for at, part in kept.items()]
+    assert sensitivity._of_seed(levels) == 1
+    levels[2] = sensitivity.Level("a.b", 25, Fraction(1, 4), Fraction(4, 10))
+    assert sensitivity._of_seed(levels) == Fraction(12, 15)
+
+
+def test_more_than_the_limit_is_1_and_a_gain_is_0() -> None:
+    thrashes = {
+        **TRUTH,
+        "walker.small": Truth(Fraction(50), mixsim.shares(cache="0.75"), mixsim.shares(cache="1.3")),
+    }
+    assert value(measured(Simulated(thrashes))["walker", "cache"]) == 1
+    gains = {
+        **TRUTH,
+        "walker.small": Truth(Fraction(50), mixsim.shares(cache="0.75"), mixsim.shares(cache="-0.3")),
+    }
+    found = measured(Simulated(gains))["walker", "cache"]
+    assert value(found) == 0
+    assert [float(one.kept) for one in found.levels] == pytest.approx([1.075, 1.15, 1.225])
+
+
+def test_what_is_hardly_used_is_not_limited() -> None:
+    found = measured(Simulated(TRUTH))["prime", "cache"]
+    assert value(found) == 0
+    assert found.levels == ()
+    assert found.missing == "it uses less than 1.00%, so it was not limited"
+
+
+def test_the_interval_has_the_noise_of_the_seeds() -> None:
+    found = measured(Simulated(TRUTH, noise=Fraction(1, 20)))["walker", "cpu"].figure
+    assert found is not None
+    assert found.low < 0.5 < found.high
+    assert found.high - found.low < 0.2
+
+
+def test_a_limit_without_a_result_is_left_out() -> None:
+    fails = {f"limit-walker.small-cpu25-s{seed}": "it hung" for seed in (1, 2, 3)}
+    found = measured(Simulated(TRUTH, fails=fails))["walker", "cpu"]
+    assert [one.percent for one in found.levels] == [75, 50]
+    assert value(found) == pytest.approx(0.5)
+
+
+def test_no_limit_with_a_result_is_unavailable_and_says_why() -> None:
+    fails = {f"limit-walker.small-cpu{at}-s{seed}": "it hung" for at in (75, 50, 25) for seed in (1, 2, 3)}
+    found = measured(Simulated(TRUTH, fails=fails))["walker", "cpu"]
+    assert found.figure is None
+    assert found.missing == "INVALID: it hung (runs/limit-walker.small-cpu75-s1/1)"
+
+
+def test_a_cache_of_which_no_fewer_ways_can_be_had_is_not_limited() -> None:
+    study = mixsim.study()
+    runs = mixsim.runs_of(study, Simulated(TRUTH))
+    keys = [key for key in runs if key.startswith("limit-walker.small-cache")]
+    for key in keys:
+        runs[key] = Done(None, "it uses 1.0 of 16 ways, and 75% of them is no fewer")
+    found = {
+        (one.application, one.resource): one for one in sensitivity.of(study, runs, vectors.of(study, runs))
+    }
+    assert value(found["walker", "cache"]) == 0
+    assert found["walker", "cache"].missing.startswith("it was not limited: it uses 1.0 of 16 ways")
+    assert not any(
+        "ways" in one for one in outcome.of(study, runs, outcome.known(study, runs), None, ()).invalid
+    )
+    runs[keys[0]] = Done(None, "it hung", None, "runs/x/1")
+    found = {
+        (one.application, one.resource): one for one in sensitivity.of(study, runs, vectors.of(study, runs))
+    }
+    assert found["walker", "cache"].figure is None
+
+
+def test_what_is_unavailable_alone_is_unavailable_here() -> None:
+    found = measured(Simulated(TRUTH, unread=("memory",)))["walker", "memory"]
+    assert found.figure is None
+    assert found.missing == "the kernel has no file for it"

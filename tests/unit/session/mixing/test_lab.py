@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.machines import Machine
+from benchgate.base.mixes import Limits, MixRun, PartRun
+from benchgate.mix import orders
+from benchgate.mix.limits import Amount
+from benchgate.plan import catalog
+from benchgate.session.mixing import lab
+from benchgate.session.mixing.measure import Job
+from tests import mixsim
+
+
+def machine() -> Machine:
+    found = catalog.load_machine("desktop8")
+    assert found is not None
+    return found
+
+
+USE = {"cpu_ns": 5, "memory_bytes": 6, "disk_read_bytes": 1, "disk_written_bytes": 2, "network_bytes": None}
+RUN = MixRun(
+    window_ns=1_000_000,
+    cpus=2,
+    parts=(
+        PartRun("a.b#1", Fraction(7, 2), 3, USE),
+        PartRun("dummy#1", Fraction(0), 0, {}),
+    ),
+    foreign_ns=0,
+    memory_bytes=1000,
+    use={"cache_bytes": 640, "memory_lines": 10, "line_bytes": 64},
+    missing={"network_bytes": "there is no veth"},
+)
+
+
+def test_a_run_in_the_units_of_a_study() -> None:
+    found = lab.measured(RUN, machine(), mixsim.study())
+    (part,) = found.parts
+    assert (part.name, part.score, part.runs) == ("a.b#1", Fraction(7, 2), 3)
+    assert part.use == {"cpu": 5, "memory": 6, "disk": 3, "network": None}
+    assert found.use == {"cache": 640, "bandwidth": 640}
+    # Two CPUs of one cluster have 8 MiB of L3; one node moves 46.9 bytes per ns.
+    assert found.capacity == {"cpu": 2_000_000, "memory": 1000, "cache": 8 << 20, "bandwidth": 46_900_000}
+    assert found.missing == {"network": "there is no veth"}
+
+
+def test_a_score_in_units_of_work() -> None:
+    study = mixsim.study(mixsim.STUDY.replace("hi: 20000}", "hi: 20000, units: 2.5}"))
+    run = replace(RUN, parts=(PartRun("prime.small#2", Fraction(4), 3, USE),))
+    assert lab.measured(run, None, study).parts[0].score == 10
+
+
+def test_a_part_that_the_system_cannot_run_has_a_reason() -> None:
+    study = replace(mixsim.study(), inputs=(replace(mixsim.study().inputs[0], workload="files", params=()),))
+    runner = lab.LabRunner(None, catalog.load_system("kernel"), None)  # type: ignore[arg-type]
+    found = runner.run(Job(next(orders.alone(study)), study), Path())
+    assert found == "part prime.small#1: files needs files, disk, which kernel does not have"
+
+
+def test_both_clusters_have_a_cache() -> None:
+    assert lab.measured(replace(RUN, cpus=8), machine(), mixsim.study()).capacity["cache"] == 16 << 20
+
+
+def test_without_a_machine_cache_and_bandwidth_say_why() -> None:
+    found = lab.measured(replace(RUN, use={}), None, mixsim.study())
+    assert found.used("cache") is None
+    assert found.missing["cache"] == found.missing["bandwidth"] == lab.NO_MACHINE
+
+
+def test_fewer_ways_are_a_smaller_cache_of_as_many_sets() -> None:
+    whole = machine()
+    less = lab.limited_machine(whole, Amount("cache", 4, Fraction(1, 4)))
+    assert less.l3 is not None
+    assert whole.l3 is not None
+    assert (less.l3.size, less.l3.ways) == (2 << 20, 4)
+    assert less.l3.sets(64) == whole.l3.sets(64)
+    slow = lab.limited_machine(whole, Amount("bandwidth", 250_000, Fraction(1, 2)))
+    assert slow.bandwidth_gb_s == pytest.approx(46.9 / 4)
+    assert lab.limited_machine(whole, Amount("cpu", 1, Fraction(1))) == whole
+
+
+def test_a_job_as_a_mix() -> None:
+    study = mixsim.study()
+    order = next(orders.limited(study))
+    mix = lab.mix_of(Job(order, study, Amount("cpu", 250_000, Fraction(1, 2))), catalog.load_system("linux"))
+    part, dummy = mix.parts
+    assert (part.name, part.workers, part.limits) == ("prime.large#1", 2, Limits(cpu_ppm=250_000))
+    assert part.workload is not None
+    assert part.workload.name == "primes"
+    assert dict(part.params)["hi"] == 20000
+    assert (dummy.name, dummy.workload, dummy.limits) == ("dummy#1", None, Limits())
+    assert (mix.cpus, mix.least, mix.limit_ms) == (2, 3, 10_000)
+
+
+@pytest.mark.parametrize(
+    ("resource", "limits"),
+    [
+        ("cpu", Limits(cpu_ppm=600)),
+        ("memory", Limits(memory_bytes=600)),
+        ("disk", Limits(disk_bytes_per_s=300)),
+        ("network", Limits(network_bytes_per_s=300)),
+    ],
+)
+def test_limits_in_their_units(resource: str, limits: Limits) -> None:
+    """Each direction of a disk or network has its limit, and a part's use is the sum of both."""
+    assert lab.limits_of(Amount(resource, 600, Fraction(1, 2))) == limits
+
+
+def test_a_cache_limits_no_part() -> None:
+    assert lab.limits_of(Amount("cache", 5, Fraction(1, 2))) == Limits()
