@@ -15,7 +15,7 @@ from benchgate.base.arch import X86_64, Architecture
 from benchgate.base.errors import UsageError
 from benchgate.base.qemu import comma_safe
 from benchgate.insn.guests import exact_arguments
-from benchgate.insn.log import ClockMode, Level
+from benchgate.insn.log import ClockMode, Level, Order
 from benchgate.insn.records import NO_RECORDS, Records
 from benchgate.insn.talk import TALK_DESCRIPTOR
 
@@ -44,6 +44,8 @@ class ClockArguments:
     argv_extra: tuple[str, ...]
     environment: Mapping[str, str]
     """Added to QEMU's own environment; these values take precedence."""
+    one_insn: bool = False
+    """For `base.qemu.command`: strict order is an order of instructions, so each must be a block."""
 
 
 def arguments(  # noqa: PLR0913 - one run has this many options
@@ -64,6 +66,9 @@ def arguments(  # noqa: PLR0913 - one run has this many options
     disks: bool = False,
     patience_s: int = 60,
     talks: bool = False,
+    shape: Path | None = None,
+    order: Order = Order.UNSAID,
+    explore: Path | None = None,
 ) -> ClockArguments:
     """The caller adds `-accel tcg,thread=multi`. On this lane no QMP command may be sent after `cont`.
 
@@ -72,49 +77,99 @@ def arguments(  # noqa: PLR0913 - one run has this many options
     log says when each line of the console ended.
     `disks`: the guest has drives, so QEMU has a thread that reads and writes their images.
     `records`: what the plugin records besides its log.
+    `shape`: the file that says what the machine's memory system is (insn/machine_shape.py); None: the ideal
+    machine. `order`: whether accesses in the wrong order are watched, or prevented; with a shape they are
+    watched at least.
     `talks`: something is typed at the guest's console; the plugin's socket is TALK_DESCRIPTOR.
+    `explore`: the file that says where vCPUs are stalled (base/exploring.py); None: nowhere.
     """
     level, mode = Level(level), ClockMode(mode)
+    _check(level, cpus, seed)
+    limits = _limits(level, mode, marked=marked)
+    given = {"quantum": quantum, "fine": fine, "rush": rush}
+    options: dict[str, object] = {
+        "out": log,
+        "seed": seed,
+        **{name: limits[name] if value is None else value for name, value in given.items()},
+        "skip": SKIP,
+        "serial": int(mode is ClockMode.SERIAL),
+        "patience": patience_s,
+        "lines": int(not marked),
+        **records.options(),
+        **_memory_system(level, mode, shape, order),
+        **({} if explore is None else _explore(level, mode, explore)),
+        **(_talk(level) if talks else {}),
+    }
+    if level is Level.COUNT:
+        return ClockArguments(_plugin(plugin, options), MappingProxyType({}))
+    if disks:
+        options["disks"] = 1
+    argv = (
+        *_plugin(plugin, options),
+        *(DISK_OBJECT if disks else ()),
+        *("-rtc", "base=2024-01-01T00:00:00,clock=vm", "-seed", "1"),
+        *exact_arguments(guest, machine),
+    )
+    environment = MappingProxyType({"LD_PRELOAD": _preload(plugin)})
+    return ClockArguments(argv, environment, one_insn=order is Order.STRICT)
+
+
+def _check(level: Level, cpus: int, seed: int) -> None:
     if level is Level.NONE:
         raise UsageError("the instruction clock does not work with this QEMU: use --clock wall")
     if not 1 <= cpus <= 256:
         raise UsageError(f"the instruction clock supports 1 to 256 CPUs, not {cpus}")
     if not 0 <= seed < 2**64:
         raise UsageError(f"the seed of the instruction clock must be from 0 to 2**64 - 1, not {seed}")
-    default_quantum, default_fine = COUNT_QUANTUM, COUNT_FINE
-    if level is Level.FULL:
-        default_quantum = QUANTUM if mode == ClockMode.SERIAL else PARALLEL_QUANTUM
-        default_fine = FINE
-    options: dict[str, object] = {
-        "out": log,
-        "seed": seed,
-        "quantum": default_quantum if quantum is None else quantum,
-        "fine": default_fine if fine is None else fine,
-        "rush": (RUSH if marked else 1) if rush is None else rush,
-        "skip": SKIP,
-        "serial": int(mode is ClockMode.SERIAL),
-        "patience": patience_s,
-        "lines": int(not marked),
-    }
-    options.update(records.options())
-    if talks:
-        if level is not Level.FULL:
-            raise UsageError(
-                "nothing can be typed at a guest's console at level count of the instruction clock, because "
-                "input would arrive at times that the host chooses; use a QEMU that supports level full, or "
-                "--clock wall"
-            )
-        options["talk"] = TALK_DESCRIPTOR
-    if disks and level is Level.FULL:
-        options["disks"] = 1
+
+
+def _limits(level: Level, mode: ClockMode, *, marked: bool) -> dict[str, int]:
+    rush = RUSH if marked else 1
+    if level is not Level.FULL:
+        return {"quantum": COUNT_QUANTUM, "fine": COUNT_FINE, "rush": rush}
+    quantum = QUANTUM if mode is ClockMode.SERIAL else PARALLEL_QUANTUM
+    return {"quantum": quantum, "fine": FINE, "rush": rush}
+
+
+def _talk(level: Level) -> dict[str, object]:
+    if level is not Level.FULL:
+        raise UsageError(
+            "nothing can be typed at a guest's console at level count of the instruction clock, because "
+            "input would arrive at times that the host chooses; use a QEMU that supports level full, or "
+            "--clock wall"
+        )
+    return {"talk": TALK_DESCRIPTOR}
+
+
+def _plugin(plugin: Path, options: Mapping[str, object]) -> tuple[str, str]:
     words = (f"{name}={comma_safe(str(value))}" for name, value in options.items())
-    argv = ["-plugin", ",".join((comma_safe(str(plugin)), *words))]
-    if level is Level.COUNT:
-        return ClockArguments(tuple(argv), MappingProxyType({}))
-    if disks:
-        argv += DISK_OBJECT
-    argv += ["-rtc", "base=2024-01-01T00:00:00,clock=vm", "-seed", "1", *exact_arguments(guest, machine)]
-    return ClockArguments(tuple(argv), MappingProxyType({"LD_PRELOAD": _preload(plugin)}))
+    return "-plugin", ",".join((comma_safe(str(plugin)), *words))
+
+
+def _memory_system(level: Level, mode: ClockMode, shape: Path | None, order: Order) -> dict[str, object]:
+    if shape is None and order is Order.UNSAID:
+        return {}
+    if level is not Level.FULL:
+        raise UsageError(
+            "a machine with a memory system needs level full of the instruction clock: at level count time "
+            "is the host's; use a QEMU that supports level full (`benchgate doctor`)"
+        )
+    if mode is not ClockMode.SERIAL:
+        raise UsageError(
+            "a machine with a memory system needs --clock-mode serial: in parallel mode the accesses of "
+            "different CPUs have no one order"
+        )
+    named = {"machine": shape, "order": order.value}
+    return {name: value for name, value in named.items() if value}
+
+
+def _explore(level: Level, mode: ClockMode, file: Path) -> dict[str, object]:
+    if level is not Level.FULL or mode is not ClockMode.SERIAL:
+        raise UsageError(
+            "exploration needs level full and the serial mode of the instruction clock, because else no run "
+            "could be made again; `benchgate doctor` shows the level of each QEMU"
+        )
+    return {"explore": file}
 
 
 def _preload(plugin: Path) -> str:

@@ -11,8 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
-from benchgate.base.runs import Resolution
+from benchgate.base.runs import Disorder, Resolution
 from benchgate.insn.activity import Activity
+from benchgate.insn.explore_log import Explored
+from benchgate.insn.memory_log import WINDOW, MemoryBooks
 
 
 class Level(StrEnum):
@@ -26,6 +28,17 @@ class Level(StrEnum):
 class ClockMode(StrEnum):
     SERIAL = "serial"
     PARALLEL = "parallel"
+
+
+class Order(StrEnum):
+    """What is done about accesses to memory that come in the wrong order."""
+
+    UNSAID = ""
+    """On the ideal machine nothing; on others they are watched."""
+    WATCH = "watch"
+    """They are counted, and each keeps the vCPUs close together for a while."""
+    STRICT = "strict"
+    """There are none in the window: a vCPU runs one block at a time."""
 
 
 class MarkKind(IntEnum):
@@ -57,6 +70,10 @@ class VcpuTotals:
     skipped: int
     """The time skipped in loops that spin on the TSC."""
     halted: int
+    stalled: int = 0
+    """The time in which it waited for the machine's memory; 0 on the ideal machine."""
+    delayed: int = 0
+    """The time for which an exploration stalled it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +130,14 @@ class ClockLog:
     totals: tuple[VcpuTotals, ...] = ()
     activity: Activity | None = None
     """None in logs of earlier versions, and without the end of the log."""
+    machine: str = ""
+    """The machine whose memory was modelled; empty: the ideal one, which has none."""
+    memory: MemoryBooks | None = None
+    """None on the ideal machine, and without the end of the log."""
+    orders: Mapping[str, Disorder] = field(default_factory=dict)
+    """By phase; empty if the order of accesses was not watched."""
+    explored: Explored | None = None
+    """Where vCPUs were stalled; None: the run was not explored."""
     end: int | None = None
     checks: Mapping[str, int] = field(default_factory=dict)
     """Self-check counters; a serial run repeats them exactly."""
@@ -146,7 +171,10 @@ class ClockLog:
         """None without totals, or from a clock that did not count hand-overs."""
         names = ("longest", "handovers", "late")
         found = [self.checks[name] for name in names if name in self.checks]
-        return Resolution(*found) if len(found) == len(names) else None
+        if len(found) < len(names):
+            return None
+        step, handovers, late = found
+        return Resolution(step, handovers, late, order=self.orders.get(WINDOW))
 
     @property
     def repeatable(self) -> tuple[object, ...]:
@@ -154,5 +182,6 @@ class ClockLog:
         counted = (
             *(self.marks, self.lines, self.inputs, self.totals, self.end, dict(self.checks)),
             None if self.activity is None else self.activity.repeatable,
+            *(self.machine, self.memory, dict(self.orders), self.explored),
         )
         return (self.level, self.mode, self.seed, *counted)

@@ -16,7 +16,10 @@ from benchgate.base.errors import VerifyError
 from benchgate.base.files import read_start
 from benchgate.base.text import one_line
 from benchgate.insn.activity import Activity, Reader
+from benchgate.insn.explore_log import Reader as ExploreReader
 from benchgate.insn.log import ClockLog, ClockMode, ConsoleLine, Input, Level, Mark, VcpuTotals, Work
+from benchgate.insn.memory_log import DELAYED, PARTS, MemoryBooks
+from benchgate.insn.memory_log import Reader as MemoryReader
 
 LOG_LIMIT = 4 << 20
 _NUMBER_LIMIT = 2**63
@@ -50,6 +53,8 @@ class _Reader:
         self.work: tuple[Work, ...] = ()
         self.totals: list[VcpuTotals] = []
         self.activity = Reader()
+        self.memory = MemoryReader()
+        self.explore = ExploreReader()
         self.counters: dict[str, dict[str, int]] = {"check": {}, "host": {}}
         self.stuck: list[str] = []
         self.refused = ""
@@ -84,6 +89,8 @@ class _Reader:
             "host": self._counter,
             "end": self._end,
             **dict.fromkeys(("columns", "worked", "spun", "woke"), self._activity),
+            **dict.fromkeys(self.memory.words, self._memory),
+            **dict.fromkeys(self.explore.words, self._exploration),
             "beat": self._pulse,
             "halted": self._pulse,
         }
@@ -98,6 +105,10 @@ class _Reader:
             inputs=tuple(self.inputs),
             totals=tuple(self.totals),
             activity=self._whole_activity(),
+            machine=self.memory.machine or "",
+            memory=self._books(),
+            orders=self.memory.orders(),
+            explored=self.explore.explored(),
             end=self.end,
             checks=MappingProxyType(self.counters["check"]),
             host=MappingProxyType(self.counters["host"]),
@@ -187,14 +198,20 @@ class _Reader:
         self.waited = self.number(words[1], below=self.vcpus)
 
     def _vcpu(self, words: list[str]) -> None:
-        names = ("time", "executed", "paused", "skipped", "halted")
-        if tuple(words[2::2]) != names or len(words) != 12 or words[1] != str(len(self.totals)):
-            raise self.fail(
-                "expected `vcpu N time T executed E paused P skipped S halted H`, in order of the vCPUs"
-            )
+        spent = PARTS if self.memory.machine else PARTS[:-1]
+        names = ("time", *spent, *((DELAYED,) if self.explore.began else ()))
+        if (
+            tuple(words[2::2]) != names
+            or len(words) != 2 + 2 * len(names)
+            or words[1] != str(len(self.totals))
+        ):
+            parts = " ".join(f"{name} {name[0].upper()}" for name in names)
+            raise self.fail(f"expected `vcpu N {parts}`, in order of the vCPUs")
         if len(self.totals) >= self.vcpus:
             raise self.fail("totals for a vCPU that does not exist")
-        self.totals.append(VcpuTotals(*(self.number(word) for word in words[3::2])))
+        self.totals.append(
+            VcpuTotals(**{name: self.number(words[3 + 2 * at]) for at, name in enumerate(names)})
+        )
 
     def _activity(self, words: list[str]) -> None:
         try:
@@ -204,6 +221,25 @@ class _Reader:
                 self.activity.woke(words, self.vcpus)
             else:
                 self.activity.shares(words)
+        except ValueError as error:
+            raise self.fail(str(error)) from None
+
+    def _memory(self, words: list[str]) -> None:
+        try:
+            self.memory.words[words[0]](words, self.vcpus)
+        except ValueError as error:
+            raise self.fail(str(error)) from None
+
+    def _exploration(self, words: list[str]) -> None:
+        try:
+            self.explore.words[words[0]](words, self.vcpus)
+        except ValueError as error:
+            raise self.fail(str(error)) from None
+        self.memory.explored = self.explore.began
+
+    def _books(self) -> MemoryBooks | None:
+        try:
+            return self.memory.books(self.vcpus, closed=self.closed)
         except ValueError as error:
             raise self.fail(str(error)) from None
 

@@ -22,8 +22,12 @@ _COMMON = (
     *("lockstep.c", "clock_state.c", "clock_time.c", "clock_errands.c", "clock_watch.c", "clock_grants.c"),
     *("clock_main.c", "clock_vcpu.c"),
     *("arch_x86.c", "arch_riscv.c", "arch_arm.c", "blocks.c", "mmio.c"),
+    *("access.c", "access_fetch.c", "access_books.c", "contention.c", "ram.c"),
     *("counter.c", "spin.c", "placement.c", "journal.c", "marks.c", "console.c", "profile.c", "plugin.c"),
-    *("activity.c", "events.c", "tree.c", "stacks.c"),
+    *("activity.c", "events.c", "tree.c", "stacks.c", "sharing.c", "lines.c", "explore.c", "delays.c"),
+    *("memory_model.c", "memory_late.c", "memory_leave.c", "memory_wait.c", "memory_setup.c"),
+    *("memory_books.c", "memory_cache.c", "memory_directory.c", "memory_queue.c", "memory_tlb.c"),
+    "memory_shape.c",
 )
 _FULL = ("libc.c", "tsc.c", "pool.c", "talk.c", "typist.c")
 FLAGS = (

@@ -22,7 +22,8 @@ from benchgate.insn.symbols import Symbols
 FILE_LIMIT = 256 << 20
 _UPPER_HALF = 1 << 63
 _VCPU = re.compile(
-    r"vcpu (\d{1,3}) executed (\d{1,20}) paused (\d{1,20}) skipped (\d{1,20}) halted (\d{1,20})"
+    r"vcpu (\d{1,3}) executed (\d{1,20}) paused (\d{1,20}) skipped (\d{1,20}) halted (\d{1,20}) "
+    r"stalled (\d{1,20})"
 )
 _BLOCK = re.compile(r"block ([0-9a-f]{1,16}) (\d{1,6}) (\d{1,3}) (\d{1,20})")
 
@@ -36,6 +37,8 @@ class VcpuShare:
     paused: int
     skipped: int
     halted: int
+    stalled: int
+    """For the machine's memory; 0 on the ideal machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +89,7 @@ def read_profile(path: Path, kernel: Symbols, user: Symbols | None = None) -> Pr
     if not ended:
         raise VerifyError(f"{path}: the instruction profile is incomplete: it has no end line")
     vcpus = tuple(
-        VcpuShare(spent[vcpu, "user"], spent[vcpu, "kernel"], paused, skipped, halted)
-        for vcpu, (_, paused, skipped, halted) in enumerate(shares)
+        VcpuShare(spent[vcpu, "user"], spent[vcpu, "kernel"], *rest) for vcpu, (_, *rest) in enumerate(shares)
     )
     return Profile(window, vcpus, dict(symbols))
 
@@ -120,16 +122,19 @@ def folded(profile: Profile) -> str:
     """One line per vCPU, space and symbol: `vcpu0;kernel;schedule 1234`."""
     lines = [f"vcpu{vcpu};{space};{name} {count}" for (vcpu, space, name), count in profile.symbols.items()]
     for vcpu, share in enumerate(profile.vcpus):
-        rest = {"halted": share.halted, "paused": share.paused, "skipped": share.skipped}
+        rest = {name: getattr(share, name) for name in ("halted", "paused", "skipped", "stalled")}
         lines += [f"vcpu{vcpu};{word} {count}" for word, count in rest.items() if count]
     return "".join(f"{line}\n" for line in sorted(lines))
 
 
 def top_table(profile: Profile, rows: int = 20) -> str:
     """How each vCPU spent the window, then the symbols with the most instructions."""
-    lines = [f"window {profile.window} ns", "vcpu       user     kernel     paused    skipped     halted"]
+    names = ["user", "kernel", "paused", "skipped", "halted"]
+    if any(share.stalled for share in profile.vcpus):
+        names.append("stalled")
+    lines = [f"window {profile.window} ns", "vcpu" + "".join(f" {name:>10}" for name in names)]
     for vcpu, share in enumerate(profile.vcpus):
-        figures = (share.user, share.kernel, share.paused, share.skipped, share.halted)
+        figures = [getattr(share, name) for name in names]
         lines.append(f"{vcpu:4}" + "".join(f" {figure / max(profile.window, 1):10.2%}" for figure in figures))
     lines.append("  instructions   share  symbol")
     total = sum(profile.symbols.values()) or 1

@@ -5,7 +5,7 @@ Takes the paths; gives the plugin's options. Plain data; does not fail.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 
@@ -19,10 +19,12 @@ class Records:
     """Its turns, halts and wake-ups (insn/events.py)."""
     stacks: Path | None = None
     """Its instructions by call stack (insn/stacks.py)."""
+    sharing: Path | None = None
+    """The lines of memory that moved between CPUs (insn/sharing.py); only on a machine with memory."""
 
     def options(self) -> dict[str, object]:
         """For the plugin."""
-        named = {"profile": self.profile, "events": self.events, "stacks": self.stacks}
+        named = {one.name: getattr(self, one.name) for one in fields(self)}
         return {name: path for name, path in named.items() if path is not None}
 
 

@@ -120,8 +120,14 @@ def trial(qemu: Qemu, level: Level, plugin: Path, cpus: int) -> tuple[str, Clock
     if seen is not None and seen.problem:
         raise VerifyError(seen.problem)
     if status != GOOD_EXIT or seen is None:
-        raise VerifyError(f"the trial guest ended with {status}: {complaint or 'QEMU printed no error'}")
+        raise VerifyError(_why(status, complaint))
     return check_trial(probe, level, cpus, console, seen), seen
+
+
+def _why(status: int | str, complaint: str) -> str:
+    words = f"the trial guest ended with {status}: {complaint or 'QEMU printed no error'}"
+    no_model = "unable to find CPU model" in complaint  # before 8.2 for RISC-V
+    return f"{words}; use QEMU 8.2 or newer" if no_model else words
 
 
 def _run(argv: Sequence[str], environment: dict[str, str]) -> tuple[int | str, bytes, str]:

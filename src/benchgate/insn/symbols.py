@@ -1,4 +1,4 @@
-"""Symbol tables: names for code addresses, read from an ELF file or from lines in the format of System.map.
+"""Symbol tables: names for addresses of code, or of data, from an ELF file or lines as in System.map.
 
 Takes a path; gives `Symbols`, sorted by address. Also writes symbols as an ELF file for debuggers. The input
 file is untrusted. Fails with VerifyError if it cannot be read.
@@ -23,13 +23,13 @@ from benchgate.base.arch import X86_64
 from benchgate.base.errors import VerifyError
 
 _KALLSYMS = re.compile(r"([0-9a-f]{1,16}) ([a-zA-Z]) ([^\s\x00-\x1f]{1,200})")
-_TEXT_KINDS = frozenset("tTwWvV")
+_TEXT_KINDS, _DATA_KINDS = frozenset("tTwWvV"), frozenset("bBdDrR")
 _DAMAGE = (
     *(ELFError, ConstructError, struct.error),
     *(AttributeError, LookupError, OverflowError, TypeError, ValueError),
 )
 """What pyelftools and the loop over its symbols raise on a damaged file."""
-_NO_TYPE, _FUNCTION = 0, 2  # STT_NOTYPE, STT_FUNC
+_NO_TYPE, _OBJECT, _FUNCTION = 0, 1, 2  # STT_NOTYPE, STT_OBJECT, STT_FUNC
 _NO_NAMES = ("$", ".L")
 """Labels that mark code and data within functions of AArch64 and RISC-V, and local labels of RISC-V."""
 _MAX_UNSIZED = 1 << 16  # a symbol of unknown size ends after this many bytes at the latest
@@ -37,7 +37,7 @@ _MAX_UNSIZED = 1 << 16  # a symbol of unknown size ends after this many bytes at
 
 @dataclass(frozen=True, slots=True)
 class Symbols:
-    """Text symbols sorted by address. Each ends where the next one begins, or earlier."""
+    """Symbols sorted by address. Each ends where the next one begins, or earlier."""
 
     addresses: tuple[int, ...]
     ends: tuple[int, ...]
@@ -47,23 +47,32 @@ class Symbols:
         at = bisect_right(self.addresses, address) - 1
         return self.names[at] if at >= 0 and address < self.ends[at] else None
 
+    def within(self, begin: int, end: int) -> Iterator[tuple[str, int, int]]:
+        """Name, begin and end of each symbol that has an address from `begin` up to `end`."""
+        at = max(bisect_right(self.addresses, begin) - 1, 0)
+        while at < len(self.addresses) and self.addresses[at] < end:
+            if self.ends[at] > begin:
+                yield self.names[at], self.addresses[at], self.ends[at]
+            at += 1
+
 
 NO_SYMBOLS = Symbols((), (), ())
 
 
-def read_symbols(path: Path) -> Symbols:
-    """The text symbols of an ELF file, or of lines in the format of System.map."""
+def read_symbols(path: Path, *, data: bool = False) -> Symbols:
+    """The text symbols of an ELF file or of lines as in System.map; with `data`, those of variables."""
     try:
         raw = path.read_bytes()
     except OSError as error:
         raise VerifyError(f"cannot read symbols from {path}: {error.strerror}") from error
     if raw[:4] == b"\x7fELF":
         try:
-            return sorted_symbols(_elf_symbols(raw))
+            return sorted_symbols(_elf_objects(raw) if data else _elf_symbols(raw))
         except _DAMAGE as error:
             raise VerifyError(f"{path} is a damaged ELF file: {error}") from error
     found = (_KALLSYMS.match(line) for line in raw.decode("ascii", "replace").splitlines())
-    return sorted_symbols((int(m[1], 16), 0, m[3]) for m in found if m and m[2] in _TEXT_KINDS)
+    kinds = _DATA_KINDS if data else _TEXT_KINDS
+    return sorted_symbols((int(m[1], 16), 0, m[3]) for m in found if m and m[2] in kinds)
 
 
 def sorted_symbols(found: Iterable[tuple[int, int, str]]) -> Symbols:
@@ -83,20 +92,32 @@ def sorted_symbols(found: Iterable[tuple[int, int, str]]) -> Symbols:
 def _elf_symbols(raw: bytes) -> Iterator[tuple[int, int, str]]:
     """The functions, and the labels of assembly code, in the symbol table of an ELF file of any machine."""
     elf = ELFFile(BytesIO(raw))
+    executable = [bool(one["sh_flags"] & SH_FLAGS.SHF_EXECINSTR) for one in elf.iter_sections()]
+    for kind, index, value, size, text in _elf_table(elf):
+        in_code = index < len(executable) and executable[index]
+        is_label = kind == _NO_TYPE and text and in_code and not text.startswith(_NO_NAMES)
+        if kind == _FUNCTION or is_label:
+            yield value, size, text or "[nameless]"
+
+
+def _elf_objects(raw: bytes) -> Iterator[tuple[int, int, str]]:
+    """The variables of an ELF file that have a size."""
+    for kind, _, value, size, text in _elf_table(ELFFile(BytesIO(raw))):
+        if kind == _OBJECT and size and text:
+            yield value, size, text
+
+
+def _elf_table(elf: ELFFile) -> Iterator[tuple[int, int, int, int, str]]:
+    """Type, section, value, size and name of each defined symbol."""
     order = "<" if elf.little_endian else ">"
     entry = struct.Struct(order + ("IBBHQQ" if elf.elfclass == 64 else "IIIBBH"))
-    executable = [bool(one["sh_flags"] & SH_FLAGS.SHF_EXECINSTR) for one in elf.iter_sections()]
     for section in elf.iter_sections("SHT_SYMTAB"):
         strings = elf.get_section(section["sh_link"]).data()
         for fields in entry.iter_unpack(section.data()):
             name, info, index, value, size = _in_order(elf.elfclass, fields)
-            kind = info & 15
-            if not index or kind not in (_NO_TYPE, _FUNCTION):
-                continue
-            text = strings[name : strings.index(b"\0", name)].decode("ascii", "replace")
-            in_code = index < len(executable) and executable[index]
-            if kind == _FUNCTION or (text and in_code and not text.startswith(_NO_NAMES)):
-                yield value, size, text or "[nameless]"
+            if index:
+                text = strings[name : strings.index(b"\0", name)].decode("ascii", "replace")
+                yield info & 15, index, value, size, text
 
 
 def _in_order(bits: int, fields: tuple[int, ...]) -> tuple[int, int, int, int, int]:

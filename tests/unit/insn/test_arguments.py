@@ -9,7 +9,7 @@ import pytest
 from benchgate.base.errors import BuildError, UsageError
 from benchgate.base.qemu import Qemu
 from benchgate.insn.arguments import arguments
-from benchgate.insn.log import ClockMode, Level
+from benchgate.insn.log import ClockMode, Level, Order
 from benchgate.insn.plugin import is_dynamic, prepare
 from benchgate.insn.records import Records
 
@@ -134,3 +134,24 @@ def test_an_unsupported_host_is_refused_with_reason(tmp_path: Path, monkeypatch:
 def test_a_missing_qemu_is_refused_with_the_reason(tmp_path: Path) -> None:
     with pytest.raises(BuildError, match="No such file"):
         prepare(qemu(tmp_path / "absent"), Level.COUNT)
+
+
+def test_a_machine_with_memory_needs_one_order_and_instruction_time() -> None:
+    shape = Path("/run/machine.shape")
+    for level, mode, why in (("full", "parallel", "--clock-mode serial"), ("count", "serial", "level full")):
+        with pytest.raises(UsageError, match=why):
+            arguments(Path("/p.so"), level=level, mode=mode, log=Path("/log"), seed=0, shape=shape)
+
+
+def test_a_machine_and_strict_order_reach_the_plugin() -> None:
+    found = arguments(
+        Path("/p.so"),
+        level="full",
+        mode="serial",
+        log=Path("/log"),
+        seed=0,
+        shape=Path("/run/machine.shape"),
+        order=Order.STRICT,
+    )
+    assert "machine=/run/machine.shape,order=strict" in found.argv_extra[1]
+    assert found.one_insn

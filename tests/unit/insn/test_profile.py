@@ -18,8 +18,8 @@ from tests.machines import PATIENCE_S
 
 FILE = """insn-profile 1
 window 1000
-vcpu 0 executed 700 paused 50 skipped 0 halted 250
-vcpu 1 executed 100 paused 0 skipped 0 halted 900
+vcpu 0 executed 700 paused 50 skipped 0 halted 250 stalled 0
+vcpu 1 executed 100 paused 0 skipped 0 halted 900 stalled 0
 block 401000 5 0 100
 block 401008 2 0 50
 block ffffffff81000010 10 0 10
@@ -85,6 +85,17 @@ def test_instructions_are_counted_by_vcpu_space_and_symbol(profile_file: Path, k
     table = top_table(seen)
     assert "75.00%  user [user]" in table
     assert "60.00%" in table
+
+
+def test_waiting_for_memory_has_a_column_on_a_machine_with_memory(profile_file: Path, kernel: Path) -> None:
+    symbols = read_symbols(kernel)
+    assert "stalled" not in top_table(read_profile(profile_file, symbols))
+    profile_file.write_text(FILE.replace("halted 900 stalled 0", "halted 600 stalled 300"), encoding="ascii")
+    seen = read_profile(profile_file, symbols)
+    assert seen.vcpus[1].stalled == 300
+    head, first, second = top_table(seen).splitlines()[1:4]
+    assert (head.split()[-1], first.split()[-1], second.split()[-1]) == ("stalled", "0.00%", "30.00%")
+    assert "vcpu1;stalled 300\n" in folded(seen)
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,9 @@ struct arch_effect {
     bool loads, clock, unknown;
 };
 
+// On which CPUs an instruction may change which memory an address means.
+enum arch_reach { ARCH_NOWHERE, ARCH_HERE, ARCH_EVERYWHERE };
+
 enum { ARCH_NO_MARK = -1 };
 
 struct arch {
@@ -44,6 +47,13 @@ struct arch {
     // The distance of a jump from its end. False for any other instruction, calls included.
     bool (*jump)(const struct arch_insn *insn, bool *conditional, int64_t *by);
     struct arch_effect (*effect)(const struct arch_insn *insn);
+    // Reads and writes memory with no other CPU's access in between. Of two instructions that do so together, as
+    // lr and sc, the second one.
+    bool (*atomic)(const struct arch_insn *insn);
+    // Kernels use it to agree with other CPUs: atomic, orders memory, waits for an interrupt or decides whether any
+    // is taken, sends one.
+    bool (*synchronises)(const struct arch_insn *insn);
+    enum arch_reach (*remaps)(const struct arch_insn *insn);
     // NULL if calls leave no return address in memory. A near call jumps `by` bytes from its end.
     enum arch_flow (*flow)(const struct arch_insn *insn, int64_t *by);
 };

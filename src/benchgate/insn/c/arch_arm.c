@@ -195,6 +195,41 @@ static struct arch_effect effect(const struct arch_insn *insn) {
     }
 }
 
+// ---- for the memory system
+
+// Stores of exclusive pairs; cas and casp; ld<op>, swp.
+static bool is_atomic(const struct arch_insn *insn) {
+    uint32_t code = code_of(insn);
+    if ((code & 0x3f000000) == 0x08000000) {
+        bool ordered = field(code, 23, 1), load = field(code, 22, 1), second = field(code, 21, 1);
+        bool pair = second && field(code, 31, 1); // of exclusive registers
+        return ordered ? second : second && !pair ? true : !load;
+    }
+    return (code & 0x3f200c00) == 0x38200000 && field(code, 12, 4) <= 8;
+}
+
+// Exclusive, ordered and atomic accesses; dsb, dmb, isb; wfi, eret; msr to daif, which turns interrupts on and
+// off, and to icc_sgi1r_el1, which sends them.
+static bool synchronises(const struct arch_insn *insn) {
+    enum { WFI = 0xd503207f, ERET = 0xd69f03e0 };
+    uint32_t code = code_of(insn), barrier = field(code, 5, 3);
+    bool access = (code & 0x3f000000) == 0x08000000 || (code & 0x3f200c00) == 0x38200000;
+    bool orders = (code & 0xfffff01f) == 0xd503301f && barrier >= 4 && barrier <= 6;
+    bool interrupts = (code & 0xfffff0df) == 0xd50340df || (code & 0xffffffe0) == 0xd518cba0;
+    return access || orders || interrupts || code == WFI || code == ERET;
+}
+
+// tlbi: a broadcast one changes translations on other CPUs without an interrupt. msr to the registers of CRn 1
+// and 2: control, table bases, translation control.
+static enum arch_reach remaps(const struct arch_insn *insn) {
+    uint32_t code = code_of(insn), crn = field(code, 12, 4), crm = field(code, 8, 4);
+    if ((code & 0xfff80000) == 0xd5080000 && (crn == 8 || crn == 9))
+        return crm == 6 || crm == 7 ? ARCH_HERE : ARCH_EVERYWHERE;
+    if ((code & 0xfff80000) == 0xd5180000 && (crn == 1 || crn == 2))
+        return ARCH_HERE;
+    return ARCH_NOWHERE;
+}
+
 const struct arch arch_arm = {
     .target = "aarch64",
     .devices_in_memory = true,
@@ -202,4 +237,7 @@ const struct arch arch_arm = {
     .mark = mark,
     .jump = jump,
     .effect = effect,
+    .atomic = is_atomic,
+    .synchronises = synchronises,
+    .remaps = remaps,
 };

@@ -204,6 +204,49 @@ static struct arch_effect effect(const struct arch_insn *insn) {
     }
 }
 
+// ---- for the memory system
+
+static bool is_atomic(const struct arch_insn *insn) {
+    uint32_t code = code_of(insn);
+    return (code & 0x7f) == 0x2f && code >> 27 != 0x02; // not lr
+}
+
+static bool writes_csr(uint32_t code) {
+    uint32_t operation = field(code, 12, 3);
+    return (code & 0x7f) == 0x73 && operation % 4 != 0 && (operation % 4 == 1 || field(code, 15, 5) != 0);
+}
+
+// sfence.vma, sinval.vma, hfence, hinval; writes to satp, vsatp and hgatp. Another CPU's translations are
+// changed by an interrupt, after which it executes such an instruction itself.
+static enum arch_reach remaps(const struct arch_insn *insn) {
+    uint32_t code = code_of(insn), operation = field(code, 12, 3), csr = code >> 20;
+    if ((code & 0x7f) != 0x73)
+        return ARCH_NOWHERE;
+    if (operation == 0 && field(code, 7, 5) == 0)
+        switch (code >> 25) {
+        case 0x09: // sfence.vma
+        case 0x0b: // sinval.vma
+        case 0x11: // hfence.vvma, hinval.vvma
+        case 0x13:
+        case 0x31: // hfence.gvma, hinval.gvma
+        case 0x33:
+            return ARCH_HERE;
+        default:
+            return ARCH_NOWHERE;
+        }
+    return writes_csr(code) && (csr == 0x180 || csr == 0x280 || csr == 0x680) ? ARCH_HERE : ARCH_NOWHERE;
+}
+
+// amo*, lr, sc; fence; wfi, sret, mret; writes to sstatus and mstatus, which turn interrupts on and off.
+// Interrupts are sent by ecall and by stores to devices.
+static bool synchronises(const struct arch_insn *insn) {
+    enum { WFI = 0x10500073, SRET = 0x10200073, MRET = 0x30200073, ECALL = 0x00000073 };
+    uint32_t code = code_of(insn), csr = code >> 20;
+    bool fence = (code & 0x707f) == 0x0f && kind(insn) != ARCH_PAUSE;
+    bool named = code == WFI || code == SRET || code == MRET || code == ECALL;
+    return (code & 0x7f) == 0x2f || fence || named || (writes_csr(code) && (csr == 0x100 || csr == 0x300));
+}
+
 const struct arch arch_riscv = {
     .target = "riscv64",
     .devices_in_memory = true,
@@ -211,4 +254,7 @@ const struct arch arch_riscv = {
     .mark = mark,
     .jump = jump,
     .effect = effect,
+    .atomic = is_atomic,
+    .synchronises = synchronises,
+    .remaps = remaps,
 };

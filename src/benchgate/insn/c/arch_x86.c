@@ -125,10 +125,16 @@ static bool is_prefix(uint8_t byte) {
     return false;
 }
 
-static struct arch_effect effect_of(const struct arch_insn *insn) {
+// The REX prefix, or else the opcode.
+static const uint8_t *after_prefixes(const struct arch_insn *insn) {
     const uint8_t *at = insn->bytes;
     while (is_prefix(*at) && at < insn->bytes + 4)
         at++;
+    return at;
+}
+
+static struct arch_effect effect_of(const struct arch_insn *insn) {
+    const uint8_t *at = after_prefixes(insn);
     unsigned rex = (*at & 0xf0) == 0x40 ? *at++ : 0;
     uint8_t opcode = *at++;
     if (opcode == 0x90) // nop, pause
@@ -162,9 +168,7 @@ static bool jump(const struct arch_insn *insn, bool *conditional, int64_t *by) {
 }
 
 static enum arch_flow flow(const struct arch_insn *insn, int64_t *by) {
-    const uint8_t *at = insn->bytes;
-    while (is_prefix(*at) && at < insn->bytes + 4)
-        at++;
+    const uint8_t *at = after_prefixes(insn);
     if ((*at & 0xf0) == 0x40) // REX
         at++;
     if (*at == 0xe8) {
@@ -194,6 +198,57 @@ static int mark(const struct arch_insn *insn) {
     return is_mark ? b[5] : ARCH_NO_MARK;
 }
 
+// ---- for the memory system
+
+// With a lock prefix; xchg with memory needs none.
+static bool is_atomic(const struct arch_insn *insn) {
+    const uint8_t *at = after_prefixes(insn);
+    for (const uint8_t *prefix = insn->bytes; prefix < at; prefix++)
+        if (*prefix == 0xf0)
+            return true;
+    if ((*at & 0xf0) == 0x40) // REX
+        at++;
+    return (*at == 0x86 || *at == 0x87) && at[1] >> 6 != 3;
+}
+
+// mov of a zero to memory that is not on the stack: not by rsp, and not by rbp, which may be a frame. Kernels release
+// their locks so: a store needs no fence here.
+static bool stores_zero(const uint8_t *at, unsigned rex, const uint8_t *end, bool is_short) {
+    unsigned mod = at[1] >> 6, rm = at[1] & 7, base = (rm == 4 ? at[2] & 7 : rm) | (rex & 1) << 3;
+    if ((*at != 0xc6 && *at != 0xc7) || mod == 3 || base == 4 || (base == 5 && mod != 0))
+        return false;
+    for (int i = *at == 0xc6 ? 1 : is_short ? 2 : 4; i > 0; i--)
+        if (end[-i] != 0)
+            return false;
+    return true;
+}
+
+// Atomic ones; a store of zero; hlt, cli, sti, popf, iret; wrmsr, which sends interrupts; mfence, sfence.
+static bool synchronises(const struct arch_insn *insn) {
+    const uint8_t *at = after_prefixes(insn);
+    unsigned rex = (*at & 0xf0) == 0x40 ? *at++ : 0;
+    if (*at == 0x0f)
+        return is_atomic(insn) || at[1] == 0x30 || (at[1] == 0xae && at[2] >= 0xf0);
+    if (stores_zero(at, rex, insn->bytes + insn->length, insn->bytes[0] == 0x66))
+        return true;
+    return is_atomic(insn) || *at == 0xf4 || *at == 0xfa || *at == 0xfb || *at == 0x9d || *at == 0xcf;
+}
+
+// mov to a control register, lmsw, invlpg, invpcid, invept, invvpid, rsm; vmrun and its kin. Another CPU's
+// translations are changed by an interrupt, after which it executes such an instruction itself.
+static enum arch_reach remaps(const struct arch_insn *insn) {
+    const uint8_t *at = after_prefixes(insn);
+    if ((*at & 0xf0) == 0x40) // REX
+        at++;
+    if (*at++ != 0x0f)
+        return ARCH_NOWHERE;
+    unsigned digit = at[1] >> 3 & 7;
+    bool memory = at[1] >> 6 != 3;
+    bool system = at[0] == 0x01 && (digit == 6 || (digit == 7 && memory) || (digit == 3 && !memory));
+    bool invalidates = at[0] == 0x38 && at[1] >= 0x80 && at[1] <= 0x82;
+    return at[0] == 0x22 || at[0] == 0xaa || system || invalidates ? ARCH_HERE : ARCH_NOWHERE;
+}
+
 const struct arch arch_x86 = {
     .target = "x86_64",
     .clock_is_host_tsc = true,
@@ -202,4 +257,7 @@ const struct arch arch_x86 = {
     .jump = jump,
     .effect = effect_of,
     .flow = flow,
+    .atomic = is_atomic,
+    .synchronises = synchronises,
+    .remaps = remaps,
 };

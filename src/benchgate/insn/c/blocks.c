@@ -1,7 +1,9 @@
 #include "blocks.h"
 
+#include "access.h"
 #include "clock.h"
 #include "counter.h"
+#include "delays.h"
 #include "marks.h"
 #include "mmio.h"
 #include "profile.h"
@@ -72,13 +74,17 @@ void blocks_translated(uint64_t id, struct qemu_plugin_tb *tb) {
     counter_instrument(tb, total, find_spin(tb, total));
     profile_block(tb, total);
     stacks_block(tb, total);
+    access_block(tb, total);
+    delays_block(tb, total);
     uint64_t at = qemu_plugin_tb_vaddr(tb);
     for (size_t i = 0; i < total; i++) {
         struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
         struct arch_insn seen;
         if (look_at(insn, &seen)) {
+            delays_instruction(insn, &seen, total - i, at);
             instrument(insn, &seen, total - i);
             stacks_instruction(insn, &seen, at);
+            access_instruction(insn, &seen, total - i - 1);
         }
         at += seen.length;
         if (i < BLOCK_MOST)

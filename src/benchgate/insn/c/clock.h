@@ -7,6 +7,8 @@
 
 #include "lockstep.h"
 
+#include <stddef.h>
+
 struct clock_options {
     struct lockstep_rules rules;
     uint64_t skip;     // longest time skipped at once in a loop that polls the TSC; 0: off
@@ -25,15 +27,32 @@ uint64_t clock_own(unsigned vcpu); // the vCPU's time; the current block counts 
 uint64_t clock_executed(unsigned vcpu);
 uint64_t clock_paused(unsigned vcpu); // time charged for `pause`
 uint64_t clock_skipped(unsigned vcpu);
+uint64_t clock_stalled(unsigned vcpu); // time in which it waited for memory, or was interrupted
+uint64_t clock_delayed(unsigned vcpu); // time for which an exploration stalled it
+
+// For accesses to memory: the vCPU's time is its counter plus this. The current block counts as a whole.
+extern uint64_t clock_ahead[LOCKSTEP_MAX];
+// This vCPU's access at `time` was late by so much (lockstep_disorder), or to a line that vCPUs contend for
+// (lockstep_contend). True if its turn must end now.
+bool clock_disordered(uint64_t time, uint64_t late);
+bool clock_contended(uint64_t time);
+// Its turn ends in the middle of a block, of which `left` instructions have not been executed yet. Returns for its
+// next turn, which comes `stall` ns later than it would (delays.h).
+void clock_stop_here(unsigned vcpu, size_t left, uint64_t stall);
+// For each vCPU: it is not halted; it did more in its last turn than wait for memory.
+struct clock_look {
+    bool active[LOCKSTEP_MAX], works[LOCKSTEP_MAX];
+};
+void clock_look(struct clock_look *out);
 // The vCPU did not execute the last `count` instructions that were counted.
 void clock_take_back(unsigned vcpu, uint64_t count);
 uint64_t clock_here(void); // the calling thread's time; unlike clock_seen this changes nothing
 
 // What a vCPU has done so far: `ran` is the time in which it was not halted, `worked` counts the instructions
-// outside loops that only wait. Exact for the caller and for stopped vCPUs; in parallel mode another one is
+// outside loops that only wait, `stalled` is the time in which it waited for memory. Exact for the caller and for stopped vCPUs; in parallel mode another one is
 // as of its last stop.
 struct clock_work {
-    uint64_t ran, worked;
+    uint64_t ran, worked, stalled;
 };
 struct clock_work clock_work(unsigned vcpu);
 

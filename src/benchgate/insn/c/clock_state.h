@@ -14,7 +14,7 @@ enum clock_errand { CLOCK_ERRAND_NONE, CLOCK_ERRAND_DUE, CLOCK_ERRAND_ACTIVE };
 struct clock_vcpu {
     _Alignas(128) uint64_t time, base; // time as of counter value `base`
     uint64_t owed;                   // counted but not executed; the next fold takes it back
-    uint64_t paused, waited, calls;    // counters as of the last stop
+    uint64_t paused, waited, calls, stalled; // counters as of the last stop
     uint64_t called, close_calls; // end of the last turn with a system call; calls in a row, close together
     uint64_t counted, skipped, waits;  // counted: instructions and time charged for `pause`
     uint64_t last_read, spins_since;    // last read of the clock; begin of the wait that polls it
@@ -24,6 +24,9 @@ struct clock_vcpu {
     void *waiting;                   // the condition that its thread waits for
     void *halt;                      // the condition on which it halted last
     int thread;                      // its thread's id
+    uint64_t interrupted;            // time that interrupts of other vCPUs took
+    uint64_t delayed;                // time for which an exploration stalled it
+    bool was_interrupted;            // since its last turn
     bool waits_for_grant;            // its thread is in clock_await_grant
     bool asleep;                     // between QEMU's idle and resume callbacks
     bool pending;                    // woken after QEMU's last check for work, before the thread slept
@@ -54,6 +57,8 @@ void clock_set_budget(unsigned vcpu, uint64_t budget); // instructions until it 
 void clock_take_grant(unsigned vcpu);
 void clock_tell_turn(unsigned vcpu);                         // it stops, and its time is folded
 bool clock_end_halt(unsigned vcpu, uint64_t time, int waker); // false if it was not halted
+void clock_interrupt(unsigned vcpu); // another vCPU interrupts it: charges it for that, once in a turn
+void clock_stall(unsigned vcpu, uint64_t span); // it has stopped, and stays so for a while
 
 // ---- clock_errands.c; call with the lock held
 

@@ -1,6 +1,8 @@
 // A vCPU's own time, and the time that each thread is shown.
+#include "access.h"
 #include "activity.h"
 #include "clock_state.h"
+#include "delays.h"
 
 #include <stdatomic.h>
 
@@ -13,12 +15,19 @@ static uint64_t ran(unsigned c) {
     return counted > owed ? counted - owed : 0;
 }
 
+uint64_t clock_ahead[LOCKSTEP_MAX];
+
+static void keep_ahead(unsigned c) {
+    clock_ahead[c] = clock_vcpus[c].time - clock_vcpus[c].base - clock_vcpus[c].owed;
+}
+
 uint64_t clock_own(unsigned c) {
     return clock_vcpus[c].time + ran(c);
 }
 
 void clock_take_back(unsigned c, uint64_t count) {
     clock_vcpus[c].owed += count;
+    keep_ahead(c);
 }
 
 void clock_fold(unsigned c) {
@@ -27,21 +36,24 @@ void clock_fold(unsigned c) {
     clock_vcpus[c].time += more;
     clock_vcpus[c].counted += more;
     clock_vcpus[c].base = count;
+    keep_ahead(c);
 }
 
 void clock_set_budget(unsigned c, uint64_t budget) {
     clock_vcpus[c].base = COUNTER_TRIGGER - (budget < COUNTER_TRIGGER ? budget : COUNTER_TRIGGER);
     counter_write(c, clock_vcpus[c].base);
+    keep_ahead(c);
 }
 
 // The machine may have moved the vCPU's time, for example to the end of a halt.
 void clock_take_grant(unsigned c) {
     clock_vcpus[c].time = clock_machine.vcpu[c].time;
+    clock_vcpus[c].was_interrupted = false;
     clock_set_budget(c, clock_machine.vcpu[c].until - clock_vcpus[c].time);
 }
 
 uint64_t clock_executed(unsigned c) {
-    return clock_vcpus[c].counted + ran(c) - counter_paused(c);
+    return clock_vcpus[c].counted + ran(c) - counter_paused(c) - counter_stalled(c);
 }
 
 uint64_t clock_paused(unsigned c) {
@@ -51,15 +63,36 @@ uint64_t clock_skipped(unsigned c) {
     return clock_vcpus[c].skipped;
 }
 
+uint64_t clock_stalled(unsigned c) {
+    return counter_stalled(c) + clock_vcpus[c].interrupted;
+}
+
+uint64_t clock_delayed(unsigned c) {
+    return clock_vcpus[c].delayed;
+}
+
+void clock_look(struct clock_look *out) {
+    clock_lock();
+    for (unsigned c = 0; c < clock_machine.count; c++) {
+        const struct lockstep_vcpu *v = &clock_machine.vcpu[c];
+        out->active[c] = v->state == LOCKSTEP_RUN || v->state == LOCKSTEP_READY;
+        out->works[c] = v->spins != LOCKSTEP_ONLY_PAUSES;
+    }
+    clock_unlock();
+}
+
 uint64_t clock_here(void) {
     return clock_self < 0 ? clock_machine.now : clock_own((unsigned)clock_self);
 }
 
 struct clock_work clock_work(unsigned c) {
-    uint64_t counted = clock_vcpus[c].counted, other = counter_paused(c) + counter_idled(c);
+    uint64_t counted = clock_vcpus[c].counted, waited = counter_stalled(c);
+    uint64_t other = counter_paused(c) + counter_idled(c) + waited, interrupted = clock_vcpus[c].interrupted;
     if ((int)c == clock_self)
         counted += ran(c);
-    return (struct clock_work){counted + clock_vcpus[c].skipped, counted > other ? counted - other : 0};
+    return (struct clock_work){.ran = counted + clock_vcpus[c].skipped + interrupted + clock_vcpus[c].delayed,
+                               .worked = counted > other ? counted - other : 0,
+                               .stalled = waited + interrupted};
 }
 
 uint64_t clock_halted(unsigned c, uint64_t now) {
@@ -67,19 +100,48 @@ uint64_t clock_halted(unsigned c, uint64_t now) {
     return v->halted + (v->state == LOCKSTEP_HALT && now > v->time ? now - v->time : 0);
 }
 
-static uint64_t told[LOCKSTEP_MAX]; // what each vCPU had worked at its last stop
+static uint64_t told[LOCKSTEP_MAX]; // what each vCPU had worked at its last stop, waits for memory included
+
+static uint64_t busy(unsigned c) {
+    struct clock_work now = clock_work(c);
+    return now.worked + now.stalled;
+}
 
 // The vCPU stops: what it has done since its last stop.
 void clock_tell_turn(unsigned c) {
-    uint64_t now = clock_work(c).worked;
+    uint64_t now = busy(c);
+    if (now < told[c]) // it stops within a block of a loop that waits, which was counted as a whole
+        now = told[c];
     activity_ran(c, clock_machine.vcpu[c].time, clock_vcpus[c].time, now - told[c]);
     told[c] = now;
+}
+
+void clock_interrupt(unsigned c) {
+    uint64_t from = clock_machine.vcpu[c].time;
+    if (clock_vcpus[c].was_interrupted || clock_machine.vcpu[c].state != LOCKSTEP_READY)
+        return;
+    uint64_t span = access_interrupt(c);
+    if (!span)
+        return;
+    clock_vcpus[c].was_interrupted = true;
+    clock_vcpus[c].interrupted += span;
+    told[c] += span;
+    activity_ran(c, from, from + span, span);
+    lockstep_delay(&clock_machine, c, span);
+}
+
+// In the columns it counts as time in which the vCPU neither works nor halts.
+void clock_stall(unsigned c, uint64_t span) {
+    uint64_t from = clock_machine.vcpu[c].time;
+    clock_vcpus[c].delayed += span;
+    activity_ran(c, from, from + span, 0);
+    lockstep_stall(&clock_machine, c, span);
 }
 
 // The window closes during the turn of a vCPU; some others are halted.
 static void tell_close(unsigned closing) {
     uint64_t now = clock_vcpus[closing].time;
-    activity_runs(closing, clock_machine.vcpu[closing].time, now, clock_work(closing).worked - told[closing]);
+    activity_runs(closing, clock_machine.vcpu[closing].time, now, busy(closing) - told[closing]);
     for (unsigned c = 0; c < clock_machine.count; c++)
         if (clock_machine.vcpu[c].state == LOCKSTEP_HALT && clock_machine.vcpu[c].time < now)
             activity_rests(c, clock_machine.vcpu[c].time, now);
@@ -99,14 +161,33 @@ void clock_stop_soon(void) {
     clock_set_budget((unsigned)clock_self, 0);
 }
 
+bool clock_disordered(uint64_t time, uint64_t late) {
+    clock_lock();
+    bool ends = lockstep_disorder(&clock_machine, (unsigned)clock_self, time, late);
+    clock_unlock();
+    return ends;
+}
+
+bool clock_contended(uint64_t time) {
+    clock_lock();
+    bool ends = lockstep_contend(&clock_machine, time);
+    clock_unlock();
+    return ends;
+}
+
 void clock_window(unsigned c, bool open) {
     clock_lock();
     lockstep_window(&clock_machine, open);
     atomic_store(&window_open, open);
+    delays_window(open);
     clock_fold(c);
     if (!open)
         tell_close(c);
     activity_window(open, clock_vcpus[c].time);
+    uint64_t latest = clock_vcpus[c].time;
+    for (unsigned o = 0; o < clock_machine.count; o++)
+        latest = clock_machine.vcpu[o].time > latest ? clock_machine.vcpu[o].time : latest;
+    access_window(open, clock_vcpus[c].time, latest);
     clock_set_budget(c, 0); // ends a grant that was made under the other quantum
     clock_unlock();
 }

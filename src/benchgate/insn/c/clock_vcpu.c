@@ -1,7 +1,9 @@
 // The vCPU threads' side: a vCPU reaches its limit, halts, wakes others, runs errands.
 #define _GNU_SOURCE
+#include "access.h"
 #include "activity.h"
 #include "clock_state.h"
+#include "delays.h"
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -63,7 +65,9 @@ static bool calls_again_and_again(unsigned c, uint64_t stretch) {
 static enum lockstep_spin spins(unsigned c) {
     uint64_t paused = counter_paused(c), waited = counter_waited(c);
     uint64_t since = paused - clock_vcpus[c].paused, looked = waited - clock_vcpus[c].waited;
-    uint64_t stretch = clock_vcpus[c].time - clock_machine.vcpu[c].time;
+    uint64_t stalled = counter_stalled(c), stretch = clock_vcpus[c].time - clock_machine.vcpu[c].time;
+    stretch -= stalled - clock_vcpus[c].stalled; // a loop that waits also waits for its memory
+    clock_vcpus[c].stalled = stalled;
     clock_vcpus[c].paused = paused;
     clock_vcpus[c].waited = waited;
     if (calls_again_and_again(c, stretch))
@@ -86,8 +90,30 @@ static bool measures(unsigned c) {
     return clock_vcpus[c].in_a_row >= FEWEST_IN_A_ROW;
 }
 
+static void arrive(unsigned c, uint64_t stall) {
+    clock_fold(c);
+    clock_tell_turn(c);
+    lockstep_arrive(&clock_machine, c, clock_vcpus[c].time, spins(c));
+    if (measures(c))
+        lockstep_meet(&clock_machine, clock_vcpus[c].time);
+    if (stall)
+        clock_stall(c, stall);
+    clock_give_grants();
+}
+
+void clock_stop_here(unsigned c, size_t left, uint64_t stall) {
+    clock_lock();
+    clock_take_back(c, left);
+    arrive(c, stall);
+    clock_await_grant(c);
+    clock_take_grant(c);
+    counter_write(c, counter_read(c) + left);
+    clock_unlock();
+}
+
 void clock_limit_reached(unsigned c, void *unused) {
     (void)unused;
+    access_turn(c);
     clock_lock();
     if (!clock_guest_started)
         start();
@@ -95,12 +121,7 @@ void clock_limit_reached(unsigned c, void *unused) {
         clock_unlock();
         return;
     }
-    clock_fold(c);
-    clock_tell_turn(c);
-    lockstep_arrive(&clock_machine, c, clock_vcpus[c].time, spins(c));
-    if (measures(c))
-        lockstep_meet(&clock_machine, clock_vcpus[c].time);
-    clock_give_grants();
+    arrive(c, 0);
 #if INSN_FULL
     clock_await_grant(c);
     clock_take_grant(c);
@@ -168,6 +189,7 @@ void clock_wait_begin(void *condition) {
         clock_vcpus[c].waiting = condition;
         clock_tell_turn(c);
         lockstep_halt(&clock_machine, c, clock_vcpus[c].time);
+        delays_halts(c);
     }
     clock_vcpus[c].pending = false;
     clock_unlock();
@@ -192,6 +214,10 @@ void clock_wait_end(void) {
 static void wake(unsigned c, uint64_t time) {
     if (!clock_end_halt(c, time, clock_self))
         return;
+    if (clock_self >= 0 && clock_guest_started)
+        clock_interrupt(c);
+    if (clock_guest_started)
+        delays_interrupted(c, clock_self, clock_machine.vcpu[c].time);
     if (clock_vcpus[c].waiting) // the errand has not begun; its job is done in the vCPU's turn
         clock_vcpus[c].errand = CLOCK_ERRAND_NONE;
     if (clock_guest_started)
@@ -213,9 +239,12 @@ static void give_way(void) {
 static void signal_running(unsigned c, bool by_machine) {
     if (by_machine && clock_guest_started && clock_self != (int)c) {
         give_way();
-        if (clock_self >= 0)
+        if (clock_self >= 0) {
             lockstep_hand_over(&clock_machine, c, clock_machine.vcpu[c].time);
+            clock_interrupt(c);
+        }
         activity_interrupted(c, clock_machine.vcpu[c].time, clock_self);
+        delays_interrupted(c, clock_self, clock_machine.vcpu[c].time);
     }
     if (clock_vcpus[c].asleep && !clock_vcpus[c].waiting && clock_machine.vcpu[c].state == LOCKSTEP_RUN)
         clock_vcpus[c].pending = true;

@@ -1,7 +1,9 @@
 // Detects a stuck machine, and writes the totals at the end.
 #define _GNU_SOURCE
+#include "access.h"
 #include "activity.h"
 #include "clock_state.h"
+#include "delays.h"
 #include "journal.h"
 
 #include <dirent.h>
@@ -67,6 +69,7 @@ void clock_beat(void) {
     if (now < next)
         return;
     journal_line("beat %llu", (unsigned long long)now);
+    delays_places();
     next = now + (now / 1000 > BEAT_NS ? now / 1000 : BEAT_NS);
 }
 
@@ -76,6 +79,7 @@ static void say_halted(void) {
         return;
     said = clock_machine.now;
     journal_line("halted %llu", (unsigned long long)said);
+    delays_places();
 }
 
 static uint64_t host_ns(clockid_t id) {
@@ -151,14 +155,31 @@ void clock_watch(void) {
 
 // ---- totals
 
+static uint64_t latest_time(void) {
+    uint64_t latest = clock_machine.now;
+    for (unsigned c = 0; c < clock_machine.count; c++)
+        if (clock_machine.vcpu[c].time > latest)
+            latest = clock_machine.vcpu[c].time;
+    return latest;
+}
+
+// On a machine with a memory system a halt counts up to the end of the run, because books by phase split it.
 static void report_vcpu(unsigned c) {
     const struct lockstep_vcpu *v = &clock_machine.vcpu[c];
     uint64_t own = clock_own(c); // lower than v->time if its thread has not taken its last grant yet
-    uint64_t time = v->state == LOCKSTEP_RUN && own > v->time ? own : v->time;
-    journal_line("vcpu %u time %llu executed %llu paused %llu skipped %llu halted %llu", c,
+    uint64_t time = v->state == LOCKSTEP_RUN && own > v->time ? own : v->time, halted = v->halted;
+    char stalled[40] = "", delayed[40] = "";
+    if (access_charges()) {
+        snprintf(stalled, sizeof stalled, " stalled %llu", (unsigned long long)clock_stalled(c));
+        halted = clock_halted(c, latest_time());
+        time += halted - v->halted;
+    }
+    if (delays_on())
+        snprintf(delayed, sizeof delayed, " delayed %llu", (unsigned long long)clock_delayed(c));
+    journal_line("vcpu %u time %llu executed %llu paused %llu skipped %llu halted %llu%s%s", c,
                  (unsigned long long)time, (unsigned long long)clock_executed(c),
                  (unsigned long long)clock_paused(c), (unsigned long long)clock_vcpus[c].skipped,
-                 (unsigned long long)v->halted);
+                 (unsigned long long)halted, stalled, delayed);
 }
 
 static void report_activity(void) {
@@ -175,6 +196,7 @@ void clock_report(void) {
     clock_lock();
     for (unsigned c = 0; c < clock_machine.count; c++)
         report_vcpu(c);
+    access_report(latest_time());
     const struct {
         const char *kind, *name;
         uint64_t value;

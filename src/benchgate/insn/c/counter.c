@@ -10,7 +10,7 @@ static qemu_exec_callback *on_trigger;
 
 #define APART 128 // bytes per vCPU: no shared cache line, and a power of two is found by a shift
 
-static struct qemu_counter executed, clock_reads, paused, waited, timed, idled, calls;
+static struct qemu_counter executed, clock_reads, paused, waited, timed, idled, calls, stalled;
 
 void counter_setup(qemu_exec_callback *reached) {
     on_trigger = reached;
@@ -21,6 +21,7 @@ void counter_setup(qemu_exec_callback *reached) {
     timed = (struct qemu_counter){executed.score, 4 * sizeof(uint64_t)};
     idled = (struct qemu_counter){executed.score, 5 * sizeof(uint64_t)};
     calls = (struct qemu_counter){executed.score, 6 * sizeof(uint64_t)};
+    stalled = (struct qemu_counter){executed.score, 7 * sizeof(uint64_t)};
 }
 
 void counter_instrument(struct qemu_plugin_tb *tb, size_t instructions, struct spin spin) {
@@ -56,6 +57,15 @@ void counter_charge_pause(struct qemu_plugin_insn *insn) {
 
 uint64_t counter_paused(unsigned vcpu) {
     return qemu_plugin_u64_get(paused, vcpu);
+}
+
+struct counter_place counter_place(unsigned vcpu) {
+    uint8_t *row = qemu_plugin_scoreboard_find(executed.score, vcpu);
+    return (struct counter_place){(uint64_t *)(row + executed.offset), (uint64_t *)(row + stalled.offset)};
+}
+
+uint64_t counter_stalled(unsigned vcpu) {
+    return qemu_plugin_u64_get(stalled, vcpu);
 }
 
 uint64_t counter_waited(unsigned vcpu) {
@@ -154,6 +164,11 @@ void counter_charge_pause(struct qemu_plugin_insn *insn) {
 
 uint64_t counter_paused(unsigned vcpu) {
     return counters[vcpu].paused;
+}
+
+uint64_t counter_stalled(unsigned vcpu) {
+    (void)vcpu;
+    return 0;
 }
 
 uint64_t counter_waited(unsigned vcpu) {

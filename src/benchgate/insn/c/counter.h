@@ -24,6 +24,14 @@ bool counter_bytes(const struct qemu_plugin_insn *insn, uint8_t *into, size_t le
 void counter_charge_pause(struct qemu_plugin_insn *insn);
 uint64_t counter_paused(unsigned vcpu); // how much of counter_read was charged for `pause`
 
+// Time that is not instructions: the vCPU waits for its memory. Where the two counters are; API 3, once every
+// vCPU has appeared.
+struct counter_place {
+    uint64_t *counted, *stalled;
+};
+struct counter_place counter_place(unsigned vcpu);
+uint64_t counter_stalled(unsigned vcpu); // how much of counter_read is such time
+
 uint64_t counter_waited(unsigned vcpu); // instructions in loops that wait for memory
 uint64_t counter_timed(unsigned vcpu);  // iterations of loops that wait for the clock
 uint64_t counter_idled(unsigned vcpu);  // instructions in loops that only wait, whatever for

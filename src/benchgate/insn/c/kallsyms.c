@@ -1,4 +1,4 @@
-// A PID 1 that sends the text symbols of the running kernel to a file of QEMU.
+// A PID 1 that sends the symbols of the running kernel to a file of QEMU.
 //
 // A distribution's kernel ships without its symbols, but offers them in /proc/kallsyms. The symbols of
 // modules are left out. They leave by the debug console on x86-64, else by semihosting. So does the program
@@ -64,7 +64,7 @@ static void leave(int good) {
 // `ffffffff81000000 T _text`
 static int wanted(const char *line) {
     const char *kind = strchr(line, ' ');
-    return kind != NULL && strchr("tTwW", kind[1]) != NULL && strchr(line, '[') == NULL;
+    return kind != NULL && strchr("tTwWdDbBrR", kind[1]) != NULL && strchr(line, '[') == NULL;
 }
 
 int main(void) {

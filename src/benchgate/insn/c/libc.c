@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "console.h"
 #include "pool.h"
+#include "ram.h"
 #include "typist.h"
 
 #include <dlfcn.h>
@@ -18,6 +19,7 @@
 #include <pthread.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
@@ -40,6 +42,7 @@ static struct {
     int (*gettimeofday)(struct timeval *, void *);
     ssize_t (*write)(int, const void *, size_t);
     ssize_t (*writev)(int, const struct iovec *, int);
+    void *(*mmap)(void *, size_t, int, int, int, off_t);
 } real;
 
 // dlsym gives void *; a function pointer has the same size here.
@@ -52,6 +55,7 @@ __attribute__((constructor)) static void resolve(void) {
     find(&real.ppoll, "ppoll", NULL);
     find(&real.write, "write", NULL);
     find(&real.writev, "writev", NULL);
+    find(&real.mmap, "mmap", NULL);
     find(&real.clock_gettime, "clock_gettime", NULL);
     find(&real.gettimeofday, "gettimeofday", NULL);
     find(&real.cond_wait, "pthread_cond_wait", "GLIBC_2.3.2");
@@ -69,7 +73,7 @@ static void ready(void) {
 const char *libc_problem(void) {
     ready();
     if (!real.ppoll || !real.write || !real.writev || !real.clock_gettime || !real.gettimeofday ||
-        !real.cond_wait || !real.cond_timedwait || !real.broadcast || !real.signal)
+        !real.mmap || !real.cond_wait || !real.cond_timedwait || !real.broadcast || !real.signal)
         return "this libc lacks a symbol of glibc that the clock replaces";
     Dl_info mine, theirs;
     void *seen = dlsym(RTLD_DEFAULT, "ppoll");
@@ -212,6 +216,26 @@ EXPORT int pthread_cond_signal(pthread_cond_t *condition) {
     if (ours() && clock_started() && pool_takes(condition))
         return pool_submit(real.signal);
     return real.signal(condition);
+}
+
+// ---- the guest's memory
+
+// QEMU reserves addresses for the guest's memory, and then maps it at their begin (MAP_FIXED). Its buffer for
+// translated code may be as large.
+static void *map(void *at, size_t length, int protection, int flags, int fd, off_t offset) {
+    ready();
+    void *mapped = real.mmap(at, length, protection, flags, fd, offset);
+    if (mapped != MAP_FAILED && protection == (PROT_READ | PROT_WRITE) && (flags & MAP_FIXED))
+        ram_mapped(mapped, length);
+    return mapped;
+}
+
+EXPORT void *mmap(void *at, size_t length, int protection, int flags, int fd, off_t offset) {
+    return map(at, length, protection, flags, fd, offset);
+}
+
+EXPORT void *mmap64(void *at, size_t length, int protection, int flags, int fd, off_t offset) {
+    return map(at, length, protection, flags, fd, offset);
 }
 
 // ---- the main loop

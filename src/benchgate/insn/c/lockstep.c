@@ -1,23 +1,15 @@
 // Rules: see lockstep.h. Deterministic: equal events give equal grants, whatever the host does.
 #include "lockstep.h"
 
+#include "chance.h"
+
 #include <string.h>
 
 // How far the only active vCPU may run. It stops early when it wakes another.
 #define LONE_QUANTA 64
 
-// splitmix64's finaliser (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators). Values are
-// hashed from time and vCPU and not drawn from a stream, so a wake-up without effect does not shift later
-// ones.
-static uint64_t mix(uint64_t x) {
-    x += 0x9e3779b97f4a7c15u;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
-}
-
 static uint64_t chance(const struct lockstep *m, uint64_t salt, uint64_t time, unsigned c) {
-    return mix(mix(mix(m->rules.seed ^ salt) ^ time) ^ c);
+    return chance_of(m->rules.seed, salt, time, c);
 }
 
 void lockstep_init(struct lockstep *m, const struct lockstep_rules *rules) {
@@ -70,6 +62,41 @@ void lockstep_hand_over(struct lockstep *m, unsigned c, uint64_t time) {
         m->late += time - from;
         m->late_until = time;
     }
+}
+
+// Most accesses that are late wait for nothing: each CPU's timer tick touches the same lines.
+static bool waits_since_about(const struct lockstep *m, unsigned c, uint64_t time) {
+    for (unsigned other = 0; other < m->count; other++) {
+        const struct lockstep_vcpu *v = &m->vcpu[other];
+        if (other != c && v->state == LOCKSTEP_READY && v->time >= time && v->time - time <= LOCKSTEP_LOOK)
+            return true;
+    }
+    return false;
+}
+
+bool lockstep_disorder(struct lockstep *m, unsigned c, uint64_t time, uint64_t late) {
+    if (late <= LOCKSTEP_CLOSE || !lockstep_is_exact(m) || !waits_since_about(m, c, time + late))
+        return false;
+    if (m->disordered < time)
+        m->disordered = time;
+    return true;
+}
+
+bool lockstep_contend(struct lockstep *m, uint64_t time) {
+    if (!lockstep_is_exact(m))
+        return false;
+    if (m->contended < time)
+        m->contended = time;
+    return true;
+}
+
+void lockstep_delay(struct lockstep *m, unsigned c, uint64_t span) {
+    m->vcpu[c].time += span;
+}
+
+void lockstep_stall(struct lockstep *m, unsigned c, uint64_t span) {
+    m->vcpu[c].time += span;
+    m->vcpu[c].stall = span;
 }
 
 void lockstep_arrive(struct lockstep *m, unsigned c, uint64_t time, enum lockstep_spin spins) {
@@ -164,6 +191,8 @@ struct census {
     unsigned running, ready;
     uint64_t lowest, second; // times of the slowest and second slowest active vCPU
     unsigned first;          // the ready vCPU whose turn it is, in serial mode
+    bool stalls;             // every active vCPU stalls: none has anything to do before the end of its stall
+    uint64_t since;          // when the last one began
 };
 
 static bool before(const struct lockstep *m, unsigned a, unsigned b) {
@@ -178,7 +207,8 @@ static bool before(const struct lockstep *m, unsigned a, unsigned b) {
 
 static struct census take_census(const struct lockstep *m) {
     struct census s = {
-        .spinning = LOCKSTEP_NEVER, .lowest = LOCKSTEP_NEVER, .second = LOCKSTEP_NEVER, .first = m->count};
+        .spinning = LOCKSTEP_NEVER, .lowest = LOCKSTEP_NEVER, .second = LOCKSTEP_NEVER, .first = m->count,
+        .stalls = true};
     for (unsigned c = 0; c < m->count; c++) {
         const struct lockstep_vcpu *v = &m->vcpu[c];
         if (v->state == LOCKSTEP_ABSENT)
@@ -187,6 +217,9 @@ static struct census take_census(const struct lockstep *m) {
             continue;
         if (v->spins != LOCKSTEP_WORKS && v->time - v->waits_since < s.spinning)
             s.spinning = v->time - v->waits_since;
+        s.stalls &= v->stall != 0;
+        if (v->time - v->stall > s.since)
+            s.since = v->time - v->stall;
         if (v->state == LOCKSTEP_RUN)
             s.running++;
         else if (s.ready++ == 0 || before(m, c, s.first))
@@ -233,6 +266,21 @@ static uint64_t aftermath_quantum(const struct lockstep *m, uint64_t now) {
     return tolerable > m->rules.fine ? tolerable : m->rules.fine;
 }
 
+// Order: vCPUs share memory without a wait that the clock recognises. An error of the time since it was last
+// seen, divided by LOCKSTEP_ORDER, is tolerable.
+static uint64_t orderly_quantum(const struct lockstep *m, uint64_t now) {
+    if (!m->disordered)
+        return LOCKSTEP_NEVER;
+    uint64_t tolerable = now > m->disordered ? (now - m->disordered) / LOCKSTEP_ORDER : 0;
+    return tolerable > LOCKSTEP_CLOSE ? tolerable : LOCKSTEP_CLOSE;
+}
+
+// Contention: while vCPUs want one line at the same time, each must meet the others' last access to it.
+static uint64_t contended_quantum(const struct lockstep *m, uint64_t now) {
+    bool ended = !m->contended || now > m->contended + LOCKSTEP_CONTENTION;
+    return ended ? LOCKSTEP_NEVER : LOCKSTEP_CLOSE;
+}
+
 static uint64_t whole_quantum(const struct lockstep *m, const struct census *s, uint64_t closest) {
     if (!lockstep_is_exact(m))
         return lower(m->rules.quantum, closest) * m->rules.rush;
@@ -241,7 +289,12 @@ static uint64_t whole_quantum(const struct lockstep *m, const struct census *s, 
 
 // With a seed each turn is between a half and a whole quantum long.
 static uint64_t quantum_at(struct lockstep *m, const struct census *s, unsigned c) {
-    uint64_t closest = lockstep_is_exact(m) ? aftermath_quantum(m, s->lowest) : LOCKSTEP_NEVER;
+    if (m->rules.strict && lockstep_is_exact(m))
+        return 0;
+    uint64_t closest = lockstep_is_exact(m)
+                           ? lower(lower(aftermath_quantum(m, s->lowest), orderly_quantum(m, s->lowest)),
+                                   contended_quantum(m, s->lowest))
+                           : LOCKSTEP_NEVER;
     if (s->spinning != LOCKSTEP_NEVER)
         closest = lower(closest, spinning_quantum(m, s->spinning));
     uint64_t quantum = whole_quantum(m, s, closest);
@@ -256,6 +309,7 @@ static void grant(struct lockstep *m, struct lockstep_grants *out, unsigned c, u
     struct lockstep_vcpu *v = &m->vcpu[c];
     v->state = LOCKSTEP_RUN;
     v->step = step;
+    v->stall = 0;
     v->until = until > v->time ? until : v->time;
     m->grants++;
     out->vcpu[out->count++] = c;
@@ -303,8 +357,9 @@ void lockstep_step(struct lockstep *m, struct lockstep_grants *out) {
     if (s.absent || m->main == LOCKSTEP_MAIN_BUSY)
         return;
     if (m->main == LOCKSTEP_MAIN_WANTS) {
-        if (s.lowest != LOCKSTEP_NEVER && s.lowest > m->now && !s.running)
-            m->now = s.lowest;
+        uint64_t present = s.stalls ? s.since : s.lowest;
+        if (s.lowest != LOCKSTEP_NEVER && present > m->now && !s.running)
+            m->now = present;
         if (!s.running)
             grant_main(m, out);
         return;
@@ -318,8 +373,9 @@ void lockstep_step(struct lockstep *m, struct lockstep_grants *out) {
         }
         return;
     }
-    if (s.lowest > m->now)
-        m->now = s.lowest;
+    uint64_t next = s.stalls && timer ? lower(s.lowest, m->deadline) : s.lowest;
+    if (next > m->now)
+        m->now = next;
     if (timer && m->now >= m->deadline) {
         if (!s.running)
             grant_main(m, out);

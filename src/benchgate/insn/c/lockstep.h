@@ -20,6 +20,13 @@
 //   than the time since then divided by LOCKSTEP_AFTERMATH, and never shorter than the fine quantum. Such a
 //   vCPU is likely to do the same again soon, and the event that it then waits for must not be a whole
 //   quantum away.
+// - Order: an access to memory came late for another vCPU that looks at it again and again, so that it was its
+//   last use of memory before it stopped. It waits there, by no loop that spin.h knows. From then on the quantum
+//   is no longer than the time since divided by LOCKSTEP_ORDER, and never shorter than LOCKSTEP_CLOSE.
+// - Contention: accesses to one line are late again and again. The vCPUs use it in turn, and who runs ahead finds
+//   the line as if nobody else wanted it. As long as the line moves between them, and for LOCKSTEP_CONTENTION
+//   more, the quantum is LOCKSTEP_CLOSE, which is shorter than any transfer of a line.
+// - Strict: within the window a vCPU runs only up to the time of the second slowest, so for one block at least.
 // - Outside the timed window both quanta are `rush` times as long, and the quantum neither grows nor has an
 //   aftermath. With a rush of 1 the whole run counts as the window.
 #ifndef LOCKSTEP_H
@@ -32,6 +39,10 @@
 #define LOCKSTEP_NEVER UINT64_MAX
 #define LOCKSTEP_CALM 8
 #define LOCKSTEP_AFTERMATH 20
+#define LOCKSTEP_ORDER 250
+#define LOCKSTEP_CLOSE 10
+#define LOCKSTEP_CONTENTION 1000
+#define LOCKSTEP_LOOK 32 // ns: a loop that waits looks at least so often
 
 enum lockstep_state {
     LOCKSTEP_ABSENT, // its thread has not started yet; until it has, no vCPU runs
@@ -58,6 +69,7 @@ struct lockstep_vcpu {
     uint64_t waits_since;     // when it began to do nothing but spin
     uint64_t step;            // the quantum of its last grant; 0 if no other vCPU was active
     enum lockstep_spin spins; // in its last turn
+    uint64_t stall;           // by so much its time advanced for nothing since its last turn (lockstep_stall)
 };
 
 struct lockstep_rules {
@@ -65,6 +77,7 @@ struct lockstep_rules {
     bool serial;
     uint64_t quantum, fine, rush;
     uint64_t seed;
+    bool strict;    // no quantum at all within the window
     bool aftermath; // off at level count: short turns take host time, which the guest sees there
 };
 
@@ -76,6 +89,8 @@ struct lockstep {
     uint64_t deadline; // the main loop's next timer, while it is idle
     uint64_t met;      // when vCPUs last interacted
     uint64_t waited;   // when a vCPU last waited for another, woke it or interrupted it; 0: not yet
+    uint64_t disordered; // when an access to memory was last late; 0: not yet
+    uint64_t contended;  // when that was once more an access to a line of which it was before; 0: not yet
     uint64_t longest;  // the longest quantum that applied within the window between active vCPUs
     // Hand-overs within the window, each seen by its vCPU at most the step of its turn too late. `late` is the
     // length of all these delays together; those of different vCPUs at one time count once, because no chain
@@ -111,6 +126,17 @@ void lockstep_meet(struct lockstep *m, uint64_t time);
 void lockstep_waited(struct lockstep *m, uint64_t time);
 // vCPU `c` sees at `time`, in its turn, what another did.
 void lockstep_hand_over(struct lockstep *m, unsigned c, uint64_t time);
+
+// Vcpu `c`, which runs, accessed memory at `time`. That should have come before an access of another vCPU, at a
+// time that is later by `late`. True if the turn must end now.
+bool lockstep_disorder(struct lockstep *m, unsigned c, uint64_t time, uint64_t late);
+// The vCPU that runs contends with others for a line of memory, at `time`. True if its turn must end now.
+bool lockstep_contend(struct lockstep *m, uint64_t time);
+// The time of vCPU `c`, which is stopped and not halted, advances: it waits for something that is not a vCPU.
+void lockstep_delay(struct lockstep *m, unsigned c, uint64_t span);
+// The same, for a vCPU that has just stopped and waits for nothing at all: it stalls, and the others go on. Timers
+// stay on time, even while every vCPU stalls.
+void lockstep_stall(struct lockstep *m, unsigned c, uint64_t span);
 
 // The timed window opens or closes.
 void lockstep_window(struct lockstep *m, bool open);

@@ -6,6 +6,7 @@
 #include "counter.h"
 #include "journal.h"
 #include "profile.h"
+#include "sharing.h"
 #include "stacks.h"
 
 #include <stdatomic.h>
@@ -30,6 +31,7 @@ static void executed(unsigned vcpu, void *data) {
     else if (number == MOST_MARKS)
         journal_line("flood %u", MOST_MARKS);
     profile_mark(kind, time);
+    sharing_mark(kind, time);
     stacks_mark(kind);
     if (kind == MARKS_WORK_BEGIN)
         atomic_fetch_add(&at_work, 1);

@@ -1,10 +1,12 @@
 // The plugin's interface to QEMU: options, callbacks, and checks at load and at run time.
 #define _GNU_SOURCE
+#include "access.h"
 #include "activity.h"
 #include "blocks.h"
 #include "clock.h"
 #include "console.h"
 #include "counter.h"
+#include "delays.h"
 #include "events.h"
 #include "journal.h"
 #include "libc.h"
@@ -12,6 +14,7 @@
 #include "placement.h"
 #include "pool.h"
 #include "profile.h"
+#include "sharing.h"
 #include "stacks.h"
 #include "tsc.h"
 #include "typist.h"
@@ -29,10 +32,11 @@ EXPORT int qemu_plugin_version = INSN_API;
 EXPORT int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, char **argv);
 
 struct settings {
-    const char *out, *profile, *events, *stacks;
+    const char *out, *profile, *events, *stacks, *explore;
     bool lines, disks;
     int talk; // the host's socket, or -1
     struct clock_options clock;
+    struct access_options access;
 };
 
 static unsigned vcpu_count;
@@ -64,6 +68,8 @@ static bool option(struct settings *s, const char *argument) {
         return *(s->events = value) != 0;
     if (IS("stacks"))
         return *(s->stacks = value) != 0;
+    if (IS("explore"))
+        return *(s->explore = value) != 0;
     if (IS("quantum") && number(value, 100, 1000000000, &n))
         return s->clock.rules.quantum = n, true;
     if (IS("fine") && number(value, 100, 1000000000, &n))
@@ -82,6 +88,16 @@ static bool option(struct settings *s, const char *argument) {
         return s->disks = n, true;
     if (IS("patience") && number(value, 1, 86400, &n))
         return s->clock.patience = (unsigned)n, true;
+    if (IS("machine"))
+        return *(s->access.machine = value) != 0;
+    if (IS("order") && strcmp(value, "watch") == 0)
+        return s->access.order = ACCESS_WATCH, true;
+    if (IS("order") && strcmp(value, "strict") == 0)
+        return s->access.order = ACCESS_STRICT, true;
+    if (IS("sharing"))
+        return *(s->access.sharing = value) != 0;
+    if (IS("filter") && number(value, 0, 1, &n))
+        return s->access.filter = n, true;
     if (IS("serial") && number(value, 0, 1, &n))
         return s->clock.rules.serial = n, true;
 #undef IS
@@ -98,6 +114,7 @@ static void adopt(unsigned vcpu) {
     clock_self = (int)vcpu;
     placement_join();
     clock_adopt(vcpu);
+    delays_appear(vcpu);
     tsc_trap_this_thread();
 }
 
@@ -186,6 +203,8 @@ static void ended(uint64_t id, void *data) {
     (void)id, (void)data;
     console_report();
     clock_report();
+    delays_report();
+    sharing_report(clock_here());
     uint64_t guest_tsc = 0;
     for (unsigned c = 0; c < vcpu_count; c++)
         guest_tsc += counter_clock_reads(c);
@@ -200,8 +219,27 @@ static int complain(const char *what, const char *detail) {
     return -1;
 }
 
-static const char *requests(unsigned vcpus, const struct settings *s) {
-    const char *why = s->profile ? profile_setup(s->profile, vcpus) : NULL;
+static const char *memory_system(unsigned vcpus, struct settings *s) {
+    if (!s->access.machine && s->access.order == ACCESS_UNSAID)
+        return NULL;
+    if (!INSN_FULL)
+        return "a machine with a memory system needs level full, where time is instruction time";
+    if (!s->clock.rules.serial)
+        return "a machine with a memory system needs the serial mode: its accesses must have one order";
+    s->access.whole = s->lines;
+    return access_setup(&s->access, vcpus, &s->clock.rules.strict);
+}
+
+static const char *requests(unsigned vcpus, struct settings *s) {
+    const char *refused = memory_system(vcpus, s);
+    if (refused)
+        return refused;
+    if (s->explore && !(INSN_FULL && s->clock.rules.serial))
+        return "exploration needs level full and the serial mode: only there a run repeats";
+    const char *why = s->explore ? delays_setup(s->explore, vcpus, s->lines) : NULL;
+    if (why)
+        return why;
+    why = s->profile ? profile_setup(s->profile, vcpus) : NULL;
     if (!why && s->stacks)
         why = stacks_setup(s->stacks, vcpus);
     return !why && s->events ? events_setup(s->events, vcpus, s->lines) : why;
@@ -241,6 +279,9 @@ static void write_header(const struct qemu_info *info, const struct settings *s)
     journal_line("rush %llu", (unsigned long long)s->clock.rules.rush);
     journal_line("vcpus %d", info->system.smp_vcpus);
     journal_line("api %d %d %d", INSN_API, info->version.min, info->version.cur);
+    if (access_name())
+        journal_line("machine %s", access_name());
+    delays_header();
 }
 
 int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, char **argv) {
@@ -248,7 +289,8 @@ int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, cha
         .clock = {.rules = {.quantum = 5000, .fine = 100, .rush = 25, .aftermath = INSN_FULL},
                   .skip = 10000,
                   .patience = 60},
-        .talk = -1};
+        .talk = -1,
+        .access = {.filter = true}};
     for (int i = 0; i < argc; i++)
         if (!option(&s, argv[i]))
             return complain("invalid option: ", argv[i]);

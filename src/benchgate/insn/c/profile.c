@@ -28,7 +28,7 @@ static uint32_t *table; // block number + 1, or 0
 static size_t block_count;
 static uint64_t began;
 static bool open_window, has_total;
-static struct { uint64_t executed, paused, skipped, halted; } at_begin[LOCKSTEP_MAX];
+static struct { uint64_t executed, paused, skipped, halted, stalled; } at_begin[LOCKSTEP_MAX];
 
 const char *profile_setup(const char *path, unsigned vcpus) {
     if (strlen(path) >= sizeof file)
@@ -89,6 +89,7 @@ static void begin(uint64_t time) {
         at_begin[c].paused = clock_paused(c);
         at_begin[c].skipped = clock_skipped(c);
         at_begin[c].halted = clock_halted(c, time);
+        at_begin[c].stalled = clock_stalled(c);
     }
     began = time;
     open_window = true;
@@ -100,11 +101,12 @@ static void write_file(uint64_t time) {
         return;
     fprintf(out, "insn-profile 1\nwindow %llu\n", (unsigned long long)(time - began));
     for (unsigned c = 0; c < vcpu_count; c++)
-        fprintf(out, "vcpu %u executed %llu paused %llu skipped %llu halted %llu\n", c,
+        fprintf(out, "vcpu %u executed %llu paused %llu skipped %llu halted %llu stalled %llu\n", c,
                 (unsigned long long)(clock_executed(c) - at_begin[c].executed),
                 (unsigned long long)(clock_paused(c) - at_begin[c].paused),
                 (unsigned long long)(clock_skipped(c) - at_begin[c].skipped),
-                (unsigned long long)(clock_halted(c, time) - at_begin[c].halted));
+                (unsigned long long)(clock_halted(c, time) - at_begin[c].halted),
+                (unsigned long long)(clock_stalled(c) - at_begin[c].stalled));
     for (size_t n = 0; n < block_count; n++) {
         const struct block *b = &blocks[n / CHUNK][n % CHUNK];
         for (unsigned c = 0; c < vcpu_count; c++) {

@@ -31,6 +31,8 @@ struct qemu_info {
 enum { QEMU_NO_REGS = 0, QEMU_INLINE_ADD = 0, QEMU_INLINE_STORE = 1, QEMU_COND_NE = 3, QEMU_COND_GE = 7 };
 enum { QEMU_READS = 1, QEMU_WRITES = 2, QEMU_READS_AND_WRITES = 3 };
 
+struct qemu_hwaddr; // where in the guest's physical memory an access was
+
 typedef void qemu_vcpu_callback(uint64_t id, unsigned vcpu);
 typedef void qemu_exec_callback(unsigned vcpu, void *data);
 typedef void qemu_mem_callback(unsigned vcpu, uint32_t info, uint64_t address, void *data);
@@ -55,6 +57,12 @@ size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
 
 #if INSN_API >= 3
 size_t qemu_plugin_insn_data(const struct qemu_plugin_insn *insn, void *into, size_t length);
+void *qemu_plugin_insn_haddr(const struct qemu_plugin_insn *insn); // in QEMU's own memory; NULL: not in RAM
+// Inside the callback of the access only.
+struct qemu_hwaddr *qemu_plugin_get_hwaddr(uint32_t info, uint64_t address);
+bool qemu_plugin_hwaddr_is_io(const struct qemu_hwaddr *where);
+uint64_t qemu_plugin_hwaddr_phys_addr(const struct qemu_hwaddr *where);
+unsigned qemu_plugin_mem_size_shift(uint32_t info);
 void qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(struct qemu_plugin_tb *tb, int op,
                                                        struct qemu_counter counter, uint64_t value);
 void qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(struct qemu_plugin_insn *insn, int op,
@@ -62,7 +70,12 @@ void qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(struct qemu_plugin_insn
 void qemu_plugin_register_vcpu_tb_exec_cond_cb(struct qemu_plugin_tb *tb, qemu_exec_callback *cb, int flags,
                                                int condition, struct qemu_counter counter, uint64_t value,
                                                void *data);
+void qemu_plugin_register_vcpu_insn_exec_cond_cb(struct qemu_plugin_insn *insn, qemu_exec_callback *cb,
+                                                 int flags, int condition, struct qemu_counter counter,
+                                                 uint64_t value, void *data);
 struct qemu_plugin_scoreboard *qemu_plugin_scoreboard_new(size_t element_size);
+// The vCPU's element; it moves when a vCPU appears.
+void *qemu_plugin_scoreboard_find(struct qemu_plugin_scoreboard *score, unsigned vcpu);
 uint64_t qemu_plugin_u64_get(struct qemu_counter counter, unsigned vcpu);
 void qemu_plugin_u64_set(struct qemu_counter counter, unsigned vcpu, uint64_t value);
 #else

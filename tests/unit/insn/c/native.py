@@ -27,6 +27,7 @@ class Vcpu(ctypes.Structure):
         ("waits_since", ctypes.c_uint64),
         ("step", ctypes.c_uint64),
         ("spins", ctypes.c_int),
+        ("stall", ctypes.c_uint64),
     )
 
 
@@ -38,6 +39,7 @@ class Rules(ctypes.Structure):
         ("fine", ctypes.c_uint64),
         ("rush", ctypes.c_uint64),
         ("seed", ctypes.c_uint64),
+        ("strict", ctypes.c_bool),
         ("aftermath", ctypes.c_bool),
     )
 
@@ -51,6 +53,8 @@ class Machine(ctypes.Structure):
         ("deadline", ctypes.c_uint64),
         ("met", ctypes.c_uint64),
         ("waited", ctypes.c_uint64),
+        ("disordered", ctypes.c_uint64),
+        ("contended", ctypes.c_uint64),
         ("longest", ctypes.c_uint64),
         ("handovers", ctypes.c_uint64),
         ("late", ctypes.c_uint64),

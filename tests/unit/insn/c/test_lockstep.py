@@ -21,6 +21,9 @@ from tests.unit.insn.c.native import BUSY, HALT, IDLE, NEVER, READY, RUN, Lockst
 QUANTUM, FINE, RUSH = 1000, 100, 4
 LONE = 64
 CALM = 8
+ORDER = 250
+CLOSE = 10
+CONTENTION = 1000
 BLOCK = 30
 """A vCPU may pass its limit by less than a block."""
 
@@ -145,7 +148,7 @@ class Play:
 
 
 def rules(count: int, *, serial: bool, seed: int) -> Rules:
-    return Rules(count, serial, QUANTUM, FINE, RUSH, seed, True)
+    return Rules(count, serial, QUANTUM, FINE, RUSH, seed, strict=False, aftermath=True)
 
 
 def play(library: ctypes.CDLL, count: int, *, serial: bool, seed: int, dice: int, moves: int = 300) -> Play:
@@ -386,6 +389,93 @@ def test_at_level_count_a_wait_has_no_aftermath(library: ctypes.CDLL) -> None:
     assert machine.machine.vcpu[0].until == MET + QUANTUM // 2
 
 
+def looked_too_early(
+    library: ctypes.CDLL, *, stopped: int, late: int, window: bool = True
+) -> tuple[bool, Lockstep]:
+    """vCPU 0 stopped at `stopped`; vCPU 1 writes at MET what 0 has read at a time that is later by `late`."""
+    machine = calm(library, MET)
+    machine.window(int(window))
+    machine.machine.vcpu[0].time = stopped
+    assert machine.step().vcpus == (1,)
+    ends = machine.disorder(1, MET, late)
+    return bool(int(str(ends)) & 1), machine
+
+
+def test_a_late_access_that_another_vcpu_waits_for_ends_the_turn_and_keeps_turns_short(
+    library: ctypes.CDLL,
+) -> None:
+    ends, machine = looked_too_early(library, stopped=MET + 600 + 10, late=600)
+    assert ends
+    machine.arrive(1, MET, 0)
+    assert length_of_turn(machine) == CLOSE
+    machine.arrive(1, MET + 100_000, 0)
+    machine.arrive(0, MET + 100_000, 0)
+    assert length_of_turn(machine) == 100_000 // ORDER
+
+
+@pytest.mark.parametrize(
+    ("stopped", "late", "window"),
+    [(MET + 700, 600, True), (MET + 590, 600, True), (MET + 20, 10, True), (MET + 610, 600, False)],
+    ids=["went on since", "not yet there", "within the shortest turn", "outside the window"],
+)
+def test_other_late_accesses_change_no_turn(
+    library: ctypes.CDLL, stopped: int, late: int, window: bool
+) -> None:
+    ends, machine = looked_too_early(library, stopped=stopped, late=late, window=window)
+    assert not ends
+    assert machine.machine.disordered == 0
+
+
+def contended(library: ctypes.CDLL, *, window: bool = True) -> Lockstep:
+    """vCPU 1 contends for a line at MET, which ends its turn within the window."""
+    machine = calm(library, MET)
+    machine.window(int(window))
+    machine.machine.vcpu[0].time = MET + 700
+    assert machine.step().vcpus == (1,)
+    ends = machine.contend(MET)
+    assert bool(int(str(ends)) & 1) is window
+    return machine
+
+
+def test_late_accesses_to_one_line_again_and_again_make_turns_shorter_than_a_transfer(
+    library: ctypes.CDLL,
+) -> None:
+    machine = contended(library)
+    assert machine.machine.contended == MET
+    machine.arrive(1, MET, 0)
+    assert length_of_turn(machine) == CLOSE
+    for later, turn in ((CONTENTION, CLOSE), (CONTENTION + 1, MET // 1000 + 1)):
+        machine.arrive(1, MET + later, 0)
+        machine.arrive(0, MET + later, 0)
+        assert length_of_turn(machine) == turn
+
+
+def test_contention_outside_the_window_changes_no_turn(library: ctypes.CDLL) -> None:
+    assert contended(library, window=False).machine.contended == 0
+
+
+def test_in_strict_order_a_turn_ends_at_the_time_of_the_next_vcpu(library: ctypes.CDLL) -> None:
+    order = rules(2, serial=True, seed=7)
+    order.strict = True
+    machine = Lockstep(library, order)
+    for c in (0, 1):
+        machine.appear(c)
+        machine.arrive(c, MET + c, 0)
+    machine.window(1)
+    assert machine.step().vcpus == (0,)
+    assert machine.machine.vcpu[0].until == MET + 1
+    machine.arrive(0, MET + 1, 0)
+    (turn,) = machine.step().vcpus
+    assert machine.machine.vcpu[turn].until == MET + 1
+
+
+def test_a_delay_moves_the_time_of_a_stopped_vcpu(library: ctypes.CDLL) -> None:
+    machine = calm(library, MET)
+    machine.delay(0, 500)
+    assert machine.machine.vcpu[0].time == MET + 500
+    assert machine.step().vcpus == (1,)
+
+
 def test_outside_the_window_turns_do_not_grow(library: ctypes.CDLL) -> None:
     machine = calm(library, 9_000_000)
     machine.window(0)
@@ -460,3 +550,56 @@ def test_no_hand_over_is_counted_outside_the_window_or_for_a_vcpu_that_is_alone(
     machine.machine.vcpu[0].step = 100
     machine.hand_over(0, 3_000)
     assert (machine.machine.handovers, machine.machine.late) == (0, 0)
+
+
+def stalled(library: ctypes.CDLL, *, timer: int, others_halt: bool) -> Lockstep:
+    """vCPU 0 stalls from 100 to 9,100; vCPU 1 stopped at 50, or is halted."""
+    machine = started(library, 2)
+    machine.main_idle(timer)
+    machine.halt(1, 50) if others_halt else machine.arrive(1, 50, 0)
+    machine.arrive(0, 100, 0)
+    machine.stall(0, 9_000)
+    return machine
+
+
+def check_that_others_go_on(library: ctypes.CDLL) -> None:
+    machine = stalled(library, timer=NEVER, others_halt=False)
+    assert machine.step().vcpus == (1,)
+    assert machine.machine.vcpu[1].until > 9_100
+    machine.arrive(1, 20_000, 0)
+    assert machine.step().vcpus == (0,)
+    assert (machine.machine.vcpu[0].time, machine.machine.vcpu[0].stall) == (9_100, 0)
+
+
+def check_that_timers_are_on_time(library: ctypes.CDLL) -> None:
+    machine = stalled(library, timer=4_000, others_halt=True)
+    assert (machine.step().main, machine.machine.now) == (True, 4_000)
+    machine.wake(1, 4_000)
+    machine.main_idle(NEVER)
+    assert machine.step().vcpus == (1,)
+    assert machine.machine.vcpu[1].time == 4_000
+
+
+def check_that_the_main_loop_works_at_the_present(library: ctypes.CDLL) -> None:
+    machine = stalled(library, timer=NEVER, others_halt=True)
+    machine.main_wants()
+    assert (machine.step().main, machine.machine.now) == (True, 100)
+    machine.main_idle(NEVER)
+    assert machine.step().vcpus == (0,)
+    assert machine.machine.now == 9_100
+
+
+STALLS: dict[Callable[[ctypes.CDLL], None], tuple[str, str]] = {
+    check_that_others_go_on: ("    m->vcpu[c].time += span;\n    m->vcpu[c].stall", "    m->vcpu[c].stall"),
+    check_that_timers_are_on_time: ("s.stalls && timer ? lower(s.lowest, m->deadline)", "false ? s.lowest"),
+    check_that_the_main_loop_works_at_the_present: ("s.stalls ? s.since : s.lowest", "s.lowest"),
+}
+
+
+@pytest.mark.parametrize("check", STALLS)
+def test_a_stall_holds_up_one_vcpu_and_nothing_else(
+    library: ctypes.CDLL, tmp_path: Path, check: Callable[[ctypes.CDLL], None]
+) -> None:
+    check(library)
+    with pytest.raises(AssertionError):
+        check(load(tmp_path, change=STALLS[check]))

@@ -1,0 +1,201 @@
+"""Finds the levels of a memory system in the curve of a pointer chase over sizes.
+
+Takes points (size, latency); gives levels, the steps between them, and where a stated machine disagrees with
+the curve. Pure. Fails with ValueError for points that are not in ascending order or not above zero.
+
+A chase can only be disturbed towards longer times, and a larger array is never faster. So the curve is
+replaced by its lower envelope: the smallest latency at this size or any larger one. One disturbed point then
+changes nothing. A level is a part of the envelope that is flat over at least some octaves; the parts between
+levels are ramps: a cache that replaces lines not exactly in the order of their use has no sharp edge.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from benchgate.base.stats import median, median_interval
+
+FLAT = 1.25
+"""On a level the envelope rises by at most this factor."""
+DISTINCT = 1.6
+"""Neighbouring levels that differ by less are one level: a slow rise, such as that of a TLB."""
+LEAST_OCTAVES = 0.74
+"""A level is at least this long (a little less than three quarters: sizes are rounded to pages)."""
+LEAST_POINTS = 3
+ERROR = 0.05
+"""The error probability of either bound of a level's latency, where it has enough points."""
+SHARE, ROUNDING_NS = 0.1, 0.75
+"""By how much a stated latency may lie outside of a level's interval: a tenth, or the step of whole ns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    size: int
+    """Bytes."""
+    ns: float
+    """Of the pass with the least disturbance."""
+    typical_ns: float
+    """The median of the passes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    ns: float
+    low: float
+    high: float
+    """The interval of `ns`; with too few points for one, the lowest and the highest point."""
+    first: int
+    last: int
+    """The sizes between which the curve is flat."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The capacity of a level is between `low`, where the curve still is on it, and `high`, where it is
+    nearer to the next one."""
+
+    low: int
+    high: int
+    size: int
+    """Where the curve crosses the middle between both levels, in logarithms."""
+
+    def contains(self, size: int) -> bool:
+        return self.low <= size <= self.high
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """What a machine file says of one cache. `ns` None: by definition, so it is not compared."""
+
+    name: str
+    size: int
+    ns: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Points with these indices, both included."""
+
+    first: int
+    last: int
+
+
+def levels(points: Sequence[Point]) -> tuple[Level, ...]:
+    """In ascending order; a curve without steps has one, and one that is nowhere flat has none."""
+    return tuple(_level(points, run) for run in _runs(points))
+
+
+def steps(points: Sequence[Point]) -> tuple[Step, ...]:
+    """Between each two neighbouring levels."""
+    heights, runs = envelope(points), _runs(points)
+    found = [_level(points, run) for run in runs]
+    return tuple(
+        _step(points, heights, inner.last, math.sqrt(one.ns * other.ns))
+        for inner, one, other in zip(runs, found, found[1:], strict=False)
+    )
+
+
+def envelope(points: Sequence[Point]) -> list[float]:
+    sizes = [one.size for one in points]
+    if sizes != sorted(set(sizes)) or any(one.ns <= 0 or not math.isfinite(one.ns) for one in points):
+        raise ValueError("the points of a curve must have ascending sizes and latencies above zero")
+    return list(itertools.accumulate((one.ns for one in reversed(points)), min))[::-1]
+
+
+def fitting(step: Step, size: int, inner: int) -> bool:
+    """Whether a cache of `size` bytes has this step. `inner`: the sizes of the levels inside it, which count
+    too if no line is in both: an exclusive cache holds so much more."""
+    return step.contains(size) or step.contains(size + inner)
+
+
+def disagreements(stated: Sequence[Stated], memory_ns: float, points: Sequence[Point]) -> list[str]:
+    """What a machine file states of its caches and memory, held against a curve. Empty: they agree."""
+    found, edges = levels(points), steps(points)
+    if not found:
+        return ["the curve is nowhere flat, so it shows no level"]
+    said = []
+    if len(edges) != len(stated):
+        seen = ", ".join(f"{_kib(edge.low)} to {_kib(edge.high)}" for edge in edges) or "none"
+        names = ", ".join(f"{one.name} {_kib(one.size)}" for one in stated)
+        said.append(
+            f"the file has {len(stated)} levels of caches ({names}), the curve {len(edges)} steps ({seen})"
+        )
+    inner = 0
+    for one, level, edge in zip(stated, found, edges, strict=False):
+        if not fitting(edge, one.size, inner):
+            said.append(
+                f"{one.name}: {_kib(one.size)}, but the step is between {_kib(edge.low)} and "
+                f"{_kib(edge.high)}"
+            )
+        if one.ns is not None and not _near(one.ns, level):
+            said.append(_differs(one.name, one.ns, level))
+        inner += one.size
+    if len(found) == len(stated) + 1 and not _near(memory_ns, found[-1]):
+        said.append(_differs("memory", memory_ns, found[-1]))
+    return said
+
+
+def _near(ns: float, level: Level) -> bool:
+    room = max(SHARE * level.ns, ROUNDING_NS)
+    return level.low - room <= ns <= level.high + room
+
+
+def _differs(name: str, ns: float, level: Level) -> str:
+    return f"{name}: {ns:g} ns, but the curve is at {level.ns:.2f} ns ({level.low:.2f} to {level.high:.2f})"
+
+
+def _kib(size: int) -> str:
+    return f"{size / 1024:g} KiB"
+
+
+def _level(points: Sequence[Point], run: _Run) -> Level:
+    values = [one.ns for one in points[run.first : run.last + 1]]
+    interval = median_interval(values, (len(values),), ERROR)
+    low, high = max(interval.low, min(values)), min(interval.high, max(values))
+    return Level(median(values), low, high, points[run.first].size, points[run.last].size)
+
+
+def _step(points: Sequence[Point], heights: Sequence[float], last: int, middle: float) -> Step:
+    beyond = next(n for n in range(last + 1, len(points)) if heights[n] > middle)
+    left, right = points[beyond - 1].size, points[beyond].size
+    part = math.log(middle / heights[beyond - 1]) / math.log(heights[beyond] / heights[beyond - 1])
+    return Step(points[last].size, right, round(left * (right / left) ** part))
+
+
+def _runs(points: Sequence[Point]) -> list[_Run]:
+    heights = envelope(points)
+    merged: list[_Run] = []
+    for run in _flat_runs(points, heights, 0, len(points)):
+        if merged and _middle(heights, run) < DISTINCT * _middle(heights, merged[-1]):
+            merged[-1] = _Run(merged[-1].first, run.last)
+        else:
+            merged.append(run)
+    return merged
+
+
+def _middle(heights: Sequence[float], run: _Run) -> float:
+    return median(heights[run.first : run.last + 1])
+
+
+def _flat_runs(points: Sequence[Point], heights: Sequence[float], begin: int, end: int) -> Iterator[_Run]:
+    """The longest flat run between these indices, and those on both sides of it, in ascending order."""
+    runs = [_Run(first, _last_flat(heights, first, end)) for first in range(begin, end)]
+    longest = max(runs, key=lambda run: (_octaves(points, run), -run.first), default=None)
+    if longest is None or longest.last - longest.first + 1 < LEAST_POINTS:
+        return
+    if _octaves(points, longest) < LEAST_OCTAVES:
+        return
+    yield from _flat_runs(points, heights, begin, longest.first)
+    yield longest
+    yield from _flat_runs(points, heights, longest.last + 1, end)
+
+
+def _last_flat(heights: Sequence[float], first: int, end: int) -> int:
+    return max(n for n in range(first, end) if heights[n] <= FLAT * heights[first])
+
+
+def _octaves(points: Sequence[Point], run: _Run) -> float:
+    return math.log2(points[run.last].size / points[run.first].size)

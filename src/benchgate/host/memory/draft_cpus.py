@@ -1,0 +1,100 @@
+"""The CPUs of a drafted machine file: hyperthreads, clusters, sockets, nodes. Pure.
+
+Takes the evidence; gives groups of the host's CPUs, and how they are known. Nothing fails.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable
+
+from benchgate.host.memory.cpu_groups import Groups, group_of, joined
+from benchgate.host.memory.known import Basis, Evidence
+from benchgate.host.procfs import as_list
+
+
+def hyperthreads(of: Evidence) -> Groups:
+    """The CPUs by core: as the host tells, and those whose lines move at the speed of the first level."""
+    cores = list(of.told.cores) or [(cpu,) for cpu in of.told.cpus]
+    if len(of.levels) > 1:
+        limit = math.sqrt(of.levels[0].ns * of.levels[1].ns)
+        same = [pair for pair, found in of.seen.transfers.items() if found.low < limit]
+        hidden = [pair for pair in same if group_of(cores, pair[0]) != group_of(cores, pair[1])]
+        if hidden:
+            of.say(
+                f"CPUs {_pairs(hidden)} are hyperthreads of one core, which the host does not tell: "
+                "their lines move at the speed of the first level"
+            )
+        cores = joined(cores, hidden)
+    together = [one for one in cores if len(one) > 1]
+    if together:
+        of.say(
+            f"CPUs {', '.join(map(as_list, together))} share a core; a machine has no hyperthreads, so "
+            "their transfers are left out and each is a CPU of its own"
+        )
+    if of.told.is_virtual:
+        of.say(
+            "this is a virtual machine: sockets and cores are as its host shows them, its CPUs may "
+            "change their cores meanwhile, and time that other machines take may be in every figure"
+        )
+    return tuple(cores)
+
+
+def clusters(of: Evidence, cores: Groups) -> tuple[Groups, str]:
+    told = of.told.l3_groups
+    shares = of.seen.shares
+    if not shares or len(of.levels) < 2:
+        if told:
+            return told, f"{Basis.TOLD}: they share an L3"
+        alone = tuple((cpu,) for cpu in of.told.cpus)
+        groups = of.told.sockets or (of.told.cpus,)
+        if len(of.steps) < 3:
+            return groups, f"{Basis.ASSUMED}: one for each socket; the curve shows no shared level"
+        return alone if len(alone) == 1 else groups, f"{Basis.ASSUMED}: one for each socket"
+    limit = math.sqrt(of.levels[-2].ns * of.levels[-1].ns)
+    one_core = [pair for core in cores for pair in itertools.combinations(core, 2)]
+    # Either is enough: other work evicts what was loaded, so a disturbance can only hide that they share.
+    transfers = of.seen.transfers
+    near = [
+        pair
+        for pair, ns in shares.items()
+        if ns < limit or (pair in transfers and transfers[pair].low < limit)
+    ]
+    found = tuple(joined([(cpu,) for cpu in of.told.cpus], [*near, *one_core]))
+    seen = ", ".join(f"{one}-{two} {ns:.1f} ns" for (one, two), ns in list(shares.items())[:6])
+    why = f"measured: what one CPU has loaded into the last cache costs the other {seen}"
+    if moved := [pair for pair in near if shares[pair] >= limit]:
+        why += f", but lines move between {_pairs(moved)} faster than from memory"
+    if told and set(map(frozenset, told)) != set(map(frozenset, found)):
+        of.say(
+            f"the host tells that CPUs {' and '.join(map(as_list, told))} share the last cache, but what "
+            f"one has loaded costs the other {seen}: the file has {_count(found)}"
+        )
+    return found, why
+
+
+def nested(of: Evidence, groups: Groups, clusters: Groups) -> Groups:
+    """The groups as told, or one; a cluster in two of them makes them one."""
+    whole = groups or (of.told.cpus,)
+    split = [one for one in clusters if len({group_of(whole, cpu) for cpu in one}) > 1]
+    return tuple(joined(whole, [pair for one in split for pair in itertools.pairwise(one)]))
+
+
+def sockets_why(of: Evidence) -> str:
+    if of.told.sockets:
+        return Basis.TOLD + (", which is virtual" if of.told.is_virtual else "")
+    return f"{Basis.ASSUMED}: the host does not tell"
+
+
+def nodes_why(of: Evidence) -> str:
+    equal = "the shares of memory are assumed to be equal"
+    return f"{Basis.TOLD}; {equal}" if of.told.nodes else f"{Basis.ASSUMED}: the host does not tell"
+
+
+def _pairs(pairs: Iterable[tuple[int, int]]) -> str:
+    return ", ".join(f"{one} and {two}" for one, two in pairs)
+
+
+def _count(groups: Groups) -> str:
+    return "one cluster" if len(groups) == 1 else f"{len(groups)} clusters"

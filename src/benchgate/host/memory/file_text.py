@@ -1,0 +1,122 @@
+"""The text of a machine file from a draft, with a comment above each key that says how it is known.
+
+Takes a `Draft`, a name and what the file says of its origin; gives YAML that plan/machinefile.py reads. Pure.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from benchgate.base.text import visible
+from benchgate.host.memory.draft import Draft
+from benchgate.host.memory.known import DraftCache, Known
+from benchgate.host.procfs import as_list
+
+WIDTH = 110
+
+
+def text(draft: Draft, name: str, source: str, remarks: Sequence[str]) -> str:
+    """`source`: the value of the key; `remarks`: more than the draft's own, printed before them."""
+    parts = [
+        *_comment(
+            "Written by `benchgate machine calibrate`; docs/calibrate.md explains it. A comment says how the "
+            "figure below it is known: measured (with the range of what was seen), told by the host, or "
+            "assumed."
+        ),
+        *(line for one in (*remarks, *draft.remarks) for line in _comment(f"- {one}")),
+        f"name: {name}",
+        f"source: {_quoted(source)}",
+        *_comment(
+            f"the host's CPUs {as_list(draft.hosts)}, in this order: {' '.join(map(str, draft.hosts))}"
+        ),
+        f"cpus: {len(draft.hosts)}",
+        *_said("line", draft.line),
+        f"line: {round(draft.line.value)}",
+        *(line for one in draft.caches for line in _cache(one)),
+        *_groups("clusters", draft.clusters, draft.clusters_why),
+        *_groups("sockets", draft.sockets, draft.sockets_why),
+        *_nodes(draft),
+        *_memory(draft),
+        *_transfers(draft),
+        *_said("atomic_ns", draft.atomic),
+        f"atomic_ns: {round(draft.atomic.value)}",
+        *_said("interrupt_ns", draft.interrupt),
+        f"interrupt_ns: {round(draft.interrupt.value)}",
+        *_comment(
+            "tlb: left out. A machine has one TLB and a fixed cost of a page walk; hosts have two levels of "
+            "them, and walks that may hit any cache. The chase over pages in the CSV file shows this host's."
+        ),
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _said(key: str, known: Known) -> list[str]:
+    return _comment(f"{key}: {known.basis}" + (f": {known.why}" if known.why else ""))
+
+
+def _cache(one: DraftCache) -> Iterator[str]:
+    yield from _said(f"{one.name}.size", one.size)
+    yield from _said(f"{one.name}.ways", one.ways)
+    latency = ""
+    if one.latency is not None:
+        yield from _said(f"{one.name}.latency_ns", one.latency)
+        latency = f", latency_ns: {one.latency.ns}"
+    yield f"{one.name}: {{size: {_size(round(one.size.value))}, ways: {round(one.ways.value)}{latency}}}"
+
+
+def _groups(key: str, groups: Sequence[Sequence[int]], why: str) -> Iterator[str]:
+    yield from _comment(f"{key}: {why}")
+    yield f"{key}: [{', '.join(_list(group) for group in groups)}]"
+
+
+def _nodes(draft: Draft) -> Iterator[str]:
+    yield from _comment(f"nodes: {draft.nodes_why}")
+    yield "nodes:"
+    count = len(draft.nodes)
+    for number, node in enumerate(draft.nodes):
+        share = 100 // count + (100 % count if number == 0 else 0)
+        yield f"  - {{cpus: {_list(node)}, memory: {share}}}"
+
+
+def _memory(draft: Draft) -> Iterator[str]:
+    yield "memory:"
+    yield from _inner(_said("local_ns", draft.local))
+    yield f"  local_ns: {draft.local.ns}"
+    if draft.remote is not None:
+        yield from _inner(_said("remote_ns", draft.remote))
+        yield f"  remote_ns: {draft.remote.ns}"
+    if draft.bandwidth is not None:
+        yield from _inner(_said("bandwidth_gb_s", draft.bandwidth))
+        yield f"  bandwidth_gb_s: {draft.bandwidth.value:.1f}"
+
+
+def _transfers(draft: Draft) -> Iterator[str]:
+    if draft.transfers:
+        yield "transfer:"
+    for key, known in draft.transfers.items():
+        yield from _inner(_said(key, known))
+        yield f"  {key}: {known.ns}"
+
+
+def _inner(lines: Sequence[str]) -> Iterator[str]:
+    return (f"  {line}" for line in lines)
+
+
+def _comment(words: str) -> list[str]:
+    return textwrap.wrap(
+        visible(words), WIDTH, initial_indent="# ", subsequent_indent="#   ", break_long_words=False
+    )
+
+
+def _quoted(words: str) -> str:
+    """As a YAML scalar in single quotes."""
+    return "'" + visible(words).replace("'", "''") + "'"
+
+
+def _list(cpus: Sequence[int]) -> str:
+    return f'"{as_list(cpus)}"'
+
+
+def _size(size: int) -> str:
+    return f"{size >> 20}M" if size % (1 << 20) == 0 else f"{size >> 10}K" if size % 1024 == 0 else str(size)

@@ -1,0 +1,257 @@
+"""Measures this host's memory system: which measurements, in which order, and how many.
+
+Takes what the host tells, a plan and a way to measure (`meter.measure`); gives `Seen`. What cannot be
+measured here is missing, with the reason. Fails as the meter does, if a CPU's own chase is impossible. The
+caller must hold the measuring lock.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Protocol
+
+from benchgate.base.errors import HostError
+from benchgate.base.text import counted
+from benchgate.host.memory import curve
+from benchgate.host.memory.curve import Point
+from benchgate.host.memory.meter import Sample
+from benchgate.host.memory.told import Told
+
+KIB, MIB = 1 << 10, 1 << 20
+SMALLEST = 4 * KIB
+PAGE = 4 * KIB
+BEYOND = 4
+"""The largest array is this many times the largest cache that the host tells."""
+LEAST_LARGEST, LARGEST_UNTOLD = 64 * MIB, 256 * MIB
+HUGE_ENOUGH = 0.9
+"""The part of the memory that must have been on huge pages for a chase on them to be one."""
+
+HUGE, SMALL, LOCAL, PAGES = "huge", "small", "local", "pages"
+KINDS = (HUGE, SMALL, LOCAL, PAGES)
+"""Of chases; c/chase.c says what they are."""
+
+
+class Measure(Protocol):
+    def __call__(
+        self, words: Sequence[object], seen: Callable[[Sample], None] = ...
+    ) -> tuple[Sample, ...]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How much is measured."""
+
+    passes: int
+    """Of the chase that decides, and of what takes no time."""
+    other_passes: int
+    """Of the other kinds of chase; 0: they are left out."""
+    an_octave: int
+    """Sizes between a size and its double."""
+    slices: int
+    largest: int
+    """The largest array, in bytes."""
+    stream_bytes: int
+    """The array that each CPU reads: larger than the last cache, so that it comes from memory."""
+
+
+def plan_for(told: Told, available: int, *, quick: bool) -> Plan:
+    """`available`: the bytes of memory that are free."""
+    known = max((one.size for one in told.caches), default=0)
+    wanted = max(BEYOND * known, LEAST_LARGEST) if known else LARGEST_UNTOLD
+    stream = max(min(2 * known or LARGEST_UNTOLD, available // (4 * len(told.cpus))), 4 * MIB)
+    if quick:
+        return Plan(3, 0, 4, 5, _at_most(min(wanted, LEAST_LARGEST), available), stream)
+    return Plan(7, 3, 4, 15, _at_most(2 * wanted, available), stream)
+
+
+def _at_most(size: int, available: int) -> int:
+    return max(min(size, available // 4), 8 * MIB)
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Several passes over the same thing."""
+
+    value: float
+    low: float
+    high: float
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    plan: Plan
+    curves: dict[str, tuple[Point, ...]]
+    """By kind of chase."""
+    huge_share: float
+    """Of the memory of the chases on huge pages."""
+    single: dict[str, Spread]
+    """cycle, atomic and plain, in ns."""
+    transfers: dict[tuple[int, int], Spread] = field(default_factory=dict)
+    handovers: dict[tuple[int, int], Spread] = field(default_factory=dict)
+    interrupts: dict[tuple[int, int], Spread] = field(default_factory=dict)
+    shares: dict[tuple[int, int], float] = field(default_factory=dict)
+    """The second CPU's latency of what the first has loaded into the level beyond its private caches."""
+    streams: dict[tuple[int, ...], Spread] = field(default_factory=dict)
+    """Bytes a second that these CPUs read together."""
+    remote: dict[tuple[int, int], Spread] = field(default_factory=dict)
+    """The latency of memory for a CPU of the first node if it lies on the second, by the nodes' places."""
+    missing: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """Of the chase that decides."""
+        return HUGE if self.huge_share >= HUGE_ENOUGH else SMALL
+
+    @property
+    def points(self) -> tuple[Point, ...]:
+        return self.curves[self.kind]
+
+
+def sizes(plan: Plan, told: Told) -> tuple[int, ...]:
+    """Of the arrays: evenly spaced in logarithms, and each size that the host tells, in whole pages."""
+    found = {one.size for one in told.caches if one.kind != "Instruction" and one.size <= plan.largest}
+    for n in itertools.count():
+        size = round(SMALLEST * 2 ** (n / plan.an_octave)) // PAGE * PAGE
+        if size > plan.largest:
+            return tuple(sorted(found))
+        found.add(size)
+    raise AssertionError
+
+
+def spread(values: Sequence[float]) -> Spread:
+    return Spread(median(values), min(values), max(values), len(values))
+
+
+def points_of(samples: Sequence[Sample]) -> tuple[Point, ...]:
+    """Of each size the lowest pass, because other work can only add time, and the median."""
+    by_size: dict[int, list[float]] = {}
+    for one in samples:
+        if one.name == "chase":
+            by_size.setdefault(one.size, []).append(one.value)
+    return tuple(Point(size, min(passes), median(passes)) for size, passes in sorted(by_size.items()))
+
+
+def survey(told: Told, plan: Plan, measure: Measure, progress: Callable[[str], None]) -> Seen:
+    return _Survey(told, plan, measure, progress).seen()
+
+
+class _Survey:
+    def __init__(self, told: Told, plan: Plan, measure: Measure, progress: Callable[[str], None]) -> None:
+        self._told, self._plan, self._measure, self._progress = told, plan, measure, progress
+        self._missing: list[str] = []
+
+    def seen(self) -> Seen:
+        cpu = self._told.cpus[0]
+        self._progress(f"a cycle and an atomic operation on CPU {cpu}")
+        single = self._measure(["single", cpu, self._plan.passes])
+        huge = self._chase(HUGE, self._plan.passes)
+        shares = [one.value for one in huge if one.name == "huge_share"]
+        curves = {HUGE: points_of(huge)}
+        is_huge = min(shares, default=0.0) >= HUGE_ENOUGH
+        for kind in (SMALL, LOCAL, PAGES) if self._plan.other_passes else () if is_huge else (SMALL,):
+            decides = kind == SMALL and not is_huge
+            curves[kind] = points_of(
+                self._chase(kind, self._plan.passes if decides else self._plan.other_passes)
+            )
+        base = Seen(self._plan, curves, min(shares, default=0.0), _by_name(single))
+        pairs = list(itertools.combinations(self._told.cpus, 2))
+        together = self._pairs(pairs)
+        return Seen(
+            self._plan,
+            curves,
+            base.huge_share,
+            base.single,
+            transfers={pair: found["transfer"] for pair, found in together.items() if "transfer" in found},
+            handovers={pair: found["handover"] for pair, found in together.items() if "handover" in found},
+            interrupts=self._interrupts(pairs),
+            shares=self._shares(base, pairs),
+            streams=self._streams(),
+            remote=self._remote(base.kind),
+            missing=tuple(self._missing),
+        )
+
+    def _chase(self, kind: str, passes: int) -> tuple[Sample, ...]:
+        cpu, wanted = self._told.cpus[0], sizes(self._plan, self._told)
+        if kind == PAGES:  # as many lines as the other chases, up to 64 times as far apart
+            wanted = tuple(one for one in wanted if one >= 64 * KIB)
+        done = 0
+
+        def seen(one: Sample) -> None:
+            nonlocal done
+            done += one.name == "chase"
+            if one.name == "chase" and one.size == wanted[-1]:
+                self._progress(f"chase ({kind}): pass {done // len(wanted)} of {passes}")
+
+        words = ["chase", cpu, cpu, kind, self._plan.slices, passes, *wanted]
+        return self._measure(words, seen)
+
+    def _pairs(self, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], dict[str, Spread]]:
+        found = {}
+        for n, (one, two) in enumerate(pairs, 1):
+            self._progress(f"lines between CPUs {one} and {two}: pair {n} of {len(pairs)}")
+            found[one, two] = _by_name(self._measure(["pair", one, two, self._plan.passes]))
+        silent = [f"{one}-{two}" for (one, two), names in found.items() if len(names) < 2]
+        if silent:
+            self._missing.append(
+                f"transfers between CPUs {', '.join(silent)}: one of both was off its CPU for too long"
+            )
+        return found
+
+    def _interrupts(self, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Spread]:
+        """Of the pairs with the first CPU only: they tell near from far."""
+        found: dict[tuple[int, int], Spread] = {}
+        for one, two in [pair for pair in pairs if pair[0] == self._told.cpus[0]]:
+            self._progress(f"interrupts from CPU {one} to CPU {two}")
+            try:
+                samples = _by_name(self._measure(["interrupt", one, two, self._plan.passes]))
+            except HostError as error:
+                self._missing.append(f"interrupts between CPUs: {error}")
+                return found
+            if "interrupt" in samples:
+                found[one, two] = samples["interrupt"]
+            else:
+                self._missing.append(
+                    f"interrupts from CPU {one} to {two}: CPU {two} was busy with other work"
+                )
+        return found
+
+    def _shares(self, base: Seen, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], float]:
+        """Only if the curve has a shared level: private caches, one beyond them, memory."""
+        edges = curve.steps(base.points)
+        if len(edges) < 3 or not pairs:
+            return {}
+        between = round((edges[-2].high * edges[-1].low) ** 0.5) // PAGE * PAGE
+        found = {}
+        for one, two in pairs:
+            self._progress(f"whether CPUs {one} and {two} share a cache")
+            samples = _by_name(self._measure(["share", one, two, self._plan.passes, between]))
+            found[one, two] = samples["other"].low
+        return found
+
+    def _streams(self) -> dict[tuple[int, ...], Spread]:
+        """Of each CPU of the first node alone, and of each node's CPUs together."""
+        groups = self._told.nodes or (self._told.cpus,)
+        found = {}
+        for cpus in dict.fromkeys([(groups[0][0],), *groups]):
+            self._progress(f"bandwidth of {counted(len(cpus), 'CPU')}")
+            words = ["stream", 3 * self._plan.passes, self._plan.stream_bytes, *cpus]
+            found[cpus] = _by_name(self._measure(words))["stream"]
+        return found
+
+    def _remote(self, kind: str) -> dict[tuple[int, int], Spread]:
+        found = {}
+        for one, two in itertools.permutations(range(len(self._told.nodes)), 2):
+            cpu, home = self._told.nodes[one][0], self._told.nodes[two][0]
+            self._progress(f"memory of CPU {home}'s node from CPU {cpu}")
+            words = ["chase", cpu, home, kind, self._plan.slices, self._plan.passes, self._plan.largest]
+            found[one, two] = _by_name(self._measure(words))["chase"]
+        return found
+
+
+def _by_name(samples: Sequence[Sample]) -> dict[str, Spread]:
+    names = dict.fromkeys(one.name for one in samples)
+    return {name: spread([one.value for one in samples if one.name == name]) for name in names}

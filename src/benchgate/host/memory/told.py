@@ -1,0 +1,119 @@
+"""What the host tells of its memory system: caches and who shares them, nodes, whether it is virtual.
+
+Takes /sys and /proc (below `root`, which tests replace) and the topology; gives frozen values. Nothing fails:
+what the host does not tell is missing. A virtual machine may tell what is not so.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchgate.base.text import one_line
+from benchgate.host.procfs import CPUS, cpu_list_of, number_of, text_of
+from benchgate.host.topology import Topology
+
+_NODES = Path("sys/devices/system/node")
+_SIZE = re.compile(r"([0-9]{1,9})([KM]?)")
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20}
+
+
+@dataclass(frozen=True, slots=True)
+class ToldCache:
+    level: int
+    kind: str
+    """Data, Instruction or Unified."""
+    size: int
+    ways: int | None
+    line: int | None
+    shared: tuple[int, ...]
+    """The CPUs that share it; empty: it does not tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    cpus: tuple[int, ...]
+    """That may be used, in ascending order."""
+    caches: tuple[ToldCache, ...]
+    """Of the first of them."""
+    l3_groups: tuple[tuple[int, ...], ...]
+    """The usable CPUs by the L3 that they are told to share; empty if that is not told of each."""
+    sockets: tuple[tuple[int, ...], ...]
+    """The usable CPUs by socket; empty if it is not told."""
+    cores: tuple[tuple[int, ...], ...]
+    """The usable CPUs by core: those of one core are hyperthreads."""
+    nodes: tuple[tuple[int, ...], ...]
+    """The usable CPUs by node; empty if it is not told."""
+    is_virtual: bool
+    model: str
+    """Of the processor; empty if it is not told."""
+
+    def cache(self, level: int, kind: str) -> ToldCache | None:
+        fitting = (one for one in self.caches if one.level == level and one.kind in (kind, "Unified"))
+        return next(fitting, None)
+
+
+def read(topology: Topology, root: Path = Path("/")) -> Told:
+    cpus = topology.usable
+    return Told(
+        cpus=cpus,
+        caches=caches(cpus[0], root) if cpus else (),
+        l3_groups=_grouped(cpus, [_l3_of(cpu, root) for cpu in cpus]),
+        sockets=_grouped(cpus, [_only(_socket_of(topology, cpu)) for cpu in cpus]),
+        cores=_grouped(cpus, [_only(found.core if (found := topology.cpu(cpu)) else cpu) for cpu in cpus]),
+        nodes=_nodes(cpus, root),
+        is_virtual=topology.hypervisor,
+        model=_model(root),
+    )
+
+
+def caches(cpu: int, root: Path = Path("/")) -> tuple[ToldCache, ...]:
+    folders = sorted((root / CPUS / f"cpu{cpu}" / "cache").glob("index[0-9]*"))
+    return tuple(found for folder in folders if (found := _cache(folder)))
+
+
+def _cache(folder: Path) -> ToldCache | None:
+    """None for a cache whose level, kind or size is not told."""
+    level, kind = number_of(folder / "level"), text_of(folder / "type")
+    size = _SIZE.fullmatch(text_of(folder / "size") or "")
+    if not level or kind not in ("Data", "Instruction", "Unified") or not size or not int(size[1]):
+        return None
+    ways, line = (number_of(folder / name) for name in ("ways_of_associativity", "coherency_line_size"))
+    shared = cpu_list_of(folder / "shared_cpu_list") or ()
+    return ToldCache(level, kind, int(size[1]) * _UNITS[size[2]], ways or None, line or None, shared)
+
+
+def _l3_of(cpu: int, root: Path) -> tuple[int, ...]:
+    return next((one.shared for one in caches(cpu, root) if one.level == 3), ())
+
+
+def _socket_of(topology: Topology, cpu: int) -> int | None:
+    found = topology.cpu(cpu)
+    return found.socket if found else None
+
+
+def _only(number: int | None) -> tuple[int, ...]:
+    return () if number is None else (number,)
+
+
+def _grouped(cpus: tuple[int, ...], labels: list[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
+    """The CPUs with equal labels, each group in ascending order; empty if one has no label."""
+    if not all(labels):
+        return ()
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for cpu, label in zip(cpus, labels, strict=True):
+        groups.setdefault(label, []).append(cpu)
+    return tuple(tuple(group) for group in groups.values())
+
+
+def _nodes(cpus: tuple[int, ...], root: Path) -> tuple[tuple[int, ...], ...]:
+    lists = [cpu_list_of(one / "cpulist") or () for one in sorted((root / _NODES).glob("node[0-9]*"))]
+    found = [tuple(cpu for cpu in cpus if cpu in one) for one in lists]
+    filled = tuple(sorted(one for one in found if one))
+    return filled if {cpu for one in filled for cpu in one} == set(cpus) else ()
+
+
+def _model(root: Path) -> str:
+    found = re.search(r"^model name\s*:(.*)$", text_of(root / "proc/cpuinfo") or "", re.MULTILINE)
+    return one_line(found[1], 80) if found else ""

@@ -1,0 +1,124 @@
+"""What an exploration did in one run: lines of the clock's log (c/delays.c).
+
+`Reader` takes one line after the other, in words; `explored` gives an `Explored`, or None if the run was not
+explored. The lines are untrusted: a line outside the format is a ValueError.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from benchgate.base.exploring import MOST_NS, MOST_POINTS, Point, Strategy
+
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,18}")
+_ADDRESS = re.compile(r"0|[1-9a-f][0-9a-f]{0,15}")
+
+
+@dataclass(frozen=True, slots=True)
+class Delay:
+    """One stall as it was made."""
+
+    vcpu: int
+    instruction: int
+    """Before which it was made: the number of instructions that the vCPU had begun, from its start."""
+    ns: int
+    time: int
+    """When it began, by the vCPU's own time."""
+    pc: int
+    """The address of the instruction."""
+
+    @property
+    def point(self) -> Point:
+        """What makes it again."""
+        return Point(self.vcpu, self.instruction, self.ns)
+
+
+@dataclass(frozen=True, slots=True)
+class Explored:
+    strategy: Strategy
+    seed: int
+    delays: tuple[Delay, ...]
+    """In the order in which they were made. If `full`, the first of them only."""
+    full: bool = False
+    """There were more than the log may have: only the strategy and its seed make the run again."""
+    places: Mapping[int, int] = field(default_factory=dict)
+    """By vCPU: the address of the block of code that it had entered last, when the log last said so."""
+    steps: int | None = None
+    """Synchronising instructions in the strategy's range while another vCPU was not halted. None: QEMU was
+    killed before."""
+    made: int | None = None
+    """How many stalls were made in all."""
+
+
+class Reader:
+    def __init__(self) -> None:
+        self._head: tuple[Strategy, int] | None = None
+        self._delays: list[Delay] = []
+        self._full = False
+        self._places: dict[int, int] = {}
+        self._totals: tuple[int, int] | None = None
+        self.words: Mapping[str, Callable[[list[str], int], None]] = {
+            "explore": self._explore,
+            "delay": self._delay,
+            "unlogged": self._unlogged,
+            "at": self._at,
+            "explored": self._explored,
+        }
+        """What reads a line, by its first word; it also takes the number of vCPUs."""
+
+    @property
+    def began(self) -> bool:
+        return self._head is not None
+
+    def _explore(self, words: list[str], _vcpus: int) -> None:
+        if len(words) != 3 or self._head is not None:
+            raise ValueError("expected `explore STRATEGY SEED`, once")
+        self._head = Strategy(words[1]), _number(words[2])
+
+    def _delay(self, words: list[str], vcpus: int) -> None:
+        if len(words) != 6 or not self.began or not _ADDRESS.fullmatch(words[5]):
+            raise ValueError("expected `delay VCPU INSTRUCTION NS TIME PC` after `explore`")
+        vcpu, instruction, ns, time = map(_number, words[1:5])
+        if vcpu >= vcpus or ns > MOST_NS:
+            raise ValueError(f"vCPU {vcpu} of {vcpus} cannot have been stalled for {ns} ns")
+        if len(self._delays) >= MOST_POINTS or self._full:
+            raise ValueError(f"there are more than {MOST_POINTS} stalls")
+        self._delays.append(Delay(vcpu, instruction, ns, time, int(words[5], 16)))
+
+    def _unlogged(self, words: list[str], _vcpus: int) -> None:
+        if len(words) != 2 or len(self._delays) != MOST_POINTS or self._full:
+            raise ValueError(f"expected `unlogged TIME` after {MOST_POINTS} stalls, once")
+        _number(words[1])
+        self._full = True
+
+    def _at(self, words: list[str], vcpus: int) -> None:
+        if len(words) != 3 or not self.began or not _ADDRESS.fullmatch(words[2]):
+            raise ValueError("expected `at VCPU PC` after `explore`")
+        vcpu = _number(words[1])
+        if vcpu >= vcpus:
+            raise ValueError(f"there is no vCPU {vcpu}")
+        self._places[vcpu] = int(words[2], 16)
+
+    def _explored(self, words: list[str], _vcpus: int) -> None:
+        if len(words) != 3 or not self.began or self._totals is not None:
+            raise ValueError("expected `explored STEPS DELAYS` after `explore`, once")
+        self._totals = _number(words[1]), _number(words[2])
+        if (self._totals[1] != len(self._delays)) != self._full:
+            raise ValueError(f"{self._totals[1]} stalls were made, but {len(self._delays)} are listed")
+
+    def explored(self) -> Explored | None:
+        if self._head is None:
+            return None
+        strategy, seed = self._head
+        steps, made = self._totals or (None, None)
+        places = MappingProxyType(dict(self._places))
+        return Explored(strategy, seed, tuple(self._delays), self._full, places, steps, made)
+
+
+def _number(word: str) -> int:
+    if not _NUMBER.fullmatch(word):
+        raise ValueError(f"`{word[:40]}` is not a number below 10**19")
+    return int(word)

@@ -1,0 +1,65 @@
+"""Writes a machine as the shape file that the QEMU plugin reads (c/memory_shape.c). Pure.
+
+Takes a `Machine`, a number of CPUs and the guest's memory; gives text. Fails with ValueError if the machine
+has fewer CPUs, or if the memory cannot be divided among its nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from benchgate.base.machine_topology import memory_of
+from benchgate.base.machines import Cache, Machine, MemoryRange
+from benchgate.base.systems import System
+
+VERSION = 1
+FILE = "machine.shape"
+"""In a run's folder."""
+
+
+def shape_of(system: System, cpus: int) -> str:
+    """The shape of a guest's machine; empty: the ideal one."""
+    return "" if system.machine is None else shape(system.machine, cpus, memory_of(system))
+
+
+def shape(machine: Machine, cpus: int, memory: Sequence[MemoryRange]) -> str:
+    """The machine's first `cpus` CPUs."""
+    if cpus > machine.cpus:
+        raise ValueError(f"machine {machine.name} has {machine.cpus} CPUs, not {cpus}")
+    tlb = machine.tlb
+    lines = (
+        f"benchgate-machine {VERSION}",
+        f"name {machine.name}",
+        f"cpus {cpus}",
+        f"line {machine.line}",
+        *(
+            f"{name} {_cache(cache, machine.line)}"
+            for name, cache in (
+                ("l1d", machine.l1d),
+                ("l1i", machine.l1i),
+                ("l2", machine.l2),
+                ("l3", machine.l3),
+            )
+        ),
+        *(
+            f"cpu {cpu} {machine.cluster_of(cpu)} {machine.socket_of(cpu)} {machine.node_of(cpu)}"
+            for cpu in range(cpus)
+        ),
+        *(f"memory {one.first} {one.size} {one.node}" for one in memory),
+        f"local_ns {machine.memory_local_ns}",
+        f"remote_ns {machine.memory_remote_ns}",
+        f"transfer_cluster_ns {machine.transfer_cluster_ns}",
+        f"transfer_across_ns {machine.transfer_across_ns}",
+        f"transfer_socket_ns {machine.transfer_socket_ns}",
+        f"atomic_ns {machine.atomic_ns}",
+        f"interrupt_ns {machine.interrupt_ns}",
+        f"bandwidth {machine.ps_per_line}",
+        f"tlb {tlb.entries} {tlb.ways} {tlb.walk_ns}" if tlb else "tlb 0 0 0",
+        f"order {'strict' if machine.strict else 'watch'}",
+        "end",
+    )
+    return "\n".join(lines) + "\n"
+
+
+def _cache(cache: Cache | None, line: int) -> str:
+    return f"{cache.sets(line)} {cache.ways} {cache.latency_ns}" if cache else "0 0 0"

@@ -1,0 +1,175 @@
+"""The books of a machine's memory system: lines of the clock's log (c/memory.h has the model).
+
+`Reader` takes one line after the other, in words; `books` and `orders` give frozen data, or None and nothing
+if the log has no such lines (the ideal machine; a QEMU that was killed before it wrote them). The lines are
+untrusted: a line outside the format is a ValueError. Whether the books balance is for judge/memory_books.py.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from benchgate.base.runs import Disorder
+
+BOOT, WINDOW = "boot", "window"
+PHASES = (BOOT, WINDOW)
+"""`boot` is all that lies outside the window."""
+
+KINDS = ("reads", "writes", "fetches", "atomics")
+PLACES = (
+    *("l1", "l2", "l3", "local", "remote"),
+    *("transfer_cluster", "transfer_across", "transfer_socket"),
+)
+"""Where an access was served."""
+CLASSES = (*PLACES, "upgrade", "busy", "queue", "atomic", "walk", "interrupt")
+"""What a vCPU waited for while it was stalled; c/memory.h explains each."""
+COUNTS = (*KINDS, *CLASSES, "invalidations", "written_back", "outside")
+PARTS = ("executed", "paused", "skipped", "halted", "stalled")
+DELAYED = "delayed"
+"""One part more, of a run that was explored."""
+
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,18}")
+_ADDRESS = re.compile(r"0|[1-9a-f][0-9a-f]{0,15}")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """How one vCPU spent one phase, in ns."""
+
+    executed: int
+    paused: int
+    skipped: int
+    halted: int
+    stalled: int
+    delayed: int = 0
+
+    @property
+    def whole(self) -> int:
+        return self.executed + self.paused + self.skipped + self.halted + self.stalled + self.delayed
+
+
+@dataclass(frozen=True, slots=True)
+class CpuBooks:
+    """One vCPU in one phase."""
+
+    spent: Spent
+    counts: Mapping[str, int]
+    """By each of COUNTS."""
+    stalls: Mapping[str, int]
+    """In ns, by each of CLASSES."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryBooks:
+    machine: str
+    phases: Mapping[str, tuple[CpuBooks, ...]]
+    """By each of PHASES, a vCPU after the other."""
+
+
+Cell = tuple[str, int]
+"""A phase and a vCPU."""
+
+
+class Reader:
+    def __init__(self) -> None:
+        self.machine: str | None = None
+        self.explored = False
+        """An exploration's log has one part more."""
+        self._spent: dict[Cell, Spent] = {}
+        self._counts: dict[Cell, Mapping[str, int]] = {}
+        self._stalls: dict[Cell, Mapping[str, int]] = {}
+        self._orders: dict[str, Disorder] = {}
+        self.words: Mapping[str, Callable[[list[str], int], None]] = {
+            "machine": self._machine,
+            "spent": self._spend,
+            "memory": self._count,
+            "stall": self._stall,
+            "order": self._order,
+        }
+        """What reads a line, by its first word; it also takes the number of vCPUs."""
+
+    def _machine(self, words: list[str], _vcpus: int) -> None:
+        if len(words) != 2 or self.machine is not None or not _NAME.fullmatch(words[1]):
+            raise ValueError("expected `machine NAME`, once")
+        self.machine = words[1]
+
+    def _spend(self, words: list[str], vcpus: int) -> None:
+        parts = (*PARTS, DELAYED) if self.explored else PARTS
+        found = self._named(words, vcpus, parts, self._spent)
+        self._spent[_cell(words)] = Spent(**found)
+
+    def _count(self, words: list[str], vcpus: int) -> None:
+        self._counts[_cell(words)] = self._named(words, vcpus, COUNTS, self._counts)
+
+    def _stall(self, words: list[str], vcpus: int) -> None:
+        self._stalls[_cell(words)] = self._named(words, vcpus, CLASSES, self._stalls)
+
+    def _named(
+        self, words: list[str], vcpus: int, names: tuple[str, ...], known: Mapping[Cell, object]
+    ) -> Mapping[str, int]:
+        """`WORD PHASE CPU NAME VALUE ...`, each name once."""
+        if self.machine is None:
+            raise ValueError(f"`{words[0]}` stands before `machine NAME`")
+        if len(words) != 3 + 2 * len(names) or set(words[3::2]) != set(names) or words[1] not in PHASES:
+            raise ValueError(f"expected `{words[0]} PHASE CPU` and each of {' '.join(names)} with its value")
+        if not _NUMBER.fullmatch(words[2]) or int(words[2]) >= vcpus:
+            raise ValueError(f"there is no vCPU {words[2][:20]}")
+        if _cell(words) in known:
+            raise ValueError(f"the second `{words[0]}` of vCPU {words[2]} in phase {words[1]}")
+        values = map(_number, words[4::2])
+        return MappingProxyType(dict(zip(words[3::2], values, strict=True)))
+
+    def _order(self, words: list[str], _vcpus: int) -> None:
+        if len(words) != 7 or words[1] not in PHASES or words[1] in self._orders:
+            raise ValueError(
+                "expected `order PHASE COUNT WORST_NS WORST_LINE TOTAL_NS CROSSED`, once a phase"
+            )
+        if not _ADDRESS.fullmatch(words[4]):
+            raise ValueError(f"`{words[4][:20]}` is not an address")
+        count, worst, total, crossed = (_number(words[at]) for at in (2, 3, 5, 6))
+        if not worst <= total <= worst * count:
+            raise ValueError(f"{count} accesses, the worst {worst} ns, cannot be {total} ns in all")
+        if crossed > count:
+            raise ValueError(f"{crossed} of {count} accesses cannot have crossed")
+        self._orders[words[1]] = Disorder(count, worst, total, int(words[4], 16), crossed)
+
+    def books(self, vcpus: int, *, closed: bool) -> MemoryBooks | None:
+        """`closed`: the log is whole, so a machine without its books is a ValueError."""
+        if self.machine is None:
+            return None
+        whole = [(phase, cpu) for phase in PHASES for cpu in range(vcpus)]
+        lacks = {
+            word: [one for one in whole if one not in known]
+            for word, known in (("spent", self._spent), ("memory", self._counts), ("stall", self._stalls))
+        }
+        for word, cells in lacks.items():
+            if cells and closed:
+                phase, cpu = cells[0]
+                raise ValueError(f"there is no `{word} {phase} {cpu}`")
+        if any(lacks.values()):
+            return None
+        phases = {
+            phase: tuple(
+                CpuBooks(self._spent[phase, c], self._counts[phase, c], self._stalls[phase, c])
+                for c in range(vcpus)
+            )
+            for phase in PHASES
+        }
+        return MemoryBooks(self.machine, MappingProxyType(phases))
+
+    def orders(self) -> Mapping[str, Disorder]:
+        return MappingProxyType(dict(self._orders))
+
+
+def _cell(words: list[str]) -> Cell:
+    return words[1], int(words[2])
+
+
+def _number(word: str) -> int:
+    if not _NUMBER.fullmatch(word):
+        raise ValueError(f"`{word[:40]}` is not a number below 10**19")
+    return int(word)

@@ -1,0 +1,249 @@
+"""Lines of memory that moved between CPUs in the window: as the plugin writes them (c/sharing.c), and named.
+
+Takes the path of the file; gives frozen `Sharing`, the line that moved most first. `named` adds the variables
+that lie in each line, from symbol tables; `text` writes it again, in the plugin's format with lines `called`.
+The file is untrusted: a line outside the format is a VerifyError that names it, and so is a file without an
+end.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from benchgate.base.errors import VerifyError
+from benchgate.base.files import read_start
+from benchgate.insn.symbols import Symbols
+
+FILE_LIMIT = 256 << 20
+MOST_CPUS = 256
+LONGEST_LINE = 1024
+_N, _HEX = r"(0|[1-9][0-9]{0,18})", r"(0|[1-9a-f][0-9a-f]{0,15})"
+_HEAD = re.compile(rf"line {_N}\nvcpus {_N}\nwindow {_N}\ndropped {_N} {_N}")
+_MOVED = re.compile(rf"moved {_HEX} {_HEX} {_HEX} {_N}")
+_CPU = {
+    "by": re.compile(rf"by {_N} {_N} {_N} {_N} {_N}"),
+    "at": re.compile(rf"at {_N} {_N} {_N} {_N} {_N}"),
+    "more": re.compile(rf"more {_N} {_N} {_N}"),
+}
+_CALLED = re.compile(rf"called {_N} {_N} {_N} ([!-~]{{1,200}})")
+_END = re.compile(rf"end {_N}")
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """How often one CPU accessed these bytes of a line."""
+
+    offset: int
+    size: int
+    reads: int
+    writes: int
+
+    @property
+    def bytes(self) -> range:
+        return range(self.offset, self.offset + self.size)
+
+
+@dataclass(frozen=True, slots=True)
+class LineCpu:
+    """What one CPU had to do with a line."""
+
+    cpu: int
+    taken: tuple[int, int, int]
+    """How often it took the line from another CPU: of its cluster, of another one, of another socket."""
+    given: int
+    touches: tuple[Touch, ...]
+    more_reads: int = 0
+    more_writes: int = 0
+    """Accesses to other bytes than those of `touches`."""
+
+    @property
+    def accesses(self) -> int:
+        return sum(one.reads + one.writes for one in self.touches) + self.more_reads + self.more_writes
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """Bytes of a line that belong to a variable."""
+
+    offset: int
+    size: int
+    at: int
+    """Where in the variable they begin."""
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class MovedLine:
+    physical: int
+    kernel: int
+    """The first virtual address in the upper half by which it was accessed; 0: none."""
+    user: int
+    """The same in the lower half."""
+    moves: int
+    cpus: tuple[LineCpu, ...]
+    names: tuple[Named, ...] = ()
+    """In the order of their offsets; empty: no symbol is known."""
+
+    @property
+    def address(self) -> int:
+        """By which it was accessed, the kernel's first; the physical one if none is known."""
+        return self.kernel or self.user or self.physical
+
+
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    line: int
+    """Bytes in a line."""
+    vcpus: int
+    window: int
+    """In ns."""
+    dropped: int
+    """How many lines were dropped, because they moved seldom and the room was full."""
+    dropped_moves: int
+    """No line that is missing moved more often; and no count is lower by more than this."""
+    known: int
+    """How many lines moved, without the dropped ones. The file has the first 4,000."""
+    lines: tuple[MovedLine, ...]
+
+
+def read_sharing(path: Path) -> Sharing:
+    try:
+        raw = read_start(path, FILE_LIMIT)
+    except OSError as error:
+        raise VerifyError(f"cannot read the moved lines {path}: {error.strerror}") from error
+    if len(raw) > FILE_LIMIT:
+        raise VerifyError(f"{path}: a file of moved lines has at most {FILE_LIMIT} bytes")
+    return _Reader(path, raw.decode("ascii", "replace").split("\n")).read()
+
+
+@dataclass
+class _Cpu:
+    """What is known of a CPU while its lines are read."""
+
+    by: tuple[int, ...] = (0, 0, 0, 0)
+    touches: list[Touch] = field(default_factory=list)
+    more: tuple[int, ...] = (0, 0)
+
+    def frozen(self, cpu: int) -> LineCpu:
+        cluster, across, socket, given = self.by
+        return LineCpu(cpu, (cluster, across, socket), given, tuple(self.touches), *self.more)
+
+
+class _Reader:
+    def __init__(self, path: Path, lines: list[str]) -> None:
+        self.path, self.lines = path, lines
+        self.at = 0
+        self.line = self.vcpus = 0
+
+    def fail(self, why: str) -> VerifyError:
+        return VerifyError(f"{self.path}:{self.at + 1}: {why}")
+
+    def read(self) -> Sharing:
+        if self.lines[:1] != ["insn-sharing 1"]:
+            raise VerifyError(f"{self.path}: not a file of moved lines of a known version")
+        if not (head := _HEAD.fullmatch("\n".join(self.lines[1:5]))):
+            raise VerifyError(f"{self.path}: the head of the file of moved lines is not complete")
+        self.line, self.vcpus, window, dropped, dropped_moves = map(int, head.groups())
+        if not (0 < self.line <= LONGEST_LINE and 0 < self.vcpus <= MOST_CPUS):
+            raise VerifyError(f"{self.path}: {self.line} bytes a line and {self.vcpus} CPUs cannot be")
+        self.at = 5
+        lines = tuple(self._moved())
+        known = _END.fullmatch(self.lines[self.at])
+        if not known or int(known[1]) < len(lines) or self.lines[self.at + 1 :] != [""]:
+            raise self.fail("expected `end LINES`, and nothing after it")
+        return Sharing(self.line, self.vcpus, window, dropped, dropped_moves, int(known[1]), lines)
+
+    def _moved(self) -> Iterator[MovedLine]:
+        while found := _MOVED.fullmatch(self._now()):
+            physical, kernel, user = (int(word, 16) for word in found.groups()[:3])
+            self.at += 1
+            names = tuple(self._names())
+            yield MovedLine(physical, kernel, user, int(found[4]), tuple(self._cpus()), names)
+
+    def _names(self) -> Iterator[Named]:
+        while found := _CALLED.fullmatch(self._now()):
+            offset, size, at = map(int, found.groups()[:3])
+            self._fits(offset, size)
+            self.at += 1
+            yield Named(offset, size, at, found[4])
+
+    def _cpus(self) -> Iterator[LineCpu]:
+        known: dict[int, _Cpu] = {}
+        add: dict[str, Callable[[_Cpu, tuple[int, ...]], None]] = {
+            "by": lambda cpu, values: setattr(cpu, "by", values),
+            "at": lambda cpu, values: cpu.touches.append(self._touch(*values)),
+            "more": lambda cpu, values: setattr(cpu, "more", values),
+        }
+        while (pattern := _CPU.get(word := self._now().partition(" ")[0])) is not None:
+            if not (found := pattern.fullmatch(self._now())):
+                raise self.fail("this is not a line of a file of moved lines")
+            cpu, *values = map(int, found.groups())
+            if cpu >= self.vcpus:
+                raise self.fail(f"there is no vCPU {cpu}")
+            add[word](known.setdefault(cpu, _Cpu()), tuple(values))
+            self.at += 1
+        return (one.frozen(cpu) for cpu, one in known.items())
+
+    def _touch(self, offset: int, size: int, reads: int, writes: int) -> Touch:
+        self._fits(offset, size)
+        return Touch(offset, size, reads, writes)
+
+    def _fits(self, offset: int, size: int) -> None:
+        if not 0 < size <= self.line - offset:
+            raise self.fail(f"{size} bytes at {offset} do not fit into a line of {self.line}")
+
+    def _now(self) -> str:
+        return self.lines[self.at] if self.at < len(self.lines) else ""
+
+
+# ---- names
+
+
+MOST_NAMED = 64
+"""So many lines are kept with their names, the most moved ones."""
+
+
+def named(seen: Sharing, kernel: Symbols, user: Symbols) -> Sharing:
+    """With the variables of the first lines, and without the other lines."""
+    lines = (replace(one, names=_named(one, seen.line, kernel, user)) for one in seen.lines[:MOST_NAMED])
+    return replace(seen, lines=tuple(lines))
+
+
+def _named(line: MovedLine, size: int, kernel: Symbols, user: Symbols) -> tuple[Named, ...]:
+    """A kernel may access user memory by an address of its own, for which there is no symbol."""
+    both = ((line.kernel, kernel), (line.user, user))
+    found = ([*_variables(begin, size, symbols)] for begin, symbols in both if begin)
+    return next((tuple(names) for names in found if names), ())
+
+
+def _variables(begin: int, size: int, symbols: Symbols) -> Iterator[Named]:
+    for name, first, end in symbols.within(begin, begin + size):
+        offset = max(first - begin, 0)
+        yield Named(offset, min(end - begin, size) - offset, begin + offset - first, name)
+
+
+def text(seen: Sharing) -> str:
+    head = (
+        "insn-sharing 1",
+        f"line {seen.line}",
+        f"vcpus {seen.vcpus}",
+        f"window {seen.window}",
+        f"dropped {seen.dropped} {seen.dropped_moves}",
+    )
+    body = (word for line in seen.lines for word in _lines_of(line))
+    return "".join(f"{line}\n" for line in (*head, *body, f"end {seen.known}"))
+
+
+def _lines_of(line: MovedLine) -> Iterator[str]:
+    yield f"moved {line.physical:x} {line.kernel:x} {line.user:x} {line.moves}"
+    for name in line.names:
+        yield f"called {name.offset} {name.size} {name.at} {name.name}"
+    for one in line.cpus:
+        yield f"by {one.cpu} {' '.join(map(str, one.taken))} {one.given}"
+        for touch in one.touches:
+            yield f"at {one.cpu} {touch.offset} {touch.size} {touch.reads} {touch.writes}"
+        if one.more_reads or one.more_writes:
+            yield f"more {one.cpu} {one.more_reads} {one.more_writes}"

@@ -1,0 +1,106 @@
+"""Four spinlocks that all CPUs want: the curves of the literature, on a machine with two sockets.
+
+Mellor-Crummey and Scott (1991), Boyd-Wickizer et al. (Non-scalable locks are dangerous, 2012) and David,
+Guerraoui and Trigonakis (Everything you always wanted to know about synchronization, 2013) agree on the
+order and on the shape: test-and-set collapses, because the release waits behind the writes of all who wait;
+looking first makes all of them read the line after each release, and then write it; tickets cost one
+transfer for each CPU that waits; the queue stays flat, because each release is seen by one CPU, and pays
+once for the border between sockets.
+
+Measured on 2026-11-23 (server2x16, tern `balanced`, seed 1, QEMU 10.0.2, 2-core VM), ns for a take, of
+which 45 are under the lock:
+
+    CPUs       2     4     8    16     32
+    tas      505   561   769  1161   3149
+    ttas     557   588   777  1291   3584
+    ticket   501   501   552   591    869
+    mcs      550   502   495   489    647
+
+CPUs 16 to 31 are in the other socket. The limits are on the rate over that of 2 CPUs, where all four are
+alike (the ideal machine has no such cost, and there test-and-set is as good as any). Five seeds, before turns
+ended where a CPU waits for memory: tas 0.45
+and 0.17 at 16 and 32, ttas 0.46 and 0.18, ticket 0.91 and 0.47 at 8 and 32, mcs 1.05, 1.05 and
+0.68. The clock's steps at the hand-overs can be 3% to 52% of such a row, so the limits leave that much;
+tickets at 32 only must lose.
+"""
+
+import pytest
+
+from benchgate import CellResult, VerdictResult
+
+pytestmark = pytest.mark.memory
+
+TERN = pytest.mark.system("kernel")
+IDEAL = pytest.mark.machine("ideal")
+SERVER = pytest.mark.machine("server2x16")
+TAS = pytest.mark.workload("locks", kind="tas", takes=2000, hold=10)
+TTAS = pytest.mark.workload("locks", kind="ttas", takes=2000, hold=10)
+TICKET = pytest.mark.workload("locks", kind="ticket", takes=2000, hold=10)
+MCS = pytest.mark.workload("locks", kind="mcs", takes=2000, hold=10)
+
+
+@TAS
+def test_test_and_set_excludes(cell: CellResult) -> None:
+    cell.require_verified()
+
+
+@TTAS
+def test_looking_first_excludes(cell: CellResult) -> None:
+    cell.require_verified()
+
+
+@TICKET
+def test_tickets_exclude(cell: CellResult) -> None:
+    cell.require_verified()
+
+
+@MCS
+def test_a_queue_excludes(cell: CellResult) -> None:
+    cell.require_verified()
+
+
+@TERN
+@IDEAL
+@TAS
+@pytest.mark.speedup(cpus=16, base=2, metric="takes_per_s", at_least=0.9)
+def test_test_and_set_is_as_good_as_any_where_memory_costs_nothing(verdict: VerdictResult) -> None:
+    verdict.require_pass()
+
+
+@TERN
+@SERVER
+@TAS
+@pytest.mark.speedup(cpus=16, base=2, metric="takes_per_s", at_most=0.7)
+@pytest.mark.speedup(cpus=32, base=2, metric="takes_per_s", at_most=0.35)
+def test_test_and_set_collapses(verdict: VerdictResult) -> None:
+    verdict.require_pass()
+
+
+@TERN
+@SERVER
+@TTAS
+@pytest.mark.speedup(cpus=16, base=2, metric="takes_per_s", at_most=0.75)
+@pytest.mark.speedup(cpus=32, base=2, metric="takes_per_s", at_most=0.35)
+def test_looking_first_does_not_save_it(verdict: VerdictResult) -> None:
+    verdict.require_pass()
+
+
+@TERN
+@SERVER
+@TICKET
+@pytest.mark.speedup(cpus=8, base=2, metric="takes_per_s", at_least=0.65)
+@pytest.mark.speedup(cpus=32, base=2, metric="takes_per_s", at_most=1.0)
+@pytest.mark.limit(cpus=16, metric="fairness", at_least=0.9)
+def test_tickets_lose_with_each_cpu_that_waits(verdict: VerdictResult) -> None:
+    verdict.require_pass()
+
+
+@TERN
+@SERVER
+@MCS
+@pytest.mark.speedup(cpus=8, base=2, metric="takes_per_s", at_least=0.75)
+@pytest.mark.speedup(cpus=16, base=2, metric="takes_per_s", at_least=0.75)
+@pytest.mark.speedup(cpus=32, base=2, metric="takes_per_s", at_least=0.45)
+@pytest.mark.limit(cpus=16, metric="fairness", at_least=0.9)
+def test_a_queue_stays_flat_within_a_socket(verdict: VerdictResult) -> None:
+    verdict.require_pass()

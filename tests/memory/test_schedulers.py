@@ -1,0 +1,49 @@
+"""tern's run queues, where a line that all CPUs write costs time.
+
+Tasks that yield after 80 ns of work. Measured on 2026-11-23 (tern `balanced`, seed 1, QEMU 10.0.2, 2-core
+VM), work over smp1:
+
+    sched     machine         4     16
+    wfq       server2x16   4.12  13.24
+    global    server2x16   0.41   0.40
+    global    ideal        3.03      -
+
+A global queue, which the ideal machine forgives at 4 CPUs, makes 4 CPUs slower than one: its lock, its
+length and its ends are one line, which each pick moves. The limits leave 8% for wfq; a global queue must
+lose to one CPU.
+"""
+
+import pytest
+
+from benchgate import VerdictResult
+
+pytestmark = pytest.mark.memory
+
+SERVER = pytest.mark.machine("server2x16")
+ROW = pytest.mark.workload("tasks", steps=20_000, grain=20)
+
+
+@SERVER
+@pytest.mark.system("kernel")
+@ROW
+@pytest.mark.speedup(cpus=4, at_least=2.0, insn=3.6)
+@pytest.mark.speedup(cpus=16, at_least=2.0, insn=11.0)
+def test_a_queue_per_cpu_scales(verdict: VerdictResult) -> None:
+    verdict.require_pass()
+
+
+@SERVER
+@pytest.mark.system("kernel:sched=global")
+@ROW
+@pytest.mark.speedup(cpus=4, at_most=1.0)
+@pytest.mark.speedup(cpus=16, at_most=1.0)
+def test_a_global_queue_does_not(verdict: VerdictResult) -> None:
+    verdict.require_pass()
+
+
+@pytest.mark.machine("ideal")
+@pytest.mark.system("kernel:sched=global")
+@ROW
+@pytest.mark.speedup(cpus=4, at_least=2.0, insn=2.8)
+def test_a_global_queue_is_nearly_as_good_where_memory_costs_nothing(verdict: VerdictResult) -> None:
+    verdict.require_pass()

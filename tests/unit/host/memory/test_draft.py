@@ -1,0 +1,59 @@
+"""Machine files of made-up hosts: what is measured, told or assumed, and what is said about it."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchgate.host.memory.draft import Draft, draft
+from benchgate.host.memory.known import Basis
+from benchgate.host.memory.survey import survey
+from benchgate.host.memory.told import Told
+from tests.unit.host.memory.curves import KIB, MIB
+from tests.unit.host.memory.madeup import QUICK, MadeUp, told
+
+UNTOLD = Told((0, 1), (), (), (), ((0,), (1,)), (), False, "")
+
+
+def made(host: MadeUp | None = None, has_told: Told | None = None) -> Draft:
+    asked = has_told or told()
+    return draft(asked, survey(asked, QUICK, host or MadeUp(), lambda _: None))
+
+
+def test_a_host_that_tells_the_truth() -> None:
+    found = made()
+    assert [(one.name, one.size.value, one.size.basis) for one in found.caches] == [
+        ("l1d", 32 * KIB, Basis.TOLD),
+        ("l1i", 64 * KIB, Basis.TOLD),
+        ("l2", MIB, Basis.TOLD),
+        ("l3", 16 * MIB, Basis.TOLD),
+    ]
+    assert [one.latency.ns if one.latency else None for one in found.caches] == [None, None, 4, 14]
+    assert (found.local.ns, found.local.basis) == (95, Basis.MEASURED)
+    assert (found.clusters, found.sockets, found.nodes) == (((0, 1, 2, 3),),) * 3
+    assert {key: one.ns for key, one in found.transfers.items()} == {"cluster_ns": 26}
+    assert (round(found.atomic.value), found.interrupt.value) == (4, 800)
+    assert found.bandwidth is not None
+    assert found.bandwidth.value == pytest.approx(83.2)
+    assert found.remarks == (
+        "memory of another node, transfers between sockets: unavailable: this host shows one node",
+    )
+
+
+def test_a_host_that_tells_nothing() -> None:
+    found = made(MadeUp(clusters=((0, 1),)), UNTOLD)
+    sizes = {one.name: one.size for one in found.caches}
+    assert [sizes[name].basis for name in ("l1d", "l2", "l3")] == [Basis.MEASURED] * 3
+    assert 32 * KIB <= sizes["l1d"].value < 40 * KIB
+    assert (sizes["l1i"].basis, sizes["l1i"].value) == (Basis.ASSUMED, sizes["l1d"].value)
+    assert {one.ways.basis for one in found.caches} == {Basis.ASSUMED}
+    assert found.line.basis is Basis.ASSUMED
+    assert "the host tells nothing about its caches (/sys/devices/system/cpu/*/cache)" in found.remarks
+    assert found.sockets_why == found.nodes_why == "assumed: the host does not tell"
+
+
+def test_small_pages_and_virtual_machines_are_named() -> None:
+    found = made(MadeUp(huge_share=0.25), told(is_virtual=True))
+    assert any(one.startswith("the host gave huge pages for 25% of the memory only") for one in found.remarks)
+    assert any(one.startswith("this is a virtual machine: ") for one in found.remarks)
+    assert found.sockets_why == "told by the host, which is virtual"
+    assert found.interrupt.why.endswith("half of it is the receiver's; the hypervisor's part is in it")

@@ -1,0 +1,112 @@
+"""The written file is one that the reader takes, and says how every figure is known."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.machines import Machine
+from benchgate.host.memory import file_text
+from benchgate.host.memory.draft import draft
+from benchgate.host.memory.survey import survey
+from benchgate.host.memory.told import Told
+from benchgate.plan import machinefile
+from tests.unit.host.memory.curves import KIB, MIB, THREE
+from tests.unit.host.memory.madeup import QUICK, MadeUp, told
+from tests.unit.host.memory.test_draft import UNTOLD
+
+HALVES = ((0, 1), (2, 3))
+THIRDS = ((0,), (1,), (2,))
+
+
+def text(host: MadeUp, has_told: Told) -> str:
+    made = draft(has_told, survey(has_told, QUICK, host, lambda _: None))
+    return file_text.text(made, "made_up", "a test's: 'quoted' # host", ["a first remark"])
+
+
+def read(host: MadeUp, has_told: Told) -> Machine:
+    machine = machinefile.parse(text(host, has_told), Path("made_up.yaml"))
+    assert machine is not None
+    return machine
+
+
+def test_every_figure_arrives() -> None:
+    found = read(MadeUp(), told())
+    assert (found.name, found.source, found.cpus, found.line) == (
+        "made_up",
+        "a test's: 'quoted' # host",
+        4,
+        64,
+    )
+    assert [(one.size, one.ways, one.latency_ns) for one in (found.l1d, found.l1i, found.l2)] == [
+        (32 * KIB, 8, 1),
+        (64 * KIB, 4, 1),
+        (MIB, 8, 4),
+    ]
+    assert found.l3 is not None
+    assert (found.l3.size, found.l3.latency_ns) == (16 * MIB, 14)
+    assert (found.memory_local_ns, found.bandwidth_gb_s) == (95, 83.2)
+    assert (found.transfer_cluster_ns, found.atomic_ns, found.interrupt_ns, found.tlb) == (26, 4, 800, None)
+
+
+def test_two_nodes_arrive() -> None:
+    found = read(
+        MadeUp(clusters=HALVES), dataclasses.replace(told(), l3_groups=HALVES, sockets=HALVES, nodes=HALVES)
+    )
+    assert (found.clusters, found.sockets) == (HALVES, HALVES)
+    assert [(node.cpus, node.share) for node in found.nodes] == [((0, 1), 50), ((2, 3), 50)]
+    assert (found.transfer_cluster_ns, found.transfer_socket_ns) == (26, 91)
+    assert 160 <= found.memory_remote_ns <= 164
+
+
+def test_three_nodes_share_all_memory() -> None:
+    three = dataclasses.replace(told(3), l3_groups=THIRDS, sockets=THIRDS, nodes=THIRDS)
+    assert [node.share for node in read(MadeUp(clusters=THIRDS), three).nodes] == [34, 33, 33]
+
+
+@pytest.mark.parametrize(
+    ("host", "has_told"),
+    [
+        (MadeUp(), UNTOLD),
+        (MadeUp(), told(1)),
+        (MadeUp(caches=THREE[:2]), told()),
+        (MadeUp(caches=(), memory_ns=7.0), UNTOLD),
+        (MadeUp(caches=(), memory_ns=7.0), told(1)),
+        (MadeUp(busy=True, no_membarrier=True), told()),
+        (MadeUp(clusters=((0, 2), (1, 3))), told()),
+        (MadeUp(caches=(*THREE[:2], (6 * MIB, 14.0))), told(is_virtual=True)),
+    ],
+    ids=["untold", "one-cpu", "two-levels", "flat", "flat-one-cpu", "busy", "odd-even", "part-of-l3"],
+)
+def test_whatever_was_seen_the_file_is_good(host: MadeUp, has_told: Told) -> None:
+    assert read(host, has_told).cpus == len(has_told.cpus)
+
+
+def test_every_key_has_a_comment_that_says_its_basis() -> None:
+    lines = text(MadeUp(clusters=HALVES), told(is_virtual=True)).splitlines()
+    assert max(map(len, lines)) <= 112
+    assert "# - a first remark" in lines
+    keys = (
+        "line",
+        "l1d",
+        "l2",
+        "l3",
+        "clusters",
+        "sockets",
+        "local_ns",
+        "bandwidth_gb_s",
+        "across_ns",
+        "atomic_ns",
+    )
+    for key in keys:
+        at = next(n for n, line in enumerate(lines) if line.strip().startswith(f"{key}: "))
+        above = " ".join(lines[max(at - 8, 0) : at])
+        assert any(word in above for word in ("measured", "told by the host", "assumed")), key
+
+
+def test_an_assumed_figure_says_from_what() -> None:
+    found = text(MadeUp(), UNTOLD)
+    assert "# l1i.size: assumed: as l1d: the host does not tell, and a chase of data cannot see it" in found
+    assert "# line: assumed: the host does not tell; most processors have 64" in found
