@@ -21,10 +21,14 @@ LINUX_AND_NATIVE = ("--system", "linux", "--system", "native")
 LINUX_ROWS = "(smp or threads) and not history and not tern"
 BOOTLESS = ("tests/unit", "tests/plugin", "tests/evidence", "guest/workloads")
 """Tests of benchgate itself that boot nothing."""
-ALONGSIDE = ("tests/guests", *BOOTLESS)
-"""They run under xdist, with one worker per CPU: neither the host's load nor another guest disturbs them."""
-ALONE = ("tests/faults", "tests/line")
-"""Tests that boot guests, kill sessions and inspect the host. They run one at a time."""
+BOOTS = ("tests/line", "tests/guests")
+ALONGSIDE = (*BOOTS, *BOOTLESS)
+"""Their tests run under xdist, because neither the host's load nor another guest disturbs them. Those with
+the mark `alone` are left for later."""
+SIDE_BY_SIDE = ("-n", str(len(os.sched_getaffinity(0)) * 3 // 2), "--dist", "loadfile")
+"""Three workers for two CPUs: tests also wait."""
+ALONE = (*BOOTS, "tests/faults")
+"""Their tests with the mark `alone` measure wall time, kill sessions or inspect the host: one at a time."""
 NOTHING_FOUND = 5
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 """The versions for which requirements.lock has packages."""
@@ -32,7 +36,14 @@ PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 
 def _call(name: str, *args: str) -> int:
     """Runs a module with the Python that runs nox, independent of PATH."""
-    return subprocess.call([sys.executable, "-m", name, *args], cwd=HERE)
+    return subprocess.call([sys.executable, "-m", name, *args], cwd=HERE, env=_environment())
+
+
+def _environment() -> dict[str, str]:
+    """Compiled modules are kept, outside the sources, also where Python is told to keep none: a session that
+    compiles benchgate takes twice as long to begin, and the tests begin hundreds."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {"PYTHONPYCACHEPREFIX": str(HERE / ".nox" / "pycache"), **kept}
 
 
 def _module(name: str, *args: str) -> None:
@@ -75,8 +86,8 @@ def tests(session: nox.Session) -> None:
     if _names_tests(session.posargs):
         _pytest(*session.posargs)
         return
-    codes = [_call("pytest", *ALONGSIDE, "-n", "logical", "--dist", "loadfile", *session.posargs)]
-    codes += [_call("pytest", *ALONE, *session.posargs)]
+    codes = [_call("pytest", *ALONGSIDE, "-m", "not alone", *SIDE_BY_SIDE, *session.posargs)]
+    codes += [_call("pytest", *ALONE, "-m", "alone", *session.posargs)]
     if code := _together(codes):
         raise SystemExit(code)
 
@@ -124,9 +135,33 @@ def patterns(session: nox.Session) -> None:
 
 
 @nox.session
+def memory(session: nox.Session) -> None:
+    """Run counters in shared cache lines and four spinlocks on Linux and tern, on the instruction clock."""
+    _family("memory", *TERN_AND_LINUX, "--clock", "insn", "--smp", "1,2,4,8,16,32", *session.posargs)
+
+
+@nox.session
+def mixed(session: nox.Session) -> None:
+    """Run the applications of the shipped mixes, each alone, on Linux and on tern."""
+    _family("mixed", *TERN_AND_LINUX, *session.posargs)
+
+
+@nox.session(name="fleet-faults")
+def fleet_faults(session: nox.Session) -> None:
+    """Kill, fill and mislead the processes of a fleet, with real guests; one of them is in `tests`, too."""
+    _pytest("tests/fleet", "tests/faults/test_fleet.py", "-q", *session.posargs)
+
+
+@nox.session
 def kernels(session: nox.Session) -> None:
-    """Gate kernels from outside where they were built: `-- xv6=FOLDER kvm_unit_tests=FOLDER ...`."""
+    """Build and gate kernels from outside: `-- xv6=FOLDER kvm_unit_tests=FOLDER ...`."""
     _module("tools.kernels", *session.posargs)
+
+
+@nox.session(name="fleet-demo")
+def fleet_demo(session: nox.Session) -> None:
+    """Start a scheduler and two workers here, and let them make the runs of tests/smp on tern."""
+    _module("tools.fleet_demo", *session.posargs)
 
 
 @nox.session
@@ -145,6 +180,13 @@ def lint(session: nox.Session) -> None:
 def types(session: nox.Session) -> None:
     """Run mypy, strict, on all Python code of the repository."""
     _module("mypy", *session.posargs)
+
+
+@nox.session
+def long(session: nox.Session) -> None:
+    """Run the tests that take longest: promises of which `tests` checks one case, at their full breadth."""
+    where = () if _names_tests(session.posargs) else ALONGSIDE
+    _pytest(*where, "-m", "long", *SIDE_BY_SIDE, *session.posargs)
 
 
 @nox.session

@@ -47,7 +47,7 @@ uint64_t port_process(void); // the number of the calling process, asked of the 
 // ---- map: port_private() inside work() gives fresh, zeroed pages; the first touch of each faults
 int port_unmap(void *at, size_t bytes); // 0, or a negative error
 
-// ---- files, on a file system in memory In prepare() only: makes a file of that many bytes, all zero.
+// ---- files, on a file system in memory. In prepare() only: makes a file of that many bytes, all zero.
 // Returns its path, which every worker can read, or NULL.
 const char *port_file(size_t bytes);
 void port_files_end(void);       // by the harness, after the last join: removes these files
@@ -56,6 +56,16 @@ int port_close(int file);        // 0, or a negative error
 int64_t port_read(int file, void *bytes, size_t length); // how many; 0 at the end; or a negative error
 int64_t port_write(int file, const void *bytes, size_t length);
 int64_t port_size(const char *path); // by its name, without opening it; or a negative error
+
+// ---- disk: the device of a file, where there is one
+// Returns once what was written is on the device; what is read next comes from there. 0, or a negative error.
+int port_sync(int file);
+
+// ---- network: channels over TCP. The system knows the address. A connection is a channel of the worker
+// that made it, for port_send() and port_receive(), as long as that worker lives.
+int port_listen(void);          // in prepare(), at most once: a listener for all workers, or a negative error
+int port_accept(int listener);  // waits for a client: the channel to it, or a negative error
+int port_connect(int listener); // the channel to whoever accepts it, or a negative error
 
 // ---- signals
 void port_signal_ready(void); // in each worker, before its first port_signal()

@@ -12,6 +12,7 @@
 
 #define KERNEL_STACK_PAGES 4
 #define PAGE_MAGAZINE 64 // free pages that a CPU may cache
+#define THREAD_MAGAZINE 8 // unused thread slots that a CPU may keep
 #define PAGE_BATCH 32    // pages moved at once between a CPU and the common list
 
 // A CPU that runs a thread takes one timer tick per slice, an idle CPU takes none.

@@ -24,7 +24,7 @@ from benchgate.build.fetch import cross, inputs
 from benchgate.build.toolchain import Compiler
 from benchgate.insn.arguments import arguments
 from benchgate.insn.guests import clock_guest
-from benchgate.insn.log import ClockLog, ClockMode, Level
+from benchgate.insn.log import ClockLog, ClockMode, Level, MarkKind
 from benchgate.insn.log_reader import read_log
 from benchgate.insn.plugin import prepare
 from tests.machines import PATIENCE_S
@@ -81,6 +81,13 @@ class Bare:
     @property
     def repeatable(self) -> tuple[int, str, object]:
         return self.status, self.console, self.log.repeatable
+
+    @property
+    def spans(self) -> dict[int, int]:
+        """By vCPU: the time between its marks."""
+        ends = {mark.vcpu: mark.time for mark in self.log.marks if mark.kind == MarkKind.WORK_END}
+        begins = {mark.vcpu: mark.time for mark in self.log.marks if mark.kind == MarkKind.WORK_BEGIN}
+        return {vcpu: end - begins[vcpu] for vcpu, end in ends.items()}
 
     def each(self, key: str) -> list[int]:
         """The value of each CPU, in order."""
@@ -142,19 +149,31 @@ def kernel(guest: Architecture, folder: Path) -> Path:
     return made
 
 
-def boot(guest: Architecture, image: Path, folder: Path, case: Case, cpus: int, *, seed: int = 7) -> Bare:
+def boot(
+    guest: Architecture,
+    image: Path,
+    folder: Path,
+    case: Case,
+    cpus: int,
+    *,
+    seed: int = 7,
+    level: Level = Level.FULL,
+    mode: ClockMode = ClockMode.SERIAL,
+    explore: Path | None = None,
+) -> Bare:
     qemu, port, probe = qemu_for(guest), _PORTS[guest.name], clock_guest(guest).probe
     log = folder / "clock.log"
     clock = arguments(
-        prepare(qemu, Level.FULL),
-        level=Level.FULL,
-        mode=ClockMode.SERIAL,
+        prepare(qemu, level),
+        level=level,
+        mode=mode,
         log=log,
         seed=seed,
         cpus=cpus,
         guest=guest,
         machine=probe.machine,
         marked=False,
+        explore=explore,
     )
     order = (
         word

@@ -1,4 +1,5 @@
-"""The marks and shared fixtures of our own tests. Soak tests run only with `nox -s soak`."""
+"""The marks and shared fixtures of our own tests. Those with the mark `long` or `soak` run only in the nox
+sessions of these names."""
 
 from __future__ import annotations
 
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from tests.line.sessions import Session
     from tests.ternkit import Bootkit
 
+ONLY_ASKED = ("long", "soak")
+"""Tests with these marks run only where `-m` names the mark."""
 SIGNALS: dict[int, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGHUP: signal.SIG_DFL}
 
 
@@ -23,16 +26,20 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "tools: existing programs as workloads; `nox -s tools` runs them")
     config.addinivalue_line("markers", "micro: single operations of a kernel; `nox -s micro` runs them")
     config.addinivalue_line("markers", "patterns: parallel patterns; `./run patterns` runs them")
+    config.addinivalue_line("markers", "memory: cache lines and locks; `./run memory` runs them")
+    config.addinivalue_line("markers", "mixed: applications, alone and in mixes; `nox -s mixed` runs them")
+    config.addinivalue_line("markers", "fleet: faults of a fleet; `nox -s fleet-faults` runs them")
     config.addinivalue_line("markers", "soak: many boots; runs only with -m soak")
+    config.addinivalue_line("markers", "long: a promise at its full breadth; runs only with -m long")
+    config.addinivalue_line("markers", "alone: measures wall time, or the host; no other test runs beside it")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if "soak" in config.getoption("markexpr"):
-        return
-    long = [item for item in items if item.get_closest_marker("soak")]
-    if long:
-        config.hook.pytest_deselected(items=long)
-        items[:] = [item for item in items if item not in long]
+    unasked = [mark for mark in ONLY_ASKED if mark not in config.getoption("markexpr")]
+    left = [item for item in items if any(map(item.get_closest_marker, unasked))]
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item not in left]
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,17 +1,22 @@
 """Compiles a workload, runs it on this host, and judges what it printed.
 
 For tests of the guest's C: `run_of` makes a run, `verified_by` judges it, `broken` changes one line of the C
-first. A test module that uses them uses the fixture `own_cache`, too.
+first, `expect_refused` does all three with a `Lie`. A test module that uses them has the fixture
+`own_cache`, too.
 """
 
 from __future__ import annotations
 
 import json
 import subprocess
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import pytest
+
 from benchgate.base.cells import Cell, Lane, Placement
+from benchgate.base.errors import VerifyError
 from benchgate.base.runs import Ending, RawRun, VerifiedRun
 from benchgate.base.workloads import Workload
 from benchgate.build import programs
@@ -30,9 +35,16 @@ SMALL: dict[str, dict[str, object]] = {
     "mapreduce": {"words": 3000, "grain": 20},
     "service": {"requests": 120, "grain": 50, "spread": 50},
     "contend": {"takes": 500, "hold": 10, "delay": 100},
+    "counters": {"steps": 6000, "delay": 10},
+    "locks": {"takes": 2000, "hold": 10, "delay": 10},
     "wake": {"rounds": 64, "turns": 50},
     "spawn": {"errands": 30, "grain": 1000},
     "stencil": {"rows": 64, "steps": 5},
+    "walker": {"footprint_kb": 64, "steps": 100_000},
+    "streamer": {"array_kb": 256, "passes": 3},
+    "files": {"count": 7, "blocks": 3, "block_kb": 4, "rounds": 2},
+    "sockets": {"requests": 90, "bytes": 600},
+    "jobs": {"jobs": 40, "grain": 2000, "reach": 6},
 }
 
 
@@ -43,11 +55,19 @@ def words(workload: Workload, count: int, /, **changes: object) -> dict[str, obj
 
 
 def execute(workload: Workload, asked: dict[str, object]) -> subprocess.CompletedProcess[bytes]:
+    """The program inherits the open file that the word `listen` names."""
     argv = [
         str(programs.guest_program(workload)),
         *(f"bench.{k}={v}" for k, v in asked.items() if v is not None),
     ]
-    return subprocess.run(argv, capture_output=True, timeout=PATIENCE_S, check=False)
+    inherited = [int(str(asked["listen"]))] if "listen" in asked else []
+    return subprocess.run(argv, capture_output=True, timeout=PATIENCE_S, check=False, pass_fds=inherited)
+
+
+def expect_right(folder: Path, name: str, change: Mapping[str, object], cpus: int) -> None:
+    workload = catalog.load_workload(name)
+    verified = verified_by(run_of(folder, workload, cpus, **change), workload)
+    assert verified.metrics.keys() >= {"work", "total", *workload.metrics}
 
 
 def run_of(folder: Path, workload: Workload, workers: int, **changes: object) -> RawRun:
@@ -88,3 +108,21 @@ def broken(tmp_path: Path, name: str, old: str, new: str) -> Workload:
     source = tmp_path / f"{name}.c"
     source.write_text(text.replace(old, new))
     return replace(workload, source=source)
+
+
+@dataclass(frozen=True)
+class Lie:
+    """A workload with one line of its C replaced, and why its run is refused."""
+
+    workload: str
+    old: str
+    new: str
+    reason: str
+    params: Mapping[str, object] = field(default_factory=dict)
+
+
+def expect_refused(tmp_path: Path, lie: Lie) -> None:
+    """With two workers."""
+    workload = broken(tmp_path, lie.workload, lie.old, lie.new)
+    with pytest.raises(VerifyError, match=lie.reason):
+        verified_by(run_of(tmp_path, workload, 2, **lie.params), workload)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import replace
+from pathlib import Path
 
 from benchgate.base.cells import Lane
 from benchgate.base.gates import CapacityBound
@@ -10,14 +12,19 @@ from benchgate.base.histogram import Histogram, bucket_of
 from benchgate.base.metrics import Better, Metric, MetricKind
 from benchgate.base.runs import Ending, Outcome
 from benchgate.evidence.rows import RunRow
+from benchgate.insn.log_reader import read_log
 from benchgate.judge.attribution import Table, table
 from benchgate.judge.distributions import distributions
 from benchgate.judge.judged_run import JudgedRun
+from benchgate.judge.memory_books import RunBooks
 from benchgate.judge.run_noise import RunNoise
+from benchgate.judge.sharing import Recording
 from benchgate.judge.wire import parse
 from benchgate.plan import published
 from benchgate.render.view import SessionView
 from tests.unit.factories import cell, raw_run, rows, run_row, scaled_view, verified, view
+from tests.unit.memory_logs import LOG, ONE_CPU
+from tests.unit.moved_lines import sharing
 from tests.wirekit import NONCE, console, recorded, unframed
 
 P99 = Metric("wake_p99", MetricKind.PERCENTILE, Better.LESS, "ns", of="wake", at=99.0)
@@ -52,6 +59,8 @@ def full_view(**changes: object) -> SessionView:
         "envelope": (("cpu model", "Example"), ("kernel", "6.12")),
         "attributions": (attributed(),),
         "void_rule": "run delay 2%",
+        "books": booked(),
+        "moved_lines": (Recording("primes-linux-smp2", 7, "runs/0007-primes-linux-smp2", sharing(8)),),
     }
     return view(*given, void, broken, *replayed, **{**facts, **changes})  # type: ignore[arg-type]
 
@@ -60,6 +69,20 @@ def attributed() -> Table:
     plain = [line for line in unframed(recorded("good-linux-primes-smp2")) if not line.startswith("measure")]
     said = parse(console(*plain, "measure phase=work cpu=0 name=busy_time value=4100"), nonce=NONCE)
     return table("primes-linux-smp2", said)
+
+
+def booked() -> tuple[RunBooks, ...]:
+    """Of the two cells of a row on a machine with memory."""
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        for cpus, text in ((1, ONE_CPU), (2, LOG)):
+            path = Path(folder) / f"{cpus}.log"
+            path.write_text(text, encoding="ascii")
+            log = read_log(path)
+            assert log.memory is not None
+            names = (f"primes-linux-smp{cpus}", "primes-linux")
+            found.append(RunBooks(cpus, *names, cpus, 7, log.memory, log.orders, 12_000, is_median=True))
+    return tuple(found)
 
 
 def judged_with_histogram() -> JudgedRun:

@@ -39,6 +39,7 @@ from benchgate.run.attempt import RunRequest
 from benchgate.run.record import clock_log, load, smoke_folder
 from benchgate.run.smoke import execute, smoke_watch
 from benchgate.run.watch import watch_for
+from benchgate.session import recordings
 from tests.machines import PATIENT
 
 Params = Mapping[str, object]
@@ -56,6 +57,8 @@ class Bootkit:
     accel: Accel = Accel.TCG
     cpu_model: str = "max"
     seed: int = 1
+    nonce: str = ""
+    """The guest prints it; empty: a new one for each boot. With one nonce and one seed boots are the same."""
     patience: Deadlines = PATIENT
     """The deadlines on wall time."""
     rule: VoidRule = DEFAULT
@@ -64,10 +67,12 @@ class Bootkit:
     _kept: dict[str, object] = field(default_factory=dict)
 
     def once(self, what: str, make: Callable[[], _T]) -> _T:
-        """The result of `make`, which is called once per `what`; again if it raised an exception."""
-        if what not in self._kept:
-            self._kept[what] = make()
-        found: _T = self._kept[what]  # type: ignore[assignment]
+        """The result of `make`, which is called once per `what` and clock; again if it raised an
+        exception."""
+        key = f"{what} {self.level}"
+        if key not in self._kept:
+            self._kept[key] = make()
+        found: _T = self._kept[key]  # type: ignore[assignment]
         return found
 
     @property
@@ -81,13 +86,20 @@ class Bootkit:
         return PlannedCell(cell, system, found, Seats(self.lane, Placement.VIRTUAL, ()))
 
     def run(
-        self, system: System | str, workload: str, cpus: int, given: Params = NONE, *, measure: bool = False
+        self,
+        system: System | str,
+        workload: str,
+        cpus: int,
+        given: Params = NONE,
+        *,
+        measure: bool = False,
+        lines: bool = False,
     ) -> JudgedRun:
         """One boot with a workload, judged by the verifier. A run that is void is right, too: its answers
-        were checked, and only its figures do not count."""
+        were checked, and only its figures do not count. `lines`: the moved lines are recorded."""
         known = catalog.load_system(system) if isinstance(system, str) else system
         planned = self.planned(known, workload, cpus, given)
-        raw = self._execute(planned, measure=measure)
+        raw = self._execute(planned, measure=measure, lines=lines)
         return judge_run(raw, lambda one: verify.verify_on(one, planned.workload, planned.system, self.rule))
 
     def words(self, system: System | str, cpus: int, words: str, passes: str = ANYTHING) -> RawRun:
@@ -106,21 +118,42 @@ class Bootkit:
         execute(planned, spec, folder, guest_digest=guest_digest(image), nonce=nonce)
         return load(folder)
 
+    def files(self, system: System, workload: str) -> tuple[Path | None, Path | None]:
+        """The files with the symbols of the kernel and of the workload's program."""
+        known = catalog.load_workload(workload)
+        kernel = recordings.kernel_symbols(self._images, self.qemu, system, known)
+        return kernel, self._images.program(system, known)
+
     def symbols(self, system: str, workload: str) -> Path | None:
         planned = self.planned(catalog.load_system(system), workload, 1)
         return self._images.symbols(planned.system, planned.workload)
 
-    def _execute(self, planned: PlannedCell, *, measure: bool = False, words: str | None = None) -> RawRun:
+    def _execute(
+        self,
+        planned: PlannedCell,
+        *,
+        measure: bool = False,
+        words: str | None = None,
+        lines: bool = False,
+    ) -> RawRun:
         self._boots += 1
         folder = self.folder / f"{self._boots:02d}-{planned.cell.id}"
         folder.mkdir(parents=True)
         image, nonce, log = (
             self._images.of(planned.system, planned.workload),
-            secrets.token_hex(8),
+            self.nonce or secrets.token_hex(8),
             clock_log(folder),
         )
         spec = argv.guest_spec(
-            planned, image, self._machine(), nonce, log=log, seed=self.seed, measure=measure, words=words
+            planned,
+            image,
+            self._machine(),
+            nonce,
+            log=log,
+            seed=self.seed,
+            measure=measure,
+            words=words,
+            records=recordings.records(folder, lines=lines),
         )
         script = argv.script(planned, nonce) if words is None else None
         if self.level is None:  # host time, of which a busy host needs much
@@ -220,7 +253,9 @@ def own_checks(kit: Bootkit) -> RawRun:
 
 
 def every_check(kit: Bootkit, cpus: int = 2) -> RawRun:
-    """All self-tests, with so little memory that they can exhaust it."""
+    """All self-tests, with so little memory that they can exhaust it. On the instruction clock no host
+    disturbs the shares of `stress-fair`, so that one second must be enough."""
     known = catalog.load_system("kernel")
     small = replace(known, qemu=replace(known.qemu, memory="40M"))
-    return kit.once(f"every check {cpus}", lambda: kit.words(small, cpus, "selftest=all"))
+    tries = " fair_tries=1" if kit.level else ""
+    return kit.once(f"every check {cpus}", lambda: kit.words(small, cpus, f"selftest=all{tries}"))

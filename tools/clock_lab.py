@@ -1,6 +1,7 @@
 """Boots the Linux guest on the instruction clock, for tests and for the tables of docs/insn-measured.md.
 
-`python -m tools.clock_lab truth|cost|modes` prints one of the tables. This module does not check results: a
+`python -m tools.clock_lab truth|cost|modes|levels|memory|order` prints one of the tables.
+This module does not check results: a
 `Boot` holds what a boot gave, and the tests judge it.
 """
 
@@ -9,18 +10,21 @@ from __future__ import annotations
 import os
 import re
 import socket
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from benchgate.base.arch import X86_64, Architecture, named
 from benchgate.base.cells import Accel, Mode
+from benchgate.base.errors import VerifyError
+from benchgate.base.machines import memory_ranges
 from benchgate.base.qemu import Qemu, command
 from benchgate.base.workloads import Workload
 from benchgate.build import programs
@@ -28,15 +32,15 @@ from benchgate.build.fetch import cross, inputs
 from benchgate.build.toolchain import compiler
 from benchgate.insn.arguments import arguments
 from benchgate.insn.guests import exact_arguments, linux_words
-from benchgate.insn.log import ClockLog, ClockMode, Level
+from benchgate.insn.log import ClockLog, ClockMode, Level, Order
 from benchgate.insn.log_reader import read_log
+from benchgate.insn.machine_shape import shape
 from benchgate.insn.plugin import FLAGS, api_of, prepare
 from benchgate.insn.records import NO_RECORDS, Records
 from benchgate.insn.window import ClockWindow, window
 from benchgate.plan import catalog
 
 DATA = Path(__file__).parents[1] / "tests" / "data"
-TRUTH = DATA / "truth" / "truth.c"
 ERRANDS = DATA / "errands" / "errands.c"
 BOOT_S = 600
 LINUX = "quiet psi=0 cgroup_disable=memory nowatchdog panic=-1"
@@ -68,9 +72,10 @@ class Boot:
 
 
 def workload(name: str) -> Workload:
-    if name != "truth":
+    source = DATA / name / f"{name}.c"
+    if not source.exists():
         return catalog.load_workload(name)
-    return Workload(name, Mode.THREAD, TRUTH, TRUTH, TRUTH, {})
+    return Workload(name, Mode.THREAD, source, source, source, {})
 
 
 @dataclass(frozen=True)
@@ -81,7 +86,7 @@ class Lab:
     kernel: Path
     level: Level = Level.FULL
     mode: ClockMode = ClockMode.SERIAL
-    options: dict[str, int] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)
 
     def boot(
         self,
@@ -149,10 +154,11 @@ class Lab:
                 cpus=cpus,
                 guest=self.qemu.guest,
                 machine=self.qemu.guest.machine,
-                **self.options,  # type: ignore[arg-type]
+                **self.options,
             )
             extra = clock.argv_extra
             environment.update(clock.environment)
+            more["one_insn"] = clock.one_insn
         else:
             extra = exact_arguments(self.qemu.guest, self.qemu.guest.machine)
         argv = command(
@@ -173,11 +179,13 @@ def lab(
     level: Level = Level.FULL,
     mode: ClockMode = ClockMode.SERIAL,
     guest: Architecture | None = None,
-    **options: int,
+    **options: Any,
 ) -> Lab:
     """A lab with the pinned QEMU, or with the program that $CLOCK_LAB_QEMU names. $CLOCK_LAB_ARCH may name
-    the guest's architecture."""
+    the guest's architecture, and $CLOCK_LAB_MACHINE another `-machine`."""
     guest = guest or named(os.environ.get("CLOCK_LAB_ARCH", X86_64.name))
+    if machine := os.environ.get("CLOCK_LAB_MACHINE"):
+        guest = replace(guest, machine=machine)
     other = os.environ.get("CLOCK_LAB_QEMU")
     qemu = inputs.qemu(Path(other) if other else None, guest)
     return Lab(qemu, inputs.linux_kernel(guest=guest).image, level, mode, options)
@@ -311,11 +319,19 @@ class Outcome:
         return max(abs(self.clock / self.expected - 1), abs(self.guest / self.expected - 1))
 
 
-def boot_case(setup: Lab, case: Case, cpus: int, *, seed: int = 0, extra: tuple[str, ...] = ()) -> Boot:
+def boot_case(
+    setup: Lab,
+    case: Case,
+    cpus: int,
+    *,
+    seed: int = 0,
+    extra: tuple[str, ...] = (),
+    records: Records = NO_RECORDS,
+) -> Boot:
     workers = case.workers or cpus
     pins = ",".join(map(str, range(workers)))
     words = f"bench.case={case.name} bench.work={case.work} bench.hold={HOLD} bench.pin={pins}"
-    return setup.boot("truth", cpus, words, workers=workers, seed=seed, extra=extra)
+    return setup.boot("truth", cpus, words, workers=workers, seed=seed, extra=extra, records=records)
 
 
 def outcome(case: Case, cpus: int, done: Boot) -> Outcome:
@@ -395,11 +411,129 @@ def table_modes() -> None:
         )
 
 
+UPPER_HALF = 1 << 63
+"""Of the addresses: the kernel's."""
+FIRMWARE = range(0x8000_0000, 0x8020_0000)
+"""Where OpenSBI is on RISC-V, below the kernel. Nothing else in a window has such addresses."""
+BLOCK = re.compile(r"^block ([0-9a-f]+) (\d+) \d+ (\d+)$", re.MULTILINE)
+
+
+def blocks(profile: Path) -> list[tuple[int, int]]:
+    """The address of each block of code that ran in the window, and the instructions executed in it."""
+    return [(int(one[1], 16), int(one[2]) * int(one[3])) for one in BLOCK.finditer(profile.read_text())]
+
+
+def of_programs(profile: Path) -> int:
+    """The instructions that programs executed in the window, neither kernel nor firmware."""
+    return sum(
+        count for address, count in blocks(profile) if address < UPPER_HALF and address not in FIRMWARE
+    )
+
+
+def table_levels() -> None:
+    """What a window of primes at 2 CPUs consists of at both levels, on $CLOCK_LAB_ARCH."""
+    print("| level, mode | of programs | of kernel and firmware | begins apart, ns | work, ns |")
+    print("|---|---|---|---|---|")
+    words = PRIMES.format(hi=300_000)
+    for level, mode in ((Level.FULL, ClockMode.SERIAL), *((Level.COUNT, mode) for mode in ClockMode)):
+        with tempfile.TemporaryDirectory(prefix="clock-lab-") as folder:
+            file = Path(folder) / "profile"
+            done = lab(level, mode).boot("primes", 2, words, records=Records(profile=file))
+            programs, whole = of_programs(file), sum(count for _, count in blocks(file))
+        try:
+            seen = done.window(2)
+            begins = [mark.time for mark in seen.begins]
+            ends = f"{max(begins) - min(begins):,} | {seen.work:,}"
+        except VerifyError as error:
+            ends = f"- | INVALID: {error}"
+        print(f"| {level}, {mode} | {programs:,} | {whole - programs:,} | {ends} |", flush=True)
+
+
+def shape_of(name: str, cpus: int, folder: Path) -> Path:
+    """The machine of this name for so many CPUs and the lab's 512 MiB of an x86-64 guest, as a file."""
+    machine = catalog.load_machine(name)
+    assert machine is not None, f"machine {name} has no memory system"
+    path = folder / f"{name}{cpus}.shape"
+    path.write_text(shape(machine, cpus, memory_ranges(machine, 0, 512 * 2**20)), encoding="ascii")
+    return path
+
+
+MACHINE = os.environ.get("CLOCK_LAB_MEMORY", "server2x16")
+
+
+def table_memory() -> None:
+    """CPU seconds of boot and workload on $CLOCK_LAB_MEMORY against plain TCG: medians, interleaved."""
+    print(f"| workload | CPUs | plain TCG, CPU s | {MACHINE} |\n|---|---|---|---|")
+    with tempfile.TemporaryDirectory(prefix="clock-lab-") as folder:
+        for name, words in (("primes", PRIMES.format(hi=3_000_000)), ("checksum", "")):
+            for cpus in chosen((1, 4, 16)):
+                setups = (lab(Level.NONE), lab(shape=shape_of(MACHINE, cpus, Path(folder))))
+                turns = [[setup.boot(name, cpus, words).cpu_seconds for setup in setups] for _ in range(3)]
+                plain, cost = map(statistics.median, zip(*turns, strict=True))
+                print(f"| {name} | {cpus} | {plain:.2f} | {cost:.2f} ({cost / plain:.2f}x) |", flush=True)
+
+
+PHASE_NS = 4000
+"""The longest share of a phase of barriers."""
+
+
+@dataclass(frozen=True)
+class Barriers:
+    """Phases that end in a barrier whose wait the clock cannot recognise."""
+
+    cpus: int
+    phases: int
+    times: int
+    """What one CPU, another one in each phase, has to do in terms of the others' share."""
+
+    @property
+    def arithmetic(self) -> int:
+        return self.phases * PHASE_NS
+
+    @property
+    def whole(self) -> int:
+        """The work of all CPUs."""
+        return self.arithmetic * (self.cpus + self.times - 1) // self.times
+
+    def took(self, done: Boot) -> int:
+        """From the last worker that begins its first phase to the last that ends its last one."""
+        assert done.good, f"{done.console}\n{done.errors}"
+        begins, ends = ([int(one[word]) for one in done.words("worker")] for word in ("first", "last"))
+        return max(ends) - max(begins)
+
+    def boot(self, order: Order, *, seed: int = 0) -> Boot:
+        words = f"bench.case=lookbarrier bench.work={self.whole} bench.phases={self.phases}"
+        words += f" bench.times={self.times} bench.pin={','.join(map(str, range(self.cpus)))}"
+        return lab(order=order).boot("truth", self.cpus, words, seed=seed)
+
+
+def table_order() -> None:
+    """On the ideal machine."""
+    print("| CPUs | phases | shares | order | arithmetic, ns | it took, ns | speedup | late in the window |")
+    print("|---|---|---|---|---|---|---|---|")
+    for cpus in chosen((4, 16)):
+        for times, shares in ((1, "even"), (4, "uneven")):
+            for order, phases in ((Order.UNSAID, 500), (Order.WATCH, 500), (Order.STRICT, 60)):
+                case = Barriers(cpus, phases, times)
+                done = case.boot(order)
+                late = done.log.orders["window"] if done.log and done.log.orders else None
+                work, best = case.took(done), case.whole / case.arithmetic
+                print(
+                    f"| {cpus} | {phases} | {shares} | {order or 'off'} | {case.arithmetic:,} | {work:,} "
+                    f"({work / case.arithmetic - 1:+.2%}) | {case.whole / work:.2f}x of {best:.2f}x | "
+                    f"{f'{late.count}, {late.worst_ns} ns' if late else '-'} |",
+                    flush=True,
+                )
+
+
 if __name__ == "__main__":
     tables: dict[str, Callable[[], None]] = {
         "truth": table_truth,
         "cost": table_cost,
         "modes": table_modes,
+        "levels": table_levels,
+        "memory": table_memory,
+        "order": table_order,
     }
     for word in sys.argv[1:]:
         tables[word]()

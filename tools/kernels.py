@@ -1,9 +1,11 @@
-"""Gates kernels from outside that the reader has built: `python -m tools.kernels xv6=FOLDER rt_linux=IMAGE`.
+"""Gates kernels from outside: `python -m tools.kernels xv6=FOLDER rt_linux=IMAGE`.
 
 Takes NAME=PATH for each kernel of tests/kernels, and options for pytest; runs those kernels' gates on the
 instruction clock and names the others as skipped. The path is what the kernel's system.yaml calls `source`: a
-built source tree, or an image. Exits with pytest's status; with 5 if no kernel was given, and 4 if a name or
-path is wrong. The sources, and how to build them, are no part of this repository.
+source tree, or an image. A tree in which the kernel is not built yet is copied and built by the kernel's
+build.sh; one without a build.sh is skipped, which is said. Exits with pytest's status; with 5 if no kernel
+could be gated, 4 if a name or path is wrong, and 1 if a build failed. The sources are no part of this
+repository.
 """
 
 from __future__ import annotations
@@ -17,12 +19,16 @@ from pathlib import Path
 
 from benchgate.base.arch import X86_64
 from benchgate.base.paths import data_root
+from benchgate.plan import systemfile
 from benchgate.session.first_contact.linux import linux_text
 
 REPO = Path(__file__).parents[1]
 SUITE = REPO / "tests" / "kernels"
-NOTHING_GIVEN = 5
+OUR_PROGRAMS = REPO / "tests" / "data" / "kernels" / "xv6"
+BUILD = "build.sh"
+NOTHING_GATED = 5
 LINUX = "rt_linux"
+LAST_LINES = 15
 
 
 def known() -> tuple[str, ...]:
@@ -40,21 +46,57 @@ def main(words: Sequence[str]) -> int:
     for name in known():
         if name not in given:
             print(f"kernels: {name} is skipped; give {name}=PATH")
-    return _run(given, options) if given else NOTHING_GIVEN
-
-
-def _run(given: dict[str, str], options: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="kernels-") as folder:
-        for name, path in given.items():
-            made = Path(folder) / name
-            shutil.copytree(SUITE / name, made)
-            (made / "source").symlink_to(Path(path).absolute())
-            if name == LINUX:
-                built_in = (data_root() / "fixtures" / "systems" / "linux.yaml").read_text()
-                (made / "system.yaml").write_text(linux_text(built_in, LINUX, "source", X86_64))
-        argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--clock", "insn"]
-        where = ["--rootdir", folder, "--reports", str(REPO / "reports"), *options, folder]
-        return subprocess.call([*argv, *where], cwd=folder)
+        return _gated({name: Path(path).absolute() for name, path in given.items()}, Path(folder), options)
+
+
+def _gated(given: dict[str, Path], folder: Path, options: Sequence[str]) -> int:
+    for name, path in given.items():
+        made = folder / name
+        shutil.copytree(SUITE / name, made)
+        if _is_built(name, path) or "--plan" in options:
+            (made / "source").symlink_to(path)
+        elif not (made / BUILD).exists():
+            print(f"kernels: {name} is skipped: it is not built in {path}; build it by its own instructions")
+            shutil.rmtree(made)
+        elif status := _build(name, path, made):
+            return status
+        if name == LINUX:
+            built_in = (data_root() / "fixtures" / "systems" / "linux.yaml").read_text()
+            (made / "system.yaml").write_text(linux_text(built_in, LINUX, "source", X86_64))
+    return _pytest(folder, options) if any(folder.iterdir()) else NOTHING_GATED
+
+
+def _is_built(name: str, path: Path) -> bool:
+    """Linux is given as an image; the others are where their system.yaml says."""
+    if name == LINUX:
+        return True
+    kernel = systemfile.load(SUITE / name / "system.yaml").boot.kernel
+    return (path / Path(kernel).relative_to("source")).exists()
+
+
+def _build(name: str, path: Path, made: Path) -> int:
+    """Builds a copy of the sources, so that the user's tree stays as it is."""
+    print(f"kernels: {name}: building a copy of {path}")
+    shutil.copytree(path, made / "source", symlinks=True)
+    words = ["sh", "-eu", str(made / BUILD), str(OUR_PROGRAMS)]
+    done = subprocess.run(
+        words, cwd=made / "source", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
+    if done.returncode == 0 and _is_built(name, made / "source"):
+        return 0
+    last = "\n".join(done.stdout.splitlines()[-LAST_LINES:])
+    script = SUITE / name / BUILD
+    print(
+        f"kernels: {name}: {script} failed with {done.returncode}; it printed last:\n{last}", file=sys.stderr
+    )
+    return 1
+
+
+def _pytest(folder: Path, options: Sequence[str]) -> int:
+    argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--clock", "insn"]
+    where = ["--rootdir", str(folder), "--reports", str(REPO / "reports"), *options, str(folder)]
+    return subprocess.call([*argv, *where], cwd=folder)
 
 
 if __name__ == "__main__":

@@ -66,7 +66,7 @@ void trap(struct frame *frame) {
         interrupt(frame);
     if (user) { // in the kernel, the idle loop and thread_breathe look for work themselves
         thread_reschedule();
-        process_check_killed();
+        process_check_asked();
     }
 }
 

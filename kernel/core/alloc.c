@@ -6,33 +6,34 @@
 
 #define RANGES 8
 
-static struct lock pages_lock = LOCK(pages);
-// Guarded by pages_lock. Pages that were never used are only in `range`, so that boot does not touch them.
-static uint64_t list;
-static uint64_t listed;
-static struct { uint64_t next, end; } range[RANGES];
-static unsigned ranges;
+// The lock and what it guards. Pages that were never used are only in `range`, so that boot does not touch them.
+static struct {
+    _Alignas(128) struct lock lock;
+    uint64_t list, listed;
+    unsigned ranges;
+    struct { uint64_t next, end; } range[RANGES];
+} common = {.lock = LOCK(pages)};
 
 void alloc_add(uint64_t from, uint64_t to) {
     from = (from + PAGE_SIZE - 1) & ~(uint64_t)(PAGE_SIZE - 1);
     to &= ~(uint64_t)(PAGE_SIZE - 1);
-    if (from < to && ranges < RANGES) {
-        range[ranges].next = from;
-        range[ranges++].end = to;
+    if (from < to && common.ranges < RANGES) {
+        common.range[common.ranges].next = from;
+        common.range[common.ranges++].end = to;
     }
 }
 
 static uint64_t take_common(void) {
-    if (list != 0) {
-        uint64_t page = list;
-        list = *(uint64_t *)at(page);
-        listed--;
+    if (common.list != 0) {
+        uint64_t page = common.list;
+        common.list = *(uint64_t *)at(page);
+        common.listed--;
         return page;
     }
-    for (unsigned i = 0; i < ranges; i++)
-        if (range[i].next < range[i].end) {
-            range[i].next += PAGE_SIZE;
-            return range[i].next - PAGE_SIZE;
+    for (unsigned i = 0; i < common.ranges; i++)
+        if (common.range[i].next < common.range[i].end) {
+            common.range[i].next += PAGE_SIZE;
+            return common.range[i].next - PAGE_SIZE;
         }
     return 0;
 }
@@ -53,14 +54,14 @@ static uint64_t unkeep(struct cpu *cpu) {
 uint64_t page_take(void) {
     struct cpu *cpu = this_cpu();
     if (cpu->page_count == 0) {
-        lock_take(&pages_lock);
+        lock_take(&common.lock);
         for (unsigned i = 0; i < PAGE_BATCH; i++) {
             uint64_t page = take_common();
             if (page == 0)
                 break;
             keep(cpu, page);
         }
-        lock_drop(&pages_lock);
+        lock_drop(&common.lock);
     }
     return cpu->page_count ? unkeep(cpu) : 0;
 }
@@ -83,22 +84,22 @@ void page_give(uint64_t physical) {
     keep(cpu, physical);
     if (cpu->page_count < PAGE_MAGAZINE)
         return;
-    lock_take(&pages_lock);
+    lock_take(&common.lock);
     for (unsigned i = 0; i < PAGE_BATCH; i++) {
         uint64_t page = unkeep(cpu);
-        *(uint64_t *)at(page) = list;
-        list = page;
-        listed++;
+        *(uint64_t *)at(page) = common.list;
+        common.list = page;
+        common.listed++;
     }
-    lock_drop(&pages_lock);
+    lock_drop(&common.lock);
 }
 
 uint64_t alloc_free_pages(void) {
-    lock_take(&pages_lock);
-    uint64_t n = listed;
-    for (unsigned i = 0; i < ranges; i++)
-        n += (range[i].end - range[i].next) / PAGE_SIZE;
-    lock_drop(&pages_lock);
+    lock_take(&common.lock);
+    uint64_t n = common.listed;
+    for (unsigned i = 0; i < common.ranges; i++)
+        n += (common.range[i].end - common.range[i].next) / PAGE_SIZE;
+    lock_drop(&common.lock);
     for (unsigned i = 0; i < cpu_count; i++) // only a hint, while they run
         n += cpus[i].page_count;
     return n;

@@ -1,5 +1,10 @@
 // Defects on demand: `fault=NAME` or `fault=NAME:N` on the command line. They exist to show that the gates
-// and checks catch each of them. Without the word, each check below costs one load of a zero.
+// and checks catch each of them. Without the word, each check with fault_is costs one load of a zero.
+//
+// Some are races: one step of a function is in the wrong place, and only a switch between two certain instructions
+// shows it (docs/explore.md). Such a function has a wrong copy, compiled from the same lines where the compiler then
+// leaves the right one as it was, and boot puts a jump to it over the first instruction of the right one. So without the word nothing is executed that would not be
+// there otherwise: a check in as short a path as a wake-up would change its figures.
 #ifndef CORE_FAULT_H
 #define CORE_FAULT_H
 
@@ -19,7 +24,13 @@ enum fault {
     FAULT_LOCK_HOLD,       // a queue's lock is held N us too long
     FAULT_IDLE_SPIN,       // idle CPUs spin instead of halting
     FAULT_PANIC,           // CPU N panics at its first thread
+    FAULT_RACE,            // a wrong copy is in the place of a function
+    FAULT_CROWD,           // every thread runs on CPU N, whatever the others do
 };
+
+// The lines of both copies; a first argument says which. And the wrong copy, which is behind all other code.
+#define FAULT_LINES static inline __attribute__((always_inline))
+#define FAULT_COPY __attribute__((section(".fault.text"), noinline))
 
 extern enum fault fault_chosen;
 extern uint64_t fault_value;

@@ -151,5 +151,5 @@ void process_begin(struct thread *thread) {
         process_kill(RING_VECTOR_NONE, 0, 0, "no-memory");
     if (cpu->space != &thread->process->space)
         vm_enter(cpu, &thread->process->space);
-    process_check_killed();
+    process_check_asked();
 }

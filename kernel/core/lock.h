@@ -2,8 +2,12 @@
 // variant for interrupt context. A waiter serves its TLB mailbox, because the lock holder may be waiting for
 // that.
 //
-// Test and test-and-set, not a ticket lock: on an oversubscribed host the next ticket may belong to a
-// preempted vCPU. The lock order is that of LOCK_LIST; the debug profile checks it at each acquisition.
+// One CPU at a time waits for the lock itself; the others queue behind it, each looking at a cache line of its
+// own (Mellor-Crummey and Scott 1991; a word for the lock beside the queue, as in Linux's qspinlock). If all of
+// them looked at the lock, each release would cost as many line transfers as there are waiters (Boyd-Wickizer et
+// al., Non-scalable locks are dangerous, 2012; README.md has tern's own figures). A CPU that finds the lock free
+// takes it, even if others queue: on an oversubscribed host the first of the queue may be a preempted vCPU. The
+// lock order is that of LOCK_LIST; the debug profile checks it at each acquisition.
 #ifndef CORE_LOCK_H
 #define CORE_LOCK_H
 
@@ -18,18 +22,31 @@
 struct lock {
     _Atomic uint32_t owner; // 0 free, else CPU + 1
     uint32_t class;
-    uint64_t since; // measure: when it was taken
+    _Atomic(struct lock_place *) last; // of the queue; NULL: nobody queues
+};
+
+// A CPU's place in the queue of a lock. It has one for each class, since it never waits for two of a class.
+struct lock_place {
+    _Atomic(struct lock_place *) next;
+    _Atomic bool waits; // until the CPU is the first in the queue
 };
 
 #define LOCK(name)                                                                                           \
-    { .owner = 0, .class = LOCK_##name, .since = 0 }
+    { .owner = 0, .class = LOCK_##name, .last = NULL }
 
-void lock_slow(struct lock *lock);            // spins until it has the lock
+void lock_slow(struct lock *lock);            // queues until it has the lock
 void lock_note(struct lock *lock, bool take); // statistics for the debug profile and measure=1
 extern bool lock_books;                       // set at boot if lock_note is to be called
 
+#if __STDC_HOSTED__
+void host_meanwhile(void); // host/: what another CPU does just before this one gets the lock
+#endif
+
 static inline bool lock_try(struct lock *lock, unsigned cpu) {
     uint32_t free = 0;
+#if __STDC_HOSTED__
+    host_meanwhile();
+#endif
     // acquire: pairs with the release in lock_drop
     if (!atomic_compare_exchange_strong_explicit(&lock->owner, &free, cpu + 1, memory_order_acquire,
                                                  memory_order_relaxed))

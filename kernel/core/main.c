@@ -16,6 +16,7 @@
 #include "core/process.h"
 #include "core/string.h"
 #include "core/vm.h"
+#include "measure/books.h"
 #include "measure/measure.h"
 #include "sched/choose.h"
 
@@ -48,6 +49,8 @@ static void choose_policy(void) {
     const char *name = option("sched");
     if (name != NULL && (sched = sched_named(name)) == NULL)
         panic("why=option word=sched=%s known=global,rr,wfq", name);
+    if (fault_is(FAULT_CROWD))
+        sched = sched_crowded(sched, (unsigned)fault_value % cpu_count);
     sched_cpus.cycles_per_us = cycles_per_us;
     sched->init(cpu_count);
 }
@@ -76,6 +79,7 @@ void kernel_main(void) {
     if (measure_on && !CONFIG_CHECKS)
         panic("why=option word=measure=1 reason=the-fast-profile-keeps-no-books");
     lock_books |= measure_on;
+    books_on |= measure_on;
     tsc_init();
     smp_find(rsdp);
     vm_init();

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "config.h"
+#include "core/lock.h"
 #include "measure/counters.h"
 
 struct thread;
@@ -28,7 +29,6 @@ struct cpu {
     uint64_t kernel_stack; // top, for syscall entry
     uint64_t user_stack;   // scratch of syscall entry
     unsigned index;
-    uint32_t apic_id;
     struct thread *current;
     struct thread *idle;
     struct thread *before; // the thread that the switch under way leaves
@@ -42,16 +42,23 @@ struct cpu {
     uint64_t slice_end;          // 0: the timer serves sleepers only
     uint64_t timer_at;           // when the timer expires, 0: off
     uint32_t lock_held;          // debug: bitmap of lock classes
+    uint64_t lock_since[LOCK_CLASSES]; // measure: when it was taken
     bool reschedule;             // look for another thread before the return to user mode
     void *pages;                 // cached free pages, linked through their first word
     unsigned page_count;
+    struct thread *threads; // unused slots that this CPU keeps (core/process.c)
+    unsigned thread_count;
 
     _Alignas(128) struct counters count;
 
     // Shared: written or polled by other CPUs.
     _Alignas(128) _Atomic uint64_t tlb_asked; // see arch/tlb.h
     _Alignas(128) _Atomic uint64_t tlb_done;
+    // Written at boot only: a CPU that sends an interrupt here must not take a line that this one writes.
     _Alignas(128) _Atomic bool online;
+    uint32_t apic_id;
+    // Others write to a place while this CPU waits in it; one for each class of locks.
+    _Alignas(128) struct lock_place lock_place[LOCK_CLASSES];
 
     _Alignas(128) struct tss tss;
     uint64_t gdt[8];

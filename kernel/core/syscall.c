@@ -36,6 +36,6 @@ uint64_t syscall(uint64_t first, uint64_t second, uint64_t third, uint64_t fourt
     this_cpu()->count.syscalls++;
     int64_t result = handle(first, second, third, number);
     thread_reschedule();
-    process_check_killed();
+    process_check_asked();
     return (uint64_t)result;
 }

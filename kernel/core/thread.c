@@ -269,12 +269,21 @@ void thread_expire(struct thread *thread, uint64_t count) {
     wait_end(thread, -RING_ETIMEDOUT, &count, NULL);
 }
 
-void thread_interrupt(struct thread *thread, const struct lock *held) {
-    atomic_store_explicit(&thread->killed, true, memory_order_seq_cst);
-    wait_end(thread, -RING_EINTR, NULL, held);
+static void make_it_look(const struct thread *thread) {
     unsigned cpu = thread->entity.cpu;
     if (cpu != this_cpu()->index && cpus[cpu].current == thread)
         send_reschedule(this_cpu(), cpu);
+}
+
+void thread_interrupt(struct thread *thread, const struct lock *held) {
+    atomic_store_explicit(&thread->asked, THREAD_KILLED, memory_order_seq_cst);
+    wait_end(thread, -RING_EINTR, NULL, held);
+    make_it_look(thread);
+}
+
+void thread_stop(struct thread *thread) {
+    atomic_fetch_or_explicit(&thread->asked, THREAD_STOPPED, memory_order_seq_cst);
+    make_it_look(thread);
 }
 
 // ---- start and end

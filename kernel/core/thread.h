@@ -20,34 +20,44 @@ struct process;
 
 enum thread_state { THREAD_RUNNING, THREAD_RUNNABLE, THREAD_BLOCKED, THREAD_DEAD, THREAD_STATES };
 
-struct thread {
-    uint64_t stack; // saved stack pointer, while it does not run
-    uint64_t stack_top;
-    struct process *process; // NULL for idle threads
-    unsigned slot;           // index in the table, and of its kernel stack
-    int id;
-    struct sched_entity entity;
-    unsigned ran_on; // CPU + 1 on which it ran last, 0: none yet
+// What others ask of a thread. It looks before it waits, and on its way to user mode.
+enum thread_asked { THREAD_KILLED = 1, THREAD_STOPPED = 2 }; // stopped: core/program.h
 
-    _Atomic bool on_cpu; // its stack is in use; cleared by the next thread on that CPU
-    _Atomic bool killed;
+struct thread {
+    // What a wake-up writes is in the first three cache lines: they go from the CPU where the thread slept to
+    // that of its waker, and to the one where it runs next.
+    _Alignas(128) uint64_t stack; // saved stack pointer, while it does not run
+    struct process *process;      // NULL for idle threads
+    _Atomic bool on_cpu;          // its stack is in use; cleared by the next thread on that CPU
+    _Atomic uint8_t asked; // of enum thread_asked
+    unsigned ran_on; // CPU + 1 on which it ran last, 0: none yet
+    struct sched_entity entity;
 
     // Guarded by the lock of the wait queue that it is in.
     _Atomic(struct wait_queue *) waits_in;
+    _Atomic(struct lock *) wait_lock; // of that queue, or of the last one
     struct thread *next, *previous;
     uint64_t key; // park: which word it waits for
     int wait_result;
-    uint64_t wait_count; // number of its waits, which identifies each
+    // Time accounting, in cycles; written by the CPU that changes the state.
+    enum thread_state state;
+    uint64_t wait_count; // number of its waits, which identifies each; guarded by the same lock
+    uint64_t deadline;   // 0: none; guarded by the timer lock of timer_cpu
+    uint64_t since, spent[THREAD_STATES];
 
+    uint64_t born, died;
+    uint64_t stack_top;
+    unsigned slot; // index in the table, and of its kernel stack
+    int id;
     // Guarded by the timer lock of timer_cpu.
-    uint64_t deadline; // 0: none
     struct thread *timer_next;
     unsigned timer_cpu;
 
-    // Guarded by family_lock (core/process.c).
+    // Guarded by its process's lock (core/process.c).
     bool ended, buried, collected;
     int status;
-    struct thread *sibling; // in the list of its process's threads, or of free slots
+    struct thread *sibling; // in the list of its process's threads; of free slots, guarded by family_lock
+    struct thread *elder;   // the one before it in the first of these lists
     struct wait_queue joiners;
     uint64_t call_words[2]; // while it waits for a reply; guarded by the inbox's lock
 
@@ -55,11 +65,6 @@ struct thread {
     uint64_t entry, user_stack, argument[2];
     unsigned user_slot; // 0: main
     struct ring_owner ring;
-
-    // Time accounting, in cycles; written by the CPU that changes the state.
-    enum thread_state state;
-    uint64_t since, born, died;
-    uint64_t spent[THREAD_STATES];
 };
 
 extern struct thread threads[MAX_THREADS];
@@ -76,6 +81,7 @@ _Noreturn void thread_end(void);   // process_bury is called once no CPU uses th
 // Marks the thread as killed and ends its wait, if it waits. `held`: a wait queue's lock that the caller
 // holds.
 void thread_interrupt(struct thread *thread, const struct lock *held);
+void thread_stop(struct thread *thread); // asks it to stand still before it is in user mode again
 void thread_expire(struct thread *thread, uint64_t count); // timer interrupt: a deadline has passed
 
 void thread_yield(void);

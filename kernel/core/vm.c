@@ -81,18 +81,21 @@ void vm_leave(struct cpu *cpu) {
 }
 
 // The entry that maps `where`, or NULL if a table is missing. With `make`, missing tables are allocated; NULL
-// then means out of memory.
+// then means out of memory. A table stays until its space is destroyed, so a reader needs no lock.
 static uint64_t *entry_of(struct address_space *space, uint64_t where, bool make) {
     uint64_t *table = at(space->root);
     for (unsigned level = 3; level > 0; level--) {
         uint64_t *entry = &table[slot_of(where, level)];
-        if (!(*entry & PTE_PRESENT)) {
+        // acquire and release: whoever sees the entry sees a table that is zeroed
+        uint64_t value = __atomic_load_n(entry, __ATOMIC_ACQUIRE);
+        if (!(value & PTE_PRESENT)) {
             uint64_t page = make ? page_take_zeroed() : 0;
             if (page == 0)
                 return NULL;
-            *entry = page | PTE_PRESENT | PTE_WRITE | PTE_USER;
+            value = page | PTE_PRESENT | PTE_WRITE | PTE_USER;
+            __atomic_store_n(entry, value, __ATOMIC_RELEASE);
         }
-        table = at(*entry & PTE_ADDRESS);
+        table = at(value & PTE_ADDRESS);
     }
     return &table[slot_of(where, 0)];
 }
@@ -261,13 +264,10 @@ bool vm_fault(struct address_space *space, uint64_t where) {
 uint64_t vm_translate(struct address_space *space, uint64_t where, bool write) {
     if (where >= USER_END)
         return 0;
-    uint64_t need = PTE_PRESENT | PTE_USER | (write ? PTE_WRITE : 0), physical = 0;
-    lock_take(&space->lock);
-    uint64_t *entry = entry_of(space, where, false);
-    if (entry != NULL && (*entry & need) == need)
-        physical = (*entry & PTE_ADDRESS) | (where & (PAGE_SIZE - 1));
-    lock_drop(&space->lock);
-    return physical;
+    uint64_t need = PTE_PRESENT | PTE_USER | (write ? PTE_WRITE : 0);
+    const uint64_t *entry = entry_of(space, where, false);
+    uint64_t value = entry ? __atomic_load_n(entry, __ATOMIC_ACQUIRE) : 0;
+    return (value & need) == need ? (value & PTE_ADDRESS) | (where & (PAGE_SIZE - 1)) : 0;
 }
 
 bool vm_copy_in(struct address_space *space, void *to, uint64_t from, size_t bytes) {

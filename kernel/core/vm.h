@@ -52,7 +52,8 @@ uint64_t vm_map(struct address_space *space, uint64_t bytes);        // zeroed; 
 int vm_unmap(struct address_space *space, uint64_t where, uint64_t bytes);
 bool vm_fault(struct address_space *space, uint64_t where); // page fault; true: the page is mapped now
 // The physical address of a user address; 0 if it is not mapped (or not writable). It stays valid until the
-// caller waits for anything: an unmapped page is freed only after this CPU has answered the shootdown.
+// caller waits for anything: an unmapped page is freed only after this CPU has answered the shootdown. Takes no
+// lock: every park and every wake-up comes through here.
 uint64_t vm_translate(struct address_space *space, uint64_t where, bool write);
 bool vm_copy_in(struct address_space *space, void *to, uint64_t from, size_t bytes);
 

@@ -16,8 +16,11 @@ struct check {
     int (*run)(uint64_t seed);
 };
 
-extern const struct check sched_checks[], ring_checks[], park_checks[], fault_checks[];
+extern const struct check sched_checks[], ring_checks[], park_checks[], wait_checks[], fault_checks[];
 extern _Thread_local unsigned host_cpu;
+
+// Called once, just before the next lock is taken: what another CPU does at the worst moment.
+extern _Thread_local void (*host_hook)(void);
 
 uint64_t host_random(uint64_t *state);
 

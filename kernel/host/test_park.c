@@ -38,7 +38,9 @@ int wait_on(struct wait_queue *queue, uint64_t deadline) {
     return error == ETIMEDOUT ? -RING_ETIMEDOUT : me->wait_result;
 }
 
-void wake_thread(struct wait_queue *queue, struct thread *thread, int result) {
+// Whoever is taken out of the queue may go on at once: these threads sleep on a condition variable.
+void wake_later(struct wake_list *list, struct wait_queue *queue, struct thread *thread, int result) {
+    (void)list;
     pthread_mutex_lock(&mutex);
     *(thread->previous ? &thread->previous->next : &queue->head) = thread->next;
     *(thread->next ? &thread->next->previous : &queue->tail) = thread->previous;
@@ -46,6 +48,10 @@ void wake_thread(struct wait_queue *queue, struct thread *thread, int result) {
     atomic_store(&thread->waits_in, NULL);
     pthread_cond_broadcast(&woken);
     pthread_mutex_unlock(&mutex);
+}
+
+void wake_now(struct wake_list *list) {
+    (void)list;
 }
 
 static uint32_t ball;
@@ -112,9 +118,33 @@ static int does_not_wait(uint64_t seed) {
     return 0;
 }
 
+// The word changes, and its waker comes, just before the parking thread has the lock.
+static uint32_t late_word;
+static uint64_t late_woken;
+
+static void change_and_wake(void) {
+    late_word++;
+    late_woken = unpark((uint64_t)&late_word, 1);
+}
+
+static int sees_a_late_change(uint64_t seed) {
+    struct ring_wait wait = {.allowed = true};
+    this_cpu()->current = &sleeper[0];
+    late_word = (uint32_t)seed;
+    host_hook = change_and_wake;
+    NEED(park((uint64_t)&late_word, &late_word, late_word, &wait) == -RING_EAGAIN && !wait.later);
+    NEED(late_woken == 0);
+    host_hook = change_and_wake; // the wrong copy goes to sleep, and nobody will wake it
+    NEED(park_early((uint64_t)&late_word, &late_word, late_word, &wait) == -RING_ETIMEDOUT);
+    NEED(late_woken == 0);
+    NEED(unpark((uint64_t)&late_word, 1) == 1); // it is still in its queue: for the next seed
+    return 0;
+}
+
 const struct check park_checks[] = {
     {"park", no_wake_is_lost},
     {"park-refuses", does_not_wait},
+    {"park-late-change", sees_a_late_change},
     {"park-sees-loss", a_lost_wake_is_seen}, // last: it leaves a sleeper in a bucket
     {NULL, NULL},
 };

@@ -178,7 +178,7 @@ static int search_is_bounded(uint64_t seed) {
     memset(sched_search, 0, sizeof sched_search);
     sched_rr.init(16);
     for (unsigned cpu = 1; cpu <= 8; cpu++)
-        sched_queues[cpu].length = 1; // a wrong hint: the queues are empty
+        sched_cpus.waiting |= 1ul << cpu; // a wrong hint: the queues are empty
     NEED(sched_rr.steal(0) == NULL);
     NEED(sched_search[0].tried == STEAL_VICTIMS && sched_search[0].done == 0);
     return 0;
@@ -228,11 +228,58 @@ static int one_owner(uint64_t seed) {
     return 0;
 }
 
+// A CPU picks its first thread just before a thief has the lock of its queue.
+static struct sched_entity *picked;
+
+static void owner_picks(void) {
+    picked = sched_wfq.pick(1);
+}
+
+static struct sched_entity *stolen_meanwhile(struct sched_entity *(*search)(unsigned cpu)) {
+    static struct sched_entity entity[2];
+    reset(&sched_wfq, entity, 2);
+    sched_wfq.enqueue(1, &entity[0], SCHED_NEW);
+    sched_wfq.enqueue(1, &entity[1], SCHED_NEW);
+    host_hook = owner_picks;
+    return search(0);
+}
+
+static int steals_what_is_there(uint64_t seed) {
+    (void)seed;
+    struct sched_entity *stolen = stolen_meanwhile(sched_search_others);
+    NEED(picked != NULL && stolen != NULL && stolen != picked);
+    stolen = stolen_meanwhile(sched_search_early); // the wrong copy: two CPUs have one thread
+    NEED(picked != NULL && stolen == picked);
+    return 0;
+}
+
+// fault=crowd: idle CPUs take nothing, and what is woken anywhere is queued on one CPU.
+static int a_crowd_has_one_cpu(uint64_t seed) {
+    for (unsigned p = 0; p < 3; p++) {
+        struct sched_entity entity[2];
+        bool claimed = true;
+        const struct sched_policy *crowd = sched_crowded(policies[p], 1);
+        reset(crowd, entity, 2);
+        NEED(crowd->wake_cpu(&entity[0], (unsigned)(seed % CPUS), &claimed) == 1 && !claimed);
+        crowd->enqueue(1, &entity[0], SCHED_NEW);
+        for (unsigned cpu = 0; cpu < CPUS; cpu++)
+            NEED(cpu == 1 || (crowd->pick(cpu) == NULL && crowd->steal(cpu) == NULL));
+        NEED(crowd->pick(1) == &entity[0]);
+        atomic_store(&sched_cpus.idle, 3);
+        NEED(crowd->wake_cpu(&entity[1], 0, &claimed) == 1 && claimed);
+        NEED(atomic_load(&sched_cpus.idle) == 1);
+        atomic_store(&sched_cpus.idle, 0);
+    }
+    return 0;
+}
+
 const struct check sched_checks[] = {
     {"sched-model", agrees_with_model},
     {"sched-fair", fairness},
     {"sched-sleepers", sleepers_do_not_save_up},
     {"sched-bounded", search_is_bounded},
+    {"sched-steal", steals_what_is_there},
     {"sched-owner", one_owner},
+    {"sched-crowd", a_crowd_has_one_cpu},
     {NULL, NULL},
 };

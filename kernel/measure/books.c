@@ -1,6 +1,7 @@
 #include "measure/books.h"
 
 #include "core/percpu.h"
+#include "core/program.h"
 #include "core/thread.h"
 #include "measure/measure.h"
 #include "ring/abi.h"
@@ -9,6 +10,8 @@
 #define SAMPLES 64
 
 // An entry is claimed by one atomic addition and then written by that CPU only.
+bool books_on;
+
 static struct { uint64_t field[RING_BOOK_FIELDS]; } books[BOOKS];
 static _Atomic uint64_t book_count;
 
@@ -24,6 +27,9 @@ void books_clear(void) {
 }
 
 void measure_thread_ended(const struct thread *thread) {
+    if (!books_on)
+        return;
+    program_ended(thread);
     if (!measure_on)
         return;
     uint64_t place = atomic_fetch_add_explicit(&book_count, 1, memory_order_relaxed);

@@ -27,7 +27,7 @@
     X(serial_bytes)    /* bytes written to the serial port */
 
 // Lock classes in the order in which they may be taken: a CPU that holds one takes only later ones.
-#define LOCK_LIST(X) X(process) X(vm) X(shared) X(park) X(queue) X(timer) X(pages) X(serial)
+#define LOCK_LIST(X) X(process) X(family) X(vm) X(shared) X(park) X(queue) X(timer) X(pages) X(serial)
 
 enum lock_class {
 #define X(name) LOCK_##name,

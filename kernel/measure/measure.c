@@ -5,6 +5,7 @@
 #include "arch/x86.h"
 #include "core/alloc.h"
 #include "core/percpu.h"
+#include "core/program.h"
 #include "core/string.h"
 #include "core/thread.h"
 #include "measure/books.h"
@@ -145,6 +146,8 @@ int64_t measure_read(uint64_t which, uint64_t index, uint64_t further) {
         return books_sample(index, further);
     case RING_READ_QUEUE:
         return read_queue(index, further);
+    case RING_READ_PROGRAM:
+        return program_cycles(index);
     default:
         return -RING_EINVAL;
     }

@@ -47,10 +47,14 @@ enum ring_operation {
     RING_UNMAP,  // address, bytes
     RING_LOG,    // text, length (at most RING_LOG_BYTES)
     RING_SLEEP,  // waits until the TSC has this value
+    // Of the first process only: core/program.h.
+    RING_PROGRAM, // number, address of RING_NAME_BYTES with its name, two arguments. result: its process's id
+    RING_STOP,    // number, 1: all threads of that program stand still; 0: they go on
     RING_OPERATIONS
 };
 
 #define RING_LOG_BYTES 1024
+#define RING_NAME_BYTES 64
 
 enum ring_spawn { RING_SPAWN_THREAD = 0, RING_SPAWN_PROCESS = 1 };
 enum ring_latency { RING_LATENCY_NORMAL, RING_LATENCY_SHORT, RING_LATENCY_BATCH, RING_LATENCIES };
@@ -87,6 +91,7 @@ enum ring_number {
     RING_READ_THREAD,  // ended thread, enum ring_book
     RING_READ_SAMPLE,  // CPU, sample: the user code address at a timer tick
     RING_READ_QUEUE,   // CPU, 0: enqueued, 1: dequeued + queued
+    RING_READ_PROGRAM, // program's number: the CPU time of all its threads
 };
 
 #define RING_VECTOR_NONE 0xff    // killed, but not for an exception

@@ -2,6 +2,7 @@
 #include "arch/serial.h"
 #include "core/alloc.h"
 #include "core/process.h"
+#include "core/program.h"
 #include "core/vm.h"
 #include "ring/call.h"
 #include "ring/park.h"
@@ -114,10 +115,29 @@ static int64_t do_sleep(const uint64_t *a, struct ring_wait *wait, uint64_t *wor
     return sleep_until(a[0], wait);
 }
 
+static int64_t do_program(const uint64_t *a, struct ring_wait *wait, uint64_t *words) {
+    (void)wait, (void)words;
+    char name[RING_NAME_BYTES];
+    if (!process_is_first(current()->process) || a[0] >= PROGRAMS)
+        return -RING_EINVAL;
+    if (!vm_copy_in(&current()->process->space, name, a[1], sizeof name))
+        return -RING_EFAULT;
+    name[sizeof name - 1] = 0;
+    return program_start((unsigned)a[0], name, a[2], a[3]);
+}
+
+static int64_t do_stop(const uint64_t *a, struct ring_wait *wait, uint64_t *words) {
+    (void)wait, (void)words;
+    if (!process_is_first(current()->process) || a[0] >= PROGRAMS)
+        return -RING_EINVAL;
+    return program_stop((unsigned)a[0], a[1] == 1);
+}
+
 static handler *const handlers[RING_OPERATIONS] = {
     [RING_NOP] = do_nop,     [RING_CALL] = do_call, [RING_REPLY] = do_reply,   [RING_SPAWN] = do_spawn,
     [RING_WAIT] = do_wait,   [RING_PARK] = do_park, [RING_UNPARK] = do_unpark, [RING_MAP] = do_map,
-    [RING_UNMAP] = do_unmap, [RING_LOG] = do_log,   [RING_SLEEP] = do_sleep,
+    [RING_UNMAP] = do_unmap, [RING_LOG] = do_log,   [RING_SLEEP] = do_sleep,   [RING_PROGRAM] = do_program,
+    [RING_STOP] = do_stop,
 };
 
 void operation(const struct ring_submission *submission, struct ring_wait *wait,

@@ -13,11 +13,21 @@ static unsigned bucket_of(uint64_t key) {
     return (unsigned)(key * 0x9e3779b97f4a7c15ul >> 40) % PARK_BUCKETS;
 }
 
-int park(uint64_t key, const uint32_t *word, uint32_t expected, struct ring_wait *wait) {
-    unsigned b = bucket_of(key);
-    lock_take(&buckets[b].lock);
+static bool differs_from(const uint32_t *word, uint32_t expected) {
     // acquire: pairs with the waker's store to the word
-    bool differs = __atomic_load_n(word, __ATOMIC_ACQUIRE) != expected;
+    return __atomic_load_n(word, __ATOMIC_ACQUIRE) != expected;
+}
+
+// `early` (fault=wake-window): looks at the word before it has the lock. A waker in between finds nobody. The lock is
+// tried here, so that no call is in between: the clock's ordinary turns may end at one.
+FAULT_LINES int park_with(bool early, uint64_t key, const uint32_t *word, uint32_t expected,
+                          struct ring_wait *wait) {
+    unsigned b = bucket_of(key);
+    bool differs = early && differs_from(word, expected);
+    if (!early || !lock_try(&buckets[b].lock, this_cpu()->index))
+        lock_take(&buckets[b].lock);
+    if (!early)
+        differs = differs_from(word, expected);
     if (differs || !wait->allowed) {
         wait->later = !differs;
         lock_drop(&buckets[b].lock);
@@ -28,10 +38,18 @@ int park(uint64_t key, const uint32_t *word, uint32_t expected, struct ring_wait
     return wait_on(&buckets[b].queue, wait->deadline);
 }
 
+int park(uint64_t key, const uint32_t *word, uint32_t expected, struct ring_wait *wait) {
+    return park_with(false, key, word, expected, wait);
+}
+FAULT_COPY int park_early(uint64_t key, const uint32_t *word, uint32_t expected, struct ring_wait *wait) {
+    return park_with(true, key, word, expected, wait);
+}
+
 uint64_t unpark(uint64_t key, uint64_t most) {
     static _Atomic uint64_t found; // fault=lost-wake counts here
     unsigned b = bucket_of(key);
     uint64_t woken = 0;
+    struct wake_list list = {0};
     lock_take(&buckets[b].lock);
     struct thread *next;
     for (struct thread *t = buckets[b].queue.head; t != NULL && woken < most; t = next) {
@@ -41,8 +59,9 @@ uint64_t unpark(uint64_t key, uint64_t most) {
         woken++;
         if (fault_is(FAULT_LOST_WAKE) && atomic_fetch_add(&found, 1) + 1 == (fault_value ? fault_value : 1))
             continue;
-        wake_thread(&buckets[b].queue, t, 0);
+        wake_later(&list, &buckets[b].queue, t, 0);
     }
     lock_drop(&buckets[b].lock);
+    wake_now(&list);
     return woken;
 }

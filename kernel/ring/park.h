@@ -12,6 +12,7 @@ struct ring_wait;
 // `word` is an address in the direct map. 0: woken. -RING_EAGAIN: the word is not `expected`, or (with
 // wait->later set) waiting is not allowed.
 int park(uint64_t key, const uint32_t *word, uint32_t expected, struct ring_wait *wait);
+int park_early(uint64_t key, const uint32_t *word, uint32_t expected, struct ring_wait *wait); // core/fault.h
 uint64_t unpark(uint64_t key, uint64_t most); // returns how many were woken
 
 #endif

@@ -6,6 +6,9 @@
 
 extern const struct sched_policy *sched;
 
+// The same policy with a defect: every thread runs on this one CPU, and the others take none (fault=crowd).
+const struct sched_policy *sched_crowded(const struct sched_policy *policy, unsigned cpu);
+
 const struct sched_policy *sched_named(const char *name); // global, rr or wfq; NULL: no such policy
 
 #endif

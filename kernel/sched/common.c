@@ -28,6 +28,7 @@ const struct sched_policy *sched_named(const char *name) {
 
 void sched_init_queues(unsigned cpus) {
     sched_cpus.count = cpus;
+    atomic_store_explicit(&sched_cpus.waiting, 0, memory_order_relaxed);
     for (unsigned i = 0; i < cpus; i++)
         sched_queues[i] = (struct sched_queue){.lock = LOCK(queue)};
 }
@@ -45,6 +46,10 @@ int sched_claim_idle(unsigned wish) {
     }
 }
 
+static uint64_t bit_of(const struct sched_queue *queue) {
+    return 1ul << (queue - sched_queues);
+}
+
 void queue_put(struct sched_queue *queue, struct sched_entity *entity, struct sched_entity *behind) {
     assert(entity->queue == NULL); // a thread has one owner
     entity->queue = queue;
@@ -53,7 +58,9 @@ void queue_put(struct sched_queue *queue, struct sched_entity *entity, struct sc
     *(entity->next ? &entity->next->previous : &queue->last) = entity;
     *(behind ? &behind->next : &queue->first) = entity;
     queue->enqueued++;
-    queue->length++;
+    // seq_cst, with sched_any_waiting: either that CPU sees this bit, or its own in `idle` is seen by the caller
+    if (queue->length++ == 0)
+        atomic_fetch_or_explicit(&sched_cpus.waiting, bit_of(queue), memory_order_seq_cst);
     if (fault_is(FAULT_LOCK_HOLD))
         delay_us(fault_value ? fault_value : 20);
 }
@@ -64,7 +71,8 @@ static void take_out(struct sched_queue *queue, struct sched_entity *entity) {
     assert(queue->length != 0);
     entity->queue = NULL;
     queue->dequeued++;
-    queue->length--;
+    if (--queue->length == 0)
+        atomic_fetch_and_explicit(&sched_cpus.waiting, ~bit_of(queue), memory_order_relaxed);
 }
 
 struct sched_entity *queue_take(struct sched_queue *queue) {
@@ -105,12 +113,8 @@ unsigned sched_waiting(unsigned cpu) {
 }
 
 bool sched_any_waiting(void) {
-    // seq_cst: the queues are read after the caller has set its bit in sched_cpus.idle
-    atomic_thread_fence(memory_order_seq_cst);
-    for (unsigned i = 0; i < sched_cpus.count; i++)
-        if (sched_waiting(i) != 0)
-            return true;
-    return false;
+    // seq_cst: read after the caller has set its bit in sched_cpus.idle
+    return atomic_load_explicit(&sched_cpus.waiting, memory_order_seq_cst) != 0;
 }
 
 bool sched_balanced(unsigned cpu) {
@@ -142,11 +146,15 @@ struct sched_entity *sched_search_others(unsigned cpu) {
     struct sched_search *search = &sched_search[cpu];
     unsigned victims = 0, limit = STEAL_VICTIMS;
     unsigned rounds = fault_is(FAULT_UNBOUNDED_STEAL) ? 64 : 1;
+    uint64_t waiting = atomic_load_explicit(&sched_cpus.waiting, memory_order_relaxed);
+    if (waiting == 0 && rounds == 1)
+        return NULL;
     for (unsigned i = 1; i < sched_cpus.count * rounds && victims < limit; i++) {
-        struct sched_queue *queue = &sched_queues[(cpu + i) % sched_cpus.count];
+        unsigned other = (cpu + i) % sched_cpus.count;
+        struct sched_queue *queue = &sched_queues[other];
         if (fault_is(FAULT_UNBOUNDED_STEAL))
             search->tried++;
-        if (queue == &sched_queues[cpu] || sched_waiting((cpu + i) % sched_cpus.count) == 0)
+        if (other == cpu || !(waiting >> other & 1))
             continue;
         victims++;
         search->tried++;
@@ -160,4 +168,19 @@ struct sched_entity *sched_search_others(unsigned cpu) {
         }
     }
     return NULL;
+}
+
+// fault=stale-steal: chooses the thread before it has the lock. Its CPU may have picked it by then. Looks at one queue.
+FAULT_COPY struct sched_entity *sched_search_early(unsigned cpu) {
+    uint64_t waiting = atomic_load_explicit(&sched_cpus.waiting, memory_order_relaxed) & ~(1ul << cpu);
+    if (waiting == 0)
+        return NULL;
+    struct sched_queue *queue = &sched_queues[__builtin_ctzl(waiting)];
+    struct sched_entity *entity = __atomic_load_n(&queue->first, __ATOMIC_RELAXED);
+    if (!lock_try(&queue->lock, cpu)) // no branch before it: the clock's ordinary turns may end at one
+        return NULL;
+    if (entity != NULL)
+        take_out(queue, entity);
+    lock_drop(&queue->lock);
+    return entity;
 }

@@ -22,4 +22,9 @@ unsigned sched_wake_cpu(const struct sched_entity *entity, unsigned here, bool *
 // one thread.
 struct sched_entity *sched_search_others(unsigned cpu);
 
+// For core/fault.c: what it replaces, and by what.
+struct sched_entity *sched_search_early(unsigned cpu);
+void wfq_enqueue(unsigned cpu, struct sched_entity *entity, enum sched_why why);
+void wfq_enqueue_late(unsigned cpu, struct sched_entity *entity, enum sched_why why);
+
 #endif

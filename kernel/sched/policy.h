@@ -50,9 +50,12 @@ struct sched_policy {
 
 extern const struct sched_policy sched_global, sched_rr, sched_wfq;
 
-// The idle CPUs, for placement. The idle loop sets a bit; the CPU that sends a thread there clears it.
+// The idle CPUs, for placement: the idle loop sets a bit; the CPU that sends a thread there clears it. And the
+// queues that are not empty, whose bits change under their locks: who looks for work reads one line, not one of
+// each queue.
 struct sched_cpus {
     _Alignas(128) _Atomic uint64_t idle;
+    _Alignas(128) _Atomic uint64_t waiting;
     _Alignas(128) unsigned count; // read-only once threads run
     uint64_t cycles_per_us;
 };
@@ -74,7 +77,8 @@ struct sched_queue {
 
 // The counts of the searches for work; measure.c copies them to the counters.
 struct sched_search {
-    uint64_t tried, done;
+    _Alignas(128) uint64_t tried;
+    uint64_t done;
 };
 extern struct sched_search sched_search[MAX_CPUS];
 

@@ -54,7 +54,7 @@ static struct sched_entity *last_before(const struct sched_queue *queue, uint64_
     return entity;
 }
 
-static void enqueue(unsigned cpu, struct sched_entity *entity, enum sched_why why) {
+void wfq_enqueue(unsigned cpu, struct sched_entity *entity, enum sched_why why) {
     struct sched_queue *queue = &sched_queues[cpu];
     charge(entity);
     lock_take(&queue->lock);
@@ -65,6 +65,24 @@ static void enqueue(unsigned cpu, struct sched_entity *entity, enum sched_why wh
     entity->finish = entity->virtual_time + weighted(entity, SLICE);
     queue_put(queue, entity, last_before(queue, entity->finish));
     lock_drop(&queue->lock);
+}
+
+// fault=unlocked-count: writes the queue's length when it has no lock any more, so a thread that another CPU takes
+// meanwhile is still counted.
+FAULT_COPY __attribute__((flatten)) void wfq_enqueue_late(unsigned cpu, struct sched_entity *entity,
+                                                          enum sched_why why) {
+    struct sched_queue *queue = &sched_queues[cpu];
+    charge(entity);
+    lock_take(&queue->lock);
+    if (entity->cpu != cpu)
+        entity->virtual_time += queue->clock - clock_of(entity->cpu);
+    entity->cpu = cpu;
+    place(queue, entity, why);
+    entity->finish = entity->virtual_time + weighted(entity, SLICE);
+    unsigned length = queue->length + 1;
+    queue_put(queue, entity, last_before(queue, entity->finish));
+    lock_drop(&queue->lock);
+    __atomic_store_n(&queue->length, length, __ATOMIC_RELAXED);
 }
 
 static bool tick(unsigned cpu, struct sched_entity *running) {
@@ -103,7 +121,7 @@ static bool preempts(const struct sched_entity *woken, const struct sched_entity
 const struct sched_policy sched_wfq = {
     .name = "wfq",
     .init = sched_init_queues,
-    .enqueue = enqueue,
+    .enqueue = wfq_enqueue,
     .dequeue = sched_dequeue,
     .pick = sched_pick_own,
     .tick = tick,

@@ -1,5 +1,6 @@
 // The port of guest/bench.h to tern: workers, gate, window and lines; services.c and channel.c have the rest.
-// Workers are processes or threads of the same image.
+// Workers are processes or threads of the same image. A part of a mix has its own program(), window and lines
+// (part.c).
 #include "bench.h"
 
 #include "arch/layout.h"
@@ -7,8 +8,8 @@
 #include "user/runtime.h"
 
 static int64_t ids[BENCH_MAX_WORKERS];
-static uint64_t foreign[2];
 
+#ifndef BENCH_NO_MARKS
 int program(uint64_t first, uint64_t second) {
     if (first == 0)
         return bench_main(info()->command_line);
@@ -25,6 +26,7 @@ int program(uint64_t first, uint64_t second) {
         job->slot[second].value[0] ^= 1;
     return 0;
 }
+#endif
 
 uint64_t port_thread_time(void) {
     return (uint64_t)kernel_call(RING_CALL_READ, RING_READ_MY_CYCLES, 0, 0);
@@ -64,6 +66,9 @@ void port_gate_open(uint32_t *word, uint32_t value) {
     wake(word, UINT32_MAX);
 }
 
+#ifndef BENCH_NO_MARKS
+static uint64_t foreign[2];
+
 void port_window_open(void) {
     foreign[0] = (uint64_t)kernel_call(RING_CALL_READ, RING_READ_FOREIGN, 0, 0);
     kernel_call(RING_CALL_WINDOW, RING_WINDOW_OPEN, 0, 0);
@@ -100,3 +105,4 @@ void port_report(void) {
     if (info()->measure)
         report_books();
 }
+#endif

@@ -57,9 +57,11 @@ static void *map(size_t bytes, int shared) {
 void *port_private(size_t bytes) {
     return map(bytes, 0);
 }
+#ifndef BENCH_NO_MARKS // else in part.c
 void *port_shared(size_t bytes) {
     return map(bytes, 1);
 }
+#endif
 
 int port_unmap(void *at, size_t bytes) {
     size_t whole = (bytes + PAGE_SIZE - 1) & ~(size_t)(PAGE_SIZE - 1);

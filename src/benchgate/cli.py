@@ -21,14 +21,16 @@ with interrupted.imports(status=130):
     from benchgate.base.text import visible_lines
 
 Command = Callable[[argparse.Namespace], int]
+TWO_WORDS = (("history", "import"), ("explore", "replay"), ("explore", "small"))
+"""Commands of two words."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if argv is None else argv)
     if given[:1] == ["plan"] and given[1:] not in (["-h"], ["--help"]):
         given.insert(1, "--")  # the other words are for pytest
-    if given[:2] == ["history", "import"]:
-        given[:2] = ["history-import"]  # its words are folders, and those of `history` a row
+    if tuple(given[:2]) in TWO_WORDS:
+        given[:2] = ["-".join(given[:2])]  # its words are folders, and those of the first word are not
     status = 0
     try:
         try:
@@ -56,8 +58,8 @@ def _status(given: Sequence[str]) -> int:
 
 
 def _split(given: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-    """The words of `bisect`, and those behind `--`, which are pytest's."""
-    if given[:1] != ["bisect"] or "--" not in given:
+    """The words of `bisect` or `explore`, and those behind `--`, which are pytest's."""
+    if given[:1] not in (["bisect"], ["explore"]) or "--" not in given:
         return given, ()
     at = given.index("--")
     return given[:at], given[at + 1 :]

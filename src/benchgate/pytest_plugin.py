@@ -41,8 +41,10 @@ MARKS = (
     "efficiency(cpus, at_least=|at_most=, insn=, metric='work', base=1): speedup over CPUs (benchgate)",
     "overhead(cpus, at_least=|at_most=, insn=): how much longer the total is than the work (benchgate)",
     "scaling(model, cpus=(1, 2, 4), parameter=, at_least=|at_most=, insn=): a law fitted to arms (benchgate)",
+    "isolation(study, at_least=|against=): the isolation of a study's best mix (benchgate)",
     "gate(kind, cpus, base=None, at_least=, at_most=, insn=, metric='work'): one gate, any kind (benchgate)",
     "system(*names): systems of this test, instead of those of --system (benchgate)",
+    "machine(name): the machine of this test, instead of that of --machine (benchgate)",
 )
 
 
@@ -149,6 +151,20 @@ def verdict(request: pytest.FixtureRequest, benchgate_session: PytestSession) ->
     result: VerdictResult = row.verdict(planned)
     request.node.user_properties.extend(result.properties)
     return result
+
+
+@pytest.fixture
+def isolation(request: pytest.FixtureRequest, benchgate_session: PytestSession) -> Any:
+    """How the best mix of a study isolates its parts: `isolation.require_pass()`."""
+    from benchgate.session.mixing import gated, lab  # noqa: PLC0415 - the solver takes long to import
+
+    asked = gated.asked(request.node)
+    options = benchgate_session.options
+    if options.plan:
+        pytest.skip("--plan measures no study; next: benchgate mix vectors STUDY --plan")
+    return _or_exit(
+        request.config, lambda: gated.measure(asked, options, lab.opened, benchgate_session.progress)
+    )
 
 
 @pytest.fixture

@@ -56,6 +56,7 @@ with store.writing(place.find(word, {})) as connection:
         stop()
 """
 STAGES = ("benchgate_session", "benchgate_series", "benchgate_point", "benchgate_run", "commit")
+BETWEEN = [pytest.param(stage, marks=pytest.mark.long) for stage in STAGES[1:-1]]
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +95,7 @@ def kill_importer(word: str, folder: Path, stage: str) -> None:
             process.kill()
 
 
-@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("stage", [STAGES[0], *BETWEEN, STAGES[-1]])
 def test_a_killed_import_loses_and_doubles_nothing(
     word: str, where: Place, stage: str, tmp_path: Path
 ) -> None:

@@ -80,7 +80,10 @@ class SessionRig:
         self.rig.pytester.makeconftest(CONFTEST + OWN_LOCK.format(name=self.lock) + more)
 
     def argv(self, *words: str) -> list[str]:
-        return [sys.executable, "-m", "pytest", *self.rig.arguments(*words)]
+        # A signal may come between the opening of a file and the `with` that closes it. Python says so when
+        # it collects the file, and -W error would make that the session's end.
+        late = ("-W", "ignore::pytest.PytestUnraisableExceptionWarning")
+        return [sys.executable, "-m", "pytest", *self.rig.arguments(*late, *words)]
 
     @contextmanager
     def started(self, *words: str) -> Iterator[subprocess.Popen[str]]:

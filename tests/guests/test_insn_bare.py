@@ -51,18 +51,31 @@ def guest(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def boot(
-    guest: Path, folder: Path, case: str, cpus: int, drive: tuple[str, ...] = (), *, disks: bool = True
+    guest: Path,
+    folder: Path,
+    case: str,
+    cpus: int,
+    drive: tuple[str, ...] = (),
+    *,
+    disks: bool = True,
+    explore: Path | None = None,
+    shape: Path | None = None,
 ) -> Result:
-    """`disks`: false for drives of which benchgate does not know."""
+    """`disks`: false for drives of which benchgate does not know. `explore`: the file of an exploration.
+    `shape`: that of a machine with memory."""
     log, console = folder / "clock.log", folder / "console"
-    argv, environment = lab(marked=False, disks=disks and bool(drive)).line(cpus, log, seed=7)
+    argv, environment = lab(marked=False, disks=disks and bool(drive), explore=explore, shape=shape).line(
+        cpus, log, seed=7
+    )
     argv += drive
     argv += ["-serial", f"file:{console}", "-kernel", str(guest), "-append", f"case={case} cpus={cpus}"]
     done = subprocess.run(argv, env=environment, capture_output=True, timeout=BOOT_S, check=False)
     return Result(done.returncode, console.read_text(), read_log(log))
 
 
-@pytest.mark.parametrize("cpus", [1, 2, 4])
+@pytest.mark.parametrize(
+    "cpus", [pytest.param(1, marks=pytest.mark.long), 2, pytest.param(4, marks=pytest.mark.long)]
+)
 def test_a_disk_is_done_at_a_time_that_does_not_depend_on_the_host(
     guest: Path, tmp_path: Path, cpus: int
 ) -> None:

@@ -79,6 +79,26 @@ def test_the_pinned_qemu_supports_the_full_clock(qemu: Qemu) -> None:
     assert "sleep=" in found.reason
 
 
+WITHOUT_MAX = """#!/bin/sh
+for word do
+    [ "$word" = max ] && word=none
+    shift
+    set -- "$@" "$word"
+done
+exec {qemu} "$@"
+"""
+
+
+def test_a_qemu_without_the_cpu_model_is_refused_with_what_helps(qemu: Qemu, tmp_path: Path) -> None:
+    """As QEMU 7.2 for RISC-V."""
+    older = tmp_path / "qemu"
+    older.write_text(WITHOUT_MAX.format(qemu=qemu.binary))
+    older.chmod(0o755)
+    found = support(replace(qemu, binary=older))
+    assert found.level is Level.NONE
+    assert "unable to find CPU model 'none'; use QEMU 8.2 or newer" in found.reason
+
+
 def test_a_plugin_that_is_not_preloaded_is_refused(qemu: Qemu, tmp_path: Path) -> None:
     done = run(qemu, probe_guest(1), tmp_path / "log", LD_PRELOAD="")
     assert done.returncode == 1
@@ -180,6 +200,7 @@ while time.monotonic() < end:
 """
 
 
+@pytest.mark.long
 def test_a_vcpu_that_gets_no_cpu_of_the_host_is_not_stuck(qemu: Qemu, tmp_path: Path) -> None:
     """For 8 s its thread wants a CPU on which other processes always come first. Where the host gives it one
     nevertheless, it goes on early."""

@@ -106,7 +106,14 @@ def digests(folder: Path) -> tuple[str, ...]:
     return tuple(hashlib.sha256(one).hexdigest() for one in (serial, b"\n".join(kept)))
 
 
-@pytest.mark.parametrize(("cpus", "words"), [(1, ""), (2, "input=poll"), (4, "")])
+@pytest.mark.parametrize(
+    ("cpus", "words"),
+    [
+        pytest.param(1, "", marks=pytest.mark.long),
+        (2, "input=poll"),
+        pytest.param(4, "", marks=pytest.mark.long),
+    ],
+)
 def test_a_conversation_repeats_bit_for_bit(kernel: Path, tmp_path: Path, cpus: int, words: str) -> None:
     def slowly() -> None:
         time.sleep(random.random() / 5)

@@ -20,6 +20,7 @@ from benchgate.judge.judged_run import JudgedRun
 from benchgate.plan import catalog
 from tests import ternkit
 from tests.ternkit import Bootkit, Params
+from tools.explore_faults import FAULTS
 
 HANGS_S = 5.0
 """Of guest time. The park check takes 5 ms; the test of a lost wake-up waits this long."""
@@ -129,7 +130,7 @@ def test_the_stress_check_finds_an_unfair_weight(timed: Bootkit) -> None:
     assert good.ending is Ending.DONE
     assert {"stress-fair", "bomb-starved"} <= set(seen)
     assert list(seen)[-2:] == ["stress-fair", "stress-wake"]
-    bad = timed.words("kernel", 1, "fault=unfair-weight selftest=stress")
+    bad = timed.words("kernel", 1, "fault=unfair-weight selftest=stress fair_tries=1")
     found = ternkit.checks(bad)
     assert bad.ending is Ending.FAILED
     assert [name for name in found if not found[name]] == ["stress-fair"]
@@ -199,3 +200,15 @@ def test_the_attribution_finds_a_lock_held_too_long(timed: Bootkit, tasks: Table
     """The fault adds 20 us at every enqueue; without it a queue's lock is held for less than 1 us."""
     bad = attributed(timed, broken("lock-hold"), "tasks", STEPS)
     assert held(bad) > 5 * held(tasks)
+
+
+# ---- races, which `benchgate explore` finds (tools/explore_faults.py)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_an_ordinary_run_passes_with_a_race(timed: Bootkit, fault: str) -> None:
+    """The words are known, and the wrong copies work where nothing comes in between."""
+    run = timed.smoke(catalog.load_system(f"kernel:fault={fault}"), 2)
+    assert run.ending is Ending.DONE, run.detail
+    assert all(ternkit.checks(run).values())
+    assert {"park", "exit", "spawn-thread"} <= set(ternkit.checks(run))

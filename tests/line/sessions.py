@@ -91,6 +91,8 @@ def run_pytest(where: Path, *words: str | Path, python: str | Path = sys.executa
         "error",
         "-p",
         "no:cacheprovider",
+        "-p",
+        "no:hypothesispytest",  # it imports all of Hypothesis at the end
         f"--reports={where}/reports",
     ]
     code, output = run([python, "-m", "pytest", *own, *words], where)

@@ -6,6 +6,8 @@ import json
 import shutil
 from pathlib import Path
 
+import pytest
+
 from tests.line.sessions import REPO, run_benchgate, run_pytest
 
 FILE = "reports/baselines/main.json"
@@ -55,6 +57,7 @@ def plant(where: Path) -> None:
     source.write_text(text.replace("void thread_yield(void) {\n", PLANTED))
 
 
+@pytest.mark.long
 def test_a_loss_that_was_planted_in_a_kernel_is_found_and_its_symbol_is_named(tmp_path: Path) -> None:
     system = own_tern(tmp_path)
     (tmp_path / "test_row.py").write_text(TEST)

@@ -89,6 +89,7 @@ def words(history: History) -> list[str]:
     return [sys.executable, "-m", "benchgate.cli", "bisect", "--out", "out", good, bad, "--", *tests]
 
 
+@pytest.mark.long
 def test_the_commit_that_is_slower_is_found_also_after_an_interruption(
     history: History, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -133,17 +133,24 @@ COMMANDS = (
     ("history",),
     ("history-import",),
     ("bisect",),
+    ("explore",),
     ("replay",),
     ("sign",),
     ("verify",),
     ("rejudge",),
     ("cache", "gc"),
+    ("machine", "calibrate"),
+    ("machine", "check"),
+    ("mix", "choose"),
+    ("mix", "run"),
+    ("mix", "vectors"),
+    *(("fleet", action) for action in ("scheduler", "worker", "certificates", "allow")),
 )
 OTHERS = {"--basetemp", "--junitxml", "--lf", "--list", "--pdb", "--strict"}
 OTHERS |= {"--cpu", "--forks", "--iters", "--verify"}
-OTHERS |= {"--adapter", "--check", "--draws", "--file"}
+OTHERS |= {"--adapter", "--check", "--draws", "--file", "--idle"}
 """Options of pytest, ./run and mypy; of the programs in docs/real-tools.md; of bencher and sha256sum; of
-nox -s simulate."""
+nox -s simulate and fleet-demo."""
 
 
 def test_every_documented_option_exists(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -14,11 +15,10 @@ ROWS = """\
 import pytest
 
 
-@pytest.mark.system("kernel")
+@pytest.mark.system("kernel", "linux")
 @pytest.mark.workload("micro", op="getpid")
-@pytest.mark.ratio(to="linux", cpus=1, metric="cost", at_least=2.5)
-def test_tern_needs_less(verdict):
-    verdict.require_pass()
+def test_getpid_is_right(cell):
+    cell.require_verified()
 
 
 @pytest.mark.system("kernel", "linux")
@@ -33,23 +33,22 @@ KEVLAR = {"label": "kevlar", "benchmarks": {"getpid": {"per_iter_ns": 2233600}}}
 def session(tmp_path_factory: pytest.TempPathFactory) -> Session:
     folder = tmp_path_factory.mktemp("micro")
     (folder / "test_rows.py").write_text(ROWS)
-    return run_pytest(folder, "test_rows.py", "--clock=insn", "--smp=1")
+    return run_pytest(folder, "test_rows.py", "--clock=insn", "--smp=1", "--runs=1")
 
 
 def costs(session: Session, system: str, op: str) -> list[float]:
-    """Of the counted runs, in the order of their seeds."""
+    """Of all runs: the first seed, twice."""
     with (session.folder / "metrics.csv").open() as stream:
         rows = [row for row in csv.DictReader(stream) if (row["system"], row["metric"]) == (system, "cost")]
     return [float(row["value"]) for row in rows if f"op={op};" in row["params"]]
 
 
-def test_seeds_agree_to_the_instruction_or_nearly(session: Session) -> None:
+def test_a_seed_repeats_and_tern_needs_less(session: Session) -> None:
     assert session.code == 0, session.output
     tern, linux = costs(session, "kernel", "getpid"), costs(session, "linux", "getpid")
-    assert len(tern) == 6  # the first seed twice
-    assert len(set(tern)) == 1
-    assert linux[0] == linux[1]
-    assert max(linux) < 1.001 * min(linux)
+    assert (len(tern), len(set(tern))) == (2, 1)
+    assert (len(linux), len(set(linux))) == (2, 1)
+    assert linux[0] > 2.5 * tern[0]
 
 
 def test_a_system_without_files_skips_by_name(session: Session) -> None:
@@ -64,7 +63,8 @@ def test_the_session_is_compared_with_itself_and_with_kevlar(session: Session, t
     (tmp_path / "kevlar.json").write_text(json.dumps(KEVLAR))
     words = (f"{session.folder}:linux", f"{session.folder}:kernel", "--metric=cost")
     code, text = run_benchgate(tmp_path, "compare", *words)
-    assert (code, " ".join(text.split()).count("] B")) == (0, 1), text
+    assert code == 0, text
+    assert re.search(r"getpid\S+ .* B$", text, re.MULTILINE), text
     code, text = run_benchgate(tmp_path, "compare", f"{session.folder}:linux", "kevlar.json")
     assert code == 0, text
     assert "getpid" in text

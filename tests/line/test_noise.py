@@ -53,6 +53,8 @@ def beside_neighbours(self, group):
 MeasuringSession.attempts = beside_neighbours
 """
 
+pytestmark = pytest.mark.alone
+
 
 @pytest.fixture
 def where(tmp_path: Path) -> Path:

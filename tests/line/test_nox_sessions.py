@@ -30,6 +30,15 @@ import pytest
 def test_fails():
     assert 1 == 2
 """
+ALONE_MARK = "pytest.mark.alone"
+ALONE = f"""\
+import pytest
+
+
+@{ALONE_MARK}
+def test_alone():
+    pass
+"""
 
 
 @cache
@@ -93,16 +102,23 @@ def test_a_failed_test_fails_the_gate(checkout: Path) -> None:
 
 
 def test_the_second_half_of_the_tests_runs_although_the_first_failed(checkout: Path) -> None:
-    for number, folder in enumerate(noxfile().ALONGSIDE + noxfile().ALONE):
+    alongside, alone = noxfile().ALONGSIDE, noxfile().ALONE
+    for number, folder in enumerate(alongside):
         (checkout / folder).mkdir(parents=True)
         (checkout / folder / f"test_{number}.py").write_text(f"def test_it():\n    assert {number} > 0\n")
+    for number, folder in enumerate(alone):
+        (checkout / folder).mkdir(parents=True, exist_ok=True)
+        (checkout / folder / f"test_alone_{number}.py").write_text(ALONE)
     code, output = run([sys.executable, "-m", "nox", "--session", "tests"], checkout)
     assert code == 1, output
-    first, second = len(noxfile().ALONGSIDE), len(noxfile().ALONE)
-    assert re.findall(r"(?:1 failed, )?\d+ passed", output) == [
-        f"1 failed, {first - 1} passed",
-        f"{second} passed",
-    ]
+    halves = [f"1 failed, {len(alongside) - 1} passed", f"{len(alone)} passed"]
+    assert re.findall(r"(?:1 failed, )?\d+ passed", output) == halves
+
+
+def test_no_test_that_runs_alone_is_left_out() -> None:
+    left_out = (REPO / folder for folder in noxfile().ALONGSIDE if folder not in noxfile().ALONE)
+    marked = [file for folder in left_out for file in folder.rglob("*.py") if ALONE_MARK in file.read_text()]
+    assert marked == []
 
 
 @pytest.mark.parametrize(

@@ -140,7 +140,9 @@ def wrapper(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("clock", "more"), [("wall", "ports: {web: 80}"), ("insn", "")], ids=["wall", "insn"]
+    ("clock", "more"),
+    [pytest.param("wall", "ports: {web: 80}", marks=pytest.mark.alone), ("insn", "")],
+    ids=["wall", "insn"],
 )
 def test_a_system_has_a_qemu_of_its_own(tmp_path: Path, clock: str, more: str) -> None:
     """On wall time also with a port: its runs are measured, verified and judged again like others."""

@@ -92,6 +92,7 @@ def test_a_typed_workload_repeats_and_each_window_agrees(place: Path) -> None:
     assert code == 0, output
 
 
+@pytest.mark.alone
 def test_in_wall_time_only_a_printed_figure_is_a_window(place: Path) -> None:
     session = run_on_wall_time(place, "test_typed.py", "--smp=1", "--runs=1", "-rs")
     assert session.outcomes(1, "printed"), session.output

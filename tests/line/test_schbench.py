@@ -7,6 +7,8 @@ import csv
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.line.sessions import Session, linux_with, run_pytest
 
 GATED = """\
@@ -43,6 +45,7 @@ def histograms(session: Session, system: str) -> list[list[str]]:
     return [re.findall(r"@bench ((?:hist|bucket) .*) seq=", path.read_text()) for path in consoles]
 
 
+@pytest.mark.long
 def test_a_change_of_the_scheduler_is_an_exact_difference(tmp_path: Path) -> None:
     """The first two runs of an arm have the same seed. wfq wakes within a few us; in the global queue a woken
     worker waits for the 0.7 ms for which another one computes."""

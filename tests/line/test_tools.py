@@ -67,6 +67,7 @@ def native(where: Path, old: str = "", new: str = "") -> Session:
     return run_on_wall_time(where, "--system=native", "--smp=1", "--runs=1")
 
 
+@pytest.mark.alone
 def test_a_program_runs_natively_with_its_own_libraries(tmp_path: Path) -> None:
     session = native(tmp_path)
     assert session.code == 0, session.output
@@ -106,12 +107,14 @@ def test_a_script_and_its_data_are_in_the_guest(summed: Path) -> None:
     assert "summed needs programs, which kernel does not have" in of["kernel"]["reason"]
 
 
+@pytest.mark.alone
 def test_a_script_and_its_data_are_on_the_host(summed: Path) -> None:
     session = run_on_wall_time(summed, "--system=native", "--smp=1", "--runs=1")
     assert session.code == 0, session.output
     assert [one["outcome"] for one in session.verdicts] == ["PASS"]
 
 
+@pytest.mark.alone
 def test_other_data_are_noticed(summed: Path) -> None:
     (summed / "data" / "numbers.txt").write_text("40\n3\n")
     session = run_on_wall_time(summed, "--system=native", "--smp=1", "--runs=1")
@@ -127,6 +130,7 @@ def test_other_data_are_noticed(summed: Path) -> None:
         ("steps: (", "step: (", "ssdd printed 0 values of steps"),
     ],
 )
+@pytest.mark.alone
 def test_a_program_that_did_not_do_its_work_is_invalid(tmp_path: Path, old: str, new: str, said: str) -> None:
     session = native(tmp_path, old, new)
     (verdict,) = session.verdicts

@@ -7,24 +7,26 @@ of an operation at smp1 in instructions (the median of 5 seeds), and rates over 
     getpid             322      70           4.6   2.00  4.01        2.00  4.00
     read_null          588       -             -   2.00  4.01        -
     write_null         601       -             -   2.00  4.01        -
-    pipe              2248     262           8.6   2.00  4.00        2.00  4.00
-    pipe, shared      2248     262           8.6   1.46  2.31        1.13  1.27
-    fork_exit       171949   17017          10.1   2.03  3.96        2.00  3.99
+    pipe              2248     244           9.2   2.00  4.00        2.00  4.00
+    pipe, shared      2248     244           9.2   1.46  2.31        1.81  2.96
+    fork_exit       171949   17120          10.0   2.03  3.96        2.00  3.99
     open_close        5463       -             -   2.00  4.00        -
-    mmap_fault        5475     294          18.6   1.98  3.82        1.97  3.94
+    mmap_fault        5475     296          18.5   1.98  3.82        1.97  3.91
     stat              3441       -             -   2.00  4.00        -
-    sched_yield        934     224           4.2   2.05  4.09        2.00  4.00
-    futex_wake        6956     850           8.2   1.92  3.31        1.90  3.57
+    sched_yield        934     226           4.1   2.05  4.09        2.00  4.00
+    futex_wake        6956     858           8.1   1.92  3.31        1.88  3.50
     signal_delivery   3889       -             -   2.00  4.00        -
-    thread_create    36261    2470          14.7   2.23  4.18        1.77  2.96
-    context_switch    5004    1719           2.9   1.99  3.97        2.00  4.00
+    thread_create    36261    2521          14.4   2.23  4.18        2.00  4.00
+    context_switch    5004    1723           2.9   1.99  3.97        2.00  4.00
 
 The factor over Linux is at least 2.9, so 2.5 leaves a margin for another release of Linux. What scales by at
-least 1.97 and 3.82 is gated at 1.9 and 3.6, the limits of the other suites. Not gated are: a shared channel,
-which is one lock; futex_wake, where a woken thread may run on another CPU than its waker's; thread_create,
-where more CPUs save Linux the switch to the new thread (2.23), and tern takes one lock of all families five
-times, for 140 of its 2470 instructions each. The instruction clock counts no cache line that moves between
-CPUs, so a shared file scales as well as one's own; on wall time it need not, and is not gated.
+least 1.97 and 3.82 is gated at 1.9 and 3.6, the limits of the other suites. Not gated on Linux are: a shared
+channel, which is one lock; thread_create, where more CPUs save Linux the switch to the new thread (2.23; at
+4 CPUs 3.65 to 4.18). A shared channel is not gated on tern either: by its steps the clock can have changed
+that rate by 65%. thread_create is, 10% below what is measured, also at 32 CPUs (31.8, Linux 16.6), since the
+threads of a process have a lock of their own. futex_wake is not gated: a woken thread may run on another CPU
+than its waker's. The instruction clock counts no cache line that moves between CPUs, so a shared file scales
+as well as one's own; on wall time it need not, and is not gated.
 
 At smp1 every seed of tern gives the same number. Linux's calls without a switch agree to 0.001%; those that
 take pages or names from its caches to 0.6%; those that start or wake threads differ by where Linux puts them
@@ -153,6 +155,14 @@ class TestSignalDelivery(Scaling):
 @pytest.mark.workload("micro", op="thread_create", iters=150)
 class TestThreadCreate(Operation):
     SPREAD = 0.2
+
+    @pytest.mark.tern
+    @pytest.mark.system("kernel")
+    @pytest.mark.speedup(cpus=2, metric="rate", at_least=1.5, insn=1.9)
+    @pytest.mark.speedup(cpus=4, metric="rate", at_least=2.5, insn=3.6)
+    @pytest.mark.speedup(cpus=32, metric="rate", at_least=8.0, insn=28.0)
+    def test_processes_of_tern_start_threads_beside_each_other(self, verdict: VerdictResult) -> None:
+        verdict.require_pass()
 
 
 @pytest.mark.workload("micro", op="context_switch", iters=1_000)

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from benchgate.host import accel, capacity
+from benchgate.host import accel, capacity, lock
 from benchgate.run import thread_use
 from benchgate.session.guests import Guests
 from benchgate.session.measuring import MeasuringSession
@@ -40,6 +40,15 @@ def probe(qemu, which, **_):
 
 accel.probe = probe
 capacity.sample = lambda qemu, probe, pins, **_: (CapacityPair(1.0, (1.0,) * len(pins)),)
+"""
+
+# Nothing is measured, so no session needs to wait for another one on this host.
+CONFTEST += """
+import os
+from functools import partial
+from benchgate.host import lock
+
+lock.measuring = partial(lock.measuring, name=f"benchgate-stand-in-{os.getpid()}")
 """
 
 # A busy host may need long to end a stand-in. An attempt that failed because of that would end the session.
@@ -175,7 +184,9 @@ class Rig:
             f"--qemu={FAKE_QEMU}",
             f"--reports={self.folder}/reports",
         ]
-        return [*own, "-W", "error", "--strict-markers", "-p", "no:cacheprovider", *words]
+        # Hypothesis would be imported again at the end of each session.
+        without = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest")
+        return [*own, "-W", "error", "--strict-markers", *without, *words]
 
     def run(self, *words: str, play: str = "good") -> pytest.RunResult:
         return self.pytester.runpytest_inprocess(*self.arguments(*words, play=play))
@@ -192,6 +203,7 @@ def rig(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     for owner, name in (
         (accel, "probe"),
         (capacity, "sample"),
+        (lock, "measuring"),
         (MeasuringSession, "attempts"),
         (Guests, "request"),
         (thread_use, "thread_counters"),

@@ -97,7 +97,9 @@ def recorded(rig: Rig) -> tuple[int, int]:
     return len(list((rig.latest / "runs").iterdir())), len(rows)
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name == "skip" else pytest.mark.long) for name in HOSTILE]
+)
 def test_an_oracle_that_does_not_answer_makes_only_its_own_runs_invalid(hostile: Rig, name: str) -> None:
     oracle, why = HOSTILE[name]
     result = run(hostile, oracle)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import signal
 import subprocess
 import sys
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -16,7 +20,12 @@ from benchgate.base.errors import HostError
 from benchgate.build import cache
 from benchgate.commands import cache as cache_command
 from benchgate.session import doctor, replay
+from benchgate.session.exploring import lab
+from benchgate.session.mixing import steps
+from benchgate.session.progress import Progress
+from tests import exploresim, mixsim
 from tests.machines import PATIENCE_S, wait_until
+from tests.unit.mix import paper
 from tests.unit.sessions import finished_session
 
 
@@ -278,3 +287,149 @@ def test_an_interrupt_during_the_imports_leaves_no_traceback(
     assert sign.exists(), said
     assert said == "benchgate: interrupted\n"
     assert process.returncode == status
+
+
+def test_mix_choose_prints_mixes_and_says_what_is_odd(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    vectors, sensitivity = paper.write(tmp_path)
+    words = ["mix", "choose", "--vectors", str(vectors), "--sensitivity", str(sensitivity), "--json"]
+    assert cli.main([*words, "--capacity", "disk=0.7", "--top", "2"]) == 0
+    printed = capsys.readouterr()
+    assert [one["mix"] for one in json.loads(printed.out)] == [
+        {"game.1": 3, "webb.1": 1},
+        {"game.1": 4},
+    ]
+    assert "v.csv:7: disk: antiv.N alone uses 80%" in printed.err
+
+
+def study_folder(place: Path) -> Path:
+    """As two commands leave it, on a simulated system."""
+
+    def opened(_: object) -> AbstractContextManager[mixsim.Simulated]:
+        return nullcontext(mixsim.Simulated(mixsim.TRUTH))
+
+    study = replace(
+        mixsim.study(), seeds=1, limit_seeds=1, levels=(50,), resources=("cpu", "cache"), calibrate={}
+    )
+    progress = Progress(StringIO(), live=False)
+    steps.measure_vectors(study, place, opened, progress)
+    steps.run_mixes(place, steps.Wanted(best=1), opened, progress)
+    return place
+
+
+def test_mix_choose_refuses_a_score_that_does_not_rise(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rising = paper.VECTORS.replace("game,N,0.75", "game,N,0.25")
+    vectors, sensitivity = paper.write(tmp_path, rising)
+    words = ["mix", "choose", "--vectors", str(vectors), "--sensitivity", str(sensitivity)]
+    assert cli.main(words) == 4
+    printed = capsys.readouterr()
+    assert "v.csv:3: score: game.N uses more than game.1, but its score is not higher" in printed.err
+    assert printed.out == ""
+
+
+def test_two_folders_of_one_study_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = study_folder(tmp_path)
+    assert cli.main(["mix", "same", str(folder), str(folder)]) == 1  # the simulated runs have no clock's log
+    printed = capsys.readouterr()
+    assert "clock.log cannot be compared" in printed.err
+    assert "vectors.csv" not in printed.err
+
+
+def test_mix_of_a_study(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = study_folder(tmp_path)
+    assert cli.main(["mix", "choose", "--study", str(folder)]) == 0
+    assert "95%  75%    3 x prime.small 1 x walker.small" in capsys.readouterr().out
+    assert cli.main(["mix", "report", str(folder)]) == 0
+    assert f"report: {folder}/report.html" in capsys.readouterr().out
+    assert cli.main(["mix", "run", str(folder), "--plan"]) == 0
+    assert "runs alone, beside a dummy" in capsys.readouterr().out
+
+
+def test_mix_check_finds_a_run_without_evidence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["mix", "check", str(study_folder(tmp_path))]) == 1
+    assert "alone-prime.large-s1: its files give no result: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["choose"], "give --vectors and --sensitivity, or --study"),
+        (["report", "nowhere"], "nowhere is no folder; next: benchgate mix vectors STUDY.yaml --out nowhere"),
+        (["run", ".", "--best", "1", "--mix", "a.b=1"], "give --mix or --best, not both"),
+        (["same", ".", "nowhere"], "nowhere is no folder"),
+        (["same", ".", "."], "have nothing in common; next: benchgate mix vectors"),
+        (["vectors", "nowhere.yaml"], "nowhere.yaml"),
+    ],
+)
+def test_a_wrong_mix_command(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["mix", *words]) == 4
+    assert said in capsys.readouterr().err
+
+
+def test_mix_choose_refuses_a_wrong_count(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["mix", "choose", "--vectors", "v", "--sensitivity", "s", "--top", "0"])
+    assert ended.value.code == 4
+    assert "not a whole number from 1 to 100" in capsys.readouterr().err
+
+
+@pytest.fixture
+def simulated(monkeypatch: pytest.MonkeyPatch) -> list[exploresim.Simulated]:
+    """The guest that `benchgate explore` explores."""
+    guests = [exploresim.Simulated()]
+    monkeypatch.setattr(lab, "opened", lambda _: exploresim.opener(guests[0]))
+    return guests
+
+
+EXPLORE = ["explore", "--smoke", "--system", "kernel", "--smp", "2", "--strategy", "sync", "--out", "x"]
+
+
+def test_explore_prints_finds_and_exits_with_1(
+    simulated: list[exploresim.Simulated], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main([*EXPLORE, "--seeds", "8", "--no-small"]) == 1
+    assert "benchgate explore replay x/finds/find-1" in capsys.readouterr().out
+    assert cli.main([*EXPLORE, "--seeds", "8", "--no-small", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["state"] == "complete"
+    assert len(simulated[0].ran) == 9  # the second time all was there
+
+
+def test_explore_finds_nothing_and_exits_with_0(
+    simulated: list[exploresim.Simulated], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main([*EXPLORE, "--seeds", "2"]) == 0
+    assert "nothing found: 3 runs" in capsys.readouterr().out
+    assert simulated[0].ran
+
+
+def test_an_interrupted_exploration_says_how_to_go_on(
+    simulated: list[exploresim.Simulated], capsys: pytest.CaptureFixture[str]
+) -> None:
+    simulated[0].stop_after = 3
+    assert cli.main([*EXPLORE, "--seeds", "8"]) == 130
+    assert "interrupted; the same command with --out" in capsys.readouterr().err
+
+
+def test_the_plan_of_an_exploration_boots_nothing(
+    simulated: list[exploresim.Simulated], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main([*EXPLORE, "--seeds", "8", "--plan"]) == 0
+    assert "8 runs each: sync in turn; 9 boots" in capsys.readouterr().out
+    assert simulated[0].ran == []
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["explore"], "name tests, such as tests/smp"),
+        (["explore", "--smoke", "--seeds", "0"], "--seeds 0: expected a whole number"),
+        (["explore", "--smoke", "--strategy", "synk"], "did you mean `sync`"),
+        (["explore", "replay", "nowhere"], "is no find of an exploration"),
+        (["explore", "small", "nowhere"], "is no find of an exploration"),
+    ],
+)
+def test_a_wrong_explore_command(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert said in refused(capsys, *words)

@@ -15,7 +15,22 @@ import pytest
 import benchgate
 
 ROOT = Path(benchgate.__file__).parent
-ROOMS = ["base", "build", "host", "plan", "insn", "run", "judge", "evidence", "history", "render", "session"]
+ROOMS = [
+    "base",
+    "build",
+    "host",
+    "plan",
+    "insn",
+    "run",
+    "judge",
+    "evidence",
+    "fleet",
+    "history",
+    "mix",
+    "explore",
+    "render",
+    "session",
+]
 DOORS = ("pytest_plugin", "cli", "commands")
 """Modules at the root, which may import every room; `benchgate` itself exports the public names lazily."""
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from benchgate.base.errors import VerifyError
-from benchgate.plan import catalog
-from tests.nativekit import broken, run_of, verified_by
+from tests.nativekit import Lie, expect_refused, expect_right
 
 pytestmark = pytest.mark.usefixtures("own_cache")
 
@@ -36,18 +32,7 @@ CASES: list[tuple[str, dict[str, object]]] = [
 def test_every_worker_gives_the_correct_answer(
     tmp_path: Path, name: str, change: dict[str, object], cpus: int
 ) -> None:
-    workload = catalog.load_workload(name)
-    verified = verified_by(run_of(tmp_path, workload, cpus, **change), workload)
-    assert verified.metrics.keys() >= {"work", "total", *workload.metrics}
-
-
-@dataclass(frozen=True)
-class Lie:
-    workload: str
-    old: str
-    new: str
-    reason: str
-    params: Mapping[str, object] = field(default_factory=dict)
+    expect_right(tmp_path, name, change, cpus)
 
 
 LIES = [
@@ -124,6 +109,4 @@ LIES = [
 
 @pytest.mark.parametrize("lie", LIES, ids=lambda lie: f"{lie.workload}-{lie.new}")
 def test_a_lie_is_found(tmp_path: Path, lie: Lie) -> None:
-    workload = broken(tmp_path, lie.workload, lie.old, lie.new)
-    with pytest.raises(VerifyError, match=lie.reason):
-        verified_by(run_of(tmp_path, workload, 2, **lie.params), workload)
+    expect_refused(tmp_path, lie)

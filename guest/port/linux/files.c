@@ -1,7 +1,8 @@
 // The services of services.h on Linux that other systems may lack: files (tmpfs) and signals.
 //
 // Takes paths that port_file() gave, or that of a device. A call that fails gives the negative error. A file
-// that cannot be made gives NULL.
+// that cannot be made gives NULL. For a workload that needs a disk, bench.disk=PATH in the manifest is a folder
+// for its files, in place of the tmpfs; whoever starts the program has made it.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +16,18 @@
 #include "port.h"
 
 #define FOLDER "/dev/shm" // a tmpfs: on a host by convention, in a guest because port_file() mounts it
+
+#ifdef BENCH_NEEDS_DISK
+#define PATH_BYTES 256
+static const char *disk(void) {
+    return bench_param("disk");
+}
+#else
 #define PATH_BYTES 64
+static const char *disk(void) {
+    return NULL;
+}
+#endif
 
 // ---- files. Those of one run have the coordinator's number in their names, so that runs do not share any.
 
@@ -23,12 +35,15 @@ static pid_t maker;
 static unsigned files;
 
 static void path_of(unsigned number, char *path) {
-    snprintf(path, PATH_BYTES, FOLDER "/benchgate-%d-%u", (int)maker, number);
+    if (disk() == NULL)
+        snprintf(path, PATH_BYTES, FOLDER "/benchgate-%d-%u", (int)maker, number);
+    else if (snprintf(path, PATH_BYTES, "%s/benchgate-%d-%u", disk(), (int)maker, number) >= PATH_BYTES)
+        path[0] = 0; // there is no such file
 }
 
 // Only a run that uses files mounts it, so that others boot as before.
 static int make_folder(void) {
-    if (!port_is_guest || maker != 0)
+    if (!port_is_guest || maker != 0 || disk() != NULL)
         return 0;
     if (mkdir(FOLDER, 0755) != 0 && errno != EEXIST)
         return -errno;

@@ -12,6 +12,9 @@ extern int port_is_guest;
 // after the manifest has been read and before the first worker starts.
 void pin_read(unsigned workers);
 
+// Makes a channel of an open file that can be read and written: its number, or a negative error.
+int port_channel_of(int file);
+
 // Snapshots for --measure, both taken outside the window. port_report() prints the differences.
 void measure_open(void);
 void measure_close(void);

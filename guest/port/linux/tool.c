@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../../output.h"
 #include "port.h"
 #include "tool.h"
 
@@ -169,39 +170,6 @@ void tool_work(struct bench_job *job, unsigned worker, struct bench_slot *slot) 
 }
 
 // ---- the report
-
-static int is_plain(unsigned char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '.' || c == ':' || c == '-';
-}
-
-// The next piece of the output as one value of the wire, which has at most 64 plain characters: any other byte
-// is `+` and two hex digits. Returns how many bytes it holds.
-static size_t encode(const unsigned char *from, size_t length, char *to) {
-    size_t used = 0, done = 0;
-    for (; done < length && used + (is_plain(from[done]) ? 1 : 3) <= 64; done++) {
-        if (is_plain(from[done]))
-            to[used++] = (char)from[done];
-        else
-            used += (size_t)snprintf(to + used, 4, "+%02x", from[done]);
-    }
-    to[used] = 0;
-    return done;
-}
-
-static void report_output(const unsigned char *text, size_t length) {
-    static const char *const keys[] = {"a", "b", "c", "d", "e", "f"};
-    char value[65];
-    for (size_t at = 0; at < length;) {
-        bench_line_begin("output");
-        bench_line_u64("at", at);
-        for (unsigned i = 0; i < 6 && at < length; i++) {
-            at += encode(text + at, length - at, value);
-            bench_line_word(keys[i], value);
-        }
-        bench_line_end();
-    }
-}
 
 unsigned tool_result(struct bench_job *job, struct bench_field *fields) {
     static unsigned char text[OUTPUT_MOST + 1];

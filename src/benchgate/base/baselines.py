@@ -7,10 +7,11 @@ ValueError for arms that cannot be told apart.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from benchgate.base.cells import Cell, Lane, Placement
+from benchgate.base.machines import IDEAL, off_machine
 from benchgate.base.runs import Measurement
 
 DEFAULT_FILE = "reports/baselines/main.json"
@@ -27,6 +28,8 @@ class SystemOrigin:
     """The digest of its QEMU; empty if it needs none."""
     clock: str
     """The instruction clock: level, mode and the digest of its sources. Empty: not recorded, or wall time."""
+    machine: str = ""
+    """The digest of its machine; empty: the ideal one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +99,12 @@ class Baseline:
         if twice is not None:
             raise ValueError(f"{twice} is there twice")
 
+    def other_machines_of(self, cell: Cell) -> tuple[str, ...]:
+        """The machines other than the cell's on which the same cell was measured."""
+        wanted = _on_any_machine(cell)
+        found = {one.cell.machine or IDEAL for one in self.arms if _on_any_machine(one.cell) == wanted}
+        return tuple(sorted(found - {cell.machine or IDEAL}))
+
     def arms_of(self, cell: Cell) -> tuple[BaselineArm, ...]:
         """Of the cell, one for each lane."""
         wanted = same_in_all_sessions(cell)
@@ -105,6 +114,10 @@ class Baseline:
 def same_in_all_sessions(cell: Cell) -> Cell:
     """The cell without its label and clock, which depend on what else its session measured."""
     return Cell(cell.system, cell.workload, cell.mode, cell.params, cell.cpus, variant=cell.variant)
+
+
+def _on_any_machine(cell: Cell) -> Cell:
+    return same_in_all_sessions(replace(cell, system=off_machine(cell.system)))
 
 
 @dataclass(frozen=True, slots=True)

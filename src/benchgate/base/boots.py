@@ -64,6 +64,10 @@ class Build:
     """The git commit of the folder's repository that is built; empty: the files as they are in the folder."""
     files: tuple[Path, ...] = ()
     """The files that were chosen by settings and are in the commands; a default is one of the sources."""
+    part: tuple[tuple[str, ...], ...] = ()
+    """What builds the program of one part of a mix, into the same `{out}` as all parts of that mix."""
+    mix: tuple[tuple[str, ...], ...] = ()
+    """What then builds a kernel with these programs and its own conductor; empty: it has none."""
 
     @property
     def per_workload(self) -> bool:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from benchgate.base.machines import machine_in
+
 ParamValue = int | str
 """The value of a workload's parameter: a whole number or a word."""
 
@@ -78,6 +80,11 @@ class Cell:
     @property
     def id(self) -> str:
         return f"{self.row}-smp{self.cpus}" + (f"-{self.variant}" if self.variant else "")
+
+    @property
+    def machine(self) -> str:
+        """The machine with a memory system that the instruction clock gives it; empty: ideal."""
+        return machine_in(self.system)
 
     def param(self, name: str) -> ParamValue:
         return dict(self.params)[name]

@@ -78,3 +78,11 @@ class RenderError(BenchgateError):
 
 class HistoryError(BenchgateError):
     """A history that cannot be opened, read or written, or that holds what benchgate never wrote."""
+
+
+class FleetError(BenchgateError):
+    """A scheduler or a worker that cannot be used, or that answered what it may not answer."""
+
+
+class RefusedError(FleetError):
+    """Something that the operator of a worker does not allow."""

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from benchgate.base.baselines import NOTHING, Against
 from benchgate.base.cells import Cell, Lane, Mode, Params, Placement, Window
 from benchgate.base.errors import UsageError
+from benchgate.base.machines import IDEAL
 from benchgate.base.runs import Measurement
 from benchgate.base.text import percent
 from benchgate.base.void_rule import DEFAULT as DEFAULT_VOID_RULE
@@ -97,6 +98,9 @@ class Arm:
     """True if its program does not verify its own work, so that no gate may use its figures."""
     lacks: Mapping[str, str] = field(default_factory=dict)
     """Metrics that the guest skipped in every run, and why."""
+    absent: Mapping[str, str] = field(default_factory=dict)
+    """Metrics without a value in at least one counted run, and why. A gate that uses one is INVALID: what the
+    other runs say is not what the system does."""
     sample: str = ""
     """The folder of its first counted run, below the session's: the run that an advice names."""
     culprit: str = ""
@@ -175,6 +179,8 @@ class Policy:
     """Discarded boots per arm before the first counted one, on the wall-time lanes."""
     void: VoidRule = DEFAULT_VOID_RULE
     """Which runs are void, because the host disturbed them, and how many may be."""
+    machine: str = IDEAL
+    """The name or path of the machine, unless an option or a mark names one."""
     informs: str = field(default="", metadata={"of": "session"})
     """Why no gate uses this session's figures; empty if gates do."""
     shows: bool = field(default=False, metadata={"of": "session"})

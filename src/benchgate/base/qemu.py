@@ -83,8 +83,10 @@ def command(  # noqa: PLR0913 - every argument is an option of QEMU
     append: str = "",
     extra: tuple[str, ...] = (),
     name: str = "",
+    one_insn: bool = False,
 ) -> tuple[str, ...]:
-    """The argv of one boot. `name` should contain the run's nonce, by which stale guests are recognised."""
+    """The argv of one boot. `name` should contain the run's nonce, by which stale guests are recognised.
+    `one_insn`: TCG translates each instruction as a block of its own."""
     if kernel is None and (initrd is not None or append):
         raise ValueError("an initrd or a kernel command line needs a kernel")
     argv = [str(qemu.binary)]
@@ -94,7 +96,7 @@ def command(  # noqa: PLR0913 - every argument is an option of QEMU
         argv += ["-name", f"guest={comma_safe(name)},debug-threads=on"]
     argv += ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-machine", machine]
     if accel is not None:
-        argv += ["-accel", _ACCELERATORS[accel]]
+        argv += ["-accel", _ACCELERATORS[accel] + (",one-insn-per-tb=on" if one_insn else "")]
         cpu = _safe_cpu(cpu, accel, qemu.version) if qemu.guest is X86_64 else cpu
     for option, value in (("-cpu", cpu), ("-m", memory), ("-smp", smp)):
         argv += [option, value] if value else []

@@ -13,8 +13,10 @@ from pathlib import Path
 from types import MappingProxyType
 
 from benchgate.base.cells import Cell, Lane, Placement, Window
+from benchgate.base.exploring import Exploration
 from benchgate.base.histogram import Histogram
 from benchgate.base.metrics import Metric
+from benchgate.base.qemu import Qemu
 
 
 class Ending(StrEnum):
@@ -80,6 +82,23 @@ class Deadlines:
     boot_s: float
     run_s: float
 
+    def at_most(self, ns: int | None) -> Deadlines:
+        """None of both is later than this; None: they stay as they are."""
+        if ns is None:
+            return self
+        return Deadlines(min(self.boot_s, ns / 1e9), min(self.run_s, ns / 1e9))
+
+
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """What the command line of a boot names by path."""
+
+    qemu: Qemu
+    plugin: Path | None
+    """Of the instruction clock."""
+    files: Mapping[str, Path]
+    """The guest's, as in `Image.files`."""
+
 
 @dataclass(frozen=True, slots=True)
 class BootSpec:
@@ -98,6 +117,11 @@ class BootSpec:
     """The host's port for each of the guest's, by name."""
     talks: bool = False
     """Something is typed at its console, on the instruction clock: in guest time (insn/talk.py)."""
+    shape: str = ""
+    """Its machine, as the clock reads it (insn/machine_shape.py); empty: the ideal one."""
+    exploration: Exploration | None = None
+    uses: Uses | None = None
+    """What a worker of a fleet needs to carry it out; None: it is carried out here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +149,8 @@ class RawRun:
     """How long the run took by the host's clock; its window cannot be longer. None: not known."""
     detail: str = ""
     """More about the ending, in one sentence; may be empty."""
+    exploration: Exploration | None = None
+    """How its vCPUs were stalled; such a run is never a sample of a gate. None: it was not explored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +161,22 @@ class WorkerReport:
     start: int
     end: int
     values: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Disorder:
+    """Accesses to memory in one window that saw, or missed, a value of another time, because a vCPU was ahead
+    of another. With a count of 0 the order of all accesses is that of their times."""
+
+    count: int
+    worst_ns: int
+    """By how much, at most."""
+    total_ns: int
+    worst_line: int
+    """The guest-physical address of the line of the worst one."""
+    crossed: int = 0
+    """Of `count`: writes that only another write should have followed, with no read between; no vCPU saw a
+    wrong value of these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +192,8 @@ class Resolution:
     printed: int = 0
     """By how much two figures that the guest prints differ at least, in the run's unit; 0: the window is no
     printed figure."""
+    order: Disorder | None = None
+    """None: the order of accesses was not watched."""
 
 
 _VERIFY_ONLY = object()
@@ -178,6 +222,8 @@ class VerifiedRun:
     """True if the workload is a program that does not verify its own work: no gate may use the run."""
     skipped: Mapping[str, str] = field(default_factory=dict)
     """Metrics of its workload that it lacks because the guest skipped them, and why."""
+    absent: Mapping[str, str] = field(default_factory=dict)
+    """Metrics of its workload that have no value in it, and why: a percentile of nothing."""
     histograms: Mapping[str, Histogram] = field(default_factory=dict)
     """By name, those of all its workers together, in the guest's unit."""
     hz: int | None = None
@@ -226,3 +272,5 @@ class Measurement:
     """Of each sample; empty: not known."""
     guest: str = ""
     """The digest of the guest's files."""
+    hz: tuple[int, ...] = ()
+    """Of each sample, how many of `unit` are a second; empty: not known, or no time of the guest's clock."""

@@ -7,13 +7,14 @@ Nothing fails: `System.refuses` gives the reason why a system cannot run a cell 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 
 from benchgate.base.arch import X86_64, Architecture
 from benchgate.base.boots import Boot, Build, QemuWords
 from benchgate.base.cells import Mode, Params
+from benchgate.base.machines import Machine, off_machine, on_machine
 from benchgate.base.metrics import Better, Metric, MetricKind
 from benchgate.base.network import Port
 from benchgate.base.results import Result, ResultFormat
@@ -36,6 +37,8 @@ SERVICES = (
     "processes",
     "map",
     "files",
+    "disk",
+    "network",
     "signals",
     "programs",
 )
@@ -52,8 +55,8 @@ def not_a_service(name: str) -> str:
 
 
 def plain_name(name: str) -> str:
-    """A system's name without its settings, which follow the first dot."""
-    return name.partition(".")[0]
+    """A system's name without its settings, which follow the first dot, and without its machine."""
+    return off_machine(name).partition(".")[0]
 
 
 class Kind(StrEnum):
@@ -96,6 +99,17 @@ class System:
     """The smallest and the largest supported CPU count."""
     services: Mapping[str, str] = field(default_factory=dict)
     """Those of SERVICES that it has, and what each is made of there."""
+    machine: Machine | None = None
+    """The memory system that the instruction clock gives it; None: ideal."""
+
+    def on(self, machine: Machine) -> System:
+        """This system on a machine, which its name says."""
+        return replace(self, name=on_machine(self.name, machine.name), machine=machine)
+
+    @property
+    def on_ideal(self) -> System:
+        """This system on the ideal machine."""
+        return replace(self, name=off_machine(self.name), machine=None)
 
     @property
     def own_qemu(self) -> Path | None:

@@ -69,6 +69,13 @@ class Workload:
     def has_oracle(self) -> bool:
         return self.oracle != Path()
 
+    @property
+    def services(self) -> frozenset[str]:
+        """Those that it may need, with any parameters."""
+        return frozenset(self.needs).union(
+            *(one for spec in self.params.values() for one in spec.needs.values())
+        )
+
     def needs_with(self, params: Params) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """The services that it needs with these parameters, each time with what needs them: the workload, or
         a parameter's value."""

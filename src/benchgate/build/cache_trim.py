@@ -38,6 +38,8 @@ PURPOSES = {
     "insn-symbols": "the symbols of the Linux kernel, for profiles",
     "insn-trial": "whether the instruction clock works with this QEMU",
     "linux": "a Linux kernel: {version}",
+    "linux-modules": "modules of a Linux kernel, for mixes: {version}",
+    "mix-disk": "the empty disk of a mix",
     "plugin-api": "the version of QEMU's plugin interface",
     "probe": "the guest that times accelerators and the host's capacity",
     "qemu": "QEMU: {version}",

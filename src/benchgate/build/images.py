@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -90,6 +90,7 @@ class Images:
     _made: dict[tuple[str, str], Image] = field(default_factory=dict)
     _checked: dict[Path, tuple[int, ...]] = field(default_factory=dict)
     """The stamp of each file when its content was last compared with its digest."""
+    _told: set[str] = field(default_factory=set)
 
     def of(self, system: System, workload: Workload) -> Image:
         key = system.name, workload.name
@@ -142,10 +143,10 @@ class Images:
         return self._linux[kernel, guest.name]
 
     def _make(self, system: System, workload: Workload) -> Image:
-        tool = self._tool(workload)
+        tool = self.tool_files(workload)
         if system.kind is Kind.NATIVE:
             return _process(workload, tool)
-        kernel, digests, labels = self._kernel(system, workload)
+        kernel, digests, labels = self.kernel(system, workload)
         image = Image(
             kernel,
             self._initrd(system, workload, tool),
@@ -171,13 +172,13 @@ class Images:
         with FetchSession(self.notice) as session:
             return cross.compiler(guest, locked=self.locked, session=session)
 
-    def _tool(self, workload: Workload) -> ToolFiles | None:
+    def tool_files(self, workload: Workload) -> ToolFiles | None:
         if workload.tool is None:
             return None
         with FetchSession(self.notice) as session:
             return fetch_tool(workload.tool.package, locked=self.locked, session=session)
 
-    def _kernel(
+    def kernel(
         self, system: System, workload: Workload
     ) -> tuple[Path | None, Mapping[str, str], tuple[str, ...]]:
         if not system.boot.kernel:
@@ -190,6 +191,24 @@ class Images:
             return linux.image, digests, linux.labels
         path = self._file(system, workload, system.boot.kernel, "boot.kernel")
         return path, {"kernel": file_digest(path)}, ()
+
+    def mixed(self, system: System, parts: Sequence[Workload]) -> Path:
+        """A kernel with these programs and its own conductor."""
+        recipe = system.build
+        if recipe is None or not recipe.mix or "{out}" not in system.boot.kernel:
+            raise BuildError(
+                f"{system.file}: build: there is no command `mix`, which a kernel for mixes needs"
+            )
+        told = f"building {plain_name(system.name)} for {', '.join(one.name for one in parts)}"
+        if told not in self._told:
+            self.notice(told)
+            self._told.add(told)
+        recipe = replace(recipe, commands=recipe.mix)
+        out = self._run(system, recipe, None, tuple(sorted(parts, key=lambda one: one.name)))
+        path = Path(system.boot.kernel.replace("{out}", str(out)))
+        if not path.is_file():
+            raise BuildError(f"{system.file}: boot.kernel: {path} does not exist; correct `build.mix`")
+        return path
 
     def _initrd(self, system: System, workload: Workload, tool: ToolFiles | None) -> Path | None:
         if system.boot.initrd == WORKLOAD_INITRD:
@@ -224,12 +243,19 @@ class Images:
 
     def _built(self, system: System, recipe: Build, workload: Workload) -> Path:
         """The build folder. Its key has the plain name: settings that change no command share one build."""
+        return self._run(system, recipe, workload if recipe.per_workload else None)
+
+    def _run(
+        self, system: System, recipe: Build, workload: Workload | None, parts: Sequence[Workload] = ()
+    ) -> Path:
         return programs.run_build(
             recipe.commands,
             recipe.folder,
             recipe.sources,
             name=plain_name(system.name),
-            workload=workload if recipe.per_workload else None,
+            workload=workload,
             files=recipe.files,
             commit=sources_of(recipe.folder, recipe.revision) if recipe.revision else None,
+            parts=parts,
+            part=recipe.part if parts else (),
         )

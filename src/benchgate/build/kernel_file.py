@@ -38,6 +38,7 @@ class Media(StrEnum):
 
     KERNEL = "kernel"
     DISK = "disk"
+    FIRMWARE = "firmware"
     NONE = "none"  # it cannot
 
 
@@ -50,7 +51,9 @@ class KernelFile:
     """Empty: the file does not say."""
     media: Media = Media.KERNEL
     is_linux: bool = False
-    """Whether it is an image in one of Linux's own formats."""
+    """Whether it is Linux: other kernels have images in its formats, too."""
+    is_raw: bool = False
+    """Whether it has no known format: QEMU starts it as code, as a kernel or as firmware."""
     replaces_firmware: bool = False
     """Whether it starts where the machine's firmware would be."""
     format: str = "raw"
@@ -68,7 +71,7 @@ def look(path: Path) -> KernelFile:
     if not head:
         raise UsageError(f"{path}: is empty; build the kernel first")
     found = next((found for known in _FORMATS if (found := known(path, head))), None)
-    return found or KernelFile(path, "a file of no known format, which QEMU would load as raw code")
+    return found or KernelFile(path, "a file of no known format, which QEMU starts as raw code", is_raw=True)
 
 
 def _elf(path: Path, head: bytes) -> KernelFile | None:
@@ -135,14 +138,36 @@ def _has_aligned(text: bytes, magic: int, step: int) -> bool:
 
 
 def _linux(path: Path, head: bytes) -> KernelFile | None:
+    """An image in one of Linux's own formats. Others have them too, so that a boot loader starts them as it
+    starts Linux: memtest86+ and iPXE on x86, Xen and U-Boot on Arm."""
     if head[0x202:0x206] == b"HdrS":
-        return KernelFile(path, "a Linux bzImage for x86", _X86, is_linux=True)
-    magic = head[0x38:0x3C]
-    if magic == b"ARM\x64":
-        return KernelFile(path, "a Linux Image for Arm", "aarch64", is_linux=True)
-    if magic == b"RSC\x05":
-        return KernelFile(path, "a Linux Image for RISC-V", "riscv64", is_linux=True)
+        return _image(path, "bzImage for x86", _X86, is_linux=_has_packed_kernel(head))
+    arch, processor = _IMAGES.get(head[0x38:0x3C], ("", ""))
+    if arch:
+        return _image(path, f"Image for {processor}", arch, is_linux=b"Linux version " in head)
     return None
+
+
+_IMAGES = {b"ARM\x64": ("aarch64", "Arm"), b"RSC\x05": ("riscv64", "RISC-V")}
+
+
+def _image(path: Path, about: str, arch: str, *, is_linux: bool) -> KernelFile:
+    whose = f"a Linux {about}" if is_linux else f"a kernel in the format of a Linux {about}"
+    return KernelFile(path, whose, arch, is_linux=is_linux)
+
+
+def _has_packed_kernel(head: bytes) -> bool:
+    """Whether the boot protocol's `payload_length` is there, and not 0: Linux (since 2.6.26) names its packed
+    kernel by it, and a kernel of another kind is not packed by Linux's build."""
+    if len(head) < _PAYLOAD_LENGTH + 4:
+        return False
+    (version,) = struct.unpack_from("<H", head, 0x206)
+    (length,) = struct.unpack_from("<I", head, _PAYLOAD_LENGTH)
+    return bool(version >= _PAYLOAD_VERSION and length)
+
+
+_PAYLOAD_LENGTH, _PAYLOAD_VERSION = 0x24C, 0x208
+"""Documentation/arch/x86/boot.rst of Linux."""
 
 
 def _packed(path: Path, head: bytes) -> KernelFile | None:

@@ -8,9 +8,9 @@ compiler's first lines.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache as once
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
@@ -36,12 +36,21 @@ class Recipe:
 
     sources: tuple[tuple[str, tuple[str, ...]], ...]
     link: tuple[str, ...]
+    services: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]]
+    """The sources that a program has only if its workload needs the service."""
+
+    def serving(self, needs: Collection[str]) -> Recipe:
+        """The recipe of a workload that needs these services. Other programs keep every byte."""
+        more = sorted(name for name in self.services if name in needs)
+        flags = tuple(f"-DBENCH_NEEDS_{name.upper()}" for name in more)
+        sources = [*self.sources, *(one for name in more for one in self.services[name])]
+        return replace(self, sources=tuple((one, given + flags) for one, given in sources))
 
 
 def guest_program(workload: Workload, compiler: Compiler | None = None) -> Path:
     """The static Linux binary of a workload: /bench in the guest, and the program that `native` runs.
     `compiler`: the one for the guest's architecture; by default this host's."""
-    return _program("bench", workload.name, _source_of(workload), compiler)
+    return _program("bench", workload.name, _source_of(workload), compiler, workload.services)
 
 
 def tool_program(workload: Workload, description: Path) -> Path:
@@ -49,12 +58,29 @@ def tool_program(workload: Workload, description: Path) -> Path:
     return _program("tool", workload.name, description, None)
 
 
+def part_program(workload: Workload, description: Path | None = None) -> Path:
+    """The same without marks, for a part of a mix. `description`: of an existing program, as above."""
+    source = description or _source_of(workload)
+    program = "part-tool" if description else "part"
+    return _program(program, workload.name, source, None, workload.services)
+
+
+def init(compiler: Compiler | None = None) -> Path:
+    """PID 1 of the Linux guest."""
+    return _program("init", "init", None, compiler)
+
+
+def conductor() -> Path:
+    """What runs the parts of a mix at once: /bench of its guest."""
+    return _program("mix", "mix", None, None)
+
+
 def linux_initramfs(
     program: Path, more: Mapping[str, Path] = MappingProxyType({}), compiler: Compiler | None = None
 ) -> Path:
     """The archive with `program` as /bench, our PID 1, and `more` files by their place. It is not compressed,
     which saves time in the guest."""
-    content = {**more, "init": _program("init", "init", None, compiler), "bench": program}
+    content = {**more, "init": init(compiler), "bench": program}
     key = {"format": "newc-1", **{name: file_digest(path) for name, path in content.items()}}
 
     def make(files: Path) -> None:
@@ -95,12 +121,15 @@ def run_build(  # noqa: PLR0913 - a build has this many inputs
     workload: Workload | None = None,
     files: Sequence[Path] = (),
     commit: Sources | None = None,
+    parts: Sequence[Workload] = (),
+    part: Sequence[Sequence[str]] = (),
     timeout_s: float = 900.0,
 ) -> Path:
     """Runs a system's build commands in `folder`; gives the folder that replaces `{out}` in them.
 
     With a workload, which must have a C file, `{source}` is that file and `{workload}` its name. With a
-    commit the commands run among its files instead. `files`: other files that the commands read.
+    commit the commands run among its files instead. `files`: other files that the commands read. `part`:
+    commands that run before these, once for each of `parts`.
     """
     covered = [source for source in sources if commit is not None and commit.covers(source)]
     sources = [*(source for source in sources if source not in covered), *files]
@@ -117,15 +146,15 @@ def run_build(  # noqa: PLR0913 - a build has this many inputs
         key["folder"] = str(commit.folder)
         key["revision"] = json.dumps([[commit.below(one), commit.content(one)] for one in covered])
 
-    values: dict[str, str] = {}
     if workload is not None:
-        source = _source_of(workload)
-        key |= {"workload": workload.name, "source": _digest_with_headers(source)}
-        values = {"source": str(source), "workload": workload.name}
+        key |= {"workload": workload.name, "source": _digest_with_headers(_source_of(workload))}
+    if parts:
+        named = [[one.name, _digest_with_headers(_source_of(one))] for one in parts]
+        key["parts"] = json.dumps([named, [list(argv) for argv in part]])
+    steps = [(argv, one) for one in parts for argv in part] + [(argv, workload) for argv in commands]
 
     def make(files: Path) -> None:
-        values["out"] = str(files)
-        argvs = [[filled(word, values) for word in argv] for argv in commands]
+        argvs = [[filled(word, _values(one, files)) for word in argv] for argv, one in steps]
         # Beside the result: a path that is the same whenever this is built, because binaries may contain it.
         place = exported(commit, files.parent / "tree") if commit else nullcontext(folder)
         with place as where:
@@ -136,6 +165,14 @@ def run_build(  # noqa: PLR0913 - a build has this many inputs
             )
 
     return cache.entry("system", key, make, wait_s=timeout_s + 60)
+
+
+def _values(workload: Workload | None, out: Path) -> Mapping[str, str]:
+    """What replaces the words in braces of a system's build commands."""
+    values = {"out": str(out)}
+    return values if workload is None else {
+        **values, "source": str(_source_of(workload)), "workload": workload.name
+    }  # fmt: skip
 
 
 def _source_of(workload: Workload) -> Path:
@@ -160,12 +197,19 @@ def _source_digest(source: Path) -> str:
         ) from error
 
 
-def _program(program: str, name: str, workload: Path | None, compiler: Compiler | None) -> Path:
+def _program(
+    program: str,
+    name: str,
+    workload: Path | None,
+    compiler: Compiler | None,
+    needs: Collection[str] = (),
+) -> Path:
     guest = data_root() / "guest"
     compiler = compiler or toolchain.compiler()
     recipe = _recipes(guest / "build.yaml", compiler.guest.name).get(program)
     if recipe is None:
         raise BuildError(f"{guest / 'build.yaml'} has no program `{program}`; reinstall pytest-benchgate")
+    recipe = recipe.serving(needs)
     key = {
         "program": program,
         "name": name,
@@ -211,6 +255,8 @@ def _recipes(path: Path, guest: str) -> dict[str, Recipe]:
     common, portable, link = top.texts("common"), top.texts("portable"), top.texts("link")
     with top.optional("machine") as machine:
         portable += {name: machine.texts(name) for name in machine.keys()}[guest]  # noqa: SIM118
+    with top.optional("services") as words:
+        services = {name: tuple((one, common) for one in words.texts(name)) for name in words.keys()}  # noqa: SIM118
     found: dict[str, Recipe] = {}
     with top.optional("programs") as programs:
         for name in programs.keys():  # noqa: SIM118 - a Section, not a dict
@@ -219,7 +265,11 @@ def _recipes(path: Path, guest: str) -> dict[str, Recipe]:
                 sources = [*other.sources] if other else []
                 sources += [(one, common + portable) for one in words.texts("portable")]
                 sources += [(one, common) for one in words.texts("hosted")]
-            found[name] = Recipe(tuple(sources), link)
+                flags = words.texts("flags")
+                own = {
+                    name: tuple((one, given + flags) for one, given in of) for name, of in services.items()
+                }
+            found[name] = Recipe(tuple((one, given + flags) for one, given in sources), link, own)
     top.close()
     return found
 

@@ -6,6 +6,7 @@ Text of the YAML becomes C only as string constants.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from benchgate.base.files import file_digest
@@ -37,14 +38,14 @@ const struct bench_workload bench_workload = {{
 """
 
 
-def runner(workload: Workload) -> Path:
+def runner(workload: Workload, program: Callable[[Workload, Path], Path] = programs.tool_program) -> Path:
     """The static program that executes the tool; it depends on the YAML, not on the tool's files."""
     text = source(workload)
 
     def make(files: Path) -> None:
         (files / "tool.c").write_text(text)
 
-    return programs.tool_program(workload, cache.entry("tool-source", {"text": text}, make) / "tool.c")
+    return program(workload, cache.entry("tool-source", {"text": text}, make) / "tool.c")
 
 
 def source(workload: Workload) -> str:
@@ -74,10 +75,15 @@ def _constant(byte: int) -> str:
 
 def initramfs(workload: Workload, files: ToolFiles) -> Path:
     """The archive with the runner as /bench, our PID 1, and below /tool what the tool needs."""
+    more = for_guest(workload, files) | data_files.for_guest(workload)
+    return programs.linux_initramfs(runner(workload), more)
+
+
+def for_guest(workload: Workload, files: ToolFiles) -> dict[str, Path]:
+    """The tool's files by their place in the archive."""
     assert workload.tool is not None
     names = files.needed(workload.tool.program)
-    more = {f"{GUEST_FOLDER}/{name}": files.folder / name for name in names}
-    return programs.linux_initramfs(runner(workload), more | data_files.for_guest(workload))
+    return {f"{GUEST_FOLDER}/{name}": files.folder / name for name in names}
 
 
 def digest(workload: Workload, files: ToolFiles) -> dict[str, str]:

@@ -24,9 +24,15 @@ _ORDER = (
     "history",
     "baseline",
     "bisect",
+    "explore",
+    "explore_replay",
+    "explore_small",
+    "mix",
     "history_import",
     "replay",
     "timeline",
+    "machine",
+    "fleet",
     "cache",
 )
 """As the help lists them."""

@@ -23,6 +23,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--initrd", metavar="FILE", help="an initrd, or a multiboot module")
     parser.add_argument("--append", default="", metavar="WORDS", help="the kernel command line")
     parser.add_argument("--machine", default="", help="QEMU's machine type (default: several are tried)")
+    parser.add_argument("--cpu", default="", help="QEMU's CPU model (default: the best, then a plain one)")
     parser.add_argument("--firmware", default="", help="none, default, or a file (-bios)")
     parser.add_argument("--memory", default="256M", help="memory (default: 256M)")
     parser.add_argument(

@@ -19,8 +19,14 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--system", metavar="PATH", help="the YAML file of the run's system, if it is your own"
     )
-    about = "show where the window's instructions went, by symbol (--attribution is the same)"
-    parser.add_argument("--profile", "--attribution", action="store_true", help=about)
+    parser.add_argument(
+        "--profile", action="store_true", help="show where the window's instructions went, by symbol"
+    )
+    about = "show the lines of memory that moved between CPUs, and who shares them falsely; writes lines.svg"
+    parser.add_argument("--lines", action="store_true", help=about)
+    parser.add_argument(
+        "--attribution", action="store_true", help="--profile, and on a machine with memory --lines, too"
+    )
     parser.add_argument(
         "--timeline", action="store_true", help="record each turn and wake-up of each vCPU; writes trace.json"
     )
@@ -39,7 +45,9 @@ def run(words: argparse.Namespace) -> int:
         out=Path(words.out or free_name(f"replay-{Path(words.run).name}")).absolute(),
         system=words.system,
         trusted=trusted(words),
-        profile=words.profile,
+        profile=words.profile or words.attribution,
+        lines=words.lines,
+        attribution=words.attribution,
         timeline=words.timeline,
         flame=words.flame,
         gdb=words.gdb,

@@ -13,7 +13,7 @@ from benchgate.base.errors import UsageError
 from benchgate.commands.shared import declare_tests, declare_trusted, print_notes, trusted
 
 if TYPE_CHECKING:
-    from benchgate.evidence.signature import Signers
+    from benchgate.base.ssh_signatures import Signers
 
 NAME = "verify"
 ABOUT = "check a session folder: signature, hashes, verifiers, statistics, verdicts"
@@ -43,7 +43,7 @@ def run(words: argparse.Namespace) -> int:
 
 
 def _signers(words: argparse.Namespace) -> Signers | None:
-    from benchgate.evidence.signature import Signers
+    from benchgate.base.ssh_signatures import Signers
 
     if words.signers is None and words.identity:
         raise UsageError(f"--identity {words.identity} names one of the signers; add --signers FILE")

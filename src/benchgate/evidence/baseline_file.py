@@ -85,6 +85,7 @@ def _as_json(baseline: Baseline) -> dict[str, Any]:
         "machine": dict(origin.machine),
         "systems": {
             name: {"definition": one.definition, "qemu": one.qemu, "clock": one.clock}
+            | ({"machine": one.machine} if one.machine else {})
             for name, one in sorted(origin.systems.items())
         },
         "cells": [as_written(one) for one in baseline.arms],
@@ -189,6 +190,7 @@ def _system(value: object) -> SystemOrigin:
         _hex(fields.text("definition"), "definition"),
         _hex(fields.text("qemu"), "qemu", empty=True),
         one_line(fields.text("clock"), LONGEST_NAME),
+        _hex(fields.text("machine", ""), "machine", empty=True),
     )
     fields.done()
     return found

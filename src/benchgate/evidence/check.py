@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchgate.base import cpu_limit, own_source
+from benchgate.base import cpu_limit, own_source, ssh_signatures
 from benchgate.base.errors import (
     BenchgateError,
     EvidenceError,
@@ -21,6 +21,7 @@ from benchgate.base.errors import (
     NeedsFilesError,
     UnsignedError,
 )
+from benchgate.base.ssh_signatures import Signers
 from benchgate.base.text import visible
 from benchgate.evidence import results_csv, signature
 from benchgate.evidence.chain import Link, broken_link, chain_start, parse_chain, parse_manifest
@@ -38,7 +39,6 @@ from benchgate.evidence.files import (
 )
 from benchgate.evidence.kept_baselines import FOLDER as BASELINES
 from benchgate.evidence.session_folder import COMPLETE, FORMAT, METRICS, PARTIAL, RESULTS, VERDICTS, VERSION
-from benchgate.evidence.signature import Signers
 from benchgate.evidence.texts import differences
 
 OWN = frozenset(
@@ -78,7 +78,7 @@ def verify_session(folder: Path, recompute: Recompute | None = None, signers: Si
     """Without `recompute` only the signature, the hashes and the chain are checked. With `signers`, a session
     that none of them signed is not judged."""
     if signers is not None:
-        signature.require(signers)
+        ssh_signatures.require(signers)
     try:
         facts = _session(folder)
     except EvidenceError as error:

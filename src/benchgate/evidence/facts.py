@@ -15,14 +15,16 @@ from typing import Any
 from benchgate.base.cell_json import cell_as_json, cell_from_json
 from benchgate.base.cells import Cell, Lane, Params
 from benchgate.base.clocks import Clock, Clocks, policy_for
-from benchgate.base.errors import EvidenceError
+from benchgate.base.errors import CatalogError, EvidenceError
 from benchgate.base.gates import MINUTES, CapacityBound, Gate, Policy
 from benchgate.base.jsonfields import Fields
+from benchgate.base.machines import IDEAL, Machine
 from benchgate.base.metric_json import metric_as_json, metric_from_json
 from benchgate.base.metrics import Metric, with_windows
 from benchgate.base.text import one_line
 from benchgate.base.void_rule import NO_RULE, VoidRule
 from benchgate.insn.symbols import Symbols
+from benchgate.plan import machinefile
 from benchgate.plan.planned import SweepPlan
 
 
@@ -170,6 +172,7 @@ def read_policy(facts: Mapping[str, Any], where: str) -> Policy:
             capacity_reach=fields.real("capacity_reach"),
             warmups=fields.number("warmups"),
             void=_void_rule(fields.take("void", dict)) if fields.has("void") else NO_RULE,
+            machine=fields.text("machine", IDEAL),  # absent in sessions of earlier versions
             informs=fields.text("informs"),
         )
         fields.done()
@@ -229,6 +232,21 @@ def read_letters(facts: Mapping[str, Any], where: str) -> dict[str, str]:
     with _reading(where, "the letters"):
         fields = Fields(facts.get("letters", {}), "the letters")
         return {letter: fields.word(letter) for letter in facts.get("letters", {})}
+
+
+def read_machine(facts: Mapping[str, Any], name: str, where: str) -> Machine:
+    """A machine of the session, by its name."""
+    with _reading(where, f"machine {name}"):
+        fields = Fields(facts["machines"][name], "a machine")
+        text, digest = fields.text("text"), fields.text("digest")
+        fields.done()
+    try:
+        machine = machinefile.parse(text, Path(where))
+    except CatalogError as error:
+        raise EvidenceError(f"{where}: machine {name}: {error}") from error
+    if machine is None or (machine.name, machine.digest) != (name, digest):
+        raise EvidenceError(f"{where}: the text of machine {name} is of another machine: its digest differs")
+    return machine
 
 
 def read_programs(facts: Mapping[str, Any], where: str) -> tuple[Program, ...]:

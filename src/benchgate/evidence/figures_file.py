@@ -15,12 +15,14 @@ from pathlib import Path
 from benchgate.base.cells import Params
 from benchgate.base.errors import EvidenceError, IncompleteError, UsageError, VerifyError
 from benchgate.base.jsonfields import Fields
+from benchgate.base.machines import IDEAL, machine_in
 from benchgate.base.metrics import WINDOWS, Better
 from benchgate.base.systems import SELFTEST
 from benchgate.evidence import metrics_csv, results_csv
 from benchgate.evidence.files import SESSION, read_object, read_text
 from benchgate.evidence.machine import machine_of
 from benchgate.evidence.metrics_csv import Value
+from benchgate.evidence.origins import machine_digests
 from benchgate.evidence.session_folder import METRICS, RESULTS
 from benchgate.judge import bench_lines
 
@@ -58,6 +60,8 @@ class Side:
     samples: Mapping[Key, Samples]
     machine: str = ""
     """Where a session measured; empty if that is not known."""
+    models: tuple[str, ...] = ()
+    """The machines that the instruction clock simulated, with their digests."""
 
     @property
     def operations(self) -> Side:
@@ -123,15 +127,19 @@ def _session(folder: Path, system: str) -> Side:
         raise UsageError(f"{folder} has no system {system}; it has {', '.join(systems) or 'no verified run'}")
     kept = [one for one in values if system in ("", one.system)]
     chosen = (system,) if system else tuple(systems)
-    return Side(f"{folder} ({', '.join(chosen)})", chosen, _grouped(kept), _machine(folder))
+    return Side(f"{folder} ({', '.join(chosen)})", chosen, _grouped(kept), *_machines(folder, kept))
 
 
-def _machine(folder: Path) -> str:
-    """Empty without session.json: the two CSV files are enough to compare figures."""
+def _machines(folder: Path, values: Iterable[Value]) -> tuple[str, tuple[str, ...]]:
+    """The host, which is not known without session.json: the two CSV files are enough to compare figures; and
+    the simulated machines."""
+    names = {machine_in(one.system) or IDEAL for one in values}
     try:
-        return machine_of(read_object(folder, SESSION))
+        facts = read_object(folder, SESSION)
     except IncompleteError:
-        return ""
+        return "", tuple(sorted(names))
+    digests = machine_digests(facts, str(folder / SESSION))
+    return machine_of(facts), tuple(sorted(f"{name} {digests.get(name, '')}".strip() for name in names))
 
 
 def _grouped(values: Iterable[Value]) -> Mapping[Key, Samples]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from benchgate.base.baselines import Origin, SystemOrigin
 from benchgate.base.errors import EvidenceError
+from benchgate.base.machines import machine_in
 from benchgate.base.text import UNAVAILABLE, one_line
 
 MACHINE = (
@@ -29,23 +30,34 @@ def origin_of(facts: Mapping[str, Any], where: str) -> Origin:
     envelope = _part(facts, "envelope", where)
     systems, settings = _part(facts, "systems", where), _part(facts, "settings", where)
     emulators, inputs = _part(facts, "emulators", where), _part(facts, "inputs", where)
+    digests = machine_digests(facts, where)
     return Origin(
         machine={name: one_line(_text(envelope.get(name, UNAVAILABLE)), LONGEST) for name in MACHINE},
         systems={
-            str(name): _system(text, _part(settings, name, where), inputs.get(str(emulators.get(name)), {}))
+            str(name): _system(
+                text,
+                _part(settings, name, where),
+                inputs.get(str(emulators.get(name)), {}),
+                digests.get(machine_in(str(name)), ""),
+            )
             for name, text in systems.items()
         },
     )
 
 
-def _system(text: object, settings: Mapping[str, Any], emulator: object) -> SystemOrigin:
+def machine_digests(facts: Mapping[str, Any], where: str) -> dict[str, str]:
+    """By name, of the machines with a memory system."""
+    machines = _part(facts, "machines", where)
+    return {str(name): one_line(str(_part(machines, name, where).get("digest")), 64) for name in machines}
+
+
+def _system(text: object, settings: Mapping[str, Any], emulator: object, machine: str) -> SystemOrigin:
     """A setting may be a file. Where it is plays no part: its content is in the guest's digest."""
     found = emulator if isinstance(emulator, Mapping) else {}
     chosen = {str(name): PurePath(str(value)).name for name, value in dict(settings).items()}
     definition = hashlib.sha256(f"{text}\n{_text(chosen)}\n".encode(errors="surrogatepass")).hexdigest()
-    return SystemOrigin(
-        definition, str(found.get("digest", "")), one_line(str(found.get("clock", "")), LONGEST)
-    )
+    clock = one_line(str(found.get("clock", "")), LONGEST)
+    return SystemOrigin(definition, str(found.get("digest", "")), clock, machine)
 
 
 def _text(value: object) -> str:

@@ -25,7 +25,7 @@ from benchgate.evidence.facts import clocks_as_json, plain_json, sweep_as_json
 from benchgate.evidence.session_folder import SessionInfo
 from benchgate.plan import catalog
 from benchgate.plan.options import Options
-from benchgate.plan.planned import SweepPlan
+from benchgate.plan.planned import PlannedCell, SweepPlan
 
 PACKAGES = ("pytest-benchgate", "pytest", "numpy", "scipy", "pexpect", "psutil", "qemu.qmp", "PyYAML")
 _GIT_S = 10.0
@@ -64,8 +64,16 @@ def planned(
         "plan": [sweep_as_json(sweep) for sweep in sweeps],
         "capacity": {},
         "letters": dict(letters),
+        **machines(cells),
         **({} if clocks is None else {"clocks": clocks_as_json(clocks)}),
     }
+
+
+def machines(cells: Sequence[PlannedCell]) -> dict[str, Any]:
+    """By name, those with a memory system; nothing if every cell is on the ideal one."""
+    found = {one.system.machine.name: one.system.machine for one in cells if one.system.machine}
+    texts = {name: {"text": one.text, "digest": one.digest} for name, one in found.items()}
+    return {"machines": texts} if texts else {}
 
 
 def command(argv: Sequence[str]) -> str:

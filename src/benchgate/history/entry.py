@@ -14,11 +14,13 @@ from typing import Any
 
 from benchgate.base.cells import Lane
 from benchgate.base.errors import EvidenceError, HistoryError
+from benchgate.base.machines import machine_in
 from benchgate.base.metrics import WINDOWS
-from benchgate.base.text import one_line
+from benchgate.base.text import UNAVAILABLE, one_line
 from benchgate.evidence.facts import read_policy
 from benchgate.evidence.files import SESSION
 from benchgate.evidence.machine import machine_of
+from benchgate.evidence.origins import machine_digests
 from benchgate.evidence.results_csv import joined_params
 from benchgate.evidence.rows import RunRow
 from benchgate.evidence.session_folder import SESSION_NAME
@@ -42,7 +44,8 @@ class Series:
     lane: str
     placement: str
     machine: str
-    """Empty on the instruction clock, whose figures do not depend on the machine."""
+    """On the instruction clock the simulated one, with its digest; empty: ideal. There figures do not depend
+    on the host."""
     metric: str
     better: str
     unit: str
@@ -78,8 +81,9 @@ def entry_of(facts: Mapping[str, Any], rows: Iterable[RunRow], manifest: str, no
         )
     samples: dict[Series, dict[int, float]] = {}
     guests: dict[Series, str] = {}
-    machine = machine_of(facts)
+    host, models = machine_of(facts), machine_digests(facts, SESSION)
     for row in rows:
+        machine = _model(row.system, models) if row.lane is Lane.INSN else host
         for series, value in _values(row, machine):
             samples.setdefault(series, {})[row.run] = value
             same = guests.setdefault(series, row.guest_digest) == row.guest_digest
@@ -98,6 +102,11 @@ def entry_of(facts: Mapping[str, Any], rows: Iterable[RunRow], manifest: str, no
         samples=samples,
         guests=guests,
     )
+
+
+def _model(system: str, digests: Mapping[str, str]) -> str:
+    name = machine_in(system)
+    return f"{name} {digests.get(name, UNAVAILABLE)}" if name else ""
 
 
 def _informs(facts: Mapping[str, Any], name: str) -> str:
@@ -129,7 +138,7 @@ def _values(row: RunRow, machine: str) -> Iterator[tuple[Series, float]]:
                 cpus=row.cpus,
                 lane=str(row.lane),
                 placement=str(row.placement),
-                machine="" if row.lane is Lane.INSN else machine,
+                machine=machine,
                 metric=metric.name,
                 better=str(metric.better),
                 unit=unit,

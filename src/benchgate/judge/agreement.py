@@ -1,29 +1,39 @@
 """Compares what the files of a run say twice: run.json, and the files of those who carried the run out.
 
 Takes the files of a run and its system; gives nothing. Fails with VerifyError if the lane, the placement, the
-pins, the CPU count or the nonce in run.json contradict argv.json, affinity.json or clock.log, if
-conversation.json contradicts clock.log, or if the guest printed what argv.json did not ask for.
+pins, the CPU count, the nonce or the exploration in run.json contradict argv.json, affinity.json or
+clock.log, if conversation.json contradicts clock.log, or if the guest printed what argv.json did not ask for.
 """
 
 from __future__ import annotations
 
 import os
 from itertools import pairwise
-from pathlib import Path
 
 from benchgate.base.cells import Lane, Placement
 from benchgate.base.errors import VerifyError
-from benchgate.base.qemu import guest_name, smp_option
+from benchgate.base.exploring import Exploration
+from benchgate.base.machine_topology import topology_of
+from benchgate.base.qemu import guest_name
 from benchgate.base.results import ResultFormat
 from benchgate.base.runs import RawRun
 from benchgate.base.systems import Kind, System
+from benchgate.judge.exploration import check_exploration
+from benchgate.judge.machine_agreement import check_machine, files_of_plugins
 from benchgate.judge.run_files import ARGV, CONVERSATION, RunFiles
 from benchgate.run.record import clock_log
 
 MEASURE = "bench.measure=1"
 
 
-def check_agreement(files: RunFiles, system: System) -> None:
+def check_agreement(files: RunFiles, system: System, exploration: Exploration | None = None) -> None:
+    check_host(files, system, exploration)
+    if system.result.format is ResultFormat.BENCH:
+        _check_measures(files)
+
+
+def check_host(files: RunFiles, system: System, exploration: Exploration | None = None) -> None:
+    """What the host's own files say, whatever the guest printed. `exploration`: the one that was asked."""
     _check_argv(files, system)
     _check_placement(files.run)
     _check_pins(files)
@@ -31,10 +41,10 @@ def check_agreement(files: RunFiles, system: System) -> None:
         if files.clock.vcpus != files.run.cell.cpus:
             raise _differs(files.run, f"{files.run.cell.cpus} CPUs", f"clock.log is of {files.clock.vcpus}")
         _check_typed(files, system)
+        check_machine(files, system)
+        check_exploration(files, exploration)
     elif os.path.lexists(clock_log(files.run.folder)):
         raise _differs(files.run, f"lane {files.run.lane}", "there is a log of the instruction clock")
-    if system.result.format is ResultFormat.BENCH:
-        _check_measures(files)
 
 
 def _differs(run: RawRun, ours: str, theirs: str) -> VerifyError:
@@ -49,7 +59,7 @@ def _check_argv(files: RunFiles, system: System) -> None:
     if lane is Lane.NATIVE:
         cpus, nonce = f"bench.cpus={run.cell.cpus}" in argv, f"bench.nonce={run.nonce}" in argv
     else:
-        cpus = _option(argv, "-smp") == smp_option(system.qemu.smp, run.cell.cpus)
+        cpus = _option(argv, "-smp") == topology_of(system, run.cell.cpus).smp
         nonce = _option(argv, "-name").startswith(f"guest={guest_name(run.nonce)},")
     if not cpus:
         raise _differs(run, f"{run.cell.cpus} CPUs", f"{ARGV} asks for another number")
@@ -66,10 +76,8 @@ def _lane(argv: tuple[str, ...]) -> str:
 
 
 def _has_clock(argv: tuple[str, ...]) -> bool:
-    """Whether a plugin is told to write the instruction clock's log. In QEMU's options `,,` is a comma."""
-    words = [word for option, word in pairwise(argv) if option == "-plugin"]
-    parts = [part for word in words for part in word.replace(",,", ";").split(",")]
-    return any(part.startswith("out=") and Path(part).name == "clock.log" for part in parts)
+    """Whether a plugin is told to write the instruction clock's log."""
+    return "clock.log" in files_of_plugins(argv, "out")
 
 
 def _option(argv: tuple[str, ...], name: str) -> str:

@@ -17,6 +17,7 @@ from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm
 from benchgate.base.metrics import Metric, with_windows
 from benchgate.base.runs import RawRun, VerifiedRun
+from benchgate.base.text import counted
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.judge.repeat import difference
 from benchgate.judge.samples import is_sample, measurement
@@ -34,31 +35,41 @@ def arm_of(
 ) -> Arm:
     """The arm of these runs. `invalid` has one reason for each run without a result."""
     good, bad = tuple(runs), tuple(invalid)
-    counted = sum(map(is_sample, good))
+    samples = [run for run in good if is_sample(run)]
     void = tuple(f"{run.run.folder.name}: {run.void}" for run in good if run.void and not run.run.warmup)
     facts = Arm(
         cell,
-        attempted=counted + len(void) + len(bad),
+        attempted=len(samples) + len(void) + len(bad),
         invalid=bad,
         void=void,
         skipped=skipped,
         informs=any(run.unverified for run in good),
     )
-    if not counted:
+    if not samples:
         return facts
+    absent = _without_value(samples)
     lacks = {name: why for name, why in good[0].skipped.items() if all(name in run.skipped for run in good)}
     try:
         found = {
             name: measurement(good, metric)
             for name, metric in with_windows(declared).items()
-            if name not in lacks
+            if name not in lacks and name not in absent
         }
     except DecideError as error:
         return replace(facts, invalid=(*bad, str(error)))
-    sample = next(_folder(one.run) for one in good if is_sample(one))
     one = next(iter(found.values()))
-    facts = replace(facts, lane=one.lane, placement=one.placement, lacks=lacks)
-    return replace(facts, measurements=found, sample=sample)
+    facts = replace(facts, lane=one.lane, placement=one.placement, lacks=lacks, absent=absent)
+    return replace(facts, measurements=found, sample=_folder(samples[0].run))
+
+
+def _without_value(runs: Sequence[VerifiedRun]) -> dict[str, str]:
+    """The metrics that some of these runs have no value of, how many, and why the first has none."""
+    found: dict[str, str] = {}
+    for name in {name: None for run in runs for name in run.absent}:
+        without = [run for run in runs if name in run.absent]
+        share = f"{len(without)} of {counted(len(runs), 'run')}"
+        found[name] = f"{share} without a value: {without[0].run.folder.name}: {without[0].absent[name]}"
+    return found
 
 
 def arm_from_runs(

@@ -6,12 +6,11 @@ execution. Fails with VerifyError if such a file is not one.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from benchgate.insn.stacks import Stacks, read_folded
-from benchgate.judge.judged_run import JudgedRun
+from benchgate.judge.judged_run import JudgedRun, recordings
 
 FOLDED = "stacks.folded"
 
@@ -27,12 +26,6 @@ class Flame:
 
 def flames(runs: Iterable[JudgedRun]) -> tuple[Flame, ...]:
     return tuple(
-        Flame(
-            one.run.cell.id,
-            one.run.attempt,
-            f"runs/{one.run.folder.name}",
-            read_folded(one.run.folder / FOLDED),
-        )
-        for one in runs
-        if one.verified and os.path.lexists(one.run.folder / FOLDED)
+        Flame(run.cell.id, run.attempt, f"runs/{run.folder.name}", read_folded(path))
+        for run, path in recordings(runs, FOLDED)
     )

@@ -6,8 +6,10 @@ through.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from benchgate.base.errors import VerifyError
 from benchgate.base.runs import Ending, Outcome, RawRun, VerifiedRun
@@ -33,6 +35,20 @@ class JudgedRun:
         if self.run.warmup:
             return Outcome.WARMUP
         return Outcome.VOID if self.verified.void else Outcome.OK
+
+
+def median_of(runs: Sequence[VerifiedRun]) -> VerifiedRun:
+    """By work; of an even number the lower middle one."""
+    ordered = sorted(runs, key=lambda run: (run.work, run.run.attempt))
+    return ordered[(len(ordered) - 1) // 2]
+
+
+def recordings(runs: Iterable[JudgedRun], name: str) -> Iterator[tuple[RawRun, Path]]:
+    """The verified runs in whose folder there is a file of this name, and its path."""
+    for one in runs:
+        path = one.run.folder / name
+        if one.verified and os.path.lexists(path):
+            yield one.run, path
 
 
 Verifier = Callable[[RawRun], VerifiedRun]

@@ -1,8 +1,8 @@
 """Computes the metrics that a workload declares, from what one run reported. Pure.
 
-Takes the metrics and what the run reported; gives their values by name, in the units of the metrics. Fails
-with VerifyError that names the metric: the run did not report what it is of, or it would be a division by
-zero.
+Takes the metrics and what the run reported; gives their values by name, in the units of the metrics, and the
+names of those that have none: a percentile of nothing is no figure, and no fault of the run. Fails with
+VerifyError that names the metric: the run did not report what it is of, or it would be a division by zero.
 """
 
 from __future__ import annotations
@@ -41,9 +41,29 @@ class Reported:
     """None if they cannot be said in ns, because the guest did not say its hz."""
 
 
+def without_value(metrics: Mapping[str, Metric], seen: Reported) -> dict[str, str]:
+    """Those of a percentile, a minimum or a maximum of a histogram that the run reported and that is empty,
+    and why they have no value."""
+    empty = [name for name, one in seen.histograms.items() if not one.count]
+    found = (
+        (name, histogram) for name, one in metrics.items() for histogram in empty if _is_of(one, histogram)
+    )
+    return {name: f"its histogram `{histogram}` is empty" for name, histogram in found}
+
+
+def _is_of(metric: Metric, histogram: str) -> bool:
+    """True if the metric needs a value of that histogram."""
+    if metric.kind is MetricKind.PERCENTILE:
+        return metric.of == histogram
+    return not {metric.of, metric.per}.isdisjoint((f"{histogram}.min", f"{histogram}.max"))
+
+
 def computed(metrics: Mapping[str, Metric], seen: Reported) -> dict[str, float]:
-    found = {}
+    """The values of all but those without one."""
+    absent, found = without_value(metrics, seen), {}
     for name, metric in metrics.items():
+        if name in absent:
+            continue
         try:
             found[name] = _value(metric, seen)
         except ValueError as error:

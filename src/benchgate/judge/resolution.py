@@ -7,8 +7,9 @@ another lane, or whose clock left no totals, has no entry. Does not fail.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
-from benchgate.base.runs import Outcome, Resolution
+from benchgate.base.runs import Disorder, Outcome, Resolution
 from benchgate.judge.judged_run import JudgedRun
 
 
@@ -26,4 +27,18 @@ def _largest(found: list[Resolution]) -> Resolution:
         handovers=max(one.handovers for one in found),
         late=max(one.late for one in found),
         printed=max(one.printed for one in found),
+        order=_worst([one.order for one in found if one.order]),
+    )
+
+
+def _worst(found: list[Disorder]) -> Disorder | None:
+    """The most accesses of one run, and the worst access of all runs with its line."""
+    if not found:
+        return None
+    worst = max(found, key=lambda one: one.worst_ns)
+    return replace(
+        worst,
+        count=max(one.count for one in found),
+        total_ns=max(one.total_ns for one in found),
+        crossed=max(one.crossed for one in found),
     )

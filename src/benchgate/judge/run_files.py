@@ -22,6 +22,7 @@ from benchgate.base.jsonfields import Fields
 from benchgate.base.runs import RawRun
 from benchgate.base.text import UNAVAILABLE
 from benchgate.host.noise import HostSnapshot, ThreadCounters
+from benchgate.insn import machine_shape
 from benchgate.insn.log import ClockLog
 from benchgate.insn.log_reader import read_log
 from benchgate.judge import wire
@@ -68,6 +69,15 @@ class RunFiles:
             return conversation_json.from_json(self._json(CONVERSATION))
         except ValueError as error:
             raise VerifyError(f"{self.run.folder / CONVERSATION}: {error}") from error
+
+    @cached_property
+    def shape(self) -> str:
+        """The machine that the clock was given; empty: the ideal one."""
+        path = self.run.folder / machine_shape.FILE
+        try:
+            return read_start(path, _JSON_BYTES).decode("ascii", "replace") if os.path.lexists(path) else ""
+        except OSError as error:
+            raise VerifyError(f"{path} cannot be read: {error.strerror}") from error
 
     @cached_property
     def argv(self) -> tuple[str, ...]:

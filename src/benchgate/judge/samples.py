@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from benchgate.base.cells import Cell, Window
+from benchgate.base.cells import Cell, Lane, Window
 from benchgate.base.errors import DecideError
 from benchgate.base.metrics import WINDOWS, Metric, MetricKind
 from benchgate.base.runs import Measurement, VerifiedRun
@@ -43,7 +43,14 @@ def measurement(runs: Iterable[VerifiedRun], metric: Metric) -> Measurement:
         else 0.0,
         seeds=tuple(run.run.seed for run in counted),
         guest=first.run.guest_digest,
+        hz=_hz(counted) if metric.name in WINDOWS else (),
     )
+
+
+def _hz(runs: Sequence[VerifiedRun]) -> tuple[int, ...]:
+    """A guest that counts cycles measures their rate in each boot."""
+    known = tuple(run.hz for run in runs if run.hz and run.run.lane is not Lane.INSN)
+    return known if len(known) == len(runs) else ()
 
 
 def _late(run: VerifiedRun, metric: Metric) -> float | None:

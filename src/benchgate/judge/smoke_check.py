@@ -32,12 +32,13 @@ def require_smokes(session: Path, system: System, raw: RawRun) -> None:
         raise VerifyError(f"{what} were not run: {error}") from error
     if (boot.cell.system, boot.cell.cpus, boot.lane) != (system.name, raw.cell.cpus, raw.lane):
         raise VerifyError(f"{what} in {folder} are of another system, CPU count or lane")
-    why = _problem(boot, system, system.smoke)
+    why = problem(boot, system, system.smoke)
     if why:
         raise VerifyError(f"{what} did not pass: {why} ({folder.parent.name}/{folder.name}/serial.log)")
 
 
-def _problem(boot: RawRun, system: System, smoke: Smoke) -> str:
+def problem(boot: RawRun, system: System, smoke: Smoke) -> str:
+    """Why this boot did not pass; empty if it did."""
     console = read_console(boot)
     if boot.ending is not Ending.DONE:
         line = wire.failure_line(console) or _failed_check(console)

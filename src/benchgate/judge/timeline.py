@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from benchgate.base.runs import Outcome, VerifiedRun
 from benchgate.insn.activity import Activity
-from benchgate.judge.judged_run import JudgedRun
+from benchgate.judge.judged_run import JudgedRun, median_of
 from benchgate.judge.run_files import RunFiles
 
 MEDIAN, SLOWEST, ONLY = "median", "slowest", "only"
@@ -64,10 +64,9 @@ def timelines(runs: Sequence[JudgedRun]) -> tuple[Timeline, ...]:
 
 
 def _chosen(runs: Sequence[VerifiedRun]) -> list[tuple[VerifiedRun, VerifiedRun, str]]:
-    """The median run, each chosen run, and what it is. Of an even number the lower middle one counts."""
-    ordered = sorted(runs, key=lambda run: (run.work, run.run.attempt))
-    median, slowest = ordered[(len(ordered) - 1) // 2], ordered[-1]
-    if len(ordered) == 1:
+    """The median run, each chosen run, and what it is."""
+    median, slowest = median_of(runs), max(runs, key=lambda run: (run.work, run.run.attempt))
+    if len(runs) == 1:
         return [(median, median, ONLY)]
     return [(median, median, MEDIAN), (median, slowest, SLOWEST)]
 

@@ -8,12 +8,13 @@ with VerifyError; its message says what is wrong with the run, and where.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import replace
 
 from benchgate.base.cells import Lane, Window
 from benchgate.base.console_text import by_lines, plain
 from benchgate.base.errors import VerifyError
+from benchgate.base.exploring import Exploration
 from benchgate.base.network import host_ports, port_values
 from benchgate.base.results import Result, ResultFormat
 from benchgate.base.runs import _VERIFY_ONLY, Ending, RawRun, Resolution, VerifiedRun
@@ -23,10 +24,12 @@ from benchgate.base.void_rule import NO_RULE, VoidRule
 from benchgate.base.watching import EndBy
 from benchgate.base.workloads import Workload
 from benchgate.insn.window import agree, window
-from benchgate.judge import patterns, printed, tool_result, wire
+from benchgate.judge import patterns, printed, wire
 from benchgate.judge.agreement import check_agreement
+from benchgate.judge.answered import check_answers, reported
 from benchgate.judge.foreign import check_foreign
-from benchgate.judge.metrics import SECOND_NS, Reported, computed
+from benchgate.judge.memory_books import check_balance
+from benchgate.judge.metrics import SECOND_NS, computed, without_value
 from benchgate.judge.noise import NOT_KNOWN, disturbance, excess, is_judged
 from benchgate.judge.oracle import ORACLES
 from benchgate.judge.oracle_run import OracleRun
@@ -49,8 +52,18 @@ SHORTEST_WINDOW = 10_000
 """In ns or cycles. In a shorter window the cost of reading a wall clock matters."""
 
 
-def verify_on(run: RawRun, workload: Workload, system: System, rule: VoidRule = NO_RULE) -> VerifiedRun:
-    """Verifies by the settings of the system's YAML: its output format, and the exit codes for success."""
+def verify_on(
+    run: RawRun,
+    workload: Workload,
+    system: System,
+    rule: VoidRule = NO_RULE,
+    *,
+    exploration: Exploration | None = None,
+) -> VerifiedRun:
+    """Verifies by the settings of the system's YAML: its output format, and the exit codes for success.
+
+    `exploration`: how its vCPUs must have been stalled; then the result is for whoever explores. None: it may
+    be a sample, so an explored run is refused."""
     codes = None if system.end.by is EndBy.KILL else system.end.exit_codes
     files = RunFiles(run)
     if system.result.format is not ResultFormat.BENCH:
@@ -63,8 +76,10 @@ def verify_on(run: RawRun, workload: Workload, system: System, rule: VoidRule = 
         output = _output(files, system)
         if system.console.counts_cpus:
             require_cpus(run.cell.cpus, patterns.online_cpus(output, system))
-    _check_failures(files.console, system.console.failures)
-    check_agreement(files, system)
+    check_failures(files.console, system.console.failures)
+    check_agreement(files, system, exploration)
+    if run.lane is Lane.INSN:
+        check_balance(files.clock)
     return found
 
 
@@ -95,27 +110,18 @@ def verify(
     the guest is killed after its result.
     """
     run = files.run
-    _check_ending(files, exit_codes)
+    check_ending(files, exit_codes)
     transcript = files.transcript
     check_echo(run.cell, workload, transcript, result)
     check_cpus(run, transcript)
     check_window(transcript)
     check_books(transcript)
-    if workload.tool:
-        transcript = tool_result.with_result(workload.tool, transcript)
-    seen = OracleRun(
-        cpus=run.cell.cpus,
-        unit=transcript.unit,
-        hz=transcript.hz,
-        work=transcript.work_end - transcript.work_start,
-        total=transcript.total_end - transcript.total_start,
-        by_worker=transcript.histograms,
-    )
-    if workload.has_oracle:
-        ORACLES.check(workload.oracle, dict(run.cell.params), transcript.reports, transcript.result, seen)
+    transcript, seen = check_answers(workload, run.cell.params, run.cell.cpus, transcript)
     unit, work, total, lead = _window(files, transcript)
     void = _void(files, rule, transcript, result)
-    _check_span(files, unit, work, total, transcript.hz, void=void)
+    check_span(files, unit, work, total, transcript.hz, void=void)
+    hz = SECOND_NS if unit == INSN_UNIT else transcript.hz
+    figures = reported(transcript, seen, {Window.WORK: work, Window.TOTAL: total}, hz)
     return VerifiedRun(
         run=run,
         unit=unit,
@@ -126,22 +132,13 @@ def verify(
         key=_VERIFY_ONLY,
         resolution=_resolution(files),
         void=void,
-        metrics=_metrics(workload, transcript, seen, unit, {Window.WORK: work, Window.TOTAL: total}),
+        metrics=computed(workload.metrics, figures),
+        absent=without_value(workload.metrics, figures),
         unverified=workload.tool is not None and not workload.tool.verifies,
         histograms=seen.histograms,
         hz=transcript.hz,
         lead=lead if 0 <= lead <= total - work else None,
     )
-
-
-def _metrics(
-    workload: Workload, transcript: Transcript, seen: OracleRun, unit: str, windows: Mapping[Window, int]
-) -> dict[str, float]:
-    """The windows are the run's: on the instruction clock in its ns, otherwise in the guest's unit."""
-    hz = SECOND_NS if unit == INSN_UNIT else transcript.hz
-    in_ns = {window: length * SECOND_NS / hz for window, length in windows.items()} if hz else None
-    reported = Reported(transcript.reports, transcript.result, seen.histograms, transcript.hz, in_ns)
-    return computed(workload.metrics, reported)
 
 
 def verify_printed(
@@ -153,7 +150,7 @@ def verify_printed(
     rule: VoidRule = NO_RULE,
 ) -> VerifiedRun:
     """The same for a system that prints figures and answers in its own form, by the patterns of its YAML."""
-    _check_ending(files, exit_codes)
+    check_ending(files, exit_codes)
     if not system.console.counts_cpus:
         raise VerifyError("the system's YAML has no `console.online`, so nothing shows how many CPUs came up")
     output = _output(files, system)
@@ -164,7 +161,7 @@ def verify_printed(
     if total < figures.work:
         raise VerifyError(f"the total window ({total}) is shorter than the work window ({figures.work})")
     void = _void(files, rule)
-    _check_span(files, figures.unit, figures.work, total, void=void)
+    check_span(files, figures.unit, figures.work, total, void=void)
     if workload.has_oracle:
         asked = OracleRun(files.run.cell.cpus, figures.unit, None, figures.work, total, {})
         ORACLES.check(workload.oracle, dict(files.run.cell.params), (), seen.values, asked)
@@ -194,7 +191,7 @@ def _void(
     return disturbed or foreign if is_judged(run) else ""
 
 
-def _check_ending(files: RunFiles, exit_codes: Collection[int] | None) -> None:
+def check_ending(files: RunFiles, exit_codes: Collection[int] | None) -> None:
     """A run that did not end with success is refused, even if its transcript is complete."""
     run, failure = files.run, wire.failure_line(files.console)
     why = f"; the guest printed `{failure}`" if failure else ""
@@ -208,7 +205,7 @@ def _check_ending(files: RunFiles, exit_codes: Collection[int] | None) -> None:
         raise VerifyError(f"the run ended with success, but the guest printed `{failure}`")
 
 
-def _check_failures(console: bytes, failures: Collection[str]) -> None:
+def check_failures(console: bytes, failures: Collection[str]) -> None:
     """The live watcher can miss a failure on a line that another pattern consumed, or after the result."""
     text = b"\n" + plain(console)
     for pattern in failures:
@@ -239,7 +236,7 @@ def _resolution(files: RunFiles, printed_step: int = 0) -> Resolution | None:
     return replace(known or Resolution(0, 0, 0), printed=printed_step)
 
 
-def _check_span(  # noqa: PLR0913 - keyword arguments
+def check_span(  # noqa: PLR0913 - keyword arguments
     files: RunFiles, unit: str, work: int, total: int, hz: int | None = None, *, void: str
 ) -> None:
     """The window must fit into the time that the host measured, because a guest's clock is untrusted. A run

@@ -1,8 +1,8 @@
-"""Finds workloads, systems and policies: built-in ones by name, a user's own by path.
+"""Finds workloads, systems, machines and policies: built-in ones by name, a user's own by path.
 
-Takes names or paths, gives `Workload`, `System` and `Policy`. Built-in ones are files of the same form as a
-user's own, and a name is a short form of a path. Fails with CatalogError, which names file, line and key, or
-lists the known names.
+Takes names or paths, gives `Workload`, `System`, `Machine` and `Policy`. Built-in ones are files of the same
+form as a user's own, and a name is a short form of a path. Fails with CatalogError, which names file, line
+and key, or lists the known names.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from benchgate.base.boots import FETCHED_LINUX
 from benchgate.base.cells import Mode
 from benchgate.base.errors import CatalogError, UsageError
 from benchgate.base.gates import Policy
+from benchgate.base.machines import Machine
 from benchgate.base.paths import data_root
 from benchgate.base.pyfile import load_module
 from benchgate.base.systems import SELFTEST, System, plain_name
@@ -23,7 +24,7 @@ from benchgate.base.text import suggestion
 from benchgate.base.workloads import Workload
 from benchgate.base.yaml_values import NAME
 from benchgate.build.revision import commit_of
-from benchgate.plan import policyfile, systemfile, workloadfile
+from benchgate.plan import machinefile, policyfile, systemfile, workloadfile
 
 SELFTEST_WORKLOAD = Workload(
     name=SELFTEST,
@@ -39,12 +40,13 @@ _PLACES = {
     "workload": f"guest/workloads/*/{WORKLOAD_FILE}",
     "system": "fixtures/systems/*.yaml",
     "policy": "fixtures/gates/*.yaml",
+    "machine": "fixtures/machines/*.yaml",
 }
 """Where the built-in files are; `*` is the name."""
 
 
 def names(kind: str) -> tuple[str, ...]:
-    """The names of all built-in files of a kind: `workload`, `system` or `policy`."""
+    """The names of all built-in files of a kind: `workload`, `system`, `machine` or `policy`."""
     before = len(Path(_PLACES[kind].partition("*")[0]).parts)
     root = data_root()
     found = (path.relative_to(root).parts[before] for path in root.glob(_PLACES[kind]))
@@ -155,6 +157,12 @@ def gate_kind(path: Path) -> str:
 @cache
 def load_policy(word: str) -> Policy:
     return policyfile.load(_find("policy", word))
+
+
+@cache
+def load_machine(word: str) -> Machine | None:
+    """None: a machine without a memory system, as `ideal`."""
+    return machinefile.load(_find("machine", word))
 
 
 def load_workload(word: str, system: System | None = None) -> Workload:

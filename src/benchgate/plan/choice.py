@@ -17,6 +17,7 @@ from pathlib import Path
 
 from benchgate.base.errors import UsageError
 from benchgate.base.files import file_digest
+from benchgate.base.machines import Machine
 from benchgate.base.systems import SELFTEST, System
 from benchgate.plan import catalog
 from benchgate.plan.options import Options
@@ -61,6 +62,11 @@ def systems_of(request: Request, options: Options) -> tuple[System, ...]:
         found = _distinct("mark system", [_beside(word, found, options) for word in request.systems])
     wants_selftest = request.workload == SELFTEST
     return tuple(system for system in found if system.runs_selftest == wants_selftest)
+
+
+def machine_of(request: Request, options: Options) -> Machine | None:
+    """The machine of a test: that of its mark, else that of --machine, the ini file or the policy."""
+    return catalog.load_machine(request.machine or options.machine)
 
 
 def other(to: str, options: Options) -> System:

@@ -21,11 +21,14 @@ def ground_of(
     options: Options,
     lanes: Mapping[str, tuple[Lane, str]] | None = None,
     no_insn: str | None = None,
+    no_machine: str = "",
 ) -> Ground:
-    """The host's CPUs and the lanes; by default the lanes that are expected before a guest was booted."""
+    """The host's CPUs and the lanes; by default the lanes that are expected before a guest was booted.
+    `no_insn`, `no_machine`: as in `Ground`."""
     if lanes is None and options.clock == "both":
         no_insn = ""
     pins = topology.choose_pins(seen, options.cpus)
     every = topology.choose_pins(seen, options.cpus, include_smt=True)
     placement = topology.placement(seen, pins, len(pins))
-    return Ground(pins, every, lanes or expected(options.clock, placement), placement, no_insn)
+    usual = lanes or expected(options.clock, placement)
+    return Ground(pins, every, usual, placement, no_insn, no_machine=no_machine)

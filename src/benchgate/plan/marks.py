@@ -70,8 +70,10 @@ def read(
     gates: Mapping[str, Sequence[Mark]],
     systems: Iterable[Mark] = (),
     test: str = "",
+    machine: Mark | None = None,
 ) -> Request:
-    """`gates`: the test's marks of gates (ARGUMENTS), by name. `test`: its node id."""
+    """`gates`: the test's marks of gates (ARGUMENTS), by name. `test`: its node id. `machine`: the mark
+    nearest to the test."""
     if workload is None:
         raise UsageError('a test that uses `cell` or `verdict` needs @pytest.mark.workload("primes", ...)')
     if len(workload.args) != 1 or not isinstance(workload.args[0], str):
@@ -101,6 +103,7 @@ def read(
         tuple(sorted(requests, key=lambda one: one.cpus)),
         _systems(systems),
         test,
+        _machine(machine),
     )
 
 
@@ -125,6 +128,15 @@ def _systems(marks: Iterable[Mark]) -> tuple[str, ...]:
             raise UsageError('mark system: expected names or paths, such as @pytest.mark.system("linux")')
         words.extend(str(word) for word in mark.args)
     return tuple(words)
+
+
+def _machine(mark: Mark | None) -> str:
+    if mark is None:
+        return ""
+    if mark.kwargs or len(mark.args) != 1 or not isinstance(mark.args[0], str):
+        raise UsageError('mark machine: expected one name or path, such as @pytest.mark.machine("desktop8")')
+    catalog.load_machine(mark.args[0])
+    return mark.args[0]
 
 
 def _gate(mark: str, given: Mark, workload: str, known: Mapping[str, Metric]) -> GateRequest:

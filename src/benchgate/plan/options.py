@@ -7,13 +7,14 @@ precedence over its ini key. An invalid value fails with UsageError, which names
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchgate.base.cells import Accel
 from benchgate.base.errors import UsageError
-from benchgate.base.gates import MOST_RUNS, SMALLEST_LOOK, check_first_look
+from benchgate.base.gates import MOST_RUNS, SMALLEST_LOOK, Policy, check_first_look
+from benchgate.base.machines import IDEAL
 from benchgate.base.systems import MAX_CPUS
 from benchgate.plan import catalog
 
@@ -74,6 +75,12 @@ TABLE: tuple[Option, ...] = (
         choices=("serial", "parallel"),
     ),
     Option(
+        "machine",
+        "instruction clock: the machine whose caches, sockets and memory are simulated, e.g. desktop8 "
+        "(default: the policy's, else ideal, which has none)",
+        metavar="NAME|PATH",
+    ),
+    Option(
         "runs",
         "verified runs per arm at the first look: odd, at least 5 (default: the policy's); 1 gates nothing",
         metavar="N",
@@ -121,17 +128,45 @@ TABLE: tuple[Option, ...] = (
         "path of a SQLite file, or a URL; default: off",
         metavar="on|off|PATH|URL",
     ),
+    Option(
+        "fleet",
+        "make the runs on the workers of this scheduler, e.g. tcp://127.0.0.1:8786, on the instruction clock",
+        metavar="ADDRESS",
+    ),
+    Option(
+        "fleet-certificates",
+        "the folder with the client's certificates, from `benchgate fleet certificates`",
+        metavar="DIR",
+    ),
+    Option(
+        "fleet-key",
+        "an SSH key that vouches for what the workers are to run (their --signers)",
+        metavar="PATH",
+    ),
+    Option(
+        "resume",
+        "take over the runs of a session that was interrupted, from its folder; only those on the "
+        "instruction clock, of the same guest and QEMU",
+        metavar="DIR",
+    ),
     Option("lock-wait", "seconds to wait while another session is measuring (default: 600)", metavar="S"),
     Option("plan", "print cells, order, lanes, pins, skips and the estimated minutes; boot nothing", "flag"),
 )
 
 
-PATHS = ("reports", "qemu", "linux-kernel", "extra-report")
+ONE_ORDER = "--clock-mode parallel has no machines, because a memory system needs one order of accesses"
+PATHS = ("reports", "qemu", "linux-kernel", "extra-report", "fleet-certificates", "fleet-key", "resume")
 """Options whose value is a path."""
+_NOT_ON_A_FLEET = {
+    "measure": "what it records has this machine's paths; measure here, without --fleet",
+    "profile-host": "it profiles the QEMU of this host; leave one of them out",
+    "qemu": "each worker has its own QEMU, the reviewed one; leave out --qemu",
+    "cpus": "the operator of a worker chooses its CPUs; leave out --cpus",
+}
 
 
 def is_path(word: str) -> bool:
-    """Whether a system, a policy or a history is given by path and not by name."""
+    """Whether a system, a policy, a machine or a history is given by path and not by name."""
     name = word.partition(":")[0]
     return ("://" not in word and "/" in name) or name.endswith((".yaml", ".yml"))
 
@@ -145,6 +180,8 @@ class Options:
     """None: auto."""
     clock: str = "auto"
     clock_mode: str = "serial"
+    machine: str = IDEAL
+    """The name or path of the machine, unless a test's mark names one."""
     runs: int = 5
     max_runs: int = 25
     seeds: int = 5
@@ -167,6 +204,12 @@ class Options:
     extra_reports: tuple[Path, ...] = ()
     history: str | None = None
     """Where the session is imported at its end: a path or URL, empty for the user's own; None: nowhere."""
+    fleet: str = ""
+    """The address of the scheduler whose workers make the runs; empty: they are made here."""
+    fleet_certificates: Path | None = None
+    fleet_key: Path | None = None
+    resume: Path | None = None
+    """The folder of a session whose runs are taken over."""
     lock_wait_s: float = 600.0
     plan: bool = False
     order_seed: int = 1
@@ -207,13 +250,20 @@ def read(lookup: Lookup) -> Options:
     seeds = 1 if quick else _runs("seeds", got["seeds"], runs)
     more_seeds = bool(got["max-runs"]) and max_runs > runs
     accel = _choice(got, "accel", "auto")
+    clock, mode = _choice(got, "clock", "auto"), _choice(got, "clock-mode", "serial")
+    machine = _machine(got["machine"], usual, clock, mode)
+    fleet = str(got["fleet"] or "")
+    _check_fleet(fleet, got, clock, mode)
+    if clock == "auto" and (fleet or catalog.load_machine(machine) is not None):
+        clock = "insn"  # the only one that has machines, and that other hosts repeat
     return Options(
         cpus=cpu_list("cpus", got["cpus"]),
         smp=_smp(got["smp"]),
         systems=_words(got["system"]) or ("linux",),
         accel=None if accel == "auto" else Accel(accel),
-        clock=_choice(got, "clock", "auto"),
-        clock_mode=_choice(got, "clock-mode", "serial"),
+        clock=clock,
+        clock_mode=mode,
+        machine=machine,
         runs=runs,
         max_runs=max_runs,
         seeds=seeds,
@@ -233,9 +283,48 @@ def read(lookup: Lookup) -> Options:
         policy=policy,
         extra_reports=tuple(Path(word).absolute() for word in _words(got["extra-report"])),
         history=_history(got["history"]),
+        fleet=fleet,
+        fleet_certificates=_path(got["fleet-certificates"]),
+        fleet_key=_path(got["fleet-key"]),
+        resume=_path(got["resume"]),
         lock_wait_s=_whole("lock-wait", got["lock-wait"], 600, low=0),
         plan=bool(got["plan"]),
     )
+
+
+def _check_fleet(fleet: str, got: Mapping[str, object], clock: str, mode: str) -> None:
+    """What cannot be asked of a fleet, by name."""
+    if not fleet:
+        if given := [f"--{name}" for name in ("fleet-certificates", "fleet-key") if got[name]]:
+            raise UsageError(f"{given[0]} needs --fleet ADDRESS")
+        return
+    if clock in ("wall", "both"):
+        raise UsageError(
+            f"--fleet with --clock {clock}: wall time is measured on one host that nobody else uses; use "
+            "--clock insn, whose runs are the same on every host, or measure here"
+        )
+    if mode == "parallel":
+        raise UsageError("--fleet with --clock-mode parallel: its runs do not repeat; leave one of them out")
+    for name, why in _NOT_ON_A_FLEET.items():
+        if got[name]:
+            raise UsageError(f"--fleet with --{name}: {why}")
+
+
+def _machine(value: object, policy: Policy, clock: str, mode: str) -> str:
+    """The option's, else the policy's."""
+    word = str(value or policy.machine)
+    word = str(Path(word).absolute()) if is_path(word) else word
+    if catalog.load_machine(word) is None:
+        return word
+    named = f"--machine {word}" if value else f"policy {policy.name}: machine {word}"
+    if clock == "wall":
+        raise UsageError(
+            f"{named}: only the instruction clock has machines; wall time has the caches of this host: use "
+            "--clock insn, or --machine ideal"
+        )
+    if mode == "parallel":
+        raise UsageError(f"{named}: {ONE_ORDER}; leave --clock-mode out, or use --machine ideal")
+    return word
 
 
 def _history(value: object) -> str | None:

@@ -54,6 +54,8 @@ class Request:
     """The systems that the test names; empty: those of --system."""
     test: str = ""
     """The node id of the test function."""
+    machine: str = ""
+    """The machine that the test names; empty: that of --machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +195,8 @@ class Ground:
 
     clock: str = ""
     """The clock of the cells that are planned on this ground; empty if there is only one."""
+    no_machine: str = ""
+    """Why the instruction clock has no machine but the ideal one; empty: it has, or that is not known yet."""
 
     def by_clock(self, kind: str) -> tuple[Ground, ...]:
         """This ground, once for each clock on which cells of a system kind are measured."""

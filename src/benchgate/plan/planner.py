@@ -11,8 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchgate.base.cells import Cell, Lane, Window
+from benchgate.base.clocks import Clock
 from benchgate.base.errors import UsageError
 from benchgate.base.gates import VERIFIED, Gate
+from benchgate.base.machines import Machine
 from benchgate.base.settings import Settings
 from benchgate.base.systems import SELFTEST, System, plain_name
 from benchgate.plan import catalog, choice
@@ -61,6 +63,8 @@ def parameters(request: Request, options: Options) -> dict[str, object]:
 
 
 def plan_cell(request: Request, system: System, cpus: int, ground: Ground, options: Options) -> PlannedCell:
+    machine = None if ground.clock == Clock.WALL else choice.machine_of(request, options)
+    system = system if machine is None else system.on(machine)
     workload = catalog.load_workload(request.workload, system)
     values, label = fill(workload, parameters(request, options))
     test_label = fill(workload, request.given)[1] if options.quick else label
@@ -234,6 +238,7 @@ def _with_unique_id(gate: PlannedGate, others: Sequence[PlannedGate]) -> Planned
 def check_names(planned: Iterable[PlannedCell]) -> None:
     """UsageError if two files have the same name: rows are named by it, so their runs would be mixed."""
     seen: dict[tuple[str, str], Path] = {}
+    machines: dict[str, Machine] = {}
     chosen: dict[str, Settings] = {}
     for one in planned:
         if chosen.setdefault(one.system.name, one.system.settings) != one.system.settings:
@@ -241,6 +246,9 @@ def check_names(planned: Iterable[PlannedCell]) -> None:
                 f"marks of two tests choose other files for {one.system.name}, so their runs would be mixed: "
                 "give one of the files another name, or run them in two sessions"
             )
+        machine = one.system.machine
+        if machine and (same := machines.setdefault(machine.name, machine)).digest != machine.digest:
+            raise _same_name("machine", machine.name, same.file, machine.file)
         names: tuple[tuple[str, str, Path], ...] = (
             ("workload", one.workload.name, one.workload.file),
             ("system", plain_name(one.system.name), one.system.file),
@@ -248,11 +256,14 @@ def check_names(planned: Iterable[PlannedCell]) -> None:
         for what, name, file in names:
             other = seen.setdefault((what, name), file)
             if other != file:
-                files = " and ".join(str(path) for path in (other, file))
-                raise UsageError(
-                    f"two {what}s are called `{name}`: {files}; rows are named by it, so give one of them "
-                    "another `name`, or run them in two sessions"
-                )
+                raise _same_name(what, name, other, file)
+
+
+def _same_name(what: str, name: str, one: Path, other: Path) -> UsageError:
+    return UsageError(
+        f"two {what}s are called `{name}`: {one} and {other}; rows are named by it, so give one of them "
+        "another `name`, or run them in two sessions"
+    )
 
 
 def check_kinds(gates: Iterable[PlannedGate]) -> None:

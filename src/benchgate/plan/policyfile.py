@@ -66,4 +66,11 @@ def _value(top: Section, field: dataclasses.Field[Any]) -> Any:
         case "VoidRule":
             with top.optional(field.name) as section:
                 return _void_rule(section)
-    return top.name(field.name)
+    return _machine(top, default) if field.name == "machine" else top.name(field.name)
+
+
+def _machine(top: Section, usual: str | None) -> str:
+    """A name, or a path, which is relative to the policy's file."""
+    word = top.text("machine", usual)
+    is_path = "/" in word or word.endswith((".yaml", ".yml"))
+    return str(top.path.absolute().parent / word) if is_path else word

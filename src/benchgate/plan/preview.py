@@ -59,7 +59,9 @@ def _describe_cell(planned: PlannedCell, options: Options, policy: Policy) -> st
     more = f" (up to {last}, if undecided)" if last > count and options.gates else ""
     wall = f"{counted(count, 'run')}{more} + {counted(policy.warmups, 'warm-up')}"
     runs = counted(count, "seed") if lane is Lane.INSN else wall
-    return f"cell   {planned.cell.id}: {mode}, lane {lane}, {planned.seats.placement}, {where}, {runs}"
+    machine = planned.system.machine
+    of = f"CPUs 0-{planned.cell.cpus - 1} of {machine.name}, " if machine else ""
+    return f"cell   {planned.cell.id}: {mode}, lane {lane}, {planned.seats.placement}, {of}{where}, {runs}"
 
 
 def _where(planned: PlannedCell) -> str:

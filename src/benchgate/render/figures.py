@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from benchgate.base import stats
 from benchgate.base.cells import Lane, Mode, Params, Placement, Window
 from benchgate.base.gates import OWN_FIGURE, SMALLEST_LOOK, Verdict, Word, most_speedup
+from benchgate.base.machines import machine_in
 from benchgate.base.metrics import WINDOWS, Metric
 from benchgate.base.runs import Outcome, Resolution
 from benchgate.base.stats import Interval, Spread
@@ -128,6 +129,11 @@ class Series:
     arms: tuple[ArmFigures, ...]
 
     @property
+    def machine(self) -> str:
+        """Whose memory was simulated; empty: the ideal one."""
+        return machine_in(self.system)
+
+    @property
     def place(self) -> str:
         """System and lane; native Linux has only one lane, of the same name."""
         return self.system if self.system == self.lane else f"{self.system}, {self.lane}"
@@ -190,12 +196,13 @@ def _metrics(counted: Sequence[RunRow], merged: Mapping[str, float]) -> tuple[Me
     totals = tuple(float(row.total or 0) for row in counted)
     unit = counted[0].unit
     windows = (MetricSamples(WINDOWS["work"], unit, works), MetricSamples(WINDOWS["total"], unit, totals))
-    declared = (metric for metric, _ in counted[0].metrics)
+    values_of = [dict(row.metrics) for row in counted]
+    declared = (one for one in values_of[0] if all(one in values for values in values_of))
     values = (
         MetricSamples(
             metric,
             metric.unit,
-            tuple(dict(row.metrics)[metric] for row in counted),
+            tuple(values[metric] for values in values_of),
             merged.get(metric.name),
         )
         for metric in declared

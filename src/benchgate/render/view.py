@@ -24,8 +24,10 @@ from benchgate.judge.coverage import Ungated
 from benchgate.judge.distributions import Distribution
 from benchgate.judge.fits import Fit
 from benchgate.judge.flames import Flame
+from benchgate.judge.memory_books import RunBooks
 from benchgate.judge.noise_floor import NoiseFloor
 from benchgate.judge.run_noise import RunNoise
+from benchgate.judge.sharing import Recording
 from benchgate.judge.timeline import Timeline
 from benchgate.plan.published import PublishedRow
 from benchgate.render.machine import flat, isolation, machine_of, object_in
@@ -73,6 +75,10 @@ class SessionView:
     """Of the median and the slowest run of each cell, one cell after the other."""
     flames: tuple[Flame, ...] = ()
     """The call stacks that were recorded."""
+    books: tuple[RunBooks, ...] = ()
+    """Of each counted run on a machine with memory."""
+    moved_lines: tuple[Recording, ...] = ()
+    """The lines that moved between CPUs, of the runs in which they were recorded."""
     merged: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """Percentiles of all counted runs of a cell together, by cell id and metric."""
     distributions: Mapping[str, tuple[Distribution, ...]] = field(default_factory=dict)

@@ -11,20 +11,25 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
+from benchgate.base import exploring
 from benchgate.base.boots import NO_FIRMWARE
 from benchgate.base.cells import Accel, Cell, Lane
 from benchgate.base.disks import disk_options
 from benchgate.base.errors import UsageError
+from benchgate.base.exploring import Exploration
+from benchgate.base.machine_topology import topology_of
 from benchgate.base.network import network_options, port_values
-from benchgate.base.qemu import Qemu, command, controlled, guest_name, smp_option
+from benchgate.base.qemu import Qemu, command, controlled, guest_name
 from benchgate.base.results import ResultFormat
-from benchgate.base.runs import BootSpec, Deadlines, Image
+from benchgate.base.runs import BootSpec, Deadlines, Image, Uses
 from benchgate.base.script import Script, values_of
 from benchgate.base.systems import Ask, System
 from benchgate.base.text import filled
 from benchgate.base.workloads import GUEST_FILES
+from benchgate.insn import machine_shape
 from benchgate.insn.arguments import ClockArguments, arguments
-from benchgate.insn.log import ClockMode, Level
+from benchgate.insn.log import ClockMode, Level, Order
+from benchgate.insn.machine_shape import shape_of
 from benchgate.insn.records import NO_RECORDS, Records
 from benchgate.plan.planned import PlannedCell
 
@@ -59,13 +64,14 @@ def manifest(  # noqa: PLR0913 - keyword arguments
     measure: bool = False,
     files: str = "",
 ) -> str:
-    """The words that tell the guest which workload to run (docs/wire.md)."""
+    """The words that tell the guest which workload to run (docs/wire.md). Without a nonce if it is empty:
+    each run of a part of a mix gets its own in the guest."""
     words = {
         "workload": cell.workload,
         "mode": cell.mode,
         "workers": cell.cpus,
         "cpus": cell.cpus,
-        "nonce": nonce,
+        **({"nonce": nonce} if nonce else {}),
         **dict(cell.params),
     }
     if needs:
@@ -92,16 +98,25 @@ def guest_spec(  # noqa: PLR0913 - one boot has this many options
     records: Records = NO_RECORDS,
     talks: bool = False,
     ports: Mapping[str, int] = MappingProxyType({}),
+    exploration: Exploration | None = None,
 ) -> BootSpec:
     """One boot of a QEMU system. `log`, `seed` and `records` are for the instruction clock: where it writes
     its log, its seed, and what it records besides. `words` replaces the whole kernel command
     line, including the workload's manifest. `talks`: something is typed at the console, also if the system's
-    YAML does not say so. `ports`: the host's port for each of the guest's."""
+    YAML does not say so. `ports`: the host's port for each of the guest's. `exploration`: how its vCPUs are
+    stalled."""
     system, cell = planned.system, planned.cell
     clock = NO_CLOCK
     talks = talks or (system.script is not None and words is None)
     if planned.seats.lane is Lane.INSN:
-        clock = _clock_arguments(planned, vm, log, seed, records, talks=talks)
+        clock = _clock_arguments(
+            planned, vm, log, seed, records, talks=talks, explores=exploration is not None
+        )
+    elif system.machine is not None:
+        raise UsageError(f"{cell.id}: only the instruction clock has machines")
+    elif exploration is not None:
+        raise UsageError(f"{cell.id}: only the instruction clock explores; use --clock insn")
+    topology, shape = topology_of(system, cell.cpus), shape_of(system, cell.cpus)
     request = manifest(cell, nonce, needs=planned.workload.needs, measure=measure, files=image.data_folder)
     argv = command(
         vm.qemu,
@@ -109,7 +124,7 @@ def guest_spec(  # noqa: PLR0913 - one boot has this many options
         cpu=system.qemu.cpu or vm.cpu_model,
         console=controlled(system.qemu.console),
         memory=system.qemu.memory,
-        smp=smp_option(system.qemu.smp, cell.cpus),
+        smp=topology.smp,
         accel=vm.accel,
         kernel=image.kernel,
         initrd=image.initrd,
@@ -117,10 +132,12 @@ def guest_spec(  # noqa: PLR0913 - one boot has this many options
         extra=(
             *_boot_media(system, image),
             *network_options(system.ports, ports, system.qemu.network),
+            *topology.arguments,
             *system.qemu.arguments,
             *clock.argv_extra,
         ),
         name=guest_name(nonce),
+        one_insn=clock.one_insn,
     )
     return BootSpec(
         argv=argv,
@@ -132,6 +149,9 @@ def guest_spec(  # noqa: PLR0913 - one boot has this many options
         host_cpus=planned.seats.host_cpus,
         ports=ports,
         talks=talks and planned.seats.lane is Lane.INSN,
+        shape=shape,
+        exploration=exploration,
+        uses=Uses(vm.qemu, vm.clock.plugin if vm.clock else None, image.files),
     )
 
 
@@ -160,10 +180,12 @@ def _clock_arguments(  # noqa: PLR0913 - one boot has this many options
     records: Records,
     *,
     talks: bool,
+    explores: bool,
 ) -> ClockArguments:
     clock = vm.clock
     if clock is None or log is None:
         raise UsageError(f"{planned.cell.id}: the instruction clock is not prepared, so lane insn cannot run")
+    on = planned.system.machine
     return arguments(
         clock.plugin,
         level=clock.level,
@@ -177,6 +199,9 @@ def _clock_arguments(  # noqa: PLR0913 - one boot has this many options
         marked=planned.system.result.format is ResultFormat.BENCH,
         records=records,
         talks=talks,
+        shape=None if on is None else log.with_name(machine_shape.FILE),
+        order=Order.STRICT if on is not None and on.strict else Order.UNSAID,
+        explore=log.with_name(exploring.FILE) if explores else None,
     )
 
 

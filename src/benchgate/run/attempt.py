@@ -57,7 +57,7 @@ class RunRequest:
 def execute(request: RunRequest, on_phase: OnPhase = lambda _: None) -> RawRun:
     """Runs it once. `on_phase` is called with starting, booting, running and ended; for a guest at least once
     a second. An exception from `on_phase` ends the run like an interrupt."""
-    raw = _interrupted(request)
+    raw = unfinished(request)
     try:
         write_json(request.folder / "argv.json", list(request.spec.argv))
         write_json(request.folder / "environment.json", base_environment(request.spec.environment))
@@ -70,11 +70,11 @@ def execute(request: RunRequest, on_phase: OnPhase = lambda _: None) -> RawRun:
         finally:
             save(raw)
     except OSError as error:
-        raise _explain(error, request.folder) from error
+        raise explained(error, request.folder) from error
     return raw
 
 
-def _interrupted(request: RunRequest) -> RawRun:
+def unfinished(request: RunRequest) -> RawRun:
     """The record of the attempt until it ends."""
     return RawRun(
         cell=request.cell,
@@ -92,6 +92,7 @@ def _interrupted(request: RunRequest) -> RawRun:
         guest_digest=request.guest_digest,
         clock_log=request.clock_log,
         detail="the session ended during this run",
+        exploration=request.spec.exploration,
     )
 
 
@@ -116,7 +117,8 @@ def _run(request: RunRequest, raw: RawRun, on_phase: OnPhase) -> RawRun:
     )
 
 
-def _explain(error: OSError, folder: Path) -> EvidenceError | HostError:
+def explained(error: OSError, folder: Path) -> EvidenceError | HostError:
+    """What this host refused for a run whose files are in the folder."""
     if error.errno in TOO_MANY_FILES:
         return HostError(f"a run needs more open files: {error.strerror}; {MORE_FILES}")
     named = isinstance(error.filename, str) and Path(error.filename).is_relative_to(folder)

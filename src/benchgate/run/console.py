@@ -44,6 +44,9 @@ class Limits:
     """How long to read on after a panic, for the rest of its text."""
     hush_s: float = 5.0
     """A kernel that goes on after a line that looks like a panic prints again within this time."""
+    halted_s: float | None = None
+    """On the instruction clock, how long all CPUs may be halted with no timer set. Nothing but input from
+    outside can end that, so it is a hang. None: as long as the stage may take."""
 
 
 class FloodError(BootError):

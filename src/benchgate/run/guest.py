@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchgate.base import conversation_json, process
+from benchgate.base import conversation_json, exploring, process
 from benchgate.base.cells import Lane
 from benchgate.base.errors import BootError
 from benchgate.base.files import write_json
@@ -24,6 +24,7 @@ from benchgate.base.process import Child
 from benchgate.base.qemu import QMP_DESCRIPTOR
 from benchgate.base.runs import BootSpec, Ending
 from benchgate.base.script import Script
+from benchgate.insn import machine_shape
 from benchgate.insn.talk import TALK_DESCRIPTOR, Pace, Talk
 from benchgate.insn.talk import pair as talk_pair
 from benchgate.run import pinning, stale
@@ -143,7 +144,7 @@ def run_guest(  # noqa: PLR0913 - keyword arguments
             console = ClockConsole(guest.console, guest.talk)
             guest.console, pace = console, TalkPace(console)
         elif spec.lane is Lane.INSN:
-            pace = GuestPace(clock_log(folder))
+            pace = GuestPace(clock_log(folder), halted_s=limits.halted_s)
         talker = Talker(script, guest.console) if script else None
         follower = Follower(
             guest.console,
@@ -211,6 +212,10 @@ def started(
         if spec.talks:
             end, more = _ours(talk_pair(), TALK_DESCRIPTOR, stack, qemus)
             talk, descriptors = Talk(end, typing or Pace()), descriptors | more
+        if spec.shape:
+            (folder / machine_shape.FILE).write_text(spec.shape, encoding="ascii")
+        if spec.exploration is not None:
+            (folder / exploring.FILE).write_text(spec.exploration.text, encoding="ascii")
         qmp = stack.enter_context(Qmp(control, folder / "qmp.log"))
         (folder / "qmp.log").touch()
         streams = stack.enter_context(piped(folder, limits))

@@ -85,10 +85,12 @@ class TalkPace:
 
 @dataclass
 class GuestPace:
-    """`log`: where the instruction clock writes."""
+    """`log`: where the instruction clock writes. `halted_s`: how long the guest may be halted for good; None:
+    as long as the stage may take."""
 
     log: Path
     monotonic: Monotonic = time.monotonic
+    halted_s: float | None = None
     _seconds: float = 0.0
     _until_ns: int = 0
     _now_ns: int = 0
@@ -112,7 +114,8 @@ class GuestPace:
     def left(self) -> float:
         self._look()
         idle = self.monotonic() - self._since
-        over = idle >= (self._seconds if self._is_halted else max(self._seconds, SILENT_S))
+        halted_s = self._seconds if self.halted_s is None else min(self.halted_s, self._seconds)
+        over = idle >= (halted_s if self._is_halted else max(self._seconds, SILENT_S))
         return 0.0 if over or self._now_ns >= self._until_ns else _SLICE_S
 
     def _look(self) -> None:

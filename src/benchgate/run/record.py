@@ -7,24 +7,29 @@ so that `rejudge` can use it.
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
 
+from benchgate.base import exploring
 from benchgate.base.cell_json import cell_as_json, cell_from_json
 from benchgate.base.cells import Lane, Placement
 from benchgate.base.errors import EvidenceError
+from benchgate.base.exploring import Exploration, exploration_of
 from benchgate.base.files import read_json, read_start, write_json
 from benchgate.base.jsonfields import Fields
 from benchgate.base.runs import Ending, RawRun
 
 SCHEMA = 1
+RUN = "run.json"
 SMOKES = "smokes"
 _FILE_BYTES = 1 << 16
+_EXPLORATION_BYTES = 1 << 21
 
 
 def save(raw: RawRun) -> None:
     """Writes run.json atomically."""
-    path = raw.folder / "run.json"
+    path = raw.folder / RUN
     fresh = path.with_suffix(".new")
     write_json(fresh, _as_json(raw))
     fresh.replace(path)
@@ -32,7 +37,7 @@ def save(raw: RawRun) -> None:
 
 def load(folder: Path) -> RawRun:
     """The attempt in a folder."""
-    path = folder / "run.json"
+    path = folder / RUN
     try:
         text = read_start(path, _FILE_BYTES)
     except OSError as error:
@@ -41,6 +46,12 @@ def load(folder: Path) -> RawRun:
         raise EvidenceError(
             f"{path} has more than {_FILE_BYTES} bytes; benchgate writes no run.json of that size."
         )
+    return parsed(text, folder)
+
+
+def parsed(text: bytes, folder: Path) -> RawRun:
+    """The attempt that this run.json of the folder describes."""
+    path = folder / RUN
     try:
         return _from_json(read_json(text), folder)
     except (ValueError, RecursionError) as error:
@@ -66,6 +77,8 @@ def _as_json(raw: RawRun) -> dict[str, object]:
         "clock_log": None if raw.clock_log is None else os.fspath(raw.clock_log.relative_to(raw.folder)),
         "host_span_ns": raw.host_span_ns,
         "detail": raw.detail,
+        # Its text is in a file beside, because it may be long; an ordinary run has neither.
+        **({} if raw.exploration is None else {"exploration": _digest(raw.exploration)}),
     }
 
 
@@ -94,9 +107,28 @@ def _from_json(value: object, folder: Path) -> RawRun:
         clock_log=None if log is None else _inside(folder, log),
         host_span_ns=run.number_or_none("host_span_ns"),
         detail=run.text("detail"),
+        exploration=_exploration(folder, run.text("exploration")) if run.has("exploration") else None,
     )
     run.done()
     return raw
+
+
+def _digest(exploration: Exploration) -> str:
+    return hashlib.sha256(exploration.text.encode()).hexdigest()
+
+
+def _exploration(folder: Path, digest: str) -> Exploration:
+    """The one that the run's folder has, if it is the one that the record names."""
+    try:
+        text = read_start(folder / exploring.FILE, _EXPLORATION_BYTES).decode("ascii", "replace")
+        found = exploration_of(text)
+    except OSError as error:
+        raise ValueError(f"{exploring.FILE} beside it cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise ValueError(f"{exploring.FILE} beside it: {error}") from error
+    if _digest(found) != digest:
+        raise ValueError(f"{exploring.FILE} beside it is not the one that it names")
+    return found
 
 
 def _inside(folder: Path, name: str) -> Path:

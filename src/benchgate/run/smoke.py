@@ -14,14 +14,18 @@ from benchgate.base.cells import Cell
 from benchgate.base.console_text import by_lines
 from benchgate.base.errors import UsageError
 from benchgate.base.runs import BootSpec, Deadlines
-from benchgate.base.systems import System
+from benchgate.base.systems import SELFTEST, System
 from benchgate.base.watching import EndBy, Smoke
+from benchgate.base.workloads import Workload
+from benchgate.plan import catalog
 from benchgate.plan.planned import PlannedCell
 from benchgate.run import attempt
 from benchgate.run.attempt import RunRequest
 from benchgate.run.watch import GUEST_WATCH, Watch, whole_line
 
 WORKLOAD = "smoke"
+ANY_WORKLOAD = "primes"
+"""A kernel that is built with a workload is built with this one for its smokes, if no row names another."""
 
 
 def smoke_watch(system: System, smoke: Smoke) -> Watch:
@@ -44,24 +48,40 @@ def deadlines(stated: Deadlines) -> Deadlines:
     return replace(stated, run_s=min(stated.run_s, stated.boot_s))
 
 
-def execute(planned: PlannedCell, spec: BootSpec, folder: Path, *, guest_digest: str, nonce: str) -> None:
-    """One boot, recorded like every run. judge/smoke_check.py decides whether it passed."""
-    system, cell = planned.system, planned.cell
+def request(  # noqa: PLR0913 - keyword arguments
+    planned: PlannedCell, spec: BootSpec, folder: Path, *, guest_digest: str, nonce: str, seed: int = 0
+) -> RunRequest:
+    """One boot of the smokes. `planned`: a cell of the system with this CPU count, whatever its workload."""
+    system = planned.system
     if system.smoke is None:
         raise UsageError(f"{system.file}: `smoke` is missing, so there is nothing to boot")
-    folder.mkdir(parents=True)
-    attempt.execute(
-        RunRequest(
-            cell=Cell(cell.system, WORKLOAD, cell.mode, (), cell.cpus),
-            spec=replace(spec, deadlines=deadlines(spec.deadlines)),
-            folder=folder,
-            nonce=nonce,
-            attempt=1,
-            order=0,
-            seed=0,
-            placement=planned.seats.placement,
-            warmup=True,
-            guest_digest=guest_digest,
-            watch=smoke_watch(system, system.smoke),
-        )
+    return RunRequest(
+        cell=cell_of(planned.cell),
+        spec=replace(spec, deadlines=deadlines(spec.deadlines)),
+        folder=folder,
+        nonce=nonce,
+        attempt=1,
+        order=0,
+        seed=seed,
+        placement=planned.seats.placement,
+        warmup=True,
+        guest_digest=guest_digest,
+        watch=smoke_watch(system, system.smoke),
     )
+
+
+def stand_in(system: System) -> Workload:
+    """The workload in whose image a system's smokes are booted alone. They do not run it."""
+    return catalog.load_workload(SELFTEST if system.runs_selftest else ANY_WORKLOAD, system)
+
+
+def cell_of(cell: Cell) -> Cell:
+    """The cell of the smokes at this cell's CPU count."""
+    return Cell(cell.system, WORKLOAD, cell.mode, (), cell.cpus)
+
+
+def execute(planned: PlannedCell, spec: BootSpec, folder: Path, *, guest_digest: str, nonce: str) -> None:
+    """One boot, recorded like every run. judge/smoke_check.py decides whether it passed."""
+    made = request(planned, spec, folder, guest_digest=guest_digest, nonce=nonce)
+    folder.mkdir(parents=True)
+    attempt.execute(made)

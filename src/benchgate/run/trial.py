@@ -13,9 +13,10 @@ from collections.abc import Mapping, Sequence
 from benchgate.base.boots import NO_FIRMWARE
 from benchgate.base.cells import Accel
 from benchgate.base.disks import empty_disk
+from benchgate.base.machine_topology import topology_of
 from benchgate.base.network import network_options
 from benchgate.base.process import capture
-from benchgate.base.qemu import CONSOLES, SERIAL, Qemu, command, smp_option
+from benchgate.base.qemu import CONSOLES, SERIAL, Qemu, command
 from benchgate.base.systems import System
 from benchgate.base.text import one_line
 
@@ -58,10 +59,14 @@ def _complaint(qemu: Qemu, machine: str, words: Sequence[str]) -> str:
 
 def _parts(system: System, cpus: int) -> Mapping[str, tuple[str, ...]]:
     """The options of each key that can be wrong by itself."""
+    topology = topology_of(system, cpus)
     parts: dict[str, tuple[str, ...]] = {
-        "qemu.smp": ("-smp", smp_option(system.qemu.smp, cpus)),
+        "qemu.smp": ("-smp", topology.smp),
         "qemu.memory": ("-m", system.qemu.memory),
     }
+    if topology.arguments:
+        memory = ("-smp", topology.smp, "-m", system.qemu.memory)
+        parts["the machine's nodes"] = (*memory, *topology.arguments)
     if system.qemu.cpu:
         parts["qemu.cpu"] = ("-cpu", system.qemu.cpu)
     if system.boot.firmware == NO_FIRMWARE:

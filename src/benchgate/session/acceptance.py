@@ -17,6 +17,7 @@ from benchgate.base.baselines import Baseline, BaselineArm, SymbolCounts
 from benchgate.base.cells import Cell, Lane
 from benchgate.base.errors import EvidenceError, NeedsFilesError, UsageError
 from benchgate.base.gates import SMALLEST_LOOK, Arm, Word
+from benchgate.base.systems import plain_name
 from benchgate.base.text import counted
 from benchgate.build.cache_storage import Notice
 from benchgate.evidence import baseline_file, check
@@ -147,8 +148,8 @@ def symbols_of(asked: Request, run: Path, seed: int, notice: Notice) -> SymbolCo
 
 def _own_system(files: tuple[str, ...], cell: Cell) -> str | None:
     """Which of the user's YAML files is the cell's system; None: it is built in."""
-    name = cell.system.partition(".")[0]
-    return next((file for file in files if catalog.load_system(file).name.partition(".")[0] == name), None)
+    name = plain_name(cell.system)
+    return next((file for file in files if plain_name(catalog.load_system(file).name) == name), None)
 
 
 def _notes(session: Judged, of: Mapping[str, Arm]) -> Iterator[str]:

@@ -70,6 +70,9 @@ def _alone(a: Side, b: Side) -> list[tuple[str, str]]:
 
 def _alike(a: Side, b: Side) -> tuple[Side, Side]:
     """Both sides with keys that can be equal."""
+    if a.systems and b.systems and a.models != b.models:
+        on = " and ".join(f"{one.name} is on {', '.join(one.models)}" for one in (a, b))
+        raise UsageError(f"{on}: figures of two machines are never compared")
     several = max(len(a.systems), len(b.systems)) > 1
     if several and a.systems != b.systems:
         have = " and ".join(f"{one.name} has {', '.join(one.systems) or 'no system'}" for one in (a, b))

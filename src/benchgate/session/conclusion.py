@@ -33,12 +33,14 @@ from benchgate.judge.distributions import distributions
 from benchgate.judge.fits import fits
 from benchgate.judge.flames import flames
 from benchgate.judge.judged_run import JudgedRun
+from benchgate.judge.memory_books import run_books
 from benchgate.judge.merged import merged_percentiles
 from benchgate.judge.noise_floor import floors
 from benchgate.judge.outliers import outliers
 from benchgate.judge.resolution import resolutions
 from benchgate.judge.run_files import read_console
 from benchgate.judge.run_noise import noise_of
+from benchgate.judge.sharing import recorded
 from benchgate.judge.timeline import timelines
 from benchgate.plan import published
 from benchgate.render.view import SessionView, session_view
@@ -72,6 +74,8 @@ def view_of(
         resolutions=resolutions(runs),
         timelines=timelines(runs),
         flames=flames(runs),
+        books=run_books(runs),
+        moved_lines=recorded(runs),
         merged=merged_percentiles(runs, declared),
         distributions=distributions(runs, declared),
         published=published.rows_of({one.run.cell.workload for one in runs}),

@@ -127,6 +127,7 @@ class Guests:
             lane = Lane.INSN
         else:
             lane = wall_lane(self.machines.accelerator(planned.system))
+            planned = replace(planned, system=planned.system.on_ideal)
         return reseated(planned, cpus, replace(ground, lanes=of_kinds(clock, lane)), self.options)
 
     @contextmanager

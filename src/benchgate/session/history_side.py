@@ -10,7 +10,9 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
+from benchgate.base.cells import Lane
 from benchgate.base.errors import UsageError
+from benchgate.base.machines import IDEAL
 from benchgate.base.metrics import Better
 from benchgate.base.text import visible
 from benchgate.evidence.figures_file import Key, Samples, Side
@@ -40,7 +42,9 @@ def side_of(session: StoredSession, system: str = "") -> Side:
         found[key] = Samples(series.lane, series.unit, Better(series.better), values)
     mark = "" if session.verified else ", UNVERIFIED"
     name = visible(f"history:{session.name} ({', '.join(chosen)}{mark})")
-    return Side(name, chosen, found, next((one.machine for one, _ in kept if one.machine), ""))
+    host = next((one.machine for one, _ in kept if one.machine and one.lane != Lane.INSN), "")
+    models = {one.machine if one.lane == Lane.INSN and one.machine else IDEAL for one, _ in kept}
+    return Side(name, chosen, found, host, tuple(sorted(models)))
 
 
 def _key(series: Series, where: str) -> Key:

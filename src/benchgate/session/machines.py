@@ -25,8 +25,9 @@ from benchgate.host import capacity
 from benchgate.host.accel import AccelProbe
 from benchgate.host.capacity import CapacityPair
 from benchgate.host.topology import Topology
-from benchgate.insn.log import ClockMode
-from benchgate.insn.plugin import source_digest
+from benchgate.insn.log import ClockMode, Level
+from benchgate.insn.plugin import INLINE_API, api_of, source_digest
+from benchgate.plan import catalog
 from benchgate.plan.lanes import of_kinds
 from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedCell
@@ -78,6 +79,18 @@ def require_machines(qemus: Iterable[tuple[PlannedCell, Qemu]]) -> None:
         raise UsageError("\n  ".join([f"QEMU refuses this ({counted(len(found), 'problem')}):", *found]))
 
 
+def _no_machine(vm: VmConfig) -> str:
+    """Why the instruction clock in this QEMU has no memory system; empty if it has, or there is no clock."""
+    if vm.clock is None:
+        return ""
+    if vm.clock.level is not Level.FULL:
+        return f"QEMU {vm.qemu.version_text} has level {vm.clock.level} of the instruction clock, not full"
+    if api_of(vm.qemu) < INLINE_API:
+        offers = f"QEMU {vm.qemu.version_text} has version {api_of(vm.qemu)} of the plugin interface"
+        return f"{offers}; a memory system needs {INLINE_API}: use QEMU 9.1 or newer"
+    return ""
+
+
 @dataclass
 class Machines:
     """By `System.emulator`, in the order of the systems. The first one is the main one: reports show its
@@ -105,6 +118,9 @@ class Machines:
         if len({one.lane is Lane.INSN for one in self._choices.values()}) > 1:
             self.note("the instruction clock decides for all guests: wall time does not qualify for each")
             self._choices = self._chosen(replace(self.options, clock="insn"), pins)
+        wanted = catalog.load_machine(self.options.machine)
+        if wanted is not None and self.options.clock == "insn" and self.no_machine:
+            raise HostError(f"--machine {wanted.name}: {self.no_machine}")
 
     def _chosen(self, options: Options, pins: tuple[int, ...]) -> dict[str, VmChoice]:
         return {
@@ -150,6 +166,12 @@ class Machines:
         """As in `Ground`: the first reason why guests have no instruction clock."""
         reasons = [one.no_insn for one in self._choices.values() if one.no_insn is not None]
         return next(filter(None, reasons), reasons[0] if reasons else None)
+
+    @property
+    def no_machine(self) -> str:
+        """As in `Ground`: the first reason why guests have only the ideal machine."""
+        configs = [one for choice in self._choices.values() for one in choice.configs.values()]
+        return next(filter(None, map(_no_machine, configs)), "")
 
     @property
     def lane(self) -> Lane | None:

@@ -14,6 +14,7 @@ from contextlib import ExitStack, closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -48,16 +49,19 @@ from benchgate.plan.planned import PlannedCell, SweepPlan
 from benchgate.plan.schedule import expected_runs
 from benchgate.render.view import SessionView
 from benchgate.run import perf, stale
-from benchgate.run.parallel import Job, execute_all
+from benchgate.run.parallel import Job
 from benchgate.run.record import smoke_folder
-from benchgate.session import publish
+from benchgate.run.runner import Here, Runner
+from benchgate.session import fleets, publish
 from benchgate.session.capacities import Capacities
 from benchgate.session.conclusion import view_of
 from benchgate.session.guests import Guests
+from benchgate.session.machine_notes import machine_notes
 from benchgate.session.machines import Machines
 from benchgate.session.progress import Progress, figure
-from benchgate.session.stack_keeper import StackKeeper
-from benchgate.session.sweep import PlannedRun, ends_sweep
+from benchgate.session.record_keeper import RecordKeeper
+from benchgate.session.resume import Resumed
+from benchgate.session.sweep import PlannedRun, ends_sweep, first_runs
 from benchgate.session.trust import Trusted
 
 
@@ -78,13 +82,15 @@ class MeasuringSession:
         self._capacities = Capacities(self._machines)
         images = Images(options.locked, progress.note)
         self.guests = Guests(options, self._machines, images)
-        self._stacks = StackKeeper(self.guests, self._note, is_on=options.measure)
+        self._records = RecordKeeper(self.guests, self._note, is_on=options.measure)
         self._emulators: dict[str, str] = {}
         """By row."""
         self._session: session_folder.SessionFolder | None = None
         self._judged: list[JudgedRun] = []
         self._facts: dict[str, Any] = {}
         self._trusted = Trusted()
+        self._runner: Runner = Here()
+        self._sweeps: tuple[SweepPlan, ...] = ()
         self.against: Against = NOTHING
         self.ground = ground_of(seen, options)
 
@@ -93,6 +99,8 @@ class MeasuringSession:
     def open(self, sweeps: Sequence[SweepPlan], images: Sequence[PlannedCell] = ()) -> None:
         """Fetches and builds before it takes the lock, so that other sessions do not wait for a compiler.
         `images`: those that a user's own tests need."""
+        self._runner = fleets.runner_of(self.options, self.progress.note)
+        self._stack.callback(self._runner.close)
         cells = [*(cell for sweep in sweeps for cell in sweep.runnable), *images]
         self._machines.fetch(cell.system for cell in cells)
         self._machines.check(cells)
@@ -114,7 +122,7 @@ class MeasuringSession:
         found.choose(self.ground.pins)
         if found.lanes is None:
             return
-        self.ground = ground_of(self._topology, self.options, found.lanes, found.no_insn)
+        self.ground = ground_of(self._topology, self.options, found.lanes, found.no_insn, found.no_machine)
         if found.lane is Lane.INSN:  # its samples are seeds
             self.policy = self.policy.with_runs(self.options.seeds, self.options.max_seeds)
 
@@ -123,6 +131,9 @@ class MeasuringSession:
 
     def begin(self, sweeps: Sequence[SweepPlan]) -> None:
         """Makes the session's folder, with everything that is needed to judge it again."""
+        self._sweeps = tuple(sweeps)
+        if self.options.fleet:
+            fleets.require_exact(self._sweeps)
         seen = envelope.collect(
             self._topology, qemu=self._machines.main, probes=self._machines.probes, pins=self.ground.pins
         )
@@ -134,7 +145,10 @@ class MeasuringSession:
             reports=self.options.extra_reports,
         )
         letters = {letter: one.name for letter, one in choice.letters(self.options).items()}
-        self._facts = provenance.planned(sweeps, self.policy, self._inputs(sweeps), self.clocks, letters)
+        inputs = self._inputs(sweeps)
+        if isinstance(self._runner, Resumed):
+            self._runner.require_inputs(inputs)
+        self._facts = provenance.planned(sweeps, self.policy, inputs, self.clocks, letters)
         self._facts["programs"] = self._trusted.as_json()
         self._emulators = {row: sweep.cells[0].system.emulator for sweep in sweeps for row in sweep.rows}
         self._session = session_folder.SessionFolder.create(
@@ -145,7 +159,7 @@ class MeasuringSession:
         )
         self._keep_baselines(sweeps)
         self._session.update(**self._facts, **{binding.FACT: binding.RULES})
-        for line in choice.told(self.options):
+        for line in (*choice.told(self.options), *machine_notes(sweeps)):
             self._note(line)
         if any(cell.seats.host_cpus for sweep in sweeps for cell in sweep.runnable):
             kept = ",".join(map(str, self.options.cpus or ()))
@@ -183,8 +197,11 @@ class MeasuringSession:
     def at_once(self, planned: PlannedCell) -> int:
         """Exact runs do not influence each other, so the host's memory and CPUs are the only limit."""
         exact = self._machines.is_exact and planned.seats.lane is Lane.INSN
-        seats, memory = planned.seats, planned.system.qemu.memory
-        return concurrency.guests_at_once(memory, seats.host_cpus) if exact else 1
+        seats, memory, machine = planned.seats, planned.system.qemu.memory, planned.system.machine
+        line = machine.line if machine else 0
+        if not exact:
+            return 1
+        return self._runner.slots(concurrency.guests_at_once(memory, seats.host_cpus, line))
 
     def judged(self) -> Sequence[JudgedRun]:
         return self._judged
@@ -200,12 +217,28 @@ class MeasuringSession:
                 yield self._job(attempt)
 
         at_once = min(self.at_once(attempt.planned) for attempt in group)
-        with closing(execute_all(jobs(), at_once)) as results:
-            for place, raw in results:
-                judged.append(self._judged_run(group[place], raw, unjudged))
-                yield judged[-1]
+        try:
+            self._look_ahead(group)
+            with closing(self._runner.execute_all(jobs(), at_once)) as results:
+                for place, raw in results:
+                    judged.append(self._judged_run(group[place], raw, unjudged))
+                    yield judged[-1]
+        except BaseException:
+            self._runner.ahead(())  # its guests on other machines end now, not with the session
+            raise
         if unjudged:
             raise unjudged[0]
+
+    def _look_ahead(self, group: Sequence[PlannedRun]) -> None:
+        """The runs that come next for sure: those of this round, and the first round of each later row."""
+        if not self._runner.looks_ahead:
+            return
+        rows = [sweep.row for sweep in self._sweeps]
+        later = self._sweeps[rows.index(group[0].sweep) + 1 :]
+        seed = self.options.order_seed
+        more = (first_runs(one, self.options, self.policy_of(one), self, seed) for one in later)
+        nowhere = session_folder.RunFolder(0, self._open_session.folder / "ahead")
+        self._runner.ahead([self.guests.request(one, nowhere) for one in chain(group, *more)])
 
     def _expect(self, attempt: PlannedRun) -> None:
         """Gates may need more runs than were expected before the first one."""
@@ -218,7 +251,7 @@ class MeasuringSession:
         self._smoke(attempt.planned)
         self._expect(attempt)
         place = self._open_session.begin(cell.id)
-        records = self._stacks.records(attempt.planned, place.folder)
+        records = self._records.records(attempt.planned, place.folder)
         request = self.guests.request(attempt, place, records)
         return Job(request, partial(self.progress.phase, cell.id, attempt.label))
 
@@ -229,7 +262,7 @@ class MeasuringSession:
         except BaseException as error:
             unjudged.append(error)
             judged = JudgedRun(raw, None, f"it could not be judged: {described(error)}")
-        self._stacks.keep(attempt.planned, raw)
+        self._records.keep(attempt.planned, raw)
         with held():  # a record has two lines in two files
             self._judged.append(judged)
             self._open_session.record(row_of(judged, attempt.planned.workload.metrics))
@@ -303,6 +336,7 @@ class MeasuringSession:
         with self._stack:
             if self._session is None:
                 return None
+            self._session.update(**self._runner.facts())
             self._session.close(datetime.now(UTC), missing=missing)
             facts = read_object(self._session.folder, SESSION)
             view = view_of(facts, self._judged, str(self._session.folder), self._trusted, self.against)

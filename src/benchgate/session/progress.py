@@ -18,6 +18,8 @@ from benchgate.base.text import visible
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.render.tables import units
 
+PARTS = 20
+
 
 def seconds(value: float) -> str:
     minutes, rest = divmod(round(value), 60)
@@ -59,11 +61,12 @@ class Progress:
         self._clear()
         self._write(f"benchgate: {visible(text)}\n")
 
-    def ended(self, cell: str, run: str, figure: str) -> None:
+    def ended(self, cell: str, run: str, figure: str, *, is_news: bool = True) -> None:
+        """Of runs that are no news, only every twentieth part of all has a line of its own."""
         self.done += 1
         if self.live:
             self.phase(cell, run, figure)
-        else:
+        elif is_news or self.done % max(1, self.total // PARTS) == 0:
             text = visible(f"{cell} {run}: {figure}")
             self._write(f"benchgate: [{self.done}/{self.total}] {text}{self._left()}\n")
 

@@ -58,6 +58,7 @@ def request_of(function: pytest.Item) -> Request:
         {name: _marks(function, name) for name in GATE_MARKS},
         _marks(function, "system"),
         _function_id(function),
+        _mark(function.get_closest_marker("machine")),
     )
 
 

@@ -90,6 +90,6 @@ def _ini(config: pytest.Config, option: Option) -> object:
             return ",".join(catalog.placed(one, home) for one in word.split(","))
         return str(home / word) if option.name in options.PATHS or options.is_path(word) else word
 
-    if option.name not in (*options.PATHS, "system", "policy", "history") or not value:
+    if option.name not in (*options.PATHS, "system", "policy", "machine", "history") or not value:
         return value
     return [placed(word) for word in value] if isinstance(value, list) else placed(str(value))

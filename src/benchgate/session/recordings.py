@@ -15,22 +15,30 @@ from benchgate.build.images import Images
 from benchgate.insn.linux_symbols import linux_symbols
 from benchgate.insn.profile import Profile, folded, read_profile, top_table
 from benchgate.insn.records import Records
+from benchgate.insn.sharing import Sharing, named, read_sharing
+from benchgate.insn.sharing import text as text_of_lines
 from benchgate.insn.stacks import Stacks, read_stacks
 from benchgate.insn.stacks import folded as folded_stacks
 from benchgate.insn.symbols import NO_SYMBOLS, Symbols, read_symbols
+from benchgate.judge import sharing
 from benchgate.judge.flames import FOLDED
 from benchgate.judge.story.clock import EVENTS
-from benchgate.render.page.pictures import flame
+from benchgate.render.page.pictures import flame, line_map
+from benchgate.render.tables import shared_lines
 from benchgate.session import timeline
 
 PROFILE, STACKS, PICTURE, TRACE = "profile.txt", "stacks.txt", "flame.svg", "trace.json"
+SHARING, LINES_PICTURE = "sharing.txt", "lines.svg"
 
 
-def records(folder: Path, *, profile: bool = False, events: bool = False, stacks: bool = False) -> Records:
+def records(
+    folder: Path, *, profile: bool = False, events: bool = False, stacks: bool = False, lines: bool = False
+) -> Records:
     return Records(
         profile=folder / PROFILE if profile else None,
         events=folder / EVENTS if events else None,
         stacks=folder / STACKS if stacks else None,
+        sharing=folder / SHARING if lines else None,
     )
 
 
@@ -67,6 +75,22 @@ def fold(file: Path, kernel: Path | None, user: Path | None) -> Stacks:
     """Writes folded stacks next to the call stacks."""
     seen = read_stacks(file, _symbols(kernel) or NO_SYMBOLS, _symbols(user))
     file.with_name(FOLDED).write_text(folded_stacks(seen), encoding="utf-8")
+    return seen
+
+
+def moved_lines(file: Path, kernel: Path | None, user: Path | None, label: str) -> list[str]:
+    """Writes the named lines and a picture next to the plugin's file."""
+    seen, picture = name_lines(file, kernel, user), file.with_name(LINES_PICTURE)
+    picture.write_text(line_map.standalone(seen, label), encoding="utf-8")
+    told = shared_lines.text(seen)
+    return [*told, f"picture: {picture}", f"the lines: {file.with_name(sharing.KEPT)}"]
+
+
+def name_lines(file: Path, kernel: Path | None, user: Path | None) -> Sharing:
+    """Writes the lines with the variables in them next to the plugin's file."""
+    variables = [NO_SYMBOLS if one is None else read_symbols(one, data=True) for one in (kernel, user)]
+    seen = named(read_sharing(file), *variables)
+    file.with_name(sharing.KEPT).write_text(text_of_lines(seen), encoding="utf-8")
     return seen
 
 

@@ -21,7 +21,7 @@ from benchgate.base.void_rule import VoidRule
 from benchgate.base.workloads import Workload
 from benchgate.evidence import kept_baselines, metrics_csv, results_csv, session_folder
 from benchgate.evidence.chain import parse_chain
-from benchgate.evidence.facts import read_plan, read_policy
+from benchgate.evidence.facts import read_machine, read_plan, read_policy
 from benchgate.evidence.files import ATTEMPTS, SESSION, files_below, read_object, read_text
 from benchgate.evidence.session_folder import METRICS, RESULTS
 from benchgate.judge import smoke_check, verify
@@ -125,6 +125,8 @@ def _judge(folder: Path, facts: Mapping[str, Any], where: str, trusted: Trusted,
                 folder.parent.parent / SESSION,
                 dict(facts["settings"][one.cell.system]),
             )
+            if one.cell.machine:
+                system = system.on(read_machine(facts, one.cell.machine, where))
         except NeedsFilesError as error:
             raise NeedsFilesError(f"{where}: {error}") from error
         except (KeyError, TypeError, ValueError) as error:

@@ -13,7 +13,7 @@ import contextlib
 import shlex
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +22,12 @@ import pexpect
 from benchgate.base.cells import Accel, Lane, Placement
 from benchgate.base.errors import EvidenceError, NeedsFilesError, UsageError, VerifyError
 from benchgate.base.runs import BootSpec, RawRun
-from benchgate.base.systems import System
+from benchgate.base.systems import System, plain_name
+from benchgate.base.watching import Smoke
 from benchgate.build.cache_storage import Notice
 from benchgate.build.fetch import inputs
 from benchgate.build.images import Images, guest_digest
-from benchgate.evidence.facts import read_flag
+from benchgate.evidence.facts import read_flag, read_machine
 from benchgate.evidence.files import SESSION, read_object
 from benchgate.host import accel
 from benchgate.insn.log import ClockLog, MarkKind
@@ -39,12 +40,12 @@ from benchgate.insn.window import window
 from benchgate.judge import repeat
 from benchgate.plan import catalog, choice
 from benchgate.plan.planned import PlannedCell, Seats
-from benchgate.run import attempt, guest
+from benchgate.run import attempt, guest, smoke
 from benchgate.run.argv import ClockConfig, VmConfig, guest_spec, script
 from benchgate.run.attempt import RunRequest
 from benchgate.run.console import Limits
 from benchgate.run.record import clock_log, load
-from benchgate.run.watch import watch_for
+from benchgate.run.watch import Watch, watch_for
 from benchgate.session import recordings
 from benchgate.session.rejudge import find_workload
 from benchgate.session.trust import Trusted
@@ -63,6 +64,16 @@ class Order:
     gdb: bool
     timeline: bool = False
     flame: bool = False
+    lines: bool = False
+    attribution: bool = False
+    """The moved lines, too, if the run was made on a machine that has any."""
+    facts: str = SESSION
+    """The file, two folders above the run's, that says what it was made with."""
+    deadline_ns: int | None = None
+    """How much guest time the whole run may take; None: what the system's YAML says."""
+    limits: Limits = field(default_factory=Limits)
+    verb: tuple[str, ...] = ("benchgate", "replay")
+    """The command, for messages that give it again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +87,19 @@ class _Replay:
     out: Path
     measure: bool
     """The guest counted while it ran (--measure), so it must again."""
+    has_memory: bool
+    """The run was made on a machine with a memory system."""
+    deadline_ns: int | None
+    limits: Limits
+
+    @property
+    def smoke(self) -> Smoke | None:
+        """What was booted in place of a workload."""
+        return self.planned.system.smoke if self.raw.cell.workload == smoke.WORKLOAD else None
 
     def spec(self, *, records: Records = NO_RECORDS) -> BootSpec:
         image, log = self.images.of(self.planned.system, self.planned.workload), clock_log(self.out)
-        return guest_spec(
+        made = guest_spec(
             self.planned,
             image,
             self.vm,
@@ -87,8 +107,17 @@ class _Replay:
             log=log,
             seed=self.raw.seed,
             measure=self.measure,
+            words=self.smoke.append if self.smoke else None,
             records=records,
+            exploration=self.raw.exploration,
         )
+        stated = smoke.deadlines(made.deadlines) if self.smoke else made.deadlines
+        return replace(made, deadlines=stated.at_most(self.deadline_ns))
+
+    @property
+    def watch(self) -> Watch:
+        system = self.planned.system
+        return smoke.smoke_watch(system, self.smoke) if self.smoke else watch_for(system)
 
     def symbols(self) -> tuple[Path | None, Path | None]:
         """The files with the symbols of the kernel and of the workload's program."""
@@ -120,7 +149,13 @@ def _own_folder(out: Path) -> Iterator[None]:
 def _repeat(order: Order, new: _Replay, notice: Notice) -> tuple[str, bool]:
     if order.gdb:
         return _debug(new, notice), True
-    wanted = recordings.records(order.out, profile=order.profile, events=order.timeline, stacks=order.flame)
+    wanted = recordings.records(
+        order.out,
+        profile=order.profile,
+        events=order.timeline,
+        stacks=order.flame,
+        lines=order.lines or (order.attribution and new.has_memory),
+    )
     again = attempt.execute(_request(new, new.spec(records=wanted)))
     difference = repeat.difference(new.raw, again)
     lines = [f"{order.out}: {difference or 'the same run: marks, counts and console are equal'}"]
@@ -129,6 +164,9 @@ def _repeat(order: Order, new: _Replay, notice: Notice) -> tuple[str, bool]:
     if wanted.stacks is not None:
         label = f"Instructions of {new.raw.cell.id}, run {new.raw.attempt:04}, by call stack"
         lines += recordings.flame_graph(wanted.stacks, *new.symbols(), label)
+    if wanted.sharing is not None:
+        label = f"Lines that moved between CPUs, {new.raw.cell.id}, run {new.raw.attempt:04}"
+        lines += recordings.moved_lines(wanted.sharing, *new.symbols(), label)
     if wanted.events is not None:
         lines += recordings.trace(order.out)
     return "\n".join(lines), not difference
@@ -152,24 +190,40 @@ def _prepare(order: Order, notice: Notice) -> _Replay:
             f"{order.folder}: only runs on lane insn can be repeated; this one is on lane {raw.lane}"
         )
     clock = read_log(raw.clock_log)
-    facts = read_object(order.folder.parent.parent, SESSION)
-    workload = find_workload(facts, raw.cell.workload, order.trusted)
+    if order.lines and not clock.machine:
+        raise UsageError(
+            f"{order.folder}: the run was made on the ideal machine, where no line of memory moves; measure "
+            "with --machine desktop8, for example, and repeat that run"
+        )
+    facts = read_object(order.folder.parent.parent, order.facts)
     system = _system(order, facts, raw)
+    is_smoke = raw.cell.workload == smoke.WORKLOAD
+    workload = smoke.stand_in(system) if is_smoke else find_workload(facts, raw.cell.workload, order.trusted)
     planned = PlannedCell(raw.cell, system, workload, Seats(Lane.INSN, Placement.VIRTUAL, ()))
     images = Images(False, notice)
     if guest_digest(images.of(planned.system, planned.workload)) != raw.guest_digest:
         raise EvidenceError(f"{order.folder}: the guest's sources, or the compiler, changed after the run")
-    measure = read_flag(facts, "measure", str(order.folder.parent.parent / SESSION))
-    return _Replay(raw, planned, images, _vm(facts, clock, system, notice), order.out, measure)
+    measure = read_flag(facts, "measure", str(order.folder.parent.parent / order.facts))
+    return _Replay(
+        raw=raw,
+        planned=planned,
+        images=images,
+        vm=_vm(facts, clock, system, notice),
+        out=order.out,
+        measure=measure,
+        has_memory=bool(clock.machine),
+        deadline_ns=order.deadline_ns,
+        limits=order.limits,
+    )
 
 
 def _system(order: Order, facts: Mapping[str, Any], raw: RawRun) -> System:
     """A built-in system by name, or a user's own by the path in --system, with the settings of the run."""
-    name = raw.cell.system.partition(".")[0]
+    name = plain_name(raw.cell.system)
     if order.system is None and name not in catalog.names("system"):
         raise NeedsFilesError(
             f"{order.folder}: system {name} is not built in; next: "
-            f"{shlex.join(['benchgate', 'replay', str(order.folder), '--system'])} PATH, its YAML file"
+            f"{shlex.join([*order.verb, str(order.folder), '--system'])} PATH, its YAML file"
         )
     word, given = catalog.split_system(order.system or name)
     recorded = _settings(facts, raw)
@@ -178,11 +232,14 @@ def _system(order: Order, facts: Mapping[str, Any], raw: RawRun) -> System:
     if unnamed := [key for key in own if key not in given]:
         raise NeedsFilesError(
             f"{order.folder}: the run used a file of its user, {recorded[unnamed[0]]!r:.200}; next, if you "
-            f"trust it: {shlex.join(['benchgate', 'replay', str(order.folder), '--system'])} "
+            f"trust it: {shlex.join([*order.verb, str(order.folder), '--system'])} "
             f"{word}:{unnamed[0]}=PATH"
         )
     kept = {key: value for key, value in recorded.items() if key not in known.files}
     found = catalog.system_with(word, {**kept, **given})
+    if raw.cell.machine:  # as the session recorded it: the file may have changed
+        where = str(order.folder.parent.parent / order.facts)
+        found = found.on(read_machine(facts, raw.cell.machine, where))
     if raw.cell.system not in (found.name, choice.by_content(found).name):
         raise UsageError(
             f"--system {order.system} is {found.name}, but the run was made on {raw.cell.system}"
@@ -221,8 +278,9 @@ def _request(new: _Replay, spec: BootSpec) -> RunRequest:
         placement=raw.placement,
         warmup=raw.warmup,
         guest_digest=raw.guest_digest,
-        script=script(new.planned, raw.nonce, spec.ports),
-        watch=watch_for(new.planned.system),
+        script=None if new.smoke else script(new.planned, raw.nonce, spec.ports),
+        watch=new.watch,
+        limits=new.limits,
     )
 
 

@@ -97,6 +97,13 @@ def run_sweep(sweep: SweepPlan, options: Options, policy: Policy, lab: Lab, seed
     return SweepResult(sweep, tuple(state.runs), found, verdicts, tuple(state.order))
 
 
+def first_runs(sweep: SweepPlan, options: Options, policy: Policy, lab: Lab, seed: int) -> list[PlannedRun]:
+    """What `run_sweep` will ask for first, if its attempts can run at once; nothing if they cannot."""
+    state = _State(sweep, options, policy, lab, seed)
+    wanted = state.wanted()
+    return state.first(wanted) if wanted and state.at_once > 1 else []
+
+
 @dataclass(frozen=True, slots=True)
 class _Wish:
     """A run that is needed. Its order and seed are assigned when it starts."""
@@ -192,17 +199,24 @@ class _State:
             self.bounds = self.lab.capacity(self.sweep.row, counts)
 
     def _attempt(self, wishes: Sequence[_Wish]) -> None:
+        group = self._planned(wishes)
+        self.order += [wish.cell_id for wish in wishes]
+        self.runs.extend(self.lab.attempts(group))
+
+    def _planned(self, wishes: Sequence[_Wish]) -> list[PlannedRun]:
         counted = Counter(judged.run.cell.id for judged in self.runs if not judged.run.warmup)
         group = []
-        for wish in wishes:
+        for order, wish in enumerate(wishes, len(self.order) + 1):
             counted[wish.cell_id] += not wish.warmup
-            self.order.append(wish.cell_id)
             seed = 1 if wish.warmup else counted[wish.cell_id]
-            planned = self.cells[wish.cell_id]
-            order = len(self.order)
             facts = (wish.label, self.sweep.row, self.expected)
-            group.append(PlannedRun(planned, order, wish.warmup, seed, *facts))
-        self.runs.extend(self.lab.attempts(group))
+            group.append(PlannedRun(self.cells[wish.cell_id], order, wish.warmup, seed, *facts))
+        return group
+
+    def first(self, wanted: Mapping[str, int]) -> list[PlannedRun]:
+        """The runs of the first round, of which none has begun."""
+        order = run_order(tuple(self.cells), max(wanted.values()), self.seed)
+        return self._planned([*self.warm_ups, *self._wishes(order, Counter(), wanted)])
 
     def _label(self, cell_id: str, run: int, of: int) -> str:
         what = "seed" if self.cells[cell_id].seats.lane is Lane.INSN else "run"

@@ -19,6 +19,7 @@
 enum { VALUE_FIRST, VALUE_LAST, VALUE_EXTRA };
 
 #define PHASES 20
+#define TIMES 3 // the work of one worker in a phase, over that of each other one
 #define SLEEPS 20
 #define SLEEP_NS 10000000
 #define HOLD 64000 // instructions for which the lock is held each time, unless bench.hold says otherwise
@@ -30,7 +31,7 @@ struct shared {
     _Alignas(128) uint32_t serving;
 };
 
-static uint64_t whole, hold, phases;
+static uint64_t whole, hold, phases, times;
 
 static void burn(uint64_t instructions) {
     uint64_t n = instructions / 2;
@@ -87,6 +88,13 @@ static void yield(uint32_t *word, uint32_t value) {
         sched_yield();
 }
 
+// Without `pause`, and with a counter, so that the clock takes it for work.
+static void look(uint32_t *word, uint32_t value) {
+    volatile uint32_t looks = 0;
+    while (__atomic_load_n(word, __ATOMIC_ACQUIRE) != value)
+        looks++;
+}
+
 // In each phase a different worker has three times the work.
 static void barrier(struct bench_job *job, unsigned w, void (*wait)(uint32_t *, uint32_t)) {
     struct shared *s = job->data;
@@ -97,6 +105,23 @@ static void barrier(struct bench_job *job, unsigned w, void (*wait)(uint32_t *, 
             port_gate_open(&s->phase, p + 1);
         else
             wait(&s->phase, p + 1);
+    }
+}
+
+// The same by plain loads and stores alone, and with `times` the work. The phase before the first one is not timed:
+// it brings the pages.
+static void look_barrier(struct bench_job *job, unsigned w, struct bench_slot *slot) {
+    struct shared *s = job->data;
+    uint64_t unit = whole / phases / (job->workers + times - 1);
+    for (uint32_t p = 0; p <= phases; p++) {
+        if (p > 0)
+            burn(unit * (p % job->workers == w ? times : 1));
+        if (__atomic_add_fetch(&s->arrived, 1, __ATOMIC_ACQ_REL) == (p + 1) * job->workers)
+            __atomic_store_n(&s->phase, p + 1, __ATOMIC_RELEASE);
+        else
+            look(&s->phase, p + 1);
+        if (p == 0)
+            slot->value[VALUE_FIRST] = now();
     }
 }
 
@@ -157,6 +182,8 @@ static void work(struct bench_job *job, unsigned w, struct bench_slot *slot) {
         barrier(job, w, spin);
     else if (bench_param_is("case", "yieldbarrier"))
         barrier(job, w, yield);
+    else if (bench_param_is("case", "lookbarrier"))
+        look_barrier(job, w, slot);
     else if (bench_param_is("case", "lock"))
         locked(job, w);
     else if (bench_param_is("case", "sleepers"))
@@ -185,12 +212,13 @@ static const char *start_background(void) {
 static const char *prepare(struct bench_job *job) {
     static const char *const cases[] = {"perfect",     "triple", "serial10", "serial50", "barrier",
                                         "spinbarrier", "lock",   "sleepers", "periodic", "background",
-                                        "yieldbarrier"};
+                                        "yieldbarrier", "lookbarrier"};
     whole = bench_param_u64("work", 0);
     hold = bench_param_u64("hold", HOLD);
     phases = bench_param_u64("phases", PHASES);
+    times = bench_param_u64("times", TIMES);
     job->data = port_shared(sizeof(struct shared));
-    if (whole < 1000000 || hold == 0 || phases == 0 || job->data == NULL)
+    if (whole < 1000000 || hold == 0 || phases == 0 || times == 0 || job->data == NULL)
         return "bench.work must be at least 1000000";
     for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++)
         if (bench_param_is("case", cases[i]))

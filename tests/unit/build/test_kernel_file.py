@@ -75,6 +75,39 @@ def test_the_headers_decide(tmp_path: Path, content: bytes, arch: str, media: Me
     assert bool(found.advice) == (media is Media.NONE)
 
 
+def bz_image(version: int, payload: int) -> bytes:
+    """The header of Linux's boot protocol: at 0x206 its version, at 0x24c the payload's length."""
+    head = bytearray(0x300)
+    head[0x202:0x208] = b"HdrS" + struct.pack("<H", version)
+    head[0x24C:0x250] = struct.pack("<I", payload)
+    return bytes(head)
+
+
+IMAGE = with_bytes(0x38, b"RSC\x05")
+
+
+@pytest.mark.parametrize(
+    ("content", "is_linux"),
+    [
+        (bz_image(0x20F, 8_000_000), True),
+        (bz_image(0x20C, 0), False),  # memtest86+
+        (bz_image(0x207, 774_909_489), False),  # iPXE: before that version other bytes are there
+        (with_bytes(0x202, b"HdrS"), False),
+        (IMAGE + b"\0Linux version 6.12.1 (", True),
+        (IMAGE + b"U-Boot 2023.01", False),
+    ],
+)
+def test_an_image_in_linuxs_format_need_not_be_linux(tmp_path: Path, content: bytes, is_linux: bool) -> None:
+    found = seen(tmp_path, content)
+    assert (found.is_linux, found.media) == (is_linux, Media.KERNEL)
+    assert found.about.startswith("a Linux " if is_linux else "a kernel in the format of a Linux ")
+
+
+def test_only_a_file_of_no_known_format_is_raw(tmp_path: Path) -> None:
+    assert seen(tmp_path, b"code").is_raw
+    assert not seen(tmp_path, IMAGE).is_raw
+
+
 def test_a_64_bit_multiboot_kernel_comes_with_the_command_that_helps(tmp_path: Path) -> None:
     assert "objcopy -O elf32-i386" in seen(tmp_path, elf(X86_64, body=MULTIBOOT)).advice
 

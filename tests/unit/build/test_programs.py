@@ -222,6 +222,26 @@ class TestRunBuild:
         (folder / "src" / "main.c").write_text("int y;\n")
         assert ran() == 2
 
+    def test_the_programs_of_a_mix_are_built_first_into_one_folder(self, tmp_path: Path) -> None:
+        folder = self.kernel(tmp_path / "kernel")
+        parts = []
+        for name in ("a", "b"):
+            (tmp_path / f"{name}.c").write_text(f"int {name};\n")
+            parts.append(Workload(name, Mode.THREAD, tmp_path / name, tmp_path / f"{name}.c", Path(), {}))
+        build, part = (
+            [["sh", "-c", "cat {out}/*.o > {out}/kernel.elf"]],
+            [["cp", "{source}", "{out}/{workload}.o"]],
+        )
+
+        def made() -> Path:
+            return programs.run_build(build, folder, [folder], name="mine", parts=parts, part=part)
+
+        first = made()
+        assert (first / "kernel.elf").read_text() == "int a;\nint b;\n"
+        assert made() == first
+        (tmp_path / "b.c").write_text("int c;\n")
+        assert (made() / "kernel.elf").read_text() == "int a;\nint c;\n"
+
     def test_a_failed_command_is_reported_and_leaves_no_folder(self, tmp_path: Path, root: Path) -> None:
         folder = self.kernel(tmp_path / "kernel")
         commands = [["sh", "-c", "echo half > $0/kernel.elf; printf 'ld: bad \\033[31m\\n'; exit 3", "{out}"]]
@@ -278,3 +298,24 @@ def test_one_log_of_a_failed_build_is_kept_per_name(tmp_path: Path, root: Path) 
             programs.run_build([["false"]], tmp_path, [], name="mine")
     assert [path.name for path in (root / "logs").iterdir()] == ["build-mine.log"]
     assert cache_trim.listing() == ()
+
+
+# ---- sources that only some workloads need
+
+
+def test_only_the_program_of_a_workload_that_needs_a_service_has_its_sources() -> None:
+    """A changed byte of a program changes the figures of its guest."""
+    recipe = programs.Recipe(
+        sources=(("a.c", ("-O2",)),),
+        link=("-static",),
+        services={"disk": (("disk.c", ("-O1",)),), "network": (("network.c", ("-O1",)),)},
+    )
+    assert recipe.serving(()) == recipe
+    assert recipe.serving(("park", "files")) == recipe
+    on_disk = recipe.serving(("files", "disk"))
+    assert on_disk.sources == (
+        ("a.c", ("-O2", "-DBENCH_NEEDS_DISK")),
+        ("disk.c", ("-O1", "-DBENCH_NEEDS_DISK")),
+    )
+    flags = ("-DBENCH_NEEDS_DISK", "-DBENCH_NEEDS_NETWORK")
+    assert recipe.serving(("network", "disk")).sources[-1] == ("network.c", ("-O1", *flags))

@@ -188,3 +188,13 @@ def test_nothing_is_written_that_could_not_be_read(tmp_path: Path) -> None:
     with pytest.raises(EvidenceError, match="is not a SHA-256"):
         baseline_file.write(file, replace(full(), manifest="none"))
     assert not file.exists()
+
+
+def test_the_machine_of_a_system_is_written_and_read_back() -> None:
+    of = replace(baselines.SYSTEM, machine="9" * 64)
+    made = replace(full(), origin=replace(baselines.ORIGIN, systems={"linux": of}))
+    text = baseline_file.render(made)
+    assert baseline_file.parse(text, "main.json").origin.systems["linux"] == of
+    schema = json.loads((data_root() / "reports/schema/baseline-1.json").read_text(encoding="utf-8"))
+    jsonschema.validate(json.loads(text), schema)
+    assert '"machine": "' not in baseline_file.render(full())

@@ -15,9 +15,11 @@ from benchgate.base.errors import EvidenceError
 from benchgate.base.gates import CapacityBound
 from benchgate.base.metrics import Better, Metric, MetricKind
 from benchgate.evidence import provenance
-from benchgate.evidence.facts import bounds_of, read_bounds, read_plan, read_policy
+from benchgate.evidence.facts import bounds_of, read_bounds, read_machine, read_plan, read_policy
 from benchgate.plan.options import Options
+from benchgate.plan.planned import SweepPlan
 from tests.unit.factories import POLICY
+from tests.unit.machines import DUO, duo
 from tests.unit.plans import sweep
 
 BOUNDS = {2: CapacityBound(Lane.TCG, 2, 1.5, 1.4, 1.6)}
@@ -223,3 +225,35 @@ def test_the_description_is_plain_json() -> None:
 )
 def test_the_command_can_be_pasted(argv: list[str], said: str) -> None:
     assert provenance.command(argv) == said
+
+
+# ---- machines
+
+
+def on_duo() -> SweepPlan:
+    plan = sweep(2)
+    return replace(plan, cells=tuple(replace(one, system=one.system.on(duo())) for one in plan.cells))
+
+
+def test_a_machine_is_recorded_with_its_text_and_read_back() -> None:
+    made = provenance.planned([on_duo()], POLICY, {})
+    assert made["machines"] == {"duo": {"text": DUO, "digest": duo().digest}}
+    assert read_machine(made, "duo", "session.json").digest == duo().digest
+    assert "machines" not in provenance.planned([sweep(2)], POLICY, {})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("text", DUO.replace("atomic_ns: 4", "atomic_ns: 5")),
+        ("text", DUO.replace("name: duo", "name: trio")),
+        ("text", "memory: none"),
+        ("digest", "0" * 64),
+        ("digest", None),
+    ],
+)
+def test_a_recorded_machine_that_was_changed_is_refused(name: str, value: object) -> None:
+    made = provenance.planned([on_duo()], POLICY, {})
+    made["machines"]["duo"][name] = value
+    with pytest.raises(EvidenceError, match="machine duo"):
+        read_machine(made, "duo", "session.json")

@@ -11,9 +11,10 @@ import pytest
 
 from benchgate import cli
 from benchgate.base.errors import HostError, UsageError
+from benchgate.base.ssh_signatures import Signers
 from benchgate.evidence.check import INCOMPLETE, INTACT, TAMPERED, UNSIGNED, verify_session
 from benchgate.evidence.files import MANIFEST, SIGNATURE, digest_of, files_below
-from benchgate.evidence.signature import Signers, sign
+from benchgate.evidence.signature import sign
 from tests.machines import PATIENCE_S
 from tests.unit.sessions import finished_session, recomputed
 

@@ -66,3 +66,24 @@ def test_a_session_without_a_verified_run_is_refused() -> None:
     void = [replace(row, outcome=Outcome.VOID) for row in rows(cell(2), [300])]
     with pytest.raises(HistoryError, match="has no verified run"):
         entry_of(FACTS, void, "ab" * 32)
+
+
+def test_a_series_on_the_instruction_clock_says_its_simulated_machine() -> None:
+    facts = {**FACTS, "machines": {"desktop8": {"digest": "c" * 64, "text": ""}}}
+    on = rows(cell(2, system="linux-desktop8"), [300], lane=Lane.INSN, unit="insn")
+    (work, _) = entry_of(facts, on, "ab" * 32).samples
+    assert (work.cell, work.machine) == ("primes-linux-desktop8-smp2", f"desktop8 {'c' * 64}")
+
+
+def test_a_changed_machine_file_begins_another_course() -> None:
+    on = rows(cell(2, system="linux-desktop8"), [300], lane=Lane.INSN, unit="insn")
+    one, other = (
+        next(
+            iter(
+                entry_of({**FACTS, "machines": {"desktop8": {"digest": digest * 64}}}, on, "ab" * 32).samples
+            )
+        )
+        for digest in "cd"
+    )
+    assert one != other
+    assert replace(one, machine="") == replace(other, machine="")

@@ -30,3 +30,9 @@ def test_this_host_has_room_for_one_guest() -> None:
 
 def test_guests_kept_to_one_cpu_run_one_at_a_time() -> None:
     assert concurrency.guests_at_once("16M", (0,)) == 1
+
+
+def test_a_simulated_memory_needs_room_for_each_line() -> None:
+    free = 10 << 30
+    assert concurrency.fitting("512M", 8, free) == 5
+    assert concurrency.fitting("512M", 8, free, line=64) == 1  # 512 MiB of lines need 1.6 GiB

@@ -33,6 +33,25 @@ def test_a_skipped_cell_has_no_runs_although_another_sweep_measured_it() -> None
     assert (found.runs, found.attempted, found.skipped) == (0, 0, "another lane")
 
 
+def test_a_metric_without_a_value_in_one_run_is_not_measured_and_the_others_are() -> None:
+    """A warm-up counts for nothing here, too."""
+
+    def run(attempt: int, *, rps: float | None, warmup: bool = False) -> JudgedRun:
+        one = verified(raw_run(cell(2), attempt=attempt, warmup=warmup), 1000)
+        if rps is None:
+            return JudgedRun(one.run, replace(one, absent={"rps": "its histogram `h` is empty"}))
+        return JudgedRun(one.run, replace(one, metrics={"rps": rps}))
+
+    declared, cells = {"rps": RPS}, [(cell(2), "")]
+    runs = [run(1, rps=7), run(2, rps=None), run(3, rps=None)]
+    found = arms(cells, runs, declared)[cell(2).id]
+    assert (found.runs, set(found.measurements), found.invalid) == (3, {"work", "total"}, ())
+    name = runs[1].run.folder.name
+    assert found.absent == {"rps": f"2 of 3 runs without a value: {name}: its histogram `h` is empty"}
+    found = arms(cells, [run(1, rps=None, warmup=True), run(2, rps=7)], declared)[cell(2).id]
+    assert (set(found.measurements), found.absent) == ({"work", "total", "rps"}, {})
+
+
 def test_a_metric_that_every_run_skipped_is_not_of_the_arm() -> None:
     def run(attempt: int, why: str) -> JudgedRun:
         one = verified(raw_run(cell(2), attempt=attempt), 1000)

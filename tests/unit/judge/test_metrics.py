@@ -12,7 +12,7 @@ from benchgate.base.errors import VerifyError
 from benchgate.base.histogram import Histogram
 from benchgate.base.metrics import Better, Metric, MetricKind
 from benchgate.base.runs import WorkerReport
-from benchgate.judge.metrics import Reported, computed
+from benchgate.judge.metrics import Reported, computed, without_value
 
 REPORTS = [
     WorkerReport(0, 0, 0, 0, 9, {"done": 30, "waited": 4000}),
@@ -73,7 +73,6 @@ EMPTY = replace(SEEN, histograms={"wakeup": Histogram(0, 0, 0, 0, {})})
         (MetricKind.RATE, {"of": "waited", "per": "done"}, IDLE, "metric m: done is 0"),
         (MetricKind.SHARE, {"of": "done"}, IDLE, "metric m: the largest done is 0"),
         (MetricKind.SHARE, {"of": "waited", "per": "done"}, IDLE, "metric m: done is 0"),
-        (MetricKind.PERCENTILE, {"of": "wakeup", "at": 9.0}, EMPTY, "metric m: the histogram is empty"),
         (MetricKind.RATE, {"of": "dome"}, SEEN, "no value of worker 0 `dome`; did you mean `done`"),
         (MetricKind.COUNT, {"of": "result.lots"}, SEEN, "no result `lots`; did you mean `lost`"),
         (MetricKind.PERCENTILE, {"of": "request"}, SEEN, "no histogram `request`; there are wakeup"),
@@ -88,6 +87,18 @@ def test_what_cannot_be_computed_is_refused(
 ) -> None:
     with pytest.raises(VerifyError, match=reason):
         of(kind, seen=seen, **more)
+
+
+def test_a_percentile_of_nothing_has_no_value_and_the_others_have_theirs() -> None:
+    metrics = {
+        "p99": Metric("p99", MetricKind.PERCENTILE, Better.LESS, "ns", of="wakeup", at=99.0),
+        "worst": Metric("worst", MetricKind.TIME, Better.LESS, "ns", of="wakeup.max"),
+        "woken": Metric("woken", MetricKind.COUNT, Better.MORE, "", of="wakeup.count"),
+    }
+    assert computed(metrics, EMPTY) == {"woken": 0}
+    assert without_value(metrics, EMPTY) == dict.fromkeys(("p99", "worst"), "its histogram `wakeup` is empty")
+    assert without_value(metrics, SEEN) == {}
+    assert without_value(metrics, replace(EMPTY, histograms={})) == {}
 
 
 def test_plain_numbers_need_no_clock() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from benchgate.base.runs import Resolution
+from benchgate.base.runs import Disorder, Resolution
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.judge.resolution import resolutions
 from tests.unit.factories import cell, raw_run, verified
@@ -27,3 +27,14 @@ def test_each_field_is_the_largest_of_the_counted_runs() -> None:
 
 def test_a_run_without_a_result_counts_for_nothing() -> None:
     assert resolutions([JudgedRun(raw_run(cell(2)), None, "wrong")]) == {}
+
+
+def test_the_order_bound_is_the_most_accesses_and_the_worst_one_with_its_line() -> None:
+    seen = [
+        Disorder(3, 120, 170, 0x1000, 2),
+        None,
+        Disorder(1, 500, 500, 0x2000),
+        Disorder(9, 10, 90, 0x3000),
+    ]
+    runs = [run(n, 2, Resolution(0, 0, 0, order=one)) for n, one in enumerate(seen, 1)]
+    assert resolutions(runs)["primes-linux-smp2"].order == Disorder(9, 500, 500, 0x2000, 2)

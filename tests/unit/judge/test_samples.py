@@ -39,6 +39,14 @@ def test_the_time_in_work_and_the_clocks_delays_are_known_if_every_run_has_them(
     assert (mixed.busy, mixed.late) == ((), ())
 
 
+def test_each_sample_has_the_rate_of_its_boots_clock_except_on_the_instruction_clock() -> None:
+    told = [replace(one, hz=hz) for one, hz in zip(runs(100, 200), (10**9, 2 * 10**9), strict=True)]
+    assert measurement(told, WINDOWS["work"]).hz == (10**9, 2 * 10**9)
+    assert measurement([*told, *runs(300, first=3)], WINDOWS["work"]).hz == ()
+    timed = [replace(one, run=replace(one.run, lane=Lane.INSN)) for one in told]
+    assert measurement(timed, WINDOWS["work"]).hz == ()
+
+
 def test_warm_ups_are_left_out_and_large_values_are_kept() -> None:
     kept = runs(100, 100, 10_000)
     warm = verified(raw_run(cell(2), attempt=8, warmup=True), 7)

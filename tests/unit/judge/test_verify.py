@@ -94,8 +94,12 @@ def test_a_length_in_cycles_becomes_ns(tmp_path: Path) -> None:
 def test_a_metric_that_cannot_be_computed_refuses_the_run_by_its_name(tmp_path: Path) -> None:
     with pytest.raises(VerifyError, match="metric p99: the guest reported no histogram `wakeup`"):
         verify.verify(RunFiles(primes_run(tmp_path, version_2(GOOD))), TIMED)
-    with pytest.raises(VerifyError, match="metric p99: the histogram is empty"):
-        verify.verify(RunFiles(primes_run(tmp_path, version_2(GOOD, wakeup=[[], []]))), TIMED)
+
+
+def test_a_run_in_which_nothing_woke_is_verified_without_that_percentile(tmp_path: Path) -> None:
+    seen = verify.verify(RunFiles(primes_run(tmp_path, version_2(GOOD, wakeup=[[], []]))), TIMED)
+    assert seen.metrics.keys() == {"work", "total", "divisions"}
+    assert seen.absent == {"p99": "its histogram `wakeup` is empty"}
 
 
 def test_a_histogram_with_a_moved_sample_refuses_the_run(tmp_path: Path) -> None:

@@ -235,3 +235,22 @@ def test_two_parameters_of_one_law_are_two_gates() -> None:
 def test_an_invalid_gate_over_several_arms_is_refused(name: str, mark: Mark, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         marks.read(PRIMES, {name: [mark]})
+
+
+def test_a_test_may_name_its_machine() -> None:
+    found = marks.read(Mark(("primes",), {}), {}, machine=Mark(("desktop8",), {}))
+    assert found.machine == "desktop8"
+    assert marks.read(Mark(("primes",), {}), {}).machine == ""
+
+
+@pytest.mark.parametrize(
+    "mark", [Mark((), {}), Mark(("a", "b"), {}), Mark((8,), {}), Mark((), {"name": "x"})]
+)
+def test_a_machine_mark_has_one_word(mark: Mark) -> None:
+    with pytest.raises(UsageError, match="mark machine: expected one name or path"):
+        marks.read(Mark(("primes",), {}), {}, machine=mark)
+
+
+def test_an_unknown_machine_of_a_mark_is_refused() -> None:
+    with pytest.raises(CatalogError, match="machine `toaster` is not known"):
+        marks.read(Mark(("primes",), {}), {}, machine=Mark(("toaster",), {}))

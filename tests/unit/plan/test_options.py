@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.cells import Accel
-from benchgate.base.errors import UsageError
+from benchgate.base.errors import CatalogError, UsageError
+from benchgate.base.paths import data_root
 from benchgate.plan import catalog, options
 
 
@@ -89,3 +90,94 @@ def test_a_session_that_decides_nothing_has_a_reason(given: dict[str, object]) -
 def test_an_invalid_value_is_refused_by_its_option(given: dict[str, object], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         read(**given)
+
+
+DESKTOP = str(data_root() / "fixtures" / "machines" / "desktop8.yaml")
+POLICY = """\
+name: mine
+looks: [5, 9]
+alpha: 0.03
+overall_error: 0.05
+first: 5
+max_runs: 9
+"""
+
+
+def policy(folder: Path, line: str) -> str:
+    (folder / "mine.yaml").write_text(POLICY + line)
+    return str(folder / "mine.yaml")
+
+
+def test_the_ideal_machine_is_the_default_and_changes_no_clock() -> None:
+    assert (read().machine, read().clock) == ("ideal", "auto")
+    assert read(machine="ideal", clock="wall").clock == "wall"
+
+
+def test_a_machine_of_the_option_counts_more_than_that_of_the_policy(tmp_path: Path) -> None:
+    mine = policy(tmp_path, "machine: desktop8\n")
+    assert read(policy=mine).machine == "desktop8"
+    assert read(policy=mine, machine="server2x16").machine == "server2x16"
+    assert read(policy=mine, machine="ideal", clock="wall").machine == "ideal"
+
+
+def test_a_path_in_a_policy_is_relative_to_its_file(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text(Path(DESKTOP).read_text(encoding="utf-8"))
+    assert read(policy=policy(tmp_path, "machine: ./own.yaml\n")).machine == str(tmp_path / "own.yaml")
+
+
+def test_with_a_machine_auto_is_the_instruction_clock() -> None:
+    assert read(machine=DESKTOP).clock == "insn"
+    assert read(machine=DESKTOP, clock="both").clock == "both"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"clock": "wall"}, "--machine desktop8: only the instruction clock has machines"),
+        ({"clock_mode": "parallel"}, "--machine desktop8: --clock-mode parallel has no machines, because"),
+    ],
+)
+def test_wall_time_and_parallel_mode_have_no_machines(given: dict[str, str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        read(machine="desktop8", **given)
+
+
+def test_a_machine_of_a_policy_on_wall_time_names_the_policy(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="policy mine: machine desktop8: only the instruction clock"):
+        read(policy=policy(tmp_path, "machine: desktop8\n"), clock="wall")
+
+
+def test_an_unknown_machine_is_answered_with_the_known_ones() -> None:
+    with pytest.raises(CatalogError, match="machine `desktop` is not known; did you mean `desktop8`"):
+        read(machine="desktop")
+
+
+FLEET = "tcp://127.0.0.1:8786"
+
+
+def test_on_a_fleet_auto_is_the_instruction_clock() -> None:
+    assert (read().fleet, read().clock) == ("", "auto")
+    assert (read(fleet=FLEET).fleet, read(fleet=FLEET).clock) == (FLEET, "insn")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"clock": "wall"}, "--fleet with --clock wall: wall time is measured on one host"),
+        ({"clock": "both"}, "--fleet with --clock both"),
+        ({"clock_mode": "parallel"}, "--fleet with --clock-mode parallel: its runs do not repeat"),
+        ({"measure": True}, "--fleet with --measure"),
+        ({"profile_host": True}, "--fleet with --profile-host"),
+        ({"qemu": "/bin/qemu"}, "--fleet with --qemu: each worker has its own QEMU"),
+        ({"cpus": "0,1"}, "--fleet with --cpus"),
+    ],
+)
+def test_what_a_fleet_cannot_do_is_refused_by_name(given: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        read(fleet=FLEET, **given)
+
+
+@pytest.mark.parametrize("name", ["fleet_certificates", "fleet_key"])
+def test_what_only_a_fleet_uses_needs_one(name: str) -> None:
+    with pytest.raises(UsageError, match=f"--{name.replace('_', '-')} needs --fleet ADDRESS"):
+        read(**{name: "/keys"})

@@ -8,6 +8,7 @@ import pytest
 
 from benchgate.base.cells import Lane, Placement
 from benchgate.base.errors import UsageError
+from benchgate.base.paths import data_root
 from benchgate.plan import marks, planner, preview
 from benchgate.plan.marks import Mark
 from benchgate.plan.options import Options
@@ -313,3 +314,83 @@ def test_smp_excludes_a_gate_over_several_arms_with_all_that_it_adds() -> None:
     asked = marks.read(Mark(("primes",), {}), {"scaling": [mark]})
     (gate,) = planner.plan_gates(asked, Options(systems=("linux",), clock="insn", smp=(1, 2)), INSN)
     assert all("4 CPUs are not among --smp 1,2" in one.skip for one in gate.arms)
+
+
+# ---- machines
+
+
+def on(machine: str, *cpus: int) -> Request:
+    return replace(request(*cpus), machine=machine)
+
+
+def test_rows_on_a_machine_say_it_and_those_on_the_ideal_one_do_not() -> None:
+    cells = planner.plan_cells(request(), Options(machine="desktop8", smp=(2,)), INSN)
+    assert [(one.cell.id, one.cell.machine) for one in cells] == [("primes-linux-desktop8-smp2", "desktop8")]
+    cells = planner.plan_cells(request(), Options(machine="ideal", smp=(2,)), INSN)
+    assert [(one.cell.id, one.cell.machine) for one in cells] == [("primes-linux-smp2", "")]
+
+
+def test_the_machine_of_a_mark_counts_more_than_the_sessions() -> None:
+    cells = planner.plan_cells(on("server2x16"), Options(machine="desktop8", smp=(2,)), INSN)
+    assert [one.cell.system for one in cells] == ["linux-server2x16"]
+    cells = planner.plan_cells(on("ideal"), Options(machine="desktop8", smp=(2,)), INSN)
+    assert [one.cell.system for one in cells] == ["linux"]
+
+
+def test_more_cpus_than_the_machine_has_are_a_skip_with_that_reason() -> None:
+    cells = planner.plan_cells(on("desktop8"), Options(smp=(8, 16)), INSN)
+    assert [one.skip for one in cells] == ["", "machine desktop8: it has 8 CPUs, fewer than 16"]
+
+
+def test_a_machine_needs_the_instruction_clock_and_its_serial_mode() -> None:
+    (cell,) = planner.plan_cells(on("desktop8"), Options(smp=(2,)), TWO)
+    assert cell.skip == "machine desktop8: it needs the instruction clock: use --clock insn"
+    (cell,) = planner.plan_cells(on("desktop8"), Options(smp=(2,), clock_mode="parallel"), INSN)
+    assert cell.skip.startswith("machine desktop8: --clock-mode parallel has no machines")
+    (cell,) = planner.plan_cells(on("desktop8"), Options(smp=(2,)), replace(INSN, no_machine="QEMU is old"))
+    assert cell.skip == "machine desktop8: QEMU is old"
+
+
+def test_native_linux_is_on_no_machine() -> None:
+    native = Options(systems=("native",), smp=(2,))
+    (cell,) = planner.plan_cells(on("desktop8"), native, TWO)
+    assert cell.skip == "machine desktop8: native Linux has the caches of this host"
+
+
+def test_with_both_clocks_only_the_instruction_clock_has_the_machine() -> None:
+    ground = replace(TWO, no_insn="")
+    options = Options(systems=("linux", "native"), clock="both", machine="desktop8", smp=(2,))
+    cells = planner.plan_cells(request(), options, ground)
+    assert [(one.cell.row, one.skip) for one in cells] == [
+        ("primes-linux-wall", ""),
+        ("primes-linux-desktop8-insn", ""),
+        ("primes-native-wall", ""),
+    ]
+
+
+def test_both_systems_of_a_ratio_are_on_one_machine() -> None:
+    asked = marks.read(
+        Mark(("primes",), {}), {"ratio": [Mark((), {"to": "linux", "cpus": 2, "at_least": 1.0})]}
+    )
+    (gate,) = planner.plan_gates(asked, Options(systems=("kernel",), machine="server2x16"), INSN)
+    assert [one.cell.system for one in gate.arms] == ["linux-server2x16", "kernel-server2x16"]
+    assert gate.id == "primes-kernel-server2x16-smp2-ratio-to-linux-server2x16"
+
+
+def test_two_machines_of_one_name_are_refused(tmp_path: Path) -> None:
+    text = Path(data_root() / "fixtures" / "machines" / "desktop8.yaml").read_text(encoding="utf-8")
+    (tmp_path / "desktop8.yaml").write_text(text.replace("local_ns: 66", "local_ns: 67"))
+    options = Options(smp=(2,))
+    cells = [
+        one
+        for word in ("desktop8", str(tmp_path / "desktop8.yaml"))
+        for one in planner.plan_cells(on(word), options, INSN)
+    ]
+    with pytest.raises(UsageError, match="two machines are called `desktop8`"):
+        planner.check_names(cells)
+
+
+def test_the_plan_says_which_cpus_of_the_machine_a_cell_has() -> None:
+    cells = planner.plan_cells(on("desktop8"), Options(smp=(4,)), INSN)
+    text = preview.describe(planner.sweeps(cells, ()), Options(clock="insn"), POLICY, 1)
+    assert "primes-linux-desktop8-smp4: process, lane insn, virtual, CPUs 0-3 of desktop8, no pins" in text

@@ -12,12 +12,14 @@ from benchgate.base.boots import Boot
 from benchgate.base.cells import Accel, Lane, Placement
 from benchgate.base.disks import Disk, Interface
 from benchgate.base.errors import UsageError
+from benchgate.base.exploring import Strategy, usual
 from benchgate.base.qemu import Qemu
 from benchgate.base.runs import Deadlines, Image
 from benchgate.base.systems import Ask
+from benchgate.insn.log import ClockMode, Level
 from benchgate.plan.catalog import load_system
 from benchgate.plan.planned import Seats
-from benchgate.run.argv import VmConfig, deadlines, guest_spec, manifest, native_spec
+from benchgate.run.argv import ClockConfig, VmConfig, deadlines, guest_spec, manifest, native_spec
 from benchgate.run.watch import GUEST_WATCH, NATIVE_WATCH, watch_for
 from tests.unit.plans import own_system, planned
 
@@ -155,3 +157,19 @@ def test_the_watch_has_the_patterns_of_the_system(tmp_path: Path) -> None:
     assert found.ends == GUEST_WATCH.ends
     assert re.search(found.ready or b"x", b"boot\nhello 1") is not None
     assert re.search(found.ready or b"x", b"boot: hello 1") is None
+
+
+def test_an_exploration_is_one_more_file_of_the_clock_and_of_nothing_else() -> None:
+    one, sync = planned(2), usual(Strategy.SYNC, 5)
+    clocked = replace(one, seats=Seats(Lane.INSN, Placement.VIRTUAL, ()))
+    host = replace(HOST, clock=ClockConfig(Path("/c/insn.so"), Level.FULL, ClockMode.SERIAL))
+    log = Path("/runs/0001/clock.log")
+    found = guest_spec(clocked, IMAGE, host, NONCE, log=log, exploration=sync)
+    assert found.exploration == sync
+    assert ",explore=/runs/0001/exploration.txt" in after(found.argv, "-plugin")
+    assert "explore" not in after(guest_spec(clocked, IMAGE, host, NONCE, log=log).argv, "-plugin")
+    with pytest.raises(UsageError, match="only the instruction clock explores; use --clock insn"):
+        guest_spec(one, IMAGE, HOST, NONCE, exploration=sync)
+    parallel = replace(host, clock=ClockConfig(Path("/c/insn.so"), Level.FULL, ClockMode.PARALLEL))
+    with pytest.raises(UsageError, match="exploration needs level full and the serial mode"):
+        guest_spec(clocked, IMAGE, parallel, NONCE, log=log, exploration=sync)

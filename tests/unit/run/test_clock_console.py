@@ -34,12 +34,15 @@ class Plugin:
     turns: list[Turn]
     heard: list[str] = field(default_factory=list)
     time: int = 0
+    unread: int = 0
+    """How many typed bytes the guest has not read, at each stop."""
     printed: int = 0
     released: threading.Event = field(default_factory=threading.Event)
     """Until this is set, a turn of kind `held` does not end; it ends with `quiet`."""
 
     def play(self) -> None:
-        with self.end, os.fdopen(self.output, "wb", buffering=0) as console:
+        """Until its turns are over, or whoever reads it leaves, which resets the connection if a stop is unread."""
+        with suppress(ConnectionError), self.end, os.fdopen(self.output, "wb", buffering=0) as console:
             self.stop("start")
             while heard := self.end.recv(1 << 16).decode():
                 self.heard.append(heard)
@@ -60,7 +63,7 @@ class Plugin:
                 self.stop("quiet" if kind == "held" else kind)
 
     def stop(self, kind: str) -> None:
-        self.end.send(f"stop {kind} {self.printed} {self.time} 0".encode())
+        self.end.send(f"stop {kind} {self.printed} {self.time} {self.unread}".encode())
 
     @property
     def limits(self) -> list[int]:
@@ -105,6 +108,30 @@ def test_a_line_is_typed_when_the_guest_next_runs(start: Start) -> None:
     assert console.match.groups() == (b"a", b"b")
     assert plugin.typed == [b"", b"ls\n"]
     assert console.time_ns == 12 * MS
+
+
+PLACE = 2048
+"""So many typed bytes the plugin holds for the guest: TALK_BYTES in insn/c/talk.h."""
+
+
+@pytest.mark.parametrize(
+    ("unread", "lengths"),
+    [(0, [PLACE, 5]), (PLACE - 3, [3, 3]), (PLACE, [0, 0])],
+    ids=["the guest has read all", "it has read little", "it has read nothing"],
+)
+def test_no_more_is_typed_than_the_plugin_holds_and_nothing_is_lost(
+    start: Start, unread: int, lengths: list[int]
+) -> None:
+    console, plugin = start(*[("quiet", b"$ ", 1)] * 4)
+    console.expect_exact("$ ")
+    plugin.unread = unread
+    console.expect_exact("$ ")
+    text = bytes(range(256)) * (PLACE // 256) + b"later"
+    console.send(text)
+    console.expect_exact("$ ")
+    console.expect_exact("$ ")
+    assert [len(typed) for typed in plugin.typed] == [0, 0, *lengths]
+    assert text.startswith(b"".join(plugin.typed))
 
 
 def test_output_that_was_read_is_searched_before_the_guest_runs_again(start: Start) -> None:

@@ -68,6 +68,19 @@ def test_a_stage_begins_at_the_guests_time(log: Path) -> None:
     assert pace.left() == 0
 
 
+def test_who_explores_does_not_wait_for_a_guest_that_is_halted_for_good(log: Path) -> None:
+    host = Host()
+    pace = GuestPace(log, host, halted_s=1.0)
+    write(log, f"{HEAD}beat 1000\n")
+    pace.begin(60)
+    host.now += 2
+    assert pace.left() > 0
+    write(log, "halted 2000\n")
+    assert pace.left() > 0
+    host.now += 1
+    assert (pace.left(), pace.kind) == (0, ", in which all its CPUs were halted")
+
+
 def test_a_guest_that_is_halted_for_good_has_its_seconds_by_the_host(log: Path) -> None:
     host = Host()
     pace = GuestPace(log, host)

@@ -13,8 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchgate.base import exploring
 from benchgate.base.cells import Cell, Lane, Mode, Placement
 from benchgate.base.errors import EvidenceError
+from benchgate.base.exploring import Strategy, usual
 from benchgate.base.runs import Ending, RawRun
 from benchgate.run.record import load, save
 
@@ -51,6 +53,22 @@ def test_a_saved_run_is_loaded_unchanged(raw: RawRun) -> None:
     save(plain)
     assert load(raw.folder) == plain
     assert sorted(path.name for path in raw.folder.iterdir()) == ["run.json"]
+
+
+def test_an_exploration_is_a_file_beside_the_record(raw: RawRun) -> None:
+    explored = replace(raw, exploration=usual(Strategy.SYNC, 7))
+    save(explored)
+    file = raw.folder / exploring.FILE
+    with pytest.raises(EvidenceError, match=r"exploration\.txt beside it cannot be read: No such file"):
+        load(raw.folder)
+    file.write_text(usual(Strategy.SYNC, 7).text)
+    assert load(raw.folder) == explored
+    file.write_text(usual(Strategy.SYNC, 8).text)
+    with pytest.raises(EvidenceError, match=r"exploration\.txt beside it is not the one that it names"):
+        load(raw.folder)
+    file.write_text("benchgate-exploration 9\n")
+    with pytest.raises(EvidenceError, match=r"exploration\.txt beside it: line 1: the version"):
+        load(raw.folder)
 
 
 def test_a_folder_can_be_moved(raw: RawRun, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from benchgate.base.runs import Ending
 from benchgate.base.script import Script, Step
+from benchgate.run.clock_console import ClockConsole
 from benchgate.run.ending import Cause, Observation
 from benchgate.run.follower import Follower
 from benchgate.run.talker import Talker
@@ -146,6 +147,35 @@ class Listener:
     def send(self, data: bytes) -> int:
         self.typed += data
         return len(data)
+
+
+class StoppedConsole(ClockConsole):
+    """On the instruction clock; the guest is quiet when the test says so."""
+
+    def __init__(self) -> None:
+        self.listener: Callable[[bytes], None] = lambda _: None
+        self.stands_quietly = False
+        self._typed = b""
+
+    @property
+    def is_quiet(self) -> bool:
+        return self.stands_quietly
+
+    @property
+    def time_ns(self) -> int:
+        return 7_000
+
+
+def test_on_the_instruction_clock_a_line_is_typed_only_when_the_guest_is_quiet() -> None:
+    """However long the host waits: what follows a prompt may be on its way still."""
+    now, console = [100.0], StoppedConsole()
+    talker = Talker(Script(PROMPT, (Step("go", PROMPT),)), console, lambda: now[0])
+    console.listener(b"$ ")
+    now[0] += 1000
+    assert (talker.tick(), console._typed, talker.record) == (False, b"", ())
+    console.stands_quietly = True
+    assert (talker.tick(), console._typed) == (True, b"go\n")
+    assert [(one.at, one.time, one.text) for one in talker.record] == [(2, 7_000, b"go\n")]
 
 
 def test_a_prompt_must_settle_and_bytes_are_paced() -> None:

@@ -77,3 +77,31 @@ def test_the_command_prints_it(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert cli.main(["compare", path, path]) == 0
     assert "1.00" in capsys.readouterr().out
     assert cli.main(["compare", path, str(tmp_path / "none")]) == 4
+
+
+def on_machine(folder: Path, system: str, digest: str = "") -> str:
+    made = session(folder, *micro(system, FIVE))
+    if digest:
+        machines = {"desktop8": {"digest": digest * 64, "text": ""}}
+        (folder / "session.json").write_text(json.dumps({"machines": machines}))
+    return str(made)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "said"),
+    [
+        (("linux-desktop8", ""), ("linux", ""), "is on desktop8 and .* is on ideal: figures of two machines"),
+        (("linux-desktop8", "c"), ("linux-desktop8", "d"), "is on desktop8 ccc.* is on desktop8 ddd"),
+    ],
+)
+def test_two_machines_are_never_compared(
+    tmp_path: Path, one: tuple[str, str], other: tuple[str, str], said: str
+) -> None:
+    with pytest.raises(UsageError, match=said):
+        comparison.text(on_machine(tmp_path / "one", *one), on_machine(tmp_path / "two", *other))
+
+
+def test_two_systems_on_one_machine_are_compared(tmp_path: Path) -> None:
+    one = on_machine(tmp_path / "one", "linux-desktop8", "c")
+    other = on_machine(tmp_path / "two", "kernel-desktop8", "c")
+    assert "micro work 1.000 us 1.000 us 1.00 [1.00, 1.00] -" in lines(comparison.text(one, other))[5:]

@@ -46,6 +46,12 @@ def test_a_run_of_a_users_own_system_needs_the_option_system(tmp_path: Path) -> 
     assert not (folder.parent / "out").exists()
 
 
+def test_lines_move_only_on_a_machine_with_memory(tmp_path: Path) -> None:
+    folder = recorded_run(tmp_path, "linux")
+    with pytest.raises(UsageError, match="the ideal machine, where no line of memory moves; measure with"):
+        replay(replace(order(folder), lines=True), print)
+
+
 def test_another_system_than_that_of_the_run_is_refused(tmp_path: Path) -> None:
     folder = recorded_run(tmp_path, "mine")
     with pytest.raises(UsageError, match="--system linux is linux, but the run was made on mine"):

@@ -396,3 +396,16 @@ def test_a_sweep_that_informs_is_invalid_at_a_wrong_answer() -> None:
     informs = replace(POLICY, informs="another clock decides")
     result = sweep.run_sweep(the_plan(2), Options(), informs, FakeLab(smp2="the sum is wrong"), seed=1)
     assert [verdict.outcome for verdict in result.verdicts] == [Word.INVALID]
+
+
+def test_what_is_asked_for_first_is_known_before_anything_runs() -> None:
+    lab = FakeLab(side_by_side=4)
+    first = sweep.first_runs(the_plan(2), Options(), POLICY, lab, seed=1)
+    assert lab.asked == []
+    sweep.run_sweep(the_plan(2), Options(), POLICY, lab, seed=1)
+    assert len(first) == lab.groups[0] > 5
+    assert first == [replace(one, sweep_runs=0) for one in lab.asked[: len(first)]]
+
+
+def test_one_at_a_time_nothing_is_asked_for_ahead() -> None:
+    assert sweep.first_runs(the_plan(2), Options(), POLICY, FakeLab(), seed=1) == []

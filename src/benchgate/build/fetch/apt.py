@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,9 @@ TOOLS = ("apt-get", "apt-cache", "dpkg", "dpkg-deb")
 _UPDATE_S = 300.0
 _DOWNLOAD_S = 900.0
 _ASK_S = 60.0
+_CHANGING = ("Mirror sync in progress", "Hash Sum mismatch")
+"""What apt says of a source whose lists do not fit together."""
+_PAUSES_S = (5, 15)
 
 # Hooks would change the system's cache; translations and other metadata are not needed.
 _SETTINGS = """\
@@ -90,8 +94,17 @@ class Apt:
         self._settings.write_text(_SETTINGS % (architecture, architecture) + "".join(lines))
 
     def update(self) -> None:
+        """A source that is being changed while apt reads it is read again."""
         self.notice("reading this host's package source ...")
-        self._run(("apt-get", "-qq", "update"), _UPDATE_S)
+        argv = ("apt-get", "-qq", "update")
+        done = self._ask(argv, _UPDATE_S)
+        for pause_s in _PAUSES_S:
+            if not (done.returncode and any(word in done.stderr for word in _CHANGING)):
+                break
+            self.notice(f"the package source is being changed; reading it again in {pause_s} s ...")
+            time.sleep(pause_s)
+            done = self._ask(argv, _UPDATE_S)
+        _check(done)
 
     def versions(self, name: str) -> tuple[Package, ...]:
         """All available versions of one package, newest first."""
@@ -135,14 +148,7 @@ class Apt:
         return parse_packages(done.stdout) if done.returncode == 0 else ()
 
     def _run(self, argv: tuple[str, ...], timeout_s: float, folder: Path | None = None) -> None:
-        done = self._ask(argv, timeout_s, folder)
-        if done.returncode:
-            errors = [line for line in done.stderr.splitlines() if line.startswith(("E:", "W:"))]
-            why = errors[0][2:].strip() if errors else f"status {done.returncode}"
-            raise FetchError(
-                f"apt could not read this host's package source: {why[:300]}; "
-                "check the network and `apt-get update`, or give --qemu PATH and --linux-kernel PATH"
-            )
+        _check(self._ask(argv, timeout_s, folder))
 
     def _ask(
         self, argv: tuple[str, ...], timeout_s: float, folder: Path | None = None
@@ -163,6 +169,16 @@ class Apt:
             raise FetchError(
                 f"`{argv[0]} {argv[-1]}` did not end within {timeout_s:.0f} s: run this again"
             ) from error
+
+
+def _check(done: subprocess.CompletedProcess[str]) -> None:
+    if done.returncode:
+        errors = [line for line in done.stderr.splitlines() if line.startswith(("E:", "W:"))]
+        why = errors[0][2:].strip() if errors else f"status {done.returncode}"
+        raise FetchError(
+            f"apt could not read this host's package source: {why[:300]}; "
+            "check the network and `apt-get update`, or give --qemu PATH and --linux-kernel PATH"
+        )
 
 
 def available() -> bool:

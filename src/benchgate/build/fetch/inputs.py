@@ -134,6 +134,25 @@ def linux_kernel(  # noqa: PLR0913 - keyword arguments
     )
 
 
+MODULES = ("virtio_blk", "veth", "sch_tbf")
+"""What the guest of a mix needs besides, and Debian's kernel has as modules only."""
+
+
+def linux_modules(guest: Architecture, *, locked: bool, session: FetchSession) -> dict[str, Path]:
+    """The files of those of MODULES that the package of the fetched kernel has, by name."""
+    source = sources.for_guests(store.this_release(), guest)
+    kept = store.fetch(
+        guest.kind("linux"),
+        newest.linux,
+        _fill_modules,
+        locked=locked,
+        session=session,
+        source=source,
+        part="modules",
+    )
+    return {path.name: path for path in sorted((kept.folder / "modules").glob("*.ko*"))}
+
+
 def _session(
     notice: Notice | None, session: FetchSession | None
 ) -> contextlib.AbstractContextManager[FetchSession]:
@@ -207,6 +226,20 @@ def _version(binary: Path, more: Mapping[str, str]) -> tuple[int, int, int]:
 def _choose_linux(member: str) -> str | None:
     match = re.fullmatch(r"boot/(vmlinu[xz]|config|System\.map)-[^/]+", member)
     return match[1].replace("vmlinux", "vmlinuz") if match else None
+
+
+def _choose_module(member: str) -> str | None:
+    names = "|".join(MODULES)
+    match = re.fullmatch(rf"(?:usr/)?lib/modules/[^/]+/kernel/.+/((?:{names})\.ko(?:\.[a-z0-9]+)?)", member)
+    return f"modules/{match[1]}" if match else None
+
+
+def _fill_modules(client: Apt, packages: PinnedSet, files: Path) -> dict[str, Any]:
+    (pin,) = packages.pins
+    (files / "modules").mkdir()  # there also if each of them is built in
+    for path in client.download([pin.package]):
+        unpack(path, files, _choose_module)
+    return {}
 
 
 def _fill_linux(guest: Architecture, client: Apt, packages: PinnedSet, files: Path) -> dict[str, Any]:

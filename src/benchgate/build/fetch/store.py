@@ -113,19 +113,22 @@ def fetch(  # noqa: PLR0913 - keyword arguments
     session: FetchSession,
     first: str = "",
     source: Release | None = None,
+    part: str = "",
 ) -> Kept:
     """The first reviewed set that is in the cache or can be fetched, else (unless `locked`) the newest.
 
     `first`: of a lock with several kinds of set, only those whose first package has this name.
-    `source`: this host's release, with the suites and the architecture of the packages."""
+    `source`: this host's release, with the suites and the architecture of the packages.
+    `part`: what `fill` takes of the packages, if it is not all that is usually needed of them."""
     release = source or this_release()
     what = first or kind
     sets, unreviewed = _sets(kind, release, first), _unreviewed(kind, release, first)
-    if found := _from_cache(kind, sets, None if locked else unreviewed):
+    place = f"{kind}-{part}" if part else kind
+    if found := _from_cache(place, sets, None if locked else unreviewed):
         return found
     for one in sets:
         with contextlib.suppress(_Withdrawn):
-            return _kept(_fetch_reviewed(kind, what, one, fill, session, source=release), REVIEWED)
+            return _kept(_fetch_reviewed(place, what, one, fill, session, source=release), REVIEWED)
     if locked and not sets:
         raise FetchError(
             f"no version of {what} was reviewed for {release.name}, and --locked allows no other: leave out "
@@ -136,7 +139,7 @@ def fetch(  # noqa: PLR0913 - keyword arguments
             f"this host's package source no longer has a reviewed version of {what} for {release.name}: "
             "update the lock (`nox -s relock`), or run without --locked"
         )
-    if folder := cache.existing(kind, unreviewed):  # but libraries that it needs left the system
+    if folder := cache.existing(place, unreviewed):  # but libraries that it needs left the system
         unreviewed |= {"without": ",".join(sorted(_lost(folder)))}
 
     def make(files: Path) -> None:
@@ -144,7 +147,7 @@ def fetch(  # noqa: PLR0913 - keyword arguments
         found = resolve(client, release)
         _fill(what, found, client, fill, files)
 
-    return _kept(cache.entry(kind, unreviewed, make, notice=session.notice), UNREVIEWED)
+    return _kept(cache.entry(place, unreviewed, make, notice=session.notice), UNREVIEWED)
 
 
 def fetched(kind: str) -> Kept | None:

@@ -22,7 +22,7 @@ from benchgate.base.metrics import Metric
 from benchgate.base.pyfile import contained, load_module
 from benchgate.base.tools import UNVERIFIED
 from benchgate.judge.gates import verified
-from benchgate.judge.gates.arm_checks import known_arm
+from benchgate.judge.gates.arm_checks import broken_arm, known_arm
 from benchgate.judge.gates.wording import reason, subject, verdict
 
 Judge = Callable[[Gate, GateInput], Ruling]
@@ -71,8 +71,8 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     rule = find(gate.kind, gate.file)
     if gate.kind != verified.KIND and (only_informs := _by_tool(gate, measured)):
         return only_informs
-    if skipped := _skipped(gate, measured):
-        return skipped
+    if undecided := _skipped(gate, measured) or _without_value(gate, measured):
+        return undecided
     if gate.file and (unasked := _unverified(gate, measured) or _informing(gate, measured)):
         return unasked
     with contained(DecideError, f"{gate.id}: judge() of {gate.file or gate.kind} raised"):
@@ -102,6 +102,17 @@ def _skipped(gate: Gate, measured: GateInput) -> Ruling | None:
             why = arm.lacks[gate.metric] or "it does not say why"
             text = reason(Word.SKIP, f"{subject(gate)}: the guest skipped {gate.metric}: {why}")
             return Ruling(verdict(gate, Word.SKIP, text, {"lane": arm.lane, "runs": arm.runs}))
+    return None
+
+
+def _without_value(gate: Gate, measured: GateInput) -> Ruling | None:
+    """Of a metric that a verified run has no value of. The gates of its other metrics are decided."""
+    for cell in gate.cells:
+        arm = measured.arms.get(cell.id)
+        if arm is not None and gate.metric in arm.absent and not broken_arm(arm):
+            what = f"{subject(gate)}: {cell.id} has no {gate.metric}: {arm.absent[gate.metric]}"
+            text = reason(Word.INVALID, what, "give the run more work or time, or gate another metric")
+            return Ruling(verdict(gate, Word.INVALID, text, {"lane": arm.lane, "runs": arm.runs}))
     return None
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from benchgate.base.baselines import Baseline, BaselineArm, Origin
 from benchgate.base.cells import Cell, Lane
 from benchgate.base.gates import Arm
+from benchgate.base.machines import IDEAL, machine_in
 from benchgate.base.runs import Measurement
 from benchgate.base.text import counted, one_line, suggestion
 
@@ -28,20 +29,30 @@ def missing(then: BaselineArm, metric: str) -> str:
 
 
 def incomparable(now: Measurement, then: Measurement, here: Origin, there: Origin) -> str:
-    """Why no ratio of both means anything. On the instruction clock the machine plays no part."""
+    """Why no ratio of both means anything. On the instruction clock the host plays no part."""
     pairs = {
         "lane": (now.lane, then.lane),
         "placement": (now.placement, then.placement),
         "unit": (now.unit or "none", then.unit or "none"),
         f"definition of {now.metric.name}": (_definition(now), _definition(then)),
     }
-    wall = () if now.lane is Lane.INSN else _other_machine(now.cell.system, here, there)
+    wall = _other_model(now.cell.system, here, there)
+    if now.lane is not Lane.INSN:
+        wall = _other_machine(now.cell.system, here, there)
     for name, (mine, other) in (*pairs.items(), *wall):
         if mine != other:
             return (
                 f"the baseline has another {name}: {one_line(str(other))} there, {one_line(str(mine))} here"
             )
     return ""
+
+
+def _other_model(system: str, here: Origin, there: Origin) -> Iterator[tuple[str, tuple[str, str]]]:
+    """On the instruction clock: the machine whose memory is simulated."""
+    mine, other = here.systems.get(system), there.systems.get(system)
+    if mine is not None and other is not None:
+        name = f"file of machine {machine_in(system)} (digest)"
+        yield name, (mine.machine or IDEAL, other.machine or IDEAL)
 
 
 def _definition(of: Measurement) -> str:

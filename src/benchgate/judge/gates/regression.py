@@ -14,16 +14,16 @@ from benchgate.base.baselines import BaselineArm
 from benchgate.base.cells import Lane
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling, Word
-from benchgate.base.metrics import Better, Metric
+from benchgate.base.metrics import Metric
 from benchgate.base.runs import Measurement
-from benchgate.base.stats import Interval, ratio_interval, ratio_of_medians, serial_dependence
+from benchgate.base.stats import Interval
 from benchgate.base.text import counted
-from benchgate.judge.gates import baseline_checks, effect, looks
+from benchgate.judge.gates import baseline_checks, looks, quotient
 from benchgate.judge.gates.arm_checks import known_arm
 from benchgate.judge.gates.figures import RATIO, Figures
 from benchgate.judge.gates.inclusive import rule_of
 from benchgate.judge.gates.looks import Question, Rule
-from benchgate.judge.gates.wording import number, printed_step, reason, subject, verdict
+from benchgate.judge.gates.wording import number, reason, subject, verdict
 
 KIND = "regression"
 
@@ -65,6 +65,9 @@ def _problem(gate: Gate, measured: GateInput, arm: Arm) -> str:
     then = _then(gate, measured, arm)
     if baseline is None:
         return _invalid(gate, f"there is no baseline {gate.baseline}", _accept(gate))
+    if then is None and (others := baseline.other_machines_of(gate.cell)):
+        why = f"the baseline {gate.baseline} has this cell only on machine {', '.join(others)}"
+        return _invalid(gate, f"{why}, and figures of two machines are never compared", _accept(gate))
     if then is None:
         return _invalid(gate, f"the baseline {gate.baseline} does not have this cell", _accept(gate))
     if lacking := baseline_checks.missing(then, gate.metric):
@@ -110,33 +113,16 @@ def _figures(gate: Gate, measured: GateInput, limit: float, look: int) -> Figure
     if kept is None or now is None or len(now.samples) < look:
         raise DecideError(f"{gate.id}: the arm has too few samples of {gate.metric}")
     then = kept.measurements[gate.metric]
-    mine, other = now.samples[:look], then.samples
-    less = now.metric.better is Better.LESS
-    tops, bottoms = (mine, other) if less else (other, mine)
     beside, is_same = _beside(gate, measured, now, then)
     if is_same and set(now.seeds[:look]) <= set(then.seeds):
         # One program and one seed give one figure. `_contradiction` has compared them: no chance is left.
         equal = f"{beside}, equal to the last digit"
         return Figures(now.lane, limit, look, 1.0, Interval(1.0, 1.0), RATIO, beside=equal, effect=0.0)
-    if min(*tops, *bottoms) <= 0:
-        return _without_ratio(gate, now, limit, look)
-    steps = (now.step, then.step) if less else (then.step, now.step)
-    interval = ratio_interval(tops, bottoms, measured.policy.alpha, steps)
-    blur = max(now.late[:look], default=0.0) + max(then.late, default=0.0)
-    return Figures(
-        lane=now.lane,
-        threshold=limit,
-        runs=look,
-        value=ratio_of_medians(tops, bottoms),
-        interval=interval,
-        unit=RATIO,
-        # The samples of the instruction clock are seeds, which share no noise.
-        dependence=0.0 if now.lane is Lane.INSN else serial_dependence(mine, other),
-        blur=blur,
-        effect=effect.of_ratio(tops, bottoms, interval, blur),
-        step=printed_step(max(now.step, then.step), (*tops, *bottoms), now.unit),
-        beside=beside,
+    # How many times worse than the baseline is how many times better the baseline is.
+    seen = quotient.figures(
+        gate, quotient.first(now, look), then, alpha=measured.policy.alpha, limit=limit, look=look
     )
+    return seen if seen.unusable else replace(seen, beside=beside)
 
 
 def _beside(gate: Gate, measured: GateInput, now: Measurement, then: Measurement) -> tuple[str, bool]:
@@ -146,13 +132,6 @@ def _beside(gate: Gate, measured: GateInput, now: Measurement, then: Measurement
     what = f"another {' and '.join(names)}" if names else "the same guest"
     is_same = baseline_checks.is_same_program(now, then, here, baseline.origin)
     return f"baseline of {baseline.finished[:10]}: {counted(len(then.samples), 'run')} of {what}", is_same
-
-
-def _without_ratio(gate: Gate, now: Measurement, limit: float, look: int) -> Figures:
-    text = f"{subject(gate)}: {gate.metric} is 0 in a run, so there is no ratio"
-    found = Word.INCONCLUSIVE, reason(Word.INCONCLUSIVE, text, "use a `limit`")
-    nothing = float("inf")
-    return Figures(now.lane, limit, look, nothing, Interval(-nothing, nothing), RATIO, unusable=found)
 
 
 # ---- the rule

@@ -11,20 +11,14 @@ from dataclasses import replace
 from benchgate.base.cells import Cell, Lane
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, CapacityBound, Gate, GateInput, Ruling, Word, most_speedup
-from benchgate.base.metrics import Better
+from benchgate.base.machines import IDEAL
 from benchgate.base.runs import Measurement
-from benchgate.base.stats import (
-    Interval,
-    bootstrap,
-    ratio_interval,
-    ratio_of_medians,
-    serial_dependence,
-)
-from benchgate.judge.gates import effect, looks, say
+from benchgate.base.stats import bootstrap
+from benchgate.judge.gates import looks, quotient, say
 from benchgate.judge.gates.arm_checks import known_arm
-from benchgate.judge.gates.figures import RATIO, Figures
+from benchgate.judge.gates.figures import Figures
 from benchgate.judge.gates.looks import Question, Rule
-from benchgate.judge.gates.wording import number, printed_step, reason, subject
+from benchgate.judge.gates.wording import number, reason, subject
 
 EMULATED_OR_VIRTUAL = (Lane.KVM, Lane.TCG)
 """The lanes on which the capacity of the probe guests limits a speedup."""
@@ -67,22 +61,13 @@ def host_capacity(gate: Gate, measured: GateInput) -> CapacityBound | None:
     return host if arm.lane in EMULATED_OR_VIRTUAL and host.lane is arm.lane else None
 
 
-def better(base: Measurement, other: Measurement, look: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Numerator and denominator of the ratio, so that it is above 1 if `other` is better."""
-    tops, bottoms = base.samples[:look], other.samples[:look]
-    return (tops, bottoms) if base.metric.better is Better.LESS else (bottoms, tops)
-
-
-def steps(base: Measurement, other: Measurement) -> tuple[float, float]:
-    """Those of numerator and denominator of the ratio."""
-    return (base.step, other.step) if base.metric.better is Better.LESS else (other.step, base.step)
-
-
 def contradiction(gate: Gate, base: Arm, arm: Arm, on_other_lanes: Word) -> tuple[Word, str] | None:
     one, two = base.measurement(gate.metric), arm.measurement(gate.metric)
     if one is None or two is None:
         return None
+    one, two = quotient.in_one_unit(one, two)
     pairs = {
+        "machines": (base.cell.machine or IDEAL, arm.cell.machine or IDEAL),
         "lanes": (one.lane, two.lane),
         "units": (one.unit, two.unit),
         "placements": (one.placement, two.placement),
@@ -99,24 +84,15 @@ def figures_of(gate: Gate, measured: GateInput, limit: float, look: int) -> Figu
     base, arm = (one.measurement(gate.metric) for one in arms_of(gate, measured))
     if base is None or arm is None or min(len(base.samples), len(arm.samples)) < look:
         raise DecideError(f"{gate.id}: an arm has too few samples of {gate.metric}")
-    tops, bottoms = better(base, arm, look)
-    if min(*tops, *bottoms) <= 0:
-        return _without_ratio(gate, arm, limit, look)
-    interval = ratio_interval(tops, bottoms, measured.policy.alpha, steps(base, arm))
-    blur = sum(max(one.late[:look], default=0.0) for one in (base, arm))
-    seen = Figures(
-        lane=arm.lane,
-        threshold=limit,
-        runs=look,
-        value=ratio_of_medians(tops, bottoms),
-        interval=interval,
-        unit=RATIO,
-        # The samples of the instruction clock are seeds, which share no noise.
-        dependence=0.0 if arm.lane is Lane.INSN else serial_dependence(tops, bottoms),
-        blur=blur,
-        effect=effect.of_ratio(tops, bottoms, interval, blur),
-        step=printed_step(max(base.step, arm.step), (*tops, *bottoms), arm.unit),
+    seen = quotient.figures(
+        gate,
+        *quotient.in_one_unit(quotient.first(base, look), quotient.first(arm, look)),
+        alpha=measured.policy.alpha,
+        limit=limit,
+        look=look,
     )
+    if seen.unusable:
+        return seen
     impossible = _impossible(gate, seen, measured, base, arm)
     if not impossible:
         return seen
@@ -127,13 +103,6 @@ def figures_of(gate: Gate, measured: GateInput, limit: float, look: int) -> Figu
 
 def _with_verdict(seen: Figures, word: Word, text: str) -> Figures:
     return replace(seen, unusable=(word, text))
-
-
-def _without_ratio(gate: Gate, arm: Measurement, limit: float, look: int) -> Figures:
-    text = f"{subject(gate)}: {gate.metric} is 0 in a run, so there is no ratio"
-    found = Word.INCONCLUSIVE, reason(Word.INCONCLUSIVE, text, "use a `limit`")
-    nothing = float("inf")
-    return Figures(arm.lane, limit, look, nothing, Interval(-nothing, nothing), RATIO, unusable=found)
 
 
 def _impossible(gate: Gate, seen: Figures, measured: GateInput, base: Measurement, arm: Measurement) -> str:

@@ -79,20 +79,29 @@ def build(top: Section, folder: Path, settings: Settings) -> Build | None:
     words = top.section("build")
     if words is None:
         return None
-    commands = words.commands("commands")
+    asked = {key: words.commands(key) for key in ("commands", "part", "mix")}
+    commands, part, mix = (
+        tuple(tuple(filled(word, settings.values) for word in command) for command in each)
+        for each in asked.values()
+    )
     revision = settings.values.get(settings.revision, WORKTREE)
     found = Build(
-        commands=tuple(tuple(filled(word, settings.values) for word in command) for command in commands),
+        commands=commands,
+        part=part,
+        mix=mix,
         folder=folder / words.text("folder", "."),
         sources=tuple(folder / source for source in words.texts("sources", (".",))),
         revision="" if revision == WORKTREE else revision,
         files=tuple(
             Path(settings.values[name])
             for name in settings.files
-            if name in settings.chosen and any(f"{{{name}}}" in word for words in commands for word in words)
+            if name in settings.chosen
+            and any(f"{{{name}}}" in word for each in asked["commands"] for word in each)
         ),
     )
     if not found.commands:
         words.refuse("contains no command", "commands")
+    if bool(part) != bool(mix):
+        words.refuse("a mix needs both: `part` for each program, and `mix` for the kernel", "mix")
     words.close()
     return found

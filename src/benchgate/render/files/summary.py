@@ -6,6 +6,7 @@ Takes a SessionView; gives Markdown, in which untrusted text is escaped. Does no
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from benchgate.base.cells import Lane, Window
 from benchgate.base.runs import Outcome
@@ -14,7 +15,16 @@ from benchgate.render.escape import code, markdown
 from benchgate.render.figures import ArmFigures, Series, Speedup, series_of
 from benchgate.render.files import metrics_svg
 from benchgate.render.page.parts import metrics as metrics_part
-from benchgate.render.tables import columns, metrics, sensitivity, side_by_side, units, variants, wall_time
+from benchgate.render.tables import (
+    columns,
+    memory,
+    metrics,
+    sensitivity,
+    side_by_side,
+    units,
+    variants,
+    wall_time,
+)
 from benchgate.render.view import SessionView, headline
 
 NAME = "summary.md"
@@ -32,6 +42,7 @@ COLUMNS = (
     ("host capacity", "--:"),
     ("time step", "--:"),
     ("late at most", "--:"),
+    ("out of order", "--:"),
     ("total, median", "--:"),
     ("speedup of total", "--:"),
     ("CPUs", "---"),
@@ -45,6 +56,18 @@ LANE_NOTES = {
     Lane.INSN: "instruction clock: it shows scheduling, but not caches, memory bandwidth or frequency; "
     "its interval is over interleavings, not over noise",
 }
+_ON_MACHINES = (
+    "instruction clock: it shows scheduling, and on {} caches and memory, but no frequency; its interval is "
+    "over interleavings, not over noise"
+)
+
+
+def lane_notes(every: Sequence[Series]) -> list[str]:
+    """What each lane shows. The rows of one on the ideal machine show no caches."""
+    found = sorted({(one.lane, one.machine) for one in every})
+    machines = [machine for _, machine in found if machine]
+    told = [f"lane {lane}: {LANE_NOTES[lane]}" for lane, machine in found if not machine]
+    return told + ([f"lane insn: {_ON_MACHINES.format(', '.join(machines))}"] if machines else [])
 
 
 def render(view: SessionView) -> str:
@@ -59,6 +82,7 @@ def render(view: SessionView) -> str:
         [f"![efficiency over CPUs]({PICTURE})", ""] if _has_speedup(every) else [],
         [f"![metrics over CPUs]({metrics_svg.NAME})", ""] if metrics_part.panels_of(view) else [],
         sensitivity.lines_of_markdown(view),
+        memory.lines_of_markdown(view),
         _runs(view),
         _conditions(view, every),
         _machine(view),
@@ -124,6 +148,7 @@ def _row(view: SessionView, series: Series, arm: ArmFigures) -> tuple[str, ...]:
         shown,
         units.step(arm),
         units.blur(arm),
+        units.disorder(arm),
         units.shown(arm.total.median, arm.unit) if arm.total else "-",
         _speedup(arm, total),
         f"{' '.join(map(str, arm.pins)) or 'not pinned'} ({arm.placement})",
@@ -195,7 +220,7 @@ def _conditions(view: SessionView, every: tuple[Series, ...]) -> list[str]:
         "## Conditions",
         "",
         f"- lane: {', '.join(lanes) or 'none'}; placement: {', '.join(placements) or 'none'}",
-        *(f"- lane {lane}: {LANE_NOTES[lane]}" for lane in lanes),
+        *(f"- {note}" for note in lane_notes(every)),
         f"- isolation: {markdown(view.isolation)}. Pinning is not isolation: "
         "other work may still have run on the pinned CPUs.",
         *([f"- noise: {markdown(view.void_rule)}"] if view.void_rule else []),

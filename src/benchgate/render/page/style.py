@@ -62,6 +62,7 @@ td:not(.figure){min-width:6.5rem}
 td code{display:block;white-space:nowrap}
 .panels{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,340px),1fr));gap:16px}
 figure{margin:0 0 12px;min-width:0;max-width:560px}
+figure.whole{max-width:none}figure.whole svg{width:100%;min-width:560px}
 figcaption{color:var(--ink);font-weight:600;font-size:.875rem}
 figure>svg{display:block;width:100%;height:auto}
 figure .wide svg{display:block}

@@ -92,7 +92,7 @@ def _unresolved(groups: Sequence[Sequence[Series]]) -> str:
 
 
 def _is_unresolved(one: Series, two: Series, window: Window, name: str) -> bool:
-    if one.lane is not two.lane:
+    if (one.lane, one.machine) != (two.lane, two.machine):
         return False
     first, second = _blurred(one, window, name), _blurred(two, window, name)
     return bool(first and second and first.low <= second.high and second.low <= first.high)

@@ -14,7 +14,16 @@ from benchgate.base.gates import VERIFIED, Word
 from benchgate.base.text import counted, located, visible
 from benchgate.base.tools import UNVERIFIED
 from benchgate.render.figures import ArmFigures, Series, series_of
-from benchgate.render.tables import columns, metrics, sensitivity, side_by_side, units, variants, wall_time
+from benchgate.render.tables import (
+    columns,
+    memory,
+    metrics,
+    sensitivity,
+    side_by_side,
+    units,
+    variants,
+    wall_time,
+)
 from benchgate.render.view import SessionView, headline, void_runs
 
 NARROWEST = 40
@@ -30,6 +39,7 @@ COLUMNS = (
     ("gate", 1),
     ("step", 3),
     ("late", 3),
+    ("out of order", 2),
 )
 """The heading, and the order in which columns are left out: largest first, 0 never."""
 
@@ -48,7 +58,7 @@ def render(view: SessionView, width: int = 80, folder: Path | None = None, told:
     texts = (*reasons, *seen, *view.labels, *view.notes)
     lines += [line for text in texts for line in _wrapped(text, room)]
     told = [line for text in wall_time.sentences(view) for line in _wrapped(text, room)]
-    for block in (side_by_side.text(view, room), variants.text(view, room), told):
+    for block in (side_by_side.text(view, room), variants.text(view, room), memory.text(view, room), told):
         if block:
             lines += [*([""] if lines[-1] else []), *block]
     return "\n".join(lines).rstrip() + "\n"
@@ -88,6 +98,7 @@ def _cells(view: SessionView, series: Series, arm: ArmFigures) -> list[str]:
         units.gate(seen, is_broken=arm.is_broken),
         units.step(arm),
         units.blur(arm),
+        units.disorder(arm),
     ]
     return [visible(cell) for cell in cells]
 

@@ -49,6 +49,14 @@ def blur(arm: ArmFigures) -> str:
     return "-" if share is None else f"{share:.2%}"
 
 
+def disorder(arm: ArmFigures) -> str:
+    """How many memory accesses were out of order, in the worst run, and by how much: `none`, `3, 120 ns`."""
+    seen = arm.resolution.order if arm.resolution else None
+    if seen is None:
+        return "-"
+    return f"{seen.count:,}, {seen.worst_ns:,} ns" if seen.count else "none"
+
+
 def speedup(seen: Speedup | None) -> str:
     """`1.92x [1.90, 1.95]`, or `1.92x (1 run)` if there are too few runs for an interval."""
     if seen is None:

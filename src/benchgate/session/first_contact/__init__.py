@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchgate.base.arch import ARCHITECTURES
+from benchgate.base.boots import DEFAULT_FIRMWARE
 from benchgate.base.cells import Accel, Cell, Lane, Placement
 from benchgate.base.errors import UsageError
 from benchgate.base.paths import data_root
@@ -34,6 +35,7 @@ from benchgate.session.first_contact.proposal import Proposal
 
 Say = Callable[[str], None]
 COUNTS = (1, 2, 4)
+_BIOS_BYTES = 64 << 10
 _RANK = {Stop.PROMPT: 4, Stop.EXITED: 3, Stop.QUIET: 2, Stop.BUSY: 1}
 _GOOD = 3
 """A kernel of this rank came up; others may come further on another machine."""
@@ -56,6 +58,8 @@ class Written:
     text: str
     workload: str
     """What the system can run, as a test's mark names it."""
+    scales: bool = True
+    """Whether it runs with 2 CPUs."""
 
 
 def new_system(order: Order, say: Say, show: Say) -> Written:
@@ -68,10 +72,10 @@ def new_system(order: Order, say: Say, show: Say) -> Written:
     if arch not in MACHINES:
         known = ", ".join(MACHINES)
         raise UsageError(f"{order.kernel}: the file does not say for which processor; add --arch ({known})")
-    if arch == "x86_64" and not file.arch and file.media is Media.KERNEL:
+    if arch == "x86_64" and file.is_raw and order.kernel.stat().st_size % _BIOS_BYTES:
         raise UsageError(
-            f"{order.kernel}: is {file.about}, and on x86 it loads none: give the ELF file, or the disk "
-            "image with the boot loader, and disks by --disk"
+            f"{order.kernel}: is {file.about}, and on x86 only firmware, of a multiple of 64 KiB: give the "
+            "ELF file, or the disk image with the boot loader, and disks by --disk"
         )
     if file.is_linux and not order.given.has_programs:
         built_in = (data_root() / "fixtures" / "systems" / "linux.yaml").read_text(encoding="utf-8")
@@ -79,8 +83,8 @@ def new_system(order: Order, say: Say, show: Say) -> Written:
         found = Written(linux_text(built_in, order.given.name, kernel, ARCHITECTURES[arch]), "primes")
     else:
         found = Written(_proposed(order, file, arch, say, show), SELFTEST)
-    systemfile.parse(found.text, order.given.out, {})
-    return found
+    system = systemfile.parse(found.text, order.given.out, {})
+    return replace(found, scales=system.cpus[1] > 1)
 
 
 def _proposed(order: Order, file: KernelFile, arch: str, say: Say, show: Say) -> str:
@@ -96,8 +100,7 @@ class _Booting:
     show: Say
 
     def boot(self, system: System, cpus: int, *, patient: bool = False) -> Boot:
-        words = " ".join([f"-machine {system.qemu.machine}", *system.qemu.arguments])
-        self.say(f"booting with {counted(cpus, 'CPU')}, {words}, -smp {system.qemu.smp}")
+        self.say(f"booting with {counted(cpus, 'CPU')}, {_words(system)}, -smp {system.qemu.smp}")
         cell = Cell(system.name, SELFTEST, SELFTEST_WORKLOAD.mode, (), cpus)
         seats = Seats(Lane.TCG, Placement.VIRTUAL, ())
         planned, mark = PlannedCell(cell, system, SELFTEST_WORKLOAD, seats), secrets.token_hex(8)
@@ -115,6 +118,15 @@ class _Booting:
 
     def _shown(self, text: str) -> None:
         self.show(visible_lines(text.expandtabs()))
+
+
+def _words(system: System) -> str:
+    """By what this machine differs from the others that are tried."""
+    given = {"-machine": system.qemu.machine, "-cpu": system.qemu.cpu}
+    if not system.boot.kernel and system.boot.firmware != DEFAULT_FIRMWARE:
+        given["-bios"] = system.boot.firmware
+    named = [f"{key} {value}" for key, value in given.items() if value]
+    return " ".join([*named, *system.qemu.arguments])
 
 
 def _came_up(booting: _Booting, file: KernelFile, arch: str) -> tuple[System, dict[int, Boot]]:
@@ -170,6 +182,7 @@ def _with_more(
 
 def _how_it_went(boot: Boot) -> str:
     ended = "by a reset or a triple fault" if _was_reset(boot) else f"with status {boot.status}"
+    ended += f", after the line: {boot.note}" if boot.note else ""
     return {
         Stop.PROMPT: f"it waits at its prompt `{boot.prompt}`",
         Stop.EXITED: f"it ended QEMU {ended}",

@@ -25,6 +25,9 @@ class Machine:
     machine: str
     disk: Interface
     arguments: tuple[str, ...] = ()
+    cpu: str = ""
+    """Empty: all that QEMU can do, which some kernels do not expect: U-Boot 2023.01 on RISC-V cannot hold the
+    list of all extensions."""
 
 
 _CARD = ("-vga", "std")
@@ -40,10 +43,12 @@ MACHINES: Mapping[str, tuple[Machine, ...]] = {
         Machine("virt", Interface.VIRTIO_MMIO, _MODERN),
         Machine("virt", Interface.VIRTIO),
         Machine("virt", Interface.VIRTIO_MMIO),
+        Machine("virt", Interface.VIRTIO_MMIO, _MODERN, cpu="rv64"),
     ),
     "aarch64": (
         Machine("virt,gic-version=3", Interface.VIRTIO),
         Machine("virt", Interface.VIRTIO_MMIO, _MODERN),
+        Machine("virt", Interface.VIRTIO_MMIO, _MODERN, cpu="cortex-a57"),
     ),
 }
 SMP: Mapping[str, tuple[str, ...]] = {"x86_64": ("{n}", "{n},sockets={n}")}
@@ -61,7 +66,9 @@ class Given:
     initrd: Path | None = None
     append: str = ""
     machine: str = ""
+    cpu: str = ""
     firmware: str = ""
+    """NO_FIRMWARE, DEFAULT_FIRMWARE or a file."""
     memory: str = "256M"
     arguments: tuple[str, ...] = ()
 
@@ -76,16 +83,29 @@ def candidates(file: KernelFile, arch: str, given: Given) -> tuple[System, ...]:
     tried = MACHINES[arch]
     if given.machine:
         tried = tuple(replace(one, machine=given.machine) for one in tried)
+    if given.cpu:
+        tried = tuple(replace(one, cpu=given.cpu) for one in tried)
     found: list[System] = []
     for one in tried:
-        system = _system(file, ARCHITECTURES[arch], given, one)
-        found += [] if system in found else [system]
+        for placed in _placed(file, arch):
+            system = _system(placed, ARCHITECTURES[arch], given, one)
+            found += [] if system in found else [system]
     return tuple(found)
+
+
+def _placed(file: KernelFile, arch: str) -> tuple[KernelFile, ...]:
+    """Raw code is a kernel or takes the firmware's place. On x86 QEMU starts none as a kernel."""
+    if not file.is_raw:
+        return (file,)
+    firmware = replace(file, media=Media.FIRMWARE)
+    return (firmware,) if arch == "x86_64" else (file, firmware)
 
 
 def _system(file: KernelFile, arch: Architecture, given: Given, machine: Machine) -> System:
     kernel = relative(file.path, given.out) if file.media is Media.KERNEL else ""
-    images = () if kernel else (Disk(relative(file.path, given.out), *_of_disk(file, machine)),)
+    images: tuple[Disk, ...] = ()
+    if file.media is Media.DISK:
+        images = (Disk(relative(file.path, given.out), *_of_disk(file, machine)),)
     disks = tuple(Disk(relative(path, given.out), "raw", machine.disk) for path in given.disks)
     modern = machine.arguments if images or disks or machine.arguments != _MODERN else ()
     return System(
@@ -94,15 +114,27 @@ def _system(file: KernelFile, arch: Architecture, given: Given, machine: Machine
         about="",
         file=given.out,
         arch=arch,
-        qemu=QemuWords(machine.machine, memory=given.memory, arguments=(*modern, *given.arguments)),
+        qemu=QemuWords(
+            machine.machine, machine.cpu, memory=given.memory, arguments=(*modern, *given.arguments)
+        ),
         boot=Boot(
             kernel=kernel,
             initrd=relative(given.initrd, given.out) if given.initrd else "",
             append=given.append,
             disks=(*images, *disks),
-            firmware=given.firmware or (NO_FIRMWARE if file.replaces_firmware else DEFAULT_FIRMWARE),
+            firmware=_firmware(file, given),
         ),
     )
+
+
+def _firmware(file: KernelFile, given: Given) -> str:
+    if file.media is Media.FIRMWARE:
+        return relative(file.path, given.out)
+    if given.firmware in {NO_FIRMWARE, DEFAULT_FIRMWARE}:
+        return given.firmware
+    if given.firmware:
+        return relative(Path(given.firmware), given.out)
+    return NO_FIRMWARE if file.replaces_firmware else DEFAULT_FIRMWARE
 
 
 def _of_disk(file: KernelFile, machine: Machine) -> tuple[str, Interface]:

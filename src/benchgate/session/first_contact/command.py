@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from benchgate.base.boots import DEFAULT_FIRMWARE, NO_FIRMWARE
 from benchgate.base.errors import UsageError
 from benchgate.base.script import not_typable
 from benchgate.base.text import counted
@@ -59,7 +60,8 @@ def _order(words: Mapping[str, Any]) -> Order:
         initrd=_file(words["initrd"]) if words["initrd"] else None,
         append=words["append"],
         machine=words["machine"],
-        firmware=words["firmware"],
+        cpu=words["cpu"],
+        firmware=_firmware(words["firmware"]),
         memory=words["memory"],
     )
     qemu = Path(words["qemu"]).absolute() if words["qemu"] else None
@@ -71,6 +73,10 @@ def _name_of(kernel: Path) -> str:
     own = kernel.absolute()
     stem = own.parent.name if own.stem.lower() in {"kernel", "vmlinuz", "image", "vmlinux"} else own.stem
     return re.sub(r"[^a-z0-9]+", "_", stem.lower()).lstrip("_0123456789").rstrip("_")[:32] or "mine"
+
+
+def _firmware(word: str) -> str:
+    return word if word in {"", NO_FIRMWARE, DEFAULT_FIRMWARE} else str(_file(word))
 
 
 def _file(word: str) -> Path:
@@ -86,18 +92,19 @@ def _next(out: Path, found: Written) -> str:
     if open_lines := missing(found.text):
         lines.append(f"{counted(len(open_lines), 'line')} to fill in:")
         lines += [f"  {line}" for line in open_lines]
-    return "\n".join(
-        [*lines, f"then: pytest --plan --system {file}, and a test such as:", _test(out, found.workload)]
-    )
+    return "\n".join([*lines, f"then: pytest --plan --system {file}, and a test such as:", _test(out, found)])
 
 
-def _test(out: Path, workload: str) -> str:
-    return f'''
+def _test(out: Path, found: Written) -> str:
+    head = f'''
 import pytest
 
 @pytest.mark.system("{out}")
-@pytest.mark.workload("{workload}")
-@pytest.mark.speedup(cpus=2, at_least=1.5)
+@pytest.mark.workload("{found.workload}")
+'''
+    if not found.scales:
+        return f"{head}def test_it_works(cell):\n    cell.require_verified()\n"
+    return f"""{head}@pytest.mark.speedup(cpus=2, at_least=1.5)
 def test_scales(verdict):
     verdict.require_pass()
-'''
+"""

@@ -61,6 +61,8 @@ def _boot(system: System) -> Iterator[str]:
     words = system.qemu
     yield "qemu:"
     yield f"  machine: {words.machine}    # the plainest machine that was tried and on which it came up"
+    if words.cpu:
+        yield f"  cpu: {quoted(words.cpu)}"
     yield f"  memory: {words.memory}"
     yield f"  smp: {quoted(words.smp)}"
     if words.arguments:

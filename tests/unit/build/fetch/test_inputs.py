@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from benchgate.base.arch import AARCH64, RISCV64
+from benchgate.base.arch import AARCH64, RISCV64, X86_64
 from benchgate.base.errors import FetchError
 from benchgate.build import cache, cache_storage, cache_trim
 from benchgate.build.fetch import elf, inputs
 from benchgate.build.fetch.apt import Package
 from benchgate.build.fetch.pins import Pin
+from benchgate.build.fetch.store import FetchSession
 from benchgate.cli import main
 from tests.machines import processes_with, wait_until
 
@@ -106,6 +107,26 @@ class TestReviewed:
         assert found.image.read_bytes() == image()
         # sha256sum of `CONFIG_SMP=y` and a line feed
         assert found.config_digest == "a384e9448a2fdde1dee37eb5da09dada1708d7b64fb8f347a3f2a1fbc1d940be"
+
+    def test_its_modules_come_from_the_same_package(self, pool: Pool) -> None:
+        """Those that a mix needs, in either place of Debian; the kernel's own folder stays as it is."""
+        root = "usr/lib/modules/6.12.9-cloud-amd64/kernel"
+        more = {
+            f"{root}/drivers/net/veth.ko.xz": b"veth",
+            f"lib/{root[8:]}/drivers/block/virtio_blk.ko": b"disk",
+        }
+        more |= {f"{root}/drivers/net/tun.ko.xz": b"not needed", f"{root}/drivers/net/veth.ko.xz.sig": b""}
+        name = "linux-image-6.12.9-cloud-amd64"
+        files = {"boot/vmlinuz-6.12.9-cloud-amd64": image(), **more}
+        pool.lock("linux", "6.12.9", Pin(pool.add(name, "6.12.9-1", files)))
+        before = inputs.linux_kernel()
+        with FetchSession() as session:
+            found = inputs.linux_modules(X86_64, locked=True, session=session)
+        assert {file: path.read_bytes() for file, path in found.items()} == {
+            "veth.ko.xz": b"veth",
+            "virtio_blk.ko": b"disk",
+        }
+        assert inputs.linux_kernel() == before
 
     def test_the_second_call_needs_no_network(self, pool: Pool, programs: Programs) -> None:
         pool.lock("qemu", "10.0.2", *add_qemu(pool, programs))

@@ -67,6 +67,24 @@ def test_a_difference_larger_than_the_cpus_allow_is_possible_between_systems() -
     assert (verdict.outcome, verdict.ratio) == (Word.PASS, 10)
 
 
+def counting(of: Arm, unit: str, *hz: int) -> Arm:
+    work = of.measurement("work")
+    assert work is not None
+    return replace(of, measurements={"work": replace(work, unit=unit, hz=hz)})
+
+
+def test_a_guest_that_counts_cycles_is_compared_in_nanoseconds_with_one_that_counts_those() -> None:
+    """Each boot has measured the rate of its cycles."""
+    linux, _ = both(120, 100)
+    tern = arm(TERN, [200.0, 200.0, 300.0, 300.0, 300.0])
+    rates = (2 * 10**9, 2 * 10**9, 3 * 10**9, 3 * 10**9, 3 * 10**9)
+    verdict = rule(counting(linux, "ns", *[10**9] * 5), counting(tern, "cycles", *rates)).verdict
+    assert (verdict.outcome, verdict.ratio) == (Word.PASS, 1.2)
+    unknown = rule(counting(linux, "ns", *[10**9] * 5), counting(tern, "cycles")).verdict
+    assert (unknown.outcome, unknown.ratio) == (Word.INVALID, None)
+    assert "different units (ns and cycles)" in unknown.reason
+
+
 def test_different_lanes_skip_and_name_them() -> None:
     verdict = rule(*both(120, 100, lane=Lane.KVM)).verdict
     assert verdict.outcome is Word.SKIP
@@ -95,3 +113,11 @@ def test_a_system_is_not_compared_with_itself() -> None:
 def test_an_invalid_gate_is_refused(change: dict[str, object]) -> None:
     with pytest.raises(DecideError):
         check(ratio(**change), WINDOWS["work"], POLICY)
+
+
+def test_figures_of_two_machines_are_never_compared() -> None:
+    other = cell(2, system="kernel-desktop8")
+    arms = arm(LINUX, [120] * 5), arm(other, [100] * 5)
+    verdict = rule(*arms, gate=ratio(cell=other)).verdict
+    assert verdict.outcome is Word.INVALID
+    assert "arms with different machines (ideal and desktop8) cannot be compared" in verdict.reason

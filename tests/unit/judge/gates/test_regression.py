@@ -314,3 +314,44 @@ def test_an_invalid_gate_is_refused_before_and_after(changes: dict[str, object],
         check(gate(**changes), RPS, POLICY)
     with pytest.raises(DecideError, match=said):
         rule(now([100] * 5), then([100] * 5), asked=gate(**changes))
+
+
+# ---- machines
+
+
+def on_machine(digest: str) -> tuple[Arm, Baseline, Origin]:
+    """An arm on desktop8, its baseline, and the origin of a session whose desktop8 has this digest."""
+    on = cell(2, system="linux-desktop8")
+    found = [figures(on, [100] * 5, name=name, **INSN) for name in ("work", "total")]
+    arm = Arm(on, Lane.INSN, found[0].placement, {one.metric.name: one for one in found}, 5)
+    kept = replace(ORIGIN, systems={"linux-desktop8": replace(SYSTEM, machine="1" * 64)})
+    here = replace(ORIGIN, systems={"linux-desktop8": replace(SYSTEM, machine=digest)})
+    return arm, baseline(baselines.arm(on, [100] * 5, **INSN), origin=kept), here
+
+
+def of_arm(arm: Arm, kept: Baseline, here: Origin) -> Verdict:
+    """As `decided`, for an arm of another cell."""
+    found = GateInput({arm.cell.id: arm}, POLICY, {}, against(kept, here))
+    return judge(gate(cell=arm.cell), found).verdict
+
+
+def test_a_baseline_of_the_same_machine_is_compared() -> None:
+    arm, kept, here = on_machine("1" * 64)
+    assert of_arm(arm, kept, here).outcome is Word.PASS
+
+
+def test_a_machine_whose_file_has_changed_is_another_machine() -> None:
+    arm, kept, here = on_machine("2" * 64)
+    verdict = of_arm(arm, kept, here)
+    assert verdict.outcome is Word.INVALID
+    assert "the baseline has another file of machine desktop8 (digest): 1111" in verdict.reason
+
+
+def test_a_baseline_of_another_machine_is_named() -> None:
+    arm, _, here = on_machine("1" * 64)
+    verdict = of_arm(arm, then([100] * 5, **INSN), here)
+    assert verdict.outcome is Word.INVALID
+    assert (
+        "has this cell only on machine ideal, and figures of two machines are never compared"
+        in verdict.reason
+    )

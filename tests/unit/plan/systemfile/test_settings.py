@@ -77,3 +77,13 @@ def test_a_revision_needs_a_build_and_is_only_one() -> None:
     for text in (two, without):
         with pytest.raises(CatalogError, match="is for a system with `build`, and only once"):
             systemfile.parse(text, Path("mine.yaml"), {})
+
+
+def test_what_builds_a_kernel_for_mixes(tmp_path: Path) -> None:
+    both = YAML.replace("build: {", 'build: {part: [[cc, "{source}", "{mode}"]], mix: [[ld, "{mode}"]], ')
+    found = systemfile.parse(both, tmp_path / "mine.yaml", {"mode": "fast"}).build
+    assert found is not None
+    assert (found.part, found.mix) == ((("cc", "{source}", "fast"),), (("ld", "fast"),))
+    one = YAML.replace("build: {", "build: {mix: [[ld]], ")
+    with pytest.raises(CatalogError, match=r"build\.mix: a mix needs both: `part` for each program"):
+        systemfile.parse(one, tmp_path / "mine.yaml", {})

@@ -12,7 +12,7 @@ from benchgate.base.gates import CapacityBound, Word
 from benchgate.base.runs import Ending
 from benchgate.evidence import results_csv
 from benchgate.render import github
-from benchgate.render.files import benchmark_json, junit, speedups_json, summary
+from benchgate.render.files import benchmark_json, junit, report_html, speedups_json, summary
 from benchgate.render.tables import terminal
 from tests.unit.factories import cell, raw_run, rows, run_row, scaled_view, view
 
@@ -124,3 +124,21 @@ def test_what_a_lane_does_not_show_is_said_once() -> None:
     text = summary.render(view(*rows(first, [9] * 5, lane=Lane.INSN), *rows(second, [9] * 5, lane=Lane.INSN)))
     assert text.count("## ") >= 2
     assert text.count("caches, memory bandwidth or frequency") == 1
+
+
+def test_the_conditions_say_which_rows_show_caches() -> None:
+    ideal = rows(cell(1), [100], lane=Lane.INSN, unit="insn")
+    duo = rows(cell(1, system="linux-duo"), [130], first=2, lane=Lane.INSN, unit="insn")
+    blind, seeing = "shows scheduling, but not caches", "shows scheduling, and on duo caches and memory"
+    assert [word in summary.render(view(*ideal)) for word in (blind, seeing)] == [True, False]
+    assert [word in summary.render(view(*duo)) for word in (blind, seeing)] == [False, True]
+    assert [word in summary.render(view(*ideal, *duo)) for word in (blind, seeing)] == [True, True]
+
+
+def test_figures_of_two_machines_have_no_ratio_in_the_page() -> None:
+    """The page's column `faster` compares the systems of one lane."""
+    ideal = rows(cell(1), [100] * 5, lane=Lane.INSN, unit="insn")
+    duo = rows(cell(1, system="kernel-duo"), [130] * 5, first=6, lane=Lane.INSN, unit="insn")
+    same = rows(cell(1, system="kernel"), [130] * 5, first=6, lane=Lane.INSN, unit="insn")
+    assert "0.769x" in report_html.render(view(*ideal, *same))
+    assert "0.769x" not in report_html.render(view(*ideal, *duo))

@@ -51,6 +51,19 @@ def test_each_metric_has_its_unit_its_factor_by_direction_and_its_gate() -> None
     ]
 
 
+def test_a_metric_that_one_run_has_no_value_of_is_not_shown() -> None:
+    """Whichever run it is."""
+    for place in (0, 3):
+        some = measured(2, 1800, 800, 6)
+        some[place] = replace(some[place], metrics=some[place].metrics[:1])
+        lines = table(view(*measured(1, 1000, 1200, 1), *some))
+        assert [line.split()[:2] for line in lines[2:]] == [
+            ["rps", "smp1"],
+            ["rps", "smp2"],
+            ["wake_p99", "smp1"],
+        ]
+
+
 def test_a_narrow_terminal_loses_the_least_important_columns_first() -> None:
     lines = table(served(limit()), 80)
     assert max(map(len, lines)) <= 80

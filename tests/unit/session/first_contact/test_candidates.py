@@ -37,8 +37,20 @@ def test_a_machine_that_is_given_is_the_only_one() -> None:
     assert len(found) == 2, "with and without a card"
 
 
+def test_a_processor_that_is_given_is_the_only_one() -> None:
+    found = candidates(KERNEL, "riscv64", Given("mine", HERE / "mine.yaml", cpu="sifive-u54"))
+    assert [one.qemu.cpu for one in found] == ["sifive-u54"]
+
+
+@pytest.mark.parametrize(("arch", "plain"), [("riscv64", "rv64"), ("aarch64", "cortex-a57")])
+def test_a_plain_processor_comes_last(arch: str, plain: str) -> None:
+    found = candidates(KERNEL, arch, Given("mine", HERE / "mine.yaml"))
+    assert [one.qemu.cpu for one in found] == [""] * (len(found) - 1) + [plain]
+
+
 def test_without_disks_their_kind_makes_no_difference() -> None:
-    assert len(candidates(KERNEL, "riscv64", Given("mine", HERE / "mine.yaml"))) == 1
+    assert len(candidates(KERNEL, "x86_64", Given("mine", HERE / "mine.yaml", machine="microvm"))) == 2
+    assert len(candidates(KERNEL, "riscv64", Given("mine", HERE / "mine.yaml", cpu="rv64"))) == 1
 
 
 def test_a_disk_image_is_the_first_disk_and_a_cd_is_a_cd() -> None:
@@ -57,3 +69,26 @@ def test_a_kernel_in_the_firmwares_place_has_none_unless_one_is_given() -> None:
     assert candidates(kernel, "riscv64", Given("mine", HERE / "a"))[0].boot.firmware == NO_FIRMWARE
     given = Given("mine", HERE / "a", firmware="default")
     assert candidates(kernel, "riscv64", given)[0].boot.firmware == "default"
+
+
+def test_a_firmware_file_is_named_from_the_yaml() -> None:
+    found = candidates(KERNEL, "x86_64", Given("mine", HERE / "mine.yaml", firmware="/build/OVMF.fd"))
+    assert {one.boot.firmware for one in found} == {"../build/OVMF.fd"}
+
+
+RAW = KernelFile(Path("/build/u-boot.bin"), "raw code", is_raw=True)
+
+
+@pytest.mark.parametrize("arch", ["riscv64", "aarch64"])
+def test_raw_code_is_tried_as_a_kernel_and_then_as_firmware(arch: str) -> None:
+    found = candidates(RAW, arch, Given("mine", HERE / "mine.yaml"))
+    assert [(one.boot.kernel, one.boot.firmware) for one in found[:2]] == [
+        ("../build/u-boot.bin", "default"),
+        ("", "../build/u-boot.bin"),
+    ]
+    assert all(one.boot.disks == () for one in found)
+
+
+def test_raw_code_for_x86_is_firmware() -> None:
+    found = candidates(RAW, "x86_64", Given("mine", HERE / "mine.yaml"))
+    assert {(one.boot.kernel, one.boot.firmware) for one in found} == {("", "../build/u-boot.bin")}

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchgate import cli
+from benchgate.session.first_contact import Written, command
 
 
 @pytest.mark.parametrize(
@@ -17,6 +18,7 @@ from benchgate import cli
         (["--seconds", "0"], "between 1 and 3600"),
         (["--send", "a\nb"], "control character"),
         (["--disk", "absent.img"], "absent.img: does not exist"),
+        (["--firmware", "absent.fd"], "absent.fd: does not exist"),
         (["--out", "there.yaml"], "there.yaml already exists"),
         ([], "is a 32-bit ELF file for mips: benchgate measures"),
     ],
@@ -47,3 +49,20 @@ def test_raw_code_for_x86_is_refused(
     assert "give the ELF file, or the disk image" in capsys.readouterr().err
     assert cli.main(["new-system", "fs.img"]) == 4
     assert "add --arch (x86_64, riscv64, aarch64)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("scales", "shown"), [(True, "speedup(cpus=2"), (False, "def test_it_works(cell)")])
+def test_the_test_that_is_shown_fits_the_kernel(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    scales: bool,
+    shown: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    written = Written("version: 1\n", "selftest", scales)
+    monkeypatch.setattr(command, "new_system", lambda *_: written)
+    assert cli.main(["new-system", "mine.elf"]) == 0
+    said = capsys.readouterr().out
+    assert shown in said
+    compile(said[said.index("import pytest") :], "shown", "exec")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from benchgate.base.gates import SMALLEST_LOOK
 from benchgate.base.text import with_interval
 from benchgate.render.figures import series_of
-from benchgate.render.files.summary import LANE_NOTES
+from benchgate.render.files.summary import lane_notes
 from benchgate.render.page.html import Html, join, tag
 from benchgate.render.page.tables import listed, more, table
 from benchgate.render.tables import wall_time
@@ -26,7 +26,7 @@ def body(view: SessionView) -> Html | None:
     placements = sorted({arm.placement for one in every for arm in one.arms})
     told = [
         f"lane: {', '.join(lanes) or 'none'}; placement: {', '.join(placements) or 'none'}",
-        *(f"lane {lane}: {LANE_NOTES[lane]}" for lane in lanes),
+        *lane_notes(every),
         f"isolation: {view.isolation}. Pinning is not isolation: other work may still have run on the pinned "
         "CPUs.",
         *view.labels,

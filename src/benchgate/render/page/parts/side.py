@@ -41,6 +41,7 @@ HEADS = (
     "host capacity",
     "time step",
     "late at most",
+    "out of order",
     "CPUs",
 )
 
@@ -91,6 +92,7 @@ def _row(view: SessionView, first: Series, series: Series, arm: ArmFigures) -> l
         with_interval(host.ratio, host.low, host.high, "x") if host and host.lane is series.lane else NOTHING,
         units.step(arm),
         units.blur(arm),
+        units.disorder(arm),
         f"{' '.join(map(str, arm.pins)) or 'not pinned'} ({arm.placement})",
     ]
 
@@ -116,7 +118,7 @@ def _speedup(arm: ArmFigures, seen: Speedup | None) -> str:
 
 def _faster(view: SessionView, first: Series, series: Series, arm: ArmFigures) -> str:
     other = next((one for one in first.arms if one.name == arm.name), None)
-    if series is first or other is None or first.lane is not series.lane:
+    if series is first or other is None or (first.lane, first.machine) != (series.lane, series.machine):
         return NOTHING
     if not (arm.samples and other.samples) or arm.is_broken or other.is_broken or arm.unit != other.unit:
         return NOTHING

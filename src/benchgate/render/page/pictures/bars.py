@@ -26,29 +26,37 @@ class Bar:
     shown: str
 
 
-def draw(title: str, bars: Sequence[Bar], shown: Callable[[float], str]) -> Html:
-    marks = ticks(0.0, max([sum(length for _, length in one.parts) for one in bars] + [1e-9]), 4)
+def draw(title: str, bars: Sequence[Bar], shown: Callable[[float], str], left: float = LEFT) -> Html:
+    """`left`: the room for the names."""
+    most = max([sum(length for _, length in one.parts) for one in bars] + [1e-9])
+    marks = ticks(0.0, most, 4)
+    scale = _Scale(left, marks[-1])
     bottom = TOP + ROW * len(bars)
-    axis = [_mark(one, marks[-1], bottom, shown) for one in marks]
-    drawn = (_bar(one, TOP + ROW * row, marks[-1]) for row, one in enumerate(bars))
+    axis = [_mark(one, scale, bottom, shown) for one in marks]
+    drawn = (_bar(one, TOP + ROW * row, scale) for row, one in enumerate(bars))
     return picture(title, bottom + 20, *axis, *drawn)
 
 
-def _x(value: float, most: float) -> float:
-    return LEFT + (WIDTH - LEFT - RIGHT) * value / most
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    left: float
+    most: float
+
+    def x(self, value: float) -> float:
+        return self.left + (WIDTH - self.left - RIGHT) * value / self.most
 
 
-def _mark(value: float, most: float, bottom: float, shown: Callable[[float], str]) -> Html:
-    x = _x(value, most)
+def _mark(value: float, scale: _Scale, bottom: float, shown: Callable[[float], str]) -> Html:
+    x = scale.x(value)
     line = tag("path", class_="grid", d=f"M{x:.1f} {TOP}V{bottom}")
     return tag("g", line, tag("text", shown(value), x=x, y=bottom + 14, text_anchor="middle"))
 
 
-def _bar(one: Bar, top: float, most: float) -> Html:
+def _bar(one: Bar, top: float, scale: _Scale) -> Html:
     drawn = []
     begin = 0.0
     for shade, (kind, length) in zip(SHADES, one.parts, strict=False):
-        left, right = _x(begin, most), _x(begin + length, most)
+        left, right = scale.x(begin), scale.x(begin + length)
         drawn.append(
             tag(
                 "rect",
@@ -64,7 +72,7 @@ def _bar(one: Bar, top: float, most: float) -> Html:
             )
         )
         begin += length
-    mark = marker(one.look, LEFT - 9, top + ROW / 2, 4)
-    name = tag("text", one.name, x=LEFT - 18, y=top + ROW - 5, text_anchor="end")
-    figure = tag("text", one.shown, x=_x(begin, most) + 4, y=top + ROW - 5)
+    mark = marker(one.look, scale.left - 9, top + ROW / 2, 4)
+    name = tag("text", one.name, x=scale.left - 18, y=top + ROW - 5, text_anchor="end")
+    figure = tag("text", one.shown, x=scale.x(begin) + 4, y=top + ROW - 5)
     return tag("g", name, mark, figure, *drawn, class_=colour_class(one.look))

@@ -55,11 +55,13 @@ class Panel:
     """The axis begins here or below."""
     most: float = 0.0
     """The axis ends here or above."""
+    below: str = "CPUs"
+    """What the columns are."""
 
 
 def draw(panel: Panel, shown: Callable[[float], str]) -> Html:
     frame = _frame(panel)
-    under = [*frame.drawn(shown, "CPUs")]
+    under = [*frame.drawn(shown, panel.below)]
     if panel.ideal is not None:
         y = frame.y(panel.ideal)
         ends = path([(frame.x(frame.columns[0]) - frame.pitch / 2, y), (352, y)])

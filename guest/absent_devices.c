@@ -1,0 +1,25 @@
+// What a port links that has no such device: functions which end the run, as those of absent.c.
+//
+// They are apart from those because the Linux port never links them, and its programs must not change.
+#include "services.h"
+
+#define ABSENT __attribute__((weak))
+
+ABSENT int port_sync(int file) {
+    (void)file;
+    port_fail("port_sync: this system has no disk");
+}
+
+ABSENT int port_listen(void) {
+    port_fail("port_listen: this system has no network");
+}
+
+ABSENT int port_accept(int listener) {
+    (void)listener;
+    port_fail("port_accept: this system has no network");
+}
+
+ABSENT int port_connect(int listener) {
+    (void)listener;
+    port_fail("port_connect: this system has no network");
+}

@@ -1,0 +1,78 @@
+#include "core/fault.h"
+
+#include <stddef.h>
+
+#include "core/options.h"
+#include "core/print.h"
+#include "core/process.h"
+#include "core/string.h"
+#include "core/thread_wait.h"
+#include "ring/park.h"
+#include "sched/common.h"
+
+enum fault fault_chosen;
+uint64_t fault_value;
+
+// `right` and `wrong` belong to FAULT_RACE.
+static const struct {
+    const char *name;
+    enum fault fault;
+    void *right, *wrong;
+} known[] = {
+    {"drop-ipi", FAULT_DROP_IPI, NULL, NULL},
+    {"skip-shootdown", FAULT_SKIP_SHOOTDOWN, NULL, NULL},
+    {"wrong-checksum", FAULT_WRONG_CHECKSUM, NULL, NULL},
+    {"lost-wake", FAULT_LOST_WAKE, NULL, NULL},
+    {"unbounded-steal", FAULT_UNBOUNDED_STEAL, NULL, NULL},
+    {"unfair-weight", FAULT_UNFAIR_WEIGHT, NULL, NULL},
+    {"lock-hold", FAULT_LOCK_HOLD, NULL, NULL},
+    {"idle-spin", FAULT_IDLE_SPIN, NULL, NULL},
+    {"panic", FAULT_PANIC, NULL, NULL},
+    {"crowd", FAULT_CROWD, NULL, NULL},
+    {"wake-window", FAULT_RACE, park, park_early},
+    {"late-store", FAULT_RACE, wait_on, wait_on_late},
+    {"unlocked-count", FAULT_RACE, wfq_enqueue, wfq_enqueue_late},
+    {"double-free", FAULT_RACE, process_exit, process_exit_late},
+    {"stale-steal", FAULT_RACE, sched_search_others, sched_search_early},
+};
+
+// From now on every call of `right` runs `wrong`: its first instruction becomes a jump. Only during boot, before
+// vm_init takes the right to write from the kernel's text, and before another CPU runs.
+static void replace(uint8_t *right, const uint8_t *wrong) {
+    int32_t distance = (int32_t)(wrong - (right + 5));
+    right[0] = 0xe9; // jmp
+    memcpy(right + 1, &distance, sizeof distance);
+}
+
+// The N of NAME:N; `digits` begins with the colon, or is empty.
+static uint64_t value_of(const char *word, const char *digits) {
+    uint64_t value = 0;
+    while (*digits && *++digits) {
+        if (*digits < '0' || *digits > '9' || value > 1000000000)
+            panic("why=option word=fault=%s reason=not-a-number", word);
+        value = value * 10 + (uint64_t)(*digits - '0');
+    }
+    return value;
+}
+
+void fault_choose(const char *word) {
+    if (word == NULL || text_same(word, "none"))
+        return;
+    if (!CONFIG_CHECKS)
+        panic("why=option word=fault=%s reason=the-fast-profile-has-none", word);
+    size_t n = 0;
+    while (word[n] && word[n] != ':')
+        n++;
+    fault_value = value_of(word, word + n);
+    for (unsigned i = 0; i < sizeof known / sizeof *known; i++) {
+        if (text_length(known[i].name) != n || memcmp(known[i].name, word, n) != 0)
+            continue;
+        fault_chosen = known[i].fault;
+        if (fault_chosen == FAULT_RACE)
+            replace(known[i].right, known[i].wrong);
+    }
+    if (fault_chosen == FAULT_DROP_IPI && fault_value == 0)
+        fault_value = 1; // without N: all of them
+    if (fault_chosen == FAULT_NONE)
+        panic("why=option word=fault=%s reason=no-such-fault", word);
+}

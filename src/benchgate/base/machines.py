@@ -1,0 +1,152 @@
+"""A machine with a memory system: what a file of fixtures/machines/ says, as types.
+
+Takes the values that plan/machinefile.py has read and checked; gives a frozen `Machine`. `memory_ranges`
+fails with ValueError if a guest's memory cannot be divided among the nodes. The machine `ideal` has no memory
+system, so it has no `Machine`: None stands for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+IDEAL = "ideal"
+"""The machine on which every instruction takes 1 ns."""
+NODE_STEP = 2 << 20
+"""A node's memory begins and ends at a multiple of this, as QEMU's memory backends do on every
+architecture."""
+MOST_MEMORY = 2 << 30
+"""Above this, QEMU's x86 machines leave a hole in the guest-physical addresses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    size: int
+    """In bytes."""
+    ways: int
+    latency_ns: int
+    """From a load to the use of its value, as a pointer chase measures it. The instruction's own 1 ns is part
+    of it."""
+
+    def sets(self, line: int) -> int:
+        return self.size // (self.ways * line)
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    cpus: tuple[int, ...]
+    share: int
+    """Its part of the guest's memory, in percent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tlb:
+    entries: int
+    ways: int
+    walk_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRange:
+    """Guest-physical addresses that belong to one node."""
+
+    first: int
+    size: int
+    node: int
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    name: str
+    source: str
+    """Where its figures come from."""
+    cpus: int
+    line: int
+    l1d: Cache
+    l1i: Cache
+    l2: Cache
+    l3: Cache | None
+    """One for each cluster."""
+    clusters: tuple[tuple[int, ...], ...]
+    """The CPUs that share an L3, or would if there were one. They and the sockets partition the CPUs."""
+    sockets: tuple[tuple[int, ...], ...]
+    nodes: tuple[Node, ...]
+    memory_local_ns: int
+    memory_remote_ns: int
+    transfer_cluster_ns: int
+    """A line comes from another CPU of the same cluster, ..."""
+    transfer_across_ns: int
+    """... of another cluster of the socket, ..."""
+    transfer_socket_ns: int
+    """... of another socket."""
+    atomic_ns: int
+    interrupt_ns: int
+    bandwidth_gb_s: float
+    """Of each node's memory; 0: no limit."""
+    tlb: Tlb | None
+    strict: bool
+    """No access to memory is out of order, whatever that costs."""
+    file: Path
+    text: str
+    """Of the file."""
+    digest: str
+    """SHA-256 of what the file means, without its name and comments."""
+
+    def cluster_of(self, cpu: int) -> int:
+        return _place(self.clusters, cpu)
+
+    def socket_of(self, cpu: int) -> int:
+        return _place(self.sockets, cpu)
+
+    def node_of(self, cpu: int) -> int:
+        return _place([node.cpus for node in self.nodes], cpu)
+
+    def shared_bytes(self, cpus: int) -> int | None:
+        """Of the L3s that the first CPUs have; None if there is no L3."""
+        if self.l3 is None:
+            return None
+        return self.l3.size * len({self.cluster_of(cpu) for cpu in range(cpus)})
+
+    @property
+    def ps_per_line(self) -> int:
+        """For how long one line occupies the memory of its node; 0: no limit."""
+        return round(self.line * 1000 / self.bandwidth_gb_s) if self.bandwidth_gb_s else 0
+
+
+def _place(groups: Sequence[tuple[int, ...]], cpu: int) -> int:
+    return next(number for number, group in enumerate(groups) if cpu in group)
+
+
+def on_machine(system: str, machine: str) -> str:
+    """The name of a system on a machine: `linux-desktop8`, `kernel-desktop8.sched-rr`."""
+    name, dot, settings = system.partition(".")
+    return f"{name}-{machine}{dot}{settings}"
+
+
+def machine_in(system: str) -> str:
+    """The machine in a system's name; empty: ideal. No other part before the first dot has a `-`."""
+    return system.partition(".")[0].partition("-")[2]
+
+
+def off_machine(system: str) -> str:
+    """The name of a system without its machine: `linux`, `kernel.sched-rr`."""
+    name, dot, settings = system.partition(".")
+    return f"{name.partition('-')[0]}{dot}{settings}"
+
+
+def memory_ranges(machine: Machine, first: int, size: int) -> tuple[MemoryRange, ...]:
+    """A guest's memory, which begins at `first` and has no hole, divided among the nodes by their shares; the
+    last node gets the rest."""
+    if size > MOST_MEMORY:
+        raise ValueError(f"a guest has at most {MOST_MEMORY >> 20} MiB there, not {size >> 20}")
+    ranges: list[MemoryRange] = []
+    used = 0
+    for number, node in enumerate(machine.nodes):
+        is_last = number == len(machine.nodes) - 1
+        part = size - used if is_last else size * node.share // 100 // NODE_STEP * NODE_STEP
+        if part < NODE_STEP:
+            raise ValueError(f"{size >> 20} MiB of memory are too few for its {len(machine.nodes)} nodes")
+        ranges.append(MemoryRange(first + used, part, number))
+        used += part
+    return tuple(ranges)

@@ -1,0 +1,148 @@
+"""Detached signatures over a text, made and checked by ssh-keygen.
+
+Takes a text, what it is (a namespace, and names for messages), a private key or a list of allowed signers;
+gives the text of a signature, or a sentence about one. Fails with EvidenceError if it is not a signature of
+that text, with UnsignedError if no named signer made it, with UsageError for an unusable key or list, and
+with HostError without ssh-keygen.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchgate.base import process
+from benchgate.base.errors import EvidenceError, HostError, UnsignedError, UsageError
+from benchgate.base.text import one_line
+
+LARGEST = 64 << 10
+"""Of a signature, in bytes."""
+PROGRAM = "ssh-keygen"
+_BEGIN, _END = "-----BEGIN SSH SIGNATURE-----", "-----END SSH SIGNATURE-----"
+_LINE = 70
+_PATIENCE_S = 60.0
+_MOST_PRINCIPALS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Signers:
+    """Whose signature a verifier accepts."""
+
+    file: Path
+    """In the format ALLOWED SIGNERS of ssh-keygen(1)."""
+    identity: str = ""
+    """The one identity of the file that must have signed; empty: any of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """What is signed."""
+
+    text: bytes
+    namespace: str
+    """Part of what is signed, so that a signature made for git, or for anything else, is none of this."""
+    name: str
+    """For messages: the text."""
+    signature: str
+    """For messages: its signature."""
+
+
+def require(signers: Signers) -> None:
+    """UsageError or HostError unless signatures can be compared with this file."""
+    if not signers.file.is_file():
+        raise UsageError(f"--signers {signers.file} is not a file; ssh-keygen(1) has its format")
+    _program()
+
+
+def sign(what: Signed, key: Path, option: str = "--key") -> str:
+    """A signature by a private key, or by an agent that holds that of a public key."""
+    if not key.is_file():
+        raise UsageError(
+            f"{option} {key} is not a file; name a private key, or a public key whose agent runs"
+        )
+    done = _ssh(["sign", "-f", str(key.absolute()), "-n", what.namespace], what.text)
+    if done.returncode != 0:
+        raise UsageError(
+            f"{option} {key}: ssh-keygen did not sign: {_last(done)}; a key with a passphrase must be in an "
+            "ssh-agent: then name its public key"
+        )
+    _require_form(done.stdout, f"what {PROGRAM} printed")
+    return done.stdout
+
+
+def checked(what: Signed, signature: str, signers: Signers | None) -> str:
+    """A sentence about the signature."""
+    _require_form(signature, what.signature)
+    if signers is None and shutil.which(PROGRAM) is None:
+        return f"its signature was not checked: {PROGRAM} is not installed"
+    with tempfile.TemporaryDirectory(prefix="benchgate-signature-") as place:
+        copy = Path(place, "signature")
+        copy.write_text(signature, encoding="utf-8")
+        done = _ssh(["check-novalidate", "-n", what.namespace, "-s", str(copy)], what.text)
+        if done.returncode != 0:
+            raise EvidenceError(f"{what.signature} is not a signature of this {what.name}: {_last(done)}")
+        if signers is None:
+            return "signed, but by whom was not checked: name --signers"
+        return _signer(what, copy, signers)
+
+
+def _signer(what: Signed, signature: Path, signers: Signers) -> str:
+    """The sentence of ssh-keygen about the first of the signers that made the signature."""
+    allowed, said = str(signers.file.absolute()), ""
+    names = [signers.identity]
+    if not signers.identity:
+        found = _ssh(["find-principals", "-s", str(signature), "-f", allowed])
+        names, said = found.stdout.splitlines()[:_MOST_PRINCIPALS], _last(found)
+    for name in filter(None, names):
+        words = ["verify", "-f", allowed, "-I", name, "-n", what.namespace, "-s", str(signature)]
+        done = _ssh(words, what.text)
+        if done.returncode == 0:
+            return one_line(f"signed by {name}: {done.stdout}")
+        said = _last(done)
+    who = f"{signers.identity} of {signers.file}" if signers.identity else f"a signer of {signers.file}"
+    raise UnsignedError(f"{what.signature} is not by {who}: {said}")
+
+
+def _require_form(text: str, where: str) -> None:
+    """Only the form in which ssh-keygen writes: base64 leaves freedom that no signature covers."""
+    lines = text.split("\n")
+    body = "".join(lines[1:-2])
+    try:
+        whole = base64.b64encode(base64.b64decode(body, validate=True)).decode()
+    except (binascii.Error, ValueError):
+        whole = ""
+    cut = [whole[start : start + _LINE] for start in range(0, len(whole), _LINE)]
+    if not whole or lines != [_BEGIN, *cut, _END, ""]:
+        raise EvidenceError(f"{where} is not in the form in which {PROGRAM} writes a signature")
+
+
+def _ssh(words: list[str], given: bytes = b"") -> subprocess.CompletedProcess[str]:
+    path = _program()
+    # A passphrase would be asked on a terminal that belongs to somebody else: it is refused at once.
+    asking = {"SSH_ASKPASS": "false", "SSH_ASKPASS_REQUIRE": "force"}
+    agent = {name: os.environ[name] for name in ("SSH_AUTH_SOCK",) if name in os.environ}
+    try:
+        return process.capture(
+            [path, "-Y", *words], _PATIENCE_S, process.base_environment({**agent, **asking}), given
+        )
+    except subprocess.TimeoutExpired:
+        raise HostError(f"{PROGRAM} did not end in {_PATIENCE_S:.0f} s; does its agent answer?") from None
+
+
+def _program() -> str:
+    path = shutil.which(PROGRAM)
+    if path is None:
+        raise HostError(f"signatures need {PROGRAM}, which is not installed; install openssh-client")
+    return path
+
+
+def _last(done: subprocess.CompletedProcess[str]) -> str:
+    """The last line that ssh-keygen printed, safe to show."""
+    lines = [line for line in (done.stderr or done.stdout).splitlines() if line.strip()]
+    return one_line(lines[-1]) if lines else f"exit status {done.returncode}"

@@ -1,0 +1,128 @@
+"""`benchgate explore`: runs rows, or a system's smokes, under many interleavings, and keeps what goes wrong.
+
+Takes paths of tests, or --smoke; prints each find with the command that replays it. Exit status 0: nothing
+was found, 1: something was; 4 for a usage error, 130 after Ctrl-C. `benchgate explore replay FIND` repeats a
+find, and `benchgate explore small FIND` makes one smaller.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchgate.commands.shared import free_name
+
+if TYPE_CHECKING:
+    from benchgate.session.exploring.asked import Asked
+    from benchgate.session.progress import Progress
+
+NAME = "explore"
+ABOUT = "run rows, or a system's smokes, under many interleavings, and keep what goes wrong"
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = "also: benchgate explore replay FIND, benchgate explore small FIND"
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="tests, as for pytest")
+    parser.add_argument(
+        "--system", action="append", default=[], metavar="NAME|PATH", help="as for pytest; repeatable"
+    )
+    parser.add_argument("--smp", default="", metavar="LIST", help="CPU counts, as for pytest")
+    parser.add_argument("--smoke", action="store_true", help="the systems' own smokes, and no tests")
+    parser.add_argument("--quick", action="store_true", help="short rows, as for pytest")
+    parser.add_argument("--seeds", default="", metavar="N", help="runs of each cell (default: 1000)")
+    about = "the seed of the first run; the others count on from it (default: 1)"
+    parser.add_argument("--first-seed", default="", metavar="N", help=about)
+    about = "plain, sync, pct, anywhere, interrupt or all; several take turns (default: sync,pct)"
+    parser.add_argument("--strategy", default="", metavar="NAME,NAME", help=about)
+    about = "a parameter of the strategies, e.g. depth=4 or longest_ns=20000; repeatable"
+    parser.add_argument("--with", action="append", default=[], dest="given", metavar="KEY=N", help=about)
+    parser.add_argument("--window", action="store_true", help="stalls in the timed window only")
+    parser.add_argument(
+        "--slower", default="", metavar="K", help="a run is a find if it is K times the median (default: 4)"
+    )
+    parser.add_argument("--jobs", default="", metavar="N", help="runs at once (default: one for each CPU)")
+    parser.add_argument("--stop-at-first", action="store_true", help="end at the first find")
+    parser.add_argument("--no-small", action="store_true", help="do not make finds small")
+    declare_small(parser)
+    parser.add_argument(
+        "--out",
+        metavar="DIR",
+        help="its folder, where it also goes on (default: a new one, reports/explored)",
+    )
+    parser.add_argument("--plan", action="store_true", help="print what would be run; boot nothing")
+    parser.add_argument("--json", action="store_true", help="print explored.json")
+
+
+def declare_small(parser: argparse.ArgumentParser) -> None:
+    about = "the most runs that make one find small (default: 300)"
+    parser.add_argument("--small-runs", default="", metavar="N", help=about)
+
+
+def run(words: argparse.Namespace) -> int:
+    from benchgate.render.tables import exploration
+    from benchgate.session.exploring import rows, steps
+    from benchgate.session.exploring.folder import PAGE, STATE
+    from benchgate.session.exploring.lab import opened
+    from benchgate.session.signals import Interruptions
+
+    asked = _asked(words)
+    out = Path(words.out or free_name(str(Path("reports") / "explored"))).absolute()
+    if words.plan:
+        print(steps.plan_text(asked, rows.select(asked), out))
+        return 0
+    shown = progress()
+    signals = Interruptions(shown.note)
+    signals.watch()
+    try:
+        state = steps.explore(asked, out, opened(shown), shown)
+    except KeyboardInterrupt:
+        shown.note(f"interrupted; the same command with --out {out} goes on")
+        raise
+    finally:
+        signals.release()
+        shown.close()
+    if words.json:
+        print((out / STATE).read_text(encoding="utf-8"), end="")
+    else:
+        print("\n".join(exploration.text(state, lambda name: steps.command_of(out, name))))
+        print(f"page: {out / PAGE}")
+    return 1 if state.finds else 0
+
+
+def _asked(words: argparse.Namespace) -> Asked:
+    from benchgate.plan import catalog
+    from benchgate.session.exploring import asked
+
+    here = Path.cwd()
+    return asked.Asked(
+        paths=tuple(asked.placed(one, here) for one in words.paths),
+        systems=tuple(catalog.placed(one, here) for one in words.system),
+        smp=words.smp,
+        smoke=words.smoke,
+        quick=words.quick,
+        words=tuple(words.after),
+        strategies=asked.strategies(words.strategy) if words.strategy else asked.USUAL,
+        parameters=asked.parameters(words.given),
+        window=words.window,
+        slower=asked.slower(words.slower) if words.slower else asked.SLOWER,
+        runs=asked.whole("--seeds", words.seeds, 1, 10**6) if words.seeds else asked.RUNS,
+        first_seed=asked.whole("--first-seed", words.first_seed, 1, 10**9) if words.first_seed else 1,
+        stop_at_first=words.stop_at_first,
+        jobs=asked.whole("--jobs", words.jobs, 1, 1024) if words.jobs else 0,
+        small=not words.no_small,
+        small_runs=small_runs(words),
+    )
+
+
+def small_runs(words: argparse.Namespace) -> int:
+    from benchgate.session.exploring import asked
+
+    return asked.whole("--small-runs", words.small_runs, 1, 10**6) if words.small_runs else asked.SMALL_RUNS
+
+
+def progress() -> Progress:
+    from benchgate.session.progress import Progress
+
+    return Progress(sys.stderr, live=sys.stderr.isatty())

@@ -1,0 +1,226 @@
+"""`benchgate mix`: which applications run together, chosen by integer programming from what was measured.
+
+`vectors` measures what each application uses and depends on, `choose` solves the programme, `run` runs mixes,
+`report` computes all again from the study's folder, `check` judges every run again, `same` compares two
+folders. Exit status 4 for a wrong file or if no input fits; of `check` 1 if a run says something else than
+its result, of `same` if anything differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchgate.base.errors import UsageError
+from benchgate.commands.shared import say
+
+if TYPE_CHECKING:
+    from benchgate.mix.outcome import Outcome
+    from benchgate.session.progress import Progress
+
+NAME = "mix"
+ABOUT = "choose the mix of applications that exercises a system most, and measure how it isolates them"
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    found = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _declare_vectors(found.add_parser("vectors", help="measure what each application uses and depends on"))
+    _declare_choose(found.add_parser("choose", help="solve the integer programme"))
+    _declare_run(found.add_parser("run", help="run the chosen mixes, and report"))
+    for name, about, call in (
+        ("report", "compute tables and report again, from the study's folder alone", _report),
+        ("check", "judge every run again, from its files alone", _check),
+    ):
+        one = found.add_parser(name, help=about, description=about)
+        one.add_argument("folder", type=Path, metavar="DIR", help="the study's folder")
+        one.set_defaults(mix=call)
+    same = found.add_parser("same", help="compare two folders of one study, file by file")
+    same.add_argument("folder", type=Path, metavar="DIR", help="a study's folder")
+    same.add_argument(
+        "other", type=Path, metavar="OTHER", help="the folder of the same study, measured again"
+    )
+    same.set_defaults(mix=_same)
+
+
+def run(words: argparse.Namespace) -> int:
+    return int(words.mix(words))
+
+
+# ---- vectors
+
+
+def _declare_vectors(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("study", metavar="STUDY", help="the study's YAML file, or the name of a shipped one")
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="its folder (default: reports/mixes/NAME); goes on there"
+    )
+    parser.add_argument("--quick", action="store_true", help="fewer seeds, one limit: shows where it leads")
+    parser.add_argument("--plan", action="store_true", help="print the runs and their cost; make none")
+    parser.set_defaults(mix=_vectors)
+
+
+def _vectors(words: argparse.Namespace) -> int:
+    from benchgate.mix import studyfile
+    from benchgate.session.mixing import lab, steps
+    from benchgate.session.mixing.folder import PLAN, StudyFolder
+
+    study = studyfile.load(studyfile.find(words.study))
+    study = studyfile.quick(study) if words.quick else study
+    out = words.out or Path("reports") / "mixes" / study.name
+    if words.plan:
+        print(steps.plan_text(study, StudyFolder(out) if (out / PLAN).is_file() else None))
+        return 0
+    outcome = steps.measure_vectors(study, out, lab.opened, _progress())
+    return _show(outcome, out)
+
+
+# ---- choose
+
+
+def _declare_choose(choose: argparse.ArgumentParser) -> None:
+    choose.add_argument(
+        "--vectors",
+        type=Path,
+        metavar="CSV",
+        help="application,input,score and a column for each resource: the share that the input uses alone",
+    )
+    choose.add_argument(
+        "--sensitivity",
+        type=Path,
+        metavar="CSV",
+        help="application and the same resources: how much its score depends on each, from 0 to 1",
+    )
+    choose.add_argument("--study", type=Path, metavar="DIR", help="both tables are those of this study")
+    choose.add_argument(
+        "--capacity",
+        action="append",
+        default=[],
+        metavar="RESOURCE=SHARE",
+        help="how much of a resource the mix may use (default: 1); above 1 overcommits it; repeatable",
+    )
+    choose.add_argument(
+        "--top", type=_count, default="1", metavar="N", help="the N best mixes (default: 1, at most 100)"
+    )
+    choose.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    choose.set_defaults(mix=_choose)
+
+
+def _choose(words: argparse.Namespace) -> int:
+    from benchgate.mix import files, findings, programme, refusals
+    from benchgate.render.tables import mixes
+
+    applications = files.read(*_tables(words))
+    refused = [] if _of_a_study(words) else [*refusals.of_tables(applications)]  # a study leaves them out
+    if refused:
+        raise UsageError("\n".join(refused))
+    capacity = files.capacities(words.capacity, applications.resources)
+    for line in findings.of_applications(applications, capacity):
+        say(line)
+    found = programme.best(applications, capacity, words.top)
+    for line in findings.of_mix(found[0], applications):
+        say(line)
+    if words.json:
+        print(mixes.as_json(found, applications.resources))
+    else:
+        print("\n".join(mixes.text(found, applications.resources)))
+    return 0
+
+
+def _of_a_study(words: argparse.Namespace) -> bool:
+    """Whether the tables are those in a study's folder."""
+    from benchgate.session.mixing.folder import PLAN
+
+    return words.study is not None or (words.vectors.parent / PLAN).is_file()
+
+
+def _tables(words: argparse.Namespace) -> tuple[Path, Path]:
+    from benchgate.session.mixing.conclude import SENSITIVITY, VECTORS
+
+    if words.study is not None and words.vectors is None and words.sensitivity is None:
+        return words.study / VECTORS, words.study / SENSITIVITY
+    if words.study is None and words.vectors is not None and words.sensitivity is not None:
+        return words.vectors, words.sensitivity
+    raise UsageError("benchgate mix choose: give --vectors and --sensitivity, or --study")
+
+
+def _count(word: str) -> int:
+    if not (word.isascii() and word.isdecimal() and len(word) < 4 and 1 <= int(word) <= 100):
+        raise argparse.ArgumentTypeError(f"`{word}` is not a whole number from 1 to 100")
+    return int(word)
+
+
+# ---- run, report, check
+
+
+def _declare_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", type=Path, metavar="DIR", help="the study's folder")
+    parser.add_argument(
+        "--mix",
+        action="append",
+        default=[],
+        dest="mix_words",
+        metavar="A.X=N,B.Y=M",
+        help="run this mix only; repeatable (default: all that the report needs)",
+    )
+    parser.add_argument("--best", type=_count, default=0, metavar="N", help="run the N best mixes only")
+    parser.add_argument("--plan", action="store_true", help="print the runs and their cost; make none")
+    parser.set_defaults(mix=_run)
+
+
+def _run(words: argparse.Namespace) -> int:
+    from benchgate.session.mixing import lab, steps
+    from benchgate.session.mixing.steps import Wanted
+
+    if words.mix_words and words.best:
+        raise UsageError("benchgate mix run: give --mix or --best, not both")
+    folder = steps.folder_of(words.folder)
+    if words.plan:
+        print(steps.plan_text(folder.study(), folder))
+        return 0
+    wanted = Wanted(tuple(words.mix_words), words.best)
+    return _show(steps.run_mixes(words.folder, wanted, lab.opened, _progress()), words.folder)
+
+
+def _report(words: argparse.Namespace) -> int:
+    from benchgate.session.mixing import conclude, steps
+
+    return _show(conclude.report(steps.folder_of(words.folder)), words.folder)
+
+
+def _check(words: argparse.Namespace) -> int:
+    from benchgate.session.mixing import check, steps
+
+    different = check.differences(steps.folder_of(words.folder))
+    for line in different:
+        say(line)
+    print("every run says what its result says" if not different else f"{len(different)} differences")
+    return 1 if different else 0
+
+
+def _same(words: argparse.Namespace) -> int:
+    from benchgate.session.mixing import repeated, steps
+
+    found = repeated.compare(steps.folder_of(words.folder), steps.folder_of(words.other))
+    for line in found.differences:
+        say(line)
+    print(found.told)
+    return 1 if found.differences else 0
+
+
+def _show(outcome: Outcome, folder: Path) -> int:
+    from benchgate.render.tables import study as tables
+    from benchgate.session.mixing.conclude import REPORT
+
+    for line in (*outcome.findings, *outcome.invalid):
+        say(line)
+    print("\n".join(tables.text(outcome)))
+    print(f"\nreport: {folder / REPORT}")
+    return 0
+
+
+def _progress() -> Progress:
+    from benchgate.session.progress import Progress
+
+    return Progress(sys.stderr, live=sys.stderr.isatty())

@@ -1,0 +1,289 @@
+"""Reads a machine's YAML file.
+
+Takes a path, or text and the path to name in messages; gives a Machine, or None for a machine without a
+memory system (`memory: none`). Fails with CatalogError, which names file, line and key of every problem: an
+unknown, missing or duplicate key, a wrong type, or values that contradict each other.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import itertools
+import json
+import re
+from pathlib import Path
+
+from benchgate.base import yamlfile
+from benchgate.base.machines import Cache, Machine, Node, Tlb
+from benchgate.base.systems import MAX_CPUS
+from benchgate.base.yaml_text import text_of
+from benchgate.base.yamlfile import Section
+from benchgate.host.procfs import cpu_list
+
+NO_MEMORY = "none"
+"""The value of `memory` for a machine without a memory system."""
+LONGEST_NS = 1_000_000
+LARGEST_CACHE = 1 << 32
+MOST_WAYS = 128
+MOST_NODES = 16
+MOST_ENTRIES = 1 << 16
+HIT_NS = 1
+"""The latency of the first level: the instruction's own time."""
+_SIZE = re.compile(r"([0-9]{1,9})([KM]?)\Z")
+_SHIFT = {"": 0, "K": 10, "M": 20}
+ORDERS = ("watch", "strict")
+Groups = tuple[tuple[int, ...], ...]
+
+
+def load(path: Path) -> Machine | None:
+    return parse(text_of(path), path)
+
+
+def parse(text: str, path: Path) -> Machine | None:
+    with yamlfile.collecting(yamlfile.parse(text, path)) as top:
+        name, source = top.name("name"), top.text("source")
+        if not top.is_text("memory"):
+            return _read(top, name, source, text)
+        if top.text("memory") != NO_MEMORY:
+            top.refuse(
+                f"expected a mapping, or `{NO_MEMORY}` for a machine without a memory system", "memory"
+            )
+        return None
+
+
+def _read(top: Section, name: str, source: str, text: str) -> Machine:
+    cpus = top.integer("cpus", low=1, high=MAX_CPUS)
+    line = _power_of_two(top, "line", low=16, high=256)
+    l1d, l1i, l2, l3 = _caches(top, line)
+    sockets, clusters = _groups(top, "sockets", cpus), _groups(top, "clusters", cpus)
+    nodes = _nodes(top, cpus)
+    _check_nesting(top, clusters, sockets, tuple(node.cpus for node in nodes))
+    last = (l3 or l2).latency_ns
+    local, remote, bandwidth = _memory(top, last, len(nodes))
+    cluster, across, socket = _transfers(top, l2.latency_ns, clusters, sockets)
+    machine = Machine(
+        name=name,
+        source=source,
+        cpus=cpus,
+        line=line,
+        l1d=l1d,
+        l1i=l1i,
+        l2=l2,
+        l3=l3,
+        clusters=clusters,
+        sockets=sockets,
+        nodes=nodes,
+        memory_local_ns=local,
+        memory_remote_ns=remote,
+        transfer_cluster_ns=cluster,
+        transfer_across_ns=across,
+        transfer_socket_ns=socket,
+        atomic_ns=top.integer("atomic_ns", high=LONGEST_NS),
+        interrupt_ns=top.integer("interrupt_ns", high=LONGEST_NS),
+        bandwidth_gb_s=bandwidth,
+        tlb=_tlb(top),
+        strict=top.choice("order", ORDERS, ORDERS[0]) == ORDERS[1],
+        file=top.path,
+        text=text,
+        digest="",
+    )
+    return dataclasses.replace(machine, digest=_digest(machine))
+
+
+def _digest(machine: Machine) -> str:
+    """Of what the file means: a change of its comments or its name makes no other machine."""
+    fields = dataclasses.asdict(machine)
+    of_file = ("name", "source", "file", "text", "digest")
+    meaning = {key: value for key, value in fields.items() if key not in of_file}
+    return hashlib.sha256(json.dumps(meaning, sort_keys=True).encode()).hexdigest()
+
+
+def _power_of_two(section: Section, key: str, *, low: int, high: int) -> int:
+    value = section.integer(key, low=low, high=high)
+    if value & (value - 1) and not section.refused(key):
+        section.refuse(f"is {value}, not a power of two", key)
+    return value
+
+
+# ---- caches
+
+
+def _caches(top: Section, line: int) -> tuple[Cache, Cache, Cache, Cache | None]:
+    l1d, l1i = (_cache(top, key, line, HIT_NS, HIT_NS) for key in ("l1d", "l1i"))
+    l2 = _cache(top, "l2", line, HIT_NS)
+    l3 = _cache(top, "l3", line, l2.latency_ns) if top.has("l3") else None
+    return l1d, l1i, l2, l3
+
+
+def _cache(top: Section, level: str, line: int, inner_ns: int, usual_ns: int | None = None) -> Cache:
+    """`inner_ns`: the latency of the level inside it. `usual_ns`: the only latency that it may have."""
+    section = top.section(level)
+    if section is None:
+        if not top.refused(level):
+            top.refuse("is missing; expected {size: 32K, ways: 8, ...}", level)
+        return Cache(line, 1, inner_ns)
+    size, ways = _size(section), section.integer("ways", low=1, high=MOST_WAYS)
+    latency = section.integer("latency_ns", usual_ns, low=1, high=LONGEST_NS)
+    if usual_ns is not None and latency != usual_ns:
+        why = f"is {latency}; a hit in the first level costs its instruction's own {usual_ns} ns, and no more"
+        section.refuse(why, "latency_ns")
+    elif latency < inner_ns and not section.refused("latency_ns"):
+        section.refuse(f"is {latency}, less than the {inner_ns} of the level inside it", "latency_ns")
+    is_known = not any(map(section.refused, ("size", "ways"))) and not top.refused("line")
+    if section.has("sets") and is_known:
+        _check_sets(section, size, ways, line)
+    elif is_known and size % (ways * line):
+        section.refuse(f"is {size}, not a whole number of sets of {ways} ways of {line} bytes", "size")
+    section.close()
+    return Cache(size, ways, latency)
+
+
+def _size(section: Section) -> int:
+    word = section.text("size")
+    found = _SIZE.match(word)
+    size = int(found[1]) << _SHIFT[found[2]] if found else 0
+    if not 0 < size <= LARGEST_CACHE:
+        section.refuse(f"is `{word}`, not a size such as 32K or 16M", "size")
+    return size
+
+
+def _check_sets(section: Section, size: int, ways: int, line: int) -> None:
+    stated = section.integer("sets", low=1)
+    if stated * ways * line != size and not section.refused("sets"):
+        product = f"{stated} sets of {ways} ways of {line} bytes are {stated * ways * line} bytes"
+        section.refuse(f"contradicts `size`: {product}, not {size}", "sets")
+
+
+# ---- which CPUs belong together
+
+
+def _groups(top: Section, key: str, cpus: int) -> Groups:
+    """A list of CPU lists, which contains each CPU once."""
+    words = top.texts(key)
+    if not words:
+        if not top.refused(key):
+            top.refuse('is missing; expected CPU lists such as ["0-3", "4-7"]', key)
+        return (tuple(range(cpus)),)
+    groups = tuple(_cpus(top, key, word) for word in words)
+    _check_partition(top, key, groups, cpus)
+    return groups
+
+
+def _cpus(section: Section, key: str, word: str) -> tuple[int, ...]:
+    try:
+        found = cpu_list(word)
+    except ValueError as wrong:
+        section.refuse(str(wrong), key)
+        return ()
+    if not found:
+        section.refuse("a list of no CPU", key)
+    return found
+
+
+def _check_partition(section: Section, key: str, groups: Groups, cpus: int) -> None:
+    """In ascending order, because QEMU numbers the CPUs of a socket one after the other."""
+    if section.refused(key) or section.refused("cpus"):
+        return
+    listed = [cpu for group in groups for cpu in group]
+    missing = sorted(set(range(cpus)) - set(listed))
+    strangers = sorted(set(listed) - set(range(cpus)))
+    twice = sorted({cpu for cpu in listed if listed.count(cpu) > 1})
+    if missing:
+        section.refuse(f"CPU {missing[0]} is in none of them", key)
+    elif strangers:
+        section.refuse(f"CPU {strangers[0]} is named, but there are {cpus} CPUs, from 0", key)
+    elif twice:
+        section.refuse(f"CPU {twice[0]} is in two of them", key)
+    elif listed != sorted(listed):
+        section.refuse(
+            "the CPUs of each must be successive, and in ascending order: QEMU numbers them so", key
+        )
+
+
+def _nodes(top: Section, cpus: int) -> tuple[Node, ...]:
+    sections = top.sections("nodes")
+    if not sections:
+        if not top.refused("nodes"):
+            top.refuse('is missing; expected `- {cpus: "0-7", memory: 100}`', "nodes")
+        return (Node(tuple(range(cpus)), 100),)
+    if len(sections) > MOST_NODES:
+        top.refuse(f"{len(sections)} nodes; at most {MOST_NODES} are supported", "nodes")
+    nodes = []
+    for section in sections:
+        group = _cpus(section, "cpus", section.text("cpus"))
+        nodes.append(Node(group, section.integer("memory", low=1, high=100)))
+        if section.refused("cpus") or section.refused("memory"):
+            top.problems.guessed.append("nodes.")
+        section.close()
+    _check_partition(top, "nodes", tuple(node.cpus for node in nodes), cpus)
+    shares = sum(node.share for node in nodes)
+    if shares != 100 and not any(section.refused("memory") for section in sections):
+        top.refuse(f"the shares of memory add up to {shares}, not to 100 percent", "nodes")
+    return tuple(nodes)
+
+
+def _check_nesting(top: Section, clusters: Groups, sockets: Groups, nodes: Groups) -> None:
+    if any(map(top.refused, ("clusters", "sockets", "nodes"))):
+        return
+    for cluster in clusters:
+        for what, groups in (("sockets", sockets), ("nodes", nodes)):
+            if sum(bool(set(cluster) & set(group)) for group in groups) > 1:
+                share = f"CPUs {cluster[0]} to {cluster[-1]} share a cluster"
+                top.refuse(f"{share}, but are in two {what}", "clusters")
+
+
+# ---- memory and transfers
+
+
+def _memory(top: Section, last_ns: int, nodes: int) -> tuple[int, int, float]:
+    """Latency of a node's own memory and of another's, and each node's bandwidth."""
+    section = top.section("memory")
+    if section is None:
+        if not top.refused("memory"):
+            top.refuse("is missing; expected {local_ns: 80, ...}", "memory")
+        return last_ns, last_ns, 0.0
+    local = section.integer("local_ns", low=1, high=LONGEST_NS)
+    if local < last_ns and not section.refused("local_ns"):
+        section.refuse(f"is {local}, less than the {last_ns} of the last cache", "local_ns")
+    remote = section.integer("remote_ns", local if nodes == 1 else None, low=1, high=LONGEST_NS)
+    if remote < local and not any(map(section.refused, ("local_ns", "remote_ns"))):
+        section.refuse(f"is {remote}, less than `local_ns`: {local}", "remote_ns")
+    bandwidth = section.number("bandwidth_gb_s", 0.0, high=10_000)
+    section.close()
+    return local, remote, bandwidth
+
+
+def _transfers(top: Section, inner_ns: int, clusters: Groups, sockets: Groups) -> tuple[int, int, int]:
+    """The times to get a line from another CPU. Where no pair of CPUs is that far apart, a time may be left
+    out."""
+    pairs = any(len(group) > 1 for group in clusters)
+    several = any(len([one for one in clusters if set(one) <= set(socket)]) > 1 for socket in sockets)
+    needed = {"cluster_ns": pairs, "across_ns": several, "socket_ns": len(sockets) > 1}
+    section = top.section("transfer")
+    if section is None:
+        if any(needed.values()) and not top.refused("transfer"):
+            top.refuse("is missing; expected {cluster_ns: 30, ...}", "transfer")
+        return inner_ns, inner_ns, inner_ns
+    times = [inner_ns]
+    for key, is_needed in needed.items():
+        times.append(section.integer(key, None if is_needed else times[-1], low=1, high=LONGEST_NS))
+    for key, (inner, outer) in zip(needed, itertools.pairwise(times), strict=True):
+        if outer < inner and not section.refused(key):
+            section.refuse(f"is {outer}, less than the {inner} from a nearer CPU or cache", key)
+    section.close()
+    return times[1], times[2], times[3]
+
+
+def _tlb(top: Section) -> Tlb | None:
+    if not top.has("tlb"):
+        return None
+    section = top.section("tlb")
+    if section is None:
+        return None
+    entries, ways = (section.integer(key, low=1, high=MOST_ENTRIES) for key in ("entries", "ways"))
+    if entries % ways and not section.refused("ways"):
+        section.refuse(f"{entries} entries are not a whole number of sets of {ways} ways", "ways")
+    walk = section.integer("walk_ns", high=LONGEST_NS)
+    section.close()
+    return Tlb(entries, ways, walk)

@@ -1,0 +1,121 @@
+"""The page of an exploration: its runs, its finds by group, and the interleaving that is left of each.
+
+Takes the state and the command of each find; gives HTML in one text, by the same means as a session's page.
+Does not fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from benchgate.base.text import counted
+from benchgate.explore.explored import Explored, Find, Line, Small
+from benchgate.render.page.html import Child, Html, join, tag
+from benchgate.render.page.look import legend
+from benchgate.render.page.page import Section, document
+from benchgate.render.page.pictures import interleaving, scatter
+from benchgate.render.page.pictures.frame import short
+from benchgate.render.page.pictures.interleaving import Stretch
+from benchgate.render.page.pictures.scatter import Dot
+from benchgate.render.page.tables import commands, figure, listed, more, scrolling, table
+from benchgate.render.tables import exploration as tables
+from benchgate.render.tables.study import Grid
+
+LONG_LIST = 12
+"""Of a group with more finds, the others are shown on request."""
+
+
+def page(state: Explored, of_find: Mapping[str, str]) -> str:
+    """`of_find`: the command that replays each."""
+    word = "FAIL" if state.finds else "PASS" if state.is_complete else "PARTIAL"
+    cells = counted(len({one.cell for one in state.lines}), "cell")
+    told = f"an exploration of {cells}; an explored run is never a sample of a gate"
+    return document(f"{word}: {tables.headline(state)}", told, [*_sections(state, of_find)])
+
+
+def _sections(state: Explored, of_find: Mapping[str, str]) -> Iterator[Section]:
+    if state.notes:
+        yield "notes", "What was left out", listed(state.notes)
+    for number, (name, finds) in enumerate(state.groups, 1):
+        title = f"Group {number}: {finds[0].kind}, {counted(len(finds), 'find')}"
+        yield f"group-{number}", title, _group(name, finds, of_find)
+    yield "runs", "Runs", join([_panels(state), _grid(tables.strategies(state))])
+    if state.finds:
+        yield "finds", "All finds", _grid(tables.finds(state, lambda name: of_find.get(name, "")))
+
+
+def _grid(grid: Grid) -> Html:
+    return table(grid.title, grid.rows[0], grid.rows[1:], texts=grid.texts, prose=grid.prose)
+
+
+# ---- a group
+
+
+def _group(name: str, finds: tuple[Find, ...], of_find: Mapping[str, str]) -> Html:
+    first = next((one for one in finds if one.small), finds[0])
+    parts: list[Child] = [
+        tag("p", f"{first.name}, {first.cell}: {first.what}"),
+        commands(of_find.get(first.name, "")),
+    ]
+    if first.small is not None:
+        parts += [listed(tables.small(first)), _lanes(first.small)]
+    parts.append(tag("p", f"What they have in common: {name}.", class_="soft"))
+    if first.places:
+        places = ", ".join(f"CPU {n} at {where}" for n, where in enumerate(first.places))
+        parts.append(tag("p", f"At the end: {places}."))
+    if first.last_lines:
+        lines = "\n".join(first.last_lines)
+        parts.append(more("the last lines of its console", tag("pre", *_lines(lines))))
+    others = [f"{one.name}: {one.cell}, {one.strategy} {one.seed}" for one in finds if one is not first]
+    if others:
+        parts.append(more(f"{counted(len(others), 'other find')}", listed(others[: LONG_LIST * 10])))
+    return join(parts)
+
+
+def _lines(text: str) -> Iterator[Html]:
+    for n, line in enumerate(text.split("\n")):
+        if n:
+            yield Html("\n")
+        yield tag("span", line)
+
+
+def _lanes(small: Small) -> Html | None:
+    if not small.segments:
+        return None
+    stretches = [
+        Stretch(
+            one.vcpu,
+            one.begin,
+            one.end,
+            one.symbol,
+            f"CPU {one.vcpu}, {one.symbol or 'stopped'}: {one.begin} to {one.end} ns",
+        )
+        for one in small.segments
+    ]
+    title = "the interleaving that is left: what each CPU executed around the stall"
+    drawn = interleaving.draw(title, stretches, short)
+    return tag("figure", tag("figcaption", title), scrolling(title, drawn), class_="whole")
+
+
+# ---- the runs
+
+
+def _panels(state: Explored) -> Html:
+    """A panel for each cell."""
+    names = [*dict.fromkeys(one.strategy for one in state.lines)]
+    panels = []
+    for cell in dict.fromkeys(one.cell for one in state.lines):
+        mine = [one for one in state.lines if one.cell == cell]
+        has_window = any(one.work_ns for one in mine)
+        what = "timed window" if has_window else "guest time to the end"
+        dots = [_dot(one, names.index(one.strategy), has_window=has_window) for one in mine]
+        title = f"{cell}: {what} of each run; a cross is a find"
+        drawn = scatter.draw(title, dots, short, "run")
+        panels.append(figure(drawn, title, legend([(n, name) for n, name in enumerate(names)])))
+    return tag("div", *panels, class_="panels")
+
+
+def _dot(one: Line, look: int, *, has_window: bool) -> Dot:
+    value = one.work_ns if has_window else one.end_ns
+    said = f"run {one.number}, {one.strategy} {one.seed}: {one.find or f'{value} ns'}"
+    return Dot(one.number, look, None if one.find else value, said)

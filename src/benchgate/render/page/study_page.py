@@ -1,0 +1,255 @@
+"""The page of a study of mixed workloads: each point with its picture and its table.
+
+Takes an Outcome; gives HTML in one text, by the same means as a session's page. A point that the study does
+not have is left out. Does not fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from benchgate.base.text import counted, percent
+from benchgate.mix.outcome import Outcome
+from benchgate.mix.sensitivity import Sigma
+from benchgate.mix.validity import BOUND
+from benchgate.render.page.html import Html, join, tag
+from benchgate.render.page.look import legend
+from benchgate.render.page.page import Section, document
+from benchgate.render.page.pictures import bars, by_cpus, spans
+from benchgate.render.page.pictures.bars import Bar
+from benchgate.render.page.pictures.by_cpus import Line, Panel, Point
+from benchgate.render.page.pictures.frame import short
+from benchgate.render.page.pictures.spans import Span, Spans
+from benchgate.render.page.tables import figure, listed, more, table
+from benchgate.render.tables import study as tables
+from benchgate.render.tables.study import Grid
+
+ALONE, MIXED = 0, 1
+"""The looks of the same thing alone and in a mix."""
+
+
+def page(outcome: Outcome) -> str:
+    study = outcome.study
+    machine = f" on {study.machine}" if study.machine else ""
+    seeds = counted(study.seeds, "seed")
+    clock = "the instruction clock" if study.clock == "insn" else "wall time"
+    told = f"study {study.name}: {study.system}{machine}, {counted(study.cpus, 'CPU')}, {clock}, {seeds}; "
+    told += f"{counted(outcome.made, 'run')}, {len(outcome.invalid)} of them invalid"
+    return document(headline(outcome), told, [*_sections(outcome)])
+
+
+def headline(outcome: Outcome) -> str:
+    best = outcome.best
+    if best is None:
+        return f"{outcome.study.name}: vectors and sensitivities; no mix has run"
+    if best.isolation.missing:
+        return f"{outcome.study.name}: the best mix has no result: {best.isolation.missing}"
+    value, worst = best.isolation.value, best.isolation.worst.part
+    return f"{outcome.study.name}: the best mix has isolation {value:.3f}; {worst} loses most"
+
+
+def _sections(outcome: Outcome) -> Iterator[Section]:
+    if outcome.findings:
+        yield "findings", "What is odd", listed(outcome.findings)
+    yield (
+        "vectors",
+        "Use of resources, alone",
+        join([_vector_panels(outcome), _grid(tables.vectors(outcome))]),
+    )
+    yield (
+        "sensitivity",
+        "Sensitivity",
+        join([_level_panels(outcome), _grid(tables.sensitivities(outcome))]),
+    )
+    if outcome.mixes:
+        yield "mixes", "Mixes", _grid(tables.mixes(outcome))
+    best = outcome.best
+    if best is not None and not best.isolation.missing:
+        yield (
+            "isolation",
+            "Isolation in the best mix",
+            join([_slowdowns(outcome), _grid(tables.slowdowns(best))]),
+        )
+        yield "bottlenecks", "Bottlenecks", join([_use(outcome), _grid(tables.bottlenecks(best))])
+    if outcome.sweep:
+        yield (
+            "sweep",
+            "One application over CPU counts",
+            join([_sweep(outcome), _grid(tables.sweep(outcome))]),
+        )
+    if outcome.mixes and any(one.slowdown for one in outcome.scaling):
+        yield "scaling", "Scaling while others run", join([_scaling(outcome), _grid(tables.scaling(outcome))])
+    if outcome.overcommit:
+        yield "overcommit", "Overcommitment", join([_overcommit(outcome), _grid(tables.overcommit(outcome))])
+    if outcome.validity is not None:
+        yield "validity", "Does the composition matter?", _validity(outcome)
+    if outcome.robustness is not None:
+        yield "robustness", "Does the choice survive the noise?", _robustness(outcome)
+    if outcome.invalid:
+        runs = counted(len(outcome.invalid), "run")
+        yield "invalid", "Runs without a result", more(runs, listed(outcome.invalid), is_open=True)
+
+
+def _grid(grid: Grid) -> Html:
+    return table(grid.title, grid.rows[0], grid.rows[1:], texts=grid.texts, prose=grid.prose)
+
+
+def _vector_panels(outcome: Outcome) -> Html:
+    """A panel for each resource."""
+    panels = []
+    for resource in outcome.study.resources:
+        found = [(one.input.name, one.use.get(resource)) for one in outcome.vectors]
+        drawn = [
+            Bar(n, name, (("share", float(used.value)),), percent(float(used.value)))
+            for n, (name, used) in enumerate(found)
+            if used is not None
+        ]
+        if drawn:
+            title = f"{resource}: share of the capacity"
+            left = spans.room([one.name for one in drawn])
+            panels.append(figure(bars.draw(title, drawn, percent, left), title))
+    return tag("div", *panels, class_="panels")
+
+
+def _level_panels(outcome: Outcome) -> Html:
+    """A panel for each application: what is left of the score at each limit."""
+    panels = []
+    looks = {name: n for n, name in enumerate(outcome.study.resources)}
+    for application in outcome.study.applications:
+        mine = [one for one in outcome.sigmas if one.application == application and one.levels]
+        if not mine:
+            continue
+        lines = tuple(_kept(one, looks[one.resource]) for one in mine)
+        title = f"{application}: score at a limit, of that alone"
+        panel = Panel(title, lines, least=0.0, most=1.0, ideal=1.0, below="percent of what it uses alone")
+        names = legend([(one.look, one.name) for one in lines])
+        panels.append(figure(by_cpus.draw(panel, percent), title, names))
+    return tag("div", *panels, class_="panels")
+
+
+def _kept(sigma: Sigma, look: int) -> Line:
+    """Of the last input, if several were limited."""
+    last = sigma.levels[-1].input
+    found = sorted((one.percent, float(one.kept)) for one in sigma.levels if one.input == last)
+    points = [
+        Point(at, kept, title=f"{sigma.resource} {at}%: {percent(kept)}") for at, kept in [*found, (100, 1.0)]
+    ]
+    return Line(look, sigma.resource, tuple(points))
+
+
+def _slowdowns(outcome: Outcome) -> Html:
+    best = outcome.best
+    parts = () if best is None else best.isolation.parts
+    drawn = tuple(
+        Span(n, one.part, one.value, one.low, one.high, f"{one.part}: {one.value:+.1%}")
+        for n, one in enumerate(parts)
+    )
+    title = "slowdown of each part: the share of its score that it loses in the mix"
+    return figure(spans.draw(Spans(title, drawn, ((0.0, "none"),), 0.0, 0.1), _signed), title)
+
+
+def _use(outcome: Outcome) -> Html:
+    best = outcome.best
+    drawn = []
+    for one in () if best is None else best.isolation.use:
+        drawn.append(Bar(ALONE, f"{one.resource}, sum", (("alone", one.alone),), percent(one.alone)))
+        drawn.append(Bar(MIXED, f"{one.resource}, mix", (("mixed", one.mixed),), percent(one.mixed)))
+    title = "what the best mix uses, and the sum of what its parts use alone"
+    names = legend([(ALONE, "sum of the parts alone"), (MIXED, "the mix")])
+    left = spans.room([one.name for one in drawn])
+    return figure(bars.draw(title, drawn, percent, left), title, names)
+
+
+def _sweep(outcome: Outcome) -> Html:
+    points = tuple(
+        Point(
+            one.cpus,
+            found.value,
+            low=found.low,
+            high=found.high,
+            title=f"{one.cpus} CPUs: {found.value:+.1%}",
+        )
+        for one in outcome.sweep
+        if (found := one.slowdown) is not None
+    )
+    if not points:
+        return join([])
+    of = outcome.study.sweep
+    name = "" if of is None else f"{of.input} beside {of.beside}"
+    title = "slowdown over CPU counts, against beside a dummy"
+    panel = Panel(title, (Line(0, name, points),), ideal=0.0, most=0.1)
+    return figure(by_cpus.draw(panel, _signed), title, legend([(0, name)]))
+
+
+def _scaling(outcome: Outcome) -> Html:
+    found = [(one.workers, one.slowdown) for one in outcome.scaling if one.slowdown is not None]
+    lines = []
+    for look, name in ((ALONE, "beside a dummy"), (MIXED, "in a mix")):
+        points = []
+        for workers, one in found:
+            scores = sorted(map(float, one.alone if look == ALONE else one.mixed))
+            middle = scores[len(scores) // 2]
+            points.append(Point(workers, middle, tuple(scores), title=f"{workers} workers: {middle:.4g}"))
+        lines.append(Line(look, name, tuple(points)))
+    title = f"score of {outcome.study.scaling} over its workers"
+    names = legend([(one.look, one.name) for one in lines])
+    return figure(by_cpus.draw(Panel(title, tuple(lines), below="workers"), short), title, names)
+
+
+def _overcommit(outcome: Outcome) -> Html:
+    found = [(round(100 * by), one.isolation) for by, one in outcome.overcommit if not one.isolation.missing]
+    if not found:
+        return join([])
+    worst = tuple(
+        Point(at, one.value, low=one.interval.low, high=one.interval.high, title=f"{at}%: {one.value:.3f}")
+        for at, one in found
+    )
+    total = tuple(Point(at, 1 - one.total, title=f"{at}%: {1 - one.total:.3f}") for at, one in found)
+    fair = tuple(Point(at, min(1.0, 100 / at)) for at, _ in found)
+    lines = (
+        Line(0, "the slowest part", worst),
+        Line(1, "sum of scores", total),
+        Line(2, "a fair share", fair),
+    )
+    title = "what is left of the scores, over the capacity that the programme was given"
+    panel = Panel(title, lines, most=1.0, below="capacity in percent")
+    return figure(by_cpus.draw(panel, percent), title, legend([(one.look, one.name) for one in lines]))
+
+
+def _validity(outcome: Outcome) -> Html:
+    found = outcome.validity
+    if found is None:
+        return join([])
+    said = tag("p", f"{found.outcome}: {found.reason}")
+    mixes = [one for one in tables.near(outcome) if not one.isolation.missing]
+    if not mixes:
+        return said
+    values = [one.isolation.value for one in mixes]
+    middle = sum(values) / len(values)
+    drawn = tuple(
+        Span(n, f"mix {n + 1}", one.isolation.value, one.isolation.interval.low, one.isolation.interval.high)
+        for n, one in enumerate(mixes)
+    )
+    levels = ((middle - BOUND, "bound"), (middle + BOUND, "bound"))
+    title = "isolation of near-optimal mixes; dashed: the bound on both sides of their mean"
+    names = legend([(n, f"mix {n + 1}: {tables.told(one)}") for n, one in enumerate(mixes)])
+    low = min(*values, middle - BOUND)
+    return join([said, figure(spans.draw(Spans(title, drawn, levels, low, low), percent), title, names)])
+
+
+def _robustness(outcome: Outcome) -> Html:
+    found = outcome.robustness
+    if found is None:
+        return join([])
+    drawn = [
+        Bar(n, f"mix {n + 1}", (("draws", count / found.draws),), percent(count / found.draws))
+        for n, (_, count) in enumerate(found.chosen[:8])
+    ]
+    title = "mixes that resampled figures choose, by their share of the draws"
+    names = legend([(n, f"mix {n + 1}: {name}") for n, (name, _) in enumerate(found.chosen[:8])])
+    said = tag("p", tables.robustness_told(outcome))
+    return join([said, figure(bars.draw(title, drawn, percent), title, names)])
+
+
+def _signed(value: float) -> str:
+    return f"{100 * value:g}%"

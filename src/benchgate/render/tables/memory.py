@@ -1,0 +1,101 @@
+"""Where the time of the window went on a machine with memory: tables, and why a row does not scale.
+
+Takes a SessionView; gives text for a terminal, lines of Markdown and sentences; nothing on the ideal machine.
+Does not fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from benchgate.base.text import counted, visible
+from benchgate.judge.memory_scaling import PARTS, Growth, Spending, growths, spendings
+from benchgate.render.escape import markdown
+from benchgate.render.tables import columns, units
+from benchgate.render.view import SessionView
+
+TITLE = "Where the time of the window went"
+ABOUT = (
+    "Shares of the time of all CPUs together, in the median run of each cell. An instruction is 1 ns; the "
+    "rest is what the machine's memory adds, `pause` and halted CPUs."
+)
+SCALES = 0.9
+"""Rows with a higher efficiency need no explanation."""
+MOST_CAUSES = 3
+LEAST_SHARE = 0.05
+"""Of what a row spends more; smaller causes are left out."""
+
+
+def text(view: SessionView, room: int) -> list[str]:
+    found = spendings(view.books)
+    if not found:
+        return []
+    lines = columns.wrapped(f"{TITLE}. {ABOUT}", room)
+    for row, of in groupby(found, key=lambda one: one.of.row):
+        lines += [*columns.wrapped(visible(row), room), *_table(row, list(of), room)]
+    said = [line for one in sentences(view) for line in columns.wrapped(visible(one), room)]
+    return [*lines, *said]
+
+
+def _table(row: str, found: Sequence[Spending], room: int) -> list[str]:
+    """The name of the row stands above it, because it is long."""
+    named = [(one.of.cell.removeprefix(f"{row}-"), *row_of(one)[1:]) for one in found]
+    cells = [[visible(cell) for cell in one] for one in (("arm", *heads()[1:]), *named)]
+    return columns.drawn(columns.fitted(cells, _order(found), room))
+
+
+def lines_of_markdown(view: SessionView) -> list[str]:
+    found = spendings(view.books)
+    if not found:
+        return []
+    rows = [row_of(one) for one in found]
+    used = columns.used(heads(), rows)
+    grid = [_grid([row[n] for n in used]) for row in (heads(), *rows)]
+    lines = [grid[0], "|---" + "|--:" * (len(used) - 1) + "|", *grid[1:]]
+    said = [f"- {markdown(one)}" for one in sentences(view)]
+    return [f"## {TITLE}", "", markdown(ABOUT), "", *lines, "", *said, *([""] if said else [])]
+
+
+def heads() -> tuple[str, ...]:
+    return ("cell", "CPU time", *PARTS)
+
+
+def row_of(one: Spending) -> tuple[str, ...]:
+    shares = (share(one.share(part)) for part in PARTS)
+    return (one.of.cell, units.shown(one.whole, "ns"), *shares)
+
+
+def share(part: float) -> str:
+    """`-` for nothing at all, so that a column without anything can be left out."""
+    if not part:
+        return columns.NOTHING
+    return f"{part:.1%}" if part >= 0.0005 else "<0.1%"
+
+
+def sentences(view: SessionView) -> list[str]:
+    """One for each row that does not scale."""
+    return [sentence(one) for one in growths(spendings(view.books)) if one.efficiency < SCALES and one.causes]
+
+
+def sentence(one: Growth) -> str:
+    small, large = one.small, one.large
+    more = sum(ns for _, ns in one.causes)
+    parts = [f"{name} {ns / more:.0%}" for name, ns in one.causes[:MOST_CAUSES] if ns / more >= LEAST_SHARE]
+    return (
+        f"{large.of.row}: from {counted(small.of.cpus, 'CPU')} to "
+        f"{large.of.cpus} the total window has {one.efficiency:.0%} of the ideal speedup. Of the time that "
+        f"its CPUs spend more: {', '.join(parts)}"
+    )
+
+
+def _order(found: Sequence[Spending]) -> list[int]:
+    """Where a terminal is narrow, the parts with the smallest largest share go first; cell and time never."""
+    most = [max(one.share(part) for one in found) for part in PARTS]
+    ranks = sorted(range(len(PARTS)), key=lambda n: -most[n])
+    order = {place: rank + 1 for rank, place in enumerate(ranks)}
+    return [0, 0, *(order[n] for n in range(len(PARTS)))]
+
+
+def _grid(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(markdown(cell) for cell in cells)} |"

@@ -1,0 +1,175 @@
+"""The tables of a study of mixed workloads: rows for a terminal and for the page.
+
+Takes an Outcome; gives grids, whose first row is the heading, and all of them as text. A part that the study
+does not have is left out. Does not fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from statistics import median
+
+from benchgate.base.text import percent
+from benchgate.mix.estimates import Figure
+from benchgate.mix.isolation import Slowdown
+from benchgate.mix.outcome import MixResult, Outcome
+from benchgate.mix.selection import NEAR
+from benchgate.render.tables import columns
+
+NOTHING = columns.NOTHING
+UNAVAILABLE = "unavailable"
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    title: str
+    rows: tuple[Sequence[str], ...]
+    texts: int = 1
+    """How many columns from the left hold text."""
+    prose: int = 0
+    """And how many at the right."""
+
+
+def text(outcome: Outcome) -> list[str]:
+    lines: list[str] = []
+    for one in grids(outcome):
+        lines += ["", f"{one.title}:", "", *columns.drawn(one.rows)]
+    if outcome.validity is not None:
+        lines += ["", f"validity: {outcome.validity.outcome}: {outcome.validity.reason}"]
+    if (robust := robustness_told(outcome)) is not None:
+        lines += ["", f"robustness: {robust}"]
+    return lines[1:]
+
+
+def grids(outcome: Outcome) -> Iterator[Grid]:
+    yield vectors(outcome)
+    yield sensitivities(outcome)
+    if outcome.mixes:
+        yield mixes(outcome)
+    for one in outcome.mixes:
+        if one is outcome.best:
+            yield slowdowns(one)
+            yield bottlenecks(one)
+    if outcome.sweep:
+        yield sweep(outcome)
+    if outcome.scaling and outcome.mixes:
+        yield scaling(outcome)
+    if outcome.overcommit:
+        yield overcommit(outcome)
+
+
+def vectors(outcome: Outcome) -> Grid:
+    resources = outcome.study.resources
+    rows: list[Sequence[str]] = [("alone", "score", *resources)]
+    for one in outcome.vectors:
+        score = UNAVAILABLE if one.score is None else _score(one.score)
+        rows.append((one.input.name, score, *(_share(one.use.get(name)) for name in resources)))
+    return Grid("what each input uses alone, of the capacity", tuple(rows))
+
+
+def sensitivities(outcome: Outcome) -> Grid:
+    resources = outcome.study.resources
+    found = {(one.application, one.resource): one.figure for one in outcome.sigmas}
+    rows: list[Sequence[str]] = [("application", *resources)]
+    for name in outcome.study.applications:
+        rows.append((name, *(_sigma(found.get((name, resource))) for resource in resources)))
+    return Grid("how much each score depends on each resource, from 0 to 1", tuple(rows))
+
+
+def mixes(outcome: Outcome) -> Grid:
+    rows: list[Sequence[str]] = [("mix", "objective", "isolation", "worst part", "sum", "floor", "chosen as")]
+    for one in outcome.mixes:
+        rows.append((told(one), f"{float(one.objective):.4g}", *_isolated(one), ", ".join(one.planned.roles)))
+    return Grid("mixes that ran, against the same parts beside a dummy", tuple(rows), 1, 1)
+
+
+def slowdowns(result: MixResult) -> Grid:
+    rows: list[Sequence[str]] = [("part", "alone", "mixed", "slowdown", "interval", "floor")]
+    rows += [(one.part, *_slowdown(one)) for one in result.isolation.parts]
+    return Grid("the best mix: slowdown of each part", tuple(rows))
+
+
+def bottlenecks(result: MixResult) -> Grid:
+    rows: list[Sequence[str]] = [("resource", "sum of its parts alone", "the mix", "difference")]
+    for one in result.isolation.use:
+        rows.append((one.resource, percent(one.alone), percent(one.mixed), f"{one.mixed - one.alone:+.1%}"))
+    return Grid("the best mix: use of resources", tuple(rows))
+
+
+def sweep(outcome: Outcome) -> Grid:
+    of = outcome.study.sweep
+    beside = "" if of is None else f": {of.input} beside {of.beside}, against beside a dummy"
+    rows: list[Sequence[str]] = [("CPUs", "dummy", "partner", "slowdown", "interval", "floor", "")]
+    for one in outcome.sweep:
+        figures = (NOTHING,) * 5 if one.slowdown is None else _slowdown(one.slowdown)
+        rows.append((str(one.cpus), *figures, one.missing))
+    return Grid(f"sweep over CPUs{beside}", tuple(rows), 1, 1)
+
+
+def scaling(outcome: Outcome) -> Grid:
+    rows: list[Sequence[str]] = [("input", "alone", "mixed", "slowdown", "interval", "floor", "")]
+    for one in outcome.scaling:
+        figures = (NOTHING,) * 5 if one.slowdown is None else _slowdown(one.slowdown)
+        rows.append((one.input, *figures, one.missing))
+    return Grid(f"scaling of {outcome.study.scaling} while others run", tuple(rows), 1, 1)
+
+
+def overcommit(outcome: Outcome) -> Grid:
+    rows: list[Sequence[str]] = [("capacity", "mix", "isolation", "worst part", "sum", "floor")]
+    for by, one in outcome.overcommit:
+        rows.append((f"{float(by):g}", told(one), *_isolated(one)))
+    return Grid("the best mix for each capacity", tuple(rows), 2)
+
+
+def near(outcome: Outcome) -> tuple[MixResult, ...]:
+    return tuple(one for one in outcome.mixes if NEAR in one.planned.roles)
+
+
+def told(one: MixResult) -> str:
+    return " ".join(f"{count} x {name}" for name, count in one.planned.counts.items())
+
+
+def robustness_told(outcome: Outcome) -> str | None:
+    found = outcome.robustness
+    if found is None:
+        return None
+    return (
+        f"of {found.draws} draws from the samples, {percent(found.same)} choose the same mix; it fits into "
+        f"the capacities in {percent(found.fits)} of them, and there has at least {percent(found.least)} of "
+        "the best objective"
+    )
+
+
+def _isolated(one: MixResult) -> tuple[str, str, str, str]:
+    found = one.isolation
+    if found.missing:
+        return (found.missing, NOTHING, NOTHING, NOTHING)
+    floor = UNAVAILABLE if found.floor is None else percent(found.floor)
+    worst = f"{found.worst.part} {found.worst.value:+.1%}"
+    return (f"{found.value:.3f}", worst, f"{found.total:+.1%}", floor)
+
+
+def _slowdown(one: Slowdown) -> tuple[str, str, str, str, str]:
+    floor = UNAVAILABLE if one.floor is None else percent(one.floor)
+    scores = (_median(one.alone), _median(one.mixed))
+    return (*scores, f"{one.value:+.1%}", f"[{one.low:+.1%}, {one.high:+.1%}]", floor)
+
+
+def _median(values: Sequence[Fraction]) -> str:
+    return f"{float(median(values)):.5g}"
+
+
+def _score(one: Figure) -> str:
+    return f"{float(one.value):.5g}"
+
+
+def _share(one: Figure | None) -> str:
+    return UNAVAILABLE if one is None else percent(float(one.value))
+
+
+def _sigma(one: Figure | None) -> str:
+    if one is None:
+        return UNAVAILABLE
+    return f"{float(one.value):.2f} [{one.low:.2f}, {one.high:.2f}]"

@@ -1,0 +1,199 @@
+"""`benchgate machine`: measures this host into a machine file, shows a machine, holds a file against a curve.
+
+Takes paths; writes the YAML, its CSV of curves and its SVG, and gives text. Fails with LockError while
+another session measures, with HostError and BuildError as the meter does, with UsageError for files that
+exist or cannot be read, with CatalogError for a machine file that contradicts itself. A host whose curve has
+no steps still gives a file: its figures are assumed, and say so.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import psutil
+
+from benchgate.base.errors import UsageError
+from benchgate.base.machines import Machine
+from benchgate.base.systems import MAX_CPUS
+from benchgate.base.text import UNAVAILABLE, one_line, percent
+from benchgate.base.yaml_values import NAME
+from benchgate.host import lock, topology
+from benchgate.host.memory import curve, curve_file, file_text, meter, told
+from benchgate.host.memory.curve import Stated
+from benchgate.host.memory.draft import draft
+from benchgate.host.memory.survey import Measure, Seen, plan_for, survey
+from benchgate.host.memory.told import Told
+from benchgate.host.noise import HostSnapshot, host_snapshot
+from benchgate.plan import machinefile
+from benchgate.render.tables.machine import machine_table
+from benchgate.session.calibration_picture import sheet
+
+LOCK_WAIT_S = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """What one calibration writes."""
+
+    machine: Path
+    curves: Path
+    picture: Path
+
+    @property
+    def all(self) -> tuple[Path, ...]:
+        return (self.machine, self.curves, self.picture)
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrated:
+    text: str
+    agrees: bool
+    """Whether the file agrees with the curve that it was made from."""
+
+
+def files_of(machine: Path) -> Files:
+    if machine.suffix not in (".yaml", ".yml"):
+        raise UsageError(f"--out: `{machine}` must end with .yaml: it is a machine file")
+    return Files(machine, machine.with_suffix(".csv"), machine.with_suffix(".svg"))
+
+
+def calibrate(
+    out: Path,
+    *,
+    quick: bool,
+    force: bool,
+    say: Callable[[str], None],
+    measure: Measure = meter.measure,
+) -> Calibrated:
+    """Measures, writes the three files, and gives what there is to say about them."""
+    files = files_of(out)
+    _check_free(files, force)
+    name = _name_of(files.machine)
+    found, others = _told()
+    plan = plan_for(found, psutil.virtual_memory().available, quick=quick)
+    with lock.measuring(LOCK_WAIT_S, notice=say):
+        before, begin = host_snapshot(cpus=found.cpus), time.monotonic()
+        seen = survey(found, plan, measure, say)
+        took, after = time.monotonic() - begin, host_snapshot(cpus=found.cpus)
+    made = draft(found, seen)
+    remarks = (*others, _relation(seen), *disturbances(before, after))
+    text = file_text.text(made, name, _source(found), remarks)
+    machine = machinefile.parse(text, files.machine)
+    if machine is None:
+        raise AssertionError
+    files.curves.write_text(curve_file.text(seen.curves, seen.kind), encoding="utf-8")
+    files.machine.write_text(text, encoding="utf-8")
+    files.picture.write_text(sheet(machine, seen.curves, seen.kind), encoding="utf-8")
+    wrong = against(machine, seen.points)
+    report = [*_report(machine, (*remarks, *made.remarks)), *_agreement(seen.kind, wrong)]
+    wrote = f"wrote {', '.join(map(str, files.all))} in {took:.0f} s"
+    return Calibrated("\n".join([*report, wrote]), not wrong)
+
+
+def _told() -> tuple[Told, tuple[str, ...]]:
+    """What the host tells of as many CPUs as a machine may have, and a remark on those beyond."""
+    seen = topology.read()
+    if len(seen.usable) <= MAX_CPUS:
+        return told.read(seen), ()
+    first = topology.read(affinity=seen.usable[:MAX_CPUS])
+    remark = (
+        f"a machine has at most {MAX_CPUS} CPUs: the first of the {len(seen.usable)} that may be used here"
+    )
+    return told.read(first), (remark,)
+
+
+def show(machine: Machine) -> str:
+    return machine_table(machine)
+
+
+def check(path: Path, curves: Path | None) -> tuple[str, ...]:
+    """Where the file disagrees with the curve that decides. A file that contradicts itself: CatalogError."""
+    machine = machinefile.load(path)
+    if curves is None or machine is None:
+        return ()
+    points = next(iter(curve_file.load(curves).values()))
+    return against(machine, points)
+
+
+def against(machine: Machine, points: Sequence[curve.Point]) -> tuple[str, ...]:
+    return tuple(curve.disagreements(stated(machine), machine.memory_local_ns, points))
+
+
+def stated(machine: Machine) -> tuple[Stated, ...]:
+    found = [Stated("l1d", machine.l1d.size, None), Stated("l2", machine.l2.size, machine.l2.latency_ns)]
+    if machine.l3 is not None:
+        found.append(Stated("l3", machine.l3.size, machine.l3.latency_ns))
+    return tuple(found)
+
+
+def disturbances(before: HostSnapshot, after: HostSnapshot) -> tuple[str, ...]:
+    """What took this host's CPUs meanwhile."""
+    return (_steal(before, after), _waiting(before, after))
+
+
+def _steal(before: HostSnapshot, after: HostSnapshot) -> str:
+    if None in (before.steal_ticks, after.steal_ticks, before.all_ticks, after.all_ticks):
+        return f"steal: {UNAVAILABLE}: the host does not count it"
+    stolen = sum((after.steal_ticks or {}).values()) - sum((before.steal_ticks or {}).values())
+    total = sum((after.all_ticks or {}).values()) - sum((before.all_ticks or {}).values())
+    return f"steal: {percent(stolen / max(total, 1))} of the CPUs' time went to other machines meanwhile"
+
+
+def _waiting(before: HostSnapshot, after: HostSnapshot) -> str:
+    if before.psi_cpu_us is None or after.psi_cpu_us is None:
+        return f"other work on this host: {UNAVAILABLE}: the kernel does not count waiting (PSI)"
+    share = (after.psi_cpu_us - before.psi_cpu_us) * 1000 / max(after.time_ns - before.time_ns, 1)
+    return f"other work on this host: during {percent(share)} of the time some task waited for a CPU"
+
+
+def _relation(seen: Seen) -> str:
+    """How the host's ns and the model's unit relate."""
+    unit = "all times are ns of this host's clock; the model executes one instruction per ns"
+    cycle = seen.single.get("cycle")
+    if cycle is None or cycle.low <= 0:
+        return f"{unit}; the length of a cycle: {UNAVAILABLE}: it was not measured"
+    return (
+        f"{unit}, and one cycle of this host takes {cycle.low:.3f} ns ({1 / cycle.low:.2f} GHz while "
+        f"it was measured; {cycle.low:.3f} to {cycle.high:.3f})"
+    )
+
+
+def _name_of(path: Path) -> str:
+    name = path.stem.lower().replace("-", "_")
+    if not NAME.match(name):
+        raise UsageError(
+            f"--out: `{path.stem}` is no name of a machine: letters, digits and _, a letter first"
+        )
+    return name
+
+
+def _source(found: Told) -> str:
+    date = datetime.now(UTC).strftime("%Y-%m-%d")
+    where = ", in a virtual machine" if found.is_virtual else ""
+    return one_line(f"benchgate machine calibrate, {date}, {found.model or 'unknown processor'}{where}", 120)
+
+
+def _report(machine: Machine, remarks: Sequence[str]) -> list[str]:
+    return [show(machine), "", *(f"note: {one}" for one in remarks)]
+
+
+def _agreement(kind: str, wrong: Sequence[str]) -> list[str]:
+    if not wrong:
+        return [f"the file agrees with the curve (chase: {kind})"]
+    advice = "measure again while this host does nothing else"
+    return [
+        f"the file DOES NOT agree with the curve (chase: {kind}); {advice}:",
+        *(f"  {one}" for one in wrong),
+    ]
+
+
+def _check_free(files: Files, force: bool) -> None:
+    for path in files.all:
+        if path.exists() and not force:
+            raise UsageError(f"{path} exists; give another name with --out, or --force to replace it")
+    if not files.machine.absolute().parent.is_dir():
+        raise UsageError(f"{files.machine.absolute().parent} is not a folder; create it, or correct --out")

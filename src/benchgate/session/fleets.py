@@ -1,0 +1,61 @@
+"""Who carries out a session's attempts: this machine or a fleet, and before them a session that is resumed.
+
+Takes the options; gives a `Runner`. Fails with UsageError for an address that may not be used, with
+FleetError if the optional packages are missing or no scheduler answers, and with EvidenceError for a folder
+that cannot be resumed.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from benchgate.base.cells import Lane
+from benchgate.base.errors import UsageError
+from benchgate.build.cache_storage import Notice
+from benchgate.fleet import address, allow, dask_settings
+from benchgate.fleet.runner import FleetRunner
+from benchgate.fleet.task import Item, Task
+from benchgate.plan.options import Options
+from benchgate.plan.planned import SweepPlan
+from benchgate.run.runner import Here, Runner
+from benchgate.session.resume import Resumed
+
+
+def runner_of(options: Options, note: Notice) -> Runner:
+    runner: Runner = _fleet(options, note) if options.fleet else Here()
+    return Resumed(runner, options.resume, note) if options.resume else runner
+
+
+def _fleet(options: Options, note: Notice) -> FleetRunner:
+    folder = options.fleet_certificates
+    where = address.checked(options.fleet, certificates=folder is not None)
+    dask_settings.require()
+    from benchgate.fleet import security  # noqa: PLC0415 - few sessions need Dask
+    from benchgate.fleet.dask_engine import DaskEngine  # noqa: PLC0415
+
+    engine = DaskEngine(where, security.security(folder, "client") if folder else None)
+
+    @cache
+    def signature(items: tuple[Item, ...]) -> str:
+        return allow.vouched(items, options.fleet_key) if options.fleet_key else ""
+
+    def vouch(task: Task) -> str:
+        return signature(task.items)
+
+    return FleetRunner(engine, note, vouch=vouch)
+
+
+def require_exact(sweeps: tuple[SweepPlan, ...]) -> None:
+    """UsageError that names a row of which a fleet can make no run."""
+    for sweep in sweeps:
+        for planned in sweep.runnable:
+            if planned.seats.lane is not Lane.INSN:
+                raise UsageError(
+                    f"--fleet: {planned.cell.row} is on lane {planned.seats.lane}, and wall time is measured "
+                    "on one host: leave the row out, or measure it here"
+                )
+            if planned.system.ports:
+                raise UsageError(
+                    f"--fleet: guests of {planned.cell.system} have ports of their host: measure "
+                    f"{planned.cell.row} here"
+                )

@@ -1,0 +1,135 @@
+"""Runs of mixes: boots a mix that is given as frozen data, and gives what each part did, or a reason.
+
+Takes options, of which it uses those about the host, QEMU and the clock; gives a `MixAttempt` for each run,
+whose folder has everything that `judge/mixed.py` needs to judge it again. QEMU, the clock and the disk are
+prepared once. On wall time the host's measuring lock is held while the lab is open. Opening and the first
+run of a system fail with HostError, LockError, FetchError, BuildError or UsageError; what goes wrong in a
+guest is a reason.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import TracebackType
+from typing import Self
+
+from benchgate.base.cells import Lane
+from benchgate.base.errors import UsageError, VerifyError
+from benchgate.base.files import write_json
+from benchgate.base.identity import nonce_of_seed
+from benchgate.base.mixes import Mix, MixRun
+from benchgate.base.runs import Image, RawRun
+from benchgate.base.text import visible
+from benchgate.build import mixes
+from benchgate.build.cache_storage import Notice
+from benchgate.build.images import Images, guest_digest
+from benchgate.host import lock, topology
+from benchgate.judge.mixed import MIX_FILE, verify_mix
+from benchgate.plan import catalog
+from benchgate.plan.ground import ground_of
+from benchgate.plan.options import Options
+from benchgate.plan.planned import PlannedCell
+from benchgate.plan.seats import seat
+from benchgate.run import mix_guest
+from benchgate.run.argv import guest_spec
+from benchgate.run.attempt import RunRequest, execute
+from benchgate.run.record import clock_log
+from benchgate.run.watch import watch_for
+from benchgate.session.machines import Machines
+
+
+@dataclass(frozen=True, slots=True)
+class MixAttempt:
+    raw: RawRun
+    run: MixRun | None
+    reason: str = ""
+    """Why there is no result."""
+
+
+class MixLab:
+    def __init__(self, options: Options, notice: Notice) -> None:
+        self.options, self._notice = options, notice
+        self.rule = catalog.load_policy(options.policy).void
+        self._topology = topology.read()
+        self._machines = Machines(options, self._topology, notice)
+        self._images = Images(options.locked, notice)
+        self._ready: set[str] = set()
+        """The emulators that are prepared."""
+        self._stack = ExitStack()
+        self._folder = Path()
+
+    def __enter__(self) -> Self:
+        self._folder = Path(self._stack.enter_context(TemporaryDirectory(prefix="benchgate-mix-")))
+        if self.options.clock != "insn":
+            wait_s = self.options.lock_wait_s
+            self._stack.enter_context(lock.measuring(wait_s, notice=self._notice))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def run(
+        self,
+        mix: Mix,
+        folder: Path,
+        *,
+        seed: int = 1,
+        attempt: int = 1,
+        on_phase: Callable[[str], None] = lambda _: None,
+    ) -> MixAttempt:
+        """One boot. `folder` exists, and nothing else uses it."""
+        planned = self._planned(mix)
+        image = mixes.image(mix, mix_guest.plan_text(mix), self._images, self._folder)
+        write_json(folder / MIX_FILE, mix.as_json())
+        raw = execute(self._request(mix, planned, image, folder, seed=seed, attempt=attempt), on_phase)
+        try:
+            return MixAttempt(raw, verify_mix(raw, mix, self.rule))
+        except VerifyError as error:
+            return MixAttempt(raw, None, visible(str(error)))
+
+    def lane(self, mix: Mix) -> Lane:
+        """On which the mix runs; chooses it, if none of its system has run yet."""
+        return self._planned(mix).seats.lane
+
+    def _planned(self, mix: Mix) -> PlannedCell:
+        system = mix_guest.system_of(mix)
+        if system.emulator not in self._ready:
+            pins = ground_of(self._topology, self.options).pins
+            self._machines.fetch([system])
+            self._machines.choose(pins)
+            self._ready.add(system.emulator)
+        lanes = self._machines.lanes
+        ground = ground_of(self._topology, self.options, lanes, no_machine=self._machines.no_machine)
+        seats = seat(system, mix.program, mix.cell, ground, self.options)
+        if seats.skip:
+            raise UsageError(f"mix on {mix.system.name}: {seats.skip}")
+        return PlannedCell(mix.cell, system, mix.program, seats)
+
+    def _request(  # noqa: PLR0913 - keyword arguments
+        self, mix: Mix, planned: PlannedCell, image: Image, folder: Path, *, seed: int, attempt: int
+    ) -> RunRequest:
+        timed = planned.seats.lane is Lane.INSN
+        nonce = nonce_of_seed(self.options.order_seed, mix.cell, seed) if timed else secrets.token_hex(8)
+        words = mix_guest.command_line(mix, nonce)
+        vm = self._machines.vm(planned)
+        spec = guest_spec(planned, image, vm, nonce, log=clock_log(folder), seed=seed, words=words)
+        return RunRequest(
+            cell=mix.cell,
+            spec=spec,
+            folder=folder,
+            nonce=nonce,
+            attempt=attempt,
+            order=0,
+            seed=seed if timed else 0,
+            placement=planned.seats.placement,
+            warmup=False,
+            guest_digest=guest_digest(image),
+            watch=watch_for(planned.system),
+        )

@@ -1,0 +1,54 @@
+"""An exploration of tern from the command to the sentence: a fault is found, replayed, and made small.
+
+The first fault panics in every interleaving, so that few boots are needed. The other is a race, whose
+find takes about 30 boots to be made small; figures of more are in docs/explore.md.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchgate import cli
+
+
+def test_a_panic_is_found_replayed_and_made_small(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ["--smoke", "--system", "kernel:fault=panic", "--smp", "2", "--strategy", "sync", "--seeds", "1"]
+    assert cli.main(["explore", *words, "--out", "out"]) == 1
+    said = capfd.readouterr().out
+    assert said.startswith("2 finds in 1 group: 2 runs\n")
+    assert "find-1: 0 of 0 stalls left, after 1 run" in said
+    assert "find-1: it happens without any stall" in said
+    finds = json.loads((tmp_path / "out/explored.json").read_text())["finds"]
+    assert [(one["kind"], one["strategy"]) for one in finds] == [("panic", "plain"), ("panic", "sync")]
+    assert all("panic: cpu=" in one["what"] for one in finds)
+    assert cli.main(["explore", "replay", "out/finds/find-2", "--out", "again"]) == 0
+    assert "the same run: marks, counts and console are equal" in capfd.readouterr().out
+    consoles = [tmp_path / place / "serial.log" for place in ("out/finds/find-2", "again")]
+    assert consoles[0].read_bytes() == consoles[1].read_bytes()
+    assert b"panic:" in consoles[0].read_bytes()
+
+
+@pytest.mark.long
+def test_the_window_of_a_race_is_what_is_left_of_its_find(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The window of `wake-window` is from the look at the word to the lock, 40 bytes later."""
+    monkeypatch.chdir(tmp_path)
+    words = ["--smoke", "--system", "kernel:fault=wake-window", "--smp", "2", "--strategy", "sync"]
+    more = ["--first-seed", "301", "--seeds", "40", "--with", "one_in=20", "--stop-at-first"]
+    assert cli.main(["explore", *words, *more, "--out", "out"]) == 1
+    capfd.readouterr()
+    (find,) = json.loads((tmp_path / "out/explored.json").read_text())["finds"]
+    small = find["small"]
+    assert (find["kind"], len(small["points"]), small["note"]) == ("hang", 1, "")
+    (switch,) = small["switches"]
+    places = [switch["stopped"][name].split("+") for name in ("first", "last")]
+    assert [name for name, _ in places] == ["park_early", "park_early"]
+    assert int(places[0][1], 16) < int(places[1][1], 16)
+    assert [one["vcpu"] for one in switch["ran"]] == [1 - switch["stopped"]["vcpu"]]

@@ -1,0 +1,170 @@
+"""Exploration on the instruction clock, under guests without a kernel: each strategy stalls vCPUs, the books
+have the time, and the list of the stalls makes the same run again, bit for bit.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.arch import Architecture
+from benchgate.base.exploring import FILE, Exploration, Point, Strategy, usual
+from benchgate.insn.explore_log import Explored
+from benchgate.insn.log import ClockLog, Level
+from benchgate.insn.plugin import build
+from benchgate.judge.memory_books import check_balance
+from tests.barekit import GOOD, GUESTS, NAMED, kernel
+from tests.barekit import boot as boot_virt
+from tests.guests.test_insn_bare import boot, guest
+from tests.guests.test_insn_memory import shape_file
+from tests.machines import PATIENCE_S
+from tools.clock_lab import lab
+
+__all__ = ("guest",)
+CASE, CPUS = "shootdown", 3
+"""CPU 0 interrupts the others again and again, and waits for each answer."""
+RANDOM = [one for one in Strategy if one not in (Strategy.PLACE, Strategy.POINTS)]
+
+
+def chosen(strategy: Strategy) -> Exploration:
+    return usual(strategy, 11, steps=200)
+
+
+def of(log: ClockLog) -> Explored:
+    assert log.explored is not None
+    return log.explored
+
+
+def same(log: ClockLog) -> tuple[object, ...]:
+    """Everything that repeats, but for the name of the strategy."""
+    seen = of(log)
+    assert log.activity is not None
+    return (log.totals, log.end, dict(log.checks), log.activity.repeatable, seen.delays, seen.steps)
+
+
+class Runs:
+    """Boots with explorations, each in a folder of its own."""
+
+    def __init__(self, image: Path, folder: Path) -> None:
+        self.image, self.folder, self.count = image, folder, 0
+
+    def __call__(self, exploration: Exploration | None, shape: Path | None = None) -> tuple[str, ClockLog]:
+        self.count += 1
+        place = self.folder / str(self.count)
+        place.mkdir()
+        if exploration is not None:
+            (place / FILE).write_text(exploration.text)
+        result = boot(
+            self.image, place, CASE, CPUS, explore=place / FILE if exploration else None, shape=shape
+        )
+        assert result.status == 33, result.console
+        return result.console, result.log
+
+
+@pytest.fixture(scope="module")
+def runs(guest: Path, tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    return Runs(guest, tmp_path_factory.mktemp("explored"))
+
+
+@pytest.mark.parametrize("strategy", RANDOM)
+def test_the_stalls_of_a_strategy_make_its_run_again_bit_for_bit(runs: Runs, strategy: Strategy) -> None:
+    console, log = runs(chosen(strategy))
+    seen = of(log)
+    assert seen.made == len(seen.delays) > 5
+    assert len({one.vcpu for one in seen.delays}) > 1
+    check_balance(log)
+    delayed = [sum(one.ns for one in seen.delays if one.vcpu == c) for c in range(CPUS)]
+    assert [one.delayed for one in log.totals] == delayed
+    assert all(one.pc and one.time <= log.totals[one.vcpu].time for one in seen.delays)
+    again, other = runs(chosen(strategy).at_points(one.point for one in seen.delays))
+    assert (again, same(other)) == (console, same(log))
+    check_balance(other)
+
+
+def test_stalls_at_a_place_come_before_that_instruction_only_and_repeat(runs: Runs) -> None:
+    met = Counter(one.pc for one in of(runs(chosen(Strategy.SYNC))[1]).delays)
+    ((pc, _),) = met.most_common(1)
+    placed = chosen(Strategy.SYNC).at_places([pc], seed=11, one_in=2, shortest=200, longest=2_000)
+    console, log = runs(placed)
+    seen = of(log)
+    assert {one.pc for one in seen.delays} == {pc}
+    assert 1 < len(seen.delays) < (seen.steps or 0)
+    check_balance(log)
+    again, other = runs(placed.at_points(one.point for one in seen.delays))
+    assert (again, other.totals, other.end, of(other).delays) == (console, log.totals, log.end, seen.delays)
+
+
+def test_on_a_machine_with_memory_stalls_are_in_its_books_and_repeat(runs: Runs, tmp_path: Path) -> None:
+    shape = shape_file(tmp_path, CPUS)
+    console, log = runs(chosen(Strategy.SYNC), shape)
+    check_balance(log)
+    assert log.memory is not None
+    assert sum(one.spent.delayed for cpus in log.memory.phases.values() for one in cpus) > 10_000
+    again, other = runs(chosen(Strategy.SYNC).at_points(one.point for one in of(log).delays), shape)
+    assert (again, same(other), other.memory) == (console, same(log), log.memory)
+
+
+def test_no_stall_and_probes_change_nothing_that_a_plain_run_shows(runs: Runs) -> None:
+    console, plain = runs(None)
+    none = chosen(Strategy.SYNC).at_points(())
+    still_console, still = runs(none)
+    assert (still_console, still.end, dict(still.checks)) == (console, plain.end, dict(plain.checks))
+    assert [replace(one, delayed=0) for one in still.totals] == list(plain.totals)
+    assert of(still).steps == of(runs(chosen(Strategy.SYNC).at_points([Point(0, 900, 0)]))[1]).steps
+    probes = [Point(vcpu, 900 + 10 * n, 0) for vcpu in range(CPUS) for n in range(20)]
+    probed_console, probed = runs(none.at_points(probes))
+    assert (probed_console, probed.totals, probed.end) == (console, still.totals, still.end)
+    found = of(probed).delays
+    assert len(found) == len(probes)
+    assert {one.pc for one in found} > {found[0].pc}
+    assert all(
+        0 <= one.instruction - point.instruction < 50
+        for one, point in zip(sorted(found, key=lambda one: (one.vcpu, one.instruction)), probes, strict=True)
+    )
+
+
+def test_one_stall_moves_one_vcpu_by_exactly_its_length(runs: Runs) -> None:
+    point = Point(1, 2000, 40_000)
+    _, log = runs(chosen(Strategy.SYNC).at_points([point]))
+    (made,) = of(log).delays
+    assert (made.vcpu, made.ns) == (1, 40_000)
+    assert [one.delayed for one in log.totals] == [0, 40_000, 0]
+
+
+def test_a_file_of_another_guest_is_refused_by_name(guest: Path, tmp_path: Path) -> None:
+    wrong = chosen(Strategy.SYNC).at_points([Point(CPUS, 1, 1)])
+    (tmp_path / FILE).write_text(wrong.text)
+    argv, environment = lab(marked=False, explore=tmp_path / FILE).line(CPUS, tmp_path / "clock.log", seed=7)
+    done = subprocess.run(
+        [*argv, "-kernel", str(guest)], env=environment, capture_output=True, timeout=PATIENCE_S, check=False
+    )
+    assert done.returncode != 0
+    assert b"a point is of a vCPU that the guest does not have" in done.stderr
+    plugin = build(Level.FULL, 2)
+    argv[argv.index("-plugin") + 1] = f"{plugin},out={tmp_path / 'log'},serial=1,explore={tmp_path / FILE}"
+    old = subprocess.run(
+        argv,
+        env={**environment, "LD_PRELOAD": str(plugin)},
+        capture_output=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert b"exploration needs QEMU 9.1 or newer" in old.stderr
+
+
+@pytest.mark.parametrize("virt", GUESTS, ids=str)
+def test_other_architectures_explore_too(virt: Architecture, tmp_path: Path) -> None:
+    image, one = kernel(virt, tmp_path), replace(chosen(Strategy.SYNC), one_in=5)
+    (tmp_path / FILE).write_text(one.text)
+    first = boot_virt(virt, image, tmp_path, NAMED["shootdown"], 2, explore=tmp_path / FILE)
+    seen = of(first.log)
+    assert first.status == GOOD, first.console + first.errors
+    assert {delay.vcpu for delay in seen.delays} == {0, 1}
+    check_balance(first.log)
+    (tmp_path / FILE).write_text(one.at_points(delay.point for delay in seen.delays).text)
+    again = boot_virt(virt, image, tmp_path, NAMED["shootdown"], 2, explore=tmp_path / FILE)
+    assert (again.console, same(again.log)) == (first.console, same(first.log))

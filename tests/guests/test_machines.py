@@ -1,0 +1,107 @@
+"""Linux sees the sockets, clusters and nodes of its machine, on each architecture."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.arch import AARCH64, X86_64, Architecture
+from benchgate.base.cells import Accel
+from benchgate.base.errors import FetchError
+from benchgate.base.machine_topology import topology_of
+from benchgate.base.process import capture
+from benchgate.base.qemu import ON_STDIO, command
+from benchgate.base.systems import System
+from benchgate.build.fetch import inputs
+from benchgate.build.programs import initramfs
+from benchgate.plan import catalog
+from tests.barekit import GUESTS, compiler_for, qemu_for
+from tests.machines import PATIENCE_S
+from tests.unit.machines import duo
+
+SOURCE = Path(__file__).parents[1] / "data" / "topology" / "init.c"
+LINE = re.compile(r"^@ (\S+) = (.*?)\s*$", re.MULTILINE)
+MEMORY = re.compile(r"MemTotal:\s+([0-9]+) kB")
+
+
+@cache
+def archive(guest: Architecture, folder: Path) -> Path:
+    program = folder / f"init-{guest}"
+    argv = [*compiler_for(guest).argv, "-static", "-O1", "-Wall", "-Werror", str(SOURCE), "-o", str(program)]
+    subprocess.run(argv, check=True, timeout=PATIENCE_S)
+    made = folder / f"{guest}.cpio"
+    made.write_bytes(initramfs({"init": program.read_bytes()}))
+    return made
+
+
+@pytest.fixture(scope="module")
+def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("topology")
+
+
+def linux(guest: Architecture) -> System:
+    return catalog.load_system("linux" if guest is X86_64 else f"linux:arch={guest}")
+
+
+def kernel_of(guest: Architecture) -> Path:
+    """A package source may be changing just now; then its Linux for other processors is absent."""
+    try:
+        return inputs.linux_kernel(guest=guest).image
+    except FetchError as error:
+        if guest is X86_64 or "Mirror sync in progress" not in str(error):
+            raise
+        pytest.skip(str(error))
+
+
+def seen(system: System, cpus: int, images: Path) -> dict[str, str]:
+    """What Linux says of this many CPUs, by the file's place below /sys/devices/system."""
+    qemu, told = qemu_for(system.arch), topology_of(system, cpus)
+    argv = command(
+        qemu,
+        machine=system.qemu.machine,
+        accel=Accel.TCG,
+        cpu="max",
+        memory=system.qemu.memory,
+        smp=told.smp,
+        console=ON_STDIO,
+        kernel=kernel_of(system.arch),
+        initrd=archive(system.arch, images),
+        append=system.boot.append,
+        extra=told.arguments,
+    )
+    done = capture(argv, PATIENCE_S, {**os.environ, **qemu.environment})
+    found = dict(LINE.findall(done.stdout))
+    assert found, done.stdout + done.stderr
+    return found
+
+
+@pytest.mark.parametrize("guest", GUESTS, ids=str)
+def test_linux_sees_the_nodes_their_memory_and_the_sockets(guest: Architecture, images: Path) -> None:
+    found = seen(linux(guest).on(duo()), 4, images)
+    assert [found[f"node/node{node}/cpulist"] for node in (0, 1)] == ["0-1", "2-3"]
+    assert [found[f"node/node{node}/distance"] for node in (0, 1)] == ["10 17", "17 10"]
+    first, second = (int(MEMORY.findall(found[f"node/node{node}/meminfo"])[0]) for node in (0, 1))
+    assert 250_000 < first <= 393_216  # 384 MiB, less what the kernel itself takes
+    assert 65_000 < second <= 131_072
+    packages = [found[f"cpu/cpu{cpu}/topology/physical_package_id"] for cpu in range(4)]
+    if guest in (X86_64, AARCH64):  # RISC-V's Linux knows no sockets
+        assert packages[0] == packages[1] != packages[2] == packages[3]
+
+
+def test_linux_sees_clusters_on_aarch64(images: Path) -> None:
+    machine = catalog.load_machine("desktop8")
+    assert machine is not None
+    found = seen(linux(AARCH64).on(machine), 8, images)
+    clusters = [found[f"cpu/cpu{cpu}/topology/cluster_cpus_list"] for cpu in range(8)]
+    assert clusters == ["0-3"] * 4 + ["4-7"] * 4
+
+
+def test_without_a_machine_linux_sees_one_node(images: Path) -> None:
+    found = seen(linux(X86_64), 4, images)
+    assert found["node/node0/cpulist"] == "0-3"
+    assert "node/node1/cpulist" not in found

@@ -1,0 +1,92 @@
+"""Mixes on tern: its own conductor, a limit of CPU time, and a scheduler that isolates badly.
+
+A boot takes two seconds. That the same parts keep their scores without the fault is in the same test, so that
+neither answer can come from parts that do not run.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.gates import Word
+from benchgate.base.mixes import Limits, Mix, Part
+from benchgate.judge.mixed import verify_mix
+from benchgate.mix import gate, studyfile
+from benchgate.mix.isolation import Isolation
+from benchgate.plan import catalog
+from benchgate.plan.options import Options
+from benchgate.run.record import load
+from benchgate.session.mix_lab import MixLab
+from benchgate.session.mixing import lab as mixing_lab
+from benchgate.session.mixing import steps
+from benchgate.session.progress import Progress
+
+STUDY = """\
+name: two
+system: kernel
+cpus: 2
+seeds: 2
+least: 3
+resources: [cpu]
+overcommit: []
+near: 0
+applications:
+  primes:
+    inputs:
+      one: {workers: 1, hi: 20000, units: 20000}
+"""
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[MixLab]:
+    with MixLab(Options(clock="insn"), lambda _: None) as made:
+        yield made
+
+
+def of(name: str, workload: str, limits: Limits | None = None, **given: int) -> Part:
+    found = catalog.load_workload(workload)
+    params = {one.name: one.default for one in found.params.values()} | given
+    return Part(name, found, tuple(sorted(params.items())), 1, limits or Limits())
+
+
+def test_parts_of_two_programs_one_with_a_limit(lab: MixLab, tmp_path: Path) -> None:
+    """The limited part may use a fifth of one of two CPUs; the others have the rest."""
+    tern = catalog.load_system("kernel")
+    slow = of("slow#1", "primes", Limits(cpu_ppm=100_000), hi=20_000)
+    parts = slow, of("fast#1", "primes", hi=20_000), of("stream#1", "streamer", array_kb=256, passes=2)
+    asked = Mix(tern, 2, (*parts, Part("dummy#1", None)), least=8, limit_ms=2000)
+    attempt = lab.run(asked, tmp_path, seed=3)
+    run = attempt.run
+    assert run is not None, attempt.reason
+    assert run.ended == "least"
+    used = [one.use["cpu_ns"] or 0 for one in run.parts]
+    assert 0.08 <= used[0] / (2 * run.window_ns) <= 0.12
+    assert used[3] < 0.001 * run.window_ns  # the dummy
+    assert 1.8 * run.window_ns < sum(used) + (run.foreign_ns or 0) <= 2 * run.window_ns + 100_000
+    assert min(one.runs for one in run.parts[:3]) >= 8
+    assert run.missing["memory_bytes"].endswith("this kernel does not count it for each program")
+    assert run.missing["network_bytes"].endswith("this kernel has no such device")
+    assert verify_mix(load(tmp_path), asked) == run
+
+
+def isolation(system: str, folder: Path) -> Isolation:
+    study = replace(studyfile.parse(STUDY, Path("two.yaml")), system=system)
+    progress = Progress(io.StringIO(), live=False)
+    found, _ = steps.isolation_of(study, folder, {"primes.one": 2}, mixing_lab.opened, progress)
+    return found
+
+
+def test_the_gate_finds_a_scheduler_that_isolates_badly(tmp_path: Path) -> None:
+    """Two parts with a worker each fit beside each other on two CPUs. With fault=crowd both are on one."""
+    good, bad = isolation("kernel", tmp_path / "good"), isolation("kernel:fault=crowd", tmp_path / "bad")
+    assert gate.at_least(good, 0.8).outcome is Word.PASS, gate.at_least(good, 0.8).reason
+    verdict = gate.at_least(bad, 0.8)
+    assert verdict.outcome is Word.FAIL, verdict.reason
+    assert 0.4 < bad.value < 0.6
+    worse = gate.not_worse(bad, good, "kernel")
+    assert worse.outcome is Word.FAIL, worse.reason

@@ -1,0 +1,113 @@
+"""A session on a machine, from its options to its evidence: made, checked, and changed by a forger."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from benchgate.evidence.chain import manifest_text
+from benchgate.evidence.files import MANIFEST, digest_of, files_below
+from benchgate.insn.machine_shape import FILE
+from benchgate.plan import machinefile
+from tests.line.sessions import Session, run_benchgate, run_pytest
+from tests.unit.machines import DUO
+
+TEST = """\
+import pytest
+
+
+@pytest.mark.system("kernel")
+@pytest.mark.workload("tasks", steps=4000)
+def test_right(cell):
+    cell.require_verified()
+
+
+@pytest.mark.system("kernel")
+@pytest.mark.machine("ideal")
+@pytest.mark.workload("tasks", steps=4000)
+def test_right_on_ideal(cell):
+    cell.require_verified()
+"""
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Session:
+    """Rows of one kernel on the machine and on the ideal one. Each repeats one seed."""
+    folder = tmp_path_factory.mktemp("machine")
+    (folder / "duo.yaml").write_text(DUO)
+    (folder / "test_rows.py").write_text(TEST)
+    words = ("-rs", "--machine=./duo.yaml", "--clock=insn", "--smp=1,4,8", "--runs=1")
+    done = run_pytest(folder, "test_rows.py", *words)
+    assert done.code in (0, 5), done.output
+    return done
+
+
+def test_rows_of_both_machines_are_told_apart(session: Session) -> None:
+    verified = {(row["system"], row["cpus"]) for row in session.rows if row["verified"] == "true"}
+    assert verified == {
+        *(("kernel-duo", cpus) for cpus in ("1", "4")),
+        *(("kernel", cpus) for cpus in ("1", "4", "8")),
+    }, session.output
+    assert "machine duo: it has 4 CPUs, fewer than 8" in session.output
+    assert re.search(r"machine duo \([0-9a-f]{12}\): invented", session.output)
+
+
+def test_a_machine_costs_time(session: Session) -> None:
+    (ideal,), (duo,) = session.work(1, "kernel"), session.work(1, "kernel-duo")
+    assert duo > ideal
+
+
+def test_the_session_is_intact_and_keeps_the_machine(session: Session) -> None:
+    code, output = run_benchgate(session.folder, "verify", session.folder)
+    assert code == 0, output
+    facts = json.loads((session.folder / "session.json").read_text())
+    assert facts["machines"]["duo"]["text"] == DUO
+    shapes = [path.parent.name for path in session.folder.glob(f"runs/*/{FILE}")]
+    assert shapes
+    assert all("kernel-duo" in name for name in shapes)
+
+
+def forged(session: Session, where: Path, *, everywhere: bool) -> Path:
+    """The session with another latency in its machine, and if `everywhere` in the shapes of its runs."""
+    shutil.copytree(session.folder.resolve(), where)
+    path = where / "session.json"
+    facts = json.loads(path.read_text())
+    text = DUO.replace("local_ns: 50", "local_ns: 40")
+    machine = machinefile.parse(text, path)
+    assert machine is not None
+    facts["machines"]["duo"] = {"text": text, "digest": machine.digest}
+    path.write_text(json.dumps(facts, indent=2) + "\n")
+    for shape in where.glob(f"runs/*/{FILE}") if everywhere else ():
+        shape.write_text(shape.read_text().replace("local_ns 50", "local_ns 40"))
+    digests = {name: digest_of(where, name) for name in files_below(where) if name != MANIFEST}
+    (where / MANIFEST).write_text(manifest_text(digests))
+    return where
+
+
+@pytest.mark.parametrize(("everywhere", "code"), [(False, 12), (True, 10)])
+def test_a_bundle_of_another_machine_file_is_refused(
+    session: Session, tmp_path: Path, everywhere: bool, code: int
+) -> None:
+    """A changed run breaks the chain of attempts, too."""
+    made = forged(session, tmp_path / session.folder.resolve().name, everywhere=everywhere)
+    found, output = run_benchgate(tmp_path, "verify", made)
+    assert found == code, output
+
+
+def test_the_rows_of_both_machines_are_not_compared(session: Session) -> None:
+    sides = (f"{session.folder}:kernel-duo", f"{session.folder}:kernel")
+    code, output = run_benchgate(session.folder, "compare", *sides)
+    assert code not in (0, 1), output
+    assert "is on duo" in output
+    assert "figures of two machines are never compared" in output
+
+
+def test_a_run_on_a_machine_is_replayed_equal(session: Session, tmp_path: Path) -> None:
+    run = sorted(session.folder.resolve().glob("runs/*kernel-duo-smp4"))[-1]
+    code, output = run_benchgate(tmp_path, "replay", run, "--out", tmp_path / "again")
+    assert code == 0, output
+    assert "the same run" in output

@@ -1,0 +1,61 @@
+"""A package source that changes while apt reads it is read again; one that is broken is an error at once."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.errors import FetchError
+from benchgate.build.fetch.apt import Apt
+
+CHANGING = "E: Failed to fetch Packages.xz  File has unexpected size (1 != 2). Mirror sync in progress?"
+BROKEN = "E: The repository is not signed."
+
+
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    seen: list[float] = []
+    monkeypatch.setattr("benchgate.build.fetch.apt.time.sleep", seen.append)
+    return seen
+
+
+def client(folder: Path, monkeypatch: pytest.MonkeyPatch, *answers: str) -> tuple[Apt, list[str]]:
+    """Its apt gives these errors in turn; an empty one is success."""
+    left, said = list(answers), list[str]()
+
+    def ask(*_: object) -> subprocess.CompletedProcess[str]:
+        error = left.pop(0)
+        return subprocess.CompletedProcess((), 100 if error else 0, "", error)
+
+    one = Apt(folder, "", said.append, "amd64")
+    monkeypatch.setattr(one, "_ask", ask)
+    return one, said
+
+
+def test_a_source_that_changes_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pauses: list[float]
+) -> None:
+    one, said = client(tmp_path, monkeypatch, CHANGING, CHANGING, "")
+    one.update()
+    assert pauses == [5, 15]
+    assert said[1:] == [f"the package source is being changed; reading it again in {s} s ..." for s in pauses]
+
+
+def test_a_source_that_does_not_stop_changing_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pauses: list[float]
+) -> None:
+    one, _ = client(tmp_path, monkeypatch, *[CHANGING] * 3)
+    with pytest.raises(FetchError, match="Mirror sync in progress"):
+        one.update()
+    assert len(pauses) == 2
+
+
+def test_a_broken_source_is_an_error_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pauses: list[float]
+) -> None:
+    one, _ = client(tmp_path, monkeypatch, BROKEN)
+    with pytest.raises(FetchError, match="not signed"):
+        one.update()
+    assert not pauses

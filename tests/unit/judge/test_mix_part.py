@@ -1,0 +1,127 @@
+"""The runs of one part: what counts, what its score is, and what makes the whole mix invalid, by name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from benchgate.base.errors import VerifyError
+from benchgate.base.mixes import Limits, Part, PartRun
+from benchgate.judge.mix_lines import MixTranscript, parse
+from benchgate.judge.mix_part import Placed, verify_part
+from tests.mixkit import OPENED, STOPPED, Ran, good_runs, mix_console, part, part_lines, transcript
+from tests.wirekit import NONCE
+
+
+def seen(runs: list[Ran], **changes: object) -> MixTranscript:
+    return parse(mix_console([part_lines(0, "program", **changes)], runs), nonce=NONCE)
+
+
+def judged(runs: list[Ran], of: Part | None = None, **changes: object) -> PartRun:
+    found = seen(runs, **changes)
+    placed = Placed(of or part("well#1"), 0, NONCE, 2, OPENED, STOPPED)
+    return verify_part(placed, found.parts[0], found.runs)
+
+
+def refused(runs: list[Ran], of: Part | None = None, **changes: object) -> str:
+    with pytest.raises(VerifyError) as error:
+        judged(runs, of, **changes)
+    assert str(error.value).startswith("part well#1: ")
+    return str(error.value).removeprefix("part well#1: ")
+
+
+class TestAGoodPart:
+    def test_its_score_is_runs_per_second_until_the_last_end(self) -> None:
+        """Three runs in 3.01 ms; the rest of the window does not count."""
+        found = judged(good_runs(count=3))
+        assert found.score == Fraction(3 * 10**9, 3_010_000)
+        assert (found.runs, found.run_ns, found.starved) == (3, (1_000_000,) * 3, "")
+
+    def test_its_use_is_what_was_counted(self) -> None:
+        found = judged(good_runs(), cpu_ns=77, network_bytes="na")
+        assert found.use["cpu_ns"] == 77
+        assert found.use["network_bytes"] is None
+
+    def test_a_dummy_has_no_runs(self) -> None:
+        found = judged([], Part("dummy#1", None))
+        assert not found.score
+        assert not found.runs
+
+
+class TestEarlyEnds:
+    def test_a_run_that_fails_is_named_with_what_it_printed(self) -> None:
+        bad = Ran(0, 1, good_runs()[1].start, b"benchfail: no memory for the job\n", exit=1)
+        assert refused([good_runs()[0], bad]) == (
+            "it ended early: run 1 ended with status 1; it printed last: `benchfail: no memory for the job`"
+        )
+
+    def test_a_signal_is_named(self) -> None:
+        assert "run 0 ended with signal 9; it printed nothing" in refused([Ran(0, 0, OPENED, b"", exit=137)])
+
+    def test_a_part_that_completes_nothing(self) -> None:
+        assert "it completed no run in 60 ms" in refused([])
+
+    def test_one_that_its_limit_of_memory_killed_is_starved_and_has_no_score(self) -> None:
+        limited = replace(part("well#1"), limits=Limits(memory_bytes=1 << 20))
+        found = judged([Ran(0, 0, OPENED, b"", exit=137)], limited, oom_kills=1)
+        assert (found.starved, found.runs) == ("memory", 0)
+        assert not found.score
+
+    def test_without_such_a_limit_it_is_an_error(self) -> None:
+        assert "ended early" in refused([Ran(0, 0, OPENED, b"", exit=137)], oom_kills=1)
+
+
+class TestLies:
+    def test_garbage(self) -> None:
+        assert "run 0: the console has no @bench line" in refused([Ran(0, 0, OPENED, b"\x00rubbish\n")])
+
+    def test_the_transcript_of_another_part(self) -> None:
+        forged = [replace(one, text=transcript(1, one.number, one.start)) for one in good_runs()]
+        assert "run 0: console line 1 (begin): nonce deadbeef01.p1.r0 is not this run's" in refused(forged)
+
+    def test_the_transcript_of_an_earlier_run(self) -> None:
+        first, second = good_runs()
+        assert "run 1: console line 1 (begin): nonce deadbeef01.p0.r0" in refused(
+            [first, replace(second, text=first.text)]
+        )
+
+    def test_a_wrong_answer(self) -> None:
+        assert "run 0: worker 0 turned to another number" in refused(good_runs(value=4711))
+
+    def test_another_parameter(self) -> None:
+        assert "requested parameter does well, but the guest reports wrong" in refused(
+            good_runs(does="wrong")
+        )
+
+    def test_a_cpu_that_is_not_its_own(self) -> None:
+        pinned = replace(part("well#1"), cpus=(1,))
+        assert "the CPUs of its part were 1" in refused(good_runs(online=1), pinned)
+
+    def test_more_cpus_than_its_own(self) -> None:
+        pinned = replace(part("well#1"), cpus=(1,))
+        assert "1 CPUs were requested, but 2 came up" in refused(good_runs(cpu=1), pinned)
+
+    def test_a_window_that_is_not_inside_its_run(self) -> None:
+        moved = [replace(one, start=one.start + 2000, length=998_000) for one in good_runs()]
+        assert "its window is not between its start and its end" in refused(moved)
+
+    def test_a_run_that_is_left_out(self) -> None:
+        assert "run 1 is missing" in refused([one for one in good_runs(count=3) if one.number != 1])
+
+    def test_a_run_after_the_stop(self) -> None:
+        late = STOPPED - 500_000
+        assert "run 0 is missing, or is not inside the window" in refused(
+            [Ran(0, 0, late, transcript(0, 0, late))]
+        )
+
+    def test_output_that_is_cut(self) -> None:
+        found = seen(good_runs(count=1))
+        cut = replace(found.runs[0], text=found.runs[0].text[:-1])
+        with pytest.raises(VerifyError, match=r"run 0 printed [0-9]+ bytes, but [0-9]+ were reported"):
+            verify_part(Placed(part("well#1"), 0, NONCE, 2, OPENED, STOPPED), found.parts[0], [cut])
+
+    def test_a_dummy_that_runs(self) -> None:
+        with pytest.raises(VerifyError, match=r"part dummy#1: it is a dummy, but ran a program"):
+            judged(good_runs(), Part("dummy#1", None))

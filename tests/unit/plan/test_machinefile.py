@@ -1,0 +1,171 @@
+"""Machines as YAML: the values that are read, and the errors, which name file, line and key."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from benchgate.base.errors import CatalogError
+from benchgate.base.machines import Cache, Node, Tlb
+from benchgate.plan import catalog
+from benchgate.plan.machinefile import parse
+from tests.unit.machines import DUO, FILE, changed, duo
+
+
+def test_every_value_is_read() -> None:
+    found = duo()
+    assert (found.name, found.source, found.cpus, found.line) == ("duo", "invented", 4, 64)
+    assert (found.l1d, found.l1i) == (Cache(1024, 2, 1), Cache(2048, 4, 1))
+    assert (found.l2, found.l3) == (Cache(4096, 4, 3), Cache(49152, 12, 11))
+    assert found.clusters == found.sockets == ((0, 1), (2, 3))
+    assert found.nodes == (Node((0, 1), 75), Node((2, 3), 25))
+    assert (found.memory_local_ns, found.memory_remote_ns, found.bandwidth_gb_s) == (50, 85, 32.0)
+    transfers = found.transfer_cluster_ns, found.transfer_across_ns, found.transfer_socket_ns
+    assert transfers == (20, 20, 90)
+    assert (found.atomic_ns, found.interrupt_ns, found.tlb) == (4, 700, Tlb(32, 4, 15))
+    assert found.text == DUO
+
+
+def test_without_the_optional_keys_there_is_no_such_part() -> None:
+    found = duo(l3="", tlb="", memory="{local_ns: 50, remote_ns: 50}")
+    assert (found.l3, found.tlb, found.bandwidth_gb_s, found.ps_per_line) == (None, None, 0.0, 0)
+
+
+def test_a_machine_of_one_cpu_needs_no_transfers() -> None:
+    text = changed(cpus="1", clusters='["0"]', sockets='["0"]', transfer="", memory="{local_ns: 50}")
+    text = text.replace(
+        '  - {cpus: "0-1", memory: 75}\n  - {cpus: "2-3", memory: 25}\n', '  - {cpus: "0", memory: 100}\n'
+    )
+    found = parse(text, FILE)
+    assert found is not None
+    assert (found.transfer_socket_ns, found.memory_remote_ns) == (3, 50)
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ({"l1d": "{size: 1K, ways: 2, sets: 7}"}, "5: l1d.sets: contradicts `size`: 7 sets of 2 ways of 64"),
+        ({"l1i": "{size: 2K, ways: 3}"}, "6: l1i.size: is 2048, not a whole number of sets of 3 ways of 64"),
+        ({"l1i": "{size: 2k, ways: 4}"}, "6: l1i.size: is `2k`, not a size such as 32K or 16M"),
+        ({"l1d": "{size: 1K, ways: 2, latency_ns: 2}"}, "5: l1d.latency_ns: is 2; a hit in the first level"),
+        ({"l2": "{size: 4K, ways: 4}"}, "7: l2.latency_ns: is missing"),
+        (
+            {"l3": "{size: 48K, ways: 12, latency_ns: 2}"},
+            "8: l3.latency_ns: is 2, less than the 3 of the level",
+        ),
+        ({"line": "48"}, "4: line: is 48, not a power of two"),
+        ({"cpus": "65"}, "3: cpus: is 65, not between 1 and 64"),
+        ({"cpus": "5"}, "9: clusters: CPU 4 is in none of them"),
+        ({"clusters": '["0-1", "3"]'}, "9: clusters: CPU 2 is in none of them"),
+        ({"clusters": '["0-1", "1-3"]'}, "9: clusters: CPU 1 is in two of them"),
+        ({"clusters": '["0-1", "2-4"]'}, "9: clusters: CPU 4 is named, but there are 4 CPUs, from 0"),
+        ({"clusters": '["0,2", "1,3"]'}, "9: clusters: the CPUs of each must be successive"),
+        ({"clusters": '["0-1", "x"]'}, "9: clusters: not a list of CPUs: 'x'"),
+        ({"clusters": '["0-2", "3"]'}, "9: clusters: CPUs 0 to 2 share a cluster, but are in two sockets"),
+        ({"clusters": ""}, "clusters: is missing"),
+        (
+            {"memory": "{local_ns: 10, remote_ns: 85}"},
+            "14: memory.local_ns: is 10, less than the 11 of the last",
+        ),
+        (
+            {"memory": "{local_ns: 50, remote_ns: 49}"},
+            "14: memory.remote_ns: is 49, less than `local_ns`: 50",
+        ),
+        ({"memory": "{local_ns: 50}"}, "14: memory.remote_ns: is missing"),
+        ({"memory": "much"}, "14: memory: expected a mapping, or `none` for a machine without"),
+        ({"transfer": "{cluster_ns: 20}"}, "15: transfer.socket_ns: is missing"),
+        (
+            {"transfer": "{cluster_ns: 2, socket_ns: 9}"},
+            "15: transfer.cluster_ns: is 2, less than the 3 from",
+        ),
+        ({"transfer": "{cluster_ns: 20, socket_ns: 19}"}, "15: transfer.socket_ns: is 19, less than the 20"),
+        (
+            {"tlb": "{entries: 30, ways: 4, walk_ns: 1}"},
+            "18: tlb.ways: 30 entries are not a whole number of sets",
+        ),
+        ({"atomic_ns": "-1"}, "16: atomic_ns: is -1, not between 0 and 1000000"),
+        ({"source": ""}, "1: source: is missing"),
+        ({"interrupt_ns": "7\nl4: {}"}, "18: l4: unknown key; "),
+        ({"atomic_ns": "4\natomic_ns: 5"}, "17: atomic_ns: is duplicated (first on line 16)"),
+        ({"name": "Duo-2"}, "1: name: `Duo-2` is not a name"),
+    ],
+)
+def test_a_file_that_contradicts_itself_is_refused_with_file_line_and_key(
+    lines: dict[str, str], message: str
+) -> None:
+    with pytest.raises(
+        CatalogError, match=re.escape(f"duo.yaml:{message}") if message[0].isdigit() else message
+    ):
+        parse(changed(**lines), FILE)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("memory: 25", "memory: 26", "11: nodes: the shares of memory add up to 101, not to 100 percent"),
+        ("memory: 25", "memory: 0", "13: nodes.1.memory: is 0, not between 1 and 100"),
+        ('{cpus: "2-3", ', '{cpus: "3", ', "11: nodes: CPU 2 is in none of them"),
+        ('{cpus: "2-3", ', "{", "13: nodes.1.cpus: is missing"),
+    ],
+)
+def test_nodes_must_hold_every_cpu_and_all_memory(old: str, new: str, message: str) -> None:
+    with pytest.raises(CatalogError, match=re.escape(f"duo.yaml:{message}")):
+        parse(DUO.replace(old, new), FILE)
+
+
+def test_all_problems_of_a_file_are_told_at_once() -> None:
+    with pytest.raises(CatalogError) as caught:
+        parse(changed(line="48", atomic_ns="x", l2="{size: 4K, ways: 4}"), FILE)
+    assert str(caught.value).startswith("duo.yaml: 3 problems:")
+
+
+def test_the_digest_is_of_the_meaning() -> None:
+    named = parse("# another comment\n" + changed(name="other", source="elsewhere"), FILE)
+    assert named is not None
+    assert named.digest == duo().digest
+    assert duo(atomic_ns="5").digest != duo().digest
+
+
+def test_the_ideal_machine_has_no_memory_system() -> None:
+    assert catalog.load_machine("ideal") is None
+    assert parse("name: mine\nsource: none\nmemory: none\n", FILE) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "cpus", "sockets", "nodes"),
+    [("desktop8", 8, 1, 1), ("server2x16", 32, 2, 2), ("manycore64", 64, 1, 4)],
+)
+def test_the_shipped_machines_are_what_their_names_say(
+    name: str, cpus: int, sockets: int, nodes: int
+) -> None:
+    found = catalog.load_machine(name)
+    assert found is not None
+    assert (found.name, found.cpus, len(found.sockets), len(found.nodes)) == (name, cpus, sockets, nodes)
+
+
+def test_each_shipped_machine_says_where_its_figures_come_from() -> None:
+    for name in catalog.names("machine"):
+        found = catalog.load_machine(name)
+        if found is None or found.source.startswith("by definition"):
+            continue
+        assert re.search(r"github\.com/|AnandTech|AMD|Intel", found.text), name
+        assert "Assumption" in found.text, name
+
+
+def test_the_order_of_accesses_is_watched_or_strict() -> None:
+    assert not duo().strict
+    assert not duo(order="").strict
+    assert duo(order="strict").strict
+    assert duo(order="strict").digest != duo().digest
+    with pytest.raises(CatalogError, match="order: is `loose`, not one of watch, strict"):
+        duo(order="loose")
+
+
+def test_the_machine_ordered_costs_nothing() -> None:
+    ordered = catalog.load_machine("ordered")
+    assert ordered is not None
+    latencies = (ordered.l2.latency_ns, ordered.memory_local_ns, ordered.transfer_cluster_ns)
+    assert latencies == (1, 1, 1)
+    assert (ordered.l3, ordered.tlb) == (None, None)
+    assert (ordered.atomic_ns, ordered.interrupt_ns, ordered.bandwidth_gb_s) == (0, 0, 0)

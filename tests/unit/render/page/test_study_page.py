@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from benchgate.mix import outcome, selection
+from benchgate.render.page import study_page
+from tests import mixsim
+from tests.mixsim import TRUTH, Simulated
+from tests.unit.render.tables.test_study import found
+
+PICTURES = {
+    "vectors": "cpu: share of the capacity",
+    "sensitivity": "walker: score at a limit, of that alone",
+    "isolation": "slowdown of each part: the share of its score that it loses in the mix",
+    "bottlenecks": "what the best mix uses, and the sum of what its parts use alone",
+    "sweep": "slowdown over CPU counts, against beside a dummy",
+    "scaling": "score of prime over its workers",
+    "overcommit": "what is left of the scores, over the capacity that the programme was given",
+    "validity": "isolation of near-optimal mixes; dashed: the bound on both sides of their mean",
+}
+
+
+def sections(page: str) -> dict[str, str]:
+    parts = re.split(r'<section id="(\w+)"', page)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+@pytest.mark.parametrize(("section", "picture"), PICTURES.items())
+def test_each_point_has_its_picture(section: str, picture: str) -> None:
+    assert f'aria-label="{picture}"' in sections(study_page.page(found()))[section]
+
+
+def test_the_headline_names_the_loser() -> None:
+    page = study_page.page(found())
+    assert "simulated: the best mix has isolation 0.900; walker.small#1 loses most</h1>" in page
+    assert "<li>no table</li>" in sections(page)["findings"]
+
+
+def test_a_study_without_mixes_and_with_invalid_runs() -> None:
+    study = replace(mixsim.study(), sweep=None)
+    fails = {f"alone-prime.small-s{seed}": "part <b>prime</b> hung" for seed in (1, 2, 3)}
+    runs = mixsim.runs_of(study, Simulated(TRUTH, fails=fails))
+    page = study_page.page(outcome.of(study, runs, outcome.known(study, runs), None, ()))
+    assert {*sections(page)} == {"findings", "vectors", "sensitivity", "invalid"}
+    assert "part &lt;b&gt;prime&lt;/b&gt; hung" in page
+    assert "no mix has run" in page
+
+
+def test_a_best_mix_without_a_result_says_why() -> None:
+    study = mixsim.study()
+    runs = mixsim.runs_of(study, Simulated(TRUTH))
+    single = outcome.known(study, runs)
+    planned = (selection.Planned({"prime.small": 1}, ("best",)),)
+    page = study_page.page(outcome.of(study, runs, single, None, planned))
+    assert "the best mix has no result: it was not run yet" in page

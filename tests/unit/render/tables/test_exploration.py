@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from benchgate.explore.explored import FOUND, Explored
+from benchgate.render.tables import exploration
+from tests.unit.explore.test_explored import FIND, LINE
+
+BAD = replace(LINE, number=4, strategy="pct", outcome=FOUND, find="find-1")
+STATE = Explored((replace(LINE, number=0, strategy="plain"), LINE, BAD), (FIND,), expected=9)
+
+
+def test_the_terminal_has_groups_commands_and_what_is_left() -> None:
+    lines = exploration.text(STATE, lambda name: f"replay {name}")
+    assert lines == [
+        "1 find in 1 group: 3 runs of 9",
+        "",
+        "1 find: hang",
+        "  find-1  row-smp2 sync 3  replay find-1",
+        "  find-1: 1 of 7 stalls left, after 42 runs",
+        f"  find-1: {FIND.small.switches[0].sentence}" if FIND.small else "",
+    ]
+
+
+def test_the_first_run_is_of_no_strategy() -> None:
+    assert exploration.strategies(STATE).rows[1:] == (
+        ("sync", "1", "0", "-", "7", "1.5"),
+        ("pct", "1", "1", "1", "7", "1.5"),
+    )
+
+
+def test_a_find_in_a_smaller_cell_says_where() -> None:
+    assert FIND.small is not None
+    other = replace(FIND, small=replace(FIND.small, cell="row-smp1"))
+    assert exploration.small(other)[0] == "1 of 7 stalls left in row-smp1, after 42 runs"
+    assert exploration.small(replace(FIND, small=None)) == ()

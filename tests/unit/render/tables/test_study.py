@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+
+from benchgate.mix import outcome
+from benchgate.mix.outcome import Outcome
+from benchgate.mix.selection import Planned
+from benchgate.render.tables import study as tables
+from tests import mixsim
+from tests.mixsim import TRUTH, Simulated
+
+BEST = {"prime.small": 2, "writer.large": 1, "walker.small": 1}
+MORE = {"prime.large": 4}
+
+
+@cache
+def found() -> Outcome:
+    """The walker loses a tenth in company; one mix uses twice the CPUs; one was never run."""
+    study = mixsim.study()
+    runs = mixsim.runs_of(study, Simulated(TRUTH, starves={"walker.small": Fraction(1, 10)}), BEST, MORE)
+    planned = (
+        Planned(BEST, ("best", "near", "scaling prime.small")),
+        Planned(MORE, ("overcommit 1.5", "near")),
+        Planned({"prime.small": 1}, ("near",)),
+    )
+    return outcome.of(study, runs, outcome.known(study, runs), None, planned, ("no table",))
+
+
+def grid(title: str) -> list[tuple[str, ...]]:
+    (one,) = [one for one in tables.grids(found()) if one.title.startswith(title)]
+    return [tuple(row) for row in one.rows]
+
+
+def test_what_each_input_uses() -> None:
+    rows = grid("what each input uses")
+    assert rows[0] == ("alone", "score", "cpu", "cache", "bandwidth", "memory", "disk", "network")
+    assert rows[4] == ("walker.small", "50", "20%", "75%", "40%", "20%", "0%", "0%")
+
+
+def test_sensitivities_have_their_interval() -> None:
+    assert grid("how much each score")[3][1] == "0.50 [0.50, 0.50]"
+
+
+def test_mixes_name_who_loses_most() -> None:
+    rows = grid("mixes that ran")
+    assert rows[1][2:6] == ("0.900", "walker.small#1 +10.0%", "+1.8%", "0%")
+    assert rows[2][2:4] == ("0.500", "prime.large#1 +50.0%")
+    assert rows[3][2] == "it was not run yet"
+
+
+def test_use_of_the_mix_against_its_parts() -> None:
+    assert ("cpu", "80%", "80%", "+0.0%") in grid("the best mix: use")
+
+
+def test_scaling_and_sweep() -> None:
+    assert grid("scaling of prime")[1][:4] == ("prime.small", "100", "100", "+0.0%")
+    assert grid("scaling of prime")[2][-1] == "no mix has it"
+    assert grid("sweep over CPUs")[1][:4] == ("1", "100", "100", "+0.0%")
+    assert grid("the best mix for each capacity")[1][:3] == ("1.5", "4 x prime.large", "0.500")
+
+
+def test_all_of_it_as_text() -> None:
+    text = "\n".join(tables.text(found()))
+    assert "validity: FAIL: the isolation of 2 near-optimal mixes has a standard deviation of 28%" in text
+    assert "robustness" not in text  # nothing was solved

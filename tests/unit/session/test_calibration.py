@@ -1,0 +1,251 @@
+"""`benchgate machine` as a user calls it, on a made-up host."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from benchgate import cli
+from benchgate.base.errors import HostError, UsageError
+from benchgate.host import lock
+from benchgate.host import topology as host_topology
+from benchgate.host.memory import curve_file, told
+from benchgate.host.memory.meter import Sample
+from benchgate.host.memory.told import Told
+from benchgate.host.noise import HostSnapshot
+from benchgate.host.topology import Isolation, LogicalCpu, Topology
+from benchgate.plan import machinefile
+from benchgate.session import calibration
+from benchgate.session.calibration import disturbances
+from tests.unit.host.memory.curves import THREE, curve
+from tests.unit.host.memory.madeup import MadeUp
+from tests.unit.host.memory.madeup import told as told_of
+
+
+@pytest.fixture(autouse=True)
+def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A made-up host in place of this one; the list says what happened."""
+    happened: list[str] = []
+
+    @contextmanager
+    def measuring(wait_s: float, **_: object) -> Iterator[None]:
+        assert wait_s > 0
+        happened.append("locked")
+        yield
+        happened.append("free")
+
+    monkeypatch.setattr(lock, "measuring", measuring)
+    monkeypatch.setattr(told, "read", lambda _: told_of())
+    monkeypatch.chdir(tmp_path)
+    return happened
+
+
+def calibrated(measure: MadeUp | None = None, out: str = "host.yaml") -> str:
+    done = calibration.calibrate(
+        Path(out), quick=True, force=False, say=lambda _: None, measure=measure or MadeUp()
+    )
+    assert done.agrees
+    return done.text
+
+
+def test_it_writes_a_machine_its_curves_and_a_picture() -> None:
+    text = calibrated()
+    machine = machinefile.load(Path("host.yaml"))
+    assert machine is not None
+    assert (machine.name, machine.l2.size, machine.l2.latency_ns) == ("host", 1 << 20, 4)
+    assert list(curve_file.load(Path("host.csv"))) == ["huge"]
+    assert ElementTree.parse("host.svg").getroot().tag.endswith("svg")
+    assert "the file agrees with the curve (chase: huge)" in text
+    assert "L3         16,384 KiB" in text
+    assert "wrote host.yaml, host.csv, host.svg in " in text
+
+
+def test_it_holds_the_lock_while_it_measures(host: list[str]) -> None:
+    class Noting(MadeUp):
+        def single(self, cpu: str, passes: str) -> Iterator[Sample]:
+            host.append("measures")
+            return super().single(cpu, passes)
+
+    calibrated(Noting())
+    assert host == ["locked", "measures", "free"]
+
+
+def test_a_file_that_exists_stays(tmp_path: Path) -> None:
+    (tmp_path / "host.svg").write_text("mine")
+    with pytest.raises(UsageError, match=r"host.svg exists; give another name with --out, or --force"):
+        calibrated()
+    assert (tmp_path / "host.svg").read_text() == "mine"
+    calibration.calibrate(Path("host.yaml"), quick=True, force=True, say=lambda _: None, measure=MadeUp())
+    assert (tmp_path / "host.svg").read_text() != "mine"
+
+
+@pytest.mark.parametrize(
+    ("out", "message"),
+    [
+        ("host.txt", r"`host.txt` must end with .yaml"),
+        ("9.yaml", r"`9` is no name of a machine"),
+        ("absent/host.yaml", r"absent is not a folder; create it, or correct --out"),
+    ],
+)
+def test_a_wrong_place_is_refused_before_anything_is_measured(
+    out: str, message: str, host: list[str]
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        calibrated(out=out)
+    assert host == []
+
+
+def test_nothing_is_written_if_the_host_cannot_be_measured(tmp_path: Path) -> None:
+    class Broken(MadeUp):
+        def chase(self, *_: str) -> Iterator[Sample]:
+            raise HostError("cannot measure this host's memory: no memory")
+
+    with pytest.raises(HostError, match="no memory"):
+        calibrated(Broken())
+    assert list(tmp_path.iterdir()) == []
+
+
+# ---- check
+
+
+def test_the_file_that_was_written_agrees_with_its_curve(capsys: pytest.CaptureFixture[str]) -> None:
+    calibrated()
+    assert cli.main(["machine", "check", "host.yaml", "--curve", "host.csv"]) == 0
+    assert capsys.readouterr().out == "host.yaml is good, and agrees with host.csv\n"
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "message"),
+    [
+        ("l2: {size: 1M,", "l2: {size: 4M,", "l2: 4096 KiB, but the step is between"),
+        ("latency_ns: 14}", "latency_ns: 20}", "l3: 20 ns, but the curve is at 14.00 ns"),
+        ("local_ns: 95", "local_ns: 60", "memory: 60 ns, but the curve is at 95.00 ns"),
+        ("l1d: {size: 32K,", "l1d: {size: 128K,", "l1d: 128 KiB, but the step is between"),
+    ],
+)
+def test_a_file_that_was_changed_does_not(
+    right: str, wrong: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    calibrated()
+    text = Path("host.yaml").read_text()
+    assert text.count(right) == 1
+    Path("host.yaml").write_text(text.replace(right, wrong))
+    assert cli.main(["machine", "check", "host.yaml"]) == 0  # it does not contradict itself
+    assert cli.main(["machine", "check", "host.yaml", "--curve", "host.csv"]) == 1
+    assert capsys.readouterr().err.startswith(f"host.yaml: {message}")
+
+
+def test_the_curve_of_another_host_does_not_agree(capsys: pytest.CaptureFixture[str]) -> None:
+    calibrated()
+    other = {"huge": tuple(curve(((48 << 10, 1.0), (2 << 20, 5.0)), memory_ns=120))}
+    Path("other.csv").write_text(curve_file.text(other, "huge"))
+    assert cli.main(["machine", "check", "host.yaml", "--curve", "other.csv"]) == 1
+    assert "the file has 3 levels of caches" in capsys.readouterr().err
+
+
+def test_the_file_of_another_machine_does_not_agree_with_this_curve() -> None:
+    machine = machinefile.parse(OTHER, Path("other.yaml"))
+    assert machine is not None
+    assert len(calibration.against(machine, curve())) >= 3
+
+
+OTHER = """
+name: other
+source: a test
+cpus: 1
+line: 64
+l1d: {size: 64K, ways: 8}
+l1i: {size: 32K, ways: 8}
+l2: {size: 512K, ways: 8, latency_ns: 9}
+clusters: ["0"]
+sockets: ["0"]
+nodes: [{cpus: "0", memory: 100}]
+memory: {local_ns: 60}
+atomic_ns: 4
+interrupt_ns: 500
+"""
+
+
+def test_check_names_file_line_and_key_of_a_contradiction(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("bad.yaml").write_text(OTHER.replace("local_ns: 60", "local_ns: 2"))
+    assert cli.main(["machine", "check", "bad.yaml"]) == 4
+    message = capsys.readouterr().err
+    assert message.startswith("benchgate: bad.yaml:12: memory.local_ns: is 2, less than the 9")
+
+
+# ---- show
+
+
+def test_show_prints_a_shipped_machine_and_the_ideal_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["machine", "show", "desktop8"]) == 0
+    assert capsys.readouterr().out.startswith("machine    desktop8: ")
+    assert cli.main(["machine", "show", "ideal"]) == 0
+    assert capsys.readouterr().out == "ideal: no memory system; one instruction takes 1 ns\n"
+    assert cli.main(["machine", "show", "absent"]) == 4
+    assert "absent" in capsys.readouterr().err
+
+
+# ---- disturbances
+
+
+def snapshot(steal: int, total: int, waiting_us: int | None = 0, time_ns: int = 0) -> HostSnapshot:
+    return HostSnapshot(time_ns, {0: steal}, {0: total}, waiting_us, None, None)
+
+
+def test_steal_and_other_work_are_shares_of_the_time() -> None:
+    before, after = snapshot(10, 1000), snapshot(35, 2000, 250_000, 1_000_000_000)
+    assert disturbances(before, after) == (
+        "steal: 2.5% of the CPUs' time went to other machines meanwhile",
+        "other work on this host: during 25% of the time some task waited for a CPU",
+    )
+
+
+def test_a_host_that_counts_neither_says_so() -> None:
+    nothing = HostSnapshot(0, None, None, None, None, None)
+    assert disturbances(nothing, nothing) == (
+        "steal: unavailable: the host does not count it",
+        "other work on this host: unavailable: the kernel does not count waiting (PSI)",
+    )
+
+
+def test_of_many_cpus_the_first_64_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    cpus = tuple(LogicalCpu(n, True, 0, (n,)) for n in range(100))
+    whole = Topology(cpus, tuple(range(100)), "sysfs", False, Isolation("", "", "", "", ""))
+    asked: list[tuple[int, ...]] = []
+
+    def read(affinity: tuple[int, ...] | None = None) -> Topology:
+        return whole if affinity is None else dataclasses.replace(whole, affinity=affinity)
+
+    def told_by(topology: Topology) -> Told:
+        asked.append(topology.usable)
+        return told_of()
+
+    monkeypatch.setattr(host_topology, "read", read)
+    monkeypatch.setattr(told, "read", told_by)
+    assert "a machine has at most 64 CPUs: the first of the 100 that may be used here" in calibrated()
+    assert asked == [tuple(range(64))]
+
+
+def test_the_unit_of_time_is_named() -> None:
+    assert "one cycle of this host takes 0.250 ns (4.00 GHz while it was measured" in calibrated()
+
+
+def test_a_curve_of_more_levels_than_a_machine_has_is_no_agreement() -> None:
+    four = ((16 << 10, 1.0), (128 << 10, 4.0), (1 << 20, 14.0), (8 << 20, 45.0))
+    done = calibration.calibrate(
+        Path("host.yaml"), quick=True, force=False, say=lambda _: None, measure=MadeUp(caches=four)
+    )
+    assert not done.agrees
+    assert "the file DOES NOT agree with the curve (chase: huge); measure again while this host" in done.text
+    assert "the file has 3 levels of caches" in done.text
+
+
+def test_levels_that_the_curve_lacks_leave_the_file_in_agreement() -> None:
+    text = calibrated(MadeUp(caches=THREE[:2]))
+    assert "the host tells 3 levels of data caches; the curve has 2 steps" in text
+    assert "the file agrees with the curve" in text

@@ -1,0 +1,258 @@
+"""Simulates a fleet of many workers, and measures what the loop of a session costs (docs/fleet.md).
+
+Takes the number of runs, workers and the share of runs in which a worker dies; prints what was made, lost and
+made again, and the loop's CPU time and memory. The fleet is simulated, in time of its own: no guest, no
+network. The loop is the real one: fleet/runner.py packs each task, checks each answer and writes each run's
+folder. Exits with 1 if a run is missing or was used twice, or if a limit of the issue is exceeded.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import heapq
+import random
+import resource
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from benchgate.base.cells import Cell, Lane, Mode, Placement
+from benchgate.base.errors import BenchgateError
+from benchgate.base.files import write_json
+from benchgate.base.qemu import Qemu
+from benchgate.base.runs import BootSpec, Deadlines, Ending, Uses
+from benchgate.fleet import answer, task_json
+from benchgate.fleet.engine import Answered, Event, Lost, Seat
+from benchgate.fleet.runner import FleetRunner
+from benchgate.fleet.task import Task
+from benchgate.run import record
+from benchgate.run.attempt import RunRequest, unfinished
+from benchgate.run.parallel import Job
+
+MOST_CPU, MOST_MIB = 0.10, 500
+REJOIN_S = 60.0
+"""After this long another worker takes the place of a dead one."""
+STORE_S = 0.2
+SIZES = {"serial.log": 2_000, "clock.log": 30_000, "threads.json": 5_000, "qmp.log": 1_300, "stderr.log": 0}
+"""Bytes of a run of tern, about; what the worker writes in a run's folder."""
+
+Make = Callable[[str, bytes], bytes]
+"""An answer, from a worker's address and a task."""
+
+
+@dataclass
+class SimulatedFleet:
+    """An engine in virtual time. As Dask does, it gives the runs of a dead worker to another one."""
+
+    make: Make
+    workers: int
+    slots: int = 1
+    seconds: tuple[float, float] = (4.0, 8.0)
+    dying: float = 0.0
+    """The share of runs in which the worker dies."""
+    lossy: float = 0.0
+    """The share of deaths after which the engine gives up the worker's runs: Dask's KilledWorker."""
+    seed: int = 1
+    now_s: float = 0.0
+    spent_s: float = 0.0
+    """CPU time of the simulation itself."""
+    deaths: int = 0
+    again: int = 0
+    stored: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """By worker and input, how often it was sent."""
+    cancelled: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._random = random.Random(self.seed)
+        self._seats = {f"sim://{n}": self.slots for n in range(self.workers)}
+        self._next = self.workers
+        self._queue: list[tuple[int, int, bytes, frozenset[str]]] = []
+        self._ends: list[tuple[float, int, str, bytes]] = []
+        self._joins: list[float] = []
+        self._now_events: list[Event] = []
+        self._dropped: set[int] = set()
+
+    def seats(self) -> Sequence[Seat]:
+        return [Seat(address, slots) for address, slots in self._seats.items()]
+
+    def run(self, number: int, task: bytes, *, key: str, avoid: frozenset[str], rank: int) -> None:
+        del key
+        heapq.heappush(self._queue, (rank, number, task, avoid))
+
+    def store(self, number: int, sha256: str, content: bytes, address: str) -> None:
+        if hashlib.sha256(content).hexdigest() != sha256:
+            raise ValueError(f"{sha256} is not the digest of what is sent")
+        self.stored[address, sha256] += 1
+        self._now_events.append(Answered(number, address, b""))
+
+    def cancel(self, number: int) -> None:
+        self.cancelled.append(number)
+        self._dropped.add(number)
+
+    def close(self) -> None:
+        self._queue.clear()
+
+    def events(self, seconds: float) -> Sequence[Event]:
+        began = time.process_time()
+        try:
+            self._begin()
+            found, self._now_events = self._now_events, []
+            if not found:
+                found = self._until(self.now_s + seconds)
+            return [one for one in found if one.number not in self._dropped]
+        finally:
+            self.spent_s += time.process_time() - began
+
+    def _begin(self) -> None:
+        """Gives waiting runs to free workers, in the order of their ranks."""
+        busy = Counter(address for _, _, address, _ in self._ends)
+        free = [address for address, slots in self._seats.items() for _ in range(slots - busy[address])]
+        left = []
+        while self._queue and free:
+            rank, number, task, avoid = heapq.heappop(self._queue)
+            if number in self._dropped:
+                continue
+            place = next((n for n, address in enumerate(free) if address not in avoid), None)
+            if place is None:
+                left.append((rank, number, task, avoid))
+                continue
+            address = free.pop(place)
+            takes = self._random.uniform(*self.seconds)
+            heapq.heappush(self._ends, (self.now_s + takes, number, address, task))
+        for one in left:
+            heapq.heappush(self._queue, one)
+
+    def _until(self, until_s: float) -> list[Event]:
+        while self._joins and self._joins[0] <= until_s:
+            self.now_s = max(self.now_s, heapq.heappop(self._joins))
+            self._seats[f"sim://{self._next}"] = self.slots
+            self._next += 1
+            self._begin()
+        if not self._ends or self._ends[0][0] > until_s:
+            self.now_s = until_s
+            return []
+        self.now_s, number, address, task = heapq.heappop(self._ends)
+        if self._random.random() < self.dying:
+            return self._die(address, [(number, task)])
+        return [Answered(number, address, self.make(address, task))]
+
+    def _die(self, address: str, lost: list[tuple[int, bytes]]) -> list[Event]:
+        self.deaths += 1
+        del self._seats[address]
+        heapq.heappush(self._joins, self.now_s + REJOIN_S)
+        lost += [(number, task) for _, number, one, task in self._ends if one == address]
+        self._ends = [one for one in self._ends if one[2] != address]
+        heapq.heapify(self._ends)
+        self.again += len(lost)
+        if self._random.random() < self.lossy:
+            return [Lost(number, f"{address} died") for number, _ in lost]
+        for number, task in lost:
+            heapq.heappush(self._queue, (0, number, task, frozenset()))
+        return []
+
+
+# ---- answers and requests
+
+
+def answer_of(address: str, sent: bytes, *, sizes: dict[str, int] | None = None) -> bytes:
+    """What an honest worker answers: files that depend on the task alone."""
+    task = task_json.from_bytes(sent)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_folder(folder, task, sizes or SIZES)
+        return answer.made(task_json.digest(task), address, address, folder)
+
+
+def write_folder(folder: Path, task: Task, sizes: dict[str, int]) -> None:
+    generator = random.Random(task.nonce)
+    for file, size in sizes.items():
+        (folder / file).write_bytes(generator.randbytes(size // 2).hex().encode())
+    write_json(folder / "argv.json", ["qemu"])
+    write_json(folder / "environment.json", {})
+    spec = BootSpec((), {}, Lane.INSN, task.cpus, (), task.deadlines)
+    request = RunRequest(
+        task.cell, spec, folder, task.nonce, 1, 0, task.seed, task.placement, False, task.guest_digest
+    )
+    record.save(replace(unfinished(request), ending=Ending.DONE, exit_status=33, detail=""))
+
+
+def request_of(seed: int, folder: Path, files: Path, *, warmup: bool = False, attempt: int = 1) -> RunRequest:
+    """A run of a guest whose files are in `files`, as run/argv.py words it."""
+    nonce = hashlib.sha256(f"{seed}".encode()).hexdigest()[:16]
+    qemu = Qemu(files / "bin" / "qemu", {}, (files / "share",), (10, 0, 2), "a" * 64)
+    plugin, kernel = files / "clock.so", files / "kernel"
+    argv = (
+        str(qemu.binary),
+        *("-L", str(files / "share"), "-name", f"guest=benchgate-{nonce},debug-threads=on"),
+        *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-machine", "q35"),
+        *("-accel", "tcg,thread=multi", "-m", "512M", "-smp", "2", "-S"),
+        *("-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console"),
+        *("-chardev", "socket,id=qmp,fd=3", "-mon", "chardev=qmp,mode=control"),
+        *("-device", "isa-debug-exit,iobase=0xf4,iosize=4", "-kernel", str(kernel), "-append", "bench.x=1"),
+        *("-plugin", f"{plugin},out={folder}/clock.log,seed={seed}"),
+        *("-rtc", "base=2024-01-01T00:00:00,clock=vm", "-seed", "1"),
+    )
+    uses = Uses(qemu, plugin, {"kernel": kernel})
+    spec = BootSpec(argv, {}, Lane.INSN, 2, (), Deadlines(60.0, 60.0), uses=uses)
+    cell = Cell("kernel", "primes", Mode.THREAD, (), 2)
+    return RunRequest(cell, spec, folder, nonce, attempt, attempt, seed, Placement.VIRTUAL, warmup, "e" * 64)
+
+
+# ---- the measurement
+
+
+def main() -> int:
+    words = _words()
+    with tempfile.TemporaryDirectory() as name:
+        files, runs = Path(name, "files"), Path(name, "runs")
+        files.mkdir()
+        runs.mkdir()
+        (files / "kernel").write_bytes(b"kernel" * 100_000)
+        fleet = SimulatedFleet(answer_of, words.workers, dying=words.dying, lossy=0.1)
+        try:
+            used, cpu_s = measure(fleet, words.runs, runs, files)
+        except BenchgateError as error:
+            sys.exit(f"fleet_scale: {error}")
+    mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    share = cpu_s / fleet.now_s
+    exact = used == Counter(dict.fromkeys(range(1, words.runs + 1), 1))
+    print(
+        f"{words.runs} runs on {words.workers} simulated workers: {fleet.deaths} workers died, {fleet.again} "
+        f"runs were begun again; each run used once: {exact}\n"
+        f"{fleet.now_s:.0f} s of simulated time; the loop here: {cpu_s:.1f} s of CPU time, {share:.1%} of a "
+        f"core; {mib:.0f} MiB at most, the simulation's included"
+    )
+    return 0 if exact and share < MOST_CPU and mib < MOST_MIB else 1
+
+
+def measure(fleet: SimulatedFleet, runs: int, place: Path, files: Path) -> tuple[Counter[int], float]:
+    """How often each seed was used, and the CPU time of the loop without the simulation's."""
+    runner = FleetRunner(fleet, lambda _: None, monotonic=lambda: fleet.now_s)
+    requests = [request_of(seed, place / f"{seed:05}", files, attempt=seed) for seed in range(1, runs + 1)]
+    began = time.process_time()
+    runner.ahead(requests)
+    used = Counter(raw.seed for _, raw in runner.execute_all(_jobs(requests), 1))
+    return used, time.process_time() - began - fleet.spent_s
+
+
+def _jobs(requests: Sequence[RunRequest]) -> Iterator[Job]:
+    for request in requests:
+        request.folder.mkdir()
+        yield Job(request, lambda _: None)
+
+
+def _words() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tools.fleet_scale")
+    parser.add_argument("--runs", type=int, default=10_000, help="(default: 10000)")
+    parser.add_argument("--workers", type=int, default=200, help="(default: 200)")
+    parser.add_argument("--dying", type=float, default=0.02, help="of runs (default: 0.02)")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
