@@ -14,7 +14,7 @@ from benchgate import cli
 from benchgate.base import systems, watching
 from benchgate.base.errors import VerifyError
 from benchgate.plan import systemfile
-from benchgate.plan.options import TABLE
+from benchgate.plan.option_table import TABLE
 from tests.line.sessions import REPO
 
 DOC = (REPO / "docs" / "bring-your-own-kernel.md").read_text()

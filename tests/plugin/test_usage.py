@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.paths import data_root
-from benchgate.plan.options import TABLE
+from benchgate.plan.option_table import TABLE
 from tests.machines import PATIENCE_S
 from tests.plugin.conftest import CONFTEST, GATE, Rig
 

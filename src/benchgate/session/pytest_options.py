@@ -15,12 +15,14 @@ from _pytest.config import findpaths
 
 from benchgate.base.errors import UsageError
 from benchgate.plan import catalog, options, planner
-from benchgate.plan.options import Option, Options
+from benchgate.plan.option_table import PATHS, TABLE, Option
+from benchgate.plan.option_words import is_path
+from benchgate.plan.options import Options
 
 
 def register(parser: pytest.Parser) -> None:
     group = parser.getgroup("benchgate", "benchgate: kernel benchmarks as gated tests")
-    for option in options.TABLE:
+    for option in TABLE:
         group.addoption(option.flag, help=option.about, default=None, dest=option.key, **_how(option))
         parser.addini(option.key, f"as {option.flag}: {option.about}", default=None, type=_ini_type(option))
 
@@ -42,7 +44,7 @@ def choose_root_again(early_config: pytest.Config, parser: pytest.Parser, args: 
     """pytest chooses its root folder and ini file before it knows our options. It then takes the value in
     `--qemu VALUE` for the path of a test, and would use and write to the folder of that program. Now that the
     options are known, the root is chosen again; an ini file that was read or missed cannot be replaced."""
-    flags = [option.flag for option in options.TABLE if option.kind != "flag" and option.flag in args]
+    flags = [option.flag for option in TABLE if option.kind != "flag" and option.flag in args]
     if not flags:
         return
     words = early_config.known_args_namespace
@@ -88,8 +90,8 @@ def _ini(config: pytest.Config, option: Option) -> object:
     def placed(word: str) -> str:
         if option.name == "system":
             return ",".join(catalog.placed(one, home) for one in word.split(","))
-        return str(home / word) if option.name in options.PATHS or options.is_path(word) else word
+        return str(home / word) if option.name in PATHS or is_path(word) else word
 
-    if option.name not in (*options.PATHS, "system", "policy", "machine", "history") or not value:
+    if option.name not in (*PATHS, "system", "policy", "machine", "history") or not value:
         return value
     return [placed(word) for word in value] if isinstance(value, list) else placed(str(value))

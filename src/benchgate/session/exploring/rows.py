@@ -18,7 +18,8 @@ from benchgate.base.errors import BenchgateError, UsageError
 from benchgate.base.systems import Kind, System
 from benchgate.base.text import one_line
 from benchgate.plan import choice
-from benchgate.plan.options import Options, cpu_list
+from benchgate.plan.option_words import cpu_list
+from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedCell, Seats
 from benchgate.run import smoke
 from benchgate.session import pytest_items, pytest_options

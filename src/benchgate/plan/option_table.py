@@ -1,0 +1,142 @@
+"""The table of all options of benchgate: flag, ini key and meaning.
+
+Data only: takes nothing and does not fail. Words are read by option_words.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option. `kind`: value, flag or list (repeatable)."""
+
+    name: str
+    about: str
+    kind: str = "value"
+    metavar: str = ""
+    choices: tuple[str, ...] = ()
+
+    @property
+    def flag(self) -> str:
+        return f"--{self.name}"
+
+    @property
+    def key(self) -> str:
+        """Its ini/TOML key. The prefix distinguishes it from the keys of other plugins."""
+        return "benchgate_" + self.name.replace("-", "_")
+
+
+TABLE: tuple[Option, ...] = (
+    Option(
+        "cpus",
+        "host CPUs to pin to, e.g. 0,1 or 0-3 (default: one logical CPU of each core); "
+        "on the instruction clock guests are only kept to them",
+        metavar="LIST",
+    ),
+    Option("smp", "CPU counts to measure (default: 1, 2 and 4 if there are enough pins)", metavar="LIST"),
+    Option(
+        "system",
+        "linux, native, kernel or a YAML path, kernel:sched=rr for a setting; repeatable",
+        "list",
+        "NAME|PATH",
+    ),
+    Option(
+        "accel",
+        "auto uses KVM only if a timed probe guest shows that it works",
+        choices=("auto", "kvm", "tcg"),
+    ),
+    Option(
+        "clock",
+        "the measure of time: the host's clock (wall) or executed instructions (insn); auto uses the one "
+        "that can decide on this host, both measures on the other one, too, as information",
+        choices=("auto", "wall", "insn", "both"),
+    ),
+    Option(
+        "clock-mode",
+        "instruction clock: serial repeats exactly; parallel is faster, but gates nothing",
+        choices=("serial", "parallel"),
+    ),
+    Option(
+        "machine",
+        "instruction clock: the machine whose caches, sockets and memory are simulated, e.g. desktop8 "
+        "(default: the policy's, else ideal, which has none)",
+        metavar="NAME|PATH",
+    ),
+    Option(
+        "runs",
+        "verified runs per arm at the first look: odd, at least 5 (default: the policy's); 1 gates nothing",
+        metavar="N",
+    ),
+    Option(
+        "max-runs",
+        "the last look: 5, 9, 15 or 25 runs per arm (default: as --runs, else the policy's)",
+        metavar="N",
+    ),
+    Option(
+        "seeds",
+        "runs per arm on the instruction clock, each with its own seed (default: as --runs)",
+        metavar="N",
+    ),
+    Option("set", "a workload's parameter, e.g. primes.hi=300000; repeatable", "list", "WORKLOAD.KEY=VALUE"),
+    Option("quick", "one short run of every cell; decides nothing and exits with status 5", "flag"),
+    Option("include-smt", "adds a row smpN-smt over all logical CPUs, which is never gated", "flag"),
+    Option("oversubscribe", "allow more vCPUs than pins: tests function only, never a speedup", "flag"),
+    Option("measure", "the guest reports where its time goes; gates are skipped", "flag"),
+    Option("profile-host", "one extra run with `perf record` of the QEMU threads", "flag"),
+    Option(
+        "inconclusive",
+        "whether an INCONCLUSIVE gate fails its test (exit status 75) or only warns",
+        choices=("fail", "warn"),
+    ),
+    Option("qemu", "a QEMU of your own instead of the pinned one", metavar="PATH"),
+    Option("linux-kernel", "a Linux bzImage of your own instead of the pinned one", metavar="PATH"),
+    Option("locked", "use only reviewed versions of QEMU and Linux", "flag"),
+    Option("reports", "the folder for session folders (default: reports)", metavar="DIR"),
+    Option("keep", "the number of session folders to keep (default: 20; 0 keeps all)", metavar="N"),
+    Option(
+        "policy",
+        "how certain a verdict must be: a YAML file such as fixtures/gates/default.yaml",
+        metavar="NAME|PATH",
+    ),
+    Option(
+        "extra-report",
+        "a report of your own: a Python file with NAME and render(view); repeatable",
+        "list",
+        "PATH",
+    ),
+    Option(
+        "history",
+        "at its end, import the session into a history: on (the user's own, or $BENCHGATE_HISTORY), or the "
+        "path of a SQLite file, or a URL; default: off",
+        metavar="on|off|PATH|URL",
+    ),
+    Option(
+        "fleet",
+        "make the runs on the workers of this scheduler, e.g. tcp://127.0.0.1:8786, on the instruction clock",
+        metavar="ADDRESS",
+    ),
+    Option(
+        "fleet-certificates",
+        "the folder with the client's certificates, from `benchgate fleet certificates`",
+        metavar="DIR",
+    ),
+    Option(
+        "fleet-key",
+        "an SSH key that vouches for what the workers are to run (their --signers)",
+        metavar="PATH",
+    ),
+    Option(
+        "resume",
+        "take over the runs of a session that was interrupted, from its folder; only those on the "
+        "instruction clock, of the same guest and QEMU",
+        metavar="DIR",
+    ),
+    Option("lock-wait", "seconds to wait while another session is measuring (default: 600)", metavar="S"),
+    Option("plan", "print cells, order, lanes, pins, skips and the estimated minutes; boot nothing", "flag"),
+)
+
+
+PATHS = ("reports", "qemu", "linux-kernel", "extra-report", "fleet-certificates", "fleet-key", "resume")
+"""Options whose value is a path."""
