@@ -50,6 +50,9 @@ class Samples:
     unit: str
     better: Better
     values: tuple[float, ...]
+    step: float | None = 0.0
+    """By how much each may be off, all in the same direction, because it was printed in steps. None: the file
+    or the history does not say, because an earlier version wrote it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +153,8 @@ def _grouped(values: Iterable[Value]) -> Mapping[Key, Samples]:
         if (before.lane, before.unit) != (one.lane, one.unit):
             key = replace(key, what=f"{one.workload} ({one.lane})")
             before = found.get(key, Samples(one.lane, one.unit, one.better, ()))
-        found[key] = replace(before, values=(*before.values, one.value))
+        step = None if None in (before.step, one.step) else max(before.step or 0.0, one.step or 0.0)
+        found[key] = replace(before, values=(*before.values, one.value), step=step)
     return found
 
 

@@ -1,19 +1,20 @@
-"""metrics.csv: in long form, one line per verified run and metric (version 1).
+"""metrics.csv: in long form, one line per verified run and metric (version 2).
 
 Takes RunRows; gives text in which fields are written as in results.csv, or reads it. The windows `work` and
-`total` are metrics, too. Reading fails with EvidenceError that names the line.
+`total` are metrics, too. Version 1, which has no steps, is read, too. Reading fails with EvidenceError that
+names the line.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from benchgate.base.cells import Params
 from benchgate.base.errors import EvidenceError
-from benchgate.base.metrics import WINDOWS, Better
+from benchgate.base.metrics import WINDOWS, Better, Metric
 from benchgate.base.text import csv_field, plain_field
 from benchgate.evidence.results_csv import joined_params, plain_word, split_params, unencoded
 from benchgate.evidence.rows import RunRow
@@ -31,8 +32,10 @@ COLUMNS = (
     "better",
     "unit",
     "value",
+    "step",
 )
 HEADER = ",".join(COLUMNS) + "\n"
+_HEADER_1 = HEADER.rpartition(",")[0]
 
 
 _COUNT = re.compile(r"[0-9]{1,9}\Z")
@@ -52,32 +55,39 @@ class Value:
     better: Better
     unit: str
     value: float
+    step: float | None
+    """By how much the value may be off because the guest prints it in steps; None: version 1 does not say."""
 
 
 def parse(text: str, where: str) -> tuple[Value, ...]:
     lines = text.split("\n")
-    if lines[0] != HEADER.strip() or lines[-1]:
-        raise EvidenceError(f"{where}: this is not a whole metrics.csv of version 1")
-    return tuple(_value(line, f"{where}:{number}") for number, line in enumerate(lines[1:-1], start=2))
+    if lines[0] not in (HEADER.strip(), _HEADER_1) or lines[-1]:
+        raise EvidenceError(f"{where}: this is not a whole metrics.csv of version 1 or 2")
+    columns = lines[0].split(",")
+    return tuple(
+        _value(line, columns, f"{where}:{number}") for number, line in enumerate(lines[1:-1], start=2)
+    )
 
 
-def _value(line: str, where: str) -> Value:
+def without_steps(text: str) -> str:
+    """What version 1 wrote in place of this text."""
+    return "".join(f"{line.rpartition(',')[0]}\n" for line in text.splitlines())
+
+
+def _value(line: str, columns: Sequence[str], where: str) -> Value:
     fields = [plain_field(one) for one in line.split(",")]
-    if len(fields) != len(COLUMNS):
-        raise EvidenceError(f"{where}: {len(fields)} fields, expected {len(COLUMNS)}")
-    cells = dict(zip(COLUMNS, fields, strict=True))
+    if len(fields) != len(columns):
+        raise EvidenceError(f"{where}: {len(fields)} fields, expected {len(columns)}")
+    cells = dict(zip(columns, fields, strict=True))
     if (
         not _COUNT.match(cells["run"])
         or not _COUNT.match(cells["cpus"])
         or cells["better"] not in tuple(Better)
     ):
         raise EvidenceError(f"{where}: run, cpus or better has a wrong value")
-    try:
-        value = float(cells["value"])
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise EvidenceError(f"{where}: the value is not a number")
+    step = _figure(cells["step"], f"{where}: the step") if "step" in cells else None
+    if step is not None and step < 0:
+        raise EvidenceError(f"{where}: the step is negative")
     return Value(
         run=int(cells["run"]),
         system=unencoded(cells["system"]),
@@ -88,14 +98,28 @@ def _value(line: str, where: str) -> Value:
         metric=cells["metric"],
         better=Better(cells["better"]),
         unit=unencoded(cells["unit"]),
-        value=value,
+        value=_figure(cells["value"], f"{where}: the value"),
+        step=step,
     )
+
+
+def _figure(text: str, what: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise EvidenceError(f"{what} is not a number")
+    return value
 
 
 def lines(row: RunRow) -> str:
     """The lines of one run; none if it is not verified."""
     if row.work is None or row.total is None:
         return ""
+    if row.steps is None:
+        raise ValueError(f"run {row.run} was not judged, so its steps are not known")
+    steps = dict(row.steps)
     windows = zip(WINDOWS.values(), (row.work, row.total), strict=True)
     found = [(metric, row.unit, float(value)) for metric, value in windows]
     found += [(metric, metric.unit, value) for metric, value in row.metrics]
@@ -108,8 +132,22 @@ def lines(row: RunRow) -> str:
         str(row.cpus),
         row.lane,
     )
+
+    def step_of(metric: Metric) -> str:
+        return _number(steps.get(metric.name, 0.0))
+
     return "".join(
-        _line((*head, metric.name, metric.kind, metric.better, plain_word(unit), _number(value)))
+        _line(
+            (
+                *head,
+                metric.name,
+                metric.kind,
+                metric.better,
+                plain_word(unit),
+                _number(value),
+                step_of(metric),
+            )
+        )
         for metric, unit, value in found
     )
 

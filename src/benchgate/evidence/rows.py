@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from benchgate.base.cells import Cell, Lane, Mode, Params, Placement
-from benchgate.base.metrics import Metric
-from benchgate.base.runs import Outcome
+from benchgate.base.metrics import Metric, with_windows
+from benchgate.base.runs import Outcome, VerifiedRun
 from benchgate.judge.arms import NO_METRICS
 from benchgate.judge.judged_run import JudgedRun
+from benchgate.judge.samples import printed_step
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,9 @@ class RunRow:
     """Those that the workload declares; metrics.csv has them."""
     lead: int | None = None
     """How much of the total window lies before the work window, in the run's unit; None: not known."""
+    steps: tuple[tuple[str, float], ...] | None = None
+    """By how much metrics may be off because the guest prints them in steps, by name; those that are not here
+    are exact. None: not known, in a row of results.csv."""
 
     @property
     def counts(self) -> bool:
@@ -96,4 +100,12 @@ def row_of(judged: JudgedRun, declared: Mapping[str, Metric] = NO_METRICS) -> Ru
         if run
         else (),
         lead=run.lead if run else None,
+        steps=_steps(run, declared) if run else (),
     )
+
+
+def _steps(run: VerifiedRun, declared: Mapping[str, Metric]) -> tuple[tuple[str, float], ...]:
+    found = (
+        (name, printed_step(run, one)) for name, one in with_windows(declared).items() if name in run.metrics
+    )
+    return tuple((name, step) for name, step in found if step)

@@ -95,7 +95,7 @@ class SessionFolder:
             "finished": None,
             "pid": os.getpid(),
             "pid_started": start_time(os.getpid()),
-            "formats": {RESULTS: 1, METRICS: 1, VERDICTS: 2, MANIFEST: 1, ATTEMPTS: 1},
+            "formats": {RESULTS: 1, METRICS: 2, VERDICTS: 2, MANIFEST: 1, ATTEMPTS: 1},
             "options": dict(info.options),
             "commit": info.commit,
             "diff_digest": info.diff_digest,

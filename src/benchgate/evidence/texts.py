@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from benchgate.evidence import metrics_csv
 from benchgate.evidence.session_folder import METRICS, RESULTS, VERDICTS
 
 _WORDS = "reason"
@@ -36,7 +37,9 @@ def differences(stored: Mapping[str, str], expected: Mapping[str, str], *, same_
 def _is_contradicted(name: str, stored: str, expected: str) -> bool:
     if name == VERDICTS:
         return not _agree(stored, expected)
-    return name in (RESULTS, METRICS)
+    if name == METRICS:
+        return stored not in (expected, metrics_csv.without_steps(expected))
+    return name == RESULTS
 
 
 def _agree(stored: str, expected: str) -> bool:

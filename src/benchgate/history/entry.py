@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from benchgate.base.cells import Lane
@@ -68,6 +68,9 @@ class Entry:
     """By series, the value of each run."""
     guests: Mapping[Series, str]
     """The digest of what was booted; empty if it changed within the session."""
+    steps: Mapping[Series, float | None] = field(default_factory=dict)
+    """By how much a sample may be off because the guest prints it in steps. None: not known; missing: not at
+    all."""
 
 
 def entry_of(facts: Mapping[str, Any], rows: Iterable[RunRow], manifest: str, note: str = "") -> Entry:
@@ -81,6 +84,7 @@ def entry_of(facts: Mapping[str, Any], rows: Iterable[RunRow], manifest: str, no
         )
     samples: dict[Series, dict[int, float]] = {}
     guests: dict[Series, str] = {}
+    steps: dict[Series, float | None] = {}
     host, models = machine_of(facts), machine_digests(facts, SESSION)
     for row in rows:
         machine = _model(row.system, models) if row.lane is Lane.INSN else host
@@ -88,6 +92,7 @@ def entry_of(facts: Mapping[str, Any], rows: Iterable[RunRow], manifest: str, no
             samples.setdefault(series, {})[row.run] = value
             same = guests.setdefault(series, row.guest_digest) == row.guest_digest
             guests[series] = row.guest_digest if same else ""
+            steps[series] = _larger(steps.get(series, 0.0), _step(row, series.metric))
     if not samples:
         raise HistoryError(f"session {name} has no verified run, so there is nothing to keep")
     return Entry(
@@ -101,7 +106,16 @@ def entry_of(facts: Mapping[str, Any], rows: Iterable[RunRow], manifest: str, no
         note=one_line(note),
         samples=samples,
         guests=guests,
+        steps=steps,
     )
+
+
+def _step(row: RunRow, metric: str) -> float | None:
+    return None if row.steps is None else dict(row.steps).get(metric, 0.0)
+
+
+def _larger(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else max(one, other)
 
 
 def _model(system: str, digests: Mapping[str, str]) -> str:

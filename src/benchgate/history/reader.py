@@ -162,6 +162,8 @@ class StoredSession:
     name: str
     verified: bool
     samples: tuple[tuple[Series, tuple[float, ...]], ...]
+    steps: Mapping[Series, float | None]
+    """By how much each sample of a series may be off. None: not known."""
 
 
 def session_of(connection: Connection, word: str) -> StoredSession:
@@ -170,7 +172,7 @@ def session_of(connection: Connection, word: str) -> StoredSession:
     if row is None:
         raise HistoryError(f"the history has no session {word!r:.80}; `benchgate history` lists what it has")
     wanted = (
-        select(SERIES, RUNS.c.value)
+        select(SERIES, RUNS.c.value, POINTS.c.step)
         .join(POINTS, POINTS.c.series == SERIES.c.id)
         .join(RUNS, (RUNS.c.series == POINTS.c.series) & (RUNS.c.session == POINTS.c.session))
         .where(POINTS.c.session == row.id)
@@ -178,10 +180,20 @@ def session_of(connection: Connection, word: str) -> StoredSession:
         .limit(MOST_RUNS)
     )
     found: dict[Series, list[float]] = {}
+    steps: dict[Series, float | None] = {}
     for run in connection.execute(wanted):
-        found.setdefault(_series(run), []).append(_figure(run.value))
+        series = _series(run)
+        found.setdefault(series, []).append(_figure(run.value))
+        steps[series] = None if run.step is None else _step(run.step)
     samples = tuple((series, tuple(values)) for series, values in found.items())
-    return StoredSession(str(row.name), row.verified is True, samples)
+    return StoredSession(str(row.name), row.verified is True, samples, steps)
+
+
+def _step(value: object) -> float:
+    step = _figure(value)
+    if step < 0:
+        raise HistoryError(f"the history holds a step of {step:g}; import into a new one")
+    return step
 
 
 def _session_query(word: str) -> Select[Any]:

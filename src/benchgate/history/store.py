@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, select, text
+from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, select, text, update
 from sqlalchemy.engine import URL
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import SQLAlchemyError
@@ -20,12 +20,14 @@ from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 from benchgate.base.errors import HistoryError
 from benchgate.base.text import one_line
 from benchgate.history.place import SQLITE, Place
-from benchgate.history.tables import FORMAT, METADATA, VERSION
+from benchgate.history.tables import FORMAT, METADATA, POINTS, VERSION
 
 WAIT_S = 60
 """For another writer, or for a server to answer."""
 _LOCK = 0x62656E6368
 """The number of the writer's lock on a server."""
+_WITHOUT_STEPS = 1
+"""The version whose points have no step."""
 
 
 @contextmanager
@@ -34,7 +36,14 @@ def reading(place: Place) -> Iterator[Connection]:
     with _connection(place, "BEGIN") as connection:
         if not _exists(connection):
             raise _missing(place)
-        _check_version(connection, place)
+        version = _version(connection)
+        if version != _WITHOUT_STEPS:
+            _require(version, place)
+            yield connection
+            return
+    with writing(place):
+        pass  # which brings it to this version
+    with reading(place) as connection:
         yield connection
 
 
@@ -49,7 +58,9 @@ def writing(place: Place) -> Iterator[Connection]:
         if not _exists(connection):
             METADATA.create_all(connection)
             connection.execute(insert(FORMAT).values(version=VERSION))
-        _check_version(connection, place)
+        if _version(connection) == _WITHOUT_STEPS:
+            _add_steps(connection)
+        _require(_version(connection), place)
         yield connection
 
 
@@ -105,12 +116,23 @@ def _exists(connection: Connection) -> bool:
     return inspect(connection).has_table(FORMAT.name)
 
 
-def _check_version(connection: Connection, place: Place) -> None:
+def _version(connection: Connection) -> object:
+    """None if the table of the version does not have exactly one."""
     found = connection.execute(select(FORMAT.c.version)).scalars().all()
-    if found != [VERSION]:
+    return found[0] if len(found) == 1 else None
+
+
+def _add_steps(connection: Connection) -> None:
+    """The points of version 1 stay without a step: it is not known."""
+    connection.execute(text(f"ALTER TABLE {POINTS.name} ADD COLUMN step DOUBLE PRECISION"))
+    connection.execute(update(FORMAT).values(version=VERSION))
+
+
+def _require(version: object, place: Place) -> None:
+    if version != VERSION:
         raise HistoryError(
-            f"the history {place} has version {one_line(str(found))}, expected {VERSION}: use the version of "
-            "benchgate that wrote it, or import the sessions into a new history with --db"
+            f"the history {place} has version {one_line(str(version))}, expected {VERSION}: use the version "
+            "of benchgate that wrote it, or import the sessions into a new history with --db"
         )
 
 

@@ -1,4 +1,4 @@
-"""The tables of a history (version 1) and their indexes.
+"""The tables of a history (version 2) and their indexes.
 
 A series is one metric of one cell on one lane, and on wall time on one machine. A point is a series in one
 session; its runs have the samples. Both are stored in the order in which a course reads them, so one row out
@@ -21,7 +21,7 @@ from sqlalchemy import (
     Text,
 )
 
-VERSION = 1
+VERSION = 2
 METADATA = MetaData()
 _NUMBER = BigInteger().with_variant(Integer, "sqlite")
 """SQLite counts up only a column of type INTEGER."""
@@ -79,6 +79,7 @@ POINTS = Table(
     Column("low", Double),
     Column("high", Double),
     Column("guest", Text, nullable=False),
+    Column("step", Double),
     Index("benchgate_point_session", "session"),
     sqlite_with_rowid=False,
 )

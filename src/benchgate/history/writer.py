@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from enum import StrEnum
@@ -66,19 +67,20 @@ def _add(connection: Connection, entry: Entry) -> None:
     for series, values in entry.samples.items():
         place = {"series": numbers[series], "session": session}
         rest = {"started": entry.started, "guest": entry.guests[series]}
-        points.append({**place, **rest, **figures(values)})
+        points.append({**place, **rest, **figures(values, entry.steps.get(series, 0.0))})
         runs += [{**place, "run": run, "value": value} for run, value in values.items()]
     connection.execute(insert(POINTS), points)
     connection.execute(insert(RUNS), runs)
 
 
-def figures(values: Mapping[int, float]) -> dict[str, float | int | None]:
-    """The median of the runs and its interval; no interval of too few runs."""
+def figures(values: Mapping[int, float], step: float | None) -> dict[str, float | int | None]:
+    """The median of the runs and its interval, wider by the step in which they are printed; no interval of
+    too few runs, or if the step is not known."""
     samples = tuple(values.values())
-    interval = median_interval(samples, (len(samples),), ERROR)
-    ends = {"low": interval.low, "high": interval.high}
-    finite = {name: end if abs(end) != float("inf") else None for name, end in ends.items()}
-    return {"runs": len(samples), "median": median(samples), **finite}
+    interval, off = median_interval(samples, (len(samples),), ERROR), math.inf if step is None else step
+    ends = {"low": interval.low - off, "high": interval.high + off}
+    finite = {name: end if math.isfinite(end) else None for name, end in ends.items()}
+    return {"runs": len(samples), "median": median(samples), **finite, "step": step}
 
 
 def _numbers(connection: Connection, wanted: Iterable[Series]) -> dict[Series, int]:

@@ -38,13 +38,25 @@ def measurement(runs: Iterable[VerifiedRun], metric: Metric) -> Measurement:
         samples=tuple(run.metrics[metric.name] for run in counted),
         busy=_of_all([run.busy for run in counted]) if metric.grows_with_cpus_at_most else (),
         late=_of_all([_late(run, metric) for run in counted]),
-        step=max(run.resolution.printed if run.resolution else 0 for run in counted)
-        if metric.name in WINDOWS
-        else 0.0,
+        step=max(printed_step(run, metric) for run in counted),
         seeds=tuple(run.run.seed for run in counted),
         guest=first.run.guest_digest,
         hz=_hz(counted) if metric.name in WINDOWS else (),
     )
+
+
+def printed_step(run: VerifiedRun, metric: Metric) -> float:
+    """By how much the metric may be off because the guest prints its window in steps; 0: it does not. A rate
+    is off most where the window is a step shorter."""
+    step = float(run.resolution.printed) if run.resolution else 0.0
+    if not step or metric.name in WINDOWS:
+        return step
+    value, length = run.metrics[metric.name], run.work if metric.window is Window.WORK else run.total
+    if metric.kind is MetricKind.TIME and not metric.of:
+        return value * step / length
+    if metric.kind is MetricKind.RATE and not metric.per:
+        return value * step / max(length - step, 1)
+    return 0.0
 
 
 def _hz(runs: Sequence[VerifiedRun]) -> tuple[int, ...]:

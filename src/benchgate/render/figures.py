@@ -54,6 +54,8 @@ class MetricSamples:
     values: tuple[float, ...]
     merged: float | None = None
     """For a percentile, that of all counted runs together; `values` has each run's own."""
+    step: float = 0.0
+    """By how much a value may be off because the guest prints it in steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,13 +191,20 @@ def _arm(view: SessionView, rows: list[RunRow]) -> ArmFigures:
     )
 
 
+def _step(counted: Sequence[RunRow], name: str) -> float:
+    return max(dict(row.steps or ()).get(name, 0.0) for row in counted)
+
+
 def _metrics(counted: Sequence[RunRow], merged: Mapping[str, float]) -> tuple[MetricSamples, ...]:
     if not counted:
         return ()
     works = tuple(float(row.work or 0) for row in counted)
     totals = tuple(float(row.total or 0) for row in counted)
     unit = counted[0].unit
-    windows = (MetricSamples(WINDOWS["work"], unit, works), MetricSamples(WINDOWS["total"], unit, totals))
+    windows = (
+        MetricSamples(WINDOWS["work"], unit, works, step=_step(counted, "work")),
+        MetricSamples(WINDOWS["total"], unit, totals, step=_step(counted, "total")),
+    )
     values_of = [dict(row.metrics) for row in counted]
     declared = (one for one in values_of[0] if all(one in values for values in values_of))
     values = (
@@ -204,6 +213,7 @@ def _metrics(counted: Sequence[RunRow], merged: Mapping[str, float]) -> tuple[Me
             metric.unit,
             tuple(values[metric] for values in values_of),
             merged.get(metric.name),
+            _step(counted, metric.name),
         )
         for metric in declared
     )

@@ -58,15 +58,14 @@ def _of_arm(view: SessionView, series: Series, arm: ArmFigures) -> Iterator[Metr
 def _factor(
     view: SessionView, base: ArmFigures, arm: ArmFigures, samples: MetricSamples
 ) -> tuple[float | None, Interval | None]:
-    first = next((one.values for one in base.metrics if one.metric == samples.metric), ())
-    if not comparable(base, arm) or not first or min(*first, *samples.values) <= 0:
+    first = next((one for one in base.metrics if one.metric == samples.metric), None)
+    if not comparable(base, arm) or first is None or min(*first.values, *samples.values) <= 0:
         return None, None
-    tops, bottoms = first, samples.values
-    if samples.metric.better is Better.MORE:
-        tops, bottoms = bottoms, tops
-    few = min(len(tops), len(bottoms)) < SMALLEST_LOOK
-    interval = None if few else stats.bootstrap(tops, bottoms).interval(view.alpha)
-    return stats.ratio_of_medians(tops, bottoms), interval
+    top, bottom = (samples, first) if samples.metric.better is Better.MORE else (first, samples)
+    few = min(len(top.values), len(bottom.values)) < SMALLEST_LOOK
+    steps = top.step, bottom.step
+    interval = None if few else stats.ratio_interval(top.values, bottom.values, view.alpha, steps)
+    return stats.ratio_of_medians(top.values, bottom.values), interval
 
 
 def _verdicts(view: SessionView, series: Series, arm: ArmFigures, name: str) -> tuple[Verdict, ...]:

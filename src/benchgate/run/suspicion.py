@@ -17,6 +17,7 @@ REACH = 4096
 
 _BEFORE = rb"""(?:
     \[[^\]\n]{1,40}\]:?                         # [    1.234567], [ERROR], [kernel::main]
+    | \([^)\n]{1,40}\)                          # (XEN)
     | <[0-9]>                                   # a log level
     | (?:cpu|hart|core|lapicid)\ ?\#?[0-9]+:?
     | (?:error|fatal|critical|kernel|crit|err)\b:?

@@ -108,18 +108,16 @@ def _metric(pair: _Pair, name: str) -> list[str]:
         name,
         f"{exact(median(then.samples))}{unit}",
         f"{exact(median(now.samples))}{unit}",
-        _worse(then, now),
+        worse(then, now),
     ]
 
 
-def _worse(then: Measurement, now: Measurement) -> str:
-    tops, bottoms = now.samples, then.samples
-    if now.metric.better is Better.MORE:
-        tops, bottoms = bottoms, tops
-    if min(*tops, *bottoms) <= 0:
+def worse(then: Measurement, now: Measurement) -> str:
+    top, bottom = (then, now) if now.metric.better is Better.MORE else (now, then)
+    if min(*top.samples, *bottom.samples) <= 0:
         return "-"
-    found = ratio_interval(tops, bottoms, ALPHA)
-    return with_interval(ratio_of_medians(tops, bottoms), found.low, found.high)
+    found = ratio_interval(top.samples, bottom.samples, ALPHA, (top.step, bottom.step))
+    return with_interval(ratio_of_medians(top.samples, bottom.samples), found.low, found.high)
 
 
 def _seeds(pair: _Pair, name: str) -> Iterator[str]:

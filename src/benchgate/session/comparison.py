@@ -45,6 +45,7 @@ def compare(
         f"A / B is the ratio of the medians, with its bootstrap interval (alpha {ALPHA:g} on each side) if "
         "both have 5 samples or more. Figures of different clocks have no ratio."
     )
+    lines += comparison.steps(a, b)
     if fail_on is None:
         return Compared("\n".join(map(visible, lines)))
     found = regressions.answer(a, b, fail_on, ALPHA)

@@ -91,9 +91,15 @@ def _unverified(folder: Path, why: str) -> Entry:
 def _with_metrics(
     rows: Iterable[RunRow], values: Iterable[Value], cells: Iterable[Cell]
 ) -> tuple[RunRow, ...]:
-    """results.csv has no labels, which the plan has, and no metrics but the windows."""
+    """results.csv has no labels, which the plan has, no metrics but the windows, and no steps."""
     found: dict[int, list[tuple[Metric, float]]] = {}
+    steps: dict[int, list[tuple[str, float]] | None] = {}
     for one in values:
+        before = steps.setdefault(one.run, [])
+        if one.step is None or before is None:
+            steps[one.run] = None
+        else:
+            before.append((one.metric, one.step))
         if one.metric not in WINDOWS:
             metric = Metric(one.metric, MetricKind.TIME, one.better, one.unit)
             found.setdefault(one.run, []).append((metric, one.value))
@@ -104,7 +110,14 @@ def _with_metrics(
         clocks = (str(clock_of(row.lane)), "")
         known = [labels[key] for clock in clocks if (key := _place(row.cell, clock, smt)) in labels]
         named = replace(row, label=known[0].label, variant=known[0].variant) if known else row
-        labelled.append(replace(named, metrics=tuple(found.get(row.run, ()))))
+        known_steps = steps.get(row.run)
+        labelled.append(
+            replace(
+                named,
+                metrics=tuple(found.get(row.run, ())),
+                steps=None if known_steps is None else tuple(known_steps),
+            )
+        )
     return tuple(labelled)
 
 

@@ -39,7 +39,7 @@ def side_of(session: StoredSession, system: str = "") -> Side:
         key = _key(series, session.name)
         if key in found:  # two clocks, or two placements of one CPU count
             key = replace(key, what=f"{series.workload} ({series.lane} {series.placement})")
-        found[key] = Samples(series.lane, series.unit, Better(series.better), values)
+        found[key] = Samples(series.lane, series.unit, Better(series.better), values, session.steps[series])
     mark = "" if session.verified else ", UNVERIFIED"
     name = visible(f"history:{session.name} ({', '.join(chosen)}{mark})")
     host = next((one.machine for one, _ in kept if one.machine and one.lane != Lane.INSN), "")

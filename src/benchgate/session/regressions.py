@@ -7,13 +7,14 @@ never a success: a figure of A that B lacks, too few runs, another clock or mach
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from benchgate.base.cells import Lane
 from benchgate.base.metrics import Better
-from benchgate.base.stats import ratio_interval, ratio_of_medians
+from benchgate.base.stats import Interval, ratio_interval, ratio_of_medians
 from benchgate.base.text import counted, with_interval
-from benchgate.evidence.figures_file import Key, Samples, Side, short
+from benchgate.evidence.figures_file import Samples, Side, short
+from benchgate.render.tables import units
 from benchgate.render.tables.comparison import LEAST
 from benchgate.session.exit_codes import UNDECIDED
 
@@ -33,10 +34,16 @@ def answer(a: Side, b: Side, worst: float, alpha: float) -> Answer:
     worse: list[str] = []
     undecided: list[str] = []
     for key, base in a.samples.items():
-        if why := _why_not(base, b.samples.get(key), _machines_differ(a, b)):
+        other, machines = b.samples.get(key), _machines_differ(a, b)
+        why = "B does not have it" if other is None else _incomparable(base, other, machines)
+        if other is None or why:
             undecided.append(f"{short(key)}: {why}")
-        elif said := _regression(key, base, b.samples[key], worst, alpha):
-            worse.append(said)
+        elif _equal(base, other):
+            continue
+        elif why := _too_little(base, other) or _too_coarse(base, other, worst, alpha):
+            undecided.append(f"{short(key)}: {why}")
+        elif (seen := _worse(base, other, alpha)).interval.low > worst:
+            worse.append(f"{short(key)}{f' {key.system}' if key.system else ''}: B is worse by {seen}")
     decided = len(a.samples) - len(undecided)
     found = f"{len(worse)} of them worse in B by more than {worst:g}x" if worse else "none is worse in B"
     lines = [f"--fail-on {worst:g}: {counted(decided, 'figure')} decided, {found}"]
@@ -60,30 +67,56 @@ def _machines_differ(a: Side, b: Side) -> str:
     return f"wall time of different machines: {a.machine}; {b.machine}"
 
 
-def _why_not(base: Samples, other: Samples | None, machines: str) -> str:
-    """Why the two cannot be decided; empty if they can."""
-    if other is None:
-        return "B does not have it"
+def _incomparable(base: Samples, other: Samples, machines: str) -> str:
+    """Why figures of the two are of different things; empty if they are not."""
     if base.unit != other.unit or base.lane != other.lane:
         return f"{base.lane or 'a file'} ({base.unit}) and {other.lane or 'a file'} ({other.unit})"
-    if machines and base.lane in _WALL:
-        return machines
-    if sorted(base.values) == sorted(other.values):
-        return ""
+    return machines if base.lane in _WALL else ""
+
+
+def _equal(base: Samples, other: Samples) -> bool:
+    return sorted(base.values) == sorted(other.values)
+
+
+def _too_little(base: Samples, other: Samples) -> str:
+    """Why the samples have no ratio with an interval; empty if they have."""
     if min(*base.values, *other.values) <= 0:
         return "a figure is 0 or less, so there is no ratio"
     fewest = min(len(base.values), len(other.values))
-    return f"{counted(fewest, 'run')}, {LEAST} are needed for an interval" if fewest < LEAST else ""
+    if fewest < LEAST:
+        return f"{counted(fewest, 'run')}, {LEAST} are needed for an interval"
+    if base.step is None or other.step is None:
+        return "an earlier benchgate wrote it, and did not keep in which steps it is printed"
+    return ""
 
 
-def _regression(key: Key, base: Samples, other: Samples, worst: float, alpha: float) -> str:
+def _too_coarse(base: Samples, other: Samples, worst: float, alpha: float) -> str:
+    """Why samples that are worse are no regression: the steps in which they are printed may be all of it.
+    More runs cannot decide that, so it is no success either."""
+    exact, found = (
+        _worse(replace(base, step=0.0), replace(other, step=0.0), alpha),
+        _worse(base, other, alpha),
+    )
+    if exact.interval.low <= worst or found.interval.low > worst:
+        return ""
+    step = units.shown(max(base.step or 0.0, other.step or 0.0), base.unit)
+    return f"B is worse by {found}, so wide because it is printed in steps of {step}: make the work longer"
+
+
+@dataclass(frozen=True, slots=True)
+class _Worse:
     """Above 1 is worse, whatever the direction of the metric."""
-    if sorted(base.values) == sorted(other.values):
-        return ""
+
+    ratio: float
+    interval: Interval
+
+    def __str__(self) -> str:
+        return with_interval(self.ratio, self.interval.low, self.interval.high, "x")
+
+
+def _worse(base: Samples, other: Samples, alpha: float) -> _Worse:
     top, bottom = (other, base) if base.better is Better.LESS else (base, other)
-    interval = ratio_interval(top.values, bottom.values, alpha)
-    if interval.low <= worst:
-        return ""
-    ratio = ratio_of_medians(top.values, bottom.values)
-    name = f"{short(key)}{f' {key.system}' if key.system else ''}"
-    return f"{name}: B is worse by {with_interval(ratio, interval.low, interval.high, 'x')}"
+    steps = top.step or 0.0, bottom.step or 0.0
+    return _Worse(
+        ratio_of_medians(top.values, bottom.values), ratio_interval(top.values, bottom.values, alpha, steps)
+    )

@@ -22,7 +22,7 @@ from tests.unit.factories import cell, raw_run, run_row, verified
 from tests.unit.sessions import INFO, START, finished_session, new_session, recomputed
 
 SCHEMAS = Path(__file__).parents[3] / "reports/schema"
-VERSIONS = {"verdicts": 2}
+VERSIONS = {"metrics": 2, "verdicts": 2}
 
 
 def schema(name: str) -> dict[str, object]:

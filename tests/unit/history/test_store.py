@@ -44,9 +44,9 @@ def test_another_file_is_refused_and_kept(tmp_path: Path) -> None:
 def test_another_version_is_refused(tmp_path: Path) -> None:
     fill(place(tmp_path), [{SERIES: [1.0] * 5}])
     with sqlite3.connect(tmp_path / "history.sqlite") as database:
-        database.execute("UPDATE benchgate_format SET version = 2")
+        database.execute("UPDATE benchgate_format SET version = 3")
     database.close()
-    with pytest.raises(HistoryError, match="has version \\[2\\], expected 1"):
+    with pytest.raises(HistoryError, match="has version 3, expected 2"):
         open_(place(tmp_path))
 
 

@@ -65,8 +65,17 @@ def test_a_verified_session_replaces_an_unverified_one_and_not_the_reverse(tmp_p
 
 
 def test_the_interval_of_five_runs_is_their_span_and_fewer_have_none() -> None:
-    assert writer.figures(dict(enumerate(FIVE))) == {"runs": 5, "median": 103.0, "low": 101.0, "high": 105.0}
-    assert writer.figures({1: 7.0, 2: 9.0}) == {"runs": 2, "median": 8.0, "low": None, "high": None}
+    exact = {"runs": 5, "median": 103.0, "low": 101.0, "high": 105.0, "step": 0.0}
+    assert writer.figures(dict(enumerate(FIVE)), 0.0) == exact
+    few = {"runs": 2, "median": 8.0, "low": None, "high": None, "step": 0.0}
+    assert writer.figures({1: 7.0, 2: 9.0}, 0.0) == few
+
+
+def test_an_interval_is_wider_by_the_step_and_has_no_ends_if_that_is_not_known() -> None:
+    runs = dict(enumerate(FIVE))
+    wide = {"runs": 5, "median": 103.0, "low": 91.0, "high": 115.0, "step": 10.0}
+    assert writer.figures(runs, 10.0) == wide
+    assert writer.figures(runs, None) == {"runs": 5, "median": 103.0, "low": None, "high": None, "step": None}
 
 
 WRITER = """

@@ -126,3 +126,21 @@ def test_the_step_of_an_arm_is_the_largest_of_its_runs() -> None:
     coarse = [replace(one, resolution=Resolution(0, 0, 0, n)) for n, one in enumerate(runs(100, 200), 10)]
     assert measurement(coarse, WINDOWS["work"]).step == 11
     assert measurement(runs(100, 200), WINDOWS["work"]).step == 0
+
+
+def test_the_step_of_a_printed_window_is_that_of_what_is_computed_from_it() -> None:
+    """12 ticks of 10: a time per operation is off by a twelfth, and a rate most if only 11 of them passed."""
+    kinds = (
+        Metric("each", MetricKind.TIME, Better.LESS, "ns", per="result.ops"),
+        Metric("rate", MetricKind.RATE, Better.MORE, "ops/s", of="result.ops"),
+        Metric("own", MetricKind.TIME, Better.LESS, "ns", of="result.ns"),
+        Metric("rate_of", MetricKind.RATE, Better.MORE, "ops/s", of="result.ops", per="result.ns"),
+        Metric("ops", MetricKind.COUNT, Better.MORE, "", of="result.ops"),
+    )
+    values = {"each": 30.0, "rate": 110.0, "own": 5.0, "rate_of": 7.0, "ops": 4.0}
+    (plain,) = runs(120)
+    coarse = replace(plain, total=120, resolution=Resolution(0, 0, 0, printed=10), metrics=values)
+    steps = [measurement([coarse], one).step for one in kinds]
+    assert steps == pytest.approx([2.5, 10.0, 0.0, 0.0, 0.0])
+    assert measurement([coarse], WINDOWS["work"]).step == 10
+    assert measurement([replace(plain, metrics=values)], kinds[0]).step == 0

@@ -32,6 +32,8 @@ def suspected(text: bytes, *harmless: bytes) -> str:
         b"assertion `x` failed: y",
         b"sbi_trap_error: hart0: trap handler failed (error -2)",
         b"<1>BUG: unable to handle page fault for address: 0",
+        b"(XEN) Panic on CPU 0:",
+        b"kernel panic on CPU 0 at kern/pmap.c:646: assertion failed: x",
     ],
 )
 def test_a_panic_is_suspected(line: bytes) -> None:
@@ -50,6 +52,8 @@ def test_a_panic_is_suspected(line: bytes) -> None:
         b"no panic: all is well",
         b"init: kernel panic=-1 was given",
         b"panic handler installed",
+        b"(XEN) Scheduling granularity: cpu, 1 CPU per sched-resource",
+        b"(XEN) watchdog: panic=off",
         b"assertions: 12 passed, 0 failed",
         b"0 bugs: good",
         b"DEBUG: 1",

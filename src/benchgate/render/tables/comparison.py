@@ -6,8 +6,10 @@ meaning is left out, and the line says why.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from benchgate.base.metrics import Better
-from benchgate.base.stats import bootstrap, median
+from benchgate.base.stats import VISIBLE_STEP, Interval, median, ratio_interval
 from benchgate.base.text import visible, with_interval
 from benchgate.evidence.figures_file import Key, Samples, Side
 from benchgate.render.tables import columns, units
@@ -21,6 +23,25 @@ def table(a: Side, b: Side, alpha: float) -> list[str]:
     keys = [key for key in a.samples if key in b.samples]
     rows = [(_named(key, a, b), *_row(a.samples[key], b.samples[key], alpha)) for key in keys]
     return columns.drawn([COLUMNS, *[[visible(cell) for cell in row] for row in rows]])
+
+
+def steps(a: Side, b: Side) -> Iterator[str]:
+    """What the steps in which figures are printed do to the table."""
+    keys = [key for key in a.samples if key in b.samples]
+    for name, side in zip("AB", (a, b), strict=True):
+        if any(side.samples[key].step is None for key in keys):
+            yield (
+                f"An earlier benchgate wrote figures of {name}, and did not keep in which steps a guest "
+                "prints them: they have no interval. Next: measure again."
+            )
+        coarse = [f"{_named(key, a, b)} {said}" for key in keys if (said := printed_step(side.samples[key]))]
+        if coarse:
+            yield f"{name} is printed in steps, and the intervals are wider for it: {', '.join(coarse)}"
+
+
+def printed_step(of: Samples) -> str:
+    """`10.00 ms`; empty if the step does not show in an interval, or is not known."""
+    return units.shown(of.step, of.unit) if of.step and of.step > VISIBLE_STEP * min(of.values) else ""
 
 
 def _named(key: Key, a: Side, b: Side) -> str:
@@ -44,15 +65,14 @@ def _row(a: Samples, b: Samples, alpha: float) -> tuple[str, str, str, str]:
     if min(*a.values, *b.values) <= 0:
         return (*figures, columns.NOTHING, columns.NOTHING)
     ratio = median(a.values) / median(b.values)
-    low = high = ratio
+    if a.step is None or b.step is None:
+        return (*figures, f"{ratio:.2f}", columns.NOTHING)
+    steps = a.step, b.step
     if min(len(a.values), len(b.values)) < LEAST:
-        return (*figures, f"{ratio:.2f}", _better(a, low, high) if ratio != 1 else columns.NOTHING)
-    interval = bootstrap(a.values, b.values).interval(alpha)
-    return (
-        *figures,
-        with_interval(ratio, interval.low, interval.high),
-        _better(a, interval.low, interval.high),
-    )
+        ends = ratio_interval((median(a.values),), (median(b.values),), alpha, steps)
+        return (*figures, f"{ratio:.2f}", _better(a, ends) if ratio != 1 else columns.NOTHING)
+    interval = ratio_interval(a.values, b.values, alpha, steps)
+    return (*figures, with_interval(ratio, interval.low, interval.high), _better(a, interval))
 
 
 def median_of(one: Samples) -> float:
@@ -61,8 +81,8 @@ def median_of(one: Samples) -> float:
     return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
 
 
-def _better(of: Samples, low: float, high: float) -> str:
+def _better(of: Samples, interval: Interval) -> str:
     """The side with the better figure, if the whole interval is on one side of 1."""
-    if low <= 1 <= high:
+    if interval.low <= 1 <= interval.high:
         return columns.NOTHING
-    return "A" if (high < 1) == (of.better is Better.LESS) else "B"
+    return "A" if (interval.high < 1) == (of.better is Better.LESS) else "B"

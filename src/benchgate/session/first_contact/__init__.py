@@ -126,7 +126,9 @@ def _words(system: System) -> str:
     if not system.boot.kernel and system.boot.firmware != DEFAULT_FIRMWARE:
         given["-bios"] = system.boot.firmware
     named = [f"{key} {value}" for key, value in given.items() if value]
-    return " ".join([*named, *system.qemu.arguments])
+    places = dict.fromkeys(str(one.interface) for one in system.boot.disks)
+    on = [f"(disks: {', '.join(places)})"] if places else []
+    return " ".join([*named, *system.qemu.arguments, *on])
 
 
 def _came_up(booting: _Booting, file: KernelFile, arch: str) -> tuple[System, dict[int, Boot]]:
@@ -136,10 +138,22 @@ def _came_up(booting: _Booting, file: KernelFile, arch: str) -> tuple[System, di
     if _rank(first)[0] == 0:
         raise UsageError(
             f"{file.path}: came up on none of {len(tried)} machines. It came furthest on "
-            f"{system.qemu.machine}: {_how_it_went(first)}. Its own documentation says which machine and "
-            "devices it needs: give them by --machine, --disk, --append, --firmware"
+            f"{system.qemu.machine}: {_how_it_went(first)}. {advice(first)}"
         )
     return _with_more(booting, system, first, SMP.get(arch, ("{n}",)))
+
+
+def advice(furthest: Boot) -> str:
+    if furthest.text.strip():
+        return (
+            "Its own documentation says which machine and devices it needs: give them by --machine, "
+            "--memory, --disk, --append, --firmware"
+        )
+    return (
+        "On no machine did it print anything on the first serial port. If it prints on the screen, its own "
+        "documentation says how to send its console to the serial port, often by a word on the command line: "
+        "--append; else which machine and devices it needs: --machine, --disk, --firmware"
+    )
 
 
 def _tried(booting: _Booting, systems: tuple[System, ...]) -> Iterator[tuple[System, Boot]]:

@@ -79,10 +79,12 @@ class Given:
 
 
 def candidates(file: KernelFile, arch: str, given: Given) -> tuple[System, ...]:
-    """Each different one once: without disks, the kind of disk makes no difference."""
+    """Each different one once: without disks, the kind of disk makes no difference. A machine that the user
+    names gets the disks that it has, and not those of others."""
     tried = MACHINES[arch]
     if given.machine:
-        tried = tuple(replace(one, machine=given.machine) for one in tried)
+        same = [one for one in tried if _kind(one.machine) == _kind(given.machine)]
+        tried = tuple(replace(one, machine=given.machine) for one in same or tried)
     if given.cpu:
         tried = tuple(replace(one, cpu=given.cpu) for one in tried)
     found: list[System] = []
@@ -91,6 +93,11 @@ def candidates(file: KernelFile, arch: str, given: Given) -> tuple[System, ...]:
             system = _system(placed, ARCHITECTURES[arch], given, one)
             found += [] if system in found else [system]
     return tuple(found)
+
+
+def _kind(machine: str) -> str:
+    """Without its settings: `virt` of `virt,gic-version=3`."""
+    return machine.partition(",")[0]
 
 
 def _placed(file: KernelFile, arch: str) -> tuple[KernelFile, ...]:

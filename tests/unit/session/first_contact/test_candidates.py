@@ -37,6 +37,17 @@ def test_a_machine_that_is_given_is_the_only_one() -> None:
     assert len(found) == 2, "with and without a card"
 
 
+@pytest.mark.parametrize(
+    ("machine", "disks"),
+    [("pc", ["ide", "ide"]), ("q35,hpet=off", ["virtio", "ide"]), ("microvm", ["virtio", "ide", "ide"])],
+)
+def test_a_machine_that_is_given_is_tried_with_the_disks_that_it_has(machine: str, disks: list[str]) -> None:
+    """An old kernel on `pc` would wait for a virtio disk until its time is over."""
+    given = Given("mine", HERE / "mine.yaml", disks=(Path("/bench/fs.img"),), machine=machine)
+    found = candidates(KERNEL, "x86_64", given)
+    assert [disk.interface for one in found for disk in one.boot.disks] == disks
+
+
 def test_a_processor_that_is_given_is_the_only_one() -> None:
     found = candidates(KERNEL, "riscv64", Given("mine", HERE / "mine.yaml", cpu="sifive-u54"))
     assert [one.qemu.cpu for one in found] == ["sifive-u54"]

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from benchgate import cli
-from benchgate.session.first_contact import Written, command
+from benchgate.session.first_contact import Written, advice, command
+from benchgate.session.first_contact.listening import Boot, Stop
 
 
 @pytest.mark.parametrize(
@@ -66,3 +67,9 @@ def test_the_test_that_is_shown_fits_the_kernel(
     said = capsys.readouterr().out
     assert shown in said
     compile(said[said.index("import pytest") :], "shown", "exec")
+
+
+def test_a_kernel_that_prints_nothing_is_told_how_to_print() -> None:
+    """On a screen nobody sees it; Xen does that, unless its command line names the port."""
+    assert "send its console to the serial port" in advice(Boot(1, Stop.QUIET, "\n"))
+    assert "serial" not in advice(Boot(1, Stop.SUSPECT, "panic: no disk\n"))

@@ -1,0 +1,27 @@
+"""What `verify` calls a contradiction, and what only another version wrote otherwise."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from benchgate.evidence import metrics_csv
+from benchgate.evidence.session_folder import METRICS
+from benchgate.evidence.texts import Differences, differences
+from tests.unit.factories import cell, rows
+
+DUE = metrics_csv.render([replace(row, steps=(("work", 10.0),)) for row in rows(cell(2), [460, 470])])
+
+
+def found(stored: str, *, same_source: bool = False) -> Differences:
+    return differences({METRICS: stored}, {METRICS: DUE}, same_source=same_source)
+
+
+def test_metrics_without_steps_are_those_of_an_earlier_version() -> None:
+    older = metrics_csv.without_steps(DUE)
+    assert found(older) == Differences((), (METRICS,))
+    assert found(older, same_source=True) == Differences((METRICS,))
+
+
+def test_a_figure_or_a_step_that_does_not_follow_is_a_contradiction() -> None:
+    assert found(metrics_csv.without_steps(DUE).replace(",460", ",459")) == Differences((METRICS,))
+    assert found(DUE.replace(",460,10", ",460,0")) == Differences((METRICS,))

@@ -1,0 +1,146 @@
+"""Figures that a guest prints in ticks: what two sessions, a history and a baseline say of their ratio.
+
+46 ticks and 12 are 3.83 times; each may be a tick off, so the ratio lies between 45 / 13 = 3.46 and
+47 / 11 = 4.27.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchgate import cli
+from benchgate.base.metrics import WINDOWS, Better
+from benchgate.evidence import figures_file
+from benchgate.evidence.figures_file import Key, Samples, Side
+from benchgate.evidence.rows import RunRow
+from benchgate.history import store, writer
+from benchgate.session import baseline_diff, comparison, regressions
+from tests.unit.evidence.test_figures_file import session
+from tests.unit.factories import cell, measurement, rows
+from tests.unit.history.entries import SERIES, entry, fill, place
+
+TICK = 10_000_000
+HONEST = "3.83 [3.46, 4.27]"
+KEY = Key("primes", (), 2, "work")
+
+
+def printed(*ticks: int) -> list[RunRow]:
+    steps = (("work", float(TICK)), ("total", float(TICK)))
+    made = rows(cell(2), [one * TICK for one in ticks])
+    return [replace(row, total=row.work, steps=steps) for row in made]
+
+
+def lines(text: str) -> list[str]:
+    return [" ".join(line.split()) for line in text.splitlines()]
+
+
+def side(ticks: int, step: float | None = TICK, better: Better = Better.LESS) -> Side:
+    return Side("x", ("mine",), {KEY: Samples("tcg", "ns", better, (float(ticks * TICK),) * 5, step)})
+
+
+def test_a_comparison_is_as_wide_as_the_ticks(tmp_path: Path) -> None:
+    one = session(tmp_path / "one", *printed(*[46] * 5))
+    other = session(tmp_path / "two", *printed(*[12] * 5))
+    found = lines(comparison.text(str(one), str(other), ["work"]))
+    assert found[5] == f"primes smp2 460.0 ms 120.0 ms {HONEST} B"
+    assert found[-2:] == [
+        f"{name} is printed in steps, and the intervals are wider for it: primes smp2 10.00 ms"
+        for name in "AB"
+    ]
+
+
+def test_too_few_runs_one_tick_apart_have_no_better_side(tmp_path: Path) -> None:
+    one = session(tmp_path / "one", *printed(12))
+    other = session(tmp_path / "two", *printed(13))
+    assert lines(comparison.text(str(one), str(other), ["work"]))[5] == "primes smp2 120.0 ms 130.0 ms 0.92 -"
+
+
+def test_what_an_earlier_version_wrote_has_no_interval(tmp_path: Path) -> None:
+    one = session(tmp_path / "one", *printed(*[46] * 5))
+    other = session(tmp_path / "two", *printed(*[12] * 5))
+    text = (one / "metrics.csv").read_text().splitlines()
+    (one / "metrics.csv").write_text("".join(f"{line.rpartition(',')[0]}\n" for line in text))
+    found = lines(comparison.text(str(one), str(other), ["work"]))
+    assert found[5] == "primes smp2 460.0 ms 120.0 ms 3.83 -"
+    assert [line for line in found if line.startswith("An earlier benchgate wrote figures of A")]
+    asked = ["compare", str(other), str(one), "--metric", "work", "--fail-on", "1.02"]
+    assert cli.main(asked) == 5
+
+
+@pytest.mark.parametrize(
+    ("worst", "status"),
+    [(3.0, 1), (3.46, 1), (3.47, 5), (3.8, 5), (3.9, 0)],
+)
+@pytest.mark.parametrize("better", Better)
+def test_a_regression_is_beyond_the_ticks(worst: float, status: int, better: Better) -> None:
+    """Between 3.46 and 3.83 the ticks may be all of it: neither a regression nor a success."""
+    first, then = (12, 46) if better is Better.LESS else (46, 12)
+    found = regressions.answer(side(first, better=better), side(then, better=better), worst, 0.05)
+    assert found.status == status
+    if status == 5:
+        assert (
+            "B is worse by 3.83x [3.46, 4.27], so wide because it is printed in steps of 10.00 ms"
+            in (found.lines[-1])
+        )
+
+
+def test_unknown_steps_decide_nothing() -> None:
+    for a, b in ((side(46, None), side(12)), (side(46), side(12, None))):
+        found = regressions.answer(a, b, 1.02, 0.05)
+        assert found.status == 5
+        assert "did not keep in which steps it is printed" in found.lines[-1]
+
+
+def test_a_history_keeps_the_step_and_widens_by_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number, ticks in enumerate((46, 12)):
+        with store.writing(place(tmp_path)) as connection:
+            made = entry(number, {SERIES: [float(ticks * TICK)] * 5})
+            writer.write(connection, replace(made, steps={SERIES: float(TICK)}))
+    monkeypatch.setenv("BENCHGATE_HISTORY", str(tmp_path / "history.sqlite"))
+    ask = ["compare", "history:latest~1", "history:latest"]
+    assert cli.main(ask) == 0
+    assert HONEST in capsys.readouterr().out
+    back = ["compare", "history:latest", "history:latest~1", "--fail-on"]
+    assert [cli.main([*back, worst]) for worst in ("3.0", "3.8")] == [1, 5]
+    with sqlite3.connect(tmp_path / "history.sqlite") as database:
+        found = database.execute("SELECT low, median, high, step FROM benchgate_point ORDER BY started")
+        assert found.fetchall() == [
+            (45 * TICK, 46 * TICK, 47 * TICK, TICK),
+            (11 * TICK, 12 * TICK, 13 * TICK, TICK),
+        ]
+    database.close()
+
+
+def test_a_history_of_version_1_is_read_and_its_steps_are_not_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fill(place(tmp_path), [{SERIES: [460.0] * 5}, {SERIES: [120.0] * 5}])
+    with sqlite3.connect(tmp_path / "history.sqlite") as database:
+        database.execute("ALTER TABLE benchgate_point DROP COLUMN step")
+        database.execute("UPDATE benchgate_format SET version = 1")
+    database.close()
+    monkeypatch.setenv("BENCHGATE_HISTORY", str(tmp_path / "history.sqlite"))
+    ask = ["compare", "history:latest", "history:latest~1"]
+    assert [cli.main(ask), cli.main([*ask, "--fail-on", "1.02"])] == [0, 5]
+    assert "An earlier benchgate wrote figures of A" in capsys.readouterr().out
+    fill(place(tmp_path), [{SERIES: [120.0] * 5}, {SERIES: [460.0] * 5}], first=2)
+    assert cli.main(["compare", "history:latest~1", "history:latest", "--fail-on", "1.02"]) == 1
+
+
+def test_a_session_has_the_largest_step_of_its_runs(tmp_path: Path) -> None:
+    side_of = figures_file.read(str(session(tmp_path / "one", *printed(46, 47))))
+    assert {key.metric: one.step for key, one in side_of.samples.items()} == {"work": TICK, "total": TICK}
+
+
+def test_a_baseline_beside_a_session_is_as_wide_as_the_ticks() -> None:
+    then, now = (
+        replace(measurement(cell(2), [float(ticks * TICK)] * 5, metric=WINDOWS["work"]), step=float(TICK))
+        for ticks in (12, 46)
+    )
+    assert baseline_diff.worse(then, now) == HONEST
