@@ -41,7 +41,7 @@ class Plugin:
     """Until this is set, a turn of kind `held` does not end; it ends with `quiet`."""
 
     def play(self) -> None:
-        """Until its turns are over, or whoever reads it leaves, which resets the connection if a stop is unread."""
+        """Until its turns are over, or its reader leaves, which resets the connection if a stop is unread."""
         with suppress(ConnectionError), self.end, os.fdopen(self.output, "wb", buffering=0) as console:
             self.stop("start")
             while heard := self.end.recv(1 << 16).decode():
