@@ -62,7 +62,7 @@ def test_a_woken_worker_does_not_wait_for_a_queue_of_all_cpus(verdict: VerdictRe
 
 # A request computes 6.5 ms. With a slice of 0.1 ms a woken worker waits for the next tick, 4 ms at most; with
 # 20 ms it waits until the running one sleeps. There are no locks, because they would hide the difference.
-# 0.88 s have 260 wake-ups: the 99th percentile of the 62 of 0.22 s is the longest of all, which in one seed of
+# 0.88 s have 260 wake-ups: the 99th percentile of the 62 of 0.22 s is the longest, which in one seed of
 # five was 7.5 ms, two ticks, and made the ratio 1.63 [0.87, 1.83]. Measured as above: 1.62 [1.62, 2.27].
 @pytest.mark.system(f"{SLICE}:ns=100000")
 @pytest.mark.workload("schbench", footprint_kb=64, threads=4, locking="none", time_ns=880_000_000)
