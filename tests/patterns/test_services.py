@@ -82,7 +82,7 @@ def test_calls_in_pairs_scale(verdict: VerdictResult) -> None:
 
 @OWN
 @pytest.mark.speedup(cpus=8, at_least=5.0, insn=7.3, metric="rps")
-@pytest.mark.speedup(cpus=16, at_least=9.0, insn=13.0, metric="rps")
+@pytest.mark.speedup(cpus=16, at_least=9.0, insn=13.5, metric="rps")
 @pytest.mark.speedup(cpus=32, at_least=16.0, insn=20.0, metric="rps")
 def test_calls_in_pairs_scale_to_32_cpus(verdict: VerdictResult) -> None:
     verdict.require_pass()

@@ -10,6 +10,7 @@ smp1, beside what the division of the work allows by the oracles' own numbers.
     mapreduce       2.00  4.00    2.00  4.00    2.00  4.00
     stencil         2.00  4.00    1.99  3.95    1.99  3.95
     contend         2.00  4.00    1.95  3.73    1.97  3.89
+    contend, 300    2.00  4.00    1.13  1.38    1.79  2.34
     contend, no delay  -     -    0.36  0.38    0.57  0.66
 
     seed 1             8    32       8    32       8    32
@@ -29,7 +30,10 @@ at 32: five seeds of Linux reach from 17.2 to 19.2, and the clock's steps may be
 stencil at 32, where one seed of Linux in five reaches 20.0 and the others 28.5, so tern has a limit of its
 own there. On wall time a host adds noise and caches of its own; those limits only separate a row that scales
 from one that does not. Without a delay all time is under the lock: a second CPU adds nothing but wake-ups,
-and the row is a control. tern loses less there because a wake-up costs it a third. contend allows (hold +
+and the row is a control. tern loses less there because a wake-up costs it a third. With a delay of 300 turns
+the section of 0.4 us allows 4 CPUs, but who sleeps for it is woken by 1.7 us of work on tern and 5.1 us on
+Linux: five seeds are 1.13 and 1.38 [1.36, 1.56] there, 1.79 and 2.34 on tern, whose limits are 5% lower, and
+those of Linux 7% and 8% below the smallest seed. contend allows (hold +
 delay) / hold CPUs, less the handing over of the lock: at 32 CPUs the lock is never free, and each handing
 over is a wake-up, unless the next worker comes before the first sleeps. Five seeds are within 0.8% of each
 other, so the limits at 8 leave 7%. At 32 the clock's steps at the hand-overs can have changed the figure by
@@ -91,7 +95,7 @@ def test_phases_scale(verdict: VerdictResult) -> None:
 
 @BARRIER
 @pytest.mark.speedup(cpus=8, at_least=4.0, insn=5.8)
-@pytest.mark.speedup(cpus=16, at_least=6.0, insn=9.0)
+@pytest.mark.speedup(cpus=16, at_least=6.0, insn=10.5)
 @pytest.mark.speedup(cpus=32, at_least=10.0, insn=15.5)
 def test_phases_scale_to_32_cpus(verdict: VerdictResult) -> None:
     verdict.require_pass()
@@ -177,9 +181,17 @@ def test_one_lock_of_tern_feeds_as_many_cpus_as_its_section_allows(verdict: Verd
 
 
 @NEAR
-@pytest.mark.speedup(cpus=2, at_least=1.2, insn=1.2)
-@pytest.mark.speedup(cpus=4, at_least=1.4, insn=1.4)
-def test_a_lock_with_a_short_delay_scales_while_it_is_free(verdict: VerdictResult) -> None:
+@pytest.mark.speedup(cpus=2, at_least=1.02, insn=1.05)
+@pytest.mark.speedup(cpus=4, at_least=1.05, insn=1.25)
+def test_a_lock_with_a_short_delay_gains_little(verdict: VerdictResult) -> None:
+    verdict.require_pass()
+
+
+@pytest.mark.system("kernel")
+@NEAR
+@pytest.mark.speedup(cpus=2, at_least=1.1, insn=1.7)
+@pytest.mark.speedup(cpus=4, at_least=1.2, insn=2.2)
+def test_a_lock_of_tern_with_a_short_delay_gains_more(verdict: VerdictResult) -> None:
     verdict.require_pass()
 
 
