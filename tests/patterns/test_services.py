@@ -82,6 +82,7 @@ def test_calls_in_pairs_scale(verdict: VerdictResult) -> None:
 
 @OWN
 @pytest.mark.speedup(cpus=8, at_least=5.0, insn=7.3, metric="rps")
+@pytest.mark.speedup(cpus=16, at_least=9.0, insn=13.5, metric="rps")
 @pytest.mark.speedup(cpus=32, at_least=16.0, insn=20.0, metric="rps")
 def test_calls_in_pairs_scale_to_32_cpus(verdict: VerdictResult) -> None:
     verdict.require_pass()
@@ -96,6 +97,23 @@ def test_every_reply_of_any_server_is_right(cell: CellResult) -> None:
 @pytest.mark.speedup(cpus=2, at_least=1.2, insn=1.2, metric="rps")
 @pytest.mark.speedup(cpus=4, at_least=2.0, insn=2.4, metric="rps")
 def test_calls_to_any_server_scale(verdict: VerdictResult) -> None:
+    verdict.require_pass()
+
+
+@SPREAD
+@pytest.mark.speedup(cpus=8, at_least=2.5, insn=3.5, metric="rps")
+@pytest.mark.speedup(cpus=16, at_least=4.0, insn=7.0, metric="rps")
+@pytest.mark.speedup(cpus=32, at_least=7.0, insn=13.0, metric="rps")
+def test_calls_to_any_server_scale_to_32_cpus(verdict: VerdictResult) -> None:
+    verdict.require_pass()
+
+
+@pytest.mark.system("kernel")
+@SPREAD
+@pytest.mark.speedup(cpus=8, at_least=4.0, insn=7.4, metric="rps")
+@pytest.mark.speedup(cpus=16, at_least=6.0, insn=14.6, metric="rps")
+@pytest.mark.speedup(cpus=32, at_least=10.0, insn=28.0, metric="rps")
+def test_calls_to_any_server_of_tern_scale_to_32_cpus(verdict: VerdictResult) -> None:
     verdict.require_pass()
 
 

@@ -5,11 +5,11 @@ work was done. Measured there on 2026-11-23 at 2 CPUs (5 seeds, QEMU 10.0.2, ter
 6.12), as the median and the range over the seeds:
 
     workers on 2 CPUs   system              rps                wakeup_p99 us      request_p99 us
-    2                   linux               1715 [1700, 1740]  7.6 [4.7, 10.7]    1159 [1151, 1856]
-    2                   tern, wfq           1920 [1920, 1920]  2.1 [1.9, 2.1]     1038 [1038, 1042]
+    2                   linux               1730 [1710, 1740]  5.3 [4.7, 8.5]     1151 [1151, 1159]
+    2                   tern, wfq           1920 [1920, 1920]  2.9 [2.9, 2.9]     1042 [1038, 1042]
     4                   linux               1865 [1740, 1900]  850 [850, 854]     6242 [5095, 6668]
-    4                   tern, wfq           2295 [2070, 2295]  2.6 [2.6, 2.8]     2597 [2597, 5030]
-    4                   tern, global        2300 [2285, 2310]  727 [727, 727]     2509 [2509, 2509]
+    4                   tern, wfq           2295 [2005, 2295]  2.6 [2.6, 2.6]     2597 [2597, 11764]
+    4                   tern, global        2305 [2295, 2310]  727 [727, 735]     2509 [2509, 2515]
     4                   tern, rr            1955 [1375, 2295]  3.5 [2.4, 2000]    12288 [2597, 14189]
 
 Linux's sleeps end late by its timer slack of 50 us each, which explains the rps of the first two lines. With
@@ -62,9 +62,10 @@ def test_a_woken_worker_does_not_wait_for_a_queue_of_all_cpus(verdict: VerdictRe
 
 # A request computes 6.5 ms. With a slice of 0.1 ms a woken worker waits for the next tick, 4 ms at most; with
 # 20 ms it waits until the running one sleeps. There are no locks, because they would hide the difference.
-# Measured as above: 1.72 [1.53, 3.44].
+# 0.88 s have 260 wake-ups: the 99th percentile of the 62 of 0.22 s is the longest, which in one seed of
+# five was 7.5 ms, two ticks, and made the ratio 1.63 [0.87, 1.83]. Measured as above: 1.62 [1.62, 2.27].
 @pytest.mark.system(f"{SLICE}:ns=100000")
-@pytest.mark.workload("schbench", footprint_kb=64, threads=4, locking="none")
+@pytest.mark.workload("schbench", footprint_kb=64, threads=4, locking="none", time_ns=880_000_000)
 @pytest.mark.ratio(to=f"{SLICE}:ns=20000000", cpus=2, metric="wakeup_p99", at_least=0.01, insn=1.3)
 def test_a_short_slice_of_linux_wakes_sooner(verdict: VerdictResult) -> None:
     verdict.require_pass()

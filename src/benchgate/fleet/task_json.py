@@ -235,6 +235,7 @@ def _limits(limits: Limits) -> dict[str, object]:
         "console_bytes": limits.console_bytes,
         "stderr_bytes": limits.stderr_bytes,
         "leave_s": limits.leave_s,
+        "exit_s": limits.exit_s,
         "linger_s": limits.linger_s,
         "hush_s": limits.hush_s,
     }
@@ -246,6 +247,7 @@ def _read_limits(fields: Fields) -> Limits:
         console_bytes=min(fields.number("console_bytes"), 16 * most.console_bytes),
         stderr_bytes=min(fields.number("stderr_bytes"), 16 * most.stderr_bytes),
         leave_s=_seconds(fields, "leave_s"),
+        exit_s=_seconds(fields, "exit_s"),
         linger_s=_seconds(fields, "linger_s"),
         hush_s=_seconds(fields, "hush_s"),
     )

@@ -69,8 +69,15 @@ def _find(kind: str, word: str) -> Path:
         path = Path(word).absolute()
         return path / WORKLOAD_FILE if kind == "workload" and path.is_dir() else path
     if not NAME.match(word) or word not in names(kind):
-        raise CatalogError(f"{unknown(kind, word, names(kind))}, or give the path of a YAML file")
+        raise CatalogError(f"{unknown(kind, word, names(kind))}, or {_path_for(kind, word)}")
     return _built_in(kind, word)
+
+
+def _path_for(kind: str, word: str) -> str:
+    """How to give a path instead of a name. Without a slash a word is a name, also that of a folder."""
+    if kind == "workload" and Path(word, WORKLOAD_FILE).is_file():
+        return f"write `./{word}` for the folder of that name that is here"
+    return "give the path of a YAML file"
 
 
 def unknown(kind: str, word: str, known: Collection[str]) -> str:

@@ -40,6 +40,10 @@ class Limits:
     leave_s: float = 30.0
     """How long the process may take to exit after its end line. At a load of 18, four vCPUs that shared one
     CPU once took longer than 10 s."""
+    exit_s: float = 180.0
+    """How long it may take from the end of its console to its own end. All is printed by then, and it waits
+    in the host's kernel, where all QEMUs unmap the same files: at a load of 60 that took longer than 30 s in
+    3 of 160 runs."""
     linger_s: float = 1.0
     """How long to read on after a panic, for the rest of its text."""
     hush_s: float = 5.0

@@ -104,7 +104,7 @@ class Follower:
 
     def await_exit(self, seen: Observation) -> bool:
         """True if the program exits by itself after its console was closed."""
-        return seen.cause is Cause.CLOSED and self.child.wait(self.limits.leave_s)
+        return seen.cause is Cause.CLOSED and self.child.wait(self.limits.exit_s)
 
     def judge(self, seen: Observation, status: int | None) -> tuple[Ending, str]:
         """`status`: None if the program had to be stopped."""

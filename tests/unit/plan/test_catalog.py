@@ -38,6 +38,19 @@ def test_a_users_workload_is_a_yaml_file_in_the_folder_of_its_source(spin: Workl
     assert spin.quick == {"size": 10}
 
 
+def test_a_folder_that_is_given_without_a_slash_is_pointed_out(
+    spin: Workload, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CatalogError, match="or give the path of a YAML file"):
+        catalog.load_workload("mine")
+    spin.file.rename(folder / "workload.yaml")
+    with pytest.raises(CatalogError, match=r"write `\./mine` for the folder"):
+        catalog.load_workload("mine")
+
+
 def test_a_workload_says_what_it_needs_and_who_counts_its_workers(spin: Workload, tmp_path: Path) -> None:
     assert (spin.needs, spin.own_workers, spin.metrics) == ((), False, {})
     (tmp_path / "own.yaml").write_text(YAML + "needs: [park, clock]\nworkers: own\n")

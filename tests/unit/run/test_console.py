@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -36,12 +37,14 @@ class StubChild:
     """Replaces the program at the other end of the console."""
 
     ended: bool = False
+    unmaps_s: float = math.inf
+    """How long its end takes after its console is closed."""
 
     def has_ended(self) -> bool:
         return self.ended
 
-    def wait(self, _: float) -> bool:
-        return self.ended
+    def wait(self, seconds: float) -> bool:
+        return self.ended or seconds >= self.unmaps_s
 
 
 @dataclass
@@ -276,6 +279,18 @@ def test_each_stage_has_its_deadline(rig: Rig) -> None:
     assert (seen.cause, seen.stage, seen.line) == (Cause.DEADLINE, Stage.RUNNING, "benchready x")
     os.write(rig.write, GOOD)
     assert rig.follower(leave_s=0.05).follow().stage is Stage.ENDED
+
+
+@pytest.mark.parametrize(("unmaps_s", "exits"), [(90.0, True), (math.inf, False)])
+def test_a_process_whose_console_is_closed_may_take_long_to_end(
+    rig: Rig, unmaps_s: float, *, exits: bool
+) -> None:
+    """As on a host with a load of 60. No time passes here."""
+    os.write(rig.write, GOOD)
+    rig.close_output()
+    rig.child.unmaps_s = unmaps_s
+    follower = rig.follower(leave_s=30.0)
+    assert follower.await_exit(follower.follow()) is exits
 
 
 def test_without_a_ready_pattern_the_deadline_is_the_sum_of_both(rig: Rig) -> None:
