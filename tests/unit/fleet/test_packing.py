@@ -16,6 +16,8 @@ from benchgate.fleet.equipment import Equipment
 from benchgate.fleet.packing import packed, unpacked
 from tools.fleet_scale import request_of
 
+CLOCK = "c" * 64
+
 
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
@@ -24,24 +26,24 @@ def files(tmp_path: Path) -> Path:
 
 
 def test_a_run_has_one_key_whoever_asks(files: Path, tmp_path: Path) -> None:
-    here = packed(request_of(3, Path("/a/runs/0001-x"), files, attempt=1), file_digest)
-    there = packed(request_of(3, Path("/b/runs/0007-x"), files, attempt=7, warmup=True), file_digest)
+    here = packed(request_of(3, Path("/a/runs/0001-x"), files, attempt=1), file_digest, CLOCK)
+    there = packed(request_of(3, Path("/b/runs/0007-x"), files, attempt=7, warmup=True), file_digest, CLOCK)
     assert here.key == there.key
     assert here.sent == there.sent
-    assert packed(request_of(4, Path("/a/runs/0001-x"), files), file_digest).key != here.key
+    assert packed(request_of(4, Path("/a/runs/0001-x"), files), file_digest, CLOCK).key != here.key
     (files / "kernel").write_bytes(b"another kernel")
-    assert packed(request_of(3, Path("/a/runs/0001-x"), files), file_digest).key != here.key
+    assert packed(request_of(3, Path("/a/runs/0001-x"), files), file_digest, CLOCK).key != here.key
 
 
 def test_no_path_of_this_machine_is_sent(files: Path) -> None:
-    sent = packed(request_of(3, Path("/somewhere/runs/0001-x"), files), file_digest).sent
+    sent = packed(request_of(3, Path("/somewhere/runs/0001-x"), files), file_digest, CLOCK).sent
     assert str(files).encode() not in sent
     assert b"/somewhere" not in sent
 
 
 def test_a_worker_puts_its_own_paths_in_their_place(files: Path) -> None:
     request = request_of(3, Path("/a/runs/0001-x"), files)
-    found = packed(request, file_digest)
+    found = packed(request, file_digest, CLOCK)
     qemu = Qemu(Path("/w/qemu"), {"LD_LIBRARY_PATH": "/w/lib"}, (Path("/w/share"),), (10, 0, 2), "a" * 64)
     inputs = {sha256: Path("/w/inputs") / sha256 for sha256 in found.files}
     (kernel,) = inputs.values()
@@ -63,18 +65,18 @@ def test_only_the_instruction_clock_travels(files: Path) -> None:
     request = request_of(3, Path("/a"), files)
     wall = replace(request, spec=replace(request.spec, lane=Lane.TCG))
     with pytest.raises(FleetError, match=r"kernel-smp2: only runs on the instruction clock.*lane tcg"):
-        packed(wall, file_digest)
+        packed(wall, file_digest, CLOCK)
 
 
 def test_a_command_line_that_no_worker_starts_is_named(files: Path) -> None:
     request = request_of(3, Path("/a"), files)
     more = replace(request.spec, argv=(*request.spec.argv, "-netdev", "user,id=n,hostfwd=tcp::5555-:22"))
     with pytest.raises(FleetError, match=r"cannot be made on a fleet: .*netdev"):
-        packed(replace(request, spec=more), file_digest)
+        packed(replace(request, spec=more), file_digest, CLOCK)
 
 
 def test_the_owners_signature_changes_no_key(files: Path) -> None:
     request = request_of(3, Path("/a"), files)
-    signed = packed(request, file_digest, lambda task: f"signed {len(task.items)}")
+    signed = packed(request, file_digest, CLOCK, lambda task: f"signed {len(task.items)}")
     assert signed.task.vouched == "signed 3"
-    assert signed.key == packed(request, file_digest).key
+    assert signed.key == packed(request, file_digest, CLOCK).key

@@ -171,7 +171,7 @@ def test_one_worker_alone_is_said_once(tmp_path: Path) -> None:
     rig = Rig(tmp_path, workers=1)
     rig.made(rig.row(2))
     rig.made([rig.request(9, 7, warmup=True)])
-    assert [note for note in rig.notes if "has one worker" in note] == rig.notes
+    assert [note for note in rig.notes if "has one worker for it" in note] == rig.notes
     assert len(rig.notes) == 1
 
 
@@ -204,7 +204,8 @@ def test_a_worker_that_cannot_be_used_is_named_and_dropped(
 
     rig = Rig(tmp_path, make)
     requests = [rig.request(number, 2) for number in range(1, 2)]
-    rig.fleet._seats = {"sim://1": 1, "sim://2": 1}
+    rig.fleet.go(["sim://0"])
+    rig.fleet.come(["sim://2"])
     rig.fleet._random.seed(0)
     made = rig.made(requests)
     assert [raw.seed for raw in made] == [2]
