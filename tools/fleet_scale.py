@@ -65,6 +65,7 @@ class SimulatedFleet:
     """CPU time of the simulation itself."""
     deaths: int = 0
     again: int = 0
+    answers: int = 0
     stored: Counter[tuple[str, str]] = field(default_factory=Counter)
     """By worker and input, how often it was sent."""
     cancelled: list[int] = field(default_factory=list)
@@ -155,6 +156,7 @@ class SimulatedFleet:
         self.now_s, number, address, task = heapq.heappop(self._ends)
         if self._random.random() < self.dying:
             return self._die(address, [(number, task)])
+        self.answers += 1
         return [Answered(number, address, self.make(address, task))]
 
     def _die(self, address: str, lost: list[tuple[int, bytes]]) -> list[Event]:

@@ -25,7 +25,7 @@ from benchgate.fleet.engine import Answered, Engine, Event, Lost
 from benchgate.fleet.packing import Packed, Vouch, packed
 from benchgate.fleet.received import Received, kept, received
 from benchgate.insn.plugin import source_digest
-from benchgate.run import record
+from benchgate.run import record, smoke
 from benchgate.run.attempt import RunRequest, explained, unfinished, words_of_run
 from benchgate.run.guest import OnPhase
 from benchgate.run.parallel import Job
@@ -133,10 +133,11 @@ class FleetRunner:
             record.save(unfinished(request))
             mine, *others = self._copies(request, self._rows)
             self._taken.add((_same(request), request.warmup))
+            repeats = _is_repetition(request)
             self._wait((mine, *others))
             for other in others:
                 self._compare(mine, other)
-                if not request.warmup:
+                if not repeats:
                     self._assignments.take(other)  # the session itself makes the run once
             given = self._assignments.take(mine)
             raw = kept(given, request)
@@ -150,12 +151,12 @@ class FleetRunner:
         """The assignment for this run. With the first run of a row, which joins `rows`, comes one for another
         worker: that of its repetition, or if the session repeats no run of this row, one that is only
         compared."""
-        found, row = self._pack(request), request.cell.row
-        if not request.warmup and (row in rows or len(self.open_seats()) < 2):
+        found, row, repeats = self._pack(request), request.cell.row, _is_repetition(request)
+        if not repeats and (row in rows or len(self.open_seats()) < 2):
             return [self._assignments.want(found, FIRST)]
         rows.add(row)
         second, first = self._assignments.want(found, SECOND), self._assignments.want(found, FIRST)
-        return [second, first] if request.warmup else [first, second]
+        return [second, first] if repeats else [first, second]
 
     def _pack(self, request: RunRequest) -> Packed:
         """Once for a run that was asked for ahead."""
@@ -358,6 +359,11 @@ class FleetRunner:
 
     def _name(self, address: str) -> str:
         return one_line(self._names.get(address) or address, 60)
+
+
+def _is_repetition(request: RunRequest) -> bool:
+    """Whether the session makes the same run once more. Of smokes it does not, which are never samples."""
+    return request.warmup and request.cell.workload != smoke.WORKLOAD
 
 
 def _same(request: RunRequest) -> _Same:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -48,8 +48,8 @@ class Resumed:
     def slots(self, here: int) -> int:
         return self._inner.slots(here)
 
-    def ahead(self, requests: Sequence[RunRequest]) -> None:
-        self._inner.ahead([one for one in requests if _key(one) not in self._old])
+    def ahead(self, requests: Iterable[RunRequest]) -> None:
+        self._inner.ahead(one for one in requests if _key(one) not in self._old)
 
     def execute_all(self, jobs: Iterable[Job], at_once: int) -> Generator[tuple[int, RawRun], None, None]:
         """From the first run that the folder lacks, all of this round are made."""

@@ -9,6 +9,7 @@ import pytest
 
 from benchgate.base.cells import Lane
 from benchgate.base.errors import FleetError
+from benchgate.base.exploring import Exploration, Strategy
 from benchgate.base.files import file_digest
 from benchgate.base.qemu import Qemu
 from benchgate.fleet import task_json
@@ -80,3 +81,21 @@ def test_the_owners_signature_changes_no_key(files: Path) -> None:
     signed = packed(request, file_digest, CLOCK, lambda task: f"signed {len(task.items)}")
     assert signed.task.vouched == "signed 3"
     assert signed.key == packed(request, file_digest, CLOCK).key
+
+
+def test_an_exploration_is_part_of_the_task(files: Path) -> None:
+    request = request_of(3, Path("/a"), files)
+    explored = [
+        packed(replace(request, spec=replace(request.spec, exploration=one)), file_digest, CLOCK)
+        for one in (None, Exploration(Strategy.SYNC, 7), Exploration(Strategy.SYNC, 8))
+    ]
+    assert len({one.key for one in explored}) == 3
+    there = Equipment(
+        Qemu(Path("/w/qemu"), {}, (Path("/w/share"),), (10, 0, 2), "a" * 64), Path("/w/clock.so")
+    )
+    for one in explored:
+        task = task_json.from_bytes(one.sent)
+        inputs = {sha256: Path("/w/inputs") / sha256 for sha256 in one.files}
+        spec = unpacked(task, Path("/w/runs/1"), there, inputs).spec
+        assert (spec.exploration.text if spec.exploration else "") == task.exploration
+    assert explored[1].task.exploration == Exploration(Strategy.SYNC, 7).text
