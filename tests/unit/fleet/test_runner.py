@@ -327,11 +327,14 @@ def test_jobs_that_nobody_has_a_list_of_are_under_way_together(tmp_path: Path) -
         raise FleetError("no more of them")
 
     found: list[int] = []
-    results = execute_ahead(rig.runner, jobs(), 1)
-    with pytest.raises(FleetError, match="no more of them"):
-        for _, raw in results:
+
+    def take_all() -> None:
+        for _, raw in execute_ahead(rig.runner, jobs(), 1):
             found.append(raw.seed)
             assert len(drawn) > len(found) or len(found) == 30
+
+    with pytest.raises(FleetError, match="no more of them"):
+        take_all()
     assert found == list(range(1, 31))
 
 
