@@ -19,6 +19,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 
 from benchgate.base.cells import Cell, Lane, Mode, Placement
@@ -35,9 +36,10 @@ from benchgate.run.attempt import RunRequest, unfinished
 from benchgate.run.parallel import Job
 
 MOST_CPU, MOST_MIB = 0.10, 500
+ROUND = 5
+"""After so many runs a session says anew what it will ask for next."""
 REJOIN_S = 60.0
 """After this long another worker takes the place of a dead one."""
-STORE_S = 0.2
 SIZES = {"serial.log": 2_000, "clock.log": 30_000, "threads.json": 5_000, "qmp.log": 1_300, "stderr.log": 0}
 """Bytes of a run of tern, about; what the worker writes in a run's folder."""
 
@@ -63,13 +65,15 @@ class SimulatedFleet:
     """CPU time of the simulation itself."""
     deaths: int = 0
     again: int = 0
+    answers: int = 0
     stored: Counter[tuple[str, str]] = field(default_factory=Counter)
     """By worker and input, how often it was sent."""
     cancelled: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._random = random.Random(self.seed)
-        self._seats = {f"sim://{n}": self.slots for n in range(self.workers)}
+        self._seats: dict[str, int] = {}
+        self.come([f"sim://{n}" for n in range(self.workers)])
         self._next = self.workers
         self._queue: list[tuple[int, int, bytes, frozenset[str]]] = []
         self._ends: list[tuple[float, int, str, bytes]] = []
@@ -77,8 +81,21 @@ class SimulatedFleet:
         self._now_events: list[Event] = []
         self._dropped: set[int] = set()
 
+    def come(self, addresses: Sequence[str]) -> None:
+        """From now on, these are its workers, too."""
+        self._seats |= dict.fromkeys(addresses, self.slots)
+        self._show()
+
+    def go(self, addresses: Sequence[str]) -> None:
+        for address in addresses:
+            del self._seats[address]
+        self._show()
+
+    def _show(self) -> None:
+        self._shown = tuple(Seat(address, slots) for address, slots in self._seats.items())
+
     def seats(self) -> Sequence[Seat]:
-        return [Seat(address, slots) for address, slots in self._seats.items()]
+        return self._shown
 
     def run(self, number: int, task: bytes, *, key: str, avoid: frozenset[str], rank: int) -> None:
         del key
@@ -130,7 +147,7 @@ class SimulatedFleet:
     def _until(self, until_s: float) -> list[Event]:
         while self._joins and self._joins[0] <= until_s:
             self.now_s = max(self.now_s, heapq.heappop(self._joins))
-            self._seats[f"sim://{self._next}"] = self.slots
+            self.come([f"sim://{self._next}"])
             self._next += 1
             self._begin()
         if not self._ends or self._ends[0][0] > until_s:
@@ -139,11 +156,12 @@ class SimulatedFleet:
         self.now_s, number, address, task = heapq.heappop(self._ends)
         if self._random.random() < self.dying:
             return self._die(address, [(number, task)])
+        self.answers += 1
         return [Answered(number, address, self.make(address, task))]
 
     def _die(self, address: str, lost: list[tuple[int, bytes]]) -> list[Event]:
         self.deaths += 1
-        del self._seats[address]
+        self.go([address])
         heapq.heappush(self._joins, self.now_s + REJOIN_S)
         lost += [(number, task) for _, number, one, task in self._ends if one == address]
         self._ends = [one for one in self._ends if one[2] != address]
@@ -234,9 +252,12 @@ def measure(fleet: SimulatedFleet, runs: int, place: Path, files: Path) -> tuple
     """How often each seed was used, and the CPU time of the loop without the simulation's."""
     runner = FleetRunner(fleet, lambda _: None, monotonic=lambda: fleet.now_s)
     requests = [request_of(seed, place / f"{seed:05}", files, attempt=seed) for seed in range(1, runs + 1)]
+    used: Counter[int] = Counter()
     began = time.process_time()
-    runner.ahead(requests)
-    used = Counter(raw.seed for _, raw in runner.execute_all(_jobs(requests), 1))
+    for first in range(0, runs, ROUND):
+        runner.ahead(islice(requests, first, None))
+        group = requests[first : first + ROUND]
+        used.update(raw.seed for _, raw in runner.execute_all(_jobs(group), 1))
     return used, time.process_time() - began - fleet.spent_s
 
 

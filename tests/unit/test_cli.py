@@ -380,7 +380,7 @@ def test_mix_choose_refuses_a_wrong_count(tmp_path: Path, capsys: pytest.Capture
 def simulated(monkeypatch: pytest.MonkeyPatch) -> list[exploresim.Simulated]:
     """The guest that `benchgate explore` explores."""
     guests = [exploresim.Simulated()]
-    monkeypatch.setattr(lab, "opened", lambda _: exploresim.opener(guests[0]))
+    monkeypatch.setattr(lab, "opened", lambda *_: exploresim.opener(guests[0]))
     return guests
 
 

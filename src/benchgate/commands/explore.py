@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchgate.commands.shared import free_name
+from benchgate.commands.shared import declare_fleet, fleet_of, free_name
 
 if TYPE_CHECKING:
     from benchgate.session.exploring.asked import Asked
@@ -46,6 +46,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--stop-at-first", action="store_true", help="end at the first find")
     parser.add_argument("--no-small", action="store_true", help="do not make finds small")
     declare_small(parser)
+    declare_fleet(parser)
     parser.add_argument(
         "--out",
         metavar="DIR",
@@ -67,7 +68,7 @@ def run(words: argparse.Namespace) -> int:
     from benchgate.session.exploring.lab import opened
     from benchgate.session.signals import Interruptions
 
-    asked = _asked(words)
+    asked, fleet = _asked(words), fleet_of(words)
     out = Path(words.out or free_name(str(Path("reports") / "explored"))).absolute()
     if words.plan:
         print(steps.plan_text(asked, rows.select(asked), out))
@@ -76,7 +77,7 @@ def run(words: argparse.Namespace) -> int:
     signals = Interruptions(shown.note)
     signals.watch()
     try:
-        state = steps.explore(asked, out, opened(shown), shown)
+        state = steps.explore(asked, out, opened(shown, fleet), shown)
     except KeyboardInterrupt:
         shown.note(f"interrupted; the same command with --out {out} goes on")
         raise

@@ -10,11 +10,13 @@ import itertools
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchgate.base.text import visible
 
 if TYPE_CHECKING:
+    from benchgate.session.fleets import Fleet
     from benchgate.session.trust import Trusted
 
 
@@ -47,6 +49,24 @@ def declare_history(parser: argparse.ArgumentParser) -> None:
         metavar="PATH|URL",
         help="the history (default: $BENCHGATE_HISTORY, else the user's own)",
     )
+
+
+def declare_fleet(parser: argparse.ArgumentParser) -> None:
+    about = "make the runs on the workers of this scheduler, as for pytest"
+    parser.add_argument("--fleet", default="", metavar="ADDRESS", help=about)
+    for option, metavar in (("--fleet-certificates", "DIR"), ("--fleet-key", "PATH")):
+        parser.add_argument(option, type=Path, metavar=metavar, help="as for pytest")
+
+
+def fleet_of(words: argparse.Namespace) -> Fleet:
+    from benchgate.base.errors import UsageError
+    from benchgate.session.fleets import Fleet
+
+    if not words.fleet and (words.fleet_certificates or words.fleet_key):
+        raise UsageError("--fleet-certificates and --fleet-key need --fleet ADDRESS")
+    if words.fleet and words.jobs:
+        raise UsageError("--jobs with --fleet: each worker's --slots say how many runs it makes at once")
+    return Fleet(words.fleet, words.fleet_certificates, words.fleet_key)
 
 
 def trusted(words: argparse.Namespace) -> Trusted:

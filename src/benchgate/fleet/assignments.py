@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from benchgate.base.errors import FleetError
-from benchgate.fleet.answer import Answer
 from benchgate.fleet.packing import Packed
+from benchgate.fleet.received import Received
 
 MOST_LOSSES = 8
 """A run that was lost as often as this probably ends its workers."""
@@ -29,7 +29,7 @@ class Assignment:
     rank: int = 0
     number: int = 0
     """Under which it is with the engine; 0: it is not."""
-    answer: Answer | None = None
+    answer: Received | None = None
     address: str = ""
     """Of the worker that answered."""
     losses: int = 0
@@ -46,6 +46,11 @@ class Assignment:
     def name(self) -> str:
         """For messages."""
         return f"{self.packed.task.cell.id}, seed {self.packed.task.seed}"
+
+    @property
+    def answered(self) -> Received:
+        assert self.answer is not None
+        return self.answer
 
     @property
     def is_idle(self) -> bool:
@@ -81,11 +86,10 @@ class Assignments:
         self._idle &= kept
         return numbers
 
-    def take(self, assignment: Assignment) -> Answer:
+    def take(self, assignment: Assignment) -> Received:
         """Its answer, which is given once."""
-        assert assignment.answer is not None
         del self._all[assignment.want]
-        return assignment.answer
+        return assignment.answered
 
     def has(self, key: str, copy: int) -> bool:
         return (key, copy) in self._all

@@ -53,14 +53,14 @@ class DaskEngine:
         self._under_way: dict[int, tuple[Remote, Waiting[None]]] = {}
         self._kept_to: dict[int, frozenset[str]] = {}
         """By number, the workers that may make a run, if not all may."""
-        self._seats: dict[str, int] = {}
+        self._seats: tuple[Seat, ...] = ()
         self._watching = self._spawn(self._watch())
 
     def seats(self) -> Sequence[Seat]:
-        return [Seat(address, slots) for address, slots in self._seats.items()]
+        return self._seats
 
     def run(self, number: int, task: bytes, *, key: str, avoid: frozenset[str], rank: int) -> None:
-        allowed = frozenset(self._seats) - avoid if avoid else None
+        allowed = frozenset(one.address for one in self._seats) - avoid if avoid else None
         self._submit(number, key, allowed, -rank, work.carry_out, task)
 
     def store(self, number: int, sha256: str, content: bytes, address: str) -> None:
@@ -145,11 +145,12 @@ class DaskEngine:
         while True:
             try:
                 is_there = self._client.status == "running"
-                self._seats = dict(await self._client.scheduler.ncores()) if is_there else {}
+                found = dict(await self._client.scheduler.ncores()) if is_there else {}
             except Exception:
-                self._seats = {}
+                found = {}
+            self._seats = tuple(Seat(address, slots) for address, slots in found.items())
             for number, allowed in list(self._kept_to.items()):
-                if self._seats and not allowed & set(self._seats):
+                if found and not allowed & set(found):
                     self._kept_to.pop(number, None)
                     self._events.put(Lost(number, "the workers that may make it went away"))
             await asyncio.sleep(_SEATS_S)

@@ -16,6 +16,7 @@ from types import MappingProxyType
 
 from benchgate.base.cells import Lane
 from benchgate.base.errors import FleetError, RefusedError
+from benchgate.base.exploring import exploration_of
 from benchgate.base.runs import BootSpec, Uses
 from benchgate.fleet import words
 from benchgate.fleet.equipment import Equipment
@@ -30,10 +31,10 @@ from benchgate.fleet.task import (
     Place,
     Task,
     filled,
+    sha256_of,
     templated,
 )
-from benchgate.fleet.task_json import as_bytes, digest
-from benchgate.insn.plugin import source_digest
+from benchgate.fleet.task_json import as_bytes
 from benchgate.run.attempt import RunRequest
 from benchgate.run.watch import GUEST_WATCH
 
@@ -53,7 +54,8 @@ class Packed:
     """The guest's, by SHA-256."""
 
 
-def packed(request: RunRequest, digest_of: Digest, vouch: Vouch = lambda _: "") -> Packed:
+def packed(request: RunRequest, digest_of: Digest, clock: str, vouch: Vouch = lambda _: "") -> Packed:
+    """`clock`: the digest of the plugin's sources."""
     spec = request.spec
     if spec.lane is not Lane.INSN or spec.uses is None or spec.uses.plugin is None:
         raise FleetError(
@@ -69,7 +71,7 @@ def packed(request: RunRequest, digest_of: Digest, vouch: Vouch = lambda _: "") 
         guest_digest=request.guest_digest,
         items=(
             Item(QEMU, spec.uses.qemu.digest),
-            Item(CLOCK, source_digest()),
+            Item(CLOCK, clock),
             *(Item(name.rstrip("0123456789"), sha256) for name, (_, sha256) in files.items()),
         ),
         argv=templated(spec.argv, _places(request.folder, spec.uses, spec.uses.plugin, dict(files.values()))),
@@ -80,12 +82,16 @@ def packed(request: RunRequest, digest_of: Digest, vouch: Vouch = lambda _: "") 
         script=request.script,
         talks=spec.talks,
         shape=spec.shape,
+        exploration=spec.exploration.text if spec.exploration else "",
     )
     if why := words.why_not(task):
         raise FleetError(f"{request.cell.id} cannot be made on a fleet: {why}; leave out --fleet for it")
-    task = replace(task, vouched=vouch(task))
-    by_digest = MappingProxyType({sha256: path for path, sha256 in files.values()})
-    return Packed(task, as_bytes(task), digest(task), by_digest)
+    sent = as_bytes(task)
+    key = sha256_of(sent)  # as task_json.digest says: without what vouches for it
+    if signature := vouch(task):
+        task = replace(task, vouched=signature)
+        sent = as_bytes(task)
+    return Packed(task, sent, key, MappingProxyType({sha256: path for path, sha256 in files.values()}))
 
 
 def _places(folder: Path, uses: Uses, plugin: Path, files: Mapping[Path, str]) -> dict[str, Place]:
@@ -117,6 +123,7 @@ def unpacked(task: Task, folder: Path, equipment: Equipment, files: Mapping[str,
         deadlines=task.deadlines,
         talks=task.talks,
         shape=task.shape,
+        exploration=exploration_of(task.exploration) if task.exploration else None,
     )
     return RunRequest(
         cell=task.cell,

@@ -10,36 +10,33 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 
 from benchgate.base.errors import FleetError
-from benchgate.base.files import file_digest, read_json, write_json
-from benchgate.base.process import base_environment
-from benchgate.base.runs import Ending, RawRun
+from benchgate.base.exploring import Exploration
+from benchgate.base.files import file_digest
+from benchgate.base.runs import Deadlines, RawRun
 from benchgate.base.text import one_line
 from benchgate.build.cache_storage import Notice
-from benchgate.fleet import agreement, answer
-from benchgate.fleet.answer import Answer
 from benchgate.fleet.assignments import Assignment, Assignments
+from benchgate.fleet.doubles import FIRST, SECOND, THIRD, Pairs, compare
 from benchgate.fleet.engine import Answered, Engine, Event, Lost
 from benchgate.fleet.packing import Packed, Vouch, packed
-from benchgate.run import record
-from benchgate.run.attempt import RunRequest, explained, unfinished
+from benchgate.fleet.received import Received, kept, received
+from benchgate.insn.plugin import source_digest
+from benchgate.run import record, smoke
+from benchgate.run.attempt import RunRequest, explained, unfinished, words_of_run
 from benchgate.run.guest import OnPhase
 from benchgate.run.parallel import Job
 
-WORKER = "worker.json"
-"""In a run's folder: who made it, and the command line that was executed there."""
 PATIENCE_S = 600.0
 """How long to wait for a worker, or for the scheduler, before the session gives up."""
 _LOOK_S = 0.5
 _AHEAD = 2
 """Runs under way or waiting to be taken, for each slot: no worker waits for the loop here."""
-FIRST, SECOND, THIRD = range(3)
-"""The copies of a run: the second one of a row's first seed is made on another worker, and a third one
-decides if they differ."""
+_Same = tuple[str, int, str, Exploration | None, Deadlines, str]
+"""What makes two requests the same run."""
 
 
 class FleetRunner:
@@ -60,35 +57,53 @@ class FleetRunner:
         self._numbers = 0
         self._stores: dict[int, tuple[str, str]] = {}
         """By number, the worker to which an input is being sent, and the input."""
-        self._digests: dict[Path, str] = {}
+        self._digest = cache(file_digest)  # an image is not changed during a session: build/images.py checks
+        self._clock = cache(source_digest)
         self._banned: dict[str, str] = {}
         """By address, why no more runs are given to a worker."""
         self._names: dict[str, str] = {}
         self._made: Counter[tuple[str, str]] = Counter()
         """Runs by worker and host."""
-        self._packed: dict[tuple[str, int, str, str], Packed] = {}
+        self._coming: Iterator[RunRequest] = iter(())
+        """What will be asked for next, as far as it was not wanted yet."""
+        self._most = 0
+        """The most that the fleet has ever had room for."""
+        self._packed: dict[_Same, Packed] = {}
         """Those that were asked for ahead."""
-        self._pairs: dict[str, tuple[str, str]] = {}
-        """By task, the workers that make both copies of it."""
-        self._paired: Counter[str] = Counter()
+        self._taken: set[tuple[_Same, bool]] = set()
+        """What was asked for ahead, and is taken."""
+        self._pairs = Pairs()
         self._rows: set[str] = set()
         """Of which one run was made by two workers."""
+        self._rows_ahead: set[str] = set()
+        """These, and those of which one will be."""
         self._alone_since: float | None = None
         self._told_alone = False
+        self._on_phase: OnPhase = lambda _: None
 
     # ---- the Runner
 
     def slots(self, here: int) -> int:
         """At least two: a round is then one group, and goes out at once."""
         del here
-        while not self._open_seats():
+        while not self.open_seats():
             self._look()
-        return max(2, sum(self._open_seats().values()))
+        return max(2, sum(self.open_seats().values()))
 
-    def ahead(self, requests: Sequence[RunRequest]) -> None:
-        rows, self._packed = set(self._rows), {}
-        wanted = [assignment for request in requests for assignment in self._copies(request, rows)]
-        for number in self._assignments.keep_only(one.want for one in wanted):
+    def ahead(self, requests: Iterable[RunRequest]) -> None:
+        """They are read as far as the fleet has room. What is under way and is named soon goes on."""
+        self._coming, self._rows_ahead = iter(requests), set(self._rows)
+        self._taken.clear()
+        most = self._room(self.open_seats())
+        if len(self._packed) > 4 * most:  # of rows that ended early
+            self._packed.clear()
+        under_way = {one.want for one in self._assignments if not one.is_idle}
+        wanted = set()
+        for request in self._coming:
+            wanted |= {one.want for one in self._copies(request, self._rows_ahead)}
+            if len(wanted) >= most and (len(wanted) >= 2 * most or under_way <= wanted):
+                break
+        for number in self._assignments.keep_only(wanted):
             self._engine.cancel(number)
         self._send()
 
@@ -99,6 +114,7 @@ class FleetRunner:
             yield index, self._carried_out(job)
 
     def close(self) -> None:
+        self._coming = iter(())
         for number in self._assignments.keep_only(()):
             self._engine.cancel(number)
         self._engine.close()
@@ -112,18 +128,21 @@ class FleetRunner:
     # ---- one run
 
     def _carried_out(self, job: Job) -> RawRun:
-        request = job.request
+        request, self._on_phase = job.request, job.on_phase
         try:
             record.save(unfinished(request))
             mine, *others = self._copies(request, self._rows)
-            self._wait((mine, *others), job.on_phase)
+            self._taken.add((_same(request), request.warmup))
+            repeats = _is_repetition(request)
+            self._wait((mine, *others))
             for other in others:
-                self._compare(mine, other, job.on_phase)
-                if not request.warmup:
+                self._compare(mine, other)
+                if not repeats:
                     self._assignments.take(other)  # the session itself makes the run once
             given = self._assignments.take(mine)
-            raw = _kept(given, request)
-            self._made[given.worker, given.host] += 1
+            raw = kept(given, request)
+            self._packed.pop(_same(request), None)
+            self._made[given.answer.worker, given.answer.host] += 1
         except OSError as error:
             raise explained(error, request.folder) from error
         return raw
@@ -132,80 +151,61 @@ class FleetRunner:
         """The assignment for this run. With the first run of a row, which joins `rows`, comes one for another
         worker: that of its repetition, or if the session repeats no run of this row, one that is only
         compared."""
-        found, row = self._pack(request), request.cell.row
-        if not request.warmup and (row in rows or len(self._open_seats()) < 2):
+        found, row, repeats = self._pack(request), request.cell.row, _is_repetition(request)
+        if not repeats and (row in rows or len(self.open_seats()) < 2):
             return [self._assignments.want(found, FIRST)]
         rows.add(row)
         second, first = self._assignments.want(found, SECOND), self._assignments.want(found, FIRST)
-        return [second, first] if request.warmup else [first, second]
+        return [second, first] if repeats else [first, second]
 
     def _pack(self, request: RunRequest) -> Packed:
         """Once for a run that was asked for ahead."""
-        words = "\0".join(request.spec.argv).replace(f"{request.folder}/", "/")
-        key = (request.cell.id, request.seed, request.guest_digest, words)
-        if key not in self._packed:
-            self._packed[key] = packed(request, self._digest, self._vouch)
-        return self._packed[key]
+        same = _same(request)
+        if same not in self._packed:
+            self._packed[same] = packed(request, self._digest, self._clock(), self._vouch)
+        return self._packed[same]
 
-    def _digest(self, path: Path) -> str:
-        """An image is not changed during a session: each attempt checks it (build/images.py)."""
-        if path not in self._digests:
-            self._digests[path] = file_digest(path)
-        return self._digests[path]
-
-    def _compare(self, second: Assignment, first: Assignment, on_phase: OnPhase) -> None:
-        """Before anything of a row is used, two workers have made its first seed. The one whose run differs
-        from those of two others is dropped, and its run is made again."""
-        row = second.packed.task.cell.row
-        if first.address == second.address:
-            if not self._told_alone:
-                self._told_alone = True
-                self._note(f"{row}: the fleet has one worker, so nobody else repeats the first seed of a row")
-            return
-        one, two = first.answer, second.answer
-        assert one is not None
-        assert two is not None
-        difference = agreement.difference(one.files, two.files)
-        if not difference:
-            return
-        names = f"{one.worker} and {two.worker}"
-        third = self._assignments.want(second.packed, THIRD)
-        third.avoid |= {first.address, second.address}
-        if not set(self._open_seats()) - third.avoid:
-            raise FleetError(
-                f"{row}: {names} made different runs of seed {second.packed.task.seed} ({difference}), and "
-                "there is no third worker to decide: measure here, without --fleet, or add a worker"
+    def _compare(self, one: Assignment, other: Assignment) -> None:
+        """Afterwards both have an answer of a worker that may be trusted."""
+        if one.address != other.address:
+            compare(self, one, other)
+            self._wait((one, other))
+        elif not self._told_alone:
+            self._told_alone = True
+            self._note(
+                f"{one.packed.task.cell.row}: the fleet has one worker for it, so nobody else repeats the "
+                "first seed of a row"
             )
-        self._note(f"{row}: {names} made different runs of one seed ({difference}); a third worker decides")
-        self._wait((third,), on_phase)
-        judge = self._assignments.take(third)
-        ruling = agreement.ruling(
-            (first.address, one.files), (second.address, two.files), (third.address, judge.files)
-        )
-        if not ruling.odd:
-            raise FleetError(
-                f"{row}: {names} and {judge.worker} made three different runs of one seed ({difference}): it "
-                "does not repeat, so measure here, without --fleet, and see docs/fleet.md"
-            )
-        self._ban(ruling.odd, f"its run of {row} is not that of two others: {difference}")
-        self._drop_answers_of(ruling.odd)
-        self._wait((first, second), on_phase)
 
-    def _drop_answers_of(self, address: str) -> None:
-        """Nothing that was not used yet comes from a worker that is not trusted any more."""
+    # ---- what a comparison needs (doubles.py)
+
+    def open_seats(self) -> dict[str, int]:
+        return {one.address: one.slots for one in self._engine.seats() if one.address not in self._banned}
+
+    def third(self, of: Assignment, avoid: Collection[str]) -> tuple[str, Received]:
+        third = self._assignments.want(of.packed, THIRD)
+        third.avoid |= set(avoid)
+        self._wait((third,))
+        return third.address, self._assignments.take(third)
+
+    def distrust(self, address: str, why: str) -> None:
+        self._ban(address, why)
         for assignment in self._assignments:
             if assignment.answer is not None and assignment.address == address:
                 assignment.answer = None
                 self._assignments.again(assignment)
         self._send()
 
+    def tell(self, text: str) -> None:
+        self._note(text)
+
     # ---- the fleet
 
-    def _wait(self, wanted: Sequence[Assignment], on_phase: OnPhase) -> None:
+    def _wait(self, wanted: Sequence[Assignment]) -> None:
         """Until each of these has its answer. They are sent even if many others wait to be taken."""
         self._send(wanted)
         while any(one.answer is None for one in wanted):
-            on_phase("running")
+            self._on_phase("running")
             self._look()
             self._send(wanted)
 
@@ -215,7 +215,7 @@ class FleetRunner:
         self._be_patient()
 
     def _be_patient(self) -> None:
-        if self._open_seats():
+        if self.open_seats():
             self._alone_since = None
             return
         now = self._monotonic()
@@ -229,19 +229,25 @@ class FleetRunner:
         reasons = "".join(f"\n  {self._name(one)}: {why}" for one, why in self._banned.items())
         return f"{what} for {self._patience_s:.0f} s: see that its scheduler and workers run{reasons}"
 
-    def _open_seats(self) -> dict[str, int]:
-        return {one.address: one.slots for one in self._engine.seats() if one.address not in self._banned}
-
     def _send(self, first: Sequence[Assignment] = ()) -> None:
         """Gives the engine these, and what else there is room for."""
-        seats = self._open_seats()
+        seats = self.open_seats()
         if not seats:
             return
         for assignment in first:
             if assignment.is_idle:
                 self._give(assignment, seats)
-        for assignment in self._assignments.sendable(_AHEAD * sum(seats.values()) + 2):
+        room = self._room(seats)
+        while len(self._assignments) < room and (request := next(self._coming, None)) is not None:
+            if (_same(request), request.warmup) not in self._taken:
+                self._copies(request, self._rows_ahead)
+        for assignment in self._assignments.sendable(room):
             self._give(assignment, seats)
+
+    def _room(self, seats: Mapping[str, int]) -> int:
+        """It does not shrink with the fleet: what is under way there goes on."""
+        self._most = max(self._most, _AHEAD * sum(seats.values()) + 2)
+        return self._most
 
     def _give(self, assignment: Assignment, seats: Mapping[str, int]) -> None:
         avoid = self._avoided(assignment, seats)
@@ -265,19 +271,9 @@ class FleetRunner:
             reasons = "".join(f"\n  {self._name(one)}: {why}" for one, why in assignment.refusals.items())
             raise FleetError(f"no worker of the fleet makes {assignment.packed.task.cell.id}:{reasons}")
         is_paired = copy == SECOND or (copy == FIRST and self._assignments.has(key, SECOND))
-        if not is_paired or len(usable) < 2:
+        if not is_paired:
             return set(assignment.avoid)
-        return set(seats) - {self._pair(key, usable)[copy]}
-
-    def _pair(self, key: str, usable: Collection[str]) -> tuple[str, str]:
-        """The two workers that make a first seed: those that were compared least, so that each is compared
-        after some rows."""
-        known = self._pairs.get(key)
-        if known is None or not set(known) <= set(usable):
-            first, second, *_ = sorted(usable, key=lambda address: (self._paired[address], address))
-            self._pairs[key] = known = first, second
-            self._paired.update(known)
-        return known
+        return set(seats) - {self._pairs.place(assignment.want, usable)}
 
     def _hear(self, event: Event) -> None:
         if event.number in self._stores:
@@ -295,16 +291,13 @@ class FleetRunner:
 
     def _hear_answer(self, assignment: Assignment, event: Answered) -> None:
         try:
-            given = answer.read(event.answer)
-            self._names[event.address] = given.worker
-            if given.key != assignment.packed.key:
-                raise FleetError("it answers for another run")  # noqa: TRY301 - one place names the worker
-            if given.files:
-                _check(given, assignment.packed)
+            whole = received(event.answer, assignment.packed)
         except FleetError as error:
             self._ban(event.address, f"its answer cannot be used: {error}")
             self._assignments.again(assignment)
             return
+        given = whole.answer
+        self._names[event.address] = given.worker
         if given.missing:
             self._supply(assignment, event.address, given.missing)
         elif given.refused:
@@ -314,16 +307,24 @@ class FleetRunner:
         elif given.trouble:
             self._ban(event.address, given.trouble)
             self._assignments.again(assignment)
-        elif _is_doubtful(given) and not assignment.doubted and len(self._open_seats()) > 1:
-            assignment.doubted = True
-            assignment.avoid.add(event.address)
-            self._note(
-                f"{assignment.name}: QEMU ended on {given.worker} before its guest did; another worker makes "
-                "this run again"
-            )
-            self._assignments.again(assignment)
+        elif whole.is_doubtful and not assignment.doubted and len(self.open_seats()) > 1:
+            self._doubt(assignment, event.address)
         else:
-            assignment.answer, assignment.address = given, event.address
+            assignment.answer, assignment.address = whole, event.address
+
+    def _doubt(self, assignment: Assignment, address: str) -> None:
+        """The worker of the other copy is no other worker for this one: they would not be compared."""
+        assignment.doubted = True
+        taken = {address, self._pairs.of_other(assignment.want)} | assignment.avoid
+        again = "the same worker"
+        if set(self.open_seats()) - taken:
+            assignment.avoid.add(address)
+            again = "another worker"
+        self._note(
+            f"{assignment.name}: QEMU ended on {self._name(address)} before its guest did; {again} makes "
+            "this run again"
+        )
+        self._assignments.again(assignment)
 
     def _supply(self, assignment: Assignment, address: str, missing: Sequence[str]) -> None:
         """Sends a worker what it lacks, once."""
@@ -360,47 +361,12 @@ class FleetRunner:
         return one_line(self._names.get(address) or address, 60)
 
 
-def _check(given: Answer, wanted: Packed) -> None:
-    """FleetError if the folder is not that of this run."""
-    if record.RUN not in given.files or "argv.json" not in given.files:
-        raise FleetError("its folder has no run.json or no argv.json")
-    try:
-        raw = record.parsed(given.files[record.RUN], Path())
-    except Exception as error:
-        raise FleetError(str(error)) from error
-    task = wanted.task
-    for name in ("cell", "nonce", "seed"):
-        if getattr(raw, name) != getattr(task, name):
-            raise FleetError(
-                f"its folder is of another run: {name} is {one_line(str(getattr(raw, name)), 80)}, and must "
-                f"be {getattr(task, name)}"
-            )
+def _is_repetition(request: RunRequest) -> bool:
+    """Whether the session makes the same run once more. Of smokes it does not, which are never samples."""
+    return request.warmup and request.cell.workload != smoke.WORKLOAD
 
 
-def _is_doubtful(given: Answer) -> bool:
-    """Whether the run may have ended because of the worker's host, not because of the guest."""
-    return record.parsed(given.files[record.RUN], Path()).ending in (Ending.EOF, Ending.NO_START)
-
-
-def _kept(given: Answer, request: RunRequest) -> RawRun:
-    """Writes the files as this machine would have: argv.json and environment.json with the paths here. What
-    was executed there is in worker.json."""
-    for name, content in given.files.items():
-        (request.folder / name).write_bytes(content)
-    argv, environment = (
-        read_json(given.files.get(name, b"null")) for name in ("argv.json", "environment.json")
-    )
-    facts = {"worker": given.worker, "host": given.host, "argv": argv, "environment": environment}
-    write_json(request.folder / WORKER, facts)
-    write_json(request.folder / "argv.json", list(request.spec.argv))
-    write_json(request.folder / "environment.json", base_environment(request.spec.environment))
-    raw = record.load(request.folder)
-    raw = replace(
-        unfinished(request),
-        ending=raw.ending,
-        exit_status=raw.exit_status,
-        host_span_ns=raw.host_span_ns,
-        detail=raw.detail,
-    )
-    record.save(raw)
-    return raw
+def _same(request: RunRequest) -> _Same:
+    spec = request.spec
+    words = words_of_run(spec.argv, request.folder)
+    return request.cell.id, request.seed, request.guest_digest, spec.exploration, spec.deadlines, words

@@ -117,20 +117,36 @@ def templated(argv: Sequence[str], places: Mapping[str, Place]) -> tuple[Word, .
     """The words with each of these paths replaced by what it stands for; but for the kernel's command line.
     fleet/words.py refuses paths that are left."""
     names = {name: place for path, place in places.items() for name in (path, comma_safe(path))}
-    longest = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
-    # A whole path: /data is neither in /mnt/data nor in /database.
-    found = re.compile(rf"(?<![^=,])({longest})(?![^,])") if names else None
     before = ("", *argv)
     return tuple(
-        (word,) if option == APPEND or found is None else _parts(found.split(word), names)
+        (word,) if option == APPEND else _parts(word, names)
         for option, word in zip(before, argv, strict=False)
     )
 
 
-def _parts(pieces: Sequence[str], names: Mapping[str, Place]) -> Word:
-    """Of texts and paths by turns."""
-    parts = [names[piece] if number % 2 else piece for number, piece in enumerate(pieces)]
-    return tuple(part for part in parts if part != "")
+def _parts(word: str, names: Mapping[str, Place]) -> Word:
+    """Each run has other paths, so a regular expression of them would be compiled for every run."""
+    present = [name for name in names if name in word]
+    parts: list[Part] = []
+    at = 0
+    while present:
+        start, _, name = min((_whole(word, one, at), -len(one), one) for one in present)
+        if start == len(word):
+            break
+        parts += [word[at:start], names[name]]
+        at = start + len(name)
+    return tuple(part for part in (*parts, word[at:]) if part != "")
+
+
+def _whole(word: str, path: str, at: int) -> int:
+    """Where the whole path stands from `at` on; the word's length: nowhere. /data is neither in /mnt/data
+    nor in /database."""
+    while (at := word.find(path, at)) >= 0:
+        end = at + len(path)
+        if (at == 0 or word[at - 1] in "=,") and (end == len(word) or word[end] == ","):
+            return at
+        at += 1
+    return len(word)
 
 
 def filled(words: Iterable[Word], path_of: Callable[[Place], str]) -> tuple[str, ...]:

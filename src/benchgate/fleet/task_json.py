@@ -14,6 +14,7 @@ from typing import Any
 from benchgate.base.cell_json import cell_as_json, cell_from_json
 from benchgate.base.cells import Placement
 from benchgate.base.errors import FleetError
+from benchgate.base.exploring import exploration_of
 from benchgate.base.files import read_json
 from benchgate.base.jsonfields import Fields
 from benchgate.base.runs import Deadlines
@@ -35,8 +36,8 @@ from benchgate.fleet.task import (
 from benchgate.run.console import Limits
 from benchgate.run.watch import Watch
 
-SCHEMA = 1
-LARGEST = 1 << 20
+SCHEMA = 2
+LARGEST = 4 << 20
 _MOST_WORDS = 1000
 _LONGEST_WORD = 1 << 16
 _BYTES = "latin-1"
@@ -101,7 +102,7 @@ def _task(fields: Fields) -> Task:
         else _read_script(Fields(fields.take("script", dict), "its script")),
         talks=fields.flag("talks"),
         shape=_text(fields.text("shape"), lines=True),
-        exploration=_text(fields.text("exploration"), lines=True),
+        exploration=_exploration(fields.text("exploration")),
         vouched=_text(fields.text("vouched"), lines=True),
     )
     fields.done()
@@ -167,6 +168,13 @@ def _text(value: str, *, lines: bool = False) -> str:
     if len(value) > _LONGEST_WORD or not shown.isprintable():
         raise ValueError(f"a text is too long, or has a control character: {value!r:.80}")
     return value
+
+
+def _exploration(text: str) -> str:
+    """It is in the one form in which benchgate writes it, so it is the same file on each machine."""
+    if text:
+        exploration_of(text)
+    return text
 
 
 def _at_most(values: list[Any], most: int) -> list[Any]:
@@ -238,6 +246,7 @@ def _limits(limits: Limits) -> dict[str, object]:
         "exit_s": limits.exit_s,
         "linger_s": limits.linger_s,
         "hush_s": limits.hush_s,
+        "halted_s": limits.halted_s,
     }
 
 
@@ -250,6 +259,7 @@ def _read_limits(fields: Fields) -> Limits:
         exit_s=_seconds(fields, "exit_s"),
         linger_s=_seconds(fields, "linger_s"),
         hush_s=_seconds(fields, "hush_s"),
+        halted_s=None if fields.is_null("halted_s") else _seconds(fields, "halted_s"),
     )
     fields.done()
     return found

@@ -11,6 +11,7 @@ that even a killed session leaves a record of it.
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -27,6 +28,9 @@ from benchgate.run.native import run_native
 from benchgate.run.record import clock_log, save
 from benchgate.run.thread_use import host_span_ns
 from benchgate.run.watch import GUEST_WATCH, NATIVE_WATCH, Watch
+
+ARGV, ENVIRONMENT = "argv.json", "environment.json"
+_FOLDER = "{run}/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +63,7 @@ def execute(request: RunRequest, on_phase: OnPhase = lambda _: None) -> RawRun:
     a second. An exception from `on_phase` ends the run like an interrupt."""
     raw = unfinished(request)
     try:
-        write_json(request.folder / "argv.json", list(request.spec.argv))
-        write_json(request.folder / "environment.json", base_environment(request.spec.environment))
+        write_command(request)
         save(raw)
         try:
             raw = _run(request, raw, on_phase)
@@ -72,6 +75,17 @@ def execute(request: RunRequest, on_phase: OnPhase = lambda _: None) -> RawRun:
     except OSError as error:
         raise explained(error, request.folder) from error
     return raw
+
+
+def write_command(request: RunRequest) -> None:
+    """argv.json and environment.json: what this machine executes, or would."""
+    write_json(request.folder / ARGV, list(request.spec.argv))
+    write_json(request.folder / ENVIRONMENT, base_environment(request.spec.environment))
+
+
+def words_of_run(argv: Iterable[str], folder: Path) -> str:
+    """A command line without the run's own folder, as one text: the same for the same run in each session."""
+    return "\0".join(argv).replace(f"{folder}/", _FOLDER)
 
 
 def unfinished(request: RunRequest) -> RawRun:

@@ -49,11 +49,12 @@ def load(folder: Path) -> RawRun:
     return parsed(text, folder)
 
 
-def parsed(text: bytes, folder: Path) -> RawRun:
-    """The attempt that this run.json of the folder describes."""
+def parsed(text: bytes, folder: Path, exploration: bytes | None = None) -> RawRun:
+    """The attempt that this run.json of the folder describes. `exploration`: the content of the file beside
+    it; None: it is read from the folder if the record names it."""
     path = folder / RUN
     try:
-        return _from_json(read_json(text), folder)
+        return _from_json(read_json(text), folder, exploration)
     except (ValueError, RecursionError) as error:
         raise EvidenceError(f"{path} is not a run that benchgate wrote: {error}.") from error
 
@@ -82,7 +83,7 @@ def _as_json(raw: RawRun) -> dict[str, object]:
     }
 
 
-def _from_json(value: object, folder: Path) -> RawRun:
+def _from_json(value: object, folder: Path, beside: bytes | None) -> RawRun:
     run = Fields(value, "the run")
     if run.number("schema") != SCHEMA:
         raise ValueError(f"its schema is not {SCHEMA}; use the benchgate that wrote it")
@@ -107,7 +108,7 @@ def _from_json(value: object, folder: Path) -> RawRun:
         clock_log=None if log is None else _inside(folder, log),
         host_span_ns=run.number_or_none("host_span_ns"),
         detail=run.text("detail"),
-        exploration=_exploration(folder, run.text("exploration")) if run.has("exploration") else None,
+        exploration=_exploration(folder, beside, run.text("exploration")) if run.has("exploration") else None,
     )
     run.done()
     return raw
@@ -117,11 +118,11 @@ def _digest(exploration: Exploration) -> str:
     return hashlib.sha256(exploration.text.encode()).hexdigest()
 
 
-def _exploration(folder: Path, digest: str) -> Exploration:
-    """The one that the run's folder has, if it is the one that the record names."""
+def _exploration(folder: Path, beside: bytes | None, digest: str) -> Exploration:
+    """The one that is beside the record, if it is the one that the record names."""
     try:
-        text = read_start(folder / exploring.FILE, _EXPLORATION_BYTES).decode("ascii", "replace")
-        found = exploration_of(text)
+        content = read_start(folder / exploring.FILE, _EXPLORATION_BYTES) if beside is None else beside
+        found = exploration_of(content.decode("ascii", "replace"))
     except OSError as error:
         raise ValueError(f"{exploring.FILE} beside it cannot be read: {error.strerror}") from error
     except ValueError as error:

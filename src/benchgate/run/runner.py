@@ -1,12 +1,13 @@
 """Who carries out attempts: this machine, or a fleet of workers (fleet/runner.py).
 
 A `Runner` takes jobs and gives their RawRuns, with all files in the folders of their requests; `Here` is this
-machine. Fails like run/attempt.py and run/parallel.py.
+machine. `execute_ahead` is for jobs of which nobody has a list. Fails like run/attempt.py, run/parallel.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from typing import Protocol
 
 from benchgate.base.runs import RawRun
@@ -22,9 +23,10 @@ class Runner(Protocol):
         """How many attempts may run at once. `here`: how many this machine could run."""
         ...
 
-    def ahead(self, requests: Sequence[RunRequest]) -> None:
+    def ahead(self, requests: Iterable[RunRequest]) -> None:
         """All that will be asked for next, in this order; it may begin now, and what is not named any more
-        may be dropped. The folders of these requests are not used, and need not exist."""
+        may be dropped. It is read as far as there is room, also later while jobs are executed. The folders of
+        these requests are not used, and need not exist."""
         ...
 
     def execute_all(self, jobs: Iterable[Job], at_once: int) -> Generator[tuple[int, RawRun], None, None]:
@@ -48,7 +50,7 @@ class Here:
     def slots(self, here: int) -> int:
         return here
 
-    def ahead(self, requests: Sequence[RunRequest]) -> None:
+    def ahead(self, requests: Iterable[RunRequest]) -> None:
         """Nothing: a run that begins early would only delay the one that is waited for."""
 
     def execute_all(self, jobs: Iterable[Job], at_once: int) -> Generator[tuple[int, RawRun], None, None]:
@@ -59,3 +61,50 @@ class Here:
 
     def close(self) -> None:
         """Nothing is left."""
+
+
+def execute_ahead(
+    runner: Runner, jobs: Iterable[Job], at_once: int
+) -> Generator[tuple[int, RawRun], None, None]:
+    """As `execute_all`. A runner that looks ahead hears of as many jobs as it has room for; an error of the
+    jobs comes after the results of those before it. Closing it ends what runs."""
+    if not runner.looks_ahead:
+        yield from runner.execute_all(jobs, at_once)
+        return
+    coming = _Coming(iter(jobs))
+    try:
+        runner.ahead(coming.requests())
+        yield from runner.execute_all(coming.jobs(), at_once)
+    finally:
+        runner.ahead(())
+
+
+class _Coming:
+    """Jobs that are drawn once, for their requests, and then given."""
+
+    def __init__(self, jobs: Iterator[Job]) -> None:
+        self._jobs = jobs
+        self._drawn: deque[Job] = deque()
+        self._error: Exception | None = None
+
+    def requests(self) -> Iterator[RunRequest]:
+        while self._draw():
+            yield self._drawn[-1].request
+
+    def jobs(self) -> Iterator[Job]:
+        while self._drawn or self._draw():
+            yield self._drawn.popleft()
+        if self._error is not None:
+            raise self._error
+
+    def _draw(self) -> bool:
+        if self._error is not None:
+            return False
+        try:
+            job = next(self._jobs, None)
+        except Exception as error:
+            self._error = error
+            return False
+        if job is not None:
+            self._drawn.append(job)
+        return job is not None

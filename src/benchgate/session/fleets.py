@@ -7,7 +7,10 @@ that cannot be resumed.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 
 from benchgate.base.cells import Lane
 from benchgate.base.errors import UsageError
@@ -16,14 +19,37 @@ from benchgate.fleet import address, allow, dask_settings
 from benchgate.fleet.runner import FleetRunner
 from benchgate.fleet.task import Item, Task
 from benchgate.plan.options import Options
-from benchgate.plan.planned import SweepPlan
+from benchgate.plan.planned import PlannedCell
 from benchgate.run.runner import Here, Runner
 from benchgate.session.resume import Resumed
 
 
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """A fleet that a command was told of; an empty address: none."""
+
+    address: str = ""
+    certificates: Path | None = None
+    key: Path | None = None
+    """What vouches for what its workers run."""
+
+    def within(self, options: Options) -> Options:
+        if not self.address:
+            return options
+        return replace(options, fleet=self.address, fleet_certificates=self.certificates, fleet_key=self.key)
+
+
+NO_FLEET = Fleet()
+
+
 def runner_of(options: Options, note: Notice) -> Runner:
-    runner: Runner = _fleet(options, note) if options.fleet else Here()
+    runner = maker_of(options, note)
     return Resumed(runner, options.resume, note) if options.resume else runner
+
+
+def maker_of(options: Options, note: Notice) -> Runner:
+    """Without a session that is resumed."""
+    return _fleet(options, note) if options.fleet else Here()
 
 
 def _fleet(options: Options, note: Notice) -> FleetRunner:
@@ -45,17 +71,16 @@ def _fleet(options: Options, note: Notice) -> FleetRunner:
     return FleetRunner(engine, note, vouch=vouch)
 
 
-def require_exact(sweeps: tuple[SweepPlan, ...]) -> None:
+def require_exact(cells: Iterable[PlannedCell]) -> None:
     """UsageError that names a row of which a fleet can make no run."""
-    for sweep in sweeps:
-        for planned in sweep.runnable:
-            if planned.seats.lane is not Lane.INSN:
-                raise UsageError(
-                    f"--fleet: {planned.cell.row} is on lane {planned.seats.lane}, and wall time is measured "
-                    "on one host: leave the row out, or measure it here"
-                )
-            if planned.system.ports:
-                raise UsageError(
-                    f"--fleet: guests of {planned.cell.system} have ports of their host: measure "
-                    f"{planned.cell.row} here"
-                )
+    for planned in cells:
+        if planned.seats.lane is not Lane.INSN:
+            raise UsageError(
+                f"--fleet: {planned.cell.row} is on lane {planned.seats.lane}, and wall time is measured "
+                "on one host: leave the row out, or measure it here"
+            )
+        if planned.system.ports:
+            raise UsageError(
+                f"--fleet: guests of {planned.cell.system} have ports of their host: measure "
+                f"{planned.cell.row} here"
+            )

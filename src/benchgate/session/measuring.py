@@ -49,6 +49,7 @@ from benchgate.plan.planned import PlannedCell, SweepPlan
 from benchgate.plan.schedule import expected_runs
 from benchgate.render.view import SessionView
 from benchgate.run import perf, stale
+from benchgate.run.attempt import RunRequest
 from benchgate.run.parallel import Job
 from benchgate.run.record import smoke_folder
 from benchgate.run.runner import Here, Runner
@@ -91,6 +92,7 @@ class MeasuringSession:
         self._trusted = Trusted()
         self._runner: Runner = Here()
         self._sweeps: tuple[SweepPlan, ...] = ()
+        self._ahead: dict[tuple[str, int, bool], RunRequest] = {}
         self.against: Against = NOTHING
         self.ground = ground_of(seen, options)
 
@@ -133,7 +135,7 @@ class MeasuringSession:
         """Makes the session's folder, with everything that is needed to judge it again."""
         self._sweeps = tuple(sweeps)
         if self.options.fleet:
-            fleets.require_exact(self._sweeps)
+            fleets.require_exact(cell for sweep in self._sweeps for cell in sweep.runnable)
         seen = envelope.collect(
             self._topology, qemu=self._machines.main, probes=self._machines.probes, pins=self.ground.pins
         )
@@ -237,8 +239,15 @@ class MeasuringSession:
         later = self._sweeps[rows.index(group[0].sweep) + 1 :]
         seed = self.options.order_seed
         more = (first_runs(one, self.options, self.policy_of(one), self, seed) for one in later)
-        nowhere = session_folder.RunFolder(0, self._open_session.folder / "ahead")
-        self._runner.ahead([self.guests.request(one, nowhere) for one in chain(group, *more)])
+        self._runner.ahead(map(self._request_ahead, chain(group, chain.from_iterable(more))))
+
+    def _request_ahead(self, one: PlannedRun) -> RunRequest:
+        """Once for each run: every round names those of all later rows again."""
+        key = one.planned.cell.id, one.seed, one.warmup
+        if key not in self._ahead:
+            nowhere = session_folder.RunFolder(0, self._open_session.folder / "ahead")
+            self._ahead[key] = self.guests.request(one, nowhere)
+        return self._ahead[key]
 
     def _expect(self, attempt: PlannedRun) -> None:
         """Gates may need more runs than were expected before the first one."""
@@ -250,6 +259,7 @@ class MeasuringSession:
         self.guests.check(attempt.planned)
         self._smoke(attempt.planned)
         self._expect(attempt)
+        self._ahead.pop((cell.id, attempt.seed, attempt.warmup), None)
         place = self._open_session.begin(cell.id)
         records = self._records.records(attempt.planned, place.folder)
         request = self.guests.request(attempt, place, records)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -21,20 +21,19 @@ from typing import Any
 from benchgate.base import own_source
 from benchgate.base.cells import Lane
 from benchgate.base.errors import EvidenceError, UsageError
-from benchgate.base.files import read_json, write_json
-from benchgate.base.process import base_environment, start_time
+from benchgate.base.files import read_json
+from benchgate.base.process import start_time
 from benchgate.base.runs import RawRun
 from benchgate.build.cache_storage import Notice
 from benchgate.evidence.chain import broken_link, parse_chain
 from benchgate.evidence.files import ATTEMPTS, SESSION, files_below, folder_digest, read_object, read_text
-from benchgate.run.attempt import RunRequest
+from benchgate.run.attempt import ARGV, RunRequest, words_of_run, write_command
 from benchgate.run.parallel import Job
 from benchgate.run.record import load, save
 from benchgate.run.runner import Runner
 
 Key = tuple[str, int, bool, str, str]
 """Cell, seed, whether it is a repetition, the guest, and the command line without the run's folder."""
-_FOLDER = "{run}"
 
 
 class Resumed:
@@ -49,8 +48,8 @@ class Resumed:
     def slots(self, here: int) -> int:
         return self._inner.slots(here)
 
-    def ahead(self, requests: Sequence[RunRequest]) -> None:
-        self._inner.ahead([one for one in requests if _key(one) not in self._old])
+    def ahead(self, requests: Iterable[RunRequest]) -> None:
+        self._inner.ahead(one for one in requests if _key(one) not in self._old)
 
     def execute_all(self, jobs: Iterable[Job], at_once: int) -> Generator[tuple[int, RawRun], None, None]:
         """From the first run that the folder lacks, all of this round are made."""
@@ -84,8 +83,7 @@ class Resumed:
     def _take(self, old: Path, request: RunRequest) -> RawRun:
         for name in files_below(old):
             shutil.copyfile(old / name, request.folder / name)
-        write_json(request.folder / "argv.json", list(request.spec.argv))
-        write_json(request.folder / "environment.json", base_environment(request.spec.environment))
+        write_command(request)
         raw = replace(load(request.folder), attempt=request.attempt, order=request.order, cell=request.cell)
         save(raw)
         self._taken[request.cell.id] += 1
@@ -115,15 +113,11 @@ def _recorded(folder: Path) -> Iterator[tuple[Key, Path]]:
             raise EvidenceError(f"{folder / link.folder} was changed after it was recorded")
         raw = load(folder / link.folder)
         if raw.lane is Lane.INSN:
-            argv = read_json((folder / link.folder / "argv.json").read_bytes())
-            words = _words(map(str, argv), folder / link.folder)
+            argv = read_json((folder / link.folder / ARGV).read_bytes())
+            words = words_of_run(map(str, argv), folder / link.folder)
             yield (raw.cell.id, raw.seed, raw.warmup, raw.guest_digest, words), folder / link.folder
 
 
 def _key(request: RunRequest) -> Key:
-    words = _words(request.spec.argv, request.folder)
+    words = words_of_run(request.spec.argv, request.folder)
     return request.cell.id, request.seed, request.warmup, request.guest_digest, words
-
-
-def _words(argv: Iterable[str], folder: Path) -> str:
-    return "\0".join(word.replace(f"{folder}/", f"{_FOLDER}/") for word in argv)

@@ -9,12 +9,15 @@ import pytest
 
 from benchgate.base.cells import Lane
 from benchgate.base.errors import FleetError
+from benchgate.base.exploring import Exploration, Strategy
 from benchgate.base.files import file_digest
 from benchgate.base.qemu import Qemu
 from benchgate.fleet import task_json
 from benchgate.fleet.equipment import Equipment
 from benchgate.fleet.packing import packed, unpacked
 from tools.fleet_scale import request_of
+
+CLOCK = "c" * 64
 
 
 @pytest.fixture
@@ -24,24 +27,24 @@ def files(tmp_path: Path) -> Path:
 
 
 def test_a_run_has_one_key_whoever_asks(files: Path, tmp_path: Path) -> None:
-    here = packed(request_of(3, Path("/a/runs/0001-x"), files, attempt=1), file_digest)
-    there = packed(request_of(3, Path("/b/runs/0007-x"), files, attempt=7, warmup=True), file_digest)
+    here = packed(request_of(3, Path("/a/runs/0001-x"), files, attempt=1), file_digest, CLOCK)
+    there = packed(request_of(3, Path("/b/runs/0007-x"), files, attempt=7, warmup=True), file_digest, CLOCK)
     assert here.key == there.key
     assert here.sent == there.sent
-    assert packed(request_of(4, Path("/a/runs/0001-x"), files), file_digest).key != here.key
+    assert packed(request_of(4, Path("/a/runs/0001-x"), files), file_digest, CLOCK).key != here.key
     (files / "kernel").write_bytes(b"another kernel")
-    assert packed(request_of(3, Path("/a/runs/0001-x"), files), file_digest).key != here.key
+    assert packed(request_of(3, Path("/a/runs/0001-x"), files), file_digest, CLOCK).key != here.key
 
 
 def test_no_path_of_this_machine_is_sent(files: Path) -> None:
-    sent = packed(request_of(3, Path("/somewhere/runs/0001-x"), files), file_digest).sent
+    sent = packed(request_of(3, Path("/somewhere/runs/0001-x"), files), file_digest, CLOCK).sent
     assert str(files).encode() not in sent
     assert b"/somewhere" not in sent
 
 
 def test_a_worker_puts_its_own_paths_in_their_place(files: Path) -> None:
     request = request_of(3, Path("/a/runs/0001-x"), files)
-    found = packed(request, file_digest)
+    found = packed(request, file_digest, CLOCK)
     qemu = Qemu(Path("/w/qemu"), {"LD_LIBRARY_PATH": "/w/lib"}, (Path("/w/share"),), (10, 0, 2), "a" * 64)
     inputs = {sha256: Path("/w/inputs") / sha256 for sha256 in found.files}
     (kernel,) = inputs.values()
@@ -63,18 +66,36 @@ def test_only_the_instruction_clock_travels(files: Path) -> None:
     request = request_of(3, Path("/a"), files)
     wall = replace(request, spec=replace(request.spec, lane=Lane.TCG))
     with pytest.raises(FleetError, match=r"kernel-smp2: only runs on the instruction clock.*lane tcg"):
-        packed(wall, file_digest)
+        packed(wall, file_digest, CLOCK)
 
 
 def test_a_command_line_that_no_worker_starts_is_named(files: Path) -> None:
     request = request_of(3, Path("/a"), files)
     more = replace(request.spec, argv=(*request.spec.argv, "-netdev", "user,id=n,hostfwd=tcp::5555-:22"))
     with pytest.raises(FleetError, match=r"cannot be made on a fleet: .*netdev"):
-        packed(replace(request, spec=more), file_digest)
+        packed(replace(request, spec=more), file_digest, CLOCK)
 
 
 def test_the_owners_signature_changes_no_key(files: Path) -> None:
     request = request_of(3, Path("/a"), files)
-    signed = packed(request, file_digest, lambda task: f"signed {len(task.items)}")
+    signed = packed(request, file_digest, CLOCK, lambda task: f"signed {len(task.items)}")
     assert signed.task.vouched == "signed 3"
-    assert signed.key == packed(request, file_digest).key
+    assert signed.key == packed(request, file_digest, CLOCK).key
+
+
+def test_an_exploration_is_part_of_the_task(files: Path) -> None:
+    request = request_of(3, Path("/a"), files)
+    explored = [
+        packed(replace(request, spec=replace(request.spec, exploration=one)), file_digest, CLOCK)
+        for one in (None, Exploration(Strategy.SYNC, 7), Exploration(Strategy.SYNC, 8))
+    ]
+    assert len({one.key for one in explored}) == 3
+    there = Equipment(
+        Qemu(Path("/w/qemu"), {}, (Path("/w/share"),), (10, 0, 2), "a" * 64), Path("/w/clock.so")
+    )
+    for one in explored:
+        task = task_json.from_bytes(one.sent)
+        inputs = {sha256: Path("/w/inputs") / sha256 for sha256 in one.files}
+        spec = unpacked(task, Path("/w/runs/1"), there, inputs).spec
+        assert (spec.exploration.text if spec.exploration else "") == task.exploration
+    assert explored[1].task.exploration == Exploration(Strategy.SYNC, 7).text

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ from benchgate.fleet.runner import FleetRunner
 from benchgate.run import record
 from benchgate.run.attempt import RunRequest
 from benchgate.run.parallel import Job
+from benchgate.run.runner import execute_ahead
 from tools.fleet_scale import Make, SimulatedFleet, answer_of, request_of, write_folder
 
 SIZES = {"serial.log": 40, "clock.log": 40}
@@ -171,7 +174,7 @@ def test_one_worker_alone_is_said_once(tmp_path: Path) -> None:
     rig = Rig(tmp_path, workers=1)
     rig.made(rig.row(2))
     rig.made([rig.request(9, 7, warmup=True)])
-    assert [note for note in rig.notes if "has one worker" in note] == rig.notes
+    assert [note for note in rig.notes if "has one worker for it" in note] == rig.notes
     assert len(rig.notes) == 1
 
 
@@ -204,7 +207,8 @@ def test_a_worker_that_cannot_be_used_is_named_and_dropped(
 
     rig = Rig(tmp_path, make)
     requests = [rig.request(number, 2) for number in range(1, 2)]
-    rig.fleet._seats = {"sim://1": 1, "sim://2": 1}
+    rig.fleet.go(["sim://0"])
+    rig.fleet.come(["sim://2"])
     rig.fleet._random.seed(0)
     made = rig.made(requests)
     assert [raw.seed for raw in made] == [2]
@@ -227,8 +231,12 @@ def test_a_run_that_every_worker_refuses_says_what_each_said(tmp_path: Path) -> 
     assert "not on sim://1" in str(caught.value)
 
 
-def test_a_qemu_that_ended_too_early_is_tried_on_another_worker_once(tmp_path: Path) -> None:
-    def killed(address: str, sent: bytes) -> bytes:
+def ends_early(who: Callable[[str], bool]) -> Make:
+    """Some workers answer that QEMU ended before its guest."""
+
+    def make(address: str, sent: bytes) -> bytes:
+        if not who(address):
+            return honest(address, sent)
         task = task_json.from_bytes(sent)
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
@@ -237,11 +245,42 @@ def test_a_qemu_that_ended_too_early_is_tried_on_another_worker_once(tmp_path: P
             (folder / "run.json").write_text(json.dumps({**raw, "ending": Ending.EOF.value}))
             return answer.made(task_json.digest(task), address, address, folder)
 
-    rig = Rig(tmp_path, killed)
+    return make
+
+
+def test_a_qemu_that_ended_too_early_is_tried_on_another_worker_once(tmp_path: Path) -> None:
+    rig = Rig(tmp_path, ends_early(lambda _: True))
     (made,) = rig.made([rig.request(1, 1)])
     assert made.ending is Ending.EOF
     assert [note for note in rig.notes if "QEMU ended on sim://" in note] == rig.notes
     assert len(rig.notes) == 2  # the first run of a row has two copies
+
+
+def once(early: list[str], who: str) -> bool:
+    """The first time only."""
+    if who not in early:
+        return False
+    early.remove(who)
+    return True
+
+
+@pytest.mark.parametrize("workers", [2, 3])
+def test_after_a_qemu_that_ended_too_early_both_copies_still_have_two_workers(
+    tmp_path: Path, workers: int
+) -> None:
+    """Each worker in turn ends its first run early."""
+    for number in range(workers):
+        place, early = tmp_path / str(number), [f"sim://{number}"]
+        place.mkdir()
+        rig = Rig(place, ends_early(partial(once, early)), workers=workers)
+        requests = rig.row(2)
+        made = rig.made(requests)
+        assert {raw.ending for raw in made} == {Ending.DONE}
+        who = [json.loads((one.folder / "worker.json").read_text())["worker"] for one in requests[:2]]
+        assert who[0] != who[1]
+        assert not [note for note in rig.notes if "has one worker" in note]
+        again = "the same worker" if workers == 2 else "another worker"
+        assert early or any(again in note for note in rig.notes)
 
 
 def test_workers_that_die_cost_time_only(tmp_path: Path) -> None:
@@ -257,6 +296,55 @@ def test_a_fleet_without_workers_is_waited_for_and_then_given_up(tmp_path: Path)
         rig.made([rig.request(1, 1)])
     assert rig.fleet.now_s >= 600
     assert rig.notes == ["no worker of the fleet is there; waiting up to 600 s for one"]
+
+
+def test_a_long_plan_is_read_as_far_as_there_is_room_and_each_run_is_made_once(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    asked, requests = [], [rig.request(number, number) for number in range(1, 61)]
+
+    def told() -> Iterator[RunRequest]:
+        for one in requests:
+            asked.append(one.seed)
+            yield one
+
+    rig.runner.ahead(told())
+    assert len(asked) < 20  # three workers
+    jobs = [Job(one, lambda _: None) for one in requests]
+    seeds = [raw.seed for _, raw in rig.runner.execute_all(jobs, 1)]
+    assert seeds == list(range(1, 61))
+    assert asked == seeds
+    assert rig.fleet.answers == 61  # the first run of the row has two copies
+
+
+def test_jobs_that_nobody_has_a_list_of_are_under_way_together(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    drawn: list[int] = []
+
+    def jobs() -> Iterator[Job]:
+        for number in range(1, 31):
+            drawn.append(number)
+            yield Job(rig.request(number, number), lambda _: None)
+        raise FleetError("no more of them")
+
+    found: list[int] = []
+
+    def take_all() -> None:
+        for _, raw in execute_ahead(rig.runner, jobs(), 1):
+            found.append(raw.seed)
+            assert len(drawn) > len(found) or len(found) == 30
+
+    with pytest.raises(FleetError, match="no more of them"):
+        take_all()
+    assert found == list(range(1, 31))
+
+
+def test_smokes_are_no_repetitions(tmp_path: Path) -> None:
+    """Each is recorded as a warm-up, and none is made again."""
+    rig = Rig(tmp_path)
+    requests = [rig.request(number, number, warmup=True) for number in range(1, 9)]
+    smokes = [replace(one, cell=replace(one.cell, workload="smoke")) for one in requests]
+    assert [raw.seed for raw in rig.made(smokes)] == list(range(1, 9))
+    assert rig.fleet.answers == 9
 
 
 def test_what_is_not_asked_for_any_more_ends(tmp_path: Path) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from benchgate.fleet.task import Input, Item, Made, Own, Place, filled, is_plain_path, manifest, templated
 from tests.unit.fleet.tasks import ARGV, PLACES, SHA, task
@@ -36,6 +39,20 @@ def test_only_whole_paths_are_replaced() -> None:
     found = [word != (text,) for text, word in zip(words, templated(words, places), strict=True)]
     assert found == [False, False, True, True, True, False]
     assert templated(("x=/data/two",), places) == (("x=", Input("b" * 64)),)
+
+
+def by_expression(word: str, places: Mapping[str, Place]) -> tuple[object, ...]:
+    """Another way to the same parts."""
+    longest = "|".join(map(re.escape, sorted(places, key=len, reverse=True)))
+    pieces = re.split(rf"(?<![^=,])({longest})(?![^,])", word)
+    found = [places[one] if number % 2 else one for number, one in enumerate(pieces)]
+    return tuple(one for one in found if one != "")
+
+
+@given(st.text("/ab=,", max_size=30), st.sets(st.text("/ab", min_size=1, max_size=4), min_size=1, max_size=4))
+def test_words_are_split_where_whole_paths_stand(word: str, paths: set[str]) -> None:
+    places: dict[str, Place] = {path: Input(path) for path in paths}
+    assert templated((word,), places) == (by_expression(word, places),)
 
 
 def test_a_path_with_a_comma_is_found_as_qemu_writes_it() -> None:

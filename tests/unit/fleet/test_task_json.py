@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from benchgate.base.errors import FleetError
+from benchgate.base.exploring import Exploration, Strategy
 from benchgate.base.script import Script, Step
 from benchgate.fleet.task import Own
 from benchgate.fleet.task_json import LARGEST, as_bytes, digest, from_bytes
+from benchgate.run.console import Limits
 from benchgate.run.watch import Watch
 from tests.unit.fleet.tasks import task
 
@@ -33,8 +35,13 @@ def changed(change: Change) -> bytes:
     [
         task(),
         task(script=SCRIPT, talks=True),
+        task(limits=Limits(halted_s=1.0)),
         task(watch=Watch(result=b"\xff\n", ends=(b"a", b"b\x80"), success=frozenset({3, 0}), may_reset=True)),
-        task(shape="node 0\nnode 1\n", exploration="strategy sync\n", vouched="-----BEGIN\nabc\n"),
+        task(
+            shape="node 0\nnode 1\n",
+            exploration=Exploration(Strategy.SYNC, 7).text,
+            vouched="-----BEGIN\nabc\n",
+        ),
     ],
 )
 def test_a_task_is_read_as_it_was_sent(one: Any) -> None:
@@ -49,7 +56,8 @@ def test_who_vouches_does_not_change_the_run() -> None:
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        (lambda v: v.update(schema=2), "its schema is not 1"),
+        (lambda v: v.update(schema=1), "its schema is not 2"),
+        (lambda v: v.update(exploration="strategy sync\n"), "line 1: expected `benchgate-exploration`"),
         (lambda v: v.update(more=1), "unknown key 'more'"),
         (lambda v: v.pop("nonce"), "the task has no nonce"),
         (lambda v: v.update(nonce="a b"), "nonce 'a b' is not a plain word"),

@@ -12,13 +12,20 @@ import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from benchgate.base.errors import EvidenceError, UsageError
 from benchgate.base.files import read_json
-from benchgate.evidence.files import append_line, is_safe_name, read_object, read_text, write_whole
+from benchgate.evidence.files import (
+    append_line,
+    is_safe_name,
+    read_object,
+    read_text,
+    unwritable,
+    write_whole,
+)
 from benchgate.explore import explored
 from benchgate.explore.explored import Explored, Find, Line
 from benchgate.session import folder_lock
@@ -160,17 +167,11 @@ class ExplorationFolder:
         try:
             place.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise EvidenceError(
-                f"{place} cannot be written: {error.strerror}; free disk space, then run again"
-            ) from error
+            raise unwritable(place, error, "free disk space, then run again") from error
 
 
 def state_of(folder: ExplorationFolder, expected: int, notes: Sequence[str]) -> Explored:
     return Explored(folder.lines(), folder.finds(), expected, tuple(notes))
-
-
-def with_small(find: Find, small: explored.Small) -> Find:
-    return replace(find, small=small)
 
 
 @contextmanager

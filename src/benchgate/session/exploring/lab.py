@@ -41,9 +41,12 @@ from benchgate.run import argv, parallel, ports, smoke
 from benchgate.run.attempt import RunRequest
 from benchgate.run.console import Limits
 from benchgate.run.record import clock_log, load
+from benchgate.run.runner import Here, Runner, execute_ahead
 from benchgate.run.watch import watch_for
+from benchgate.session import fleets
 from benchgate.session.exploring.maker import Job, Open, Opened, Result
 from benchgate.session.exploring.rows import Selected
+from benchgate.session.fleets import NO_FLEET, Fleet
 from benchgate.session.guests import Guests
 from benchgate.session.machines import Machines
 from benchgate.session.progress import Progress
@@ -57,12 +60,12 @@ def is_smoke(planned: PlannedCell) -> bool:
     return planned.cell.workload == smoke.WORKLOAD
 
 
-def opened(progress: Progress) -> Open:
+def opened(progress: Progress, fleet: Fleet = NO_FLEET) -> Open:
     """What opens a lab for the cells that were selected."""
 
     @contextmanager
     def opening(selected: Selected) -> Iterator[Opened]:
-        with ExploringLab(selected.options, progress) as lab:
+        with ExploringLab(fleet.within(selected.options), progress) as lab:
             cells = lab.open(selected.cells)
             yield Opened(cells, lab, lab.facts(cells))
 
@@ -82,6 +85,7 @@ class ExploringLab:
         self._machines = Machines(self.options, self._topology, self.progress.note)
         self._guests = Guests(self.options, self._machines, Images(self.options.locked, self.progress.note))
         self._symbols: dict[str, Sequence[Symbols]] = {}
+        self._runner: Runner = Here()
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
@@ -105,6 +109,10 @@ class ExploringLab:
         found = tuple(one if is_smoke(one) else self._seated(one, one.cell.cpus) for one in cells)
         if refused := next((f"{one.cell.id}: {one.skip}" for one in found if one.skip), ""):
             raise UsageError(refused)
+        if self.options.fleet:
+            fleets.require_exact(found)
+        self._runner = fleets.maker_of(self.options, self.progress.note)
+        self._stack.callback(self._runner.close)
         return found
 
     def _seated(self, planned: PlannedCell, cpus: int) -> PlannedCell:
@@ -130,7 +138,8 @@ class ExploringLab:
     def at_once(self, planned: PlannedCell) -> int:
         machine = planned.system.machine
         line = machine.line if machine else 0
-        return concurrency.guests_at_once(planned.system.qemu.memory, planned.seats.host_cpus, line)
+        memory, cpus = planned.system.qemu.memory, planned.seats.host_cpus
+        return self._runner.slots(concurrency.guests_at_once(memory, cpus, line))
 
     def at(self, planned: PlannedCell, cpus: int) -> PlannedCell | None:
         low, high = planned.system.cpus
@@ -156,7 +165,7 @@ class ExploringLab:
                 taken.append(job)
                 yield parallel.Job(self.request(job), partial(self._phase, job))
 
-        with closing(parallel.execute_all(requests(), at_once)) as runs:
+        with closing(execute_ahead(self._runner, requests(), at_once)) as runs:
             for number, raw in runs:
                 job = taken[number]
                 seconds = time.monotonic() - self._began.pop(job.folder, time.monotonic())

@@ -17,7 +17,7 @@ from pathlib import Path
 from benchgate.base.errors import EvidenceError, UsageError
 from benchgate.base.files import read_json
 from benchgate.base.jsonfields import Fields
-from benchgate.evidence.files import is_safe_name, read_object, read_text, write_whole
+from benchgate.evidence.files import is_safe_name, read_object, read_text, unwritable, write_whole
 from benchgate.mix import measured, study_json
 from benchgate.mix.orders import Order
 from benchgate.mix.runs import Done
@@ -89,9 +89,7 @@ class StudyFolder:
             free = next(place / f"{n}" for n in range(1, MOST_ATTEMPTS) if not (place / f"{n}").exists())
             free.mkdir()
         except OSError as error:
-            raise EvidenceError(
-                f"{place} cannot be written: {error.strerror}; free disk space, then run again"
-            ) from error
+            raise unwritable(place, error, "free disk space, then run again") from error
         return free
 
     def finish(self, key: str, done: Done) -> None:

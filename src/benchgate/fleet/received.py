@@ -1,0 +1,108 @@
+"""An answer as a run of the session: checked against its task, and written as this machine would have.
+
+`received` takes the untrusted bytes of a worker and what was asked; gives the answer with the record of its
+run, which is read once, or fails with FleetError that says what is wrong with it. `kept` writes the files of
+a run to the folder of its request; fails with OSError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from benchgate.base import exploring
+from benchgate.base.errors import EvidenceError, FleetError
+from benchgate.base.files import read_json, write_json
+from benchgate.base.runs import Ending, RawRun
+from benchgate.base.text import one_line
+from benchgate.fleet import answer
+from benchgate.fleet.answer import Answer
+from benchgate.fleet.packing import Packed
+from benchgate.fleet.task import Task
+from benchgate.run import record
+from benchgate.run.attempt import ARGV, ENVIRONMENT, RunRequest, unfinished, write_command
+
+WORKER = "worker.json"
+"""In a run's folder: who made it, and the command line that was executed there."""
+_NOWHERE = Path("the folder of a worker")
+_OF_THIS_MACHINE = frozenset({ARGV, ENVIRONMENT, record.RUN})
+"""Written here, with the paths of this machine and the numbers of this session."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    raw: RawRun
+    """Its folder is on no machine."""
+    argv: tuple[str, ...]
+    """What was executed there."""
+    environment: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    answer: Answer
+    run: Run | None
+    """None: the answer says why there is none."""
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether the run may have ended because of the worker's host, not because of the guest."""
+        return self.run is not None and self.run.raw.ending in (Ending.EOF, Ending.NO_START)
+
+
+def received(data: object, wanted: Packed) -> Received:
+    given = answer.read(data)
+    if given.key != wanted.key:
+        raise FleetError("it answers for another run")
+    return Received(given, _run(given.files, wanted.task) if given.files else None)
+
+
+def _run(files: Mapping[str, bytes], task: Task) -> Run:
+    if missing := [name for name in (record.RUN, ARGV, ENVIRONMENT) if name not in files]:
+        raise FleetError(f"its folder has no {missing[0]}")
+    try:
+        raw = record.parsed(files[record.RUN], _NOWHERE, files.get(exploring.FILE, b""))
+        argv, environment = read_json(files[ARGV]), read_json(files[ENVIRONMENT])
+    except (EvidenceError, ValueError, RecursionError) as error:
+        raise FleetError(str(error)) from error
+    if type(argv) is not list or type(environment) is not dict:
+        raise FleetError(f"its {ARGV} is no list, or its {ENVIRONMENT} is no object")
+    if not all(type(one) is str for one in (*argv, *environment.values())):
+        raise FleetError(f"its {ARGV} or {ENVIRONMENT} has something that is no text")
+    _require_same(raw, task)
+    return Run(raw, tuple(argv), environment)
+
+
+def _require_same(raw: RawRun, task: Task) -> None:
+    for name in ("cell", "nonce", "seed"):
+        if getattr(raw, name) != getattr(task, name):
+            raise FleetError(
+                f"its folder is of another run: {name} is {one_line(str(getattr(raw, name)), 80)}, and must "
+                f"be {getattr(task, name)}"
+            )
+    if (raw.exploration.text if raw.exploration else "") != task.exploration:
+        raise FleetError("its folder is of another run: it was not explored as the task says")
+
+
+def kept(given: Received, request: RunRequest) -> RawRun:
+    """With the paths of this machine, as if the run had been made here. What was executed there is in
+    worker.json."""
+    run, folder = given.run, request.folder
+    if run is None:
+        raise FleetError("an answer without a run cannot be kept")
+    for name, content in given.answer.files.items():
+        if name not in _OF_THIS_MACHINE:
+            (folder / name).write_bytes(content)
+    who = {"worker": given.answer.worker, "host": given.answer.host}
+    write_json(folder / WORKER, {**who, "argv": list(run.argv), "environment": dict(run.environment)})
+    write_command(request)
+    raw = replace(
+        unfinished(request),
+        ending=run.raw.ending,
+        exit_status=run.raw.exit_status,
+        host_span_ns=run.raw.host_span_ns,
+        detail=run.raw.detail,
+    )
+    record.save(raw)
+    return raw

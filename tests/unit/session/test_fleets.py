@@ -1,0 +1,35 @@
+"""What a fleet cannot make is named before anything is measured."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.cells import Lane
+from benchgate.base.errors import UsageError
+from benchgate.plan.options import Options
+from benchgate.run.runner import Here
+from benchgate.session.fleets import NO_FLEET, Fleet, maker_of, require_exact
+from tests import exploresim
+
+
+def test_a_command_that_names_no_fleet_keeps_what_pytest_was_told() -> None:
+    told = replace(Options(), fleet="tcp://127.0.0.1:1")
+    assert NO_FLEET.within(told) == told
+    named = Fleet("tls://host:1", Path("keys"), Path("key")).within(told)
+    assert (named.fleet, named.fleet_certificates) == ("tls://host:1", Path("keys"))
+    assert named.fleet_key == Path("key")
+
+
+def test_without_a_fleet_this_machine_makes_the_runs() -> None:
+    assert isinstance(maker_of(Options(), lambda _: None), Here)
+
+
+def test_wall_time_is_refused_by_name() -> None:
+    planned = exploresim.planned()
+    require_exact([planned])
+    wall = replace(planned, seats=replace(planned.seats, lane=Lane.TCG))
+    with pytest.raises(UsageError, match=rf"--fleet: {planned.cell.row} is on lane tcg"):
+        require_exact([planned, wall])
