@@ -16,13 +16,30 @@ import pytest
 from benchgate.base.disks import Disk, Interface, disk_options
 from benchgate.build.toolchain import compiler
 from benchgate.insn.arguments import FINE, QUANTUM
-from benchgate.insn.log import ClockLog
+from benchgate.insn.log import ClockLog, Order
 from benchgate.insn.log_reader import read_log
 from tests.kernelkit import BARE
 from tests.machines import PATIENCE_S
+from tests.memory_reference import Level, Place, Range, Shape
 from tools.clock_lab import BOOT_S, burning, lab
 
 SOURCE = Path(__file__).parents[1] / "data" / "stress"
+
+
+SOCKETS = Shape(
+    l1d=Level(64, 8, 1),
+    l1i=Level(64, 8, 1),
+    l2=Level(512, 8, 5),
+    l3=Level(4096, 16, 17),
+    cpus=(Place(0, 0, 0), Place(1, 1, 1)),
+    ranges=(Range(0, 512 << 20, 0),),
+    socket=127,
+)
+"""Two CPUs, each in a socket of its own."""
+INCREMENTS, AWAY = 600, 500
+"""Of one CPU; the instructions for which the other one is away (tests/data/stress/lines.c)."""
+TOGETHER, ALONE = 3 * SOCKETS.socket, 5
+"""What an increment takes: three services of the line; without the other CPU its five instructions."""
 
 
 @dataclass(frozen=True)
@@ -60,15 +77,17 @@ def boot(
     disks: bool = True,
     explore: Path | None = None,
     shape: Path | None = None,
+    order: Order = Order.UNSAID,
+    steps: int = 0,
 ) -> Result:
     """`disks`: false for drives of which benchgate does not know. `explore`: the file of an exploration.
     `shape`: that of a machine with memory."""
     log, console = folder / "clock.log", folder / "console"
-    argv, environment = lab(marked=False, disks=disks and bool(drive), explore=explore, shape=shape).line(
-        cpus, log, seed=7
-    )
+    setup = lab(marked=False, disks=disks and bool(drive), explore=explore, shape=shape, order=order)
+    argv, environment = setup.line(cpus, log, seed=7)
     argv += drive
-    argv += ["-serial", f"file:{console}", "-kernel", str(guest), "-append", f"case={case} cpus={cpus}"]
+    words = f"case={case} cpus={cpus} steps={steps}"
+    argv += ["-serial", f"file:{console}", "-kernel", str(guest), "-append", words]
     done = subprocess.run(argv, env=environment, capture_output=True, timeout=BOOT_S, check=False)
     return Result(done.returncode, console.read_text(), read_log(log))
 
@@ -180,6 +199,32 @@ def test_the_quantum_grows_while_cpus_do_not_interact(
     assert result.took == pytest.approx(20_000_000, rel=0.05)
     assert result.each("ipis") == [0, 20 if case == "poke" else 0]
     assert least <= result.log.checks["longest"] <= most
+
+
+def increments(guest: Path, folder: Path, case: str, order: Order) -> Result:
+    shape = folder / "shape"
+    shape.write_text(SOCKETS.text(order), encoding="ascii")
+    return boot(guest, folder, case, 2, shape=shape, order=order, steps=INCREMENTS)
+
+
+@pytest.mark.parametrize("order", [Order.WATCH, pytest.param(Order.STRICT, marks=pytest.mark.long)])
+def test_increments_of_two_sockets_take_what_arithmetic_says(
+    guest: Path, tmp_path: Path, order: Order
+) -> None:
+    done = increments(guest, tmp_path, "increments", order)
+    assert done.each("sum")[0] == pytest.approx(INCREMENTS * TOGETHER, rel=0.001)
+    assert order is Order.WATCH or done.log.orders["window"].count == 0
+
+
+@pytest.mark.long
+def test_while_the_other_cpu_is_away_increments_cost_their_instructions_only(
+    guest: Path, tmp_path: Path
+) -> None:
+    """This is why loops in which a timer's interrupt falls take less (docs/machines-measured.md)."""
+    alone = AWAY // ALONE
+    done = increments(guest, tmp_path, "interrupted", Order.STRICT)
+    assert done.each("sum")[0] == pytest.approx((INCREMENTS - alone) * TOGETHER + AWAY, rel=0.01)
+    assert done.log.orders["window"].count == 0
 
 
 def repeats(guest: Path, tmp_path: Path, case: str, cpus: int) -> bool:

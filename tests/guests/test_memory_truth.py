@@ -47,7 +47,7 @@ def test_a_clock_that_ends_turns_only_between_blocks_is_caught(
     """A CPU that waits for the line and then writes to it in the same block goes on out of turn."""
     source = tmp_path / "c"
     shutil.copytree(plugin.SOURCE, source)
-    file, ends = source / "access.c", "    clock_stop_here(c, left);\n"
+    file, ends = source / "access.c", "    clock_stop_here(c, left, 0);\n"
     text = file.read_text(encoding="utf-8")
     assert text.count(ends) == 1
     file.write_text(text.replace(ends, "    (void)c, (void)left, clock_stop_soon();\n"), encoding="utf-8")

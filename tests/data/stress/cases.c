@@ -333,5 +333,7 @@ const struct stress_case cases[] = {
     {"alternate", alternate},
     {"yielding", yielding},
     {"disk", disk},
+    {"increments", increments},
+    {"interrupted", interrupted},
 };
 const unsigned case_count = sizeof cases / sizeof cases[0];

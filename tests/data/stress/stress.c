@@ -1,7 +1,7 @@
 // A guest without an operating system. Each case does something that Linux seldom does and prints the time it
 // took.
 //
-// Takes `case=NAME cpus=N` from the kernel's command line. Each case prints lines `stress NAME key=value
+// Takes `case=NAME cpus=N`, and for some cases `steps=N`, from the kernel's command line. Each case prints lines `stress NAME key=value
 // ...`, with times in TSC ticks, and leaves through isa-debug-exit: with status 33, or 35 if its own check
 // fails. The guest judges no time; the test knows what it should be.
 #include "stress.h"
@@ -9,7 +9,7 @@
 extern uint32_t start_info;
 _Noreturn void cpu_main(unsigned me);
 
-unsigned cpus = 1;
+unsigned cpus = 1, steps;
 struct seen seen[MOST];
 static char name[32];
 static volatile unsigned arrived, go, finished;
@@ -68,14 +68,20 @@ static const char *word(const char *text, const char *key) {
     return "";
 }
 
+static unsigned number(const char *at) {
+    unsigned value = 0;
+    for (; *at >= '0' && *at <= '9'; at++)
+        value = 10 * value + (unsigned)(*at - '0');
+    return value;
+}
+
 static void read_words(void) {
     const char *text = (const char *)*(uint64_t *)((uintptr_t)start_info + 24);
     const char *at = word(text, "case=");
     for (unsigned i = 0; i + 1 < sizeof name && at[i] > ' '; i++)
         name[i] = at[i];
-    at = word(text, "cpus=");
-    for (cpus = 0; *at >= '0' && *at <= '9'; at++)
-        cpus = 10 * cpus + (unsigned)(*at - '0');
+    cpus = number(word(text, "cpus="));
+    steps = number(word(text, "steps="));
     check(cpus >= 1 && cpus <= MOST, "cpus= is not 1 to 64");
 }
 

@@ -17,7 +17,7 @@ struct seen {
     _Alignas(64) volatile uint64_t ticks, ipis, nmis, faults, at, sum, worst, x;
 };
 
-extern unsigned cpus;
+extern unsigned cpus, steps;
 extern struct seen seen[MOST];
 
 // Each case runs on every started CPU, from a common start.
@@ -38,6 +38,7 @@ void set_gates(void);
 void load_gates(bool all);
 void timer_due(void);
 void disk(unsigned me);
+void increments(unsigned me), interrupted(unsigned me);
 
 static inline void out8(uint16_t port, uint8_t value) {
     __asm__ volatile("outb %0, %1" ::"a"(value), "Nd"(port));
