@@ -102,9 +102,7 @@ def test_calls_to_any_server_scale(verdict: VerdictResult) -> None:
 
 @SPREAD
 @pytest.mark.speedup(cpus=8, at_least=2.5, insn=3.5, metric="rps")
-@pytest.mark.speedup(cpus=16, at_least=4.0, insn=7.0, metric="rps")
-@pytest.mark.speedup(cpus=32, at_least=7.0, insn=13.0, metric="rps")
-def test_calls_to_any_server_scale_to_32_cpus(verdict: VerdictResult) -> None:
+def test_calls_to_any_server_scale_to_8_cpus(verdict: VerdictResult) -> None:
     verdict.require_pass()
 
 
