@@ -12,9 +12,6 @@ smp1 in millions of instructions, and the factor over it:
     spawn, threads    111.7  1.93  3.74       45.1  1.98  3.90
     spawn, processes  191.6  1.95  3.69       37.2  2.00  3.97
 
-    CPUs                     8    32             8    32
-    service, own          7.78  28.2          7.97  31.5
-
 Linux does not scale in two rows, for one reason, which --measure shows: it puts woken threads on CPUs that
 are busy. In `fan` at 4 CPUs the CPUs were busy for 52% of the window, while threads that could run waited 46
 ms for one; in `service, spread` busy for 76%, and they waited 60 ms. So fan has a limit of its own for Linux
@@ -32,26 +29,29 @@ those of the others. pong at 2 has one of 1.7: by its steps at the hand-overs th
 26.2 [22.7, 27.4] on Linux.
 
 Above 4 CPUs, the same day, tern with a lock for the threads of each process, the factor over smp1; medians of
-five seeds, in parentheses seed 1:
+five seeds, in parentheses of fewer:
 
     row                        linux                   tern
                           8     16     32         8     16     32
+    service, own       7.78   14.9   26.2      7.97   15.9   31.5
     pong               5.84 (11.0)   21.2      8.00   16.0   31.8
     fan                2.89   3.93   4.97      6.60   9.61   10.2
-    threads            6.32   10.9 (17.7)      7.99   15.9   31.0
-    processes          6.46   12.4 (21.3)      7.93   15.7   30.0
-    service, spread  (5.09) (10.0) (19.2)      8.18   16.3   31.8
+    threads            6.32   10.9   17.8      7.99   15.9   31.0
+    processes          6.46   12.4   21.0      7.93   15.7   30.1
+    service, spread    5.03 (10.0) (18.8)      8.19   16.4   31.9
 
-Where Linux puts a woken or new thread depends on the seed: pong reaches from 5.28 to 6.89 at 8 and from 20.4
-to 23.4 at 32, threads at 8 from 6.21 to 6.70, processes from 6.39 to 6.92. tern's seeds are within 0.4%. A
-gate must be resolved from the clock's steps at the hand-overs, which can have changed tern's threads by 5.5%
-at 16 CPUs and 11% at 32, its processes by 8% and 18%, its fan by 2% and 6%, at 8 all by less than 5%. So
-limits are below the smallest seed less the steps: by 8% to 12% for Linux, by 2% to 7% for tern Those of
-figures in parentheses leave a quarter to Linux, and so do those of its fan and of its threads and processes
-at 16. At 32 CPUs a worker of pong or spawn has 60 to 125 operations, so that the start of the last worker, 10
-us after the first, is 1% of the window on tern. In fan one CPU wakes all the others, one after another: a
-round is 160 us of work that all share, and 0.45 us for each wake-up. At 32 CPUs the wake-ups alone take 14 us
-and allow a factor of 11; on Linux a round at 8 CPUs takes 59 us, of which the work is 20.
+Where Linux puts a woken or new thread depends on the seed: pong reaches from 5.28 to 6.89 at 8 and from
+20.4 to 23.4 at 32, threads at 8 from 6.21 to 6.70, processes from 6.39 to 6.92. tern's seeds are within
+0.4%. A gate must be resolved from the clock's steps at the hand-overs, which can have changed tern's
+threads by 5.5% at 16 CPUs and 11% at 32, its processes by 8% and 18%, its fan by 2% and 6%, at 8 all by
+less than 5%. So limits are below the smallest seed less the steps: by 8% to 12% for Linux, by 2% to 7% for
+tern. Those of pong at 16, of fan, and of threads and processes at 16 and 32 leave a quarter to Linux.
+Figures in parentheses are of 1 to 3 seeds; Linux's spread is not gated above 8. Steps can have changed
+tern's spread at 32 by 16.6%. At 32 CPUs a worker of pong or spawn has 60 to 125 operations, so that the
+start of the last worker, 10 us after the first, is 1% of the window on tern. In fan one CPU wakes all the
+others, one after another: a round is 160 us of work that all share, and 0.45 us for each wake-up. At 32
+CPUs the wake-ups alone take 14 us and allow a factor of 11; on Linux a round at 8 CPUs takes 59 us, of
+which the work is 20.
 """
 
 import pytest
@@ -101,10 +101,8 @@ def test_calls_to_any_server_scale(verdict: VerdictResult) -> None:
 
 
 @SPREAD
-@pytest.mark.speedup(cpus=8, at_least=2.5, insn=3.5, metric="rps")
-@pytest.mark.speedup(cpus=16, at_least=4.0, insn=7.0, metric="rps")
-@pytest.mark.speedup(cpus=32, at_least=7.0, insn=13.0, metric="rps")
-def test_calls_to_any_server_scale_to_32_cpus(verdict: VerdictResult) -> None:
+@pytest.mark.speedup(cpus=8, at_least=2.5, insn=4.4, metric="rps")
+def test_calls_to_any_server_scale_to_8_cpus(verdict: VerdictResult) -> None:
     verdict.require_pass()
 
 
@@ -112,7 +110,7 @@ def test_calls_to_any_server_scale_to_32_cpus(verdict: VerdictResult) -> None:
 @SPREAD
 @pytest.mark.speedup(cpus=8, at_least=4.0, insn=7.4, metric="rps")
 @pytest.mark.speedup(cpus=16, at_least=6.0, insn=14.6, metric="rps")
-@pytest.mark.speedup(cpus=32, at_least=10.0, insn=28.0, metric="rps")
+@pytest.mark.speedup(cpus=32, at_least=10.0, insn=26.0, metric="rps")
 def test_calls_to_any_server_of_tern_scale_to_32_cpus(verdict: VerdictResult) -> None:
     verdict.require_pass()
 
