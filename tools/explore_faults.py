@@ -2,9 +2,10 @@
 
 `python -m tools.explore_faults DIR [FAULT ...]`, by default all of FAULTS. For each fault and each method of
 $EXPLORE_METHODS (all of METHODS) it explores until it has $EXPLORE_FINDS (20) finds or has made $EXPLORE_RUNS
-(500) runs without a further one, on $EXPLORE_JOBS (2) guests at once, below DIR; called again it goes on from
-there. The runs of an exploration have seeds of their own, so the runs from one find to the next are a
-repetition: what an exploration takes that stops at its first find.
+(500) runs without a further one, or as many in all as $EXPLORE_ALL says, on $EXPLORE_JOBS (2) guests at once,
+below DIR; called again it goes on from there. The runs of an exploration have seeds of their own, so the runs
+from one find to the next are a repetition: what an exploration takes that stops at its first find. The last
+column says how many repetitions were found within 500 runs, of those that were or had as many.
 
 Fails with CalledProcessError if `benchgate explore` does.
 """
@@ -33,20 +34,23 @@ METHODS: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "--with=shortest_ns=100000",
             "--with=longest_ns=10000000",
         ),
+        "default": (),
         "anywhere": ("--strategy=anywhere",),
         "interrupt": ("--strategy=interrupt",),
         "pct": ("--strategy=pct",),
         "sync": ("--strategy=sync",),
     }
 )
-"""The first two are baselines: the clock's seeds, and what rr's chaos mode does: at random times a CPU has no
-turn for long."""
+"""`default` names no strategy. The first two are baselines: the clock's seeds, and what rr's chaos mode does:
+at random times a CPU has no turn for long."""
 CHUNK = 100
 """Runs after which it looks whether there are enough finds."""
 CPUS = 2
+WITHIN = 500
+"""So many runs are what an exploration of one fault may take."""
 HEAD = (
-    "| fault | method | runs | finds | median | mean | longest | s per run |",
-    "|---|---|--:|--:|--:|--:|--:|--:|",
+    f"| fault | method | runs | finds | median | mean | longest | s per run | within {WITHIN} |",
+    "|---|---|--:|--:|--:|--:|--:|--:|--:|",
 )
 
 
@@ -65,10 +69,16 @@ class Tally:
     @property
     def row(self) -> tuple[str, ...]:
         if not self.repetitions:
-            return str(self.runs), "0", "-", "-", "-", f"{self.seconds:.2f}"
+            return str(self.runs), "0", "-", "-", "-", f"{self.seconds:.2f}", self.within
         numbers = median(self.repetitions), mean(self.repetitions), max(self.repetitions)
         said = (f"{number:.0f}" for number in numbers)
-        return str(self.runs), str(len(self.repetitions)), *said, f"{self.seconds:.2f}"
+        return str(self.runs), str(len(self.repetitions)), *said, f"{self.seconds:.2f}", self.within
+
+    @property
+    def within(self) -> str:
+        """Runs that came to no find count as a repetition once there are too many of them."""
+        good = sum(one <= WITHIN for one in self.repetitions)
+        return f"{good} of {len(self.repetitions) + (self.without >= WITHIN)}"
 
 
 def tally(lines: Sequence[Line], most: int) -> Tally:
@@ -84,16 +94,19 @@ def tally(lines: Sequence[Line], most: int) -> Tally:
 def explored(folder: Path) -> list[Line]:
     kept = folder / "runs.jsonl"
     text = kept.read_text() if kept.exists() else ""
-    return [line_from_json(json.loads(line)) for line in text.splitlines()]
+    whole = text[: text.rfind("\n") + 1]  # an interrupt may have cut the last line
+    return [line_from_json(json.loads(line)) for line in whole.splitlines()]
 
 
-def explore(folder: Path, system: str, words: Sequence[str], *, finds: int, most: int, jobs: int) -> Tally:
+def explore(
+    folder: Path, system: str, words: Sequence[str], *, finds: int, most: int, whole: int, jobs: int
+) -> Tally:
     """Goes on with the exploration of the folder until it has enough."""
     while True:
         so_far = tally(explored(folder), finds)
-        if len(so_far.repetitions) == finds or so_far.without >= most:
+        if len(so_far.repetitions) == finds or so_far.without >= most or so_far.runs >= whole:
             return so_far
-        upto = so_far.runs // CHUNK * CHUNK + CHUNK
+        upto = min(so_far.runs // CHUNK * CHUNK + CHUNK, whole)
         asked = (f"--system={system}", "--smoke", f"--smp={CPUS}", f"--seeds={upto}", f"--jobs={jobs}")
         done = subprocess.run(
             ["benchgate", "explore", *asked, *words, "--no-small", f"--out={folder}"],
@@ -110,7 +123,8 @@ def number(name: str, usual: int) -> int:
 
 def main(folder: Path, faults: Sequence[str]) -> None:
     methods = os.environ.get("EXPLORE_METHODS", ",".join(METHODS)).split(",")
-    limits = {"finds": number("EXPLORE_FINDS", 20), "most": number("EXPLORE_RUNS", 500)}
+    limits = {"finds": number("EXPLORE_FINDS", 20), "most": number("EXPLORE_RUNS", WITHIN)}
+    limits["whole"] = number("EXPLORE_ALL", 10**6)
     jobs = number("EXPLORE_JOBS", 2)
     print(*HEAD, sep="\n")
     for fault in faults:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from benchgate.explore.explored import FOUND, OK, Line
-from tools.explore_faults import tally
+import json
+from pathlib import Path
+
+from benchgate.explore.explored import FOUND, OK, Line, line_as_json
+from tools.explore_faults import explored, tally
 
 
 def line(number: int, find: str = "") -> Line:
@@ -19,7 +22,7 @@ LINES = [line(number, FINDS.get(number, "")) for number in (0, 1, 2, 4, 3, 5, 6,
 def test_a_repetition_ends_with_a_find() -> None:
     made = tally(LINES, 20)
     assert (made.runs, made.repetitions, made.without) == (8, (3, 2, 2), 1)
-    assert made.row == ("8", "3", "2", "2", "3", "0.50")
+    assert made.row == ("8", "3", "2", "2", "3", "0.50", "3 of 3")
 
 
 def test_what_comes_after_the_last_repetition_is_not_counted() -> None:
@@ -30,4 +33,18 @@ def test_what_comes_after_the_last_repetition_is_not_counted() -> None:
 def test_nothing_was_found() -> None:
     made = tally([line(0), line(1), line(2)], 20)
     assert (made.runs, made.repetitions, made.without) == (2, (), 2)
-    assert made.row == ("2", "0", "-", "-", "-", "0.50")
+    assert made.row == ("2", "0", "-", "-", "-", "0.50", "0 of 0")
+
+
+def test_repetitions_that_took_too_long_or_came_to_no_find_are_not_within() -> None:
+    late = [line(number, "find-1" if number == 501 else "") for number in range(1002)]
+    assert tally(late, 20).within == "0 of 2"
+    soon = [line(number, "find-1" if number == 500 else "") for number in range(1000)]
+    assert tally(soon, 20).within == "1 of 1"
+
+
+def test_a_line_that_an_interrupt_cut_is_left_out(tmp_path: Path) -> None:
+    text = "".join(f"{json.dumps(line_as_json(line(number)))}\n" for number in (0, 1, 2))
+    (tmp_path / "runs.jsonl").write_text(text[:-5])
+    assert explored(tmp_path) == [line(0), line(1)]
+    assert explored(tmp_path / "none yet") == []

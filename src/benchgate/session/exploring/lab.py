@@ -249,12 +249,12 @@ class ExploringLab:
             stalls=seen.delays,
             all_stalls=(seen.made or len(seen.delays) + 1) if seen.full else len(seen.delays),
             delayed_ns=sum(one.ns for one in seen.delays),
-            unbalanced=_unbalanced(log),
+            unbalanced=unbalanced(log),
             places=tuple(places),
         )
 
 
-def _unbalanced(log: ClockLog) -> str:
+def unbalanced(log: ClockLog) -> str:
     """Of a clock that came to its end. Of a guest that was killed there are no books."""
     try:
         if log.closed:
