@@ -157,7 +157,7 @@ def _tcg(qemu: Qemu) -> AccelProbe:
     try:
         boot_s, figure = _time_guest(qemu, Accel.TCG, model)
     except ProbeFailed as error:
-        # A busy host can make the probe fail. Guests still get this model: QEMU's own default may be of 32 bits.
+        # A busy host can make the probe fail. Guests still get this model: QEMU's default may be of 32 bits.
         return replace(unusable(Accel.TCG, ProbeState.UNUSABLE, str(error)), cpu_model=model)
     detail = f"{_mips(figure)}, boots in {boot_s:.2f} s"
     return AccelProbe(Accel.TCG, ProbeState.USABLE, figure, boot_s, model, detail)
