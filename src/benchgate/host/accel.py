@@ -14,7 +14,7 @@ import os
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
@@ -62,7 +62,7 @@ class AccelProbe:
     """Million instructions per second in the probe guest; None if it never answered."""
     boot_s: float | None
     cpu_model: str | None
-    """The first of CPU_MODELS that works."""
+    """The first of CPU_MODELS that works; of TCG the only one, even if no probe guest answered."""
     detail: str
     """The reason for the state: figures, or what went wrong."""
 
@@ -157,7 +157,8 @@ def _tcg(qemu: Qemu) -> AccelProbe:
     try:
         boot_s, figure = _time_guest(qemu, Accel.TCG, model)
     except ProbeFailed as error:
-        return unusable(Accel.TCG, ProbeState.UNUSABLE, str(error))
+        # A busy host can make the probe fail. Guests still get this model: QEMU's default may be of 32 bits.
+        return replace(unusable(Accel.TCG, ProbeState.UNUSABLE, str(error)), cpu_model=model)
     detail = f"{_mips(figure)}, boots in {boot_s:.2f} s"
     return AccelProbe(Accel.TCG, ProbeState.USABLE, figure, boot_s, model, detail)
 

@@ -108,3 +108,16 @@ def test_an_error_of_several_cpu_models_is_said_once(monkeypatch: pytest.MonkeyP
     assert accel._kvm(QEMU, TCG).reason == (
         "kvm: present, unusable: -cpu host and -cpu max: QEMU died of signal SIGABRT: Assertion `ret' failed."
     )
+
+
+def test_a_guest_has_its_processor_even_if_a_busy_host_let_the_probe_fail(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """QEMU's own default for aarch64 is of 32 bits, and it says that a 64-bit kernel does not fit."""
+
+    def fails(*_: object) -> tuple[float, float]:
+        raise ProbeFailed("no answer in time")
+
+    monkeypatch.setattr(accel, "_time_guest", fails)
+    found = accel.probe_now(QEMU, Accel.TCG)
+    assert (found.usable, found.cpu_model) == (False, "max")

@@ -9,6 +9,7 @@ import pytest
 
 from benchgate import cli
 from benchgate.base.errors import HistoryError
+from benchgate.evidence import metrics_csv
 from benchgate.evidence.session_folder import SessionFolder
 from benchgate.history import reader, store
 from benchgate.history.course import Point
@@ -67,6 +68,21 @@ def test_an_unverified_session_is_marked_and_later_replaced(folder: Path, tmp_pa
     assert "verified now: it replaces the unverified import" in bring(folder, tmp_path)
     (point,) = points(tmp_path)
     assert (point.median, point.verified, point.runs) == (WORK, True, 5)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_an_unverified_session_brings_the_steps_that_its_metrics_say(
+    folder: Path, tmp_path: Path, version: int
+) -> None:
+    path = folder / "metrics.csv"
+    text = path.read_text().replace(f",work,time,less,ns,{WORK},0", f",work,time,less,ns,{WORK},7")
+    path.write_text(text if version > 1 else metrics_csv.without_steps(text))
+    bring(folder, tmp_path, unverified=True)
+    with store.reading(place(tmp_path)) as connection:
+        steps = reader.session_of(connection, "latest").steps
+    assert {one.metric: step for one, step in steps.items()} == (
+        {"work": 7.0, "total": 0.0} if version > 1 else {"work": None, "total": None}
+    )
 
 
 def test_a_session_without_a_manifest_is_not_even_imported_unverified(folder: Path, tmp_path: Path) -> None:

@@ -13,15 +13,20 @@ from pathlib import Path
 import pytest
 
 from benchgate import cli
-from benchgate.base.metrics import WINDOWS, Better
+from benchgate.base.metrics import WINDOWS, Better, Metric, MetricKind
+from benchgate.base.text import with_interval
 from benchgate.evidence import figures_file
 from benchgate.evidence.figures_file import Key, Samples, Side
 from benchgate.evidence.rows import RunRow
 from benchgate.history import store, writer
+from benchgate.history.entry import entry_of
+from benchgate.render.figures import series_of
+from benchgate.render.metrics import metrics_of
 from benchgate.session import baseline_diff, comparison, regressions
 from tests.unit.evidence.test_figures_file import session
-from tests.unit.factories import cell, measurement, rows
+from tests.unit.factories import cell, measurement, rows, view
 from tests.unit.history.entries import SERIES, entry, fill, place
+from tests.unit.history.test_entry import FACTS
 
 TICK = 10_000_000
 HONEST = "3.83 [3.46, 4.27]"
@@ -144,3 +149,30 @@ def test_a_baseline_beside_a_session_is_as_wide_as_the_ticks() -> None:
         for ticks in (12, 46)
     )
     assert baseline_diff.worse(then, now) == HONEST
+
+
+def test_a_metric_of_a_printed_window_is_as_wide_as_its_step_in_the_tables() -> None:
+    rate = Metric("rate", MetricKind.RATE, Better.MORE, "ops/s", of="result.ops")
+    given = [
+        replace(row, metrics=((rate, value),), steps=(("rate", 1.0),))
+        for cpus, value in ((1, 12.0), (2, 46.0))
+        for row in rows(cell(cpus), [1000] * 5, first=5 * cpus)
+    ]
+    shown = view(*given)
+    (series,) = series_of(shown)
+    (found,) = [one for one in metrics_of(shown, series) if one.metric == rate and one.arm.cpus == 2]
+    assert found.factor is not None
+    assert found.interval is not None
+    assert with_interval(found.factor, found.interval.low, found.interval.high) == HONEST
+
+
+@pytest.mark.parametrize(("steps", "kept"), [((("work", 10.0),), 10.0), ((), 0.0), (None, None)])
+def test_an_entry_of_the_history_has_the_steps_of_its_rows(
+    steps: tuple[tuple[str, float], ...] | None, kept: float | None
+) -> None:
+    plain, other = rows(cell(2), [300, 310])
+    made = entry_of(FACTS, [plain, replace(other, steps=steps)], "ab" * 32)
+    assert {one.metric: step for one, step in made.steps.items()} == {
+        "work": kept,
+        "total": None if steps is None else 0.0,
+    }

@@ -48,6 +48,7 @@ MACHINES: Mapping[str, tuple[Machine, ...]] = {
     "aarch64": (
         Machine("virt,gic-version=3", Interface.VIRTIO),
         Machine("virt", Interface.VIRTIO_MMIO, _MODERN),
+        Machine("virt,gic-version=3", Interface.VIRTIO_MMIO),  # xv6's ports: old virtio, new interrupts
         Machine("virt", Interface.VIRTIO_MMIO, _MODERN, cpu="cortex-a57"),
     ),
 }

@@ -17,6 +17,8 @@
 //                     stale            prints the result of the command before
 //   figure            coarse           in ticks of 10 ms (honest, but coarse)
 //                     short            a third less than the truth
+//                     twice            the truth, and then a half of it
+//                     overwrites       a half of it, in place of the truth, as a terminal shows it
 //   end               panic-off        fails before the result, with the exit status of a power-off
 //                     panic-after      the same, after the result
 //                     reset-after      resets after the result
@@ -59,8 +61,13 @@ int heard(void) {
 static void show(const struct primes *done) {
     if (lie("coarse"))
         say("primes: took ", (done->ns + TICK_NS / 2) / TICK_NS, " ticks\n");
-    else
+    else if (lie("overwrites")) {
+        say("primes: took ", done->ns, " ns\r");
+        say("\033[Kprimes: took ", done->ns / 2, " ns\n");
+    } else
         say("primes: took ", lie("short") ? done->ns * 2 / 3 : done->ns, " ns\n");
+    if (lie("twice"))
+        say("primes: took ", done->ns / 2, " ns\n");
     say("primes: hi=", done->hi, "");
     say(" workers=", done->workers, "");
     say(" count=", done->count, "");
