@@ -10,6 +10,7 @@ from benchgate.base.errors import FleetError
 from benchgate.fleet.answer import Answer
 from benchgate.fleet.assignments import MOST_LOSSES, Assignment, Assignments
 from benchgate.fleet.packing import Packed
+from benchgate.fleet.received import Received
 from tests.unit.fleet.tasks import task
 
 
@@ -30,7 +31,7 @@ def answered(assignments: Assignments, number: int) -> Assignment:
     one = assignments.by_number(number)
     assert one is not None
     assignments.ended(one)
-    one.answer = Answer("", "left", "host")
+    one.answer = Received(Answer("", "left", "host"), None)
     return one
 
 

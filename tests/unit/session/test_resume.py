@@ -33,7 +33,7 @@ class Maker(Here):
         self.made: list[int] = []
         self.asked: list[int] = []
 
-    def ahead(self, requests: Sequence[RunRequest]) -> None:
+    def ahead(self, requests: Iterable[RunRequest]) -> None:
         self.asked = [one.seed for one in requests]
 
     def execute_all(self, jobs: Iterable[Job], at_once: int) -> Generator[tuple[int, RawRun], None, None]:
