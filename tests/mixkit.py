@@ -61,10 +61,11 @@ def transcript(
     cpu: int = 0,
     value: int | None = None,
     system: str = "native",
+    length: int = 899_000,
     ghz: int = 1,
 ) -> bytes:
     """What one run of part `number` prints; its window begins 1 us after its start. `ghz`: of its clock."""
-    begin, end = ghz * (start + 1000), ghz * (start + 900_000)
+    begin, end = ghz * (start + 1000), ghz * (start + 1000 + length)
     unit = "ns" if ghz == 1 else "cycles"
     return console(
         f"begin v=2 nonce={NONCE}.p{number}.r{run} system={system} workload=rascal mode=process workers=1 "

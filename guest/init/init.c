@@ -8,6 +8,8 @@
 // bench.busy=1 starts a task that burns CPU time beside the benchmark; a verifier must refuse such a run.
 // bench.set=PATH:VALUE, any number of times, writes the value into a file of /proc, /sys or debugfs first.
 #define _GNU_SOURCE
+#include "port/linux/written.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -86,14 +88,6 @@ static void open_console(void) {
             leave(0);
     if (fd > 2)
         close(fd);
-}
-
-static int written(const char *path, const char *value) {
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
-    int good = fd >= 0 && write(fd, value, strlen(value)) == (ssize_t)strlen(value);
-    if (fd >= 0)
-        close(fd);
-    return good;
 }
 
 // A file that this kernel does not have needs no value.

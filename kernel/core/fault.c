@@ -6,6 +6,7 @@
 #include "core/print.h"
 #include "core/process.h"
 #include "core/string.h"
+#include "core/thread.h"
 #include "core/thread_wait.h"
 #include "ring/park.h"
 #include "sched/common.h"
@@ -13,7 +14,7 @@
 enum fault fault_chosen;
 uint64_t fault_value;
 
-// `right` and `wrong` belong to FAULT_RACE.
+// `right` and `wrong` belong to FAULT_RACE and FAULT_CROWD.
 static const struct {
     const char *name;
     enum fault fault;
@@ -28,7 +29,7 @@ static const struct {
     {"lock-hold", FAULT_LOCK_HOLD, NULL, NULL},
     {"idle-spin", FAULT_IDLE_SPIN, NULL, NULL},
     {"panic", FAULT_PANIC, NULL, NULL},
-    {"crowd", FAULT_CROWD, NULL, NULL},
+    {"crowd", FAULT_CROWD, sched_any_waiting, crowd_any_waiting},
     {"wake-window", FAULT_RACE, park, park_early},
     {"late-store", FAULT_RACE, wait_on, wait_on_late},
     {"unlocked-count", FAULT_RACE, wfq_enqueue, wfq_enqueue_late},
@@ -68,7 +69,7 @@ void fault_choose(const char *word) {
         if (text_length(known[i].name) != n || memcmp(known[i].name, word, n) != 0)
             continue;
         fault_chosen = known[i].fault;
-        if (fault_chosen == FAULT_RACE)
+        if (fault_chosen == FAULT_RACE || fault_chosen == FAULT_CROWD)
             replace(known[i].right, known[i].wrong);
     }
     if (fault_chosen == FAULT_DROP_IPI && fault_value == 0)

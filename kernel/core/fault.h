@@ -24,8 +24,9 @@ enum fault {
     FAULT_LOCK_HOLD,       // a queue's lock is held N us too long
     FAULT_IDLE_SPIN,       // idle CPUs spin instead of halting
     FAULT_PANIC,           // CPU N panics at its first thread
-    FAULT_RACE,            // a wrong copy is in the place of a function
-    FAULT_CROWD,           // every thread runs on CPU N, whatever the others do
+    // These have a wrong function in the place of a right one.
+    FAULT_RACE,
+    FAULT_CROWD, // every thread runs on CPU N, whatever the others do
 };
 
 // The lines of both copies; a first argument says which. And the wrong copy, which is behind all other code.

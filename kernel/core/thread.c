@@ -338,6 +338,15 @@ void thread_idle_init(unsigned index) {
     cpu->idle = cpu->current = idle;
 }
 
+// fault=crowd: in the place of sched_any_waiting. What waits is for one CPU, and the others must halt. If they
+// looked for it again and again, with interrupts off, they would set and clear their bits in sched_cpus.idle
+// without end, and sched_claim_idle on the one CPU may then find each bit cleared again before it has it.
+FAULT_COPY bool crowd_any_waiting(void) {
+    bool mine = this_cpu()->index == fault_value % cpu_count;
+    // seq_cst: as in sched_any_waiting
+    return mine && atomic_load_explicit(&sched_cpus.waiting, memory_order_seq_cst) != 0;
+}
+
 // No CPU halts while a thread waits in a queue. Its bit in sched_cpus.idle says that a CPU halts, or will
 // check all queues before it does. Setting the bit and then reading the queues is seq_cst here, as are the
 // enqueue and then the read of the bits in offer: at least one side sees the other. An interrupt that arrives

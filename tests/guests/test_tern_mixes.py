@@ -15,6 +15,7 @@ import pytest
 
 from benchgate.base.gates import Word
 from benchgate.base.mixes import Limits, Mix, Part
+from benchgate.insn.log_reader import read_log
 from benchgate.judge.mixed import verify_mix
 from benchgate.mix import gate, studyfile
 from benchgate.mix.isolation import Isolation
@@ -79,6 +80,20 @@ def isolation(system: str, folder: Path) -> Isolation:
     progress = Progress(io.StringIO(), live=False)
     found, _ = steps.isolation_of(study, folder, {"primes.one": 2}, mixing_lab.opened, progress)
     return found
+
+
+def test_with_a_crowd_the_other_cpu_idles(lab: MixLab, tmp_path: Path) -> None:
+    """On a machine with caches, with two programs. It once looked, with interrupts off, for work that it must
+    not take: then it executes nearly half as much as the other one."""
+    desktop = catalog.load_machine("desktop8")
+    assert desktop is not None
+    tern = catalog.load_system("kernel:fault=crowd").on(desktop)
+    parts = of("primes#1", "primes", hi=20_000), of("walker#1", "walker", footprint_kb=256, steps=50_000)
+    attempt = lab.run(Mix(tern, 2, parts, least=2, limit_ms=2000), tmp_path, seed=1)
+    assert attempt.run is not None, attempt.reason
+    assert attempt.run.ended == "least"
+    busy, idle = read_log(tmp_path / "clock.log").totals
+    assert idle.executed < busy.executed / 10
 
 
 def test_the_gate_finds_a_scheduler_that_isolates_badly(tmp_path: Path) -> None:

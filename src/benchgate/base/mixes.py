@@ -27,6 +27,11 @@ MOST_PARTS = 64
 DISK_SERVICE, NETWORK_SERVICE = "disk", "network"
 """A part whose workload needs one of these gets a folder on a disk, or a network of its own."""
 WHOLE_PPM = 1_000_000
+COLD_RUNS = 1
+"""So many first runs of each part are in no score. They have what only a first run pays for: pages of the
+program that are not in memory yet, and empty caches. Alone and in company alike."""
+MOST_RUNS = 2000
+"""Of one part; as RUNS_MOST of guest/port/linux/mix/mix.h and kernel/user/mix.h."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.#+-]{0,63}\Z")
 
 CPU, MEMORY = "cpu_ns", "memory_bytes"
@@ -93,7 +98,7 @@ class Mix:
     cpus: int
     parts: tuple[Part, ...]
     least: int = 3
-    """The window ends when each part has completed so many runs; dummies have none."""
+    """The window ends when each part has completed so many runs, cold ones included; dummies have none."""
     limit_ms: int = 10_000
     """Or after this guest time."""
 
@@ -234,9 +239,9 @@ class PartRun:
 
     name: str
     score: Fraction
-    """0 only of a part that completed no run: a dummy, or a starved one."""
+    """0 only of a part that completed no run that counts: a dummy, or a starved one."""
     runs: int
-    """Completed and verified."""
+    """Completed and verified, with the cold ones."""
     use: Mapping[str, int | None]
     """Each of PART_USES; None: it could not be read, and MixRun.missing says why."""
     starved: str = ""

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from benchgate.base.cells import Window
 from benchgate.base.errors import VerifyError
-from benchgate.base.mixes import Part, PartRun
+from benchgate.base.mixes import COLD_RUNS, Part, PartRun
 from benchgate.base.results import Result
 from benchgate.base.text import one_line
 from benchgate.judge import wire
@@ -62,12 +62,9 @@ def verify_part(placed: Placed, line: PartLine, runs: Sequence[RunOf]) -> PartRu
     _check_order(placed, runs)
     starved = starvation(placed, line, runs)
     good = [one for one in runs if one.exit == 0]
-    if not good and not starved:
-        raise placed.wrong(
-            f"it completed no run in {(placed.end - placed.start) / 1e6:g} ms: give it less to do, or raise "
-            "the limit of the window"
-        )
     found = [_verified(placed, one) for one in good]
+    if len(good) <= COLD_RUNS and not starved:
+        raise placed.wrong(_too_few(placed, len(good)))
     metrics = {name: tuple(one[name] for one in found) for name in part.workload.metrics if found}
     return PartRun(
         name=part.name,
@@ -79,6 +76,12 @@ def verify_part(placed: Placed, line: PartLine, runs: Sequence[RunOf]) -> PartRu
         metrics=metrics,
         unverified=part.workload.tool is not None and not part.workload.tool.verifies,
     )
+
+
+def _too_few(placed: Placed, completed: int) -> str:
+    length = f"{(placed.end - placed.start) / 1e6:g} ms"
+    found = "no run" if not completed else "its first run only, which is cold and does not count,"
+    return f"it completed {found} in {length}: give it less to do, or raise `limit_ms`"
 
 
 def _check_order(placed: Placed, runs: Sequence[RunOf]) -> None:
@@ -149,10 +152,11 @@ def _check_cpus(placed: Placed, transcript: Transcript) -> None:
 
 
 def _score(placed: Placed, good: Sequence[RunOf], metrics: Mapping[str, Sequence[float]]) -> Fraction:
-    """Until the end of the last completed run, so that no part of a run counts."""
-    if not good:
+    """From the end of the last cold run to that of the last completed one: no part of a run counts."""
+    counted = len(good) - COLD_RUNS
+    if counted < 1:
         return Fraction(0)
     if not placed.part.score:
-        return Fraction(len(good) * SECOND_NS, good[-1].end - placed.start)
-    values = metrics[placed.part.score]
-    return sum(map(Fraction, values), Fraction(0)) / len(values)
+        return Fraction(counted * SECOND_NS, good[-1].end - good[COLD_RUNS - 1].end)
+    values = metrics[placed.part.score][COLD_RUNS:]
+    return sum(map(Fraction, values), Fraction(0)) / counted

@@ -48,6 +48,8 @@ class Applications:
     """For each application how much its score depends on each resource: 0 not at all, 1 fully."""
     unavailable: tuple[str, ...] = ()
     """Resources that could not be measured for some input: they are not in `resources`."""
+    where: str = "the vectors"
+    """File and line of the resources' names."""
 
     def worth(self, one: Input) -> Fraction:
         """What one instance adds to the objective: its use of each resource times its dependence on it."""

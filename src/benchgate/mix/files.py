@@ -61,11 +61,11 @@ class _Line:
 
 
 def read(vectors: Path, sensitivity: Path) -> Applications:
-    columns, lines = _table(vectors, FIRST)
+    where, columns, lines = _table(vectors, FIRST)
     measured = columns[len(FIRST) :]
     if not measured:
         raise UsageError(f"{vectors}:1: there is no column for a resource after {','.join(FIRST)}")
-    others, by_application = _table(sensitivity, ("application",))
+    _, others, by_application = _table(sensitivity, ("application",))
     if set(others[1:]) != set(measured):
         differ = ", ".join(sorted(set(others[1:]) ^ set(measured)))
         raise UsageError(f"{sensitivity}:1: both files must have the same resources, but not: {differ}")
@@ -88,6 +88,7 @@ def read(vectors: Path, sensitivity: Path) -> Applications:
         inputs=tuple(_input(line, row, kept) for line, row in zip(lines, use, strict=True)),
         sensitivity={name: _present(row, kept) for name, row in depends.items()},
         unavailable=tuple(name for j, name in enumerate(measured) if j not in kept),
+        where=where,
     )
 
 
@@ -127,17 +128,16 @@ def _refuse_two_of(lines: Sequence[_Line], name_of: Callable[[_Line], str]) -> N
         seen[name] = line
 
 
-def _table(path: Path, first: Sequence[str]) -> tuple[tuple[str, ...], list[_Line]]:
-    """The names of the columns, and the lines. `first`: columns that must begin it."""
+def _table(path: Path, first: Sequence[str]) -> tuple[str, tuple[str, ...], list[_Line]]:
+    """Where the names of the columns are, the names, and the lines. `first`: columns that must begin it."""
     rows = _rows(path)
     number, columns = next(rows, (1, []))
+    where = f"{path}:{number}"
     if tuple(columns[: len(first)]) != tuple(first):
-        raise UsageError(f"{path}:{number}: the first line must begin with {','.join(first)}")
+        raise UsageError(f"{where}: the first line must begin with {','.join(first)}")
     for column in columns:
         if not _NAME.match(column) or columns.count(column) > 1:
-            raise UsageError(
-                f"{path}:{number}: `{visible(column)}` is no name of a column, or is there twice"
-            )
+            raise UsageError(f"{where}: `{visible(column)}` is no name of a column, or is there twice")
     lines = []
     for number, fields in rows:
         if len(fields) != len(columns):
@@ -145,7 +145,7 @@ def _table(path: Path, first: Sequence[str]) -> tuple[tuple[str, ...], list[_Lin
         lines.append(_Line(path, number, dict(zip(columns, fields, strict=True))))
     if not lines:
         raise UsageError(f"{path}: there is no line below the names of the columns")
-    return tuple(columns), lines
+    return where, tuple(columns), lines
 
 
 def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:

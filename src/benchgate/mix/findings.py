@@ -11,24 +11,31 @@ from fractions import Fraction
 
 from benchgate.base.text import percent
 from benchgate.mix.applications import Applications, Input, Mix
-from benchgate.mix.programme import FULL
+from benchgate.mix.programme import FULL, MOST_INSTANCES
 
 
 def of_applications(applications: Applications, capacity: Mapping[str, Fraction]) -> Iterator[str]:
     for name in applications.unavailable:
-        yield f"{name} is unavailable for some input, and is not in the programme"
+        yield f"{applications.where}: {name} is unavailable for some input, and is not in the programme"
     for j, name in enumerate(applications.resources):
         if not any(one.use[j] for one in applications.inputs):
-            yield f"no input uses {name}: is the set of applications complete?"
+            yield f"{applications.where}: no input uses {name}: is the set of applications complete?"
     for one in applications.inputs:
         yield from _alone(one, applications, capacity)
 
 
 def of_mix(mix: Mix, applications: Applications) -> Iterator[str]:
-    """The resources that the best mix leaves alone although some input uses them."""
+    """The resources that the best mix leaves alone although some input uses them; and inputs that use so
+    little that the programme has all but no bound."""
     for j, name in enumerate(applications.resources):
         if not mix.totals[j] and any(one.use[j] for one in applications.inputs):
-            yield f"the best mix does not use {name}: is the set of applications complete?"
+            at = applications.where
+            yield f"{at}: the best mix does not use {name}: is the set of applications complete?"
+    for one, count in mix.counts:
+        if count == MOST_INSTANCES:
+            yield (
+                f"{one.where}: {one.name} uses so little that {count:,} instances fit, and no more are tried"
+            )
 
 
 def _alone(one: Input, applications: Applications, capacity: Mapping[str, Fraction]) -> Iterator[str]:

@@ -111,8 +111,8 @@ def _programme(
         raise UsageError(f"there is no mix with {' or '.join(need)}: alone it exceeds a capacity")
     if not any(programme.most):
         raise UsageError(
-            "there is no mix: each input exceeds a capacity alone, or uses no resource that its score "
-            "depends on; raise --capacity, or add inputs that use less"
+            f"{applications.where}: there is no mix: each input exceeds a capacity alone, or uses no "
+            "resource that its score depends on; raise --capacity, or add inputs that use less"
         )
     return programme, candidates
 

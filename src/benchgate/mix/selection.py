@@ -39,12 +39,6 @@ class Selection:
     absent: tuple[str, ...] = field(default=())
     """Roles for which there is no mix, and why."""
 
-    def with_role(self, role: str) -> Planned | None:
-        return next((one for one in self.chosen if role in one.roles), None)
-
-    def all_with(self, role: str) -> tuple[Planned, ...]:
-        return tuple(one for one in self.chosen if role in one.roles)
-
 
 def counts_of(mix: Mix) -> dict[str, int]:
     return {one.name: count for one, count in mix.counts}

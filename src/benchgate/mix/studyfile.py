@@ -17,6 +17,7 @@ from benchgate.base.clocks import Clock
 from benchgate.base.errors import BenchgateError
 from benchgate.base.machines import IDEAL
 from benchgate.base.metrics import Better
+from benchgate.base.mixes import COLD_RUNS, MOST_RUNS
 from benchgate.base.paths import data_root
 from benchgate.base.systems import MAX_CPUS
 from benchgate.base.text import suggestion
@@ -29,7 +30,7 @@ from benchgate.plan import catalog
 from benchgate.plan.workloadfile import fill
 
 LEVELS = (75, 50, 25)
-MOST_RUNS, MOST_SEEDS, MOST_MS, MOST_NEAR = 10_000, 25, 3_600_000, 20
+MOST_SEEDS, MOST_MS, MOST_NEAR = 25, 3_600_000, 20
 MOST_UNITS = 10**15
 OF_INPUT = ("workers", "units")
 """Keys of an input that are no parameters of its workload."""
@@ -66,7 +67,7 @@ def parse(text: str, path: Path) -> Study:
             resources=_resources(top),
             calibrate=_calibrate(top, inputs),
             inputs=inputs,
-            least=top.integer("least", 3, low=1, high=MOST_RUNS),
+            least=top.integer("least", 3, low=1, high=MOST_RUNS - COLD_RUNS),
             limit_ms=top.integer("limit_ms", 10_000, low=1, high=MOST_MS),
             seeds=seeds,
             limit_seeds=seeds,

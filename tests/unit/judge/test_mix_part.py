@@ -8,11 +8,24 @@ from fractions import Fraction
 import pytest
 
 from benchgate.base.errors import VerifyError
+from benchgate.base.metrics import Better, Metric, MetricKind
 from benchgate.base.mixes import Limits, Part, PartRun
 from benchgate.judge.mix_lines import MixTranscript, parse
 from benchgate.judge.mix_part import Placed, verify_part
-from tests.mixkit import OPENED, STOPPED, Ran, good_runs, mix_console, part, part_lines, transcript
+from tests.mixkit import (
+    OPENED,
+    STOPPED,
+    Ran,
+    good_runs,
+    mix_console,
+    part,
+    part_lines,
+    rascal,
+    transcript,
+)
 from tests.wirekit import NONCE
+
+LENGTH = Metric("length", MetricKind.TIME, Better.MORE, "ns")
 
 
 def seen(runs: list[Ran], **changes: object) -> MixTranscript:
@@ -33,11 +46,31 @@ def refused(runs: list[Ran], of: Part | None = None, **changes: object) -> str:
 
 
 class TestAGoodPart:
-    def test_its_score_is_runs_per_second_until_the_last_end(self) -> None:
-        """Three runs in 3.01 ms; the rest of the window does not count."""
+    def test_its_score_is_runs_per_second_from_the_first_end_to_the_last(self) -> None:
+        """Two runs in 2 ms; the rest of the window does not count."""
         found = judged(good_runs(count=3))
-        assert found.score == Fraction(3 * 10**9, 3_010_000)
+        assert found.score == Fraction(2 * 10**9, 2_000_000)
         assert (found.runs, found.run_ns, found.starved) == (3, (1_000_000,) * 3, "")
+
+    @pytest.mark.parametrize("longer", [0, 1_000_000, 9_000_000])
+    def test_how_long_its_first_run_takes_is_not_in_its_score(self, longer: int) -> None:
+        later = OPENED + 10_000 + 1_000_000 + longer
+        again = [Ran(0, n, later + n * 10**6, transcript(0, n, later + n * 10**6)) for n in (1, 2)]
+        cold = replace(good_runs(count=1)[0], length=2_000_000 + longer)
+        found = judged([cold, *again])
+        assert found.score == 1000
+        assert found.run_ns[0] == 2_000_000 + longer
+
+    def test_nor_is_the_metric_of_its_first_run(self) -> None:
+        workload = replace(rascal(), metrics={"length": LENGTH})
+        scored = replace(part("well#1"), workload=workload, score="length")
+        runs = [
+            replace(one, text=transcript(0, one.number, one.start, length=length))
+            for one, length in zip(good_runs(count=3), (900_000, 500_000, 700_000), strict=True)
+        ]
+        found = judged(runs, scored)
+        assert found.metrics["length"] == (900_000.0, 500_000.0, 700_000.0)
+        assert found.score == 600_000
 
     def test_its_use_is_what_was_counted(self) -> None:
         found = judged(good_runs(), cpu_ns=77, network_bytes="na")
@@ -62,6 +95,18 @@ class TestEarlyEnds:
 
     def test_a_part_that_completes_nothing(self) -> None:
         assert "it completed no run in 60 ms" in refused([])
+
+    def test_a_part_that_completes_its_cold_run_only(self) -> None:
+        assert "it completed its first run only, which is cold and does not count, in 60 ms" in refused(
+            good_runs(count=1)
+        )
+
+    def test_one_that_is_killed_after_its_cold_run_has_no_score(self) -> None:
+        limited = replace(part("well#1"), limits=Limits(memory_bytes=1 << 20))
+        killed = Ran(0, 1, good_runs()[1].start, b"", exit=137)
+        found = judged([*good_runs(count=1), killed], limited, oom_kills=1)
+        assert (found.starved, found.runs) == ("memory", 1)
+        assert not found.score
 
     def test_one_that_its_limit_of_memory_killed_is_starved_and_has_no_score(self) -> None:
         limited = replace(part("well#1"), limits=Limits(memory_bytes=1 << 20))

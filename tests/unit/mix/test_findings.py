@@ -27,7 +27,7 @@ def test_an_input_that_exceeds_a_capacity_alone(tmp_path: Path) -> None:
 def test_a_resource_that_no_input_uses(tmp_path: Path) -> None:
     vectors = "application,input,score,cpu,disk\ngame,1,1,0.5,0\n"
     assert said(tmp_path, vectors, "application,cpu,disk\ngame,1,1\n") == [
-        "no input uses disk: is the set of applications complete?"
+        "v.csv:1: no input uses disk: is the set of applications complete?"
     ]
 
 
@@ -41,7 +41,7 @@ def test_an_input_that_adds_nothing(tmp_path: Path) -> None:
 def test_a_resource_that_is_unavailable(tmp_path: Path) -> None:
     vectors = "application,input,score,cpu,disk\ngame,1,1,0.5,unavailable\n"
     assert said(tmp_path, vectors, "application,cpu,disk\ngame,1,1\n") == [
-        "disk is unavailable for some input, and is not in the programme"
+        "v.csv:1: disk is unavailable for some input, and is not in the programme"
     ]
 
 
@@ -52,5 +52,15 @@ def test_a_resource_that_the_best_mix_leaves_alone(tmp_path: Path) -> None:
     )
     (mix,) = best(applications, {})
     assert list(findings.of_mix(mix, applications)) == [
-        "the best mix does not use disk: is the set of applications complete?"
+        f"{tmp_path}/v.csv:1: the best mix does not use disk: is the set of applications complete?"
+    ]
+
+
+def test_an_input_that_uses_next_to_nothing(tmp_path: Path) -> None:
+    """The programme would be bounded by 100 million of them."""
+    vectors = "application,input,score,cpu\ngame,1,1,0.00000001\n"
+    applications = files.read(*paper.write(tmp_path, vectors, "application,cpu\ngame,1\n"))
+    (mix,) = best(applications, {})
+    assert list(findings.of_mix(mix, applications)) == [
+        f"{tmp_path}/v.csv:2: game.1 uses so little that 10,000 instances fit, and no more are tried"
     ]

@@ -59,6 +59,12 @@ def test_units_make_inputs_of_different_size_comparable() -> None:
     assert parse(SMALL + other.replace("40000", "20000")).comparable("primes")
 
 
+def test_the_scores_of_each_shipped_application_are_comparable_over_its_inputs() -> None:
+    shipped = studyfile.load(studyfile.find("shipped"))
+    assert len(shipped.applications) >= 7
+    assert [name for name in shipped.applications if not shipped.comparable(name)] == []
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -120,6 +126,7 @@ def test_units_make_inputs_of_different_size_comparable() -> None:
             "s.yaml:7: sweep.cpus: expected CPU counts from 1 to 1: there are 2 CPUs, of which primes.one",
         ),
         (SMALL + "nearly: 4\n", "s.yaml:7: nearly: unknown key; did you mean `near`?"),
+        (SMALL + "least: 2000\n", "s.yaml:7: least: is 2000, not between 1 and 1999"),
         (SMALL + "seeds: 0\n", "s.yaml:7: seeds: is 0, not between 1 and 25"),
     ],
 )

@@ -4,6 +4,8 @@
 // be set ends the run, because the figures would be those of another question.
 #include "mix.h"
 
+#include "port/linux/written.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -20,24 +22,12 @@
 
 static struct lack no_memory, no_io;
 
-int written(const char *path, const char *text) {
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0)
-        return -1;
-    ssize_t n = write(fd, text, strlen(text));
-    int error = errno;
-    close(fd);
-    errno = error;
-    return n == (ssize_t)strlen(text) ? 0 : -1;
-}
-
 static void path_of(const struct part *one, const char *file, char *path) {
     snprintf(path, PATH_BYTES, ALL "/part%u/%s", one->id, file);
 }
 
 static struct lack controller(const char *word) {
-    if (written(ROOT "/cgroup.subtree_control", word) == 0 &&
-        written(ALL "/cgroup.subtree_control", word) == 0)
+    if (written(ROOT "/cgroup.subtree_control", word) && written(ALL "/cgroup.subtree_control", word))
         return (struct lack){NULL, 0};
     return (struct lack){"controller", errno};
 }
@@ -58,7 +48,7 @@ void groups_make(void) {
 static void limit(const struct part *one, const char *file, const char *text) {
     char path[PATH_BYTES];
     path_of(one, file, path);
-    if (written(path, text) != 0)
+    if (!written(path, text))
         mix_fail(file, one->id);
 }
 
@@ -105,17 +95,17 @@ void group_make(struct part *one) {
 void group_enter(const struct part *one) {
     char path[PATH_BYTES];
     path_of(one, "cgroup.procs", path);
-    if (written(path, "0") != 0)
+    if (!written(path, "0"))
         mix_fail("its control group cannot be entered", one->id);
 }
 
 void groups_freeze(void) {
-    if (written(ALL "/cgroup.freeze", "1") != 0)
+    if (!written(ALL "/cgroup.freeze", "1"))
         port_fail("the parts cannot be stopped");
 }
 
 void groups_end(void) {
-    if (written(ALL "/cgroup.kill", "1") != 0)
+    if (!written(ALL "/cgroup.kill", "1"))
         port_fail("the parts cannot be ended");
 }
 

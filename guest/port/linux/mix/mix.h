@@ -87,7 +87,6 @@ void groups_end(void);                    // and are no more
 int64_t group_number(const struct part *one, const char *file, const char *key);
 int64_t number_in(const char *path, const char *key); // the first number after a key
 void uses_read(const struct part *one, int64_t to[USES]);
-int written(const char *path, const char *text); // 0, or -1 with errno
 
 // ---- disk.c, network.c, modules.c
 struct lack module_load(const char *name);

@@ -6,6 +6,8 @@
 // ends the run if the kernel refuses something: a part that asks for a network could do no work.
 #include "mix.h"
 
+#include "port/linux/written.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>

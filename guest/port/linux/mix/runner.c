@@ -4,6 +4,8 @@
 // Every run has a nonce of its own, and writes into the part's memory file. A run that fails ends the series.
 #include "mix.h"
 
+#include "port/linux/written.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -44,7 +46,7 @@ static _Noreturn void become_program(struct part *one) {
     memcpy(argument + 1, one->word, (one->words + 1) * sizeof *one->word);
     uid_t user = UID_FIRST + one->id;
     int null = open("/dev/null", O_RDWR);
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || written("/proc/self/oom_score_adj", "0") != 0 || null < 0 ||
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || !written("/proc/self/oom_score_adj", "0") || null < 0 ||
         dup2(null, 0) < 0 || dup2(one->output, 1) < 0 || dup2(one->output, 2) < 0 || chdir("/tmp") != 0 ||
         setgroups(0, NULL) != 0 || setgid(user) != 0 || setuid(user) != 0)
         _exit(126);
@@ -102,7 +104,7 @@ _Noreturn void runner(struct part *one, const struct plan *plan) {
     if (one->needs_network)
         network_make(one);
     // The kernel looks for memory in the programs of the part, and not here.
-    if (written("/proc/self/oom_score_adj", "-1000") != 0)
+    if (!written("/proc/self/oom_score_adj", "-1000"))
         mix_fail("oom_score_adj", one->id);
     if (one->folder != NULL)
         strncat(tool, one->folder, sizeof tool - sizeof "BENCHGATE_TOOL=");

@@ -6,6 +6,7 @@ Takes a Study; gives a Runner, open for as long as it measures. What a run gave 
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from pathlib import Path
 from benchgate.base.machines import IDEAL, Cache, Machine
 from benchgate.base.mixes import (
     CACHE,
+    COLD_RUNS,
     CPU,
     LINE,
     LINES,
@@ -38,6 +40,7 @@ from benchgate.plan.options import Options
 from benchgate.session.mix_lab import MixLab
 from benchgate.session.mixing.measure import Job, Runner, Void
 
+_PART = re.compile(r"part ([^ ]+): ")
 NO_MACHINE = "only the instruction clock with a machine that has a memory system tells it: name a `machine`"
 
 
@@ -66,13 +69,20 @@ class LabRunner:
         try:
             asked = mix_of(job, system)
         except ValueError as error:  # a part needs what the system lacks
-            return str(error)
+            return with_place(str(error), job.study)
         attempt = self.lab.run(asked, folder, seed=job.order.seed)
         if attempt.run is None:
-            return attempt.reason
+            return with_place(attempt.reason, job.study)
         if attempt.run.void:
             return Void(attempt.run.void)
         return measured(attempt.run, self.machine, job.study)
+
+
+def with_place(reason: str, study: Study) -> str:
+    """With the file and line of the input whose part it is about."""
+    part = _PART.match(reason)
+    found = [one.where for one in study.inputs if part and one.name == input_of(part[1])]
+    return f"{found[0]}: {reason}" if found else reason
 
 
 def mix_of(job: Job, system: System) -> Mix:
@@ -80,7 +90,7 @@ def mix_of(job: Job, system: System) -> Mix:
         _part(one, job.study, limits_of(job.limit) if n == 0 else Limits())
         for n, one in enumerate(job.order.parts)
     )
-    return Mix(system, job.study.cpus, parts, job.study.least, job.study.limit_ms)
+    return Mix(system, job.study.cpus, parts, COLD_RUNS + job.study.least, job.study.limit_ms)
 
 
 def limits_of(limit: Amount | None) -> Limits:

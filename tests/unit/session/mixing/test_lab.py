@@ -58,7 +58,14 @@ def test_a_part_that_the_system_cannot_run_has_a_reason() -> None:
     study = replace(mixsim.study(), inputs=(replace(mixsim.study().inputs[0], workload="files", params=()),))
     runner = lab.LabRunner(None, catalog.load_system("kernel"), None)  # type: ignore[arg-type]
     found = runner.run(Job(next(orders.alone(study)), study), Path())
-    assert found == "part prime.small#1: files needs files, disk, which kernel does not have"
+    assert found == "study.yaml:11: part prime.small#1: files needs files, disk, which kernel does not have"
+
+
+def test_a_reason_has_the_file_and_line_of_its_input() -> None:
+    study = mixsim.study()
+    early = "part writer.large#2: it ended early: run 3 ended with status 1; it printed nothing"
+    assert lab.with_place(early, study) == f"{study.input_named('writer.large').where}: {early}"
+    assert lab.with_place("the run did not finish", study) == "the run did not finish"
 
 
 def test_both_clusters_have_a_cache() -> None:
@@ -93,7 +100,7 @@ def test_a_job_as_a_mix() -> None:
     assert part.workload.name == "primes"
     assert dict(part.params)["hi"] == 20000
     assert (dummy.name, dummy.workload, dummy.limits) == ("dummy#1", None, Limits())
-    assert (mix.cpus, mix.least, mix.limit_ms) == (2, 3, 10_000)
+    assert (mix.cpus, mix.least, mix.limit_ms) == (2, 1 + 3, 10_000)  # the first run of a part is cold
 
 
 @pytest.mark.parametrize(
