@@ -88,4 +88,6 @@ def test_void_runs_are_counted_and_named_in_every_report() -> None:
     assert "| smp1 | 5 (+1 void) |" in summary
     assert "- noise: a run is void above 2%" in summary
     assert "9.000 s" not in summary
-    assert results_csv.parse(results_csv.render([void]), "x") == (replace(void, label="", reason=""),)
+    assert results_csv.parse(results_csv.render([void]), "x") == (
+        replace(void, label="", reason="", steps=None),
+    )
