@@ -36,7 +36,7 @@ def test_counts_{hi}(verdict):
 """
 UP = r"worker \S+: at t"
 """What a worker says when the scheduler knows it."""
-QUICK_HI, LONG_HI = 10_000, 1_000_000
+QUICK_HI, LONG_HI = 10_000, 200_000
 """The long row runs long enough to be caught in a boot."""
 
 

@@ -1,7 +1,9 @@
-"""A hostile client, worker or neighbour runs nothing on a fleet that speaks TLS, whatever Dask allows."""
+"""A hostile client, worker or neighbour runs nothing on a fleet that speaks TLS, whatever Dask allows; and
+workers with signers run what they vouch for."""
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -54,3 +56,38 @@ def test_nothing_of_a_stranger_runs(tmp_path: Path) -> None:
         # The fleet still answers whoever asks for what it does.
         assert found[CLIENT]["workers left"] == "1"
         assert "this is not a task that this version of benchgate sends" in found[CLIENT]["asked well"]
+
+
+@pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="ssh-keygen is not installed")
+def test_workers_run_what_a_signer_vouches_for_and_nothing_else(tmp_path: Path) -> None:
+    """Whole sessions: one without a key, one with the key of somebody else, and one with the signer's."""
+    fleetkit.require()
+    owner, stranger = (ssh_key(tmp_path / name) for name in ("owner", "stranger"))
+    signers = tmp_path / "signers"
+    signers.write_text(f"owner@example.org {owner.with_suffix('.pub').read_text()}")
+    with fleetkit.fleet(tmp_path) as fleet:
+        fleet.scheduler()
+        for name in ("one", "two"):
+            fleet.begin_worker(name, "good", "--signers", str(signers)).await_said(fleetkit.UP)
+        where = ("--fleet", fleet.address)
+        for words, why in (
+            (where, "nobody signed it"),
+            ((*where, "--fleet-key", str(stranger)), f"its signature is not by a signer of {signers}"),
+        ):
+            refused = fleet.session(*words)
+            assert refused.ended() == 4, refused.program.said
+            said = " ".join(refused.program.said.split())
+            assert why in said
+            assert f"a signature by one of {signers}" in said
+            assert refused.seeds() == []
+        vouched = fleet.session(*where, "--fleet-key", str(owner))
+        fleetkit.assert_whole(vouched)
+        made = {json.loads(file.read_bytes())["worker"] for file in vouched.folder.glob("runs/*/worker.json")}
+        assert made <= {"one", "two"}
+        assert made
+
+
+def ssh_key(file: Path) -> Path:
+    words = ("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "made by a test", "-f", str(file))
+    subprocess.run(words, check=True, timeout=PATIENCE_S)
+    return file

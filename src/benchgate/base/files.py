@@ -152,4 +152,4 @@ def _below(folder: Path) -> Iterator[Path]:
 
 
 def write_json(path: Path, value: object) -> None:
-    path.write_text(json.dumps(value, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    path.write_bytes(f"{json.dumps(value, indent=1, sort_keys=True)}\n".encode())

@@ -11,22 +11,19 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
-from functools import cache
 
 from benchgate.base.errors import FleetError
-from benchgate.base.exploring import Exploration
-from benchgate.base.files import file_digest
-from benchgate.base.runs import Deadlines, RawRun
+from benchgate.base.runs import RawRun
 from benchgate.base.text import one_line
 from benchgate.build.cache_storage import Notice
 from benchgate.fleet.assignments import Assignment, Assignments
 from benchgate.fleet.doubles import FIRST, SECOND, THIRD, Pairs, compare
 from benchgate.fleet.engine import Answered, Engine, Event, Lost
-from benchgate.fleet.packing import Packed, Vouch, packed
+from benchgate.fleet.packing import Vouch
+from benchgate.fleet.packs import Packs
 from benchgate.fleet.received import Received, kept, received
-from benchgate.insn.plugin import source_digest
 from benchgate.run import record, smoke
-from benchgate.run.attempt import RunRequest, explained, unfinished, words_of_run
+from benchgate.run.attempt import RunRequest, explained, unfinished
 from benchgate.run.guest import OnPhase
 from benchgate.run.parallel import Job
 
@@ -35,8 +32,6 @@ PATIENCE_S = 600.0
 _LOOK_S = 0.5
 _AHEAD = 2
 """Runs under way or waiting to be taken, for each slot: no worker waits for the loop here."""
-_Same = tuple[str, int, str, Exploration | None, Deadlines, str]
-"""What makes two requests the same run."""
 
 
 class FleetRunner:
@@ -51,14 +46,12 @@ class FleetRunner:
         patience_s: float = PATIENCE_S,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._engine, self._note, self._vouch = engine, note, vouch
+        self._engine, self._note = engine, note
         self._patience_s, self._monotonic = patience_s, monotonic
         self._assignments = Assignments()
         self._numbers = 0
         self._stores: dict[int, tuple[str, str]] = {}
         """By number, the worker to which an input is being sent, and the input."""
-        self._digest = cache(file_digest)  # an image is not changed during a session: build/images.py checks
-        self._clock = cache(source_digest)
         self._banned: dict[str, str] = {}
         """By address, why no more runs are given to a worker."""
         self._names: dict[str, str] = {}
@@ -68,9 +61,8 @@ class FleetRunner:
         """What will be asked for next, as far as it was not wanted yet."""
         self._most = 0
         """The most that the fleet has ever had room for."""
-        self._packed: dict[_Same, Packed] = {}
-        """Those that were asked for ahead."""
-        self._taken: set[tuple[_Same, bool]] = set()
+        self._packs = Packs(vouch)
+        self._taken: set[tuple[str, bool]] = set()
         """What was asked for ahead, and is taken."""
         self._pairs = Pairs()
         self._rows: set[str] = set()
@@ -95,8 +87,7 @@ class FleetRunner:
         self._coming, self._rows_ahead = iter(requests), set(self._rows)
         self._taken.clear()
         most = self._room(self.open_seats())
-        if len(self._packed) > 4 * most:  # of rows that ended early
-            self._packed.clear()
+        self._packs.begin_round(4 * most)
         under_way = {one.want for one in self._assignments if not one.is_idle}
         wanted = set()
         for request in self._coming:
@@ -132,7 +123,7 @@ class FleetRunner:
         try:
             record.save(unfinished(request))
             mine, *others = self._copies(request, self._rows)
-            self._taken.add((_same(request), request.warmup))
+            self._taken.add((self._packs.same(request), request.warmup))
             repeats = _is_repetition(request)
             self._wait((mine, *others))
             for other in others:
@@ -141,7 +132,7 @@ class FleetRunner:
                     self._assignments.take(other)  # the session itself makes the run once
             given = self._assignments.take(mine)
             raw = kept(given, request)
-            self._packed.pop(_same(request), None)
+            self._packs.taken(request)
             self._made[given.answer.worker, given.answer.host] += 1
         except OSError as error:
             raise explained(error, request.folder) from error
@@ -151,19 +142,12 @@ class FleetRunner:
         """The assignment for this run. With the first run of a row, which joins `rows`, comes one for another
         worker: that of its repetition, or if the session repeats no run of this row, one that is only
         compared."""
-        found, row, repeats = self._pack(request), request.cell.row, _is_repetition(request)
+        found, row, repeats = self._packs.of(request), request.cell.row, _is_repetition(request)
         if not repeats and (row in rows or len(self.open_seats()) < 2):
             return [self._assignments.want(found, FIRST)]
         rows.add(row)
         second, first = self._assignments.want(found, SECOND), self._assignments.want(found, FIRST)
         return [second, first] if repeats else [first, second]
-
-    def _pack(self, request: RunRequest) -> Packed:
-        """Once for a run that was asked for ahead."""
-        same = _same(request)
-        if same not in self._packed:
-            self._packed[same] = packed(request, self._digest, self._clock(), self._vouch)
-        return self._packed[same]
 
     def _compare(self, one: Assignment, other: Assignment) -> None:
         """Afterwards both have an answer of a worker that may be trusted."""
@@ -239,7 +223,7 @@ class FleetRunner:
                 self._give(assignment, seats)
         room = self._room(seats)
         while len(self._assignments) < room and (request := next(self._coming, None)) is not None:
-            if (_same(request), request.warmup) not in self._taken:
+            if (self._packs.same(request), request.warmup) not in self._taken:
                 self._copies(request, self._rows_ahead)
         for assignment in self._assignments.sendable(room):
             self._give(assignment, seats)
@@ -364,9 +348,3 @@ class FleetRunner:
 def _is_repetition(request: RunRequest) -> bool:
     """Whether the session makes the same run once more. Of smokes it does not, which are never samples."""
     return request.warmup and request.cell.workload != smoke.WORKLOAD
-
-
-def _same(request: RunRequest) -> _Same:
-    spec = request.spec
-    words = words_of_run(spec.argv, request.folder)
-    return request.cell.id, request.seed, request.guest_digest, spec.exploration, spec.deadlines, words
