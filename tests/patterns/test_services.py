@@ -24,9 +24,11 @@ step between CPUs, so that it does not decide them.
 Five seeds at 2 CPUs, the same day: pong 2.00 on tern and 1.88 [1.87, 2.00] on Linux, threads 1.98 and 1.92
 [1.84, 2.10], processes 2.00 and 1.97, fan 1.97 and 1.65 [1.59, 1.86], spread 2.04 and 1.49 [1.31, 1.53].
 Where Linux puts the woken threads of fan and spread depends on the seed, so their limits at 2 are lower than
-those of the others. pong at 2 has one of 1.7: by its steps at the hand-overs the clock can have changed it by
-4.1%. Five seeds at 4: spread 2.62 [2.60, 2.68], fan 1.78 on Linux, threads 3.82, processes 3.90; at 32: own
-26.2 [22.7, 27.4] on Linux.
+those of the others. With the guest of later that day fan reached 0.99, 1.06, 1.63, 1.72 and 1.82 in five
+seeds: in two of them Linux kept all threads where the poster runs. So its limit only holds that a second CPU
+does no harm, and tern has one of its own. pong at 2 has one of 1.7: by its steps at the hand-overs the clock
+can have changed it by 4.1%. Five seeds at 4: spread 2.62 [2.60, 2.68], fan 1.78 on Linux, threads 3.82,
+processes 3.90; at 32: own 26.2 [22.7, 27.4] on Linux.
 
 Above 4 CPUs, the same day, tern with a lock for the threads of each process, the factor over smp1; medians of
 five seeds, in parentheses of fewer:
@@ -156,14 +158,16 @@ def test_every_post_wakes_all(cell: CellResult) -> None:
     cell.require_verified()
 
 
+@pytest.mark.system("linux")
 @FAN
-@pytest.mark.speedup(cpus=2, at_least=1.2, insn=1.45, metric="rounds_per_s")
-def test_posts_to_all_scale(verdict: VerdictResult) -> None:
+@pytest.mark.speedup(cpus=2, at_least=0.9, insn=0.9, metric="rounds_per_s")
+def test_posts_to_all_lose_nothing(verdict: VerdictResult) -> None:
     verdict.require_pass()
 
 
 @pytest.mark.system("kernel")
 @FAN
+@pytest.mark.speedup(cpus=2, at_least=1.2, insn=1.8, metric="rounds_per_s")
 @pytest.mark.speedup(cpus=4, at_least=2.4, insn=3.4, metric="rounds_per_s")
 @pytest.mark.ratio(to="linux", cpus=4, metric="rounds_per_s", at_least=1.0, insn=1.5)
 def test_posts_to_all_find_idle_cpus_of_tern(verdict: VerdictResult) -> None:
