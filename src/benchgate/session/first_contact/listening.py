@@ -109,9 +109,13 @@ class _Listener:
                 if self.repeated:
                     return Stop.REPEATS
             elif self._has_waited(time.monotonic() - began, self._used() - used):
-                return Stop.SUSPECT if self.suspicion.line else Stop.QUIET
+                return self._silence
             if self.is_over:
-                return Stop.BUSY if piece else Stop.QUIET
+                return Stop.BUSY if piece else self._silence
+
+    @property
+    def _silence(self) -> Stop:
+        return Stop.SUSPECT if self.suspicion.line else Stop.QUIET
 
     @property
     def is_over(self) -> bool:

@@ -1,0 +1,47 @@
+"""Why listening ends, also when its time is over before the guest has been silent for long enough."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import pexpect
+import pytest
+
+from benchgate.session.first_contact.listening import Stop, _Listener
+
+
+@dataclass
+class Console:
+    """Gives its pieces, and then nothing."""
+
+    pieces: list[bytes]
+    listener: _Listener = field(init=False)
+
+    def read_nonblocking(self, _size: int, _timeout: float) -> bytes:
+        if self.pieces:
+            return self.pieces.pop(0)
+        self.listener.until = 0.0  # the time is over
+        raise pexpect.TIMEOUT("nothing")
+
+
+def heard(*pieces: bytes) -> Stop:
+    console = Console(list(pieces))
+    guest: Any = SimpleNamespace(console=console, child=SimpleNamespace(pid=os.getpid()))
+    shown: list[str] = []
+    console.listener = _Listener(guest, time.monotonic() + 3600, shown.append)
+    return console.listener.listen()
+
+
+@pytest.mark.parametrize(
+    ("printed", "stop"),
+    [
+        (b"xv6 kernel is booting\n", Stop.QUIET),
+        (b"xv6 kernel is booting\npanic: could not find virtio disk\n", Stop.SUSPECT),
+    ],
+)
+def test_a_panic_is_asked_for_when_the_time_is_over(printed: bytes, stop: Stop) -> None:
+    assert heard(printed) is stop
