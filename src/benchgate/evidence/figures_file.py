@@ -145,6 +145,11 @@ def _machines(folder: Path, values: Iterable[Value]) -> tuple[str, tuple[str, ..
     return machine_of(facts), tuple(sorted(f"{name} {digests.get(name, '')}".strip() for name in names))
 
 
+def larger_step(one: float | None, other: float | None) -> float | None:
+    """None, not known, if one of them is not."""
+    return None if one is None or other is None else max(one, other)
+
+
 def _grouped(values: Iterable[Value]) -> Mapping[Key, Samples]:
     found: dict[Key, Samples] = {}
     for one in values:
@@ -153,7 +158,7 @@ def _grouped(values: Iterable[Value]) -> Mapping[Key, Samples]:
         if (before.lane, before.unit) != (one.lane, one.unit):
             key = replace(key, what=f"{one.workload} ({one.lane})")
             before = found.get(key, Samples(one.lane, one.unit, one.better, ()))
-        step = None if None in (before.step, one.step) else max(before.step or 0.0, one.step or 0.0)
+        step = larger_step(before.step, one.step)
         found[key] = replace(before, values=(*before.values, one.value), step=step)
     return found
 

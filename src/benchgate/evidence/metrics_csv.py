@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from benchgate.base.cells import Params
 from benchgate.base.errors import EvidenceError
-from benchgate.base.metrics import WINDOWS, Better, Metric
+from benchgate.base.metrics import WINDOWS, Better
 from benchgate.base.text import csv_field, plain_field
 from benchgate.evidence.results_csv import joined_params, plain_word, split_params, unencoded
 from benchgate.evidence.rows import RunRow
@@ -132,23 +132,10 @@ def lines(row: RunRow) -> str:
         str(row.cpus),
         row.lane,
     )
-
-    def step_of(metric: Metric) -> str:
-        return _number(steps.get(metric.name, 0.0))
-
+    of = ((one, plain_word(unit), value, steps.get(one.name, 0.0)) for one, unit, value in found)
     return "".join(
-        _line(
-            (
-                *head,
-                metric.name,
-                metric.kind,
-                metric.better,
-                plain_word(unit),
-                _number(value),
-                step_of(metric),
-            )
-        )
-        for metric, unit, value in found
+        _line((*head, one.name, one.kind, one.better, unit, _number(value), _number(step)))
+        for one, unit, value, step in of
     )
 
 

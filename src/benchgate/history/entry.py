@@ -18,6 +18,7 @@ from benchgate.base.machines import machine_in
 from benchgate.base.metrics import WINDOWS
 from benchgate.base.text import UNAVAILABLE, one_line
 from benchgate.evidence.facts import read_policy
+from benchgate.evidence.figures_file import larger_step
 from benchgate.evidence.files import SESSION
 from benchgate.evidence.machine import machine_of
 from benchgate.evidence.origins import machine_digests
@@ -92,7 +93,7 @@ def entry_of(facts: Mapping[str, Any], rows: Iterable[RunRow], manifest: str, no
             samples.setdefault(series, {})[row.run] = value
             same = guests.setdefault(series, row.guest_digest) == row.guest_digest
             guests[series] = row.guest_digest if same else ""
-            steps[series] = _larger(steps.get(series, 0.0), _step(row, series.metric))
+            steps[series] = larger_step(steps.get(series, 0.0), _step(row, series.metric))
     if not samples:
         raise HistoryError(f"session {name} has no verified run, so there is nothing to keep")
     return Entry(
@@ -112,10 +113,6 @@ def entry_of(facts: Mapping[str, Any], rows: Iterable[RunRow], manifest: str, no
 
 def _step(row: RunRow, metric: str) -> float | None:
     return None if row.steps is None else dict(row.steps).get(metric, 0.0)
-
-
-def _larger(one: float | None, other: float | None) -> float | None:
-    return None if one is None or other is None else max(one, other)
 
 
 def _model(system: str, digests: Mapping[str, str]) -> str:
