@@ -8,24 +8,11 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from benchgate.explore.ddmin import ddmin
+from tests.unit.explore.searches import answered
 
 
 def minimal(items: Sequence[int], fails: Callable[[Sequence[int]], bool]) -> tuple[tuple[int, ...], int]:
-    """What is left, and how many candidates were tried, one after the other."""
-    search, tried = ddmin(items), 0
-    try:
-        candidates = next(search)
-        while True:
-            found = None
-            for number, one in enumerate(candidates):
-                tried += 1
-                if fails(one):
-                    found = number
-                    break
-            candidates = search.send(found)
-    except StopIteration as end:
-        left: tuple[int, ...] = end.value
-        return left, tried
+    return answered(ddmin(items), fails)
 
 
 @pytest.mark.parametrize("needed", [{5}, {0}, {63}, {5, 6}, {0, 63}, {1, 20, 40, 60}])
