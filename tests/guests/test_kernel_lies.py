@@ -79,6 +79,8 @@ def test_the_honest_kernel_is_verified(kernel: Path, tmp_path: Path, level: Leve
     [
         ("panic-off", "answers: nothing on the console matches"),
         ("reset-after", "QEMU reports that the guest ended itself: guest-reset"),
+        ("babble", "bytes it printed nothing but"),
+        ("counts", "more than 1048576 bytes of output after its result, and not its end"),
         ("reboots", "QEMU reports that the guest ended itself: guest-reset"),
     ],
 )

@@ -21,6 +21,7 @@ from benchgate.base.text import one_line
 
 _LONGEST_PROMPT = 1000
 """A longer incomplete line is no prompt."""
+_LONGEST_UTF8 = 4
 _KEPT_LINES = 20
 
 
@@ -93,7 +94,9 @@ class Conversation:
     @property
     def pending(self) -> Typing | None:
         """What to type now, if the guest prints nothing more for the script's delay."""
-        if self._awaits is not _Awaits.PROMPT or not self._is_prompt(_text(self._line)):
+        if self._awaits is not _Awaits.PROMPT or len(self._line) > _LONGEST_UTF8 * _LONGEST_PROMPT:
+            return None
+        if not self._is_prompt(_text(self._line)):
             return None
         step = self._next
         text = "" if step is None else f"{step.send}{self._script.line_end}"
@@ -117,6 +120,13 @@ class Conversation:
     def is_over(self) -> bool:
         """Every step has its answer."""
         return self._awaits is _Awaits.NOTHING and not self.failure
+
+    @property
+    def is_answered(self) -> bool:
+        """The last step has printed all that its script wants of it; only the prompt may be missing. False for
+        a step that wants nothing: whatever it prints may be its answer."""
+        is_last = self.step >= 0 and self._next is None and bool(self._current.wants)
+        return is_last and not self._wanted and self._awaits in {_Awaits.PROMPT, _Awaits.NOTHING}
 
     @property
     def deadline_s(self) -> float:
@@ -166,7 +176,7 @@ class Conversation:
         self.step += 1
         self.begins = (*self.begins, self._lines)
         self._unprompted.clear()
-        self._wanted = [re.compile(one) for one in (step.expect, *step.captures) if one]
+        self._wanted = [re.compile(one) for one in step.wants]
         if step.send is not None and step.echo:
             self.cuts[self._lines] += step.send
             self._awaits = _Awaits.ECHO

@@ -41,6 +41,11 @@ class Step:
     """From its first byte until the next step begins, or until it has its answer."""
 
     @property
+    def wants(self) -> tuple[str, ...]:
+        """The patterns of all that it must print; empty if the next prompt is all."""
+        return tuple(one for one in (self.expect, *self.captures) if one)
+
+    @property
     def name(self) -> str:
         """For messages."""
         return "(nothing is typed)" if self.send is None else f"`{one_line(self.send, 60)}`"

@@ -242,6 +242,7 @@ def _limits(limits: Limits) -> dict[str, object]:
     return {
         "console_bytes": limits.console_bytes,
         "stderr_bytes": limits.stderr_bytes,
+        "rest_bytes": limits.rest_bytes,
         "leave_s": limits.leave_s,
         "exit_s": limits.exit_s,
         "linger_s": limits.linger_s,
@@ -255,6 +256,7 @@ def _read_limits(fields: Fields) -> Limits:
     found = Limits(
         console_bytes=min(fields.number("console_bytes"), 16 * most.console_bytes),
         stderr_bytes=min(fields.number("stderr_bytes"), 16 * most.stderr_bytes),
+        rest_bytes=min(fields.number("rest_bytes"), 16 * most.rest_bytes),
         leave_s=_seconds(fields, "leave_s"),
         exit_s=_seconds(fields, "exit_s"),
         linger_s=_seconds(fields, "linger_s"),

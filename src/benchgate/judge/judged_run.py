@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchgate.base.errors import VerifyError
+from benchgate.base.pyfile import described
 from benchgate.base.runs import Ending, Outcome, RawRun, VerifiedRun
 from benchgate.base.text import visible
 
@@ -63,3 +64,15 @@ def judge_run(run: RawRun, verify: Verifier) -> JudgedRun:
         # Paths relative to the session's folder, so that the reason is the same in a copy of the folder.
         folder = visible(f"{run.folder.parent.parent}/")
         return JudgedRun(run, None, visible(str(error)).replace(folder, ""))
+
+
+def judge_to_end(run: RawRun, verify: Verifier, kept: list[BaseException]) -> JudgedRun:
+    """Adds an interrupt, or an error that is not the run's own, to `kept`. A run is judged again if the first
+    interrupt met it there: its measurement is complete, and would else be recorded as invalid."""
+    try:
+        return judge_run(run, verify)
+    except BaseException as error:
+        kept.append(error)
+        if isinstance(error, KeyboardInterrupt) and len(kept) == 1:
+            return judge_to_end(run, verify, kept)
+        return JudgedRun(run, None, f"it could not be judged: {described(error)}")

@@ -37,6 +37,8 @@ class Limits:
 
     console_bytes: int = 16 << 20
     stderr_bytes: int = 1 << 20
+    rest_bytes: int = 1 << 20
+    """How much it may print after its result, before its prompt or its end: some kernels never stop."""
     leave_s: float = 30.0
     """How long the process may take to exit after its end line. At a load of 18, four vCPUs that shared one
     CPU once took longer than 10 s."""

@@ -53,6 +53,10 @@ class Follower:
     """Its end is there when all patterns of an end were seen and the conversation is over."""
     suspicion: Suspicion = field(init=False)
     repetition: Repetition = field(init=False)
+    has_result: bool = field(init=False, default=False)
+    """The line that shows its result was printed, and nothing else is awaited but its end."""
+    rest: int = field(init=False, default=0)
+    """How many bytes it printed after its result."""
     hush: Pace | None = field(init=False, default=None)
     """Runs out if nothing follows a line that looks like a panic."""
 
@@ -96,6 +100,7 @@ class Follower:
                 self.pace.begin(self.limits.leave_s)
         else:
             self.on_moment(name)
+            self.has_result |= name == "result" and not self.watch.ends
             if name == "ready" and self.stage is Stage.BOOTING:
                 self.stage = Stage.RUNNING
                 self.pace.begin(self.talker.deadline_s if self.talker else self.deadlines.run_s)
@@ -158,8 +163,21 @@ class Follower:
         self.hush = copy.copy(self.pace) if self.suspicion.line else None
         if self.hush is not None:
             self.hush.begin(self.limits.hush_s)
-        repeated = self.repetition.feed(text)
-        return text, Observation(Cause.REPEATS, Stage.RUNNING, note=repeated) if repeated else None
+        if repeated := self.repetition.feed(text):
+            return text, Observation(Cause.REPEATS, Stage.RUNNING, note=repeated)
+        return text, self._rest_is_long(len(text))
+
+    def _rest_is_long(self, more: int) -> Observation | None:
+        """A kernel that prints for ever after its result would else print until its time is over."""
+        is_answered = self.talker is not None and self.talker.is_answered
+        if not (self.has_result or is_answered or self.stage is Stage.ENDED):
+            return None
+        self.rest += more
+        if self.rest <= self.limits.rest_bytes:
+            return None
+        missing = self.talker.waits_for if self.talker else ""
+        note = f"more than {self.limits.rest_bytes} bytes of output after its result, and not its end"
+        return Observation(Cause.FLOOD, Stage.RUNNING, note=f"{note} ({missing})" if missing else note)
 
     def _failed(self, cause: Cause, line: bytes, note: str = "") -> Observation:
         with contextlib.suppress(FloodError):

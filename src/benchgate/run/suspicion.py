@@ -8,7 +8,7 @@ follower ends a run only if nothing follows it, and a run that ends with it is n
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from benchgate.base.text import one_line
 
@@ -45,18 +45,31 @@ class Suspicion:
 
     def __init__(self, harmless: Collection[bytes] = ()) -> None:
         self._harmless = [re.compile(pattern) for pattern in harmless]
-        self._recent = b""
+        self._fed = 0
+        self._open = b""
+        """The last line, which may go on; at most REACH bytes of it."""
+        self._found: tuple[tuple[int, str], ...] = ()
+        """Where complete lines begin that look so, and these lines. Each line is looked at once: a console may
+        be read in many small pieces."""
 
     def feed(self, text: bytes) -> None:
-        recent = self._recent + text
-        if len(recent) > REACH:
-            recent = recent[-REACH:].partition(b"\n")[2]  # whole lines only, so that `^` means a line's start
-        self._recent = recent
+        self._fed += len(text)
+        whole = self._open + text
+        end, begin = whole.rfind(b"\n") + 1, self._fed - len(whole)
+        fresh = tuple((begin + at, line) for at, line in self._suspects(whole[:end]))
+        self._found = tuple(one for one in (*self._found, *fresh) if one[0] >= self._fed - REACH)
+        self._open = whole[end:][:REACH]
 
     @property
     def line(self) -> str:
-        found = (match[0] for match in _SUSPECT.finditer(self._recent))
-        return next((one_line(line) for line in found if not self._is_harmless(line)), "")
+        if self._found:
+            return self._found[0][1]
+        return next((line for _, line in self._suspects(self._open)), "")
+
+    def _suspects(self, text: bytes) -> Iterator[tuple[int, str]]:
+        for match in _SUSPECT.finditer(text):
+            if not self._is_harmless(match[0]):
+                yield match.start(), one_line(match[0])
 
     def _is_harmless(self, line: bytes) -> bool:
         return any(pattern.search(b"\n" + line + b"\n") for pattern in self._harmless)

@@ -46,6 +46,10 @@ class Talker:
         return self._said.record
 
     @property
+    def is_answered(self) -> bool:
+        return self._said.is_answered
+
+    @property
     def deadline_s(self) -> float:
         """That of the current step."""
         return self._said.deadline_s

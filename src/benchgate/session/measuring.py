@@ -24,7 +24,6 @@ from benchgate.base.clocks import Clocks, policy_for
 from benchgate.base.errors import HostError
 from benchgate.base.gates import CapacityBound, Policy
 from benchgate.base.interrupts import held
-from benchgate.base.pyfile import described
 from benchgate.base.results import ResultFormat
 from benchgate.base.runs import RawRun
 from benchgate.base.systems import Kind
@@ -39,7 +38,7 @@ from benchgate.host import concurrency, envelope, lock
 from benchgate.host.topology import Topology
 from benchgate.insn.symbols import read_symbols
 from benchgate.judge import attribution, binding, smoke_check, verify, wire
-from benchgate.judge.judged_run import JudgedRun, judge_run
+from benchgate.judge.judged_run import JudgedRun, judge_to_end
 from benchgate.judge.oracle import ORACLES
 from benchgate.judge.run_files import read_console
 from benchgate.plan import catalog, choice
@@ -266,14 +265,10 @@ class MeasuringSession:
         return Job(request, partial(self.progress.phase, cell.id, attempt.label))
 
     def _judged_run(self, attempt: PlannedRun, raw: RawRun, unjudged: list[BaseException]) -> JudgedRun:
-        """Records every attempt. An interrupt, or an error that is not the run's own, goes to `unjudged`."""
-        try:
-            judged = judge_run(raw, partial(self._verify, attempt.planned))
-        except BaseException as error:
-            unjudged.append(error)
-            judged = JudgedRun(raw, None, f"it could not be judged: {described(error)}")
-        self._records.keep(attempt.planned, raw)
+        """Records every attempt. What `judge_to_end` keeps is raised after the round."""
+        judged = judge_to_end(raw, partial(self._verify, attempt.planned), unjudged)
         with held():  # a record has two lines in two files
+            self._records.keep(attempt.planned, raw)
             self._judged.append(judged)
             self._open_session.record(row_of(judged, attempt.planned.workload.metrics))
         if self.options.measure and judged.verified:

@@ -156,6 +156,16 @@ def test_a_step_without_an_answer_of_its_own_ends_with_the_prompt() -> None:
     assert [typed.text for typed in found.record] == [b"stats\n", b""]
 
 
+def test_only_the_last_step_is_answered_and_only_by_all_that_it_wants() -> None:
+    found = fed(at_prompt(PRIMES, STATS), b"primes 2 100\nsum=1060\ndone\n$ ")
+    assert not found.is_answered, "another step follows"
+    found.typed(None)
+    assert not fed(found, b"stats\n").is_answered
+    assert fed(found, b"ticks=7\n").is_answered
+    silent = fed(at_prompt(Step("dump", PROMPT)), b"dump\n1\n2\n")
+    assert not silent.is_answered, "all that it prints may be its answer"
+
+
 def test_a_prompt_that_comes_back_without_the_capture_is_a_failure() -> None:
     found = fed(at_prompt(STATS, PRIMES), b"stats\nno such command\n$ ")
     found.typed(None)

@@ -9,7 +9,7 @@ import pytest
 
 from benchgate.base.errors import VerifyError
 from benchgate.base.runs import Ending, Outcome, RawRun, VerifiedRun
-from benchgate.judge.judged_run import JudgedRun, judge_run
+from benchgate.judge.judged_run import JudgedRun, judge_run, judge_to_end
 from tests.unit.factories import cell, raw_run, verified
 
 
@@ -51,3 +51,30 @@ def test_a_reason_is_one_line_that_is_safe_to_show() -> None:
 
     raw = replace(raw_run(cell(1)), folder=Path("/rep\torts/runs/session/runs/0001-x"))
     assert judge_run(raw, refuse).reason == "runs/0001-x/serial.log has\\x0a\\x3a:error::\\x1b[2J"
+
+
+def test_an_interrupt_does_not_cost_a_run_that_is_complete() -> None:
+    raw, kept = raw_run(cell(1)), list[BaseException]()
+    stops = [KeyboardInterrupt("SIGINT")]
+
+    def interrupted(run: RawRun) -> VerifiedRun:
+        if stops:
+            raise stops.pop()
+        return verified(run, 1000)
+
+    assert judge_to_end(raw, interrupted, kept).outcome is Outcome.OK
+    assert [str(one) for one in kept] == ["SIGINT"], "it ends the session later"
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt("SIGINT"), ZeroDivisionError("x")])
+def test_what_ends_a_judgement_every_time_is_kept_and_is_the_reason(error: BaseException) -> None:
+    def ended(run: RawRun) -> VerifiedRun:
+        raise error
+
+    kept: list[BaseException] = []
+    judged = judge_to_end(raw_run(cell(1)), ended, kept)
+    assert (judged.outcome, judged.reason) == (
+        Outcome.INVALID,
+        f"it could not be judged: {type(error).__name__}: {error}",
+    )
+    assert set(kept) == {error}

@@ -317,6 +317,25 @@ def test_the_log_stops_at_its_bound(tmp_path: Path) -> None:
         rig.close()
 
 
+def test_a_guest_that_never_stops_printing_after_its_result_is_stopped(rig: Rig) -> None:
+    """Each line differs from all before, so nothing is repeated."""
+    lines = b"".join(b"try %d\n" % n for n in range(4000))
+    cut = [lines[at : at + 1000] for at in range(0, 20_000, 1000)]
+    console = rig.console = CutConsole(rig, [lines, b"took 7 ns\n", *cut])
+    follower = rig.follower(Watch(result=rb"\ntook [^\n]*\n"), rest_bytes=10_000)
+    seen = follower.follow()
+    assert seen.cause is Cause.FLOOD
+    assert len(console._pieces) == 9, "it reads no more than the bound and one piece"
+    assert "more than 10000 bytes of output after its result, and not its end" in follower.judge(seen, None)[1]
+
+
+def test_what_is_printed_before_the_result_and_little_after_it_ends_nothing(rig: Rig) -> None:
+    lines = b"".join(b"try %d\n" % n for n in range(4000))
+    rig.console = CutConsole(rig, [lines, b"took 7 ns\n", lines[:9000]])
+    follower = rig.follower(Watch(result=rb"\ntook [^\n]*\n"), rest_bytes=10_000)
+    assert follower.follow().cause is Cause.CLOSED
+
+
 def test_sent_bytes_arrive_and_a_guest_that_does_not_read_causes_a_timeout(rig: Rig) -> None:
     assert rig.console.sendline("uptime") == 7
     assert os.read(rig.input_read, 100) == b"uptime\n"

@@ -24,6 +24,7 @@
 //                     reset-after      resets after the result
 //                     endless          prints the result, and never prompts again
 //                     babble           prints one line for ever after the result
+//                     counts           the same, and no two lines are equal
 #include "talker.h"
 
 #define TICK_NS 10000000
@@ -123,4 +124,6 @@ void primes_command(struct primes *asked) {
         bench_relax();
     while (lie("babble"))
         text("talker: a device does not answer\n");
+    for (uint64_t tries = 1; lie("counts"); tries++)
+        say("talker: a device does not answer, try ", tries, "\n");
 }
