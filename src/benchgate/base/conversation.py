@@ -123,8 +123,8 @@ class Conversation:
 
     @property
     def is_answered(self) -> bool:
-        """The last step has printed all that its script wants of it; only the prompt may be missing. False for
-        a step that wants nothing: whatever it prints may be its answer."""
+        """The last step has printed all that its script wants of it; only the prompt may be missing. False
+        for a step that wants nothing: whatever it prints may be its answer."""
         is_last = self.step >= 0 and self._next is None and bool(self._current.wants)
         return is_last and not self._wanted and self._awaits in {_Awaits.PROMPT, _Awaits.NOTHING}
 

@@ -49,8 +49,8 @@ class Suspicion:
         self._open = b""
         """The last line, which may go on; at most REACH bytes of it."""
         self._found: tuple[tuple[int, str], ...] = ()
-        """Where complete lines begin that look so, and these lines. Each line is looked at once: a console may
-        be read in many small pieces."""
+        """Where complete lines begin that look so, and these lines. Each line is looked at once: a console
+        may be read in many small pieces."""
 
     def feed(self, text: bytes) -> None:
         self._fed += len(text)

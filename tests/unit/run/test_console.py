@@ -326,7 +326,9 @@ def test_a_guest_that_never_stops_printing_after_its_result_is_stopped(rig: Rig)
     seen = follower.follow()
     assert seen.cause is Cause.FLOOD
     assert len(console._pieces) == 9, "it reads no more than the bound and one piece"
-    assert "more than 10000 bytes of output after its result, and not its end" in follower.judge(seen, None)[1]
+    assert (
+        "more than 10000 bytes of output after its result, and not its end" in follower.judge(seen, None)[1]
+    )
 
 
 def test_what_is_printed_before_the_result_and_little_after_it_ends_nothing(rig: Rig) -> None:

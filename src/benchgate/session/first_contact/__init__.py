@@ -186,6 +186,9 @@ def _with_more(
             boots[count] = booting.boot(one, count, patient=_rank(first)[0] >= _GOOD)
             if _rank(boots[count])[0] < _rank(first)[0]:
                 break
+        further = [count for count, boot in boots.items() if _rank(boot)[0] > _rank(first)[0]]
+        if further:
+            booting.say(_further(further[0]))
         found = guesses(boots)
         if found.online or found.online_lines:
             return one, boots
@@ -194,9 +197,15 @@ def _with_more(
     return best
 
 
+def _further(cpus: int) -> str:
+    return (
+        f"with {cpus} CPUs it came further than with 1: some kernels wait for as many CPUs as they were "
+        "built for. A speedup needs runs at several counts: build it so that it comes up with 1, too"
+    )
+
+
 def _how_it_went(boot: Boot) -> str:
     ended = "by a reset or a triple fault" if _was_reset(boot) else f"with status {boot.status}"
-    ended += f", after the line: {boot.note}" if boot.note else ""
     return {
         Stop.PROMPT: f"it waits at its prompt `{boot.prompt}`",
         Stop.EXITED: f"it ended QEMU {ended}",

@@ -10,9 +10,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from benchgate.base.results import TYPED
 from benchgate.session.first_contact.listening import Boot, Stop
 
 _NUMBER = re.compile(r"[0-9]+")
+_ADDRESS = re.compile(r"\b0x[0-9a-f]", re.IGNORECASE)
+_OF_FIRMWARE = re.compile(r"^(?:Platform|Domain[0-9]+|Boot) HART")
+"""OpenSBI counts the machine's harts, and not those that the kernel has started."""
 _SPECIAL = re.compile(r"[.^$*+?{}\[\]\\|()]")
 _UNITS = {
     "ns": r"ns|nsec|nanoseconds?",
@@ -39,9 +43,11 @@ class Figure:
     pattern: str
     unit: str
     begins: str
-    """The pattern of the last line before it that has no number, and so is no answer."""
+    """The pattern of the last line before it that has no number, and so is no answer; or `typed`."""
     ends: str
     """The pattern of the line itself."""
+    places: range
+    """Which of the line's numbers are the time's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +69,7 @@ class Guesses:
     figures: tuple[Figure, ...] = ()
     answers: tuple[Answer, ...] = ()
     lines: tuple[str, ...] = ()
-    """The patterns of the first and the last line that every boot has once."""
+    """The patterns of the first and the last line each boot has once. At a prompt the first is `typed`."""
     exit_status: int | None = None
     resets: bool = False
     counts: tuple[int, ...] = (1,)
@@ -79,7 +85,7 @@ def guesses(boots: Mapping[int, Boot]) -> Guesses:
     if first.prompt:  # then the boot log has no answers
         said = {count: _lines("\n".join((*boot.outputs, "")), boot.prompt) for count, boot in good.items()}
     stable = _once_in_all(consoles)
-    figures = _figures(said)
+    figures = _figures(said, typed=bool(first.prompt))
     statuses = {boot.status for boot in good.values()}
     return Guesses(
         prompt=f"^{literal(first.prompt)}$" if first.prompt else "",
@@ -88,7 +94,7 @@ def guesses(boots: Mapping[int, Boot]) -> Guesses:
         online_lines=_online_lines(consoles, stable),
         figures=figures,
         answers=_answers(said, figures),
-        lines=_window(said),
+        lines=_window(said, typed=bool(first.prompt)),
         exit_status=statuses.pop() if first.stop is Stop.EXITED and len(statuses) == 1 else None,
         resets=any("guest-reset" in boot.ends for boot in good.values()),
         counts=tuple(sorted(good)),
@@ -119,9 +125,10 @@ def _in_all(line: str, consoles: Mapping[int, Sequence[str]]) -> str:
     return f"^{literal(line) if same else _any_numbers(line)}$"
 
 
-def _window(consoles: Mapping[int, Sequence[str]]) -> tuple[str, ...]:
-    stable = _once_in_all(consoles)
-    return tuple(_in_all(line, consoles) for line in (stable[:1] + stable[-1:] if len(stable) > 1 else ()))
+def _window(consoles: Mapping[int, Sequence[str]], *, typed: bool) -> tuple[str, ...]:
+    stable = [_in_all(line, consoles) for line in _once_in_all(consoles)]
+    found = ([TYPED] if typed else stable[:1]) + stable[-1:]
+    return tuple(found) if len(stable) + typed > 1 else ()
 
 
 def _once_in_all(consoles: Mapping[int, Sequence[str]]) -> list[str]:
@@ -137,7 +144,7 @@ def _online(consoles: Mapping[int, Sequence[str]]) -> str:
         return ""
     few, *more = sorted(consoles)
     for line in consoles[few]:
-        for number in _NUMBER.finditer(line):
+        for number in () if _OF_FIRMWARE.search(line) else _NUMBER.finditer(line):
             after = _PLURAL.sub(r"\1s?", _any_numbers(line[number.end() :]))
             pattern = f"^{_any_numbers(line[: number.start()])}(?P<n>[0-9]+){after}$"
             if all(_counts(pattern, consoles[count]) == [count] for count in (few, *more)):
@@ -151,8 +158,8 @@ def _counts(pattern: str, lines: Sequence[str]) -> list[int]:
 
 
 def _online_lines(consoles: Mapping[int, Sequence[str]], stable: Sequence[str]) -> str:
-    """A kind of line that is printed once for each CPU; or for each but the first, and then one line that is
-    printed once stands for that."""
+    """A kind of line that is printed once for each CPU; or for each but the first, and then the last line
+    that is printed once stands for that: it is the kernel's, and not the firmware's."""
     if len(consoles) < 2:
         return ""
     most = max(consoles)
@@ -162,45 +169,50 @@ def _online_lines(consoles: Mapping[int, Sequence[str]], stable: Sequence[str]) 
         if all(times == count for count, times in seen.items()):
             return f"^{pattern}$"
         if stable and len(seen) > 2 and all(times == count - 1 for count, times in seen.items()):
-            once = next((one for one in stable if not _NUMBER.search(one)), stable[0])
+            once = next((one for one in reversed(stable) if not _NUMBER.search(one)), stable[-1])
             return f"^(?:{_in_all(once, consoles)[1:-1]}|{pattern})$"
     return ""
 
 
-def _figures(consoles: Mapping[int, Sequence[str]]) -> tuple[Figure, ...]:
+def _figures(consoles: Mapping[int, Sequence[str]], *, typed: bool) -> tuple[Figure, ...]:
     found = []
     stable = _once_in_all(consoles)
     for number, line in enumerate(stable):
         match = _BEFORE.search(line) or _AFTER.search(line)
-        if match is None or number == 0:
+        if match is None or (number == 0 and not typed):
             continue
         plain = [one for one in stable[:number] if not _NUMBER.search(one)]
-        before = plain[-1] if plain else stable[0]
+        before = _in_all(plain[-1] if plain else stable[0], consoles)
         unit = next(name for name in _UNITS if match[name])
         start, end = match.span("value")
         pattern = f"^{_any_numbers(line[:start])}(?P<value>[0-9.,]+){_any_numbers(line[end:])}$"
-        found.append(Figure(line, pattern, unit, _in_all(before, consoles), _in_all(line, consoles)))
+        places = range(*(len(_NUMBER.findall(line[:at])) for at in (start, end)))
+        begins = TYPED if typed and not plain else before
+        found.append(Figure(line, pattern, unit, begins, _in_all(line, consoles), places))
     return tuple(found)
 
 
 def _answers(consoles: Mapping[int, Sequence[str]], figures: Sequence[Figure]) -> tuple[Answer, ...]:
-    """Lines with numbers that are equal at every CPU count; times are none. The last ones first: a boot log
-    comes before the result."""
-    timed = {figure.line for figure in figures}
-    found = (_answer(line, consoles) for line in reversed(_once_in_all(consoles)) if line not in timed)
+    """Lines with decimal numbers that are equal at every CPU count; times are none, and addresses neither.
+    First those that state a time, too, then the last ones: a boot log comes before the result."""
+    timed = {figure.line: figure.places for figure in figures}
+    lines = [line for line in reversed(_once_in_all(consoles)) if not _ADDRESS.search(line)]
+    lines.sort(key=lambda line: line not in timed)
+    found = (_answer(line, consoles, timed.get(line, range(0))) for line in lines)
     return tuple(one for one in found if one is not None)
 
 
-def _answer(line: str, consoles: Mapping[int, Sequence[str]]) -> Answer | None:
-    """Its numbers that are equal everywhere, each named by the word before it."""
+def _answer(line: str, consoles: Mapping[int, Sequence[str]], time: range) -> Answer | None:
+    """Its numbers that are equal everywhere and no time, each named by the word before it."""
     like = [one for lines in consoles.values() for one in lines if _shape(one) == _shape(line)]
     values = [set(of_one) for of_one in zip(*map(_NUMBER.findall, like), strict=True)]
     parts, pattern, expect = _NUMBER.split(line), "^", dict[str, str]()
-    for before, seen in zip(parts, values, strict=False):
+    for place, (before, seen) in enumerate(zip(parts, values, strict=False)):
         words = re.findall(r"[a-z][a-z0-9]{0,30}", before.lower())
         name = words[-1] if words else "answer"
         name = name if name not in expect else f"{name}{len(expect) + 1}"
-        pattern += f"{literal(before)}(?P<{name}>[0-9]+)" if len(seen) == 1 else f"{literal(before)}[0-9]+"
-        if len(seen) == 1:
+        counts = len(seen) == 1 and place not in time
+        pattern += f"{literal(before)}(?P<{name}>[0-9]+)" if counts else f"{literal(before)}[0-9]+"
+        if counts:
             expect[name] = min(seen)
     return Answer(line, f"{pattern}{literal(parts[-1])}$", expect) if expect else None

@@ -37,7 +37,7 @@ class Stop(StrEnum):
     EXITED = "exited"
     QUIET = "quiet"
     REPEATS = "repeats"
-    SUSPECT = "suspect"  # its last lines look like a panic
+    SUSPECT = "suspect"  # its last lines look like a panic, and it waits or has ended
     BUSY = "busy"  # it printed until the time was over
     NO_START = "no-start"
 
@@ -100,7 +100,7 @@ class _Listener:
             except pexpect.TIMEOUT:
                 piece = b""
             except pexpect.EOF:
-                return Stop.EXITED
+                return self._unless_suspect(Stop.EXITED)
             except FloodError:
                 return Stop.BUSY
             if piece:
@@ -109,13 +109,13 @@ class _Listener:
                 if self.repeated:
                     return Stop.REPEATS
             elif self._has_waited(time.monotonic() - began, self._used() - used):
-                return self._silence
+                return self._unless_suspect(Stop.QUIET)
             if self.is_over:
-                return Stop.BUSY if piece else self._silence
+                return Stop.BUSY if piece else self._unless_suspect(Stop.QUIET)
 
-    @property
-    def _silence(self) -> Stop:
-        return Stop.SUSPECT if self.suspicion.line else Stop.QUIET
+    def _unless_suspect(self, stop: Stop) -> Stop:
+        """A kernel that panics may wait for ever, or switch its machine off."""
+        return Stop.SUSPECT if self.suspicion.line else stop
 
     @property
     def is_over(self) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from benchgate.base.arch import X86_64
 from benchgate.base.boots import DEFAULT_FIRMWARE
 from benchgate.base.disks import Disk
+from benchgate.base.results import TYPED
 from benchgate.base.systems import System
 from benchgate.session.first_contact.guesses import Answer, Figure, Guesses
 
@@ -138,8 +139,9 @@ def _work(found: Guesses) -> Iterator[str]:
 
 
 def _figure(figure: Figure) -> Iterator[str]:
-    if figure.unit == "ticks":
-        yield "  work:    # between two lines on the instruction clock: finer than its ticks"
+    if figure.unit == "ticks" or figure.begins == TYPED:
+        finer = "finer than its ticks" if figure.unit == "ticks" else "no line says where its own time begins"
+        yield f"  work:    # between two lines on the instruction clock: {finer}"
         yield f"    from: {quoted(figure.begins)}"
         yield f"    to: {quoted(figure.ends)}"
         return

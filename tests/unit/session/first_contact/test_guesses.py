@@ -40,6 +40,15 @@ def of_a_self_test(cpus: int) -> Boot:
     return Boot(cpus, Stop.QUIET, text)
 
 
+def of_ucore(cpus: int) -> Boot:
+    """Its firmware counts all harts, it prints addresses, and a command prints one line."""
+    up = "".join(f"[ucore] start hart {hart}\n" for hart in reversed(range(cpus)))
+    firmware = f"OpenSBI v0.9\nPlatform HART Count       : {cpus}\n"
+    text = f"{firmware}[ucore] s_bss=0x802a6000\n{up}C user shell\n>> \n>> "
+    said = f"primes: workers={cpus} count=222 ms={40 // cpus}\nShell: Process 2 exited with code 0\n"
+    return Boot(cpus, Stop.PROMPT, text, prompt=">> ", outputs=(said,))
+
+
 def guessed(kernel: object, *counts: int) -> Guesses:
     return guesses({count: kernel(count) for count in counts or (1, 2, 4)})  # type: ignore[operator]
 
@@ -77,6 +86,23 @@ def test_a_figure_and_the_line_before_its_work() -> None:
     (figure,) = found.figures
     assert (figure.unit, figure.begins) == ("us", "^counting$"), "the answer's line is not where it begins"
     assert found.answers[0].expect == {"primes": "9592"}
+
+
+def test_a_command_that_prints_its_result_only() -> None:
+    found = guessed(of_ucore)
+    assert (found.online, found.online_lines) == ("", r"^\[ucore\] start hart [0-9]+$"), (
+        "firmware proves nothing"
+    )
+    (figure,) = found.figures
+    assert (figure.unit, figure.begins) == ("ms", "typed")
+    assert [one.expect for one in found.answers] == [{"count": "222"}, {"process": "2", "code": "0"}]
+    assert re.search(found.answers[0].pattern, "primes: workers=2 count=222 ms=20")
+    assert found.lines == ("typed", "^Shell: Process 2 exited with code 0$")
+
+
+def test_a_time_that_happens_to_be_equal_is_no_answer_and_an_address_neither() -> None:
+    boots = {count: Boot(count, Stop.QUIET, "begin\nat 0x10\nn=3 took 4.5 ms\n") for count in (1, 2)}
+    assert [one.expect for one in guesses(boots).answers] == [{"n": "3"}]
 
 
 def test_only_the_numbers_that_are_equal_everywhere_are_answers() -> None:

@@ -16,20 +16,23 @@ from benchgate.session.first_contact.listening import Stop, _Listener
 
 @dataclass
 class Console:
-    """Gives its pieces, and then nothing."""
+    """Gives its pieces, and then nothing, or its end."""
 
     pieces: list[bytes]
+    ends: bool
     listener: _Listener = field(init=False)
 
     def read_nonblocking(self, _size: int, _timeout: float) -> bytes:
         if self.pieces:
             return self.pieces.pop(0)
+        if self.ends:
+            raise pexpect.EOF("closed")
         self.listener.until = 0.0  # the time is over
         raise pexpect.TIMEOUT("nothing")
 
 
-def heard(*pieces: bytes) -> Stop:
-    console = Console(list(pieces))
+def heard(*pieces: bytes, ends: bool = False) -> Stop:
+    console = Console(list(pieces), ends)
     guest: Any = SimpleNamespace(console=console, child=SimpleNamespace(pid=os.getpid()))
     shown: list[str] = []
     console.listener = _Listener(guest, time.monotonic() + 3600, shown.append)
@@ -37,11 +40,15 @@ def heard(*pieces: bytes) -> Stop:
 
 
 @pytest.mark.parametrize(
-    ("printed", "stop"),
+    ("printed", "ends", "stop"),
     [
-        (b"xv6 kernel is booting\n", Stop.QUIET),
-        (b"xv6 kernel is booting\npanic: could not find virtio disk\n", Stop.SUSPECT),
+        (b"xv6 kernel is booting\n", False, Stop.QUIET),
+        (b"xv6 kernel is booting\n", True, Stop.EXITED),
+        (b"xv6 kernel is booting\npanic: could not find virtio disk\n", False, Stop.SUSPECT),
+        (b"xv6 kernel is booting\npanic: could not find virtio disk\n", True, Stop.SUSPECT),
     ],
 )
-def test_a_panic_is_asked_for_when_the_time_is_over(printed: bytes, stop: Stop) -> None:
-    assert heard(printed) is stop
+def test_a_panic_is_asked_for_when_the_time_is_over_or_the_machine_is_off(
+    printed: bytes, ends: bool, stop: Stop
+) -> None:
+    assert heard(printed, ends=ends) is stop

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from benchgate.base.results import TYPED, LineWindow
 from benchgate.base.systems import Ask, System
 from benchgate.base.watching import EndBy
 from benchgate.build.kernel_file import look
@@ -51,6 +52,15 @@ def test_a_prompt_with_a_command_leaves_nothing_to_fill_in(machine: System) -> N
         "it's #1.elf",
         machine.boot.disks,
     )
+
+
+def test_a_command_that_prints_its_result_only_is_timed_from_what_was_typed(machine: System) -> None:
+    proposal = of(test_guesses.of_ucore, machine, "primes {workers} 1400")
+    assert missing(proposal.text) == ()
+    assert "no line says where its own time begins" in proposal.text
+    work = loaded(proposal).result.work
+    assert isinstance(work, LineWindow)
+    assert (work.begins, work.ends) == (TYPED, "^primes: workers=[0-9]+ count=[0-9]+ ms=[0-9]+$")
 
 
 def test_a_prompt_without_a_command_loads_and_says_what_is_missing(machine: System) -> None:
