@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,11 +35,17 @@ def test_a_panic_is_found_replayed_and_made_small(
     assert b"panic:" in consoles[0].read_bytes()
 
 
+def _is_in(switch: dict[str, Any], symbol: str) -> bool:
+    """Whether the instructions between which its CPU was stopped are the symbol's."""
+    return all(switch["stopped"][name].partition("+")[0] == symbol for name in ("first", "last"))
+
+
 @pytest.mark.long
 def test_the_window_of_a_race_is_what_is_left_of_its_find(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The window of `wake-window` is from the look at the word to the lock, 40 bytes later."""
+    """The window of `wake-window` is from the look at the word to the lock, 40 bytes later. Each stall shifts
+    what follows, so it depends on the seed whether one stall is left or up to three."""
     monkeypatch.chdir(tmp_path)
     words = ["--smoke", "--system", "kernel:fault=wake-window", "--smp", "2", "--strategy", "sync"]
     more = ["--first-seed", "301", "--seeds", "40", "--with", "one_in=20", "--stop-at-first"]
@@ -46,9 +53,10 @@ def test_the_window_of_a_race_is_what_is_left_of_its_find(
     capfd.readouterr()
     (find,) = json.loads((tmp_path / "out/explored.json").read_text())["finds"]
     small = find["small"]
-    assert (find["kind"], len(small["points"]), small["note"]) == ("hang", 1, "")
-    (switch,) = small["switches"]
-    places = [switch["stopped"][name].split("+") for name in ("first", "last")]
-    assert [name for name, _ in places] == ["park_early", "park_early"]
-    assert int(places[0][1], 16) < int(places[1][1], 16)
+    assert (find["kind"], small["note"]) == ("hang", "")
+    assert len(small["points"]) <= 3 < small["of_points"]
+    inside = [switch for switch in small["switches"] if switch["ran"] and _is_in(switch, "park_early")]
+    (switch,) = inside
+    places = [switch["stopped"][name].split("+")[1] for name in ("first", "last")]
+    assert int(places[0], 16) < int(places[1], 16)
     assert [one["vcpu"] for one in switch["ran"]] == [1 - switch["stopped"]["vcpu"]]
