@@ -1,7 +1,8 @@
 """Runs apt with private lists, cache and settings: installs nothing, changes no system file.
 
-Takes a private folder and the text of a sources file; gives the available packages and their files,
-authenticated by apt. The host's proxies, certificates and keys stay in effect. Fails with FetchError.
+Takes a private folder and the text of a sources file; gives the available packages and their files. They are
+authenticated by apt or, if their digests are known beforehand, by these. The host's proxies, certificates and
+keys stay in effect. Fails with FetchError.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from benchgate.build.cache_storage import Notice
 from benchgate.build.toolchain import environment
 
 TOOLS = ("apt-get", "apt-cache", "dpkg", "dpkg-deb")
+HELPER = Path("/usr/lib/apt/apt-helper")
+"""Downloads one address, with apt's settings."""
 _UPDATE_S = 300.0
 _DOWNLOAD_S = 900.0
 _ASK_S = 60.0
@@ -62,15 +65,19 @@ class Package:
     sha256: str
     size_bytes: int
     depends: str = ""
+    path: str = ""
+    """Its file's place in the archive."""
 
 
 class Apt:
-    """One private client. Call `update` first."""
+    """One private client. It reads the index when it is first asked for something that only this knows."""
 
     def __init__(self, folder: Path, sources: str, notice: Notice, architecture: str) -> None:
         if re.search(r'["\n\\]', str(folder)):
             raise FetchError(f"apt cannot use the folder {folder}: set BENCHGATE_CACHE to a plain path")
         self._folder = folder
+        self._archives = tuple(re.findall(r"\S+", " ".join(re.findall(r"(?m)^Uris:(.*)$", sources))))
+        self._updated = False
         self.notice = notice
         self._settings = folder / "apt.conf"
         for name in ("state", "lists/partial", "cache/archives/partial", "debs"):
@@ -105,6 +112,7 @@ class Apt:
             time.sleep(pause_s)
             done = self._ask(argv, _UPDATE_S)
         _check(done)
+        self._updated = True
 
     def versions(self, name: str) -> tuple[Package, ...]:
         """All available versions of one package, newest first."""
@@ -118,32 +126,66 @@ class Apt:
         argv = ("dpkg", "--compare-versions", version, "ge", other)
         return subprocess.run(argv, timeout=_ASK_S, check=False, capture_output=True).returncode == 0
 
+    def obtain(self, packages: Sequence[Package]) -> bool:
+        """Downloads these from their places in the archive, for `download` to give: no index is needed for
+        files whose digests are known. False: the archive lacks one of them."""
+        return HELPER.is_file() and all(self._kept(one) or self._obtain(one) for one in packages)
+
+    def _obtain(self, package: Package) -> bool:
+        path = self._incoming() / package.path.rpartition("/")[2]
+        for archive in self._archives:
+            address = f"{archive.rstrip('/')}/{package.path}"
+            argv = (str(HELPER), "download-file", address, str(path), f"SHA256:{package.sha256}")
+            if self._ask(argv, _DOWNLOAD_S).returncode == 0 and file_digest(path) == package.sha256:
+                self._keep(path, package)
+                return True
+            path.unlink(missing_ok=True)
+        return False
+
     def download(self, packages: Sequence[Package]) -> list[Path]:
         """The package files; the digest of each has been checked."""
-        folders = {one: self._folder / "debs" / one.sha256 for one in packages}
-        missing = [one for one, folder in folders.items() if not folder.is_dir()]
+        missing = [one for one in packages if not self._kept(one)]
         if missing:
+            self._need_index()
             words = [f"{one.name}={one.version}" for one in missing]
-            incoming = self._folder / "incoming"
-            incoming.mkdir(exist_ok=True)
-            self._run(("apt-get", "-qq", "download", *words), _DOWNLOAD_S, incoming)
+            self._run(("apt-get", "-qq", "download", *words), _DOWNLOAD_S, self._incoming())
             for one in missing:
-                self._accept(incoming, one, folders[one])
-        return [next(folders[one].iterdir()) for one in packages]
+                self._accept(one)
+        return [next(self._place(one).iterdir()) for one in packages]
 
-    def _accept(self, incoming: Path, package: Package, folder: Path) -> None:
-        for path in incoming.glob(f"{package.name}_*.deb"):
+    def _incoming(self) -> Path:
+        folder = self._folder / "incoming"
+        folder.mkdir(exist_ok=True)
+        return folder
+
+    def _place(self, package: Package) -> Path:
+        return self._folder / "debs" / package.sha256
+
+    def _kept(self, package: Package) -> bool:
+        return self._place(package).is_dir()
+
+    def _keep(self, path: Path, package: Package) -> None:
+        folder = self._place(package)
+        folder.mkdir()
+        path.rename(folder / path.name)
+
+    def _accept(self, package: Package) -> None:
+        for path in self._incoming().glob(f"{package.name}_*.deb"):
             if file_digest(path) != package.sha256:
                 raise FetchError(
                     f"{path.name} does not match its SHA-256 {package.sha256[:16]}...: the package source "
                     "is broken, or the file was changed in transit; check the network and the source"
                 )
-            folder.mkdir()
-            path.rename(folder / path.name)
+            self._keep(path, package)
             return
         raise FetchError(f"apt downloaded no file for {package.name} {package.version}: run this again")
 
+    def _need_index(self) -> None:
+        if not self._updated:
+            self.update()
+
     def _show(self, name: str, which: str) -> tuple[Package, ...]:
+        self._need_index()
         done = self._ask(("apt-cache", "show", which, name), _ASK_S)
         return parse_packages(done.stdout) if done.returncode == 0 else ()
 
@@ -193,5 +235,6 @@ def parse_packages(text: str) -> tuple[Package, ...]:
         if {"Package", "Version", "SHA256", "Size"} <= fields.keys():
             depends = ", ".join(filter(None, (fields.get("Pre-Depends"), fields.get("Depends"))))
             size = int(fields["Size"]) if fields["Size"].isdecimal() else 0
-            found.append(Package(fields["Package"], fields["Version"], fields["SHA256"], size, depends))
+            about = fields["Package"], fields["Version"], fields["SHA256"], size, depends
+            found.append(Package(*about, fields.get("Filename", "")))
     return tuple(found)

@@ -20,6 +20,7 @@ _TEXTS = {
     "name": re.compile(r"[a-z0-9][a-z0-9.+-]*"),
     "version": re.compile(r"[0-9A-Za-z.+~:-]+"),
     "sha256": re.compile(r"[0-9a-f]{64}"),
+    "path": re.compile(r"(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9.+_~%/-]*\.deb"),
 }
 
 
@@ -73,7 +74,7 @@ def _pin(where: str, words: dict[str, Any]) -> Pin:
     size, libraries = words.get("bytes"), words.get("libraries", [])
     if not isinstance(size, int) or not isinstance(libraries, list):
         raise FetchError(f"{where}: needs bytes, a whole number, and libraries, a list")
-    package = Package(words["name"], words["version"], words["sha256"], size)
+    package = Package(words["name"], words["version"], words["sha256"], size, path=words["path"])
     return Pin(package, tuple(str(one) for one in libraries))
 
 
@@ -91,6 +92,7 @@ def write(sets: tuple[PinnedSet, ...]) -> str:
         for pin in one.pins:
             lines += ["[[set.package]]", f'name = "{pin.package.name}"', f'version = "{pin.package.version}"']
             lines += [f'sha256 = "{pin.package.sha256}"', f"bytes = {pin.package.size_bytes}"]
+            lines += [f'path = "{pin.package.path}"']
             if pin.libraries:
                 quoted = ", ".join(f'"{name}"' for name in pin.libraries)
                 lines += [f"libraries = [{quoted}]"]

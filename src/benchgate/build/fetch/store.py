@@ -1,7 +1,8 @@
 """Fetches sets of packages and keeps them in the cache.
 
-Takes pinned sets, gives folders of the cache: a reviewed set if a lock file has one that is still available,
-else the newest that apt authenticates. A set that is in the cache needs no network. Fails with FetchError.
+Takes pinned sets, gives folders of the cache: a reviewed set if a lock file has one that is still available
+at its place in the archive or in the index, else the newest that apt authenticates. A set that is in the
+cache needs no network. Fails with FetchError.
 """
 
 from __future__ import annotations
@@ -59,9 +60,7 @@ class FetchSession:
                 raise FetchError(f"one of {', '.join(TOOLS)} is not on PATH; {_alternatives()}")
             text = sources.private_sources(sources.read(), release, this_release())
             folder = self._stack.enter_context(cache.scratch("apt"))
-            client = Apt(folder, text, self.notice, release.architecture)
-            client.update()
-            self._clients[key] = client
+            self._clients[key] = Apt(folder, text, self.notice, release.architecture)
         return self._clients[key]
 
 
@@ -145,7 +144,8 @@ def fetch(  # noqa: PLR0913 - keyword arguments
     def make(files: Path) -> None:
         client = session.apt(release)
         found = resolve(client, release)
-        _fill(what, found, client, fill, files)
+        _announce(client, what, found)
+        _fill(found, client, fill, files)
 
     return _kept(cache.entry(place, unreviewed, make, notice=session.notice), UNREVIEWED)
 
@@ -186,16 +186,21 @@ def _fetch_reviewed(  # noqa: PLR0913 - the parts of `fetch`
 ) -> Path:
     def make(files: Path) -> None:
         client = session.apt(source)
-        _require_offered(client, wanted)
-        _fill(what, wanted, client, fill, files)
+        _announce(client, what, wanted)
+        if not client.obtain([pin.package for pin in wanted.pins]):
+            _require_offered(client, wanted)
+        _fill(wanted, client, fill, files)
 
     wanted = _without_present(one)
     return cache.entry(kind, _key(one), make, notice=session.notice)
 
 
-def _fill(what: str, one: PinnedSet, client: Apt, fill: Fill, files: Path) -> None:
+def _announce(client: Apt, what: str, one: PinnedSet) -> None:
     size = sum(pin.package.size_bytes for pin in one.pins) / 1e6
     client.notice(f"fetching {what} {one.version} ({size:.0f} MB) ...")
+
+
+def _fill(one: PinnedSet, client: Apt, fill: Fill, files: Path) -> None:
     about = fill(client, one, files)
     about |= {"version": one.version, "packages": {pin.package.name: pin.package.version for pin in one.pins}}
     about |= {"system_libraries": _system_libraries(files)}

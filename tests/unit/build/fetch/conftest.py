@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.build.fetch import elf, pins, sources, store
+from benchgate.build.fetch import apt, elf, pins, sources, store
 from benchgate.build.fetch.apt import Package
 from benchgate.build.fetch.pins import Pin, PinnedSet
 from tests.machines import PATIENCE_S
@@ -23,6 +23,7 @@ APT_GET = """\
 #!/bin/sh
 echo "apt-get $*" >>"{pool}/log"
 [ ! -e "{pool}/offline" ] || {{ echo 'E: Could not resolve the source' >&2; exit 100; }}
+[ "$3 $4 $(cat "{pool}/index")" != "-qq update stale" ] || {{ echo 'E: unexpected size' >&2; exit 100; }}
 [ "$1" = -c ] && [ -f "$2" ] || exit 9
 shift 3
 [ "$1" = download ] || exit 0
@@ -31,6 +32,12 @@ for word; do
     name=${{word%%=*}}
     cp "{pool}/$word.deb" "${{name}}_x.deb" || exit 100
 done
+"""
+APT_HELPER = """\
+#!/bin/sh
+echo "apt-helper $*" >>"{pool}/log"
+[ ! -e "{pool}/offline" ] && [ "$1 $3" = "-c download-file" ] || exit 100
+[ "${{4%/*/*}}/" = http://mirror.example/debian/ ] && cp "{pool}/archive/${{4##*/}}" "$5"
 """
 APT_CACHE = """\
 #!/bin/sh
@@ -72,14 +79,25 @@ class Pool:
                     archive.addfile(member, io.BytesIO(content))
         data = stream.getvalue()
         (self.folder / f"{name}={version}.deb").write_bytes(data)
-        made = Package(name, version, hashlib.sha256(data).hexdigest(), len(data), depends)
+        path = f"archive/{name}_{version.partition(':')[2] or version}_amd64.deb"
+        (self.folder / path).write_bytes(data)
+        made = Package(name, version, hashlib.sha256(data).hexdigest(), len(data), depends, path)
         show = self.folder / f"{name}.show"
         older = show.read_text() if show.exists() else ""
         words = f"Package: {name}\nVersion: {version}\nDepends: {depends}\n"
-        show.write_text(f"{words}Size: {len(data)}\nSHA256: {made.sha256}\n\n{older}")
+        show.write_text(f"{words}Filename: {path}\nSize: {len(data)}\nSHA256: {made.sha256}\n\n{older}")
         return made
 
+    def move(self, package: Package) -> None:
+        """The archive has it elsewhere; the index still offers it."""
+        (self.folder / package.path).unlink()
+
+    def stale(self) -> None:
+        """The index does not match its signature."""
+        (self.folder / "index").write_text("stale")
+
     def withdraw(self, package: Package) -> None:
+        self.move(package)
         show = self.folder / f"{package.name}.show"
         stanzas = [
             one for one in show.read_text().split("\n\n") if f"Version: {package.version}\n" not in one + "\n"
@@ -106,6 +124,8 @@ def pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pool:
     for folder in folders:
         folder.mkdir()
     made = Pool(*folders)
+    (made.folder / "archive").mkdir()
+    (made.folder / "index").touch()
     for name in ("sh", "cat", "cp", "sort", "tail", "printf"):
         found = shutil.which(name)
         assert found
@@ -120,6 +140,7 @@ def pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pool:
     for kind in ("qemu", "linux"):
         (made.locks / f"{kind}.lock").write_text("")
     has = elf.present()
+    monkeypatch.setattr(apt, "HELPER", made.tool("apt-helper", APT_HELPER))
     monkeypatch.setenv("PATH", str(made.bin))
     monkeypatch.setenv("BENCHGATE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(platform, "machine", lambda: "x86_64")

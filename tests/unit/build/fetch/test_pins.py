@@ -12,14 +12,9 @@ from benchgate.build.fetch import pins
 from benchgate.build.fetch.apt import Package
 from benchgate.build.fetch.pins import Pin, PinnedSet
 
-SET = PinnedSet(
-    "debian-bookworm",
-    "10.0.2",
-    (
-        Pin(Package("qemu-system-x86", "1:10.0.2+ds-2~bpo12+1", "a" * 64, 10)),
-        Pin(Package("libfdt1", "1.6.1-4+b1", "b" * 64, 20), ("libfdt.so.1",)),
-    ),
-)
+QEMU = Package("qemu-system-x86", "1:10.0.2+ds-2~bpo12+1", "a" * 64, 10, path="pool/main/q/qemu/x86_1.deb")
+FDT = Package("libfdt1", "1.6.1-4+b1", "b" * 64, 20, path="pool/main/d/dtc/libfdt1_1.6.1-4%2bb1_amd64.deb")
+SET = PinnedSet("debian-bookworm", "10.0.2", (Pin(QEMU), Pin(FDT, ("libfdt.so.1",))))
 
 
 def test_a_written_lock_can_be_read(tmp_path: Path) -> None:
@@ -48,6 +43,9 @@ def test_the_shipped_locks_have_both_debian_releases_and_name_no_host(kind: str)
         ('"qemu-system-x86"', '"../x"', "set 1, package 1: name: expected text"),
         ("1:10.0.2+ds-2~bpo12+1", "1; rm", "set 1, package 1: version"),
         ("b" * 64, "b" * 63, "set 1, package 2: sha256"),
+        ("pool/main/q/qemu/", "../", "set 1, package 1: path"),
+        ("pool/main/q/qemu/", "pool/../../", "set 1, package 1: path"),
+        ("pool/main/q/qemu/", "http://mirror.example/", "set 1, package 1: path"),
         ("bytes = 10", 'bytes = "10"', "set 1, package 1: needs bytes"),
         ('["libfdt.so.1"]', '"libfdt.so.1"', "set 1, package 2: needs bytes, a whole number, and libraries"),
     ],
