@@ -207,7 +207,7 @@ def test_right(cell):
 
 
 def run(*words: str, stdout: int, **variables: str) -> subprocess.CompletedProcess[bytes]:
-    argv = [sys.executable, "-m", "benchgate.cli", *words]
+    argv = [sys.executable, "-m", "benchgate", *words]
     environment = {**os.environ, **variables}
     return subprocess.run(
         argv, env=environment, stdout=stdout, stderr=subprocess.PIPE, timeout=PATIENCE_S, check=False
