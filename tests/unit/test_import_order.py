@@ -31,7 +31,7 @@ ROOMS = [
     "render",
     "session",
 ]
-DOORS = ("pytest_plugin", "cli", "commands")
+DOORS = ("pytest_plugin", "cli", "commands", "__main__")
 """Modules at the root, which may import every room; `benchgate` itself exports the public names lazily."""
 
 
