@@ -23,3 +23,9 @@ def test_parts_that_fit_keep_half_of_their_score(isolation: IsolationResult) -> 
 @pytest.mark.isolation(PAIR, at_least=0.5)
 def test_so_they_do_on_tern(isolation: IsolationResult) -> None:
     isolation.require_pass()
+
+
+@pytest.mark.system("kernel")
+@pytest.mark.isolation(PAIR, against="linux")
+def test_tern_isolates_them_no_worse_than_linux(isolation: IsolationResult) -> None:
+    isolation.require_pass()

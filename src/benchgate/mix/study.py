@@ -6,7 +6,7 @@ Takes values that were checked; gives frozen objects. Nothing fails.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
@@ -35,7 +35,7 @@ class StudyInput:
     """RATE, or the name of a metric of which more is better."""
     units: Fraction | None
     """Of work that one run completes; its rate is in these units then. None: in runs."""
-    where: str
+    where: str = field(compare=False)
     """File and line."""
 
     @property
@@ -56,8 +56,10 @@ class Sweep:
 
 @dataclass(frozen=True, slots=True)
 class Study:
+    """Two are equal if they measure the same, whatever file says so."""
+
     name: str
-    about: str
+    about: str = field(compare=False)
     system: str
     cpus: int
     machine: str
@@ -88,8 +90,8 @@ class Study:
     overcommit: tuple[Fraction, ...]
     near: int
     """How many near-optimal mixes tell whether the composition matters."""
-    file: Path
-    text: str
+    file: Path = field(compare=False)
+    text: str = field(compare=False)
 
     @property
     def applications(self) -> tuple[str, ...]:

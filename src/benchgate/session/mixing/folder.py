@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
@@ -42,9 +42,10 @@ class StudyFolder:
     def begin(self, study: Study, orders: Sequence[Order]) -> None:
         """Writes the plan. The folder may have been begun before, for the same study."""
         if (self.path / PLAN).exists():
-            if replace(study, text="", file=Path()) != replace(self.study(), text="", file=Path()):
+            if study != self.study():
                 raise UsageError(
-                    f"{self.path} is of another study, or of an earlier state of this one; next: --out FOLDER"
+                    f"{self.path} is of another study, or of an earlier state of this one; "
+                    "next: move it away, or give another folder (--out)"
                 )
         elif study.text:
             write_whole(self.path / STUDY, study.text)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.errors import UsageError
-from benchgate.mix import orders
+from benchgate.mix import orders, studyfile
 from benchgate.mix.runs import Done
 from benchgate.session.mixing.folder import StudyFolder, locked
 from tests import mixsim
@@ -16,10 +16,12 @@ def test_another_study_has_another_folder(tmp_path: Path) -> None:
     folder = StudyFolder(tmp_path)
     study = mixsim.study()
     folder.begin(study, [])
-    folder.begin(replace(study, file=Path("elsewhere.yaml")), [*orders.alone(study)])
+    elsewhere = studyfile.parse("# A comment.\n" + mixsim.STUDY, Path("elsewhere.yaml"))
+    assert elsewhere.inputs[0].where != study.inputs[0].where
+    folder.begin(elsewhere, [*orders.alone(study)])
     assert len(folder.orders()) == 12
     with pytest.raises(
-        UsageError, match="is of another study, or of an earlier state of this one; next: --out"
+        UsageError, match="is of another study, or of an earlier state of this one; next: move it away, or"
     ):
         folder.begin(replace(study, least=4), [])
 
