@@ -10,6 +10,7 @@ import subprocess
 import sys
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from fractions import Fraction
 from io import StringIO
 from pathlib import Path
 
@@ -303,7 +304,7 @@ def test_mix_choose_prints_mixes_and_says_what_is_odd(
     assert "v.csv:7: disk: antiv.N alone uses 80%" in printed.err
 
 
-def study_folder(place: Path) -> Path:
+def study_folder(place: Path, **capacity: Fraction) -> Path:
     """As two commands leave it, on a simulated system."""
 
     def opened(_: object) -> AbstractContextManager[mixsim.Simulated]:
@@ -312,6 +313,7 @@ def study_folder(place: Path) -> Path:
     study = replace(
         mixsim.study(), seeds=1, limit_seeds=1, levels=(50,), resources=("cpu", "cache"), calibrate={}
     )
+    study = replace(study, capacity=capacity)
     progress = Progress(StringIO(), live=False)
     steps.measure_vectors(study, place, opened, progress)
     steps.run_mixes(place, steps.Wanted(best=1), opened, progress)
@@ -346,6 +348,17 @@ def test_mix_of_a_study(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert f"report: {folder}/report.html" in capsys.readouterr().out
     assert cli.main(["mix", "run", str(folder), "--plan"]) == 0
     assert "runs alone, beside a dummy" in capsys.readouterr().out
+
+
+def test_mix_choose_uses_the_capacities_of_the_study(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["mix", "choose", "--study", str(study_folder(tmp_path, cpu=Fraction(1, 2)))]
+    assert cli.main(words) == 0
+    half = capsys.readouterr().out
+    assert cli.main([*words, "--capacity", "cpu=1"]) == 0
+    assert "95%  75%    3 x prime.small 1 x walker.small" in capsys.readouterr().out
+    assert "95%" not in half
 
 
 def test_mix_check_finds_a_run_without_evidence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

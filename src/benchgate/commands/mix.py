@@ -17,6 +17,9 @@ from benchgate.base.errors import UsageError
 from benchgate.commands.shared import say
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from fractions import Fraction
+
     from benchgate.mix.outcome import Outcome
     from benchgate.session.progress import Progress
 
@@ -92,7 +95,9 @@ def _declare_choose(choose: argparse.ArgumentParser) -> None:
         metavar="CSV",
         help="application and the same resources: how much its score depends on each, from 0 to 1",
     )
-    choose.add_argument("--study", type=Path, metavar="DIR", help="both tables are those of this study")
+    choose.add_argument(
+        "--study", type=Path, metavar="DIR", help="both tables, and the capacities, are those of this study"
+    )
     choose.add_argument(
         "--capacity",
         action="append",
@@ -115,7 +120,8 @@ def _choose(words: argparse.Namespace) -> int:
     refused = [] if _of_a_study(words) else [*refusals.of_tables(applications)]  # a study leaves them out
     if refused:
         raise UsageError("\n".join(refused))
-    capacity = files.capacities(words.capacity, applications.resources)
+    asked = files.capacities(words.capacity, applications.resources)
+    capacity = {**_capacity_of(words.study), **asked}
     for line in findings.of_applications(applications, capacity):
         say(line)
     found = programme.best(applications, capacity, words.top)
@@ -126,6 +132,13 @@ def _choose(words: argparse.Namespace) -> int:
     else:
         print("\n".join(mixes.text(found, applications.resources)))
     return 0
+
+
+def _capacity_of(study: Path | None) -> Mapping[str, Fraction]:
+    """What its plan says of capacities."""
+    from benchgate.session.mixing.folder import StudyFolder
+
+    return {} if study is None else StudyFolder(study).study().capacity
 
 
 def _of_a_study(words: argparse.Namespace) -> bool:
