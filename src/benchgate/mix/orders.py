@@ -73,6 +73,8 @@ def alone_key(name: str, seed: int) -> str:
 def limited(study: Study) -> Iterator[Order]:
     for one in study.limited:
         for resource in study.resources:
+            if resource in study.antagonists:
+                continue
             for level in study.levels:
                 for seed in range(1, study.limit_seeds + 1):
                     parts = PartOrder(one.name), PartOrder(DUMMY)
@@ -82,6 +84,22 @@ def limited(study: Study) -> Iterator[Order]:
 
 def limited_key(name: str, resource: str, percent: int, seed: int) -> str:
     return f"limit-{name}-{resource}{percent}-s{seed}"
+
+
+def pressed(study: Study) -> Iterator[Order]:
+    """Each input beside each antagonist."""
+    for one in study.inputs:
+        for resource in study.resources:
+            of = study.antagonists.get(resource)
+            for neighbour in () if of is None else of.takes:
+                for seed in seeds(study):
+                    key = pressed_key(one.name, resource, neighbour, seed)
+                    other = PartOrder(neighbour, 2 if neighbour == one.name else 1)
+                    yield Order(key, (PartOrder(one.name), other), seed)
+
+
+def pressed_key(name: str, resource: str, neighbour: str, seed: int) -> str:
+    return f"press-{name}-{resource}-{neighbour}-s{seed}"
 
 
 def of_mixes(study: Study, mixes: Iterable[Counts]) -> Iterator[Order]:

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from statistics import median
 
+from benchgate.mix import antagonists
 from benchgate.mix.estimates import Figure, figure
 from benchgate.mix.orders import limited_key, seeds
 from benchgate.mix.runs import Done, Runs, alone, why_none
@@ -100,6 +101,11 @@ def _sigma(study: Study, runs: Runs, application: str, resource: str, vectors: M
 
 
 def _losses(study: Study, runs: Runs, one: StudyInput, resource: str) -> Iterator[_Loss]:
+    if resource in study.antagonists:
+        for seed, each in antagonists.beside(study, runs, one.name, resource).items():
+            for limit in antagonists.limits(each):
+                yield _Loss(seed, Level(one.name, round(100 * limit.left), limit.left, limit.kept))
+        return
     whole = {seed: run.parts[0].score for seed, run in alone(study, runs, one.name).items()}
     for level in study.levels:
         for seed, score in whole.items():

@@ -15,6 +15,8 @@ from benchgate.base.cells import Params
 RATE = "rate"
 """The score that every application has: completed runs per second of the guest's time."""
 RESOURCES = ("cpu", "cache", "bandwidth", "memory", "disk", "network")
+PRESSED = ("cache", "bandwidth")
+"""Resources whose use only a machine of the instruction clock counts; antagonists stand in for it."""
 CALIBRATED = ("disk", "network")
 """Resources whose capacity is what one input of the study reaches alone."""
 DUMMY = "dummy"
@@ -55,6 +57,15 @@ class Sweep:
 
 
 @dataclass(frozen=True, slots=True)
+class Antagonists:
+    """Inputs that take a known part of a resource from their neighbours."""
+
+    whole: Fraction
+    takes: Mapping[str, Fraction]
+    """By input, the least first; in the unit of `whole`."""
+
+
+@dataclass(frozen=True, slots=True)
 class Study:
     """Two are equal if they measure the same, whatever file says so."""
 
@@ -68,6 +79,8 @@ class Study:
     resources: tuple[str, ...]
     calibrate: Mapping[str, str]
     """By resource of CALIBRATED: the input that does nothing else."""
+    antagonists: Mapping[str, Antagonists]
+    """By resource of PRESSED."""
     inputs: tuple[StudyInput, ...]
     """Of each application, the smallest first."""
     least: int

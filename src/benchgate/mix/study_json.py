@@ -14,7 +14,7 @@ from pathlib import Path
 from benchgate.base.cells import Params
 from benchgate.base.jsonfields import Fields
 from benchgate.mix.orders import Limit, Order, PartOrder
-from benchgate.mix.study import Study, StudyInput, Sweep
+from benchgate.mix.study import Antagonists, Study, StudyInput, Sweep
 
 
 def study(value: Study) -> dict[str, object]:
@@ -24,6 +24,10 @@ def study(value: Study) -> dict[str, object]:
     found["file"] = str(value.file)
     found["least_use"] = str(value.least_use)
     found["capacity"] = {name: str(one) for name, one in value.capacity.items()}
+    found["antagonists"] = {
+        name: {"whole": str(one.whole), "takes": {key: str(part) for key, part in one.takes.items()}}
+        for name, one in value.antagonists.items()
+    }
     found["overcommit"] = [str(one) for one in value.overcommit]
     found["inputs"] = [
         {**asdict(one), "params": dict(one.params), "units": None if one.units is None else str(one.units)}
@@ -43,6 +47,7 @@ def read_study(value: object) -> Study:
         clock=fields.text("clock"),
         resources=fields.texts("resources"),
         calibrate=_texts(fields, "calibrate"),
+        antagonists=_antagonists(fields),
         inputs=tuple(map(_input, fields.take("inputs", list))),
         least=fields.number("least", 1),
         limit_ms=fields.number("limit_ms", 1),
@@ -95,6 +100,17 @@ def _input(value: object) -> StudyInput:
 def _params(fields: Fields) -> Params:
     inner = Fields(fields.take("params", dict), "params")
     return tuple((name, inner.take(name, int, str)) for name in inner.names())
+
+
+def _antagonists(fields: Fields) -> Mapping[str, Antagonists]:
+    inner = Fields(fields.take("antagonists", dict), "antagonists")
+    found = {}
+    for name in inner.names():
+        one = Fields(inner.take(name, dict), f"antagonists of {name:.40}")
+        takes = {key: _fraction(word) for key, word in _texts(one, "takes").items()}
+        found[name] = Antagonists(_fraction(one.text("whole")), takes)
+        one.done()
+    return found
 
 
 def _sweep(value: object) -> Sweep:

@@ -25,7 +25,17 @@ from benchgate.base.workloads import Workload
 from benchgate.base.yaml_text import text_of
 from benchgate.base.yaml_values import NAME
 from benchgate.base.yamlfile import Section
-from benchgate.mix.study import CALIBRATED, DUMMY, RATE, RESOURCES, Study, StudyInput, Sweep
+from benchgate.mix.study import (
+    CALIBRATED,
+    DUMMY,
+    PRESSED,
+    RATE,
+    RESOURCES,
+    Antagonists,
+    Study,
+    StudyInput,
+    Sweep,
+)
 from benchgate.plan import catalog
 from benchgate.plan.workloadfile import fill
 
@@ -66,6 +76,7 @@ def parse(text: str, path: Path) -> Study:
             clock=top.choice("clock", tuple(map(str, Clock)), str(Clock.INSN)),
             resources=_resources(top),
             calibrate=_calibrate(top, inputs),
+            antagonists=_antagonists(top, inputs),
             inputs=inputs,
             least=top.integer("least", 3, low=1, high=MOST_RUNS - COLD_RUNS),
             limit_ms=top.integer("limit_ms", 10_000, low=1, high=MOST_MS),
@@ -223,6 +234,38 @@ def _calibrate(top: Section, inputs: tuple[StudyInput, ...]) -> Mapping[str, str
                 section.refuse(f"needs no calibration; only {' and '.join(CALIBRATED)} do", resource)
             _known_input(section, resource, word, inputs)
     return words
+
+
+def _antagonists(top: Section, inputs: tuple[StudyInput, ...]) -> Mapping[str, Antagonists]:
+    with top.optional("antagonists") as section:
+        names = section.keys()
+        if names and top.text("clock", str(Clock.INSN)) != Clock.WALL:
+            top.refuse(
+                "stand in for counters on wall time: give `clock: wall`, or a `machine`", "antagonists"
+            )
+        found = {}
+        for resource in names:
+            one = section.section(resource)
+            if resource not in PRESSED:
+                section.refuse(f"is counted; only {' and '.join(PRESSED)} need antagonists", resource)
+            elif one is not None:
+                found[resource] = _antagonists_of(one, inputs)
+                one.close()
+        return found
+
+
+def _antagonists_of(section: Section, inputs: tuple[StudyInput, ...]) -> Antagonists:
+    whole = _fraction(section, "whole", "1", high=MOST_UNITS)
+    with section.optional("takes") as inner:
+        takes = {name: _fraction(inner, name, "1", high=MOST_UNITS) for name in inner.keys()}  # noqa: SIM118
+        for name in takes:
+            _known_input(inner, name, name, inputs)
+    parts = [*takes.values()]
+    if len(parts) < 2 or parts != sorted(set(parts)) or parts[-1] > whole:
+        section.refuse(
+            "expected two inputs or more, the one that takes least first, none over `whole`", "takes"
+        )
+    return Antagonists(whole, takes)
 
 
 def _known_input(section: Section, key: str, word: str, inputs: tuple[StudyInput, ...]) -> None:

@@ -5,7 +5,7 @@ reason. Does not fail.
 
 The capacity of a resource is the guest's own: CPUs times the window, its memory, the shared cache, what its
 nodes' memory may move. Of `disk` and `network` it is the rate of the input that the study names under
-`calibrate`, alone: the median of its seeds.
+`calibrate`, alone: the median of its seeds. For antagonists it is what the study says.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from statistics import median
 
+from benchgate.mix import antagonists
 from benchgate.mix.estimates import Figure, figure
 from benchgate.mix.measured import Measured
 from benchgate.mix.orders import alone_key, seeds
@@ -74,15 +75,27 @@ def _vector(one: StudyInput, study: Study, runs: Runs, known: Rates) -> Vector:
     use: dict[str, Figure | None] = {}
     missing: dict[str, str] = {}
     for resource in study.resources:
-        shares = [share(run, resource, known) for run in found.values()]
-        kept = [part for part in shares if part is not None]
-        use[resource] = figure(kept) if len(kept) == len(shares) else None
-        if use[resource] is None:
-            missing[resource] = _why(study, resource, next(iter(found.values())), known)
+        shares = _shares(study, runs, one.name, resource, known)
+        use[resource] = figure(shares) if shares else None
+        if not shares:
+            missing[resource] = _why(study, runs, one.name, resource, known)
     return Vector(one, figure([run.parts[0].score for run in found.values()]), use, missing)
 
 
-def _why(study: Study, resource: str, run: Measured, known: Rates) -> str:
+def _shares(study: Study, runs: Runs, name: str, resource: str, known: Rates) -> list[Fraction]:
+    """By seed; empty if one of them is not known."""
+    if resource in study.antagonists:
+        pressed = antagonists.beside(study, runs, name, resource)
+        return [antagonists.needed(each) for each in pressed.values()]
+    found = [share(run, resource, known) for run in alone(study, runs, name).values()]
+    kept = [part for part in found if part is not None]
+    return kept if len(kept) == len(found) else []
+
+
+def _why(study: Study, runs: Runs, name: str, resource: str, known: Rates) -> str:
+    if resource in study.antagonists:
+        return antagonists.why_none(study, runs, name, resource)
+    run = next(iter(alone(study, runs, name).values()))
     if run.used(resource) is None:
         return run.missing.get(resource, "the guest does not report it")
     if resource in known and resource not in study.calibrate:

@@ -1,18 +1,22 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from benchgate.mix import orders, study_json
+from benchgate.mix.study import Antagonists
 from tests import mixsim
 
 
 def test_a_study_and_its_orders_survive_their_file() -> None:
-    study = replace(mixsim.study(), text="")
-    assert study_json.read_study(json.loads(json.dumps(study_json.study(study)))) == study
+    whole = {"cache": Antagonists(Fraction(16), {"walker.small": Fraction(1, 4), "prime.large": Fraction(8)})}
+    study = replace(mixsim.study(), text="", antagonists=whole)
+    again = study_json.read_study(json.loads(json.dumps(study_json.study(study))))
+    assert asdict(again) == asdict(study)
     found = [*orders.alone(study), *orders.limited(study), *orders.swept(study)]
     assert [*map(study_json.read_order, json.loads(json.dumps(study_json.orders(found))))] == found
 
@@ -23,7 +27,14 @@ def test_a_study_without_a_sweep() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "value"), [("seeds", 0), ("capacity", {"disk": "1/0"}), ("inputs", [{}]), ("more", 1)]
+    ("key", "value"),
+    [
+        ("seeds", 0),
+        ("capacity", {"disk": "1/0"}),
+        ("inputs", [{}]),
+        ("antagonists", {"cache": {}}),
+        ("more", 1),
+    ],
 )
 def test_a_wrong_study_is_refused(key: str, value: object) -> None:
     with pytest.raises(ValueError, match=r"."):

@@ -81,6 +81,29 @@ def test_the_scores_of_each_shipped_application_are_comparable_over_its_inputs()
             SMALL + "  primes:\n    inputs:\n      two: {}\n",
             "s.yaml:7: applications.primes: is duplicated (first on line 4)",
         ),
+        (
+            SMALL + "antagonists: {cache: {whole: 4, takes: {primes.one: 1}}}\n",
+            "antagonists: stand in for counters on wall time: give `clock: wall`, or a `machine`",
+        ),
+        (
+            SMALL + "clock: wall\nantagonists: {disk: {whole: 4, takes: {primes.one: 1}}}\n",
+            "antagonists.disk: is counted; only cache and bandwidth need antagonists",
+        ),
+        *(
+            (SMALL + f"clock: wall\nantagonists: {{cache: {{whole: 4, takes: {{{takes}}}}}}}\n", said)
+            for takes, said in (
+                ("primes.one: 1", "antagonists.cache.takes: expected two inputs or more"),
+                (
+                    "primes.one: 2, b.c: 1",
+                    "antagonists.cache.takes: expected two inputs or more, the one that",
+                ),
+                (
+                    "primes.one: 1, b.c: 5",
+                    "antagonists.cache.takes: expected two inputs or more, the one that",
+                ),
+                ("primes.one: 1, b.c: 2", "antagonists.cache.takes.b.c: `b.c` is no application.input"),
+            )
+        ),
         (SMALL + "      one: {}\n", "s.yaml:7: applications.primes.inputs.one: is duplicated"),
         (SMALL.replace("  primes:", "  dummy:\n    workload: primes"), "applications.dummy: is no name"),
         (SMALL.replace("  primes:", "  prmes:"), "workload `prmes` is not known; did you mean `primes`?"),

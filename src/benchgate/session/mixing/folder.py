@@ -25,7 +25,7 @@ from benchgate.mix.selection import Planned
 from benchgate.mix.study import Study
 from benchgate.session import folder_lock
 
-FORMAT, VERSION = "benchgate-mix-study", 3
+FORMAT, VERSION = "benchgate-mix-study", 4
 STUDY, PLAN, MIXES, RUNS, RESULT, TOOK = (
     *("study.yaml", "plan.json", "mixes.json"),
     *("runs", "result.json", "seconds.txt"),

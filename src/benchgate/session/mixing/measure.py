@@ -63,8 +63,8 @@ class Bench:
     progress: Progress
 
     def vectors(self) -> None:
-        """Points 1 and 2: every input alone, then with limits."""
-        planned = [*orders.alone(self.study)]
+        """Points 1 and 2: every input alone, beside antagonists, then with limits."""
+        planned = [*orders.alone(self.study), *orders.pressed(self.study)]
         limited = [*orders.limited(self.study)]
         self.progress.expect(len(planned) + len(limited))
         self.make(planned)

@@ -85,7 +85,7 @@ def isolation_of(
 
 
 def vector_orders(study: Study) -> tuple[Order, ...]:
-    return (*orders.alone(study), *orders.limited(study))
+    return (*orders.alone(study), *orders.pressed(study), *orders.limited(study))
 
 
 def mix_orders(study: Study, planned: Sequence[Planned], wanted: Wanted) -> tuple[Order, ...]:
@@ -107,7 +107,7 @@ def plan_text(study: Study, folder: StudyFolder | None) -> str:
     """How many runs there are, and what they may cost. `folder`: of this study, if it was begun."""
     alone, limited = len([*orders.alone(study)]), len([*orders.limited(study)])
     mixes = (1 + study.near + len(study.overcommit) + len(study.inputs_of(study.scaling))) * study.seeds
-    swept = len([*orders.swept(study)])
+    swept, pressed = len([*orders.swept(study)]), len([*orders.pressed(study)])
     runs = {} if folder is None else folder.runs()
     made = len([one for one in runs.values() if one.measured is not None])
     measured_s = None if folder is None else folder.seconds_each()
@@ -118,12 +118,13 @@ def plan_text(study: Study, folder: StudyFolder | None) -> str:
         f"study {study.name}: {inputs} of {counted(len(study.applications), 'application')}, "
         f"{counted(study.seeds, 'seed')}, {study.system} with {counted(study.cpus, 'CPU')}",
         f"{alone:6} runs alone, beside a dummy",
+        *([f"{pressed:6} runs beside antagonists"] if pressed else []),
         f"{limited:6} runs with limits at most: {levels} of each resource of which an application uses "
         f"at least {float(study.least_use):.2%}",
         f"{mixes:6} runs of mixes at most",
         f"{swept:6} runs of the sweep over CPU counts",
     ]
-    total = alone + limited + mixes + swept
+    total = alone + pressed + limited + mixes + swept
     known = "an estimate" if measured_s is None else "as measured in this folder"
     rest = seconds(each * max(total - made, 0))
     lines.append(f"{total:6} runs at most, {made} of them made; {seconds(each)} each ({known}): {rest}")

@@ -54,7 +54,7 @@ def test_a_plan_that_was_changed_is_refused(tmp_path: Path) -> None:
     folder = StudyFolder(tmp_path)
     folder.begin(mixsim.study(), [])
     path = tmp_path / "plan.json"
-    path.write_text(path.read_text().replace('"version": 3', '"version": 2'))
+    path.write_text(path.read_text().replace('"version": 4', '"version": 2'))
     with pytest.raises(UsageError, match="another version of benchgate"):
         folder.study()
 

@@ -14,7 +14,7 @@ import pytest
 from benchgate.base.errors import UsageError
 from benchgate.mix.measured import Measured
 from benchgate.mix.outcome import Outcome
-from benchgate.mix.study import Study
+from benchgate.mix.study import Antagonists, Study
 from benchgate.session.mixing import conclude, steps
 from benchgate.session.mixing.folder import StudyFolder
 from benchgate.session.mixing.measure import Job, Runner, Void
@@ -191,3 +191,21 @@ def test_the_plan_says_what_it_costs(tmp_path: Path) -> None:
     measure(tmp_path, Simulated(TRUTH))
     text = steps.plan_text(SMALL, StudyFolder(tmp_path))
     assert "16 of them made; 0 s each (as measured in this folder)" in text
+
+
+def test_antagonists_come_after_the_runs_alone_and_replace_the_limits_of_their_resource(
+    tmp_path: Path,
+) -> None:
+    takes = {"prime.small": Fraction(1, 64), "walker.small": Fraction(3, 4)}
+    study = replace(SMALL, resources=("cpu", "cache"), antagonists={"cache": Antagonists(Fraction(1), takes)})
+    assert "    16 runs beside antagonists" in steps.plan_text(study, None)
+    stopped = Simulated(TRUTH, stop_after=12)
+    with pytest.raises(KeyboardInterrupt):
+        measure(tmp_path, stopped, study)
+    system = Simulated(TRUTH)
+    outcome, _ = measure(tmp_path, system, study)
+    kinds = [key.partition("-")[0] for key in (*stopped.ran, *system.ran)]
+    assert kinds == ["alone"] * 8 + ["press"] * 16 + ["limit"] * 6
+    assert not [key for key in system.ran if "-cache50-" in key]
+    walker = next(one for one in outcome.vectors if one.input.name == "walker.small")
+    assert [one.value for one in walker.use.values() if one] == [Fraction(1, 5), Fraction(1)]
