@@ -76,7 +76,7 @@ class Apt:
         if re.search(r'["\n\\]', str(folder)):
             raise FetchError(f"apt cannot use the folder {folder}: set BENCHGATE_CACHE to a plain path")
         self._folder = folder
-        self._archives = tuple(re.findall(r"\S+", " ".join(re.findall(r"(?m)^Uris:(.*)$", sources))))
+        self._archives = " ".join(re.findall(r"(?m)^Uris:(.*)$", sources)).split()
         self._updated = False
         self.notice = notice
         self._settings = folder / "apt.conf"
