@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.errors import FetchError
-from benchgate.build.fetch.apt import Apt
+from benchgate.build.fetch.apt import Apt, Package, parse_packages
 
 CHANGING = "E: Failed to fetch Packages.xz  File has unexpected size (1 != 2). Mirror sync in progress?"
 BROKEN = "E: The repository is not signed."
@@ -59,3 +59,8 @@ def test_a_broken_source_is_an_error_at_once(
     with pytest.raises(FetchError, match="not signed"):
         one.update()
     assert not pauses
+
+
+def test_a_package_has_its_place_in_the_archive() -> None:
+    text = "Package: a\nVersion: 1:2-3\nFilename: pool/main/a/a_2-3_all.deb\nSize: 9\nSHA256: 00\n\n"
+    assert parse_packages(text) == (Package("a", "1:2-3", "00", 9, path="pool/main/a/a_2-3_all.deb"),)
