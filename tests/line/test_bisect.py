@@ -7,72 +7,13 @@ import re
 import signal
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from benchgate import cli
-from tests.gitkit import Repo
-from tests.kernelkit import BARE, DATA
+from tests.historykit import History, words
 from tests.line.sessions import PATIENCE_S
-
-YAML = """\
-version: 1
-name: mine
-kind: qemu
-settings: {{rev: {{revision: worktree}}}}
-build:
-  folder: src/kernel
-  sources: [src/kernel]
-  commands: [[cc, {flags}, "-Wl,-T,stress.ld", start.S, main.c, -o, "{{out}}/mine.elf"]]
-boot: {{kernel: "{{out}}/mine.elf", append: case=honest}}
-ask: selftest
-console: {{online: "^(?P<n>[0-9]+) CPUs up$"}}
-result:
-  format: patterns
-  work: {{begins: "^work begins$", pattern: "^work: (?P<value>[0-9]+) ns$", unit: ns}}
-  answers: ["^sum=(?P<sum>[0-9]+)$"]
-  expect: {{sum: 10000000}}
-end: {{by: exit, exit_codes: [0, 33]}}
-"""
-TEST = """\
-import pytest
-
-@pytest.mark.workload("selftest")
-@pytest.mark.ratio(to="A", cpus=2, at_least=0.95)
-def test_it_is_as_fast(verdict):
-    verdict.require_pass()
-"""
-SHARE = "    work(share());\n    while"
-SLOW = "    work(share() + STEPS / 8);\n    while"
-"""One of two CPUs does a quarter more: 1.25 times the time."""
-
-
-@dataclass(frozen=True)
-class History:
-    """Seven commits: the third makes the work slower, the fourth does not compile."""
-
-    repo: Repo
-    commits: tuple[str, ...]
-
-    @classmethod
-    def new(cls, folder: Path) -> History:
-        repo = Repo.new(folder / "src")
-        fast = (DATA / "selftest/selftest.c").read_text().replace("../stress/stress.h", "stress.h")
-        slow = fast.replace(SHARE, SLOW)
-        assert slow != fast
-        beside = {
-            f"kernel/{name}": (DATA / "stress" / name).read_text()
-            for name in ("start.S", "stress.h", "stress.ld")
-        }
-        sources = [fast, f"{fast}// 1\n", slow, f"{slow}broken\n", f"{slow}// 2\n", f"{slow}// 3\n"]
-        commits = [
-            repo.commit(f"change {n}", {"kernel/main.c": text, **beside}) for n, text in enumerate(sources)
-        ]
-        (folder / "mine.yaml").write_text(YAML.format(flags=", ".join(map(json.dumps, BARE))))
-        (folder / "test_mine.py").write_text(TEST)
-        return cls(repo, tuple(commits))
 
 
 @pytest.fixture
@@ -83,12 +24,6 @@ def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> History:
     return made
 
 
-def words(history: History) -> list[str]:
-    good, bad = history.commits[0], history.commits[-1]
-    tests = ["test_mine.py", "--system", "mine.yaml", "--clock", "insn", "--quiet", "-p", "no:cacheprovider"]
-    return [sys.executable, "-m", "benchgate.cli", "bisect", "--out", "out", good, bad, "--", *tests]
-
-
 @pytest.mark.long
 def test_the_commit_that_is_slower_is_found_also_after_an_interruption(
     history: History, capsys: pytest.CaptureFixture[str]
@@ -96,7 +31,7 @@ def test_the_commit_that_is_slower_is_found_also_after_an_interruption(
     before = history.repo.state
     said = []
     with subprocess.Popen(
-        words(history), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+        [sys.executable, *words(history)], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
     ) as first:
         assert first.stderr is not None
         for line in first.stderr:
@@ -107,7 +42,9 @@ def test_the_commit_that_is_slower_is_found_also_after_an_interruption(
     interrupted = json.loads(Path("out/state.json").read_text())
     assert [one["commit"] for one in interrupted["steps"]] == [history.commits[0]]
 
-    done = subprocess.run(words(history), capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    done = subprocess.run(
+        [sys.executable, *words(history)], capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert "1 step done before" in done.stderr
     assert f"the first bad commit is {history.commits[2][:10]}: change 2" in done.stdout
