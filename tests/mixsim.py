@@ -137,20 +137,20 @@ class Simulated:
 
 def runs_of(study: Study, system: Simulated, *mixes: Counts) -> dict[str, Done]:
     """Everything that a study measures, and these mixes, without a folder."""
-    made = {one.key: done(system, Job(one, study)) for one in orders.alone(study)}
+    made = {one.key: _done(system, Job(one, study)) for one in orders.alone(study)}
     found = {one.input.name: one for one in vectors.of(study, made)}
     for one in orders.limited(study):
         name = one.parts[0].input
         if one.limit and uses_enough(study, found[name], one.limit.resource):
             limit = amount(one.limit, found[name], [*alone(study, made, name).values()], WAYS)
             assert not isinstance(limit, str)
-            made[one.key] = done(system, Job(one, study, limit))
-    for one in (*orders.of_mixes(study, mixes), *orders.swept(study)):
-        made[one.key] = done(system, Job(one, study))
+            made[one.key] = _done(system, Job(one, study, limit))
+    for one in (*orders.pressed(study), *orders.of_mixes(study, mixes), *orders.swept(study)):
+        made[one.key] = _done(system, Job(one, study))
     return made
 
 
-def done(system: Simulated, job: Job) -> Done:
+def _done(system: Simulated, job: Job) -> Done:
     found = system.measured(job)
     fraction = None if job.limit is None else job.limit.fraction
     where = f"runs/{job.order.key}/1"

@@ -83,7 +83,7 @@ def _vector(one: StudyInput, study: Study, runs: Runs, known: Rates) -> Vector:
 
 
 def _shares(study: Study, runs: Runs, name: str, resource: str, known: Rates) -> list[Fraction]:
-    """By seed; empty if one of them is not known."""
+    """By seed. Empty if one of them is not known; beside antagonists, if none is."""
     if resource in study.antagonists:
         pressed = antagonists.beside(study, runs, name, resource)
         return [antagonists.needed(each) for each in pressed.values()]

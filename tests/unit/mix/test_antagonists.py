@@ -9,10 +9,9 @@ import pytest
 from benchgate.mix import antagonists, outcome, sensitivity, vectors
 from benchgate.mix.antagonists import Beside
 from benchgate.mix.measured import Measured, PartMeasured
-from benchgate.mix.orders import pressed, pressed_key
+from benchgate.mix.orders import pressed_key
 from benchgate.mix.runs import Done
 from benchgate.mix.sensitivity import Sigma
-from benchgate.session.mixing.measure import Job
 from tests import mixsim
 from tests.mixsim import TRUTH, Simulated, Truth, shares
 
@@ -34,11 +33,6 @@ NAMES = ("thief.none", "thief.quarter", "thief.half", "thief.most")
 STUDY = mixsim.study(TEXT)
 TAKES = {"none": "0.02", "quarter": "0.25", "half": "0.5", "most": "0.75"}
 HERE = TRUTH | {f"thief.{name}": Truth(Fraction(9), shares(cache=part)) for name, part in TAKES.items()}
-
-
-def runs(system: Simulated) -> dict[str, Done]:
-    made = mixsim.runs_of(STUDY, system)
-    return made | {one.key: mixsim.done(system, Job(one, STUDY)) for one in pressed(STUDY)}
 
 
 def pressed_runs(*scores: str, seed: int = 1) -> dict[str, Done]:
@@ -83,7 +77,10 @@ def test_only_neighbours_that_leave_less_than_is_needed_are_limits() -> None:
 
 def test_shares_of_a_simulated_system_are_those_of_its_truth_in_steps() -> None:
     """walker needs three quarters of the cache, and nobody else depends on it."""
-    found = {one.input.name: one for one in vectors.of(STUDY, runs(Simulated(HERE, unread=("cache",))))}
+    found = {
+        one.input.name: one
+        for one in vectors.of(STUDY, mixsim.runs_of(STUDY, Simulated(HERE, unread=("cache",))))
+    }
     shares_of = {name: one.use["cache"] for name, one in found.items()}
     assert {name: one and one.value for name, one in shares_of.items()} == {
         **dict.fromkeys(HERE, Fraction(0)),
@@ -110,7 +107,7 @@ def test_the_sensitivity_is_what_is_lost_for_what_is_taken() -> None:
 
 def test_a_run_that_failed_leaves_the_cache_unavailable_with_its_reason() -> None:
     fails = {pressed_key("walker.small", "cache", "thief.half", seed): "it hung" for seed in (1, 2, 3)}
-    made = runs(Simulated(HERE, fails=fails))
+    made = mixsim.runs_of(STUDY, Simulated(HERE, fails=fails))
     found = next(one for one in vectors.of(STUDY, made) if one.input.name == "walker.small")
     assert found.use["cache"] is None
     assert found.missing["cache"].startswith("INVALID: it hung (runs/press-walker.small-cache-thief.half-s1")
