@@ -2,12 +2,13 @@
 
 Takes two StudyFolders; gives how much was compared, and a sentence for each difference. Compared are the
 study, the plan, every table, the report, and of each run its result, its console and what its clock counted.
-Not compared is what the host did: paths, process numbers, its times. Fails with UsageError if a folder cannot
-be read.
+Not compared is what the host did: paths, process numbers, its times, and which attempt at a run was the last:
+a study that was interrupted began one more. Fails with UsageError if a folder cannot be read.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,7 @@ TABLES = (
     *(conclude.INTERVALS, conclude.LEVELS, conclude.ISOLATION, conclude.REPORT),
 )
 CONSOLE, CLOCK = "serial.log", "clock.log"
+_ATTEMPT = re.compile(rb'(^ *"folder": "[^"\n]*)/[0-9]+"', re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +80,21 @@ def _attempts(key: str, one: Path, other: Path) -> Iterator[str]:
 
 def _bytes(one: Path, other: Path, name: str) -> Iterator[str]:
     try:
-        if one.read_bytes() != other.read_bytes():
-            yield f"{name} differs: {_first(one, other)}"
+        mine, its = _read(one), _read(other)
+        if mine != its:
+            yield f"{name} differs: {_first(mine, its)}"
     except OSError as error:
         yield f"{name} cannot be compared: {error.strerror} ({error.filename})"
 
 
-def _first(one: Path, other: Path) -> str:
+def _read(path: Path) -> bytes:
+    """A result without the number of its attempt."""
+    found = path.read_bytes()
+    return _ATTEMPT.sub(rb'\1"', found) if path.name == RESULT else found
+
+
+def _first(one: bytes, other: bytes) -> str:
     """The first line that differs."""
-    pairs = zip(one.read_bytes().splitlines(), other.read_bytes().splitlines(), strict=False)
+    pairs = zip(one.splitlines(), other.splitlines(), strict=False)
     found = (n for n, (a, b) in enumerate(pairs, 1) if a != b)
     return f"from line {next(found, 'the last')} on"

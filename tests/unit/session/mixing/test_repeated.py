@@ -71,6 +71,22 @@ def test_a_result(two: tuple[StudyFolder, StudyFolder]) -> None:
     assert said.startswith(f"{KEY}: result.json differs: from line ")
 
 
+def test_which_attempt_was_the_last_is_no_difference(two: tuple[StudyFolder, StudyFolder]) -> None:
+    """A run that was interrupted has its result from its second attempt."""
+    runs = two[1].path / "runs" / KEY
+    (runs / "1").rename(runs / "2")
+    assert (
+        changed(two, f"runs/{KEY}/result.json", f'"folder": "runs/{KEY}/1"', f'"folder": "runs/{KEY}/2"')
+        == ()
+    )
+
+
+def test_the_run_of_another_folder_is_a_difference(two: tuple[StudyFolder, StudyFolder]) -> None:
+    other = next(key for key in two[1].runs() if key != KEY)
+    said = changed(two, f"runs/{KEY}/result.json", f'"folder": "runs/{KEY}/1"', f'"folder": "runs/{other}/1"')
+    assert said[0].startswith(f"{KEY}: result.json differs: from line ")
+
+
 def test_a_console(two: tuple[StudyFolder, StudyFolder]) -> None:
     assert changed(two, f"runs/{KEY}/1/serial.log", KEY, "other") == (
         f"{KEY}: serial.log differs: from line 1 on",
