@@ -3,8 +3,9 @@
 //
 // Some are races: one step of a function is in the wrong place, and only a switch between two certain instructions
 // shows it (docs/explore.md). Such a function has a wrong copy, compiled from the same lines where the compiler then
-// leaves the right one as it was, and boot puts a jump to it over the first instruction of the right one. So without the word nothing is executed that would not be
-// there otherwise: a check in as short a path as a wake-up would change its figures.
+// leaves the right one as it was, and boot puts a jump to it over the first instruction of the right one. So without the
+// word nothing is executed that would not be there otherwise: a check in as short a path as a wake-up would change its
+// figures.
 #ifndef CORE_FAULT_H
 #define CORE_FAULT_H
 
