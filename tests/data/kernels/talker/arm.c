@@ -114,8 +114,8 @@ void on_interrupt(void) {
     unsigned long line;
     __asm__ volatile("mrs %0, S3_0_C12_C12_0" : "=r"(line)::"memory"); // ICC_IAR1_EL1
     if (line == SERIAL_LINE) {
+        SERIAL(PL011_CLEAR) = 0x7ff; // before reading: afterwards it would clear a byte that has come since
         input_arrived();
-        SERIAL(PL011_CLEAR) = 0x7ff;
     }
     __asm__ volatile("msr S3_0_C12_C12_1, %0; isb" ::"r"(line) : "memory"); // ICC_EOIR1_EL1
 }
