@@ -37,7 +37,7 @@ from benchgate.run import argv, attempt
 from benchgate.run.argv import ClockConfig, VmConfig
 from benchgate.run.attempt import RunRequest
 from benchgate.run.record import clock_log, load, smoke_folder
-from benchgate.run.smoke import execute, smoke_watch
+from benchgate.run.smoke import request, smoke_watch
 from benchgate.run.watch import watch_for
 from benchgate.session import recordings
 from tests.machines import PATIENT
@@ -115,7 +115,8 @@ class Bootkit:
         folder = smoke_folder(session, system.name, cpus)
         words = system.smoke.append if system.smoke else ""
         spec = argv.guest_spec(planned, image, self._machine(), nonce, log=clock_log(folder), words=words)
-        execute(planned, spec, folder, guest_digest=guest_digest(image), nonce=nonce)
+        folder.mkdir(parents=True)
+        attempt.execute(request(planned, spec, folder, guest_digest=guest_digest(image), nonce=nonce))
         return load(folder)
 
     def files(self, system: System, workload: str) -> tuple[Path | None, Path | None]:

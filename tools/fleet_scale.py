@@ -107,6 +107,9 @@ class SimulatedFleet:
         self.stored[address, sha256] += 1
         self._now_events.append(Answered(number, address, b""))
 
+    def call(self, number: int, entry: str, data: bytes, address: str) -> None:
+        raise NotImplementedError(f"no worker of the simulation measures wall time ({entry})")
+
     def cancel(self, number: int) -> None:
         self.cancelled.append(number)
         self._dropped.add(number)
@@ -192,7 +195,7 @@ def write_folder(folder: Path, task: Task, sizes: dict[str, int]) -> None:
         (folder / file).write_bytes(generator.randbytes(size // 2).hex().encode())
     write_json(folder / "argv.json", ["qemu"])
     write_json(folder / "environment.json", {})
-    spec = BootSpec((), {}, Lane.INSN, task.cpus, (), task.deadlines)
+    spec = BootSpec((), {}, task.lane, task.cpus, task.pins, task.deadlines)
     request = RunRequest(
         task.cell, spec, folder, task.nonce, 1, 0, task.seed, task.placement, False, task.guest_digest
     )

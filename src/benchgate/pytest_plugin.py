@@ -68,7 +68,7 @@ def pytest_configure(config: pytest.Config) -> None:
     progress = Progress(sys.stderr, live=sys.stderr.isatty())
     try:
         state = config.stash[STATE] = PytestSession(pytest_options.read(config), progress)
-        state.check_cpus()
+        state.check_host()
     except BenchgateError as error:
         raise pytest.UsageError(str(error)) from None
     config.pluginmanager.register(_ReportCollector(state), "benchgate-reports")

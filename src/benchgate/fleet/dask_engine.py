@@ -1,6 +1,6 @@
 """A fleet's engine: Dask.distributed, which spreads runs over workers and makes those of a dead worker again.
 
-Takes the address of a scheduler; gives an `Engine` (engine.py). Each call of a worker is one of the two
+Takes the address of a scheduler; gives an `Engine` (engine.py). Each call of a worker is one of the
 functions of work.py, with bytes. When the scheduler goes away, everything under way is lost, and the client
 waits for another one at the same address. Fails with FleetError if no scheduler answers.
 """
@@ -30,6 +30,7 @@ _RECONNECT_S = 3600.0
 """Longer than the runner's patience, which decides."""
 _SEATS_S = 1.0
 _CLOSE_S = 10.0
+_ENTRIES = {one.__name__: one for one in (work.carry_out, work.tell, work.hold)}
 
 
 class DaskEngine:
@@ -66,6 +67,9 @@ class DaskEngine:
     def store(self, number: int, sha256: str, content: bytes, address: str) -> None:
         """By way of the scheduler; workers do not speak with each other."""
         self._submit(number, "input", frozenset({address}), 1, work.put_input, sha256.encode(), content)
+
+    def call(self, number: int, entry: str, data: bytes, address: str) -> None:
+        self._submit(number, entry, frozenset({address}), 1, _ENTRIES[entry], data)
 
     def _submit(
         self,
@@ -143,14 +147,15 @@ class DaskEngine:
     async def _watch(self) -> None:
         """Which workers there are. A run that waits for workers that are all gone is lost."""
         while True:
-            try:
-                is_there = self._client.status == "running"
-                found = dict(await self._client.scheduler.ncores()) if is_there else {}
-            except Exception:
-                found = {}
+            found, is_there = {}, self._client.status == "running"
+            if is_there:
+                try:
+                    found = dict(await self._client.scheduler.ncores())
+                except (OSError, TimeoutError):  # what Dask raises for a connection that is gone
+                    is_there = False
             self._seats = tuple(Seat(address, slots) for address, slots in found.items())
             for number, allowed in list(self._kept_to.items()):
-                if found and not allowed & set(found):
+                if is_there and not allowed & set(found):
                     self._kept_to.pop(number, None)
                     self._events.put(Lost(number, "the workers that may make it went away"))
             await asyncio.sleep(_SEATS_S)

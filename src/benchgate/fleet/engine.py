@@ -53,6 +53,10 @@ class Engine(Protocol):
         """Sends an input to this worker; the answer is empty, or says why it was not kept."""
         ...
 
+    def call(self, number: int, entry: str, data: bytes, address: str) -> None:
+        """Calls this function of fleet/work.py on this worker."""
+        ...
+
     def cancel(self, number: int) -> None:
         """No event comes for this number any more; a guest that it started ends."""
         ...

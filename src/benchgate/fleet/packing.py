@@ -54,13 +54,16 @@ class Packed:
     """The guest's, by SHA-256."""
 
 
-def packed(request: RunRequest, digest_of: Digest, clock: str, vouch: Vouch = lambda _: "") -> Packed:
-    """`clock`: the digest of the plugin's sources."""
+def packed(
+    request: RunRequest, digest_of: Digest, clock: str, vouch: Vouch = lambda _: "", *, hold: str = ""
+) -> Packed:
+    """`clock`: the digest of the plugin's sources. `hold`: the token under which a measuring host is held;
+    only there a run in wall time can be made."""
     spec = request.spec
-    if spec.lane is not Lane.INSN or spec.uses is None or spec.uses.plugin is None:
+    if spec.uses is None or spec.lane not in ((Lane.TCG, Lane.KVM) if hold else (Lane.INSN,)):
         raise FleetError(
-            f"{request.cell.id}: only runs on the instruction clock can be made on a fleet, and this one is "
-            f"on lane {spec.lane}; leave out --fleet, or give --clock insn"
+            f"{request.cell.id}: with --clock {'wall' if hold else 'insn'} a fleet makes no run on lane "
+            f"{spec.lane}; leave the row out, or measure it here, without --fleet"
         )
     files = {name: (path, digest_of(path)) for name, path in spec.uses.files.items()}
     task = Task(
@@ -74,7 +77,7 @@ def packed(request: RunRequest, digest_of: Digest, clock: str, vouch: Vouch = la
             Item(CLOCK, clock),
             *(Item(name.rstrip("0123456789"), sha256) for name, (_, sha256) in files.items()),
         ),
-        argv=templated(spec.argv, _places(request.folder, spec.uses, spec.uses.plugin, dict(files.values()))),
+        argv=templated(spec.argv, _places(request.folder, spec.uses, dict(files.values()))),
         deadlines=spec.deadlines,
         cpus=spec.cpus,
         watch=request.watch or GUEST_WATCH,
@@ -83,6 +86,9 @@ def packed(request: RunRequest, digest_of: Digest, clock: str, vouch: Vouch = la
         talks=spec.talks,
         shape=spec.shape,
         exploration=spec.exploration.text if spec.exploration else "",
+        lane=spec.lane,
+        pins=spec.pins,
+        hold=hold,
     )
     if why := words.why_not(task):
         raise FleetError(f"{request.cell.id} cannot be made on a fleet: {why}; leave out --fleet for it")
@@ -94,11 +100,12 @@ def packed(request: RunRequest, digest_of: Digest, clock: str, vouch: Vouch = la
     return Packed(task, sent, key, MappingProxyType({sha256: path for path, sha256 in files.values()}))
 
 
-def _places(folder: Path, uses: Uses, plugin: Path, files: Mapping[Path, str]) -> dict[str, Place]:
+def _places(folder: Path, uses: Uses, files: Mapping[Path, str]) -> dict[str, Place]:
     data: dict[str, Place] = {str(path): Own(f"data{n}") for n, path in enumerate(uses.qemu.data)}
     made: dict[str, Place] = {str(folder / name): Made(name) for name in MADE}
     guest: dict[str, Place] = {str(path): Input(sha256) for path, sha256 in files.items()}
-    return {**data, **made, **guest, str(uses.qemu.binary): Own(QEMU), str(plugin): Own(_PLUGIN)}
+    plugin: dict[str, Place] = {str(uses.plugin): Own(_PLUGIN)} if uses.plugin else {}
+    return {**data, **made, **guest, **plugin, str(uses.qemu.binary): Own(QEMU)}
 
 
 def unpacked(task: Task, folder: Path, equipment: Equipment, files: Mapping[str, Path]) -> RunRequest:
@@ -114,12 +121,13 @@ def unpacked(task: Task, folder: Path, equipment: Equipment, files: Mapping[str,
             raise RefusedError(f"the task names {place}, which this worker does not have")
         return places[place]
 
+    clock = {"LD_PRELOAD": str(equipment.plugin)} if task.lane is Lane.INSN else {}
     spec = BootSpec(
         argv=filled(task.argv, path_of),
-        environment={**equipment.qemu.environment, "LD_PRELOAD": str(equipment.plugin)},
-        lane=Lane.INSN,
+        environment={**equipment.qemu.environment, **clock},
+        lane=task.lane,
         cpus=task.cpus,
-        pins=(),
+        pins=task.pins,
         deadlines=task.deadlines,
         talks=task.talks,
         shape=task.shape,

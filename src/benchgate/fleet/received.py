@@ -75,7 +75,7 @@ def _run(files: Mapping[str, bytes], task: Task) -> Run:
 
 
 def _require_same(raw: RawRun, task: Task) -> None:
-    for name in ("cell", "nonce", "seed"):
+    for name in ("cell", "nonce", "seed", "lane", "pins"):
         if getattr(raw, name) != getattr(task, name):
             raise FleetError(
                 f"its folder is of another run: {name} is {one_line(str(getattr(raw, name)), 80)}, and must "

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from benchgate.base.cells import Cell, Placement
+from benchgate.base.cells import Cell, Lane, Placement
 from benchgate.base.qemu import comma_safe
 from benchgate.base.runs import Deadlines
 from benchgate.base.script import Script
@@ -87,6 +87,11 @@ class Task:
     shape: str = ""
     exploration: str = ""
     """The file with the strategy of an explored run; empty: none."""
+    lane: Lane = Lane.INSN
+    pins: tuple[int, ...] = ()
+    """The worker's CPUs, for a run in wall time."""
+    hold: str = ""
+    """The token under which a session holds a measuring host; empty on the instruction clock."""
     vouched: str = ""
     """The signature of the fleet's owner over the manifest; may be empty."""
 

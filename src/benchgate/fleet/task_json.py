@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from benchgate.base.cell_json import cell_as_json, cell_from_json
-from benchgate.base.cells import Placement
+from benchgate.base.cells import Lane, Placement
 from benchgate.base.errors import FleetError
 from benchgate.base.exploring import exploration_of
 from benchgate.base.files import read_json
@@ -36,7 +36,7 @@ from benchgate.fleet.task import (
 from benchgate.run.console import Limits
 from benchgate.run.watch import Watch
 
-SCHEMA = 2
+SCHEMA = 3
 LARGEST = 4 << 20
 _MOST_WORDS = 1000
 _LONGEST_WORD = 1 << 16
@@ -68,6 +68,9 @@ def as_bytes(task: Task) -> bytes:
         "talks": task.talks,
         "shape": task.shape,
         "exploration": task.exploration,
+        "lane": task.lane.value,
+        "pins": list(task.pins),
+        "hold": task.hold,
         "vouched": task.vouched,
     }
     return json.dumps(value, sort_keys=True).encode()
@@ -103,10 +106,24 @@ def _task(fields: Fields) -> Task:
         talks=fields.flag("talks"),
         shape=_text(fields.text("shape"), lines=True),
         exploration=_exploration(fields.text("exploration")),
+        lane=fields.choice("lane", Lane),
+        pins=tuple(_at_most(list(fields.numbers("pins")), _MOST_WORDS)),
+        hold=fields.word("hold", empty=True),
         vouched=_text(fields.text("vouched"), lines=True),
     )
     fields.done()
+    _require_clock(found)
     return found
+
+
+def _require_clock(task: Task) -> None:
+    """On the instruction clock any worker makes it; in wall time one that is held, on CPUs that it names."""
+    if task.lane is Lane.NATIVE:
+        raise ValueError("a worker starts guests only, so its lane cannot be native")
+    if task.lane is Lane.INSN and (task.pins or task.hold):
+        raise ValueError("a run on the instruction clock has no CPUs of its own, and holds no host")
+    if task.lane is not Lane.INSN and not (task.pins and task.hold):
+        raise ValueError("a run in wall time names its CPUs, and the session that holds the host")
 
 
 # ---- words of a command line

@@ -17,6 +17,8 @@ from typing import Any
 ENTRIES = (
     ("benchgate.fleet.work", "carry_out"),
     ("benchgate.fleet.work", "put_input"),
+    ("benchgate.fleet.work", "tell"),
+    ("benchgate.fleet.work", "hold"),
 )
 """What a task may call. Each takes bytes, gives bytes, and trusts none of them."""
 _TASKS = (

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from benchgate.base.cells import Lane
 from benchgate.base.errors import RefusedError
 from benchgate.base.qemu import CONSOLES, QMP_DESCRIPTOR, SERIAL, VIRTIO, guest_name
 from benchgate.base.text import one_line
@@ -40,12 +41,13 @@ _DISK = (
     rf"file={_FILES[DISK]},format=raw,snapshot=on"
 )
 _MACHINE_KEYS = (
-    *("accel", "sata", "smbus", "usb", "vmport", "hpet", "graphics", "i8042", "acpi", "pit", "pic", "rtc"),
+    *("sata", "smbus", "usb", "vmport", "hpet", "graphics", "i8042", "acpi", "pit", "pic", "rtc"),
     *("isa-serial", "smm", "virtualization", "secure", "its", "ras", "highmem", "highmem-ecam"),
     *("gic-version", "aclint", "aia", "aia-guests", "pcie", "ioapic2", "mem-merge", "nvdimm", "hmat"),
     *("kernel-irqchip", "auto-kernel-cmdline", "mte", "x-option-roms"),
 )
-"""Properties of machines that name no file: not `dtb`, `dumpdtb`, `firmware`, `pflash0`, `memory-backend`."""
+"""Properties of machines that name no file: not `dtb`, `dumpdtb`, `firmware`, `pflash0`, `memory-backend`.
+Nor `accel`, which would take another accelerator than that of the task's lane."""
 _DEVICES = (
     *("isa-debug-exit", "virtio-serial-pci", "virtio-serial-device", "virtconsole"),
     *("virtio-blk-pci", "virtio-blk-device", "virtio-scsi-pci", "scsi-hd", "nvme"),
@@ -73,7 +75,6 @@ _VALUES: Mapping[str, str] = {
     "-name": r"guest=benchgate-[A-Za-z0-9_.-]+,debug-threads=on",
     "-display": "none",
     "-machine": _keyed(rf"{_NAME}|(?:{'|'.join(_MACHINE_KEYS)})=[A-Za-z0-9_.-]+", _MACHINE_KEYS),
-    "-accel": r"tcg,thread=(?:multi|single)(?:,one-insn-per-tb=on)?|kvm",
     "-cpu": rf"{_NAME}(?:,[+-]?{_NAME}(?:=[A-Za-z0-9_.+-]+)?)*",
     "-m": r"\d{1,8}[KMG]?",
     "-smp": r"\d+(?:,(?:cpus|sockets|dies|clusters|modules|cores|threads|maxcpus)=\d+)*",
@@ -101,6 +102,9 @@ _VALUES: Mapping[str, str] = {
     "-seed": r"\d{1,20}",
 }
 """What may stand behind an option."""
+_TCG = r"tcg,thread=(?:multi|single)(?:,one-insn-per-tb=on)?"
+_ACCELERATORS = {Lane.INSN: _TCG, Lane.TCG: _TCG, Lane.KVM: "kvm"}
+"""The host's KVM is for tasks in wall time only, which a worker makes for the session that holds it."""
 _FLAGS = ("-nodefaults", "-no-user-config", "-no-reboot", "-S", "-no-acpi", "-no-hpet")
 _REQUIRED = ("-nodefaults", "-no-user-config", "-S", "-display", "-name")
 _WHY: Mapping[str, str] = {
@@ -134,15 +138,15 @@ def require(task: Task) -> None:
         option = _marked(word, roles)
         seen.add(option)
         if option not in _FLAGS:
-            _require_value(option, next(words, None), roles)
+            allowed = _ACCELERATORS.get(task.lane) if option == "-accel" else _VALUES.get(option)
+            _require_value(option, next(words, None), allowed, roles)
     if missing := [one for one in _REQUIRED if one not in seen]:
         raise RefusedError(f"its command line lacks {missing[0]}, which benchgate always gives to QEMU")
     if (f"guest={guest_name(task.nonce)},debug-threads=on",) not in task.argv:
         raise RefusedError("its -name has not the task's nonce, by which a lost guest is recognised")
 
 
-def _require_value(option: str, value: Word | None, roles: Mapping[str, str]) -> None:
-    allowed = _VALUES.get(option)
+def _require_value(option: str, value: Word | None, allowed: str | None, roles: Mapping[str, str]) -> None:
     why = _WHY.get(option, _HINT)
     if allowed is None or value is None:
         raise RefusedError(f"QEMU's option `{one_line(option)}` is refused: {why}")

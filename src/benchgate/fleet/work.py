@@ -1,8 +1,9 @@
-"""What a worker does: the two functions that Dask calls, by name, with bytes.
+"""What a worker does: the four functions that Dask calls, by name, with bytes.
 
 `carry_out` takes a task as bytes; gives an answer as bytes (answer.py): the files of the run, or what is
-missing, refused or out of order here. `put_input` stores a file of a guest. Both work for the `Station` of
-this process, which fleet/worker.py sets. A session that does not want a run any more ends its guest within a
+missing, refused or out of order here. `put_input` stores a file of a guest. `tell` answers a question about a
+measuring host, and `hold` keeps it for one session (measuring.py). They work for the `Station` of this
+process, which fleet/worker.py sets. A session that does not want a run any more ends its guest within a
 second. Nothing is raised to Dask.
 """
 
@@ -12,22 +13,22 @@ import json
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchgate.base.cells import Lane
 from benchgate.base.errors import BenchgateError, RefusedError
-from benchgate.fleet import answer, packing, task_json
+from benchgate.fleet import answer, host_json, packing, task_json
 from benchgate.fleet.equipment import Equipment, equipment_for
+from benchgate.fleet.host_json import Reply
 from benchgate.fleet.inputs import InputStore
+from benchgate.fleet.measuring import CancelledError, MeasuringPlace
 from benchgate.fleet.task import Task
 from benchgate.run.attempt import execute
 
 LEAST_FREE = 256 << 20
 """A run may write this much at most (Limits); with less, the disk may be full in the middle of it."""
-
-
-class CancelledError(BaseException):
-    """Nobody waits for this run any more. Like KeyboardInterrupt, it ends the guest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,10 @@ class Station:
     """RefusedError if the operator does not allow the task."""
     is_wanted: Callable[[], bool]
     """Whether somebody still waits for what the calling thread does."""
+    measuring: MeasuringPlace | None = None
+    """None: it makes runs on the instruction clock, and only these; otherwise only those in wall time."""
+    stand_aside: Callable[[], None] = lambda: None
+    """Gives the calling thread's place to another task."""
 
 
 _stations: list[Station] = []
@@ -63,10 +68,15 @@ def carry_out(task: bytes) -> bytes:
         who = (task_json.digest(asked), station.name, station.host)
         station.require(asked)
         equipment = equipment_for(asked, station.equipment)
+        if station.measuring is not None and asked.lane is Lane.INSN:
+            return answer.without_run(
+                *who, trouble="it is a measuring host, which makes runs in wall time only"
+            )
     except BenchgateError as error:
         return answer.without_run(*who, refused=str(error))
     try:
-        return _made(station, who, asked, equipment)
+        with _host_of(station, asked):
+            return _made(station, who, asked, equipment)
     except RefusedError as error:
         return answer.without_run(*who, refused=str(error))
     except CancelledError:
@@ -82,6 +92,44 @@ def put_input(about: bytes, content: bytes) -> bytes:
     except (BenchgateError, OSError) as error:
         return json.dumps(str(error)).encode()
     return b""
+
+
+def tell(question: bytes) -> bytes:
+    """A `Question`; the answer is a `Reply`."""
+    station = _stations[0]
+    try:
+        value = _measuring(station).told(host_json.asked(question))
+        return host_json.reply(Reply(station.name, station.host, value))
+    except (BenchgateError, OSError, ValueError) as error:
+        return host_json.reply(Reply(station.name, station.host, error=str(error)))
+
+
+def hold(words: bytes) -> bytes:
+    """A token, and for how many seconds to wait. It has an answer when the host is not held any more: empty,
+    or why it never was."""
+    station = _stations[0]
+    token, _, wait_s = words.decode("ascii", "replace").partition(" ")
+    try:
+        place = _measuring(station)
+        station.stand_aside()
+        place.hold(token, float(wait_s), station.is_wanted)
+    except (BenchgateError, OSError, ValueError) as error:
+        return str(error).encode()
+    except CancelledError:
+        return b"nobody waited for it any more"
+    return b""
+
+
+def _measuring(station: Station) -> MeasuringPlace:
+    if station.measuring is None:
+        raise RefusedError("it is no measuring host (--measuring)")
+    return station.measuring
+
+
+def _host_of(station: Station, asked: Task) -> AbstractContextManager[None]:
+    if asked.lane is Lane.INSN:
+        return nullcontext()
+    return _measuring(station).under(asked.hold)
 
 
 def _made(station: Station, who: tuple[str, str, str], asked: Task, equipment: Equipment) -> bytes:

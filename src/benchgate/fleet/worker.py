@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from distributed import Status, get_worker
+from distributed import Status, get_worker, secede
 from distributed.worker import thread_state
 
 from benchgate.base.errors import FleetError, UsageError
@@ -27,6 +27,7 @@ from benchgate.build.cache_storage import Notice
 from benchgate.fleet import dask_settings, limited, words
 from benchgate.fleet.equipment import prepared
 from benchgate.fleet.inputs import InputStore
+from benchgate.fleet.measuring import MeasuringPlace
 from benchgate.fleet.scheduler import stopped
 from benchgate.fleet.task import Task, is_plain_path
 from benchgate.fleet.work import Station, work_for
@@ -49,6 +50,8 @@ class Orders:
     guests: tuple[str, ...]
     require: Callable[[Task], None]
     """RefusedError for a task that is not allowed."""
+    measuring: bool = False
+    """Makes runs in wall time, one at a time, for the session that holds this host."""
     security: Any = None
 
 
@@ -84,14 +87,17 @@ def _station(orders: Orders, say: Notice) -> Station:
         orders.require(task)
         words.require(task)
 
+    equipment = prepared(orders.guests, say)
     return Station(
         name=orders.name,
         host=socket.gethostname(),
         runs=runs,
         inputs=InputStore(orders.folder / "inputs"),
-        equipment=prepared(orders.guests, say),
+        equipment=equipment,
         require=require,
         is_wanted=_is_wanted,
+        measuring=MeasuringPlace(equipment) if orders.measuring else None,
+        stand_aside=secede,
     )
 
 
@@ -106,7 +112,8 @@ def _is_wanted() -> bool:
 async def _serve(orders: Orders, say: Notice) -> None:
     """A worker of Dask ends with its scheduler; then another one takes its place here."""
     stop = stopped()
-    say(f"worker {orders.name}: {orders.slots} slots, in {orders.folder}; Ctrl-C ends it")
+    does = "a measuring host" if orders.measuring else f"{orders.slots} slots"
+    say(f"worker {orders.name}: {does}, in {orders.folder}; Ctrl-C ends it")
     while not stop.is_set():
         worker = limited.worker_class()(
             orders.address,

@@ -39,6 +39,22 @@ def collect(
     root: Path = Path("/"),
 ) -> dict[str, Any]:
     """Every field of the envelope. The names are stable."""
+    return of_host(topology, pins, root) | of_programs(qemu, probes)
+
+
+def of_programs(qemu: Qemu | None, probes: Iterable[AccelProbe]) -> dict[str, Any]:
+    """What decides, and what boots guests."""
+    return {
+        "toolchain": compiler_version(),
+        "python": f"{platform.python_implementation()} {sys.version.split()[0]}",
+        "qemu_version": qemu.version_text if qemu else UNAVAILABLE,
+        "qemu_digest": qemu.digest if qemu else UNAVAILABLE,
+        "accelerators": {probe.accel.value: _accelerator(probe) for probe in probes},
+    }
+
+
+def of_host(topology: Topology, pins: Iterable[int], root: Path = Path("/")) -> dict[str, Any]:
+    """What the measurements depend on."""
     found: dict[str, Any] = {
         "sockets": _or_unavailable(topology.sockets),
         "cores": _or_unavailable(topology.cores),
@@ -57,13 +73,8 @@ def collect(
         "frequency_policy": _frequency(root, topology.online[0]),
         "memory_kib": _memory(root),
         "kernel": one_line(f"{platform.release()} {platform.version()}"),
-        "toolchain": compiler_version(),
-        "python": f"{platform.python_implementation()} {sys.version.split()[0]}",
-        "qemu_version": qemu.version_text if qemu else UNAVAILABLE,
-        "qemu_digest": qemu.digest if qemu else UNAVAILABLE,
+        "isolation": asdict(topology.isolation),
     }
-    found["isolation"] = asdict(topology.isolation)
-    found["accelerators"] = {probe.accel.value: _accelerator(probe) for probe in probes}
     return found | _firmware(root, topology.hypervisor)
 
 

@@ -114,7 +114,8 @@ TABLE: tuple[Option, ...] = (
     ),
     Option(
         "fleet",
-        "make the runs on the workers of this scheduler, e.g. tcp://127.0.0.1:8786, on the instruction clock",
+        "make the runs on the workers of this scheduler, e.g. tcp://127.0.0.1:8786: all on the instruction "
+        "clock, or with --clock wall all on one that is a measuring host",
         metavar="ADDRESS",
     ),
     Option(

@@ -153,10 +153,10 @@ def _check_fleet(fleet: str, got: Mapping[str, object], clock: str, mode: str) -
         if given := [f"--{name}" for name in ("fleet-certificates", "fleet-key") if got[name]]:
             raise UsageError(f"{given[0]} needs --fleet ADDRESS")
         return
-    if clock in ("wall", "both"):
+    if clock == "both":
         raise UsageError(
-            f"--fleet with --clock {clock}: wall time is measured on one host that nobody else uses; use "
-            "--clock insn, whose runs are the same on every host, or measure here"
+            "--fleet with --clock both: wall time is measured on one worker that does nothing else, and the "
+            "instruction clock on the others; make two sessions, --clock wall and --clock insn"
         )
     if mode == "parallel":
         raise UsageError("--fleet with --clock-mode parallel: its runs do not repeat; leave one of them out")

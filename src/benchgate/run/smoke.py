@@ -1,8 +1,8 @@
 """Smokes: a system's own short checks, which must pass at a CPU count before runs at that count are accepted.
 
-Takes a planned cell whose system has a `smoke`; boots it once without a workload and gives that boot as a
-recorded run in the session's folder. judge/smoke_check.py decides from it whether the smoke passed. Fails
-with UsageError if the system has no smoke, and like `attempt.execute`.
+Takes a planned cell whose system has a `smoke`; gives the request for one boot without a workload, which is
+recorded like every run. judge/smoke_check.py decides from the record whether the smoke passed. Fails with
+UsageError if the system has no smoke.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from benchgate.base.watching import EndBy, Smoke
 from benchgate.base.workloads import Workload
 from benchgate.plan import catalog
 from benchgate.plan.planned import PlannedCell
-from benchgate.run import attempt
 from benchgate.run.attempt import RunRequest
 from benchgate.run.watch import GUEST_WATCH, Watch, whole_line
 
@@ -78,10 +77,3 @@ def stand_in(system: System) -> Workload:
 def cell_of(cell: Cell) -> Cell:
     """The cell of the smokes at this cell's CPU count."""
     return Cell(cell.system, WORKLOAD, cell.mode, (), cell.cpus)
-
-
-def execute(planned: PlannedCell, spec: BootSpec, folder: Path, *, guest_digest: str, nonce: str) -> None:
-    """One boot, recorded like every run. judge/smoke_check.py decides whether it passed."""
-    made = request(planned, spec, folder, guest_digest=guest_digest, nonce=nonce)
-    folder.mkdir(parents=True)
-    attempt.execute(made)

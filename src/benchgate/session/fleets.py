@@ -13,14 +13,18 @@ from functools import cache
 from pathlib import Path
 
 from benchgate.base.cells import Lane
+from benchgate.base.clocks import Clock
 from benchgate.base.errors import UsageError
 from benchgate.build.cache_storage import Notice
 from benchgate.fleet import address, allow, dask_settings
+from benchgate.fleet.engine import Engine
+from benchgate.fleet.packing import Vouch
 from benchgate.fleet.runner import FleetRunner
 from benchgate.fleet.task import Item, Task
 from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedCell
 from benchgate.run.runner import Here, Runner
+from benchgate.session.measuring_host import MeasuringHost, ThisHost
 from benchgate.session.resume import Resumed
 
 
@@ -42,8 +46,22 @@ class Fleet:
 NO_FLEET = Fleet()
 
 
-def runner_of(options: Options, note: Notice) -> Runner:
-    runner = maker_of(options, note)
+def host_of(options: Options, note: Notice) -> MeasuringHost:
+    """With --fleet and --clock wall a worker, which is chosen now."""
+    if not (options.fleet and options.clock == Clock.WALL):
+        return ThisHost()
+    engine = _engine(options)
+    from benchgate.fleet.far_host import FarHost  # noqa: PLC0415 - few sessions need it
+
+    try:
+        return FarHost(engine, note, vouch=_vouch(options))
+    except BaseException:
+        engine.close()
+        raise
+
+
+def runner_of(options: Options, note: Notice, host: MeasuringHost) -> Runner:
+    runner = host.runner or maker_of(options, note)
     return Resumed(runner, options.resume, note) if options.resume else runner
 
 
@@ -53,14 +71,20 @@ def maker_of(options: Options, note: Notice) -> Runner:
 
 
 def _fleet(options: Options, note: Notice) -> FleetRunner:
+    return FleetRunner(_engine(options), note, vouch=_vouch(options))
+
+
+def _engine(options: Options) -> Engine:
     folder = options.fleet_certificates
     where = address.checked(options.fleet, certificates=folder is not None)
     dask_settings.require()
     from benchgate.fleet import security  # noqa: PLC0415 - few sessions need Dask
     from benchgate.fleet.dask_engine import DaskEngine  # noqa: PLC0415
 
-    engine = DaskEngine(where, security.security(folder, "client") if folder else None)
+    return DaskEngine(where, security.security(folder, "client") if folder else None)
 
+
+def _vouch(options: Options) -> Vouch:
     @cache
     def signature(items: tuple[Item, ...]) -> str:
         return allow.vouched(items, options.fleet_key) if options.fleet_key else ""
@@ -68,16 +92,17 @@ def _fleet(options: Options, note: Notice) -> FleetRunner:
     def vouch(task: Task) -> str:
         return signature(task.items)
 
-    return FleetRunner(engine, note, vouch=vouch)
+    return vouch
 
 
-def require_exact(cells: Iterable[PlannedCell]) -> None:
+def require_makeable(options: Options, cells: Iterable[PlannedCell]) -> None:
     """UsageError that names a row of which a fleet can make no run."""
+    lanes = (Lane.TCG, Lane.KVM) if options.clock == Clock.WALL else (Lane.INSN,)
     for planned in cells:
-        if planned.seats.lane is not Lane.INSN:
+        if planned.seats.lane not in lanes:
             raise UsageError(
-                f"--fleet: {planned.cell.row} is on lane {planned.seats.lane}, and wall time is measured "
-                "on one host: leave the row out, or measure it here"
+                f"--fleet with --clock {options.clock}: {planned.cell.row} is on lane {planned.seats.lane}, "
+                "of which a worker makes no run: leave the row out, or measure it here"
             )
         if planned.system.ports:
             raise UsageError(

@@ -76,12 +76,12 @@ class Guests:
             watch=watch_for(planned.system),
         )
 
-    def smoke(self, planned: PlannedCell, append: str, folder: Path) -> None:
-        """Boots a system's smokes with this kernel command line; the folder keeps what they printed."""
+    def smoke(self, planned: PlannedCell, append: str, folder: Path) -> RunRequest:
+        """Of a system's smokes, with this kernel command line; the folder is to keep what they print."""
         image, nonce, vm = self.image(planned), secrets.token_hex(8), self.machines.vm(planned)
         log, hosts = clock_log(folder), ports.choose(planned.system.ports)
         spec = argv.guest_spec(planned, image, vm, nonce, log=log, words=append, ports=hosts)
-        smoke.execute(planned, spec, folder, guest_digest=guest_digest(image), nonce=nonce)
+        return smoke.request(planned, spec, folder, guest_digest=guest_digest(image), nonce=nonce)
 
     def profile(self, planned: PlannedCell, folder: Path) -> perf.PerfRecording:
         """Boots once more, under perf."""

@@ -21,10 +21,8 @@ from benchgate.base.text import counted
 from benchgate.build.cache_storage import Notice
 from benchgate.build.fetch import inputs
 from benchgate.build.fetch.store import FetchSession
-from benchgate.host import capacity
 from benchgate.host.accel import AccelProbe
 from benchgate.host.capacity import CapacityPair
-from benchgate.host.topology import Topology
 from benchgate.insn.log import ClockMode, Level
 from benchgate.insn.plugin import INLINE_API, api_of, source_digest
 from benchgate.plan import catalog
@@ -34,6 +32,7 @@ from benchgate.plan.planned import PlannedCell
 from benchgate.run import trial
 from benchgate.run.argv import VmConfig
 from benchgate.session import vm_choice
+from benchgate.session.measuring_host import MeasuringHost
 from benchgate.session.vm_choice import VmChoice
 
 
@@ -97,7 +96,7 @@ class Machines:
     version, and with `--clock auto` or `both` the others follow its clock."""
 
     options: Options
-    topology: Topology
+    host: MeasuringHost
     note: Notice
     qemus: dict[str, Qemu] = field(default_factory=dict)
     _choices: dict[str, VmChoice] = field(default_factory=dict)
@@ -124,7 +123,7 @@ class Machines:
 
     def _chosen(self, options: Options, pins: tuple[int, ...]) -> dict[str, VmChoice]:
         return {
-            name: vm_choice.choose_vm(qemu, options, self.topology, pins, self.note)
+            name: vm_choice.choose_vm(qemu, options, self.host, pins, self.note)
             for name, qemu in self.qemus.items()
         }
 
@@ -225,7 +224,7 @@ class Machines:
         return chosen.probes[chosen.accel]
 
     def capacity_pair(self, emulator: str, pins: tuple[int, ...], first: int) -> tuple[CapacityPair, ...]:
-        return capacity.sample(self.qemus[emulator], self.probe(emulator), pins, first=first)
+        return self.host.pairs(self.qemus[emulator], self.probe(emulator), pins, first)
 
     def described(self) -> dict[str, Any]:
         """Of each QEMU: version, digest, origin and clock, for session.json."""

@@ -34,8 +34,7 @@ from benchgate.evidence.facts import bounds_of, stored_symbols, symbols_of
 from benchgate.evidence.files import SESSION, read_object
 from benchgate.evidence.origins import origin_of
 from benchgate.evidence.rows import row_of
-from benchgate.host import concurrency, envelope, lock
-from benchgate.host.topology import Topology
+from benchgate.host import concurrency
 from benchgate.insn.symbols import read_symbols
 from benchgate.judge import attribution, binding, smoke_check, verify, wire
 from benchgate.judge.judged_run import JudgedRun, judge_to_end
@@ -47,7 +46,7 @@ from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedCell, SweepPlan
 from benchgate.plan.schedule import expected_runs
 from benchgate.render.view import SessionView
-from benchgate.run import perf, stale
+from benchgate.run import perf
 from benchgate.run.attempt import RunRequest
 from benchgate.run.parallel import Job
 from benchgate.run.record import smoke_folder
@@ -58,6 +57,7 @@ from benchgate.session.conclusion import view_of
 from benchgate.session.guests import Guests
 from benchgate.session.machine_notes import machine_notes
 from benchgate.session.machines import Machines
+from benchgate.session.measuring_host import MeasuringHost
 from benchgate.session.progress import Progress, figure
 from benchgate.session.record_keeper import RecordKeeper
 from benchgate.session.resume import Resumed
@@ -68,7 +68,7 @@ from benchgate.session.trust import Trusted
 class MeasuringSession:
     """Call `open` and `begin` before the first attempt, and `close` once."""
 
-    def __init__(self, options: Options, progress: Progress, seen: Topology) -> None:
+    def __init__(self, options: Options, progress: Progress, host: MeasuringHost) -> None:
         self.options, self.progress = options, progress
         policy = catalog.load_policy(options.policy).with_runs(options.runs, options.max_runs)
         self.policy = replace(policy, informs=options.why_no_gates)
@@ -77,8 +77,8 @@ class MeasuringSession:
         self._stack.enter_context(cache_storage.notices_to(progress.note))
         self._lock = self._stack.enter_context(ExitStack())
         self._expected: dict[str, int] = {}
-        self._topology = seen
-        self._machines = Machines(options, seen, progress.note)
+        self._host = host
+        self._machines = Machines(options, host, progress.note)
         self._capacities = Capacities(self._machines)
         images = Images(options.locked, progress.note)
         self.guests = Guests(options, self._machines, images)
@@ -93,23 +93,21 @@ class MeasuringSession:
         self._sweeps: tuple[SweepPlan, ...] = ()
         self._ahead: dict[tuple[str, int, bool], RunRequest] = {}
         self.against: Against = NOTHING
-        self.ground = ground_of(seen, options)
+        self.ground = ground_of(host.topology, options)
 
     # ---- opening
 
     def open(self, sweeps: Sequence[SweepPlan], images: Sequence[PlannedCell] = ()) -> None:
         """Fetches and builds before it takes the lock, so that other sessions do not wait for a compiler.
         `images`: those that a user's own tests need."""
-        self._runner = fleets.runner_of(self.options, self.progress.note)
+        self._runner = fleets.runner_of(self.options, self.progress.note, self._host)
         self._stack.callback(self._runner.close)
         cells = [*(cell for sweep in sweeps for cell in sweep.runnable), *images]
         self._machines.fetch(cell.system for cell in cells)
         self._machines.check(cells)
         for cell in cells:
             self.guests.image(cell)  # builds it
-        self._lock.enter_context(lock.measuring(self.options.lock_wait_s, notice=self.progress.note))
-        for line in stale.sweep_stale():
-            self.progress.note(line)
+        self._lock.enter_context(self._host.held(self.options.lock_wait_s, self.progress.note))
         self._choose()
         if self._machines.only_exact and all(cell.system.kind is Kind.QEMU for cell in cells):
             self._lock.close()  # from here on, parallel sessions cannot change a result
@@ -123,7 +121,9 @@ class MeasuringSession:
         found.choose(self.ground.pins)
         if found.lanes is None:
             return
-        self.ground = ground_of(self._topology, self.options, found.lanes, found.no_insn, found.no_machine)
+        self.ground = ground_of(
+            self._host.topology, self.options, found.lanes, found.no_insn, found.no_machine
+        )
         if found.lane is Lane.INSN:  # its samples are seeds
             self.policy = self.policy.with_runs(self.options.seeds, self.options.max_seeds)
 
@@ -134,10 +134,8 @@ class MeasuringSession:
         """Makes the session's folder, with everything that is needed to judge it again."""
         self._sweeps = tuple(sweeps)
         if self.options.fleet:
-            fleets.require_exact(cell for sweep in self._sweeps for cell in sweep.runnable)
-        seen = envelope.collect(
-            self._topology, qemu=self._machines.main, probes=self._machines.probes, pins=self.ground.pins
-        )
+            fleets.require_makeable(self.options, (cell for one in self._sweeps for cell in one.runnable))
+        seen = self._host.envelope(self._machines.main, self._machines.probes, self.ground.pins)
         kinds = (one.gate for sweep in sweeps for one in sweep.gates if one.gate.file)
         used = {cell.workload.name: cell.workload for sweep in sweeps for cell in sweep.cells}
         self._trusted = Trusted(
@@ -283,7 +281,9 @@ class MeasuringSession:
         if wanted is None or folder.exists():
             return
         self.progress.phase(cell.id, "smokes", "running")
-        self.guests.smoke(planned, wanted.append, folder)
+        request = self.guests.smoke(planned, wanted.append, folder)
+        folder.mkdir(parents=True)
+        list((self._host.runner or Here()).execute_all([Job(request, lambda _: None)], 1))
 
     def _verify(self, planned: PlannedCell, raw: RawRun) -> Any:
         smoke_check.require_smokes(self._open_session.folder, planned.system, raw)

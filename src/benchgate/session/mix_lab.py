@@ -28,7 +28,7 @@ from benchgate.base.text import visible
 from benchgate.build import mixes
 from benchgate.build.cache_storage import Notice
 from benchgate.build.images import Images, guest_digest
-from benchgate.host import lock, topology
+from benchgate.host import lock
 from benchgate.judge.mixed import MIX_FILE, verify_mix
 from benchgate.plan import catalog
 from benchgate.plan.ground import ground_of
@@ -41,6 +41,7 @@ from benchgate.run.attempt import RunRequest, execute
 from benchgate.run.record import clock_log
 from benchgate.run.watch import watch_for
 from benchgate.session.machines import Machines
+from benchgate.session.measuring_host import ThisHost
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +56,8 @@ class MixLab:
     def __init__(self, options: Options, notice: Notice) -> None:
         self.options, self._notice = options, notice
         self.rule = catalog.load_policy(options.policy).void
-        self._topology = topology.read()
-        self._machines = Machines(options, self._topology, notice)
+        self._host = ThisHost()
+        self._machines = Machines(options, self._host, notice)
         self._images = Images(options.locked, notice)
         self._ready: set[str] = set()
         """The emulators that are prepared."""
@@ -101,12 +102,12 @@ class MixLab:
     def _planned(self, mix: Mix) -> PlannedCell:
         system = mix_guest.system_of(mix)
         if system.emulator not in self._ready:
-            pins = ground_of(self._topology, self.options).pins
+            pins = ground_of(self._host.topology, self.options).pins
             self._machines.fetch([system])
             self._machines.choose(pins)
             self._ready.add(system.emulator)
         lanes = self._machines.lanes
-        ground = ground_of(self._topology, self.options, lanes, no_machine=self._machines.no_machine)
+        ground = ground_of(self._host.topology, self.options, lanes, no_machine=self._machines.no_machine)
         seats = seat(system, mix.program, mix.cell, ground, self.options)
         if seats.skip:
             raise UsageError(f"mix on {mix.system.name}: {seats.skip}")

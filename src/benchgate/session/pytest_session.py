@@ -22,7 +22,6 @@ from benchgate.base.runs import Image
 from benchgate.base.systems import MAX_CPUS
 from benchgate.base.text import one_line
 from benchgate.host import topology
-from benchgate.host.topology import Topology
 from benchgate.plan import catalog, planner, preview
 from benchgate.plan.ground import ground_of
 from benchgate.plan.options import Options
@@ -32,9 +31,11 @@ from benchgate.render.files import report_html
 from benchgate.render.tables import attribution, terminal
 from benchgate.render.view import SessionView
 from benchgate.run.guest import RunningGuest
+from benchgate.session import fleets
 from benchgate.session.exit_codes import UNDECIDED, exit_code
 from benchgate.session.machines import given_qemu, is_alone, largest, qemu_of, require_machines
 from benchgate.session.measuring import MeasuringSession
+from benchgate.session.measuring_host import MeasuringHost
 from benchgate.session.progress import Progress
 from benchgate.session.results import RowResult
 from benchgate.session.signals import Interruptions
@@ -76,17 +77,18 @@ class PytestSession:
     @cached_property
     def ground(self) -> Ground:
         """The host's CPUs and lanes, as known before measuring."""
-        return ground_of(self.topology, self.options)
+        return ground_of(self.host.topology, self.options)
 
     @cached_property
-    def topology(self) -> Topology:
-        """Read once for the whole session."""
-        return topology.read()
+    def host(self) -> MeasuringHost:
+        """Chosen once for the whole session."""
+        return fleets.host_of(self.options, self.progress.note)
 
-    def check_cpus(self) -> None:
-        """UsageError if --cpus names a CPU that cannot be used for pinning."""
+    def check_host(self) -> None:
+        """Chooses the host. UsageError if --cpus names a CPU that cannot be used for pinning there."""
+        host = self.host
         if self.options.cpus is not None:
-            topology.check_pins(self.topology, self.options.cpus)
+            topology.check_pins(host.topology, self.options.cpus)
 
     def pick(
         self, cells: Sequence[PlannedCell], gates: Sequence[PlannedGate], images: Sequence[PlannedCell] = ()
@@ -150,7 +152,7 @@ class PytestSession:
 
     def _open(self) -> MeasuringSession:
         if self._measuring is None:
-            measuring = MeasuringSession(self.options, self.progress, self.topology)
+            measuring = MeasuringSession(self.options, self.progress, self.host)
             with ExitStack() as undo:
                 undo.callback(measuring.close, missing="it could not be started")
                 measuring.open(tuple(self._sweeps.values()), self._images)
@@ -170,6 +172,12 @@ class PytestSession:
         """`start(cpus=2)` boots the image with 2 pinned vCPUs, `start(cpus=2, clock="insn")` on the
         instruction clock. All guests end with the block."""
         measuring = self._open()
+        if self.host.runner is not None:
+            pytest.fail(
+                "a test that boots guests of its own talks with them on this machine, and wall time is "
+                "measured on a worker: leave out --fleet for it",
+                pytrace=False,
+            )
         with ExitStack() as stack:
 
             def start(cpus: int = 1, clock: str | None = None) -> RunningGuest:
@@ -214,10 +222,13 @@ class PytestSession:
     def close(self, *, interrupted: bool) -> None:
         self.progress.close()
         measuring, self._measuring = self._measuring, None
-        if measuring is not None:
-            self._view = measuring.close(missing=self._missing(interrupted))
-            if self._view and self.options.history is not None:
-                measuring.remember(self._view.id)
+        with ExitStack() as stack:
+            if "host" in vars(self):  # it was asked for
+                stack.callback(self.host.close)
+            if measuring is not None:
+                self._view = measuring.close(missing=self._missing(interrupted))
+                if self._view and self.options.history is not None:
+                    measuring.remember(self._view.id)
 
     def _missing(self, interrupted: bool) -> str:
         """Why the session is partial; empty if everything that was planned is measured."""

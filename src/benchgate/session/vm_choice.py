@@ -1,6 +1,6 @@
 """Chooses how a session's guests run: accelerator, CPU model, lane, instruction clock.
 
-Takes a QEMU, the options and the host's CPUs; gives a `VmChoice`. Probes are kept for this boot of the host,
+Takes a QEMU, the options and the host; gives a `VmChoice`. Probes are kept for this boot of the host,
 so the next session does not probe again. Fails with HostError if the host cannot provide what the options ask
 for. With --clock both, the host's capacity is measured for the decision, so the caller must hold the lock.
 """
@@ -19,13 +19,13 @@ from benchgate.host import accel
 from benchgate.host.accel import AccelProbe
 from benchgate.host.fitness import THRESHOLDS, Fitness, Host, accelerator, fitness
 from benchgate.host.survey import with_capacities
-from benchgate.host.topology import Topology
 from benchgate.insn.log import ClockMode, Level
 from benchgate.insn.plugin import prepare
 from benchgate.insn.support import Support, support
 from benchgate.plan import lanes
 from benchgate.plan.options import Options
 from benchgate.run.argv import ClockConfig, VmConfig
+from benchgate.session.measuring_host import MeasuringHost
 
 SMALLEST_GATE = 2
 """Wall time qualifies if it can gate this CPU count."""
@@ -50,10 +50,10 @@ class VmChoice:
 
 
 def choose_vm(
-    qemu: Qemu, options: Options, topology: Topology, pins: tuple[int, ...], note: Notice
+    qemu: Qemu, options: Options, place: MeasuringHost, pins: tuple[int, ...], note: Notice
 ) -> VmChoice:
     probes = {
-        one: accel.probe(qemu, one) for one in Accel if one is Accel.TCG or options.accel is not Accel.TCG
+        one: place.probe(qemu, one) for one in Accel if one is Accel.TCG or options.accel is not Accel.TCG
     }
     chosen = accel.choose(options.accel or "auto", probes)
     config = VmConfig(qemu, chosen.accel, chosen.cpu_model or "")
@@ -65,7 +65,7 @@ def choose_vm(
         if found.level is Level.NONE:
             raise HostError(f"--clock insn: this QEMU cannot carry the instruction clock: {found.reason}")
         return _exact(wall, options, found)
-    host = Host(topology, pins, wall.probes, {})
+    host = Host(place.topology, pins, wall.probes, {})
     if options.clock == "both":
         return _both(wall, options, wall_fitness(qemu, host, wall.lane), note)
     # The host's capacity is not considered here: it is measured between the runs, and can turn a FAIL into

@@ -65,8 +65,24 @@ def test_a_worker_puts_its_own_paths_in_their_place(files: Path) -> None:
 def test_only_the_instruction_clock_travels(files: Path) -> None:
     request = request_of(3, Path("/a"), files)
     wall = replace(request, spec=replace(request.spec, lane=Lane.TCG))
-    with pytest.raises(FleetError, match=r"kernel-smp2: only runs on the instruction clock.*lane tcg"):
+    with pytest.raises(FleetError, match=r"kernel-smp2: with --clock insn a fleet makes no run on lane tcg"):
         packed(wall, file_digest, CLOCK)
+    with pytest.raises(FleetError, match=r"with --clock wall a fleet makes no run on lane insn"):
+        packed(request, file_digest, CLOCK, hold="token")
+
+
+def test_a_run_in_wall_time_is_for_one_held_host(files: Path) -> None:
+    request = request_of(3, Path("/a/runs/0001-x"), files)
+    uses = replace(request.spec.uses, plugin=None) if request.spec.uses else None
+    words = [word for word in request.spec.argv if "clock.so" not in word and word != "-plugin"]
+    spec = replace(request.spec, lane=Lane.TCG, pins=(4, 2), argv=tuple(words), uses=uses)
+    found = packed(replace(request, spec=spec), file_digest, CLOCK, hold="token")
+    task = task_json.from_bytes(found.sent)
+    assert (task.lane, task.pins, task.hold) == (Lane.TCG, (4, 2), "token")
+    qemu = Qemu(Path("/w/qemu"), {}, (Path("/w/share"),), (10, 0, 2), "a" * 64)
+    inputs = {sha256: Path("/w/inputs") / sha256 for sha256 in found.files}
+    there = unpacked(task, Path("/w/runs/1"), Equipment(qemu, Path("/w/clock.so")), inputs).spec
+    assert (there.lane, there.pins, there.environment) == (Lane.TCG, (4, 2), {})
 
 
 def test_a_command_line_that_no_worker_starts_is_named(files: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from benchgate.base.cells import Lane
 from benchgate.base.errors import FleetError
 from benchgate.base.exploring import Exploration, Strategy
 from benchgate.base.script import Script, Step
@@ -36,6 +37,7 @@ def changed(change: Change) -> bytes:
         task(),
         task(script=SCRIPT, talks=True),
         task(limits=Limits(halted_s=1.0)),
+        task(lane=Lane.KVM, pins=(3, 1), hold="0123abcd"),
         task(watch=Watch(result=b"\xff\n", ends=(b"a", b"b\x80"), success=frozenset({3, 0}), may_reset=True)),
         task(
             shape="node 0\nnode 1\n",
@@ -56,7 +58,12 @@ def test_who_vouches_does_not_change_the_run() -> None:
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        (lambda v: v.update(schema=1), "its schema is not 2"),
+        (lambda v: v.update(schema=1), "its schema is not 3"),
+        (lambda v: v.update(lane="native"), "its lane cannot be native"),
+        (lambda v: v.update(pins=[0]), "has no CPUs of its own"),
+        (lambda v: v.update(hold="x"), "holds no host"),
+        (lambda v: v.update(lane="tcg", hold="x"), "a run in wall time names its CPUs"),
+        (lambda v: v.update(lane="kvm", pins=[0]), "the session that holds the host"),
         (lambda v: v.update(exploration="strategy sync\n"), "line 1: expected `benchgate-exploration`"),
         (lambda v: v.update(more=1), "unknown key 'more'"),
         (lambda v: v.pop("nonce"), "the task has no nonce"),

@@ -107,6 +107,9 @@ HOSTILE: tuple[tuple[tuple[str | Word, ...], str], ...] = (
     (("-machine", "virt,dumpdtb=/root/.profile"), "dumpdtb"),
     (("-machine", "q35,firmware=/etc/shadow"), "firmware"),
     (("-machine", "q35,memory-backend=x"), "memory-backend"),
+    (("-machine", "q35,accel=kvm"), "accel=kvm"),
+    (("-machine", "accel=kvm"), "accel=kvm"),
+    (("-accel", "kvm"), "-accel kvm"),
     (("-object", "memory-backend-file,id=m,size=1M,mem-path=/etc/shadow"), "memory-backend-file"),
     (("-object", "secret,id=s,file=/etc/shadow"), "secret"),
     (("-chardev", "file,id=x,path=/root/.bashrc"), "-chardev file"),
@@ -163,6 +166,14 @@ HOSTILE: tuple[tuple[tuple[str | Word, ...], str], ...] = (
 @pytest.mark.parametrize(("words", "named"), HOSTILE, ids=[str(words[0]) for words, _ in HOSTILE])
 def test_what_reaches_more_than_the_guest_is_refused(words: tuple[str | Word, ...], named: str) -> None:
     assert named in with_words(*words)
+
+
+def test_the_hosts_kvm_is_for_runs_in_wall_time() -> None:
+    words = tuple(("kvm",) if "tcg" in str(word) else word for word in task().argv)
+    timed = task(argv=words, lane=Lane.KVM, pins=(0, 1), hold="token")
+    assert why_not(timed) == ""
+    assert "-accel kvm" in why_not(replace(timed, lane=Lane.TCG))
+    assert "-accel tcg" in why_not(replace(timed, argv=task().argv))
 
 
 def test_a_refusal_says_where_to_read_on() -> None:

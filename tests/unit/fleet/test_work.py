@@ -7,15 +7,20 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
+from benchgate.base.cells import Lane
 from benchgate.base.errors import RefusedError
 from benchgate.base.qemu import Qemu
-from benchgate.fleet import answer, task_json, work
+from benchgate.fleet import answer, host_json, task_json, work
 from benchgate.fleet.equipment import Equipment
+from benchgate.fleet.host_json import Ask, Question
 from benchgate.fleet.inputs import InputStore
+from benchgate.fleet.measuring import MeasuringPlace
 from benchgate.fleet.task import CLOCK, QEMU, Item, Own, Task
+from benchgate.host import topology
 from benchgate.insn.plugin import source_digest
 from tests.unit.fleet.tasks import SHA, task
 
@@ -97,6 +102,34 @@ def test_a_full_disk_is_trouble_of_this_host(
     supplied()
     monkeypatch.setattr(work, "LEAST_FREE", 1 << 62)
     assert "MiB free, and a run needs" in carried_out().trouble
+
+
+WALL = replace(TASK, lane=Lane.TCG, pins=(0, 1), hold="token")
+
+
+def test_who_measures_wall_time_makes_no_other_runs(at: Callable[..., work.Station]) -> None:
+    assert "no measuring host" in carried_out_at(at(), WALL).refused
+    held = replace(at(), measuring=MeasuringPlace({}))
+    assert "makes runs in wall time only" in carried_out_at(held, TASK).trouble
+    assert "another session holds this measuring host" in carried_out_at(held, WALL).refused
+
+
+def carried_out_at(station: work.Station, asked: Task) -> answer.Answer:
+    work.work_for(station)
+    return carried_out(asked)
+
+
+def test_questions_and_holds_are_for_a_measuring_host(at: Callable[..., work.Station]) -> None:
+    station = at()
+    about = host_json.question(Question(Ask.ABOUT))
+    assert "no measuring host" in host_json.replied(work.tell(about)).error
+    assert b"no measuring host" in work.hold(b"token 0")
+    work.work_for(replace(station, measuring=MeasuringPlace({}, f"benchgate-test-{uuid4()}")))
+    told = host_json.replied(work.tell(about))
+    assert (told.worker, told.error, told.value["busy"]) == ("left", "", "")
+    assert host_json.topology_of(told.value["topology"]) == topology.read()
+    assert "ask" in host_json.replied(work.tell(b"{}")).error
+    assert b"could not convert" in work.hold(b"token soon")
 
 
 def supplied() -> None:

@@ -11,7 +11,8 @@ from benchgate.base.cells import Lane
 from benchgate.base.errors import UsageError
 from benchgate.plan.options import Options
 from benchgate.run.runner import Here
-from benchgate.session.fleets import NO_FLEET, Fleet, maker_of, require_exact
+from benchgate.session.fleets import NO_FLEET, Fleet, host_of, maker_of, require_makeable
+from benchgate.session.measuring_host import ThisHost
 from tests import exploresim
 
 
@@ -25,11 +26,18 @@ def test_a_command_that_names_no_fleet_keeps_what_pytest_was_told() -> None:
 
 def test_without_a_fleet_this_machine_makes_the_runs() -> None:
     assert isinstance(maker_of(Options(), lambda _: None), Here)
+    assert isinstance(host_of(Options(clock="wall"), lambda _: None), ThisHost)
 
 
-def test_wall_time_is_refused_by_name() -> None:
+def test_a_lane_of_the_other_clock_is_refused_by_name() -> None:
     planned = exploresim.planned()
-    require_exact([planned])
-    wall = replace(planned, seats=replace(planned.seats, lane=Lane.TCG))
-    with pytest.raises(UsageError, match=rf"--fleet: {planned.cell.row} is on lane tcg"):
-        require_exact([planned, wall])
+    insn, timed = Options(clock="insn"), Options(clock="wall")
+    wall, native = (
+        replace(planned, seats=replace(planned.seats, lane=one)) for one in (Lane.TCG, Lane.NATIVE)
+    )
+    require_makeable(insn, [planned])
+    require_makeable(timed, [wall])
+    for options, other in ((insn, wall), (timed, planned), (timed, native)):
+        why = rf"--clock {options.clock}: {planned.cell.row} is on lane {other.seats.lane}, of which a worker"
+        with pytest.raises(UsageError, match=why):
+            require_makeable(options, [other])

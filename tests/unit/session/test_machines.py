@@ -14,13 +14,13 @@ from benchgate.base.errors import HostError
 from benchgate.base.qemu import Qemu
 from benchgate.base.systems import System
 from benchgate.build.fetch import inputs
-from benchgate.host import topology
 from benchgate.insn.log import ClockMode, Level
 from benchgate.plan import catalog
 from benchgate.plan.options import Options
 from benchgate.run.argv import ClockConfig, VmConfig
 from benchgate.session import vm_choice
 from benchgate.session.machines import Machines
+from benchgate.session.measuring_host import ThisHost
 from benchgate.session.vm_choice import VmChoice
 
 Asked = list[tuple[str, Path | None]]
@@ -51,7 +51,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
 
 
 def machines(options: Options, notes: list[str] | None = None) -> Machines:
-    return Machines(options, topology.read(), (notes if notes is not None else []).append)
+    return Machines(options, ThisHost(), (notes if notes is not None else []).append)
 
 
 def test_each_architecture_has_its_qemu(asked: Asked) -> None:

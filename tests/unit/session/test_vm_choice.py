@@ -19,6 +19,7 @@ from benchgate.insn.log import Level
 from benchgate.insn.support import Support
 from benchgate.plan.options import Options
 from benchgate.session import vm_choice
+from benchgate.session.measuring_host import ThisHost
 from benchgate.session.vm_choice import VmChoice
 from tests.unit import hosts
 from tests.unit.conftest import Tree, host_files
@@ -49,8 +50,14 @@ class Machine:
     def support(self, _: Qemu) -> Support:
         return Support(self.level, "measured or refused", 4, "10.0.2", "p")
 
+    @property
+    def place(self) -> ThisHost:
+        made = ThisHost()
+        vars(made)["topology"] = self.seen
+        return made
+
     def choose(self, pins: tuple[int, ...] = (0, 1)) -> VmChoice:
-        return vm_choice.choose_vm(QEMU, Options(clock="both"), self.seen, pins, self.notes.append)
+        return vm_choice.choose_vm(QEMU, Options(clock="both"), self.place, pins, self.notes.append)
 
 
 @pytest.fixture

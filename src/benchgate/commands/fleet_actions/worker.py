@@ -24,6 +24,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--slots", type=_count, default=0, metavar="N", help="runs at once (default: one for each CPU)"
     )
+    about = "measure wall time on this machine, for one session at a time; it must do nothing else"
+    parser.add_argument("--measuring", action="store_true", help=about)
     parser.add_argument(
         "--guests", default="x86_64", metavar="LIST", help="architectures of guests (default: x86_64)"
     )
@@ -41,9 +43,12 @@ def run(words: argparse.Namespace) -> int:
     import os
     import socket
 
+    from benchgate.base.errors import UsageError
     from benchgate.build.cache_storage import cache_root
     from benchgate.fleet import address, allow, dask_settings
 
+    if words.measuring and words.slots > 1:
+        raise UsageError(f"--measuring with --slots {words.slots}: a measuring host makes one run at a time")
     where = address.checked(words.address, certificates=words.certificates is not None)
     policy = allow.policy(words.allow, words.signers, any_guest=words.any_guest)
     dask_settings.require()
@@ -55,9 +60,10 @@ def run(words: argparse.Namespace) -> int:
             address=where,
             folder=(words.dir or cache_root() / "fleet-workers" / name).absolute(),
             name=name,
-            slots=words.slots or len(os.sched_getaffinity(0)),
+            slots=1 if words.measuring else words.slots or len(os.sched_getaffinity(0)),
             guests=tuple(filter(None, words.guests.split(","))),
             require=policy.require,
+            measuring=words.measuring,
             security=security.security(words.certificates, "worker") if words.certificates else None,
         ),
         say,

@@ -25,7 +25,7 @@ from benchgate.build.images import Images, guest_digest
 from benchgate.evidence import provenance
 from benchgate.explore.finding import Made
 from benchgate.explore.switch import place
-from benchgate.host import concurrency, topology
+from benchgate.host import concurrency
 from benchgate.insn.log import ClockLog
 from benchgate.insn.log_reader import read_log
 from benchgate.insn.symbols import Symbols, read_symbols
@@ -49,6 +49,7 @@ from benchgate.session.exploring.rows import Selected
 from benchgate.session.fleets import NO_FLEET, Fleet
 from benchgate.session.guests import Guests
 from benchgate.session.machines import Machines
+from benchgate.session.measuring_host import ThisHost
 from benchgate.session.progress import Progress
 
 LIMITS = Limits(halted_s=1.0)
@@ -81,8 +82,8 @@ class ExploringLab:
     _began: dict[Path, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._topology = topology.read()
-        self._machines = Machines(self.options, self._topology, self.progress.note)
+        self._host = ThisHost()
+        self._machines = Machines(self.options, self._host, self.progress.note)
         self._guests = Guests(self.options, self._machines, Images(self.options.locked, self.progress.note))
         self._symbols: dict[str, Sequence[Symbols]] = {}
         self._runner: Runner = Here()
@@ -103,14 +104,14 @@ class ExploringLab:
         self._machines.check(cells)
         for one in cells:
             self._guests.image(one)
-        self._machines.choose(ground_of(self._topology, self.options).pins)
+        self._machines.choose(ground_of(self._host.topology, self.options).pins)
         if not self._machines.is_exact:
             raise HostError("exploration needs level full of the instruction clock; see `benchgate doctor`")
         found = tuple(one if is_smoke(one) else self._seated(one, one.cell.cpus) for one in cells)
         if refused := next((f"{one.cell.id}: {one.skip}" for one in found if one.skip), ""):
             raise UsageError(refused)
         if self.options.fleet:
-            fleets.require_exact(found)
+            fleets.require_makeable(self.options, found)
         self._runner = fleets.maker_of(self.options, self.progress.note)
         self._stack.callback(self._runner.close)
         return found
@@ -118,7 +119,7 @@ class ExploringLab:
     def _seated(self, planned: PlannedCell, cpus: int) -> PlannedCell:
         machines = self._machines
         ground = ground_of(
-            self._topology, self.options, machines.lanes, machines.no_insn, machines.no_machine
+            self._host.topology, self.options, machines.lanes, machines.no_insn, machines.no_machine
         )
         return reseated(planned, cpus, ground, self.options)
 

@@ -1,0 +1,289 @@
+"""A session's wall time on one worker of a simulated fleet: chosen, held, asked; lost with it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+
+from benchgate.base.cells import Accel, Lane
+from benchgate.base.errors import FleetError, LockError
+from benchgate.base.qemu import Qemu
+from benchgate.base.runs import Ending
+from benchgate.fleet import answer, host_json, task_json
+from benchgate.fleet.engine import Answered, Event, Lost, Seat
+from benchgate.fleet.far_host import FarHost
+from benchgate.fleet.host_json import Ask, Reply
+from benchgate.fleet.task import Task
+from benchgate.host import topology
+from benchgate.run import record
+from benchgate.run.attempt import RunRequest
+from benchgate.run.parallel import Job
+from tests.unit import hosts
+from tools.fleet_scale import answer_of, request_of, write_folder
+
+QEMU = Qemu(Path("/q"), {}, (), (10, 0, 2), "a" * 64)
+Answer = bytes | Lost | None
+"""None: not yet."""
+
+
+class Worker:
+    """A measuring host; `broken` has what it does wrong."""
+
+    def __init__(self, name: str = "m1", **broken: Any) -> None:
+        self.name, self.broken = name, broken
+        self.calls: list[str] = []
+        self.stored: list[str] = []
+
+    def answers(self, number: int, entry: str, data: bytes) -> Answer:
+        self.calls.append(entry)
+        if entry in self.broken:
+            found = self.broken[entry](number, data)
+            return found if isinstance(found, Lost) else bytes(found)
+        if entry == "hold":
+            return None
+        if entry == "carry_out":
+            return answer_of(self.name, data, sizes={"serial.log": 10, "host.json": 20})
+        return self.told(data)
+
+    def told(self, data: bytes) -> bytes:
+        asked = host_json.asked(data)
+        values = {
+            Ask.ABOUT: {"topology": host_json.topology_as_json(topology.read()), "busy": ""},
+            Ask.HELD: {"held": "hold" not in self.broken, "waits": ""},
+            Ask.PROBE: host_json.probe_as_json(hosts.TCG),
+            Ask.PAIRS: [[0.2] * (1 + len(asked.pins))],
+            Ask.ENVELOPE: {"kernel": "theirs", "pins": list(asked.pins)},
+        }
+        value = self.broken.get("values", {}).get(asked.ask, values[asked.ask])
+        return host_json.reply(Reply(self.name, f"host of {self.name}", value))
+
+
+class Simulated:
+    """An Engine in which every call is answered at the next look."""
+
+    def __init__(self, *workers: Worker) -> None:
+        self.workers = {f"sim://{one.name}": one for one in workers}
+        self.coming: list[Event] = []
+        self.cancelled: list[int] = []
+        self.holds: list[int] = []
+        self.now_s = 0.0
+        self.closed = 0
+
+    def seats(self) -> Sequence[Seat]:
+        return [Seat(address, 1) for address in self.workers]
+
+    def run(self, number: int, task: bytes, *, key: str, avoid: frozenset[str], rank: int) -> None:
+        raise NotImplementedError
+
+    def store(self, number: int, sha256: str, content: bytes, address: str) -> None:
+        del content
+        self.workers[address].stored.append(sha256)
+        why = self.workers[address].broken.get("full", b"")
+        self.coming.append(Answered(number, address, why))
+
+    def call(self, number: int, entry: str, data: bytes, address: str) -> None:
+        if entry == "hold":
+            self.holds.append(number)
+        found = self.workers[address].answers(number, entry, data)
+        if isinstance(found, Lost):
+            self.coming.append(found)
+        elif found is not None:
+            self.coming.append(Answered(number, address, found))
+
+    def cancel(self, number: int) -> None:
+        self.cancelled.append(number)
+
+    def events(self, seconds: float) -> Sequence[Event]:
+        self.now_s += seconds
+        found, self.coming = self.coming, []
+        return found
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+def far(engine: Simulated, notes: list[str] | None = None) -> FarHost:
+    say = (notes if notes is not None else []).append
+    return FarHost(engine, say, patience_s=5.0, monotonic=lambda: engine.now_s)
+
+
+def refuses(_: int, __: bytes) -> bytes:
+    return host_json.reply(Reply("other", "there", error="it is no measuring host (--measuring)"))
+
+
+def no_one(number: int, _: bytes) -> Lost:
+    return Lost(number, "it went away")
+
+
+def test_it_keeps_to_the_worker_that_is_a_measuring_host() -> None:
+    engine = Simulated(Worker("other", tell=refuses), Worker("gone", tell=no_one), Worker("m1"))
+    found = far(engine)
+    assert found.topology == topology.read()
+    with found.held(0, lambda _: None):
+        assert found.probe(QEMU, Accel.TCG) == hosts.TCG
+        (pair,) = found.pairs(QEMU, hosts.TCG, (0, 1), 0)
+        assert (pair.alone_s, pair.together_s) == (0.2, (0.2, 0.2))
+        assert found.pairs(QEMU, hosts.TCG, (0,), 0) == ()
+        seen = found.envelope(QEMU, (hosts.TCG,), (0, 1))
+        assert (seen["kernel"], seen["pins"], seen["qemu_digest"]) == ("theirs", [0, 1], QEMU.digest)
+    assert engine.holds[0] in engine.cancelled
+
+
+def test_a_free_host_is_preferred_to_one_that_is_held() -> None:
+    about = {"topology": host_json.topology_as_json(topology.read()), "busy": "process 5"}
+    notes: list[str] = []
+    held = Worker("held", values={Ask.ABOUT: about})
+    with far(Simulated(held, Worker("free"))).held(0, notes.append):
+        assert notes == ["worker free measures for this session, on host host of free"]
+    with far(Simulated(held)).held(0, notes.append):
+        assert notes[-1].startswith("worker held measures")
+
+
+def test_a_fleet_without_a_measuring_host_says_what_each_worker_said() -> None:
+    engine = Simulated(Worker("other", tell=refuses), Worker("odd", tell=lambda *_: b"[]"))
+    with pytest.raises(FleetError) as error:
+        far(engine)
+    said = str(error.value)
+    assert "start one with `benchgate fleet worker --measuring`" in said
+    assert "other: it is no measuring host" in said
+    assert "sim://odd: its answer cannot be used" in said
+
+
+def test_a_host_that_stays_held_is_named() -> None:
+    engine = Simulated(Worker(hold=lambda *_: b"process 7 measures there; waited 3 s"))
+    with pytest.raises(LockError, match="worker m1: process 7 measures there"), far(engine).held(3, print):
+        pytest.fail("held")
+
+
+@pytest.mark.parametrize(
+    ("ask", "value", "why"),
+    [
+        (Ask.HELD, {"held": 1}, "does not say whether it is held"),
+        (Ask.PROBE, {}, "has no accel"),
+        (Ask.PAIRS, [[1.0]], "not 3 times"),
+        (Ask.ENVELOPE, [], "not an object"),
+    ],
+)
+def test_an_answer_that_cannot_be_used_names_the_worker(ask: Ask, value: object, why: str) -> None:
+    found = far(Simulated(Worker(values={ask: value})))
+    with pytest.raises(FleetError, match=f"worker m1 gives an answer that cannot be used: .*{why}"):
+        asked_everything(found)
+
+
+def asked_everything(found: FarHost) -> None:
+    with found.held(0, lambda _: None):
+        found.probe(QEMU, Accel.TCG)
+        found.pairs(QEMU, hosts.TCG, (0, 1), 0)
+        found.envelope(QEMU, (), ())
+
+
+# ---- runs
+
+
+@pytest.fixture
+def request_(tmp_path: Path) -> RunRequest:
+    """In wall time, pinned."""
+    (tmp_path / "kernel").write_bytes(b"kernel")
+    (tmp_path / "run").mkdir()
+    made = request_of(3, tmp_path / "run", tmp_path)
+    assert made.spec.uses is not None
+    words = [word for word in made.spec.argv if "clock.so" not in word and word != "-plugin"]
+    uses = replace(made.spec.uses, plugin=None)
+    return replace(made, spec=replace(made.spec, lane=Lane.TCG, pins=(1, 0), argv=tuple(words), uses=uses))
+
+
+def made_by(found: FarHost, request: RunRequest) -> Ending:
+    with found.held(0, lambda _: None):
+        ((_, raw),) = found.execute_all([Job(request, lambda _: None)], 1)
+    return raw.ending
+
+
+def test_a_run_has_the_files_and_pins_of_the_worker(request_: RunRequest) -> None:
+    asked: list[Task] = []
+
+    def lacks(number: int, data: bytes) -> bytes:
+        del number
+        asked.append(task_json.from_bytes(data))
+        missing = [] if worker.stored else [one.sha256 for one in asked[-1].files]
+        if missing:
+            return answer.without_run(task_json.digest(asked[-1]), "m1", "there", missing=missing)
+        return answer_of("m1", data, sizes={"serial.log": 10, "host.json": 20})
+
+    worker = Worker(carry_out=lacks)
+    found = far(Simulated(worker))
+    assert made_by(found, request_) is Ending.DONE
+    assert record.load(request_.folder).pins == (1, 0)
+    assert (request_.folder / "host.json").is_file()
+    assert json.loads((request_.folder / "worker.json").read_text())["worker"] == "m1"
+    assert len(worker.stored) == 1
+    assert {(one.lane, one.pins) for one in asked} == {(Lane.TCG, (1, 0))}
+    assert len({one.hold for one in asked}) == 1
+    assert found.facts()["fleet"] == {
+        "workers": [{"name": "m1", "host": "host of m1", "runs": 1}],
+        "dropped": [],
+    }
+
+
+def without(**why: str) -> Callable[[int, bytes], bytes]:
+    def answered(_: int, data: bytes) -> bytes:
+        return answer.without_run(task_json.digest(task_json.from_bytes(data)), "m1", "there", **why)
+
+    return answered
+
+
+def on_other_cpus(_: int, data: bytes) -> bytes:
+    task = task_json.from_bytes(data)
+    with TemporaryDirectory() as name:
+        write_folder(Path(name), replace(task, pins=(0, 1)), {"serial.log": 10})
+        return answer.made(task_json.digest(task), "m1", "there", Path(name))
+
+
+@pytest.mark.parametrize(
+    ("broken", "why"),
+    [
+        ({"carry_out": no_one}, "worker m1, which measures for this session, is lost: it went away"),
+        (
+            {"carry_out": without(refused="not in the list")},
+            "makes no run of primes-kernel-smp2: not in the list",
+        ),
+        ({"carry_out": without(trouble="no disk")}, "makes no run of primes-kernel-smp2: no disk"),
+        ({"carry_out": on_other_cpus}, r"pins is \(0, 1\), and must be \(1, 0\)"),
+        ({"carry_out": lambda *_: b"junk"}, "no worker of this version gives"),
+    ],
+)
+def test_a_run_is_lost_with_its_worker(request_: RunRequest, broken: dict[str, Any], why: str) -> None:
+    """Another host has other figures, so nobody else makes it. What is on disk says that it never ended."""
+    with pytest.raises(FleetError, match=why):
+        made_by(far(Simulated(Worker(**broken))), request_)
+    assert record.load(request_.folder).ending is Ending.INTERRUPTED
+
+
+def test_a_host_that_is_let_go_ends_the_session(request_: RunRequest) -> None:
+    """Its worker was restarted, or the scheduler: somebody else may measure there now."""
+    engine = Simulated(Worker())
+    found = far(engine)
+    with found.held(0, lambda _: None):
+        engine.coming.append(Answered(engine.holds[0], "sim://m1", b"nobody waited for it any more"))
+        with pytest.raises(FleetError, match="does not measure for this session any more: nobody waited"):
+            list(found.execute_all([Job(request_, lambda _: None)], 1))
+
+
+def test_an_interrupt_ends_the_guest_there(request_: RunRequest) -> None:
+    class Silent(Worker):
+        def answers(self, number: int, entry: str, data: bytes) -> Answer:
+            return None if entry == "carry_out" else super().answers(number, entry, data)
+
+    def interrupt(_: str) -> None:
+        raise KeyboardInterrupt
+
+    engine = Simulated(Silent())
+    found = far(engine)
+    with pytest.raises(KeyboardInterrupt), found.held(0, lambda _: None):
+        list(found.execute_all([Job(request_, interrupt)], 1))
+    assert len(engine.cancelled) == 3  # the question about the host, the run, the hold

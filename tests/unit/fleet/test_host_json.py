@@ -1,0 +1,99 @@
+"""What a measuring worker says of its host is read as it was said, and nothing else is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from benchgate.base.cells import Accel
+from benchgate.fleet import host_json
+from benchgate.fleet.host_json import Ask, Question, Reply
+from benchgate.host import topology
+from benchgate.host.capacity import CapacityPair
+from tests.unit import hosts
+
+Change = Callable[[dict[str, Any]], Any]
+
+
+def again(value: object) -> Any:
+    """As it comes over the network."""
+    return json.loads(json.dumps(value))
+
+
+@pytest.mark.parametrize("ask", Ask)
+def test_a_question_is_read_as_it_was_asked(ask: Ask) -> None:
+    one = Question(ask, "token", "a" * 64, Accel.KVM, (3, 1), 2)
+    assert host_json.asked(host_json.question(one)) == one
+
+
+def test_answers_are_read_as_they_were_given() -> None:
+    seen, pairs = topology.read(), (CapacityPair(0.2, (0.25, 0.5)),)
+    assert host_json.topology_of(again(host_json.topology_as_json(seen))) == seen
+    assert host_json.probe_of(again(host_json.probe_as_json(hosts.KVM)), Accel.KVM) == hosts.KVM
+    assert host_json.pairs_of(again(host_json.pairs_as_json(pairs)), 2) == pairs
+    told = Reply("left", "host", {"a": [1]}, "")
+    assert host_json.replied(host_json.reply(told)) == told
+
+
+TOPOLOGIES: tuple[tuple[Change, str], ...] = (
+    (lambda v: v.update(extra=1), "unknown key 'extra'"),
+    (lambda v: v.update(affinity=[]), "no CPU that may be used"),
+    (lambda v: v.update(affinity=[-1]), "affinity -1"),
+    (lambda v: v.update(affinity=[1 << 40]), "a CPU above"),
+    (lambda v: v.update(affinity=[0] * 10_000), "more than 8192 CPUs"),
+    (lambda v: v.update(source="x\x1b[2J"), "a control character"),
+    (lambda v: v["cpus"][0].update(siblings=[]), "not even a sibling"),
+    (lambda v: v["cpus"][0].update(number="0"), "number '0'"),
+    (lambda v: v["isolation"].pop("cpuset"), "has no cpuset"),
+)
+
+
+@pytest.mark.parametrize(("change", "why"), TOPOLOGIES, ids=[why for _, why in TOPOLOGIES])
+def test_a_topology_that_none_has_is_refused(change: Change, why: str) -> None:
+    value = again(host_json.topology_as_json(topology.read()))
+    change(value)
+    with pytest.raises(ValueError, match=why):
+        host_json.topology_of(value)
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"accel": "tcg"}, "not one of kvm"),
+        ({"figure": None}, "has no figure"),
+        ({"cpu_model": "max,-x /etc"}, "cpu_model"),
+        ({"figure": 1e300}, "figure"),
+        ({"state": "fast"}, "fast"),
+    ],
+)
+def test_a_probe_that_none_is_is_refused(changed: dict[str, object], why: str) -> None:
+    value = again(host_json.probe_as_json(hosts.KVM)) | changed
+    with pytest.raises(ValueError, match=why):
+        host_json.probe_of(value, Accel.KVM)
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ({}, "no list"),
+        ([[0.1, 0.2, 0.3], [0.1, 0.2, 0.3]], "no list of one pair"),
+        ([[0.1, 0.2]], "not 3 times"),
+        ([[0.1, 0.2, "x"]], "not 3 times"),
+        ([[0.1, 0.2, 0.0]], "not a positive"),
+        ([[0.1, 0.2, float("nan")]], "not a positive"),
+    ],
+)
+def test_pairs_that_were_not_measured_are_refused(value: object, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        host_json.pairs_of(value, 2)
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"[]", b"{}", b"[" * 100_000, b'{"worker": "a b", "host": "", "error": ""}', "text"]
+)
+def test_bytes_that_are_no_answer_are_refused(data: object) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        host_json.replied(data)
