@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -18,6 +19,7 @@ from benchgate.base.cells import Lane
 from benchgate.base.errors import BootError, EvidenceError, VerifyError
 from benchgate.base.runs import Deadlines, Ending, RawRun
 from benchgate.host.noise import detectors
+from benchgate.host.resctrl import MemoryCounters
 from benchgate.judge import wire
 from benchgate.judge.noise import disturbance
 from benchgate.judge.run_files import RunFiles
@@ -80,6 +82,46 @@ def test_a_good_guest_is_done_and_has_its_evidence(tmp_path: Path) -> None:
     vcpus = [thread for thread in samples[0]["threads"] if thread["vcpu"] is not None]
     assert [thread["vcpu"] for thread in vcpus] == [0, 1]
     assert all(isinstance(thread["run_ns"], int) for thread in vcpus)
+
+
+class CountingGroup:
+    """In the place of resctrl's on a host that counts."""
+
+    joined: ClassVar[list[int]] = []
+    closed: ClassVar[list[str]] = []
+    why = ""
+
+    def __init__(self, name: str, _: Path) -> None:
+        self._name = name
+
+    def join(self, threads: list[int]) -> None:
+        self.joined.extend(threads)
+
+    def read(self) -> MemoryCounters:
+        return MemoryCounters(time.monotonic_ns(), 4096, len(self.joined))
+
+    def close(self) -> None:
+        self.closed.append(self._name)
+
+
+@pytest.mark.parametrize("counts", [True, False])
+def test_what_it_holds_of_the_hosts_memory_is_counted_if_that_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, counts: bool
+) -> None:
+    monkeypatch.setattr("benchgate.run.memory_use.Group", CountingGroup)
+    monkeypatch.setattr(CountingGroup, "joined", [])
+    monkeypatch.setattr(CountingGroup, "closed", [])
+    spec = replace(boot(tmp_path, "good", pins=(0,) * 2), counts_memory=counts)
+    raw = execute(request(spec, tmp_path / "run"))
+    assert raw.ending is Ending.DONE
+    assert (raw.folder / "memory.json").exists() is counts
+    assert CountingGroup.closed == [f"benchgate-{NONCE}"] * counts
+    if counts:
+        threads = json.loads((raw.folder / "threads.json").read_text())[0]["threads"]
+        assert {one["thread"] for one in threads} <= set(CountingGroup.joined)
+        moments = [one["moment"] for one in json.loads((raw.folder / "memory.json").read_text())["samples"]]
+        assert [one for one in moments if one][:4] == ["start", "ready", "result", "end"]
+        assert "" in moments
 
 
 def test_a_guest_without_pins_is_kept_to_the_named_host_cpus(tmp_path: Path) -> None:

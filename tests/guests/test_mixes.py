@@ -65,7 +65,7 @@ def test_two_parts_beside_a_dummy(lab: MixLab, tmp_path: Path) -> None:
     assert 0.5 * run.window_ns < used[1] <= run.window_ns + slack  # it has one CPU
     assert sum(used) + (run.foreign_ns or 0) <= 2 * run.window_ns + slack
     assert all(0 < (one.use["memory_bytes"] or 0) < run.memory_bytes for one in (attacker, well))
-    assert run.missing.keys() == {"cache_bytes", "memory_lines", "line_bytes"}
+    assert run.missing.keys() == {"cache_bytes", "moved_bytes"}
     assert verify_mix(load(tmp_path), asked) == run
 
 

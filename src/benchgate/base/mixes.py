@@ -39,9 +39,9 @@ READ, WRITTEN = "disk_read_bytes", "disk_written_bytes"
 NETWORK = "network_bytes"
 PART_USES = (CPU, MEMORY, READ, WRITTEN, NETWORK)
 """What is counted of each part."""
-CACHE, LINES, LINE = "cache_bytes", "memory_lines", "line_bytes"
-GUEST_USES = (CACHE, LINES, LINE)
-"""What is counted of the whole guest, by its machine."""
+CACHE, MOVED = "cache_bytes", "moved_bytes"
+GUEST_USES = (CACHE, MOVED)
+"""What is counted of the whole guest: by its machine, or on wall time by the host."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,8 +271,10 @@ class MixRun:
     memory_bytes: int
     """What the guest's kernel could give to the parts, at the gate."""
     use: Mapping[str, int | None] = field(default_factory=dict)
-    """Each of GUEST_USES, of the whole guest. CACHE: what was brought from memory in the window, at most
-    the size of the shared caches."""
+    """Each of GUEST_USES, of the whole guest. CACHE: what its machine brought from memory in the window, at
+    most the size of the shared caches; on wall time the most that it held of the host's last caches."""
+    cache_bytes: int | None = None
+    """Of the host's last caches, on wall time; None: not known."""
     missing: Mapping[str, str] = field(default_factory=dict)
     """A sentence about each use that is None."""
     ended: str = "least"

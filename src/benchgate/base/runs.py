@@ -120,6 +120,8 @@ class BootSpec:
     shape: str = ""
     """Its machine, as the clock reads it (insn/machine_shape.py); empty: the ideal one."""
     exploration: Exploration | None = None
+    counts_memory: bool = False
+    """The host counts what it holds of the caches and moves from memory, where the host can (resctrl)."""
     uses: Uses | None = None
     """What a worker of a fleet needs to carry it out; None: it is carried out here."""
 

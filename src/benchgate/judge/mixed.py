@@ -13,14 +13,16 @@ from collections.abc import Mapping
 from benchgate.base.cells import Lane
 from benchgate.base.errors import VerifyError
 from benchgate.base.files import read_json, read_start
-from benchgate.base.mixes import CACHE, GUEST_USES, LINE, LINES, Mix, MixRun, Part, PartRun
+from benchgate.base.mixes import CACHE, GUEST_USES, MOVED, Mix, MixRun, Part, PartRun
 from benchgate.base.runs import RawRun
 from benchgate.base.systems import plain_name
 from benchgate.base.void_rule import NO_RULE, VoidRule
 from benchgate.insn.log import ClockLog, MarkKind
 from benchgate.insn.memory_log import WINDOW
 from benchgate.insn.window import AGREEMENT, AGREEMENT_NS
+from benchgate.judge import host_memory
 from benchgate.judge.agreement import check_host
+from benchgate.judge.host_memory import HostMemory
 from benchgate.judge.memory_books import check_balance
 from benchgate.judge.mix_lines import MixTranscript, PartLine, parse
 from benchgate.judge.mix_part import AS_PROCESS, Placed, starvation, verify_part
@@ -63,7 +65,8 @@ def verify_mix(run: RawRun, mix: Mix, rule: VoidRule = NO_RULE) -> MixRun:
     void = excess(disturbance(files), rule) if is_judged(run) else ""
     window_ns = _window(files, transcript, void)
     parts = _parts(run, mix, transcript)
-    use, missing = _of_machine(files, mix)
+    by_host = host_memory.used(run.folder, window_ns) if run.lane is Lane.KVM else None
+    use, missing = _of_machine(files, mix) if by_host is None else _of_host(by_host)
     missing |= _missing(mix, transcript)
     return MixRun(
         window_ns=window_ns,
@@ -72,6 +75,7 @@ def verify_mix(run: RawRun, mix: Mix, rule: VoidRule = NO_RULE) -> MixRun:
         foreign_ns=transcript.foreign,
         memory_bytes=transcript.memory_bytes,
         use=use,
+        cache_bytes=None if by_host is None else by_host.cache_bytes,
         missing=missing,
         ended="starved" if any(one.starved for one in parts) else transcript.ended,
         void=void,
@@ -182,11 +186,17 @@ def _of_machine(files: RunFiles, mix: Mix) -> tuple[dict[str, int | None], dict[
     every = books.phases[WINDOW]
     read = sum(one.counts["local"] + one.counts["remote"] for one in every)
     written = sum(one.counts["written_back"] for one in every)
-    use: dict[str, int | None] = {LINES: read + written, LINE: machine.line, CACHE: None}
+    use: dict[str, int | None] = {MOVED: (read + written) * machine.line, CACHE: None}
     shared = machine.shared_bytes(mix.cpus)
     if shared is None:
         return use, {CACHE: f"machine {machine.name} has no cache that CPUs share"}
     return {**use, CACHE: min(shared, read * machine.line)}, {}
+
+
+def _of_host(found: HostMemory) -> tuple[dict[str, int | None], dict[str, str]]:
+    """What the host counted of the whole guest."""
+    use = {CACHE: found.held_bytes, MOVED: found.moved_bytes}
+    return use, {name: found.why for name, value in use.items() if value is None}
 
 
 def _missing(mix: Mix, seen: MixTranscript) -> Mapping[str, str]:

@@ -13,6 +13,7 @@ from statistics import median
 
 from benchgate.mix.measured import Measured
 from benchgate.mix.orders import Limit
+from benchgate.mix.study import PRESSED
 from benchgate.mix.vectors import Vector
 
 MILLIONTHS = 1_000_000
@@ -29,14 +30,17 @@ class Amount:
     """Of what it used alone."""
 
 
-def amount(limit: Limit, vector: Vector, alone: Sequence[Measured], ways: int) -> Amount | str:
-    """`alone`: the valid runs of the vector's input; `ways`: of the machine's shared cache."""
+def amount(limit: Limit, vector: Vector, alone: Sequence[Measured], ways: int | None) -> Amount | str:
+    """`alone`: the valid runs of the vector's input; `ways`: of the machine's shared cache, None without a
+    machine that has a memory system."""
     used = vector.use.get(limit.resource)
     if used is None or used.value <= 0:
         return f"{vector.input.name} has no figure for {limit.resource}"
     wanted = used.value * limit.percent / 100
+    if limit.resource in PRESSED and ways is None:
+        return f"nobody can take {limit.resource} away from one guest on wall time: name `antagonists`"
     if limit.resource == "cache":
-        return _ways(limit, used.value, ways)
+        return _ways(limit, used.value, ways or 0)
     if limit.resource in ("cpu", "bandwidth"):
         return _whole(limit.resource, wanted * MILLIONTHS, used.value * MILLIONTHS)
     each = [Fraction(one.used(limit.resource) or 0) for one in alone]

@@ -16,9 +16,11 @@ RATE = "rate"
 """The score that every application has: completed runs per second of the guest's time."""
 RESOURCES = ("cpu", "cache", "bandwidth", "memory", "disk", "network")
 PRESSED = ("cache", "bandwidth")
-"""Resources whose use only a machine of the instruction clock counts; antagonists stand in for it."""
+"""Resources of which a kernel cannot take a part away, and that on wall time few hosts count: there
+antagonists stand in."""
 CALIBRATED = ("disk", "network")
-"""Resources whose capacity is what one input of the study reaches alone."""
+"""Resources whose capacity is what one input of the study reaches alone; on wall time also BANDWIDTH."""
+BANDWIDTH = "bandwidth"
 DUMMY = "dummy"
 """The part that only waits. No application has its name."""
 
@@ -78,7 +80,7 @@ class Study:
     clock: str
     resources: tuple[str, ...]
     calibrate: Mapping[str, str]
-    """By resource of CALIBRATED: the input that does nothing else."""
+    """By resource that is calibrated: the input that does nothing else."""
     antagonists: Mapping[str, Antagonists]
     """By resource of PRESSED."""
     inputs: tuple[StudyInput, ...]

@@ -26,6 +26,7 @@ from benchgate.base.yaml_text import text_of
 from benchgate.base.yaml_values import NAME
 from benchgate.base.yamlfile import Section
 from benchgate.mix.study import (
+    BANDWIDTH,
     CALIBRATED,
     DUMMY,
     PRESSED,
@@ -227,11 +228,13 @@ def _resources(top: Section) -> tuple[str, ...]:
 
 
 def _calibrate(top: Section, inputs: tuple[StudyInput, ...]) -> Mapping[str, str]:
+    is_wall = top.text("clock", str(Clock.INSN)) == Clock.WALL
+    calibrated = (*CALIBRATED, BANDWIDTH) if is_wall else CALIBRATED
     with top.optional("calibrate") as section:
         words = {name: section.text(name) for name in section.keys()}  # noqa: SIM118 - a Section
         for resource, word in words.items():
-            if resource not in CALIBRATED:
-                section.refuse(f"needs no calibration; only {' and '.join(CALIBRATED)} do", resource)
+            if resource not in calibrated:
+                section.refuse(f"needs no calibration; only {' and '.join(calibrated)} do", resource)
             _known_input(section, resource, word, inputs)
     return words
 

@@ -4,8 +4,9 @@ Takes a Study and its runs; gives a Vector for each input. What could not be mea
 reason. Does not fail.
 
 The capacity of a resource is the guest's own: CPUs times the window, its memory, the shared cache, what its
-nodes' memory may move. Of `disk` and `network` it is the rate of the input that the study names under
-`calibrate`, alone: the median of its seeds. For antagonists it is what the study says.
+nodes' memory may move. Of `disk` and `network`, on wall time also of `bandwidth`, it is the rate of the input
+that the study names under `calibrate`, alone: the median of its seeds. For antagonists it is what the study
+says.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from benchgate.mix.estimates import Figure, figure
 from benchgate.mix.measured import Measured
 from benchgate.mix.orders import alone_key, seeds
 from benchgate.mix.runs import Runs, alone, why_none
-from benchgate.mix.study import CALIBRATED, Study, StudyInput
+from benchgate.mix.study import BANDWIDTH, CALIBRATED, Study, StudyInput
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,8 @@ def of(study: Study, runs: Runs) -> tuple[Vector, ...]:
 
 
 def rates(study: Study, runs: Runs) -> Rates:
-    return {name: _rate(study, runs, name) for name in CALIBRATED if name in study.resources}
+    names = dict.fromkeys((*CALIBRATED, *study.calibrate))
+    return {name: _rate(study, runs, name) for name in names if name in study.resources}
 
 
 def share(measured: Measured, resource: str, known: Rates) -> Fraction | None:
@@ -83,13 +85,15 @@ def _vector(one: StudyInput, study: Study, runs: Runs, known: Rates) -> Vector:
 
 
 def _shares(study: Study, runs: Runs, name: str, resource: str, known: Rates) -> list[Fraction]:
-    """By seed. Empty if one of them is not known; beside antagonists, if none is."""
-    if resource in study.antagonists:
-        pressed = antagonists.beside(study, runs, name, resource)
-        return [antagonists.needed(each) for each in pressed.values()]
+    """By seed: as it was counted, else beside antagonists. Empty if a count is missing, and without any valid
+    run beside them."""
     found = [share(run, resource, known) for run in alone(study, runs, name).values()]
     kept = [part for part in found if part is not None]
-    return kept if len(kept) == len(found) else []
+    if len(kept) == len(found):
+        return kept
+    if resource not in study.antagonists:
+        return []
+    return [antagonists.needed(each) for each in antagonists.beside(study, runs, name, resource).values()]
 
 
 def _why(study: Study, runs: Runs, name: str, resource: str, known: Rates) -> str:
@@ -104,4 +108,7 @@ def _why(study: Study, runs: Runs, name: str, resource: str, known: Rates) -> st
         )
     if resource in known:
         return f"{study.calibrate[resource]}, which calibrates it, has no valid run that uses it"
-    return run.missing.get(resource, "its capacity is not known")
+    unknown = "its capacity is not known"
+    if resource == BANDWIDTH:
+        unknown += ": on wall time name an input that does nothing else, under `calibrate`"
+    return run.missing.get(resource, unknown)

@@ -32,6 +32,7 @@ from benchgate.run.clock_console import ClockConsole
 from benchgate.run.console import Console, Limits, SerialLog
 from benchgate.run.ending import Cause, confirmed
 from benchgate.run.follower import Follower, complaint
+from benchgate.run.memory_use import MemoryUse
 from benchgate.run.pace import GuestPace, HostPace, TalkPace
 from benchgate.run.pinning import Placed
 from benchgate.run.qmp import Qmp, QmpError
@@ -75,6 +76,8 @@ class RunningGuest:
     """Only of a guest on the instruction clock at whose console something is typed."""
     vcpus: tuple[int, ...] = ()
     samples: list[Sample] = field(default_factory=list)
+    memory: MemoryUse | None = None
+    """Only if its spec asks for it."""
 
     @property
     def ports(self) -> Mapping[str, int]:
@@ -98,6 +101,8 @@ class RunningGuest:
         if len(self.vcpus) != self.spec.cpus:
             raise QmpError(f"QEMU has {len(self.vcpus)} vCPUs, but {self.spec.cpus} were requested.")
         placed = pinning.apply(self.child.pid, self.vcpus, self.spec.pins)
+        if self.memory is not None:
+            self.memory.join()
         write_json(self.folder / "affinity.json", [item.as_json() for item in placed])
         return placed
 
@@ -115,6 +120,14 @@ class RunningGuest:
         """Records the host's accounting so far; no counter of the host matters to the instruction clock."""
         cpus = None if self.spec.lane is Lane.INSN else self.spec.pins
         self.samples.append(sample(self.child.pid, moment, self.vcpus, cpus))
+        if self.memory is not None:
+            self.memory.note(moment)
+
+    def beat(self, on_phase: OnPhase) -> None:
+        """At least once a second while it runs."""
+        on_phase("running" if self.is_ready else "booting")
+        if self.memory is not None:
+            self.memory.note("")
 
 
 def run_guest(  # noqa: PLR0913 - keyword arguments
@@ -155,7 +168,7 @@ def run_guest(  # noqa: PLR0913 - keyword arguments
             guest.mark,
             guest.child,
             folder,
-            lambda: on_phase("running" if guest.is_ready else "booting"),
+            lambda: guest.beat(on_phase),
             pace,
             talker,
         )
@@ -235,6 +248,10 @@ def started(
         stack.enter_context(stale.recorded(child.pid, child.started, mark))
         guest = RunningGuest(child, streams.console, streams.log, qmp, folder, spec, talk)
         stack.callback(keep_samples, folder, guest.samples)
+        if spec.counts_memory:
+            guest.memory = MemoryUse(child.pid, spec.pins, mark)
+            stack.callback(guest.memory.close)
+            stack.callback(guest.memory.keep, folder)
         yield guest
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
@@ -121,6 +121,8 @@ class MixLab:
         words = mix_guest.command_line(mix, nonce)
         vm = self._machines.vm(planned)
         spec = guest_spec(planned, image, vm, nonce, log=clock_log(folder), seed=seed, words=words)
+        # An emulated CPU brings the emulator's own memory, too.
+        spec = replace(spec, counts_memory=spec.lane is Lane.KVM)
         return RunRequest(
             cell=mix.cell,
             spec=spec,

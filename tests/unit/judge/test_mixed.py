@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from benchgate.base.cells import Lane
 from benchgate.base.errors import VerifyError
 from benchgate.base.mixes import Limits, Mix
 from benchgate.base.runs import Ending
@@ -25,6 +26,7 @@ from tests.mixkit import (
     transcript,
     two_parts,
 )
+from tests.wirekit import guest_argv, write_argv
 
 DUMMY = part_lines(1, "dummy", runs=0)
 
@@ -69,6 +71,25 @@ def test_on_wall_time_nothing_is_known_of_caches_and_that_is_said(tmp_path: Path
     found = verify_mix(raw_run(tmp_path, mix, good_console()), mix)
     assert set(found.use.values()) == {None}
     assert "an emulated CPU has no caches" in found.missing["cache_bytes"]
+
+
+def test_under_kvm_a_host_that_counts_says_what_was_used(tmp_path: Path) -> None:
+    mix = two_parts()
+    run = replace(raw_run(tmp_path, mix, good_console()), lane=Lane.KVM)
+    write_argv(tmp_path, guest_argv(mix.cpus, accel="kvm"))
+    assert "nothing in this guest counts" in verify_mix(run, mix).missing["cache_bytes"]
+    sample = {"held_bytes": 4096, "moved_bytes": 0}
+    samples = [
+        {"moment": "ready", "time_ns": 0, **sample},
+        {"moment": "end", "time_ns": 120_000_000, **sample, "moved_bytes": 1000},
+    ]
+    value = {"why": "", "cache_bytes": 8192, "samples": samples}
+    (tmp_path / "memory.json").write_text(json.dumps(value))
+    found = verify_mix(run, mix)
+    assert found.use == {"cache_bytes": 4096, "moved_bytes": 500}
+    assert (found.cache_bytes, found.missing) == (8192, {})
+    (tmp_path / "memory.json").write_text(json.dumps({**value, "samples": [], "why": "only root"}))
+    assert verify_mix(run, mix).missing == dict.fromkeys(("cache_bytes", "moved_bytes"), "only root")
 
 
 def test_a_use_that_is_missing_names_part_and_reason(tmp_path: Path) -> None:

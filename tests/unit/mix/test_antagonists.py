@@ -107,13 +107,23 @@ def test_the_sensitivity_is_what_is_lost_for_what_is_taken() -> None:
 
 def test_a_run_that_failed_leaves_the_cache_unavailable_with_its_reason() -> None:
     fails = {pressed_key("walker.small", "cache", "thief.half", seed): "it hung" for seed in (1, 2, 3)}
-    made = mixsim.runs_of(STUDY, Simulated(HERE, fails=fails))
+    made = mixsim.runs_of(STUDY, Simulated(HERE, fails=fails, unread=("cache",)))
     found = next(one for one in vectors.of(STUDY, made) if one.input.name == "walker.small")
     assert found.use["cache"] is None
     assert found.missing["cache"].startswith("INVALID: it hung (runs/press-walker.small-cache-thief.half-s1")
     assert found.use["cpu"] is not None
     assert any("cache is unavailable for walker.small: INVALID: it hung" in one for one in
                outcome.of(STUDY, made, outcome.known(STUDY, made), None, ()).findings)  # fmt: skip
+
+
+def test_what_the_host_counts_comes_before_what_neighbours_show() -> None:
+    """The truth is 12 of 16; beside neighbours it is known in steps."""
+    other = {**HERE, "walker.small": Truth(Fraction(50), shares(cpu="0.2", cache="0.7"), shares(cache="0.5"))}
+    for unread, share in (((), Fraction(7, 10)), (("cache",), Fraction(3, 4))):
+        made = mixsim.runs_of(STUDY, Simulated(other, unread=unread))
+        found = next(one for one in vectors.of(STUDY, made) if one.input.name == "walker.small")
+        assert found.use["cache"] is not None
+        assert float(found.use["cache"].value) == pytest.approx(float(share), abs=1e-6)
 
 
 def test_an_input_that_completes_nothing_says_so() -> None:

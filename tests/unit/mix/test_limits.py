@@ -12,7 +12,7 @@ from tests import mixsim
 from tests.mixsim import TRUTH, Simulated
 
 
-def limit(name: str, resource: str, percent: int, ways: int = 16) -> Amount | str:
+def limit(name: str, resource: str, percent: int, ways: int | None = 16) -> Amount | str:
     study = mixsim.study()
     runs = mixsim.runs_of(study, Simulated(TRUTH))
     vector = next(one for one in vectors.of(study, runs) if one.input.name == name)
@@ -44,4 +44,7 @@ def test_a_cache_has_whole_ways_and_the_fraction_says_so() -> None:
 def test_what_cannot_be_limited_says_why() -> None:
     assert limit("walker.small", "cache", 75, ways=0) == "the machine has no shared cache"
     assert limit("walker.small", "cache", 75, ways=1) == "it uses 0.8 of 1 ways, and 75% of them is no fewer"
+    for resource in ("cache", "bandwidth"):
+        found = limit("walker.small", resource, 50, ways=None)
+        assert found == f"nobody can take {resource} away from one guest on wall time: name `antagonists`"
     assert limit("prime.small", "disk", 75) == "prime.small has no figure for disk"

@@ -133,6 +133,11 @@ def test_the_scores_of_each_shipped_application_are_comparable_over_its_inputs()
             "s.yaml:7: calibrate.disk: `files.large` is no application.input",
         ),
         (SMALL + "calibrate: {cpu: primes.one}\n", "s.yaml:7: calibrate.cpu: needs no calibration"),
+        (SMALL + "calibrate: {bandwidth: primes.one}\n", "needs no calibration; only disk and network do"),
+        (
+            SMALL + "clock: wall\ncalibrate: {cache: primes.one}\n",
+            "needs no calibration; only disk and network and bandwidth do",
+        ),
         (SMALL + "resources: [cpu, dsk]\n", "s.yaml:7: resources: `dsk` is twice, or not one of"),
         (
             SMALL + "sensitivity: {levels: [75, 100]}\n",

@@ -19,7 +19,7 @@ from benchgate.mix.study import Study
 from benchgate.plan import catalog
 from benchgate.run.record import load
 from benchgate.session.mixing.folder import StudyFolder
-from benchgate.session.mixing.lab import limited_machine, measured, mix_of
+from benchgate.session.mixing.lab import limited_machine, measured, mix_of, ways_of
 from benchgate.session.mixing.measure import Job
 
 
@@ -48,13 +48,13 @@ def _differences(folder: StudyFolder, study: Study, runs: Runs, orders: dict[str
 def judged(study: Study, runs: Runs, order: Order, attempt: Path) -> Measured:
     machine = catalog.load_machine(study.machine) if study.machine else None
     system = catalog.load_system(study.system)
-    limit = _limit(study, runs, order, 0 if machine is None or machine.l3 is None else machine.l3.ways)
+    limit = _limit(study, runs, order, ways_of(machine))
     if machine is not None:
         system = system.on(limited_machine(machine, limit))
     return measured(verify_mix(load(attempt), mix_of(Job(order, study, limit), system)), machine, study)
 
 
-def _limit(study: Study, runs: Runs, order: Order, ways: int) -> Amount | None:
+def _limit(study: Study, runs: Runs, order: Order, ways: int | None) -> Amount | None:
     if order.limit is None:
         return None
     name = order.parts[0].input

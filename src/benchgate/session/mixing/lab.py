@@ -18,9 +18,8 @@ from benchgate.base.mixes import (
     CACHE,
     COLD_RUNS,
     CPU,
-    LINE,
-    LINES,
     MEMORY,
+    MOVED,
     NETWORK,
     READ,
     WRITTEN,
@@ -34,7 +33,7 @@ from benchgate.base.text import visible
 from benchgate.mix.limits import MILLIONTHS, Amount
 from benchgate.mix.measured import Measured, PartMeasured
 from benchgate.mix.orders import PartOrder, input_of
-from benchgate.mix.study import DUMMY, RATE, Study
+from benchgate.mix.study import DUMMY, PRESSED, RATE, Study
 from benchgate.plan import catalog
 from benchgate.plan.options import Options
 from benchgate.session.mix_lab import MixLab
@@ -60,8 +59,8 @@ class LabRunner:
     machine: Machine | None
 
     @property
-    def ways(self) -> int:
-        return self.machine.l3.ways if self.machine and self.machine.l3 else 0
+    def ways(self) -> int | None:
+        return ways_of(self.machine)
 
     def run(self, job: Job, folder: Path) -> Measured | Void | str:
         machine = None if self.machine is None else limited_machine(self.machine, job.limit)
@@ -76,6 +75,13 @@ class LabRunner:
         if attempt.run.void:
             return Void(attempt.run.void)
         return measured(attempt.run, self.machine, job.study)
+
+
+def ways_of(machine: Machine | None) -> int | None:
+    """As `Runner.ways`."""
+    if machine is None:
+        return None
+    return machine.l3.ways if machine.l3 else 0
 
 
 def with_place(reason: str, study: Study) -> str:
@@ -128,18 +134,14 @@ def measured(run: MixRun, machine: Machine | None, study: Study) -> Measured:
         for one in run.parts
         if not one.name.startswith(f"{DUMMY}#")
     )
-    lines, line = run.use.get(LINES), run.use.get(LINE)
     return Measured(
         window_ns=run.window_ns,
         parts=parts,
-        use={
-            "cache": run.use.get(CACHE),
-            "bandwidth": None if lines is None or line is None else lines * line,
-        },
+        use={"cache": run.use.get(CACHE), "bandwidth": run.use.get(MOVED)},
         capacity={
             "cpu": run.window_ns * run.cpus,
             "memory": run.memory_bytes,
-            "cache": None if machine is None else machine.shared_bytes(run.cpus),
+            "cache": run.cache_bytes if machine is None else machine.shared_bytes(run.cpus),
             "bandwidth": _movable_bytes(machine, run.window_ns),
         },
         missing=_missing(run, machine),
@@ -184,7 +186,7 @@ _SOURCES = {
     "disk": (READ, WRITTEN),
     "network": (NETWORK,),
     "cache": (CACHE,),
-    "bandwidth": (LINES, LINE),
+    "bandwidth": (MOVED,),
 }
 
 
@@ -195,7 +197,7 @@ def _missing(run: MixRun, machine: Machine | None) -> Mapping[str, str]:
         reasons = [run.missing[key] for key in keys if key in run.missing]
         if reasons:
             found[resource] = reasons[0]
-        elif machine is None and resource in ("cache", "bandwidth"):
+        elif machine is None and resource in PRESSED and run.use.get(keys[0]) is None:
             found[resource] = NO_MACHINE
     return found
 

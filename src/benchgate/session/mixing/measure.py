@@ -44,8 +44,8 @@ class Void:
 
 class Runner(Protocol):
     @property
-    def ways(self) -> int:
-        """Of the machine's shared cache; 0 if there is none."""
+    def ways(self) -> int | None:
+        """Of the machine's shared cache; 0 if it has none, None without a machine that has memory."""
 
     def run(self, job: Job, folder: Path) -> Measured | Void | str:
         """What was measured, or why not; the evidence is in the folder."""

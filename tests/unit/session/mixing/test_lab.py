@@ -32,7 +32,7 @@ RUN = MixRun(
     ),
     foreign_ns=0,
     memory_bytes=1000,
-    use={"cache_bytes": 640, "memory_lines": 10, "line_bytes": 64},
+    use={"cache_bytes": 640, "moved_bytes": 640},
     missing={"network_bytes": "there is no veth"},
 )
 
@@ -46,6 +46,17 @@ def test_a_run_in_the_units_of_a_study() -> None:
     # Two CPUs of one cluster have 8 MiB of L3; one node moves 46.9 bytes per ns.
     assert found.capacity == {"cpu": 2_000_000, "memory": 1000, "cache": 8 << 20, "bandwidth": 46_900_000}
     assert found.missing == {"network": "there is no veth"}
+
+
+def test_on_wall_time_the_host_says_what_it_has_of_a_cache() -> None:
+    found = lab.measured(replace(RUN, cache_bytes=32 << 20), None, mixsim.study())
+    assert (found.capacity["cache"], found.capacity["bandwidth"]) == (32 << 20, None)
+    assert found.use == {"cache": 640, "bandwidth": 640}
+    assert found.missing == {"network": "there is no veth"}
+    unread = replace(RUN, use=dict.fromkeys(RUN.use), missing={})
+    assert lab.measured(unread, None, mixsim.study()).missing == dict.fromkeys(
+        ("cache", "bandwidth"), lab.NO_MACHINE
+    )
 
 
 def test_a_score_in_units_of_work() -> None:

@@ -199,10 +199,11 @@ def test_antagonists_come_after_the_runs_alone_and_replace_the_limits_of_their_r
     takes = {"prime.small": Fraction(1, 64), "walker.small": Fraction(3, 4)}
     study = replace(SMALL, resources=("cpu", "cache"), antagonists={"cache": Antagonists(Fraction(1), takes)})
     assert "    16 runs beside antagonists" in steps.plan_text(study, None)
-    stopped = Simulated(TRUTH, stop_after=12)
+    unread = ("cache",)
+    stopped = Simulated(TRUTH, stop_after=12, unread=unread)
     with pytest.raises(KeyboardInterrupt):
         measure(tmp_path, stopped, study)
-    system = Simulated(TRUTH)
+    system = Simulated(TRUTH, unread=unread)
     outcome, _ = measure(tmp_path, system, study)
     kinds = [key.partition("-")[0] for key in (*stopped.ran, *system.ran)]
     assert kinds == ["alone"] * 8 + ["press"] * 16 + ["limit"] * 6

@@ -1,0 +1,95 @@
+"""What a run on wall time used of the host's last cache and memory, from its memory.json.
+
+Takes a run's folder and the length of its window; gives a `HostMemory`, or None if the file is not there.
+Fails with VerifyError if the file is not what run/memory_use.py writes.
+
+The window is between two lines of the console, and the counters are read when the lines are seen: the bytes
+are those between the ready line and the last line, at the mean rate of that time.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchgate.base.errors import VerifyError
+from benchgate.base.files import read_json, read_start
+from benchgate.base.jsonfields import Fields
+from benchgate.base.text import one_line
+from benchgate.run.memory_use import FILE
+
+_MOST_BYTES = 8 << 20
+_BEGINS, _ENDS = "ready", ("result", "end")
+
+
+@dataclass(frozen=True, slots=True)
+class HostMemory:
+    held_bytes: int | None
+    """The most at one moment between the ready line and the last one."""
+    moved_bytes: int | None
+    """In the window."""
+    cache_bytes: int | None
+    """What there is of the last caches."""
+    why: str
+    """Why a figure is None."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    moment: str
+    time_ns: int
+    held: int | None
+    moved: int | None
+
+
+def used(folder: Path, window_ns: int) -> HostMemory | None:
+    path = folder / FILE
+    if not os.path.lexists(path):
+        return None
+    try:
+        fields = Fields(read_json(read_start(path, _MOST_BYTES)), "memory")
+        why, capacity = one_line(fields.text("why"), 200), fields.number_or_none("cache_bytes")
+        samples = [_sample(one) for one in fields.take("samples", list)]
+        fields.done()
+    except OSError as error:
+        raise VerifyError(f"{path} cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise VerifyError(f"{path}: {error}") from error
+    inside = _inside(samples)
+    if not inside:
+        return HostMemory(None, None, capacity, why or "no counter was read in the window")
+    held = [one.held for one in inside]
+    known = [one for one in held if one is not None]
+    most = max(known) if len(known) == len(held) else None
+    return HostMemory(
+        most, _moved(inside, window_ns), capacity, why or "a counter could not be read in the window"
+    )
+
+
+def _inside(samples: Sequence[_Sample]) -> Sequence[_Sample]:
+    """From the ready line to the last line that was seen; empty if one of them is missing."""
+    begins = [n for n, one in enumerate(samples) if one.moment == _BEGINS]
+    ends = [n for n, one in enumerate(samples) if one.moment in _ENDS]
+    return samples[begins[0] : ends[-1] + 1] if begins and ends and begins[0] < ends[-1] else ()
+
+
+def _moved(inside: Sequence[_Sample], window_ns: int) -> int | None:
+    first, last = inside[0], inside[-1]
+    if first.moved is None or last.moved is None or not first.moved <= last.moved:
+        return None
+    span = last.time_ns - first.time_ns
+    return (last.moved - first.moved) * window_ns // span if span > 0 else None
+
+
+def _sample(value: object) -> _Sample:
+    fields = Fields(value, "a sample")
+    found = _Sample(
+        fields.text("moment"),
+        fields.number("time_ns"),
+        fields.number_or_none("held_bytes"),
+        fields.number_or_none("moved_bytes"),
+    )
+    fields.done()
+    return found
