@@ -115,7 +115,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Boot, Records]:
     """The boot of `moved` again: with another build of the clock, under a debugger, with every recording."""
     folder = tmp_path_factory.mktemp("recorded")
     records = Records(folder / "profile", folder / "events", folder / "stacks")
-    other = tuple("-O1" if flag == "-O2" else flag for flag in FLAGS)
+    other = tuple("-O1" if flag == "-O3" else flag for flag in FLAGS)
     assert other != FLAGS
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plugin, "FLAGS", other)
