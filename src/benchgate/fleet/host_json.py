@@ -15,7 +15,7 @@ from typing import Any
 from benchgate.base.cells import Accel
 from benchgate.base.files import read_json
 from benchgate.base.jsonfields import Fields
-from benchgate.host.accel import AccelProbe, ProbeState
+from benchgate.host.accel import AccelProbe, probe_from_json
 from benchgate.host.capacity import CapacityPair
 from benchgate.host.topology import Isolation, LogicalCpu, Topology
 
@@ -112,18 +112,8 @@ def probe_as_json(one: AccelProbe) -> dict[str, Any]:
 
 
 def probe_of(value: object, kind: Accel) -> AccelProbe:
-    fields = Fields(value, "its probe")
-    found = AccelProbe(
-        accel=fields.choice("accel", Accel),
-        state=fields.choice("state", ProbeState),
-        figure=fields.real_or_none("figure"),
-        boot_s=fields.real_or_none("boot_s"),
-        cpu_model=None if fields.is_null("cpu_model") else fields.word("cpu_model"),
-        detail=_text(fields, "detail"),
-    )
-    fields.done()
-    if found.accel is not kind or (found.usable and not (found.figure and found.cpu_model)):
-        raise ValueError(f"its probe is not one of {kind}, or has no figure")
+    found = probe_from_json(value, kind)
+    _printable("detail", found.detail)
     return found
 
 
@@ -196,7 +186,10 @@ def _at_most(values: Sequence[Any]) -> Sequence[Any]:
 
 
 def _text(fields: Fields, key: str) -> str:
-    value = fields.text(key)
+    return _printable(key, fields.text(key))
+
+
+def _printable(key: str, value: str) -> str:
     if len(value) > _LONGEST or not value.replace("\n", " ").isprintable():
         raise ValueError(f"its {key} is too long, or has a control character")
     return value

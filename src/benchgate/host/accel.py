@@ -243,21 +243,28 @@ def _device_key(device: Path) -> str:
 def _load(path: Path, accel: Accel) -> AccelProbe | None:
     """A cached result; None if the file is invalid, because a file on disk is not trusted."""
     try:
-        fields = Fields(read_json(path.read_text()), "the probe")
-        found = AccelProbe(
-            accel=fields.choice("accel", Accel),
-            state=fields.choice("state", ProbeState),
-            figure=fields.real_or_none("figure"),
-            boot_s=fields.real_or_none("boot_s"),
-            cpu_model=None if fields.is_null("cpu_model") else fields.text("cpu_model"),
-            detail=fields.text("detail"),
-        )
-        fields.done()
+        return probe_from_json(read_json(path.read_text()), accel)
     except (OSError, ValueError):
         return None
-    positive = all(value is None or 0 < value < 1e9 for value in (found.figure, found.boot_s))
+
+
+def probe_from_json(value: object, accel: Accel) -> AccelProbe:
+    """Of `asdict`. ValueError unless it is a result for this accelerator."""
+    fields = Fields(value, "the probe")
+    found = AccelProbe(
+        accel=fields.choice("accel", Accel),
+        state=fields.choice("state", ProbeState),
+        figure=fields.real_or_none("figure"),
+        boot_s=fields.real_or_none("boot_s"),
+        cpu_model=None if fields.is_null("cpu_model") else fields.word("cpu_model"),
+        detail=fields.text("detail"),
+    )
+    fields.done()
+    positive = all(one is None or 0 < one < 1e9 for one in (found.figure, found.boot_s))
     complete = not found.usable or (found.figure is not None and found.cpu_model is not None)
-    return found if found.accel is accel and positive and complete else None
+    if found.accel is not accel or not positive or not complete:
+        raise ValueError(f"the probe is not one of {accel}, or has no figure")
+    return found
 
 
 def _mips(figure: float | None) -> str:

@@ -165,7 +165,7 @@ def test_a_host_that_stays_held_is_named() -> None:
     ("ask", "value", "why"),
     [
         (Ask.HELD, {"held": 1}, "does not say whether it is held"),
-        (Ask.PROBE, {}, "has no accel"),
+        (Ask.PROBE, {}, "the probe has no accel"),
         (Ask.PAIRS, [[1.0]], "not 3 times"),
         (Ask.ENVELOPE, [], "not an object"),
     ],

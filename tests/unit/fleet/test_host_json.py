@@ -67,6 +67,8 @@ def test_a_topology_that_none_has_is_refused(change: Change, why: str) -> None:
         ({"cpu_model": "max,-x /etc"}, "cpu_model"),
         ({"figure": 1e300}, "figure"),
         ({"state": "fast"}, "fast"),
+        ({"detail": "\x1b[2J"}, "a control character"),
+        ({"boot_s": -1.0}, "has no figure"),
     ],
 )
 def test_a_probe_that_none_is_is_refused(changed: dict[str, object], why: str) -> None:
