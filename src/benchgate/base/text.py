@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 import re
 import shlex
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 UNAVAILABLE = "unavailable"
@@ -71,6 +71,25 @@ def located(text: str, folder: Path) -> str:
 
 def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+NAMED = 6
+"""So many names stand in a line that many share."""
+
+
+def gathered(causes: Iterable[tuple[str, str]], noun: str) -> list[str]:
+    """`NAME: CAUSE` for each pair; three names or more of one cause share a line."""
+    names: dict[str, list[str]] = {}
+    for name, cause in causes:
+        names.setdefault(cause, []).append(name)
+    lines = []
+    for cause, those in names.items():
+        if len(those) < 3:
+            lines += [f"{name}: {cause}" for name in those]
+            continue
+        more = f" and {len(those) - NAMED} more" if len(those) > NAMED else ""
+        lines.append(f"{counted(len(those), noun)}: {cause}: {', '.join(those[:NAMED])}{more}")
+    return lines
 
 
 SMALLEST_SHARE = 0.0001

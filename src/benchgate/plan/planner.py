@@ -107,7 +107,7 @@ def _plan_gate(
 ) -> PlannedGate:
     excluded = ""
     if options.smp is not None and asked.cpus not in options.smp:
-        excluded = f"{asked.cpus} CPUs are not among --smp {','.join(map(str, options.smp))}"
+        excluded = f"--smp is {','.join(map(str, options.smp))}"
     arm = replace(plan_cell(request, system, asked.cpus, ground, options), excluded=excluded)
     base = None
     if asked.to:

@@ -43,7 +43,9 @@ from benchgate.run.thread_use import Sample, keep_samples, sample
 from benchgate.run.watch import Watch
 
 OnPhase = Callable[[str], None]
-_QMP_S = 30.0
+_QMP_S = 180.0
+"""On a busy host QEMU may need long until it answers: at a load of 19 it once took more than 30 s. One that
+has ended is noticed at once."""
 _STOP_GRACE_S = 2.0
 _DRAIN_S = 0.5
 CONVERSATION = "conversation.json"

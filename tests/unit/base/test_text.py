@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.errors import BenchgateError
-from benchgate.base.text import located, one_line, visible, visible_lines
+from benchgate.base.text import gathered, located, one_line, visible, visible_lines
 
 
 def test_untrusted_text_is_made_safe_to_show() -> None:
@@ -55,3 +55,12 @@ def test_a_runs_folder_is_named_with_its_sessions(
 
 def test_a_path_with_a_space_is_quoted_for_the_shell() -> None:
     assert located("runs/0003-a", Path("/my reports/s")) == "'/my reports/s/runs/0003-a'"
+
+
+def test_many_names_of_one_cause_share_a_line_that_counts_them() -> None:
+    causes = [("a", "x"), *((f"n{number}", "y") for number in range(8)), ("b", "x")]
+    assert gathered(causes, "cell") == ["a: x", "b: x", "8 cells: y: n0, n1, n2, n3, n4, n5 and 2 more"]
+
+
+def test_no_cause_gives_no_line() -> None:
+    assert gathered([], "cell") == []

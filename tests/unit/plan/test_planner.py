@@ -45,7 +45,7 @@ def test_oversubscribed_cells_run_only_on_request_and_are_labelled() -> None:
 
 def test_a_count_outside_smp_is_skipped_with_that_reason() -> None:
     (gate,) = planner.plan_gates(request(2), Options(smp=(1, 4)), TWO)
-    assert gate.skip == "2 CPUs are not among --smp 1,4"
+    assert gate.skip == "--smp is 1,4"
 
 
 def test_the_instruction_clock_needs_no_pins() -> None:
@@ -210,7 +210,7 @@ def test_smp_excludes_gates_but_not_the_base_of_a_requested_one() -> None:
         (sweep,) = planner.sweeps(cells, planner.plan_gates(request(2, 4), Options(smp=(2,)), ground))
         assert [cell.cell.cpus for cell in sweep.runnable] == [1, 2]
         assert [bool(gate.skip) for gate in sweep.gates] == [False, True]
-        assert sweep.gates[1].skip == "4 CPUs are not among --smp 2"
+        assert sweep.gates[1].skip == "--smp is 2"
 
 
 def compared(to: str, *systems: str, ground: Ground = INSN, **changes: object) -> tuple[SweepPlan, ...]:
@@ -283,7 +283,7 @@ def test_with_both_clocks_a_comparison_stays_on_one_clock() -> None:
 def test_a_comparison_excluded_by_smp_excludes_both_cells() -> None:
     (sweep,) = compared("linux", "kernel", smp=(4,))
     assert not sweep.runnable
-    assert "2 CPUs are not among --smp 4" in sweep.gates[0].skip
+    assert "--smp is 4" in sweep.gates[0].skip
 
 
 def test_a_system_that_cannot_run_the_workload_is_refused(tmp_path: Path) -> None:
@@ -313,7 +313,7 @@ def test_smp_excludes_a_gate_over_several_arms_with_all_that_it_adds() -> None:
     mark = Mark((), {"model": "amdahl", "cpus": (1, 2, 4), "at_most": 0.05})
     asked = marks.read(Mark(("primes",), {}), {"scaling": [mark]})
     (gate,) = planner.plan_gates(asked, Options(systems=("linux",), clock="insn", smp=(1, 2)), INSN)
-    assert all("4 CPUs are not among --smp 1,2" in one.skip for one in gate.arms)
+    assert all("--smp is 1,2" in one.skip for one in gate.arms)
 
 
 # ---- machines

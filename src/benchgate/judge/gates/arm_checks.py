@@ -10,7 +10,7 @@ from benchgate.base.cells import Cell, Placement
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, GateInput, Word
 from benchgate.base.text import counted
-from benchgate.judge.gates.wording import first_of, reason
+from benchgate.judge.gates.wording import first_of, not_run, reason
 
 QUIETER = "stop the host's other work, or use --clock insn"
 
@@ -22,7 +22,7 @@ def early(what: str, arms: tuple[Arm, ...]) -> tuple[Word, str] | None:
             return Word.INVALID, reason(Word.INVALID, f"{what}: {broken}", see_runs(one))
     for one in arms:
         if one.skipped:
-            return Word.SKIP, reason(Word.SKIP, f"{what}: {one.cell.id} was not run: {one.skipped}")
+            return Word.SKIP, not_run(one, f"{what}: ")
         if one.placement is Placement.OVERSUBSCRIBED:
             why = f"{what}: {one.cell.id} has more CPUs than pins, so it is functional only"
             return Word.SKIP, reason(Word.SKIP, why, "give --cpus one host CPU per vCPU")

@@ -24,7 +24,7 @@ from benchgate.judge.gates.arm_checks import (
     unverified,
     void_runs,
 )
-from benchgate.judge.gates.wording import reason, verdict
+from benchgate.judge.gates.wording import not_run, reason, verdict
 
 KIND = VERIFIED
 
@@ -42,8 +42,7 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
         text = reason(Word.INVALID, f"{gate.cell.id}: {broken}", see_runs(arm))
         return Ruling(verdict(gate, Word.INVALID, text, facts))
     if arm.skipped:
-        text = reason(Word.SKIP, f"{gate.cell.id} was not run: {arm.skipped}")
-        return Ruling(verdict(gate, Word.SKIP, text, facts))
+        return Ruling(verdict(gate, Word.SKIP, not_run(arm), facts))
     if arm.runs < wanted and (beside := broken_beside(measured)):
         text = reason(Word.INVALID, f"{gate.cell.id}: {too_few(beside)}", see_runs(beside))
         return Ruling(verdict(gate, Word.INVALID, text, facts), {gate.cell.id: wanted})

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from benchgate.base.gates import Gate, Verdict, Word
+from benchgate.base.gates import Arm, Gate, Verdict, Word
 from benchgate.base.stats import VISIBLE_STEP, Interval
 from benchgate.base.text import one_line
 
@@ -65,6 +65,14 @@ def subject(gate: Gate) -> str:
 
 def reason(word: Word, what: str, advice: str = "") -> str:
     return one_line(f"{word}: {what}" + (f"; next: {advice}" if advice else ""), LONGEST)
+
+
+NOT_RUN = " was not run: "
+
+
+def not_run(arm: Arm, what: str = "") -> str:
+    """The reason of a SKIP, whose cause stands behind NOT_RUN."""
+    return reason(Word.SKIP, f"{what}{arm.cell.id}{NOT_RUN}{arm.skipped}")
 
 
 def first_of(reasons: Iterable[str]) -> str:

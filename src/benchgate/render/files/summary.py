@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from benchgate.base.cells import Lane, Window
 from benchgate.base.runs import Outcome
 from benchgate.base.text import with_interval
+from benchgate.render import sentences
 from benchgate.render.escape import code, markdown
 from benchgate.render.figures import ArmFigures, Series, Speedup, series_of
 from benchgate.render.files import metrics_svg
@@ -100,10 +101,7 @@ def _clocks(view: SessionView) -> list[str]:
 
 
 def _verdicts(view: SessionView) -> list[str]:
-    lines = []
-    for one in view.shown_verdicts:
-        text = one.sentence.removeprefix(f"{one.outcome}: ")
-        lines.append(f"- **{one.outcome}** {markdown(text)}")
+    lines = [f"- **{word}** {markdown(text)}" for word, text in sentences.told(view.shown_verdicts)]
     if view.compared and view.is_verified:
         wrong = view.compared * view.overall_error
         lines += [

@@ -13,6 +13,7 @@ from benchgate.base.cells import Window
 from benchgate.base.gates import VERIFIED, Word
 from benchgate.base.text import counted, located, visible
 from benchgate.base.tools import UNVERIFIED
+from benchgate.render import sentences
 from benchgate.render.figures import ArmFigures, Series, series_of
 from benchgate.render.tables import (
     columns,
@@ -67,7 +68,10 @@ def render(view: SessionView, width: int = 80, folder: Path | None = None, told:
 def _reasons(view: SessionView) -> list[str]:
     """The reasons of all verdicts, worst first. Cells whose runs are all verified share one line."""
     passed = [one for one in view.shown_verdicts if (one.gate, one.outcome) == (VERIFIED, Word.PASS)]
-    told = [one.sentence for one in view.shown_verdicts if one not in passed]
+    told = [
+        f"{word}: {text}"
+        for word, text in sentences.told(one for one in view.shown_verdicts if one not in passed)
+    ]
     for how in (f"all worked ({UNVERIFIED}: for information only)", "all verified"):
         same = [one for one in passed if how in one.reason]
         if same:

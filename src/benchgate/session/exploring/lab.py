@@ -2,7 +2,8 @@
 
 Takes options and planned cells; gives a `Maker`, open for as long as it explores. The guests are built once.
 Opening fails with HostError, FetchError, BuildError or UsageError; what goes wrong in a guest is part of its
-result. No lock is taken: runs in serial mode do not influence each other.
+result, but a QEMU that runs no guest is none: BootError. No lock is taken: runs in serial mode do not
+influence each other.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from types import TracebackType
 from typing import Any, Self
 
 from benchgate.base.console_text import plain
-from benchgate.base.errors import HostError, UsageError, VerifyError
+from benchgate.base.errors import BootError, HostError, UsageError, VerifyError
 from benchgate.base.identity import nonce_of_seed
-from benchgate.base.runs import RawRun
+from benchgate.base.runs import Ending, RawRun
 from benchgate.base.text import one_line, visible
 from benchgate.build.images import Images, guest_digest
 from benchgate.evidence import provenance
@@ -169,6 +170,11 @@ class ExploringLab:
         with closing(execute_ahead(self._runner, requests(), at_once)) as runs:
             for number, raw in runs:
                 job = taken[number]
+                if raw.ending is Ending.NO_START:
+                    raise BootError(
+                        f"{job.planned.cell.id}: no guest ran: {raw.detail} That says nothing of its kernel; "
+                        f"next: the same command makes the runs that are missing"
+                    )
                 seconds = time.monotonic() - self._began.pop(job.folder, time.monotonic())
                 yield Result(self._made(job, raw), seconds)
 

@@ -16,7 +16,7 @@ import pytest
 from benchgate.base.cells import Cell, Lane, Placement
 from benchgate.base.errors import BenchgateError, UsageError
 from benchgate.base.systems import Kind, System
-from benchgate.base.text import one_line
+from benchgate.base.text import gathered, one_line
 from benchgate.plan import choice
 from benchgate.plan.option_words import cpu_list
 from benchgate.plan.options import Options
@@ -93,17 +93,18 @@ def _explorable(
     cells: Iterable[PlannedCell], *, one_cpu: bool
 ) -> tuple[tuple[PlannedCell, ...], tuple[str, ...]]:
     """Guests that can run, of more than one CPU: one alone meets only its own interrupts."""
-    kept, notes = [], []
+    kept: list[PlannedCell] = []
+    notes: list[tuple[str, str]] = []
     for one in cells:
         if one.system.kind is not Kind.QEMU or one.seats.lane is not Lane.INSN:
-            notes.append(f"{one.cell.id}: only guests on the instruction clock are explored")
+            notes.append((one.cell.id, "only guests on the instruction clock are explored"))
         elif one.skip:
-            notes.append(f"{one.cell.id}: {one.skip}")
+            notes.append((one.cell.id, one.skip))
         elif one.cell.cpus == 1 and not one_cpu:
-            notes.append(f"{one.cell.id}: it has one CPU; --smp 1 explores it, too")
+            notes.append((one.cell.id, "it has one CPU; --smp 1 explores it, too"))
         else:
             kept.append(one)
-    return tuple(kept), tuple(notes)
+    return tuple(kept), tuple(gathered(notes, "cell"))
 
 
 # ---- smokes

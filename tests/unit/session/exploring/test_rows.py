@@ -56,6 +56,7 @@ def test_cpu_counts_that_are_named_do_not_add_one_cpu(tests: str) -> None:
     """A speedup is a ratio to one CPU, so pytest plans that arm whether or not --smp names it."""
     found = rows.select(Asked(paths=(tests,), systems=("kernel",), smp="2,4"))
     assert {one.cell.cpus for one in found.cells} == {2, 4}
+    assert "checksum-kernel-smp1: it has one CPU; --smp 1 explores it, too" in found.notes
 
 
 def test_pytests_own_selection_and_options_count(tests: str) -> None:

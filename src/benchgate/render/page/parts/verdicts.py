@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from benchgate.base.gates import VERIFIED, Verdict, Word
 from benchgate.base.text import counted, with_interval
+from benchgate.render import sentences
 from benchgate.render.page.html import Child, Html, join, tag
 from benchgate.render.page.tables import NOTHING, listed, more, table, used, word
 from benchgate.render.tables import units
@@ -25,11 +26,12 @@ def body(view: SessionView) -> Html | None:
         return None
     quiet = [one for one in view.shown_verdicts if (one.gate, one.outcome) == (VERIFIED, Word.PASS)]
     loud = [one for one in view.shown_verdicts if one not in quiet]
+    figures = [one for one in loud if one.outcome is not Word.SKIP]
     told = f"{counted(len(quiet), 'cell')} with every run verified"
     parts = [
         _sentences(loud) if loud else None,
         _chance(view),
-        _table("The verdicts and their figures, worst first", loud) if loud else None,
+        _table("The verdicts and their figures, worst first", figures) if figures else None,
         more(told, _sentences(quiet), is_open=not loud) if quiet else None,
         listed([str(one) for one in view.ungated]) if view.ungated else None,
     ]
@@ -38,11 +40,8 @@ def body(view: SessionView) -> Html | None:
 
 def _sentences(verdicts: Sequence[Verdict]) -> Html:
     """Each begins with its word."""
-    return tag("ul", *(tag("li", _sentence(one)) for one in verdicts), class_="verdicts")
-
-
-def _sentence(one: Verdict) -> Html:
-    return join([word(str(one.outcome)), f" {one.sentence.removeprefix(f'{one.outcome}: ')}"])
+    told = (join([word(str(outcome)), f" {text}"]) for outcome, text in sentences.told(verdicts))
+    return tag("ul", *(tag("li", one) for one in told), class_="verdicts")
 
 
 def _table(caption: str, verdicts: Sequence[Verdict]) -> Html:

@@ -1,0 +1,58 @@
+"""A run in which no guest came to life is no find: it says nothing of a kernel."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Generator, Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.errors import BootError
+from benchgate.base.exploring import Exploration, Strategy
+from benchgate.base.runs import Ending, RawRun
+from benchgate.plan.options import Options
+from benchgate.run.parallel import Job as Run
+from benchgate.run.runner import Here
+from benchgate.session.exploring.lab import ExploringLab
+from benchgate.session.exploring.maker import Job
+from benchgate.session.progress import Progress
+from tests.exploresim import planned
+from tests.unit.factories import raw_run
+
+
+class Runs(Here):
+    """Gives runs that ended like this."""
+
+    def __init__(self, ending: Ending) -> None:
+        self.ending = ending
+
+    def execute_all(self, jobs: Iterable[Run], at_once: int) -> Generator[tuple[int, RawRun], None, None]:
+        assert at_once == 1
+        for number, _ in enumerate(jobs):
+            yield number, replace(raw_run(planned().cell), ending=self.ending, detail="QEMU did not answer.")
+
+
+def made(ending: Ending, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Why the run has no result."""
+    monkeypatch.setattr(ExploringLab, "request", lambda _self, job: job)
+    lab = ExploringLab(Options(), Progress(io.StringIO(), live=False))
+    lab._runner = Runs(ending)
+    job = Job(planned(), Exploration(Strategy.SYNC, seed=1), 1, folder, 1, "run 1")
+    (result,) = lab.make([job], 1)
+    return result.made.reason
+
+
+def test_a_qemu_that_runs_no_guest_ends_the_exploration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(BootError, match=r"no guest ran: QEMU did not answer\. .* the same command") as error:
+        made(Ending.NO_START, tmp_path, monkeypatch)
+    assert str(error.value).startswith("primes-kernel-smp2: ")
+
+
+def test_a_guest_that_ended_without_a_result_is_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert made(Ending.EOF, tmp_path, monkeypatch)
