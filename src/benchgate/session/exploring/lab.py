@@ -19,7 +19,7 @@ from typing import Any, Self
 from benchgate.base.console_text import plain
 from benchgate.base.errors import HostError, UsageError, VerifyError
 from benchgate.base.identity import nonce_of_seed
-from benchgate.base.runs import RawRun
+from benchgate.base.runs import RawRun, VerifiedRun
 from benchgate.base.text import one_line, visible
 from benchgate.build.images import Images, guest_digest
 from benchgate.evidence import provenance
@@ -227,7 +227,7 @@ class ExploringLab:
                 reason = smoke_check.problem(raw, planned.system, planned.system.smoke)
             else:
                 found = verify.verify_on(raw, planned.workload, planned.system, exploration=job.exploration)
-                work_ns = found.work if found.unit == verify.INSN_UNIT else None
+                work_ns = window_ns(found)
         except VerifyError as error:
             reason = visible(str(error)).replace(visible(f"{raw.folder}/"), "")
         made = Made(raw.ending, reason, work_ns, last_lines=_last_lines(raw))
@@ -253,6 +253,12 @@ class ExploringLab:
             unbalanced=unbalanced(log),
             places=tuple(places),
         )
+
+
+def window_ns(found: VerifiedRun) -> int | None:
+    """The window, if its unit is guest time: between marks, between lines, or a figure that the clock agreed
+    with. None: the guest counts something else."""
+    return found.work if found.unit in (verify.INSN_UNIT, "ns") else None
 
 
 def unbalanced(log: ClockLog) -> str:
