@@ -252,6 +252,7 @@ class ExploringLab:
             delayed_ns=sum(one.ns for one in seen.delays),
             unbalanced=unbalanced(log),
             places=tuple(places),
+            typed_ns=log.inputs[0].time if log.inputs else None,
         )
 
 

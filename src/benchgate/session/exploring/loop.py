@@ -37,6 +37,11 @@ def limit_ns(end_ns: int | None) -> int | None:
     return None if end_ns is None else LONGER * end_ns + AT_LEAST_NS
 
 
+def window_from(planned: PlannedCell, typed_ns: int | None) -> int | None:
+    """The guest time at which `--window` begins: that of the first typed line. None: marks tell."""
+    return None if planned.system.result.is_marked else typed_ns or 0
+
+
 @dataclass
 class Exploring:
     asked: Asked
@@ -106,7 +111,9 @@ class Exploring:
 
     def exploration(self, one: Attempt, first: Line | None) -> Exploration:
         steps = (first.steps or 0) if first else 0
-        return self.asked.exploration(one.strategy, one.seed, steps)
+        typed_ns = first.typed_ns if first else None
+        begin_ns = window_from(self._by_id[one.cell], typed_ns)
+        return self.asked.exploration(one.strategy, one.seed, steps, begin_ns)
 
     # ---- what came of a run
 
@@ -128,6 +135,7 @@ class Exploring:
                 delayed_ns=made.delayed_ns,
                 seconds=round(result.seconds, 2),
                 find=name,
+                typed_ns=made.typed_ns,
             )
             self.folder.keep(line)
             self._lines[line.key] = line

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.exploring import Strategy
+from benchgate.base.results import LineWindow, Result, ResultFormat
 from benchgate.explore.explored import FOUND
 from benchgate.session.exploring.asked import Asked
 from benchgate.session.exploring.folder import ExplorationFolder
-from benchgate.session.exploring.loop import Exploring, command, limit_ns
+from benchgate.session.exploring.loop import Exploring, command, limit_ns, window_from
 from benchgate.session.progress import Progress
 from tests import exploresim
 from tests.exploresim import Simulated
@@ -57,6 +58,23 @@ def test_the_first_run_tells_the_steps_and_the_deadline(tmp_path: Path) -> None:
     assert one.exploration.steps == exploresim.INSTRUCTIONS
     assert one.deadline_ns == 30 * exploresim.INSTRUCTIONS + 200_000_000
     assert limit_ns(None) is None
+
+
+def test_the_window_of_a_guest_at_a_prompt_begins_with_the_first_line_that_is_typed() -> None:
+    """Without marks, `--window` would leave out every stall, and nothing would be found."""
+    one = exploresim.planned()
+    assert window_from(one, 800) is None
+    own = replace(one.system, result=Result(ResultFormat.PATTERNS, work=LineWindow("^a$", "^b$")))
+    asked_at = replace(one, system=own)
+    assert window_from(asked_at, 800) == 800
+    assert window_from(asked_at, None) == 0
+    timed = replace(ASKED, window=True)
+    assert not timed.exploration("sync", 1, 0, 800).window
+    assert timed.exploration("sync", 1, 0, 800).from_ns == 800
+    later = replace(timed, parameters={"from_ns": 900}).exploration("sync", 1, 0, 800)
+    assert later.from_ns == 900
+    assert replace(ASKED, window=False).exploration("sync", 1, 0, 800).from_ns == 0
+    assert timed.exploration("sync", 1, 0).window
 
 
 def test_it_ends_at_the_first_find(tmp_path: Path) -> None:
