@@ -148,7 +148,7 @@ class Follower:
     def _is_over(self, left: float) -> Observation | None:
         if left <= 0 and self.talker and self.talker.waits_for:
             note = f"{self.talker.waits_for}, and its time{self.pace.kind} is over"
-            return Observation(Cause.LOST, Stage.RUNNING, note=note)
+            return Observation(Cause.UNANSWERED, self.stage, note=note)
         if left <= 0:
             return Observation(Cause.DEADLINE, Stage.RUNNING, note=self.pace.kind)
         if self.hush is not None and self.hush.left() <= 0:
