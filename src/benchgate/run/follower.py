@@ -147,7 +147,8 @@ class Follower:
 
     def _is_over(self, left: float) -> Observation | None:
         if left <= 0 and self.talker and self.talker.waits_for:
-            note = f"{self.talker.waits_for}, and its time{self.pace.kind} is over"
+            kind = self.pace.kind.replace(" of guest time", " on the guest's clock", 1)
+            note = f"{self.talker.waits_for}, and its time{kind} is over"
             return Observation(Cause.UNANSWERED, self.stage, note=note)
         if left <= 0:
             return Observation(Cause.DEADLINE, Stage.RUNNING, note=self.pace.kind)

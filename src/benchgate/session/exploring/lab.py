@@ -130,6 +130,11 @@ class ExploringLab:
             "inputs": {**self._machines.described(), "guests": digests},
             "settings": {one.system.name: dict(one.system.settings.values) for one in cells},
             "workloads": {one.workload.name: catalog.word_of(one.workload) for one in cells},
+            "systems": {
+                one.system.name: str(one.system.file)
+                for one in cells
+                if one.system.name not in catalog.names("system")
+            },
             "options": {"measure": False},
             **provenance.machines(cells),
         }

@@ -178,8 +178,18 @@ class Exploring:
 
 
 def command(folder: ExplorationFolder, name: str) -> str:
-    """The command that replays a find."""
-    place = folder.find_folder(name)
+    """The command that replays a find, with the YAML files of its system and workload if they are the user's
+    own."""
+    cell, facts = folder.find(name).cell, folder.facts()
+    words = ["benchgate", "explore", "replay", _below(folder.find_folder(name))]
+    for option, key, before in (("--system", "systems", "-"), ("--workload", "workloads", "")):
+        files: dict[str, str] = facts.get(key, {})
+        mine = [one for one in sorted(files, key=len) if f"{before}{one}" in cell and "/" in files[one]]
+        words += [option, _below(Path(files[mine[-1]]))] if mine else []
+    return shlex.join(words)
+
+
+def _below(path: Path) -> str:
+    """The path from here, if it is below."""
     here = Path.cwd()
-    below = place.relative_to(here) if place.is_relative_to(here) else place
-    return shlex.join(["benchgate", "explore", "replay", str(below)])
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from benchgate.base.exploring import Strategy
 from benchgate.base.results import LineWindow, Result, ResultFormat
 from benchgate.explore.explored import FOUND
 from benchgate.session.exploring.asked import Asked
-from benchgate.session.exploring.folder import ExplorationFolder
+from benchgate.session.exploring.folder import PLAN, ExplorationFolder
 from benchgate.session.exploring.loop import Exploring, command, limit_ns, window_from
 from benchgate.session.progress import Progress
 from tests import exploresim
@@ -121,5 +122,16 @@ def test_without_finds_few_runs_are_news(tmp_path: Path) -> None:
 
 def test_a_command_can_be_pasted_from_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    folder = folder_in(tmp_path / "an out")
-    assert command(folder, "find-1") == "benchgate explore replay 'an out/finds/find-1'"
+    folder, said = explored(tmp_path / "an out", replace(ASKED, stop_at_first=True))
+    built_in = "benchgate explore replay 'an out/finds/find-1'"
+    assert command(folder, "find-1") == built_in
+    assert built_in in said
+    files = {
+        "systems": {"kernel": f"{tmp_path}/k.yaml", "ker": "/b/ker.yaml"},
+        "workloads": {"primes": "primes"},
+    }
+    plan = json.loads((folder.path / PLAN).read_text()) | files
+    (folder.path / PLAN).write_text(json.dumps(plan))
+    assert command(folder, "find-1") == f"{built_in} --system k.yaml"
+    (folder.path / PLAN).write_text(json.dumps(plan | {"workloads": {"primes": "/w/workload.yaml"}}))
+    assert command(folder, "find-1") == f"{built_in} --system k.yaml --workload /w/workload.yaml"
