@@ -19,11 +19,12 @@ from typing import Any, Self
 from benchgate.base.console_text import plain
 from benchgate.base.errors import HostError, UsageError, VerifyError
 from benchgate.base.identity import nonce_of_seed
-from benchgate.base.runs import RawRun, VerifiedRun
+from benchgate.base.runs import Ending, RawRun, VerifiedRun
 from benchgate.base.text import one_line, visible
 from benchgate.build.images import Images, guest_digest
 from benchgate.evidence import provenance
 from benchgate.explore.finding import Made
+from benchgate.explore.groups import settled
 from benchgate.explore.switch import place
 from benchgate.host import concurrency
 from benchgate.insn.log import ClockLog
@@ -55,6 +56,7 @@ from benchgate.session.progress import Progress
 LIMITS = Limits(halted_s=1.0)
 """A guest whose CPUs are halted for good hangs; nothing is typed at it, and it has no network."""
 LAST_LINES = 6
+DEADLINES = (Ending.BOOT_DEADLINE, Ending.RUN_DEADLINE)
 
 
 def is_smoke(planned: PlannedCell) -> bool:
@@ -247,7 +249,9 @@ class ExploringLab:
             return made
         places = []
         if made.reason and len(seen.places) == log.vcpus:
-            places = [place(seen.places[vcpu], self.symbols(planned)) for vcpu in range(log.vcpus)]
+            tables, hangs = self.symbols(planned), made.ending in DEADLINES
+            looks = seen.before if hangs else {vcpu: (pc,) for vcpu, pc in seen.places.items()}
+            places = [settled([place(pc, tables) for pc in looks[vcpu]]) for vcpu in range(log.vcpus)]
         return replace(
             made,
             end_ns=log.end,
