@@ -1,5 +1,5 @@
-// mill ROUNDS: three processes fork, use pipes and memory, and wait, all at once, for xv6. Prints a sum that is
-// the same in every order, and a line with `mill: ` for whatever goes wrong: for `benchgate explore`.
+// mill ROUNDS: three processes fork, use pipes and memory, and wait, all at once, for xv6. Prints a sum that
+// is the same in every order, and a line with `mill: ` for whatever goes wrong: for `benchgate explore`.
 #include "kernel/types.h"
 #include "user/user.h"
 
