@@ -41,7 +41,7 @@ def small(trials: Trials, of: int) -> Small:
     switches: tuple[Switch, ...] = ()
     segments: tuple[Segment, ...] = ()
     try:
-        if not trials.fails(trials.listed) and (is_whole or not _fails_with_fewer(trials)):
+        if not _fails_as_listed(trials) and (is_whole or not _fails_with_fewer(trials)):
             alone = "the list of its stalls alone does not make it again"
             listed = f"the log lists {seen} of {of} stalls, so it replays by its seed only"
             return _small(trials, of, alone if is_whole else listed)
@@ -72,6 +72,16 @@ def _small(
 ) -> Small:
     best = trials.best
     return Small(best.planned.cell.id, best.seed, best.points, of, trials.runs, note, switches, segments)
+
+
+def _fails_as_listed(trials: Trials) -> bool:
+    if trials.fails(trials.listed):
+        return True
+    trials.in_pieces = True
+    if trials.stalls != merged.in_time(trials.stalls) and trials.fails(trials.listed):
+        return True
+    trials.in_pieces = False
+    return False
 
 
 def _fails_with_fewer(trials: Trials) -> bool:
@@ -110,9 +120,9 @@ def _fewer_stalls(trials: Trials) -> Point | None:
 
 def _last_needed(trials: Trials) -> Point:
     """Leaves out the stalls that come later."""
-    stalls = merged.in_time(one.point for one in trials.last.stalls)
+    stalls = trials.stalls
     trials.search(narrow.farthest(len(stalls) - 1), lambda n: trials.best.at(stalls[: len(stalls) - n]))
-    return merged.in_time(one.point for one in trials.last.stalls)[-1]
+    return trials.stalls[-1]
 
 
 def _is_confirmed(trials: Trials) -> bool:

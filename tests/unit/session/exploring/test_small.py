@@ -103,6 +103,30 @@ def test_only_the_same_kind_of_failure_counts(tmp_path: Path) -> None:
     assert found.said == ("the list of its stalls alone does not make it again",)
 
 
+class Pieces(Simulated):
+    """Each stall of a strategy is two at one instruction, and the guest fails only with both of these."""
+
+    def read(self, job: Job) -> Made:
+        points = exploresim.points_of(job)
+        made = super().read(job)
+        if job.exploration.strategy is not Strategy.POINTS:
+            halves = [
+                (replace(one, ns=one.ns - one.ns // 3), replace(one, ns=one.ns // 3)) for one in made.stalls
+            ]
+            stalls = tuple(half for both in halves for half in both)
+            return replace(made, stalls=stalls, all_stalls=len(stalls))
+        at = [(one.vcpu, one.instruction) for one in points]
+        in_pieces = any(at.count(one) > 1 for one in at)
+        return made if in_pieces else replace(made, ending=Ending.DONE, reason="")
+
+
+def test_pieces_of_a_stall_stay_pieces_if_one_long_stall_does_not_fail(tmp_path: Path) -> None:
+    found, _, _ = made_small(tmp_path / "x", maker=Pieces())
+    assert found.of_points == 2 * exploresim.STALLS
+    (first, second) = found.points
+    assert (first.vcpu, first.instruction) == (second.vcpu, second.instruction)
+
+
 class Many(Simulated):
     """Its log lists only the first stalls of a run."""
 
