@@ -1,6 +1,7 @@
 """How many runs `benchgate explore` needs to find each race of tern: the tables of docs/explore.md.
 
-`python -m tools.explore_faults DIR [FAULT ...]`, by default all of FAULTS. For each fault and each method of
+`python -m tools.explore_faults DIR [FAULT|TESTS ...]`, by default all of FAULTS. TESTS is the path,
+with a slash in it, of tests of a kernel in which you planted a race. For each fault and each method of
 $EXPLORE_METHODS (all of METHODS) it explores until it has $EXPLORE_FINDS (20) finds or has made $EXPLORE_RUNS
 (500) runs without a further one, or as many in all as $EXPLORE_ALL says, on $EXPLORE_JOBS (2) guests at once,
 below DIR; called again it goes on from there. The runs of an exploration have seeds of their own, so the runs
@@ -99,7 +100,7 @@ def explored(folder: Path) -> list[Line]:
 
 
 def explore(
-    folder: Path, system: str, words: Sequence[str], *, finds: int, most: int, whole: int, jobs: int
+    folder: Path, what: Sequence[str], words: Sequence[str], *, finds: int, most: int, whole: int, jobs: int
 ) -> Tally:
     """Goes on with the exploration of the folder until it has enough."""
     while True:
@@ -107,7 +108,7 @@ def explore(
         if len(so_far.repetitions) == finds or so_far.without >= most or so_far.runs >= whole:
             return so_far
         upto = min(so_far.runs // CHUNK * CHUNK + CHUNK, whole)
-        asked = (f"--system={system}", "--smoke", f"--smp={CPUS}", f"--seeds={upto}", f"--jobs={jobs}")
+        asked = (*what, f"--smp={CPUS}", f"--seeds={upto}", f"--jobs={jobs}")
         done = subprocess.run(
             ["benchgate", "explore", *asked, *words, "--no-small", f"--out={folder}"],
             stdout=subprocess.DEVNULL,
@@ -115,6 +116,14 @@ def explore(
         )
         if done.returncode not in (0, 1):  # nothing found; found
             done.check_returncode()
+
+
+def explored_by(fault: str) -> tuple[str, tuple[str, ...]]:
+    """The name of a fault, or of the folder that tests of another kernel are in, and what explores it."""
+    if "/" not in fault:
+        return fault, (f"--system=kernel:fault={fault}", "--smoke")
+    path = Path(fault).absolute()
+    return (path.name if path.is_dir() else path.parent.name), (str(path),)
 
 
 def number(name: str, usual: int) -> int:
@@ -128,10 +137,10 @@ def main(folder: Path, faults: Sequence[str]) -> None:
     jobs = number("EXPLORE_JOBS", 2)
     print(*HEAD, sep="\n")
     for fault in faults:
+        name, what = explored_by(fault)
         for method in methods:
-            place = folder / f"{fault}-{method}"
-            made = explore(place, f"kernel:fault={fault}", METHODS[method], jobs=jobs, **limits)
-            print(f"| {fault} | {method} | {' | '.join(made.row)} |", flush=True)
+            made = explore(folder / f"{name}-{method}", what, METHODS[method], jobs=jobs, **limits)
+            print(f"| {name} | {method} | {' | '.join(made.row)} |", flush=True)
 
 
 if __name__ == "__main__":

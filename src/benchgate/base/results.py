@@ -74,6 +74,11 @@ class Result:
         return {name: one for name, one in windows.items() if isinstance(one, ResultPattern)}
 
     @property
+    def is_marked(self) -> bool:
+        """Whether its window lies between marks."""
+        return self.format is ResultFormat.BENCH or isinstance(self.work, MarkWindow)
+
+    @property
     def needs_clock(self) -> bool:
         """Whether only the instruction clock can time a window."""
         return any(isinstance(one, LineWindow | MarkWindow) for one in (self.work, self.total))

@@ -37,6 +37,8 @@ class Line:
     """The host's. No figure of the guest's."""
     find: str
     """The name of its find; empty if it is none."""
+    typed_ns: int | None = None
+    """When the first line was typed, in guest time; None: nothing was."""
 
     @property
     def key(self) -> str:
@@ -126,6 +128,7 @@ def line_from_json(value: object) -> Line:
         delayed_ns=fields.number("delayed_ns"),
         seconds=fields.real("seconds"),
         find=fields.text("find"),
+        typed_ns=fields.number_or_none("typed_ns"),
     )
     fields.done()
     if found.outcome not in (OK, FOUND) or (found.outcome == FOUND) != bool(found.find):

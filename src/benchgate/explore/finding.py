@@ -54,6 +54,8 @@ class Made:
     """Why a vCPU's books do not balance."""
     last_lines: tuple[str, ...] = ()
     """The last lines of its console that are not blank, safe to show."""
+    typed_ns: int | None = None
+    """When the first line was typed at its prompt; None: nothing was."""
     places: tuple[str, ...] = ()
     """Where each vCPU was at the end, as symbol+offset; empty if that is not known."""
 

@@ -7,6 +7,8 @@ time, an address or a nonce differs in each run. Does not fail.
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Sequence
 
 from benchgate.explore.finding import Kind, Made, Trouble
 
@@ -18,6 +20,20 @@ _BY_CONSOLE = (Kind.HANG, Kind.PANIC, Kind.FAILURE, Kind.CRASH)
 """In the others the console has the results, which say nothing of the defect."""
 
 
+ELSEWHERE = " and elsewhere"
+"""Behind the last place of a CPU that does not stay in one function: one that looks for work, say."""
+STAYS = 0.75
+"""A CPU stays in a function if it was seen there that often, of the last times it was looked at."""
+
+
+def settled(places: Sequence[str]) -> str:
+    """Where a CPU of a guest that hangs is. `places`: where it was seen, the last one last."""
+    name, times = Counter(map(symbol, places)).most_common(1)[0]
+    if times < STAYS * len(places):
+        return places[-1] + ELSEWHERE
+    return [one for one in places if symbol(one) == name][-1]
+
+
 def masked(line: str) -> str:
     """The line with `#` for each number."""
     return _NUMBER.sub("#", line)
@@ -25,7 +41,7 @@ def masked(line: str) -> str:
 
 def symbol(place: str) -> str:
     """`thread_park` of `thread_park+0x1c`."""
-    return place.partition("+")[0]
+    return "no one place" if place.endswith(ELSEWHERE) else place.partition("+")[0]
 
 
 def group_of(found: Trouble, made: Made) -> str:

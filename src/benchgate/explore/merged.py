@@ -22,8 +22,8 @@ def in_time(pieces: Iterable[Point]) -> tuple[Point, ...]:
 
 
 def listed(points: Iterable[Point]) -> tuple[Point, ...]:
-    """In the order in which a file lists them."""
-    return tuple(sorted(points))
+    """In the order of a file: at one instruction probes come first, and pieces as they are given."""
+    return tuple(sorted(points, key=lambda one: (one.vcpu, one.instruction, one.ns > 0)))
 
 
 def moved(points: Sequence[Point], at: int, by: int) -> tuple[Point, ...] | None:

@@ -7,6 +7,7 @@ explored. The lines are untrusted: a line outside the format is a ValueError.
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -15,6 +16,9 @@ from benchgate.base.exploring import MOST_NS, MOST_POINTS, Point, Strategy
 
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,18}")
 _ADDRESS = re.compile(r"0|[1-9a-f][0-9a-f]{0,15}")
+
+LOOKS = 20
+"""So many places of a vCPU are kept: of the last beats of the clock, 10 ms of guest time apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,8 @@ class Explored:
     """There were more than the log may have: only the strategy and its seed make the run again."""
     places: Mapping[int, int] = field(default_factory=dict)
     """By vCPU: the address of the block of code that it had entered last, when the log last said so."""
+    before: Mapping[int, tuple[int, ...]] = field(default_factory=dict, compare=False)
+    """By vCPU: the same of the last LOOKS times, that one included."""
     steps: int | None = None
     """Synchronising instructions in the strategy's range while another vCPU was not halted. None: QEMU was
     killed before."""
@@ -58,7 +64,7 @@ class Reader:
         self._head: tuple[Strategy, int] | None = None
         self._delays: list[Delay] = []
         self._full = False
-        self._places: dict[int, int] = {}
+        self._places: dict[int, deque[int]] = {}
         self._totals: tuple[int, int] | None = None
         self.words: Mapping[str, Callable[[list[str], int], None]] = {
             "explore": self._explore,
@@ -100,7 +106,7 @@ class Reader:
         vcpu = _number(words[1])
         if vcpu >= vcpus:
             raise ValueError(f"there is no vCPU {vcpu}")
-        self._places[vcpu] = int(words[2], 16)
+        self._places.setdefault(vcpu, deque(maxlen=LOOKS)).append(int(words[2], 16))
 
     def _explored(self, words: list[str], _vcpus: int) -> None:
         if len(words) != 3 or not self.began or self._totals is not None:
@@ -114,8 +120,16 @@ class Reader:
             return None
         strategy, seed = self._head
         steps, made = self._totals or (None, None)
-        places = MappingProxyType(dict(self._places))
-        return Explored(strategy, seed, tuple(self._delays), self._full, places, steps, made)
+        return Explored(
+            strategy,
+            seed,
+            tuple(self._delays),
+            self._full,
+            MappingProxyType({vcpu: seen[-1] for vcpu, seen in self._places.items()}),
+            MappingProxyType({vcpu: tuple(seen) for vcpu, seen in self._places.items()}),
+            steps,
+            made,
+        )
 
 
 def _number(word: str) -> int:

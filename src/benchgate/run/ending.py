@@ -27,7 +27,9 @@ class Cause(StrEnum):
     SUSPECT = "suspect"
     """A line looks like a panic, and nothing followed."""
     LOST = "lost"
-    """The conversation at its prompt failed: input was lost, or a step had no answer in its time."""
+    """The conversation at its prompt failed: input was lost or changed."""
+    UNANSWERED = "unanswered"
+    """Its prompt, or the answer of a step, did not come in its time."""
     FINISHED = "finished"
     """The end line was seen, and `kill_after_end` is set."""
 
@@ -50,8 +52,7 @@ class Observation:
     """The line that a pattern matched, or the last one; cleaned for display."""
     note: str = ""
     """On FLOOD: which bound was exceeded. On DEADLINE: what the seconds were (run/pace.py). On REPEATS: what
-    is repeated. On LOST: what failed. On CLOSED: what
-    of its conversation is missing."""
+    is repeated. On LOST and UNANSWERED: what failed. On CLOSED: what of its conversation is missing."""
     suspect: str = ""
     """One of the last lines looks like a panic that the YAML does not name (run/suspicion.py)."""
 
@@ -90,8 +91,8 @@ def ending_of(  # noqa: PLR0911 - one return per cause
                 f"stopped {_where(seen.stage)}: for {watch.repeat_bytes} bytes it printed nothing but "
                 f"{seen.note}. If that is no fault, raise `console.repeat_bytes` in its YAML (0: no limit)"
             )
-        case Cause.LOST:
-            return Ending.FAILED, f"at its prompt, {seen.note}{last}"
+        case Cause.LOST | Cause.UNANSWERED:
+            return _at_its_prompt(seen), f"at its prompt, {seen.note}{last}"
         case Cause.SUSPECT:
             return Ending.PANIC, f"stopped {_where(seen.stage)}: {_suspect(seen)}{last}"
         case Cause.DEADLINE if seen.stage is Stage.BOOTING:
@@ -108,6 +109,12 @@ def ending_of(  # noqa: PLR0911 - one return per cause
             return Ending.DONE, ""
         case _:
             return _judge_exit(seen, status, watch, complaint)
+
+
+def _at_its_prompt(seen: Observation) -> Ending:
+    if seen.cause is Cause.LOST:
+        return Ending.FAILED
+    return Ending.BOOT_DEADLINE if seen.stage is Stage.BOOTING else Ending.RUN_DEADLINE
 
 
 def confirmed(

@@ -147,8 +147,9 @@ class Follower:
 
     def _is_over(self, left: float) -> Observation | None:
         if left <= 0 and self.talker and self.talker.waits_for:
-            note = f"{self.talker.waits_for}, and its time{self.pace.kind} is over"
-            return Observation(Cause.LOST, Stage.RUNNING, note=note)
+            kind = self.pace.kind.replace(" of guest time", " on the guest's clock", 1)
+            note = f"{self.talker.waits_for}, and its time{kind} is over"
+            return Observation(Cause.UNANSWERED, self.stage, note=note)
         if left <= 0:
             return Observation(Cause.DEADLINE, Stage.RUNNING, note=self.pace.kind)
         if self.hush is not None and self.hush.left() <= 0:

@@ -22,7 +22,7 @@ def watch_for(system: System) -> Watch:
     base = replace(
         GUEST_WATCH,
         ready=by_lines(system.console.ready) if system.console.ready and not system.script else None,
-        failures=GUEST_WATCH.failures + tuple(by_lines(pattern) for pattern in system.console.failures),
+        failures=GUEST_WATCH.failures + tuple(to_line_end(pattern) for pattern in system.console.failures),
         success=frozenset(system.end.exit_codes),
         kill_after_end=system.end.by is EndBy.KILL,
         may_reset=system.end.may_reset,
@@ -56,7 +56,12 @@ def _end_patterns(result: Result) -> tuple[bytes, ...]:
 
 def whole_line(pattern: str) -> bytes:
     """The pattern up to the end of its line, because a number may still be incomplete."""
-    return rb"(?:%b)[^\n]*\n" % by_lines(pattern)
+    return to_line_end(pattern) + b"\n"
+
+
+def to_line_end(pattern: str) -> bytes:
+    """The pattern with the rest of its line: a kernel often prints the reason behind what a pattern needs."""
+    return rb"(?:%b)[^\n]*" % by_lines(pattern)
 
 
 @dataclass(frozen=True, slots=True)

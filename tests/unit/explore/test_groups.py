@@ -6,7 +6,7 @@ import pytest
 
 from benchgate.base.runs import Ending
 from benchgate.explore.finding import Kind, Made, Trouble
-from benchgate.explore.groups import group_of, masked, symbol
+from benchgate.explore.groups import group_of, masked, settled, symbol
 
 PANIC = Made(
     Ending.PANIC,
@@ -54,6 +54,20 @@ def test_hangs_at_other_places_are_two() -> None:
     other = replace(one, places=("idle+0x1", "lock+0x8"))
     assert group_of(found, one) == group_of(found, same) == "hang | at idle, park | ready"
     assert group_of(found, other) != group_of(found, one)
+
+
+def test_a_cpu_that_looks_for_work_without_end_hangs_at_no_one_place() -> None:
+    """The idle loop of a kernel that never halts takes locks; where it is at the deadline is chance."""
+    loop = ["acquire+0xa0", "scheduler+0x10", "acquire+0x30", "popcli+0x4"]
+    assert settled([*loop, "popcli+0x8"]) == "popcli+0x8 and elsewhere"
+    assert symbol(settled(loop)) == "no one place"
+    spins = ["acquire+0x30", "timer+0x8", "acquire+0x34", "acquire+0x30", "timer+0x2"]
+    assert settled(spins[:4]) == "acquire+0x30"
+    assert settled(["park+0x8"]) == "park+0x8"
+    found = Trouble(Kind.HANG, "not finished")
+    one = Made(Ending.RUN_DEADLINE, "", last_lines=("ready",), places=(settled(loop), "park+0x8"))
+    other = replace(one, places=(settled([*loop, "lapicid+0x1"]), "park+0x9"))
+    assert group_of(found, one) == group_of(found, other) == "hang | at no one place, park | ready"
 
 
 def test_wrong_answers_are_grouped_by_their_reason_and_not_by_their_results() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from benchgate.base.errors import VerifyError
 from benchgate.base.exploring import MOST_POINTS, Point, Strategy
-from benchgate.insn.explore_log import Delay
+from benchgate.insn.explore_log import LOOKS, Delay
 from benchgate.insn.log_reader import read_log
 from tests.unit.insn.test_log_reader import COMPLETE
 
@@ -38,6 +38,16 @@ def test_stalls_places_and_totals_are_read(path: Path) -> None:
     assert dict(seen.places) == {0: 0x1000, 1: 0x1F08}
     assert [one.delayed for one in log.totals] == [250, 250]
     assert seen in log.repeatable
+
+
+def test_the_last_places_of_each_vcpu_are_kept(path: Path) -> None:
+    """Of a guest that hangs, the last one alone may be chance."""
+    looks = "".join(f"at 0 {0x1000 + n:x}\n" for n in range(LOOKS + 5))
+    path.write_text(LOG.replace("end 9400\n", f"{looks}end 9400\n"), encoding="ascii")
+    seen = read_log(path).explored
+    assert seen is not None
+    assert seen.places[0] == 0x1000 + LOOKS + 4
+    assert seen.before[0] == tuple(range(0x1005, 0x1005 + LOOKS))
 
 
 def test_a_plain_run_has_none_and_a_killed_one_has_its_stalls(path: Path) -> None:

@@ -152,7 +152,11 @@ def test_the_instruction_clock_must_be_prepared() -> None:
 def test_the_watch_has_the_patterns_of_the_system(tmp_path: Path) -> None:
     assert watch_for(load_system("native")) is NATIVE_WATCH
     found = watch_for(own_system(tmp_path))
-    assert found.failures == (*GUEST_WATCH.failures, rb"(?<=\n)oops", b"broken")
+    assert [found.failures[:-2], *found.failures[-2:]] == [
+        GUEST_WATCH.failures,
+        rb"(?:(?<=\n)oops)[^\n]*",
+        rb"(?:broken)[^\n]*",
+    ]
     assert found.success == {0, 33}
     assert found.ends == GUEST_WATCH.ends
     assert re.search(found.ready or b"x", b"boot\nhello 1") is not None

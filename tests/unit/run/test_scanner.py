@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from benchgate.run.scanner import Found, Scanner
-from benchgate.run.watch import Watch
+from benchgate.run.watch import Watch, watch_for
+from tests.unit.plans import own_system
 
 WATCH = Watch(
     ready=rb"(?<=\n)up[^\n]*",
@@ -49,3 +51,9 @@ def test_the_whole_line_is_given() -> None:
     scanner = Scanner(WATCH)
     assert scanner.feed(b"up an") == ()
     assert scanner.feed(b"d running\npan") == (Found("ready", b"up and running"),)
+
+
+def test_a_failure_is_shown_with_what_follows_it(tmp_path: Path) -> None:
+    """A kernel's own pattern often ends before the reason: `panic: ` of `panic: remap`."""
+    scanner = Scanner(watch_for(own_system(tmp_path)))
+    assert scanner.feed(b"oops: remap of page 3\n") == (Found("failure", b"oops: remap of page 3"),)

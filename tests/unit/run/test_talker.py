@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -111,11 +111,25 @@ def test_a_prompt_that_is_followed_by_more_is_not_answered(rig: Rig) -> None:
     found = follower(rig, boot_s=0.2)
     os.write(rig.write, b"$ a driver is late\r\n")
     seen = found.follow()
-    _, detail = found.judge(seen, None)
+    ending, detail = found.judge(seen, None)
+    assert ending is Ending.BOOT_DEADLINE
     assert "before the first step: the prompt `^\\$ $` is not the last thing on the console" in detail
     assert "more follows it in the line `$ a driver is late`, and its time is over" in detail
     assert found.talker is not None
     assert not found.talker.record
+
+
+def test_a_command_that_is_never_answered_is_past_its_deadline(rig: Rig) -> None:
+    """An exploration calls it a hang, as it does without a prompt."""
+    patient = replace(SCRIPT, steps=(replace(SCRIPT.steps[0], deadline_s=0.2),))
+    found = follower(rig, patient)
+    os.write(rig.write, b"$ ")
+    seen = found.follow()
+    assert seen.cause is Cause.UNANSWERED
+    ending, detail = found.judge(seen, None)
+    assert ending is Ending.RUN_DEADLINE
+    assert "at its prompt, step 1, `cpus`: " in detail
+    assert "and its time is over" in detail
 
 
 def test_a_guest_that_ends_before_its_script_did_not_end_well(rig: Rig) -> None:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from benchgate.explore.explored import FOUND, OK, Line, line_as_json
-from tools.explore_faults import explored, tally
+from tools.explore_faults import explored, explored_by, tally
 
 
 def line(number: int, find: str = "") -> Line:
@@ -23,6 +23,14 @@ def test_a_repetition_ends_with_a_find() -> None:
     made = tally(LINES, 20)
     assert (made.runs, made.repetitions, made.without) == (8, (3, 2, 2), 1)
     assert made.row == ("8", "3", "2", "2", "3", "0.50", "3 of 3")
+
+
+def test_a_path_is_of_the_tests_of_another_kernel(tmp_path: Path) -> None:
+    assert explored_by("late-store") == ("late-store", ("--system=kernel:fault=late-store", "--smoke"))
+    planted = tmp_path / "pid-unlocked"
+    planted.mkdir()
+    assert explored_by(str(planted)) == ("pid-unlocked", (str(planted),))
+    assert explored_by(f"{planted}/test_mill.py") == ("pid-unlocked", (f"{planted}/test_mill.py",))
 
 
 def test_what_comes_after_the_last_repetition_is_not_counted() -> None:

@@ -62,15 +62,19 @@ class Asked:
             if name not in free
         }
 
-    def exploration(self, strategy: str, seed: int, steps: int) -> Exploration:
-        """Of one run. `steps`: how many synchronising instructions a run has."""
+    def exploration(self, strategy: str, seed: int, steps: int, begin_ns: int | None = None) -> Exploration:
+        """Of one run. `steps`: how many synchronising instructions a run has. `begin_ns`: where the window
+        begins, in guest time; None: between marks."""
         if strategy == PLAIN:
             return Exploration(Strategy.POINTS)
         given: dict[str, Any] = dict(self.parameters or {})
         if not steps:
             given["depth"] = 1
+        if self.window and begin_ns is not None:
+            given["from_ns"] = max(given.get("from_ns", 0), begin_ns)
+        marked = self.window and begin_ns is None
         try:
-            return replace(usual(Strategy(strategy), seed, steps), window=self.window, **given)
+            return replace(usual(Strategy(strategy), seed, steps), window=marked, **given)
         except ValueError as error:
             raise UsageError(f"--with: {error}") from error
 

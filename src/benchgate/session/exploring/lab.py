@@ -20,11 +20,12 @@ from typing import Any, Self
 from benchgate.base.console_text import plain
 from benchgate.base.errors import BootError, HostError, UsageError, VerifyError
 from benchgate.base.identity import nonce_of_seed
-from benchgate.base.runs import Ending, RawRun
+from benchgate.base.runs import Ending, RawRun, VerifiedRun
 from benchgate.base.text import one_line, visible
 from benchgate.build.images import Images, guest_digest
 from benchgate.evidence import provenance
 from benchgate.explore.finding import Made
+from benchgate.explore.groups import settled
 from benchgate.explore.switch import place
 from benchgate.host import concurrency
 from benchgate.insn.log import ClockLog
@@ -56,6 +57,7 @@ from benchgate.session.progress import Progress
 LIMITS = Limits(halted_s=1.0)
 """A guest whose CPUs are halted for good hangs; nothing is typed at it, and it has no network."""
 LAST_LINES = 6
+DEADLINES = (Ending.BOOT_DEADLINE, Ending.RUN_DEADLINE)
 
 
 def is_smoke(planned: PlannedCell) -> bool:
@@ -131,6 +133,11 @@ class ExploringLab:
             "inputs": {**self._machines.described(), "guests": digests},
             "settings": {one.system.name: dict(one.system.settings.values) for one in cells},
             "workloads": {one.workload.name: catalog.word_of(one.workload) for one in cells},
+            "systems": {
+                one.system.name: str(one.system.file)
+                for one in cells
+                if one.system.name not in catalog.names("system")
+            },
             "options": {"measure": False},
             **provenance.machines(cells),
         }
@@ -233,7 +240,7 @@ class ExploringLab:
                 reason = smoke_check.problem(raw, planned.system, planned.system.smoke)
             else:
                 found = verify.verify_on(raw, planned.workload, planned.system, exploration=job.exploration)
-                work_ns = found.work if found.unit == verify.INSN_UNIT else None
+                work_ns = window_ns(found)
         except VerifyError as error:
             reason = visible(str(error)).replace(visible(f"{raw.folder}/"), "")
         made = Made(raw.ending, reason, work_ns, last_lines=_last_lines(raw))
@@ -248,7 +255,9 @@ class ExploringLab:
             return made
         places = []
         if made.reason and len(seen.places) == log.vcpus:
-            places = [place(seen.places[vcpu], self.symbols(planned)) for vcpu in range(log.vcpus)]
+            tables, hangs = self.symbols(planned), made.ending in DEADLINES
+            looks = seen.before if hangs else {vcpu: (pc,) for vcpu, pc in seen.places.items()}
+            places = [settled([place(pc, tables) for pc in looks[vcpu]]) for vcpu in range(log.vcpus)]
         return replace(
             made,
             end_ns=log.end,
@@ -258,7 +267,14 @@ class ExploringLab:
             delayed_ns=sum(one.ns for one in seen.delays),
             unbalanced=unbalanced(log),
             places=tuple(places),
+            typed_ns=log.inputs[0].time if log.inputs else None,
         )
+
+
+def window_ns(found: VerifiedRun) -> int | None:
+    """The window, if its unit is guest time: between marks, between lines, or a figure that the clock agreed
+    with. None: the guest counts something else."""
+    return found.work if found.unit in (verify.INSN_UNIT, "ns") else None
 
 
 def unbalanced(log: ClockLog) -> str:

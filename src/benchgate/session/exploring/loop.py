@@ -37,6 +37,11 @@ def limit_ns(end_ns: int | None) -> int | None:
     return None if end_ns is None else LONGER * end_ns + AT_LEAST_NS
 
 
+def window_from(planned: PlannedCell, typed_ns: int | None) -> int | None:
+    """The guest time at which `--window` begins: that of the first typed line. None: marks tell."""
+    return None if planned.system.result.is_marked else typed_ns or 0
+
+
 @dataclass
 class Exploring:
     asked: Asked
@@ -106,7 +111,9 @@ class Exploring:
 
     def exploration(self, one: Attempt, first: Line | None) -> Exploration:
         steps = (first.steps or 0) if first else 0
-        return self.asked.exploration(one.strategy, one.seed, steps)
+        typed_ns = first.typed_ns if first else None
+        begin_ns = window_from(self._by_id[one.cell], typed_ns)
+        return self.asked.exploration(one.strategy, one.seed, steps, begin_ns)
 
     # ---- what came of a run
 
@@ -128,6 +135,7 @@ class Exploring:
                 delayed_ns=made.delayed_ns,
                 seconds=round(result.seconds, 2),
                 find=name,
+                typed_ns=made.typed_ns,
             )
             self.folder.keep(line)
             self._lines[line.key] = line
@@ -170,8 +178,18 @@ class Exploring:
 
 
 def command(folder: ExplorationFolder, name: str) -> str:
-    """The command that replays a find."""
-    place = folder.find_folder(name)
+    """The command that replays a find, with the YAML files of its system and workload if they are the user's
+    own."""
+    cell, facts = folder.find(name).cell, folder.facts()
+    words = ["benchgate", "explore", "replay", _below(folder.find_folder(name))]
+    for option, key, before in (("--system", "systems", "-"), ("--workload", "workloads", "")):
+        files: dict[str, str] = facts.get(key, {})
+        mine = [one for one in sorted(files, key=len) if f"{before}{one}" in cell and "/" in files[one]]
+        words += [option, _below(Path(files[mine[-1]]))] if mine else []
+    return shlex.join(words)
+
+
+def _below(path: Path) -> str:
+    """The path from here, if it is below."""
     here = Path.cwd()
-    below = place.relative_to(here) if place.is_relative_to(here) else place
-    return shlex.join(["benchgate", "explore", "replay", str(below)])
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)

@@ -76,7 +76,9 @@ def _of_tests(asked: Asked) -> Selected:
             f"pytest cannot collect {' '.join(asked.paths)} (status {int(status)}): "
             f"{one_line(said.getvalue()[-600:], 600)}; next: pytest --collect-only {' '.join(asked.paths)}"
         )
-    cells, notes = _explorable(collector.cells.values(), one_cpu=1 in (cpu_list("smp", asked.smp) or ()))
+    cells, notes = _explorable(
+        asked, collector.cells.values(), one_cpu=1 in (cpu_list("smp", asked.smp) or ())
+    )
     if not cells:
         why = "; ".join(notes) or "pytest collected no test with the fixture `cell` or `verdict`"
         raise UsageError(f"nothing to explore below {' '.join(asked.paths)}: {why}")
@@ -89,8 +91,13 @@ def _words(asked: Asked) -> list[str]:
     return [*QUIET, *given, *(["--quick"] if asked.quick else []), *asked.words, *asked.paths]
 
 
+def has_window(system: System) -> bool:
+    """Whether --window knows where the window of its rows begins."""
+    return system.result.is_marked or system.script is not None
+
+
 def _explorable(
-    cells: Iterable[PlannedCell], *, one_cpu: bool
+    asked: Asked, cells: Iterable[PlannedCell], *, one_cpu: bool
 ) -> tuple[tuple[PlannedCell, ...], tuple[str, ...]]:
     """Guests that can run, of more than one CPU: one alone meets only its own interrupts."""
     kept: list[PlannedCell] = []
@@ -100,6 +107,8 @@ def _explorable(
             notes.append((one.cell.id, "only guests on the instruction clock are explored"))
         elif one.skip:
             notes.append((one.cell.id, one.skip))
+        elif asked.window and not has_window(one.system):
+            notes.append((one.cell.id, "it has neither marks nor a prompt, so --window knows no window"))
         elif one.cell.cpus == 1 and not one_cpu:
             notes.append((one.cell.id, "it has one CPU; --smp 1 explores it, too"))
         else:
@@ -113,6 +122,8 @@ def _explorable(
 def _smokes(asked: Asked) -> Selected:
     if asked.paths:
         raise UsageError(f"--smoke explores no tests; leave out {' '.join(asked.paths)}, or --smoke")
+    if asked.window:
+        raise UsageError("a smoke has no timed window; leave out --window, or --smoke")
     if asked.words:
         raise UsageError("--smoke runs no pytest; leave out the words behind `--`")
     given = cpu_list("smp", asked.smp)

@@ -20,11 +20,13 @@ from benchgate.explore.switch import Segment, Switch
 from benchgate.plan.planned import PlannedCell
 from benchgate.plan.workloadfile import fill
 from benchgate.session.exploring import places, placing
-from benchgate.session.exploring.loop import limit_ns
+from benchgate.session.exploring.loop import limit_ns, window_from
 from benchgate.session.exploring.trials import Case, SpentError, Trials
 
 SEEDS = 20
 """With fewer CPUs, or in a shorter row, so many seeds are tried."""
+RARER = (4, 16)
+"""So many times rarer stalls are tried if a find has too many."""
 PATIENCE = 10
 """So many times the guest time is given before what is left of a hang counts as one."""
 SLOW = f"with {PATIENCE} times the guest time it ends: its stalls make it slow, and it does not hang"
@@ -34,16 +36,15 @@ MOST_SWITCHES = 4
 
 def small(trials: Trials, of: int) -> Small:
     """`of`: how many stalls the find has."""
-    made = trials.last
-    if not made.is_whole:
-        seen = len(made.stalls)
-        return _small(trials, of, f"the log lists {seen} of {of} stalls, so it replays by its seed only")
-    if not trials.fails(trials.listed):
-        return _small(trials, of, "the list of its stalls alone does not make it again")
+    seen, is_whole = len(trials.last.stalls), trials.last.is_whole
     note = ""
     switches: tuple[Switch, ...] = ()
     segments: tuple[Segment, ...] = ()
     try:
+        if not _fails_as_listed(trials) and (is_whole or not _fails_with_fewer(trials)):
+            alone = "the list of its stalls alone does not make it again"
+            listed = f"the log lists {seen} of {of} stalls, so it replays by its seed only"
+            return _small(trials, of, alone if is_whole else listed)
         if not _is_confirmed(trials):
             return _small(trials, of, SLOW)
         _fewer_cpus(trials)
@@ -73,6 +74,32 @@ def _small(
     return Small(best.planned.cell.id, best.seed, best.points, of, trials.runs, note, switches, segments)
 
 
+def _fails_as_listed(trials: Trials) -> bool:
+    if trials.fails(trials.listed):
+        return True
+    trials.in_pieces = True
+    if trials.stalls != merged.in_time(trials.stalls) and trials.fails(trials.listed):
+        return True
+    trials.in_pieces = False
+    return False
+
+
+def _fails_with_fewer(trials: Trials) -> bool:
+    """A find with more stalls than the log lists has no list that could be made smaller, and those that it
+    lists are not enough. Other runs may fail in the same way with few enough: stalled only after what the log
+    lists, or more rarely."""
+    strategy = trials.best.exploration
+    later = max((one.time for one in trials.last.stalls), default=0)
+    for fewer in (
+        replace(strategy, from_ns=max(strategy.from_ns, later)),
+        *(replace(strategy, one_in=strategy.one_in * times) for times in RARER),
+    ):
+        cases = [trials.best.explored(replace(fewer, seed=seed)) for seed in range(1, SEEDS + 1)]
+        if trials.becomes(cases):
+            return True
+    return False
+
+
 def _fewer_stalls(trials: Trials) -> Point | None:
     """What comes after the last stall that is needed changes nothing. Each stall moves all that follows, so
     most of those before it only decide where it falls; another run may need fewer."""
@@ -93,9 +120,9 @@ def _fewer_stalls(trials: Trials) -> Point | None:
 
 def _last_needed(trials: Trials) -> Point:
     """Leaves out the stalls that come later."""
-    stalls = merged.in_time(one.point for one in trials.last.stalls)
+    stalls = trials.stalls
     trials.search(narrow.farthest(len(stalls) - 1), lambda n: trials.best.at(stalls[: len(stalls) - n]))
-    return merged.in_time(one.point for one in trials.last.stalls)[-1]
+    return trials.stalls[-1]
 
 
 def _is_confirmed(trials: Trials) -> bool:
@@ -136,8 +163,9 @@ def _happens_in(trials: Trials, planned: PlannedCell) -> bool:
     if trials.is_same(made):
         return trials.fails(plain)
     steps, limit = made.steps or 0, limit_ns(made.end_ns)
+    begin_ns = window_from(planned, made.typed_ns)
     cases = [
-        Case(planned, seed, trials.asked.exploration(find.strategy, seed, steps), limit)
+        Case(planned, seed, trials.asked.exploration(find.strategy, seed, steps, begin_ns), limit)
         for seed in range(1, SEEDS + 1)
     ]
     return trials.becomes(cases if find.strategy != PLAIN else cases[1:])

@@ -68,6 +68,9 @@ class Trials:
     """What came of it."""
     usual_ns: float | None = None
     """The median window of the find's cell, for a find that is slow."""
+    in_pieces: bool = False
+    """Several stalls at one instruction stay as they were made; else they are one stall, for longer. A vCPU
+    that is held by priorities looks again after each piece, and what the others do meanwhile may differ."""
     runs: int = 0
     most: int = 0
     """How many runs may be made; 0: as many as were asked for."""
@@ -109,7 +112,13 @@ class Trials:
     @property
     def listed(self) -> Case:
         """The best case with the stalls of its run as a list."""
-        return self.best.at(merged.in_time(one.point for one in self.last.stalls))
+        return self.best.at(self.stalls)
+
+    @property
+    def stalls(self) -> tuple[Point, ...]:
+        """Those of the best case's run, in the order in which they were made."""
+        points = tuple(one.point for one in self.last.stalls if one.ns)
+        return points if self.in_pieces else merged.in_time(points)
 
     def made(self, case: Case) -> Made:
         """What comes of this run, whether it fails or not."""

@@ -54,4 +54,5 @@ def test_another_folder_is_no_find(tmp_path: Path, orders: list[Order]) -> None:
     with pytest.raises(UsageError, match="is no find of an exploration; expected DIR/finds/find-1"):
         again.again(order(tmp_path), lambda _: None)
     assert orders == []
-    assert steps.command_of(tmp_path, "find-2").endswith("finds/find-2")
+    with pytest.raises(UsageError, match=r"find-2/find.json is missing"):
+        steps.command_of(tmp_path, "find-2")

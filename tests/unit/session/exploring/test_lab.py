@@ -1,4 +1,4 @@
-"""A run in which no guest came to life is no find: it says nothing of a kernel."""
+"""What a lab takes from a run, verified or not. One in which no guest ran says nothing of a kernel."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from benchgate.base.runs import Ending, RawRun
 from benchgate.plan.options import Options
 from benchgate.run.parallel import Job as Run
 from benchgate.run.runner import Here
-from benchgate.session.exploring.lab import ExploringLab
+from benchgate.session.exploring.lab import ExploringLab, window_ns
 from benchgate.session.exploring.maker import Job
 from benchgate.session.progress import Progress
 from tests.exploresim import planned
-from tests.unit.factories import raw_run
+from tests.unit.factories import cell, raw_run, verified
 
 
 class Runs(Here):
@@ -56,3 +56,9 @@ def test_a_guest_that_ended_without_a_result_is_judged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert made(Ending.EOF, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize(("unit", "ns"), [("insn", 800), ("ns", 800), ("cycles", None)])
+def test_a_window_is_compared_with_others_if_its_length_is_guest_time(unit: str, ns: int | None) -> None:
+    """`ns`: between two lines of the console, or a figure that the clock agreed with."""
+    assert window_ns(verified(raw_run(cell()), 800, unit=unit)) == ns

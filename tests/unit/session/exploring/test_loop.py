@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import io
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from benchgate.base.exploring import Strategy
+from benchgate.base.results import LineWindow, Result, ResultFormat
 from benchgate.explore.explored import FOUND
 from benchgate.session.exploring.asked import Asked
-from benchgate.session.exploring.folder import ExplorationFolder
-from benchgate.session.exploring.loop import Exploring, command, limit_ns
+from benchgate.session.exploring.folder import PLAN, ExplorationFolder
+from benchgate.session.exploring.loop import Exploring, command, limit_ns, window_from
 from benchgate.session.progress import Progress
 from tests import exploresim
 from tests.exploresim import Simulated
@@ -59,6 +61,23 @@ def test_the_first_run_tells_the_steps_and_the_deadline(tmp_path: Path) -> None:
     assert limit_ns(None) is None
 
 
+def test_the_window_of_a_guest_at_a_prompt_begins_with_the_first_line_that_is_typed() -> None:
+    """Without marks, `--window` would leave out every stall, and nothing would be found."""
+    one = exploresim.planned()
+    assert window_from(one, 800) is None
+    own = replace(one.system, result=Result(ResultFormat.PATTERNS, work=LineWindow("^a$", "^b$")))
+    asked_at = replace(one, system=own)
+    assert window_from(asked_at, 800) == 800
+    assert window_from(asked_at, None) == 0
+    timed = replace(ASKED, window=True)
+    assert not timed.exploration("sync", 1, 0, 800).window
+    assert timed.exploration("sync", 1, 0, 800).from_ns == 800
+    later = replace(timed, parameters={"from_ns": 900}).exploration("sync", 1, 0, 800)
+    assert later.from_ns == 900
+    assert replace(ASKED, window=False).exploration("sync", 1, 0, 800).from_ns == 0
+    assert timed.exploration("sync", 1, 0).window
+
+
 def test_it_ends_at_the_first_find(tmp_path: Path) -> None:
     folder, _ = explored(tmp_path / "x", replace(ASKED, stop_at_first=True))
     lines = folder.lines()
@@ -103,5 +122,16 @@ def test_without_finds_few_runs_are_news(tmp_path: Path) -> None:
 
 def test_a_command_can_be_pasted_from_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    folder = folder_in(tmp_path / "an out")
-    assert command(folder, "find-1") == "benchgate explore replay 'an out/finds/find-1'"
+    folder, said = explored(tmp_path / "an out", replace(ASKED, stop_at_first=True))
+    built_in = "benchgate explore replay 'an out/finds/find-1'"
+    assert command(folder, "find-1") == built_in
+    assert built_in in said
+    files = {
+        "systems": {"kernel": f"{tmp_path}/k.yaml", "ker": "/b/ker.yaml"},
+        "workloads": {"primes": "primes"},
+    }
+    plan = json.loads((folder.path / PLAN).read_text()) | files
+    (folder.path / PLAN).write_text(json.dumps(plan))
+    assert command(folder, "find-1") == f"{built_in} --system k.yaml"
+    (folder.path / PLAN).write_text(json.dumps(plan | {"workloads": {"primes": "/w/workload.yaml"}}))
+    assert command(folder, "find-1") == f"{built_in} --system k.yaml --workload /w/workload.yaml"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,7 @@ def test_the_smokes_of_a_system_at_its_cpu_counts() -> None:
         (Asked(), "name tests, such as tests/smp, or a system"),
         (Asked(smoke=True, paths=("tests",)), "--smoke explores no tests"),
         (Asked(smoke=True, words=("-k", "x")), "--smoke runs no pytest"),
+        (Asked(smoke=True, window=True, systems=("kernel",)), "a smoke has no timed window"),
         (Asked(smoke=True, systems=("linux",)), "`smoke` is missing"),
         (Asked(smoke=True, systems=("kernel",), smp="65"), "kernel runs on 1 to 64 CPUs"),
     ],
@@ -99,3 +101,22 @@ def test_the_smokes_of_a_system_at_its_cpu_counts() -> None:
 def test_what_cannot_be_explored_is_a_sentence(asked: Asked, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         rows.select(asked)
+
+
+def test_a_window_that_nothing_tells_is_a_note_and_no_exploration_without_stalls(
+    tests: str, tmp_path: Path
+) -> None:
+    kernel = tmp_path / "mine.yaml"
+    kernel.write_text(
+        "version: 1\nname: mine\nkind: qemu\nboot: {kernel: k.elf}\nend: {by: kill}\n"
+        "ask: selftest\nconsole: {online_lines: '^cpu'}\n"
+        'result: {format: patterns, work: {from: "^a$", to: "^b$"},\n'
+        '  answers: ["^(?P<x>1)$"], expect: {x: "1"}}\n'
+    )
+    file = Path(tests)
+    file.write_text("import pytest\n\n@pytest.mark.workload('selftest')\ndef test_self(cell):\n    pass\n")
+    asked = Asked(paths=(tests,), systems=(str(kernel),), smp="2")
+    (one,) = rows.select(asked).cells
+    assert not rows.has_window(one.system)
+    with pytest.raises(UsageError, match="it has neither marks nor a prompt, so --window knows no window"):
+        rows.select(replace(asked, window=True))
