@@ -39,6 +39,7 @@ struct thread {
     struct thread *next, *previous;
     uint64_t key; // park: which word it waits for
     int wait_result;
+    bool linked; // it is in the queue, and not just on its way there
     // Time accounting, in cycles; written by the CPU that changes the state.
     enum thread_state state;
     uint64_t wait_count; // number of its waits, which identifies each; guarded by the same lock
