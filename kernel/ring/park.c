@@ -6,7 +6,7 @@
 
 static struct bucket {
     _Alignas(128) struct lock lock;
-    struct wait_queue queue; // guarded by lock
+    _Alignas(64) struct wait_queue queue; // guarded by lock
 } buckets[PARK_BUCKETS] = {[0 ... PARK_BUCKETS - 1] = {.lock = LOCK(park)}};
 
 static unsigned bucket_of(uint64_t key) {
