@@ -131,15 +131,19 @@ FAULT_COPY int wait_while_early(struct wait_queue *queue, struct lock *lock, con
     return wait_while_with(true, queue, lock, word, expected, deadline);
 }
 
-// The head is not NULL while threads are on their way from the stack to the queue: wait_none has no lock.
+// The head is not NULL while threads are on their way from the stack to the queue: wait_none has no lock. There is no
+// look at the stack before the exchange, as in wait_while.
 struct thread *wait_gather(struct wait_queue *queue) {
-    struct thread *next = NULL, *last = atomic_load_explicit(&queue->coming, memory_order_seq_cst);
-    if (last == NULL)
+    bool empty = queue->head == NULL;
+    if (empty)
+        __atomic_store_n(&queue->head, current(), __ATOMIC_RELAXED);
+    // seq_cst, with wait_while; release: whoever sees the stack empty sees the head
+    struct thread *next = NULL, *last = atomic_exchange_explicit(&queue->coming, NULL, memory_order_seq_cst);
+    if (last == NULL) {
+        if (empty)
+            __atomic_store_n(&queue->head, NULL, __ATOMIC_RELAXED);
         return NULL;
-    if (queue->head == NULL)
-        __atomic_store_n(&queue->head, last, __ATOMIC_RELAXED);
-    // acquire: pairs with wait_while; release: whoever sees the stack empty sees the head
-    last = atomic_exchange_explicit(&queue->coming, NULL, memory_order_acq_rel);
+    }
     host_meanwhile();
     struct thread *first = last;
     for (;;) {

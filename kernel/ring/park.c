@@ -1,12 +1,15 @@
 #include "ring/park.h"
 
+#include <stddef.h>
+
 #include "core/fault.h"
 #include "core/thread.h"
 #include "ring/ring.h"
 
 static struct bucket {
     _Alignas(128) struct lock lock;
-    _Alignas(64) struct wait_queue queue; // guarded by lock
+    _Alignas(64) char pad[64 - offsetof(struct wait_queue, coming)];
+    struct wait_queue queue; // guarded by lock, but for `coming`
 } buckets[PARK_BUCKETS] = {[0 ... PARK_BUCKETS - 1] = {.lock = LOCK(park)}};
 
 static unsigned bucket_of(uint64_t key) {
