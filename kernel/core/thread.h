@@ -19,7 +19,13 @@
 
 struct process;
 
-enum __attribute__((packed)) thread_state { THREAD_RUNNING, THREAD_RUNNABLE, THREAD_BLOCKED, THREAD_DEAD, THREAD_STATES };
+enum __attribute__((packed)) thread_state {
+    THREAD_RUNNING,
+    THREAD_RUNNABLE,
+    THREAD_BLOCKED,
+    THREAD_DEAD,
+    THREAD_STATES
+};
 
 // What others ask of a thread. It looks before it waits, and on its way to user mode.
 enum thread_asked { THREAD_KILLED = 1, THREAD_STOPPED = 2 }; // stopped: core/program.h

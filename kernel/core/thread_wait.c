@@ -69,8 +69,8 @@ FAULT_LINES int wait_with(bool late, struct wait_queue *queue, uint64_t deadline
     return me->wait_result;
 }
 
-// No waker has more to do with this thread than to take it out of its queue, until it is off its stack (settle in
-// core/thread.c).
+// No waker has more to do with this thread than to take it out of its queue, until it is off its stack
+// (settle in core/thread.c).
 static int sleep_now(struct thread *me, uint64_t deadline) {
     thread_account(me, THREAD_BLOCKED, now());
     if (deadline != 0) {
@@ -94,10 +94,11 @@ static int leave(struct thread *me, struct wait_queue *queue, struct lock *lock,
     return mine ? result : sleep_now(me, 0);
 }
 
-// `early` (fault=wake-window): looks at the word just before it is on the stack. A waker in between finds nobody. The
-// window has no call and as few instructions as possible: an ordinary turn of the clock hardly ever ends in it.
-FAULT_LINES int wait_while_with(bool early, struct wait_queue *queue, struct lock *lock,
-                                const uint32_t *word, uint32_t expected, uint64_t deadline) {
+// `early` (fault=wake-window): looks at the word just before it is on the stack. A waker in between finds
+// nobody. The window has no call and as few instructions as possible: an ordinary turn of the clock hardly
+// ever ends in it.
+FAULT_LINES int wait_while_with(bool early, struct wait_queue *queue, struct lock *lock, const uint32_t *word,
+                                uint32_t expected, uint64_t deadline) {
     struct thread *me = current();
     // The stack is probably empty. A look at it would fetch its line twice: to read, and then to write.
     struct thread *below = NULL;
@@ -109,7 +110,8 @@ FAULT_LINES int wait_while_with(bool early, struct wait_queue *queue, struct loc
     atomic_store_explicit(&me->waits_in, queue, memory_order_release);
     bool differs = early && __atomic_load_n(word, __ATOMIC_ACQUIRE) != expected;
     host_meanwhile();
-    // seq_cst, with wait_none and wait_gather: either they find this thread, or it sees what was changed before
+    // seq_cst, with wait_none and wait_gather: either they find this thread, or it sees what was changed
+    // before
     while (!atomic_compare_exchange_weak_explicit(&queue->coming, &below, me, memory_order_seq_cst,
                                                   memory_order_relaxed))
         me->next = below;
@@ -131,8 +133,8 @@ FAULT_COPY int wait_while_early(struct wait_queue *queue, struct lock *lock, con
     return wait_while_with(true, queue, lock, word, expected, deadline);
 }
 
-// The head is not NULL while threads are on their way from the stack to the queue: wait_none has no lock. There is no
-// look at the stack before the exchange, as in wait_while.
+// The head is not NULL while threads are on their way from the stack to the queue: wait_none has no lock.
+// There is no look at the stack before the exchange, as in wait_while.
 struct thread *wait_gather(struct wait_queue *queue) {
     bool empty = queue->head == NULL;
     if (empty)
@@ -165,8 +167,8 @@ struct thread *wait_gather(struct wait_queue *queue) {
     return first;
 }
 
-// If the stack is empty, who was on it is in the queue, or on the way there, which the head tells as well. So a NULL
-// there means that they were taken out.
+// If the stack is empty, who was on it is in the queue, or on the way there, which the head tells as well. So
+// a NULL there means that they were taken out.
 bool wait_none(const struct wait_queue *queue) {
     // seq_cst, with wait_while: the caller has changed what they wait for
     atomic_thread_fence(memory_order_seq_cst);

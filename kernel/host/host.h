@@ -19,8 +19,8 @@ struct check {
 extern const struct check sched_checks[], ring_checks[], park_checks[], wait_checks[], fault_checks[];
 extern _Thread_local unsigned host_cpu;
 
-// Called once, just before the next lock is taken, or a thread enters a queue without one: what another CPU does at
-// the worst moment.
+// Called once, just before the next lock is taken, or a thread enters a queue without one: what another CPU
+// does at the worst moment.
 extern _Thread_local void (*host_hook)(void);
 
 unsigned host_wakes(void);    // threads that were made ready to run since

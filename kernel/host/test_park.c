@@ -91,7 +91,7 @@ static void change_and_wake(void) {
 }
 
 static int sees_a_late_change(uint64_t seed) {
-    struct ring_wait wait = {.allowed = true};
+    struct ring_wait wait = {.allowed = true, .deadline = 1000};
     be(0);
     late_word = (uint32_t)seed;
     host_hook = change_and_wake;
@@ -101,7 +101,8 @@ static int sees_a_late_change(uint64_t seed) {
     return 0;
 }
 
-// The word changes before the thread is in the queue, and its waker comes when it is about to leave that again.
+// The word changes before the thread is in the queue, and its waker comes when it is about to leave that
+// again.
 static void wake(void) {
     late_woken = unpark((uint64_t)&late_word, 1);
 }
@@ -111,7 +112,7 @@ static void change_then_wake(void) {
 }
 
 static int keeps_a_late_wake(uint64_t seed) {
-    struct ring_wait wait = {.allowed = true};
+    struct ring_wait wait = {.allowed = true, .deadline = 1000};
     be(0);
     late_word = (uint32_t)seed;
     host_hook = change_then_wake;

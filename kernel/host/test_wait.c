@@ -102,7 +102,7 @@ static void kill_waiter(void) {
 static int sees_a_late_kill(uint64_t seed) {
     (void)seed;
     enter_as_waiter(kill_waiter); // it is about to enter: in no list yet
-    NEED(wait_while(&queue, &first, &word, word, 0) == -RING_EINTR);
+    NEED(wait_while(&queue, &first, &word, word, 1000) == -RING_EINTR);
     NEED(host_wakes() == 0 && wait_none(&queue) && both_free());
     return 0;
 }

@@ -1,5 +1,5 @@
-// Stands in for core/thread.c and core/timer.c: a thread that is switched away from is a POSIX thread that sleeps.
-// A deadline is in ms from then on.
+// Stands in for core/thread.c and core/timer.c: a thread that is switched away from is a POSIX thread that
+// sleeps. A deadline is in ms from then on.
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
@@ -56,7 +56,8 @@ void thread_switch(struct thread *next, bool requeue) {
     until.tv_sec += (time_t)(me->deadline / 1000 + ns / 1000000000);
     until.tv_nsec = (long)(ns % 1000000000);
     if (sleep_until_ready(me->slot, me->deadline ? &until : NULL) == ETIMEDOUT) {
-        wait_end(me, -RING_ETIMEDOUT, &me->wait_count, NULL); // as the timer's interrupt; or its waker is about to
+        // As the timer's interrupt does; unless its waker is about to.
+        wait_end(me, -RING_ETIMEDOUT, &me->wait_count, NULL);
         sleep_until_ready(me->slot, NULL);
     }
     me->state = THREAD_RUNNING;

@@ -8,8 +8,8 @@
 
 static struct bucket {
     _Alignas(128) struct lock lock;
-    _Alignas(64) char pad[64 - offsetof(struct wait_queue, coming)];
-    struct wait_queue queue; // guarded by lock, but for `coming`
+    char pad[64 - sizeof(struct lock) - offsetof(struct wait_queue, coming)];
+    struct wait_queue queue; // guarded by lock, but for `coming`, which begins the next line
 } buckets[PARK_BUCKETS] = {[0 ... PARK_BUCKETS - 1] = {.lock = LOCK(park)}};
 
 static unsigned bucket_of(uint64_t key) {
@@ -38,6 +38,8 @@ uint64_t unpark(uint64_t key, uint64_t most) {
     lock_take(&bucket->lock);
     struct thread *t = bucket->queue.head, *next;
     for (; woken < most && (t != NULL || (t = wait_gather(&bucket->queue)) != NULL); t = next) {
+        // As it is. A line that is written first moves once, and one that is read first twice.
+        t->wait_result = 0;
         next = t->next;
         if (t->key != key)
             continue;

@@ -1,8 +1,9 @@
 // Park: waits for a 32-bit word of user memory to change, like the futex of Franke, Russell and Kirkwood
 // (2002). A word is identified by a key, which no other word has while a thread waits for it. Its physical
-// page would not do: that may be unmapped meanwhile and given to another process. A thread enters its bucket's queue
-// before it compares the word, and unpark looks at the queue after the word was changed, so no wake-up is lost.
-// park takes no lock, unless the word changed meanwhile; unpark takes that of the bucket if somebody may wait there.
+// page would not do: that may be unmapped meanwhile and given to another process. A thread enters its
+// bucket's queue before it compares the word, and unpark looks at the queue after the word was changed, so no
+// wake-up is lost. park takes no lock, unless the word changed meanwhile; unpark takes that of the bucket if
+// somebody may wait there.
 #ifndef RING_PARK_H
 #define RING_PARK_H
 
