@@ -8,7 +8,6 @@
 #include "core/string.h"
 #include "core/thread.h"
 #include "core/thread_wait.h"
-#include "ring/park.h"
 #include "sched/common.h"
 
 enum fault fault_chosen;
@@ -30,7 +29,7 @@ static const struct {
     {"idle-spin", FAULT_IDLE_SPIN, NULL, NULL},
     {"panic", FAULT_PANIC, NULL, NULL},
     {"crowd", FAULT_CROWD, sched_any_waiting, crowd_any_waiting},
-    {"wake-window", FAULT_RACE, park, park_early},
+    {"wake-window", FAULT_RACE, wait_while, wait_while_early},
     {"late-store", FAULT_RACE, wait_on, wait_on_late},
     {"unlocked-count", FAULT_RACE, wfq_enqueue, wfq_enqueue_late},
     {"double-free", FAULT_RACE, process_exit, process_exit_late},

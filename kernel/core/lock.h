@@ -38,15 +38,16 @@ void lock_slow(struct lock *lock);            // queues until it has the lock
 void lock_note(struct lock *lock, bool take); // statistics for the debug profile and measure=1
 extern bool lock_books;                       // set at boot if lock_note is to be called
 
+// host/: what another CPU does just before this one gets the lock, or at another bad moment
 #if __STDC_HOSTED__
-void host_meanwhile(void); // host/: what another CPU does just before this one gets the lock
+void host_meanwhile(void);
+#else
+static inline void host_meanwhile(void) {}
 #endif
 
 static inline bool lock_try(struct lock *lock, unsigned cpu) {
     uint32_t free = 0;
-#if __STDC_HOSTED__
     host_meanwhile();
-#endif
     // acquire: pairs with the release in lock_drop
     if (!atomic_compare_exchange_strong_explicit(&lock->owner, &free, cpu + 1, memory_order_acquire,
                                                  memory_order_relaxed))

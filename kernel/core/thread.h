@@ -8,6 +8,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "core/lock.h"
@@ -18,7 +19,13 @@
 
 struct process;
 
-enum thread_state { THREAD_RUNNING, THREAD_RUNNABLE, THREAD_BLOCKED, THREAD_DEAD, THREAD_STATES };
+enum __attribute__((packed)) thread_state {
+    THREAD_RUNNING,
+    THREAD_RUNNABLE,
+    THREAD_BLOCKED,
+    THREAD_DEAD,
+    THREAD_STATES
+};
 
 // What others ask of a thread. It looks before it waits, and on its way to user mode.
 enum thread_asked { THREAD_KILLED = 1, THREAD_STOPPED = 2 }; // stopped: core/program.h
@@ -29,27 +36,29 @@ struct thread {
     _Alignas(128) uint64_t stack; // saved stack pointer, while it does not run
     struct process *process;      // NULL for idle threads
     _Atomic bool on_cpu;          // its stack is in use; cleared by the next thread on that CPU
-    _Atomic uint8_t asked; // of enum thread_asked
+    _Atomic uint8_t asked;        // of enum thread_asked
+    // Time accounting, in cycles: state, spent, since; written by the CPU that changes the state.
+    enum thread_state state;
     unsigned ran_on; // CPU + 1 on which it ran last, 0: none yet
     struct sched_entity entity;
+    uint64_t spent[THREAD_STATES];
 
-    // Guarded by the lock of the wait queue that it is in.
-    _Atomic(struct wait_queue *) waits_in;
+    // Guarded by the lock of the wait queue that it is in. All that is used under that lock is in one line.
+    _Alignas(64) _Atomic(struct wait_queue *) waits_in;
     _Atomic(struct lock *) wait_lock; // of that queue, or of the last one
     struct thread *next, *previous;
     uint64_t key; // park: which word it waits for
     int wait_result;
-    // Time accounting, in cycles; written by the CPU that changes the state.
-    enum thread_state state;
-    uint64_t wait_count; // number of its waits, which identifies each; guarded by the same lock
-    uint64_t deadline;   // 0: none; guarded by the timer lock of timer_cpu
-    uint64_t since, spent[THREAD_STATES];
+    bool linked;         // it is in the queue, and not just on its way there
+    uint64_t wait_count; // number of its waits, which identifies each
+    uint64_t since;
 
     uint64_t born, died;
     uint64_t stack_top;
     unsigned slot; // index in the table, and of its kernel stack
     int id;
     // Guarded by the timer lock of timer_cpu.
+    uint64_t deadline; // 0: none
     struct thread *timer_next;
     unsigned timer_cpu;
 
@@ -66,6 +75,8 @@ struct thread {
     unsigned user_slot; // 0: main
     struct ring_owner ring;
 };
+
+_Static_assert(offsetof(struct thread, born) == 192, "a wake-up writes to three lines");
 
 extern struct thread threads[MAX_THREADS];
 

@@ -19,8 +19,13 @@ struct check {
 extern const struct check sched_checks[], ring_checks[], park_checks[], wait_checks[], fault_checks[];
 extern _Thread_local unsigned host_cpu;
 
-// Called once, just before the next lock is taken: what another CPU does at the worst moment.
+// Called once, just before the next lock is taken, or a thread enters a queue without one: what another CPU
+// does at the worst moment.
 extern _Thread_local void (*host_hook)(void);
+
+unsigned host_wakes(void);      // threads that were made ready to run since
+unsigned host_wakes_held(void); // of them, by a CPU that had the lock of the queue in which they waited
+void host_forget_wakes(void);   // which no thread is waiting for
 
 uint64_t host_random(uint64_t *state);
 

@@ -1,9 +1,6 @@
 // Park and unpark with POSIX threads as sleepers: every wake-up arrives, park refuses to wait when it must,
 // and a lost wake-up (fault=lost-wake) is noticed.
-#include <errno.h>
 #include <pthread.h>
-#include <string.h>
-#include <time.h>
 
 #include "core/fault.h"
 #include "core/thread.h"
@@ -15,43 +12,9 @@
 #define ROUNDS 300
 
 static struct thread sleeper[MAX_CPUS];
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t woken = PTHREAD_COND_INITIALIZER;
-
-// A minimal version of the kernel's: a list, and a condition variable for the sleep itself.
-int wait_on(struct wait_queue *queue, uint64_t deadline) {
-    struct thread *me = current();
-    pthread_mutex_lock(&mutex);
-    me->next = NULL;
-    me->previous = queue->tail;
-    *(queue->tail ? &queue->tail->next : &queue->head) = me;
-    queue->tail = me;
-    atomic_store(&me->waits_in, queue);
-    lock_drop(queue->lock);
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += (time_t)deadline;
-    int error = 0;
-    while (atomic_load(&me->waits_in) != NULL && error != ETIMEDOUT)
-        error = pthread_cond_timedwait(&woken, &mutex, &until);
-    pthread_mutex_unlock(&mutex);
-    return error == ETIMEDOUT ? -RING_ETIMEDOUT : me->wait_result;
-}
-
-// Whoever is taken out of the queue may go on at once: these threads sleep on a condition variable.
-void wake_later(struct wake_list *list, struct wait_queue *queue, struct thread *thread, int result) {
-    (void)list;
-    pthread_mutex_lock(&mutex);
-    *(thread->previous ? &thread->previous->next : &queue->head) = thread->next;
-    *(thread->next ? &thread->next->previous : &queue->tail) = thread->previous;
-    thread->wait_result = result;
-    atomic_store(&thread->waits_in, NULL);
-    pthread_cond_broadcast(&woken);
-    pthread_mutex_unlock(&mutex);
-}
-
-void wake_now(struct wake_list *list) {
-    (void)list;
+static void be(unsigned me) {
+    sleeper[me].slot = me;
+    this_cpu()->current = &sleeper[me];
 }
 
 static uint32_t ball;
@@ -60,11 +23,11 @@ static _Atomic int lost;
 
 static void *play(void *argument) {
     unsigned me = host_cpu = (unsigned)(uintptr_t)argument;
-    this_cpu()->current = &sleeper[me];
+    be(me);
     for (unsigned turn = me; turn < players * ROUNDS && !atomic_load(&lost); turn += players) {
         uint32_t is;
         while ((is = __atomic_load_n(&ball, __ATOMIC_ACQUIRE)) != turn && !atomic_load(&lost)) {
-            struct ring_wait wait = {.allowed = true, .deadline = 2};
+            struct ring_wait wait = {.allowed = true, .deadline = 2000};
             if (park((uint64_t)&ball, &ball, is, &wait) == -RING_ETIMEDOUT)
                 atomic_store(&lost, 1);
         }
@@ -118,7 +81,7 @@ static int does_not_wait(uint64_t seed) {
     return 0;
 }
 
-// The word changes, and its waker comes, just before the parking thread has the lock.
+// The word changes, and its waker comes, just before the parking thread is in the queue.
 static uint32_t late_word;
 static uint64_t late_woken;
 
@@ -128,16 +91,34 @@ static void change_and_wake(void) {
 }
 
 static int sees_a_late_change(uint64_t seed) {
-    struct ring_wait wait = {.allowed = true};
-    this_cpu()->current = &sleeper[0];
+    struct ring_wait wait = {.allowed = true, .deadline = 1000};
+    be(0);
     late_word = (uint32_t)seed;
     host_hook = change_and_wake;
     NEED(park((uint64_t)&late_word, &late_word, late_word, &wait) == -RING_EAGAIN && !wait.later);
     NEED(late_woken == 0);
-    host_hook = change_and_wake; // the wrong copy goes to sleep, and nobody will wake it
-    NEED(park_early((uint64_t)&late_word, &late_word, late_word, &wait) == -RING_ETIMEDOUT);
-    NEED(late_woken == 0);
-    NEED(unpark((uint64_t)&late_word, 1) == 1); // it is still in its queue: for the next seed
+    NEED(unpark((uint64_t)&late_word, 1) == 0); // it has left the queue
+    return 0;
+}
+
+// The word changes before the thread is in the queue, and its waker comes when it is about to leave that
+// again.
+static void wake(void) {
+    late_woken = unpark((uint64_t)&late_word, 1);
+}
+static void change_then_wake(void) {
+    late_word++;
+    host_hook = wake;
+}
+
+static int keeps_a_late_wake(uint64_t seed) {
+    struct ring_wait wait = {.allowed = true, .deadline = 1000};
+    be(0);
+    late_word = (uint32_t)seed;
+    host_hook = change_then_wake;
+    NEED(park((uint64_t)&late_word, &late_word, late_word, &wait) == 0);
+    NEED(late_woken == 1);
+    NEED(unpark((uint64_t)&late_word, 1) == 0);
     return 0;
 }
 
@@ -145,6 +126,7 @@ const struct check park_checks[] = {
     {"park", no_wake_is_lost},
     {"park-refuses", does_not_wait},
     {"park-late-change", sees_a_late_change},
-    {"park-sees-loss", a_lost_wake_is_seen}, // last: it leaves a sleeper in a bucket
+    {"park-late-wake", keeps_a_late_wake},
+    {"park-sees-loss", a_lost_wake_is_seen},
     {NULL, NULL},
 };

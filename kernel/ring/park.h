@@ -1,7 +1,9 @@
 // Park: waits for a 32-bit word of user memory to change, like the futex of Franke, Russell and Kirkwood
 // (2002). A word is identified by a key, which no other word has while a thread waits for it. Its physical
-// page would not do: that may be unmapped meanwhile and given to another process. The word is compared under
-// its bucket's lock, and unpark takes that lock after the word was changed, so no wake-up is lost.
+// page would not do: that may be unmapped meanwhile and given to another process. A thread enters its
+// bucket's queue before it compares the word, and unpark looks at the queue after the word was changed, so no
+// wake-up is lost. park takes no lock, unless the word changed meanwhile; unpark takes that of the bucket if
+// somebody may wait there.
 #ifndef RING_PARK_H
 #define RING_PARK_H
 
@@ -12,7 +14,6 @@ struct ring_wait;
 // `word` is an address in the direct map. 0: woken. -RING_EAGAIN: the word is not `expected`, or (with
 // wait->later set) waiting is not allowed.
 int park(uint64_t key, const uint32_t *word, uint32_t expected, struct ring_wait *wait);
-int park_early(uint64_t key, const uint32_t *word, uint32_t expected, struct ring_wait *wait); // core/fault.h
 uint64_t unpark(uint64_t key, uint64_t most); // returns how many were woken
 
 #endif

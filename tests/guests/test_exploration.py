@@ -44,8 +44,8 @@ def _is_in(switch: dict[str, Any], symbol: str) -> bool:
 def test_the_window_of_a_race_is_what_is_left_of_its_find(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The window of `wake-window` is from the look at the word to the lock; two instructions are in it. Each
-    stall shifts what follows, so it depends on the seed how many stalls before it make it happen there."""
+    """The window of `wake-window` is from the look at the word to the compare-and-exchange.
+    Each stall shifts what follows, so the seed decides how many stalls before it make it happen there."""
     monkeypatch.chdir(tmp_path)
     words = ["--smoke", "--system", "kernel:fault=wake-window", "--smp", "2", "--strategy", "sync"]
     more = ["--first-seed", "301", "--seeds", "40", "--with", "one_in=20", "--stop-at-first"]
@@ -56,7 +56,7 @@ def test_the_window_of_a_race_is_what_is_left_of_its_find(
     assert find["kind"] == "hang"
     assert len(small["points"]) < 20
     assert small["of_points"] > 300
-    inside = [switch for switch in small["switches"] if switch["ran"] and _is_in(switch, "park_early")]
+    inside = [switch for switch in small["switches"] if switch["ran"] and _is_in(switch, "wait_while_early")]
     (switch,) = inside
     places = [switch["stopped"][name].split("+")[1] for name in ("first", "last")]
     assert int(places[0], 16) < int(places[1], 16)
