@@ -7,13 +7,13 @@ for a system that the session does not have.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchgate.base.cells import Params
 from benchgate.base.errors import EvidenceError, IncompleteError, UsageError, VerifyError
+from benchgate.base.files import read_json
 from benchgate.base.jsonfields import Fields
 from benchgate.base.machines import IDEAL, machine_in
 from benchgate.base.metrics import WINDOWS, Better
@@ -135,12 +135,13 @@ def _session(folder: Path, system: str) -> Side:
 
 def _machines(folder: Path, values: Iterable[Value]) -> tuple[str, tuple[str, ...]]:
     """The host, which is not known without session.json: the two CSV files are enough to compare figures; and
-    the simulated machines."""
+    the simulated machines, whose files it names by digest. Without it, nothing tells that those of two folders
+    are the same."""
     names = {machine_in(one.system) or IDEAL for one in values}
     try:
         facts = read_object(folder, SESSION)
     except IncompleteError:
-        return "", tuple(sorted(names))
+        return "", tuple(sorted(name if name == IDEAL else f"{name} of {folder}" for name in names))
     digests = machine_digests(facts, str(folder / SESSION))
     return machine_of(facts), tuple(sorted(f"{name} {digests.get(name, '')}".strip() for name in names))
 
@@ -165,13 +166,13 @@ def _grouped(values: Iterable[Value]) -> Mapping[Key, Samples]:
 
 def _json(path: Path, text: str) -> Side:
     try:
-        top = Fields(json.loads(text), "the file")
+        top = Fields(read_json(text), "the file")
         label, found = top.text("label", ""), {}
         for name, value in top.take("benchmarks", dict).items():
             one = Fields(value, name)
             if one.has("per_iter_ns"):  # the others are figures without a unit
                 found[name] = _exact(one)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise EvidenceError(f"{path}: {error}") from None
     return _program(path, label, found)
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import itertools
 import json
 import re
 from pathlib import Path
 
 from benchgate.base import yamlfile
-from benchgate.base.machines import Cache, Machine, Node, Tlb
+from benchgate.base.machines import IDEAL, Cache, Machine, Node, Tlb
 from benchgate.base.systems import MAX_CPUS
 from benchgate.base.yaml_text import text_of
 from benchgate.base.yamlfile import Section
@@ -25,12 +24,16 @@ NO_MEMORY = "none"
 """The value of `memory` for a machine without a memory system."""
 LONGEST_NS = 1_000_000
 LARGEST_CACHE = 1 << 32
+MOST_SETS = 1 << 22
+SLOWEST_GB_S = 0.001
 MOST_WAYS = 128
 MOST_NODES = 16
 MOST_ENTRIES = 1 << 16
 HIT_NS = 1
 """The latency of the first level: the instruction's own time."""
 _SIZE = re.compile(r"([0-9]{1,9})([KM]?)\Z")
+_RESERVED = re.compile(rf"{IDEAL}|insn|wall|smp[0-9]+")
+"""What other parts of a cell's name are made of."""
 _SHIFT = {"": 0, "K": 10, "M": 20}
 ORDERS = ("watch", "strict")
 Groups = tuple[tuple[int, ...], ...]
@@ -53,6 +56,8 @@ def parse(text: str, path: Path) -> Machine | None:
 
 
 def _read(top: Section, name: str, source: str, text: str) -> Machine:
+    if _RESERVED.fullmatch(name):
+        top.refuse(f"`{name}` has another meaning in the name of a cell", "name")
     cpus = top.integer("cpus", low=1, high=MAX_CPUS)
     line = _power_of_two(top, "line", low=16, high=256)
     l1d, l1i, l2, l3 = _caches(top, line)
@@ -61,7 +66,7 @@ def _read(top: Section, name: str, source: str, text: str) -> Machine:
     _check_nesting(top, clusters, sockets, tuple(node.cpus for node in nodes))
     last = (l3 or l2).latency_ns
     local, remote, bandwidth = _memory(top, last, len(nodes))
-    cluster, across, socket = _transfers(top, l2.latency_ns, clusters, sockets)
+    cluster, across, socket = _transfers(top, l2.latency_ns, last, clusters, sockets)
     machine = Machine(
         name=name,
         source=source,
@@ -112,6 +117,9 @@ def _power_of_two(section: Section, key: str, *, low: int, high: int) -> int:
 def _caches(top: Section, line: int) -> tuple[Cache, Cache, Cache, Cache | None]:
     l1d, l1i = (_cache(top, key, line, HIT_NS, HIT_NS) for key in ("l1d", "l1i"))
     l2 = _cache(top, "l2", line, HIT_NS)
+    inner = max(l1d.size, l1i.size)
+    if l2.size < inner and not any(map(top.refused, ("l1d", "l1i", "l2"))):
+        top.refuse(f"its size is {l2.size}, less than the {inner} of a level that it includes", "l2")
     l3 = _cache(top, "l3", line, l2.latency_ns) if top.has("l3") else None
     return l1d, l1i, l2, l3
 
@@ -135,6 +143,10 @@ def _cache(top: Section, level: str, line: int, inner_ns: int, usual_ns: int | N
         _check_sets(section, size, ways, line)
     elif is_known and size % (ways * line):
         section.refuse(f"is {size}, not a whole number of sets of {ways} ways of {line} bytes", "size")
+    elif is_known and size // (ways * line) > MOST_SETS:
+        section.refuse(
+            f"is {size // (ways * line)} sets of {ways} ways; at most {MOST_SETS} are supported", "size"
+        )
     section.close()
     return Cache(size, ways, latency)
 
@@ -250,16 +262,22 @@ def _memory(top: Section, last_ns: int, nodes: int) -> tuple[int, int, float]:
     if remote < local and not any(map(section.refused, ("local_ns", "remote_ns"))):
         section.refuse(f"is {remote}, less than `local_ns`: {local}", "remote_ns")
     bandwidth = section.number("bandwidth_gb_s", 0.0, high=10_000)
+    if 0 < bandwidth < SLOWEST_GB_S:
+        section.refuse(f"is {bandwidth:g}, not 0 (no limit) or at least {SLOWEST_GB_S:g}", "bandwidth_gb_s")
     section.close()
     return local, remote, bandwidth
 
 
-def _transfers(top: Section, inner_ns: int, clusters: Groups, sockets: Groups) -> tuple[int, int, int]:
+def _transfers(
+    top: Section, inner_ns: int, last_ns: int, clusters: Groups, sockets: Groups
+) -> tuple[int, int, int]:
     """The times to get a line from another CPU. Where no pair of CPUs is that far apart, a time may be left
-    out."""
+    out. `last_ns`: the latency of the last cache; another cluster is no nearer."""
     pairs = any(len(group) > 1 for group in clusters)
     several = any(len([one for one in clusters if set(one) <= set(socket)]) > 1 for socket in sockets)
     needed = {"cluster_ns": pairs, "across_ns": several, "socket_ns": len(sockets) > 1}
+    if top.refused("clusters") or top.refused("sockets"):
+        needed = dict.fromkeys(needed, False)  # which pairs there are is not known
     section = top.section("transfer")
     if section is None:
         if any(needed.values()) and not top.refused("transfer"):
@@ -267,10 +285,10 @@ def _transfers(top: Section, inner_ns: int, clusters: Groups, sockets: Groups) -
         return inner_ns, inner_ns, inner_ns
     times = [inner_ns]
     for key, is_needed in needed.items():
-        times.append(section.integer(key, None if is_needed else times[-1], low=1, high=LONGEST_NS))
-    for key, (inner, outer) in zip(needed, itertools.pairwise(times), strict=True):
-        if outer < inner and not section.refused(key):
-            section.refuse(f"is {outer}, less than the {inner} from a nearer CPU or cache", key)
+        least = times[-1] if key == "cluster_ns" else max(times[-1], last_ns)
+        times.append(section.integer(key, None if is_needed else least, low=1, high=LONGEST_NS))
+        if times[-1] < least and not section.refused(key):
+            section.refuse(f"is {times[-1]}, less than the {least} from a nearer CPU or cache", key)
     section.close()
     return times[1], times[2], times[3]
 

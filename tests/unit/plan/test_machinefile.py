@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
+from benchgate import insn
 from benchgate.base.errors import CatalogError
 from benchgate.base.machines import Cache, Node, Tlb
 from benchgate.plan import catalog
-from benchgate.plan.machinefile import parse
+from benchgate.plan.machinefile import LONGEST_NS, MOST_SETS, SLOWEST_GB_S, parse
 from tests.unit.machines import DUO, FILE, changed, duo
+
+SHAPE_READER = Path(insn.__file__).parent / "c" / "memory_shape.c"
 
 
 def test_every_value_is_read() -> None:
@@ -89,6 +93,24 @@ def test_a_machine_of_one_cpu_needs_no_transfers() -> None:
         ({"interrupt_ns": "7\nl4: {}"}, "18: l4: unknown key; "),
         ({"atomic_ns": "4\natomic_ns: 5"}, "17: atomic_ns: is duplicated (first on line 16)"),
         ({"name": "Duo-2"}, "1: name: `Duo-2` is not a name"),
+        ({"name": "ideal"}, "1: name: `ideal` has another meaning in the name of a cell"),
+        ({"name": "smp4"}, "1: name: `smp4` has another meaning"),
+        (
+            {"l1i": "{size: 8K, ways: 4}"},
+            "7: l2: its size is 4096, less than the 8192 of a level that it includes",
+        ),
+        (
+            {"l3": "{size: 512M, ways: 1, latency_ns: 11}"},
+            "8: l3.size: is 8388608 sets of 1 ways; at most 4194304 are supported",
+        ),
+        (
+            {"memory": "{local_ns: 50, remote_ns: 85, bandwidth_gb_s: 0.0009}"},
+            "14: memory.bandwidth_gb_s: is 0.0009, not 0 (no limit) or at least 0.001",
+        ),
+        (
+            {"transfer": "{cluster_ns: 5, socket_ns: 10}"},
+            "15: transfer.socket_ns: is 10, less than the 11 from a nearer CPU or cache",
+        ),
     ],
 )
 def test_a_file_that_contradicts_itself_is_refused_with_file_line_and_key(
@@ -169,3 +191,24 @@ def test_the_machine_ordered_costs_nothing() -> None:
     assert latencies == (1, 1, 1)
     assert (ordered.l3, ordered.tlb) == (None, None)
     assert (ordered.atomic_ns, ordered.interrupt_ns, ordered.bandwidth_gb_s) == (0, 0, 0)
+
+
+def test_a_wrong_cpu_list_is_the_only_problem_that_is_told() -> None:
+    """Which transfers there are depends on it, so none of them is called missing."""
+    with pytest.raises(CatalogError) as caught:
+        parse(changed(clusters='["0-1", "x"]', transfer="{cluster_ns: 20}"), FILE)
+    assert str(caught.value).startswith("duo.yaml:9: clusters: not a list of CPUs: 'x'")
+    assert "transfer" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("constant", "value"), [("MOST_SETS", MOST_SETS), ("MOST_NS", LONGEST_NS)])
+def test_the_clock_has_the_same_limits(constant: str, value: int) -> None:
+    """What a file may say, the C takes: else only QEMU would refuse it."""
+    (found,) = re.findall(rf"^#define {constant} (\d+)", SHAPE_READER.read_text(), re.MULTILINE)
+    assert int(found) == value
+
+
+def test_the_slowest_memory_is_one_that_the_clock_takes() -> None:
+    (most,) = re.findall(r"^#define MOST_PS (\d+)", SHAPE_READER.read_text(), re.MULTILINE)
+    slowest = duo(line="256", memory=f"{{local_ns: 50, remote_ns: 85, bandwidth_gb_s: {SLOWEST_GB_S}}}")
+    assert 0 < slowest.ps_per_line <= int(most)
