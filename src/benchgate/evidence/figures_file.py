@@ -135,13 +135,18 @@ def _session(folder: Path, system: str) -> Side:
 
 def _machines(folder: Path, values: Iterable[Value]) -> tuple[str, tuple[str, ...]]:
     """The host, which is not known without session.json: the two CSV files are enough to compare figures; and
-    the simulated machines, whose files it names by digest. Without it, nothing tells that those of two folders
-    are the same."""
+    the simulated machines, whose files it names by digest. Without it, nothing tells that those of two
+    folders are the same."""
     names = {machine_in(one.system) or IDEAL for one in values}
     try:
         facts = read_object(folder, SESSION)
     except IncompleteError:
-        return "", tuple(sorted(name if name == IDEAL else f"{name} of {folder}" for name in names))
+        return "", tuple(
+            sorted(
+                name if name == IDEAL else f"{name} (which, only a session.json in {folder} could tell)"
+                for name in names
+            )
+        )
     digests = machine_digests(facts, str(folder / SESSION))
     return machine_of(facts), tuple(sorted(f"{name} {digests.get(name, '')}".strip() for name in names))
 

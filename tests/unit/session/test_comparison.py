@@ -90,7 +90,8 @@ def on_machine(folder: Path, system: str, digest: str = "") -> str:
 @pytest.mark.parametrize(
     ("one", "other", "said"),
     [
-        (("linux-desktop8", ""), ("linux", ""), "is on desktop8 and .* is on ideal: figures of two machines"),
+        (("linux-desktop8", ""), ("linux", ""), "is on desktop8 .* is on ideal: figures of two machines"),
+        (("linux-desktop8", ""), ("linux-desktop8", ""), r"is on desktop8 \(which, only a session.json in "),
         (("linux-desktop8", "c"), ("linux-desktop8", "d"), "is on desktop8 ccc.* is on desktop8 ddd"),
     ],
 )
