@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchgate.base import ssh_signatures
 from benchgate.base.errors import CatalogError, EvidenceError, RefusedError, UnsignedError, UsageError
 from benchgate.base.files import read_start
 from benchgate.base.ssh_signatures import Signed, Signers, checked, require, sign
@@ -109,6 +110,11 @@ def add(file: Path, items: Iterable[Item], comment: str = "") -> tuple[Item, ...
     with file.open("a", encoding="utf-8") as stream:
         stream.write("".join(f"{one}{behind}\n" for one in fresh))
     return fresh
+
+
+def require_key(key: Path) -> None:
+    """UsageError if nothing can be vouched for with it."""
+    ssh_signatures.require_key(key, "--fleet-key")
 
 
 def vouched(items: Iterable[Item], key: Path) -> str:
