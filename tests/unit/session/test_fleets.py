@@ -31,7 +31,7 @@ def test_without_a_fleet_this_machine_makes_the_runs() -> None:
 
 def test_a_key_that_is_no_file_is_named_before_the_scheduler_is_asked(tmp_path: Path) -> None:
     told = Fleet("tcp://127.0.0.1:1", None, tmp_path / "nokey").within(Options())
-    with pytest.raises(UsageError, match="--fleet-key .*nokey is not a file; name a private key"):
+    with pytest.raises(UsageError, match=r"--fleet-key .*nokey is not a file; name a private key"):
         maker_of(told, lambda _: None)
 
 
