@@ -84,6 +84,8 @@ class Simulated:
     ending: Ending = Ending.PANIC
     always: bool = False
     """It fails in each run."""
+    unstalled: bool = False
+    """No stall of a strategy falls into a run."""
     stop_after: int = 10**9
     """After so many runs somebody presses Ctrl-C."""
     ran: list[Job] = field(default_factory=list)
@@ -113,7 +115,7 @@ class Simulated:
             yield Result(self.read(job), 0.5)
 
     def read(self, job: Job) -> Made:
-        points = points_of(job)
+        points = () if self.unstalled else points_of(job)
         log = log_of(points)
         bad = self.always or fails(points)
         end = max(time_of(points, vcpu, INSTRUCTIONS) for vcpu in (0, 1))

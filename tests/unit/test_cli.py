@@ -418,6 +418,43 @@ def test_explore_finds_nothing_and_exits_with_0(
     assert simulated[0].ran
 
 
+def test_an_exploration_without_a_stall_is_no_success(
+    simulated: list[exploresim.Simulated], capsys: pytest.CaptureFixture[str]
+) -> None:
+    simulated[0].unstalled = True
+    assert cli.main([*EXPLORE, "--seeds", "2"]) == 5
+    said = capsys.readouterr().out
+    assert "nothing explored: 3 runs" in said
+    assert "had a stall: nothing was explored there; next: " in said
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--with", "from_ns=10", "--with", "until_ns=5"], "from_ns 10 is not before until_ns 5"),
+        (["--with", "depth=0"], "--with: depth 0 is not from 1 to 16"),
+        (["--with", "one_in=0"], "--with: one_in 0 is not from 1 to"),
+        (["--with", "shortest_ns=1000", "--with", "longest_ns=10"], "shortest_ns 1000 is more than"),
+        (["--with", "one_in=5", "--with", "one_in=6"], "--with one_in=6: one_in is given twice"),
+        (["--strategy", "plain", "--with", "one_in=0"], "--with: one_in 0 is not from 1 to"),
+        (["--out", "taken/x"], "taken is not a folder; next: "),
+        (["--out", "taken"], "taken is not a folder; next: "),
+        (["--fleet", "foo"], "foo is outside this machine"),
+        (["--fleet", "tcp://127.0.0.1:1", "--fleet-key", "nokey"], "--fleet-key nokey is not a file"),
+    ],
+)
+def test_the_plan_of_an_exploration_checks_what_was_given(
+    words: list[str],
+    said: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "taken").touch()
+    assert said in refused(capsys, *EXPLORE, "--plan", *words)
+
+
 def test_an_interrupted_exploration_says_how_to_go_on(
     simulated: list[exploresim.Simulated], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -60,12 +60,17 @@ def require(signers: Signers) -> None:
     _program()
 
 
-def sign(what: Signed, key: Path, option: str = "--key") -> str:
-    """A signature by a private key, or by an agent that holds that of a public key."""
+def require_key(key: Path, option: str = "--key") -> None:
+    """UsageError unless there is such a file; whether it signs shows when it does."""
     if not key.is_file():
         raise UsageError(
             f"{option} {key} is not a file; name a private key, or a public key whose agent runs"
         )
+
+
+def sign(what: Signed, key: Path, option: str = "--key") -> str:
+    """A signature by a private key, or by an agent that holds that of a public key."""
+    require_key(key, option)
     done = _ssh(["sign", "-f", str(key.absolute()), "-n", what.namespace], what.text)
     if done.returncode != 0:
         raise UsageError(

@@ -5,8 +5,18 @@ Takes the problems as base/yamlfile.py finds them; gives the text of one error t
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from benchgate.base.text import one_line
+
+_QUOTED = re.compile(r"`([^`]{201,})`")
+
+
+def shortened(key: str, problem: str) -> str:
+    """`KEY: PROBLEM` without a key or a quoted value of pages. A command or a pattern stays whole."""
+    return f"{one_line(key)}: {_QUOTED.sub(lambda found: f'`{one_line(found[1], 60)}`', problem)}"
 
 
 @dataclass(slots=True)
@@ -31,5 +41,7 @@ class Problems:
         return any(key == known for _, known, _ in self.collected or ())
 
     def text(self, path: Path) -> str:
-        lines = [f"{path}:{line}: {key}: {problem}" for line, key, problem in sorted(self.collected or [])]
+        lines = [
+            f"{path}:{line}: {shortened(key, problem)}" for line, key, problem in sorted(self.collected or [])
+        ]
         return lines[0] if len(lines) == 1 else "\n  ".join([f"{path}: {len(lines)} problems:", *lines])

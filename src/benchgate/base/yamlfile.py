@@ -16,13 +16,15 @@ from typing import NoReturn, TypeVar
 import yaml
 
 from benchgate.base.errors import BenchgateError, CatalogError
-from benchgate.base.text import suggestion
-from benchgate.base.yaml_problems import Problems
+from benchgate.base.text import one_line, suggestion
+from benchgate.base.yaml_problems import Problems, shortened
 from benchgate.base.yaml_text import text_of, top_of
 from benchgate.base.yaml_values import NAME, merged, regex, to_float, to_int
 
 _STAND_IN = "0"
 """What a required scalar that is missing or invalid is read as, while problems are collected."""
+SHOWN = 60
+"""Of a value in a message, in characters."""
 Value = TypeVar("Value")
 
 
@@ -78,7 +80,7 @@ class Section:
         at = line or self._lines.get(key, self.line)
         name = f"{self._prefix}{key}" or "(top)"
         self.problems.add(at, name, problem)
-        raise CatalogError(f"{self.path}:{at}: {name}: {problem}")
+        raise CatalogError(f"{self.path}:{at}: {shortened(name, problem)}")
 
     def refuse(self, problem: str, key: str = "", line: int = 0) -> None:
         """Refuses a key. Inside `collecting` the caller goes on, with a stand-in for its value."""
@@ -126,14 +128,16 @@ class Section:
         found = self.text(key)
         if not NAME.match(found):
             self.refuse(
-                f"`{found}` is not a name: lower-case letters, digits and _, beginning with a letter", key
+                f"`{one_line(found, SHOWN)}` is not a name: lower-case letters, digits and _, beginning with "
+                "a letter",
+                key,
             )
         return found
 
     def integer(self, key: str, default: int | None = None, *, low: int = 0, high: int = 2**63 - 1) -> int:
         value = self._scalar(key, default, "a whole number", to_int)
         if not low <= value <= high:
-            self.refuse(f"is {value}, not between {low} and {high}", key)
+            self.refuse(f"is {one_line(str(value), SHOWN)}, not between {low} and {high}", key)
             return low if default is None else default
         return value
 
@@ -149,8 +153,8 @@ class Section:
     def choice(self, key: str, choices: tuple[str, ...], default: str | None = None) -> str:
         value = self.text(key, default)
         if value not in choices:
-            near = suggestion(value, choices)
-            self.refuse(f"is `{value}`, not one of {', '.join(choices)}{near and f'; {near}'}", key)
+            near, shown = suggestion(value, choices), one_line(value, SHOWN)
+            self.refuse(f"is `{shown}`, not one of {', '.join(choices)}{near and f'; {near}'}", key)
             self.problems.guessed.append(self._prefix)
             return next(iter(choices), "") if default is None else default
         return value
@@ -181,7 +185,7 @@ class Section:
             try:
                 return convert(node.value)
             except ValueError:
-                self.refuse(f"expected {kind}, found `{node.value}`", key)
+                self.refuse(f"expected {kind}, found `{one_line(node.value, SHOWN)}`", key)
         return convert(_STAND_IN) if default is None else default
 
     # ---- structure
@@ -237,7 +241,7 @@ class Section:
         try:
             return tuple(to_int(word) for word in words) if self.has(key) else default
         except ValueError:
-            self.refuse(f"expected whole numbers, found {', '.join(words)}", key)
+            self.refuse(f"expected whole numbers, found {one_line(', '.join(words), SHOWN)}", key)
             return default
 
     def commands(self, key: str) -> tuple[tuple[str, ...], ...]:

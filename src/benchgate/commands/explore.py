@@ -1,8 +1,8 @@
 """`benchgate explore`: runs rows, or a system's smokes, under many interleavings, and keeps what goes wrong.
 
 Takes paths of tests, or --smoke; prints each find with the command that replays it. Exit status 0: nothing
-was found, 1: something was; 4 for a usage error, 130 after Ctrl-C. `benchgate explore replay FIND` repeats a
-find, and `benchgate explore small FIND` makes one smaller.
+was found, 1: something was, 5: no run of a cell had a stall; 4 for a usage error, 130 after Ctrl-C.
+`benchgate explore replay FIND` repeats a find, and `benchgate explore small FIND` makes one smaller.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from benchgate.commands.shared import declare_fleet, fleet_of, free_name
 
 if TYPE_CHECKING:
+    from benchgate.explore.explored import Explored
     from benchgate.session.exploring.asked import Asked
     from benchgate.session.progress import Progress
 
@@ -64,12 +65,15 @@ def declare_small(parser: argparse.ArgumentParser) -> None:
 def run(words: argparse.Namespace) -> int:
     from benchgate.render.tables import exploration
     from benchgate.session.exploring import rows, steps
-    from benchgate.session.exploring.folder import PAGE, STATE
+    from benchgate.session.exploring.asked import checked
+    from benchgate.session.exploring.folder import PAGE, STATE, require_place
     from benchgate.session.exploring.lab import opened
     from benchgate.session.signals import Interruptions
 
     asked, fleet = _asked(words), fleet_of(words)
     out = Path(words.out or free_name(str(Path("reports") / "explored"))).absolute()
+    checked(asked)
+    require_place(out)
     if words.plan:
         print(steps.plan_text(asked, rows.select(asked), out))
         return 0
@@ -89,7 +93,15 @@ def run(words: argparse.Namespace) -> int:
     else:
         print("\n".join(exploration.text(state, lambda name: steps.command_of(out, name))))
         print(f"page: {out / PAGE}")
-    return 1 if state.finds else 0
+    return _status(state)
+
+
+def _status(state: Explored) -> int:
+    from benchgate.session.exit_codes import UNDECIDED
+
+    if state.finds:
+        return 1
+    return UNDECIDED if state.unstalled else 0
 
 
 def _asked(words: argparse.Namespace) -> Asked:

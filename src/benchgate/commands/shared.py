@@ -66,7 +66,9 @@ def fleet_of(words: argparse.Namespace) -> Fleet:
         raise UsageError("--fleet-certificates and --fleet-key need --fleet ADDRESS")
     if words.fleet and words.jobs:
         raise UsageError("--jobs with --fleet: each worker's --slots say how many runs it makes at once")
-    return Fleet(words.fleet, words.fleet_certificates, words.fleet_key)
+    fleet = Fleet(words.fleet, words.fleet_certificates, words.fleet_key)
+    fleet.require()
+    return fleet
 
 
 def trusted(words: argparse.Namespace) -> Trusted:

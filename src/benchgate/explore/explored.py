@@ -12,6 +12,7 @@ from typing import Any
 
 from benchgate.base.exploring import Point
 from benchgate.base.jsonfields import Fields
+from benchgate.explore.attempts import FIRST, PLAIN
 from benchgate.explore.finding import Kind
 from benchgate.explore.switch import Segment, Side, Switch
 
@@ -104,6 +105,15 @@ class Explored:
     @property
     def is_complete(self) -> bool:
         return len(self.lines) >= self.expected
+
+    @property
+    def unstalled(self) -> tuple[str, ...]:
+        """The cells that were to be stalled, and in no run were: nothing was explored there. None as long as
+        runs are missing."""
+        tried = [one for one in self.lines if one.number != FIRST and one.strategy != PLAIN]
+        stalled = {one.cell for one in tried if one.stalls or one.steps is None}
+        cells = dict.fromkeys(one.cell for one in tried if one.cell not in stalled)
+        return tuple(cells) if self.is_complete else ()
 
 
 # ---- JSON

@@ -13,7 +13,7 @@ from benchgate.base.text import one_line
 
 TCP, TLS = "tcp", "tls"
 DEFAULT_PORT = 8786
-_FORM = re.compile(r"(?:(tcp|tls)://)?(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]+|\*)(?::(\d{1,5}))?/?")
+_FORM = re.compile(r"(?:(tcp|tls)://)?(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]+|\*)(?::([0-9]{1,5}))?/?")
 
 
 def checked(word: str, *, certificates: bool) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchgate.base import ssh_signatures
 from benchgate.base.errors import CatalogError, EvidenceError, RefusedError, UnsignedError, UsageError
 from benchgate.base.files import read_start
 from benchgate.base.ssh_signatures import Signed, Signers, checked, require, sign
@@ -94,7 +95,10 @@ def read(file: Path) -> frozenset[Item]:
     try:
         text = read_start(file, _LARGEST, follow=True).decode()
     except (OSError, UnicodeDecodeError) as error:
-        raise CatalogError(f"the list {file} cannot be read: {error}") from error
+        why = error.strerror or str(error) if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise CatalogError(
+            f"the list {file} cannot be read: {why}; next: `benchgate fleet allow` writes one"
+        ) from error
     if len(text) > _LARGEST:
         raise CatalogError(f"the list {file} has more than {_LARGEST} bytes")
     lines = (line.partition("#")[0].split() for line in text.splitlines())
@@ -106,9 +110,19 @@ def add(file: Path, items: Iterable[Item], comment: str = "") -> tuple[Item, ...
     known = read(file) if file.exists() else frozenset()
     fresh = tuple(sorted(set(items) - known))
     behind = f"  # {one_line(comment)}" if comment else ""
-    with file.open("a", encoding="utf-8") as stream:
-        stream.write("".join(f"{one}{behind}\n" for one in fresh))
+    try:
+        with file.open("a", encoding="utf-8") as stream:
+            stream.write("".join(f"{one}{behind}\n" for one in fresh))
+    except OSError as error:
+        raise UsageError(
+            f"the list {file} cannot be written: {error.strerror}; next: name one where you can write"
+        ) from error
     return fresh
+
+
+def require_key(key: Path) -> None:
+    """UsageError if nothing can be vouched for with it."""
+    ssh_signatures.require_key(key, "--fleet-key")
 
 
 def vouched(items: Iterable[Item], key: Path) -> str:

@@ -50,5 +50,5 @@ def _items(name: str, value: object, is_qemu: bool) -> list[Item]:
         if clock:
             return [Item(CLOCK, clock[1])]
         return [Item(QEMU, value)] if name == "digest" and SHA256.fullmatch(value) else []
-    role = DISK if re.fullmatch(r"disk\d+", name) else name
+    role = DISK if re.fullmatch(r"disk[0-9]+", name) else name
     return [Item(role, value)] if role in ROLES and SHA256.fullmatch(value) else []

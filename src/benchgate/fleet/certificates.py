@@ -2,7 +2,8 @@
 
 Takes a folder; writes FOLDER/authority (the key that makes further certificates; it stays where it is) and
 FOLDER/scheduler, FOLDER/worker and FOLDER/client, each with ca.pem, cert.pem and key.pem for the machines of
-that role. Fails with UsageError if the folder exists already, and with HostError without openssl.
+that role. Fails with UsageError if the folder exists already or cannot be made, and with
+HostError without openssl or if it fails. Then nothing is left of the folder.
 
 A role is in the certificate, as its unit (OU) and as what it may be used for: a client's is for clients only,
 so whoever takes it cannot play the scheduler. fleet/limited.py asks for the unit.
@@ -10,6 +11,8 @@ so whoever takes it cannot play the scheduler. fleet/limited.py asks for the uni
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shutil
 import subprocess
 import tempfile
@@ -24,6 +27,7 @@ ROLES = (SCHEDULER, WORKER, CLIENT)
 AUTHORITY = "authority"
 CA, CERTIFICATE, KEY = "ca.pem", "cert.pem", "key.pem"
 DAYS = 825
+MOST_DAYS = 36_500
 _USES = {SCHEDULER: "serverAuth,clientAuth", WORKER: "serverAuth,clientAuth", CLIENT: "clientAuth"}
 _PATIENCE_S = 60.0
 _CURVE = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-noenc")
@@ -35,12 +39,31 @@ def make(folder: Path, days: int = DAYS) -> None:
         raise HostError(
             "certificates are made by openssl, which is not installed; install the package openssl"
         )
+    fresh = [one for one in (folder, *folder.parents) if not os.path.lexists(one)]
+    try:
+        _make_folder(folder)
+        _fill(folder, days)
+    except BaseException:
+        for one in fresh:  # what is in it is in the way of its removal
+            with contextlib.suppress(OSError):
+                one.rmdir()
+        raise
+
+
+def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(mode=0o700, parents=True)
-    except OSError as error:
+    except FileExistsError as error:
         raise UsageError(
             f"{folder}: {error.strerror}; name a new folder: certificates that are in use are not overwritten"
         ) from error
+    except OSError as error:
+        raise UsageError(
+            f"{folder} cannot be made: {error.strerror}; next: name a new folder where you can write"
+        ) from error
+
+
+def _fill(folder: Path, days: int) -> None:
     with tempfile.TemporaryDirectory(dir=folder, prefix=".making-") as place:
         made = Path(place)
         authority = _authority(made / AUTHORITY, days)

@@ -37,7 +37,7 @@ _FILES = {KERNEL: "\ue004", INITRD: "\ue005", DISK: "\ue006", FIRMWARE: "\ue007"
 _ANY_MARK = re.compile("[\ue000-\uefff]")
 _NAME = r"[A-Za-z0-9_.+-]+"
 _DISK = (
-    rf"id=disk\d+,if=(?:none|ide,index=\d+,media=(?:disk|cdrom)|sd,index=\d+|floppy,index=\d+),"
+    rf"id=disk[0-9]+,if=(?:none|ide,index=[0-9]+,media=(?:disk|cdrom)|sd,index=[0-9]+|floppy,index=[0-9]+),"
     rf"file={_FILES[DISK]},format=raw,snapshot=on"
 )
 _MACHINE_KEYS = (
@@ -76,8 +76,8 @@ _VALUES: Mapping[str, str] = {
     "-display": "none",
     "-machine": _keyed(rf"{_NAME}|(?:{'|'.join(_MACHINE_KEYS)})=[A-Za-z0-9_.-]+", _MACHINE_KEYS),
     "-cpu": rf"{_NAME}(?:,[+-]?{_NAME}(?:=[A-Za-z0-9_.+-]+)?)*",
-    "-m": r"\d{1,8}[KMG]?",
-    "-smp": r"\d+(?:,(?:cpus|sockets|dies|clusters|modules|cores|threads|maxcpus)=\d+)*",
+    "-m": r"[0-9]{1,8}[KMG]?",
+    "-smp": r"[0-9]+(?:,(?:cpus|sockets|dies|clusters|modules|cores|threads|maxcpus)=[0-9]+)*",
     "-chardev": rf"stdio,id=console,signal=off|socket,id=qmp,fd={QMP_DESCRIPTOR}",
     "-mon": "chardev=qmp,mode=control",
     "-serial": re.escape(CONSOLES[SERIAL][1]),
@@ -93,13 +93,13 @@ _VALUES: Mapping[str, str] = {
     "-bios": rf"none|{_FILES[FIRMWARE]}",
     APPEND: r"[^\ue000-\uefff]*",
     "-drive": _DISK,
-    "-plugin": rf"{_PLUGIN}(?:,(?:(?:{_COUNTS})=\d{{1,20}}|(?:{_PATHS})={_RUN}|order=[a-z]+))*",
+    "-plugin": rf"{_PLUGIN}(?:,(?:(?:{_COUNTS})=[0-9]{{1,20}}|(?:{_PATHS})={_RUN}|order=[a-z]+))*",
     "-object": r"main-loop,id=main-loop,thread-pool-min=1,thread-pool-max=1"
-    r"|memory-backend-ram,id=node\d+,size=\d+",
+    r"|memory-backend-ram,id=node[0-9]+,size=[0-9]+",
     "-numa": r"(?:node|dist)(?:,(?:nodeid|memdev|cpus|src|dst|val)=[A-Za-z0-9-]+)*",
     "-netdev": r"user,id=net0,restrict=on",
     "-rtc": r"base=[0-9T:-]+,clock=vm",
-    "-seed": r"\d{1,20}",
+    "-seed": r"[0-9]{1,20}",
 }
 """What may stand behind an option."""
 _TCG = r"tcg,thread=(?:multi|single)(?:,one-insn-per-tb=on)?"

@@ -47,7 +47,7 @@ class Probe:
     """What QEMU must use of the clock; names of its log."""
 
     def read(self, console: bytes) -> dict[str, int] | None:
-        words = " ".join(rf"{name}=(\d{{1,10}})" for name in self.figures)
+        words = " ".join(rf"{name}=([0-9]{{1,10}})" for name in self.figures)
         found = re.search(rf"probe {words}\r?\n".encode(), console)
         return dict(zip(self.figures, map(int, found.groups()), strict=True)) if found else None
 

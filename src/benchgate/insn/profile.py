@@ -22,10 +22,10 @@ from benchgate.insn.symbols import Symbols
 FILE_LIMIT = 256 << 20
 _UPPER_HALF = 1 << 63
 _VCPU = re.compile(
-    r"vcpu (\d{1,3}) executed (\d{1,20}) paused (\d{1,20}) skipped (\d{1,20}) halted (\d{1,20}) "
-    r"stalled (\d{1,20})"
+    r"vcpu ([0-9]{1,3}) executed ([0-9]{1,20}) paused ([0-9]{1,20}) skipped ([0-9]{1,20}) "
+    r"halted ([0-9]{1,20}) stalled ([0-9]{1,20})"
 )
-_BLOCK = re.compile(r"block ([0-9a-f]{1,16}) (\d{1,6}) (\d{1,3}) (\d{1,20})")
+_BLOCK = re.compile(r"block ([0-9a-f]{1,16}) ([0-9]{1,6}) ([0-9]{1,3}) ([0-9]{1,20})")
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,8 +28,8 @@ MOST_DEPTH = 256
 KERNEL = "_[k]"
 ELSEWHERE = "[entry]"
 """What ran while no function was known to be called."""
-_NODE = re.compile(r"node (\d{1,5}) (\d{1,5}) ([0-9a-f]{1,16}) (\d{1,19})")
-_FOLDED = re.compile(r"([^\s]+) ([1-9]\d{0,18})")
+_NODE = re.compile(r"node ([0-9]{1,5}) ([0-9]{1,5}) ([0-9a-f]{1,16}) ([0-9]{1,19})")
+_FOLDED = re.compile(r"([^\s]+) ([1-9][0-9]{0,18})")
 
 
 def read_stacks(path: Path, kernel: Symbols, user: Symbols | None = None) -> Stacks:

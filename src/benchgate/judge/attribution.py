@@ -45,7 +45,7 @@ BUCKETS = (
 """The rows of every system's table. Other buckets that a system prints come after them."""
 
 _TIME = re.compile(r"_(?:cycles|ns)\Z")
-_THREAD = re.compile(r"thread_(\d{1,6})_(running|runnable|blocked|lifetime)\Z")
+_THREAD = re.compile(r"thread_([0-9]{1,6})_(running|runnable|blocked|lifetime)\Z")
 _LOCK = re.compile(r"lock_([a-z0-9_]+)_(takes|wait_time|hold_time)\Z")
 _SAMPLE = "sample_pc"
 UNKNOWN = "(no symbol)"

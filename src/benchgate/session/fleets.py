@@ -42,6 +42,11 @@ class Fleet:
             return options
         return replace(options, fleet=self.address, fleet_certificates=self.certificates, fleet_key=self.key)
 
+    def require(self) -> None:
+        """UsageError if its words can be no fleet's. Asks nobody."""
+        if self.address:
+            _address(self.within(Options()))
+
 
 NO_FLEET = Fleet()
 
@@ -74,9 +79,16 @@ def _fleet(options: Options, note: Notice) -> FleetRunner:
     return FleetRunner(_engine(options), note, vouch=_vouch(options))
 
 
+def _address(options: Options) -> str:
+    """Checks the key, too: a scheduler that does not answer is waited for."""
+    found = address.checked(options.fleet, certificates=options.fleet_certificates is not None)
+    if options.fleet_key:
+        allow.require_key(options.fleet_key)
+    return found
+
+
 def _engine(options: Options) -> Engine:
-    folder = options.fleet_certificates
-    where = address.checked(options.fleet, certificates=folder is not None)
+    where, folder = _address(options), options.fleet_certificates
     dask_settings.require()
     from benchgate.fleet import security  # noqa: PLC0415 - few sessions need Dask
     from benchgate.fleet.dask_engine import DaskEngine  # noqa: PLC0415

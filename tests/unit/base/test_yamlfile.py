@@ -156,3 +156,37 @@ def test_all_problems_are_collected_in_the_order_of_their_lines(tmp_path: Path) 
         f"  {path}:5: a.e: is 7, not between 0 and 5",
         f"  {path}:8: f.h: is duplicated (first on line 7)",
     ]
+
+
+LONG = "x" * 5000
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        (f"a: {LONG}\n", lambda s: s.name("a")),
+        (f"a: {'9' * 4000}\n", lambda s: s.integer("a")),
+        (f"a: {'9' * 6000}\n", lambda s: s.integer("a")),
+        (f"a: {LONG}\n", lambda s: s.number("a")),
+        (f"a: {LONG}\n", lambda s: s.choice("a", ("tcp", "udp"))),
+        (f"a: [{LONG}, {LONG}]\n", lambda s: s.integers("a")),
+        (f"a: [1{', x' * 3000}]\n", lambda s: s.integers("a")),
+        (f"a: {LONG}\n", lambda s: s.refuse(f"`{s.text('a')}` matches the empty string", "a")),
+        (f"? {LONG}\n: 1\n", lambda s: s.close()),
+        (f"? {LONG}\n: 1\n? {LONG}\n: 1\n", lambda s: s),
+    ],
+)
+@pytest.mark.parametrize("collects", [False, True])
+def test_a_long_value_is_shortened_where_it_is_shown(
+    tmp_path: Path, text: str, read: Callable[[yamlfile.Section], object], collects: bool
+) -> None:
+    def reading() -> None:
+        top = section(tmp_path, text)
+        with yamlfile.collecting(top) if collects else contextlib.nullcontext():
+            read(top)
+
+    with pytest.raises(CatalogError) as error:
+        reading()
+    said = str(error.value).removeprefix(str(tmp_path))
+    assert len(said) < 250
+    assert "..." in said

@@ -45,6 +45,17 @@ def test_lines_and_finds_are_read_back_as_they_were_written() -> None:
     assert find_from_json(json.loads(json.dumps(find_as_json(bare)))) == bare
 
 
+def test_a_cell_is_unstalled_if_all_that_is_known_of_its_runs_is_that_no_stall_fell_into_them() -> None:
+    none = replace(LINE, stalls=0)
+    assert Explored((none,), expected=1).unstalled == ("row-smp2",)
+    for other in (LINE, replace(none, number=0), replace(none, strategy="plain")):
+        assert Explored((other,), expected=1).unstalled == ()
+    assert Explored((none, replace(LINE, number=4)), expected=2).unstalled == ()
+    assert Explored((none,), expected=2).unstalled == ()  # a stall may come yet
+    unknown = replace(none, outcome=FOUND, find="find-1", steps=None)
+    assert Explored((unknown,), expected=1).unstalled == ()
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

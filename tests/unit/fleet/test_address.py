@@ -54,7 +54,9 @@ def test_tls_needs_certificates() -> None:
         checked("tls://build-host", certificates=False)
 
 
-@pytest.mark.parametrize("word", ["", "http://x", "tcp://", "a b", "host:99999", "host:1:2", "tcp://h:1/x\n"])
+@pytest.mark.parametrize(
+    "word", ["", "http://x", "tcp://", "a b", "host:99999", "host:1:2", "tcp://h:1/x\n", "tcp://h:\uff11"]
+)
 def test_no_address_at_all(word: str) -> None:
     with pytest.raises(UsageError, match="is not an address such as"):
         checked(word, certificates=True)

@@ -47,6 +47,19 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_a_list_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(CatalogError, match=r"nope cannot be read: No such file or directory; next: `benchg"):
+        policy(tmp_path / "nope", None, any_guest=False)
+    (tmp_path / "binary").write_bytes(b"\xff")
+    with pytest.raises(CatalogError, match=r"binary cannot be read: it is not UTF-8 text; next: "):
+        policy(tmp_path / "binary", None, any_guest=False)
+
+
+def test_a_list_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="list cannot be written: No such file or directory; next: "):
+        allow.add(tmp_path / "nowhere" / "list", task().items)
+
+
 def test_what_is_listed_runs(listed: Path) -> None:
     policy(listed, None, any_guest=False).require(task())
 

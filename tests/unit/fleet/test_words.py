@@ -168,6 +168,11 @@ def test_what_reaches_more_than_the_guest_is_refused(words: tuple[str | Word, ..
     assert named in with_words(*words)
 
 
+@pytest.mark.parametrize("words", [("-m", "\uff15"), ("-smp", "\uff12"), ("-seed", "\u0663")])
+def test_a_number_has_the_digits_0_to_9_only(words: tuple[str, str]) -> None:
+    assert with_words(*words)
+
+
 def test_the_hosts_kvm_is_for_runs_in_wall_time() -> None:
     words = tuple(("kvm",) if "tcg" in str(word) else word for word in task().argv)
     timed = task(argv=words, lane=Lane.KVM, pins=(0, 1), hold="token")

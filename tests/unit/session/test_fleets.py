@@ -29,6 +29,12 @@ def test_without_a_fleet_this_machine_makes_the_runs() -> None:
     assert isinstance(host_of(Options(clock="wall"), lambda _: None), ThisHost)
 
 
+def test_a_key_that_is_no_file_is_named_before_the_scheduler_is_asked(tmp_path: Path) -> None:
+    told = Fleet("tcp://127.0.0.1:1", None, tmp_path / "nokey").within(Options())
+    with pytest.raises(UsageError, match=r"--fleet-key .*nokey is not a file; name a private key"):
+        maker_of(told, lambda _: None)
+
+
 def test_a_lane_of_the_other_clock_is_refused_by_name() -> None:
     planned = exploresim.planned()
     insn, timed = Options(clock="insn"), Options(clock="wall")

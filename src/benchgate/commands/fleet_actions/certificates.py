@@ -14,7 +14,9 @@ ABOUT = "make the certificates of a fleet's scheduler, workers and clients"
 
 def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", help="a new folder; it holds the authority's key, so it must stay private")
-    parser.add_argument("--days", type=int, default=825, metavar="N", help="valid for N days (default: 825)")
+    parser.add_argument(
+        "--days", type=_days, default=825, metavar="N", help="valid for N days (default: 825)"
+    )
 
 
 def run(words: argparse.Namespace) -> int:
@@ -27,3 +29,11 @@ def run(words: argparse.Namespace) -> int:
     kept = folder / certificates.AUTHORITY / certificates.KEY
     print(f"{kept}: makes further certificates; keep it here, and copy it nowhere")
     return 0
+
+
+def _days(word: str) -> int:
+    from benchgate.fleet.certificates import MOST_DAYS
+
+    if not (word.isascii() and word.isdecimal() and len(word) < 6 and 1 <= int(word) <= MOST_DAYS):
+        raise argparse.ArgumentTypeError(f"`{word:.40}` is not a whole number from 1 to {MOST_DAYS}")
+    return int(word)

@@ -27,10 +27,17 @@ LONG_LIST = 12
 
 def page(state: Explored, of_find: Mapping[str, str]) -> str:
     """`of_find`: the command that replays each."""
-    word = "FAIL" if state.finds else "PASS" if state.is_complete else "PARTIAL"
     cells = counted(len({one.cell for one in state.lines}), "cell")
     told = f"an exploration of {cells}; an explored run is never a sample of a gate"
-    return document(f"{word}: {tables.headline(state)}", told, [*_sections(state, of_find)])
+    return document(f"{_word(state)}: {tables.headline(state)}", told, [*_sections(state, of_find)])
+
+
+def _word(state: Explored) -> str:
+    if state.finds:
+        return "FAIL"
+    if not state.is_complete:
+        return "PARTIAL"
+    return "UNDECIDED" if state.unstalled else "PASS"
 
 
 def _sections(state: Explored, of_find: Mapping[str, str]) -> Iterator[Section]:

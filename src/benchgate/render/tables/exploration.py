@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from benchgate.base.text import counted
+from benchgate.base.text import NAMED, counted
 from benchgate.explore import explored
 from benchgate.explore.explored import Explored, Find
 from benchgate.render.tables.study import Grid
@@ -19,10 +19,33 @@ CommandOf = Callable[[str], str]
 def headline(state: Explored) -> str:
     runs = counted(len(state.lines), "run")
     if not state.finds:
-        whole = "nothing found" if state.is_complete else "nothing found so far"
-        return f"{whole}: {runs}"
+        return f"{_nothing(state)}: {runs}"
     found = f"{counted(len(state.finds), 'find')} in {counted(len(state.groups), 'group')}"
     return f"{found}: {runs}{'' if state.is_complete else f' of {state.expected}'}"
+
+
+def _nothing(state: Explored) -> str:
+    if not state.is_complete:
+        return "nothing found so far"
+    missed = len(state.unstalled)
+    if not missed:
+        return "nothing found"
+    cells = len({one.cell for one in state.lines})
+    if missed == cells:
+        return "nothing explored"
+    return f"nothing found, and {missed} of {cells} cells {'was' if missed == 1 else 'were'} not explored"
+
+
+def unexplored(state: Explored) -> tuple[str, ...]:
+    """A sentence about the cells in which no run had a stall, if there are any."""
+    cells = state.unstalled
+    if not cells:
+        return ()
+    more = f" and {len(cells) - NAMED} more" if len(cells) > NAMED else ""
+    return (
+        f"no run of {', '.join(cells[:NAMED])}{more} had a stall: nothing was explored there; next: let "
+        "stalls happen in more of a run, with `--with` from_ns, until_ns or one_in, or without --window",
+    )
 
 
 def strategies(state: Explored) -> Grid:
@@ -68,7 +91,7 @@ def small(find: Find) -> Sequence[str]:
 
 
 def text(state: Explored, command_of: CommandOf) -> list[str]:
-    lines = [headline(state)]
+    lines = [headline(state), *unexplored(state)]
     for name, of_group in state.groups:
         lines += ["", f"{counted(len(of_group), 'find')}: {name}"]
         lines += [

@@ -110,8 +110,24 @@ def parameters(words: Sequence[str]) -> Mapping[str, int]:
             raise UsageError(f"--with {word:.80}: {suggestion(name, PARAMETERS, known)}")
         if not _NUMBER.fullmatch(value):
             raise UsageError(f"--with {word:.80}: expected {name}=NUMBER")
+        if name in found:
+            raise UsageError(f"--with {word:.80}: {name} is given twice; next: leave one of them out")
         found[name] = int(value)
     return found
+
+
+def checked(asked: Asked) -> None:
+    """UsageError if no exploration can have these parameters, or none could have a stall. Before anything is
+    built."""
+    given = asked.parameters or {}
+    begin, end = given.get("from_ns", 0), given.get("until_ns", 0)
+    if 0 < end <= begin:
+        raise UsageError(
+            f"--with: from_ns {begin} is not before until_ns {end}, so no run could have a stall; next: give "
+            "a later until_ns, or none for the whole run"
+        )
+    for strategy in asked.strategies:
+        asked.exploration(str(Strategy.SYNC) if strategy == PLAIN else strategy, asked.first_seed, steps=1)
 
 
 def whole(option: str, word: str, low: int, high: int) -> int:

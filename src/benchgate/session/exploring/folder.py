@@ -9,6 +9,7 @@ EvidenceError if it cannot be written.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -172,6 +173,13 @@ class ExplorationFolder:
 
 def state_of(folder: ExplorationFolder, expected: int, notes: Sequence[str]) -> Explored:
     return Explored(folder.lines(), folder.finds(), expected, tuple(notes))
+
+
+def require_place(path: Path) -> None:
+    """UsageError if the folder can be none. Makes nothing."""
+    there = next(one for one in (path, *path.parents) if os.path.lexists(one))
+    if not there.is_dir():
+        raise UsageError(f"--out {path}: {there} is not a folder; next: name one, old or new, with --out")
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from benchgate.explore.explored import Explored, Find, Line
 from benchgate.explore.finding import Made, usual
 from benchgate.plan.planned import PlannedCell
 from benchgate.render.page import exploration_page
+from benchgate.render.tables import exploration
 from benchgate.run.record import load
 from benchgate.session.exploring import folder as folders
 from benchgate.session.exploring import rows, small
@@ -69,6 +70,7 @@ def asked_of(folder: ExplorationFolder, asked: Asked) -> Asked:
 
 def write(folder: ExplorationFolder, expected: int, notes: Sequence[str]) -> Explored:
     state = folders.state_of(folder, expected, notes)
+    state = replace(state, notes=(*state.notes, *exploration.unexplored(state)))
     commands = {one.name: command(folder, one.name) for one in state.finds}
     folder.write(state, exploration_page.page(state, commands))
     return state

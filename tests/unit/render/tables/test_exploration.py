@@ -34,3 +34,13 @@ def test_a_find_in_a_smaller_cell_says_where() -> None:
     other = replace(FIND, small=replace(FIND.small, cell="row-smp1"))
     assert exploration.small(other)[0] == "1 of 7 stalls left in row-smp1, after 42 runs"
     assert exploration.small(replace(FIND, small=None)) == ()
+
+
+def test_cells_without_a_stall_are_named_and_counted() -> None:
+    none = tuple(replace(LINE, cell=f"row-{n}", stalls=0) for n in range(8))
+    (said,) = exploration.unexplored(Explored(none, expected=8))
+    assert said.startswith("no run of row-0, row-1, row-2, row-3, row-4, row-5 and 2 more had a stall: ")
+    assert exploration.headline(Explored(none, expected=8)) == "nothing explored: 8 runs"
+    one = Explored((none[0], LINE), expected=2)
+    assert exploration.headline(one) == "nothing found, and 1 of 2 cells was not explored: 2 runs"
+    assert exploration.unexplored(Explored((LINE,), expected=1)) == ()

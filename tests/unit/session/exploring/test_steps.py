@@ -103,3 +103,14 @@ def test_what_was_left_out_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     state, said = explore(tmp_path, replace(ASKED, runs=1))
     assert "x-smp1: it has one CPU" in said
     assert state.notes == ("x-smp1: it has one CPU",)
+
+
+def test_an_exploration_without_a_stall_says_so_where_it_is_read(tmp_path: Path) -> None:
+    state, _ = explore(tmp_path, replace(ASKED, runs=2), Simulated(unstalled=True))
+    assert state.unstalled == (exploresim.planned().cell.id,)
+    (note,) = json.loads((tmp_path / "explored.json").read_text())["notes"]
+    assert note.startswith("no run of primes-kernel-smp2 had a stall: nothing was explored there; next: ")
+    assert note in (tmp_path / "explored.html").read_text()
+    assert "UNDECIDED: nothing explored: 3 runs" in (tmp_path / "explored.html").read_text()
+    plain, _ = explore(tmp_path / "plain", replace(ASKED, runs=2, strategies=("plain",)))
+    assert (plain.unstalled, plain.notes) == ((), ())
