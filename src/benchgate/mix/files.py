@@ -18,13 +18,13 @@ from pathlib import Path
 from benchgate.base.errors import UsageError
 from benchgate.base.files import read_start
 from benchgate.base.text import visible
+from benchgate.mix import numbers
 from benchgate.mix.applications import Applications, Input
 
 MOST_BYTES = 1 << 20
 UNAVAILABLE = "unavailable"
 FIRST = ("application", "input", "score")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:+-]{0,63}\Z")
-_NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,18})?([eE]-?[0-9]{1,2})?\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class _Line:
         word = self.fields[column]
         if word == UNAVAILABLE:
             return None
-        value = Fraction(word) if _NUMBER.match(word) else None
+        value = _number(word)
         if value is None or (most is not None and value > most):
             upper = "0 or more" if most is None else f"from 0 to {most}"
             raise self.wrong(column, f"is not a number {upper}, or `{UNAVAILABLE}`")
@@ -82,7 +82,9 @@ def read(vectors: Path, sensitivity: Path) -> Applications:
     every = [*use, *depends.values()]
     kept = [j for j in range(len(measured)) if all(row[j] is not None for row in every)]
     if not kept:
-        raise UsageError(f"{vectors}: no resource is available for every input")
+        raise UsageError(
+            f"{where}: no resource is available for every input; next: leave out inputs without one"
+        )
     return Applications(
         resources=tuple(measured[j] for j in kept),
         inputs=tuple(_input(line, row, kept) for line, row in zip(lines, use, strict=True)),
@@ -102,10 +104,20 @@ def capacities(words: Sequence[str], resources: Sequence[str]) -> dict[str, Frac
                              f"{', '.join(resources)}")  # fmt: skip
         if name in found:
             raise UsageError(f"--capacity {visible(word)}: {name} is given twice")
-        if not _NUMBER.match(value):
+        number = _number(value)
+        if number is None:
             raise UsageError(f"--capacity {visible(word)}: `{visible(value)}` is not a number, such as 0.8")
-        found[name] = Fraction(value)
+        found[name] = number
     return found
+
+
+def _number(word: str) -> Fraction | None:
+    """0 or more."""
+    try:
+        value = numbers.written(word)
+    except ValueError:
+        return None
+    return value if value >= 0 else None
 
 
 def _input(line: _Line, use: Sequence[Fraction | None], kept: Sequence[int]) -> Input:
@@ -144,14 +156,14 @@ def _table(path: Path, first: Sequence[str]) -> tuple[str, tuple[str, ...], list
             raise UsageError(f"{path}:{number}: {len(fields)} fields, but {len(columns)} columns")
         lines.append(_Line(path, number, dict(zip(columns, fields, strict=True))))
     if not lines:
-        raise UsageError(f"{path}: there is no line below the names of the columns")
+        raise UsageError(f"{where}: there is no line below the names of the columns; next: add one for each")
     return where, tuple(columns), lines
 
 
 def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
     try:
         raw = read_start(path, MOST_BYTES + 1, follow=True)
-        text = raw.decode()
+        text = raw.decode("utf-8-sig")  # as Excel writes it
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 
 from benchgate.base.jsonfields import Fields
+from benchgate.mix import numbers
 from benchgate.mix.orders import input_of
 from benchgate.mix.study import RESOURCES
 
@@ -95,8 +96,8 @@ def _part(value: object) -> PartMeasured:
 
 def _score(fields: Fields) -> Fraction:
     try:
-        score = Fraction(fields.text("score"))
-    except (ValueError, ZeroDivisionError) as error:
+        score = numbers.kept(fields.text("score"))
+    except ValueError as error:
         raise ValueError(f"a part: score: {error}") from None
     if score < 0:
         raise ValueError("a part: score is below 0")

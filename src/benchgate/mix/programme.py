@@ -8,66 +8,26 @@ application depends on the resource, C_j the capacity. From Kuz, Anderson, Shind
 benchmarks: we can do better" (HotOS 2011). Takes Applications and capacities; gives the best mixes, best
 first, which never include the empty one. Fails with UsageError if no input fits.
 
-The solver (HiGHS, by scipy) computes in floating point and tolerates small violations. So each of its answers
-is checked in exact arithmetic, and one that exceeds a capacity is excluded like a mix that was already found.
+solver.py finds them. A mix that is named fits exactly, and no mix that is left out is better by more than
+about a millionth of what one instance is worth at most.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
-
-import numpy as np
-from numpy.typing import NDArray
-from scipy.optimize import Bounds, LinearConstraint, milp
 
 from benchgate.base.errors import UsageError
 from benchgate.mix.applications import Applications, Input, Mix
+from benchgate.mix.solver import Counts, Programme, solutions
 
 FULL = Fraction(1)
 """A resource's capacity unless another one is given."""
 MOST_INSTANCES = 10_000
 """Of one input. More of them make a list of processes and not a mix."""
-
-_Array = NDArray[np.float64]
-_Counts = tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Programme:
-    use: tuple[tuple[Fraction, ...], ...]
-    """Of each input, of each resource."""
-    worth: tuple[Fraction, ...]
-    capacity: tuple[Fraction, ...]
-    most: _Counts
-    """How many instances of each input fit alone."""
-    needed: tuple[bool, ...]
-    """Inputs of which at least one instance must run; if none is named, any mix will do."""
-
-    def totals(self, counts: Sequence[int]) -> tuple[Fraction, ...]:
-        return tuple(
-            sum((count * use[j] for count, use in zip(counts, self.use, strict=True)), Fraction(0))
-            for j in range(len(self.capacity))
-        )
-
-    def objective(self, counts: Sequence[int]) -> Fraction:
-        return sum((count * worth for count, worth in zip(counts, self.worth, strict=True)), Fraction(0))
-
-    def order(self, counts: Sequence[int]) -> tuple[Fraction, list[int]]:
-        """By which mixes are sorted, best first."""
-        return -self.objective(counts), [-count for count in counts]
-
-    def fits(self, counts: Sequence[int]) -> bool:
-        return self.has_needed(counts) and all(
-            total <= most for total, most in zip(self.totals(counts), self.capacity, strict=True)
-        )
-
-    def has_needed(self, counts: Sequence[int]) -> bool:
-        return not any(self.needed) or any(
-            count for count, need in zip(counts, self.needed, strict=True) if need
-        )
+LOOKED_AT = 20
+"""Further mixes where objectives may differ by less than the solver can tell, to sort them exactly."""
 
 
 def best(
@@ -84,8 +44,8 @@ def near_best(
 ) -> tuple[Mix, ...]:
     """The mixes with at least this share of the best objective, best first, at most so many."""
     programme, candidates = _programme(applications, capacity, ())
-    found: list[_Counts] = []
-    for counts in _solutions(programme):
+    found: list[Counts] = []
+    for counts in solutions(programme):
         found.append(counts)
         found.sort(key=programme.order)
         if len(found) == most or programme.objective(counts) < share * programme.objective(found[0]):
@@ -96,16 +56,17 @@ def near_best(
 
 def _programme(
     applications: Applications, capacity: Mapping[str, Fraction], need: Collection[str]
-) -> tuple[_Programme, tuple[Input, ...]]:
+) -> tuple[Programme, tuple[Input, ...]]:
     limits = tuple(capacity.get(name, FULL) for name in applications.resources)
     # An input that adds nothing to the objective would make mixes that differ in nothing else.
     candidates = tuple(one for one in applications.inputs if applications.worth(one) or one.name in need)
-    programme = _Programme(
+    programme = Programme(
         use=tuple(one.use for one in candidates),
         worth=tuple(applications.worth(one) for one in candidates),
         capacity=limits,
         most=tuple(instances_alone(one, limits) for one in candidates),
         needed=tuple(one.name in need for one in candidates),
+        where=applications.where,
     )
     if need and not programme.has_needed(programme.most):
         raise UsageError(f"there is no mix with {' or '.join(need)}: alone it exceeds a capacity")
@@ -133,7 +94,7 @@ def is_maximal(mix: Mix, applications: Applications, capacity: Mapping[str, Frac
     )
 
 
-def _mix(programme: _Programme, candidates: Sequence[Input], counts: _Counts) -> Mix:
+def _mix(programme: Programme, candidates: Sequence[Input], counts: Counts) -> Mix:
     return Mix(
         tuple((one, count) for one, count in zip(candidates, counts, strict=True) if count),
         programme.objective(counts),
@@ -141,80 +102,17 @@ def _mix(programme: _Programme, candidates: Sequence[Input], counts: _Counts) ->
     )
 
 
-def _best_counts(programme: _Programme, top: int) -> list[_Counts]:
-    """Solutions come best first up to the solver's tolerance, so they are collected until one is clearly
-    worse than the last that is wanted, and sorted exactly."""
-    found: list[_Counts] = []
-    for counts in _solutions(programme):
+def _best_counts(programme: Programme, top: int) -> list[Counts]:
+    """Solutions come best first up to the solver's tolerance. Where it cannot tell all objectives, they are
+    collected until one is clearly worse than the last that is wanted, and sorted exactly."""
+    found: list[Counts] = []
+    for counts in solutions(programme):
         found.append(counts)
         found.sort(key=programme.order)
-        if len(found) > top and _clearly_worse(programme, counts, found[top - 1]):
+        if len(found) >= top and (
+            programme.tells_all
+            or len(found) == top + LOOKED_AT
+            or programme.clearly_worse(counts, found[top - 1])
+        ):
             break
     return found[:top]
-
-
-_TOLERANCE = Fraction(1, 10**6)
-
-
-def _clearly_worse(programme: _Programme, counts: _Counts, than: _Counts) -> bool:
-    return programme.objective(counts) < programme.objective(than) * (1 - _TOLERANCE)
-
-
-def _solutions(programme: _Programme) -> Iterator[_Counts]:
-    """Each mix that fits, except the empty one, roughly best first."""
-    excluded: list[_Counts] = [(0,) * len(programme.most)]
-    while (counts := _solve(programme, excluded)) is not None:
-        if programme.fits(counts):
-            yield counts
-        excluded.append(counts)
-
-
-def _solve(programme: _Programme, excluded: Sequence[_Counts]) -> _Counts | None:
-    """The best mix that is not excluded; None if there is none.
-
-    A mix x differs from an excluded one e if some x_i is above or below e_i. Two binary variables for each i
-    say so: up_i allows x_i >= e_i + 1 only, down_i x_i <= e_i - 1 only, and one of them must be 1.
-    """
-    inputs, columns = len(programme.most), len(programme.most) * (1 + 2 * len(excluded))
-    rows: list[_Array] = []
-    lowest: list[float] = []
-    highest: list[float] = []
-
-    def require(row: _Array, low: float, high: float) -> None:
-        rows.append(row)
-        lowest.append(low)
-        highest.append(high)
-
-    for j, limit in enumerate(programme.capacity):
-        row = np.zeros(columns)
-        row[:inputs] = [float(use[j]) for use in programme.use]
-        require(row, -np.inf, float(limit))
-    if any(programme.needed):
-        row = np.zeros(columns)
-        row[:inputs] = programme.needed
-        require(row, 1, np.inf)
-    for number, counts in enumerate(excluded):
-        at = inputs * (1 + 2 * number)
-        some = np.zeros(columns)
-        some[at : at + 2 * inputs] = 1
-        require(some, 1, np.inf)
-        for i, (count, most) in enumerate(zip(counts, programme.most, strict=True)):
-            up, down = np.zeros(columns), np.zeros(columns)
-            up[i], up[at + i] = 1, -(count + 1)
-            require(up, 0, np.inf)
-            down[i], down[at + inputs + i] = 1, most - count + 1
-            require(down, -np.inf, most)
-    worth = np.zeros(columns)
-    worth[:inputs] = [-float(one) for one in programme.worth]
-    upper = np.ones(columns)
-    upper[:inputs] = programme.most
-    result = milp(
-        worth,
-        integrality=np.ones(columns),
-        bounds=Bounds(np.zeros(columns), upper),
-        constraints=LinearConstraint(np.array(rows), np.array(lowest), np.array(highest)),
-        options={"mip_rel_gap": 0},
-    )
-    if result.x is None:
-        return None
-    return tuple(round(value) for value in result.x[:inputs])

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from fractions import Fraction
 from pathlib import Path
 
 from benchgate.base.cells import Params
 from benchgate.base.jsonfields import Fields
+from benchgate.mix import numbers
 from benchgate.mix.orders import Limit, Order, PartOrder
 from benchgate.mix.study import Antagonists, Study, StudyInput, Sweep
 
@@ -55,11 +55,11 @@ def read_study(value: object) -> Study:
         limit_seeds=fields.number("limit_seeds", 1),
         levels=fields.numbers("levels"),
         every_input=fields.flag("every_input"),
-        least_use=_fraction(fields.text("least_use")),
-        capacity={name: _fraction(word) for name, word in _texts(fields, "capacity").items()},
+        least_use=numbers.kept(fields.text("least_use")),
+        capacity={name: numbers.kept(word) for name, word in _texts(fields, "capacity").items()},
         sweep=None if fields.is_null("sweep") else _sweep(fields.take("sweep", dict)),
         scaling=fields.text("scaling"),
-        overcommit=tuple(map(_fraction, fields.texts("overcommit"))),
+        overcommit=tuple(map(numbers.kept, fields.texts("overcommit"))),
         near=fields.number("near"),
         file=Path(fields.text("file")),
         text="",
@@ -90,7 +90,7 @@ def _input(value: object) -> StudyInput:
         workers=fields.number("workers", 1),
         params=_params(fields),
         score=fields.text("score"),
-        units=None if fields.is_null("units") else _fraction(fields.text("units")),
+        units=None if fields.is_null("units") else numbers.kept(fields.text("units")),
         where=fields.text("where"),
     )
     fields.done()
@@ -107,8 +107,8 @@ def _antagonists(fields: Fields) -> Mapping[str, Antagonists]:
     found = {}
     for name in inner.names():
         one = Fields(inner.take(name, dict), f"antagonists of {name:.40}")
-        takes = {key: _fraction(word) for key, word in _texts(one, "takes").items()}
-        found[name] = Antagonists(_fraction(one.text("whole")), takes)
+        takes = {key: numbers.kept(word) for key, word in _texts(one, "takes").items()}
+        found[name] = Antagonists(numbers.kept(one.text("whole")), takes)
         one.done()
     return found
 
@@ -141,10 +141,3 @@ def _part(value: object) -> PartOrder:
 def _texts(fields: Fields, key: str) -> Mapping[str, str]:
     inner = Fields(fields.take(key, dict), key)
     return {name: inner.text(name) for name in inner.names()}
-
-
-def _fraction(word: str) -> Fraction:
-    try:
-        return Fraction(word)
-    except ZeroDivisionError as error:
-        raise ValueError(f"{word!r:.40} is no number") from error

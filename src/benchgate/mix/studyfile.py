@@ -25,6 +25,7 @@ from benchgate.base.workloads import Workload
 from benchgate.base.yaml_text import text_of
 from benchgate.base.yaml_values import NAME
 from benchgate.base.yamlfile import Section
+from benchgate.mix import numbers
 from benchgate.mix.study import (
     BANDWIDTH,
     CALIBRATED,
@@ -325,8 +326,8 @@ def _scaling(top: Section, inputs: tuple[StudyInput, ...]) -> str:
 def _overcommit(top: Section) -> tuple[Fraction, ...]:
     words = top.texts("overcommit", OVERCOMMIT)
     try:
-        found = tuple(Fraction(word) for word in words)
-    except (ValueError, ZeroDivisionError):
+        found = tuple(map(_number, words))
+    except ValueError:
         top.refuse(f"expected numbers, found {', '.join(words)}", "overcommit")
         return ()
     if any(not 0 < one <= 100 for one in found) or list(found) != sorted(set(found)):
@@ -334,11 +335,15 @@ def _overcommit(top: Section) -> tuple[Fraction, ...]:
     return found
 
 
+def _number(word: str) -> Fraction:
+    return numbers.written(word.replace("_", ""))  # as YAML writes 40_000
+
+
 def _fraction(section: Section, key: str, default: str, *, high: int) -> Fraction:
     word = section.text(key, default)
     try:
-        value = Fraction(word)
-    except (ValueError, ZeroDivisionError):
+        value = _number(word)
+    except ValueError:
         section.refuse(f"expected a number, found `{word}`", key)
         return Fraction(default)
     if not 0 < value <= high:

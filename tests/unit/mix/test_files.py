@@ -54,8 +54,9 @@ HEAD = "application,input,score,cpu\n"
         (HEAD + "game,1,1\n", "v.csv:2: 3 fields, but 4 columns"),
         (HEAD + "other,1,1,0.5\n", "v.csv:2: application: `other` has no line in"),
         (HEAD + "ga me,1,1,0.5\n", "v.csv:2: application: `ga me` is not a name"),
-        (HEAD + "game,1,1,unavailable\n", "no resource is available for every input"),
-        (HEAD, "there is no line below"),
+        (HEAD + "game,1,1,1e999999999\n", "v.csv:2: cpu: `1e999999999` is not a number"),
+        (HEAD + "game,1,1,unavailable\n", "v.csv:1: no resource is available for every input"),
+        (HEAD, "v.csv:1: there is no line below"),
         ("input,application,score,cpu\n", "v.csv:1: the first line must begin with application,input,score"),
         ("application,input,score\ngame,1,1\n", "v.csv:1: there is no column for a resource"),
         ("application,input,score,cpu,cpu\n", "v.csv:1: `cpu` is no name of a column, or is there twice"),
@@ -98,10 +99,17 @@ def test_a_file_that_is_not_there_or_not_text(tmp_path: Path) -> None:
         files.read(vectors, sensitivity)
 
 
+def test_figures_as_other_programs_write_them(tmp_path: Path) -> None:
+    text = "\ufeffapplication,input,score,cpu\ngame,1,12345678901.5,0.00012344155042587335\ngame,2,1e+16,.5\n"
+    found = files.read(*paper.write(tmp_path, text, "\ufeffapplication,cpu\ngame,1e+0\n"))
+    assert [one.score for one in found.inputs] == [Fraction("12345678901.5"), Fraction(10**16)]
+    assert [one.use[0] for one in found.inputs] == [Fraction("0.00012344155042587335"), Fraction(1, 2)]
+
+
 def test_capacities() -> None:
-    assert files.capacities(["disk=0.8", "cpu=2"], ("cpu", "disk")) == {
+    assert files.capacities(["disk=0.8", "cpu=1/3"], ("cpu", "disk")) == {
         "disk": Fraction(4, 5),
-        "cpu": Fraction(2),
+        "cpu": Fraction(1, 3),
     }
 
 
@@ -111,6 +119,8 @@ def test_capacities() -> None:
         (["dsk=1"], "there is no resource `dsk`; known: cpu, disk"),
         (["disk=1", "disk=2"], "disk is given twice"),
         (["disk=all"], "`all` is not a number"),
+        (["disk=1e999999999"], "`1e999999999` is not a number"),
+        (["disk=-1"], "`-1` is not a number"),
         (["disk"], "`` is not a number"),
     ],
 )

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -12,9 +13,9 @@ from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint, milp
 
 from benchgate.base.errors import UsageError
-from benchgate.mix import files
+from benchgate.mix import files, solver
 from benchgate.mix.applications import Applications, Input, Mix
-from benchgate.mix.programme import best, instances_alone
+from benchgate.mix.programme import FULL, best, instances_alone, near_best
 from tests.unit.mix import paper
 
 
@@ -78,6 +79,92 @@ def test_what_the_solver_tolerates_is_not_an_answer() -> None:
     assert named(mix) == {"a.1": 1}
 
 
+FIVE = (
+    {"game.1": 2, "webb.1": 1, "antiv.N": 1},
+    {"game.1": 3, "webb.1": 1},
+    {"game.1": 2, "webb.1": 1, "antiv.1": 1},
+    {"game.1": 4},
+    {"game.1": 3, "antiv.1": 1},
+)
+
+
+def scaled(found: Applications, use: Fraction, sigma: Fraction) -> Applications:
+    inputs = tuple(replace(one, use=tuple(part * use for part in one.use)) for one in found.inputs)
+    by = {name: tuple(one * sigma for one in row) for name, row in found.sensitivity.items()}
+    return replace(found, inputs=inputs, sensitivity=by)
+
+
+@pytest.mark.parametrize("power", range(3, 13))
+def test_small_figures_choose_as_large_ones_do(papers: Applications, power: int) -> None:
+    """HiGHS has absolute tolerances: an objective of 1e-7 was the same as one of 0."""
+    small = Fraction(1, 10**power)
+    assert [named(mix) for mix in best(scaled(papers, FULL, small), {}, top=5)] == [*FIVE]
+    capacity = dict.fromkeys(papers.resources, small)
+    assert [named(mix) for mix in best(scaled(papers, small, FULL), capacity, top=5)] == [*FIVE]
+
+
+def test_a_capacity_of_nothing_leaves_out_who_uses_it(papers: Applications) -> None:
+    (mix,) = best(papers, {"network": Fraction(0)})
+    assert named(mix) == {"antiv.N": 1}
+
+
+def several(*uses: str) -> Applications:
+    """Applications that use so much of `cpu`, and depend on it alone."""
+    inputs = tuple(
+        Input(name, "1", Fraction(1), (Fraction(use), Fraction(0)), f"v.csv:{n}")
+        for n, (name, use) in enumerate(zip("abcdefgh", uses, strict=False), start=2)
+    )
+    return Applications(("cpu", "disk"), inputs, {one.application: (FULL, Fraction(0)) for one in inputs})
+
+
+@pytest.mark.parametrize(
+    ("uses", "wanted"),
+    [
+        (("0.02", "0.02", "0.02"), {"a.1": 50}),
+        (("0.05", "0.05", "0.05"), {"a.1": 20}),
+        (("0.03", "0.02", "0.05", "0.07", "0.01"), {"a.1": 33, "e.1": 1}),
+        (("0.0333333334", "0.0333333334", "0.0333333334"), {"a.1": 29}),
+    ],
+)
+def test_many_mixes_that_are_as_good_or_barely_too_large(
+    uses: tuple[str, ...], wanted: dict[str, int]
+) -> None:
+    """Each was listed before the first was named, which took hours."""
+    (mix,) = best(several(*uses), {})
+    assert named(mix) == wanted
+
+
+@pytest.mark.parametrize(
+    "uses", [("0.0333333334", "0.0333333335", "0.0333333336"), ("0.0333333334", "0.0666666667")]
+)
+def test_mixes_that_are_barely_too_large_in_different_ways(uses: tuple[str, ...]) -> None:
+    """They may be 29 of 30 parts; which inputs they are matters less than a millionth."""
+    (mix,) = best(several(*uses), {})
+    assert 0 <= mix.totals[0] - Fraction(29, 30) < Fraction(1, 10**6)
+
+
+def test_the_search_gives_up_where_the_solver_can_tell_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solver, "MOST_WRONG", 20)
+    with pytest.raises(UsageError, match=r"^the vectors: too many mixes exceed a capacity .* next: round"):
+        best(several("0.000123441550425", "0.000123441550426", "0.02"), {})
+
+
+def test_equally_good_mixes_follow_in_the_order_of_their_counts() -> None:
+    found = best(several("0.02", "0.02", "0.02"), {}, top=4)
+    assert [named(mix) for mix in found] == [
+        {"a.1": 50},
+        {"a.1": 49, "b.1": 1},
+        {"a.1": 49, "c.1": 1},
+        {"a.1": 48, "b.1": 2},
+    ]
+
+
+def test_near_optimal_mixes_of_very_many() -> None:
+    found = near_best(several("0.0333333334", "0.02", "0.02"), {}, Fraction("0.9"), 8)
+    assert len(found) == 8
+    assert all(mix.totals[0] <= 1 for mix in found)
+
+
 def test_nothing_fits() -> None:
     with pytest.raises(UsageError, match="each input exceeds a capacity alone"):
         best(one_input(Fraction("0.6")), {"cpu": Fraction("0.5")})
@@ -111,10 +198,16 @@ def any_applications(draw: st.DrawFn) -> Applications:
     return Applications(("cpu", "disk"), inputs, sensitivity)
 
 
-@given(any_applications(), st.sampled_from((Fraction(1), Fraction("0.7"), Fraction("1.5"))))
+factors = st.sampled_from([Fraction(1), *(Fraction(1, 10**power) for power in (3, 7, 9, 12))])
+
+
+@given(any_applications(), st.sampled_from((Fraction(1), Fraction("0.7"), Fraction("1.5"))), factors, factors)
 @settings(max_examples=25, deadline=None)
-def test_the_best_mixes_are_those_of_a_complete_list(applications: Applications, limit: Fraction) -> None:
-    capacity = {"cpu": limit}
+def test_the_best_mixes_are_those_of_a_complete_list(
+    applications: Applications, limit: Fraction, use: Fraction, sigma: Fraction
+) -> None:
+    applications = scaled(applications, use, sigma)
+    capacity = {"cpu": limit * use, "disk": use}
     every = [
         counts
         for counts in itertools.product(range(6), repeat=len(applications.inputs))

@@ -31,6 +31,8 @@ def test_a_study_without_a_sweep() -> None:
     [
         ("seeds", 0),
         ("capacity", {"disk": "1/0"}),
+        ("capacity", {"disk": "1e999999999"}),
+        ("least_use", "1e999999999"),
         ("inputs", [{}]),
         ("antagonists", {"cache": {}}),
         ("more", 1),

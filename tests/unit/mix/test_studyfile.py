@@ -43,6 +43,13 @@ def test_what_a_study_does_not_say() -> None:
     assert (study.least, study.seeds, study.levels) == (3, 3, (75, 50, 25))
 
 
+def test_a_capacity_may_be_a_fraction() -> None:
+    assert parse(SMALL + "capacity: {cpu: 1/3, disk: .5}\n").capacity == {
+        "cpu": Fraction(1, 3),
+        "disk": Fraction(1, 2),
+    }
+
+
 def test_a_quick_study_has_less_of_everything() -> None:
     quick = studyfile.quick(mixsim.study())
     assert (quick.seeds, quick.limit_seeds, quick.levels, quick.near) == (2, 1, (50,), 2)
@@ -148,6 +155,14 @@ def test_the_scores_of_each_shipped_application_are_comparable_over_its_inputs()
         (SMALL + "scaling: prime\n", "s.yaml:7: scaling: `prime` is no application; there are primes"),
         (SMALL + "machine: laptop\n", "s.yaml:7: machine: machine `laptop` is not known"),
         (SMALL + "capacity: {dsk: 1}\n", "s.yaml:7: capacity.dsk: is no resource"),
+        *(
+            (SMALL + text, said)
+            for text, said in (
+                ("capacity: {cpu: 1e99999999}\n", "capacity.cpu: expected a number, found `1e99999999`"),
+                ("least_use: 1e999999999\n", "least_use: expected a number, found `1e999999999`"),
+                ("overcommit: [1e999999999]\n", "overcommit: expected numbers, found 1e999999999"),
+            )
+        ),
         (SMALL + "capacity: {disk: -1}\n", "s.yaml:7: capacity.disk: is -1, not above 0"),
         (
             SMALL + "sweep: {input: primes.one, cpus: [2], beside: primes.one, beside_cpus: 1}\n",

@@ -11,14 +11,13 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 
 from benchgate.base.errors import EvidenceError, UsageError
 from benchgate.base.files import read_json
 from benchgate.base.jsonfields import Fields
 from benchgate.evidence.files import is_safe_name, read_object, read_text, unwritable, write_whole
-from benchgate.mix import measured, study_json
+from benchgate.mix import measured, numbers, study_json
 from benchgate.mix.orders import Order
 from benchgate.mix.runs import Done
 from benchgate.mix.selection import Planned
@@ -114,10 +113,10 @@ class StudyFolder:
         try:
             fields = Fields(read_object(self.path, name), "a result")
             value = None if fields.is_null("measured") else measured.from_json(fields.take("measured", dict))
-            fraction = None if fields.is_null("fraction") else Fraction(fields.text("fraction"))
+            fraction = None if fields.is_null("fraction") else numbers.kept(fields.text("fraction"))
             found = Done(value, fields.text("reason"), fraction, fields.text("folder"))
             fields.done()
-        except (EvidenceError, ValueError, ZeroDivisionError) as error:
+        except (EvidenceError, ValueError) as error:
             raise UsageError(
                 f"{self.path / name} cannot be read: {error}; remove the file to make the run again"
             ) from error

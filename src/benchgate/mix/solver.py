@@ -1,0 +1,298 @@
+"""Whole numbers of instances that fit into capacities, best first. Pure.
+
+Takes a Programme of exact fractions; gives counts that fit exactly. Fails with UsageError that names the
+table if the solver gives up, or if too many of its answers exceed a capacity by less than it can tell.
+
+The solver (HiGHS, by scipy) computes in floating point with absolute tolerances. So its rows and its
+objective are scaled to 1, and each of its answers is checked in exact arithmetic. The mixes that remain after
+an answer are divided into boxes, which differ in their bounds only (Lawler 1972): no list of excluded mixes,
+and no variables for one. Of equally good mixes the one with the most instances of the first input is first,
+and so on for the next inputs; it is looked for with the objective fixed, so the others need not be listed.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from scipy.optimize import Bounds, LinearConstraint, milp
+
+from benchgate.base.errors import UsageError
+
+MOST_WRONG = 300
+"""Answers of the solver that do not hold in exact arithmetic."""
+MOST_TRIED = 50
+"""Answers among which one that is exactly as good is looked for. Only its name would be another."""
+MOST_NODES = 100_000
+"""Of the solver's tree, for one answer. No limit of time: the same tables must give the same answer."""
+TOLERANCE = Fraction(1, 10**6)
+"""The solver's, of the largest worth of an instance: what it cannot tell."""
+
+Counts = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Programme:
+    use: tuple[tuple[Fraction, ...], ...]
+    """Of each input, of each resource."""
+    worth: tuple[Fraction, ...]
+    capacity: tuple[Fraction, ...]
+    most: Counts
+    """How many instances of each input fit alone."""
+    needed: tuple[bool, ...]
+    """Inputs of which at least one instance must run; if none is named, any mix will do."""
+    where: str = "the vectors"
+    """File and line of the table."""
+
+    def totals(self, counts: Sequence[int]) -> tuple[Fraction, ...]:
+        return tuple(
+            sum((count * use[j] for count, use in zip(counts, self.use, strict=True)), Fraction(0))
+            for j in range(len(self.capacity))
+        )
+
+    def objective(self, counts: Sequence[int]) -> Fraction:
+        return sum((count * worth for count, worth in zip(counts, self.worth, strict=True)), Fraction(0))
+
+    def order(self, counts: Sequence[int]) -> tuple[Fraction, list[int]]:
+        """By which mixes are sorted, best first."""
+        return -self.objective(counts), [-count for count in counts]
+
+    def exceeded(self, counts: Sequence[int]) -> int | None:
+        """A resource whose capacity is exceeded."""
+        pairs = zip(self.totals(counts), self.capacity, strict=True)
+        return next((j for j, (total, most) in enumerate(pairs) if total > most), None)
+
+    def has_needed(self, counts: Sequence[int]) -> bool:
+        return not any(self.needed) or any(
+            count for count, need in zip(counts, self.needed, strict=True) if need
+        )
+
+    @cached_property
+    def tells_all(self) -> bool:
+        """Whether objectives differ by more than the solver's tolerance, or not at all."""
+        return max(_whole(self.worth)[0]) * 10 < 1 / TOLERANCE
+
+    def clearly_worse(self, counts: Sequence[int], than: Sequence[int]) -> bool:
+        return self.objective(counts) < self.objective(than) - 10 * TOLERANCE * max(self.worth)
+
+
+@dataclass(frozen=True, slots=True)
+class _Box:
+    low: Counts
+    high: Counts
+
+    def with_low(self, i: int, value: int) -> _Box:
+        return _Box((*self.low[:i], value, *self.low[i + 1 :]), self.high)
+
+    def with_high(self, i: int, value: int) -> _Box:
+        return _Box(self.low, (*self.high[:i], value, *self.high[i + 1 :]))
+
+    def at(self, i: int, value: int) -> _Box:
+        return self.with_low(i, value).with_high(i, value)
+
+    def without(self, counts: Counts) -> Iterator[_Box]:
+        """All but this mix: each box agrees with it up to an input, and has more or fewer of that one."""
+        box = self
+        for i, count in enumerate(counts):
+            yield box.with_low(i, count + 1)
+            yield box.with_high(i, count - 1)
+            box = box.at(i, count)
+
+    def not_above(self, counts: Counts) -> Iterator[_Box]:
+        """All but the mixes that have at least so many of every input."""
+        box = self
+        for i, count in enumerate(counts):
+            yield box.with_high(i, count - 1)
+            box = box.with_low(i, max(count, box.low[i]))
+
+    def not_below(self, counts: Counts) -> Iterator[_Box]:
+        """All but the mixes that have at most so many of every input."""
+        box = self
+        for i, count in enumerate(counts):
+            yield box.with_low(i, count + 1)
+            box = box.with_high(i, min(count, box.high[i]))
+
+    @property
+    def is_empty(self) -> bool:
+        return any(low > high for low, high in zip(self.low, self.high, strict=True))
+
+
+_Row = tuple[tuple[int, ...], int]
+"""Whole numbers, and what their sum over the instances must not exceed."""
+
+
+@dataclass(slots=True)
+class _Search:
+    programme: Programme
+    rows: list[_Row] = field(default_factory=list)
+    wrong: int = 0
+
+    def greatest(self, box: _Box, weights: Sequence[Fraction], least: Fraction) -> Counts | None:
+        """The mix in the box with the greatest sum of weights whose objective is at least so much."""
+        open_boxes: list[tuple[Fraction, int, Counts, _Box]] = []
+        number = 0
+        boxes: Iterator[_Box] = iter((box,))
+        while True:
+            for one in boxes:
+                counts = self.solve(one, weights, least)
+                if counts is not None:
+                    value = sum((w * n for w, n in zip(weights, counts, strict=True)), Fraction(0))
+                    heapq.heappush(open_boxes, (-value, number, counts, one))
+                    number += 1
+            if not open_boxes or (least and number > MOST_TRIED):
+                return None
+            _, _, counts, one = heapq.heappop(open_boxes)
+            resource = self.programme.exceeded(counts)
+            if resource is None and self.programme.objective(counts) >= least:
+                return counts
+            boxes = self.remaining(one, counts, resource)
+
+    def remaining(self, box: _Box, counts: Counts, resource: int | None) -> Iterator[_Box]:
+        """Of a box whose answer is wrong: it exceeds this resource, or its objective is too small."""
+        if resource is None:
+            return box.not_below(counts)
+        self.wrong += 1
+        if self.wrong > MOST_WRONG:
+            raise UsageError(
+                f"{self.programme.where}: too many mixes exceed a capacity by less than a millionth; "
+                "next: round the shares, or give a --capacity that is not met so closely"
+            )
+        if (row := self.cut(counts, resource)) is not None:
+            self.rows.append(row)
+            return iter((box,))
+        return box.not_above(self.cover(counts, resource))
+
+    def cut(self, counts: Counts, resource: int) -> _Row | None:
+        """A row that all mixes that fit keep, and these counts exceed by 1 or more (Chvatal and Gomory)."""
+        parts, limit = _row(self.programme, resource)
+        for part in {one for one, count in zip(parts, counts, strict=True) if count and one}:
+            for divisor in (Fraction(part, k) for k in range(1, 9)):
+                row = tuple(math.floor(one / divisor) for one in parts)
+                most = math.floor(limit / divisor)
+                if sum(a * count for a, count in zip(row, counts, strict=True)) > most:
+                    return row, most
+        return None
+
+    def cover(self, counts: Counts, resource: int) -> Counts:
+        """As few of these instances as still exceed the capacity."""
+        parts, limit = _row(self.programme, resource)
+        excess = sum(a * count for a, count in zip(parts, counts, strict=True)) - limit
+        kept = list(counts)
+        for i, part in enumerate(parts):
+            fewer = min(kept[i], (excess - 1) // part) if part else kept[i]
+            kept[i] -= fewer
+            excess -= fewer * part
+        return tuple(kept)
+
+    def solve(self, box: _Box, weights: Sequence[Fraction], least: Fraction) -> Counts | None:
+        """The solver's answer, which may be wrong by its tolerances."""
+        if box.is_empty:
+            return None
+        programme = self.programme
+        bounds = Bounds(np.array(box.low, float), np.array(box.high, float))
+        some = [*(programme.needed if any(programme.needed) else [True] * len(weights))]
+        rows, high = [[-float(one) for one in some]], [-1.0]
+        for parts, limit in self.rows:
+            rows.append([2.0 if a > limit else a / limit for a in parts])
+            high.append(1.0)
+        if least:
+            rows.append([-float(min(one / least, 2)) for one in programme.worth])
+            high.append(-1.0)
+        scale = max(weights) or 1
+        result = milp(
+            [-float(one / scale) for one in weights],
+            integrality=np.ones(len(weights)),
+            bounds=bounds,
+            constraints=LinearConstraint(np.array(rows), -np.inf, np.array(high)),
+            options={"mip_rel_gap": 0, "node_limit": MOST_NODES},
+        )
+        if result.status == _INFEASIBLE:
+            return None
+        if result.status != _OPTIMAL or result.x is None:
+            raise UsageError(
+                f"{programme.where}: the solver found no mix ({result.message}); "
+                "next: leave out inputs, or give smaller capacities"
+            )
+        return tuple(round(value) for value in result.x)
+
+
+_OPTIMAL, _INFEASIBLE = 0, 2
+
+
+def solutions(programme: Programme) -> Iterator[Counts]:
+    """Each mix that fits, except the empty one, best first up to the solver's tolerance."""
+    search = _Search(
+        programme, [row for j in range(len(programme.capacity)) if (row := _row(programme, j))[1]]
+    )
+    whole = _Box((0,) * len(programme.most), programme.most)
+    waiting: list[tuple[Fraction, bool, list[int], Counts, _Box]] = []
+    boxes: Iterator[_Box] = iter((whole,))
+    while True:
+        for box in boxes:
+            counts = search.greatest(box, programme.worth, Fraction(0))
+            if counts is not None:
+                _push(waiting, programme, _filled(programme, counts, box), box, is_first=False)
+        if not waiting:
+            return
+        _, is_first, _, counts, box = heapq.heappop(waiting)
+        if is_first:
+            yield counts
+            boxes = box.without(counts)
+        else:
+            _push(waiting, programme, _first_of_equals(search, counts, box), box, is_first=True)
+            boxes = iter(())
+
+
+def _push(
+    waiting: list[tuple[Fraction, bool, list[int], Counts, _Box]],
+    programme: Programme,
+    counts: Counts,
+    box: _Box,
+    *,
+    is_first: bool,
+) -> None:
+    value, order = programme.order(counts)
+    heapq.heappush(waiting, (value, is_first, order, counts, box))
+
+
+def _first_of_equals(search: _Search, counts: Counts, box: _Box) -> Counts:
+    """Of the mixes in the box that are as good, the one with the most of the first input, and so on."""
+    programme = search.programme
+    for i, high in enumerate(box.high):
+        if counts[i] < high:
+            weights = [Fraction(int(i == k)) for k in range(len(counts))]
+            found = search.greatest(box.with_low(i, counts[i]), weights, programme.objective(counts))
+            counts = found or counts
+        box = box.at(i, counts[i])
+    return counts
+
+
+def _filled(programme: Programme, counts: Counts, box: _Box) -> Counts:
+    """With what still fits: the solver leaves out what is worth less than its tolerance."""
+    found = list(counts)
+    for i, high in enumerate(box.high):
+        while programme.worth[i] and found[i] < high:
+            found[i] += 1
+            if programme.exceeded(found) is not None:
+                found[i] -= 1
+                break
+    return tuple(found)
+
+
+def _row(programme: Programme, resource: int) -> _Row:
+    """What an instance uses, and the capacity, as the smallest whole numbers that say the same."""
+    parts, unit = _whole([use[resource] for use in programme.use])
+    return parts, math.floor(programme.capacity[resource] / unit) if unit else 0
+
+
+def _whole(values: Sequence[Fraction]) -> tuple[tuple[int, ...], Fraction]:
+    """As multiples of their greatest common divisor; 0 if all are 0."""
+    scale = math.lcm(*(one.denominator for one in values))
+    parts = [int(one * scale) for one in values]
+    unit = math.gcd(*parts)
+    return tuple(part // (unit or 1) for part in parts), Fraction(unit, scale)
