@@ -65,8 +65,8 @@ LIES = [
     Lie("contend", "->count++;", "->count += 1 + (shared->count == 7);", "the result reported chain="),
     Lie("contend", "->chain, shared->hold)", "->chain, shared->hold - (takes == 3))", "reported chain="),
     Lie("contend", "own = bench_turns(own, shared->delay);", "(void)0;", "worker"),
-    # a lock that admits two. A section of a million turns takes about a millisecond, so two workers are in it at
-    # once, or on one CPU one loses the CPU in it, long before there were 200
+    # a lock that admits two. A section of a million turns takes about a millisecond, so two workers are in it
+    # at once, or on one CPU one loses the CPU in it, long before there were 200
     *(
         Lie(
             "contend",
