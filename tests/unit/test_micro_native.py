@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -98,6 +99,7 @@ CALLS, THREADS, MICRO = "calls.h", "threads.h", "micro.c"
             "if (i < 69) join(start(run_once, me));",
             "ops=",
         ),
+        ("sched_yield", THREADS, "        port_yield();\n        made++;", "        made += i < 69;", "ops="),
         ("context_switch", THREADS, "        me->done++;", "        me->done += 2;", FAILED),
         ("signal_delivery", CALLS, "good += port_signal() == ++me->expected;", "good += i != 66;", "ops="),
         ("getpid", MICRO, "sample < common->samples", "sample + worker < common->samples", "ops=140"),
@@ -112,3 +114,19 @@ def test_skipped_work_is_refused(  # noqa: PLR0917
     run = run_of(tmp_path, workload, 2, op=op, **COUNTS)
     with pytest.raises(VerifyError, match=reason):
         verified_by(run, workload)
+
+
+YIELD = "yields < YIELDS_MAX; yields++)\n        port_yield();"
+NO_YIELD = YIELD.replace("port_yield()", "(void)0")
+
+
+@pytest.mark.parametrize("honest", [True, False])
+def test_a_yield_that_lets_nobody_run_is_refused(tmp_path: Path, honest: bool) -> None:
+    """On one CPU, where the other thread runs only if this one yields, or loses the CPU. It may lose it by
+    chance while it asks, so there are six workers. On several CPUs both can run at once, and no yield is
+    needed."""
+    workload = micro() if honest else changed(tmp_path, THREADS, YIELD, NO_YIELD)
+    pins = ",".join([str(min(os.sched_getaffinity(0)))] * 6)
+    done = execute(workload, words(workload, 6, op="sched_yield", pin=pins, **COUNTS))
+    assert (done.returncode == 0) is honest
+    assert (b"benchfail: another thread did not run, though the worker yielded" in done.stdout) is not honest

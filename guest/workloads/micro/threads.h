@@ -43,26 +43,59 @@ static uint64_t run_fork_exit(struct me *me, uint64_t n) {
 }
 
 // ---- sched_yield. Nothing shows what one did, because there is nobody to yield to: another thread would
-// make it a context switch. Before the window each worker yields until a thread of its own has run.
+// make it a context switch. Before the window each worker asks a thread of its own, which yields until then,
+// and yields until it has answered. On one CPU a few yields are enough, and without them it would answer only
+// when a slice is over. On several CPUs it may be waiting for another CPU, for long on a busy host: then
+// it is asked again.
+
+#define YIELDS_MAX 1000u
+#define TRIES_MAX 100u
 
 static void run_once(void *argument) {
     struct me *me = argument;
     __atomic_add_fetch(&me->done, 1, __ATOMIC_RELEASE);
 }
 
-static void before_yield(struct me *me) {
-    int task = start(run_once, me);
-    while (count_done(me) == 0)
+static void answer_once(void *argument) {
+    struct me *me = argument;
+    __atomic_store_n(&me->asleep, 0, __ATOMIC_RELEASE);
+    while (__atomic_load_n(&me->word, __ATOMIC_ACQUIRE) == 0)
         port_yield();
-    me->proof = count_done(me);
+    run_once(me);
+}
+
+// How many answers there were in time: 0 or 1.
+static uint64_t ask_once(struct me *me) {
+    me->asleep = 1;
+    me->word = 0;
+    me->done = 0;
+    int task = start(answer_once, me);
+    while (__atomic_load_n(&me->asleep, __ATOMIC_ACQUIRE) != 0)
+        port_yield();
+    __atomic_store_n(&me->word, 1, __ATOMIC_RELEASE);
+    for (unsigned yields = 0; count_done(me) == 0 && yields < YIELDS_MAX; yields++)
+        port_yield();
+    uint64_t answers = count_done(me);
     join(task);
+    return answers;
+}
+
+static void before_yield(struct me *me) {
+    uint64_t answers = 0;
+    for (unsigned tries = 0; answers == 0 && tries < TRIES_MAX; tries++)
+        answers = ask_once(me);
+    if (answers == 0)
+        port_fail("another thread did not run, though the worker yielded 1000 times, in 100 tries");
 }
 
 static uint64_t run_yield(struct me *me, uint64_t n) {
-    for (uint64_t i = 0; i < n; i++)
+    uint64_t made = 0;
+    for (uint64_t i = 0; i < n; i++) {
         port_yield();
+        made++;
+    }
     me->proof = count_done(me);
-    return n;
+    return made;
 }
 
 // ---- futex_wake: wakes one of several threads that sleep. They go back to sleep before the next batch, and

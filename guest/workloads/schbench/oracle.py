@@ -285,6 +285,26 @@ def _check_asking(plan: Plan, report: WorkerReport, run: OracleRun) -> None:
     took = run.by_worker["request"][report.id].sum
     if took > report.end - report.start:
         raise VerifyError(f"wrong answer: the requests of worker {report.id} took {took}, more than its time")
+    if not apart:
+        _check_contains_wakeups(plan, report, run)
+
+
+def _check_contains_wakeups(plan: Plan, report: WorkerReport, run: OracleRun) -> None:
+    """Each of its requests begins with its post, as its wake-up does, and sleeps twice after that. Whether it
+    is in the measured time depends on the post, so both histograms have it or neither. So the least request,
+    the largest one and their sum are each at least that of the wake-ups, and the sleeps."""
+    wakeup, request = run.by_worker["wakeup"][report.id], run.by_worker["request"][report.id]
+    if had := request.count:
+        for what, took, least in (
+            ("together", request.sum, wakeup.sum + had * plan.sleeps),
+            ("at most", request.max, wakeup.max + plan.sleeps),
+            ("at least", request.min, wakeup.min + plan.sleeps),
+        ):
+            if took < least:
+                raise VerifyError(
+                    f"wrong answer: the requests of worker {report.id} took {what} {took}, less than their "
+                    f"wake-ups and sleeps, {least}"
+                )
 
 
 def _check_all_timed(plan: Plan, reports: Sequence[WorkerReport]) -> None:

@@ -170,6 +170,8 @@ def test_a_wrong_result_is_refused(key: str, value: int) -> None:
         ("request", [[], [2048, 2**27], [2048, 2048, 8192]], "above 101000000"),
         ("request", [[], [2048, 4096], [2048, 2048, 1024]], "a request took 1024 ns, less than its sleeps"),
         ("request", [[], [2**26, 2**26], [2048, 2048, 8192]], "requests of worker 1 took 134217728"),
+        ("wakeup", [[], [2, 2**12], [4, 4, 5]], "worker 1 took together 6144, less than .*, 8098"),
+        ("wakeup", [[], [64, 2**7], [4, 4, 5]], "worker 1 took at least 2048, less than .*, 2064"),
         ("rps", [[40, 80], [], []], "the intervals have more than the 5 requests inside"),
         ("rps", [[20, 60], [], []], "the intervals have less than the 5 requests inside"),
         ("rps", [[100], [], []], "worker 0 has 1 values in histogram rps, expected 2"),
@@ -178,6 +180,12 @@ def test_a_wrong_result_is_refused(key: str, value: int) -> None:
 def test_a_wrong_histogram_is_refused(name: str, each: list[list[int]], reason: str) -> None:
     with pytest.raises(VerifyError, match=reason):
         schbench.check(PARAMS, reports(), RESULT, run(**{name: each}))
+
+
+def test_a_wake_up_that_is_in_no_request_is_refused() -> None:
+    changed = run(wakeup=[[], [2, 3], [2, 2, 4096]], request=[[], [2048, 4096], [4096, 4096, 4096]])
+    with pytest.raises(VerifyError, match=r"worker 2 took at most 4096, less than .*, 6096"):
+        schbench.check(PARAMS, reports(), RESULT, changed)
 
 
 def test_a_missing_worker_is_refused() -> None:
