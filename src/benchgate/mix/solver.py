@@ -201,7 +201,7 @@ class _Search:
             rows.append([2.0 if a > limit else a / limit for a in parts])
             high.append(1.0)
         if least:
-            rows.append([-float(min(one / least, 2)) for one in programme.worth])
+            rows.append([-float(min(one / least, Fraction(2))) for one in programme.worth])
             high.append(-1.0)
         scale = max(weights) or 1
         result = milp(
