@@ -304,6 +304,22 @@ def test_mix_choose_prints_mixes_and_says_what_is_odd(
     assert "v.csv:7: disk: antiv.N alone uses 80%" in printed.err
 
 
+def test_mix_choose_says_which_application_has_no_input(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    both = paper.write(tmp_path, sensitivity=paper.SENSITIVITY + "webc,0.8,0.7,0.5,0.1,0.5\n")
+    assert cli.main(["mix", "choose", "--vectors", str(both[0]), "--sensitivity", str(both[1])]) == 0
+    assert "s.csv:5: application: webc has no input in the other table" in capsys.readouterr().err
+
+
+def test_json_of_very_many_equal_mixes_is_json(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    vectors = "application,input,score,cpu,disk\n" + "".join(f"{one},1,1,0.02,0\n" for one in "abc")
+    both = paper.write(tmp_path, vectors, "application,cpu,disk\n" + "".join(f"{one},1,0\n" for one in "abc"))
+    words = ["mix", "choose", "--vectors", str(both[0]), "--sensitivity", str(both[1]), "--json"]
+    assert cli.main(words) == 0
+    assert [one["mix"] for one in json.loads(capfd.readouterr().out)] == [{"a.1": 50}]
+
+
 def study_folder(place: Path, **capacity: Fraction) -> Path:
     """As two commands leave it, on a simulated system."""
 
@@ -332,6 +348,29 @@ def test_mix_choose_refuses_a_score_that_does_not_rise(
     assert printed.out == ""
 
 
+@pytest.mark.parametrize("plan", ["{}", "a study's"])
+def test_a_plan_beside_a_table_does_not_make_it_a_measured_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], plan: str
+) -> None:
+    if plan == "{}":
+        (tmp_path / "plan.json").write_text(plan)
+    else:
+        study_folder(tmp_path)
+    vectors, sensitivity = paper.write(tmp_path, paper.VECTORS.replace("game,N,0.75", "game,N,0.25"))
+    assert cli.main(["mix", "choose", "--vectors", str(vectors), "--sensitivity", str(sensitivity)]) == 4
+    assert "v.csv:3: score: game.N uses more than game.1" in capsys.readouterr().err
+
+
+def test_the_tables_of_a_study_are_its_own_until_they_are_edited(tmp_path: Path) -> None:
+    from benchgate.commands.mix import _of_a_study
+
+    folder = study_folder(tmp_path)
+    both = folder / "vectors.csv", folder / "sensitivity.csv"
+    assert _of_a_study(*both)
+    both[0].write_text(both[0].read_text() + "\n")
+    assert not _of_a_study(*both)
+
+
 def test_two_folders_of_one_study_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = study_folder(tmp_path)
     assert cli.main(["mix", "same", str(folder), str(folder)]) == 1  # the simulated runs have no clock's log
@@ -348,6 +387,14 @@ def test_mix_of_a_study(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert f"report: {folder}/report.html" in capsys.readouterr().out
     assert cli.main(["mix", "run", str(folder), "--plan"]) == 0
     assert "runs alone, beside a dummy" in capsys.readouterr().out
+    assert cli.main(["mix", "run", str(folder), "--plan", "--best", "2"]) == 0
+    planned = capsys.readouterr().out
+    assert "     0 of 1 run left: prime.small=3,walker.small=1\n     1 of 1 run left: " in planned
+    assert "     1 runs left; " in planned
+    assert cli.main(["mix", "run", str(folder), "--plan", "--mix", "walker.small=2"]) == 0
+    assert "     1 of 1 run left: walker.small=2\n" in capsys.readouterr().out
+    assert cli.main(["mix", "run", str(folder), "--plan", "--mix", "a.x=2"]) == 4
+    assert "`a.x` is no input of the study" in capsys.readouterr().err
 
 
 def test_mix_choose_uses_the_capacities_of_the_study(

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchgate.base.errors import UsageError
+from benchgate.base.errors import BenchgateError, UsageError
 from benchgate.commands.shared import say
 
 if TYPE_CHECKING:
@@ -117,7 +117,8 @@ def _choose(words: argparse.Namespace) -> int:
     from benchgate.render.tables import mixes
 
     applications = files.read(*_tables(words))
-    refused = [] if _of_a_study(words) else [*refusals.of_tables(applications)]  # a study leaves them out
+    # A study has measured whether scores rise, and its tables leave out what does not.
+    refused = [] if _of_a_study(*_tables(words)) else [*refusals.of_tables(applications)]
     if refused:
         raise UsageError("\n".join(refused))
     asked = files.capacities(words.capacity, applications.resources)
@@ -141,11 +142,19 @@ def _capacity_of(study: Path | None) -> Mapping[str, Fraction]:
     return {} if study is None else StudyFolder(study).study().capacity
 
 
-def _of_a_study(words: argparse.Namespace) -> bool:
-    """Whether the tables are those in a study's folder."""
-    from benchgate.session.mixing.folder import PLAN
+def _of_a_study(vectors: Path, sensitivity: Path) -> bool:
+    """Whether the tables are, byte by byte, those that follow from the runs in the folder of the first."""
+    from benchgate.session.mixing import conclude
+    from benchgate.session.mixing.folder import PLAN, StudyFolder
 
-    return words.study is not None or (words.vectors.parent / PLAN).is_file()
+    folder = vectors.parent
+    if not (folder / PLAN).is_file():
+        return False
+    try:
+        known = conclude.tables_of(StudyFolder(folder))
+    except BenchgateError:  # another program's plan, or one that cannot be read
+        return False
+    return [one.read_text(encoding="utf-8-sig") for one in (vectors, sensitivity)] == [*known]
 
 
 def _tables(words: argparse.Namespace) -> tuple[Path, Path]:
@@ -189,10 +198,11 @@ def _run(words: argparse.Namespace) -> int:
     if words.mix_words and words.best:
         raise UsageError("benchgate mix run: give --mix or --best, not both")
     folder = steps.folder_of(words.folder)
-    if words.plan:
-        print(steps.plan_text(folder.study(), folder))
-        return 0
     wanted = Wanted(tuple(words.mix_words), words.best)
+    if words.plan:
+        study = folder.study()
+        print(steps.mixes_plan(study, folder, wanted) if wanted.only else steps.plan_text(study, folder))
+        return 0
     return _show(steps.run_mixes(words.folder, wanted, lab.opened, _progress()), words.folder)
 
 

@@ -8,7 +8,7 @@ files.py checks what comes from outside.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 
@@ -50,6 +50,8 @@ class Applications:
     """Resources that could not be measured for some input: they are not in `resources`."""
     where: str = "the vectors"
     """File and line of the resources' names."""
+    unmeasured: Mapping[str, str] = field(default_factory=dict)
+    """Applications of which there is a sensitivity and no input, and where."""
 
     def worth(self, one: Input) -> Fraction:
         """What one instance adds to the objective: its use of each resource times its dependence on it."""

@@ -79,6 +79,8 @@ def read(vectors: Path, sensitivity: Path) -> Applications:
     for line in lines:
         if line.name("application") not in depends:
             raise line.wrong("application", f"has no line in {sensitivity}")
+    by_name = {line.name("application"): line for line in by_application}
+    measured_of = {line.name("application") for line in lines}
     every = [*use, *depends.values()]
     kept = [j for j in range(len(measured)) if all(row[j] is not None for row in every)]
     if not kept:
@@ -91,6 +93,7 @@ def read(vectors: Path, sensitivity: Path) -> Applications:
         sensitivity={name: _present(row, kept) for name, row in depends.items()},
         unavailable=tuple(name for j, name in enumerate(measured) if j not in kept),
         where=where,
+        unmeasured={name: line.where for name, line in by_name.items() if name not in measured_of},
     )
 
 

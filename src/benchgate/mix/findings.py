@@ -15,6 +15,8 @@ from benchgate.mix.programme import FULL, MOST_INSTANCES
 
 
 def of_applications(applications: Applications, capacity: Mapping[str, Fraction]) -> Iterator[str]:
+    for name, where in applications.unmeasured.items():
+        yield f"{where}: application: {name} has no input in the other table, and is in no mix"
     for name in applications.unavailable:
         yield f"{applications.where}: {name} is unavailable for some input, and is not in the programme"
     for j, name in enumerate(applications.resources):

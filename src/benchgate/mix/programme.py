@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
+from itertools import islice
 
 from benchgate.base.errors import UsageError
 from benchgate.mix.applications import Applications, Input, Mix
@@ -26,8 +27,6 @@ FULL = Fraction(1)
 """A resource's capacity unless another one is given."""
 MOST_INSTANCES = 10_000
 """Of one input. More of them make a list of processes and not a mix."""
-LOOKED_AT = 20
-"""Further mixes where objectives may differ by less than the solver can tell, to sort them exactly."""
 
 
 def best(
@@ -103,16 +102,5 @@ def _mix(programme: Programme, candidates: Sequence[Input], counts: Counts) -> M
 
 
 def _best_counts(programme: Programme, top: int) -> list[Counts]:
-    """Solutions come best first up to the solver's tolerance. Where it cannot tell all objectives, they are
-    collected until one is clearly worse than the last that is wanted, and sorted exactly."""
-    found: list[Counts] = []
-    for counts in solutions(programme):
-        found.append(counts)
-        found.sort(key=programme.order)
-        if len(found) >= top and (
-            programme.tells_all
-            or len(found) == top + LOOKED_AT
-            or programme.clearly_worse(counts, found[top - 1])
-        ):
-            break
-    return found[:top]
+    """Solutions come best first up to the solver's tolerance, and are sorted exactly."""
+    return sorted(islice(solutions(programme), top), key=programme.order)

@@ -17,7 +17,6 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
@@ -30,13 +29,10 @@ MOST_TRIED = 50
 """Answers among which one that is exactly as good is looked for. Only its name would be another."""
 MOST_NODES = 100_000
 """Of the solver's tree, for one answer. No limit of time: the same tables must give the same answer."""
-TOLERANCE = Fraction(1, 10**6)
-"""The solver's, of the largest worth of an instance: what it cannot tell."""
-
 Counts = tuple[int, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Programme:
     use: tuple[tuple[Fraction, ...], ...]
     """Of each input, of each resource."""
@@ -71,14 +67,6 @@ class Programme:
         return not any(self.needed) or any(
             count for count, need in zip(counts, self.needed, strict=True) if need
         )
-
-    @cached_property
-    def tells_all(self) -> bool:
-        """Whether objectives differ by more than the solver's tolerance, or not at all."""
-        return max(_whole(self.worth)[0]) * 10 < 1 / TOLERANCE
-
-    def clearly_worse(self, counts: Sequence[int], than: Sequence[int]) -> bool:
-        return self.objective(counts) < self.objective(than) - 10 * TOLERANCE * max(self.worth)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +189,7 @@ class _Search:
             rows.append([2.0 if a > limit else a / limit for a in parts])
             high.append(1.0)
         if least:
-            rows.append([-float(min(one / least, 2)) for one in programme.worth])
+            rows.append([-float(min(one / least, Fraction(2))) for one in programme.worth])
             high.append(-1.0)
         scale = max(weights) or 1
         result = milp(

@@ -72,7 +72,7 @@ def parse(text: str, path: Path) -> Study:
         return Study(
             name=top.name("name"),
             about=top.text("about", ""),
-            system=top.text("system", "linux"),
+            system=_system(top),
             cpus=cpus,
             machine=_machine(top),
             clock=top.choice("clock", tuple(map(str, Clock)), str(Clock.INSN)),
@@ -208,6 +208,15 @@ def _units(section: Section, workload: Workload, score: str) -> Fraction | None:
 
 
 # ---- what is measured of them
+
+
+def _system(top: Section) -> str:
+    word = top.text("system", "linux")
+    try:
+        catalog.load_system(word)
+    except BenchgateError as error:
+        top.refuse(str(error), "system")
+    return word
 
 
 def _machine(top: Section) -> str:

@@ -6,6 +6,7 @@ equal files. Fails with UsageError if the folder cannot be read, or if no mix fi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from benchgate.base.errors import UsageError
@@ -25,12 +26,27 @@ INTERVALS, LEVELS, ISOLATION, REPORT = (
     *("isolation.csv", "report.html"),
 )
 BY_HAND = "chosen by hand"
+_COUNT = re.compile(r"([1-9][0-9]?|100)\Z")
+
+
+def tables_of(folder: StudyFolder) -> tuple[str, str]:
+    """The text of both tables, from the runs in the folder."""
+    study = folder.study()
+    return _tables(study, outcome.known(study, folder.runs()))
+
+
+def _tables(study: Study, single: Known) -> tuple[str, str]:
+    found, sigmas, refused = single.vectors, single.sigmas, single.refused
+    return (
+        study_tables.vectors(study, found, refused),
+        study_tables.sensitivity(study, found, sigmas, refused),
+    )
 
 
 def write_tables(folder: StudyFolder, study: Study, single: Known) -> None:
-    found, sigmas, refused = single.vectors, single.sigmas, single.refused
-    write_whole(folder.path / VECTORS, study_tables.vectors(study, found, refused))
-    write_whole(folder.path / SENSITIVITY, study_tables.sensitivity(study, found, sigmas, refused))
+    found, sigmas = single.vectors, single.sigmas
+    for name, text in zip((VECTORS, SENSITIVITY), _tables(study, single), strict=True):
+        write_whole(folder.path / name, text)
     write_whole(folder.path / INTERVALS, study_tables.vector_intervals(study, found))
     write_whole(folder.path / LEVELS, study_tables.sensitivity_levels(sigmas))
 
@@ -92,7 +108,7 @@ def _counts(study: Study, word: str) -> dict[str, int]:
         name, _, count = pair.partition("=")
         if name not in known:
             raise UsageError(f"--mix {word}: `{name}` is no input of the study; there are {', '.join(known)}")
-        if not (count.isascii() and count.isdecimal() and 1 <= int(count[:4]) <= 100) or name in found:
+        if not _COUNT.match(count) or name in found:
             raise UsageError(f"--mix {word}: `{pair}` is not such as {name}=2, or is there twice")
         found[name] = int(count)
     return {name: found[name] for name in known if name in found}

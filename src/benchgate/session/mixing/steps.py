@@ -38,6 +38,11 @@ class Wanted:
     best: int = 0
     """Only the best mixes, so many of them; 0: all that the report needs."""
 
+    @property
+    def only(self) -> bool:
+        """Whether some mixes are named, and the rest of the study is not run."""
+        return bool(self.by_hand or self.best)
+
 
 def measure_vectors(study: Study, out: Path, opened: OpenRunner, progress: Progress) -> Outcome:
     with locked(out) as folder:
@@ -90,7 +95,7 @@ def vector_orders(study: Study) -> tuple[Order, ...]:
 
 def mix_orders(study: Study, planned: Sequence[Planned], wanted: Wanted) -> tuple[Order, ...]:
     made = orders.of_mixes(study, [one.counts for one in planned])
-    return (*made, *(() if wanted.by_hand or wanted.best else orders.swept(study)))
+    return (*made, *(() if wanted.only else orders.swept(study)))
 
 
 def mixes_to_run(
@@ -128,6 +133,22 @@ def plan_text(study: Study, folder: StudyFolder | None) -> str:
     known = "an estimate" if measured_s is None else "as measured in this folder"
     rest = seconds(each * max(total - made, 0))
     lines.append(f"{total:6} runs at most, {made} of them made; {seconds(each)} each ({known}): {rest}")
+    return "\n".join(lines)
+
+
+def mixes_plan(study: Study, folder: StudyFolder, wanted: Wanted) -> str:
+    """The mixes that are named, how many runs are left of each, and what they may cost."""
+    planned, _ = mixes_to_run(folder, study, wanted)
+    runs, measured_s = folder.runs(), folder.seconds_each()
+    lines, left = [f"study {study.name}: only the mixes that are named"], 0
+    for one in planned:
+        made = mix_orders(study, [one], wanted)
+        missing = len([order for order in made if order.key not in runs or runs[order.key].measured is None])
+        lines.append(f"{missing:6} of {counted(len(made), 'run')} left: {orders.mix_name(one.counts)}")
+        left += missing
+    each = USUAL_S if measured_s is None else measured_s
+    known = "an estimate" if measured_s is None else "as measured in this folder"
+    lines.append(f"{left:6} runs left; {seconds(each)} each ({known}): {seconds(each * left)}")
     return "\n".join(lines)
 
 

@@ -174,6 +174,9 @@ def test_a_mix_by_hand(tmp_path: Path) -> None:
         ("walker.small=0", "`walker.small=0` is not such as walker.small=2"),
         ("walker.small=1,walker.small=1", "is there twice"),
         ("walker.small", "is not such as"),
+        ("walker.small=00019999", "`walker.small=00019999` is not such as walker.small=2"),
+        ("walker.small=101", "is not such as"),
+        pytest.param("walker.small=0001" + "0" * 5000, "is not such as", id="zeros"),
     ],
 )
 def test_a_wrong_mix_by_hand(tmp_path: Path, word: str, said: str) -> None:
