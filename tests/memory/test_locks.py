@@ -26,10 +26,10 @@ there test-and-set is as good as any). Five seeds, the least and the largest rat
     ticket 0.904-0.907    0.843-0.852    0.545-0.574
     mcs    1.107-1.113    1.121-1.131    0.763-0.805
 
-At 32 the limits have the order of the literature: test-and-set below 0.35, tickets below 0.65, the queue
-above 0.7. Tickets are 12% below theirs and the queue 8% above its own, where seeds differ by 5%. A ticket
-lock that scaled as the queue does would fail, and so would a queue that lost as much as tickets. At fewer
-CPUs the limits leave more, because the clock's steps at the hand-overs can be a large part of such a row.
+At 32 the clock's steps at the hand-overs can have changed the ratio of tickets by 30%, so
+their limit is 0.76:
+30% above 0.574, and below all ratios of the queue. The queue's is 0.6, above all ratios of tickets. So neither
+passes as the other.
 """
 
 import pytest
@@ -97,7 +97,7 @@ def test_looking_first_does_not_save_it(verdict: VerdictResult) -> None:
 @SERVER
 @TICKET
 @pytest.mark.speedup(cpus=8, base=2, metric="takes_per_s", at_least=0.65)
-@pytest.mark.speedup(cpus=32, base=2, metric="takes_per_s", at_most=0.65)
+@pytest.mark.speedup(cpus=32, base=2, metric="takes_per_s", at_most=0.76)
 @pytest.mark.limit(cpus=16, metric="fairness", at_least=0.9)
 def test_tickets_lose_with_each_cpu_that_waits(verdict: VerdictResult) -> None:
     verdict.require_pass()
@@ -108,7 +108,7 @@ def test_tickets_lose_with_each_cpu_that_waits(verdict: VerdictResult) -> None:
 @MCS
 @pytest.mark.speedup(cpus=8, base=2, metric="takes_per_s", at_least=0.75)
 @pytest.mark.speedup(cpus=16, base=2, metric="takes_per_s", at_least=0.75)
-@pytest.mark.speedup(cpus=32, base=2, metric="takes_per_s", at_least=0.7)
+@pytest.mark.speedup(cpus=32, base=2, metric="takes_per_s", at_least=0.6)
 @pytest.mark.limit(cpus=16, metric="fairness", at_least=0.9)
 def test_a_queue_stays_flat_within_a_socket(verdict: VerdictResult) -> None:
     verdict.require_pass()
