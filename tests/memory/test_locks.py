@@ -26,10 +26,9 @@ there test-and-set is as good as any). Five seeds, the least and the largest rat
     ticket 0.904-0.907    0.843-0.852    0.545-0.574
     mcs    1.107-1.113    1.121-1.131    0.763-0.805
 
-At 32 the clock's steps at the hand-overs can have changed the ratio of tickets by 30%, so
-their limit is 0.76:
-30% above 0.574, and below all ratios of the queue. The queue's is 0.6, above all ratios of tickets. So neither
-passes as the other.
+At 32 the clock's steps at the hand-overs can have changed the ratio of tickets by 30%, so their limit is
+0.76: 30% above 0.574, and below all ratios of the queue. The queue's is 0.6, above all ratios of tickets. So
+neither passes as the other.
 """
 
 import pytest
