@@ -7,21 +7,28 @@ looking first makes all of them read the line after each release, and then write
 transfer for each CPU that waits; the queue stays flat, because each release is seen by one CPU, and pays
 once for the border between sockets.
 
-Measured on 2026-11-23 (server2x16, tern `balanced`, seed 1, QEMU 10.0.2, 2-core VM), ns for a take, of
+Measured on 2026-11-25 (server2x16, tern `balanced`, seed 1, QEMU 10.0.2, 2-core VM), ns for a take, of
 which 45 are under the lock:
 
     CPUs       2     4     8    16     32
-    tas      505   561   769  1161   3149
-    ttas     557   588   777  1291   3584
-    ticket   501   501   552   591    869
-    mcs      550   502   495   489    647
+    tas      505   561   768  1161   3125
+    ttas     556   588   777  1290   3576
+    ticket   501   501   552   594    900
+    mcs      550   502   496   487    717
 
-CPUs 16 to 31 are in the other socket. The limits are on the rate over that of 2 CPUs, where all four are
-alike (the ideal machine has no such cost, and there test-and-set is as good as any). Five seeds, before turns
-ended where a CPU waits for memory: tas 0.45
-and 0.17 at 16 and 32, ttas 0.46 and 0.18, ticket 0.91 and 0.47 at 8 and 32, mcs 1.05, 1.05 and
-0.68. The clock's steps at the hand-overs can be 3% to 52% of such a row, so the limits leave that much;
-tickets at 32 only must lose.
+CPUs 16 to 31 are in the other socket. Why `ttas` is no better than `tas` here: docs/memory-rows.md. The
+limits are on the rate over that of 2 CPUs, where all four are alike (the ideal machine has no such cost, and
+there test-and-set is as good as any). Five seeds, the least and the largest ratio of any two:
+
+    CPUs             8             16             32
+    tas    0.656-0.657    0.435-0.435    0.159-0.162
+    ttas   0.716-0.717    0.431-0.431    0.149-0.156
+    ticket 0.904-0.907    0.843-0.852    0.545-0.574
+    mcs    1.107-1.113    1.121-1.131    0.763-0.805
+
+At 32 the clock's steps at the hand-overs can have changed the ratio of tickets by 30%, so their limit is
+0.76: 30% above 0.574, and below all ratios of the queue. The queue's is 0.6, above all ratios of tickets. So
+neither passes as the other.
 """
 
 import pytest
@@ -89,7 +96,7 @@ def test_looking_first_does_not_save_it(verdict: VerdictResult) -> None:
 @SERVER
 @TICKET
 @pytest.mark.speedup(cpus=8, base=2, metric="takes_per_s", at_least=0.65)
-@pytest.mark.speedup(cpus=32, base=2, metric="takes_per_s", at_most=1.0)
+@pytest.mark.speedup(cpus=32, base=2, metric="takes_per_s", at_most=0.76)
 @pytest.mark.limit(cpus=16, metric="fairness", at_least=0.9)
 def test_tickets_lose_with_each_cpu_that_waits(verdict: VerdictResult) -> None:
     verdict.require_pass()
@@ -100,7 +107,7 @@ def test_tickets_lose_with_each_cpu_that_waits(verdict: VerdictResult) -> None:
 @MCS
 @pytest.mark.speedup(cpus=8, base=2, metric="takes_per_s", at_least=0.75)
 @pytest.mark.speedup(cpus=16, base=2, metric="takes_per_s", at_least=0.75)
-@pytest.mark.speedup(cpus=32, base=2, metric="takes_per_s", at_least=0.45)
+@pytest.mark.speedup(cpus=32, base=2, metric="takes_per_s", at_least=0.6)
 @pytest.mark.limit(cpus=16, metric="fairness", at_least=0.9)
 def test_a_queue_stays_flat_within_a_socket(verdict: VerdictResult) -> None:
     verdict.require_pass()
