@@ -228,9 +228,9 @@ CROWDED: dict[str, object] = {
 }
 LIES: dict[str, tuple[tuple[str, str, str], dict[str, object], str]] = {
     "skips a product": (
-        ("worker.h", "i < options->operations;", "i < options->operations - (me->thread == 2);"),
+        ("worker.h", "i < options->operations;", "i < options->operations - (me->thread != 0);"),
         {},
-        "worker 2 reported sum=",
+        "reported sum=",
     ),
     "a product is wrong in one place": (
         ("matrix.h", "to[i * side + j] = sum;", "to[i * side + j] = sum ^ (i + j == 5);"),
