@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from benchgate.mix import outcome, selection
+from benchgate.mix.robustness import Robustness
 from benchgate.render.page import study_page
 from tests import mixsim
 from tests.mixsim import TRUTH, Simulated
@@ -31,6 +32,16 @@ def sections(page: str) -> dict[str, str]:
 @pytest.mark.parametrize(("section", "picture"), PICTURES.items())
 def test_each_point_has_its_picture(section: str, picture: str) -> None:
     assert f'aria-label="{picture}"' in sections(study_page.page(found()))[section]
+
+
+def test_how_often_noise_chooses_another_mix_has_its_picture() -> None:
+    drawn = Robustness(
+        100, (("2 x prime.small", 90), ("4 x prime.large", 10)), same=0.9, fits=1.0, least=0.95
+    )
+    section = sections(study_page.page(replace(found(), robustness=drawn)))["robustness"]
+    assert 'aria-label="mixes that resampled figures choose, by their share of the draws"' in section
+    assert "mix 2: 4 x prime.large" in section
+    assert "of 100 draws from the samples, 90% choose the same mix" in section
 
 
 def test_the_headline_names_the_loser() -> None:
