@@ -1,12 +1,12 @@
-// Counts and adds the primes up to `hi` on the first `workers` CPUs. Each takes the next chunk of numbers
-// until none is left. A CPU without work rests until it is woken.
+// Counts and adds the primes up to `hi` on the first `workers` CPUs. Each has every `workers`th chunk of numbers: on a
+// busy host one that takes whatever is next may find nothing left. A CPU without work rests until it is woken.
 #include "talker.h"
 
 #define CHUNK 64
 
 unsigned online = 1;
 static unsigned generation, finished;
-static uint64_t hi, workers, next, count, sum;
+static uint64_t hi, workers, count, sum;
 
 static bool prime(uint64_t n) {
     if (n < 4)
@@ -19,16 +19,12 @@ static bool prime(uint64_t n) {
     return true;
 }
 
-static void work(void) {
+static void work(unsigned me) {
     uint64_t found = 0, total = 0;
-    for (;;) {
-        uint64_t from = __atomic_fetch_add(&next, CHUNK, __ATOMIC_ACQ_REL);
-        if (from > hi)
-            break;
+    for (uint64_t from = me * CHUNK; from <= hi; from += workers * CHUNK)
         for (uint64_t n = from; n < from + CHUNK && n <= hi; n++)
             if (prime(n))
                 found++, total += n;
-    }
     __atomic_fetch_add(&count, found, __ATOMIC_ACQ_REL);
     __atomic_fetch_add(&sum, total, __ATOMIC_ACQ_REL);
 }
@@ -44,7 +40,7 @@ void primes_workers(unsigned me) {
         seen = __atomic_load_n(&generation, __ATOMIC_ACQUIRE);
         if (me >= workers)
             continue;
-        work();
+        work(me);
         __atomic_fetch_add(&finished, 1, __ATOMIC_ACQ_REL);
     }
 }
@@ -52,14 +48,14 @@ void primes_workers(unsigned me) {
 // `asked` has hi and workers, and gets the rest. No call may start before the CPUs of the one before rest.
 void primes_compute(struct primes *asked) {
     hi = asked->hi, workers = lie("one-cpu") ? 1 : asked->workers;
-    next = count = sum = finished = 0;
+    count = sum = finished = 0;
     BENCH_MARK(BENCH_MARK_TOTAL_BEGIN);
     BENCH_MARK(BENCH_MARK_WORK_BEGIN);
     uint64_t begin = machine_ns();
     __atomic_fetch_add(&generation, 1, __ATOMIC_ACQ_REL);
     for (unsigned cpu = 1; cpu < workers; cpu++)
         machine_wake(cpu);
-    work();
+    work(0);
     while (__atomic_load_n(&finished, __ATOMIC_ACQUIRE) < workers - 1)
         bench_relax();
     asked->ns = machine_ns() - begin;
