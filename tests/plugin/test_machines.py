@@ -85,8 +85,9 @@ def test_a_mark_on_wall_time_is_a_skip_with_its_reason(rig: Rig) -> None:
         (("--machine=desktop8", "--clock-mode=parallel"), "a memory system needs one order of accesses"),
         (
             ("--machine=desktop9",),
-            "machine `desktop9` is not known; did you mean `desktop8`*ideal, manycore64",
+            "--machine desktop9: machine `desktop9` is not known; did you mean `desktop8`*ideal, manycore64",
         ),
+        (("-o", "benchgate_machine=desktop9"), "-o benchgate_machine desktop9: machine `desktop9` is not"),
         (("--machine=./absent.yaml",), "absent.yaml*"),
         (("--machine=./bad.yaml",), "bad.yaml:9: clusters: CPU 3 is in none of them"),
     ],
@@ -99,6 +100,19 @@ def test_a_mistake_is_answered_in_one_sentence(rig: Rig, words: tuple[str, ...],
     assert result.ret == 4
     result.stderr.fnmatch_lines([f"*{message}*"])
     assert "Traceback" not in result.stderr.str()
+
+
+def test_a_mistake_in_the_ini_file_names_the_file_and_the_key(rig: Rig) -> None:
+    rig.pytester.makeini("[pytest]\nbenchgate_machine = desktop9\n")
+    result = rig.run("--plan")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["*/tox.ini: benchgate_machine desktop9: machine `desktop9` is not known*"])
+    assert "-fake-desktop8-smp1:" in planned(rig, "--machine=desktop8")[0]
+
+
+def test_a_mistake_on_the_command_line_is_not_laid_on_the_ini_file(rig: Rig) -> None:
+    rig.pytester.makeini("[pytest]\nbenchgate_machine = desktop8\n")
+    rig.run("--plan", "--machine=desktop9").stderr.fnmatch_lines(["*--machine desktop9: machine *"])
 
 
 def test_a_machine_mark_without_a_name_is_a_collection_error(rig: Rig) -> None:

@@ -190,7 +190,7 @@ def test_the_ini_file_can_set_options_and_the_command_line_overrides_it(rig: Rig
     rig.pytester.makeini("[pytest]\nbenchgate_runs = 4\n")
     result = rig.run()
     assert result.ret == 4
-    result.stderr.fnmatch_lines(["*--runs 4: it must be odd and at least 5*"])
+    result.stderr.fnmatch_lines(["*/tox.ini: benchgate_runs 4: it must be odd and at least 5*"])
     assert rig.run("--runs", "5").ret == 0
 
 

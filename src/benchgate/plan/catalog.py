@@ -163,7 +163,7 @@ def gate_kind(path: Path) -> str:
 
 @cache
 def load_policy(word: str) -> Policy:
-    return policyfile.load(_find("policy", word))
+    return policyfile.load(_find("policy", word), load_machine)
 
 
 @cache

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchgate.base.cells import Accel
-from benchgate.base.errors import UsageError
+from benchgate.base.errors import CatalogError, UsageError
 from benchgate.base.gates import MOST_RUNS, SMALLEST_LOOK, Policy
 from benchgate.base.machines import IDEAL
 from benchgate.plan import catalog, option_words
@@ -169,9 +169,12 @@ def _machine(value: object, policy: Policy, clock: str, mode: str) -> str:
     """The option's, else the policy's."""
     word = str(value or policy.machine)
     word = str(Path(word).absolute()) if option_words.is_path(word) else word
-    if catalog.load_machine(word) is None:
-        return word
     named = f"--machine {word}" if value else f"policy {policy.name}: machine {word}"
+    try:
+        if catalog.load_machine(word) is None:
+            return word
+    except (CatalogError, UsageError) as wrong:
+        raise UsageError(f"{named}: {wrong}") from None
     if clock == "wall":
         raise UsageError(
             f"{named}: only the instruction clock has machines; wall time has the caches of this host: use "

@@ -1,34 +1,48 @@
 """Reads a policy's YAML file.
 
-Takes a path, or text and the path to name in messages; gives a Policy. Fails with CatalogError, which names
-file, line and key, for an unknown, missing or duplicate key, a wrong type, or inconsistent values.
+Takes a path, or text and the path to name in messages, and what finds a machine by its word; gives a Policy.
+Fails with CatalogError, which names file, line and key, for an unknown, missing or duplicate key, a wrong
+type, inconsistent values, or a machine that is not found.
 """
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from benchgate.base import yamlfile
+from benchgate.base.errors import CatalogError, UsageError
 from benchgate.base.gates import MOST_RUNS, Policy
 from benchgate.base.void_rule import OFF, VoidRule
 from benchgate.base.yamlfile import Section
 
-
-def load(path: Path) -> Policy:
-    return _read(yamlfile.load(path))
-
-
-def parse(text: str, path: Path) -> Policy:
-    return _read(yamlfile.parse(text, path))
+FindMachine = Callable[[str], object]
+"""Fails with UsageError or CatalogError for the word of a machine that is not there, or is wrong."""
 
 
-def _read(top: Section) -> Policy:
+def _unchecked(word: str) -> object:
+    return word
+
+
+def load(path: Path, find_machine: FindMachine = _unchecked) -> Policy:
+    return _read(yamlfile.load(path), find_machine)
+
+
+def parse(text: str, path: Path, find_machine: FindMachine = _unchecked) -> Policy:
+    return _read(yamlfile.parse(text, path), find_machine)
+
+
+def _read(top: Section, find_machine: FindMachine) -> Policy:
     """The keys and defaults are the fields of Policy, except those that the session sets."""
     fields = (field for field in dataclasses.fields(Policy) if field.metadata.get("of") != "session")
     values = {field.name: _value(top, field) for field in fields}
     top.close()
+    try:
+        find_machine(values["machine"])
+    except (UsageError, CatalogError) as wrong:
+        top.fail(str(wrong), "machine")
     try:
         return Policy(**values)
     except ValueError as wrong:

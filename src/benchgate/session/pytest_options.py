@@ -28,16 +28,33 @@ def register(parser: pytest.Parser) -> None:
 
 
 def read(config: pytest.Config) -> Options:
+    in_ini: dict[str, str] = {}
+
     def lookup(option: Option) -> object:
         given = config.getoption(option.key, None)
         if given == "" or (isinstance(given, list) and "" in given):
             raise UsageError(f"{option.flag} is empty; give it a value or leave it out")
-        return _ini(config, option) if given is None else given
+        if given is not None:
+            return given
+        in_ini[option.flag] = option.key
+        return _ini(config, option)
 
-    found = options.read(lookup)
+    try:
+        found = options.read(lookup)
+    except UsageError as wrong:
+        flag = str(wrong).partition(" ")[0].rstrip(":")
+        if flag not in in_ini:
+            raise
+        raise UsageError(f"{_origin(config, in_ini[flag])}{str(wrong).removeprefix(flag)}") from None
     if found.sets or found.systems != Options().systems:
         planner.check_words(found)
     return found
+
+
+def _origin(config: pytest.Config, key: str) -> str:
+    """Where pytest has the value of an ini key from."""
+    replaced = any(word.partition("=")[0] == key for word in config.getoption("override_ini", None) or ())
+    return f"-o {key}" if replaced else f"{config.inipath}: {key}"
 
 
 def choose_root_again(early_config: pytest.Config, parser: pytest.Parser, args: Sequence[str]) -> None:

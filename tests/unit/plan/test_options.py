@@ -148,8 +148,14 @@ def test_a_machine_of_a_policy_on_wall_time_names_the_policy(tmp_path: Path) -> 
 
 
 def test_an_unknown_machine_is_answered_with_the_known_ones() -> None:
-    with pytest.raises(CatalogError, match="machine `desktop` is not known; did you mean `desktop8`"):
+    with pytest.raises(UsageError, match="--machine desktop: machine `desktop` is not known; did you mean"):
         read(machine="desktop")
+
+
+def test_an_unknown_machine_of_a_policy_is_named_with_file_line_and_key(tmp_path: Path) -> None:
+    wrong = policy(tmp_path, "machine: desktop\n")
+    with pytest.raises(CatalogError, match=r"mine\.yaml:7: machine: machine `desktop` is not known; did you"):
+        read(policy=wrong)
 
 
 FLEET = "tcp://127.0.0.1:8786"
