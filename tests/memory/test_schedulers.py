@@ -1,16 +1,17 @@
 """tern's run queues, where a line that all CPUs write costs time.
 
 Tasks that yield after 80 ns of work. Measured on 2026-11-23 (tern `balanced`, seed 1, QEMU 10.0.2, 2-core
-VM), work over smp1:
+VM; `ideal` on 2026-11-25, medians of 5 seeds), work over smp1:
 
     sched     machine         4     16
     wfq       server2x16   4.12  13.24
     global    server2x16   0.41   0.40
-    global    ideal        3.03      -
+    global    ideal        3.08   4.59
 
-A global queue, which the ideal machine forgives at 4 CPUs, makes 4 CPUs slower than one: its lock, its
-length and its ends are one line, which each pick moves. The limits leave 8% for wfq; a global queue must
-lose to one CPU.
+On the ideal machine a global queue costs what is executed under its lock, so 16 CPUs still do the work of
+4.6. With memory it makes 4 CPUs slower than one: its lock, its length and its ends are one line, which each
+pick moves. The limits leave 8% for wfq, and 13% for a global queue at 16 CPUs of the ideal machine; where
+memory costs time it must lose to one CPU.
 """
 
 import pytest
@@ -45,5 +46,6 @@ def test_a_global_queue_does_not(verdict: VerdictResult) -> None:
 @pytest.mark.system("kernel:sched=global")
 @ROW
 @pytest.mark.speedup(cpus=4, at_least=2.0, insn=2.8)
-def test_a_global_queue_is_nearly_as_good_where_memory_costs_nothing(verdict: VerdictResult) -> None:
+@pytest.mark.speedup(cpus=16, at_least=2.0, insn=4.0)
+def test_a_global_queue_still_gains_where_memory_costs_nothing(verdict: VerdictResult) -> None:
     verdict.require_pass()
