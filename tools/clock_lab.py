@@ -520,8 +520,8 @@ def table_order() -> None:
                 work, best = case.took(done), case.whole / case.arithmetic
                 print(
                     f"| {cpus} | {case.phases} | {shares} | {order or 'off'} | {case.arithmetic:,} "
-                    f"| {work:,} ({work / case.arithmetic - 1:+.2%}) | {case.whole / work:.2f}x of {best:.2f}x | "
-                    f"{f'{late.count}, {late.worst_ns} ns' if late else '-'} |",
+                    f"| {work:,} ({work / case.arithmetic - 1:+.2%}) | {case.whole / work:.2f}x of {best:.2f}x "
+                    f"| {f'{late.count}, {late.worst_ns} ns' if late else '-'} |",
                     flush=True,
                 )
 
