@@ -518,10 +518,11 @@ def table_order() -> None:
                 done = case.boot(order)
                 late = done.log.orders["window"] if done.log and done.log.orders else None
                 work, best = case.took(done), case.whole / case.arithmetic
+                longer = work / case.arithmetic - 1
+                worst = f"{late.count}, {late.worst_ns} ns" if late else "-"
                 print(
                     f"| {cpus} | {case.phases} | {shares} | {order or 'off'} | {case.arithmetic:,} "
-                    f"| {work:,} ({work / case.arithmetic - 1:+.2%}) | {case.whole / work:.2f}x of {best:.2f}x "
-                    f"| {f'{late.count}, {late.worst_ns} ns' if late else '-'} |",
+                    f"| {work:,} ({longer:+.2%}) | {case.whole / work:.2f}x of {best:.2f}x | {worst} |",
                     flush=True,
                 )
 
