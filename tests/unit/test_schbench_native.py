@@ -218,6 +218,7 @@ def broken(tmp_path: Path, workload: Workload, file: str, old: str, new: str) ->
 
 RECORDED = "bench_record(bench_hist(me->job, me->thread, HIST_REQUEST), now - since);"
 IF_MEASURED = "    if (is_measured(me->job, me->state, since)) {"
+SLEEPS_IF_IN_TIME = "    if (port_now() - due < 3000000)\n        pause_for(options->sleep_before);"
 DUE = "return schedule->from + schedule->number * port_hz() / schedule->goal"
 CROWDED: dict[str, object] = {
     "threads": 24,
@@ -275,6 +276,16 @@ LIES: dict[str, tuple[tuple[str, str, str], dict[str, object], str]] = {
         ("worker.h", "    pause_for(options->sleep_before);", ""),
         {"sleep_before_us": 9000},
         "less than its sleeps",
+    ),
+    "the sleeps that are in no latency are left out": (
+        ("worker.h", "    if (length != 0)", "    if (length == 1)"),
+        {"calibrate": "on", "sleep_before_us": 5000, "sleep_after_us": 5000},
+        "whose sleeps alone take",
+    ),
+    "a request that is late does not sleep": (
+        ("worker.h", "    pause_for(options->sleep_before);", SLEEPS_IF_IN_TIME),
+        {"rps": 5000, "sleep_before_us": 1000, "sleep_after_us": 1000},
+        "whose sleeps alone take",
     ),
     # While one of many workers computes, without sleeps, the others wait for a CPU. What is posted in the
     # measured time stays in the figures, so that no count betrays this lie.

@@ -248,8 +248,12 @@ def _check_histograms(plan: Plan, reports: Sequence[WorkerReport], run: OracleRu
     request = run.histograms["request"]
     if request.count and not plan.calibrate and not plan.pipe and request.min < plan.sleeps:
         raise VerifyError(f"wrong answer: a request took {request.min} {run.unit}, less than its sleeps")
+    workers = reports[plan.messengers : plan.messengers + plan.workers]
+    if not plan.pipe:
+        for report in workers:
+            _check_sleeps(plan, report, run.unit)
     if plan.asks:
-        for report in reports[plan.messengers : plan.messengers + plan.workers]:
+        for report in workers:
             _check_asking(plan, report, run)
     elif summed(reports, "woken") > summed(reports, "posted"):
         raise VerifyError("wrong answer: more wake-ups than requests")
@@ -270,6 +274,17 @@ def _check_rates(plan: Plan, reports: Sequence[WorkerReport], run: OracleRun) ->
     least = (inside - lost) * plan.hz - intervals * plan.interval
     if rest < len(reports) + intervals and rates.sum * plan.interval < least:
         raise VerifyError(f"wrong answer: the intervals have less than the {inside} requests inside")
+
+
+def _check_sleeps(plan: Plan, report: WorkerReport, unit: str) -> None:
+    """A worker sleeps for all of its requests, one after the other. With `calibrate` no latency contains the
+    sleeps, and with a goal a wait in the queue may be as long as a sleep that was left out."""
+    done, had = report.values["done"], report.end - report.start
+    if done * plan.sleeps > had:
+        raise VerifyError(
+            f"wrong answer: worker {report.id} had {done} requests, whose sleeps alone take "
+            f"{done * plan.sleeps} {unit}, in {had} of work"
+        )
 
 
 def _check_asking(plan: Plan, report: WorkerReport, run: OracleRun) -> None:

@@ -188,6 +188,17 @@ def test_a_wake_up_that_is_in_no_request_is_refused() -> None:
         schbench.check(PARAMS, reports(), RESULT, changed)
 
 
+@pytest.mark.parametrize("mode", [{"calibrate": "on"}, {"rps": 50}])
+def test_more_requests_than_sleeps_allow_are_refused(mode: dict[str, ParamValue]) -> None:
+    """3 requests with sleeps of 34 ms each take more than the 100 ms that their worker had. With `calibrate`
+    the sleeps are in no latency; with a goal a wait in the queue may be as long as a sleep."""
+    params: dict[str, ParamValue] = {**PARAMS, "sleep_before_us": 30_000, "sleep_after_us": 4000, **mode}
+    goal = 50 if "rps" in mode else 0
+    changed = run(request=[[], [2**26, 2**26], [2**26, 2**26, 2**26]]) if goal else run()
+    with pytest.raises(VerifyError, match="worker 2 had 3 requests, whose sleeps alone take 102000000 ns"):
+        schbench.check(params, reports(goal=goal), {**RESULT, "goal": goal}, changed)
+
+
 def test_a_missing_worker_is_refused() -> None:
     with pytest.raises(VerifyError, match="there are 2 threads, expected 3"):
         schbench.check(PARAMS, reports()[:2], RESULT, run())
