@@ -287,6 +287,27 @@ LIES: dict[str, tuple[tuple[str, str, str], dict[str, object], str]] = {
         {"rps": 5000, "sleep_before_us": 1000, "sleep_after_us": 1000},
         "whose sleeps alone take",
     ),
+    # Nothing waits in its queue for its sleeps if the latency begins when it is taken from the queue. What is
+    # taken after the time is over keeps its own, so that no count betrays this lie.
+    "with a goal a latency begins when the worker takes the request": (
+        (
+            "worker.h",
+            "        do_request(me, due);",
+            "        due = port_now() < me->job->deadline ? port_now() : due;\n        do_request(me, due);",
+        ),
+        {"rps": 50_000},
+        "less than their sleeps and their waits for each other",
+    ),
+    "a worker has no requests": (
+        ("worker.h", "        ask_and_do(me);", "        me->thread == 2 ? (void)0 : ask_and_do(me);"),
+        {},
+        "worker 2 left",
+    ),
+    "the hogs leave at once": (
+        ("schbench.c", "while (port_now() < end &&", "while (port_now() > end &&"),
+        {"hogs": 1, "hog_ms": 50},
+        "worker 3 left",
+    ),
     # While one of many workers computes, without sleeps, the others wait for a CPU. What is posted in the
     # measured time stays in the figures, so that no count betrays this lie.
     "a latency begins when the worker runs": (
