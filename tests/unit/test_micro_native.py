@@ -90,6 +90,15 @@ CALLS, THREADS, MICRO = "calls.h", "threads.h", "micro.c"
             "ops=198",
         ),
         ("mmap_fault", CALLS, "page[0] = ++me->expected;", "page[0] = me->expected += i != 1;", "proof="),
+        # a region that comes back as it was: pages that are not cleared
+        (
+            "mmap_fault",
+            CALLS,
+            "char *at = port_private(n * PAGE_BYTES);",
+            "static char *at;\n    if (at == NULL)\n        at = port_private(REGION_PAGES * PAGE_BYTES);\n"
+            "#define port_unmap(at, bytes) 0",
+            "ops=0",
+        ),
         ("stat", CALLS, "me->proof += (uint64_t)size;", "me->proof += (uint64_t)size - (i == 1);", "proof="),
         ("futex_wake", THREADS, "me->expected += n;", "me->expected += n; me->done += n == 6;", "proof="),
         (

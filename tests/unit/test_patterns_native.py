@@ -42,10 +42,24 @@ LIES = [
     Lie("dynamic", "->done[item], 1,", "->done[item], 1 + (item == 3),", "the result reported twice=1"),
     Lie("dynamic", "(&queue->next))", "(&queue->next) - (queue->next == 40))", "the result reported lost=1"),
     Lie("dynamic", "(random, cost)", "(random, cost - (item == 9))", "the result reported fold="),
+    # turns that are credited to another worker, so that the sum stays right
+    Lie(
+        "dynamic",
+        "VALUE_TURNS] = turns;",
+        "VALUE_TURNS] = turns + (worker == 0 ? -1000000ull : 1000000);",
+        r"reported turns=\d+, but",
+    ),
     # a phase without work, with an old value, without a barrier
     Lie("barrier", "bench_turns(x, share)", "bench_turns(x, phase == 3 ? 0 : share)", "worker"),
     Lie("barrier", "[worker].is = x", "[worker].is = phase == 3 ? 0 : x", "worker"),
     Lie("barrier", "bench_barrier(&loop->barrier);", "(void)0;", "worker"),
+    # the last phase ends without a barrier, which no later phase shows
+    Lie(
+        "barrier",
+        "        bench_barrier(&loop->barrier);",
+        "        if (done < loop->phases)\n            bench_barrier(&loop->barrier);",
+        "the result reported phases=11",
+    ),
     # a word that is skipped, one in the wrong bucket, a table that is not merged
     Lie("mapreduce", "i = job->task[worker][TASK_LO]", "i = job->task[worker][TASK_LO] + worker", "worker 1"),
     Lie("mapreduce", "count[key >> (64 - BUCKET_BITS)]++", "count[i == 5]++", "the result reported fold="),

@@ -218,6 +218,7 @@ def broken(tmp_path: Path, workload: Workload, file: str, old: str, new: str) ->
 
 RECORDED = "bench_record(bench_hist(me->job, me->thread, HIST_REQUEST), now - since);"
 IF_MEASURED = "    if (is_measured(me->job, me->state, since)) {"
+SLEEPS_IF_IN_TIME = "    if (port_now() - due < 3000000)\n        pause_for(options->sleep_before);"
 DUE = "return schedule->from + schedule->number * port_hz() / schedule->goal"
 CROWDED: dict[str, object] = {
     "threads": 24,
@@ -275,6 +276,37 @@ LIES: dict[str, tuple[tuple[str, str, str], dict[str, object], str]] = {
         ("worker.h", "    pause_for(options->sleep_before);", ""),
         {"sleep_before_us": 9000},
         "less than its sleeps",
+    ),
+    "the sleeps that are in no latency are left out": (
+        ("worker.h", "    if (length != 0)", "    if (length == 1)"),
+        {"calibrate": "on", "sleep_before_us": 5000, "sleep_after_us": 5000},
+        "whose sleeps alone take",
+    ),
+    "a request that is late does not sleep": (
+        ("worker.h", "    pause_for(options->sleep_before);", SLEEPS_IF_IN_TIME),
+        {"rps": 5000, "sleep_before_us": 1000, "sleep_after_us": 1000},
+        "whose sleeps alone take",
+    ),
+    # Nothing waits in its queue for its sleeps if the latency begins when it is taken from the queue. What is
+    # taken after the time is over keeps its own, so that no count betrays this lie.
+    "with a goal a latency begins when the worker takes the request": (
+        (
+            "worker.h",
+            "        do_request(me, due);",
+            "        due = port_now() < me->job->deadline ? port_now() : due;\n        do_request(me, due);",
+        ),
+        {"rps": 50_000},
+        "less than their sleeps and their waits for each other",
+    ),
+    "a worker has no requests": (
+        ("worker.h", "        ask_and_do(me);", "        me->thread == 2 ? (void)0 : ask_and_do(me);"),
+        {},
+        "worker 2 left",
+    ),
+    "the hogs leave at once": (
+        ("schbench.c", "while (port_now() < end &&", "while (port_now() > end &&"),
+        {"hogs": 1, "hog_ms": 50},
+        "worker 3 left",
     ),
     # While one of many workers computes, without sleeps, the others wait for a CPU. What is posted in the
     # measured time stays in the figures, so that no count betrays this lie.

@@ -76,7 +76,7 @@ static unsigned result(struct bench_job *job, struct bench_field *fields) {
     uint64_t sum = 0;
     for (unsigned k = 0; k < job->workers; k++)
         sum += loop->value[(loop->phases + 1) % 2][k].is;
-    fields[0] = (struct bench_field){"phases", job->slot[0].value[VALUE_PHASES], 0};
+    fields[0] = (struct bench_field){"phases", loop->barrier.phase, 0}; // how often all were at the barrier
     fields[1] = (struct bench_field){"sum", sum, 1};
     return 2;
 }

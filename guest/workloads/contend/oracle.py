@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from benchgate import ParamValue, WorkerReport, after_turns_from, expect, whole
+from benchgate import ParamValue, VerifyError, WorkerReport, after_turns_from, expect, whole
 
 
 def check(
@@ -20,5 +20,9 @@ def check(
     expect("the result", result, {"takes": takes, "chain": chain})
     for k, report in enumerate(reports):
         had = report.values.get("takes", 0)
+        if had > takes:
+            raise VerifyError(
+                f"wrong answer: worker {report.id} reported takes={had}, but there are only {takes}"
+            )
         expect(f"worker {report.id}", report.values, {"takes": had, "own": after_turns_from(k, had * delay)})
     expect("the sum of all workers", {"takes": sum(r.values["takes"] for r in reports)}, {"takes": takes})

@@ -6,7 +6,7 @@ import pytest
 
 from benchgate import ParamValue, VerifyError
 from guest.workloads.contend import oracle as contend
-from tests.answerkit import refuses_every_lie, reports_of, turned
+from tests.answerkit import MODULUS, refuses_every_lie, reports_of, turned
 
 PARAMS: dict[str, ParamValue] = {"takes": 30, "hold": 3, "delay": 5, "lock": "park"}
 
@@ -33,6 +33,15 @@ def test_takes_without_the_delay_are_refused() -> None:
     lazy = {"takes": 15, "own": turned(1, 14 * 5)}
     with pytest.raises(VerifyError, match="worker 1 reported own="):
         contend.check(PARAMS, reports_of([row(0, 15), lazy]), RESULT)
+
+
+def test_takes_below_zero_are_refused() -> None:
+    """-1 as the guest prints it. The sum is right modulo 2^64, so that `fairness` would be wrong."""
+    rows = [{"takes": MODULUS - 1, "own": 0}, row(1, 31)]
+    with pytest.raises(
+        VerifyError, match="worker 0 reported takes=18446744073709551615, but there are only 30"
+    ):
+        contend.check(PARAMS, reports_of(rows), RESULT)
 
 
 def test_takes_that_do_not_add_up_are_refused() -> None:

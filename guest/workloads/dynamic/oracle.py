@@ -1,8 +1,9 @@
 """The correct answers of dynamic.c, for all items at once.
 
 Takes the parameters and reports of a run; gives nothing if they are correct, else fails with VerifyError.
-Which worker does an item is not known, so the workers' counts and sums are checked together. An item that
-nobody did, or that was done twice, is also counted in the result.
+Which worker does an item is not known, so the workers' counts and sums are checked together, and of each one
+only that its items can have its turns. An item that nobody did, or that was done twice, is also counted in
+the result.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from benchgate import (
     ParamValue,
+    VerifyError,
     WorkerReport,
     after_turns,
     expect,
@@ -40,6 +42,23 @@ def answers(items: int, grain: int, skew: int, seed: int) -> tuple[dict[str, int
 def check(
     params: Mapping[str, ParamValue], reports: Sequence[WorkerReport], result: Mapping[str, int]
 ) -> None:
-    whole_work, fold = answers(*(whole(params, key) for key in ("items", "grain", "skew", "seed")))
+    items, grain, skew, seed = (whole(params, key) for key in ("items", "grain", "skew", "seed"))
+    whole_work, fold = answers(items, grain, skew, seed)
     expect("the result", result, {"lost": 0, "twice": 0, "fold": fold})
     expect("the sum of all workers", together(reports), whole_work)
+    for report in reports:
+        _check_share(report, items, grain, grain << skew)
+
+
+def _check_share(report: WorkerReport, items: int, cheapest: int, dearest: int) -> None:
+    """`balance` is made from single workers' turns, and their sum is right modulo 2^64 only."""
+    had, turns = report.values["items"], report.values["turns"]
+    if had > items:
+        raise VerifyError(
+            f"wrong answer: worker {report.id} reported items={had}, but there are only {items}"
+        )
+    if not had * cheapest <= turns <= had * dearest:
+        raise VerifyError(
+            f"wrong answer: worker {report.id} reported turns={turns}, but {had} items have "
+            f"{had * cheapest} to {had * dearest}"
+        )

@@ -70,6 +70,23 @@ def test_one_item_instead_of_another_is_refused() -> None:
         dynamic.check(PARAMS, two(skipped, [cheap]), result())
 
 
+@pytest.mark.parametrize(
+    ("moved", "reason"),
+    [
+        ({"items": 16}, "worker 0 reported turns=.*, but 4 items have 12 to 48"),
+        ({"turns": 80}, "worker 0 reported turns=.*, but 20 items have 60 to 240"),
+        ({"items": 25}, "worker 0 reported items=18446744073709551611, but there are only 40"),
+    ],
+)
+def test_work_that_was_moved_to_another_worker_is_refused(moved: dict[str, int], reason: str) -> None:
+    """The sums of all workers stay right, modulo 2^64, so that only `balance` would be wrong."""
+    one, other = two(list(range(20)), list(range(20, 40)))
+    less = {key: (one.values[key] - moved.get(key, 0)) % MODULUS for key in one.values}
+    more = {key: (other.values[key] + moved.get(key, 0)) % MODULUS for key in other.values}
+    with pytest.raises(VerifyError, match=reason):
+        dynamic.check(PARAMS, [replace(one, values=less), replace(other, values=more)], result())
+
+
 def test_workers_that_report_other_names_are_refused() -> None:
     odd = two(list(range(20)), list(range(20, 40)))
     odd[1] = replace(odd[1], values={**odd[1].values, "more": 0})

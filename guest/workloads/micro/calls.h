@@ -134,7 +134,8 @@ static uint64_t run_stat(struct me *me, uint64_t n) {
 }
 
 // ---- mmap_fault: a new region, one write to each of its pages, and its end. The rest of a page is zero, and
-// no two pages are one: after the last write each still has its own number.
+// no two pages are one: after the last write each still has its own number. A page's last word is not left
+// zero, so that a page which comes back without having been cleared is noticed.
 
 static uint64_t run_mmap_fault(struct me *me, uint64_t n) {
     char *at = port_private(n * PAGE_BYTES);
@@ -146,8 +147,11 @@ static uint64_t run_mmap_fault(struct me *me, uint64_t n) {
         page[0] = ++me->expected;
         good += page[CHUNK_WORDS - 1] == 0;
     }
-    for (uint64_t i = 0; i < n; i++)
-        me->proof += *(volatile uint64_t *)(at + i * PAGE_BYTES);
+    for (uint64_t i = 0; i < n; i++) {
+        volatile uint64_t *page = (volatile uint64_t *)(at + i * PAGE_BYTES);
+        me->proof += page[0];
+        page[CHUNK_WORDS - 1] = FILLING;
+    }
     me->bytes += n * PAGE_BYTES;
     return port_unmap(at, n * PAGE_BYTES) == 0 ? good : 0;
 }

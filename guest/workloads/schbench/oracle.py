@@ -69,6 +69,7 @@ class Plan:
     time: int
     measured: int
     interval: int
+    hog_time: int
     hz: int
 
     @property
@@ -116,6 +117,7 @@ def plan_of(params: Mapping[str, ParamValue], run: OracleRun) -> Plan:
         sleeps=sum(ticks(whole(params, f"sleep_{when}_us") * 1000) for when in ("before", "after")),
         time=ticks(time),
         measured=ticks(measured),
+        hog_time=ticks(whole(params, "hog_ms") * _MS),
         interval=ticks(whole(params, "interval_ms") * _MS),
         hz=hz,
     )
@@ -180,6 +182,7 @@ def check(
                 raise VerifyError(f"worker {report.id} did not report {name}")
         _check_thread(plan, report, thread, reports)
     _check_result(plan, reports, result)
+    _check_stay(plan, reports, run)
     _check_histograms(plan, reports, run)
 
 
@@ -237,6 +240,21 @@ def _check_result(plan: Plan, reports: Sequence[WorkerReport], result: Mapping[s
         raise VerifyError("wrong answer: the goal has become 0")
 
 
+def _check_stay(plan: Plan, reports: Sequence[WorkerReport], run: OracleRun) -> None:
+    """Nobody leaves before the time is over, and no hog before its own: fewer threads would share the CPUs.
+    The time begins when the gate opens: not before the total window, and so not long before the first worker
+    begins."""
+    first = min(report.start for report in reports)
+    opened = first - (run.total - run.work)
+    for report, thread in zip(reports, plan.threads, strict=True):
+        least = min(plan.time, plan.hog_time) if thread.role == HOG else plan.time
+        if report.end < opened + least:
+            raise VerifyError(
+                f"wrong answer: worker {report.id} left {report.end - first} {run.unit} after the first one "
+                f"began, but should have stayed for {least}"
+            )
+
+
 # ---- histograms
 
 
@@ -248,13 +266,18 @@ def _check_histograms(plan: Plan, reports: Sequence[WorkerReport], run: OracleRu
     request = run.histograms["request"]
     if request.count and not plan.calibrate and not plan.pipe and request.min < plan.sleeps:
         raise VerifyError(f"wrong answer: a request took {request.min} {run.unit}, less than its sleeps")
+    workers = reports[plan.messengers : plan.messengers + plan.workers]
+    if not plan.pipe:
+        for report in workers:
+            _check_sleeps(plan, report, run.unit)
     if plan.asks:
-        for report in reports[plan.messengers : plan.messengers + plan.workers]:
+        for report in workers:
             _check_asking(plan, report, run)
     elif summed(reports, "woken") > summed(reports, "posted"):
         raise VerifyError("wrong answer: more wake-ups than requests")
     elif not plan.adapts and not plan.calibrate:
         _check_all_timed(plan, reports)
+        _check_queueing(plan, reports, run)
 
 
 def _check_rates(plan: Plan, reports: Sequence[WorkerReport], run: OracleRun) -> None:
@@ -270,6 +293,17 @@ def _check_rates(plan: Plan, reports: Sequence[WorkerReport], run: OracleRun) ->
     least = (inside - lost) * plan.hz - intervals * plan.interval
     if rest < len(reports) + intervals and rates.sum * plan.interval < least:
         raise VerifyError(f"wrong answer: the intervals have less than the {inside} requests inside")
+
+
+def _check_sleeps(plan: Plan, report: WorkerReport, unit: str) -> None:
+    """A worker sleeps for all of its requests, one after the other. With `calibrate` no latency contains the
+    sleeps, and with a goal a wait in the queue may be as long as a sleep that was left out."""
+    done, had = report.values["done"], report.end - report.start
+    if done * plan.sleeps > had:
+        raise VerifyError(
+            f"wrong answer: worker {report.id} had {done} requests, whose sleeps alone take "
+            f"{done * plan.sleeps} {unit}, in {had} of work"
+        )
 
 
 def _check_asking(plan: Plan, report: WorkerReport, run: OracleRun) -> None:
@@ -318,3 +352,22 @@ def _check_all_timed(plan: Plan, reports: Sequence[WorkerReport]) -> None:
         raise VerifyError(
             f"wrong answer: {timed} requests were timed, but {due} were due and {waiting} still wait"
         )
+
+
+def _check_queueing(plan: Plan, reports: Sequence[WorkerReport], run: OracleRun) -> None:
+    """With a goal a latency begins when the request is due. It is known when each one of a worker is due, and
+    a worker does them in that order: none ends before its sleeps after the last one, or after it was due."""
+    before = plan.time - plan.measured
+    for messenger in plan.threads[: plan.messengers]:
+        for place, report in enumerate(_members(plan, reports, messenger)):
+            end = least = 0
+            for number in range(report.values["done"]):
+                due = (number * messenger.of + place) * plan.hz // messenger.goal
+                end = max(end, due) + plan.sleeps
+                least += end - due if due >= before else 0
+            took = run.by_worker["request"][report.id].sum
+            if took < least:
+                raise VerifyError(
+                    f"wrong answer: the requests of worker {report.id} took {took} together, less than their "
+                    f"sleeps and their waits for each other, {least}"
+                )

@@ -188,6 +188,54 @@ def test_a_wake_up_that_is_in_no_request_is_refused() -> None:
         schbench.check(PARAMS, reports(), RESULT, changed)
 
 
+@pytest.mark.parametrize("mode", [{"calibrate": "on"}, {"rps": 50}])
+def test_more_requests_than_sleeps_allow_are_refused(mode: dict[str, ParamValue]) -> None:
+    """3 requests with sleeps of 34 ms each take more than the 100 ms that their worker had. With `calibrate`
+    the sleeps are in no latency; with a goal a wait in the queue may be as long as a sleep."""
+    params: dict[str, ParamValue] = {**PARAMS, "sleep_before_us": 30_000, "sleep_after_us": 4000, **mode}
+    goal = 50 if "rps" in mode else 0
+    changed = run(request=[[], [2**26, 2**26], [2**26, 2**26, 2**26]]) if goal else run()
+    with pytest.raises(VerifyError, match="worker 2 had 3 requests, whose sleeps alone take 102000000 ns"):
+        schbench.check(params, reports(goal=goal), {**RESULT, "goal": goal}, changed)
+
+
+def ending(number: int, end: int, *more: WorkerReport) -> list[WorkerReport]:
+    found = [*reports(), *more]
+    found[number] = replace(found[number], end=end)
+    return found
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_thread_that_leaves_before_the_time_is_over_is_refused(number: int) -> None:
+    """Between the start of the total window and the first worker's lies at most 1 ms."""
+    schbench.check(PARAMS, ending(number, 10 + 99 * MS), RESULT, run())
+    with pytest.raises(VerifyError, match=f"worker {number} left 98999999 ns after the first one began"):
+        schbench.check(PARAMS, ending(number, 9 + 99 * MS), RESULT, run())
+
+
+def test_a_hog_that_leaves_early_is_refused() -> None:
+    params = {**PARAMS, "hogs": 1, "hog_ms": 40}
+    with_hog = run(**{name: [*each, []] for name, each in HISTOGRAMS.items()})
+    schbench.check(params, ending(3, 10 + 39 * MS, thread(3, 2, done=7)), RESULT, with_hog)
+    with pytest.raises(VerifyError, match="worker 3 left 38999999 ns after the first one began"):
+        schbench.check(params, ending(3, 9 + 39 * MS, thread(3, 2, done=7)), RESULT, with_hog)
+
+
+def test_with_a_goal_the_wait_in_the_queue_is_part_of_the_latency() -> None:
+    """5 requests, due every 20 ms, by turns for two workers, each at least 32 ms long: none waits
+    for another. If they are due every 2 ms, the second one of a worker waits for 28 ms, and the third one for
+    56 ms."""
+    params = {**PARAMS, "sleep_before_us": 32_000, "sleep_after_us": 0}
+    plain = [[], [2**25, 2**25], [2**25, 2**25, 2**25]]
+    schbench.check({**params, "rps": 50}, reports(goal=50), {**RESULT, "goal": 50}, run(request=plain))
+    many = reports(goal=500, due=50, posted=50, pending=45)
+    result = {**RESULT, "goal": 500, "due": 50, "posted": 50, "pending": 45}
+    with pytest.raises(VerifyError, match="the requests of worker 1 took 67108864 together, less than"):
+        schbench.check({**params, "rps": 500}, many, result, run(request=plain))
+    slow = [[], [2**25, 2**26], [2**26, 2**26, 2**26]]
+    schbench.check({**params, "rps": 500}, many, result, run(request=slow))
+
+
 def test_a_missing_worker_is_refused() -> None:
     with pytest.raises(VerifyError, match="there are 2 threads, expected 3"):
         schbench.check(PARAMS, reports()[:2], RESULT, run())

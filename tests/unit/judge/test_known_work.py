@@ -37,6 +37,13 @@ def test_turns_of_one_number_add_up(start: int, first: int, more: int) -> None:
     assert known_work.after_turns_from(start, first + more) == plain_turns(middle, more)
 
 
+@given(st.integers(0, 2**64 - 1), st.integers(0, 99))
+def test_any_number_of_turns_is_possible(start: int, more: int) -> None:
+    """Of a count that a worker reported nothing is known but that it has 64 bits; its product may have more.
+    The map of one turn has the period 2^64."""
+    assert known_work.after_turns_from(start, 5 * 2**64 + more) == plain_turns(start, more)
+
+
 def test_one_count_of_turns_serves_all_numbers() -> None:
     starts = np.array([1, 2, 3], dtype=np.uint64)
     assert known_work.after_turns(starts, 7).tolist() == [plain_turns(x, 7) for x in (1, 2, 3)]
