@@ -11,8 +11,8 @@ VM; `ideal` on 2026-11-25, medians of 5 seeds), work over smp1:
 On the ideal machine a global queue costs what is executed under its lock, so 16 CPUs still do the work of
 4.6. With memory it makes 4 CPUs slower than one: its lock, its length and its ends are one line, which each
 pick moves. The limits leave 8% for wfq. At 16 CPUs of the ideal machine the clock's hand-overs between vCPUs
-that wait for the lock can have changed the figure by 58%, so the limit is 2.5 there; where memory costs time a
-global queue must lose to one CPU.
+that wait for the lock can have changed the figure by 58%, so the limit is 2.5 there. Where memory costs time
+a global queue must lose to one CPU.
 """
 
 import pytest
