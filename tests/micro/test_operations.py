@@ -12,7 +12,7 @@ mmap_fault, sched_yield, context_switch and tern's thread_create medians of 5 se
     pipe, shared      2248     244           9.2   1.46  2.31        1.81  2.96
     fork_exit       167071   17125           9.8   1.94  3.89        1.99  3.99
     open_close        5462       -             -   2.00  4.00        -
-    mmap_fault        5479     296          18.5   1.98  3.87        1.97  3.92
+    mmap_fault        5480     296          18.5   1.98  3.87        1.97  3.92
     stat              3441       -             -   2.00  4.00        -
     sched_yield        906     226           4.0   2.05  4.15        2.00  4.00
     futex_wake        6865     858           8.0   1.92  3.31        1.88  3.50
