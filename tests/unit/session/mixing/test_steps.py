@@ -248,3 +248,12 @@ def test_limits_are_those_of_all_runs_alone_also_if_one_was_made_later(tmp_path:
     assert limited
     assert [one[name].fraction for name in limited] == [two[name].fraction for name in limited]
     assert [one[name].measured for name in limited] == [two[name].measured for name in limited]
+
+
+def test_the_report_does_not_depend_on_the_place_of_its_folder(tmp_path: Path) -> None:
+    """Else `mix same one two` finds a difference as soon as something is odd."""
+    for name in ("one", "two"):
+        measure(tmp_path / name, Simulated(TRUTH, unread=("disk",)))
+    one, two = ((tmp_path / name / "report.html").read_text() for name in ("one", "two"))
+    assert "vectors.csv:1: disk is unavailable" in one
+    assert one == two
