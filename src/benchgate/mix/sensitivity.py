@@ -12,7 +12,7 @@ so it is 0 if limits change nothing and 1 if the score falls as the limit does. 
 a mean of ratios, in which the mildest limit, whose loss is nearest to the noise, would weigh most. Losses
 below 0 stay in the sum, so that noise around no dependence is not taken for one. The figure is the median
 over seeds; a limited run is compared with the run alone of its own seed, so the interval has the noise of
-both.
+both. A run in which the part used far more than the limit is left out: the limit did not hold.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from statistics import median
 
+from benchgate.base.text import percent
 from benchgate.mix import antagonists
 from benchgate.mix.estimates import Figure, figure
+from benchgate.mix.measured import Measured
 from benchgate.mix.orders import limited_key, seeds
 from benchgate.mix.runs import Done, Runs, alone, why_none
 from benchgate.mix.study import Study, StudyInput
@@ -56,10 +58,23 @@ _NONE = Figure(Fraction(0), 0.0, 0.0, (Fraction(0),))
 """Of a resource of which an application uses too little to be limited."""
 
 
+RATES = ("cpu", "disk", "network")
+"""Resources of which a kernel grants a rate, over slices of up to 100 ms."""
+NOT_HELD = Fraction(1, 2)
+"""The part of what a limit takes away that was used all the same: above it, the limit did not hold."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Loss:
     seed: int
     level: Level
+    used: Fraction = Fraction(0)
+    """Of a rate, the part of what was used alone."""
+
+    @property
+    def is_held(self) -> bool:
+        limit = self.level.fraction
+        return self.used <= limit + (1 - limit) * NOT_HELD
 
 
 def of(study: Study, runs: Runs, vectors: Sequence[Vector]) -> tuple[Sigma, ...]:
@@ -89,9 +104,12 @@ def _sigma(study: Study, runs: Runs, application: str, resource: str, vectors: M
         return Sigma(
             application, resource, _NONE, (), f"it uses less than {least:.2%}, so it was not limited"
         )
-    losses = [loss for one in limited for loss in _losses(study, runs, one, resource)]
+    made_losses = [loss for one in limited for loss in _losses(study, runs, one, resource)]
+    losses = [loss for loss in made_losses if loss.is_held]
     by_seed = [[loss.level for loss in losses if loss.seed == seed] for seed in seeds(study)]
     samples = [_of_seed(levels) for levels in by_seed if levels]
+    if not samples and made_losses:
+        return Sigma(application, resource, None, missing=_not_held(made_losses[0]))
     if not samples:
         made = _made(study, runs, limited, resource)
         if made and all(one.is_no_limit for one in made.values()):
@@ -106,15 +124,30 @@ def _losses(study: Study, runs: Runs, one: StudyInput, resource: str) -> Iterato
             for limit in antagonists.limits(each):
                 yield _Loss(seed, Level(one.name, round(100 * limit.left), limit.left, limit.kept))
         return
-    whole = {seed: run.parts[0].score for seed, run in alone(study, runs, one.name).items()}
     for level in study.levels:
-        for seed, score in whole.items():
-            done = runs.get(limited_key(one.name, resource, level, seed))
+        for seed, whole in alone(study, runs, one.name).items():
+            done, score = runs.get(limited_key(one.name, resource, level, seed)), whole.parts[0].score
             if done is None or done.measured is None or done.fraction is None or not score:
                 continue
             if 0 < done.fraction < 1:
                 kept = done.measured.parts[0].score / score
-                yield _Loss(seed, Level(one.name, level, done.fraction, kept))
+                used = _used(done.measured, whole, resource)
+                yield _Loss(seed, Level(one.name, level, done.fraction, kept), used)
+
+
+def _used(limited: Measured, whole: Measured, resource: str) -> Fraction:
+    """Of a rate, the part of what was used alone; 0 where that is not known."""
+    used, all_of_it = limited.used(resource), whole.used(resource)
+    if resource not in RATES or used is None or not all_of_it:
+        return Fraction(0)
+    return Fraction(used, limited.window_ns) / Fraction(all_of_it, whole.window_ns)
+
+
+def _not_held(loss: _Loss) -> str:
+    return (
+        f"the limit did not hold: at {loss.level.percent}% {loss.level.input} used "
+        f"{percent(float(loss.used))} of what it uses alone; next: raise `least`, or give it longer runs"
+    )
 
 
 def _of_seed(levels: Sequence[Level]) -> Fraction:

@@ -12,9 +12,12 @@ and so on for the next inputs; it is looked for with the objective fixed, so the
 
 from __future__ import annotations
 
+import ctypes
 import heapq
 import math
+import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -192,13 +195,14 @@ class _Search:
             rows.append([-float(min(one / least, Fraction(2))) for one in programme.worth])
             high.append(-1.0)
         scale = max(weights) or 1
-        result = milp(
-            [-float(one / scale) for one in weights],
-            integrality=np.ones(len(weights)),
-            bounds=bounds,
-            constraints=LinearConstraint(np.array(rows), -np.inf, np.array(high)),
-            options={"mip_rel_gap": 0, "node_limit": MOST_NODES},
-        )
+        with _silent():
+            result = milp(
+                [-float(one / scale) for one in weights],
+                integrality=np.ones(len(weights)),
+                bounds=bounds,
+                constraints=LinearConstraint(np.array(rows), -np.inf, np.array(high)),
+                options={"mip_rel_gap": 0, "node_limit": MOST_NODES},
+            )
         if result.status == _INFEASIBLE:
             return None
         if result.status != _OPTIMAL or result.x is None:
@@ -210,6 +214,31 @@ class _Search:
 
 
 _OPTIMAL, _INFEASIBLE = 0, 2
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Without what the solver prints: for some programmes it has a line that no option turns off, and
+    standard output may be the JSON of `mix choose`."""
+    library = ctypes.CDLL(None)
+    library.fflush(None)  # what was printed before is not the solver's
+    try:
+        kept = os.dup(_STDOUT)
+    except OSError:  # it is closed
+        yield
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, _STDOUT)
+        yield
+    finally:
+        library.fflush(None)
+        os.dup2(kept, _STDOUT)
+        os.close(kept)
+        os.close(nowhere)
+
+
+_STDOUT = 1
 
 
 def solutions(programme: Programme) -> Iterator[Counts]:

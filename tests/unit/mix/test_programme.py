@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ctypes
 import itertools
 from collections.abc import Mapping
 from dataclasses import replace
@@ -251,3 +252,19 @@ def adds(applications: Applications, counts: tuple[int, ...]) -> bool:
     """Each input that runs adds something to the objective."""
     alone = [tuple(int(i == n) for i in range(len(counts))) for n in range(len(counts)) if counts[n]]
     return all(objective(applications, one) for one in alone)
+
+
+def test_what_the_solver_prints_is_no_part_of_the_answer(
+    papers: Applications, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """HiGHS has a message of its own for some programmes, which it prints whatever its options are."""
+
+    def talks(*args: object, **words: object) -> object:
+        ctypes.CDLL(None).puts(b"HighsMipSolverData::transformNewIntegerFeasibleSolution")
+        return milp(*args, **words)
+
+    monkeypatch.setattr(solver, "milp", talks)
+    (mix,) = best(papers, {})
+    print(mix.objective)
+    ctypes.CDLL(None).fflush(None)
+    assert capfd.readouterr().out == "21/8\n"

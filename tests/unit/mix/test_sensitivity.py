@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -76,6 +77,31 @@ def test_a_limit_without_a_result_is_left_out() -> None:
     found = measured(Simulated(TRUTH, fails=fails))["walker", "cpu"]
     assert [one.percent for one in found.levels] == [75, 50]
     assert value(found) == pytest.approx(0.5)
+
+
+def test_a_limit_that_did_not_hold_is_left_out() -> None:
+    """As of a disk that is throttled once in 100 ms, in a window that is shorter."""
+    study = mixsim.study()
+    runs = mixsim.runs_of(study, Simulated(TRUTH))
+    for seed in (1, 2, 3):
+        for at in (50, 25):
+            key = f"limit-writer.large-disk{at}-s{seed}"
+            runs[key] = replace(runs[key], measured=runs[f"alone-writer.large-s{seed}"].measured)
+
+    def disk() -> Sigma:
+        found = sensitivity.of(study, runs, vectors.of(study, runs))
+        return next(one for one in found if (one.application, one.resource) == ("writer", "disk"))
+
+    assert [one.percent for one in disk().levels] == [75]
+    assert value(disk()) == pytest.approx(float(TRUTH["writer.large"].weight["disk"]), abs=1e-6)
+    for seed in (1, 2, 3):
+        key = f"limit-writer.large-disk75-s{seed}"
+        runs[key] = replace(runs[key], measured=runs[f"alone-writer.large-s{seed}"].measured)
+    assert disk().figure is None
+    assert disk().missing == (
+        "the limit did not hold: at 75% writer.large used 100% of what it uses alone; next: raise `least`, "
+        "or give it longer runs"
+    )
 
 
 def test_no_limit_with_a_result_is_unavailable_and_says_why() -> None:

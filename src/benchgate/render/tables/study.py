@@ -6,6 +6,7 @@ does not have is left out. Does not fail.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -137,8 +138,8 @@ def robustness_told(outcome: Outcome) -> str | None:
         return None
     return (
         f"of {found.draws} draws from the samples, {percent(found.same)} choose the same mix; it fits into "
-        f"the capacities in {percent(found.fits)} of them, and there has at least {percent(found.least)} of "
-        "the best objective"
+        f"the capacities in {percent(found.fits)} of them, and there has at least "
+        f"{math.floor(1000 * found.least) / 10:g}% of the best objective"
     )
 
 

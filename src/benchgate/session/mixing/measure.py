@@ -95,7 +95,9 @@ class Bench:
     def _one(self, known: Runs, job: Job) -> None:
         key = job.order.key
         before = known.get(key)
-        if before is not None and before.measured is not None:
+        fraction = None if job.limit is None else job.limit.fraction
+        # A run alone that was made again changes the limits that follow from it.
+        if before is not None and before.measured is not None and before.fraction == fraction:
             self.progress.expect(-1)
             return
         found, attempt = self._attempt(job)
@@ -106,7 +108,6 @@ class Bench:
             found, attempt = self._attempt(job)
         if isinstance(found, Void):
             found = f"the host disturbed {1 + MOST_VOID} attempts, the last one by {found.reason}"
-        fraction = None if job.limit is None else job.limit.fraction
         where = f"{RUNS}/{key}/{attempt.name}"
         if isinstance(found, str):
             reason = one_line(found, 400)

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 
 from benchgate.mix import outcome
 from benchgate.mix.outcome import Outcome
+from benchgate.mix.robustness import Robustness
 from benchgate.mix.selection import Planned
 from benchgate.render.tables import study as tables
 from tests import mixsim
@@ -64,3 +66,13 @@ def test_all_of_it_as_text() -> None:
     text = "\n".join(tables.text(found()))
     assert "validity: FAIL: the isolation of 2 near-optimal mixes has a standard deviation of 28%" in text
     assert "robustness" not in text  # nothing was solved
+
+
+def test_a_lower_limit_is_not_rounded_up() -> None:
+    """0.9966 is not at least 100%; 1 is."""
+    drawn = Robustness(draws=100, chosen=(("a.b=1", 86), ("c.d=1", 14)), same=0.86, fits=1.0, least=0.9966)
+    told = tables.robustness_told(replace(found(), robustness=drawn))
+    assert told is not None
+    assert told.endswith("in 100% of them, and there has at least 99.6% of the best objective")
+    for least, wanted in ((1.0, "at least 100% of"), (0.9996, "at least 99.9% of"), (0.0, "at least 0% of")):
+        assert wanted in str(tables.robustness_told(replace(found(), robustness=replace(drawn, least=least))))

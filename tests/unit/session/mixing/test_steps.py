@@ -21,7 +21,7 @@ from benchgate.session.mixing.measure import Job, Runner, Void
 from benchgate.session.mixing.steps import OpenRunner, Wanted
 from benchgate.session.progress import Progress
 from tests import mixsim
-from tests.mixsim import TRUTH, Simulated
+from tests.mixsim import TRUTH, Simulated, Truth
 
 SMALL = replace(
     mixsim.study(),
@@ -32,6 +32,24 @@ SMALL = replace(
     calibrate={"disk": "writer.large"},
 )
 LOSER = {"writer.large": Fraction(1, 10)}
+
+
+@dataclass
+class Other(Simulated):
+    """In one of its runs an input needs something else."""
+
+    key: str = ""
+    truth_then: Truth | None = None
+
+    def measured(self, job: Job) -> Measured | str:
+        if job.order.key == self.key and self.truth_then is not None:
+            usual = self.truth
+            self.truth = {**usual, job.order.parts[0].input: self.truth_then}
+            try:
+                return super().measured(job)
+            finally:
+                self.truth = usual
+        return super().measured(job)
 
 
 def opener(system: Runner) -> OpenRunner:
@@ -213,3 +231,29 @@ def test_antagonists_come_after_the_runs_alone_and_replace_the_limits_of_their_r
     assert not [key for key in system.ran if "-cache50-" in key]
     walker = next(one for one in outcome.vectors if one.input.name == "walker.small")
     assert [one.value for one in walker.use.values() if one] == [Fraction(1, 5), Fraction(1)]
+
+
+def test_limits_are_those_of_all_runs_alone_also_if_one_was_made_later(tmp_path: Path) -> None:
+    """The limit follows from the runs alone. With another one of these it is another limit, so its run is
+    made again; with the old one `mix check` says that the folder is of another mix."""
+    key, needs = "alone-writer.large-s2", TRUTH["writer.large"].needs
+    more = replace(TRUTH["writer.large"], needs={**needs, "cpu": needs["cpu"] * Fraction(4, 3)})
+    measure(tmp_path / "one", Other(TRUTH, key=key, truth_then=more))
+    hung = Other(TRUTH, key=key, truth_then=more)
+    hung.fails = {key: "it hung"}
+    measure(tmp_path / "two", hung)
+    measure(tmp_path / "two", Other(TRUTH, key=key, truth_then=more))
+    one, two = (StudyFolder(tmp_path / name).runs() for name in ("one", "two"))
+    limited = [name for name in one if name.startswith("limit-writer.large-cpu")]
+    assert limited
+    assert [one[name].fraction for name in limited] == [two[name].fraction for name in limited]
+    assert [one[name].measured for name in limited] == [two[name].measured for name in limited]
+
+
+def test_the_report_does_not_depend_on_the_place_of_its_folder(tmp_path: Path) -> None:
+    """Else `mix same one two` finds a difference as soon as something is odd."""
+    for name in ("one", "two"):
+        measure(tmp_path / name, Simulated(TRUTH, unread=("disk",)))
+    one, two = ((tmp_path / name / "report.html").read_text() for name in ("one", "two"))
+    assert "vectors.csv:1: disk is unavailable" in one
+    assert one == two
