@@ -97,8 +97,18 @@ LIES = [
     Lie("wake", "bench_record(wakeup,", "if (round != 3)\n        bench_record(wakeup,", "histogram"),
     Lie("wake", "port_now() - post->when", "port_now() - post->when + 60000000000", "histogram"),
     # an errand that is not done, done twice, not waited for, done by the worker itself
-    Lie("spawn", "errand->done++;", "errand->done += errand->number != 7;", "the result reported lost=1"),
-    Lie("spawn", "errand->done++;", "errand->done += 1 + (errand->number == 7);", "result reported twice=1"),
+    Lie("spawn", "+= errand->asked;", "+= errand->number != 7;", "the result reported lost=1"),
+    Lie("spawn", "+= errand->asked;", "+= 1 + (errand->number == 7);", "the result reported twice=1"),
+    # the next errand as well, for which a thread is created that does nothing
+    Lie(
+        "spawn",
+        "    run_errand(argument);",
+        "    struct errand *errand = argument;\n"
+        "    for (unsigned i = 0; errand->number % 2 == 0 && i < 2; i++)\n"
+        "        run_errand(&errand[i]);",
+        "the result reported lost=60",
+        {"errands": 120},
+    ),
     Lie(
         "spawn",
         "join(shared, started[i]);",
