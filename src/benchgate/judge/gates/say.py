@@ -78,8 +78,11 @@ def undecided(gate: Gate, measured: GateInput, seen: Figures) -> str:
 
 
 def too_few_to_decide(gate: Gate, measured: GateInput, ready: int) -> str:
-    first = measured.policy.session_looks[:1] or measured.policy.looks[:1]
+    planned = measured.policy.session_looks
+    first = (planned or measured.policy.looks)[0]
     decide = "decides" if ready == 1 else "decide"
     runs = counted(ready, "run") + (" per arm" if gate.base else "")
-    what = f"{subject(gate)}: {runs} {decide} nothing; at least {first[0]} are needed"
-    return reason(Word.SKIP, what, f"--runs {first[0]}")
+    what = f"{subject(gate)}: {runs} {decide} nothing; at least {first} are needed"
+    if planned:
+        return reason(Word.SKIP, f"{what}, and the session ended before", "--resume with its folder")
+    return reason(Word.SKIP, what, f"--runs {first}")

@@ -130,7 +130,8 @@ def test_fewer_runs_than_the_first_look_decide_nothing(runs: int) -> None:
     ruling = rule(*flat(1.9, runs))
     assert ruling.verdict.outcome is Word.SKIP
     noun = "1 run per arm decides" if runs == 1 else f"{runs} runs per arm decide"
-    assert f"{noun} nothing; at least 5 are needed" in ruling.verdict.reason
+    ended = f"{noun} nothing; at least 5 are needed, and the session ended before; next: --resume"
+    assert ended in ruling.verdict.reason
     assert ruling.verdict.ratio is None
     assert ruling.needs == {"primes-linux-smp1": 5, "primes-linux-smp2": 5}
 
