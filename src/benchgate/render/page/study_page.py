@@ -128,9 +128,9 @@ def _level_panels(outcome: Outcome) -> Html:
 
 
 def _kept(sigma: Sigma, look: int) -> Line:
-    """Of the last input, if several were limited."""
+    """Of the last input, if several were limited. A point is where the limit was: caches have whole ways."""
     last = sigma.levels[-1].input
-    found = sorted((one.percent, float(one.kept)) for one in sigma.levels if one.input == last)
+    found = sorted((round(100 * one.fraction), float(one.kept)) for one in sigma.levels if one.input == last)
     points = [
         Point(at, kept, title=f"{sigma.resource} {at}%: {percent(kept)}") for at, kept in [*found, (100, 1.0)]
     ]

@@ -54,6 +54,9 @@ def write_tables(folder: StudyFolder, study: Study, single: Known) -> None:
 
 def applications(folder: StudyFolder) -> Applications:
     """From the tables in the folder, as `benchgate mix choose --study` reads them."""
+    if not (folder.path / VECTORS).exists():
+        again = f"benchgate mix vectors STUDY --out {folder.path}"
+        raise UsageError(f"{folder.path}: not every input was measured yet; next: {again}")
     return files.read(folder.path / VECTORS, folder.path / SENSITIVITY)
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 
@@ -32,6 +33,16 @@ def sections(page: str) -> dict[str, str]:
 @pytest.mark.parametrize(("section", "picture"), PICTURES.items())
 def test_each_point_has_its_picture(section: str, picture: str) -> None:
     assert f'aria-label="{picture}"' in sections(study_page.page(found()))[section]
+
+
+def test_a_limit_is_drawn_where_it_was_and_not_where_it_was_asked_for() -> None:
+    """A cache of whole ways may have 73% where 50% was asked for."""
+    usual = found()
+    levels = tuple(replace(one, fraction=Fraction(731, 1000)) for one in usual.sigmas[0].levels)
+    sigmas = (replace(usual.sigmas[0], levels=levels), *usual.sigmas[1:])
+    section = sections(study_page.page(replace(usual, sigmas=sigmas)))["sensitivity"]
+    assert f"{sigmas[0].resource} 73%: " in section
+    assert f"{sigmas[0].resource} 73%: " not in sections(study_page.page(usual))["sensitivity"]
 
 
 def test_how_often_noise_chooses_another_mix_has_its_picture() -> None:

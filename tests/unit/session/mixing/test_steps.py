@@ -115,6 +115,13 @@ def test_two_equal_studies_have_equal_folders(tmp_path: Path) -> None:
     assert files_of(tmp_path / "one") == files_of(tmp_path / "two")
 
 
+def test_mixes_of_an_interrupted_study_wait_for_its_inputs(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        measure(tmp_path, Simulated(TRUTH, stop_after=6))
+    with pytest.raises(UsageError, match="not every input was measured yet; next: benchgate mix vectors"):
+        run(tmp_path, Simulated(TRUTH))
+
+
 def test_an_interrupted_study_goes_on_where_it_was(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         measure(tmp_path, Simulated(TRUTH, stop_after=6))
