@@ -78,6 +78,11 @@ class Plan:
         return self.goal == 0
 
     @property
+    def unmeasured(self) -> int:
+        """The time before the measured one."""
+        return self.time - self.measured
+
+    @property
     def threads(self) -> list[Thread]:
         cuts = [self.workers * i // self.messengers for i in range(self.messengers + 1)]
         goals = [self.goal * cut // self.workers for cut in cuts]
@@ -186,6 +191,10 @@ def check(
     _check_histograms(plan, reports, run)
 
 
+def _workers(plan: Plan, reports: Sequence[WorkerReport]) -> Sequence[WorkerReport]:
+    return reports[plan.messengers : plan.messengers + plan.workers]
+
+
 def _members(plan: Plan, reports: Sequence[WorkerReport], messenger: Thread) -> Sequence[WorkerReport]:
     first = plan.messengers + messenger.first
     return reports[first : first + messenger.of]
@@ -232,9 +241,8 @@ def _due_in(length: int, messenger: Thread, plan: Plan) -> int:
 
 def _check_result(plan: Plan, reports: Sequence[WorkerReport], result: Mapping[str, int]) -> None:
     sums = {name: summed(reports, name) for name in ("due", "posted", "pending", "inside")}
-    workers = reports[plan.messengers : plan.messengers + plan.workers]
     goal = result.get("goal", 0) if plan.adapts else plan.goal
-    completed = summed(workers, "done")
+    completed = summed(_workers(plan, reports), "done")
     expect("the result", result, {**sums, "completed": completed, "goal": goal, "measured": plan.measured})
     if plan.adapts and goal < 1:
         raise VerifyError("wrong answer: the goal has become 0")
@@ -266,12 +274,11 @@ def _check_histograms(plan: Plan, reports: Sequence[WorkerReport], run: OracleRu
     request = run.histograms["request"]
     if request.count and not plan.calibrate and not plan.pipe and request.min < plan.sleeps:
         raise VerifyError(f"wrong answer: a request took {request.min} {run.unit}, less than its sleeps")
-    workers = reports[plan.messengers : plan.messengers + plan.workers]
     if not plan.pipe:
-        for report in workers:
+        for report in _workers(plan, reports):
             _check_sleeps(plan, report, run.unit)
     if plan.asks:
-        for report in workers:
+        for report in _workers(plan, reports):
             _check_asking(plan, report, run)
     elif summed(reports, "woken") > summed(reports, "posted"):
         raise VerifyError("wrong answer: more wake-ups than requests")
@@ -343,9 +350,8 @@ def _check_contains_wakeups(plan: Plan, report: WorkerReport, run: OracleRun) ->
 
 def _check_all_timed(plan: Plan, reports: Sequence[WorkerReport]) -> None:
     """With a goal, all that was due in the measured time was timed, unless it still waits."""
-    messengers = [one for one in plan.threads if one.role == MESSENGER]
-    before = plan.time - plan.measured
-    due = sum(_due_in(plan.time, one, plan) - _due_in(before, one, plan) for one in messengers)
+    messengers = plan.threads[: plan.messengers]
+    due = sum(_due_in(plan.time, one, plan) - _due_in(plan.unmeasured, one, plan) for one in messengers)
     waiting = summed(reports, "due") - summed(reports, "posted") + summed(reports, "pending")
     timed = summed(reports, "timed")
     if not due - waiting <= timed <= due:
@@ -357,14 +363,13 @@ def _check_all_timed(plan: Plan, reports: Sequence[WorkerReport]) -> None:
 def _check_queueing(plan: Plan, reports: Sequence[WorkerReport], run: OracleRun) -> None:
     """With a goal a latency begins when the request is due. It is known when each one of a worker is due, and
     a worker does them in that order: none ends before its sleeps after the last one, or after it was due."""
-    before = plan.time - plan.measured
     for messenger in plan.threads[: plan.messengers]:
         for place, report in enumerate(_members(plan, reports, messenger)):
             end = least = 0
             for number in range(report.values["done"]):
                 due = (number * messenger.of + place) * plan.hz // messenger.goal
                 end = max(end, due) + plan.sleeps
-                least += end - due if due >= before else 0
+                least += end - due if due >= plan.unmeasured else 0
             took = run.by_worker["request"][report.id].sum
             if took < least:
                 raise VerifyError(

@@ -60,6 +60,11 @@ class Measured:
         known = [one for one in each if one is not None]
         return sum(known) if known and len(known) == len(each) else None
 
+    def rate(self, resource: str) -> Fraction | None:
+        """What was used of it, for each nanosecond of the window."""
+        used = self.used(resource)
+        return None if used is None else Fraction(used, self.window_ns)
+
 
 def as_json(measured: Measured) -> dict[str, object]:
     value = asdict(measured)

@@ -137,10 +137,10 @@ def _losses(study: Study, runs: Runs, one: StudyInput, resource: str) -> Iterato
 
 def _used(limited: Measured, whole: Measured, resource: str) -> Fraction:
     """Of a rate, the part of what was used alone; 0 where that is not known."""
-    used, all_of_it = limited.used(resource), whole.used(resource)
+    used, all_of_it = limited.rate(resource), whole.rate(resource)
     if resource not in RATES or used is None or not all_of_it:
         return Fraction(0)
-    return Fraction(used, limited.window_ns) / Fraction(all_of_it, whole.window_ns)
+    return used / all_of_it
 
 
 def _not_held(loss: _Loss) -> str:

@@ -64,8 +64,8 @@ def _rate(study: Study, runs: Runs, resource: str) -> Fraction | None:
     by = study.calibrate.get(resource)
     if by is None:
         return None
-    found = [Fraction(used, one.window_ns) for one in alone(study, runs, by).values()
-             if (used := one.used(resource)) is not None]  # fmt: skip
+    rates = [one.rate(resource) for one in alone(study, runs, by).values()]
+    found = [rate for rate in rates if rate is not None]
     return Fraction(median(found)) if found and median(found) > 0 else None
 
 
