@@ -88,6 +88,8 @@ class Arm:
     attempted: int = 0
     invalid: tuple[str, ...] = ()
     """The reasons why runs of this arm are invalid, one per run. One invalid run fails the cell."""
+    unfinished: tuple[str, ...] = ()
+    """Those of `invalid` whose guest panicked, was cut off, or did not end in time."""
     void: tuple[str, ...] = ()
     """The reasons why runs of this arm are void, one per run. They were made again."""
     unrepeated: tuple[str, ...] = ()
@@ -113,6 +115,13 @@ class Arm:
                 raise ValueError(f"the {name} of {self.cell.id} holds {one.metric.name} of {one.cell.id}")
             if (one.lane, one.placement) != (self.lane, self.placement):
                 raise ValueError(f"{self.cell.id}: {name} was taken on another lane or placement")
+
+    @property
+    def informing(self) -> Arm:
+        """The arm where it decides nothing: a run without a result is void there. A loaded host can make an
+        emulated guest crash or come too late; the other clock decides whether the guest is at fault."""
+        invalid = tuple(one for one in self.invalid if one not in self.unfinished)
+        return replace(self, invalid=invalid, unfinished=(), void=(*self.void, *self.unfinished))
 
     @property
     def runs(self) -> int:
@@ -246,6 +255,11 @@ class GateInput:
     capacity: Mapping[int, CapacityBound]
     against: Against = NOTHING
     """The baselines that gates name."""
+
+    def __post_init__(self) -> None:
+        if self.policy.shows:
+            arms = {cell_id: arm.informing for cell_id, arm in self.arms.items()}
+            object.__setattr__(self, "arms", MappingProxyType(arms))
 
     @property
     def too_many_void(self) -> bool:

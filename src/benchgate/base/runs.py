@@ -265,9 +265,9 @@ class Measurement:
     samples: tuple[float, ...]
     busy: tuple[float, ...] = ()
     """VerifiedRun.busy of each sample; empty if a run has none."""
-    late: tuple[float, ...] = ()
-    """By which share the steps of the instruction clock can have changed each sample; empty if a run has no
-    resolution."""
+    blur: tuple[float, ...] = ()
+    """By which share each sample may be off: because of the steps of the instruction clock, or in wall time
+    because of what other tasks of the guest used. Empty if that is not known of a run."""
     step: float = 0.0
     """By how much each sample may be off, because the guest prints its figure in such steps."""
     seeds: tuple[int, ...] = ()

@@ -110,7 +110,7 @@ def _measurement_as_json(of: Measurement) -> dict[str, Any]:
         "name": of.metric.name,
         "unit": of.unit,
         "declared": None if is_window else metric_as_json(of.metric),
-        "late": max(of.late, default=0.0),
+        "late": max(of.blur, default=0.0),
         "step": of.step,
         "samples": [int(one) if float(one).is_integer() else one for one in of.samples],
     }
@@ -236,7 +236,7 @@ def _measurement(value: object, about: Measurement) -> Measurement:
         raise ValueError(f"{name} of {cell.id}: late and step cannot be negative")
     unit = fields.text("unit")
     fields.done()
-    return replace(about, metric=metric, unit=unit, samples=samples, late=(late,), step=step)
+    return replace(about, metric=metric, unit=unit, samples=samples, blur=(late,), step=step)
 
 
 def _sample(value: object, what: str) -> float:

@@ -82,13 +82,18 @@ def arm_from_runs(
     """One arm from its judged runs, in the order of execution. `unrepeated`: the differences between runs of
     one seed, in the whole sweep."""
     good = [judged.verified for judged in runs if judged.verified]
-    bad = [f"{judged.run.folder.name}: {judged.reason}" for judged in runs if not judged.verified]
+    bad = [_reason(judged) for judged in runs if not judged.verified]
     exact = any(judged.run.lane is Lane.INSN for judged in runs)
     return replace(
         arm_of(cell, good, bad, skipped=skipped, declared=declared),
+        unfinished=tuple(_reason(judged) for judged in runs if judged.is_unfinished),
         unrepeated=tuple(unrepeated) if exact else (),
         culprit=next((_folder(judged.run) for judged in runs if not judged.verified), ""),
     )
+
+
+def _reason(judged: JudgedRun) -> str:
+    return f"{judged.run.folder.name}: {judged.reason}"
 
 
 def _folder(run: RawRun) -> str:

@@ -103,7 +103,7 @@ def _fit(row: str, model: Model, arms: Sequence[Arm], alpha: float) -> Fit:
 def fit_of(model: Model, of: Sequence[Measurement], look: int | None, alpha: float) -> Fitted:
     """Of the first `look` runs of each arm; None: of all."""
     arms = tuple((one.cell.cpus, times(one)[:look]) for one in of)
-    off = tuple(max(one.late[:look], default=0.0) + one.step / min(one.samples[:look]) for one in of)
+    off = tuple(max(one.blur[:look], default=0.0) + one.step / min(one.samples[:look]) for one in of)
     return fitted(model, arms, alpha, off)
 
 

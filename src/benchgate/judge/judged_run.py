@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchgate.base.cells import Lane
 from benchgate.base.errors import VerifyError
 from benchgate.base.pyfile import described
 from benchgate.base.runs import Ending, Outcome, RawRun, VerifiedRun
@@ -18,6 +19,8 @@ from benchgate.base.text import visible
 
 OWN_ENDINGS = (Ending.DONE, Ending.FAILED)
 """The guest or program ended by itself. Every other ending counts as a crash."""
+UNFINISHED = (Ending.FAILED, Ending.PANIC, Ending.EOF, Ending.BOOT_DEADLINE, Ending.RUN_DEADLINE)
+"""The guest gave no answer, so none is known to be wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,12 @@ class JudgedRun:
     run: RawRun
     verified: VerifiedRun | None
     reason: str = ""
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether a guest was to run in wall time and came to no result."""
+        wall = self.run.lane in (Lane.KVM, Lane.TCG)
+        return self.verified is None and wall and self.run.ending in UNFINISHED
 
     @property
     def outcome(self) -> Outcome:

@@ -37,7 +37,7 @@ def measurement(runs: Iterable[VerifiedRun], metric: Metric) -> Measurement:
         unit=first.unit if metric.name in WINDOWS else metric.unit,
         samples=tuple(run.metrics[metric.name] for run in counted),
         busy=_of_all([run.busy for run in counted]) if metric.grows_with_cpus_at_most else (),
-        late=_of_all([_late(run, metric) for run in counted]),
+        blur=_of_all([_blur(run, metric) for run in counted]),
         step=max(printed_step(run, metric) for run in counted),
         seeds=tuple(run.run.seed for run in counted),
         guest=first.run.guest_digest,
@@ -65,18 +65,23 @@ def _hz(runs: Sequence[VerifiedRun]) -> tuple[int, ...]:
     return known if len(known) == len(runs) else ()
 
 
-def _late(run: VerifiedRun, metric: Metric) -> float | None:
-    """By which share the steps of the instruction clock can have changed the metric. They can make a window,
-    and so a time in it, longer by all delays together, but a single latency by one step only. A count is not
-    a time: an interleaving decides it."""
-    if run.resolution is None:
+def _blur(run: VerifiedRun, metric: Metric) -> float | None:
+    """By which share the metric may be off. The steps of the instruction clock can make a window, and so a
+    time in it, longer by all delays together, but a single latency by one step only. In wall time, all that
+    other tasks of the guest used may have been taken from the workers. A count is not a time: an interleaving
+    decides it."""
+    window = run.work if metric.window is Window.WORK else run.total
+    if run.run.lane is not Lane.INSN:
+        taken = run.foreign
+        shares = None if taken is None else (taken / max(window - taken, 1), 0.0)
+    else:
+        seen, value = run.resolution, run.metrics[metric.name]
+        shares = None if seen is None else (seen.late / window, seen.step / value if value else 0.0)
+    if shares is None:
         return None
     if metric.kind is MetricKind.PERCENTILE:
-        value = run.metrics[metric.name]
-        return run.resolution.step / value if value else 0.0
-    if metric.kind in (MetricKind.TIME, MetricKind.RATE):
-        return run.resolution.late / (run.work if metric.window is Window.WORK else run.total)
-    return 0.0
+        return shares[1]
+    return shares[0] if metric.kind in (MetricKind.TIME, MetricKind.RATE) else 0.0
 
 
 def _of_all(values: Sequence[float | None]) -> tuple[float, ...]:

@@ -27,7 +27,7 @@ CELL = cell(2)
 
 
 def full() -> Baseline:
-    rates = replace(figures(CELL, [1.5, 2, 3, 4, 5]), metric=RPS, unit="requests/s", late=(0.25,), step=0.5)
+    rates = replace(figures(CELL, [1.5, 2, 3, 4, 5]), metric=RPS, unit="requests/s", blur=(0.25,), step=0.5)
     counts = {("user", "main"): 7, ("kernel", "schedule"): 90}
     arm = baselines.arm(CELL, [100, 101, 102, 103, 104], rates)
     other = baselines.arm(cell(4), [50] * 5, lane=Lane.INSN, unit="insn")
@@ -52,7 +52,7 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     assert one.measurements["work"].samples == (100, 101, 102, 103, 104)
     rates = one.measurements["rps"]
     assert (rates.samples, rates.metric, rates.unit) == ((1.5, 2, 3, 4, 5), RPS, "requests/s")
-    assert (rates.late, rates.step) == ((0.25,), 0.5)
+    assert (rates.blur, rates.step) == ((0.25,), 0.5)
     assert (two.cell, two.lane) == (other.cell, Lane.INSN)
     assert replace(found, arms=()) == replace(full(), arms=())
 

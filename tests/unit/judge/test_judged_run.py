@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from benchgate.base.cells import Lane
 from benchgate.base.errors import VerifyError
 from benchgate.base.runs import Ending, Outcome, RawRun, VerifiedRun
 from benchgate.judge.judged_run import JudgedRun, judge_run, judge_to_end
@@ -78,3 +79,23 @@ def test_what_ends_a_judgement_every_time_is_kept_and_is_the_reason(error: BaseE
         f"it could not be judged: {type(error).__name__}: {error}",
     )
     assert set(kept) == {error}
+
+
+@pytest.mark.parametrize(
+    ("ending", "lane", "unfinished"),
+    [
+        (Ending.PANIC, Lane.TCG, True),
+        (Ending.BOOT_DEADLINE, Lane.KVM, True),
+        (Ending.FAILED, Lane.TCG, True),
+        (Ending.DONE, Lane.TCG, False),  # a wrong answer, or broken evidence
+        (Ending.OUTPUT_LIMIT, Lane.TCG, False),
+        (Ending.NO_START, Lane.TCG, False),
+        (Ending.PANIC, Lane.INSN, False),  # no load of the host can be the reason
+        (Ending.FAILED, Lane.NATIVE, False),  # a program that fails without a guest
+    ],
+)
+def test_only_a_guest_in_wall_time_may_come_to_no_result(
+    ending: Ending, lane: Lane, unfinished: bool
+) -> None:
+    run = replace(raw_run(cell()), ending=ending, lane=lane)
+    assert JudgedRun(run, None, "why").is_unfinished is unfinished

@@ -22,8 +22,8 @@ POWER = 0.8
 def of_ratio(
     tops: Sequence[float], bottoms: Sequence[float], interval: Interval, blur: float
 ) -> float | None:
-    """Of the ratio of two arms' medians. `blur`: the share by which the instruction clock may have changed
-    the figure."""
+    """Of the ratio of two arms' medians. `blur`: the share by which the figure may be
+    off (Measurement.blur)."""
     drawn = bootstrap(tops, bottoms)
     errors = Interval(drawn.quantile(1 - POWER), drawn.quantile(POWER))
     return _relative(ratio_of_medians(tops, bottoms), interval, errors, blur)

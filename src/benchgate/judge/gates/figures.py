@@ -31,7 +31,7 @@ class Figures:
     dependence: float = 0.0
     """How much neighbouring runs resemble each other."""
     blur: float = 0.0
-    """By which share the steps of the instruction clock can have changed the value."""
+    """By which share the value may be off (Measurement.blur)."""
     step: str = ""
     """In which steps the guest prints its figures, if that shows in the interval."""
     beside: str = ""

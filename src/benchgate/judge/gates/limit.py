@@ -45,7 +45,7 @@ def _figures(gate: Gate, measured: GateInput, arm: Arm, limit: float, look: int)
     samples, policy = of.samples[:look], measured.policy
     taken = tuple(one for one in policy.session_looks if one <= look)
     found = median_interval(samples, taken, policy.overall_error)
-    interval, blur = Interval(found.low - of.step, found.high + of.step), max(of.late[:look], default=0.0)
+    interval, blur = Interval(found.low - of.step, found.high + of.step), max(of.blur[:look], default=0.0)
     return Figures(
         lane=of.lane,
         threshold=limit,

@@ -56,7 +56,7 @@ def _figures(gate: Gate, measured: GateInput, arm: Arm, limit: float, look: int)
     found = median_interval(samples, looked, measured.policy.overall_error)
     off = (total.step + work.step * max(samples)) / min(works)
     interval = Interval(found.low - off, found.high + off)
-    blur = sum(max(one.late[:look], default=0.0) for one in (work, total))
+    blur = sum(max(one.blur[:look], default=0.0) for one in (work, total))
     return Figures(
         lane=work.lane,
         threshold=limit,

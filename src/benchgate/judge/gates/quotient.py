@@ -23,7 +23,7 @@ from benchgate.judge.metrics import NS, SECOND_NS
 
 def first(one: Measurement, look: int) -> Measurement:
     """Its first runs."""
-    return replace(one, samples=one.samples[:look], late=one.late[:look], hz=one.hz[:look])
+    return replace(one, samples=one.samples[:look], blur=one.blur[:look], hz=one.hz[:look])
 
 
 def in_one_unit(one: Measurement, other: Measurement) -> tuple[Measurement, Measurement]:
@@ -47,7 +47,7 @@ def figures(  # noqa: PLR0913 - keyword arguments
     if min(*tops, *bottoms) <= 0:
         return _without(gate, other.lane, limit, look)
     interval = ratio_interval(tops, bottoms, alpha, (top.step, bottom.step))
-    blur = sum(max(one.late, default=0.0) for one in (base, other))
+    blur = sum(max(one.blur, default=0.0) for one in (base, other))
     return Figures(
         lane=other.lane,
         threshold=limit,

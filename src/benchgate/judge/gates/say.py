@@ -5,6 +5,7 @@ Takes a gate and its figures; gives text in one line. Nothing fails.
 
 from __future__ import annotations
 
+from benchgate.base.cells import Lane
 from benchgate.base.gates import CapacityBound, Gate, GateInput, Word
 from benchgate.base.text import counted, with_interval
 from benchgate.judge.gates.arm_checks import QUIETER, broken_beside, see_runs, too_few, void_runs
@@ -34,12 +35,15 @@ def compared(gate: Gate, seen: Figures, sign: str) -> str:
 
 
 def unresolved(gate: Gate, seen: Figures) -> str:
+    cause, advice = "other tasks of the guest", "make the work longer, or use --clock insn"
+    if seen.lane is Lane.INSN:
+        cause = "the clock's steps at the vCPUs' hand-overs"
+        advice = "use `pause` (bench_relax) in loops that wait for another CPU"
     what = (
-        f"{figure(gate, seen, seen.threshold)}, and the clock's steps at the vCPUs' hand-overs can have "
-        f"changed it by {seen.blur:.1%}, so it is not resolved from {number(seen.threshold)} "
-        f"{conditions(gate, seen)}"
+        f"{figure(gate, seen, seen.threshold)}, and {cause} can have changed it by {seen.blur:.1%}, so it is "
+        f"not resolved from {number(seen.threshold)} {conditions(gate, seen)}"
     )
-    return reason(Word.INCONCLUSIVE, what, "use `pause` (bench_relax) in loops that wait for another CPU")
+    return reason(Word.INCONCLUSIVE, what, advice)
 
 
 def capacity(host: CapacityBound | None) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from benchgate.base.cells import Placement
 from benchgate.base.errors import DecideError
-from benchgate.base.gates import VERIFIED, Gate, GateInput, Policy, Ruling, Word
+from benchgate.base.gates import VERIFIED, Arm, Gate, GateInput, Policy, Ruling, Word
 from benchgate.base.metrics import Metric
 from benchgate.base.text import counted
 from benchgate.base.tools import UNVERIFIED
@@ -24,7 +24,7 @@ from benchgate.judge.gates.arm_checks import (
     unverified,
     void_runs,
 )
-from benchgate.judge.gates.wording import not_run, reason, verdict
+from benchgate.judge.gates.wording import first_of, not_run, reason, verdict
 
 KIND = VERIFIED
 
@@ -51,10 +51,17 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
         text = reason(word, f"{gate.cell.id}: {void_runs(measured)}", QUIETER)
         return Ruling(verdict(gate, word, text, facts))
     if arm.runs < wanted:
-        text = reason(Word.SKIP, f"{gate.cell.id}: only {arm.runs} of {counted(wanted, 'run')} made")
+        text = reason(Word.SKIP, f"{gate.cell.id}: {_too_few(arm, wanted, measured)}")
         return Ruling(verdict(gate, Word.SKIP, text, facts), {gate.cell.id: wanted})
     how = f"all worked ({UNVERIFIED}: for information only)" if arm.informs else "all verified"
     text = f"{gate.cell.id}: {counted(arm.runs, 'run')}, {how}"
     if arm.placement is Placement.OVERSUBSCRIBED:
         text += " (oversubscribed: functional only)"
     return Ruling(verdict(gate, Word.PASS, reason(Word.PASS, text), facts))
+
+
+def _too_few(arm: Arm, wanted: int, measured: GateInput) -> str:
+    """An informing sweep ends at a run that came to no result, which is void there."""
+    made = f"only {arm.runs} of {counted(wanted, 'run')} made"
+    void = [why for one in measured.arms.values() for why in one.void] if measured.policy.shows else ()
+    return f"{made}; void: {first_of(void)}" if void else made

@@ -79,7 +79,7 @@ def test_runs_without_noise_see_every_effect_and_the_clocks_delays_hide_some() -
     assert judge(speedup(2), GateInput(arms, POLICY, {})).verdict.smallest_effect == 0.0
     late = {
         name: replace(
-            one, measurements={key: replace(of, late=(0.01,) * 5) for key, of in one.measurements.items()}
+            one, measurements={key: replace(of, blur=(0.01,) * 5) for key, of in one.measurements.items()}
         )
         for name, one in arms.items()
     }

@@ -24,7 +24,7 @@ def limit(**changes: object) -> Gate:
 
 def measured(samples: Sequence[float], lane: Lane = Lane.TCG, late: float = 0.0) -> Arm:
     one = measurement(cell(2), samples, metric=P99, lane=lane)
-    one = replace(one, late=(late,) * len(samples))
+    one = replace(one, blur=(late,) * len(samples))
     bare = arm(cell(2), [100.0] * len(samples), lane=lane)
     return replace(bare, measurements={**bare.measurements, "wake_p99": one}, sample="runs/0001-pipe")
 

@@ -173,7 +173,7 @@ def test_the_delays_of_the_instruction_clock_widen_the_interval() -> None:
     assert rule(amdahl(0.0501), of).verdict.outcome is Word.PASS
     late = []
     for one in of:
-        blurred = {name: replace(each, late=(0.01,) * 5) for name, each in one.measurements.items()}
+        blurred = {name: replace(each, blur=(0.01,) * 5) for name, each in one.measurements.items()}
         late.append(replace(one, measurements=blurred))
     assert rule(amdahl(0.0501), late).verdict.outcome is Word.INCONCLUSIVE
 

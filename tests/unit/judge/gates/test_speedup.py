@@ -259,7 +259,7 @@ def test_a_base_whose_workers_took_longer_for_the_same_work_is_invalid(
 def blurred(late: float, seen: float = 1.65) -> tuple[Arm, Arm]:
     base, other = flat(seen)
     assert other.work
-    return base, with_work(other, late=(0.001, late, 0.0, 0.0, 0.0))
+    return base, with_work(other, blur=(0.001, late, 0.0, 0.0, 0.0))
 
 
 @pytest.mark.parametrize(
@@ -282,10 +282,19 @@ def test_no_verdict_on_a_difference_that_the_clock_cannot_resolve(
         assert "can have changed it by 4.0%, so it is not resolved from 1.6 (" in ruling.verdict.reason
 
 
+def test_no_verdict_on_a_difference_that_other_tasks_of_the_guest_may_have_made() -> None:
+    """A base that is slowed down by 5% would make 1.57 look like 1.65."""
+    base, other = flat(1.65)
+    assert base.work
+    verdict = rule(with_work(base, blur=(0.05,) * 5), other).verdict
+    assert verdict.outcome is Word.INCONCLUSIVE
+    assert "other tasks of the guest can have changed it by 5.0%, so it is not resolved" in verdict.reason
+
+
 def test_a_look_uses_the_resolution_of_its_own_runs() -> None:
     base, other = flat(1.65, runs=7)
     assert other.work
-    other = with_work(other, late=(0.0,) * 6 + (0.5,))
+    other = with_work(other, blur=(0.0,) * 6 + (0.5,))
     assert rule(base, other).verdict.outcome is Word.PASS
 
 

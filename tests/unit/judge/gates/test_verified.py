@@ -8,9 +8,9 @@ import pytest
 
 from benchgate.base.cells import Placement
 from benchgate.base.errors import DecideError
-from benchgate.base.gates import Arm, GateInput, Ruling, Word
+from benchgate.base.gates import Arm, Gate, GateInput, Ruling, Word
 from benchgate.judge.gates import judge
-from tests.unit.factories import POLICY, arm, cell, right
+from tests.unit.factories import POLICY, arm, cell, right, speedup
 
 
 def rule(one: Arm, runs: int = 5) -> Ruling:
@@ -83,6 +83,28 @@ def test_an_arm_that_the_host_disturbed_too_often_is_not_decided(shows: bool, wo
     assert ruling.verdict.outcome is word
     assert "4 of 6 runs of this sweep are void" in ruling.verdict.reason
     assert not ruling.needs
+
+
+@pytest.mark.parametrize(
+    ("shows", "wrong", "word"),
+    [
+        (False, (), Word.INVALID),
+        (True, (), Word.SKIP),
+        (True, ("0003-b: a worker lies",), Word.INVALID),
+    ],
+)
+@pytest.mark.parametrize("gate", [right(), speedup()], ids=["verified", "speedup"])
+def test_where_a_clock_only_informs_a_guest_without_a_result_leaves_its_arm_undecided(
+    gate: Gate, shows: bool, wrong: tuple[str, ...], word: Word
+) -> None:
+    """And a wrong answer is INVALID on either clock."""
+    crashed = "0002-a: the run ended with panic"
+    one = replace(arm(cell(2), [100], invalid=(crashed, *wrong)), unfinished=(crashed,))
+    arms = {each.cell.id: each for each in (arm(cell(1), [190] * 5), one)}
+    verdict = judge(gate, GateInput(arms, replace(POLICY, informs="said", shows=shows), {})).verdict
+    assert verdict.outcome is word
+    if gate == right():
+        assert ("a worker lies" if wrong else "the run ended with panic") in verdict.reason
 
 
 def test_runs_of_a_program_that_does_not_verify_its_work_only_worked() -> None:
