@@ -2,7 +2,8 @@
 
 Takes argv; gives an exit status: 0 done, 1 a verdict is not PASS or a replay differs, 4 usage or set-up, 14
 files of the session's user must be named; of `verify` also those of evidence/check.py, and 15 if a threshold
-is not that of its test. A BenchgateError is printed as one sentence.
+is not that of its test. A BenchgateError is printed as one sentence. A reader that goes away, as `head` does,
+changes no status; other text that cannot be written makes 4 of 0.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ from benchgate.base import interrupted
 
 with interrupted.imports(status=130):
     import argparse
-    import os
     import sys
     from collections.abc import Callable, Sequence
     from typing import NoReturn
 
     from benchgate import commands
+    from benchgate.base import standard_streams
     from benchgate.base.errors import BenchgateError, NeedsFilesError
     from benchgate.base.text import visible_lines
 
@@ -31,16 +32,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         given.insert(1, "--")  # the other words are for pytest
     if tuple(given[:2]) in TWO_WORDS:
         given[:2] = ["-".join(given[:2])]  # its words are folders, and those of the first word are not
-    status = 0
-    try:
+    with standard_streams.lasting() as output:
         try:
-            status = _status(given)
-        finally:
-            if sys.stdout:  # None if it was closed from the start
-                sys.stdout.flush()  # the interpreter's own flush, at its end, would report a closed pipe
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return status
+            return _told(output, _status(given))
+        except SystemExit as ended:  # of argparse, after a help text or a usage message
+            raise SystemExit(ended.code or _told(output, 0)) from None
+
+
+def _told(output: standard_streams.Output, status: int) -> int:
+    """Not 0 if what the command printed could not be written."""
+    sys.stdout.flush()
+    if output.problem:
+        print(f"benchgate: cannot write standard output: {output.problem}; its text is lost", file=sys.stderr)
+    return status or (4 if output.problem else 0)
 
 
 def _status(given: Sequence[str]) -> int:

@@ -10,7 +10,6 @@ from benchgate.base import interrupted
 
 with interrupted.imports(status=2):  # pytest's own status for an interrupt
     import contextlib
-    import sys
     from collections.abc import Callable, Generator, Iterator
     from typing import Any
 
@@ -18,8 +17,7 @@ with interrupted.imports(status=2):  # pytest's own status for an interrupt
 
     from benchgate.base.errors import BenchgateError, UsageError
     from benchgate.plan.planned import PlannedCell, PlannedGate
-    from benchgate.session import pytest_items, pytest_options
-    from benchgate.session.progress import Progress
+    from benchgate.session import progress, pytest_items, pytest_options
     from benchgate.session.pytest_session import PytestSession, ReportLine
     from benchgate.session.results import CellResult, NotPassed, VerdictResult
 
@@ -65,9 +63,8 @@ def pytest_load_initial_conftests(
 def pytest_configure(config: pytest.Config) -> None:
     for line in MARKS:
         config.addinivalue_line("markers", line)
-    progress = Progress(sys.stderr, live=sys.stderr.isatty())
     try:
-        state = config.stash[STATE] = PytestSession(pytest_options.read(config), progress)
+        state = config.stash[STATE] = PytestSession(pytest_options.read(config), progress.on_stderr())
         state.check_host()
     except BenchgateError as error:
         raise pytest.UsageError(str(error)) from None

@@ -116,6 +116,21 @@ def test_an_oracle_that_does_not_answer_makes_only_its_own_runs_invalid(hostile:
     assert why in rejudged.stdout.replace("\n  ", " ")
 
 
+def test_an_oracle_that_was_killed_is_no_contradiction_when_it_answers_later(hostile: Rig) -> None:
+    """As if the host had run out of memory, and had some later."""
+    sign = hostile.folder / "no-memory"
+    sign.touch()
+    body = f"if os.path.exists({str(sign)!r}): os.kill(os.getpid(), 9)"
+    assert run(hostile, check(body)).ret == 1
+    assert outcomes(hostile) == {"mine": "INVALID", "primes": "PASS"}
+    sign.unlink()
+    verified = judge_again(hostile, "verify")
+    assert (verified.returncode, "intact" in verified.stdout) == (0, True), verified.stdout
+    assert "signal SIGKILL), in each of 3 tries" in judge_again(hostile, "rejudge").stdout.replace(
+        "\n  ", " "
+    )
+
+
 def test_an_oracles_text_cannot_control_the_terminal_or_the_ci_runner(hostile: Rig) -> None:
     text = "\\x1b[2Jgone\\n::set-output name=x::y\\r\\n##[set-output name=x]y ::add-mask::z"
     result = run(hostile, f"from benchgate import VerifyError\n{check(f'raise VerifyError({text!r})')}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -435,3 +436,30 @@ def test_an_ini_file_that_pytest_missed_or_took_because_of_a_path_is_a_usage_err
     assert done.stderr.rstrip().endswith("write --qemu=VALUE")
     assert "Traceback" not in done.stderr
     assert pytest_in(project, f"--qemu={other}/qemu").returncode == 0
+
+
+@pytest.mark.parametrize("output", ["| true", "2>&1 | true", ">/dev/full", ">&-", "2>&-", "2>/dev/full"])
+def test_a_fail_is_no_success_whatever_becomes_of_the_output(rig: Rig, output: str) -> None:
+    rig.consoles((19_000_000, 18_000_000))
+    line = shlex.join([sys.executable, "-m", "pytest", "-s", *rig.arguments()])
+    done = subprocess.run(
+        ["bash", "-c", f"{line} {output}\nexit ${{PIPESTATUS[0]}}"],
+        cwd=rig.pytester.path,
+        capture_output=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert done.returncode != 0
+
+
+def test_a_pass_needs_no_standard_error(rig: Rig) -> None:
+    """pytest itself needs it for its plugin faulthandler."""
+    line = shlex.join([sys.executable, "-m", "pytest", "-s", "-p", "no:faulthandler", *rig.arguments()])
+    done = subprocess.run(
+        ["bash", "-c", f"{line} 2>&-"],
+        cwd=rig.pytester.path,
+        capture_output=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout

@@ -46,6 +46,10 @@ class VerifyError(BenchgateError):
     """A run that is not a valid result; the message says why."""
 
 
+class OracleError(VerifyError):
+    """An oracle that failed on this machine, so that nothing is known of a run's answers."""
+
+
 class DecideError(BenchgateError):
     """A gate cannot be decided from its measurements."""
 

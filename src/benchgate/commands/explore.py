@@ -8,7 +8,6 @@ was found, 1: something was, 5: no run of a cell had a stall; 4 for a usage erro
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -136,6 +135,6 @@ def small_runs(words: argparse.Namespace) -> int:
 
 
 def progress() -> Progress:
-    from benchgate.session.progress import Progress
+    from benchgate.session import progress
 
-    return Progress(sys.stderr, live=sys.stderr.isatty())
+    return progress.on_stderr()

@@ -9,7 +9,6 @@ its result, of `same` if anything differs.
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -244,6 +243,6 @@ def _show(outcome: Outcome, folder: Path) -> int:
 
 
 def _progress() -> Progress:
-    from benchgate.session.progress import Progress
+    from benchgate.session import progress
 
-    return Progress(sys.stderr, live=sys.stderr.isatty())
+    return progress.on_stderr()

@@ -1,8 +1,8 @@
 """`benchgate verify`: checks a session's signature, hashes and chain, and compares its reports with its runs.
 
 Takes any folder, even a malicious one, a function that judges it again, and the signers that the caller
-accepts; gives a `Check` with an exit code. Raises nothing for what the folder holds; UsageError and HostError
-only for the signers' file and a missing ssh-keygen.
+accepts; gives a `Check` with an exit code. Raises nothing for what the folder holds; UsageError, HostError
+and BootError only for the signers' file, a missing ssh-keygen, and an oracle that fails on this machine.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from pathlib import Path
 from benchgate.base import cpu_limit, own_source, ssh_signatures
 from benchgate.base.errors import (
     BenchgateError,
+    BootError,
     EvidenceError,
+    HostError,
     IncompleteError,
     NeedsFilesError,
     UnsignedError,
@@ -121,6 +123,8 @@ class _Findings:
             self.add(INCOMPLETE, str(error))
         except FileNotFoundError as error:
             self.add(INCOMPLETE, f"{error.filename or self.folder} is missing")
+        except (BootError, HostError):
+            raise  # this machine cannot judge it, which is no fault of the folder
         except BenchgateError as error:
             self.add(code, str(error))
         except OSError as error:

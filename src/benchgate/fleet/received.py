@@ -26,7 +26,7 @@ from benchgate.run.attempt import ARGV, ENVIRONMENT, RunRequest, unfinished, wri
 WORKER = "worker.json"
 """In a run's folder: who made it, and the command line that was executed there."""
 _NOWHERE = Path("the folder of a worker")
-_OF_THIS_MACHINE = frozenset({ARGV, ENVIRONMENT, record.RUN})
+_OF_THIS_MACHINE = frozenset({ARGV, ENVIRONMENT, record.RUN, record.UNANSWERED})
 """Written here, with the paths of this machine and the numbers of this session."""
 
 

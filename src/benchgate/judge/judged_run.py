@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchgate.base.cells import Lane
-from benchgate.base.errors import VerifyError
+from benchgate.base.errors import OracleError, VerifyError
 from benchgate.base.pyfile import described
 from benchgate.base.runs import Ending, Outcome, RawRun, VerifiedRun
 from benchgate.base.text import visible
@@ -30,6 +30,8 @@ class JudgedRun:
     run: RawRun
     verified: VerifiedRun | None
     reason: str = ""
+    unanswered: bool = False
+    """The oracle failed, so nothing is known of the run's answers."""
 
     @property
     def is_unfinished(self) -> bool:
@@ -72,7 +74,8 @@ def judge_run(run: RawRun, verify: Verifier) -> JudgedRun:
     except VerifyError as error:
         # Paths relative to the session's folder, so that the reason is the same in a copy of the folder.
         folder = visible(f"{run.folder.parent.parent}/")
-        return JudgedRun(run, None, visible(str(error)).replace(folder, ""))
+        reason = visible(str(error)).replace(folder, "")
+        return JudgedRun(run, None, reason, unanswered=isinstance(error, OracleError))
 
 
 def judge_to_end(run: RawRun, verify: Verifier, kept: list[BaseException]) -> JudgedRun:

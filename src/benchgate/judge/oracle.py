@@ -13,27 +13,35 @@ required, and the result. answers.py has helpers for these checks.
 
 The oracle runs in a process of its own (oracle_process.py), our own oracles too. Takes the file's path and
 what a run reported; gives nothing. Fails with VerifyError if the answers are wrong, or if the oracle did
-anything but say that they are right; with BootError or HostError if the host cannot start its process.
+anything but say that they are right; with OracleError if that may be the machine's fault: its process was
+killed, exceeded a limit, had no memory, or could not load the file. With BootError or HostError if the host
+cannot start its process.
 """
 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from benchgate.base.cells import ParamValue
-from benchgate.base.errors import HostError, VerifyError
+from benchgate.base.errors import HostError, OracleError, VerifyError
 from benchgate.base.runs import WorkerReport
 from benchgate.base.text import one_line
-from benchgate.judge.oracle_process import LIMITS, Limits, NoAnswer, OracleProcess
+from benchgate.judge.oracle_process import LIMITS, Killed, Limits, NoAnswer, OracleProcess
 from benchgate.judge.oracle_run import OracleRun
 
 LONGEST = 600
+TRIES = 3
+"""Processes that are asked if each is killed, as the host does when it runs out of memory."""
 _OTHERWISE = {
     "raised": "the oracle {name} could not check the answers: {text}",
     "returned": "the oracle {name} returned {text}; it must return nothing, or raise VerifyError",
+}
+_FAILED = {
+    "no memory": "the oracle {name} could not check the answers: {text}",
     "unloadable": "the oracle {name} cannot be loaded: {text}",
 }
 
@@ -64,14 +72,16 @@ class Oracles:
         }
         try:
             with self._lock:
-                word, text = self._ask(file, question)
+                word, text = self._answer(file, question)
         except NoAnswer as error:
-            raise VerifyError(f"the oracle {file.name} gave no answer: {one_line(str(error))}") from None
+            raise OracleError(f"the oracle {file.name} gave no answer: {one_line(str(error))}") from None
         if word == "right":
             return
         shown = one_line(text, LONGEST)
         if word == "wrong":
             raise VerifyError(shown or f"the oracle {file.name} refused the answers and gave no reason")
+        if word in _FAILED:
+            raise OracleError(_FAILED[word].format(name=file.name, text=shown))
         raise VerifyError(_OTHERWISE[word].format(name=file.name, text=shown))
 
     def close(self) -> None:
@@ -79,6 +89,16 @@ class Oracles:
         process, self._process = self._process, None
         if process is not None:
             process.end()
+
+    def _answer(self, file: Path, question: Mapping[str, object]) -> tuple[str, str]:
+        """A process that was killed says nothing of the answers, so another one is asked."""
+        for _ in range(TRIES - 1):
+            with contextlib.suppress(Killed):
+                return self._ask(file, question)
+        try:
+            return self._ask(file, question)
+        except Killed as error:
+            raise NoAnswer(f"{error}, in each of {TRIES} tries") from None
 
     def _ask(self, file: Path, question: Mapping[str, object]) -> tuple[str, str]:
         process = self._process_of(file)
@@ -88,7 +108,7 @@ class Oracles:
             self._process = process
         else:
             process.end()
-            if word not in _OTHERWISE:
+            if word not in {**_OTHERWISE, **_FAILED}:
                 raise NoAnswer(f"it answered {word!r:.40}")
         return word, text
 

@@ -87,6 +87,8 @@ def _answer(check: Any, question: Any) -> tuple[str, str]:
         return ("right", "") if answer is None else ("returned", repr(answer))
     except VerifyError as error:
         return "wrong", str(error)
+    except MemoryError as error:
+        return "no memory", described(error)
     except BaseException as error:  # an oracle may raise anything
         return "raised", described(error)
 

@@ -54,6 +54,10 @@ class NoAnswer(Exception):
     """The process gave no answer, or none that can be read."""
 
 
+class Killed(NoAnswer):
+    """A signal ended the process: the host's, or that of its own mistake."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Spent:
     """What a process has used since its start."""
@@ -121,7 +125,7 @@ class OracleProcess:
             if events & (select.POLLIN | select.POLLHUP | select.POLLERR):
                 answer += self._receive(most=MOST_ANSWER_BYTES + 1 - len(answer))
             elif had_ended:
-                raise NoAnswer(self._end())
+                raise self._end()
             elif events & select.POLLOUT:
                 self._send()
             self._count(began, has_answered=answer.endswith(b"\n"))
@@ -131,7 +135,7 @@ class OracleProcess:
         try:
             self._unsent = self._unsent[self._channel.send(self._unsent) :]
         except OSError:
-            raise NoAnswer(self._end()) from None
+            raise self._end() from None
 
     def _receive(self, most: int) -> bytes:
         try:
@@ -139,18 +143,19 @@ class OracleProcess:
         except OSError:
             piece = b""
         if not piece:
-            raise NoAnswer(self._end())
+            raise self._end()
         if len(piece) == most:
             raise NoAnswer(f"its process wrote more than {MOST_ANSWER_BYTES} bytes on its answer channel")
         return piece
 
-    def _end(self) -> str:
+    def _end(self) -> NoAnswer:
         """Why the channel is closed."""
         if not self._child.wait(_END_S):
-            return "its process closed its answer channel"
+            return NoAnswer("its process closed its answer channel")
         status = self._child.stop(0)
-        how = f"signal {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
-        return f"its process ended ({how})"
+        if status >= 0:
+            return NoAnswer(f"its process ended (exit status {status})")
+        return Killed(f"its process ended (signal {signal.Signals(-status).name})")
 
     def _count(self, began: _Spent, *, has_answered: bool) -> None:
         """Reports the CPU time to the caller's limit, and checks our own limits of one answer."""

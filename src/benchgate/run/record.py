@@ -19,9 +19,10 @@ from benchgate.base.exploring import Exploration, exploration_of
 from benchgate.base.files import read_json, read_start, write_json
 from benchgate.base.jsonfields import Fields
 from benchgate.base.runs import Ending, RawRun
+from benchgate.base.text import visible
 
 SCHEMA = 1
-RUN = "run.json"
+RUN, UNANSWERED = "run.json", "oracle.json"
 SMOKES = "smokes"
 _FILE_BYTES = 1 << 16
 _EXPLORATION_BYTES = 1 << 21
@@ -33,6 +34,28 @@ def save(raw: RawRun) -> None:
     fresh = path.with_suffix(".new")
     write_json(fresh, _as_json(raw))
     fresh.replace(path)
+
+
+def save_unanswered(folder: Path, reason: str) -> None:
+    """Beside the record of a run whose oracle failed: why. The run is never judged again, because an oracle
+    that fails on one machine may answer on another, and the session would contradict itself."""
+    write_json(folder / UNANSWERED, {"failed": reason})
+
+
+def unanswered(folder: Path) -> str:
+    """Why the oracle of the run in this folder failed; empty: it did not."""
+    path = folder / UNANSWERED
+    if not os.path.lexists(path):
+        return ""
+    try:
+        fields = Fields(read_json(read_start(path, _FILE_BYTES)), "the oracle")
+        reason = fields.text("failed")
+        fields.done()
+    except OSError as error:
+        raise EvidenceError(f"{path} cannot be read: {error.strerror}.") from error
+    except (ValueError, RecursionError) as error:
+        raise EvidenceError(f"{path} is not a file that benchgate wrote: {error}.") from error
+    return visible(reason) or "the oracle failed"
 
 
 def load(folder: Path) -> RawRun:

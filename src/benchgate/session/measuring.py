@@ -49,7 +49,7 @@ from benchgate.render.view import SessionView
 from benchgate.run import perf
 from benchgate.run.attempt import RunRequest
 from benchgate.run.parallel import Job
-from benchgate.run.record import smoke_folder
+from benchgate.run.record import save_unanswered, smoke_folder
 from benchgate.run.runner import Here, Runner
 from benchgate.session import fleets, publish
 from benchgate.session.capacities import Capacities
@@ -267,6 +267,8 @@ class MeasuringSession:
         judged = judge_to_end(raw, partial(self._verify, attempt.planned), unjudged)
         with held():  # a record has two lines in two files
             self._records.keep(attempt.planned, raw)
+            if judged.unanswered:
+                save_unanswered(raw.folder, judged.reason)
             self._judged.append(judged)
             self._open_session.record(row_of(judged, attempt.planned.workload.metrics))
         if self.options.measure and judged.verified:

@@ -7,10 +7,12 @@ closed, only the display ends.
 from __future__ import annotations
 
 import shutil
+import sys
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from io import StringIO
 from typing import TextIO
 
 from benchgate.base.runs import Outcome
@@ -97,6 +99,11 @@ class Progress:
                 self.stream.flush()
         except (OSError, ValueError):
             self.live = False
+
+
+def on_stderr() -> Progress:
+    """On standard error, if that is open."""
+    return Progress(sys.stderr or StringIO(), live=sys.stderr is not None and sys.stderr.isatty())
 
 
 def figure(judged: JudgedRun) -> str:

@@ -2,7 +2,8 @@
 
 Takes a session folder; gives its verdicts, by the same functions as the session. For a results.csv without
 its session it gives a summary that is marked UNVERIFIED and has no verdicts. Fails with EvidenceError that
-names what cannot be read, and with NeedsFilesError that has the command if programs of the user are needed.
+names what cannot be read, with NeedsFilesError that has the command if programs of the user are needed, and
+with HostError if an oracle fails on this machine that answered when the session was made.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from typing import Any
 
 from benchgate.base.cells import Lane, Placement
 from benchgate.base.clocks import clock_of
-from benchgate.base.errors import CatalogError, EvidenceError, NeedsFilesError
-from benchgate.base.runs import RawRun, VerifiedRun
+from benchgate.base.errors import CatalogError, EvidenceError, HostError, NeedsFilesError
+from benchgate.base.runs import Outcome, RawRun, VerifiedRun
 from benchgate.base.systems import SELFTEST
 from benchgate.base.void_rule import VoidRule
 from benchgate.base.workloads import Workload
@@ -32,7 +33,7 @@ from benchgate.plan import catalog, systemfile
 from benchgate.render import reports
 from benchgate.render.tables import terminal
 from benchgate.render.view import SessionView
-from benchgate.run.record import load
+from benchgate.run.record import load, unanswered
 from benchgate.session.conclusion import view_of
 from benchgate.session.exit_codes import exit_code
 from benchgate.session.trust import Trusted, require_programs
@@ -136,7 +137,20 @@ def _judge(folder: Path, facts: Mapping[str, Any], where: str, trusted: Trusted,
         smoke_check.require_smokes(folder.parent.parent, system, one)
         return verify.verify_on(one, workload, system, rule)
 
-    return judge_run(raw, check)
+    failed = unanswered(folder)
+    judged = JudgedRun(raw, None, failed, unanswered=True) if failed else judge_run(raw, check)
+    if judged.unanswered and not failed and not _was_refused(folder.parent.parent, raw):
+        raise HostError(
+            f"runs/{folder.name} cannot be judged on this machine: {judged.reason}. This says nothing about "
+            "the session; next: the same command again, or on a machine with more memory"
+        )
+    return judged
+
+
+def _was_refused(session: Path, raw: RawRun) -> bool:
+    """By results.csv. Sessions of earlier versions do not say if that was the oracle's fault."""
+    rows = results_csv.parse(read_text(session, RESULTS), RESULTS)
+    return any(row.run == raw.attempt and row.outcome is Outcome.INVALID for row in rows)
 
 
 def _require_placement(raw: RawRun, facts: Mapping[str, Any], where: str) -> None:

@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from benchgate.base import cpu_limit
-from benchgate.base.errors import VerifyError
+from benchgate.base.errors import OracleError, VerifyError
 from benchgate.base.histogram import Histogram
 from benchgate.base.runs import WorkerReport
 from benchgate.judge import oracle_process
@@ -63,9 +63,9 @@ def oracle_processes() -> set[int]:
 
 @pytest.fixture
 def asked(tmp_path: Path) -> Iterator[Asked]:
-    before, oracles = oracle_processes(), Oracles()
-    yield Asked(tmp_path, oracles)
-    oracles.close()
+    before, made = oracle_processes(), Asked(tmp_path, Oracles())
+    yield made
+    made.oracles.close()
     assert oracle_processes() == before
 
 
@@ -221,6 +221,49 @@ def test_a_process_that_died_meanwhile_is_replaced(asked: Asked) -> None:
     os.kill(pid, signal.SIGKILL)
     assert wait_until(lambda: psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
     assert int(asked.says()) != pid
+
+
+def test_a_process_that_is_killed_while_it_judges_is_no_answer_and_another_is_asked(asked: Asked) -> None:
+    asked.write(
+        "told = Path(__file__).with_name('told')",
+        "if not told.exists(): told.touch(); os.kill(os.getpid(), signal.SIGKILL)",
+        "raise VerifyError('worker 1 lies')",
+    )
+    assert asked.says() == "worker 1 lies"
+
+
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM"])
+def test_a_process_that_is_killed_each_time_is_a_failure_of_the_oracle(asked: Asked, name: str) -> None:
+    asked.write(
+        "with Path(__file__).with_name('told').open('a') as told: told.write('x')",
+        f"os.kill(os.getpid(), signal.{name})",
+    )
+    with pytest.raises(OracleError) as caught:
+        asked.oracles.check(asked.file, {}, [REPORT], {}, RUN)
+    assert str(caught.value) == (
+        f"the oracle mine.py gave no answer: its process ended (signal {name}), in each of 3 tries"
+    )
+    assert asked.file.with_name("told").read_text() == "xxx"
+
+
+@pytest.mark.parametrize(
+    ("body", "of_the_oracle"),
+    [
+        ("while True: pass", True),
+        ("time.sleep(10**6)", True),
+        ("bytearray(2**40)", True),
+        ("assert 0", False),
+        ("return False", False),
+        ("raise VerifyError('wrong')", False),
+    ],
+)
+def test_what_may_be_the_machines_fault_is_told_from_what_is_not(
+    hurried: Asked, body: str, of_the_oracle: bool
+) -> None:
+    hurried.write(body)
+    with pytest.raises(VerifyError) as caught:
+        hurried.oracles.check(hurried.file, {}, [REPORT], {}, RUN)
+    assert isinstance(caught.value, OracleError) == of_the_oracle
 
 
 def test_what_it_says_unasked_does_not_answer_the_next_question(asked: Asked, tmp_path: Path) -> None:

@@ -1,13 +1,14 @@
 """Progress: a live line on a terminal, plain lines otherwise."""
 
 import io
+import sys
 import time
 
 import pytest
 
 from benchgate.base.runs import Ending
 from benchgate.judge.judged_run import JudgedRun
-from benchgate.session.progress import Progress, figure, seconds
+from benchgate.session.progress import Progress, figure, on_stderr, seconds
 from tests.unit.factories import cell, raw_run, verified
 
 
@@ -99,3 +100,10 @@ def test_text_from_outside_stays_on_its_line(live: bool) -> None:
     assert "\x1b" not in shown
     assert "\n::" not in shown
     assert shown.count("a\\x1b[2J\\x0a") == 1
+
+
+def test_a_closed_standard_error_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", None)
+    progress = on_stderr()
+    progress.note("nobody reads this")
+    assert not progress.live

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,8 +26,10 @@ from benchgate.evidence.files import MANIFEST, SESSION, digest_of, files_below
 from benchgate.evidence.rows import row_of
 from benchgate.evidence.session_folder import SessionFolder
 from benchgate.insn.symbols import NO_SYMBOLS, Symbols
+from benchgate.judge import oracle_process
+from benchgate.judge.oracle import ORACLES
 from benchgate.plan.options import Options
-from benchgate.run.record import save
+from benchgate.run.record import UNANSWERED, save, save_unanswered
 from benchgate.run.thread_use import Sample, keep_samples
 from benchgate.session import publish, rejudge
 from benchgate.session.trust import Trusted
@@ -143,6 +145,68 @@ def test_the_recomputed_reports_equal_the_written_ones(session: SessionFolder) -
     again = rejudge.recompute(folder)
     assert again["results.csv"] == (folder / "results.csv").read_text()
     assert json.loads(again["verdicts.json"])[0]["outcome"] == "SKIP"
+
+
+@pytest.fixture
+def killed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[[bool], None]]:
+    """Whether each process of an oracle is killed, as by a host without memory."""
+    program, true = tmp_path / "killed.py", oracle_process.PROGRAM
+    program.write_text("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n")
+
+    def set_to(value: bool) -> None:
+        ORACLES.close()
+        monkeypatch.setattr(oracle_process, "PROGRAM", program if value else true)
+
+    yield set_to
+    ORACLES.close()
+
+
+def test_a_run_whose_oracle_was_killed_stays_invalid(
+    session: SessionFolder, killed: Callable[[bool], None]
+) -> None:
+    """Its folder says so: an oracle that answers later would contradict what was recorded."""
+    raw = attempt(session)
+    save_unanswered(raw.folder, "the oracle oracle.py gave no answer: its process ended (signal SIGKILL)")
+    (row,) = rejudge.judge_session(close(session)).rows
+    assert (row.outcome, row.verified) == (Outcome.INVALID, False)
+    assert row.reason == "the oracle oracle.py gave no answer: its process ended (signal SIGKILL)"
+
+
+def test_an_oracle_that_fails_later_is_no_contradiction(
+    session: SessionFolder, killed: Callable[[bool], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    attempt(session)
+    folder = close(session)
+    view = rejudge.judge_session(folder)
+    publish.write(session, view, Options(reports=folder.parent, keep=0), print)
+    killed(True)
+    for command in ("verify", "rejudge"):
+        assert cli.main([command, str(folder)]) == 4
+        said = capsys.readouterr().err
+        assert "cannot be judged on this machine: the oracle oracle.py gave no answer: its process " in said
+        assert "ended (signal SIGKILL), in each of 3 tries. This says nothing about the session" in said
+    killed(False)
+    assert cli.main(["verify", str(folder)]) == 0
+
+
+def test_a_refusal_of_an_earlier_version_for_its_oracle_is_judged_as_before(
+    session: SessionFolder, killed: Callable[[bool], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed(True)
+    with monkeypatch.context() as earlier:
+        earlier.setattr(rejudge, "_was_refused", lambda *_: True)
+        attempt(session)
+    (row,) = rejudge.judge_session(close(session)).rows
+    assert row.outcome is Outcome.INVALID
+    assert "gave no answer" in row.reason
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"failed": 1}', '{"failed": "x", "more": 1}'])
+def test_a_record_of_a_failed_oracle_that_nobody_wrote_is_refused(session: SessionFolder, text: str) -> None:
+    raw = attempt(session)
+    (raw.folder / UNANSWERED).write_text(text)
+    with pytest.raises(EvidenceError, match=r"oracle\.json is not a file that benchgate wrote"):
+        rejudge.judge_session(close(session))
 
 
 REPORTS = ("verdicts.json", "benchmark.json", "speedups.json", "speedup.svg", "summary.md", "junit.xml")

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from benchgate.base.console_text import plain
-from benchgate.base.errors import BootError, HostError, UsageError, VerifyError
+from benchgate.base.errors import BootError, HostError, OracleError, UsageError, VerifyError
 from benchgate.base.identity import nonce_of_seed
 from benchgate.base.runs import Ending, RawRun, VerifiedRun
 from benchgate.base.text import one_line, visible
@@ -241,6 +241,8 @@ class ExploringLab:
             else:
                 found = verify.verify_on(raw, planned.workload, planned.system, exploration=job.exploration)
                 work_ns = window_ns(found)
+        except OracleError as error:
+            raise HostError(f"{raw.folder.name} could not be judged: {error}") from error
         except VerifyError as error:
             reason = visible(str(error)).replace(visible(f"{raw.folder}/"), "")
         made = Made(raw.ending, reason, work_ns, last_lines=_last_lines(raw))

@@ -1,0 +1,84 @@
+"""Standard output and standard error of a command that may be closed, full, or read by nobody.
+
+A command whose reader went away must still come to its verdict, and must not get a better status by it.
+Inside `lasting` no text that is printed raises an error of the operating system: after the first one, the
+stream writes to /dev/null. Takes `sys.stdout` and `sys.stderr`; gives what happened to the first. Does not
+fail.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any, TextIO, cast
+
+_STANDARD_ERROR = 2
+
+
+class _Lasting:
+    """Passes everything on to a stream, until that stream cannot be written."""
+
+    def __init__(self, under: TextIO) -> None:
+        self._under = under
+        self.lost: OSError | None = None
+
+    def write(self, text: str) -> int:
+        try:
+            return self._under.write(text)
+        except OSError as error:
+            self._lose(error)
+            return len(text)
+
+    def flush(self) -> None:
+        try:
+            self._under.flush()
+        except OSError as error:
+            self._lose(error)
+            self._under.flush()  # what Python still holds of the text; else its own flush at the end fails
+
+    def _lose(self, error: OSError) -> None:
+        self.lost = error
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, self._under.fileno())
+        os.close(nothing)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._under, name)
+
+
+class Output:
+    """What became of standard output."""
+
+    def __init__(self, stream: _Lasting) -> None:
+        self._stream = stream
+
+    @property
+    def problem(self) -> str:
+        """Why text is lost; empty if there is none, or if its reader went away, as `head` does."""
+        lost = self._stream.lost
+        return "" if lost is None or isinstance(lost, BrokenPipeError) else lost.strerror or str(lost)
+
+
+@contextlib.contextmanager
+def lasting() -> Iterator[Output]:
+    """Both streams are written at the end of the block, whatever happens to them."""
+    _open_closed()
+    before = sys.stdout, sys.stderr
+    with open(os.devnull, "w", encoding="utf-8") as nothing:  # noqa: PTH123 - as sys.stdout is opened
+        streams = [_Lasting(one or nothing) for one in before]  # None: it was closed from the start
+        sys.stdout, sys.stderr = (cast("TextIO", one) for one in streams)
+        try:
+            yield Output(streams[0])
+        finally:
+            for one in streams:
+                one.flush()
+            sys.stdout, sys.stderr = before
+
+
+def _open_closed() -> None:
+    """A file that is opened later, or a child's pipe, must not get the number of a closed standard stream."""
+    while (number := os.open(os.devnull, os.O_RDWR)) <= _STANDARD_ERROR:
+        os.set_inheritable(number, True)
+    os.close(number)
