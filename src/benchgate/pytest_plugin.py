@@ -87,14 +87,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
-    items = session.items
+    items, state = session.items, session.config.stash[STATE]
     picked = pytest_items.cells(items), pytest_items.gates(items), pytest_items.images(items)
     output = getattr(session.config, "workeroutput", None)
     if any(picked) and output is not None:  # an xdist worker, which must not measure
         output[TIMED] = True
     try:
         pytest_marks.check(items)
-        session.config.stash[STATE].pick(*picked)
+        state.pick(*picked)
+        state.point_out()
+        if output is None and not (state.options.plan or session.config.option.collectonly):
+            state.require_oracles()
     except UsageError as error:
         if output is None:
             raise pytest.UsageError(str(error)) from None

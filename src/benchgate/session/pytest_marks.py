@@ -76,16 +76,16 @@ def mistake(item: pytest.Item) -> str:
 
 def _plan(item: pytest.Item) -> Plan:
     """Only functions are planned: neither the tests of unittest nor the items of other plugins."""
-    name = getattr(item, "originalname", None)
     plans = item.parent.stash.get(PLANS, {}) if item.parent else {}
-    return plans.get(name, Plan((), ())) if hasattr(item, "callspec") else Plan((), ())
+    nothing = Plan((), ())
+    return plans.get(item.originalname, nothing) if isinstance(item, pytest.Function) else nothing
 
 
 def _late(item: pytest.Item, plan: Plan) -> str:
-    if not plan.fixtures:
-        return ""
     late = [one for one in _of(item, (*GATE_MARKS, *SETTINGS)) if one not in plan.marks]
-    return late and (
+    if not plan.fixtures or not late:
+        return ""
+    return (
         f"mark {_shown(late[0])} came after this test was planned, from a parameter (pytest.param) or a hook "
         "(add_marker), so it has no effect: write it at the function, its class or `pytestmark`"
     )
