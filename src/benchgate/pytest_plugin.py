@@ -17,7 +17,7 @@ with interrupted.imports(status=2):  # pytest's own status for an interrupt
 
     from benchgate.base.errors import BenchgateError, UsageError
     from benchgate.plan.planned import PlannedCell, PlannedGate
-    from benchgate.session import progress, pytest_items, pytest_options
+    from benchgate.session import progress, pytest_items, pytest_marks, pytest_options
     from benchgate.session.pytest_session import PytestSession, ReportLine
     from benchgate.session.results import CellResult, NotPassed, VerdictResult
 
@@ -25,6 +25,8 @@ STATE = pytest.StashKey[PytestSession]()
 SPENT_S = pytest.StashKey[float]()
 TIMED = "benchgate_timed"
 """The key under which an xdist worker reports to the controller that it has timed tests."""
+COMPLAINT = "benchgate_complaint"
+"""The key under which it reports a user's mistake."""
 NOT_IN_PARALLEL = "-n: timed tests run one at a time; leave -n out, or select other tests with -m"
 
 MARKS = (
@@ -82,21 +84,38 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
-    items = session.items
+    items, state = session.items, session.config.stash[STATE]
     picked = pytest_items.cells(items), pytest_items.gates(items), pytest_items.images(items)
     output = getattr(session.config, "workeroutput", None)
     if any(picked) and output is not None:  # an xdist worker, which must not measure
         output[TIMED] = True
     try:
-        session.config.stash[STATE].pick(*picked)
+        pytest_marks.check(items)
+        state.pick(*picked)
+        state.point_out()
+        if output is None and not (state.options.plan or session.config.option.collectonly):
+            state.require_oracles()
     except UsageError as error:
-        raise pytest.UsageError(str(error)) from None
+        if output is None:
+            raise pytest.UsageError(str(error)) from None
+        output[COMPLAINT] = str(error)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    if getattr(node, "workeroutput", {}).get(TIMED):
-        node.config.stash[STATE].complaint = NOT_IN_PARALLEL
+    output = getattr(node, "workeroutput", {})
+    complaint = output.get(COMPLAINT) or (NOT_IN_PARALLEL if output.get(TIMED) else "")
+    if complaint:
+        node.config.stash[STATE].complaint = complaint
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """A fixture or a test can add marks while it runs: too late for a plan, so the test fails."""
+    outcome = yield
+    if mistake := pytest_marks.mistake(item):
+        pytest.fail(mistake, pytrace=False)
+    return outcome
 
 
 def pytest_runtestloop(session: pytest.Session) -> bool | None:

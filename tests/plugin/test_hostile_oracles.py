@@ -174,3 +174,25 @@ def test_a_host_that_cannot_start_an_oracle_ends_the_session_and_loses_no_attemp
     assert "Traceback" not in said
     assert recorded(hostile) == (1, 1)
     assert judge_again(hostile, "verify").returncode == 11
+
+
+UNLOADABLE = {
+    "module": ("import os\nimport nosuch_module\n", "oracle.py:2: ModuleNotFoundError: *nosuch_module*"),
+    "syntax": ("\n\ndef check(:\n", "oracle.py:3: SyntaxError: *"),
+    "no function": ("def verify(params, reports, result): pass\n", "oracle.py:1: TypeError: it defines no *"),
+}
+
+
+@pytest.mark.parametrize("name", UNLOADABLE)
+def test_an_oracle_that_cannot_be_loaded_is_refused_before_anything_is_measured(
+    hostile: Rig, name: str
+) -> None:
+    oracle, why = UNLOADABLE[name]
+    (hostile.folder / "mine" / "oracle.py").write_text(oracle)
+    for words, code in (((), 4), (("--collect-only",), 0), (("--plan",), 0), (("-k", "healthy"), 0)):
+        result = hostile.run(*words)
+        assert (words, result.ret) == (words, code)
+        if code:
+            result.stderr.fnmatch_lines([f"ERROR: *{why}"])
+            assert "oracle of workload mine" in result.stderr.str()
+            assert not (hostile.folder / "reports").exists()

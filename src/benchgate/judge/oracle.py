@@ -23,13 +23,14 @@ from __future__ import annotations
 import atexit
 import contextlib
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from benchgate.base.cells import ParamValue
-from benchgate.base.errors import HostError, OracleError, VerifyError
+from benchgate.base.errors import HostError, OracleError, UsageError, VerifyError
 from benchgate.base.runs import WorkerReport
 from benchgate.base.text import one_line
+from benchgate.base.workloads import Workload
 from benchgate.judge.oracle_process import LIMITS, Killed, Limits, NoAnswer, OracleProcess
 from benchgate.judge.oracle_run import OracleRun
 
@@ -84,6 +85,19 @@ class Oracles:
             raise OracleError(_FAILED[word].format(name=file.name, text=shown))
         raise VerifyError(_OTHERWISE[word].format(name=file.name, text=shown))
 
+    def load(self, file: Path) -> None:
+        """UsageError, with file and line, if the oracle cannot be loaded. A process that ends instead of
+        answering is left to the runs that ask it: the host can have ended it."""
+        try:
+            with self._lock:
+                word, text = self._answer(file, {"loads": True})
+        except NoAnswer:
+            return
+        except VerifyError as error:
+            raise UsageError(str(error)) from None
+        if word != "right":
+            raise UsageError(f"{file}:{one_line(text, LONGEST)}")
+
     def close(self) -> None:
         """Ends the process, if there is one. A later question starts another."""
         process, self._process = self._process, None
@@ -127,6 +141,19 @@ class Oracles:
                 raise HostError(f"cannot start the process of the oracle {file}: {error.strerror}") from error
             self._known = known
         return self._process
+
+
+def require_loadable(workloads: Iterable[Workload]) -> None:
+    """Loads each workload's oracle once. UsageError with a line for each that cannot be loaded, because no
+    run of its workload could be verified."""
+    problems = []
+    for workload in {one.name: one for one in workloads if one.has_oracle}.values():
+        try:
+            ORACLES.load(workload.oracle)
+        except UsageError as error:
+            problems.append(f"the oracle of workload {workload.name} cannot be loaded: {error}")
+    if problems:
+        raise UsageError("\n".join(problems))
 
 
 def _plain(report: WorkerReport) -> dict[str, object]:

@@ -2,7 +2,8 @@
 
 oracle_process.py runs this file as a script and never imports it. Takes a descriptor as its argument, and
 JSON lines from it: first what to set up, then one question per line. Gives one JSON line per question: a
-`word` (oracle.py has their meaning), a `text`, and the question's `token`. Whatever the oracle raises becomes
+`word` (oracle.py has their meaning), a `text`, and the question's `token`. A question with `loads` only asks
+whether the oracle could be loaded: if not, its text begins with the line. Whatever the oracle raises becomes
 an answer; if the process ends instead, its parent sees that. It imports little, because a user waits for it.
 """
 
@@ -13,6 +14,7 @@ import os
 import resource
 import socket
 import sys
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -29,15 +31,19 @@ def main(descriptor: int) -> None:
     sys.path[:] = setup["path"]
     from benchgate.base import pyfile  # noqa: PLC0415 - found by the path that was just set
 
-    check, problem = None, ""
+    check, problem, line_of_problem = None, "", 1
     try:
         check = _check_of(pyfile.executed(Path(setup["oracle"]), "oracle"))
     except BaseException as error:  # an oracle may raise anything
-        problem = pyfile.described(error)
+        problem, line_of_problem = pyfile.described(error), _line_of(error, setup["oracle"])
     _end_unless(own)
     for line in lines:
         question = json.loads(line)
-        word, text = ("unloadable", problem) if check is None else _answer(check, question)
+        if check is None:
+            place = f"{line_of_problem}: " if question.get("loads") else ""
+            word, text = "unloadable", place + problem
+        else:
+            word, text = ("right", "") if question.get("loads") else _answer(check, question)
         _end_unless(own)
         answer = {"token": question["token"], "word": word, "text": text[:MOST_TEXT]}
         channel.sendall(json.dumps(answer).encode() + b"\n")
@@ -63,7 +69,22 @@ def _check_of(module: Any) -> Any:
     check = getattr(module, "check", None)
     if not callable(check):
         raise TypeError("it defines no function check(params, reports, result)")
+    more = {"run": None} if _wants_run(check) else {}
+    try:
+        inspect.signature(check).bind(None, None, None, **more)
+    except ValueError:  # it has no signature, because it is written in C
+        pass
+    except TypeError as error:
+        raise TypeError(f"check does not take (params, reports, result): {error}") from None
     return check
+
+
+def _line_of(error: BaseException, file: str) -> int:
+    """The last line of this file that led to the error; 1 if there is none."""
+    lines = [one.lineno for one in traceback.extract_tb(error.__traceback__) if one.filename == file]
+    if isinstance(error, SyntaxError) and error.filename == file:
+        lines.append(error.lineno)
+    return next((line for line in reversed(lines) if line), 1)
 
 
 def _wants_run(check: Any) -> bool:

@@ -18,7 +18,8 @@ import pytest
 
 from benchgate.base.errors import CatalogError, UsageError
 from benchgate.plan import catalog
-from benchgate.session.pytest_items import GATE_MARKS, request_of
+from benchgate.session.pytest_items import request_of
+from benchgate.session.pytest_marks import GATE_MARKS
 
 
 class _Collector:

@@ -40,7 +40,7 @@ from benchgate.judge import attribution, binding, smoke_check, verify, wire
 from benchgate.judge.judged_run import JudgedRun, judge_to_end
 from benchgate.judge.oracle import ORACLES
 from benchgate.judge.run_files import read_console
-from benchgate.plan import catalog, choice
+from benchgate.plan import catalog, choice, idle_cpus
 from benchgate.plan.ground import ground_of
 from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedCell, SweepPlan
@@ -160,6 +160,8 @@ class MeasuringSession:
         self._session.update(**self._facts, **{binding.FACT: binding.RULES})
         for line in (*choice.told(self.options), *machine_notes(sweeps)):
             self._note(line)
+        for line in idle_cpus.notes(sweeps):  # shown at collection
+            self._keep(line)
         if any(cell.seats.host_cpus for sweep in sweeps for cell in sweep.runnable):
             kept = ",".join(map(str, self.options.cpus or ()))
             self._note(
@@ -327,6 +329,9 @@ class MeasuringSession:
     def _note(self, text: str) -> None:
         """Shows a sentence now, and keeps it in session.json for the reports."""
         self.progress.note(text)
+        self._keep(text)
+
+    def _keep(self, text: str) -> None:
         self._facts["notes"] = [*self._facts.get("notes", ()), text]
         self._open_session.update(notes=self._facts["notes"])
 

@@ -10,7 +10,7 @@ guest is a reason.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,11 +25,13 @@ from benchgate.base.identity import nonce_of_seed
 from benchgate.base.mixes import Mix, MixRun
 from benchgate.base.runs import Image, RawRun
 from benchgate.base.text import visible
+from benchgate.base.workloads import Workload
 from benchgate.build import mixes
 from benchgate.build.cache_storage import Notice
 from benchgate.build.images import Images, guest_digest
 from benchgate.host import lock
 from benchgate.judge.mixed import MIX_FILE, verify_mix
+from benchgate.judge.oracle import require_loadable
 from benchgate.plan import catalog
 from benchgate.plan.ground import ground_of
 from benchgate.plan.options import Options
@@ -61,6 +63,8 @@ class MixLab:
         self._images = Images(options.locked, notice)
         self._ready: set[str] = set()
         """The emulators that are prepared."""
+        self._loaded: set[str] = set()
+        """The workloads whose oracles can be loaded."""
         self._stack = ExitStack()
         self._folder = Path()
 
@@ -86,6 +90,7 @@ class MixLab:
         on_phase: Callable[[str], None] = lambda _: None,
     ) -> MixAttempt:
         """One boot. `folder` exists, and nothing else uses it."""
+        self.require_oracles(one.workload for one in mix.parts if one.workload)
         planned = self._planned(mix)
         image = mixes.image(mix, mix_guest.plan_text(mix), self._images, self._folder)
         write_json(folder / MIX_FILE, mix.as_json())
@@ -94,6 +99,12 @@ class MixLab:
             return MixAttempt(raw, verify_mix(raw, mix, self.rule))
         except VerifyError as error:
             return MixAttempt(raw, None, visible(str(error)))
+
+    def require_oracles(self, workloads: Iterable[Workload]) -> None:
+        """UsageError if one cannot be loaded. Each is loaded once."""
+        fresh = [one for one in workloads if one.name not in self._loaded]
+        require_loadable(fresh)
+        self._loaded |= {one.name for one in fresh}
 
     def lane(self, mix: Mix) -> Lane:
         """On which the mix runs; chooses it, if none of its system has run yet."""

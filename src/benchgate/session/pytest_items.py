@@ -17,11 +17,11 @@ from benchgate.judge.gates import check, find
 from benchgate.plan import catalog, choice, marks, planner
 from benchgate.plan.marks import Mark
 from benchgate.plan.planned import PlannedCell, PlannedGate, Request
+from benchgate.session import pytest_marks
+from benchgate.session.pytest_marks import GATE_MARKS
 from benchgate.session.pytest_session import PytestSession
 
 FIXTURES = ("cell", "verdict", "image")
-GATE_MARKS = (*marks.ARGUMENTS, *marks.RENAMED)
-PLUGIN = "benchgate.pytest_plugin"
 
 
 def plan_items(metafunc: pytest.Metafunc, state: PytestSession) -> str:
@@ -46,6 +46,7 @@ def plan_items(metafunc: pytest.Metafunc, state: PytestSession) -> str:
         state.collected.add(catalog.load_workload(request.workload).name)
         for name in names:
             _parametrize(metafunc, name, request, state)
+        pytest_marks.remember(metafunc.definition, names)
     except BenchgateError as error:
         return str(error)
     return ""
@@ -83,18 +84,12 @@ def images(items: Sequence[pytest.Item]) -> tuple[PlannedCell, ...]:
 
 
 def _is_ours(metafunc: pytest.Metafunc, name: str) -> bool:
-    """True if this argument is our fixture. A user may have another fixture of that name, or parametrize the
-    argument. A user's fixture that overrides ours and requests it counts as ours."""
+    """True if this argument is our fixture, and not one that the user parametrizes."""
     given = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize") if mark.args]
     words = {word.strip() for one in given for word in (one.split(",") if isinstance(one, str) else one)}
     if name in words:
         return False
-    for layer in reversed(metafunc._arg2fixturedefs.get(name, ())):
-        if layer.func.__module__ == PLUGIN:
-            return True
-        if name not in layer.argnames:
-            return False
-    return False
+    return pytest_marks.is_ours(metafunc._arg2fixturedefs, name)
 
 
 def _marks(function: pytest.Item, name: str) -> list[Mark]:

@@ -22,7 +22,8 @@ from benchgate.base.runs import Image
 from benchgate.base.systems import MAX_CPUS
 from benchgate.base.text import one_line
 from benchgate.host import topology
-from benchgate.plan import catalog, planner, preview
+from benchgate.judge.oracle import ORACLES, require_loadable
+from benchgate.plan import catalog, idle_cpus, planner, preview
 from benchgate.plan.ground import ground_of
 from benchgate.plan.options import Options
 from benchgate.plan.planned import Ground, PlannedCell, PlannedGate, SweepPlan
@@ -103,9 +104,19 @@ class PytestSession:
         self._images = tuple(images)
         self.picked = bool(gates)
 
+    def point_out(self) -> None:
+        """A note, not a warning: with `-W error` advice would stop a session whose gates may be meant so."""
+        for line in idle_cpus.notes(self._sweeps.values()):
+            self.progress.note(line)
+
     def describe(self) -> str:
         policy = catalog.load_policy(self.options.policy)
         return preview.describe(tuple(self._sweeps.values()), self.options, policy, self.options.order_seed)
+
+    def require_oracles(self) -> None:
+        """UsageError if the oracle of a workload that is to be measured cannot be loaded."""
+        cells = [cell for sweep in self._sweeps.values() for cell in sweep.runnable]
+        require_loadable(cell.workload for cell in reversed(cells))  # the first one's process is kept
 
     def try_qemus(self) -> None:
         """For --plan: UsageError with all that the QEMU that was given refuses. One that would have to be
@@ -225,6 +236,7 @@ class PytestSession:
         with ExitStack() as stack:
             if "host" in vars(self):  # it was asked for
                 stack.callback(self.host.close)
+            stack.callback(ORACLES.close)
             if measuring is not None:
                 self._view = measuring.close(missing=self._missing(interrupted))
                 if self._view and self.options.history is not None:

@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from benchgate.base import cpu_limit
-from benchgate.base.errors import OracleError, VerifyError
+from benchgate.base.errors import OracleError, UsageError, VerifyError
 from benchgate.base.histogram import Histogram
 from benchgate.base.runs import WorkerReport
 from benchgate.judge import oracle_process
@@ -355,3 +355,58 @@ def test_an_import_of_the_oracles_libraries_is_paid_once(asked: Asked) -> None:
     for _ in range(3):
         assert asked.says() == ""
     assert log.read_text() == "x"
+
+
+def loaded(asked: Asked, text: str) -> str:
+    """Why a session with this oracle is refused; empty: it is not."""
+    asked.file.write_text(text)
+    try:
+        asked.oracles.load(asked.file)
+    except UsageError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "why"),
+    [
+        ("import os\n\nimport nosuch\n", 3, "ModuleNotFoundError: No module named 'nosuch'"),
+        ("import os\ndef check(:\n", 2, "SyntaxError: invalid syntax"),
+        ("def chekc(params, reports, result): pass\n", 1, "TypeError: it defines no function check("),
+        ("check = 3\n", 1, "TypeError: it defines no function check("),
+        ("\n\ndef f(): 1 / 0\n\nf()\n", 3, "ZeroDivisionError: division by zero"),
+        ("def check(params): pass\n", 1, "TypeError: check does not take (params, reports, result): "),
+        ("def check(params, reports, result, *, must): pass\n", 1, "TypeError: check does not take ("),
+    ],
+)
+def test_an_oracle_that_cannot_be_loaded_is_refused_with_its_line(
+    asked: Asked, text: str, line: int, why: str
+) -> None:
+    assert f"{asked.file}:{line}: {why}" in loaded(asked, text)
+
+
+def test_a_line_of_another_file_is_that_of_the_import(asked: Asked, tmp_path: Path) -> None:
+    (tmp_path / "helper.py").write_text("\n\n\n\nimport nosuch\n")
+    head = f"import sys\nsys.path.insert(0, {str(tmp_path)!r})\n"
+    assert f"{asked.file}:3: ModuleNotFoundError" in loaded(asked, f"{head}import helper\n")
+    (tmp_path / "helper.py").write_text("\n\n\n\ndef f(:\n")
+    assert f"{asked.file}:3: SyntaxError" in loaded(asked, f"{head}import helper\n")
+
+
+@pytest.mark.parametrize("more", ["", ", run", ", cache=()", ", *others", ", *, run"])
+def test_an_oracle_that_can_be_loaded_is_not_run(asked: Asked, tmp_path: Path, more: str) -> None:
+    text = f"def check(params, reports, result{more}):\n    open({str(tmp_path / 'ran')!r}, 'w')\n"
+    assert loaded(asked, text) == ""
+    assert not (tmp_path / "ran").exists()
+    assert asked.says() == ""
+    assert (tmp_path / "ran").exists()
+
+
+def test_a_missing_oracle_is_refused(asked: Asked) -> None:
+    with pytest.raises(UsageError, match="there is no oracle file"):
+        asked.oracles.load(asked.file)
+
+
+def test_the_end_of_its_process_is_left_to_the_runs(asked: Asked) -> None:
+    """The host can have ended it: only runs are judged by it."""
+    assert loaded(asked, "import os\nos._exit(0)\n") == ""

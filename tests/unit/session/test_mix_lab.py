@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchgate.base.errors import UsageError
 from benchgate.base.mixes import Mix
 from benchgate.base.runs import RawRun
 from benchgate.build import mixes
@@ -73,3 +75,16 @@ def test_a_disturbed_run_says_so(tmp_path: Path, boot: Boot, monkeypatch: pytest
     attempt = boot(tmp_path, good_console())
     assert attempt.run is not None
     assert attempt.run.void == "run delay above 0.02"
+
+
+def test_an_oracle_that_cannot_be_loaded_is_refused_before_the_boot(tmp_path: Path) -> None:
+    oracle, mix = tmp_path / "oracle.py", two_parts()
+    oracle.write_text("\nimport nosuch\n")
+    parts = tuple(
+        replace(one, workload=one.workload and replace(one.workload, oracle=oracle)) for one in mix.parts
+    )
+    with (
+        Stood(Options(clock="insn"), lambda _: None) as lab,
+        pytest.raises(UsageError, match=r"oracle\.py:2: ModuleNotFoundError"),
+    ):
+        lab.run(replace(mix, parts=parts), tmp_path)

@@ -32,7 +32,7 @@ from benchgate.insn.log import ClockLog
 from benchgate.insn.log_reader import read_log
 from benchgate.insn.symbols import Symbols, read_symbols
 from benchgate.judge import memory_books, smoke_check, verify
-from benchgate.judge.oracle import ORACLES
+from benchgate.judge.oracle import ORACLES, require_loadable
 from benchgate.judge.run_files import read_console
 from benchgate.plan import catalog
 from benchgate.plan.ground import ground_of
@@ -103,6 +103,7 @@ class ExploringLab:
 
     def open(self, cells: Sequence[PlannedCell]) -> tuple[PlannedCell, ...]:
         """Fetches and builds; gives the cells with the seats that they really have."""
+        require_loadable(one.workload for one in cells)
         self._machines.fetch(one.system for one in cells)
         self._machines.check(cells)
         for one in cells:

@@ -23,9 +23,9 @@ from benchgate.plan.options import Options
 from benchgate.session.mixing import steps
 from benchgate.session.mixing.steps import OpenRunner
 from benchgate.session.progress import Progress
+from benchgate.session.pytest_marks import ISOLATION as MARK
 from benchgate.session.results import NotPassed
 
-MARK = "isolation"
 FORM = "@pytest.mark.isolation(STUDY, at_least=X) or (STUDY, against=SYSTEM)"
 
 
@@ -60,10 +60,18 @@ def asked(node: pytest.Item) -> Asked:
     """A wrong mark fails the test that has it."""
     try:
         found = _asked(node.get_closest_marker(MARK))
+        return replace(found, system=_system(node))
     except UsageError as error:
         pytest.fail(str(error), pytrace=False)
+
+
+def _system(node: pytest.Item) -> str:
     system = node.get_closest_marker("system")
-    return replace(found, system=system.args[0]) if system and system.args else found
+    if node.get_closest_marker("machine") is not None:
+        raise UsageError("mark machine: a study has its machine in its file, so this mark has no effect here")
+    if system is not None and (len(system.args) != 1 or not isinstance(system.args[0], str)):
+        raise UsageError(f"mark system: {FORM} measures one system; write one test for each")
+    return system.args[0] if system else ""
 
 
 def _asked(mark: pytest.Mark | None) -> Asked:

@@ -49,6 +49,7 @@ def opened(study: Study) -> Iterator[Runner]:
     system = catalog.load_system(study.system)
     machine = catalog.load_machine(study.machine) if study.machine else None
     with MixLab(options, _notice) as lab:
+        lab.require_oracles(catalog.load_workload(one.workload) for one in study.inputs)
         yield LabRunner(lab, system, machine)
 
 

@@ -6,12 +6,14 @@ import io
 from collections.abc import Generator, Iterable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from benchgate.base.errors import BootError
+from benchgate.base.errors import BootError, UsageError
 from benchgate.base.exploring import Exploration, Strategy
 from benchgate.base.runs import Ending, RawRun
+from benchgate.plan import catalog
 from benchgate.plan.options import Options
 from benchgate.run.parallel import Job as Run
 from benchgate.run.runner import Here
@@ -62,3 +64,12 @@ def test_a_guest_that_ended_without_a_result_is_judged(
 def test_a_window_is_compared_with_others_if_its_length_is_guest_time(unit: str, ns: int | None) -> None:
     """`ns`: between two lines of the console, or a figure that the clock agreed with."""
     assert window_ns(verified(raw_run(cell()), 800, unit=unit)) == ns
+
+
+def test_an_oracle_that_cannot_be_loaded_is_refused_before_a_boot(tmp_path: Path) -> None:
+    oracle = tmp_path / "oracle.py"
+    oracle.write_text("\nimport nosuch\n")
+    primes = replace(catalog.load_workload("primes"), oracle=oracle)
+    lab = ExploringLab(Options(), Progress(io.StringIO(), live=False))
+    with pytest.raises(UsageError, match=r"oracle of workload primes .*oracle\.py:2: ModuleNotFoundError"):
+        lab.open([SimpleNamespace(workload=primes)])  # type: ignore[list-item]

@@ -89,6 +89,19 @@ def test_a_wrong_mark_fails_its_test(mark: pytest.MarkDecorator, said: str) -> N
     assert said in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("mark", "said"),
+    [
+        (pytest.mark.system("linux", "kernel"), "measures one system"),
+        (pytest.mark.system(), "measures one system"),
+        (pytest.mark.machine("desktop8"), "so this mark has no effect here"),
+    ],
+)
+def test_a_mark_beside_it_that_would_be_ignored_fails_its_test(mark: pytest.MarkDecorator, said: str) -> None:
+    with pytest.raises(pytest.fail.Exception, match=said):
+        gated.asked(Item(pytest.mark.isolation("s.yaml", at_least=0.9).mark, mark.mark))  # type: ignore[arg-type]
+
+
 def test_no_mark_at_all() -> None:
     with pytest.raises(pytest.fail.Exception, match="needs a mark"):
         gated.asked(Item())  # type: ignore[arg-type]

@@ -1,0 +1,69 @@
+"""Gates on latencies that would hold although a CPU stays idle.
+
+Takes the sweeps of the selected tests; gives a sentence for each CPU count of a row whose latency is gated, but
+neither a rate nor wasted time. All threads on one CPU can have short latencies, so such a gate alone proves
+less than it seems. Pure; nothing fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from benchgate.base.gates import Gate
+from benchgate.base.metrics import WINDOWS, Better, Metric, MetricKind, with_windows
+from benchgate.plan.planned import PlannedGate, SweepPlan
+
+_OF_SEVERAL = ("speedup", "efficiency", "ratio")
+_ALWAYS_GOOD = ("scaling", "regression")
+
+
+def notes(sweeps: Iterable[SweepPlan]) -> tuple[str, ...]:
+    return tuple(line for sweep in sweeps for line in _of_sweep(sweep))
+
+
+def _of_sweep(sweep: SweepPlan) -> list[str]:
+    gates = [one for one in sweep.gates if not one.skip]
+    seen = {cell.id for one in gates if _sees_idle_cpus(one) for cell in (one.gate.cell, *one.gate.more)}
+    blind: dict[str, PlannedGate] = {}
+    for one in gates:
+        if _is_latency(one) and one.gate.cell.cpus > 1 and one.gate.cell.id not in seen:
+            blind.setdefault(one.gate.cell.id, one)
+    return [_sentence(one) for one in blind.values()]
+
+
+def _metric(planned: PlannedGate) -> Metric:
+    return with_windows(planned.arm.workload.metrics)[planned.gate.metric]
+
+
+def _is_latency(planned: PlannedGate) -> bool:
+    metric = _metric(planned)
+    return metric.kind is MetricKind.PERCENTILE and _demands_good(planned.gate, metric)
+
+
+def _sees_idle_cpus(planned: PlannedGate) -> bool:
+    """A user's own kind may. The length of the window does not, unless it is compared: it can be fixed."""
+    gate, metric = planned.gate, _metric(planned)
+    if gate.file:
+        return True
+    is_fixed = gate.kind == "limit" and metric.name in WINDOWS
+    is_share = metric.kind is MetricKind.SHARE and bool(metric.per)
+    is_rate = metric.kind in (MetricKind.RATE, MetricKind.TIME) and not is_fixed
+    return (is_rate or is_share) and _demands_good(gate, metric)
+
+
+def _demands_good(gate: Gate, metric: Metric) -> bool:
+    """False for a gate that holds if the metric is bad enough, as a negative control does."""
+    if gate.kind == "limit":
+        return (gate.at_least is not None) == (metric.better is Better.MORE)
+    return gate.kind in _ALWAYS_GOOD or (gate.kind in _OF_SEVERAL and gate.at_least is not None)
+
+
+def _sentence(planned: PlannedGate) -> str:
+    gate, metrics = planned.gate, planned.arm.workload.metrics
+    rates = [name for name, one in metrics.items() if one.kind is MetricKind.RATE]
+    example = f'limit(cpus={gate.cell.cpus}, metric="{rates[0]}", at_least=...)' if rates else ""
+    advice = f"add one, such as {example}" if example else "the workload declares no rate: add one and gate it"
+    return (
+        f"{gate.id}: {gate.metric} does not see a CPU that stays idle, and no gate on a rate or on wasted "
+        f"time holds for {gate.cell.id}; {advice}"
+    )
