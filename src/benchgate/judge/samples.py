@@ -42,6 +42,7 @@ def measurement(runs: Iterable[VerifiedRun], metric: Metric) -> Measurement:
         seeds=tuple(run.run.seed for run in counted),
         guest=first.run.guest_digest,
         hz=_hz(counted) if metric.name in WINDOWS else (),
+        arch=first.arch,
     )
 
 
@@ -75,7 +76,8 @@ def _late(run: VerifiedRun, metric: Metric) -> float | None:
         value = run.metrics[metric.name]
         return run.resolution.step / value if value else 0.0
     if metric.kind in (MetricKind.TIME, MetricKind.RATE):
-        return run.resolution.late / (run.work if metric.window is Window.WORK else run.total)
+        length = run.work if metric.window is Window.WORK else run.total
+        return run.resolution.late_in(metric.window) / length
     return 0.0
 
 

@@ -223,7 +223,7 @@ def test_only_the_lower_bound_makes_a_large_speedup_invalid() -> None:
     assert ruling.verdict.outcome is Word.PASS
 
 
-def with_work(of: Arm, **changes: tuple[float, ...]) -> Arm:
+def with_work(of: Arm, **changes: tuple[float, ...] | str) -> Arm:
     assert of.work
     work = replace(of.work, **changes)  # type: ignore[arg-type]
     return replace(of, measurements={**of.measurements, "work": work})
@@ -280,6 +280,26 @@ def test_no_verdict_on_a_difference_that_the_clock_cannot_resolve(
     assert not ruling.needs
     if word is Word.INCONCLUSIVE:
         assert "can have changed it by 4.0%, so it is not resolved from 1.6 (" in ruling.verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("guest", "advice"),
+    [
+        ("", "use `pause` (bench_relax) in loops that wait for another CPU"),
+        ("x86_64", "use `pause` (bench_relax) in loops"),
+        ("aarch64", "use `yield` or `wfe` (bench_relax) in loops"),
+        ("riscv64", "use `pause` (Zihintpause) or `wfi` (bench_relax) in loops"),
+    ],
+)
+def test_the_advice_names_the_guests_own_instruction(guest: str, advice: str) -> None:
+    base, other = (with_work(one, arch=guest) for one in blurred(0.04))
+    assert advice in rule(base, other).verdict.reason
+
+
+def test_two_architectures_have_each_an_advice_of_their_own() -> None:
+    base, other = blurred(0.04)
+    text = rule(with_work(base, arch="x86_64"), with_work(other, arch="aarch64")).verdict.reason
+    assert "use `yield` or `wfe` on aarch64 and `pause` on x86_64 (bench_relax)" in text
 
 
 def test_a_look_uses_the_resolution_of_its_own_runs() -> None:
