@@ -73,7 +73,8 @@ def test_what_was_typed_before_the_window_does_not_blur_it(
         assert judged.run.clock_log is not None
         late += list(measurement([judged.verified], WINDOWS["work"]).late)
         whole = read_log(judged.run.clock_log).checks["late"] / judged.verified.work
-    assert max(late) < 0.1 < 0.3 < whole, (late, whole)
+    assert whole > 0.3, "in both runs little was late"
+    assert max(late) < 0.1
 
 
 @INPUTS
