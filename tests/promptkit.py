@@ -36,12 +36,13 @@ STEPS
 console: {online: "^talker: (?P<n>[0-9]+) CPUs up$", repeat_bytes: 2000}
 result:
   format: patterns
-  work: {begins: "^primes: start$", pattern: "^primes: took (?P<value>[0-9]+) ns$", unit: ns}
+  work: {WINDOW}
   expect: {hi: HI, workers: CPUS, count: COUNT, sum: SUM}
 end: {by: kill}
 deadlines: {boot_s: 2, run_s: 0.3}
 """
 CAPTURE = r"^primes: hi=(?P<hi>\d+) workers=(?P<workers>\d+) count=(?P<count>\d+) sum=(?P<sum>\d+)$"
+PRINTED = 'begins: "^primes: start$", pattern: "^primes: took (?P<value>[0-9]+) ns$", unit: ns'
 PRIMES = f"  - {{send: 'primes {{workers}} HI', capture: '{CAPTURE}'}}\n"
 HASTY = Deadlines(10, 10)
 """For a kernel from which nothing more comes, on wall time."""
@@ -55,10 +56,17 @@ class Booter:
     guest: Architecture = X86_64
 
     def boot(
-        self, words: str, steps: str = PRIMES, *, hi: int = SHORT, cpus: int = 2, hasty: bool = False
+        self,
+        words: str,
+        steps: str = PRIMES,
+        *,
+        hi: int = SHORT,
+        cpus: int = 2,
+        hasty: bool = False,
+        window: str = PRINTED,
     ) -> JudgedRun:
         count, total = primes_to(hi)
-        filled = YAML.replace("STEPS\n", steps)
+        filled = YAML.replace("STEPS\n", steps).replace("WINDOW", window)
         places = {"KERNEL": self.kernel, "WORDS": words, "ARCH": self.guest}
         for name, value in {**places, "HI": hi, "CPUS": cpus, "COUNT": count, "SUM": total}.items():
             filled = re.sub(rf"\b{name}\b", str(value), filled)

@@ -10,11 +10,13 @@ import pytest
 
 from benchgate.base.arch import ARCHITECTURES, X86_64, Architecture
 from benchgate.base.errors import FetchError
+from benchgate.base.metrics import WINDOWS
 from benchgate.build.fetch import inputs
 from benchgate.insn.log_reader import read_log
 from benchgate.judge.judged_run import JudgedRun
+from benchgate.judge.samples import measurement
 from tests.kernelkit import talker
-from tests.promptkit import INSN, WALL, Booter
+from tests.promptkit import INSN, PRIMES, WALL, Booter
 
 INPUTS = pytest.mark.parametrize("words", ["lie=none", "input=poll"])
 
@@ -55,6 +57,24 @@ def test_a_conversation_repeats_bit_for_bit(
         folder.mkdir()
         runs.append(recorded(Booter(folder, kernel, INSN, guest).boot(words, cpus=cpus)))
     assert runs[0] == runs[1]
+
+
+def test_what_was_typed_before_the_window_does_not_blur_it(
+    guest: Architecture, kernel: Path, tmp_path: Path
+) -> None:
+    """Its CPUs wait for each other in each command. The window is that of the last one."""
+    before, late, whole = "  - {send: 'primes {workers} 6462'}\n", [], 0.0
+    for times in (0, 30):
+        folder = tmp_path / str(times)
+        folder.mkdir()
+        steps, window = before * times + PRIMES, 'from: typed, to: "^primes: hi=6463 "'
+        judged = Booter(folder, kernel, INSN, guest).boot("lie=none", steps, hi=6463, cpus=4, window=window)
+        assert judged.verified is not None, judged.reason
+        assert judged.run.clock_log is not None
+        late += list(measurement([judged.verified], WINDOWS["work"]).blur)
+        whole = read_log(judged.run.clock_log).checks["late"] / judged.verified.work
+    assert whole > 0.3, "in both runs little was late"
+    assert max(late) < 0.1
 
 
 @INPUTS

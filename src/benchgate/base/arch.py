@@ -38,6 +38,8 @@ class Architecture:
     image_magic: tuple[int, bytes] = (0, b"")
     """Where a Linux image has which bytes (in Linux: Documentation/arch/*/boot*)."""
     image_words: str = "an uncompressed Image, or an ELF file"
+    waits_by: str = "`pause`"
+    """The instructions in a loop by which the instruction clock knows that it waits for another CPU."""
 
     def __str__(self) -> str:
         return self.name
@@ -88,6 +90,7 @@ RISCV64 = Architecture(
     linux={"debian": "linux-image-riscv64"},
     linux_since={"bookworm": "trixie"},
     image_magic=(0x38, b"RSC\x05"),
+    waits_by="`pause` (Zihintpause) or `wfi`",
 )
 AARCH64 = Architecture(
     name="aarch64",
@@ -101,6 +104,7 @@ AARCH64 = Architecture(
     qemu_packages=("qemu-system-arm", "qemu-system-data", "ipxe-qemu"),
     linux={"debian": "linux-image-cloud-arm64"},
     image_magic=(0x38, b"ARMd"),
+    waits_by="`yield` or `wfe`",
 )
 ARCHITECTURES: Mapping[str, Architecture] = {one.name: one for one in (X86_64, RISCV64, AARCH64)}
 

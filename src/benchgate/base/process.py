@@ -57,12 +57,24 @@ def base_environment(extra: Mapping[str, str]) -> dict[str, str]:
 
 def start_time(pid: int) -> int | None:
     """Start of a process in clock ticks since boot; pid and start identify it. None: it has ended."""
+    found = _stat(pid)
+    return int(found[19]) if found else None
+
+
+def cpu_s(pid: int) -> float | None:
+    """The CPU time that all threads of a process have used. None: it has ended."""
+    found = _stat(pid)
+    return (int(found[11]) + int(found[12])) / os.sysconf("SC_CLK_TCK") if found else None
+
+
+def _stat(pid: int) -> list[str]:
+    """/proc/PID/stat from its third field on; empty: the process has ended."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
     except OSError:
-        return None
+        return []
     # The name in parentheses may itself contain spaces and parentheses, so parse after the last one.
-    return int(text.rpartition(")")[2].split()[19])
+    return text.rpartition(")")[2].split()
 
 
 def uninterruptible(pid: int, proc: Path = Path("/proc")) -> dict[int, str]:
@@ -110,6 +122,10 @@ class Child:
     def exit_status(self) -> int | None:
         """The status of a reaped child (negative: the signal that ended it); None before that."""
         return self.process.returncode
+
+    def cpu_s(self) -> float | None:
+        """The CPU time that the leader has used. None: it was reaped."""
+        return cpu_s(self.pid) if self.exit_status is None else None
 
     def has_ended(self) -> bool:
         """Whether the leader has ended. It is not reaped here, so that its group id cannot be reused."""

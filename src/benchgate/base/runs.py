@@ -190,12 +190,19 @@ class Resolution:
     handovers: int
     """How often a vCPU saw what another had done, at most a step too late."""
     late: int
-    """The length of all these delays together, at most."""
+    """The length of all these delays together, at most. In the work window, if its lines say it; else in the
+    timed window, or of a system without marks in the whole run."""
     printed: int = 0
     """By how much two figures that the guest prints differ at least, in the run's unit; 0: the window is no
     printed figure."""
     order: Disorder | None = None
     """None: the order of accesses was not watched."""
+    late_in_total: int | None = None
+    """`late` in the total window, if that has lines of its own; else it is `late`."""
+
+    def late_in(self, window: Window) -> int:
+        own = self.late_in_total if window is Window.TOTAL else None
+        return self.late if own is None else own
 
 
 _VERIFY_ONLY = object()
@@ -233,6 +240,8 @@ class VerifiedRun:
     lead: int | None = None
     """How long after the beginning of the total window the work window began, in the run's unit; None: not
     known, as for a system that prints its windows itself."""
+    arch: str = ""
+    """The architecture of its guest; empty: not known."""
 
     def __post_init__(self) -> None:
         if self.key is not _VERIFY_ONLY:
@@ -276,3 +285,5 @@ class Measurement:
     """The digest of the guest's files."""
     hz: tuple[int, ...] = ()
     """Of each sample, how many of `unit` are a second; empty: not known, or no time of the guest's clock."""
+    arch: str = ""
+    """The architecture of the guest; empty: not known."""

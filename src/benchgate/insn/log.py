@@ -87,6 +87,21 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
+class SeenLate:
+    """What vCPUs had seen of each other too late at some moment, since the start."""
+
+    handovers: int
+    late: int
+    """The length of all these delays together, at most."""
+    pending: int = 0
+    """By how much `late` can still grow for what they have seen already."""
+
+    def since(self, before: SeenLate) -> SeenLate:
+        """What they saw too late after that moment, at most."""
+        return SeenLate(self.handovers - before.handovers, self.late + self.pending - before.late)
+
+
+@dataclass(frozen=True, slots=True)
 class ConsoleLine:
     """The end of one line of the guest's console."""
 
@@ -94,6 +109,8 @@ class ConsoleLine:
     """How many bytes the console had then."""
     time: int
     vcpus: tuple[Work, ...]
+    seen_late: SeenLate | None = None
+    """None in logs of earlier versions."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,17 @@ from benchgate.base.files import read_start
 from benchgate.base.text import one_line
 from benchgate.insn.activity import Activity, Reader
 from benchgate.insn.explore_log import Reader as ExploreReader
-from benchgate.insn.log import ClockLog, ClockMode, ConsoleLine, Input, Level, Mark, VcpuTotals, Work
+from benchgate.insn.log import (
+    ClockLog,
+    ClockMode,
+    ConsoleLine,
+    Input,
+    Level,
+    Mark,
+    SeenLate,
+    VcpuTotals,
+    Work,
+)
 from benchgate.insn.memory_log import DELAYED, PARTS, MemoryBooks
 from benchgate.insn.memory_log import Reader as MemoryReader
 
@@ -41,6 +51,12 @@ def read_log(path: Path) -> ClockLog:
     except UnicodeDecodeError as error:
         raise VerifyError(f"{path}: byte {error.start} is not ASCII: this is not a clock log") from error
     return _Reader(path).read(text)
+
+
+def _grows(before: SeenLate | None, after: SeenLate | None) -> bool:
+    if before is None or after is None:
+        return before is after
+    return before.handovers <= after.handovers and before.late <= after.late
 
 
 class _Reader:
@@ -173,12 +189,15 @@ class _Reader:
         self.work = (*self.work[:vcpu], now, *self.work[vcpu + 1 :])
 
     def _console_line(self, words: list[str]) -> None:
-        if len(words) != 3:
-            raise self.fail("expected `line BYTES TIME`")
-        end = self.number(words[1])
+        if len(words) not in (3, 6):
+            raise self.fail("expected `line BYTES TIME HANDOVERS LATE PENDING`")
+        end, time, *late = map(self.number, words[1:])
         if self.lines and end <= self.lines[-1].end:
             raise self.fail(f"a line ends at byte {end}, not after the one before it")
-        self.lines.append(ConsoleLine(end, self.number(words[2]), self.work))
+        seen = SeenLate(*late) if late else None
+        if self.lines and not _grows(self.lines[-1].seen_late, seen):
+            raise self.fail("its hand-overs, or the delays of all, are fewer than those of the line before")
+        self.lines.append(ConsoleLine(end, time, self.work, seen))
 
     def _typed(self, words: list[str]) -> None:
         if len(words) != 5:

@@ -7,17 +7,17 @@ its own, the vCPUs did not run for so long, or a vCPU that the row counts did no
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from benchgate.base import console_text
 from benchgate.base.errors import VerifyError
 from benchgate.base.results import LineWindow, ResultPattern
-from benchgate.insn.log import ClockLog, ConsoleLine
+from benchgate.insn.log import ClockLog, ConsoleLine, SeenLate
 from benchgate.insn.window import between_marks
 from benchgate.judge import patterns
-from benchgate.judge.bench_lines import Operations
+from benchgate.judge.bench_lines import Operation, Operations
 from benchgate.judge.output import Output
 from benchgate.judge.patterns import Figure
 
@@ -47,14 +47,15 @@ class ConsoleClock:
                 f"the row counts {cpus} CPUs, but the instruction clock had {self.log.vcpus} vCPUs"
             )
 
-    def check_figure(self, what: str, pattern: ResultPattern, figure: Figure) -> None:
+    def checked(self, what: str, pattern: ResultPattern, figure: Figure) -> Figure:
         """The figure is in ns, or in cycles of the instruction clock's TSC, which are ns too."""
         begin, end = map(self.record, patterns.figure_lines(self.output, what, pattern))
         _check_duration(what, figure, begin, end)
         _check_work(what, figure.value, begin, end)
+        return replace(figure, late=_late(begin, end))
 
-    def length(self, what: str, window: LineWindow) -> int:
-        """The guest time from one line to another, in ns."""
+    def between_lines(self, what: str, window: LineWindow) -> Figure:
+        """The guest time from one line to another."""
         text = self.output.text
         last = patterns.line_of(text, patterns.only(text, window.ends, f"{what}.to"))
         first = patterns.first_line(self.output, window.begins, f"{what}.from", last)
@@ -65,9 +66,9 @@ class ConsoleClock:
                 f"{last + 1}: correct `from` and `to` in `result.{what}`"
             )
         _check_work(what, end.time - begin.time, begin, end)
-        return end.time - begin.time
+        return _exact(end.time - begin.time, begin, end)
 
-    def between_marks(self, what: str) -> int:
+    def between_marks(self, what: str) -> Figure:
         """The guest time between the marks that the guest's programs executed. Each vCPU must have worked
         between the lines before and after them."""
         first, last = between_marks(self.log)
@@ -79,7 +80,7 @@ class ConsoleClock:
                 f"{what}: the guest must print a line before its first mark and after its last one"
             )
         _check_work(what, last - first, before[-1], after[0])
-        return last - first
+        return _exact(last - first, before[-1], after[0])
 
     def check_operations(self, operations: Operations) -> None:
         """Each operation took the time that passed between its line and the one before it: not more, and not
@@ -92,6 +93,14 @@ class ConsoleClock:
                     f"passed since the line before, and at least {LEAST_PART:.0%} of that must be the "
                     "operation's"
                 )
+
+    def late_in(self, operations: Iterable[Operation]) -> SeenLate | None:
+        """What vCPUs saw too late during these operations together."""
+        found = [_late(self.record(one.after), self.record(one.line)) for one in operations]
+        known = [one for one in found if one is not None]
+        if len(known) < len(found):
+            return None
+        return SeenLate(sum(one.handovers for one in known), sum(one.late for one in known))
 
     @cached_property
     def _records(self) -> Mapping[int, ConsoleLine]:
@@ -120,6 +129,16 @@ class ConsoleClock:
                 f"{number + 1}, which has a figure, is after them: print less"
             )
         return last if found is None else self._records[found]
+
+
+def _exact(length: int, begin: ConsoleLine, end: ConsoleLine) -> Figure:
+    return Figure("ns", length, 0, _late(begin, end))
+
+
+def _late(begin: ConsoleLine, end: ConsoleLine) -> SeenLate | None:
+    if begin.seen_late is None or end.seen_late is None:
+        return None
+    return end.seen_late.since(begin.seen_late)
 
 
 def _check_duration(what: str, figure: Figure, begin: ConsoleLine, end: ConsoleLine) -> None:

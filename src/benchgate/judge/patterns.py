@@ -19,6 +19,7 @@ from benchgate.base.results import TYPED, ResultPattern
 from benchgate.base.script import Script
 from benchgate.base.systems import System
 from benchgate.base.text import one_line
+from benchgate.insn.log import SeenLate
 from benchgate.judge.output import Output
 
 _NANOSECONDS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
@@ -44,6 +45,10 @@ class Figures:
     """Why, for each metric that the guest did not measure."""
     step: int = 0
     """By how much two printed figures differ at least, in `unit`; 0: the guest printed none."""
+    late: SeenLate | None = None
+    """What vCPUs saw too late in the work window; None: not known."""
+    total_late: SeenLate | None = None
+    """The same of the total window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +59,8 @@ class Figure:
     """`ns`, or `cycles` of a counter whose frequency is not known."""
     value: int
     step: int
+    late: SeenLate | None = None
+    """What vCPUs saw too late in its time; None: not known."""
 
 
 def online_cpus(output: Output, system: System) -> int:

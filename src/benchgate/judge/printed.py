@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from benchgate.base.cells import Lane, Window
 from benchgate.base.errors import VerifyError
@@ -43,13 +43,19 @@ def read(files: RunFiles, output: Output, system: System) -> Printed:
     if files.run.lane is Lane.INSN:
         clock = _clock(files, output)
     if result.format is ResultFormat.BENCH_LINES:
-        if clock is not None:
-            clock.check_operations(bench_lines.parse(output.text))
-        return Printed(bench_lines.read(output.text, result), {})
+        found = bench_lines.read(output.text, result)
+        return Printed(found if clock is None else _operations(output, result, found, clock), {})
     answers = patterns.answers(output, result.answers, system.script)
     if result.expect is not None:
         patterns.check_answers(answers, result.expect)
     return Printed(figures(output, result, clock), answers)
+
+
+def _operations(output: Output, result: Result, found: Figures, clock: ConsoleClock) -> Figures:
+    operations = bench_lines.parse(output.text)
+    clock.check_operations(operations)
+    listed = [operations.measured[name] for name in result.operations if name in operations.measured]
+    return replace(found, late=clock.late_in(listed))
 
 
 def _clock(files: RunFiles, output: Output) -> ConsoleClock:
@@ -75,24 +81,23 @@ def figures(output: Output, result: Result, clock: ConsoleClock | None) -> Figur
         raise VerifyError("the system's YAML has no pattern for the work window (`result.work`)")
     work = _window(output, "work", result.work, clock)
     if result.total is None:
-        return Figures(work.unit, work.value, None, step=work.step)
+        return Figures(work.unit, work.value, None, step=work.step, late=work.late)
     total = _window(output, "total", result.total, clock)
     if total.unit != work.unit:
         raise VerifyError(f"work is in {work.unit} and total in {total.unit}: they must share a clock")
-    return Figures(work.unit, work.value, total.value, step=max(work.step, total.step))
+    step = max(work.step, total.step)
+    return Figures(work.unit, work.value, total.value, step=step, late=work.late, total_late=total.late)
 
 
 def _window(output: Output, what: str, source: WindowSource, clock: ConsoleClock | None) -> Figure:
     if isinstance(source, ResultPattern):
         found = patterns.figure(output, what, source)
-        if clock is not None:
-            clock.check_figure(what, source, found)
-        return found
+        return found if clock is None else clock.checked(what, source, found)
     if clock is None:
         raise VerifyError(
             f"{what}: only the instruction clock times lines and marks: use --clock insn, or have the kernel "
             "print a figure"
         )
     if isinstance(source, LineWindow):
-        return Figure("ns", clock.length(what, source), 0)
-    return Figure("ns", clock.between_marks(what), 0)
+        return clock.between_lines(what, source)
+    return clock.between_marks(what)

@@ -28,6 +28,9 @@ def _largest(found: list[Resolution]) -> Resolution:
         late=max(one.late for one in found),
         printed=max(one.printed for one in found),
         order=_worst([one.order for one in found if one.order]),
+        late_in_total=max(
+            (one.late_in_total for one in found if one.late_in_total is not None), default=None
+        ),
     )
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from benchgate.base.cells import Cell, Lane, Window
 from benchgate.base.errors import DecideError
 from benchgate.base.metrics import WINDOWS, Metric, MetricKind
-from benchgate.base.runs import Measurement, VerifiedRun
+from benchgate.base.runs import Measurement, Resolution, VerifiedRun
 
 
 def measurement(runs: Iterable[VerifiedRun], metric: Metric) -> Measurement:
@@ -42,6 +42,7 @@ def measurement(runs: Iterable[VerifiedRun], metric: Metric) -> Measurement:
         seeds=tuple(run.run.seed for run in counted),
         guest=first.run.guest_digest,
         hz=_hz(counted) if metric.name in WINDOWS else (),
+        arch=first.arch,
     )
 
 
@@ -66,22 +67,24 @@ def _hz(runs: Sequence[VerifiedRun]) -> tuple[int, ...]:
 
 
 def _blur(run: VerifiedRun, metric: Metric) -> float | None:
-    """By which share the metric may be off. The steps of the instruction clock can make a window, and so a
-    time in it, longer by all delays together, but a single latency by one step only. In wall time, all that
-    other tasks of the guest used may have been taken from the workers. A count is not a time: an interleaving
-    decides it."""
-    window = run.work if metric.window is Window.WORK else run.total
-    if run.run.lane is not Lane.INSN:
-        taken = run.foreign
-        shares = None if taken is None else (taken / max(window - taken, 1), 0.0)
-    else:
-        seen, value = run.resolution, run.metrics[metric.name]
-        shares = None if seen is None else (seen.late / window, seen.step / value if value else 0.0)
-    if shares is None:
+    """By which share the metric may be off. A count is not a time: an interleaving decides it."""
+    known = run.resolution if run.run.lane is Lane.INSN else run.foreign
+    if known is None:
         return None
     if metric.kind is MetricKind.PERCENTILE:
-        return shares[1]
-    return shares[0] if metric.kind in (MetricKind.TIME, MetricKind.RATE) else 0.0
+        value = run.metrics[metric.name]
+        return known.step / value if isinstance(known, Resolution) and value else 0.0
+    if metric.kind not in (MetricKind.TIME, MetricKind.RATE):
+        return 0.0
+    window = run.work if metric.window is Window.WORK else run.total
+    if isinstance(known, Resolution):
+        return known.late_in(metric.window) / window
+    return _taken_share(known, window)
+
+
+def _taken_share(foreign: int, window: int) -> float:
+    """All that other tasks of the guest used in wall time may have been taken from the workers."""
+    return foreign / max(window - foreign, 1)
 
 
 def _of_all(values: Sequence[float | None]) -> tuple[float, ...]:

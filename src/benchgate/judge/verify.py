@@ -34,6 +34,7 @@ from benchgate.judge.noise import NOT_KNOWN, disturbance, excess, is_judged
 from benchgate.judge.oracle import ORACLES
 from benchgate.judge.oracle_run import OracleRun
 from benchgate.judge.output import Output, of_console, of_conversation
+from benchgate.judge.patterns import Figures
 from benchgate.judge.run_files import ARGV, RunFiles
 from benchgate.judge.thread_work import check_threads
 from benchgate.judge.transcript_checks import check_books, check_cpus, check_echo, check_window, require_cpus
@@ -80,7 +81,7 @@ def verify_on(
     check_agreement(files, system, exploration)
     if run.lane is Lane.INSN:
         check_balance(files.clock)
-    return found
+    return replace(found, arch=system.arch.name)
 
 
 def _output(files: RunFiles, system: System) -> Output:
@@ -173,7 +174,7 @@ def verify_printed(
         foreign=None,
         workers=(),
         key=_VERIFY_ONLY,
-        resolution=_resolution(files, figures.step),
+        resolution=_resolution(files, figures),
         void=void,
         metrics={**figures.metrics, **printed.metrics(workload, seen, total)},
         skipped=figures.skipped,
@@ -228,12 +229,16 @@ def _window(files: RunFiles, transcript: Transcript) -> tuple[str, int, int, int
     return INSN_UNIT, marked.work, marked.total, marked.work_begin - marked.total_begin
 
 
-def _resolution(files: RunFiles, printed_step: int = 0) -> Resolution | None:
+def _resolution(files: RunFiles, printed: Figures | None = None) -> Resolution | None:
     """What of the window cannot be resolved: by the clock, or in the figure that the guest printed."""
     known = files.clock.resolution if files.run.lane is Lane.INSN else None
-    if not printed_step:
+    if printed is None:
         return known
-    return replace(known or Resolution(0, 0, 0), printed=printed_step)
+    if known and printed.late:
+        known = replace(known, handovers=printed.late.handovers, late=printed.late.late)
+    if known and printed.total_late:
+        known = replace(known, late_in_total=printed.total_late.late)
+    return replace(known or Resolution(0, 0, 0), printed=printed.step) if printed.step else known
 
 
 def check_span(  # noqa: PLR0913 - keyword arguments

@@ -62,7 +62,9 @@ def _sentence(planned: PlannedGate) -> str:
     gate, metrics = planned.gate, planned.arm.workload.metrics
     rates = [name for name, one in metrics.items() if one.kind is MetricKind.RATE]
     example = f'limit(cpus={gate.cell.cpus}, metric="{rates[0]}", at_least=...)' if rates else ""
-    advice = f"add one, such as {example}" if example else "the workload declares no rate: add one and gate it"
+    advice = (
+        f"add one, such as {example}" if example else "the workload declares no rate: add one and gate it"
+    )
     return (
         f"{gate.id}: {gate.metric} does not see a CPU that stays idle, and no gate on a rate or on wasted "
         f"time holds for {gate.cell.id}; {advice}"

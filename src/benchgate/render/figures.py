@@ -80,14 +80,14 @@ class ArmFigures:
     def blur(self, window: Window) -> float | None:
         """By which share the steps of the instruction clock can have changed the median of this window."""
         spread, seen = self.work if window is Window.WORK else self.total, self.resolution
-        if seen is None or spread is None or (seen.printed and not seen.late):
+        if seen is None or spread is None or (seen.printed and not seen.late_in(window)):
             return None
-        return seen.late / spread.median
+        return seen.late_in(window) / spread.median
 
     def unresolved(self, window: Window) -> float | None:
         """The same, together with the steps in which the guest prints its figures."""
         spread, seen = self.work if window is Window.WORK else self.total, self.resolution
-        return (seen.late + seen.printed) / spread.median if seen and spread else None
+        return (seen.late_in(window) + seen.printed) / spread.median if seen and spread else None
 
     @property
     def printed_step(self) -> int:

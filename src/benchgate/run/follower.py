@@ -21,7 +21,7 @@ from benchgate.base.runs import Deadlines, Ending
 from benchgate.base.text import one_line
 from benchgate.run.console import Console, FloodError, Limits, SerialLog, readable
 from benchgate.run.ending import Cause, Observation, Stage, ending_of
-from benchgate.run.pace import HostPace, Pace
+from benchgate.run.pace import HostPace, Hush, Pace
 from benchgate.run.repetition import Repetition
 from benchgate.run.scanner import Scanner
 from benchgate.run.suspicion import Suspicion
@@ -34,7 +34,8 @@ _READ_BYTES = 1 << 16
 @dataclass
 class Follower:
     """Watches one console to its end. Calls `on_moment` when a pattern is first seen, and `heartbeat` at
-    least once a second. An exception from either ends the watch."""
+    least once a second, with the line that looks like a panic if nothing has followed it for long, else with
+    an empty text. An exception from either ends the watch."""
 
     console: Console
     log: SerialLog
@@ -44,7 +45,7 @@ class Follower:
     on_moment: Callable[[str], None]
     child: Child
     folder: Path
-    heartbeat: Callable[[], None] = lambda: None
+    heartbeat: Callable[[str], None] = lambda _: None
     pace: Pace = field(default_factory=HostPace)
     talker: Talker | None = None
     """Types into it, if it is asked at a prompt. Then its first line begins the run, and not a pattern."""
@@ -57,8 +58,7 @@ class Follower:
     """The line that shows its result was printed, and nothing else is awaited but its end."""
     rest: int = field(init=False, default=0)
     """How many bytes it printed after its result."""
-    hush: Pace | None = field(init=False, default=None)
-    """Runs out if nothing follows a line that looks like a panic."""
+    hush: Hush | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         self.stage = Stage.BOOTING if self.watch.ready or self.talker else Stage.RUNNING
@@ -118,7 +118,7 @@ class Follower:
     def _read(self) -> tuple[bytes, Observation | None]:
         """The next piece of the console; or why watching stops, whatever the stage."""
         while True:
-            self.heartbeat()
+            self.heartbeat(self.suspicion.line if self.hush and self.hush.is_long else "")
             left = self.pace.left()
             if over := self._is_over(left):
                 return b"", over
@@ -152,7 +152,7 @@ class Follower:
             return Observation(Cause.UNANSWERED, self.stage, note=note)
         if left <= 0:
             return Observation(Cause.DEADLINE, Stage.RUNNING, note=self.pace.kind)
-        if self.hush is not None and self.hush.left() <= 0:
+        if self.hush is not None and self.hush.is_over:
             return Observation(Cause.SUSPECT, Stage.RUNNING)
         return None
 
@@ -161,7 +161,7 @@ class Follower:
 
     def _noted(self, text: bytes) -> tuple[bytes, Observation | None]:
         self.suspicion.feed(text)
-        self.hush = copy.copy(self.pace) if self.suspicion.line else None
+        self.hush = Hush(copy.copy(self.pace), self.child.cpu_s) if self.suspicion.line else None
         if self.hush is not None:
             self.hush.begin(self.limits.hush_s)
         if repeated := self.repetition.feed(text):

@@ -13,6 +13,7 @@ import socket
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from benchgate.base import conversation_json, exploring, process
@@ -43,6 +44,8 @@ from benchgate.run.thread_use import Sample, keep_samples, sample
 from benchgate.run.watch import Watch
 
 OnPhase = Callable[[str], None]
+PHASES = STARTING, BOOTING, RUNNING, ENDED = "starting", "booting", "running", "ended"
+"""Any other phase is news for the user."""
 _QMP_S = 180.0
 """On a busy host QEMU may need long until it answers: at a load of 19 it once took more than 30 s. One that
 has ended is noticed at once."""
@@ -125,9 +128,10 @@ class RunningGuest:
         if self.memory is not None:
             self.memory.note(moment)
 
-    def beat(self, on_phase: OnPhase) -> None:
-        """At least once a second while it runs."""
-        on_phase("running" if self.is_ready else "booting")
+    def beat(self, on_phase: OnPhase, suspect: str) -> None:
+        """At least once a second while it runs. `suspect`: a line after which it printed nothing for long."""
+        silent = f"it prints nothing after `{suspect}`, which looks like a panic; waiting for more"
+        on_phase(silent if suspect else RUNNING if self.is_ready else BOOTING)
         if self.memory is not None:
             self.memory.note("")
 
@@ -144,7 +148,7 @@ def run_guest(  # noqa: PLR0913 - keyword arguments
 ) -> GuestEnd:
     """Boots and watches to the end. Only the files in `folder` remain. `script`: what is typed at its
     prompt."""
-    on_phase("starting")
+    on_phase(STARTING)
     typing = Pace(script.delay_ns, script.byte_ns) if script else Pace()
     with started(spec, folder, mark=nonce, limits=limits, typing=typing) as guest:
         try:
@@ -170,7 +174,7 @@ def run_guest(  # noqa: PLR0913 - keyword arguments
             guest.mark,
             guest.child,
             folder,
-            lambda: guest.beat(on_phase),
+            partial(guest.beat, on_phase),
             pace,
             talker,
         )
@@ -179,7 +183,7 @@ def run_guest(  # noqa: PLR0913 - keyword arguments
         finally:
             if talker is not None:
                 write_json(folder / CONVERSATION, conversation_json.as_json(talker.record))
-        on_phase("ended")
+        on_phase(ENDED)
         exited = follower.await_exit(seen)
         guest.mark("exit" if exited else "stop")
         status = guest.child.stop(0 if exited else _STOP_GRACE_S)

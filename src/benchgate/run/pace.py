@@ -50,6 +50,38 @@ class HostPace:
         return min(_SLICE_S, max(0.0, self._deadline - self.monotonic()))
 
 
+SPENT = 4.0
+"""QEMU's CPU time for each second of a hush. Beside others it grows as slowly as the guest."""
+LONG_HUSH_S = 10.0
+"""The host's seconds after which a hush is told to the user."""
+
+
+@dataclass
+class Hush:
+    """The silence after a line that looks like a panic. It is over at the end of its stage (`pace`), or when
+    QEMU has used SPENT times as much CPU time (`cpu_s`; None: not known): a second of the instruction clock
+    in which every vCPU spins can take minutes of the host. No load of the host ends it sooner."""
+
+    pace: Pace
+    cpu_s: Callable[[], float | None]
+    monotonic: Monotonic = time.monotonic
+    _until_s: float = 0.0
+    _since: float = 0.0
+
+    def begin(self, seconds: float) -> None:
+        self.pace.begin(seconds)
+        self._until_s = (self.cpu_s() or 0.0) + SPENT * seconds
+        self._since = self.monotonic()
+
+    @property
+    def is_over(self) -> bool:
+        return (self.cpu_s() or 0.0) >= self._until_s or self.pace.left() <= 0
+
+    @property
+    def is_long(self) -> bool:
+        return self.monotonic() - self._since >= LONG_HUSH_S
+
+
 class StoppingConsole(Protocol):
     """The console of a guest that stands still at a limit of its own time (run/clock_console.py)."""
 

@@ -19,6 +19,7 @@ from benchgate.base.runs import Outcome
 from benchgate.base.text import visible
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.render.tables import units
+from benchgate.run.guest import PHASES
 
 PARTS = 20
 
@@ -42,6 +43,7 @@ class Progress:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     """Guests that run in parallel report from several threads."""
     _shown: bool = False
+    _told: set[tuple[str, str, str]] = field(default_factory=set)
 
     def expect(self, runs: int) -> None:
         """Adds expected runs; fewer, if `runs` is negative. The first call starts the clock, so that waiting
@@ -51,12 +53,15 @@ class Progress:
         self.total += runs
 
     def phase(self, cell: str, run: str, phase: str) -> None:
-        """The current phase of a run; shown on a terminal only."""
+        """The current phase of a run. A terminal shows it; else a phase that is news has a line, once."""
         if self.live:
             place = min(self.done + 1, self.total)  # a profile's boot follows the last run
             text = f"[{place}/{self.total}] {visible(f'{cell} {run}: {phase}')}{self._left()}"
             self._write(f"\r\x1b[K{self._fit(text)}")
             self._shown = True
+        elif phase not in PHASES and (cell, run, phase) not in self._told:
+            self._told.add((cell, run, phase))
+            self.note(f"{cell} {run}: {phase}")
 
     def note(self, text: str) -> None:
         """Writes a line that is not overwritten."""

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchgate.base.errors import VerifyError
-from benchgate.insn.log import ClockMode, Input, Level, Mark, VcpuTotals, Work
+from benchgate.insn.log import ClockMode, Input, Level, Mark, SeenLate, VcpuTotals, Work
 from benchgate.insn.log_reader import read_log
 
 COMPLETE = """insn-clock 1
@@ -69,6 +69,13 @@ def test_lines_of_the_console_carry_what_each_vcpu_had_done(path: Path) -> None:
     assert lines[1].vcpus == lines[2].vcpus == (Work(800, 650), Work(50, 0))
 
 
+def test_lines_of_the_console_carry_what_was_seen_too_late(path: Path) -> None:
+    said = "line 12 900 3 40 7\nline 20 1000 3 40 0\nline 21 1001 4 50 0\n"
+    path.write_text(COMPLETE.replace("mark 03", f"{said}mark 03"), encoding="ascii")
+    before, _, after = (line.seen_late for line in read_log(path).lines)
+    assert (before, after) == (SeenLate(3, 40, 7), SeenLate(4, 50, 0))
+
+
 def test_what_was_typed_repeats_with_the_run(path: Path) -> None:
     path.write_text(COMPLETE.replace("mark 03", "typed 12 5 950 100\nmark 03"), encoding="ascii")
     log = read_log(path)
@@ -87,6 +94,10 @@ def test_what_was_typed_repeats_with_the_run(path: Path) -> None:
         ("mark 01 1 1100", "halted x", "not a number"),
         ("mark 01 1 1100", "line 5", "expected `line BYTES"),
         ("mark 01 1 1100", "line 5 1100\nline 5 1200", "not after the one before"),
+        ("mark 01 1 1100", "line 5 1100 3 40", "expected `line BYTES"),
+        ("mark 01 1 1100", "line 5 1100 3 40 0\nline 6 1200 2 40 0", "fewer than those of the line before"),
+        ("mark 01 1 1100", "line 5 1100 3 40 0\nline 6 1200 3 39 9", "fewer than those of the line before"),
+        ("mark 01 1 1100", "line 5 1100 3 40 0\nline 6 1200", "fewer than those of the line before"),
         ("insn-clock 1", "insn-clock 2", "version"),
         ("level full", "level half", "unknown level"),
         ("seed 7", "seed -7", "not a number"),

@@ -11,8 +11,9 @@ from benchgate.base.errors import VerifyError
 from benchgate.base.results import TYPED, LineWindow, Result, ResultFormat, ResultPattern
 from benchgate.base.systems import Kind, System
 from benchgate.base.watching import ConsoleWords
-from benchgate.insn.log import ClockLog, ClockMode, ConsoleLine, Level, Mark, Work
+from benchgate.insn.log import ClockLog, ClockMode, ConsoleLine, Level, Mark, SeenLate, Work
 from benchgate.judge import printed
+from benchgate.judge.bench_lines import Operation
 from benchgate.judge.console_clock import ConsoleClock
 from benchgate.judge.output import of_console
 
@@ -210,6 +211,47 @@ def test_a_window_without_its_lines_is_refused(begins: str, ends: str, said: str
 def test_a_window_between_lines_in_which_a_cpu_did_nothing_is_refused() -> None:
     with pytest.raises(VerifyError, match="vCPU 1 executed only 0 instructions of work"):
         window("^2 CPUs up", "^work:", record(worked=0))
+
+
+SEEN_LATE = tuple(
+    SeenLate(*each) for each in ((1, 10), (4, 50, 3), (9, 90, 7), (9, 90), (11, 100, 5), (20, 200))
+)
+"""At each line of TEXT: hand-overs, delays so far, and those that count later."""
+
+
+def with_delays() -> ClockLog:
+    pairs = zip(record().lines, SEEN_LATE, strict=True)
+    return replace(record(), lines=tuple(replace(line, seen_late=seen) for line, seen in pairs))
+
+
+def test_only_delays_between_the_lines_of_a_window_blur_it() -> None:
+    """What counts only after a window's end belongs to it, and what had been seen before it does not."""
+    console = "".join(TEXT).encode()
+    clock = ConsoleClock(with_delays(), console, of_console(console))
+    printed_ones = printed.figures(clock.output, SYSTEM.result, clock)
+    assert (printed_ones.late, printed_ones.total_late) == (SeenLate(2, 15), SeenLate(16, 150))
+    between = printed.figures(clock.output, lines("^mine: up", "^primes").result, clock)
+    assert (between.late, between.total_late) == (SeenLate(5, 40), None)
+
+
+def test_marks_take_the_delays_of_the_lines_around_them() -> None:
+    times = ((3, 101), (1, 102), (2, 159), (4, 159))
+    log = replace(with_delays(), marks=tuple(Mark(kind, 0, time * MS) for kind, time in times))
+    console = "".join(TEXT).encode()
+    assert ConsoleClock(log, console, of_console(console)).between_marks("work").late == SeenLate(0, 0)
+
+
+def test_operations_have_the_delays_of_their_own_lines() -> None:
+    console = "".join(TEXT).encode()
+    each = [Operation(1, MS, line, after) for line, after in ((2, 1), (5, 4))]
+    assert ConsoleClock(with_delays(), console, of_console(console)).late_in(each) == SeenLate(14, 147)
+    assert ConsoleClock(record(), console, of_console(console)).late_in(each) is None
+
+
+def test_a_log_of_an_earlier_version_says_nothing_of_a_window() -> None:
+    console = "".join(TEXT).encode()
+    clock = ConsoleClock(record(), console, of_console(console))
+    assert printed.figures(clock.output, SYSTEM.result, clock).late is None
 
 
 def test_wall_time_has_no_lines() -> None:

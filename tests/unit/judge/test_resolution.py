@@ -23,6 +23,8 @@ def test_each_field_is_the_largest_of_the_counted_runs() -> None:
         run(4, 1, None),
     ]
     assert resolutions(runs) == {"primes-linux-smp2": Resolution(5_000, 9, 300)}
+    runs.append(run(4, 2, Resolution(0, 0, 0, late_in_total=400)))
+    assert resolutions(runs) == {"primes-linux-smp2": Resolution(5_000, 9, 300, late_in_total=400)}
 
 
 def test_a_run_without_a_result_counts_for_nothing() -> None:

@@ -124,6 +124,13 @@ def test_a_declared_metric_has_its_own_unit_and_its_own_error() -> None:
     assert measurement([one], WINDOWS["work"]).blur == (0.04,)
 
 
+def test_each_window_has_the_delays_of_its_own_lines() -> None:
+    one = exact(verified(raw_run(cell()), 1000))
+    one = replace(one, resolution=Resolution(5, 9, late=40, late_in_total=100))
+    shares = [measurement([one], WINDOWS[window]).blur for window in ("work", "total")]
+    assert shares == [(0.04,), (0.05,)]
+
+
 def test_a_run_without_the_metric_is_refused() -> None:
     with pytest.raises(DecideError, match="run 1 has no metric p99"):
         measurement(runs(100), P99)

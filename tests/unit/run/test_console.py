@@ -39,6 +39,13 @@ class StubChild:
     ended: bool = False
     unmaps_s: float = math.inf
     """How long its end takes after its console is closed."""
+    spends_s: float = 0.0
+    """The CPU time that it uses from one look to the next."""
+    spent_s: float = 0.0
+
+    def cpu_s(self) -> float:
+        self.spent_s += self.spends_s
+        return self.spent_s
 
     def has_ended(self) -> bool:
         return self.ended
@@ -263,6 +270,45 @@ def test_a_line_that_looks_like_a_panic_ends_the_run_if_nothing_follows(rig: Rig
     assert "`cpu0: Unhandled exception 14`" in why
     assert "`console.harmless`" in why
     assert "the last line was: rip=0" in why
+
+
+@dataclass
+class StillPace:
+    """A guest's clock that stands still: every vCPU spins."""
+
+    kind: str = ""
+
+    def begin(self, seconds: float) -> None: ...
+
+    def left(self) -> float:
+        return 0.01
+
+
+def test_a_panic_that_spins_ends_the_run_by_what_the_host_has_spent(rig: Rig) -> None:
+    os.write(rig.write, b"boot\ncpu0: Unhandled exception 14\n")
+    rig.child.spends_s = 4.0
+    follower = replace(rig.follower(), pace=StillPace())
+    seen = follower.follow()
+    assert (seen.cause, seen.suspect) == (Cause.SUSPECT, "cpu0: Unhandled exception 14")
+    assert rig.child.spent_s >= 4 * 5.0
+    rig.child.spends_s = 0.0
+
+
+def test_the_user_hears_of_a_long_hush_and_a_line_ends_it(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benchgate.run.pace.LONG_HUSH_S", 0.05)
+    heard: list[str] = []
+
+    def hear(suspect: str) -> None:
+        if suspect and not heard:
+            os.write(rig.write, b"\n".join(b"register %d" % n for n in range(1000)) + b"\n")
+        heard.extend([suspect] if suspect or heard else [])
+        if heard and not heard[-1]:
+            rig.close_output()
+
+    os.write(rig.write, b"boot\ncpu0: Unhandled exception 14\n")
+    follower = replace(rig.follower(), pace=StillPace(), heartbeat=hear)
+    assert follower.follow().cause is Cause.CLOSED
+    assert heard[0] == "cpu0: Unhandled exception 14"
 
 
 def test_a_harmless_line_ends_nothing(rig: Rig) -> None:

@@ -23,6 +23,14 @@ def test_plain_lines_count_the_runs_and_show_the_figure() -> None:
     assert "booting" not in stream.getvalue()
 
 
+def test_what_is_odd_about_a_run_has_a_plain_line_once() -> None:
+    stream = io.StringIO()
+    progress = Progress(stream, live=False)
+    for phase in ("running", "it prints nothing", "it prints nothing", "running"):
+        progress.phase("primes-linux-smp1", "run 1 of 5", phase)
+    assert stream.getvalue() == "benchgate: primes-linux-smp1 run 1 of 5: it prints nothing\n"
+
+
 def test_a_terminal_gets_one_line_that_is_cleared_at_the_end() -> None:
     stream = io.StringIO()
     progress = Progress(stream, live=True)

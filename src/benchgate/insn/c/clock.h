@@ -55,6 +55,11 @@ struct clock_work {
     uint64_t ran, worked, stalled;
 };
 struct clock_work clock_work(unsigned vcpu);
+// What vCPUs saw of each other too late, up to `time`: see lockstep.h.
+struct clock_delays {
+    uint64_t handovers, late, pending;
+};
+struct clock_delays clock_delays(uint64_t time);
 
 uint64_t clock_halted(unsigned vcpu, uint64_t now); // includes a halt that still lasts, up to `now`
 void clock_window(unsigned vcpu, bool open);        // called on the vCPU that executed the mark

@@ -95,6 +95,14 @@ struct clock_work clock_work(unsigned c) {
                                .stalled = waited + interrupted};
 }
 
+struct clock_delays clock_delays(uint64_t time) {
+    clock_lock();
+    struct clock_delays now = {clock_machine.handovers, clock_machine.late,
+                               lockstep_pending(&clock_machine, time)};
+    clock_unlock();
+    return now;
+}
+
 uint64_t clock_halted(unsigned c, uint64_t now) {
     const struct lockstep_vcpu *v = &clock_machine.vcpu[c];
     return v->halted + (v->state == LOCKSTEP_HALT && now > v->time ? now - v->time : 0);

@@ -1,14 +1,17 @@
 // A kernel that prints figures of its own is compared with these lines: what it claims must fit between them.
 //
-// A line is `line BYTES TIME`: how many bytes the console had when it ended, and the guest's time. Before it,
-// `ran VCPU RAN WORKED` for each vCPU whose totals have changed since the last such line.
+// A line is `line BYTES TIME HANDOVERS LATE PENDING`: how many bytes the console had when it ended, the guest's
+// time, and what vCPUs had seen too late by then (clock_delays). Before it, `ran VCPU RAN WORKED` for each vCPU
+// whose totals have changed since the last such line.
 #include "console.h"
 
 #include "clock.h"
 #include "journal.h"
 
+#include <inttypes.h>
+
 #define MOST_BYTES (3u << 20) // in one log; insn/log_reader.py reads at most 4 MiB
-#define LONGEST_LINE 72       // `ran` with its largest numbers
+#define LONGEST_LINE 112      // `line` with its largest numbers
 
 static unsigned vcpus;
 static uint64_t bytes, reported; // of the console; of those, up to the last line in the log
@@ -28,12 +31,13 @@ static void end_line(void) {
             return;
         if (now.ran == last[c].ran && now.worked == last[c].worked)
             continue;
-        journal_line("ran %u %llu %llu", c, (unsigned long long)now.ran, (unsigned long long)now.worked);
-        left -= LONGEST_LINE;
+        left -= journal_line("ran %u %" PRIu64 " %" PRIu64, c, now.ran, now.worked);
         last[c] = now;
     }
-    journal_line("line %llu %llu", (unsigned long long)bytes, (unsigned long long)clock_here());
-    left -= LONGEST_LINE;
+    uint64_t time = clock_here();
+    struct clock_delays seen = clock_delays(time);
+    left -= journal_line("line %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, bytes, time,
+                         seen.handovers, seen.late, seen.pending);
     reported = bytes;
 }
 

@@ -20,7 +20,7 @@ static void put(int fd, const char *line, size_t length) {
         (void)!syscall(SYS_write, fd, line, length);
 }
 
-void journal_line(const char *format, ...) {
+size_t journal_line(const char *format, ...) {
     char line[512];
     va_list arguments;
     va_start(arguments, format);
@@ -29,6 +29,7 @@ void journal_line(const char *format, ...) {
     size_t length = n < 0 ? 0 : (size_t)n < sizeof line - 2 ? (size_t)n : sizeof line - 2;
     line[length++] = '\n';
     put(journal, line, length);
+    return length;
 }
 
 void journal_refuse(const char *format, ...) {

@@ -3,12 +3,14 @@
 #define JOURNAL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #define JOURNAL_EXIT_STUCK 97   // the lockstep made no progress before its deadline
 #define JOURNAL_EXIT_REFUSED 98 // this QEMU or host does not behave as the clock requires
 
 bool journal_open(const char *path);
-__attribute__((format(printf, 1, 2))) void journal_line(const char *format, ...);
+// Returns the length of the line.
+__attribute__((format(printf, 1, 2))) size_t journal_line(const char *format, ...);
 // Writes the line `refused WHY` to the log and to stderr, and ends QEMU at once.
 _Noreturn __attribute__((format(printf, 1, 2))) void journal_refuse(const char *format, ...);
 

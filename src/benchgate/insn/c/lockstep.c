@@ -64,6 +64,14 @@ void lockstep_hand_over(struct lockstep *m, unsigned c, uint64_t time) {
     }
 }
 
+uint64_t lockstep_pending(const struct lockstep *m, uint64_t time) {
+    uint64_t step = 0, since = time > m->late_until ? time - m->late_until : 0;
+    for (unsigned c = 0; c < m->count && lockstep_is_exact(m); c++)
+        if (m->vcpu[c].state == LOCKSTEP_RUN && m->vcpu[c].step > step)
+            step = m->vcpu[c].step;
+    return step < since ? step : since;
+}
+
 // Most accesses that are late wait for nothing: each CPU's timer tick touches the same lines.
 static bool waits_since_about(const struct lockstep *m, unsigned c, uint64_t time) {
     for (unsigned other = 0; other < m->count; other++) {

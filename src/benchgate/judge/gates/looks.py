@@ -132,7 +132,7 @@ def _settled(asked: Question, seen: Figures) -> tuple[Word, str] | None:
     if word is None:
         return None
     if rule.settle(seen.blurred, seen.threshold) is not word:
-        return Word.INCONCLUSIVE, say.unresolved(gate, seen)
+        return Word.INCONCLUSIVE, say.unresolved(gate, seen, asked.arms)
     what = say.compared(gate, seen, rule.sign(word, seen.interval, seen.threshold))
     if word is Word.PASS:
         return word, reason(word, what, rule.praise(seen.interval, seen.threshold))

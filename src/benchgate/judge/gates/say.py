@@ -5,8 +5,11 @@ Takes a gate and its figures; gives text in one line. Nothing fails.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from benchgate.base import arch
 from benchgate.base.cells import Lane
-from benchgate.base.gates import CapacityBound, Gate, GateInput, Word
+from benchgate.base.gates import Arm, CapacityBound, Gate, GateInput, Word
 from benchgate.base.text import counted, with_interval
 from benchgate.judge.gates.arm_checks import QUIETER, broken_beside, see_runs, too_few, void_runs
 from benchgate.judge.gates.figures import Figures
@@ -34,16 +37,23 @@ def compared(gate: Gate, seen: Figures, sign: str) -> str:
     return f"{figure(gate, seen, seen.threshold)} {sign} {number(seen.threshold)} {conditions(gate, seen)}"
 
 
-def unresolved(gate: Gate, seen: Figures) -> str:
+def unresolved(gate: Gate, seen: Figures, arms: Iterable[Arm]) -> str:
     cause, advice = "other tasks of the guest", "make the work longer, or use --clock insn"
     if seen.lane is Lane.INSN:
-        cause = "the clock's steps at the vCPUs' hand-overs"
-        advice = "use `pause` (bench_relax) in loops that wait for another CPU"
+        cause, advice = "the clock's steps at the vCPUs' hand-overs", _waiting(arms)
     what = (
         f"{figure(gate, seen, seen.threshold)}, and {cause} can have changed it by {seen.blur:.1%}, so it is "
         f"not resolved from {number(seen.threshold)} {conditions(gate, seen)}"
     )
     return reason(Word.INCONCLUSIVE, what, advice)
+
+
+def _waiting(arms: Iterable[Arm]) -> str:
+    """The guest's own instruction for a loop that waits."""
+    guests = {one.arch for arm in arms for one in arm.measurements.values() if one.arch}
+    words = [f"{arch.named(one).waits_by}{f' on {one}' if len(guests) > 1 else ''}" for one in sorted(guests)]
+    use = " and ".join(words) or arch.X86_64.waits_by
+    return f"use {use} (bench_relax) in loops that wait for another CPU"
 
 
 def capacity(host: CapacityBound | None) -> str:

@@ -552,6 +552,51 @@ def test_no_hand_over_is_counted_outside_the_window_or_for_a_vcpu_that_is_alone(
     assert (machine.machine.handovers, machine.machine.late) == (0, 0)
 
 
+@pytest.mark.parametrize("serial", [True, False])
+@given(seed=st.integers(0, 2**32))
+@settings(max_examples=60, deadline=None)
+def test_delays_so_far_are_known_before_the_turn_that_counts_them_ends(
+    library: ctypes.CDLL, serial: bool, seed: int
+) -> None:
+    """Whatever a vCPU in its turn has seen, it ends no later than with what was said of that moment."""
+    play = Play(
+        Lockstep(library, rules(3, serial=serial, seed=seed)),
+        rules(3, serial=serial, seed=seed),
+        random.Random(seed),
+    )
+    play.begin()
+    m = play.lockstep.machine
+    for _ in range(200):
+        for c in (c for c in range(m.count) if m.vcpu[c].state == RUN):
+            time = play.dice.randint(m.vcpu[c].time, m.vcpu[c].until)
+            most = m.late + pending(play.lockstep, time)
+            ended = Lockstep(library, play.rules)
+            ctypes.pointer(ended.machine)[0] = m
+            ended.arrive(c, time, 1)
+            require(ended.machine.late <= most, "a turn counts more than was pending")
+        play.move()
+
+
+def pending(machine: Lockstep, time: int) -> int:
+    function = machine.library.lockstep_pending
+    function.restype = ctypes.c_uint64
+    return int(function(ctypes.byref(machine.machine), ctypes.c_uint64(time)))
+
+
+def test_a_turn_that_lasts_is_pending_by_its_step_at_most(library: ctypes.CDLL) -> None:
+    machine = started(library, 2)
+    for c in (0, 1):
+        machine.arrive(c, 100_000 + c, 0)
+    assert pending(machine, 100_000) == 0
+    (turn,) = machine.step().vcpus
+    assert machine.machine.vcpu[turn].step == QUANTUM
+    assert [pending(machine, time) for time in (QUANTUM // 2, 100_500)] == [QUANTUM // 2, QUANTUM]
+    machine.hand_over(turn, 100_400)
+    assert pending(machine, 100_500) == 100
+    machine.window(0)
+    assert pending(machine, 100_500) == 0
+
+
 def stalled(library: ctypes.CDLL, *, timer: int, others_halt: bool) -> Lockstep:
     """vCPU 0 stalls from 100 to 9,100; vCPU 1 stopped at 50, or is halted."""
     machine = started(library, 2)

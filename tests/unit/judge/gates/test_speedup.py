@@ -26,12 +26,12 @@ def rule(
     return judge(speedup(at_least=at_least), GateInput({one.cell.id: one for one in arms}, policy, bounds))
 
 
-def pair(base: Sequence[float], other: Sequence[float]) -> tuple[Arm, Arm]:
-    return arm(cell(1), base), arm(cell(2), other)
+def pair(base: Sequence[float], other: Sequence[float], lane: Lane = Lane.TCG) -> tuple[Arm, Arm]:
+    return arm(cell(1), base, lane=lane), arm(cell(2), other, lane=lane)
 
 
-def flat(speedup_seen: float, runs: int = 5) -> tuple[Arm, Arm]:
-    return pair([speedup_seen * 1000] * runs, [1000.0] * runs)
+def flat(speedup_seen: float, runs: int = 5, lane: Lane = Lane.TCG) -> tuple[Arm, Arm]:
+    return pair([speedup_seen * 1000] * runs, [1000.0] * runs, lane)
 
 
 def test_pass_if_the_interval_is_above_the_threshold() -> None:
@@ -223,7 +223,7 @@ def test_only_the_lower_bound_makes_a_large_speedup_invalid() -> None:
     assert ruling.verdict.outcome is Word.PASS
 
 
-def with_work(of: Arm, **changes: tuple[float, ...]) -> Arm:
+def with_work(of: Arm, **changes: tuple[float, ...] | str) -> Arm:
     assert of.work
     work = replace(of.work, **changes)  # type: ignore[arg-type]
     return replace(of, measurements={**of.measurements, "work": work})
@@ -257,7 +257,7 @@ def test_a_base_whose_workers_took_longer_for_the_same_work_is_invalid(
 
 
 def blurred(late: float, seen: float = 1.65) -> tuple[Arm, Arm]:
-    base, other = flat(seen)
+    base, other = flat(seen, lane=Lane.INSN)
     assert other.work
     return base, with_work(other, blur=(0.001, late, 0.0, 0.0, 0.0))
 
@@ -279,7 +279,8 @@ def test_no_verdict_on_a_difference_that_the_clock_cannot_resolve(
     assert ruling.verdict.outcome is word
     assert not ruling.needs
     if word is Word.INCONCLUSIVE:
-        assert "can have changed it by 4.0%, so it is not resolved from 1.6 (" in ruling.verdict.reason
+        said = "the clock's steps at the vCPUs' hand-overs can have changed it by 4.0%, so it is not resolved"
+        assert f"{said} from 1.6 (" in ruling.verdict.reason
 
 
 def test_no_verdict_on_a_difference_that_other_tasks_of_the_guest_may_have_made() -> None:
@@ -289,6 +290,26 @@ def test_no_verdict_on_a_difference_that_other_tasks_of_the_guest_may_have_made(
     verdict = rule(with_work(base, blur=(0.05,) * 5), other).verdict
     assert verdict.outcome is Word.INCONCLUSIVE
     assert "other tasks of the guest can have changed it by 5.0%, so it is not resolved" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("guest", "advice"),
+    [
+        ("", "use `pause` (bench_relax) in loops that wait for another CPU"),
+        ("x86_64", "use `pause` (bench_relax) in loops"),
+        ("aarch64", "use `yield` or `wfe` (bench_relax) in loops"),
+        ("riscv64", "use `pause` (Zihintpause) or `wfi` (bench_relax) in loops"),
+    ],
+)
+def test_the_advice_names_the_guests_own_instruction(guest: str, advice: str) -> None:
+    base, other = (with_work(one, arch=guest) for one in blurred(0.04))
+    assert advice in rule(base, other).verdict.reason
+
+
+def test_two_architectures_have_each_an_advice_of_their_own() -> None:
+    base, other = blurred(0.04)
+    text = rule(with_work(base, arch="x86_64"), with_work(other, arch="aarch64")).verdict.reason
+    assert "use `yield` or `wfe` on aarch64 and `pause` on x86_64 (bench_relax)" in text
 
 
 def test_a_look_uses_the_resolution_of_its_own_runs() -> None:
