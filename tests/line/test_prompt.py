@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.kernelkit import talker
-from tests.line.sessions import run_benchgate, run_on_wall_time, run_pytest
+from tests.line.sessions import Session, run_benchgate, run_on_wall_time, run_pytest
 
 SYSTEM = """\
 version: 1
@@ -65,6 +68,8 @@ def test_every_run_is_right(cell):
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("prompt")
     kernel = talker(folder).name
+    shutil.copy(folder / kernel, folder / "symbols.elf")
+    subprocess.run(["strip", folder / kernel], check=True)
     for name, work in WINDOWS.items():
         (folder / f"{name}.yaml").write_text(SYSTEM.format(name=name, work=work, kernel=kernel))
     (folder / "typed.yaml").write_text(WORKLOAD)
@@ -99,3 +104,36 @@ def test_in_wall_time_only_a_printed_figure_is_a_window(place: Path) -> None:
     assert {row["verified"] for row in session.rows} == {"true"}
     assert {row["system"] for row in session.rows} == {"printed"}
     assert "only the instruction clock" in " ".join(session.output.split())
+
+
+@pytest.fixture(scope="module")
+def recorded(place: Path) -> Session:
+    return run_pytest(place, "test_typed.py", "--clock=insn", "--smp=2", "--runs=1")
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+def test_a_profile_is_of_the_window_wherever_it_lies(place: Path, recorded: Session, name: str) -> None:
+    """Its kernel is stripped, as a distribution's Image is."""
+    (work,) = recorded.work(2, name)
+    run = next((recorded.folder / "runs").glob(f"*-{name}-smp2"))
+    words = ("replay", run, "--profile", "--out")
+    code, plain = run_benchgate(place, *words, place / f"plain-{name}")
+    assert code == 0, plain
+    assert "its functions have no names; next: --symbols FILE" in plain
+    code, named = run_benchgate(place, *words, place / f"named-{name}", "--symbols", "symbols.elf")
+    assert code == 0, named
+    assert "have no names" not in named
+    (window,) = re.findall(r"^window (\d+) ns$", named, re.MULTILINE)
+    assert int(window) == pytest.approx(work, rel=0.01)
+    shares = {
+        name: float(share) for share, name in re.findall(r"(\d+\.\d+)%  \w+ (\S+)$", named, re.MULTILINE)
+    }
+    assert shares["work"] > 90, named
+
+
+def test_symbols_that_name_nothing_are_refused(place: Path, recorded: Session) -> None:
+    (place / "System.map").write_text("ffffffffffffffff B The real System.map is in another package\n")
+    run = next((recorded.folder / "runs").glob("*-lined-smp2"))
+    code, said = run_benchgate(place, "replay", run, "--symbols", "System.map")
+    assert code == 4
+    assert "--symbols System.map names no function; next: name the System.map of this kernel" in said

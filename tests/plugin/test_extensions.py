@@ -194,6 +194,24 @@ def test_verify_with_the_programs_named_finds_the_session_intact(own: Own) -> No
     assert cli.main(["verify", str(own.rig.latest), *named]) != 0
 
 
+def test_who_made_the_session_need_not_name_its_programs_again(
+    own: Own, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own.run()
+    for command in ("verify", "rejudge"):
+        assert cli.main([command, str(own.rig.latest)]) == 0
+    text = (own.folder / "steady.py").read_text()
+    (own.folder / "steady.py").write_text(f"{text}# changed\n")
+    capsys.readouterr()
+    assert cli.main(["verify", str(own.rig.latest)]) == 14
+    said = "".join(capsys.readouterr())
+    assert f"{own.folder / 'steady.py'} has changed since the session" in said
+    assert "only programs that you name are run: --gate steady" in said
+    (own.folder / "steady.py").write_text(text)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "another-machine"))
+    assert cli.main(["verify", str(own.rig.latest)]) == 14
+
+
 @pytest.mark.parametrize("left_out", ["--workload", "--gate", "--extra-report"])
 def test_a_program_that_is_not_named_is_not_run_and_the_command_is_said(
     own: Own, left_out: str, capsys: pytest.CaptureFixture[str]
@@ -213,7 +231,7 @@ def test_a_program_that_is_not_named_is_not_run_and_the_command_is_said(
         said = "".join(capsys.readouterr())
         assert f"{left_out} " in said
         assert f"(its Python file had SHA-256 {digest})" in said
-        words = shlex.split(said.partition("next, if you trust them: ")[2])
+        words = shlex.split(said.partition("next, if you trust them: ")[2].partition("\n")[0])
         assert words[:3] == ["benchgate", command, str(own.rig.latest)]
         assert dict(zip(words[3::2], words[4::2], strict=True)) == recorded
         assert not ran.exists()

@@ -59,7 +59,8 @@ def _request(words: argparse.Namespace) -> Request:
     from benchgate.session import acceptance
 
     systems, profile = getattr(words, "system", ()), getattr(words, "profile", False)
-    return acceptance.Request(Path(words.folder), trusted(words), profile, tuple(systems))
+    folder = Path(words.folder)
+    return acceptance.Request(folder, trusted(words, folder), profile, tuple(systems))
 
 
 def _accept(words: argparse.Namespace) -> int:

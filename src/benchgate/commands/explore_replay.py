@@ -35,7 +35,7 @@ def run(words: argparse.Namespace) -> int:
         folder=words.find.absolute(),
         out=Path(words.out or free_name(f"replay-{words.find.name}")).absolute(),
         system=words.system,
-        trusted=trusted(words),
+        trusted=trusted(words, words.find.absolute().parent.parent),
         profile=False,
         gdb=words.gdb,
         timeline=words.timeline,

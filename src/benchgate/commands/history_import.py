@@ -35,10 +35,11 @@ def run(words: argparse.Namespace) -> int:
     from benchgate.session import history_import
 
     where = place.find(words.db, os.environ)
-    status, files = 0, trusted(words)
-    for folder in words.folders:
+    status = 0
+    for folder in map(Path, words.folders):
+        files = trusted(words, folder)
         try:
-            print(history_import.import_session(Path(folder), where, files, unverified=words.unverified))
+            print(history_import.import_session(folder, where, files, unverified=words.unverified))
         except BenchgateError as error:
             say(str(error))
             status = NeedsFilesError.status if isinstance(error, NeedsFilesError) else 4

@@ -24,7 +24,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
 def run(words: argparse.Namespace) -> int:
     from benchgate.session import rejudge, remarks, thresholds
 
-    folder, files = Path(words.folder), trusted(words)
+    folder = Path(words.folder)
+    files = trusted(words, folder)
     text, code = rejudge.show(folder, files)
     print(text)
     print_notes(remarks.remarks(folder, files, thresholds.of_session(folder, words.tests)))

@@ -32,6 +32,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
     )
     about = "record the window's call stacks; writes stacks.folded and a flame graph, flame.svg (x86-64)"
     parser.add_argument("--flame", action="store_true", help=about)
+    about = "a System.map or an ELF file with the kernel's symbols, if its own file has none"
+    parser.add_argument("--symbols", type=Path, metavar="FILE", help=about)
     parser.add_argument("--gdb", action="store_true", help="wait for a debugger before the first instruction")
     parser.add_argument("--out", metavar="DIR", help="a new folder for the files (default: replay-NNNN-...)")
     declare_workload(parser)
@@ -40,17 +42,19 @@ def declare(parser: argparse.ArgumentParser) -> None:
 def run(words: argparse.Namespace) -> int:
     from benchgate.session import replay
 
+    folder = Path(words.run).absolute()
     order = replay.Order(
-        folder=Path(words.run).absolute(),
+        folder=folder,
         out=Path(words.out or free_name(f"replay-{Path(words.run).name}")).absolute(),
         system=words.system,
-        trusted=trusted(words),
+        trusted=trusted(words, folder.parent.parent),
         profile=words.profile or words.attribution,
         lines=words.lines,
         attribution=words.attribution,
         timeline=words.timeline,
         flame=words.flame,
         gdb=words.gdb,
+        symbols=words.symbols,
     )
     text, same = replay.replay(order, say)
     print(text)

@@ -33,7 +33,7 @@ def run(words: argparse.Namespace) -> int:
     if name == HISTORY and not Path(words.folder).exists():
         print(_of_history(row, out, words.db))
     else:
-        print(report.write(Path(words.folder), out, trusted(words)))
+        print(report.write(Path(words.folder), out, trusted(words, Path(words.folder))))
     return 0
 
 

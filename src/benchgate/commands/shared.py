@@ -71,11 +71,16 @@ def fleet_of(words: argparse.Namespace) -> Fleet:
     return fleet
 
 
-def trusted(words: argparse.Namespace) -> Trusted:
-    from benchgate.session import trust
+def trusted(words: argparse.Namespace, folder: Path) -> Trusted:
+    """The programs that the words name, and those that this user's own session or exploration in `folder`
+    ran, if they are as they were."""
+    from benchgate.session import remembered, trust
 
     gates, reports = getattr(words, "gate", []), getattr(words, "extra_report", [])
-    return trust.trusted(words.workload, gates, reports)
+    found, notes = remembered.trusted_of(folder, trust.trusted(words.workload, gates, reports))
+    for note in notes:
+        say(visible(note))
+    return found
 
 
 def say(line: str) -> None:

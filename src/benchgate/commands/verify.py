@@ -32,7 +32,8 @@ def run(words: argparse.Namespace) -> int:
     from benchgate.evidence import check
     from benchgate.session import rejudge, remarks, thresholds
 
-    folder, files, signers = Path(words.folder), trusted(words), _signers(words)
+    folder, signers = Path(words.folder), _signers(words)
+    files = trusted(words, folder)
     report = check.verify_session(folder, lambda of: rejudge.recompute(of, files), signers)
     print(report.text)
     if report.exit_code not in (check.INTACT, check.MISMATCH):

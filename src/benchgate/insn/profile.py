@@ -111,6 +111,10 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
         with path.open(encoding="ascii", errors="replace") as stream:
             for number, line in enumerate(stream, 1):
                 yield number, line.rstrip("\n")
+    except FileNotFoundError as error:
+        raise VerifyError(
+            f"there is no instruction profile {path}: the guest did not execute the marks of a window"
+        ) from error
     except OSError as error:
         raise VerifyError(f"cannot read the instruction profile {path}: {error.strerror}") from error
 

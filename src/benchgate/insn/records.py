@@ -22,10 +22,15 @@ class Records:
     sharing: Path | None = None
     """The lines of memory that moved between CPUs (insn/sharing.py); only on a machine with memory."""
 
+    window: tuple[int, int] | None = None
+    """How many bytes the console has where the window of the profile and of the stacks begins, and where it
+    ends: at ends of lines that the clock has logged. None: it lies between marks."""
+
     def options(self) -> dict[str, object]:
         """For the plugin."""
         named = {one.name: getattr(self, one.name) for one in fields(self)}
-        return {name: path for name, path in named.items() if path is not None}
+        named["window"] = self.window and ":".join(map(str, self.window))
+        return {name: value for name, value in named.items() if value is not None}
 
 
 NO_RECORDS = Records()

@@ -59,6 +59,12 @@ class Symbols:
 NO_SYMBOLS = Symbols((), (), ())
 
 
+def is_elf(path: Path) -> bool:
+    """OSError if it cannot be read."""
+    with path.open("rb") as stream:
+        return stream.read(4) == b"\x7fELF"
+
+
 def read_symbols(path: Path, *, data: bool = False) -> Symbols:
     """The text symbols of an ELF file or of lines as in System.map; with `data`, those of variables."""
     try:
@@ -84,7 +90,7 @@ def sorted_symbols(found: Iterable[tuple[int, int, str]]) -> Symbols:
     order = sorted(known)
     ends = (
         min(following, address + (known[address][1] or _MAX_UNSIZED))
-        for address, following in zip(order, [*order[1:], 1 << 65], strict=True)
+        for address, following in zip(order, [*order, 1 << 65][1:], strict=True)
     )
     return Symbols(tuple(order), tuple(ends), tuple(known[address][0] for address in order))
 

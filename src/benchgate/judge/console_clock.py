@@ -56,9 +56,7 @@ class ConsoleClock:
 
     def between_lines(self, what: str, window: LineWindow) -> Figure:
         """The guest time from one line to another."""
-        text = self.output.text
-        last = patterns.line_of(text, patterns.only(text, window.ends, f"{what}.to"))
-        first = patterns.first_line(self.output, window.begins, f"{what}.from", last)
+        first, last = self.lines_of(what, window)
         begin, end = self.record(first), self.record(last)
         if first >= last or begin.time >= end.time:
             raise VerifyError(
@@ -67,6 +65,20 @@ class ConsoleClock:
             )
         _check_work(what, end.time - begin.time, begin, end)
         return _exact(end.time - begin.time, begin, end)
+
+    def lines_of(self, what: str, window: LineWindow) -> tuple[int, int]:
+        text = self.output.text
+        last = patterns.line_of(text, patterns.only(text, window.ends, f"{what}.to"))
+        return patterns.first_line(self.output, window.begins, f"{what}.from", last), last
+
+    def span(self, first: int, last: int) -> tuple[int, int]:
+        """How many bytes the console had at the end of each of two lines."""
+        begin, end = self.record(first).end, self.record(last).end
+        if begin >= end:
+            raise VerifyError(
+                f"the clock logged no line between line {first + 1} of the console and {last + 1}"
+            )
+        return begin, end
 
     def between_marks(self, what: str) -> Figure:
         """The guest time between the marks that the guest's programs executed. Each vCPU must have worked

@@ -66,6 +66,26 @@ def _clock(files: RunFiles, output: Output) -> ConsoleClock:
     return clock
 
 
+def span(files: RunFiles, output: Output, result: Result) -> tuple[int, int] | None:
+    """How many bytes the console had where the work window begins, and where it ends, at lines that the
+    instruction clock has logged. None: it lies between marks."""
+    if result.is_marked:
+        return None
+    clock = _clock(files, output)
+    if result.format is ResultFormat.BENCH_LINES:
+        known = bench_lines.parse(output.text).measured
+        listed = [known[name] for name in result.operations if name in known]
+        if not listed:
+            raise VerifyError("the program measured none of its operations")
+        return clock.span(min(one.after for one in listed), max(one.line for one in listed))
+    match result.work:
+        case ResultPattern():
+            return clock.span(*patterns.figure_lines(output, "work", result.work))
+        case LineWindow():
+            return clock.span(*clock.lines_of("work", result.work))
+    raise VerifyError("the system's YAML has no work window (`result.work`)")
+
+
 def metrics(workload: Workload, seen: Printed, total: int) -> Mapping[str, float]:
     """Those that the workload declares, of the answers that are numbers."""
     windows = {Window.WORK: float(seen.figures.work), Window.TOTAL: float(total)}

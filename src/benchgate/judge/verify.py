@@ -74,7 +74,7 @@ def verify_on(
             found = replace(found, void=found.void or unseen)
     else:
         found = verify(files, workload, system.result, exit_codes=codes, rule=rule)
-        output = _output(files, system)
+        output = output_of(files, system)
         if system.console.counts_cpus:
             require_cpus(run.cell.cpus, patterns.online_cpus(output, system))
     check_failures(files.console, system.console.failures)
@@ -84,7 +84,7 @@ def verify_on(
     return replace(found, arch=system.arch.name)
 
 
-def _output(files: RunFiles, system: System) -> Output:
+def output_of(files: RunFiles, system: System) -> Output:
     """What the guest printed; at a prompt, after the conversation was repeated."""
     if system.script is None:
         return of_console(files.console)
@@ -154,7 +154,7 @@ def verify_printed(
     check_ending(files, exit_codes)
     if not system.console.counts_cpus:
         raise VerifyError("the system's YAML has no `console.online`, so nothing shows how many CPUs came up")
-    output = _output(files, system)
+    output = output_of(files, system)
     require_cpus(files.run.cell.cpus, patterns.online_cpus(output, system))
     seen = printed.read(files, output, system)
     figures = seen.figures

@@ -51,7 +51,7 @@ from benchgate.run.attempt import RunRequest
 from benchgate.run.parallel import Job
 from benchgate.run.record import save_unanswered, smoke_folder
 from benchgate.run.runner import Here, Runner
-from benchgate.session import fleets, publish
+from benchgate.session import fleets, publish, remembered
 from benchgate.session.capacities import Capacities
 from benchgate.session.conclusion import view_of
 from benchgate.session.guests import Guests
@@ -158,6 +158,8 @@ class MeasuringSession:
         )
         self._keep_baselines(sweeps)
         self._session.update(**self._facts, **{binding.FACT: binding.RULES})
+        cells = [cell for sweep in sweeps for cell in sweep.cells]
+        remembered.keep(self._session.folder, cells, self._trusted)
         for line in (*choice.told(self.options), *machine_notes(sweeps)):
             self._note(line)
         for line in idle_cpus.notes(sweeps):  # shown at collection

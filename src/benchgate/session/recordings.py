@@ -31,14 +31,22 @@ PROFILE, STACKS, PICTURE, TRACE = "profile.txt", "stacks.txt", "flame.svg", "tra
 SHARING, LINES_PICTURE = "sharing.txt", "lines.svg"
 
 
-def records(
-    folder: Path, *, profile: bool = False, events: bool = False, stacks: bool = False, lines: bool = False
+def records(  # noqa: PLR0913 - keyword arguments
+    folder: Path,
+    *,
+    profile: bool = False,
+    events: bool = False,
+    stacks: bool = False,
+    lines: bool = False,
+    window: tuple[int, int] | None = None,
 ) -> Records:
+    """`window`: insn/records.py."""
     return Records(
         profile=folder / PROFILE if profile else None,
         events=folder / EVENTS if events else None,
         stacks=folder / STACKS if stacks else None,
         sharing=folder / SHARING if lines else None,
+        window=window if profile or stacks else None,
     )
 
 
@@ -51,7 +59,18 @@ def profile_table(folder: Path, kernel: Path | None, user: Path | None) -> str:
     seen = profile(folder, kernel, user)
     stacks = folder / "folded.txt"
     stacks.write_text(folded(seen), encoding="utf-8")
-    return f"{top_table(seen)}folded stacks: {stacks}"
+    return f"{top_table(seen)}folded stacks: {stacks}{_missing(kernel)}"
+
+
+def _missing(kernel: Path | None) -> str:
+    """A sentence if nothing names the kernel's functions."""
+    if kernel is not None and _symbols(kernel) != NO_SYMBOLS:
+        return ""
+    what = "no file has" if kernel is None else f"{kernel} does not have"
+    return (
+        f"\nnote: {what} the symbols of the kernel, so its functions have no names; next: --symbols FILE, "
+        "its System.map or an ELF file of the same build that has symbols"
+    )
 
 
 def trace(folder: Path) -> list[str]:

@@ -35,9 +35,11 @@ from benchgate.insn.log_reader import read_log
 from benchgate.insn.plugin import prepare
 from benchgate.insn.profile import Profile
 from benchgate.insn.records import NO_RECORDS, Records
-from benchgate.insn.symbols import read_symbols, symbol_file
+from benchgate.insn.symbols import NO_SYMBOLS, is_elf, read_symbols, symbol_file
 from benchgate.insn.window import window
-from benchgate.judge import repeat
+from benchgate.judge import printed, repeat
+from benchgate.judge.run_files import RunFiles
+from benchgate.judge.verify import output_of
 from benchgate.plan import catalog, choice
 from benchgate.plan.planned import PlannedCell, Seats
 from benchgate.run import attempt, guest, smoke
@@ -46,7 +48,7 @@ from benchgate.run.attempt import RunRequest
 from benchgate.run.console import Limits
 from benchgate.run.record import clock_log, load
 from benchgate.run.watch import Watch, watch_for
-from benchgate.session import recordings
+from benchgate.session import recordings, remembered
 from benchgate.session.rejudge import find_workload
 from benchgate.session.trust import Trusted
 
@@ -72,6 +74,8 @@ class Order:
     deadline_ns: int | None = None
     """How much guest time the whole run may take; None: what the system's YAML says."""
     limits: Limits = field(default_factory=Limits)
+    symbols: Path | None = None
+    """The file with the kernel's symbols; None: found by itself."""
     verb: tuple[str, ...] = ("benchgate", "replay")
     """The command, for messages that give it again."""
 
@@ -91,6 +95,7 @@ class _Replay:
     """The run was made on a machine with a memory system."""
     deadline_ns: int | None
     limits: Limits
+    symbol_file: Path | None = None
 
     @property
     def smoke(self) -> Smoke | None:
@@ -118,6 +123,18 @@ class _Replay:
     def watch(self) -> Watch:
         system = self.planned.system
         return smoke.smoke_watch(system, self.smoke) if self.smoke else watch_for(system)
+
+    @property
+    def window(self) -> tuple[int, int] | None:
+        """Where the recorded window lies on the console; None: between marks."""
+        system = self.planned.system
+        if self.smoke or system.result.is_marked:
+            return None
+        files = RunFiles(self.raw)
+        try:
+            return printed.span(files, output_of(files, system), system.result)
+        except VerifyError as error:
+            raise EvidenceError(f"{self.raw.folder}: the run has no window to record: {error}") from error
 
     def symbols(self) -> tuple[Path | None, Path | None]:
         """The files with the symbols of the kernel and of the workload's program."""
@@ -155,6 +172,7 @@ def _repeat(order: Order, new: _Replay, notice: Notice) -> tuple[str, bool]:
         events=order.timeline,
         stacks=order.flame,
         lines=order.lines or (order.attribution and new.has_memory),
+        window=new.window if order.profile or order.flame else None,
     )
     again = attempt.execute(_request(new, new.spec(records=wanted)))
     difference = repeat.difference(new.raw, again)
@@ -176,7 +194,7 @@ def profiled(order: Order, notice: Notice) -> Profile:
     """Where the window's instructions of the run went. EvidenceError if the replay is not equal to it."""
     new = _prepare(order, notice)
     with _own_folder(order.out):
-        wanted = recordings.records(order.out, profile=True)
+        wanted = recordings.records(order.out, profile=True, window=new.window)
         again = attempt.execute(_request(new, new.spec(records=wanted)))
         if difference := repeat.difference(new.raw, again):
             raise EvidenceError(f"{order.folder}: its replay is another run: {difference}")
@@ -195,8 +213,13 @@ def _prepare(order: Order, notice: Notice) -> _Replay:
             f"{order.folder}: the run was made on the ideal machine, where no line of memory moves; measure "
             "with --machine desktop8, for example, and repeat that run"
         )
+    if order.symbols is not None and read_symbols(order.symbols) == NO_SYMBOLS:
+        raise UsageError(
+            f"--symbols {order.symbols} names no function; next: name the System.map of this kernel (not a "
+            "stub), or an ELF file of the same build that was not stripped"
+        )
     facts = read_object(order.folder.parent.parent, order.facts)
-    system = _system(order, facts, raw)
+    system = _system(_with_system(order, raw, notice), facts, raw)
     is_smoke = raw.cell.workload == smoke.WORKLOAD
     workload = smoke.stand_in(system) if is_smoke else find_workload(facts, raw.cell.workload, order.trusted)
     planned = PlannedCell(raw.cell, system, workload, Seats(Lane.INSN, Placement.VIRTUAL, ()))
@@ -214,7 +237,18 @@ def _prepare(order: Order, notice: Notice) -> _Replay:
         has_memory=bool(clock.machine),
         deadline_ns=order.deadline_ns,
         limits=order.limits,
+        symbol_file=order.symbols,
     )
+
+
+def _with_system(order: Order, raw: RawRun, notice: Notice) -> Order:
+    """With the word for the run's system, if the caller gave none and it is known here."""
+    if order.system is not None:
+        return order
+    word, notes = remembered.system_of(order.folder.parent.parent, raw.cell.system)
+    for note in notes:
+        notice(note)
+    return replace(order, system=word)
 
 
 def _system(order: Order, facts: Mapping[str, Any], raw: RawRun) -> System:
@@ -286,6 +320,8 @@ def _request(new: _Replay, spec: BootSpec) -> RunRequest:
 
 def _kernel_symbols(new: _Replay) -> Path | None:
     planned = new.planned
+    if new.symbol_file is not None:
+        return new.symbol_file
     return recordings.kernel_symbols(new.images, new.vm.qemu, planned.system, planned.workload)
 
 
@@ -308,11 +344,13 @@ def _debugger(new: _Replay) -> str:
 
 def _gdb_symbols(new: _Replay) -> list[str]:
     """The file with the kernel's symbols. It is the kernel itself, except for a distribution's Linux."""
-    symbols = _kernel_symbols(new)
-    if symbols is None or not new.planned.system.boot.is_linux:
-        return [] if symbols is None else [str(symbols)]
-    made = new.out / "symbols.elf"
-    made.write_bytes(symbol_file(read_symbols(symbols), new.vm.qemu.guest.elf_machine))
+    file = _kernel_symbols(new)
+    if file is None or is_elf(file):
+        return [] if file is None else [str(file)]
+    symbols, made = read_symbols(file), new.out / "symbols.elf"
+    if symbols == NO_SYMBOLS:
+        return []
+    made.write_bytes(symbol_file(symbols, new.vm.qemu.guest.elf_machine))
     return [str(made)]
 
 

@@ -13,7 +13,7 @@ from benchgate.base.arch import RISCV64
 from benchgate.base.errors import VerifyError
 from benchgate.build.toolchain import compiler
 from benchgate.insn.profile import folded, read_profile, top_table
-from benchgate.insn.symbols import read_symbols, symbol_file
+from benchgate.insn.symbols import NO_SYMBOLS, read_symbols, symbol_file
 from tests.machines import PATIENCE_S
 
 FILE = """insn-profile 1
@@ -55,6 +55,16 @@ def test_a_system_map_gives_its_text_symbols_sorted_by_address(kernel: Path) -> 
     assert symbols.name_of(0xFFFFFFFF810001FF) == "schedule"
     assert symbols.name_of(0xFFFFFFFF80000000) is None
     assert symbols.name_of(0xFFFFFFFF90000000) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["", "ffffffffffffffff B The real System.map is in another package\n", "\x00MZ"]
+)
+def test_a_file_without_symbols_has_none(tmp_path: Path, text: str) -> None:
+    """As a kernel's Image, and the stub that Debian ships."""
+    path = tmp_path / "Image"
+    path.write_text(text, encoding="ascii")
+    assert read_symbols(path) == NO_SYMBOLS
 
 
 def test_nm_can_read_the_symbol_file_for_debuggers(tmp_path: Path, kernel: Path) -> None:

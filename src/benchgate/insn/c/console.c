@@ -7,6 +7,7 @@
 
 #include "clock.h"
 #include "journal.h"
+#include "marks.h"
 
 #include <inttypes.h>
 
@@ -39,6 +40,7 @@ static void end_line(void) {
     left -= journal_line("line %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, bytes, time,
                          seen.handovers, seen.late, seen.pending);
     reported = bytes;
+    marks_line(bytes, time);
 }
 
 void console_wrote(const struct iovec *parts, size_t length) {

@@ -14,9 +14,27 @@
 #define MOST_MARKS 4096 // in one log; no supported workload executes more
 
 static _Atomic int at_work;
+static uint64_t first_byte, last_byte; // of marks_between_lines; both 0: the window lies between marks
 
 int marks_at_work(void) {
     return atomic_load(&at_work);
+}
+
+static void record(unsigned kind, uint64_t time) {
+    profile_mark(kind, time);
+    stacks_mark(kind);
+}
+
+void marks_between_lines(uint64_t from, uint64_t to) {
+    first_byte = from;
+    last_byte = to;
+}
+
+void marks_line(uint64_t bytes, uint64_t time) {
+    if (last_byte && bytes == first_byte)
+        record(MARKS_TOTAL_BEGIN, time);
+    else if (last_byte && bytes == last_byte)
+        record(MARKS_TOTAL_END, time);
 }
 
 // The callback's pointer carries the kind and the distance, so a translation needs no allocation.
@@ -30,9 +48,9 @@ static void executed(unsigned vcpu, void *data) {
         journal_line("mark %02x %u %llu", kind, vcpu, (unsigned long long)time);
     else if (number == MOST_MARKS)
         journal_line("flood %u", MOST_MARKS);
-    profile_mark(kind, time);
+    if (!last_byte)
+        record(kind, time);
     sharing_mark(kind, time);
-    stacks_mark(kind);
     if (kind == MARKS_WORK_BEGIN)
         atomic_fetch_add(&at_work, 1);
     else if (kind == MARKS_WORK_END)

@@ -34,6 +34,7 @@ EXPORT int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int ar
 struct settings {
     const char *out, *profile, *events, *stacks, *explore;
     bool lines, disks;
+    uint64_t from, to; // the window's first and last byte of the console; 0: it lies between marks
     int talk; // the host's socket, or -1
     struct clock_options clock;
     struct access_options access;
@@ -51,6 +52,16 @@ static bool number(const char *text, uint64_t least, uint64_t most, uint64_t *va
         return false;
     *value = n;
     return true;
+}
+
+// `FROM:TO`, two lengths of the console.
+static bool window(const char *text, struct settings *s) {
+    const char *colon = strchr(text, ':');
+    char first[24] = "";
+    if (!colon || (size_t)(colon - text) >= sizeof first)
+        return false;
+    memcpy(first, text, (size_t)(colon - text));
+    return number(first, 1, UINT64_MAX, &s->from) && number(colon + 1, s->from + 1, UINT64_MAX, &s->to);
 }
 
 static bool option(struct settings *s, const char *argument) {
@@ -82,6 +93,8 @@ static bool option(struct settings *s, const char *argument) {
         return s->clock.skip = n, true;
     if (IS("lines") && number(value, 0, 1, &n))
         return s->lines = n, true;
+    if (IS("window"))
+        return window(value, s);
     if (IS("talk") && number(value, 3, 1023, &n))
         return s->talk = (int)n, INSN_FULL;
     if (IS("disks") && number(value, 0, 1, &n))
@@ -304,6 +317,7 @@ int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, cha
     activity_setup(vcpu_count, s.lines);
     if (s.lines)
         console_setup(vcpu_count);
+    marks_between_lines(s.from, s.to);
     placement_setup();
 #if INSN_FULL
     libc_activate();

@@ -19,6 +19,7 @@ from benchgate.plan.planned import PlannedCell
 from benchgate.render.page import exploration_page
 from benchgate.render.tables import exploration
 from benchgate.run.record import load
+from benchgate.session import remembered
 from benchgate.session.exploring import folder as folders
 from benchgate.session.exploring import rows, small
 from benchgate.session.exploring.asked import Asked
@@ -36,6 +37,7 @@ def explore(asked: Asked, out: Path, opened: Open, progress: Progress) -> Explor
         progress.note(note)
     with folders.locked(out) as folder, opened(selected) as on:
         folder.begin({"asked": asked.what, **on.facts})
+        remembered.keep(folder.path, on.cells)
         loop = Exploring(asked, on.cells, folder, on.maker, progress)
         try:
             loop.run()
