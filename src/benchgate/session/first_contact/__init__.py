@@ -207,7 +207,9 @@ def _further(cpus: int) -> str:
 def _how_it_went(boot: Boot) -> str:
     ended = "by a reset or a triple fault" if _was_reset(boot) else f"with status {boot.status}"
     return {
-        Stop.PROMPT: f"it waits at its prompt `{boot.prompt}`",
+        Stop.PROMPT: "; ".join(
+            [f"it waits at its prompt `{boot.prompt}`", *(f"`{one.line}`: {one.how}" for one in boot.steps)]
+        ),
         Stop.EXITED: f"it ended QEMU {ended}",
         Stop.QUIET: "it prints nothing more"
         if boot.text.strip()
