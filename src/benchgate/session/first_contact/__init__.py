@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchgate.base.arch import ARCHITECTURES
-from benchgate.base.boots import DEFAULT_FIRMWARE
+from benchgate.base.boots import CPUS, DEFAULT_FIRMWARE
 from benchgate.base.cells import Accel, Cell, Lane, Placement
 from benchgate.base.errors import UsageError
 from benchgate.base.paths import data_root
@@ -64,7 +64,9 @@ class Written:
 
 def new_system(order: Order, say: Say, show: Say) -> Written:
     """`say` prints a sentence, `show` what the guest prints."""
-    file = look(order.kernel)
+    template = order.kernel
+    order = replace(order, kernel=Path(str(template).replace(CPUS, "1")))
+    file = replace(look(order.kernel), path=template)
     say(f"{order.kernel} is {file.about}")
     if file.media is Media.NONE:
         raise UsageError(f"{order.kernel}: is {file.about}: {file.advice}")
@@ -104,7 +106,7 @@ class _Booting:
         cell = Cell(system.name, SELFTEST, SELFTEST_WORKLOAD.mode, (), cpus)
         seats = Seats(Lane.TCG, Placement.VIRTUAL, ())
         planned, mark = PlannedCell(cell, system, SELFTEST_WORKLOAD, seats), secrets.token_hex(8)
-        image = Images(locked=False, notice=self.say).of(system, SELFTEST_WORKLOAD)
+        image = Images(locked=False, notice=self.say).of(planned.booted, SELFTEST_WORKLOAD)
         spec = guest_spec(planned, image, self._vm(system), mark, words=system.boot.append)
         lines = tuple(line.replace("{workers}", str(cpus)) for line in self.order.lines)
         found = listen(spec, mark, lines, seconds=self.order.seconds, show=self._shown, patient=patient)

@@ -73,7 +73,8 @@ def _boot(system: System) -> Iterator[str]:
         yield f"  arguments: {_flow(words.arguments)}"
     yield "boot:"
     if system.boot.kernel:
-        yield f"  kernel: {quoted(system.boot.kernel)}    # relative to this file"
+        each = ", one for each CPU count" if system.has_guest_per_count else ""
+        yield f"  kernel: {quoted(system.boot.kernel)}    # relative to this file{each}"
     for key, value in (("initrd", system.boot.initrd), ("append", system.boot.append)):
         if value:
             yield f"  {key}: {quoted(value)}"
