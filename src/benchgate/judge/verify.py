@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection
 from dataclasses import replace
 
+from benchgate.base.boots import WORKLOAD_INITRD
 from benchgate.base.cells import Lane, Window
 from benchgate.base.console_text import by_lines, plain
 from benchgate.base.errors import VerifyError
@@ -24,7 +25,7 @@ from benchgate.base.void_rule import NO_RULE, VoidRule
 from benchgate.base.watching import EndBy
 from benchgate.base.workloads import Workload
 from benchgate.insn.window import agree, window
-from benchgate.judge import patterns, printed, wire
+from benchgate.judge import linux_options, patterns, printed, wire
 from benchgate.judge.agreement import check_agreement
 from benchgate.judge.answered import check_answers, reported
 from benchgate.judge.foreign import check_foreign
@@ -34,7 +35,7 @@ from benchgate.judge.noise import NOT_KNOWN, disturbance, excess, is_judged
 from benchgate.judge.oracle import ORACLES
 from benchgate.judge.oracle_run import OracleRun
 from benchgate.judge.output import Output, of_console, of_conversation
-from benchgate.judge.run_files import ARGV, RunFiles
+from benchgate.judge.run_files import ARGV, RunFiles, read_console
 from benchgate.judge.thread_work import check_threads
 from benchgate.judge.transcript_checks import check_books, check_cpus, check_echo, check_window, require_cpus
 from benchgate.judge.wire import MAX_HZ, Transcript
@@ -64,6 +65,17 @@ def verify_on(
 
     `exploration`: how its vCPUs must have been stalled; then the result is for whoever explores. None: it may
     be a sample, so an explored run is refused."""
+    try:
+        return _verified_on(run, workload, system, rule, exploration)
+    except VerifyError as error:
+        if system.boot.initrd != WORKLOAD_INITRD:
+            raise
+        raise VerifyError(f"{error}{linux_options.missing(run, read_console(run), str(error))}") from error
+
+
+def _verified_on(
+    run: RawRun, workload: Workload, system: System, rule: VoidRule, exploration: Exploration | None
+) -> VerifiedRun:
     codes = None if system.end.by is EndBy.KILL else system.end.exit_codes
     files = RunFiles(run)
     if system.result.format is not ResultFormat.BENCH:
