@@ -105,3 +105,26 @@ def test_a_number_that_was_printed_before_the_work_is_no_answer(
     assert "what shows that its work was done" in capsys.readouterr().out
     assert systemfile.load(out).result.expect == {"answer": "0"}, "it is to be filled in"
     assert "#   primes: 42 tables are ready" in out.read_text()
+
+
+def test_a_kernel_that_is_built_for_each_cpu_count(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for cpus in (1, 2):
+        talker(tmp_path, cpus=cpus)
+    out, template = tmp_path / "mine.yaml", tmp_path / "talker-{n}.elf"
+    assert new_system(template, out, "--send", "primes {workers} 20000") == 0
+    assert (
+        f"there is no {tmp_path / 'talker-4.elf'}, so it is not booted with 4 CPUs" in capsys.readouterr().err
+    )
+    assert "kernel: 'talker-{n}.elf'    # relative to this file, one for each CPU count" in out.read_text()
+    system = systemfile.load(out)
+    assert (system.has_guest_per_count, system.cpus) == (True, (1, 2))
+    assert system.console.online == "^talker: (?P<n>[0-9]+) CPUs? up$", "the kernel of each count was booted"
+
+
+def test_a_template_without_a_kernel_for_one_cpu_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert new_system(tmp_path / "talker-{n}.elf", tmp_path / "mine.yaml") == 4
+    assert f"{tmp_path / 'talker-1.elf'}" in capsys.readouterr().err

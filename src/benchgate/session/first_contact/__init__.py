@@ -185,6 +185,9 @@ def _with_more(
         one = replace(system, qemu=replace(system.qemu, smp=template))
         boots = {1: first}
         for count in COUNTS[1:]:
+            if lacking := _lacks(one, count):
+                booting.say(f"there is no {lacking}, so it is not booted with {count} CPUs")
+                break
             boots[count] = booting.boot(one, count, patient=_rank(first)[0] >= _GOOD)
             if _rank(boots[count])[0] < _rank(first)[0]:
                 break
@@ -197,6 +200,12 @@ def _with_more(
         best = best or (one, boots)
     assert best is not None  # there is at least one template
     return best
+
+
+def _lacks(system: System, cpus: int) -> str:
+    """The kernel of this CPU count, if it is missing; only of a system with one for each count."""
+    kernel = system.file.parent / system.at(cpus).boot.kernel
+    return str(kernel) if system.has_guest_per_count and not kernel.is_file() else ""
 
 
 def _further(cpus: int) -> str:

@@ -116,7 +116,8 @@ def _judged(of: Proposal) -> Iterator[str]:
     yield from _answers(found)
     yield from _end(found, of.system.arch.exit_code)
     if found.counts[-1] < 4:
-        yield f"cpus: {{maximum: {found.counts[-1]}}}    # with more it did not come as far"
+        lacks = ", or there was no kernel for them" if of.system.has_guest_per_count else ""
+        yield f"cpus: {{maximum: {found.counts[-1]}}}    # with more it did not come as far{lacks}"
     yield from _smoke(of)
 
 
