@@ -48,11 +48,13 @@ _PORTS = {
 }
 
 
-def talker(folder: Path, guest: Architecture = X86_64) -> Path:
-    """The kernel with a prompt: tests/data/kernels/talker/talker.h says what it understands."""
-    made, port = folder / f"talker-{guest}.elf", _PORTS[guest]
+def talker(folder: Path, guest: Architecture = X86_64, *, cpus: int = 0) -> Path:
+    """The kernel with a prompt: tests/data/kernels/talker/talker.h says what it understands. `cpus`: built
+    for so many; 0: for as many as there are."""
+    made, port = folder / f"talker-{cpus or guest}.elf", _PORTS[guest]
     common = (_TALKER / f"{name}.c" for name in ("talker", "shell", "primes", "lies", "input"))
-    words = (f"-I{GUEST}", f"-Wl,-T,{port.script}", *map(str, (*port.sources, *common)))
+    fixed = (f"-DFIXED_CPUS={cpus}",) if cpus else ()
+    words = (*fixed, f"-I{GUEST}", f"-Wl,-T,{port.script}", *map(str, (*port.sources, *common)))
     command = [*cross.compiler(guest).argv, *port.flags, *words, "-o", str(made)]
     subprocess.run(command, check=True, timeout=PATIENCE_S)
     return made

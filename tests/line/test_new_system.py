@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from benchgate import cli
+from benchgate.base.results import TYPED, LineWindow
 from benchgate.base.systems import Ask
+from benchgate.base.watching import Smoke
 from benchgate.plan import systemfile
 from tests.kernelkit import talker
 
@@ -32,7 +34,21 @@ def test_a_kernel_with_a_prompt(kernel: Path, tmp_path: Path, capsys: pytest.Cap
     assert (system.ask, system.qemu.machine, system.qemu.arguments) == (Ask.PROMPT, "q35", ())
     assert system.console.online == "^talker: (?P<n>[0-9]+) CPUs? up$"
     assert system.result.expect is not None
-    assert "primes: took" in system.result.work.regex  # type: ignore[union-attr]
+    assert system.result.work == LineWindow(TYPED, "^primes: took [0-9]+ ns$")
+    assert "# at 1, 2, 4 CPUs its prompt came back" in out.read_text()
+    assert system.smoke == Smoke("", "^talker: [0-9]+ CPUs up$")
+    explored = (
+        "--system",
+        str(out),
+        "--smoke",
+        "--smp",
+        "2",
+        "--seeds",
+        "2",
+        "--out",
+        str(tmp_path / "found"),
+    )
+    assert cli.main(["explore", *explored]) == 0
 
 
 def test_a_kernel_that_repeats_itself_came_up_on_no_machine(
@@ -42,3 +58,73 @@ def test_a_kernel_that_repeats_itself_came_up_on_no_machine(
     assert new_system(kernel, out, "--append", "lie=dots", "--machine", "q35") == 4
     assert "it printed nothing but the byte `.` any more" in capsys.readouterr().err
     assert not out.exists()
+
+
+def test_a_panic_of_a_command_is_no_answer(
+    kernel: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "mine.yaml"
+    assert new_system(kernel, out, "--append", "lie=dies", "--send", "primes {workers} 20000") == 0
+    said, written = capsys.readouterr(), out.read_text()
+    panicked = "it printed a line that looks like a panic: panic: code 17 at 4711"
+    assert f"`primes 4 20000`: {panicked}" in said.err
+    assert f"# at 1, 2, 4 CPUs {panicked}" in written
+    assert "nothing was taken from a line whose prompt did not come back" in said.out
+    assert systemfile.load(out).result.expect == {"answer": "0"}, "it is to be filled in"
+
+
+def test_a_command_that_panics_with_more_cpus_is_for_one(
+    kernel: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "mine.yaml"
+    assert new_system(kernel, out, "--append", "lie=dies-many", "--send", "primes {workers} 20000") == 0
+    assert "cell.require_verified()" in capsys.readouterr().out, "no speedup is proposed"
+    assert "# at 1 CPU its prompt came back; at 2, 4 CPUs it printed a line that looks" in out.read_text()
+    system = systemfile.load(out)
+    assert system.cpus == (1, 1)
+    assert system.result.expect is not None
+    assert (system.result.expect["hi"], "17" in system.result.expect.values()) == ("20000", False)
+
+
+def test_a_command_whose_prompt_never_comes_back_is_said(
+    kernel: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "mine.yaml"
+    words = ("--append", "lie=endless", "--send", "primes {workers} 20000", "--seconds", "12")
+    assert new_system(kernel, out, *words) == 0
+    silent = "it printed nothing more, and its prompt did not come back"
+    assert f"`primes 1 20000`: {silent}" in capsys.readouterr().err
+    assert f"# at 1, 2, 4 CPUs {silent}" in out.read_text()
+
+
+def test_a_number_that_was_printed_before_the_work_is_no_answer(
+    kernel: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "mine.yaml"
+    assert new_system(kernel, out, "--append", "lie=recites", "--send", "primes {workers} 6000000") == 0
+    assert "what shows that its work was done" in capsys.readouterr().out
+    assert systemfile.load(out).result.expect == {"answer": "0"}, "it is to be filled in"
+    assert "#   primes: 42 tables are ready" in out.read_text()
+
+
+def test_a_kernel_that_is_built_for_each_cpu_count(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for cpus in (1, 2):
+        talker(tmp_path, cpus=cpus)
+    out, template = tmp_path / "mine.yaml", tmp_path / "talker-{n}.elf"
+    assert new_system(template, out, "--send", "primes {workers} 20000") == 0
+    assert (
+        f"there is no {tmp_path / 'talker-4.elf'}, so it is not booted with 4 CPUs" in capsys.readouterr().err
+    )
+    assert "kernel: 'talker-{n}.elf'    # relative to this file, one for each CPU count" in out.read_text()
+    system = systemfile.load(out)
+    assert (system.has_guest_per_count, system.cpus) == (True, (1, 2))
+    assert system.console.online == "^talker: (?P<n>[0-9]+) CPUs? up$", "the kernel of each count was booted"
+
+
+def test_a_template_without_a_kernel_for_one_cpu_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert new_system(tmp_path / "talker-{n}.elf", tmp_path / "mine.yaml") == 4
+    assert f"{tmp_path / 'talker-1.elf'}" in capsys.readouterr().err

@@ -233,6 +233,17 @@ def test_a_coordinator_that_takes_its_workers_cpu_is_foreign(where: Path, system
     assert "the guest was not quiet: tasks other than the workers used" in session.output
 
 
+def test_a_kernel_that_allows_pid_1_no_port_is_told_which_option_it_lacks(where: Path) -> None:
+    """As a kernel without CONFIG_X86_IOPL_IOPERM does, one that is locked down refuses ioperm()."""
+    locked = linux_with(where, "locked", "lockdown=integrity")
+    test = write_test(where, CELLS, SMALL)
+    session = run_pytest(where, test, "--clock=insn", "--smp=1", "--seeds=1", f"--system={locked}")
+    assert session.code == 1
+    said = " ".join(session.output.split())
+    assert "the process exited with status 0 after its end line; so it is if the kernel is built" in said
+    assert "without CONFIG_X86_IOPL_IOPERM, or locked down" in said
+
+
 def test_a_run_with_fewer_cpus_than_requested_is_invalid(where: Path) -> None:
     write_test(where, CELLS, SMALL)
     short = linux_with(where, "short", "maxcpus=1")

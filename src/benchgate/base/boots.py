@@ -5,7 +5,7 @@ Takes the values of `boot`, `qemu` and `build`; gives them as frozen types. Noth
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchgate.base.disks import Disk
@@ -17,6 +17,8 @@ DEFAULT_FIRMWARE = "default"
 NO_FIRMWARE = "none"
 FETCHED_LINUX = "fetch:linux"
 WORKLOAD_INITRD = "workload"
+CPUS = "{n}"
+"""In what is booted, and in a build's commands: the CPU count."""
 SOURCE = "{source}"
 """In a build's commands: the path of the workload's C file; `{workload}` is its name."""
 
@@ -35,6 +37,17 @@ class Boot:
     """DEFAULT_FIRMWARE, NO_FIRMWARE or the path of a file, which may contain {out}."""
     is_linux: bool = False
     """Whether its kernel is Linux: the fetched one, or one that a setting puts in its place."""
+
+    def at(self, cpus: int) -> Boot:
+        """With the files of this CPU count."""
+        return replace(
+            self,
+            kernel=_at(self.kernel, cpus),
+            initrd=_at(self.initrd, cpus),
+            symbols=_at(self.symbols, cpus),
+            disks=tuple(replace(disk, image=_at(disk.image, cpus)) for disk in self.disks),
+            firmware=_at(self.firmware, cpus),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +82,19 @@ class Build:
     mix: tuple[tuple[str, ...], ...] = ()
     """What then builds a kernel with these programs and its own conductor; empty: it has none."""
 
+    def at(self, cpus: int) -> Build:
+        """With the commands for this CPU count."""
+        commands, part, mix = (
+            tuple(tuple(_at(word, cpus) for word in command) for command in each)
+            for each in (self.commands, self.part, self.mix)
+        )
+        return replace(self, commands=commands, part=part, mix=mix)
+
     @property
     def per_workload(self) -> bool:
         """Whether the build uses the workload's C source, so that each workload needs its own build."""
         return any(SOURCE in word for command in self.commands for word in command)
+
+
+def _at(word: str, cpus: int) -> str:
+    return word.replace(CPUS, str(cpus))

@@ -35,5 +35,11 @@ def guest_digest(files: Mapping[str, object]) -> str:
     return _sha256("".join(f"{name}={value}\n" for name, value in sorted(files.items())))
 
 
+def guest_of(cell: Cell, *, per_count: bool) -> str:
+    """Under which name session.json has the digests of the cell's guest: its row's, or its own if each CPU
+    count has a guest of its own."""
+    return cell.id if per_count else cell.row
+
+
 def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()

@@ -102,6 +102,15 @@ class System:
     machine: Machine | None = None
     """The memory system that the instruction clock gives it; None: ideal."""
 
+    def at(self, cpus: int) -> System:
+        """This system with the files that it boots, and builds, at this CPU count."""
+        return replace(self, boot=self.boot.at(cpus), build=self.build and self.build.at(cpus))
+
+    @property
+    def has_guest_per_count(self) -> bool:
+        """Whether each CPU count has a guest of its own, because its kernel is built for it (`{n}`)."""
+        return self.at(1) != self.at(2)
+
     def on(self, machine: Machine) -> System:
         """This system on a machine, which its name says."""
         return replace(self, name=on_machine(self.name, machine.name), machine=machine)

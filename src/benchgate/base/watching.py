@@ -28,12 +28,14 @@ class ConsoleWords:
     repeat_bytes: int = REPEAT_BYTES
     online: str = ""
     """A pattern whose group (?P<n>...) is the number of online CPUs; empty: the begin line has it."""
+    by_clock: bool = False
+    """In place of a pattern: each vCPU must have worked in the window, by the instruction clock."""
     online_lines: str = ""
     """A pattern that matches one line for each CPU that came up; another way to say the same."""
 
     @property
     def counts_cpus(self) -> bool:
-        """Whether a pattern says how many CPUs came up; the wire format says it without one."""
+        """Whether a line says how many CPUs came up; the wire format says it without a pattern."""
         return bool(self.online or self.online_lines)
 
 

@@ -1,24 +1,25 @@
 """Prepares the files that a system boots: fetches or builds the kernel, makes the initramfs, digests both.
 
-Takes a system, a workload and the source of the Linux kernel; gives an `Image`. Fails with FetchError or
-BuildError, which name the file and the key in the system's YAML file.
+Takes a system at a CPU count (`System.at`), a workload and the source of the Linux kernel; gives an `Image`.
+Fails with FetchError or BuildError, which name the file and the key in the system's YAML file.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from benchgate.base import identity
 from benchgate.base.arch import Architecture
-from benchgate.base.boots import DEFAULT_FIRMWARE, FETCHED_LINUX, NO_FIRMWARE, WORKLOAD_INITRD, Build
+from benchgate.base.boots import DEFAULT_FIRMWARE, FETCHED_LINUX, NO_FIRMWARE, WORKLOAD_INITRD, Boot, Build
 from benchgate.base.errors import BuildError
 from benchgate.base.files import file_digest
 from benchgate.base.runs import Image
 from benchgate.base.systems import Kind, System, plain_name
+from benchgate.base.text import counted
 from benchgate.base.tools import UNVERIFIED
 from benchgate.base.workloads import GUEST_FILES, Workload
 from benchgate.build import data_files, programs, tools
@@ -37,6 +38,8 @@ def guest_digest(image: Image) -> str:
     return identity.guest_digest(image.digests)
 
 
+_WORDS = {DEFAULT_FIRMWARE, NO_FIRMWARE, FETCHED_LINUX, WORKLOAD_INITRD}
+"""What a YAML says in place of a file."""
 _SETTLED_NS = 2_000_000_000
 """Two changes within a tick of the host's clock have one stamp, so a new file's stamp proves nothing."""
 
@@ -55,6 +58,25 @@ def _has_digest(path: Path, digest: str) -> bool:
         return file_digest(path) == digest
     except OSError:
         return False
+
+
+def require_counts(system: System, counts: Collection[int]) -> None:
+    """BuildError with all that is missing of a system whose CPU counts have guests of their own. What is
+    still to be built is not looked for."""
+    missing = []
+    for cpus in sorted(counts) if system.has_guest_per_count else ():
+        at = system.at(cpus).boot
+        named = {"boot.kernel": at.kernel, "boot.initrd": at.initrd, "boot.firmware": at.firmware}
+        named |= {f"boot.disks.{number}": disk.image for number, disk in enumerate(at.disks)}
+        for key, word in named.items():
+            path = system.file.parent / word
+            if word and "{" not in word and word not in _WORDS and not path.is_file():
+                missing.append(f"{key}: {path}, for {counted(cpus, 'CPU')}")
+    if missing:
+        raise BuildError(
+            f"{system.file}: there is no file {'; '.join(missing)}; build it first, or leave that CPU "
+            "count out with --smp or `cpus`"
+        )
 
 
 def _process(workload: Workload, tool: ToolFiles | None) -> Image:
@@ -87,13 +109,13 @@ class Images:
     notice: Notice
     _linux: dict[tuple[str, str], LinuxKernel] = field(default_factory=dict)
     """By the kernel that a system boots, and the architecture."""
-    _made: dict[tuple[str, str], Image] = field(default_factory=dict)
+    _made: dict[tuple[str, str, Boot, Build | None], Image] = field(default_factory=dict)
     _checked: dict[Path, tuple[int, ...]] = field(default_factory=dict)
     """The stamp of each file when its content was last compared with its digest."""
     _told: set[str] = field(default_factory=set)
 
     def of(self, system: System, workload: Workload) -> Image:
-        key = system.name, workload.name
+        key = system.name, workload.name, system.boot, system.build
         if key not in self._made:
             self._made[key] = self._make(system, workload)
         return self._made[key]

@@ -30,12 +30,14 @@ PLAN = "mix"
 def image(mix: Mix, plan: str, images: Images, folder: Path) -> Image:
     asked = {PLAN: hashlib.sha256(plan.encode()).hexdigest()}
     if mix.own_conductor:
-        kernel = images.mixed(mix.system, tuple(mix.programs.values()))
+        kernel = images.mixed(mix.system.at(mix.cpus), tuple(mix.programs.values()))
         return Image(kernel, None, None, {"kernel": file_digest(kernel), **asked}, ())
     content = {"init": programs.init(), "bench": programs.conductor(), **_modules(mix, images)}
     for place, workload in mix.programs.items():
         content |= {f"{place}/{name}": path for name, path in _files(workload, images).items()}
-    found, digests, labels = images.kernel(mix.system, next(iter(mix.programs.values()), mix.program))
+    found, digests, labels = images.kernel(
+        mix.system.at(mix.cpus), next(iter(mix.programs.values()), mix.program)
+    )
     digests = {**digests, **{name: file_digest(path) for name, path in content.items()}}
     archive = folder / f"{mix.digest}.cpio"
     if not archive.is_file():

@@ -273,10 +273,11 @@ def symbols_of(known: Symbols, more: Symbols) -> list[tuple[int, int, str]]:
     return sorted(found | {*zip(more.addresses, more.ends, more.names, strict=True)})
 
 
-def stored_symbols(facts: Mapping[str, Any], row: str, where: str) -> Symbols:
-    """The symbols that contain a row's samples; empty without samples."""
-    with _reading(where, f"the symbols of {row}"):
-        kept = facts.get("symbols", {}).get(row, ())
+def stored_symbols(facts: Mapping[str, Any], where: str, *guests: str) -> Symbols:
+    """The symbols that contain samples of the first of these guests that has any; empty without samples."""
+    with _reading(where, f"the symbols of {guests[0]}"):
+        known = facts.get("symbols", {})
+        kept = next((known[guest] for guest in guests if guest in known), ())
         found = sorted((_address(start), _address(end), str(name)) for start, end, name in kept)
     addresses, ends, names = zip(*found, strict=True) if found else ((), (), ())
     return Symbols(addresses, ends, names)

@@ -9,7 +9,7 @@ not say that they follow these rules; of them only a console that occurs twice o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -28,11 +28,18 @@ FACT, RULES = "binding", 1
 """In session.json: the version of these rules."""
 
 
-def check_binding(
-    facts: Mapping[str, Any], judged: Iterable[JudgedRun], sweeps: Sequence[Cells], policy: Policy, where: str
+def check_binding(  # noqa: PLR0913 - keyword arguments
+    facts: Mapping[str, Any],
+    judged: Iterable[JudgedRun],
+    sweeps: Sequence[Cells],
+    policy: Policy,
+    where: str,
+    *,
+    per_count: Collection[str] = (),
 ) -> None:
     """`sweeps`: the cells of each that were not skipped. In a session that is not complete, one of several
-    runs in parallel may be missing, and so may later ones."""
+    runs in parallel may be missing, and so may later ones. `per_count`: the systems whose CPU counts have
+    guests of their own; the arms of any other row have the same one."""
     ordered = sorted(judged, key=lambda one: one.run.attempt)
     runs = [one.run for one in ordered]
     _check_nonces(runs)
@@ -41,7 +48,8 @@ def check_binding(
     if facts[FACT] != RULES or type(facts[FACT]) is not int:
         raise EvidenceError(f"{where}: {FACT} is {facts[FACT]!r:.40}; expected {RULES}")
     for run in runs:
-        _check_identity(facts, run, where)
+        guest = identity.guest_of(run.cell, per_count=run.cell.system in per_count)
+        _check_identity(facts, run, where, guest)
     for found in _by_cell(runs).values():
         _check_warmups(found, policy.warmups)
     if facts.get("state") == "complete":
@@ -64,7 +72,8 @@ def _check_nonces(runs: Sequence[RawRun]) -> None:
             raise _wrong(run, f"another run has its nonce {run.nonce}")
 
 
-def _check_identity(facts: Mapping[str, Any], run: RawRun, where: str) -> None:
+def _check_identity(facts: Mapping[str, Any], run: RawRun, where: str, guest: str) -> None:
+    """`guest`: the name of its guest among the inputs."""
     inputs, order_seed = facts.get("inputs"), _option(facts, "order_seed")
     if not isinstance(inputs, Mapping):
         raise EvidenceError(f"{where} has no inputs, but {FACT} needs them")
@@ -74,11 +83,9 @@ def _check_identity(facts: Mapping[str, Any], run: RawRun, where: str) -> None:
         nonce = identity.nonce_of_attempt(str(facts.get("id")), run.attempt)
     if run.nonce != nonce:
         raise _wrong(run, f"its nonce is {run.nonce}, and must be {nonce}")
-    files = inputs.get(run.cell.row)
+    files = inputs.get(guest)
     if not isinstance(files, Mapping) or identity.guest_digest(files) != run.guest_digest:
-        raise _wrong(
-            run, f"its guest {run.guest_digest:.16} is not the one that {where} has for {run.cell.row}"
-        )
+        raise _wrong(run, f"its guest {run.guest_digest:.16} is not the one that {where} has for {guest}")
 
 
 def _by_cell(runs: Iterable[RawRun]) -> dict[str, list[RawRun]]:

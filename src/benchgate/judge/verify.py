@@ -11,9 +11,10 @@ import re
 from collections.abc import Collection
 from dataclasses import replace
 
+from benchgate.base.boots import WORKLOAD_INITRD
 from benchgate.base.cells import Lane, Window
 from benchgate.base.console_text import by_lines, plain
-from benchgate.base.errors import VerifyError
+from benchgate.base.errors import OracleError, VerifyError
 from benchgate.base.exploring import Exploration
 from benchgate.base.network import host_ports, port_values
 from benchgate.base.results import Result, ResultFormat
@@ -24,7 +25,7 @@ from benchgate.base.void_rule import NO_RULE, VoidRule
 from benchgate.base.watching import EndBy
 from benchgate.base.workloads import Workload
 from benchgate.insn.window import agree, window
-from benchgate.judge import patterns, printed, wire
+from benchgate.judge import linux_options, patterns, printed, wire
 from benchgate.judge.agreement import check_agreement
 from benchgate.judge.answered import check_answers, reported
 from benchgate.judge.foreign import check_foreign
@@ -35,7 +36,7 @@ from benchgate.judge.oracle import ORACLES
 from benchgate.judge.oracle_run import OracleRun
 from benchgate.judge.output import Output, of_console, of_conversation
 from benchgate.judge.patterns import Figures
-from benchgate.judge.run_files import ARGV, RunFiles
+from benchgate.judge.run_files import ARGV, RunFiles, read_console
 from benchgate.judge.thread_work import check_threads
 from benchgate.judge.transcript_checks import check_books, check_cpus, check_echo, check_window, require_cpus
 from benchgate.judge.wire import MAX_HZ, Transcript
@@ -65,6 +66,21 @@ def verify_on(
 
     `exploration`: how its vCPUs must have been stalled; then the result is for whoever explores. None: it may
     be a sample, so an explored run is refused."""
+    try:
+        return _verified_on(run, workload, system, rule, exploration)
+    except OracleError:
+        raise
+    except VerifyError as error:
+        ours = system.boot.initrd == WORKLOAD_INITRD
+        hint = linux_options.missing(run, read_console(run), str(error)) if ours else ""
+        if not hint:
+            raise
+        raise VerifyError(f"{error}{hint}") from error
+
+
+def _verified_on(
+    run: RawRun, workload: Workload, system: System, rule: VoidRule, exploration: Exploration | None
+) -> VerifiedRun:
     codes = None if system.end.by is EndBy.KILL else system.end.exit_codes
     files = RunFiles(run)
     if system.result.format is not ResultFormat.BENCH:
@@ -152,10 +168,8 @@ def verify_printed(
 ) -> VerifiedRun:
     """The same for a system that prints figures and answers in its own form, by the patterns of its YAML."""
     check_ending(files, exit_codes)
-    if not system.console.counts_cpus:
-        raise VerifyError("the system's YAML has no `console.online`, so nothing shows how many CPUs came up")
     output = output_of(files, system)
-    require_cpus(files.run.cell.cpus, patterns.online_cpus(output, system))
+    _check_online(files, output, system)
     seen = printed.read(files, output, system)
     figures = seen.figures
     total = figures.work if figures.total is None else figures.total
@@ -179,6 +193,21 @@ def verify_printed(
         metrics={**figures.metrics, **printed.metrics(workload, seen, total)},
         skipped=figures.skipped,
     )
+
+
+def _check_online(files: RunFiles, output: Output, system: System) -> None:
+    """That as many CPUs came up as the row counts. The clock's window shows it by itself: printed.read()
+    requires that each vCPU worked in it."""
+    console, lane = system.console, files.run.lane
+    if console.counts_cpus:
+        require_cpus(files.run.cell.cpus, patterns.online_cpus(output, system))
+    elif not console.by_clock:
+        raise VerifyError("the system's YAML has no `console.online`, so nothing shows how many CPUs came up")
+    elif lane is not Lane.INSN:
+        raise VerifyError(
+            "`console.online: clock` shows on the instruction clock only how many CPUs came up, and this run "
+            f"is on lane {lane}: use --clock insn, or give a pattern"
+        )
 
 
 def _void(

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from benchgate.base.cells import Cell, Lane, Params, Placement
 from benchgate.base.clocks import Clock
 from benchgate.base.gates import Gate
+from benchgate.base.identity import guest_of
 from benchgate.base.metrics import Metric
 from benchgate.base.systems import Kind, System
 from benchgate.base.workloads import Workload
@@ -91,6 +92,16 @@ class PlannedCell:
     @property
     def skip(self) -> str:
         return self.excluded or self.seats.skip
+
+    @property
+    def booted(self) -> System:
+        """The system with the files of this CPU count."""
+        return self.system.at(self.cell.cpus)
+
+    @property
+    def guest(self) -> str:
+        """The name of its guest in session.json."""
+        return guest_of(self.cell, per_count=self.system.has_guest_per_count)
 
 
 @dataclass(frozen=True, slots=True)

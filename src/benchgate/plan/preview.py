@@ -26,6 +26,8 @@ def describe(plans: Sequence[SweepPlan], options: Options, policy: Policy, seed:
     lines = list(choice.told(options))
     for sweep in plans:
         lines.append(f"sweep {' and '.join(sweep.rows)}")
+        if any(cell.system.has_guest_per_count for cell in sweep.runnable):
+            lines.append("  each CPU count boots files of its own (`{n}`)")
         for cell in sweep.cells:
             lines.append("  " + _describe_cell(cell, options, policy))
             if cell.system.script is not None and not cell.skip:

@@ -46,6 +46,11 @@ def _wrong_clock(system: System, lane: Lane) -> str:
             f"{system.name} prints on `qemu.console: {system.qemu.console}`, which QEMU reads at the host's "
             "times: use --clock wall, or let the kernel print on the first serial port"
         )
+    if lane is not Lane.INSN and system.console.by_clock:
+        return (
+            f"that the CPUs of {system.name} came up is read from the instruction clock (`console.online: "
+            "clock`): use --clock insn, or give the pattern of a line that the kernel prints"
+        )
     if lane is Lane.INSN or not system.result.needs_clock:
         return ""
     return (

@@ -132,4 +132,4 @@ def _attributions(
 
 def _table(run: RawRun, facts: Mapping[str, Any], where: str) -> attribution.Table:
     transcript = wire.parse(read_console(run), nonce=run.nonce)
-    return attribution.table(run.cell.id, transcript, stored_symbols(facts, run.cell.row, where))
+    return attribution.table(run.cell.id, transcript, stored_symbols(facts, where, run.cell.id, run.cell.row))

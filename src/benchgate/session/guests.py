@@ -8,7 +8,7 @@ prepared for the lane, and with UsageError for a boot that this session cannot m
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +20,7 @@ from benchgate.base.errors import UsageError
 from benchgate.base.identity import nonce_of, nonce_of_attempt, nonce_of_seed
 from benchgate.base.runs import BootSpec, Image
 from benchgate.base.systems import Kind
+from benchgate.build import images
 from benchgate.build.images import Images, guest_digest
 from benchgate.evidence.session_folder import RunFolder
 from benchgate.insn.records import NO_RECORDS, Records
@@ -36,6 +37,16 @@ from benchgate.session.machines import Machines
 from benchgate.session.sweep import PlannedRun
 
 
+def require_counts(cells: Collection[PlannedCell]) -> None:
+    """BuildError if a system has a guest for each CPU count, and a file of one is missing."""
+    counts: dict[str, set[int]] = {}
+    systems = {one.system.name: one.system for one in cells}
+    for one in cells:
+        counts.setdefault(one.system.name, set()).add(one.cell.cpus)
+    for name, system in systems.items():
+        images.require_counts(system, counts[name])
+
+
 @dataclass(frozen=True, slots=True)
 class Guests:
     options: Options
@@ -43,18 +54,18 @@ class Guests:
     images: Images
 
     def image(self, planned: PlannedCell) -> Image:
-        return self.images.of(planned.system, planned.workload)
+        return self.images.of(planned.booted, planned.workload)
 
     def check(self, planned: PlannedCell) -> None:
         """BuildError if a file of the image has changed since it was made."""
-        self.images.check(planned.system, planned.workload)
+        self.images.check(planned.booted, planned.workload)
 
     def symbols(self, planned: PlannedCell) -> Path | None:
-        return self.images.symbols(planned.system, planned.workload)
+        return self.images.symbols(planned.booted, planned.workload)
 
     def all_symbols(self, planned: PlannedCell) -> tuple[Path | None, Path | None]:
         """The files with the symbols of the kernel and of the workload's program, for a profile."""
-        system, workload, qemu = planned.system, planned.workload, self.machines.vm(planned).qemu
+        system, workload, qemu = planned.booted, planned.workload, self.machines.vm(planned).qemu
         kernel = recordings.kernel_symbols(self.images, qemu, system, workload)
         return kernel, self.images.program(system, workload)
 

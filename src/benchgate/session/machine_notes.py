@@ -1,6 +1,7 @@
-"""What a session's reports say of the machines whose memory is simulated.
+"""What a session's reports say of the machines whose memory is simulated, and of guests that differ in a row.
 
-Takes sweeps; gives sentences, none if every cell is on the ideal machine. Pure; nothing fails.
+Takes sweeps; gives sentences, none if every cell is on the ideal machine, or every row has one guest. Pure;
+nothing fails.
 """
 
 from __future__ import annotations
@@ -24,3 +25,14 @@ def machine_notes(sweeps: Iterable[SweepPlan]) -> tuple[str, ...]:
         if one.machine and not is_told(one)
     ]
     return tuple(said)
+
+
+def guest_notes(sweeps: Iterable[SweepPlan]) -> tuple[str, ...]:
+    rows: dict[str, list[int]] = {}
+    for one in (cell for sweep in sweeps for cell in sweep.runnable if cell.system.has_guest_per_count):
+        rows.setdefault(one.cell.row, []).append(one.cell.cpus)
+    return tuple(
+        f"{row}: its kernels differ: each of {', '.join(f'smp{cpus}' for cpus in sorted(set(counts)))} boots "
+        "files of its own (`{n}` in its system's YAML), so a gate compares builds, too"
+        for row, counts in rows.items()
+    )

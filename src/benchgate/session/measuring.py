@@ -54,8 +54,8 @@ from benchgate.run.runner import Here, Runner
 from benchgate.session import fleets, publish, remembered
 from benchgate.session.capacities import Capacities
 from benchgate.session.conclusion import view_of
-from benchgate.session.guests import Guests
-from benchgate.session.machine_notes import machine_notes
+from benchgate.session.guests import Guests, require_counts
+from benchgate.session.machine_notes import guest_notes, machine_notes
 from benchgate.session.machines import Machines
 from benchgate.session.measuring_host import MeasuringHost
 from benchgate.session.progress import Progress, figure
@@ -103,6 +103,7 @@ class MeasuringSession:
         self._runner = fleets.runner_of(self.options, self.progress.note, self._host)
         self._stack.callback(self._runner.close)
         cells = [*(cell for sweep in sweeps for cell in sweep.runnable), *images]
+        require_counts(cells)
         self._machines.fetch(cell.system for cell in cells)
         self._machines.check(cells)
         for cell in cells:
@@ -160,7 +161,7 @@ class MeasuringSession:
         self._session.update(**self._facts, **{binding.FACT: binding.RULES})
         cells = [cell for sweep in sweeps for cell in sweep.cells]
         remembered.keep(self._session.folder, cells, self._trusted)
-        for line in (*choice.told(self.options), *machine_notes(sweeps)):
+        for line in (*choice.told(self.options), *machine_notes(sweeps), *guest_notes(sweeps)):
             self._note(line)
         for line in idle_cpus.notes(sweeps):  # shown at collection
             self._keep(line)
@@ -186,9 +187,9 @@ class MeasuringSession:
 
     def _inputs(self, sweeps: Sequence[SweepPlan]) -> dict[str, Any]:
         """The digests of QEMU and of every image; `labels`: what every report must state about them."""
-        images = {one.cell.row: self.guests.image(one) for sweep in sweeps for one in sweep.runnable}
+        images = {one.guest: self.guests.image(one) for sweep in sweeps for one in sweep.runnable}
         labels = {label for image in images.values() for label in image.labels}
-        found: dict[str, Any] = {row: dict(image.digests) for row, image in images.items()}
+        found: dict[str, Any] = {guest: dict(image.digests) for guest, image in images.items()}
         labels |= self._machines.labels()
         return {**found, **self._machines.described(), "labels": sorted(labels)}
 
@@ -302,8 +303,8 @@ class MeasuringSession:
             return
         transcript = wire.parse(read_console(judged.run), nonce=judged.run.nonce)
         found = attribution.sampled_symbols(transcript, read_symbols(file))
-        row, kept = planned.cell.row, self._facts.setdefault("symbols", {})
-        kept[row] = symbols_of(stored_symbols(self._facts, row, "this session"), found)
+        guest, kept = planned.guest, self._facts.setdefault("symbols", {})
+        kept[guest] = symbols_of(stored_symbols(self._facts, "this session", guest), found)
         self._open_session.update(symbols=kept)
 
     def capacity(self, row: str, counts: tuple[int, ...]) -> Mapping[int, CapacityBound]:

@@ -34,6 +34,7 @@ from benchgate.render.view import SessionView
 from benchgate.run.guest import RunningGuest
 from benchgate.session import fleets
 from benchgate.session.exit_codes import UNDECIDED, exit_code
+from benchgate.session.guests import require_counts
 from benchgate.session.machines import given_qemu, is_alone, largest, qemu_of, require_machines
 from benchgate.session.measuring import MeasuringSession
 from benchgate.session.measuring_host import MeasuringHost
@@ -119,9 +120,10 @@ class PytestSession:
         require_loadable(cell.workload for cell in reversed(cells))  # the first one's process is kept
 
     def try_qemus(self) -> None:
-        """For --plan: UsageError with all that the QEMU that was given refuses. One that would have to be
-        fetched is not tried."""
+        """For --plan: BuildError with the kernels of single CPU counts that are missing, UsageError with all
+        that the QEMU that was given refuses. One that would have to be fetched is not tried."""
         cells = [*(cell for sweep in self._sweeps.values() for cell in sweep.runnable), *self._images]
+        require_counts(cells)
         alone = is_alone(cell.system for cell in cells)
         given = [(one, given_qemu(one.system, self.options, alone=alone)) for one in largest(cells)]
         require_machines(

@@ -17,7 +17,7 @@ from benchgate.base.cells import Lane, Placement
 from benchgate.base.clocks import clock_of
 from benchgate.base.errors import CatalogError, EvidenceError, HostError, NeedsFilesError
 from benchgate.base.runs import Outcome, RawRun, VerifiedRun
-from benchgate.base.systems import SELFTEST
+from benchgate.base.systems import SELFTEST, System
 from benchgate.base.void_rule import VoidRule
 from benchgate.base.workloads import Workload
 from benchgate.evidence import kept_baselines, metrics_csv, results_csv, session_folder
@@ -70,7 +70,9 @@ def judged(folder: Path, trusted: Trusted, verb: str) -> Judged:
     if strangers:
         raise EvidenceError(f"{folder / 'runs' / strangers[0]}: its cell is not in the session's plan")
     sweeps = [frozenset(cell.id for cell, skip in one.cells if not skip) for one in read_plan(facts, where)]
-    check_binding(facts, runs, sweeps, policy, where)
+    systems = {judged.run.cell.system for judged in runs}
+    per_count = {one for one in systems if _system(facts, one, where).has_guest_per_count}
+    check_binding(facts, runs, sweeps, policy, where, per_count=per_count)
     against = kept_baselines.read_back(folder, facts, where)
     return Judged(facts, runs, view_of(facts, runs, where, trusted, against))
 
@@ -121,11 +123,7 @@ def _judge(folder: Path, facts: Mapping[str, Any], where: str, trusted: Trusted,
     def check(one: RawRun) -> VerifiedRun:
         try:
             workload = find_workload(facts, one.cell.workload, trusted)
-            system = systemfile.parse(
-                str(facts["systems"][one.cell.system]),
-                folder.parent.parent / SESSION,
-                dict(facts["settings"][one.cell.system]),
-            )
+            system = _system(facts, one.cell.system, where)
             if one.cell.machine:
                 system = system.on(read_machine(facts, one.cell.machine, where))
         except NeedsFilesError as error:
@@ -151,6 +149,11 @@ def _was_refused(session: Path, raw: RawRun) -> bool:
     """By results.csv. Sessions of earlier versions do not say if that was the oracle's fault."""
     rows = results_csv.parse(read_text(session, RESULTS), RESULTS)
     return any(row.run == raw.attempt and row.outcome is Outcome.INVALID for row in rows)
+
+
+def _system(facts: Mapping[str, Any], name: str, where: str) -> System:
+    """As the session recorded it, on the ideal machine."""
+    return systemfile.parse(str(facts["systems"][name]), Path(where), dict(facts["settings"][name]))
 
 
 def _require_placement(raw: RawRun, facts: Mapping[str, Any], where: str) -> None:

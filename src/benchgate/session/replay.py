@@ -103,7 +103,7 @@ class _Replay:
         return self.planned.system.smoke if self.raw.cell.workload == smoke.WORKLOAD else None
 
     def spec(self, *, records: Records = NO_RECORDS) -> BootSpec:
-        image, log = self.images.of(self.planned.system, self.planned.workload), clock_log(self.out)
+        image, log = self.images.of(self.planned.booted, self.planned.workload), clock_log(self.out)
         made = guest_spec(
             self.planned,
             image,
@@ -138,7 +138,7 @@ class _Replay:
 
     def symbols(self) -> tuple[Path | None, Path | None]:
         """The files with the symbols of the kernel and of the workload's program."""
-        return _kernel_symbols(self), self.images.program(self.planned.system, self.planned.workload)
+        return _kernel_symbols(self), self.images.program(self.planned.booted, self.planned.workload)
 
 
 def replay(order: Order, notice: Notice) -> tuple[str, bool]:
@@ -224,7 +224,7 @@ def _prepare(order: Order, notice: Notice) -> _Replay:
     workload = smoke.stand_in(system) if is_smoke else find_workload(facts, raw.cell.workload, order.trusted)
     planned = PlannedCell(raw.cell, system, workload, Seats(Lane.INSN, Placement.VIRTUAL, ()))
     images = Images(False, notice)
-    if guest_digest(images.of(planned.system, planned.workload)) != raw.guest_digest:
+    if guest_digest(images.of(planned.booted, planned.workload)) != raw.guest_digest:
         raise EvidenceError(f"{order.folder}: the guest's sources, or the compiler, changed after the run")
     measure = read_flag(facts, "measure", str(order.folder.parent.parent / order.facts))
     return _Replay(
@@ -322,7 +322,7 @@ def _kernel_symbols(new: _Replay) -> Path | None:
     planned = new.planned
     if new.symbol_file is not None:
         return new.symbol_file
-    return recordings.kernel_symbols(new.images, new.vm.qemu, planned.system, planned.workload)
+    return recordings.kernel_symbols(new.images, new.vm.qemu, planned.booted, planned.workload)
 
 
 def _debug(new: _Replay, notice: Notice) -> str:

@@ -14,7 +14,7 @@ from benchgate.base.runs import Image
 from benchgate.build import programs
 from benchgate.build.fetch import inputs
 from benchgate.build.fetch.inputs import LinuxKernel
-from benchgate.build.images import Images, guest_digest
+from benchgate.build.images import Images, guest_digest, require_counts
 from benchgate.plan.planned import PlannedCell
 from tests.unit.plans import OWN, own_system, planned
 
@@ -242,3 +242,51 @@ def test_an_unpacked_kernel_is_named_beside_the_file_that_it_comes_from(
     monkeypatch.setattr(inputs, "linux_kernel", lambda *_, **__: replace(LINUX, packed="p" * 64))
     digests = images().of(one.system, one.workload).digests
     assert (digests["kernel"], digests["vmlinuz"]) == ("k" * 64, "p" * 64)
+
+
+PER_COUNT = OWN.replace(
+    "kernel: k.elf", "kernel: 'k{n}.elf', initrd: 'rd{n}', firmware: 'fw{n}', disks: [{image: 'd{n}'}]"
+)
+
+
+def test_each_cpu_count_has_its_own_files(tmp_path: Path) -> None:
+    for name in ("k", "rd", "fw", "d"):
+        for cpus in (1, 2):
+            (tmp_path / f"{name}{cpus}{'.elf' * (name == 'k')}").write_bytes(f"{name} of {cpus}".encode())
+    images_of_session, cell = images(), own(tmp_path, PER_COUNT)
+    made = [images_of_session.of(cell.system.at(cpus), cell.workload) for cpus in (1, 2, 1)]
+    assert [dict(one.digests) for one in made] == [
+        {
+            name: sha256(f"{word} of {cpus}".encode())
+            for name, word in (("kernel", "k"), ("initrd", "rd"), ("firmware", "fw"), ("disk0", "d"))
+        }
+        for cpus in (1, 2, 1)
+    ]
+    assert made[0] is made[2]
+
+
+def test_what_is_missing_for_single_cpu_counts_is_named_at_once(tmp_path: Path) -> None:
+    (tmp_path / "k1.elf").write_bytes(b"elf")
+    text = OWN.replace("kernel: k.elf", "kernel: 'k{n}.elf', initrd: 'rd{n}'")
+    said = r"boot\.initrd: .*rd1, for 1 CPU; boot\.kernel: .*k4\.elf, for 4 CPUs; boot\.initrd: .*rd4,"
+    with pytest.raises(BuildError, match=said):
+        require_counts(own(tmp_path, text).system, {4, 1})
+    require_counts(own(tmp_path, OWN).system, {4, 1})  # its one kernel is looked for when it is booted
+    require_counts(own(tmp_path, BUILT_PER_COUNT).system, {4, 1})  # it is still to be built
+
+
+BUILT_PER_COUNT = (
+    OWN.replace("kernel: k.elf", "kernel: '{out}/k.elf'")
+    + """\
+build: {commands: [[sh, -c, "echo built for {n} > {out}/k.elf"]], sources: [mine.yaml]}
+"""
+)
+
+
+def test_the_commands_build_a_kernel_for_each_cpu_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BENCHGATE_CACHE", str(tmp_path / "cache"))
+    cell = own(tmp_path, BUILT_PER_COUNT)
+    kernels = [images().of(cell.system.at(cpus), cell.workload).kernel for cpus in (1, 2)]
+    assert [one and one.read_text() for one in kernels] == ["built for 1\n", "built for 2\n"]

@@ -166,3 +166,16 @@ def test_a_session_of_an_earlier_version_is_only_searched_for_copies() -> None:
     old(EXACT[0], EXACT[1])
     with pytest.raises(EvidenceError, match="another run has its nonce"):
         old(runs[0], replace(runs[1], nonce=runs[0].nonce))
+
+
+def test_only_a_kernel_that_is_built_for_its_cpu_count_may_differ_within_a_row() -> None:
+    """Else a session whose arms were made with different kernels could name a guest for each cell."""
+    own = {"inputs": {f"primes-linux-smp{cpus}": FILES for cpus in (1, 2)}}
+    refused_for = r"its guest .* is not the one that session.json has for primes-linux$"
+    with pytest.raises(EvidenceError, match=refused_for):
+        check(EXACT, **own)
+    judged_runs = [judged(run) for run in EXACT]
+    check_binding({**FACTS, **own}, judged_runs, (), POLICY, "session.json", per_count={"linux"})
+    other = {"inputs": {**own["inputs"], "primes-linux-smp2": {**FILES, "kernel": "another"}}}
+    with pytest.raises(EvidenceError, match=r"the one that session.json has for primes-linux-smp2$"):
+        check_binding({**FACTS, **other}, judged_runs, (), POLICY, "session.json", per_count={"linux"})

@@ -40,3 +40,12 @@ def test_a_network_is_for_wall_time_only() -> None:
     assert "`ports`" in seat(system, one.workload, one.cell, exact, Options()).skip
     assert seat(system, one.workload, one.cell, GROUND, Options()).skip == ""
     assert seat(one.system, one.workload, one.cell, exact, Options()).skip == ""
+
+
+def test_what_the_clock_alone_shows_is_for_the_instruction_clock() -> None:
+    one = planned(1)
+    system = replace(one.system, console=replace(one.system.console, by_clock=True))
+    exact = replace(GROUND, lanes={"qemu": (Lane.INSN, "")})
+    said = "use --clock insn, or give the pattern of a line that the kernel prints"
+    assert seat(system, one.workload, one.cell, GROUND, Options()).skip.endswith(said)
+    assert seat(system, one.workload, one.cell, exact, Options()).skip == ""

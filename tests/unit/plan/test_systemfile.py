@@ -442,3 +442,42 @@ def test_a_system_file_with_any_values_is_read_or_refused(text: str, data: st.Da
             place[name] = data.draw(JUNK)
     with contextlib.suppress(CatalogError):
         systemfile.parse(yaml.safe_dump(top), Path("own.yaml"), {})
+
+
+@pytest.mark.parametrize(
+    ("text", "differs"),
+    [
+        (GOOD, False),
+        (GOOD.replace("out/kernel.elf", "'kernel-{n}.elf'"), True),
+        (GOOD + "build: {commands: [[make, 'CPUS={n}', 'OUT={out}']]}\n", True),
+        (GOOD + "qemu: {smp: '{n},sockets={n}'}\n", False),
+    ],
+)
+def test_a_guest_may_be_built_for_each_cpu_count(tmp_path: Path, text: str, differs: bool) -> None:
+    system = load(tmp_path, text)
+    assert system.has_guest_per_count is differs
+    assert (system.at(8) == system) is not differs
+
+
+BY_CLOCK = SELFTEST.replace("'(?P<n>[0-9]+) CPUs'", "clock")
+
+
+def test_the_clock_may_show_which_cpus_came_up(tmp_path: Path) -> None:
+    console = load(tmp_path, BY_CLOCK).console
+    assert (console.by_clock, console.counts_cpus, console.online) == (True, False, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (GOOD + "console: {online: clock}\n", r"console\.online: `clock` is for `format: patterns`"),
+        (
+            LINES.replace("'(?P<n>[0-9]+) CPUs'", "clock"),
+            r"console\.online: `clock` is for `format: patterns`",
+        ),
+        (BY_CLOCK.replace("clock", "clock, online_lines: x"), r"leave out `online` or `online_lines`"),
+    ],
+)
+def test_where_the_clock_cannot_show_it_a_line_must(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(CatalogError, match=message):
+        load(tmp_path, text)

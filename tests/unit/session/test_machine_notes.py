@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from benchgate.plan.planned import SweepPlan
-from benchgate.session.machine_notes import machine_notes
+from benchgate.session.machine_notes import guest_notes, machine_notes
 from tests.unit import plans
 from tests.unit.machines import duo
 
@@ -31,3 +31,14 @@ def test_a_guest_that_is_not_told_is_named() -> None:
 
 def test_the_ideal_machine_needs_no_words() -> None:
     assert machine_notes([plans.sweep(2)]) == ()
+
+
+def test_a_row_whose_kernels_differ_is_named() -> None:
+    plan = plans.sweep(2)
+    cells = tuple(
+        replace(one, system=replace(one.system, boot=replace(one.system.boot, kernel="k{n}.elf")))
+        for one in plan.cells
+    )
+    (said,) = guest_notes([replace(plan, cells=cells)])
+    assert said.startswith("primes-linux: its kernels differ: each of smp1, smp2 boots files of its own")
+    assert guest_notes([plan]) == ()

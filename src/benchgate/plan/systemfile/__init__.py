@@ -96,8 +96,14 @@ def _guest(top: Section, path: Path, name: str, settings: Settings) -> System:
             "`cmdline` needs `boot.kernel`, because QEMU gives a command line only to a kernel that it loads",
             "ask",
         )
+    if watched.by_clock and system.result.format is not ResultFormat.PATTERNS:
+        top.refuse(
+            "`clock` is for `format: patterns`, in whose window each vCPU must work; the wire format says "
+            "how many CPUs came up, and `bench-lines` needs a pattern",
+            "console.online",
+        )
     needs_count = system.result.format is not ResultFormat.BENCH and not top.refused("console.online")
-    if needs_count and not watched.counts_cpus:
+    if needs_count and not (watched.counts_cpus or watched.by_clock):
         top.refuse(
             "`online` is missing: add a pattern whose group (?P<n>...) is the number of online CPUs, or "
             "`online_lines`, a pattern that matches one line for each of them. Without it a figure of one "

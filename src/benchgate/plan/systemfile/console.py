@@ -13,6 +13,8 @@ from benchgate.base.console_text import by_lines
 from benchgate.base.watching import REPEAT_BYTES, ConsoleWords
 from benchgate.base.yamlfile import Section
 
+CLOCK = "clock"
+"""In place of the pattern of `online`."""
 _MOST_REPEATED = 1 << 30
 
 
@@ -23,14 +25,16 @@ def read(top: Section) -> ConsoleWords:
         ready = words.text("ready", "")
         if ready:
             check_watched(words, "ready", ready)
-        online, lines = words.pattern("online", "", groups=("n",)), words.text("online_lines", "")
+        by_clock = words.text("online", "") == CLOCK
+        online = "" if by_clock else words.pattern("online", "", groups=("n",))
+        lines = words.text("online_lines", "")
         if lines:
             check_watched(words, "online_lines", lines)
-        if online and lines:
+        if (online or by_clock) and lines:
             words.refuse(
                 "leave out `online` or `online_lines`: each says how many CPUs came up", "online_lines"
             )
-        return ConsoleWords(ready, failures, harmless, repeats, online, lines)
+        return ConsoleWords(ready, failures, harmless, repeats, online, by_clock, lines)
 
 
 def groups(words: Section, pattern: str, key: str) -> tuple[str, ...]:

@@ -129,7 +129,7 @@ class ExploringLab:
 
     def facts(self, cells: Sequence[PlannedCell]) -> dict[str, Any]:
         """What a replay needs, and what must be the same for the exploration to go on."""
-        digests = {one.cell.row: guest_digest(self._guests.image(one)) for one in cells}
+        digests = {one.guest: guest_digest(self._guests.image(one)) for one in cells}
         return {
             "inputs": {**self._machines.described(), "guests": digests},
             "settings": {one.system.name: dict(one.system.settings.values) for one in cells},

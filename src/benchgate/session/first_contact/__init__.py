@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchgate.base.arch import ARCHITECTURES
-from benchgate.base.boots import DEFAULT_FIRMWARE
+from benchgate.base.boots import CPUS, DEFAULT_FIRMWARE
 from benchgate.base.cells import Accel, Cell, Lane, Placement
 from benchgate.base.errors import UsageError
 from benchgate.base.paths import data_root
@@ -64,7 +64,9 @@ class Written:
 
 def new_system(order: Order, say: Say, show: Say) -> Written:
     """`say` prints a sentence, `show` what the guest prints."""
-    file = look(order.kernel)
+    template = order.kernel
+    order = replace(order, kernel=Path(str(template).replace(CPUS, "1")))
+    file = replace(look(order.kernel), path=template)
     say(f"{order.kernel} is {file.about}")
     if file.media is Media.NONE:
         raise UsageError(f"{order.kernel}: is {file.about}: {file.advice}")
@@ -104,7 +106,7 @@ class _Booting:
         cell = Cell(system.name, SELFTEST, SELFTEST_WORKLOAD.mode, (), cpus)
         seats = Seats(Lane.TCG, Placement.VIRTUAL, ())
         planned, mark = PlannedCell(cell, system, SELFTEST_WORKLOAD, seats), secrets.token_hex(8)
-        image = Images(locked=False, notice=self.say).of(system, SELFTEST_WORKLOAD)
+        image = Images(locked=False, notice=self.say).of(planned.booted, SELFTEST_WORKLOAD)
         spec = guest_spec(planned, image, self._vm(system), mark, words=system.boot.append)
         lines = tuple(line.replace("{workers}", str(cpus)) for line in self.order.lines)
         found = listen(spec, mark, lines, seconds=self.order.seconds, show=self._shown, patient=patient)
@@ -183,6 +185,9 @@ def _with_more(
         one = replace(system, qemu=replace(system.qemu, smp=template))
         boots = {1: first}
         for count in COUNTS[1:]:
+            if lacking := _lacks(one, count):
+                booting.say(f"there is no {lacking}, so it is not booted with {count} CPUs")
+                break
             boots[count] = booting.boot(one, count, patient=_rank(first)[0] >= _GOOD)
             if _rank(boots[count])[0] < _rank(first)[0]:
                 break
@@ -197,6 +202,12 @@ def _with_more(
     return best
 
 
+def _lacks(system: System, cpus: int) -> str:
+    """The kernel of this CPU count, if it is missing; only of a system with one for each count."""
+    kernel = system.file.parent / system.at(cpus).boot.kernel
+    return str(kernel) if system.has_guest_per_count and not kernel.is_file() else ""
+
+
 def _further(cpus: int) -> str:
     return (
         f"with {cpus} CPUs it came further than with 1: some kernels wait for as many CPUs as they were "
@@ -207,7 +218,9 @@ def _further(cpus: int) -> str:
 def _how_it_went(boot: Boot) -> str:
     ended = "by a reset or a triple fault" if _was_reset(boot) else f"with status {boot.status}"
     return {
-        Stop.PROMPT: f"it waits at its prompt `{boot.prompt}`",
+        Stop.PROMPT: "; ".join(
+            [f"it waits at its prompt `{boot.prompt}`", *(f"`{one.line}`: {one.how}" for one in boot.steps)]
+        ),
         Stop.EXITED: f"it ended QEMU {ended}",
         Stop.QUIET: "it prints nothing more"
         if boot.text.strip()

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from benchgate.base.results import TYPED
-from benchgate.session.first_contact.listening import Boot, Stop
+from benchgate.base.text import counted
+from benchgate.session.first_contact.listening import Boot
 
 _NUMBER = re.compile(r"[0-9]+")
 _ADDRESS = re.compile(r"\b0x[0-9a-f]", re.IGNORECASE)
@@ -31,6 +32,12 @@ _BEFORE = re.compile(rf"\b(?:\w*_)?(?:{_ANY_UNIT})\s*[=:]\s*(?P<value>[0-9][0-9,
 _AFTER = re.compile(rf"(?P<value>[0-9][0-9,]*(?:\.[0-9]+)?)\s*(?:{_ANY_UNIT})\b", re.IGNORECASE)
 _PLURAL = re.compile(r"^(\ [A-Za-z]*[A-Za-rt-z])s?(?=\W|$)")
 """The word after a number, such as `CPU` or `CPUs`."""
+_SETS_UP = re.compile(
+    r"^\W*(?:set|sett?ing|us(?:e|ing)|creat\w+|start\w*|spawn\w*|launch\w*|alloc\w+|init\w*|config\w*|running)\b"
+    r"|\b(?:priority|policy|version|stack|baud|[pt]id)\b",
+    re.IGNORECASE,
+)
+"""A line that says how the work was set up. Its numbers are equal at each CPU count, too."""
 _MOST_LINES = 4000
 """A console is searched up to here."""
 
@@ -43,7 +50,8 @@ class Figure:
     pattern: str
     unit: str
     begins: str
-    """The pattern of the last line before it that has no number, and so is no answer; or `typed`."""
+    """The pattern of the last line before it that has no number, and so is no answer; empty if a typed line
+    printed none."""
     ends: str
     """The pattern of the line itself."""
     places: range
@@ -68,24 +76,38 @@ class Guesses:
     online_lines: str = ""
     figures: tuple[Figure, ...] = ()
     answers: tuple[Answer, ...] = ()
+    doubtful: tuple[str, ...] = ()
+    """Lines with such numbers that were printed before most of the work, or say how it was set up."""
     lines: tuple[str, ...] = ()
     """The patterns of the first and the last line each boot has once. At a prompt the first is `typed`."""
     exit_status: int | None = None
     resets: bool = False
     counts: tuple[int, ...] = (1,)
-    """The CPU counts at which it came as far as at 1."""
+    """The CPU counts at which it came as far as at 1, also with each typed line."""
+    up: tuple[int, ...] = (1,)
+    """Those at which it came up; a typed line may have ended otherwise."""
+    endings: tuple[str, ...] = ()
+    """How each typed line ended, with the CPU counts."""
+    answered: bool = True
+    """Whether the prompt came back after each typed line."""
 
 
 def guesses(boots: Mapping[int, Boot]) -> Guesses:
     """`boots` by CPU count; the one with 1 CPU came up."""
     first = boots[1]
-    good = {count: boot for count, boot in boots.items() if boot.stop is first.stop}
-    consoles = {count: _lines(boot.text, boot.prompt) for count, boot in good.items()}
-    said = consoles
+    up = {count: boot for count, boot in boots.items() if boot.stop is first.stop}
+    good = {count: boot for count, boot in up.items() if _ends(boot) == _ends(first)}
+    consoles = {count: _lines(boot.text, boot.prompt) for count, boot in up.items()}
+    said, early = consoles, set[str]()
     if first.prompt:  # then the boot log has no answers
-        said = {count: _lines("\n".join((*boot.outputs, "")), boot.prompt) for count, boot in good.items()}
+        said = {count: _answered(boot) for count, boot in good.items()}
+        early = {
+            _shape(line) for boot in good.values() for one in boot.steps for line in one.early.split("\n")
+        }
     stable = _once_in_all(consoles)
     figures = _figures(said, typed=bool(first.prompt))
+    answers = _answers(said, figures)
+    taken = [one for one in answers if _shape(one.line) not in early and not _SETS_UP.search(one.line)]
     statuses = {boot.status for boot in good.values()}
     return Guesses(
         prompt=f"^{literal(first.prompt)}$" if first.prompt else "",
@@ -93,12 +115,41 @@ def guesses(boots: Mapping[int, Boot]) -> Guesses:
         online=_online(consoles),
         online_lines=_online_lines(consoles, stable),
         figures=figures,
-        answers=_answers(said, figures),
+        answers=tuple(taken),
+        doubtful=tuple(one.line for one in answers if one not in taken),
         lines=_window(said, typed=bool(first.prompt)),
-        exit_status=statuses.pop() if first.stop is Stop.EXITED and len(statuses) == 1 else None,
+        exit_status=statuses.pop() if first.ended and len(statuses) == 1 else None,
         resets=any("guest-reset" in boot.ends for boot in good.values()),
         counts=tuple(sorted(good)),
+        up=tuple(sorted(up)),
+        endings=_endings(up),
+        answered=all(step.is_answered for step in first.steps),
     )
+
+
+def _ends(boot: Boot) -> tuple[str, ...]:
+    return tuple(step.stop for step in boot.steps)
+
+
+def _answered(boot: Boot) -> list[str]:
+    """The lines that were printed for typed lines whose prompt came back: a panic is no answer."""
+    return _lines("\n".join((*(one.output for one in boot.steps if one.is_answered), "")), boot.prompt)
+
+
+def _endings(boots: Mapping[int, Boot]) -> tuple[str, ...]:
+    """`at 1 CPU its prompt came back; at 2, 4 CPUs it ended QEMU`."""
+    found: list[str] = []
+    for number in range(max(len(boot.steps) for boot in boots.values())):
+        by_words = dict[str, list[int]]()
+        for count, boot in sorted(boots.items()):
+            how = boot.steps[number].how if number < len(boot.steps) else "it was not typed"
+            by_words.setdefault(how, []).append(count)
+        found.append("; ".join(f"at {_cpus(counts)} {how}" for how, counts in by_words.items()))
+    return tuple(found)
+
+
+def _cpus(counts: Sequence[int]) -> str:
+    return ", ".join([*map(str, counts[:-1]), counted(counts[-1], "CPU")])
 
 
 def literal(text: str) -> str:
@@ -182,12 +233,13 @@ def _figures(consoles: Mapping[int, Sequence[str]], *, typed: bool) -> tuple[Fig
         if match is None or (number == 0 and not typed):
             continue
         plain = [one for one in stable[:number] if not _NUMBER.search(one)]
-        before = _in_all(plain[-1] if plain else stable[0], consoles)
+        first = "" if typed else stable[0]
+        before = plain[-1] if plain else first
         unit = next(name for name in _UNITS if match[name])
         start, end = match.span("value")
         pattern = f"^{_any_numbers(line[:start])}(?P<value>[0-9.,]+){_any_numbers(line[end:])}$"
         places = range(*(len(_NUMBER.findall(line[:at])) for at in (start, end)))
-        begins = TYPED if typed and not plain else before
+        begins = before and _in_all(before, consoles)
         found.append(Figure(line, pattern, unit, begins, _in_all(line, consoles), places))
     return tuple(found)
 

@@ -1,15 +1,15 @@
 """Boots a kernel of which nothing is known, and listens until it has nothing more to say.
 
-Takes how to boot it, and lines to type if it comes to a prompt; gives a `Boot`: all that it printed and why
-listening ended. Everything is shown as it is printed. A kernel that misbehaves is a `Boot` too. Fails with
-BootError only if QEMU cannot be executed.
+Takes how to boot it, and lines to type if it comes to a prompt; gives a `Boot`: all that it printed, why
+listening ended, and how each typed line ended. Everything is shown as it is printed. A kernel that misbehaves
+is a `Boot` too. Fails with BootError only if QEMU cannot be executed.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 import pexpect
@@ -54,8 +54,41 @@ class Patience:
 _AFTER_OUTPUT = Patience(5.0, 4.0)
 _BEFORE_OUTPUT = Patience(10.0, 10.0)
 _AT_A_PROMPT = Patience(0.7, 0.7)
+_WORKED_S = 0.3
+"""A typed line that took less of the host's CPU time does not show what was printed before its work."""
 _SLEEPS_SHARE = 0.02
 """A guest sleeps if it uses less than this share of a CPU."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A line that was typed, and what came of it."""
+
+    line: str
+    stop: Stop
+    """PROMPT: its prompt came back. QUIET: silence until the time was over."""
+    output: str = ""
+    """Without the line's echo, and without the prompt."""
+    early: str = ""
+    """The part of the output that came before half of its work was done."""
+    note: str = ""
+    """What is repeated, or the line that looks like a panic."""
+
+    @property
+    def is_answered(self) -> bool:
+        """Only then may its output be an answer: a panic is none, and neither is what a kernel prints that
+        goes on working."""
+        return self.stop is Stop.PROMPT
+
+    @property
+    def how(self) -> str:
+        return {
+            Stop.PROMPT: "its prompt came back",
+            Stop.EXITED: "it ended QEMU",
+            Stop.QUIET: "it printed nothing more, and its prompt did not come back",
+            Stop.REPEATS: f"it printed nothing but {self.note} any more",
+            Stop.SUSPECT: f"it printed a line that looks like a panic: {self.note}",
+        }.get(self.stop, "it was still printing when the time was over")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +100,17 @@ class Boot:
     note: str = ""
     """What is repeated, the line that looks like a panic, or why QEMU did not start."""
     status: int | None = None
-    """QEMU's exit status if the guest ended it."""
+    """QEMU's exit status if the guest ended it, by itself or after the last typed line."""
     ends: tuple[str, ...] = ()
     """QEMU's reasons, such as `guest-reset`."""
     prompt: str = ""
-    outputs: tuple[str, ...] = ()
-    """What it printed after each line that was typed, without the prompt."""
+    steps: tuple[Step, ...] = ()
+    """The lines that were typed: none after one whose prompt did not come back."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether the guest ended QEMU, and printed nothing that looks like a panic before."""
+        return (self.steps[-1].stop if self.steps else self.stop) is Stop.EXITED
 
 
 @dataclass
@@ -90,10 +128,12 @@ class _Listener:
 
     woken: bool = False
     """Whether an empty line was sent to a guest that had printed no prompt."""
+    heard: list[tuple[int, float]] = field(default_factory=list)
+    """How long the text was after each piece, and how much CPU time QEMU had used then."""
 
     def listen(self) -> Stop:
         """Until it is quiet, or something ends it."""
-        began, used = time.monotonic(), self._used()
+        began, used = time.monotonic(), self.used()
         while True:
             try:
                 piece = self.stream.feed(self.guest.console.read_nonblocking(_READ_BYTES, _SLICE_S))
@@ -104,11 +144,11 @@ class _Listener:
             except FloodError:
                 return Stop.BUSY
             if piece:
-                self._hear(piece)
-                began, used = time.monotonic(), self._used()
+                began, used = time.monotonic(), self.used()
+                self._hear(piece, used)
                 if self.repeated:
                     return Stop.REPEATS
-            elif self._has_waited(time.monotonic() - began, self._used() - used):
+            elif self._has_waited(time.monotonic() - began, self.used() - used):
                 return self._unless_suspect(Stop.QUIET)
             if self.is_over:
                 return Stop.BUSY if piece else self._unless_suspect(Stop.QUIET)
@@ -131,9 +171,13 @@ class _Listener:
         waits = self.incomplete
         return bool(waits.strip()) and len(waits) <= _LONGEST_PROMPT and len(self.text) != self.tried
 
-    def _hear(self, piece: bytes) -> None:
+    def note(self, stop: Stop) -> str:
+        return {Stop.REPEATS: self.repeated, Stop.SUSPECT: self.suspicion.line}.get(stop, "")
+
+    def _hear(self, piece: bytes, used: float) -> None:
         heard = piece.decode("utf-8", "backslashreplace")
         self.text += heard
+        self.heard.append((len(self.text), used))
         self.show(heard)
         self.suspicion.feed(piece)
         self.repeated = self.repetition.feed(piece)
@@ -145,7 +189,8 @@ class _Listener:
         sleeps = used < waited * _SLEEPS_SHARE
         return used >= patience.computing_s or (sleeps and waited >= patience.sleeping_s)
 
-    def _used(self) -> float:
+    def used(self) -> float:
+        """QEMU's CPU time, in s."""
         try:
             times = psutil.Process(self.guest.child.pid).cpu_times()
         except psutil.Error:
@@ -162,15 +207,15 @@ def listen(  # noqa: PLR0913 - keyword arguments
         with boot_interactive(spec, mark=mark) as guest:
             listener = _Listener(guest, time.monotonic() + seconds, show)
             stop, prompt = _to_prompt(listener, patient=patient)
-            text, outputs = listener.text, []
+            found = Boot(spec.cpus, stop, listener.text, listener.note(stop), prompt=prompt)
             for line in lines if prompt else ():
                 listener.until = time.monotonic() + seconds
-                outputs.append(_output(listener, line, prompt))
-            status = guest.exit_status if stop is Stop.EXITED and guest.child.wait(_SLICE_S) else None
+                found = replace(found, steps=(*found.steps, _typed(listener, line, prompt)))
+                if not found.steps[-1].is_answered:
+                    break
+            status = guest.exit_status if found.ended and guest.child.wait(_SLICE_S) else None
             guest.qmp.drain(_SLICE_S)
-            note = listener.repeated or listener.suspicion.line
-            ends = guest.qmp.guest_ends
-            return Boot(spec.cpus, stop, text, note, status, ends, prompt, tuple(outputs))
+            return replace(found, status=status, ends=guest.qmp.guest_ends)
     except BootError as error:
         return Boot(spec.cpus, Stop.NO_START, "", str(error))
 
@@ -197,11 +242,30 @@ def _to_prompt(listener: _Listener, *, patient: bool) -> tuple[Stop, str]:
         listener.tried = len(listener.text)
 
 
-def _output(listener: _Listener, line: str, prompt: str) -> str:
-    """What it prints after a line, until its prompt is back or the time is over."""
-    before = len(listener.text)
+def _typed(listener: _Listener, line: str, prompt: str) -> Step:
+    """Types a line, and listens until its prompt is back, something ends it or the time is over."""
+    before, used = len(listener.text), listener.used()
     listener.guest.console.send(line + "\n")
-    while listener.listen() is Stop.QUIET and listener.incomplete != prompt and not listener.is_over:
+    while (stop := listener.listen()) is Stop.QUIET:
+        if listener.incomplete == prompt:
+            stop = Stop.PROMPT
+            break
+        if listener.is_over:
+            break
         listener.tried = len(listener.text)
-    printed = listener.text[before:]
-    return printed.removeprefix(line).lstrip("\n").removesuffix(prompt)
+    own = slice(before, _half_done(listener, before, used))
+    early, printed = (_without_echo(text, line) for text in (listener.text[own], listener.text[before:]))
+    return Step(line, stop, printed.removesuffix(prompt), early, listener.note(stop))
+
+
+def _without_echo(printed: str, line: str) -> str:
+    return printed.removeprefix(line).lstrip("\n")
+
+
+def _half_done(listener: _Listener, before: int, used: float) -> int:
+    """How long the text was when half of the work was done that came before the last piece."""
+    pieces = [(length, at - used) for length, at in listener.heard if length > before]
+    worked = pieces[-1][1] if pieces else 0.0
+    if worked < _WORKED_S:
+        return before
+    return max((length for length, at in pieces if at < worked / 2), default=before)

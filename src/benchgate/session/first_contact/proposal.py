@@ -14,10 +14,13 @@ from benchgate.base.boots import DEFAULT_FIRMWARE
 from benchgate.base.disks import Disk
 from benchgate.base.results import TYPED
 from benchgate.base.systems import System
-from benchgate.session.first_contact.guesses import Answer, Figure, Guesses
+from benchgate.base.text import one_line
+from benchgate.session.first_contact.guesses import Figure, Guesses
 
 FILL_IN = "FILL IN"
 """Marks a line that the user has to change."""
+_LONGEST = 300
+"""So much of a comment is of what the guest printed."""
 _SHOWN = 6
 """How many other candidates are listed."""
 
@@ -70,7 +73,8 @@ def _boot(system: System) -> Iterator[str]:
         yield f"  arguments: {_flow(words.arguments)}"
     yield "boot:"
     if system.boot.kernel:
-        yield f"  kernel: {quoted(system.boot.kernel)}    # relative to this file"
+        each = ", one for each CPU count" if system.has_guest_per_count else ""
+        yield f"  kernel: {quoted(system.boot.kernel)}    # relative to this file{each}"
     for key, value in (("initrd", system.boot.initrd), ("append", system.boot.append)):
         if value:
             yield f"  {key}: {quoted(value)}"
@@ -92,8 +96,10 @@ def _asked(of: Proposal) -> Iterator[str]:
     yield "ask: prompt"
     yield f"prompt: {quoted(of.guesses.prompt)}    # it came back after an empty line"
     yield "steps:    # {workers} is the CPU count of the run"
-    for line in of.typed:
+    for number, line in enumerate(of.typed):
         yield f"  - send: {quoted(line)}"
+        if number < len(of.guesses.endings):
+            yield f"    # {one_line(of.guesses.endings[number], _LONGEST)}"
     if not of.typed:
         yield f"  - send: 'COMMAND {{workers}}'    # {FILL_IN}: a command that works on all CPUs"
 
@@ -107,14 +113,16 @@ def _judged(of: Proposal) -> Iterator[str]:
     yield "result:"
     yield "  format: patterns"
     yield from _work(found)
-    yield from _answers(found.answers)
+    yield from _answers(found)
     yield from _end(found, of.system.arch.exit_code)
     if found.counts[-1] < 4:
-        yield f"cpus: {{maximum: {found.counts[-1]}}}    # with more it did not come as far"
+        lacks = ", or there was no kernel for them" if of.system.has_guest_per_count else ""
+        yield f"cpus: {{maximum: {found.counts[-1]}}}    # with more it did not come as far{lacks}"
+    yield from _smoke(of)
 
 
 def _online(found: Guesses) -> Iterator[str]:
-    counts = ", ".join(map(str, found.counts))
+    counts = ", ".join(map(str, found.up))
     if found.online:
         yield f"  online: {quoted(found.online)}    # it said {counts} at {counts} CPUs"
     elif found.online_lines:
@@ -125,7 +133,7 @@ def _online(found: Guesses) -> Iterator[str]:
 
 def _work(found: Guesses) -> Iterator[str]:
     if found.figures:
-        yield from _figure(found.figures[0])
+        yield from _figure(found.figures[0], typed=bool(found.prompt))
         yield from _others("figures", [one.line for one in found.figures[1:]])
     elif found.lines:
         first, last = found.lines
@@ -138,12 +146,18 @@ def _work(found: Guesses) -> Iterator[str]:
         yield "    to: '^end$'"
 
 
-def _figure(figure: Figure) -> Iterator[str]:
-    if figure.unit == "ticks" or figure.begins == TYPED:
-        finer = "finer than its ticks" if figure.unit == "ticks" else "no line says where its own time begins"
-        yield f"  work:    # between two lines on the instruction clock: {finer}"
-        yield f"    from: {quoted(figure.begins)}"
+def _figure(figure: Figure, *, typed: bool) -> Iterator[str]:
+    """At a prompt from the typed line on: no work of the command can come before it."""
+    if typed or figure.unit == "ticks":
+        finer = ", finer than its ticks" if figure.unit == "ticks" else ""
+        yield f"  work:    # between two lines on the instruction clock{finer}"
+        yield f"    from: {TYPED if typed else quoted(figure.begins)}"
         yield f"    to: {quoted(figure.ends)}"
+        if figure.unit != "ticks" and figure.begins:
+            yield "  # Or its own figure, on wall time too, if its time begins with the line of `begins`:"
+            yield f"  #   begins: {quoted(figure.begins)}"
+            yield f"  #   pattern: {quoted(figure.pattern)}"
+            yield f"  #   unit: {figure.unit}"
         return
     yield "  work:"
     yield f"    begins: {quoted(figure.begins)}    # the work begins after this line; does it?"
@@ -151,14 +165,17 @@ def _figure(figure: Figure) -> Iterator[str]:
     yield f"    unit: {figure.unit}"
 
 
-def _answers(answers: Sequence[Answer]) -> Iterator[str]:
-    if not answers:
+def _answers(found: Guesses) -> Iterator[str]:
+    if not found.answers:
+        why = "" if found.answered else "; nothing was taken from a line whose prompt did not come back"
         yield (
             "  answers: ['^answer=(?P<answer>[0-9]+)$']    # "
-            + f"{FILL_IN}: what shows that its work was done"
+            + f"{FILL_IN}: what shows that its work was done{why}"
         )
         yield "  expect: {answer: 0}"
+        yield from _others("lines, printed before its work or about its set-up", found.doubtful)
         return
+    answers = found.answers
     chosen = answers[0]
     yield f"  answers: [{quoted(chosen.pattern)}]    # equal at each CPU count; is it the answer of the work?"
     yield f"  expect: {{{', '.join(f'{name}: {quoted(value)}' for name, value in chosen.expect.items())}}}"
@@ -169,6 +186,16 @@ def _others(what: str, lines: Sequence[str]) -> Iterator[str]:
     if lines:
         yield f"  # other {what}:"
         yield from (f"  #   {line[:100]}" for line in lines[:_SHOWN])
+
+
+def _smoke(of: Proposal) -> Iterator[str]:
+    """A boot that types nothing ends by itself, or when it has come up."""
+    found = of.guesses
+    passes = found.ready if found.prompt or not found.answers else found.answers[0].pattern
+    if passes and (found.exit_status is None or not found.prompt):
+        yield "smoke:    # a boot without a workload, also for `benchgate explore --smoke`"
+        yield f"  append: {quoted(of.system.boot.append)}"
+        yield f"  pass: {quoted(passes)}"
 
 
 def _end(found: Guesses, usual: int) -> Iterator[str]:

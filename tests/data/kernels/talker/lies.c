@@ -15,6 +15,9 @@
 //                     late-log         prints a line when a command is being typed
 //                     background       prompts at once, and prints the result when the next byte is typed
 //                     stale            prints the result of the command before
+//                     dies             panics in each command, with the same text each time, and stops
+//                     dies-many        the same, with two CPUs or more
+//                     recites          prints a number before its work, and a time, but no answer
 //   figure            coarse           in ticks of 10 ms (honest, but coarse)
 //                     short            a third less than the truth
 //                     twice            the truth, and then a half of it
@@ -60,6 +63,10 @@ int heard(void) {
 }
 
 static void show(const struct primes *done) {
+    if (lie("recites")) {
+        say("primes: took ", done->ns, " ns\n");
+        return;
+    }
     if (lie("coarse"))
         say("primes: took ", (done->ns + TICK_NS / 2) / TICK_NS, " ticks\n");
     else if (lie("overwrites")) {
@@ -101,8 +108,18 @@ static void panic(void) {
     machine_power_off();
 }
 
+static void die(void) {
+    text("primes: 5 devices do not answer\npanic: code 17 at 4711\n");
+    for (;;)
+        bench_relax();
+}
+
 void primes_command(struct primes *asked) {
+    if (lie("recites"))
+        text("primes: 42 tables are ready\n");
     text("primes: start\n");
+    if (lie("dies") || (lie("dies-many") && machine_cpus() > 1))
+        die();
     compute(asked);
     if (lie("panic-off"))
         panic();

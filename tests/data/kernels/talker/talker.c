@@ -60,12 +60,18 @@ void talker_main(unsigned me) {
     if (me)
         primes_workers(me);
     text("talker: boots\n");
+#ifdef FIXED_CPUS // built for so many: it waits for them, and uses no more
+    unsigned wanted = FIXED_CPUS;
+    text("talker: built for a fixed number of CPUs\n");
+#else
     unsigned wanted = machine_cpus();
+#endif
     for (unsigned cpu = 1; cpu < wanted && !lie("one-cpu"); cpu++)
         machine_start(cpu);
     while (!lie("one-cpu") && __atomic_load_n(&online, __ATOMIC_ACQUIRE) < wanted)
         bench_relax();
     lie_at_boot();
-    say("talker: ", wanted, " CPUs up\n");
+    if (!word_is("online", "unsaid"))
+        say("talker: ", wanted, " CPUs up\n");
     talk();
 }

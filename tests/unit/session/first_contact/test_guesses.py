@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from benchgate.session.first_contact.guesses import Guesses, guesses, literal
-from benchgate.session.first_contact.listening import Boot, Stop
+from benchgate.session.first_contact.listening import Boot, Step, Stop
 
 
 def of_xv6(cpus: int) -> Boot:
@@ -15,7 +16,7 @@ def of_xv6(cpus: int) -> Boot:
     up = "".join(f"cpu{cpu}: starting {cpu}\n" for cpu in reversed(range(cpus)))
     said = f"begin\nprimes=6057\nend ticks={300 // cpus}\n"
     text = f"xv6...\n{up}sb: size 1000 nblocks 941\ninit: starting sh\n$ \n$ "
-    return Boot(cpus, Stop.PROMPT, text, prompt="$ ", outputs=(said,))
+    return Boot(cpus, Stop.PROMPT, text, prompt="$ ", steps=(Step("primes", Stop.PROMPT, said),))
 
 
 def of_xv6_riscv(cpus: int) -> Boot:
@@ -47,7 +48,7 @@ def of_ucore(cpus: int) -> Boot:
     firmware = f"   ____  \nPlatform HART Count       : {cpus}\n"
     text = f"{firmware}[ucore] s_bss=0x802a6000\n{up}C user shell\n>> \n>> "
     said = f"primes: workers={cpus} count=222 ms={40 // cpus}\nShell: Process 2 exited with code 0\n"
-    return Boot(cpus, Stop.PROMPT, text, prompt=">> ", outputs=(said,))
+    return Boot(cpus, Stop.PROMPT, text, prompt=">> ", steps=(Step("primes", Stop.PROMPT, said),))
 
 
 def guessed(kernel: object, *counts: int) -> Guesses:
@@ -94,7 +95,7 @@ def test_a_command_that_prints_its_result_only() -> None:
     assert found.online == "", "firmware proves nothing"
     assert found.online_lines == r"^(?:C user shell|\[ucore\] start hart [0-9]+)$"
     (figure,) = found.figures
-    assert (figure.unit, figure.begins) == ("ms", "typed")
+    assert (figure.unit, figure.begins) == ("ms", "")
     assert [one.expect for one in found.answers] == [{"count": "222"}, {"process": "2", "code": "0"}]
     assert re.search(found.answers[0].pattern, "primes: workers=2 count=222 ms=20")
     assert found.lines == ("typed", "^Shell: Process 2 exited with code 0$")
@@ -140,3 +141,66 @@ def test_a_console_cannot_write_a_pattern() -> None:
     text = r"a.*(b)[c]{2}\d$^|?+"
     assert re.fullmatch(literal(text), text)
     assert re.fullmatch(literal(text), "axxbcc") is None
+
+
+def typed(cpus: int, *steps: Step) -> Boot:
+    return Boot(cpus, Stop.PROMPT, f"{cpus} CPUs up\n$ \n$ ", prompt="$ ", steps=steps)
+
+
+@pytest.mark.parametrize("stop", [one for one in Stop if one is not Stop.PROMPT])
+def test_what_a_line_prints_whose_prompt_does_not_come_back_is_no_answer(stop: Stop) -> None:
+    """Also if it is the same at each CPU count, as the text of a panic may be."""
+    said = "begin\npanic: code 17\n5 ms\n"
+    found = guesses({count: typed(count, Step("go", stop, said, note="x")) for count in (1, 2, 4)})
+    assert (found.answers, found.doubtful, found.figures, found.lines) == ((), (), (), ())
+    assert (found.answered, found.counts) == (False, (1, 2, 4))
+
+
+def test_a_line_that_ends_otherwise_with_more_cpus() -> None:
+    good = Step("go", Stop.PROMPT, "primes=6057\n")
+    bad = Step("go", Stop.SUSPECT, "panic: 17\n", note="panic: 17")
+    found = guesses({1: typed(1, good), 2: typed(2, bad), 4: typed(4, bad)})
+    assert (found.counts, found.up) == ((1,), (1, 2, 4))
+    assert found.online == "^(?P<n>[0-9]+) CPUs? up$", "it came up with each"
+    assert [one.expect for one in found.answers] == [{"primes": "6057"}]
+    assert found.endings == (
+        "at 1 CPU its prompt came back; at 2, 4 CPUs it printed a line that looks like a panic: panic: 17",
+    )
+
+
+def test_a_line_behind_one_that_ended_otherwise_was_not_typed() -> None:
+    good = Step("go", Stop.PROMPT, "primes=6057\n")
+    found = guesses({1: typed(1, good, good), 2: typed(2, replace(good, stop=Stop.QUIET))})
+    assert found.endings[1] == "at 1 CPU its prompt came back; at 2 CPUs it was not typed"
+
+
+def test_a_typed_line_that_turns_the_machine_off_gives_the_status() -> None:
+    steps = Step("go", Stop.PROMPT, "primes=6057\n"), Step("halt", Stop.EXITED)
+    boots = {count: replace(typed(count, *steps), status=0) for count in (1, 2)}
+    found = guesses(boots)
+    assert (found.exit_status, found.answers[0].expect) == (0, {"primes": "6057"})
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Set thread priority to 10",
+        "setting the priority to 10",
+        "Using 4096 tables",
+        "Creating 12 buffers",
+        "stack of 4096 bytes",
+        "coremark version 1.0",
+        "main: policy 2",
+    ],
+)
+def test_a_line_about_the_set_up_is_no_answer(line: str) -> None:
+    boots = {count: typed(count, Step("go", Stop.PROMPT, f"{line}\n{9 - count} ms\n")) for count in (1, 2)}
+    found = guesses(boots)
+    assert (found.answers, found.doubtful) == ((), (line,))
+
+
+def test_a_number_that_was_printed_before_most_of_the_work_is_no_answer() -> None:
+    step = Step("go", Stop.PROMPT, "42 tables\nprimes=6057\n", early="42 tables\n")
+    found = guesses({count: typed(count, step) for count in (1, 2)})
+    assert [one.line for one in found.answers] == ["primes=6057"]
+    assert found.doubtful == ("42 tables",)

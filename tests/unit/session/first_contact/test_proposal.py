@@ -9,12 +9,12 @@ import pytest
 
 from benchgate.base.results import TYPED, LineWindow
 from benchgate.base.systems import Ask, System
-from benchgate.base.watching import EndBy
+from benchgate.base.watching import EndBy, Smoke
 from benchgate.build.kernel_file import look
 from benchgate.plan import systemfile
 from benchgate.session.first_contact.candidates import Given, candidates
 from benchgate.session.first_contact.guesses import Guesses, guesses
-from benchgate.session.first_contact.listening import Boot, Stop
+from benchgate.session.first_contact.listening import Boot, Step, Stop
 from benchgate.session.first_contact.proposal import FILL_IN, Proposal, missing, quoted
 from tests.unit.build.test_kernel_file import I386, MULTIBOOT, elf
 from tests.unit.session.first_contact import test_guesses
@@ -54,13 +54,46 @@ def test_a_prompt_with_a_command_leaves_nothing_to_fill_in(machine: System) -> N
     )
 
 
-def test_a_command_that_prints_its_result_only_is_timed_from_what_was_typed(machine: System) -> None:
-    proposal = of(test_guesses.of_ucore, machine, "primes {workers} 1400")
+@pytest.mark.parametrize(
+    ("kernel", "ends"),
+    [
+        (test_guesses.of_ucore, "^primes: workers=[0-9]+ count=[0-9]+ ms=[0-9]+$"),
+        (test_guesses.of_xv6, "^end ticks=[0-9]+$"),
+    ],
+)
+def test_a_command_is_timed_from_what_was_typed(machine: System, kernel: object, ends: str) -> None:
+    proposal = of(kernel, machine, "primes {workers} 1400")
     assert missing(proposal.text) == ()
-    assert "no line says where its own time begins" in proposal.text
-    work = loaded(proposal).result.work
-    assert isinstance(work, LineWindow)
-    assert (work.begins, work.ends) == (TYPED, "^primes: workers=[0-9]+ count=[0-9]+ ms=[0-9]+$")
+    assert loaded(proposal).result.work == LineWindow(TYPED, ends)
+
+
+def test_the_figure_of_a_command_is_named_for_wall_time(machine: System) -> None:
+    said = Step("go", Stop.PROMPT, "begin\nprimes=6057\n12 ms\n")
+    found = guesses(
+        {count: Boot(count, Stop.PROMPT, "up\n$ ", prompt="$ ", steps=(said,)) for count in (1, 2)}
+    )
+    text = Proposal(machine, "", found, ("go",)).text
+    assert "  #   begins: '^begin$'\n  #   pattern: '^(?P<value>[0-9.,]+) ms$'\n  #   unit: ms\n" in text
+
+
+def test_a_comment_says_how_each_typed_line_ended(machine: System) -> None:
+    """In one line, whatever the guest printed."""
+    note = "panic: \x1b[2J\u2028 # {n}: - ::error::\nversion: 7"
+    bad = Step("go", Stop.SUSPECT, note, note=note)
+    found = guesses({1: Boot(1, Stop.PROMPT, "up\n$ ", prompt="$ ", steps=(bad,))})
+    proposal = Proposal(machine, "", found, ("go", "halt"))
+    assert "\n    # at 1 CPU it printed a line that looks like a panic: panic: \\x1b[2J" in proposal.text
+    assert loaded(proposal).result.expect == {"answer": "0"}, "it is to be filled in"
+
+
+def test_a_kernel_with_a_prompt_has_a_smoke_that_comes_up(machine: System) -> None:
+    system = loaded(of(test_guesses.of_xv6, machine, "primes {workers} 60000"))
+    assert system.smoke == Smoke(machine.boot.append, "^init: starting sh$")
+
+
+def test_the_smoke_of_a_self_test_shows_its_answer(machine: System) -> None:
+    smoke = loaded(of(test_guesses.of_a_self_test, machine)).smoke
+    assert smoke == Smoke(machine.boot.append, "^primes=(?P<primes>[0-9]+)$")
 
 
 def test_a_prompt_without_a_command_loads_and_says_what_is_missing(machine: System) -> None:
