@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.cells import Cell, Lane, Placement
-from benchgate.base.errors import VerifyError
+from benchgate.base.errors import OracleError, VerifyError
 from benchgate.base.metrics import Better, Metric, MetricKind
 from benchgate.base.results import Result
 from benchgate.base.runs import Ending, RawRun
@@ -637,6 +637,19 @@ def test_on_the_instruction_clock_no_stall_of_the_host_explains_foreign_time(tmp
     stalled = Disturbance(stall_ns=10**12)
     with pytest.raises(VerifyError, match="the guest was not quiet"):
         foreign.check_foreign(run, RunFiles(run).transcript, Result(), stalled, "run delay 90% (limit 2%)")
+
+
+def test_the_hint_of_a_missing_option_does_not_hide_that_the_oracle_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = primes_run(tmp_path, GOOD + b"benchexit status=0\n")
+
+    def killed(*_: object, **__: object) -> None:
+        raise OracleError("the oracle gave no answer")
+
+    monkeypatch.setattr(verify.ORACLES, "check", killed)
+    with pytest.raises(OracleError, match="gave no answer"):
+        verify.verify_on(replace(run, exit_status=0), PRIMES, systemfile.load(SYSTEMS / "linux.yaml"))
 
 
 def test_the_noise_of_the_host_never_makes_a_wrong_answer_void(tmp_path: Path) -> None:
