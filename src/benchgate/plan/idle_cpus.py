@@ -1,8 +1,8 @@
 """Gates on latencies that would hold although a CPU stays idle.
 
-Takes the sweeps of the selected tests; gives a sentence for each CPU count of a row whose latency is gated, but
-neither a rate nor wasted time. All threads on one CPU can have short latencies, so such a gate alone proves
-less than it seems. Pure; nothing fails.
+Takes the sweeps of the selected tests; gives a sentence for each CPU count of a row whose latency is gated,
+but neither a rate nor wasted time. All threads on one CPU can have short latencies, so such a gate alone
+proves less than it seems. Pure; nothing fails.
 """
 
 from __future__ import annotations
@@ -62,7 +62,9 @@ def _sentence(planned: PlannedGate) -> str:
     gate, metrics = planned.gate, planned.arm.workload.metrics
     rates = [name for name, one in metrics.items() if one.kind is MetricKind.RATE]
     example = f'limit(cpus={gate.cell.cpus}, metric="{rates[0]}", at_least=...)' if rates else ""
-    advice = f"add one, such as {example}" if example else "the workload declares no rate: add one and gate it"
+    advice = (
+        f"add one, such as {example}" if example else "the workload declares no rate: add one and gate it"
+    )
     return (
         f"{gate.id}: {gate.metric} does not see a CPU that stays idle, and no gate on a rate or on wasted "
         f"time holds for {gate.cell.id}; {advice}"
