@@ -13,7 +13,7 @@ from benchgate.base.gates import Gate
 from benchgate.base.metrics import WINDOWS, Better, Metric, MetricKind, with_windows
 from benchgate.plan.planned import PlannedGate, SweepPlan
 
-_OF_SEVERAL = ("speedup", "efficiency", "ratio")
+_OF_SEVERAL = ("speedup", "efficiency", "weak", "ratio")
 _ALWAYS_GOOD = ("scaling", "regression")
 
 

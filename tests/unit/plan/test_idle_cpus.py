@@ -9,6 +9,7 @@ import pytest
 from benchgate.plan import idle_cpus, marks, planner
 from benchgate.plan.marks import Mark
 from benchgate.plan.options import Options
+from benchgate.plan.planned import PlannedGate
 from tests.unit.plans import GROUND
 
 P99 = ("limit", {"cpus": 2, "metric": "wakeup_p99", "at_most": 50_000})
@@ -18,7 +19,7 @@ RPS = ("limit", {"cpus": 2, "metric": "rps", "at_least": 1600})
 def notes(*gates: tuple[str, dict[str, object]], options: Options | None = None) -> tuple[str, ...]:
     """Of a session in which each gate has a test of its own."""
     chosen = options or Options()
-    planned = []
+    planned: list[PlannedGate] = []
     for kind, arguments in gates:
         found: dict[str, list[Mark]] = defaultdict(list)
         found[kind].append(Mark((), arguments))
