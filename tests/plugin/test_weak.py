@@ -1,4 +1,4 @@
-"""Weak scaling through pytest: two CPUs with twice the work, two rows in one sweep, judged again from disk."""
+"""Weak scaling through pytest: two CPUs with twice the work, in two rows, judged again from disk."""
 
 from __future__ import annotations
 
