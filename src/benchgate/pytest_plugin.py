@@ -39,6 +39,7 @@ MARKS = (
     "regression(at_most, insn=, cpus=, metric='work', baseline=): a ratio to a baseline (benchgate)",
     "compare: is now `ratio` (benchgate)",
     "efficiency(cpus, at_least=|at_most=, insn=, metric='work', base=1): speedup over CPUs (benchgate)",
+    "weak(cpus, at_least=|at_most=, insn=, metric='work', base=1, grows=): weak scaling (benchgate)",
     "overhead(cpus, at_least=|at_most=, insn=): how much longer the total is than the work (benchgate)",
     "scaling(model, cpus=(1, 2, 4), parameter=, at_least=|at_most=, insn=): a law fitted to arms (benchgate)",
     "isolation(study, at_least=|against=): the isolation of a study's best mix (benchgate)",

@@ -120,24 +120,24 @@ def trial_division(lo: int, hi: int) -> tuple[int, int, int]:
 
 
 @cache
-def equal_cost_cuts(workers: int) -> list[int]:
+def equal_cost_cuts(workers: int, hi: int) -> list[int]:
     """The borders of ranges that need about the same number of divisions."""
-    costs = [trial_division(n, n + 1)[2] for n in range(2, HI + 1)]
+    costs = [trial_division(n, n + 1)[2] for n in range(2, hi + 1)]
     whole, seen, cuts = sum(costs), 0, [2]
     for n, cost in enumerate(costs, 2):
         seen += cost
         if len(cuts) < workers and seen * workers >= whole * len(cuts):
             cuts.append(n + 1)
-    return [*cuts, HI + 1]
+    return [*cuts, hi + 1]
 
 
-def console(cpus: int, work: int, *, wrong_worker: int | None = None) -> str:
+def console(cpus: int, work: int, *, wrong_worker: int | None = None, hi: int = HI) -> str:
     """What a correct guest prints. The stand-in fills in the nonce and the CRCs."""
-    cuts = equal_cost_cuts(cpus)
+    cuts = equal_cost_cuts(cpus, hi)
     found = [trial_division(lo, hi) for lo, hi in pairwise(cuts)]
     lines = [
         f"begin v=1 nonce=x system=fake workload=primes mode=process workers={cpus} online={cpus} unit=ns "
-        f"hi={HI} split=cost wait=join"
+        f"hi={hi} split=cost wait=join"
     ]
     for worker, (count, total, divisions) in enumerate(found):
         reported = count - (worker == wrong_worker)

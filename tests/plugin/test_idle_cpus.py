@@ -1,4 +1,4 @@
-"""A latency gate alone is pointed out before anything runs, and also `-W error` does not make that an error."""
+"""A latency gate alone is pointed out before anything runs, and `-W error` does not make that an error."""
 
 from __future__ import annotations
 

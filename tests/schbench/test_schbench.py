@@ -17,6 +17,10 @@ twice as many workers as CPUs, a woken worker of tern's wfq takes the CPU at onc
 waits until a running one sleeps: the two differ by the length of a request's arithmetic. Preempting has its
 price: after a worker was preempted while it held the lock of its CPU, the next one spins for a whole slice.
 That shows in request_p99 of rr, and in two of the five seeds of wfq.
+
+A latency does not see a CPU that stays idle, so every row that has one gated has its rps gated, too. With all
+workers on one CPU it would be about half. Measured on 2026-11-26 (five seeds, the same guests), the range:
+2095 to 2305 with four workers of tern, 302 to 305 with the short slice, 1455 to 1575 beside a neighbour.
 """
 
 import pytest
@@ -55,6 +59,7 @@ def test_tern_does_more_requests_than_linux_and_each_sooner(verdict: VerdictResu
 @pytest.mark.tern
 @pytest.mark.system("kernel")
 @TWO_EACH
+@pytest.mark.limit(cpus=2, metric="rps", at_least=1, insn=1700)
 @pytest.mark.ratio(to="kernel:sched=global", cpus=2, metric="wakeup_p99", at_least=0.01, insn=20)
 def test_a_woken_worker_does_not_wait_for_a_queue_of_all_cpus(verdict: VerdictResult) -> None:
     verdict.require_pass()
@@ -66,6 +71,7 @@ def test_a_woken_worker_does_not_wait_for_a_queue_of_all_cpus(verdict: VerdictRe
 # five was 7.5 ms, two ticks, and made the ratio 1.63 [0.87, 1.83]. Measured as above: 1.62 [1.62, 2.27].
 @pytest.mark.system(f"{SLICE}:ns=100000")
 @pytest.mark.workload("schbench", footprint_kb=64, threads=4, locking="none", time_ns=880_000_000)
+@pytest.mark.limit(cpus=2, metric="rps", at_least=1, insn=270)
 @pytest.mark.ratio(to=f"{SLICE}:ns=20000000", cpus=2, metric="wakeup_p99", at_least=0.01, insn=1.3)
 def test_a_short_slice_of_linux_wakes_sooner(verdict: VerdictResult) -> None:
     verdict.require_pass()
@@ -73,6 +79,7 @@ def test_a_short_slice_of_linux_wakes_sooner(verdict: VerdictResult) -> None:
 
 # The median hides a neighbour: it computes for a fifth of the time, and only then do requests wait for it.
 @pytest.mark.workload("schbench", hogs=1, hog_ms=60)
+@pytest.mark.limit(cpus=2, metric="rps", at_least=1, insn=1300)
 @pytest.mark.limit(cpus=2, metric="request_p50", at_most=1e10, insn=1_300_000)
 @pytest.mark.limit(cpus=2, metric="request_p99", at_least=1, insn=1_500_000)
 def test_the_99th_percentile_shows_a_neighbour(verdict: VerdictResult) -> None:

@@ -19,6 +19,11 @@ architecture."""
 MOST_MEMORY = 2 << 30
 """Above this, QEMU's x86 machines leave a hole in the guest-physical addresses."""
 
+LONGEST_NS = 1_000_000
+"""Of any time in a machine's file."""
+SLOWEST_GB_S, FASTEST_GB_S = 0.001, 10_000
+"""Of a bandwidth that is limited."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cache:

@@ -1,8 +1,8 @@
 """Gates on latencies that would hold although a CPU stays idle.
 
-Takes the sweeps of the selected tests; gives a sentence for each CPU count of a row whose latency is gated, but
-neither a rate nor wasted time. All threads on one CPU can have short latencies, so such a gate alone proves
-less than it seems. Pure; nothing fails.
+Takes the sweeps of the selected tests; gives a sentence for each CPU count of a row whose latency is gated,
+but neither a rate nor wasted time. All threads on one CPU can have short latencies, so such a gate alone
+proves less than it seems. Pure; nothing fails.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from benchgate.base.gates import Gate
 from benchgate.base.metrics import WINDOWS, Better, Metric, MetricKind, with_windows
 from benchgate.plan.planned import PlannedGate, SweepPlan
 
-_OF_SEVERAL = ("speedup", "efficiency", "ratio")
+_OF_SEVERAL = ("speedup", "efficiency", "weak", "ratio")
 _ALWAYS_GOOD = ("scaling", "regression")
 
 

@@ -14,7 +14,16 @@ import re
 from pathlib import Path
 
 from benchgate.base import yamlfile
-from benchgate.base.machines import IDEAL, Cache, Machine, Node, Tlb
+from benchgate.base.machines import (
+    FASTEST_GB_S,
+    IDEAL,
+    LONGEST_NS,
+    SLOWEST_GB_S,
+    Cache,
+    Machine,
+    Node,
+    Tlb,
+)
 from benchgate.base.systems import MAX_CPUS
 from benchgate.base.yaml_text import text_of
 from benchgate.base.yamlfile import Section
@@ -22,10 +31,8 @@ from benchgate.host.procfs import cpu_list
 
 NO_MEMORY = "none"
 """The value of `memory` for a machine without a memory system."""
-LONGEST_NS = 1_000_000
 LARGEST_CACHE = 1 << 32
 MOST_SETS = 1 << 22
-SLOWEST_GB_S = 0.001
 MOST_WAYS = 128
 MOST_NODES = 16
 MOST_ENTRIES = 1 << 16
@@ -261,7 +268,7 @@ def _memory(top: Section, last_ns: int, nodes: int) -> tuple[int, int, float]:
     remote = section.integer("remote_ns", local if nodes == 1 else None, low=1, high=LONGEST_NS)
     if remote < local and not any(map(section.refused, ("local_ns", "remote_ns"))):
         section.refuse(f"is {remote}, less than `local_ns`: {local}", "remote_ns")
-    bandwidth = section.number("bandwidth_gb_s", 0.0, high=10_000)
+    bandwidth = section.number("bandwidth_gb_s", 0.0, high=FASTEST_GB_S)
     if 0 < bandwidth < SLOWEST_GB_S:
         section.refuse(f"is {bandwidth:g}, not 0 (no limit) or at least {SLOWEST_GB_S:g}", "bandwidth_gb_s")
     section.close()

@@ -32,6 +32,7 @@ ARGUMENTS = {
     "ratio": ("to", "cpus", "metric", *_THRESHOLDS),
     "regression": ("at_most", "insn", "cpus", "metric", "baseline"),
     "efficiency": ("cpus", *_THRESHOLDS, "metric", "base"),
+    "weak": ("cpus", *_THRESHOLDS, "metric", "base", "grows"),
     "overhead": ("cpus", *_THRESHOLDS),
     "scaling": ("model", "cpus", "parameter", *_THRESHOLDS, "metric"),
     "gate": ("cpus", *_THRESHOLDS, "metric", "base"),
@@ -45,12 +46,15 @@ _EXAMPLES = {
     "ratio": 'ratio(to="linux", cpus=2, at_least=1.0)',
     "regression": "regression(at_most=1.02)",
     "efficiency": "efficiency(cpus=4, at_least=0.8)",
+    "weak": 'weak(cpus=4, grows="blocks", at_least=0.9)',
     "overhead": "overhead(cpus=4, at_most=1.1)",
     "scaling": 'scaling(model="amdahl", cpus=(1, 2, 4), at_most=0.05)',
 }
 EACH_COUNT = 0
-_SETTINGS = {"scaling": ("model", "parameter")}
+_SETTINGS = {"scaling": ("model", "parameter"), "weak": ("grows",)}
 """The arguments that only the kind of gate knows, which checks them."""
+_FROM_ONE_CPU = ("speedup", "efficiency", "weak")
+"""Their base is one CPU by default."""
 _OF_SEVERAL_ARMS = ("scaling", "gate")
 """`cpus` may be a list: the first count is the base, the last one the cell."""
 MOST_RATIO = 1e6
@@ -205,8 +209,8 @@ def _kind(given: Mark) -> tuple[str, str]:
 
 
 def _base(mark: str, given: Mark) -> int | None:
-    """The base of a speedup is one CPU by default; a `gate` has a base only if the mark names one."""
-    if mark not in ("speedup", "efficiency") and given.kwargs.get("base") is None:
+    """A `gate` has a base only if the mark names one."""
+    if mark not in _FROM_ONE_CPU and given.kwargs.get("base") is None:
         return None
     return _count(mark, "base", given.kwargs.get("base", 1))
 
@@ -227,6 +231,8 @@ def _counts(mark: str, given: Mark) -> tuple[int | None, tuple[int, ...], int]:
     cpus = _count(mark, "cpus", value)
     if base is not None and cpus <= base:
         raise UsageError(f"mark {mark}: cpus={cpus} is not above base={base}")
+    if mark == "weak" and base is not None and cpus % base:
+        raise UsageError(f"mark {mark}: cpus={cpus} is no multiple of base={base}")
     return base, (), cpus
 
 

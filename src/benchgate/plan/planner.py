@@ -6,7 +6,7 @@ the catalog's files. Fails with UsageError for an invalid mark or option.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from benchgate.base.gates import VERIFIED, Gate
 from benchgate.base.machines import Machine
 from benchgate.base.settings import Settings
 from benchgate.base.systems import SELFTEST, System, plain_name
+from benchgate.base.workloads import Workload
 from benchgate.plan import catalog, choice
 from benchgate.plan.options import Options
 from benchgate.plan.planned import GateRequest, Ground, PlannedCell, PlannedGate, Request, SweepPlan
@@ -62,14 +63,38 @@ def parameters(request: Request, options: Options) -> dict[str, object]:
     return given
 
 
-def plan_cell(request: Request, system: System, cpus: int, ground: Ground, options: Options) -> PlannedCell:
+def plan_cell(  # noqa: PLR0913 - keyword arguments
+    request: Request,
+    system: System,
+    cpus: int,
+    ground: Ground,
+    options: Options,
+    *,
+    grows: str = "",
+    times: int = 1,
+) -> PlannedCell:
+    """`grows`: the parameter that is so many times larger than the test and the options say."""
     machine = None if ground.clock == Clock.WALL else choice.machine_of(request, options)
     system = system if machine is None else system.on(machine)
     workload = catalog.load_workload(request.workload, system)
-    values, label = fill(workload, parameters(request, options))
-    test_label = fill(workload, request.given)[1] if options.quick else label
+    values, label = fill(workload, _grown(workload, parameters(request, options), grows, times))
+    usual = _grown(workload, request.given, grows, times)
+    test_label = fill(workload, usual)[1] if options.quick else label
     cell = Cell(system.name, workload.name, workload.mode, values, cpus, label, clock=ground.clock)
     return PlannedCell(cell, system, workload, seat(system, workload, cell, ground, options), test_label)
+
+
+def _grown(workload: Workload, given: Mapping[str, object], grows: str, times: int) -> Mapping[str, object]:
+    if not grows:
+        return given
+    value = dict(fill(workload, given)[0]).get(grows)
+    if not isinstance(value, int):
+        numbers = ", ".join(name for name, one in workload.params.items() if not one.choices)
+        raise UsageError(
+            f"mark weak: grows={grows!r} is no parameter of workload {workload.name} that is a number; "
+            f"it has {numbers or 'none'}"
+        )
+    return {**given, grows: value * times}
 
 
 def plan_cells(request: Request, options: Options, ground: Ground) -> tuple[PlannedCell, ...]:
@@ -108,7 +133,9 @@ def _plan_gate(
     excluded = ""
     if options.smp is not None and asked.cpus not in options.smp:
         excluded = f"--smp is {','.join(map(str, options.smp))}"
-    arm = replace(plan_cell(request, system, asked.cpus, ground, options), excluded=excluded)
+    grows, times = dict(asked.settings).get("grows", ""), asked.cpus // (asked.base or 1)
+    planned = plan_cell(request, system, asked.cpus, ground, options, grows=str(grows), times=times)
+    arm = replace(planned, excluded=excluded)
     base = None
     if asked.to:
         base = _compared(request, asked, arm, ground, options)

@@ -76,7 +76,7 @@ def _describe_gate(planned: PlannedGate, options: Options) -> str:
     if gate.kind == VERIFIED:
         return f"gate   {gate.id}: " + (f"SKIP: {planned.skip}" if planned.skip else "every run is verified")
     text = f"gate   {gate.id}: {gate.kind} of {gate.metric}"
-    if planned.base is not None and planned.base.cell.row != planned.arm.cell.row:
+    if planned.base is not None and planned.base.cell.system != planned.arm.cell.system:
         text += f" to {planned.base.cell.system}"
     elif planned.base is not None:
         text += f" over {', '.join(f'smp{one.cell.cpus}' for one in planned.arms[:-1])}"

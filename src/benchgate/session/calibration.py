@@ -3,20 +3,22 @@
 Takes paths; writes the YAML, its CSV of curves and its SVG, and gives text. Fails with LockError while
 another session measures, with HostError and BuildError as the meter does, with UsageError for files that
 exist or cannot be read, with CatalogError for a machine file that contradicts itself. A host whose curve has
-no steps still gives a file: its figures are assumed, and say so.
+no steps still gives a file, and so does one whose measurements are not usable: its figures are assumed, and
+say so. What is written can be read by plan/machinefile.py.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import psutil
 
-from benchgate.base.errors import UsageError
+from benchgate.base.errors import CatalogError, UsageError
 from benchgate.base.machines import Machine
 from benchgate.base.systems import MAX_CPUS
 from benchgate.base.text import UNAVAILABLE, one_line, percent
@@ -24,9 +26,10 @@ from benchgate.base.yaml_values import NAME
 from benchgate.host import lock, topology
 from benchgate.host.memory import curve, curve_file, file_text, meter, told
 from benchgate.host.memory.curve import Stated
-from benchgate.host.memory.draft import draft
+from benchgate.host.memory.draft import Draft, draft
 from benchgate.host.memory.survey import Measure, Seen, plan_for, survey
 from benchgate.host.memory.told import Told
+from benchgate.host.memory.usable import usable
 from benchgate.host.noise import HostSnapshot, host_snapshot
 from benchgate.plan import machinefile
 from benchgate.render.tables.machine import machine_table
@@ -77,14 +80,11 @@ def calibrate(
     plan = plan_for(found, psutil.virtual_memory().available, quick=quick)
     with lock.measuring(LOCK_WAIT_S, notice=say):
         before, begin = host_snapshot(cpus=found.cpus), time.monotonic()
-        seen = survey(found, plan, measure, say)
+        seen = usable(survey(found, plan, measure, say))
         took, after = time.monotonic() - begin, host_snapshot(cpus=found.cpus)
-    made = draft(found, seen)
     remarks = (*others, _relation(seen), *disturbances(before, after))
-    text = file_text.text(made, name, _source(found), remarks)
-    machine = machinefile.parse(text, files.machine)
-    if machine is None:
-        raise AssertionError
+    machine, made = _readable(found, seen, partial(_text, name, _source(found), remarks), files.machine)
+    text = machine.text
     files.curves.write_text(curve_file.text(seen.curves, seen.kind), encoding="utf-8")
     files.machine.write_text(text, encoding="utf-8")
     files.picture.write_text(sheet(machine, seen.curves, seen.kind), encoding="utf-8")
@@ -92,6 +92,25 @@ def calibrate(
     report = [*_report(machine, (*remarks, *made.remarks)), *_agreement(seen.kind, wrong)]
     wrote = f"wrote {', '.join(map(str, files.all))} in {took:.0f} s"
     return Calibrated("\n".join([*report, wrote]), not wrong)
+
+
+def _text(name: str, source: str, remarks: tuple[str, ...], made: Draft) -> str:
+    return file_text.text(made, name, source, remarks)
+
+
+def _readable(found: Told, seen: Seen, text: Callable[[Draft], str], path: Path) -> tuple[Machine, Draft]:
+    """The draft as its own reader takes it. If the reader refuses what the host tells, the draft has only
+    what was measured, and says so."""
+    made = draft(found, seen)
+    try:
+        machine = machinefile.parse(text(made), path)
+    except CatalogError as error:
+        why = f"what the host tells of itself is left out, because a machine file cannot hold it: {error}"
+        bare = Told(found.cpus, (), (), (), (), (), found.is_virtual, found.model)
+        made = draft(bare, replace(seen, missing=(*seen.missing, one_line(why, 300))))
+        machine = machinefile.parse(text(made), path)
+    assert machine is not None  # it has a memory system
+    return machine, made
 
 
 def _told() -> tuple[Told, tuple[str, ...]]:

@@ -9,6 +9,7 @@ import pytest
 from benchgate.plan import idle_cpus, marks, planner
 from benchgate.plan.marks import Mark
 from benchgate.plan.options import Options
+from benchgate.plan.planned import PlannedGate
 from tests.unit.plans import GROUND
 
 P99 = ("limit", {"cpus": 2, "metric": "wakeup_p99", "at_most": 50_000})
@@ -18,7 +19,7 @@ RPS = ("limit", {"cpus": 2, "metric": "rps", "at_least": 1600})
 def notes(*gates: tuple[str, dict[str, object]], options: Options | None = None) -> tuple[str, ...]:
     """Of a session in which each gate has a test of its own."""
     chosen = options or Options()
-    planned = []
+    planned: list[PlannedGate] = []
     for kind, arguments in gates:
         found: dict[str, list[Mark]] = defaultdict(list)
         found[kind].append(Mark((), arguments))
@@ -30,8 +31,8 @@ def notes(*gates: tuple[str, dict[str, object]], options: Options | None = None)
 def test_a_limit_on_a_percentile_alone_is_pointed_out() -> None:
     (note,) = notes(P99)
     assert note == (
-        "schbench-linux-smp2-limit-wakeup_p99: wakeup_p99 does not see a CPU that stays idle, and no gate on a "
-        "rate or on wasted time holds for schbench-linux-smp2; add one, such as "
+        "schbench-linux-smp2-limit-wakeup_p99: wakeup_p99 does not see a CPU that stays idle, and no gate on "
+        "a rate or on wasted time holds for schbench-linux-smp2; add one, such as "
         'limit(cpus=2, metric="rps", at_least=...)'
     )
 

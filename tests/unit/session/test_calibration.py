@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -16,7 +18,7 @@ from benchgate.host import lock
 from benchgate.host import topology as host_topology
 from benchgate.host.memory import curve_file, told
 from benchgate.host.memory.meter import Sample
-from benchgate.host.memory.told import Told
+from benchgate.host.memory.told import Told, ToldCache
 from benchgate.host.noise import HostSnapshot
 from benchgate.host.topology import Isolation, LogicalCpu, Topology
 from benchgate.plan import machinefile
@@ -249,3 +251,116 @@ def test_levels_that_the_curve_lacks_leave_the_file_in_agreement() -> None:
     text = calibrated(MadeUp(caches=THREE[:2]))
     assert "the host tells 3 levels of data caches; the curve has 2 steps" in text
     assert "the file agrees with the curve" in text
+
+
+# ---- measurements that no file can hold
+
+
+@dataclasses.dataclass
+class Odd(MadeUp):
+    """A host of which one kind of measurement is what a busy host, or a broken clock, shows."""
+
+    kind: str = ""
+    value: float = 0.0
+
+    def __call__(
+        self, words: Sequence[object], seen: Callable[[Sample], None] = lambda _: None
+    ) -> tuple[Sample, ...]:
+        found = super().__call__(words, seen)
+        return tuple(
+            dataclasses.replace(one, value=self.value) if one.name == self.kind else one for one in found
+        )
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "key"),
+    [
+        ("interrupt", 3_259_894.0, "interrupt_ns"),
+        ("interrupt", 1e18, "interrupt_ns"),
+        ("interrupt", -4.0, "interrupt_ns"),
+        ("interrupt", math.nan, "interrupt_ns"),
+        ("transfer", 2e6, "cluster_ns"),
+        ("transfer", math.inf, "cluster_ns"),
+        ("handover", 1e9, "cluster_ns"),
+        ("atomic", 5e6, "atomic_ns"),
+        ("cycle", math.inf, "atomic_ns"),
+        ("stream", 1e5, "local_ns"),
+        ("stream", 1e17, "local_ns"),
+        ("other", 1e9, "clusters"),
+    ],
+)
+def test_a_measurement_that_no_file_can_hold_is_left_out_and_the_rest_kept(
+    kind: str, value: float, key: str
+) -> None:
+    done = calibration.calibrate(
+        Path("host.yaml"), quick=True, force=False, say=lambda _: None, measure=Odd(kind=kind, value=value)
+    )
+    machine = machinefile.load(Path("host.yaml"))
+    assert machine is not None
+    assert (machine.l2.size, machine.l2.latency_ns, machine.memory_local_ns) == (1 << 20, 4, 95)
+    assert f"{key}: " in Path("host.yaml").read_text()
+    assert machine.bandwidth_gb_s == (0 if kind == "stream" else pytest.approx(4 * (20 + 8 * 0.1)))
+    assert done.agrees
+    if kind != "other":
+        assert "is not usable: a machine file takes" in done.text
+        assert "is not usable: a machine file takes" in " ".join(
+            Path("host.yaml").read_text().split("\n#   ")
+        )
+
+
+def test_an_interrupt_of_another_pair_is_kept() -> None:
+    class Once(MadeUp):
+        def interrupt(self, one: str, two: str, passes: str) -> Iterator[Sample]:
+            for sample in super().interrupt(one, two, passes):
+                yield dataclasses.replace(sample, value=3_259_894.0) if two == "1" else sample
+
+    text = calibrated(Once())
+    assert "interrupt_ns, CPUs 0-1: 1,629,947 was measured, which is not usable" in text
+    machine = machinefile.load(Path("host.yaml"))
+    assert machine is not None
+    assert machine.interrupt_ns == 800
+
+
+@pytest.mark.parametrize("value", [1e7, 0.0, 1e-9])
+def test_a_curve_without_a_usable_point_is_no_measurement(tmp_path: Path, value: float) -> None:
+    with pytest.raises(HostError, match=r"chase \(huge\): .* points are not usable"):
+        calibrated(Odd(kind="chase", value=value))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_slow_memory_has_a_limit_that_is_not_zero() -> None:
+    calibrated(Odd(kind="stream", value=30e6))
+    machine = machinefile.load(Path("host.yaml"))
+    assert machine is not None
+    assert machine.bandwidth_gb_s == pytest.approx(0.03)
+
+
+def test_another_cluster_is_no_nearer_than_the_last_cache() -> None:
+    near = {frozenset((one, two)): 6.0 for one in range(4) for two in range(4) if one != two}
+    calibrated(MadeUp(clusters=((0, 1), (2, 3)), transfer_ns=near))
+    assert machinefile.load(Path("host.yaml")) is not None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"caches": (ToldCache(1, "Data", 1 << 15, 8, 48, ()), ToldCache(2, "Unified", 1 << 20, 8, 48, ()))},
+        {
+            "caches": (
+                ToldCache(1, "Data", 1 << 15, 8, 64, ()),
+                ToldCache(1, "Instruction", 1 << 22, 8, 64, ()),
+            )
+        },
+    ],
+)
+def test_what_a_host_tells_and_no_file_can_hold_is_left_out(
+    change: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(told, "read", lambda _: dataclasses.replace(told_of(), **change))
+    done = calibration.calibrate(
+        Path("host.yaml"), quick=True, force=False, say=lambda _: None, measure=MadeUp()
+    )
+    machine = machinefile.load(Path("host.yaml"))
+    assert machine is not None
+    assert machine.memory_local_ns == 95
+    assert "what the host tells of itself is left out, because a machine file cannot hold it: " in done.text

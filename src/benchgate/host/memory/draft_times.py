@@ -66,6 +66,8 @@ def transfers(
     floor = float(next(one.latency.ns for one in caches if one.latency))
     for key in ("cluster_ns", "across_ns", "socket_ns"):
         if key in by_key or is_needed(key, clusters, sockets):
+            if key != "cluster_ns":  # another cluster is no nearer than the last cache
+                floor = max(floor, float(next(one.latency.ns for one in reversed(caches) if one.latency)))
             found[key] = _transfer(of, key, by_key.get(key, []), floor)
             floor = max(floor, found[key].value)
     return found

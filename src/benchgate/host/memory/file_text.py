@@ -88,7 +88,7 @@ def _memory(draft: Draft) -> Iterator[str]:
         yield f"  remote_ns: {draft.remote.ns}"
     if draft.bandwidth is not None:
         yield from _inner(_said("bandwidth_gb_s", draft.bandwidth))
-        yield f"  bandwidth_gb_s: {draft.bandwidth.value:.1f}"
+        yield f"  bandwidth_gb_s: {_gb_s(draft.bandwidth.value)}"
 
 
 def _transfers(draft: Draft) -> Iterator[str]:
@@ -97,6 +97,11 @@ def _transfers(draft: Draft) -> Iterator[str]:
     for key, known in draft.transfers.items():
         yield from _inner(_said(key, known))
         yield f"  {key}: {known.ns}"
+
+
+def _gb_s(value: float) -> str:
+    """Never 0, which is no limit."""
+    return f"{value:.1f}" if value >= 1 else f"{value:.3f}"
 
 
 def _inner(lines: Sequence[str]) -> Iterator[str]:

@@ -1,8 +1,8 @@
 """Measures this host's memory system: which measurements, in which order, and how many.
 
 Takes what the host tells, a plan and a way to measure (`meter.measure`); gives `Seen`. What cannot be
-measured here is missing, with the reason. Fails as the meter does, if a CPU's own chase is impossible. The
-caller must hold the measuring lock.
+measured here is missing, with the reason. Fails as the meter does, if a CPU's own chase is impossible, and
+with HostError if no point of the curve that decides is usable. The caller must hold the measuring lock.
 """
 
 from __future__ import annotations
@@ -14,12 +14,15 @@ from statistics import median
 from typing import Protocol
 
 from benchgate.base.errors import HostError
+from benchgate.base.machines import LONGEST_NS
 from benchgate.base.text import counted
 from benchgate.host.memory import curve
 from benchgate.host.memory.curve import Point
 from benchgate.host.memory.meter import Sample
 from benchgate.host.memory.told import Told
 
+SHORTEST_NS = 0.001
+"""The file of curves has four digits."""
 KIB, MIB = 1 << 10, 1 << 20
 SMALLEST = 4 * KIB
 PAGE = 4 * KIB
@@ -135,6 +138,17 @@ def points_of(samples: Sequence[Sample]) -> tuple[Point, ...]:
     return tuple(Point(size, min(passes), median(passes)) for size, passes in sorted(by_size.items()))
 
 
+def usable_points(kind: str, points: Sequence[Point], missing: list[str]) -> tuple[Point, ...]:
+    """Without those that neither the file of curves nor a machine file can hold."""
+    good = tuple(one for one in points if SHORTEST_NS <= one.ns <= LONGEST_NS)
+    if len(good) < len(points):
+        missing.append(
+            f"chase ({kind}): {len(points) - len(good)} of {len(points)} points are not usable: a latency "
+            f"must be from {SHORTEST_NS} to {LONGEST_NS:,} ns"
+        )
+    return good
+
+
 def survey(told: Told, plan: Plan, measure: Measure, progress: Callable[[str], None]) -> Seen:
     return _Survey(told, plan, measure, progress).seen()
 
@@ -150,14 +164,17 @@ class _Survey:
         single = self._measure(["single", cpu, self._plan.passes])
         huge = self._chase(HUGE, self._plan.passes)
         shares = [one.value for one in huge if one.name == "huge_share"]
-        curves = {HUGE: points_of(huge)}
+        curves = {HUGE: usable_points(HUGE, points_of(huge), self._missing)}
         is_huge = min(shares, default=0.0) >= HUGE_ENOUGH
         for kind in (SMALL, LOCAL, PAGES) if self._plan.other_passes else () if is_huge else (SMALL,):
             decides = kind == SMALL and not is_huge
-            curves[kind] = points_of(
-                self._chase(kind, self._plan.passes if decides else self._plan.other_passes)
-            )
+            samples = self._chase(kind, self._plan.passes if decides else self._plan.other_passes)
+            curves[kind] = usable_points(kind, points_of(samples), self._missing)
         base = Seen(self._plan, curves, min(shares, default=0.0), _by_name(single))
+        if not base.points:
+            raise HostError(
+                f"cannot measure this host's memory: {self._missing[-1]}; next: measure while it is idle"
+            )
         pairs = list(itertools.combinations(self._told.cpus, 2))
         together = self._pairs(pairs)
         return Seen(

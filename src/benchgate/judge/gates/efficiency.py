@@ -48,7 +48,7 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     ideal = gate.cell.cpus / base.cell.cpus
 
     def figures(limit: float, look: int) -> Figures:
-        return _scaled(two_arms.figures_of(gate, measured, limit * ideal, look), ideal)
+        return scaled(two_arms.figures_of(gate, measured, limit * ideal, look), ideal, KIND)
 
     found = two_arms.contradiction(gate, base, arm, Word.INVALID)
     host = two_arms.host_capacity(gate, measured)
@@ -57,7 +57,8 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     return looks.judge(Question(gate, measured, rule, (base, arm), figures, found, host))
 
 
-def _scaled(seen: Figures, ideal: float) -> Figures:
+def scaled(seen: Figures, ideal: float, name: str) -> Figures:
+    """The figures of a ratio as a share of the ideal one."""
     interval = Interval(seen.interval.low / ideal, seen.interval.high / ideal)
     value, limit = seen.value / ideal, seen.threshold / ideal
-    return replace(seen, threshold=limit, value=value, interval=interval, unit="", name=KIND)
+    return replace(seen, threshold=limit, value=value, interval=interval, unit="", name=name)

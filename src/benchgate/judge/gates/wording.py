@@ -51,13 +51,16 @@ def number(value: float) -> str:
 
 def subject(gate: Gate) -> str:
     """`primes-linux smp2/smp1`, `primes-linux smp1,2,4`, `primes smp2 kernel/linux`,
-    `primes-linux-smp2/baseline`, or the cell's id if it has no base."""
+    `primes-linux-smp2/baseline`, `primes.hi-200-linux-smp2 over primes.hi-100-linux-smp1`, or the cell's id
+    if it has no base."""
     if gate.baseline:
         return f"{gate.cell.id}/baseline"
     if gate.base is None:
         return gate.cell.id
     if gate.base.system != gate.cell.system:
         return f"{gate.cell.label} smp{gate.cell.cpus} {gate.cell.system}/{gate.base.system}"
+    if gate.base.label != gate.cell.label:
+        return f"{gate.cell.id} over {gate.base.id}"
     if gate.more:
         return f"{gate.cell.row} smp{','.join(str(cell.cpus) for cell in gate.cells)}"
     return f"{gate.cell.row} smp{gate.cell.cpus}/smp{gate.base.cpus}"

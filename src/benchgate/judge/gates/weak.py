@@ -1,0 +1,111 @@
+"""weak: how much longer N CPUs take for N times the work (weak scaling); 1 if they take no longer.
+
+Takes a gate whose base is a cell of the same system and workload with fewer CPUs, with `at_least` or
+`at_most`; gives a Ruling. The value is the base's time over the cell's; of a rate it is the cell's rate over
+the base's, over the ratio of the CPU counts. The parameter that the setting `grows` names is so many times
+larger in the cell; without it, the workload itself does the same work on each CPU. Work that did not grow is
+INVALID. Fails with DecideError if the gate is invalid.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from benchgate.base.errors import DecideError
+from benchgate.base.gates import Gate, GateInput, Policy, Ruling, Word
+from benchgate.base.metrics import Better, Metric
+from benchgate.base.stats import bootstrap
+from benchgate.judge.gates import looks, say, speedup, two_arms
+from benchgate.judge.gates.efficiency import scaled
+from benchgate.judge.gates.figures import Figures
+from benchgate.judge.gates.inclusive import rule_of
+from benchgate.judge.gates.looks import Question
+from benchgate.judge.gates.wording import number, reason
+
+KIND = "weak"
+NAME = "weak efficiency"
+GROWS = "grows"
+"""The setting with the parameter's name."""
+
+
+def check(gate: Gate, metric: Metric, policy: Policy) -> None:
+    rule_of(gate, speedup.advice)
+    _require_arms(gate)
+    if not metric.grows_with_cpus_at_most:
+        raise DecideError(
+            f"{gate.id}: {metric.name} can improve more than its CPUs allow, so it has no {NAME}; use a limit"
+        )
+    least = two_arms.base_of(gate).cpus / gate.cell.cpus
+    for name in ("at_least", "at_most", "insn"):
+        limit = getattr(gate, name)
+        if limit is not None and not least < limit < policy.superlinear:
+            raise DecideError(
+                f"{gate.kind}: {name}={number(limit)} decides nothing: the {NAME} of {gate.cell.cpus} CPUs "
+                f"is between {number(least)} and {number(policy.superlinear)}; give one in between"
+            )
+
+
+def judge(gate: Gate, measured: GateInput) -> Ruling:
+    rule = rule_of(gate, speedup.advice)
+    _require_arms(gate)
+    base, arm = two_arms.arms_of(gate, measured)
+    growth = gate.cell.cpus / base.cell.cpus
+
+    def figures(limit: float, look: int) -> Figures:
+        return _figures(gate, measured, limit, look)
+
+    found = two_arms.contradiction(gate, base, arm, Word.INVALID)
+    host = two_arms.host_capacity(gate, measured)
+    if host is not None:
+        host = replace(host, ratio=host.ratio / growth, low=host.low / growth, high=host.high / growth)
+    return looks.judge(Question(gate, measured, rule, (base, arm), figures, found, host))
+
+
+def _figures(gate: Gate, measured: GateInput, limit: float, look: int) -> Figures:
+    """A time is not shorter with N CPUs and N times the work; a rate is N times as high."""
+    one, two = (arm.measurement(gate.metric) for arm in two_arms.arms_of(gate, measured))
+    if one is None or two is None:
+        raise DecideError(f"{gate.id}: an arm has no {gate.metric}")
+    growth = gate.cell.cpus / one.cell.cpus
+    ideal = growth if two.metric.better is Better.MORE else 1.0
+    seen = scaled(two_arms.figures_of(gate, measured, limit * ideal, look), ideal, NAME)
+    if seen.unusable:
+        return seen
+    most = measured.policy.superlinear
+    wrong, grows = "", gate.setting(GROWS)
+    if seen.interval.low > most:
+        wrong = (
+            f"{say.figure(gate, seen, most)}, above {number(most)}: the work cannot have grown with the CPUs"
+        )
+    elif one.busy and two.busy:
+        grew = bootstrap(two.busy[:look], one.busy[:look]).interval(measured.policy.alpha)
+        if grew.high < growth / most:
+            wrong = (
+                f"{say.figure(gate, seen, seen.threshold)}, but all workers together took only "
+                f"{number(round(grew.high, 2))} times as long as in the base, and {number(growth)} times the "
+                "work takes longer"
+            )
+    if not wrong:
+        return seen
+    advice = (
+        f"the work must be in proportion to {grows}: name another parameter in `grows`"
+        if grows
+        else "without `grows` the workload itself must do the same work on each CPU"
+    )
+    text = reason(Word.INVALID, f"{wrong} {say.conditions(gate, seen)}", advice)
+    return replace(seen, unusable=(Word.INVALID, text))
+
+
+def _require_arms(gate: Gate) -> None:
+    base, cell, grows = two_arms.base_of(gate), gate.cell, gate.setting(GROWS)
+    params = dict(base.params)
+    value = params.get(grows, 0)
+    if base.cpus < cell.cpus and cell.cpus % base.cpus == 0 and isinstance(value, int):
+        grown = {**params, grows: value * (cell.cpus // base.cpus)} if grows in params else params
+        same = replace(cell, cpus=base.cpus, params=base.params, label=base.label)
+        if same == base and dict(cell.params) == grown and (grows in params or not grows):
+            return
+    raise DecideError(
+        f"{gate.id}: {cell.id} does not do so many times the work of {base.id} as it has times its CPUs"
+        + (f": only {grows} may differ" if grows else "")
+    )
