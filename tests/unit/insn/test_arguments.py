@@ -73,6 +73,11 @@ def test_a_guest_that_is_typed_at_has_a_talk_and_level_count_says_that_it_cannot
         clock_arguments(talks=True, level="count")
 
 
+def test_a_window_between_lines_is_told_to_the_plugin() -> None:
+    argv, _ = clock_arguments(records=Records(Path("/p"), window=(87, 139)))
+    assert argv[1].endswith(",profile=/p,window=87:139")
+
+
 def test_commas_are_doubled_and_paths_that_cannot_be_preloaded_are_refused() -> None:
     argv, _ = clock_arguments(
         log=Path("/a,b/clock.log"), records=Records(Path("/c,d"), events=Path("/e"), stacks=Path("/s"))

@@ -1,8 +1,8 @@
 // A kernel that prints figures of its own is compared with these lines: what it claims must fit between them.
 //
-// A line is `line BYTES TIME HANDOVERS LATE PENDING`: how many bytes the console had when it ended, the guest's
-// time, and what vCPUs had seen too late by then (clock_delays). Before it, `ran VCPU RAN WORKED` for each vCPU
-// whose totals have changed since the last such line.
+// A line is `line BYTES TIME HANDOVERS LATE PENDING`: how many bytes the console had when it ended, the
+// guest's time, and what vCPUs had seen too late by then (clock_delays). Before it, `ran VCPU RAN WORKED` for
+// each vCPU whose totals have changed since the last such line.
 #include "console.h"
 
 #include "clock.h"

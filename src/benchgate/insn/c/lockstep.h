@@ -126,7 +126,7 @@ void lockstep_meet(struct lockstep *m, uint64_t time);
 void lockstep_waited(struct lockstep *m, uint64_t time);
 // vCPU `c` sees at `time`, in its turn, what another did.
 void lockstep_hand_over(struct lockstep *m, unsigned c, uint64_t time);
-// By how much `late` can still grow for what vCPUs have seen up to `time`: that counts only when their turns end.
+// By how much `late` can still grow for what vCPUs have seen up to `time`: that counts when their turns end.
 uint64_t lockstep_pending(const struct lockstep *m, uint64_t time);
 
 // Vcpu `c`, which runs, accessed memory at `time`. That should have come before an access of another vCPU, at a
