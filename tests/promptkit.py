@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchgate.base.arch import X86_64, Architecture
+from benchgate.base.gates import Verdict
 from benchgate.base.runs import Deadlines, Outcome
 from benchgate.base.void_rule import VoidRule
 from benchgate.build.fetch import inputs
 from benchgate.insn.log import Level
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.plan import systemfile
-from tests.ternkit import Bootkit
+from tests.ternkit import Bootkit, judged_five_times
 
 INSN, WALL = Level.FULL, None
 SHORT, LONG = 50_000, 2_000_000
@@ -36,11 +37,13 @@ STEPS
 console: {online: "^talker: (?P<n>[0-9]+) CPUs up$", repeat_bytes: 2000}
 result:
   format: patterns
-  work: {begins: "^primes: start$", pattern: "^primes: took (?P<value>[0-9]+) ns$", unit: ns}
+  work: WINDOW
   expect: {hi: HI, workers: CPUS, count: COUNT, sum: SUM}
 end: {by: kill}
 deadlines: {boot_s: 2, run_s: 0.3}
 """
+FIGURE = '{begins: "^primes: start$", pattern: "^primes: took (?P<value>[0-9]+) ns$", unit: ns}'
+LINES = '{from: "^primes: start$", to: "^primes: took [0-9]+ ns$"}'
 CAPTURE = r"^primes: hi=(?P<hi>\d+) workers=(?P<workers>\d+) count=(?P<count>\d+) sum=(?P<sum>\d+)$"
 PRIMES = f"  - {{send: 'primes {{workers}} HI', capture: '{CAPTURE}'}}\n"
 HASTY = Deadlines(10, 10)
@@ -55,10 +58,17 @@ class Booter:
     guest: Architecture = X86_64
 
     def boot(
-        self, words: str, steps: str = PRIMES, *, hi: int = SHORT, cpus: int = 2, hasty: bool = False
+        self,
+        words: str,
+        steps: str = PRIMES,
+        *,
+        hi: int = SHORT,
+        cpus: int = 2,
+        hasty: bool = False,
+        work: str = FIGURE,
     ) -> JudgedRun:
         count, total = primes_to(hi)
-        filled = YAML.replace("STEPS\n", steps)
+        filled = YAML.replace("STEPS\n", steps).replace("WINDOW", work)
         places = {"KERNEL": self.kernel, "WORDS": words, "ARCH": self.guest}
         for name, value in {**places, "HI": hi, "CPUS": cpus, "COUNT": count, "SUM": total}.items():
             filled = re.sub(rf"\b{name}\b", str(value), filled)
@@ -67,6 +77,18 @@ class Booter:
         kit = Bootkit(self.folder, inputs.qemu(guest=self.guest), self.level, rule=DELAYED)
         kit.patience = HASTY if hasty else kit.patience
         return kit.run(systemfile.load(path), "selftest", cpus)
+
+
+def speedup(folder: Path, kernel: Path, words: str, work: str = FIGURE) -> Verdict:
+    """The verdict on 1.5x from one CPU to two, on the instruction clock."""
+    runs = []
+    for cpus in (1, 2):
+        where = folder / f"smp{cpus}"
+        where.mkdir()
+        judged = Booter(where, kernel, INSN).boot(words, cpus=cpus, work=work)
+        assert judged.verified is not None, judged.reason
+        runs.append(judged.verified)
+    return judged_five_times(runs[0], runs[1])
 
 
 def primes_to(most: int) -> tuple[int, int]:

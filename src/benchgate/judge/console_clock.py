@@ -7,17 +7,20 @@ its own, the vCPUs did not run for so long, or a vCPU that the row counts did no
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from benchgate.base import console_text
 from benchgate.base.errors import VerifyError
-from benchgate.base.results import LineWindow, ResultPattern
-from benchgate.insn.log import ClockLog, ConsoleLine
+from benchgate.base.results import LineWindow, MarkWindow, ResultPattern, WindowSource
+from benchgate.base.runs import CpuUse, Outside
+from benchgate.base.stats import Interval
+from benchgate.insn.log import ClockLog, ConsoleLine, Work
 from benchgate.insn.window import between_marks
 from benchgate.judge import patterns
-from benchgate.judge.bench_lines import Operations
+from benchgate.judge.bench_lines import Operation, Operations
+from benchgate.judge.cpu_use import of_lines
 from benchgate.judge.output import Output
 from benchgate.judge.patterns import Figure
 
@@ -49,12 +52,31 @@ class ConsoleClock:
 
     def check_figure(self, what: str, pattern: ResultPattern, figure: Figure) -> None:
         """The figure is in ns, or in cycles of the instruction clock's TSC, which are ns too."""
-        begin, end = map(self.record, patterns.figure_lines(self.output, what, pattern))
+        begin, end = self.lines(what, pattern)
         _check_duration(what, figure, begin, end)
         _check_work(what, figure.value, begin, end)
 
     def length(self, what: str, window: LineWindow) -> int:
         """The guest time from one line to another, in ns."""
+        begin, end = self.lines(what, window)
+        _check_work(what, end.time - begin.time, begin, end)
+        return end.time - begin.time
+
+    def between_marks(self, what: str) -> int:
+        """The guest time between the marks that the guest's programs executed. Each vCPU must have worked
+        between the lines before and after them."""
+        first, last = between_marks(self.log)
+        _check_work(what, last - first, *self.lines(what, MarkWindow()))
+        return last - first
+
+    def lines(self, what: str, window: WindowSource) -> tuple[ConsoleLine, ConsoleLine]:
+        """What the clock knew at the lines with which a window begins and ends; of one between marks, at the
+        last line before them and the first one after them."""
+        if isinstance(window, MarkWindow):
+            return self._lines_around_marks(what)
+        if isinstance(window, ResultPattern):
+            first, last = patterns.figure_lines(self.output, what, window)
+            return self.record(first), self.record(last)
         text = self.output.text
         last = patterns.line_of(text, patterns.only(text, window.ends, f"{what}.to"))
         first = patterns.first_line(self.output, window.begins, f"{what}.from", last)
@@ -64,12 +86,9 @@ class ConsoleClock:
                 f"{what}: the window begins with line {first + 1} of the console and ends with line "
                 f"{last + 1}: correct `from` and `to` in `result.{what}`"
             )
-        _check_work(what, end.time - begin.time, begin, end)
-        return end.time - begin.time
+        return begin, end
 
-    def between_marks(self, what: str) -> int:
-        """The guest time between the marks that the guest's programs executed. Each vCPU must have worked
-        between the lines before and after them."""
+    def _lines_around_marks(self, what: str) -> tuple[ConsoleLine, ConsoleLine]:
         first, last = between_marks(self.log)
         self.check()
         before = [line for line in self.log.lines if line.time <= first]
@@ -78,8 +97,28 @@ class ConsoleClock:
             raise VerifyError(
                 f"{what}: the guest must print a line before its first mark and after its last one"
             )
-        _check_work(what, last - first, before[-1], after[0])
-        return last - first
+        return before[-1], after[0]
+
+    def outside(self, begin: ConsoleLine, end: ConsoleLine, answered: int | None) -> Outside:
+        """What was executed between the line before the one that was typed and `begin`, and between `end` and
+        the line with the number `answered`, the last answer. The whole boot, which takes longer with more
+        CPUs, comes before a line that is typed; where none is, only the second part is known."""
+        typed = [line for line in self.output.typed if self.record(line).end <= begin.end]
+        idle = ConsoleLine(0, 0, (Work(),) * len(begin.vcpus))
+        before = self._worked(begin, begin)
+        if typed:
+            before = self._worked(self.record(typed[-1] - 1) if typed[-1] else idle, begin)
+        last = end if answered is None else self.record(answered)
+        after = self._worked(end, max(end, last, key=lambda line: line.end))
+        return Outside(
+            busiest=max(before) + max(after),
+            together=sum(before) + sum(after),
+            inside=sum(self._worked(begin, end)),
+        )
+
+    @staticmethod
+    def _worked(begin: ConsoleLine, end: ConsoleLine) -> list[int]:
+        return [after.worked - before.worked for before, after in zip(begin.vcpus, end.vcpus, strict=True)]
 
     def check_operations(self, operations: Operations) -> None:
         """Each operation took the time that passed between its line and the one before it: not more, and not
@@ -92,6 +131,22 @@ class ConsoleClock:
                     f"passed since the line before, and at least {LEAST_PART:.0%} of that must be the "
                     "operation's"
                 )
+
+    def used(self, window: tuple[ConsoleLine, ConsoleLine], length: int) -> CpuUse:
+        """How many CPUs were used in a window of this length between two lines."""
+        return of_lines(*window, length, self.log.machine)
+
+    def used_by(self, operations: Operations, names: Sequence[str]) -> CpuUse:
+        """In the windows of these operations together."""
+        listed = [operations.measured[name] for name in names if name in operations.measured]
+        length = sum(one.total_ns for one in listed)
+        parts = [(one.total_ns / length, self._used_by(one)) for one in listed]
+        awake = _weighed([(share, use.awake) for share, use in parts])
+        worked = [(share, use.worked) for share, use in parts if use.worked]
+        return CpuUse(awake, _weighed(worked) if len(worked) == len(parts) else None)
+
+    def _used_by(self, one: Operation) -> CpuUse:
+        return self.used((self.record(one.after), self.record(one.line)), one.total_ns)
 
     @cached_property
     def _records(self) -> Mapping[int, ConsoleLine]:
@@ -120,6 +175,12 @@ class ConsoleClock:
                 f"{number + 1}, which has a figure, is after them: print less"
             )
         return last if found is None else self._records[found]
+
+
+def _weighed(parts: Sequence[tuple[float, Interval]]) -> Interval:
+    return Interval(
+        sum(share * one.low for share, one in parts), sum(share * one.high for share, one in parts)
+    )
 
 
 def _check_duration(what: str, figure: Figure, begin: ConsoleLine, end: ConsoleLine) -> None:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from benchgate.base.cells import Lane, Window
 from benchgate.base.errors import VerifyError
 from benchgate.base.results import LineWindow, Result, ResultFormat, ResultPattern, WindowSource
+from benchgate.base.runs import CpuUse, Outside
 from benchgate.base.systems import System
 from benchgate.base.workloads import Workload
 from benchgate.insn.log import Level
@@ -31,6 +32,10 @@ class Printed:
     figures: Figures
     answers: Mapping[str, str]
     """By name, as printed. Those of a self-test were compared with its YAML."""
+    used: Mapping[Window, CpuUse] = field(default_factory=dict)
+    """By the instruction clock; empty on other lanes."""
+    outside: Outside | None = None
+    """None on other lanes, and if each operation has a window of its own."""
 
     @property
     def values(self) -> Mapping[str, int | str]:
@@ -43,13 +48,24 @@ def read(files: RunFiles, output: Output, system: System) -> Printed:
     if files.run.lane is Lane.INSN:
         clock = _clock(files, output)
     if result.format is ResultFormat.BENCH_LINES:
-        if clock is not None:
-            clock.check_operations(bench_lines.parse(output.text))
-        return Printed(bench_lines.read(output.text, result), {})
+        found = bench_lines.read(output.text, result)
+        if clock is None:
+            return Printed(found, {})
+        operations = bench_lines.parse(output.text)
+        clock.check_operations(operations)
+        return Printed(found, {}, dict.fromkeys(Window, clock.used_by(operations, result.operations)))
     answers = patterns.answers(output, result.answers, system.script)
     if result.expect is not None:
         patterns.check_answers(answers, result.expect)
-    return Printed(figures(output, result, clock), answers)
+    seen = figures(output, result, clock)
+    if clock is None or result.work is None:
+        return Printed(seen, answers)
+    work = clock.lines("work", result.work)
+    used = dict.fromkeys(Window, clock.used(work, seen.work))
+    if result.total is not None and seen.total is not None:
+        used[Window.TOTAL] = clock.used(clock.lines("total", result.total), seen.total)
+    outside = clock.outside(*work, patterns.last_answer(output, result.answers, system.script))
+    return Printed(seen, answers, used, outside)
 
 
 def _clock(files: RunFiles, output: Output) -> ConsoleClock:

@@ -19,6 +19,9 @@
 //                     short            a third less than the truth
 //                     twice            the truth, and then a half of it
 //                     overwrites       a half of it, in place of the truth, as a terminal shows it
+//   window            head-start       with several workers, one CPU does half of the work before `start` and the
+//                     other half after it, while the others only look busy
+//                     late-half        the same, but half of the work comes after the figure
 //   end               panic-off        fails before the result, with the exit status of a power-off
 //                     panic-after      the same, after the result
 //                     reset-after      resets after the result
@@ -59,7 +62,7 @@ int heard(void) {
     return lie("garbles") && received == 3 ? byte ^ 1 : byte;
 }
 
-static void show(const struct primes *done) {
+static void show(struct primes *done) {
     if (lie("coarse"))
         say("primes: took ", (done->ns + TICK_NS / 2) / TICK_NS, " ticks\n");
     else if (lie("overwrites")) {
@@ -69,6 +72,8 @@ static void show(const struct primes *done) {
         say("primes: took ", lie("short") ? done->ns * 2 / 3 : done->ns, " ns\n");
     if (lie("twice"))
         say("primes: took ", done->ns / 2, " ns\n");
+    if (lie("late-half"))
+        primes_alone(done);
     say("primes: hi=", done->hi, "");
     say(" workers=", done->workers, "");
     say(" count=", done->count, "");
@@ -102,6 +107,8 @@ static void panic(void) {
 }
 
 void primes_command(struct primes *asked) {
+    if (lie("head-start"))
+        primes_alone(asked);
     text("primes: start\n");
     compute(asked);
     if (lie("panic-off"))
