@@ -105,18 +105,6 @@ def _with_verdict(seen: Figures, word: Word, text: str) -> Figures:
     return replace(seen, unusable=(word, text))
 
 
-def _tolerance(policy: Policy, base: Measurement, arm: Measurement) -> float:
-    """By which factor a ratio may be above that of the CPU counts. The instruction clock's ideal machine has
-    no caches that more CPUs would have more of, and no noise that makes a run short by chance. But workers
-    that share CPUs switch less often if there are more CPUs."""
-    ideal = arm.lane is Lane.INSN and (arm.cell.machine or IDEAL) == IDEAL
-    return (
-        policy.superlinear_ideal
-        if ideal and not base.shares_cpus and not arm.shares_cpus
-        else policy.superlinear
-    )
-
-
 def _impossible(gate: Gate, seen: Figures, measured: GateInput, base: Measurement, arm: Measurement) -> str:
     """Why the ratio cannot be a speedup of the same work; empty if it can."""
     if base.cell.row != arm.cell.row or not arm.metric.grows_with_cpus_at_most:
