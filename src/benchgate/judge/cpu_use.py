@@ -13,6 +13,7 @@ from benchgate.base.errors import VerifyError
 from benchgate.base.machines import IDEAL
 from benchgate.base.runs import CpuUse, WorkerReport
 from benchgate.base.stats import Interval
+from benchgate.base.text import counted
 from benchgate.base.workloads import Workload
 from benchgate.insn.activity import Activity, Column
 from benchgate.insn.log import ConsoleLine
@@ -79,9 +80,9 @@ def check_claims(
     for number, (span, ran) in enumerate(zip(spans, sorted(awake, reverse=True), strict=False), 1):
         if ran < LEAST_SHARE * span:
             raise VerifyError(
-                f"the workers report that they worked on {number} CPUs, for {span:.0f} ns or longer on each, "
-                f"but the vCPU that ran for the {number}th longest time in the window was awake for only "
-                f"{ran:.0f} ns"
+                f"the workers report that they worked on {len(spans)} CPUs, and on each of {number} of them "
+                f"for at least {span:.0f} ns, but only {counted(number - 1, 'vCPU')} ran for as much as "
+                f"{LEAST_SHARE:.0%} of that; the next one for {ran:.0f} ns"
             )
 
 
