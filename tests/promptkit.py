@@ -79,13 +79,15 @@ class Booter:
         return kit.run(systemfile.load(path), "selftest", cpus)
 
 
-def speedup(folder: Path, kernel: Path, words: str, work: str = FIGURE) -> Verdict:
-    """The verdict on 1.5x from one CPU to two, on the instruction clock."""
+def speedup(
+    folder: Path, kernel: Path, words: str, work: str = FIGURE, *, cpus: int = 2, guest: Architecture = X86_64
+) -> Verdict:
+    """The verdict on 1.5x from one CPU to several, on the instruction clock."""
     runs = []
-    for cpus in (1, 2):
-        where = folder / f"smp{cpus}"
+    for count in (1, cpus):
+        where = folder / f"smp{count}"
         where.mkdir()
-        judged = Booter(where, kernel, INSN).boot(words, cpus=cpus, work=work)
+        judged = Booter(where, kernel, INSN, guest).boot(words, cpus=count, work=work)
         assert judged.verified is not None, judged.reason
         runs.append(judged.verified)
     return judged_five_times(runs[0], runs[1])

@@ -130,9 +130,3 @@ def test_work_outside_of_the_window_makes_no_speedup(
     assert verdict.outcome == "INVALID"
     said = r"outside of its window, .* its busiest CPU executed \d{7,8} instructions at smp2 and \d{4,6} at"
     assert re.search(said, verdict.reason), verdict.reason
-
-
-@pytest.mark.parametrize("words", ["lie=none", "input=poll"])
-def test_an_honest_speedup_passes(tmp_path: Path, kernel: Path, words: str) -> None:
-    verdict = speedup(tmp_path, kernel, words)
-    assert verdict.outcome == "PASS", verdict.reason
