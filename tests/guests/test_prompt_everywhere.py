@@ -81,7 +81,7 @@ def test_a_lie_is_refused(guest: Architecture, kernel: Path, tmp_path: Path, cas
 
 @pytest.mark.parametrize(("words", "work", "cpus"), [("lie=none", FIGURE, 4), ("input=poll", LINES, 2)])
 def test_an_honest_speedup_passes(
-    guest: Architecture, kernel: Path, tmp_path: Path, words: str, work: str, cpus: int
+    guest: Architecture, kernel: Path, tmp_path: Path, words: str, *, work: str, cpus: int
 ) -> None:
     verdict = speedup(tmp_path, kernel, words, work, cpus=cpus, guest=guest)
     assert verdict.outcome == "PASS", verdict.reason
