@@ -99,10 +99,12 @@ class ConsoleClock:
             )
         return before[-1], after[0]
 
-    def outside(self, begin: ConsoleLine, end: ConsoleLine, answered: int | None) -> Outside:
-        """What was executed between the line before the one that was typed and `begin`, and between `end` and
-        the line with the number `answered`, the last answer. The whole boot, which takes longer with more
-        CPUs, comes before a line that is typed; where none is, only the second part is known."""
+    def outside(self, window: tuple[ConsoleLine, ConsoleLine], length: int, answered: int | None) -> Outside:
+        """What was executed from the line before the one that was typed to the window's begin, and from its
+        end to the line with the number `answered`, the last answer. The whole boot, which takes longer with
+        more CPUs, comes before a line that is typed; where none is, only the second part is known. What lies
+        between the two lines and not in the window, which is `length` long, may all have been work."""
+        begin, end = window
         typed = [line for line in self.output.typed if self.record(line).end <= begin.end]
         idle = ConsoleLine(0, 0, (Work(),) * len(begin.vcpus))
         before = self._worked(begin, begin)
@@ -110,9 +112,10 @@ class ConsoleClock:
             before = self._worked(self.record(typed[-1] - 1) if typed[-1] else idle, begin)
         last = end if answered is None else self.record(answered)
         after = self._worked(end, max(end, last, key=lambda line: line.end))
+        around = max(0, end.time - begin.time - length)
         return Outside(
-            busiest=max(before) + max(after),
-            together=sum(before) + sum(after),
+            busiest=max(before) + max(after) + around,
+            together=sum(before) + sum(after) + around * len(begin.vcpus),
             inside=sum(self._worked(begin, end)),
         )
 

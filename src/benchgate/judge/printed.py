@@ -64,7 +64,7 @@ def read(files: RunFiles, output: Output, system: System) -> Printed:
     used = dict.fromkeys(Window, clock.used(work, seen.work))
     if result.total is not None and seen.total is not None:
         used[Window.TOTAL] = clock.used(clock.lines("total", result.total), seen.total)
-    outside = clock.outside(*work, patterns.last_answer(output, result.answers, system.script))
+    outside = clock.outside(work, seen.work, patterns.last_answer(output, result.answers, system.script))
     return Printed(seen, answers, used, outside)
 
 
