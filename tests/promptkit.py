@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchgate.base.arch import X86_64, Architecture
+from benchgate.base.gates import Verdict
 from benchgate.base.runs import Deadlines, Outcome
 from benchgate.base.void_rule import VoidRule
 from benchgate.build.fetch import inputs
 from benchgate.insn.log import Level
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.plan import systemfile
-from tests.ternkit import Bootkit
+from tests.ternkit import Bootkit, judged_five_times
 
 INSN, WALL = Level.FULL, None
 SHORT, LONG = 50_000, 2_000_000
@@ -41,8 +42,9 @@ result:
 end: {by: kill}
 deadlines: {boot_s: 2, run_s: 0.3}
 """
+FIGURE = 'begins: "^primes: start$", pattern: "^primes: took (?P<value>[0-9]+) ns$", unit: ns'
+LINES = 'from: "^primes: start$", to: "^primes: took [0-9]+ ns$"'
 CAPTURE = r"^primes: hi=(?P<hi>\d+) workers=(?P<workers>\d+) count=(?P<count>\d+) sum=(?P<sum>\d+)$"
-PRINTED = 'begins: "^primes: start$", pattern: "^primes: took (?P<value>[0-9]+) ns$", unit: ns'
 PRIMES = f"  - {{send: 'primes {{workers}} HI', capture: '{CAPTURE}'}}\n"
 HASTY = Deadlines(10, 10)
 """For a kernel from which nothing more comes, on wall time."""
@@ -63,7 +65,7 @@ class Booter:
         hi: int = SHORT,
         cpus: int = 2,
         hasty: bool = False,
-        window: str = PRINTED,
+        window: str = FIGURE,
     ) -> JudgedRun:
         count, total = primes_to(hi)
         filled = YAML.replace("STEPS\n", steps).replace("WINDOW", window)
@@ -75,6 +77,26 @@ class Booter:
         kit = Bootkit(self.folder, inputs.qemu(guest=self.guest), self.level, rule=DELAYED)
         kit.patience = HASTY if hasty else kit.patience
         return kit.run(systemfile.load(path), "selftest", cpus)
+
+
+def speedup(
+    folder: Path,
+    kernel: Path,
+    words: str,
+    window: str = FIGURE,
+    *,
+    cpus: int = 2,
+    guest: Architecture = X86_64,
+) -> Verdict:
+    """The verdict on 1.5x from one CPU to several, on the instruction clock."""
+    runs = []
+    for count in (1, cpus):
+        where = folder / f"smp{count}"
+        where.mkdir()
+        judged = Booter(where, kernel, INSN, guest).boot(words, cpus=count, window=window)
+        assert judged.verified is not None, judged.reason
+        runs.append(judged.verified)
+    return judged_five_times(runs[0], runs[1])
 
 
 def primes_to(most: int) -> tuple[int, int]:

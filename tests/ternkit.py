@@ -16,8 +16,9 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from benchgate.base.cells import Accel, Cell, Lane, Placement
+from benchgate.base.gates import Gate, Verdict
 from benchgate.base.qemu import Qemu
-from benchgate.base.runs import Deadlines, RawRun
+from benchgate.base.runs import Deadlines, RawRun, VerifiedRun
 from benchgate.base.script import Script
 from benchgate.base.systems import System
 from benchgate.base.void_rule import DEFAULT, VoidRule
@@ -27,6 +28,8 @@ from benchgate.build.images import Images, guest_digest
 from benchgate.insn.log import ClockMode, Level
 from benchgate.insn.plugin import prepare
 from benchgate.judge import verify, wire
+from benchgate.judge.arms import arm_of
+from benchgate.judge.decide import decide
 from benchgate.judge.judged_run import JudgedRun, judge_run
 from benchgate.judge.run_files import read_console
 from benchgate.judge.wire import Transcript
@@ -188,6 +191,17 @@ class Bootkit:
 
 def _patient(script: Script, seconds: float) -> Script:
     return replace(script, steps=tuple(replace(step, deadline_s=seconds) for step in script.steps))
+
+
+def judged_five_times(base: VerifiedRun, other: VerifiedRun, at_least: float = 1.5) -> Verdict:
+    """The verdict on a speedup. Seeds give nearly the same, so one run of each arm is used five times."""
+    arms = {}
+    for run in (base, other):
+        five = [replace(run, run=replace(run.run, attempt=seed, seed=seed)) for seed in range(1, 6)]
+        arms[run.run.cell.id] = arm_of(run.run.cell, five)
+    gate = Gate("scales", "speedup", base.run.cell, other.run.cell, at_least=at_least)
+    (verdict,) = decide([gate], arms, catalog.load_policy("default")).verdicts
+    return verdict
 
 
 def tern(folder: Path) -> Bootkit:

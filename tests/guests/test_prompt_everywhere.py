@@ -16,7 +16,7 @@ from benchgate.insn.log_reader import read_log
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.judge.samples import measurement
 from tests.kernelkit import talker
-from tests.promptkit import INSN, PRIMES, WALL, Booter
+from tests.promptkit import FIGURE, INSN, LINES, PRIMES, WALL, Booter, speedup
 
 INPUTS = pytest.mark.parametrize("words", ["lie=none", "input=poll"])
 
@@ -97,3 +97,11 @@ def test_a_lie_is_refused(guest: Architecture, kernel: Path, tmp_path: Path, cas
     judged = Booter(tmp_path, kernel, INSN, guest).boot(f"lie={case}")
     assert judged.verified is None
     assert said in judged.reason
+
+
+@pytest.mark.parametrize(("words", "work", "cpus"), [("lie=none", FIGURE, 4), ("input=poll", LINES, 2)])
+def test_an_honest_speedup_passes(
+    guest: Architecture, kernel: Path, tmp_path: Path, words: str, *, work: str, cpus: int
+) -> None:
+    verdict = speedup(tmp_path, kernel, words, work, cpus=cpus, guest=guest)
+    assert verdict.outcome == "PASS", verdict.reason

@@ -10,7 +10,18 @@ from pathlib import Path
 import pytest
 
 from tests.kernelkit import talker
-from tests.promptkit import CAPTURE, INSN, LONG, PRIMES, WALL, Booter, check_idle_cpu
+from tests.promptkit import (
+    CAPTURE,
+    FIGURE,
+    INSN,
+    LINES,
+    LONG,
+    PRIMES,
+    WALL,
+    Booter,
+    check_idle_cpu,
+    speedup,
+)
 
 
 @pytest.fixture(scope="module")
@@ -105,3 +116,17 @@ def test_the_instruction_clock_refuses_a_figure_that_the_machine_did_not_earn(
 @pytest.mark.parametrize("case", ["one-cpu", "constant"])
 def test_on_wall_time_a_cpu_that_did_not_run_is_named(tmp_path: Path, kernel: Path, case: str) -> None:
     check_idle_cpu(Booter(tmp_path, kernel, WALL).boot(f"lie={case}", hi=LONG))
+
+
+@pytest.mark.parametrize("work", [FIGURE, LINES], ids=["figure", "lines"])
+@pytest.mark.parametrize("case", ["head-start", "late-half"])
+def test_work_outside_of_the_window_makes_no_speedup(
+    tmp_path: Path, kernel: Path, case: str, work: str
+) -> None:
+    """Half of the work at two CPUs is before or after the window, in which the second CPU only looks busy."""
+    verdict = speedup(tmp_path, kernel, f"lie={case}", work)
+    assert verdict.ratio is not None
+    assert 1.9 < verdict.ratio < 2.02
+    assert verdict.outcome == "INVALID"
+    said = r"outside of its window, .* its busiest CPU executed \d{7,8} instructions at smp2 and \d{4,6} at"
+    assert re.search(said, verdict.reason), verdict.reason

@@ -6,18 +6,21 @@ the fault. What detects the other faults is in test_tern_faults.py.
 
 from __future__ import annotations
 
+import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from benchgate.base.gates import Gate
+from benchgate.base.cells import Window
+from benchgate.base.runs import VerifiedRun
+from benchgate.insn.log import Level
 from benchgate.judge import verify
-from benchgate.judge.arms import arm_of
-from benchgate.judge.decide import decide
-from benchgate.plan import catalog
+from benchgate.plan import catalog, systemfile
 from benchgate.run.record import load
-from tests.line.sessions import Session, gated_tern
+from tests.line.sessions import REPO, Session, gated_tern
+from tests.ternkit import Bootkit, judged_five_times
 
 
 def test_a_speedup_gate_finds_dropped_ipis(dropped_ipis: Session) -> None:
@@ -28,15 +31,81 @@ def test_a_speedup_gate_finds_dropped_ipis(dropped_ipis: Session) -> None:
     arms = []
     for cpus in (1, 2):
         (counted,) = (one for one in runs if one.cell.cpus == cpus and not one.warmup)
-        good = verify.verify_on(counted, workload, system)
-        five = [replace(good, run=replace(counted, attempt=seed, seed=seed)) for seed in range(1, 6)]
-        arms.append(arm_of(counted.cell, five))
-    one, two = (arm.cell for arm in arms)
-    gate = Gate("scales", "speedup", one, two, at_least=1.6)
-    (verdict,) = decide([gate], {arm.cell.id: arm for arm in arms}, catalog.load_policy("default")).verdicts
+        arms.append(verify.verify_on(counted, workload, system))
+    verdict = judged_five_times(arms[0], arms[1], at_least=1.6)
     assert (verdict.outcome, verdict.ratio) == ("FAIL", verdict.high), verdict.reason
     assert verdict.ratio is not None
     assert 1 < verdict.ratio < 1.5
+
+
+HALVED = """\
+static void take_half_of_a_lone_cpu(void) {
+    static uint64_t last;
+    uint64_t t = now(), gone = t - last, most = SLICE_ALONE_US * cycles_per_us;
+    if (cpu_count == 1)
+        while (now() - t < (gone < most ? gone : most))
+            for (volatile unsigned i = 0; i < 100; i++)
+                ;
+    last = now();
+}
+
+void timer_interrupt(void) {
+    take_half_of_a_lone_cpu();
+"""
+HALVED_YAML = """\
+version: 1
+name: halved
+kind: qemu
+build:
+  folder: kernel
+  sources: [kernel, guest]
+  commands: [[make, "OUT={{out}}", "WORKLOAD={{workload}}", "SOURCE={{source}}"]]
+qemu: {{machine: q35, memory: 512M, smp: "{{n}}"}}
+boot: {{kernel: "{{out}}/tern.elf", append: sched=wfq fault={fault}}}
+ask: cmdline
+console: {{ready: "^tern: "}}
+result: {{system: tern}}
+end: {{by: exit, exit_codes: [33]}}
+"""
+
+
+@pytest.fixture(scope="module")
+def halved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of tern, outside the repository, whose timer interrupt takes half of a CPU that is alone."""
+    folder = tmp_path_factory.mktemp("halved")
+    for part in ("kernel", "guest"):
+        shutil.copytree(REPO / part, folder / part)
+    changes = {
+        "core/timer.c": ("void timer_interrupt(void) {\n", HALVED),
+        "config.h": ("#define SLICE_ALONE_US 10000", "#define SLICE_ALONE_US 500"),
+    }
+    for name, (before, after) in changes.items():
+        path = folder / "kernel" / name
+        text = path.read_text()
+        assert text.count(before) == 1
+        path.write_text(text.replace(before, after))
+    return folder
+
+
+def halved_arm(kit: Bootkit, halved: Path, fault: str, cpus: int) -> VerifiedRun:
+    path = halved / f"{fault}.yaml"
+    path.write_text(HALVED_YAML.format(fault=fault))
+    timed = replace(kit, folder=kit.folder / f"halved-{fault}-{cpus}", level=Level.FULL)
+    judged = timed.run(systemfile.load(path), "primes", cpus, {"hi": 200_000})
+    assert judged.verified, judged.reason
+    return judged.verified
+
+
+@pytest.mark.long
+def test_a_slowed_base_does_not_make_a_speedup_of_workers_on_one_cpu(kit: Bootkit, halved: Path) -> None:
+    """Both arms use one CPU. The interrupts of the base are neither workers nor foreign threads."""
+    base, crowded = (halved_arm(kit, halved, "crowd", cpus) for cpus in (1, 2))
+    assert base.work > 1.9 * crowded.work
+    assert {one.cpu for one in crowded.workers} == {0}
+    assert crowded.used[Window.WORK].awake.high < 1.05
+    verdict = judged_five_times(base, crowded)
+    assert verdict.outcome == "INVALID"
+    assert re.search(r"above 1\.05, but only 1\.0\d CPUs were (awake|at work) in its window", verdict.reason)
 
 
 def fails(where: Path, system: str) -> Session:

@@ -180,6 +180,8 @@ class Policy:
     max_runs: int
     superlinear: float = 1.05
     """A speedup above this factor times the CPU ratio is impossible, so its measurement is invalid."""
+    superlinear_ideal: float = 1.01
+    """The same on the instruction clock's ideal machine, if workers do not share CPUs."""
     capacity_reach: float = 0.9
     """A FAIL is attributed to the host only if the guest reaches this share of the host's own speedup."""
     minutes: float = MINUTES
@@ -205,8 +207,10 @@ class Policy:
             raise ValueError(f"first, max_runs and warmups must be at most {MOST_RUNS}")
         if not 0 < self.alpha <= self.overall_error < 0.5:
             raise ValueError(f"need 0 < alpha <= overall_error < 0.5, not {self.alpha}, {self.overall_error}")
-        if self.superlinear < 1 or not 0 < self.capacity_reach <= 1 or min(self.warmups, self.minutes) < 0:
-            raise ValueError("need superlinear >= 1, 0 < capacity_reach <= 1, warmups and minutes >= 0")
+        if min(self.superlinear, self.superlinear_ideal) < 1 or not 0 < self.capacity_reach <= 1:
+            raise ValueError("need superlinear and superlinear_ideal >= 1, 0 < capacity_reach <= 1")
+        if min(self.warmups, self.minutes) < 0:
+            raise ValueError("need warmups and minutes >= 0")
 
     def with_runs(self, runs: int | None, max_runs: int | None) -> Policy:
         """The policy of a session with `--runs` and `--max-runs`. Invalid values fail with UsageError."""

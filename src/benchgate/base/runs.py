@@ -17,6 +17,7 @@ from benchgate.base.exploring import Exploration
 from benchgate.base.histogram import Histogram
 from benchgate.base.metrics import Metric
 from benchgate.base.qemu import Qemu
+from benchgate.base.stats import Interval
 
 
 class Ending(StrEnum):
@@ -205,6 +206,36 @@ class Resolution:
         return self.late if own is None else own
 
 
+@dataclass(frozen=True, slots=True)
+class CpuUse:
+    """How many CPUs a run used in one of its windows: the time of all of them together, over the window's
+    length. Each is between two limits."""
+
+    awake: Interval
+    """Not halted."""
+    worked: Interval | None = None
+    """Outside loops that only wait; None: not known."""
+
+    def at_most(self, cpus: float) -> CpuUse:
+        awake, worked = self.awake, self.worked
+        return CpuUse(
+            Interval(min(awake.low, cpus), min(awake.high, cpus)),
+            worked and Interval(min(worked.low, cpus), min(worked.high, cpus)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """What the CPUs executed just outside of a window between lines of the console: from the line before the
+    one that was typed to the window's begin, and from its end to the last answer. In instructions of work."""
+
+    busiest: int
+    """Of the CPU that executed most, before and after."""
+    together: int
+    inside: int
+    """Of all CPUs together, in the window."""
+
+
 _VERIFY_ONLY = object()
 
 
@@ -242,6 +273,12 @@ class VerifiedRun:
     known, as for a system that prints its windows itself."""
     arch: str = ""
     """The architecture of its guest; empty: not known."""
+    used: Mapping[Window, CpuUse] = field(default_factory=dict)
+    """Empty: not known."""
+    sleeps: bool = False
+    """Whether its workload may leave all CPUs idle: it sleeps, or waits for a device."""
+    outside: Outside | None = None
+    """None: not known, or its window lies between marks in the wire format."""
 
     def __post_init__(self) -> None:
         if self.key is not _VERIFY_ONLY:
@@ -253,12 +290,21 @@ class VerifiedRun:
         object.__setattr__(self, "metrics", MappingProxyType(metrics))
 
     @property
-    def busy(self) -> int | None:
-        """The time that all workers together spent in their work, in the guest's own unit. None unless each
-        has a CPU of its own: others wait for each other, which counts here as work."""
-        if len(self.workers) != self.run.cell.cpus:
+    def busy(self) -> float | None:
+        """The time that all workers together spent in their work, in the guest's own unit. None unless there
+        are as many as CPUs: others wait for each other, which counts here as work. Where as many share a CPU,
+        they took no longer than all CPUs were awake."""
+        if self.shares_cpus or not self.workers:
             return None
-        return sum(one.end - one.start for one in self.workers)
+        spent = sum(one.end - one.start for one in self.workers)
+        length = max(one.end for one in self.workers) - min(one.start for one in self.workers)
+        use = self.used.get(Window.WORK)
+        return min(spent, use.awake.high * length) if use else spent
+
+    @property
+    def shares_cpus(self) -> bool:
+        """Whether it has another number of workers than of CPUs, so that they take turns."""
+        return bool(self.workers) and len(self.workers) != self.run.cell.cpus
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,3 +333,11 @@ class Measurement:
     """Of each sample, how many of `unit` are a second; empty: not known, or no time of the guest's clock."""
     arch: str = ""
     """The architecture of the guest; empty: not known."""
+    used: tuple[CpuUse | None, ...] = ()
+    """Of each sample, in the metric's window; None: not known."""
+    shares_cpus: bool = False
+    """VerifiedRun.shares_cpus."""
+    sleeps: bool = False
+    """VerifiedRun.sleeps."""
+    outside: tuple[Outside | None, ...] = ()
+    """VerifiedRun.outside of each sample."""

@@ -160,6 +160,7 @@ def read_policy(facts: Mapping[str, Any], where: str) -> Policy:
         fields = Fields(facts["policy"], "the policy")
         fields.drop("max_voided")  # in sessions of earlier versions
         fields.drop("shows")  # follows from the clocks
+        superlinear = fields.real("superlinear")
         policy = Policy(
             name=fields.text("name"),
             looks=fields.numbers("looks"),
@@ -168,7 +169,9 @@ def read_policy(facts: Mapping[str, Any], where: str) -> Policy:
             first=fields.number("first"),
             max_runs=fields.number("max_runs"),
             minutes=fields.real("minutes", MINUTES),  # absent in sessions of earlier versions
-            superlinear=fields.real("superlinear"),
+            superlinear=superlinear,
+            # absent in sessions of earlier versions, which had one factor for all
+            superlinear_ideal=fields.real("superlinear_ideal", superlinear),
             capacity_reach=fields.real("capacity_reach"),
             warmups=fields.number("warmups"),
             void=_void_rule(fields.take("void", dict)) if fields.has("void") else NO_RULE,

@@ -7,17 +7,20 @@ its own, the vCPUs did not run for so long, or a vCPU that the row counts did no
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from benchgate.base import console_text
 from benchgate.base.errors import VerifyError
-from benchgate.base.results import LineWindow, ResultPattern
-from benchgate.insn.log import ClockLog, ConsoleLine, SeenLate
+from benchgate.base.results import LineWindow, MarkWindow, ResultPattern, WindowSource
+from benchgate.base.runs import CpuUse, Outside
+from benchgate.base.stats import Interval
+from benchgate.insn.log import ClockLog, ConsoleLine, SeenLate, Work
 from benchgate.insn.window import between_marks
 from benchgate.judge import patterns
 from benchgate.judge.bench_lines import Operation, Operations
+from benchgate.judge.cpu_use import of_lines
 from benchgate.judge.output import Output
 from benchgate.judge.patterns import Figure
 
@@ -49,40 +52,45 @@ class ConsoleClock:
 
     def checked(self, what: str, pattern: ResultPattern, figure: Figure) -> Figure:
         """The figure is in ns, or in cycles of the instruction clock's TSC, which are ns too."""
-        begin, end = map(self.record, patterns.figure_lines(self.output, what, pattern))
+        begin, end = self.lines(what, pattern)
         _check_duration(what, figure, begin, end)
         _check_work(what, figure.value, begin, end)
         return replace(figure, late=_late(begin, end))
 
     def between_lines(self, what: str, window: LineWindow) -> Figure:
         """The guest time from one line to another."""
-        first, last = self.lines_of(what, window)
+        begin, end = self.lines(what, window)
+        _check_work(what, end.time - begin.time, begin, end)
+        return _exact(end.time - begin.time, begin, end)
+
+    def between_marks(self, what: str) -> Figure:
+        """The guest time between the marks that the guest's programs executed. Each vCPU must have worked
+        between the lines before and after them."""
+        first, last = between_marks(self.log)
+        begin, end = self.lines(what, MarkWindow())
+        _check_work(what, last - first, begin, end)
+        return _exact(last - first, begin, end)
+
+    def lines(self, what: str, window: WindowSource) -> tuple[ConsoleLine, ConsoleLine]:
+        """What the clock knew at the lines with which a window begins and ends; of one between marks, at the
+        last line before them and the first one after them."""
+        if isinstance(window, MarkWindow):
+            return self._lines_around_marks(what)
+        if isinstance(window, ResultPattern):
+            first, last = patterns.figure_lines(self.output, what, window)
+            return self.record(first), self.record(last)
+        text = self.output.text
+        last = patterns.line_of(text, patterns.only(text, window.ends, f"{what}.to"))
+        first = patterns.first_line(self.output, window.begins, f"{what}.from", last)
         begin, end = self.record(first), self.record(last)
         if first >= last or begin.time >= end.time:
             raise VerifyError(
                 f"{what}: the window begins with line {first + 1} of the console and ends with line "
                 f"{last + 1}: correct `from` and `to` in `result.{what}`"
             )
-        _check_work(what, end.time - begin.time, begin, end)
-        return _exact(end.time - begin.time, begin, end)
-
-    def lines_of(self, what: str, window: LineWindow) -> tuple[int, int]:
-        text = self.output.text
-        last = patterns.line_of(text, patterns.only(text, window.ends, f"{what}.to"))
-        return patterns.first_line(self.output, window.begins, f"{what}.from", last), last
-
-    def span(self, first: int, last: int) -> tuple[int, int]:
-        """How many bytes the console had at the end of each of two lines."""
-        begin, end = self.record(first).end, self.record(last).end
-        if begin >= end:
-            raise VerifyError(
-                f"the clock logged no line between line {first + 1} of the console and {last + 1}"
-            )
         return begin, end
 
-    def between_marks(self, what: str) -> Figure:
-        """The guest time between the marks that the guest's programs executed. Each vCPU must have worked
-        between the lines before and after them."""
+    def _lines_around_marks(self, what: str) -> tuple[ConsoleLine, ConsoleLine]:
         first, last = between_marks(self.log)
         self.check()
         before = [line for line in self.log.lines if line.time <= first]
@@ -91,8 +99,39 @@ class ConsoleClock:
             raise VerifyError(
                 f"{what}: the guest must print a line before its first mark and after its last one"
             )
-        _check_work(what, last - first, before[-1], after[0])
-        return _exact(last - first, before[-1], after[0])
+        return before[-1], after[0]
+
+    def outside(self, window: tuple[ConsoleLine, ConsoleLine], length: int, answered: int | None) -> Outside:
+        """What was executed from the line before the one that was typed to the window's begin, and from its
+        end to the line with the number `answered`, the last answer. The whole boot, which takes longer with
+        more CPUs, comes before a line that is typed; where none is, only the second part is known. What lies
+        between the two lines and not in the window, which is `length` long, may all have been work."""
+        begin, end = window
+        typed = [line for line in self.output.typed if self.record(line).end <= begin.end]
+        idle = ConsoleLine(0, 0, (Work(),) * len(begin.vcpus))
+        before = self._worked(begin, begin)
+        if typed:
+            before = self._worked(self.record(typed[-1] - 1) if typed[-1] else idle, begin)
+        last = end if answered is None else self.record(answered)
+        after = self._worked(end, max(end, last, key=lambda line: line.end))
+        around = max(0, end.time - begin.time - length)
+        return Outside(
+            busiest=max(before) + max(after) + around,
+            together=sum(before) + sum(after) + around * len(begin.vcpus),
+            inside=sum(self._worked(begin, end)),
+        )
+
+    @staticmethod
+    def _worked(begin: ConsoleLine, end: ConsoleLine) -> list[int]:
+        return [after.worked - before.worked for before, after in zip(begin.vcpus, end.vcpus, strict=True)]
+
+    def span(self, begin: ConsoleLine, end: ConsoleLine) -> tuple[int, int]:
+        """How many bytes the console had at the end of each of two lines."""
+        if begin.end >= end.end:
+            raise VerifyError(
+                f"the clock logged no line between bytes {begin.end} and {end.end} of the console"
+            )
+        return begin.end, end.end
 
     def check_operations(self, operations: Operations) -> None:
         """Each operation took the time that passed between its line and the one before it: not more, and not
@@ -113,6 +152,21 @@ class ConsoleClock:
         if len(known) < len(found):
             return None
         return SeenLate(sum(one.handovers for one in known), sum(one.late for one in known))
+
+    def used(self, window: tuple[ConsoleLine, ConsoleLine], length: int) -> CpuUse:
+        """How many CPUs were used in a window of this length between two lines."""
+        return of_lines(*window, length, self.log.machine)
+
+    def used_by(self, listed: Sequence[Operation]) -> CpuUse:
+        """In the windows of these operations together."""
+        length = sum(one.total_ns for one in listed)
+        parts = [(one.total_ns / length, self._used_by(one)) for one in listed]
+        awake = _weighed([(share, use.awake) for share, use in parts])
+        worked = [(share, use.worked) for share, use in parts if use.worked]
+        return CpuUse(awake, _weighed(worked) if len(worked) == len(parts) else None)
+
+    def _used_by(self, one: Operation) -> CpuUse:
+        return self.used((self.record(one.after), self.record(one.line)), one.total_ns)
 
     @cached_property
     def _records(self) -> Mapping[int, ConsoleLine]:
@@ -151,6 +205,12 @@ def _late(begin: ConsoleLine, end: ConsoleLine) -> SeenLate | None:
     if begin.seen_late is None or end.seen_late is None:
         return None
     return end.seen_late.since(begin.seen_late)
+
+
+def _weighed(parts: Sequence[tuple[float, Interval]]) -> Interval:
+    return Interval(
+        sum(share * one.low for share, one in parts), sum(share * one.high for share, one in parts)
+    )
 
 
 def _check_duration(what: str, figure: Figure, begin: ConsoleLine, end: ConsoleLine) -> None:

@@ -91,6 +91,16 @@ def answers(output: Output, patterns: Sequence[str], script: Script | None) -> M
     return found
 
 
+def last_answer(output: Output, patterns: Sequence[str], script: Script | None) -> int | None:
+    """The last line, numbered from 0, that has an answer; None: none has."""
+    lines = [line_of(output.text, only(output.text, pattern, "answers")) for pattern in patterns]
+    for number, step in enumerate(script.steps if script else ()):
+        part = output.steps[number]
+        found = (line_of(part, only(part, one, f"capture of step {number + 1}")) for one in step.captures)
+        lines += [output.typed[number] + line for line in found]
+    return max(lines, default=None)
+
+
 def check_answers(found: Mapping[str, str], expect: Mapping[str, str]) -> None:
     for name, value in expect.items():
         if name not in found:

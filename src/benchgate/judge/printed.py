@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from benchgate.base.cells import Lane, Window
 from benchgate.base.errors import VerifyError
 from benchgate.base.results import LineWindow, Result, ResultFormat, ResultPattern, WindowSource
+from benchgate.base.runs import CpuUse, Outside
 from benchgate.base.systems import System
 from benchgate.base.workloads import Workload
 from benchgate.insn.log import Level
@@ -31,6 +32,10 @@ class Printed:
     figures: Figures
     answers: Mapping[str, str]
     """By name, as printed. Those of a self-test were compared with its YAML."""
+    used: Mapping[Window, CpuUse] = field(default_factory=dict)
+    """By the instruction clock; empty on other lanes."""
+    outside: Outside | None = None
+    """None on other lanes, and if each operation has a window of its own."""
 
     @property
     def values(self) -> Mapping[str, int | str]:
@@ -44,18 +49,27 @@ def read(files: RunFiles, output: Output, system: System) -> Printed:
         clock = _clock(files, output)
     if result.format is ResultFormat.BENCH_LINES:
         found = bench_lines.read(output.text, result)
-        return Printed(found if clock is None else _operations(output, result, found, clock), {})
+        return Printed(found, {}) if clock is None else _operations(output, result, found, clock)
     answers = patterns.answers(output, result.answers, system.script)
     if result.expect is not None:
         patterns.check_answers(answers, result.expect)
-    return Printed(figures(output, result, clock), answers)
+    seen = figures(output, result, clock)
+    if clock is None or result.work is None:
+        return Printed(seen, answers)
+    work = clock.lines("work", result.work)
+    used = dict.fromkeys(Window, clock.used(work, seen.work))
+    if result.total is not None and seen.total is not None:
+        used[Window.TOTAL] = clock.used(clock.lines("total", result.total), seen.total)
+    outside = clock.outside(work, seen.work, patterns.last_answer(output, result.answers, system.script))
+    return Printed(seen, answers, used, outside)
 
 
-def _operations(output: Output, result: Result, found: Figures, clock: ConsoleClock) -> Figures:
+def _operations(output: Output, result: Result, found: Figures, clock: ConsoleClock) -> Printed:
     operations = bench_lines.parse(output.text)
     clock.check_operations(operations)
     listed = [operations.measured[name] for name in result.operations if name in operations.measured]
-    return replace(found, late=clock.late_in(listed))
+    used = dict.fromkeys(Window, clock.used_by(listed))
+    return Printed(replace(found, late=clock.late_in(listed)), {}, used)
 
 
 def _clock(files: RunFiles, output: Output) -> ConsoleClock:
@@ -77,13 +91,12 @@ def span(files: RunFiles, output: Output, result: Result) -> tuple[int, int] | N
         listed = [known[name] for name in result.operations if name in known]
         if not listed:
             raise VerifyError("the program measured none of its operations")
-        return clock.span(min(one.after for one in listed), max(one.line for one in listed))
-    match result.work:
-        case ResultPattern():
-            return clock.span(*patterns.figure_lines(output, "work", result.work))
-        case LineWindow():
-            return clock.span(*clock.lines_of("work", result.work))
-    raise VerifyError("the system's YAML has no work window (`result.work`)")
+        return clock.span(
+            clock.record(min(one.after for one in listed)), clock.record(max(one.line for one in listed))
+        )
+    if result.work is None:
+        raise VerifyError("the system's YAML has no work window (`result.work`)")
+    return clock.span(*clock.lines("work", result.work))
 
 
 def metrics(workload: Workload, seen: Printed, total: int) -> Mapping[str, float]:

@@ -132,6 +132,12 @@ def test_a_session_of_an_earlier_version_has_windows_and_no_metrics() -> None:
     assert {gate.metric for gate in first.gates} == {"total"}
 
 
+def test_a_policy_of_an_earlier_version_has_one_factor_for_all_lanes() -> None:
+    found = facts()
+    del found["policy"]["superlinear_ideal"]
+    assert read_policy(found, "s").superlinear_ideal == POLICY.superlinear
+
+
 def test_policy_and_capacity_are_read_back_unchanged() -> None:
     assert read_policy(facts(), "s") == POLICY
     assert read_bounds(facts(), "primes-linux", "s") == BOUNDS

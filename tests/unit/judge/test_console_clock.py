@@ -9,13 +9,15 @@ import pytest
 
 from benchgate.base.errors import VerifyError
 from benchgate.base.results import TYPED, LineWindow, Result, ResultFormat, ResultPattern
+from benchgate.base.runs import Outside
+from benchgate.base.stats import Interval
 from benchgate.base.systems import Kind, System
 from benchgate.base.watching import ConsoleWords
 from benchgate.insn.log import ClockLog, ClockMode, ConsoleLine, Level, Mark, SeenLate, Work
 from benchgate.judge import printed
 from benchgate.judge.bench_lines import Operation
 from benchgate.judge.console_clock import ConsoleClock
-from benchgate.judge.output import of_console
+from benchgate.judge.output import Output, of_console
 
 MS = 1_000_000
 BEGINS = "^2 CPUs up$", "^mine: up$"
@@ -287,3 +289,37 @@ def test_marks_need_a_line_before_and_one_after(first: int, last: int) -> None:
     console = "".join(TEXT).encode()
     with pytest.raises(VerifyError, match="must print a line before its first mark and after its last one"):
         ConsoleClock(log, console, of_console(console)).between_marks("work")
+
+
+def worked(text: tuple[str, ...], *vcpus: tuple[int, int]) -> ConsoleClock:
+    """A console whose lines end 10 ms apart, and what two vCPUs had worked at the end of each."""
+    ends = [sum(map(len, text[: n + 1])) for n in range(len(text))]
+    lines = [
+        ConsoleLine(end, 10 * n, (Work(10 * n, one), Work(10 * n, two)))
+        for n, (end, (one, two)) in enumerate(zip(ends, vcpus, strict=True))
+    ]
+    console = "".join(text).encode()
+    log = replace(record(), lines=tuple(lines))
+    return ConsoleClock(log, console, Output(of_console(console).text, typed=(1,)))
+
+
+def test_what_is_executed_outside_of_a_window_is_counted_from_the_line_before_the_typed_one() -> None:
+    text = ("up\n", "$ primes\n", "start\n", "end\n", "primes=4\n")
+    clock = worked(text, (100, 100), (110, 100), (150, 160), (1150, 1160), (1157, 1165))
+    lines = clock.log.lines
+    seen = clock.outside((lines[2], lines[3]), 10, 4)
+    assert seen == Outside(busiest=60 + 7, together=50 + 60 + 7 + 5, inside=2000)
+    assert clock.outside((lines[2], lines[3]), 10, None).together == 110  # no answer follows
+    assert clock.outside((lines[1], lines[3]), 20, 2).together == 10  # the window begins with the typed line
+    assert clock.outside((lines[2], lines[3]), 7, 4) == Outside(67 + 3, 122 + 6, 2000)  # marks between lines
+    boot = replace(clock, output=replace(clock.output, typed=()))
+    assert boot.outside((lines[2], lines[3]), 10, 4) == Outside(7, 12, 2000)
+
+
+def test_the_cpus_of_operations_are_those_of_their_own_lines() -> None:
+    """The first took 10 ns on two CPUs, the second 30 ns on one."""
+    text = ("BENCH_START x\n", "a\n", "b\n", "c\n", "d\n")
+    clock = worked(text, (0, 0), (10, 10), (10, 10), (20, 10), (30, 10))
+    one, two = Operation(1, 10, 1, 0), Operation(1, 30, 4, 1)
+    assert clock.used_by([one, two]).worked == Interval(1.0, 1.0)
+    assert clock.used_by([one]).worked == Interval(2.0, 2.0)

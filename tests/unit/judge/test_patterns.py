@@ -316,3 +316,13 @@ def test_an_answer_in_the_echo_is_none(tmp_path: Path) -> None:
     typed = (Typed(0, 8, b"count=10 word=abc\n", None), Typed(1, len(console), b"", None))
     with pytest.raises(VerifyError, match="it prompts again, and nothing before that matches"):
         of_conversation(console, script, typed)
+
+
+def test_the_last_line_with_an_answer_is_numbered_as_on_the_console() -> None:
+    steps = ("a\nx=1\n", "b\n\ny=2\nz=3\n")
+    output = Output("".join(steps), steps, (0, 2))
+    script = Script("^\\$ $", (Step("a", "^\\$ $"), Step("b", "^\\$ $", captures=("^y=(?P<y>.)$",))))
+    assert patterns.last_answer(output, ("^x=(?P<x>.)$",), script) == 4
+    assert patterns.last_answer(output, ("^z=(?P<z>.)$",), script) == 5
+    assert patterns.last_answer(output, ("^x=(?P<x>.)$",), None) == 1
+    assert patterns.last_answer(output, (), None) is None

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from benchgate.base.cells import Lane, Placement
+from benchgate.base.cells import Lane, Placement, Window
 from benchgate.base.errors import DecideError
 from benchgate.base.metrics import WINDOWS, Better, Metric, MetricKind
-from benchgate.base.runs import Resolution, VerifiedRun, WorkerReport
+from benchgate.base.runs import CpuUse, Resolution, VerifiedRun, WorkerReport
+from benchgate.base.stats import Interval
 from benchgate.judge.samples import measurement
 from tests.unit.factories import cell, raw_run, verified
 
@@ -144,6 +145,17 @@ def test_the_time_in_work_counts_only_if_each_worker_has_a_cpu() -> None:
     assert measurement([few], WINDOWS["work"]).busy == ()
     assert measurement([own], WINDOWS["work"]).busy == (400.0,)
     assert measurement([replace(own, metrics={"lost": 0.0})], COUNT).busy == ()
+
+
+def test_workers_on_one_cpu_took_no_longer_than_it_was_awake() -> None:
+    """As many as CPUs, but all on one of them: their waits for each other are no work."""
+    workers = tuple(WorkerReport(n, 0, 0, 0, 100, {}) for n in range(2))
+    use = CpuUse(Interval(1.0, 1.1))
+    crowded = replace(verified(raw_run(cell(2)), 100), workers=workers, used={Window.WORK: use})
+    seen = measurement([crowded], WINDOWS["work"])
+    assert seen.busy[0] == pytest.approx(110.0)
+    assert (seen.used, seen.shares_cpus) == ((use,), False)
+    assert measurement([crowded], WINDOWS["total"]).used == (None,)
 
 
 def test_the_step_of_an_arm_is_the_largest_of_its_runs() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.base.cells import Cell, Lane, Placement
+from benchgate.base.cells import Cell, Lane, Placement, Window
 from benchgate.base.errors import OracleError, VerifyError
 from benchgate.base.metrics import Better, Metric, MetricKind
 from benchgate.base.results import Result
@@ -17,6 +17,7 @@ from benchgate.base.void_rule import VoidRule
 from benchgate.base.watching import ConsoleWords
 from benchgate.judge import foreign, run_files, verify, wire
 from benchgate.judge.noise import Disturbance
+from benchgate.judge.oracle import ORACLES
 from benchgate.judge.run_files import RunFiles
 from benchgate.plan import systemfile
 from benchgate.run.thread_use import keep_samples
@@ -146,6 +147,53 @@ def test_on_the_instruction_clock_the_window_is_that_of_all_workers_marks(tmp_pa
     divisions = field(text, "worker0", "divs") + field(text, "worker1", "divs")
     assert seen.metrics["divisions"] == pytest.approx(divisions * SECOND / seen.work)
     assert seen.metrics["p99"] == 2000.0
+
+
+def test_on_the_instruction_clock_a_run_used_the_cpus_that_were_awake(tmp_path: Path) -> None:
+    """One of two vCPUs is halted for the second half of the window, by the columns of the log."""
+    lines = unframed(altered(GOOD, "foreign", time=0))
+    text = console(*lines)
+    times = [field(text, "window", name) for name in ("total_start", "work_start", "work_end", "total_end")]
+    began, first, last, ended = (at - times[0] for at in times)
+    width = (ended + 1) // 2
+    marks = [(3, 0, began), (1, 0, first), (1, 1, first), (2, 1, last), (2, 0, last), (4, 0, ended)]
+    log = tmp_path / "clock.log"
+    log.write_text(
+        CLOCK.replace("vcpus 1", "vcpus 2")
+        + "".join(f"mark 0{kind} {vcpu} {at}\n" for kind, vcpu, at in marks)
+        + f"vcpu 0 time {ended} executed {ended} paused 0 skipped 0 halted 0\n"
+        + f"vcpu 1 time {ended} executed {ended} paused 0 skipped 0 halted 0\n"
+        + f"columns 2 {width} 0 {ended}\nworked 0 ffff\nspun 0 0000\nworked 1 ff00\nspun 1 0000\n"
+        + f"end {ended}\nclosed\n"
+    )
+    run = replace(
+        primes_run(tmp_path, text), lane=Lane.INSN, placement=Placement.VIRTUAL, pins=(), clock_log=log
+    )
+    seen = verify.verify(RunFiles(run), PRIMES)
+    assert seen.used[Window.TOTAL].awake.high == pytest.approx(1.5, abs=0.01)
+    assert seen.used[Window.WORK].worked is not None
+    halted = log.read_text().replace("worked 1 ff00", "worked 1 0000")
+    log.write_text(halted)
+    with pytest.raises(
+        VerifyError, match=r"on each of 2 of them for at least .* only 1 vCPU ran for as much"
+    ):
+        verify.verify(RunFiles(run), PRIMES)
+
+
+def test_in_wall_time_a_cpu_that_a_worker_names_must_have_run(tmp_path: Path) -> None:
+    run = primes_run(tmp_path, GOOD)
+    work = field(GOOD, "window", "work_end") - field(GOOD, "window", "work_start")
+    keep_samples(tmp_path, counters((0, 0)))
+    assert verify.verify(RunFiles(run), PRIMES).used[Window.WORK].awake.high == min(2, 2 * SECOND / work)
+    keep_samples(tmp_path, counters((0, 0), idle={1: SECOND - 1000}))
+    with pytest.raises(VerifyError, match=r"only 1 vCPU ran for as much as 10% of that; the next .* 1000"):
+        verify.verify(RunFiles(run), PRIMES)
+
+
+def test_without_an_account_the_workers_reports_count(tmp_path: Path) -> None:
+    assert verify.verify(RunFiles(primes_run(tmp_path, GOOD)), PRIMES).used[Window.WORK].awake.high == 2
+    crowded = altered(altered(GOOD, "worker0", cpu=0, cpu_end=0), "worker1", cpu=0, cpu_end=0)
+    assert verify.verify(RunFiles(primes_run(tmp_path, crowded)), PRIMES).used[Window.WORK].awake.high == 1
 
 
 def test_only_a_workload_with_its_own_workers_may_have_another_number(tmp_path: Path) -> None:
@@ -647,7 +695,7 @@ def test_the_hint_of_a_missing_option_does_not_hide_that_the_oracle_failed(
     def killed(*_: object, **__: object) -> None:
         raise OracleError("the oracle gave no answer")
 
-    monkeypatch.setattr(verify.ORACLES, "check", killed)
+    monkeypatch.setattr(ORACLES, "check", killed)
     with pytest.raises(OracleError, match="gave no answer"):
         verify.verify_on(run, PRIMES, systemfile.load(SYSTEMS / "linux.yaml"))
 

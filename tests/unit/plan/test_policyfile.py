@@ -81,8 +81,9 @@ def test_a_missing_file_is_reported(tmp_path: Path) -> None:
 
 
 def test_every_default_of_a_policy_can_be_changed() -> None:
-    more = "superlinear: 1.2\ncapacity_reach: 0.8\nwarmups: 2\n"
+    more = "superlinear: 1.2\nsuperlinear_ideal: 1.1\ncapacity_reach: 0.8\nwarmups: 2\n"
     policy = parse(GOOD + more, MINE)
+    assert policy.superlinear_ideal == 1.1
     assert (policy.superlinear, policy.capacity_reach, policy.warmups) == (1.2, 0.8, 2)
 
 

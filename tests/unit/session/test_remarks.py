@@ -41,6 +41,7 @@ def test_a_policy_that_differs_from_the_shipped_one_is_said(folder: Path) -> Non
         "max_runs": 25,
         "minutes": 5.0,
         "superlinear": 1.05,
+        "superlinear_ideal": 1.01,
         "capacity_reach": 0.9,
         "warmups": 1,
         "void": asdict(POLICY.void),

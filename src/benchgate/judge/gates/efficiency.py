@@ -2,8 +2,8 @@
 
 Takes a gate whose base is a cell of the same row with fewer CPUs, with `at_least` or `at_most`; gives a
 Ruling. It is the speedup divided by the ratio of the CPU counts, so what holds for a speedup holds for it:
-the host's capacity may excuse a FAIL, and one above 1.05 is INVALID. Fails with DecideError if the gate is
-invalid.
+the host's capacity may excuse a FAIL, and one above what its CPUs allow is INVALID. Fails with DecideError if
+the gate is invalid.
 """
 
 from __future__ import annotations

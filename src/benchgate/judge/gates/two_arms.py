@@ -10,11 +10,11 @@ from dataclasses import replace
 
 from benchgate.base.cells import Cell, Lane
 from benchgate.base.errors import DecideError
-from benchgate.base.gates import Arm, CapacityBound, Gate, GateInput, Ruling, Word, most_speedup
+from benchgate.base.gates import Arm, CapacityBound, Gate, GateInput, Policy, Ruling, Word, most_speedup
 from benchgate.base.machines import IDEAL
 from benchgate.base.runs import Measurement
 from benchgate.base.stats import bootstrap
-from benchgate.judge.gates import looks, quotient, say
+from benchgate.judge.gates import looks, outside_work, quotient, say, used_cpus
 from benchgate.judge.gates.arm_checks import known_arm
 from benchgate.judge.gates.figures import Figures
 from benchgate.judge.gates.looks import Question, Rule
@@ -106,21 +106,57 @@ def _with_verdict(seen: Figures, word: Word, text: str) -> Figures:
 
 
 def _impossible(gate: Gate, seen: Figures, measured: GateInput, base: Measurement, arm: Measurement) -> str:
-    """Why the ratio cannot be a speedup of the same work; empty if it can. Whatever slows down only the base,
-    and is not counted as foreign time, makes the base's workers take longer for their work."""
+    """Why the ratio cannot be a speedup of the same work; empty if it can."""
     if base.cell.row != arm.cell.row or not arm.metric.grows_with_cpus_at_most:
         return ""
-    superlinear = measured.policy.superlinear
-    most = most_speedup(base.cell.cpus, arm.cell.cpus, superlinear)
-    if seen.interval.low > most:
-        text = say.figure(gate, seen, most)
-        return f"{text}, above {number(most)}, which is more than its CPUs allow"
+    checks = (_beyond_its_cpus, _beyond_those_used, _hidden, _slowed)
+    found = (check(gate, seen, measured.policy, base, arm) for check in checks)
+    return next(filter(None, found), "")
+
+
+def _beyond_its_cpus(gate: Gate, seen: Figures, policy: Policy, base: Measurement, arm: Measurement) -> str:
+    most = most_speedup(base.cell.cpus, arm.cell.cpus, _tolerance(policy, base, arm))
+    if seen.interval.low <= most:
+        return ""
+    return f"{say.figure(gate, seen, most)}, above {number(most)}, which is more than its CPUs allow"
+
+
+def _tolerance(policy: Policy, base: Measurement, arm: Measurement) -> float:
+    """By which factor a ratio may be above that of the CPU counts. The instruction clock's ideal machine has
+    no caches that more CPUs would have more of, and no noise that makes a run short by chance. But workers
+    that share CPUs switch less often if there are more CPUs."""
+    ideal = arm.lane is Lane.INSN and (arm.cell.machine or IDEAL) == IDEAL
+    return policy.superlinear_ideal if ideal and not _take_turns(base, arm) else policy.superlinear
+
+
+def _take_turns(base: Measurement, arm: Measurement) -> bool:
+    return base.shares_cpus or arm.shares_cpus
+
+
+def _beyond_those_used(gate: Gate, seen: Figures, policy: Policy, base: Measurement, arm: Measurement) -> str:
+    used = used_cpus.bound(base, arm, seen.runs)
+    if used is None:
+        return ""
+    most = used.most * (used_cpus.TURNS if _take_turns(base, arm) else policy.superlinear)
+    if seen.interval.low <= most:
+        return ""
+    return f"{say.figure(gate, seen, most)}, above {number(round(most, 2))}, but {used}"
+
+
+def _hidden(gate: Gate, seen: Figures, _policy: Policy, base: Measurement, arm: Measurement) -> str:
+    found = outside_work.found(base, arm, seen.runs)
+    return f"{say.figure(gate, seen, seen.threshold)}, but {found}" if found else ""
+
+
+def _slowed(gate: Gate, seen: Figures, policy: Policy, base: Measurement, arm: Measurement) -> str:
+    """Whatever slows down only the base, and is not counted as foreign time, makes the base's workers take
+    longer for their work."""
     if not base.busy or not arm.busy:
         return ""
-    slowed = bootstrap(base.busy[: seen.runs], arm.busy[: seen.runs]).interval(measured.policy.alpha)
-    if slowed.low > superlinear:
-        return (
-            f"{say.figure(gate, seen, seen.threshold)}, but for the same work all workers together took "
-            f"{number(round(slowed.low, 2))} times as long at smp{base.cell.cpus} as at smp{arm.cell.cpus}"
-        )
-    return ""
+    slowed = bootstrap(base.busy[: seen.runs], arm.busy[: seen.runs]).interval(policy.alpha)
+    if slowed.low <= policy.superlinear:
+        return ""
+    return (
+        f"{say.figure(gate, seen, seen.threshold)}, but for the same work all workers together took "
+        f"{number(round(slowed.low, 2))} times as long at smp{base.cell.cpus} as at smp{arm.cell.cpus}"
+    )

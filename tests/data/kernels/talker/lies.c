@@ -22,6 +22,9 @@
 //                     short            a third less than the truth
 //                     twice            the truth, and then a half of it
 //                     overwrites       a half of it, in place of the truth, as a terminal shows it
+//   window            head-start       with several workers, one CPU does half of the work before `start` and the
+//                     other half after it, while the others only look busy
+//                     late-half        the same, but half of the work comes after the figure
 //   end               panic-off        fails before the result, with the exit status of a power-off
 //                     panic-after      the same, after the result
 //                     reset-after      resets after the result
@@ -62,7 +65,7 @@ int heard(void) {
     return lie("garbles") && received == 3 ? byte ^ 1 : byte;
 }
 
-static void show(const struct primes *done) {
+static void show(struct primes *done) {
     if (lie("recites")) {
         say("primes: took ", done->ns, " ns\n");
         return;
@@ -76,6 +79,8 @@ static void show(const struct primes *done) {
         say("primes: took ", lie("short") ? done->ns * 2 / 3 : done->ns, " ns\n");
     if (lie("twice"))
         say("primes: took ", done->ns / 2, " ns\n");
+    if (lie("late-half"))
+        primes_alone(done);
     say("primes: hi=", done->hi, "");
     say(" workers=", done->workers, "");
     say(" count=", done->count, "");
@@ -117,6 +122,8 @@ static void die(void) {
 void primes_command(struct primes *asked) {
     if (lie("recites"))
         text("primes: 42 tables are ready\n");
+    if (lie("head-start"))
+        primes_alone(asked);
     text("primes: start\n");
     if (lie("dies") || (lie("dies-many") && machine_cpus() > 1))
         die();

@@ -7,6 +7,7 @@
 unsigned online = 1;
 static unsigned generation, finished;
 static uint64_t hi, workers, count, sum;
+static bool at_work;
 
 static bool prime(uint64_t n) {
     if (n < 4)
@@ -19,14 +20,42 @@ static bool prime(uint64_t n) {
     return true;
 }
 
-static void work(unsigned me) {
+static void every(uint64_t from, uint64_t stride, uint64_t end) {
     uint64_t found = 0, total = 0;
-    for (uint64_t from = me * CHUNK; from <= hi; from += workers * CHUNK)
-        for (uint64_t n = from; n < from + CHUNK && n <= hi; n++)
+    for (; from <= end; from += stride)
+        for (uint64_t n = from; n < from + CHUNK && n <= end; n++)
             if (prime(n))
                 found++, total += n;
     __atomic_fetch_add(&count, found, __ATOMIC_ACQ_REL);
     __atomic_fetch_add(&sum, total, __ATOMIC_ACQ_REL);
+}
+
+static bool halves(void) {
+    return workers > 1 && (lie("head-start") || lie("late-half"));
+}
+
+// Every second chunk.
+void primes_alone(struct primes *asked) {
+    hi = asked->hi, workers = asked->workers;
+    if (!halves())
+        return;
+    count = lie("late-half") ? asked->count : 0, sum = lie("late-half") ? asked->sum : 0;
+    every(CHUNK, 2 * CHUNK, hi);
+    asked->count = count, asked->sum = sum;
+}
+
+static void look_busy(void) {
+    for (volatile uint64_t n = 1; __atomic_load_n(&at_work, __ATOMIC_ACQUIRE);)
+        n = n * 3 + 1;
+}
+
+static void work(unsigned me) {
+    if (halves() && me)
+        look_busy();
+    else if (halves())
+        every(0, 2 * CHUNK, hi);
+    else
+        every(me * CHUNK, workers * CHUNK, hi);
 }
 
 void primes_workers(unsigned me) {
@@ -48,7 +77,10 @@ void primes_workers(unsigned me) {
 // `asked` has hi and workers, and gets the rest. No call may start before the CPUs of the one before rest.
 void primes_compute(struct primes *asked) {
     hi = asked->hi, workers = lie("one-cpu") ? 1 : asked->workers;
-    count = sum = finished = 0;
+    finished = 0;
+    if (!halves() || lie("late-half"))
+        count = sum = 0;
+    at_work = true;
     BENCH_MARK(BENCH_MARK_TOTAL_BEGIN);
     BENCH_MARK(BENCH_MARK_WORK_BEGIN);
     uint64_t begin = machine_ns();
@@ -56,6 +88,7 @@ void primes_compute(struct primes *asked) {
     for (unsigned cpu = 1; cpu < workers; cpu++)
         machine_wake(cpu);
     work(0);
+    __atomic_store_n(&at_work, false, __ATOMIC_RELEASE);
     while (__atomic_load_n(&finished, __ATOMIC_ACQUIRE) < workers - 1)
         bench_relax();
     asked->ns = machine_ns() - begin;

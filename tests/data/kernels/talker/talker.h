@@ -48,6 +48,7 @@ struct primes {
 extern unsigned online; // CPUs that came up
 void primes_workers(unsigned me);
 void primes_compute(struct primes *asked);
+void primes_alone(struct primes *asked); // the half that primes_compute leaves out, for a lie
 
 // ---- lies.c
 bool lie(const char *name);

@@ -1,0 +1,126 @@
+"""How many CPUs a run used in its windows, by the clock's or the host's account of its vCPUs. Pure.
+
+Takes what is known of the vCPUs, and the windows; gives a CpuUse. A speedup of N needs that the work ran on N
+CPUs, so these are the limits of a ratio (gates/used_cpus.py). Fails with VerifyError if workers report that
+they worked on CPUs that were halted meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from benchgate.base.errors import VerifyError
+from benchgate.base.machines import IDEAL
+from benchgate.base.runs import CpuUse, WorkerReport
+from benchgate.base.stats import Interval
+from benchgate.base.text import counted
+from benchgate.base.workloads import Workload
+from benchgate.insn.activity import Activity, Column
+from benchgate.insn.log import ConsoleLine
+from benchgate.judge.metrics import SECOND_NS
+
+LEAST_SHARE = 0.1
+"""The part of the time in which a worker reports that it worked for which its CPU must have been awake."""
+WAITS = frozenset({"sleep", "disk", "network"})
+"""The services with which a workload may leave every CPU idle."""
+
+
+def of_activity(activity: Activity, begin: int, end: int) -> CpuUse:
+    """By the columns of the instruction clock's log. Of what was done in a column that is partly in the
+    window, all that fits, or none, may have been in it."""
+    return CpuUse(
+        _limits(_sums(activity, begin, end, _awake), end - begin),
+        _limits(_sums(activity, begin, end, _worked), end - begin),
+    )
+
+
+def awake_ns(activity: Activity, begin: int, end: int) -> list[float]:
+    """For how long each vCPU was awake, at most."""
+    return [high for _, high in _sums(activity, begin, end, _awake)]
+
+
+def of_lines(begin: ConsoleLine, end: ConsoleLine, length: int, machine: str) -> CpuUse:
+    """By the clock's record of two lines, between which the window lies. On a machine with memory it does not
+    tell a wait for memory from a wait in a loop."""
+    outside = max(0, end.time - begin.time - length)
+    pairs = list(zip(begin.vcpus, end.vcpus, strict=True))
+
+    def limits(parts: Sequence[int]) -> Interval:
+        return _limits([(max(0, one - outside), min(one, length)) for one in parts], length)
+
+    awake = limits([after.ran - before.ran for before, after in pairs])
+    if machine not in ("", IDEAL):
+        return CpuUse(awake)
+    return CpuUse(awake, limits([after.worked - before.worked for before, after in pairs]))
+
+
+def of_threads(times_ns: Sequence[int], window_ns: float) -> CpuUse:
+    """By the host's account of the vCPUs' threads, which begins before the window and ends after it."""
+    return CpuUse(_limits([(0, min(one, window_ns)) for one in times_ns], window_ns))
+
+
+def of_reports(reports: Sequence[WorkerReport], cpus: int, workload: Workload) -> int | None:
+    """On how many CPUs the workers report that they were. None: that says nothing, because they may leave
+    their CPU by themselves, or take turns."""
+    if not _only_computes(workload) or len(reports) != cpus:
+        return None
+    return len({cpu for one in reports for cpu in (one.cpu, one.cpu_end)})
+
+
+def check_claims(
+    reports: Sequence[WorkerReport], workload: Workload, awake: Sequence[float], hz: int
+) -> None:
+    """As many vCPUs as the workers name must have been awake for a part of the time for which they worked.
+    Which of them has which number is the guest's affair. `awake`: for how long each vCPU was, in ns."""
+    claimed: dict[int, int] = {}
+    for one in reports if _only_computes(workload) else ():
+        if one.cpu == one.cpu_end:
+            claimed[one.cpu] = max(claimed.get(one.cpu, 0), one.end - one.start)
+    spans = sorted((length * SECOND_NS / hz for length in claimed.values()), reverse=True)
+    for number, (span, ran) in enumerate(zip(spans, sorted(awake, reverse=True), strict=False), 1):
+        if ran < LEAST_SHARE * span:
+            raise VerifyError(
+                f"the workers report that they worked on {len(spans)} CPUs, and on each of {number} of them "
+                f"for at least {span:.0f} ns, but only {counted(number - 1, 'vCPU')} ran for as much as "
+                f"{LEAST_SHARE:.0%} of that; the next one for {ran:.0f} ns"
+            )
+
+
+def may_sleep(workload: Workload) -> bool:
+    """Whether all CPUs may be idle in its window."""
+    return workload.tool is not None or bool(WAITS & workload.services)
+
+
+def _only_computes(workload: Workload) -> bool:
+    """Its workers stay on their CPUs from their start to their end, unless the system moves them."""
+    return workload.has_program and workload.tool is None and not workload.services
+
+
+def _awake(column: Column) -> float:
+    return min(1.0, column.worked + column.spun)
+
+
+def _worked(column: Column) -> float:
+    return column.worked
+
+
+def _sums(
+    activity: Activity, begin: int, end: int, share: Callable[[Column], float]
+) -> list[tuple[float, float]]:
+    """Of each vCPU, the least and the most time in the window that was spent so."""
+    found = []
+    for vcpu in activity.vcpus:
+        least = most = 0.0
+        for number, column in enumerate(vcpu):
+            at = activity.begin + number * activity.width
+            until = min(at + activity.width, activity.end)
+            inside = max(0, min(until, end) - max(at, begin))
+            spent = share(column) * (until - at)
+            least += max(0.0, spent - (until - at - inside))
+            most += min(spent, inside)
+        found.append((least, most))
+    return found
+
+
+def _limits(parts: Sequence[tuple[float, float]], length: float) -> Interval:
+    return Interval(sum(least for least, _ in parts) / length, sum(most for _, most in parts) / length)

@@ -1,0 +1,67 @@
+"""What the CPUs that two arms used allow: a speedup of N needs that the work ran on N CPUs.
+
+Takes the measurements of two arms of one row, and how many of their runs count; gives a `Bound`, or None if
+it is not known what the CPUs did. Pure. Nothing fails.
+
+Both arms do the same work. So the ratio of their speeds is that of the CPUs on which it ran, unless the base
+did more than the work: interrupts, a slow path, a wait. A ratio is therefore no larger than either of these:
+
+- the CPUs that were awake in the larger arm, over those in the base, where a base that used less than one
+  counts as one: what idles is not slow by its work. If the workload itself sleeps, that is part of its work.
+- the same of the CPUs that were at work, outside loops that only wait: an idle CPU may poll. A program may
+  have such loops too (`pause` in a yield), so the share of them in the base is taken out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from benchgate.base.runs import CpuUse, Measurement
+
+TURNS = 1.25
+"""How many times as long the CPUs of the base may need for the same work if workers share CPUs: with more
+CPUs they switch less often. Of the shipped rows `service` with route=spread saves most by that, 5.1% of all
+that it executes (tern, 2 and 4 CPUs)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The largest ratio of speed that the CPUs allow, without a tolerance."""
+
+    most: float
+    base: float
+    """How many CPUs the base used at least."""
+    arm: float
+    """How many CPUs the larger arm used at most."""
+    how: str
+
+    def __str__(self) -> str:
+        return f"only {self.arm:.2f} CPUs {self.how} in its window, and {self.base:.2f} in that of the base"
+
+
+def bound(base: Measurement, arm: Measurement, runs: int) -> Bound | None:
+    """The runs of an arm are of one program, so those of an arm that allow most count."""
+    ones, twos = ([one for one in of.used[:runs] if one] for of in (base, arm))
+    if not ones or not twos:
+        return None
+    least = min(one.awake.low for one in ones)
+    if base.sleeps and not least:
+        return None
+    base_cpus = least if base.sleeps else max(1.0, least)
+    most = max(two.awake.high for two in twos)
+    found = [Bound(most / base_cpus, least, most, "were awake"), *_at_work(ones, twos, base_cpus)]
+    return min(found, key=lambda one: one.most)
+
+
+def _at_work(ones: Sequence[CpuUse], twos: Sequence[CpuUse], base_cpus: float) -> list[Bound]:
+    """Empty: not known of every run."""
+    of_base = [(one.worked.low, one.awake.high) for one in ones if one.worked and one.awake.high]
+    of_arm = [two.worked.high for two in twos if two.worked]
+    if len(of_base) < len(ones) or len(of_arm) < len(twos):
+        return []
+    share = min(worked / awake for worked, awake in of_base)
+    if not share:
+        return []
+    most = max(of_arm)
+    return [Bound(most / share / base_cpus, min(worked for worked, _ in of_base), most, "were at work")]

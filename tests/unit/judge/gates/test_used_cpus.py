@@ -1,0 +1,131 @@
+"""A speedup of N needs that the work ran on N CPUs, and that the base did nothing but the work."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from benchgate.base.cells import Lane
+from benchgate.base.gates import Arm, GateInput, Word
+from benchgate.base.runs import CpuUse
+from benchgate.base.stats import Interval
+from benchgate.judge import gates
+from benchgate.judge.gates.used_cpus import bound
+from tests.unit.factories import POLICY, arm, cell, control, speedup
+
+
+def use(awake: float, worked: float | None = None) -> CpuUse:
+    return CpuUse(Interval(awake, awake), None if worked is None else Interval(worked, worked))
+
+
+def on_the_host(most: float) -> CpuUse:
+    """As known in wall time: no least."""
+    return CpuUse(Interval(0.0, most))
+
+
+def used(cpus: int, work: float, one: CpuUse | None, **changes: object) -> Arm:
+    made = arm(cell(cpus), [work] * 5, lane=Lane.INSN, unit="insn")
+    work_of = replace(made.measurements["work"], used=(one,) * 5, **changes)  # type: ignore[arg-type]
+    return replace(made, measurements={**made.measurements, "work": work_of})
+
+
+def judged(base: CpuUse | None, other: CpuUse | None, ratio: float = 2.0, **changes: object) -> Word:
+    arms = [used(1, ratio * 1e9, base, **changes), used(2, 1e9, other, **changes)]
+    measured = GateInput({one.cell.id: one for one in arms}, POLICY, {})
+    return gates.judge(speedup(2, 1.1), measured).verdict.outcome
+
+
+@pytest.mark.parametrize(
+    ("base", "other", "ratio", "word"),
+    [
+        # a base of interrupts, and both workers on one CPU
+        (use(1, 1), use(1, 1), 2.0, Word.INVALID),
+        # the same, and the idle CPU polls
+        (use(1, 1), use(2, 1), 2.0, Word.INVALID),
+        # a base that is halted half of the time
+        (use(0.5, 0.5), use(1, 1), 2.0, Word.INVALID),
+        # a base in an emulated lane
+        (on_the_host(1), on_the_host(1.02), 2.0, Word.INVALID),
+        (on_the_host(1), on_the_host(1.99), 2.0, Word.PASS),
+        # honest
+        (use(1, 1), use(1.99, 1.98), 2.0, Word.PASS),
+        (use(1, 1), use(1.5, 1.5), 1.5, Word.PASS),
+        (use(1, 0.92), use(2, 1.85), 1.985, Word.PASS),  # tasks of tern: `pause` in a yield is its work
+        (None, use(1, 1), 2.0, Word.PASS),  # not known
+        (use(1, 1), None, 2.0, Word.PASS),
+    ],
+)
+def test_a_ratio_is_bounded_by_the_cpus_that_were_used(
+    base: CpuUse | None, other: CpuUse | None, ratio: float, word: Word
+) -> None:
+    assert judged(base, other, ratio) is word
+
+
+def test_the_tolerance_is_that_of_the_policy() -> None:
+    assert judged(use(1, 1), use(1.5, 1.5), 1.57) is Word.PASS
+    assert judged(use(1, 1), use(1.5, 1.5), 1.58) is Word.INVALID
+
+
+def test_workers_that_take_turns_switch_less_often_on_more_cpus() -> None:
+    assert judged(use(1, 1), use(1.926, 1.926), 2.023, shares_cpus=True) is Word.PASS  # service, spread
+    assert judged(use(1, 1), use(1, 1), 2.0, shares_cpus=True) is Word.INVALID
+
+
+def test_a_workload_that_sleeps_may_leave_the_base_idle() -> None:
+    assert judged(use(0.8, 0.8), use(1.6, 1.6), 2.0) is Word.INVALID
+    assert judged(use(0.8, 0.8), use(1.6, 1.6), 2.0, sleeps=True) is Word.PASS
+    assert judged(use(0.8, 0.8), use(0.8, 0.8), 2.0, sleeps=True) is Word.INVALID
+    assert judged(on_the_host(1), on_the_host(1), 2.0, sleeps=True) is Word.PASS  # how idle is not known
+
+
+def test_a_base_of_several_cpus_counts_by_those_that_it_used() -> None:
+    ones, twos = (used(n, 1e9, use(n * 0.9, n * 0.9)).measurements["work"] for n in (2, 4))
+    found = bound(ones, twos, 5)
+    assert found is not None
+    assert found.most == pytest.approx(2.0)
+
+
+def test_only_the_runs_of_the_look_count() -> None:
+    ones = used(1, 2e9, use(1, 1)).measurements["work"]
+    twos = replace(used(2, 1e9, None).measurements["work"], used=(None, use(1), use(1), use(2)))
+    assert [getattr(bound(ones, twos, look), "most", None) for look in (1, 2, 3, 4)] == [None, 1, 1, 2]
+
+
+def test_the_sentence_has_both_sides() -> None:
+    arms = [used(1, 2e9, use(1, 0.98)), used(2, 1e9, use(1.01, 1.0))]
+    measured = GateInput({one.cell.id: one for one in arms}, POLICY, {})
+    said = gates.judge(speedup(2, 1.1), measured).verdict.reason
+    assert (
+        "2.00 [2.00, 2.00], above 1.06, but only 1.01 CPUs were awake in its window, and 1.00 in that" in said
+    )
+
+
+def test_a_control_that_scales_less_than_its_cpus_is_not_bounded() -> None:
+    arms = [used(1, 1e9, use(1, 1)), used(2, 1e9, use(2, 2))]
+    measured = GateInput({one.cell.id: one for one in arms}, POLICY, {})
+    assert gates.judge(control(), measured).verdict.outcome is Word.PASS
+
+
+@pytest.mark.parametrize(
+    ("ratio", "changes", "machine", "word"),
+    [
+        (2.019, {}, "", Word.PASS),
+        (2.021, {}, "", Word.INVALID),
+        (2.021, {"shares_cpus": True}, "", Word.PASS),
+        (2.021, {}, "desktop8", Word.PASS),
+        (2.11, {}, "desktop8", Word.INVALID),
+    ],
+)
+def test_nothing_is_superlinear_on_an_ideal_machine(
+    ratio: float, changes: dict[str, object], machine: str, word: Word
+) -> None:
+    arms = [used(1, ratio * 1e9, None, **changes), used(2, 1e9, None, **changes)]
+    named = {}
+    for one in arms:
+        place = replace(one.cell, system=f"linux-{machine}" if machine else "linux")
+        work = replace(one.measurements["work"], cell=place)
+        named[place.id] = replace(one, cell=place, measurements={"work": work})
+    first, second = (one.cell for one in named.values())
+    gate = replace(speedup(2, 1.1), base=first, cell=second)
+    assert gates.judge(gate, GateInput(named, POLICY, {})).verdict.outcome is word

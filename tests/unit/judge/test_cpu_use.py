@@ -1,0 +1,99 @@
+"""How many CPUs a run used, by the clock's columns, by lines of the console, by threads and by reports."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.cells import Mode
+from benchgate.base.errors import VerifyError
+from benchgate.base.runs import CpuUse, WorkerReport
+from benchgate.base.stats import Interval
+from benchgate.base.workloads import Workload
+from benchgate.insn.activity import Activity, Column
+from benchgate.insn.log import ConsoleLine, Work
+from benchgate.judge import cpu_use
+from benchgate.judge.metrics import SECOND_NS
+
+PURE = Workload("pure", Mode.THREAD, Path("w.yaml"), Path("w.c"), Path("o.py"), {})
+PARKS = replace(PURE, needs=("park",))
+BUSY, SPINS, HALTED = Column(1.0, 0.0), Column(0.25, 0.75), Column(0.0, 0.0)
+
+
+def activity(*vcpus: tuple[Column, ...]) -> Activity:
+    """Columns of 100 ns, from 1000 on."""
+    return Activity(1000, 1000 + 100 * len(vcpus[0]), 100, vcpus)
+
+
+def test_a_halted_vcpu_is_not_used_and_one_that_waits_in_a_loop_is_awake() -> None:
+    seen = activity((BUSY,) * 4, (SPINS,) * 4, (HALTED,) * 4)
+    assert cpu_use.of_activity(seen, 1000, 1400) == CpuUse(Interval(2.0, 2.0), Interval(1.25, 1.25))
+    assert cpu_use.awake_ns(seen, 1000, 1400) == [400, 400, 0]
+
+
+def test_a_column_that_is_partly_in_the_window_may_have_had_its_work_in_either_part() -> None:
+    """Of the first column 30 of its 60 ns fit into the window, and 60 fit outside."""
+    seen = activity((Column(0.6, 0.0), BUSY))
+    used = cpu_use.of_activity(seen, 1070, 1200)
+    assert used.awake == Interval(100 / 130, 130 / 130)
+
+
+def line(end: int, time: int, *vcpus: tuple[int, int]) -> ConsoleLine:
+    return ConsoleLine(end, time, tuple(Work(*one) for one in vcpus))
+
+
+def test_between_lines_no_vcpu_was_at_work_for_longer_than_the_window() -> None:
+    """100 ns lie between the lines, and 90 are the window."""
+    begin, end = line(1, 1000, (500, 500), (7, 7)), line(2, 1100, (600, 600), (47, 27))
+    used = cpu_use.of_lines(begin, end, 90, "")
+    assert used == CpuUse(Interval(120 / 90, 130 / 90), Interval(100 / 90, 110 / 90))
+
+
+def test_on_a_machine_with_memory_lines_do_not_tell_what_was_work() -> None:
+    begin, end = line(1, 0, (0, 0)), line(2, 100, (100, 40))
+    assert cpu_use.of_lines(begin, end, 100, "desktop8") == CpuUse(Interval(1.0, 1.0))
+
+
+def test_a_thread_also_ran_outside_of_the_window() -> None:
+    assert cpu_use.of_threads([300, 20], 100) == CpuUse(Interval(0.0, 1.2))
+
+
+def report(worker: int, cpu: int, cpu_end: int, length: int = 1000) -> WorkerReport:
+    return WorkerReport(worker, cpu, cpu_end, 0, length, {})
+
+
+@pytest.mark.parametrize(
+    ("places", "named"),
+    [([(0, 0), (0, 0)], 1), ([(0, 0), (1, 1)], 2), ([(0, 0), (0, 1)], 2)],
+    ids=["one", "two", "moved"],
+)
+def test_workers_were_on_the_cpus_that_they_report(places: list[tuple[int, int]], named: int) -> None:
+    reports = [report(n, *place) for n, place in enumerate(places)]
+    assert cpu_use.of_reports(reports, 2, PURE) == named
+    assert cpu_use.of_reports(reports, 2, PARKS) is None  # a worker that parks may wake elsewhere
+    assert cpu_use.of_reports(reports, 1, PURE) is None  # they take turns
+
+
+def test_a_claim_of_two_cpus_while_one_vcpu_ran_is_refused() -> None:
+    claims = [report(0, 0, 0), report(1, 1, 1)]
+    cpu_use.check_claims(claims, PURE, [1000, 100], SECOND_NS)
+    cpu_use.check_claims(claims, PURE, [100, 1000], SECOND_NS)  # the guest numbers its CPUs
+    cpu_use.check_claims(claims, PARKS, [1000, 0], SECOND_NS)
+    cpu_use.check_claims([report(0, 0, 0), report(1, 1, 1, 0)], PURE, [1000, 0], SECOND_NS)  # no work
+    said = "on each of 2 of them for at least 1000 ns, but only 1 vCPU ran for .* the next one for 99 ns"
+    with pytest.raises(VerifyError, match=said):
+        cpu_use.check_claims(claims, PURE, [1000, 99], SECOND_NS)
+
+
+def test_a_claim_in_cycles_is_compared_in_ns() -> None:
+    claims = [report(0, 0, 0, 2000)]
+    cpu_use.check_claims(claims, PURE, [100], 2 * SECOND_NS)
+    with pytest.raises(VerifyError):
+        cpu_use.check_claims(claims, PURE, [99], 2 * SECOND_NS)
+
+
+@pytest.mark.parametrize(("needs", "sleeps"), [((), False), (("park",), False), (("clock", "sleep"), True)])
+def test_a_workload_that_sleeps_may_leave_all_cpus_idle(needs: tuple[str, ...], sleeps: bool) -> None:
+    assert cpu_use.may_sleep(replace(PURE, needs=needs)) is sleeps
