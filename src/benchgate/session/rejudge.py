@@ -72,7 +72,12 @@ def judged(folder: Path, trusted: Trusted, verb: str) -> Judged:
     sweeps = [frozenset(cell.id for cell, skip in one.cells if not skip) for one in read_plan(facts, where)]
     check_binding(facts, runs, sweeps, policy, where)
     against = kept_baselines.read_back(folder, facts, where)
-    return Judged(facts, runs, view_of(facts, runs, where, trusted, against))
+    view = view_of(facts, runs, where, trusted, against)
+    for gate in (one for sweep in read_plan(facts, where) for one in sweep.gates):
+        if other := {gate.base or gate.cell, gate.cell} - known:
+            what = f"{other.pop().id}, which is not a cell of the session's plan as it is described there"
+            raise EvidenceError(f"{where}: the gate {gate.id} compares {what}")
+    return Judged(facts, runs, view)
 
 
 def _require_plain_files(folder: Path) -> None:
