@@ -97,7 +97,7 @@ def _add(
         pins=tuple(range(cell.cpus)),
         guest_digest=GUEST,
     )
-    write_argv(place.folder, guest_argv(cell.cpus, nonce=nonce))
+    write_argv(place.folder, guest_argv(cell.cpus, nonce=nonce, cell=cell))
     write_affinity(place.folder, [[cpu] for cpu in range(cell.cpus)])
     save(raw)
     session.record(row_of(rejudge._judge(place.folder, facts, SESSION, Trusted(), POLICY.void)))

@@ -14,7 +14,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import yaml
+
 from benchgate.base.cells import Cell, Lane, Mode, Params, Placement
+from benchgate.base.paths import data_root
 from benchgate.base.runs import Ending, RawRun
 from benchgate.base.workloads import ParamSpec, Workload
 
@@ -124,10 +127,11 @@ def raw_run(folder: Path, text: bytes, params: Params, *, mode: Mode = Mode.PROC
     """A successful run with this console in its folder."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "serial.log").write_bytes(text)
-    write_argv(folder, guest_argv(cpus))
+    cell = Cell("linux", "primes" if mode is Mode.PROCESS else "checksum", mode, params, cpus)
+    write_argv(folder, guest_argv(cpus, cell=cell))
     write_affinity(folder, [[cpu] for cpu in range(cpus)])
     return RawRun(
-        cell=Cell("linux", "primes" if mode is Mode.PROCESS else "checksum", mode, params, cpus),
+        cell=cell,
         folder=folder,
         attempt=1,
         order=0,
@@ -144,13 +148,34 @@ def raw_run(folder: Path, text: bytes, params: Params, *, mode: Mode = Mode.PROC
     )
 
 
+LINUX = (
+    *("-machine", "q35,sata=off,smbus=off", "-m", "512M"),
+    *("-append", yaml.safe_load((data_root() / "fixtures/systems/linux.yaml").read_text())["boot"]["append"]),
+)
+"""What the YAML file of the Linux guest says."""
+
+
 def guest_argv(
-    cpus: int, *, accel: str = "tcg,thread=multi", measure: bool = False, nonce: str = NONCE
+    cpus: int,
+    *,
+    accel: str = "tcg,thread=multi",
+    measure: bool = False,
+    nonce: str = NONCE,
+    cell: Cell | None = None,
 ) -> list[str]:
-    """The words of QEMU's command line that a verifier reads."""
-    request = f"bench.workers={cpus}{' bench.measure=1' if measure else ''} bench.nonce={nonce}"
+    """The words of QEMU's command line that a verifier reads. `cell`: by default that of `primes_run`."""
+    params = {"hi": 100_000, "split": "cost", "wait": "join"} if cell is None else dict(cell.params)
+    asked = {
+        "workload": cell.workload if cell else "primes",
+        "mode": cell.mode if cell else "process",
+        **{"workers": cpus, "cpus": cpus, "nonce": nonce},
+        **params,
+        **({"measure": 1} if measure else {}),
+    }
     name = f"guest=benchgate-{nonce},debug-threads=on"
-    return ["qemu", "-name", name, "-accel", accel, "-smp", str(cpus), "-append", f"quiet {request}"]
+    *words, own = LINUX
+    request = " ".join(f"bench.{key}={value}" for key, value in asked.items())
+    return ["qemu", "-name", name, "-accel", accel, "-smp", str(cpus), *words, f"{own} {request}"]
 
 
 def write_argv(folder: Path, argv: Sequence[str]) -> None:
@@ -159,9 +184,9 @@ def write_argv(folder: Path, argv: Sequence[str]) -> None:
 
 def write_affinity(folder: Path, found: Sequence[Sequence[int]]) -> None:
     """Threads of vCPUs on these host CPUs, and the main loop's."""
-    main = {"thread": 99, "name": "qemu", "vcpu": None, "asked": [0, 1], "found": [0, 1]}
+    main = {"thread": 9, "name": "qemu", "vcpu": None, "asked": [0, 1], "found": [0, 1]}
     vcpus = [
-        {"thread": 100 + number, "name": "CPU", "vcpu": number, "asked": list(cpus), "found": list(cpus)}
+        {"thread": 20 + number, "name": "CPU", "vcpu": number, "asked": list(cpus), "found": list(cpus)}
         for number, cpus in enumerate(found)
     ]
     (folder / "affinity.json").write_text(json.dumps([main, *vcpus]))

@@ -12,6 +12,7 @@ from benchgate.base import interrupted
 
 with interrupted.imports(status=130):
     import argparse
+    import signal
     import sys
     from collections.abc import Callable, Sequence
     from typing import NoReturn
@@ -57,6 +58,7 @@ def _status(given: Sequence[str]) -> int:
         print(f"benchgate: {visible_lines(str(error))}", file=sys.stderr)
         return NeedsFilesError.status if isinstance(error, NeedsFilesError) else 4
     except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one would be a traceback
         print("benchgate: interrupted", file=sys.stderr)
         return 130
 

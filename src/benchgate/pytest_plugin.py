@@ -142,7 +142,7 @@ def benchgate_session(request: pytest.FixtureRequest) -> PytestSession:
     state = request.config.stash[STATE]
     if hasattr(request.config, "workerinput"):
         pytest.fail(NOT_IN_PARALLEL, pytrace=False)
-    state.interruptions.watch()  # until the session's folder is closed, in pytest_sessionfinish
+    state.interruptions.watch()  # until pytest_unconfigure
     return state
 
 
@@ -278,6 +278,12 @@ class _ReportCollector:
     def __init__(self, state: PytestSession) -> None:
         self._state = state
 
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self) -> Generator[None]:
+        """pytest handles no interrupt from here on."""
+        self._state.interruptions.hold_off()
+        yield
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when == "call" or report.outcome != "passed":
             self._state.note_report(ReportLine(report.outcome, _message(report)))
@@ -296,13 +302,16 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
         state.close(interrupted=exitstatus in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR))
     except BenchgateError as error:
         state.complaint = str(error)
-    finally:
-        state.interruptions.release()
     if state.complaint:
         session.exitstatus = int(pytest.ExitCode.USAGE_ERROR)
         return
     if not (state.options.plan or session.config.option.collectonly):
         session.exitstatus = state.exit_code(int(exitstatus))
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if STATE in config.stash:
+        config.stash[STATE].interruptions.release()
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:

@@ -10,6 +10,7 @@ import re
 import signal
 import subprocess
 import termios
+import time
 from pathlib import Path
 
 import pytest
@@ -133,8 +134,9 @@ SessionFolder.close = slow
 """
 
 
-def test_a_second_signal_while_the_session_closes_does_not_stop_the_closing(
-    session: SessionRig, tmp_path: Path
+@pytest.mark.parametrize("more", [1, 6])
+def test_more_signals_while_the_session_closes_do_not_stop_the_closing(
+    session: SessionRig, tmp_path: Path, more: int
 ) -> None:
     sign, go_on = tmp_path / "closing", tmp_path / "go-on"
     session.play_at(HANGING, "hang-run", SLOW_CLOSE.format(sign=str(sign), go_on=str(go_on)))
@@ -142,7 +144,9 @@ def test_a_second_signal_while_the_session_closes_does_not_stop_the_closing(
         session.await_hanging(HANGING)
         process.send_signal(signal.SIGINT)
         assert wait_until(sign.exists)
-        process.send_signal(signal.SIGINT)
+        for number in range(more):
+            process.send_signal(signal.SIGTERM if number % 3 else signal.SIGINT)
+            time.sleep(0.01)  # so that it handles each
         go_on.touch()
         said, _ = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == pytest.ExitCode.INTERRUPTED, said

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from fractions import Fraction
@@ -92,6 +93,15 @@ def test_a_benchgate_error_is_one_sentence(
     assert refused(capsys, "doctor") == "benchgate: this machine has no CPUs"
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """An interrupted command ignores others until its process ends, and this process goes on."""
+    before = signal.getsignal(signal.SIGINT)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_prints_no_traceback(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

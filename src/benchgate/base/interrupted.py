@@ -7,6 +7,7 @@ On a busy host the imports take seconds.
 from __future__ import annotations
 
 import contextlib
+import signal
 import sys
 from collections.abc import Iterator
 
@@ -16,5 +17,6 @@ def imports(status: int) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one would be a traceback
         print("benchgate: interrupted", file=sys.stderr)
         raise SystemExit(status) from None

@@ -14,6 +14,7 @@ import os
 import re
 import shutil
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -27,6 +28,8 @@ Notice = Callable[[str], None]
 KIND = re.compile(r"[a-z][a-z0-9-]{0,30}")
 DIGEST = re.compile(r"[0-9a-f]{32}")
 FORMAT = 2
+_NOTHING_FREE = 64 * 1024
+_SAYS_FULL = (os.strerror(errno.ENOSPC), os.strerror(errno.EDQUOT))
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _REFUSED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST, errno.ELOOP})
 _NO_PATH = frozenset({errno.ENOENT, errno.ENAMETOOLONG})
@@ -120,6 +123,20 @@ def remove_folder(place: Path) -> None:
             place.rename(doomed)
     with contextlib.suppress(FileNotFoundError):
         shutil.rmtree(doomed)
+
+
+def full_disk(folder: Path, said: str) -> str:
+    """Where the disk is full, and what to do, after a program that writes below this folder and said this has
+    failed; empty: it is not. What it wrote may be deleted meanwhile, so its own words count, too."""
+    places = folder, Path(tempfile.gettempdir())
+    full = [place for place in places if place.is_dir() and shutil.disk_usage(place).free < _NOTHING_FREE]
+    if not full and not any(words in said for words in _SAYS_FULL):
+        return ""
+    where = full[0] if full else " or ".join(map(str, dict.fromkeys(places)))
+    return (
+        f"the disk of {where} is full: free some space, or set BENCHGATE_CACHE (and TMPDIR for the "
+        "compiler's own files) to folders on another disk"
+    )
 
 
 @contextlib.contextmanager

@@ -23,9 +23,10 @@ from benchgate.base.errors import BootError, BuildError
 from benchgate.base.files import file_digest
 from benchgate.base.process import capture, start
 from benchgate.base.text import visible
-from benchgate.build.cache_storage import cache_root
+from benchgate.build.cache_storage import cache_root, full_disk, storage_trouble
 
 _SHOWN_LINES = 12
+_END_BYTES = 65_536
 _NAMES = ("cc", "gcc", "clang")
 
 
@@ -107,7 +108,14 @@ def environment() -> dict[str, str]:
 def run_all(commands: Sequence[Sequence[str]], folder: Path, name: str, timeout_s: float) -> None:
     """Runs the commands in order; keeps the log only if one of them fails."""
     log = cache_root() / "logs" / f"build-{name}-{os.getpid()}.log"
-    log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with storage_trouble(log):
+        log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _run_each(commands, folder, name, log, timeout_s)
+
+
+def _run_each(
+    commands: Sequence[Sequence[str]], folder: Path, name: str, log: Path, timeout_s: float
+) -> None:
     try:
         for argv in commands:
             _run(argv, folder, name, log, timeout_s)
@@ -139,7 +147,16 @@ def _run(argv: Sequence[str], folder: Path, name: str, log: Path, timeout_s: flo
     if status or not in_time:
         how = f"failed with status {status}" if in_time else f"did not end within {timeout_s:.0f} s"
         kept = log.with_name(f"build-{name}.log")
+        if full := full_disk(folder, _said(log, begin)):
+            how = f"{how}, and {full}"
         raise BuildError(f"building {name}: `{argv[0]}` {how}:\n{_head(log, begin)}(complete log: {kept})")
+
+
+def _said(log: Path, begin: int) -> str:
+    """The end of what the failed command printed."""
+    with log.open("rb") as stream:
+        stream.seek(max(begin, log.stat().st_size - _END_BYTES))
+        return stream.read(_END_BYTES).decode(errors="replace")
 
 
 def _head(log: Path, begin: int) -> str:

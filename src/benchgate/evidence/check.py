@@ -40,7 +40,16 @@ from benchgate.evidence.files import (
     read_text,
 )
 from benchgate.evidence.kept_baselines import FOLDER as BASELINES
-from benchgate.evidence.session_folder import COMPLETE, FORMAT, METRICS, PARTIAL, RESULTS, VERDICTS, VERSION
+from benchgate.evidence.session_folder import (
+    COMPLETE,
+    FORMAT,
+    FORMATS,
+    METRICS,
+    PARTIAL,
+    RESULTS,
+    VERDICTS,
+    VERSION,
+)
 from benchgate.evidence.texts import differences
 
 OWN = frozenset(
@@ -95,6 +104,7 @@ def verify_session(folder: Path, recompute: Recompute | None = None, signers: Si
     findings.try_(TAMPERED, lambda: _check_chain(findings, folder, facts))
     if facts.get("state") != COMPLETE:
         findings.add(INCOMPLETE, f"the session is {PARTIAL}: {facts.get('state_reason')!r:.200}")
+    findings.try_(MISMATCH, lambda: _check_facts(findings, facts))
     if not findings.found and recompute is not None:
         findings.try_(MISMATCH, lambda: _check_reports(findings, folder, recompute))
     return findings.check(recomputed=recompute is not None)
@@ -213,6 +223,18 @@ def _check_rows(findings: _Findings, folder: Path, links: tuple[Link, ...]) -> N
         )
 
 
+def _check_facts(findings: _Findings, facts: Mapping[str, object]) -> None:
+    """What session.json says of its own files. One of an earlier version may say less."""
+    formats, exact = facts.get("formats", {}), facts.get("source") == own_source.digest()
+    known = isinstance(formats, dict) and all(
+        type(version) is int and 1 <= version <= FORMATS.get(name, 0) for name, version in formats.items()
+    )
+    if not known or (exact and formats != FORMATS):
+        findings.add(MISMATCH, f"formats in {SESSION} are not those that benchgate writes: {formats!r:.200}")
+    if facts.get("state") == COMPLETE and facts.get("state_reason"):
+        findings.add(MISMATCH, f"the session is {COMPLETE}, but its state_reason says why it is not")
+
+
 FIRST_REPORTS = frozenset(
     {VERDICTS, "summary.md", "junit.xml", "benchmark.json", "speedups.json", "speedup.svg", "metrics.svg"}
 )
@@ -225,6 +247,22 @@ def _written(folder: Path) -> frozenset[str]:
     if not isinstance(listed, list):
         raise EvidenceError(f"{SESSION}: reports is {listed!r:.40}, not a list")
     return FIRST_REPORTS | frozenset(map(str, listed))
+
+
+def _check_names(
+    findings: _Findings,
+    folder: Path,
+    listed: frozenset[str],
+    expected: frozenset[str],
+    facts: Mapping[str, object],
+) -> None:
+    """`listed`: the reports of session.json. This version knows which ones it makes of this session."""
+    for name in sorted(listed):
+        if "/" in name or not os.path.lexists(folder / name):
+            findings.add(MISMATCH, f"{SESSION} lists the report {name}, which is not in the folder")
+    if "reports" in facts and facts.get("source") == own_source.digest():
+        for name in sorted(expected - FIRST_REPORTS - listed - {RESULTS, METRICS}):
+            findings.add(MISMATCH, f"{SESSION} does not list the report {name}")
 
 
 def _check_reports(findings: _Findings, folder: Path, recompute: Recompute) -> None:
@@ -248,6 +286,7 @@ def _check_reports(findings: _Findings, folder: Path, recompute: Recompute) -> N
     there = {
         name: read_text(folder, name) for name in due if name in written or os.path.lexists(folder / name)
     }
+    _check_names(findings, folder, written - FIRST_REPORTS, frozenset(expected), facts)
     found = differences(there, due, same_source=facts.get("source") == own_source.digest())
     for name in found.figures:
         findings.add(MISMATCH, f"{name} does not follow from the runs")

@@ -39,6 +39,8 @@ from benchgate.evidence.rows import RunRow
 
 FORMAT, VERSION = "benchgate-session", 1
 RESULTS, METRICS, VERDICTS = "results.csv", "metrics.csv", "verdicts.json"
+FORMATS = {RESULTS: 1, METRICS: 2, VERDICTS: 2, MANIFEST: 1, ATTEMPTS: 1}
+"""The versions of a session's files."""
 PARTIAL, COMPLETE = "partial", "complete"
 
 SESSION_NAME = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9a-z]{4,16}")
@@ -95,7 +97,7 @@ class SessionFolder:
             "finished": None,
             "pid": os.getpid(),
             "pid_started": start_time(os.getpid()),
-            "formats": {RESULTS: 1, METRICS: 2, VERDICTS: 2, MANIFEST: 1, ATTEMPTS: 1},
+            "formats": dict(FORMATS),
             "options": dict(info.options),
             "commit": info.commit,
             "diff_digest": info.diff_digest,

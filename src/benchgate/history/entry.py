@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from benchgate.base.cells import Lane
@@ -26,6 +27,10 @@ from benchgate.evidence.results_csv import joined_params
 from benchgate.evidence.rows import RunRow
 from benchgate.evidence.session_folder import SESSION_NAME
 
+FIRST = datetime(2025, 1, 1, tzinfo=UTC)
+"""No session is older than benchgate."""
+FUTURE = timedelta(hours=1)
+"""By how much the clocks of two machines may differ."""
 _STARTED = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
 
 
@@ -109,6 +114,23 @@ def entry_of(facts: Mapping[str, Any], rows: Iterable[RunRow], manifest: str, no
         guests=guests,
         steps=steps,
     )
+
+
+def require_time(entry: Entry, now: datetime) -> None:
+    """HistoryError if the session cannot have begun then: a course is drawn in this order, and `latest` is
+    the newest."""
+    try:
+        started = datetime.strptime(entry.started, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+    except ValueError:
+        raise HistoryError(f"session {entry.session} began at {entry.started}, which is no time") from None
+    if not entry.session.startswith(f"{started:%Y%m%dT%H%M%SZ}-"):
+        raise HistoryError(f"session {entry.session} has another time in its name than {entry.started}")
+    if not FIRST <= started <= now + FUTURE:
+        raise HistoryError(
+            f"session {entry.session} began at {entry.started}, but it is {now:%Y-%m-%dT%H:%M:%SZ} now: it "
+            "is not imported, because it would stay the newest or the oldest; next: correct the clock of the "
+            "machine that is wrong, and measure again if it was the one that measured"
+        )
 
 
 def _step(row: RunRow, metric: str) -> float | None:

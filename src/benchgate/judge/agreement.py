@@ -1,8 +1,9 @@
 """Compares what the files of a run say twice: run.json, and the files of those who carried the run out.
 
 Takes the files of a run and its system; gives nothing. Fails with VerifyError if the lane, the placement, the
-pins, the CPU count, the nonce or the exploration in run.json contradict argv.json, affinity.json or
-clock.log, if conversation.json contradicts clock.log, or if the guest printed what argv.json did not ask for.
+pins, the CPU count, the nonce, the cell or the exploration in run.json contradict argv.json, affinity.json,
+threads.json or clock.log, if conversation.json contradicts clock.log, or if the guest printed what argv.json
+did not ask for.
 """
 
 from __future__ import annotations
@@ -14,20 +15,28 @@ from benchgate.base.cells import Lane, Placement
 from benchgate.base.errors import VerifyError
 from benchgate.base.exploring import Exploration
 from benchgate.base.machine_topology import topology_of
+from benchgate.base.network import host_ports, port_values
 from benchgate.base.qemu import guest_name
 from benchgate.base.results import ResultFormat
 from benchgate.base.runs import RawRun
-from benchgate.base.systems import Kind, System
+from benchgate.base.systems import Ask, Kind, System
+from benchgate.base.text import filled, one_line
+from benchgate.base.workloads import GUEST_FILES
 from benchgate.judge.exploration import check_exploration
 from benchgate.judge.machine_agreement import check_machine, files_of_plugins
-from benchgate.judge.run_files import ARGV, CONVERSATION, RunFiles
+from benchgate.judge.run_files import AFFINITY, ARGV, CONVERSATION, THREADS, RunFiles
+from benchgate.run.argv import manifest
 from benchgate.run.record import clock_log
 
 MEASURE = "bench.measure=1"
+_BESIDE = tuple(f"bench.{key}=" for key in ("needs", "measure", "pin", GUEST_FILES))
+"""What the guest is told besides the cell."""
 
 
 def check_agreement(files: RunFiles, system: System, exploration: Exploration | None = None) -> None:
     check_host(files, system, exploration)
+    _check_asked(files, system)
+    _check_threads(files)
     if system.result.format is ResultFormat.BENCH:
         _check_measures(files)
 
@@ -65,6 +74,56 @@ def _check_argv(files: RunFiles, system: System) -> None:
         raise _differs(run, f"{run.cell.cpus} CPUs", f"{ARGV} asks for another number")
     if not nonce:
         raise _differs(run, f"nonce {run.nonce}", f"{ARGV} has another one")
+
+
+def _check_asked(files: RunFiles, system: System) -> None:
+    """The words of the command line that chose the guest's machine, and asked it for this cell."""
+    run, argv, own = files.run, files.argv, ""
+    if run.lane is Lane.NATIVE:
+        asked = list(argv[1:])
+    else:
+        for option, due in (("-machine", system.qemu.machine), ("-m", system.qemu.memory)):
+            if _option(argv, option) != due:
+                raise _differs(run, f"system {run.cell.system} ({option} {due})", f"{ARGV} has another one")
+        own = filled(system.boot.append, {name: str(port) for name, port in _ports(files, system).items()})
+        found = [value for option, value in pairwise(argv) if option == "-append"]
+        text = found[0] if len(found) == 1 else ""
+        if len(found) > 1 or not f"{text} ".startswith(f"{own} ".lstrip(" ")):
+            raise _differs(run, f"system {run.cell.system}", f"-append in {ARGV} is not the one of its YAML")
+        asked = text[len(own) :].split()
+    is_asked = run.lane is Lane.NATIVE or system.ask is Ask.CMDLINE
+    due_words = manifest(run.cell, run.nonce).split(" ") if is_asked else []
+    others = [word for word in asked if not (is_asked and word.startswith(_BESIDE))]
+    if sorted(others) != sorted(due_words):
+        odd = sorted({*others} ^ {*due_words}) or others
+        raise _differs(run, f"{run.cell.id}, nonce {run.nonce}", f"{ARGV} asks otherwise: {one_line(odd[0])}")
+
+
+def _ports(files: RunFiles, system: System) -> dict[str, int]:
+    try:
+        return port_values(host_ports(files.argv, system.ports))
+    except ValueError as error:
+        raise VerifyError(f"{ARGV}: {error}") from None
+
+
+def _check_threads(files: RunFiles) -> None:
+    """The vCPUs' threads in threads.json are those of affinity.json. Each ran between two moments, and was
+    looked at before the third: its time on a CPU cannot shrink, nor be longer than that."""
+    moments = files.moments
+    for before, moment, after in zip(moments, moments[1:], (*moments[2:], None), strict=False):
+        for thread, now in moment.vcpus.items():
+            if thread not in files.vcpu_threads:
+                raise _contradicts(files, f"{AFFINITY} has no vCPU's thread {thread}")
+            then = before.vcpus.get(thread)
+            if then is None or None in (then.run_ns, now.run_ns):
+                continue
+            ran_ns = (now.run_ns or 0) - (then.run_ns or 0)
+            if ran_ns < 0 or (after and ran_ns > after.t_ns - before.t_ns):
+                raise _contradicts(files, f"thread {thread} ran for {ran_ns} ns until {moment.name}")
+
+
+def _contradicts(files: RunFiles, why: str) -> VerifyError:
+    return VerifyError(f"{THREADS} of {files.run.folder.name} contradicts itself or {AFFINITY}: {why}")
 
 
 def _lane(argv: tuple[str, ...]) -> str:

@@ -96,6 +96,17 @@ class RunFiles:
             raise VerifyError(f"{self.run.folder / AFFINITY}: {error}") from error
 
     @cached_property
+    def vcpu_threads(self) -> frozenset[int]:
+        """The threads of the vCPUs."""
+        try:
+            entries = [Fields(one, "a thread") for one in self._list(AFFINITY)]
+            return frozenset(
+                one.number("thread") for one in entries if one.number_or_none("vcpu") is not None
+            )
+        except ValueError as error:
+            raise VerifyError(f"{self.run.folder / AFFINITY}: {error}") from error
+
+    @cached_property
     def moments(self) -> tuple[Moment, ...]:
         """What was recorded of threads and host, in order. Without the files, which earlier versions did not
         write, nothing is known."""
@@ -154,7 +165,10 @@ class RunFiles:
 
 def _placed(value: object) -> tuple[int | None, tuple[int, ...]]:
     fields = Fields(value, "a thread")
-    return fields.number_or_none("vcpu"), fields.numbers("found")
+    vcpu, asked, found = fields.number_or_none("vcpu"), fields.numbers("asked"), fields.numbers("found")
+    if vcpu is not None and asked != found:
+        raise ValueError(f"vCPU {vcpu} was to run on CPUs {asked}, and has {found}")
+    return vcpu, found
 
 
 def _moment(value: object, hosts: Mapping[str, HostSnapshot]) -> Moment:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from benchgate.evidence.metrics_csv import Value
 from benchgate.evidence.rows import RunRow
 from benchgate.evidence.session_folder import METRICS, RESULTS
 from benchgate.history import place, store, writer
-from benchgate.history.entry import Entry, entry_of
+from benchgate.history.entry import Entry, entry_of, require_time
 from benchgate.history.place import Place
 from benchgate.session import rejudge
 from benchgate.session.trust import Trusted
@@ -35,6 +36,7 @@ def import_session(folder: Path, where: Place, trusted: Trusted, *, unverified: 
     """`unverified`: import it, marked, even if it cannot be verified."""
     folder = folder.resolve()
     entry = _verified(folder, trusted, unverified=unverified)
+    require_time(entry, datetime.now(UTC))
     with store.writing(where) as connection:
         done = writer.write(connection, entry)
     runs = max(len(values) for values in entry.samples.values())

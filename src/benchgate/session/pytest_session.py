@@ -255,7 +255,7 @@ class PytestSession:
     @cached_property
     def interruptions(self) -> Interruptions:
         """The signals that interrupt the session."""
-        return Interruptions(self.progress.note)
+        return Interruptions(self.progress.note, int(pytest.ExitCode.INTERRUPTED))
 
     def summary(self, width: int, *, failures_shown: bool) -> str:
         """The terminal's summary: verdicts, figures, and the path of the report. A reason that pytest has

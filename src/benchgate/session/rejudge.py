@@ -74,7 +74,12 @@ def judged(folder: Path, trusted: Trusted, verb: str) -> Judged:
     per_count = {one for one in systems if _system(facts, one, where).has_guest_per_count}
     check_binding(facts, runs, sweeps, policy, where, per_count=per_count)
     against = kept_baselines.read_back(folder, facts, where)
-    return Judged(facts, runs, view_of(facts, runs, where, trusted, against))
+    view = view_of(facts, runs, where, trusted, against)
+    for gate in (one for sweep in read_plan(facts, where) for one in sweep.gates):
+        if other := {gate.base or gate.cell, gate.cell} - known:
+            what = f"{other.pop().id}, which is not a cell of the session's plan as it is described there"
+            raise EvidenceError(f"{where}: the gate {gate.id} compares {what}")
+    return Judged(facts, runs, view)
 
 
 def _require_plain_files(folder: Path) -> None:

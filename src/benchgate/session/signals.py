@@ -1,15 +1,18 @@
 """Signals that end a session. SIGTERM and SIGHUP (the terminal was closed) act like Ctrl-C.
 
-Takes a function that prints a line; gives `watch` and `release`. The first signal interrupts: the session
-ends its guest and writes its reports. A second signal only prints a line, because it would leave the
-session's folder incomplete. A third one interrupts again. Does not fail: outside the main thread, where
-Python handles no signals, nothing is watched.
+Takes a function that prints a line and an exit status; gives `watch`, `hold_off` and `release`. The first
+signal interrupts: the session ends its guest and writes its reports. The second one only prints a line,
+because it would leave the session's folder incomplete. Later ones do nothing until the first is BURST_S old:
+then somebody waits, and the process ends at once, without a traceback and with its status. Its guests end
+with it. Does not fail: outside the main thread, where Python handles no signals, nothing is watched.
 """
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
+import time
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
@@ -17,13 +20,15 @@ from typing import Any
 from benchgate.base.interrupts import arrived
 
 WATCHED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-HELD_OFF = 2
-"""The signal, counted from 1, that does not interrupt."""
+BURST_S = 5.0
+"""Signals that follow each other so soon mean one thing: a held key, or one for the process and one for its
+group."""
 
 
 class Interruptions:
-    def __init__(self, say: Callable[[str], None]) -> None:
-        self._say = say
+    def __init__(self, say: Callable[[str], None], status: int = 130) -> None:
+        self._say, self._status = say, status
+        self._first_s = 0.0
         self._before: dict[signal.Signals, Any] = {}
         self._heard = 0
 
@@ -35,6 +40,11 @@ class Interruptions:
             if number not in self._before and signal.getsignal(number) is not signal.SIG_IGN:
                 self._before[number] = signal.signal(number, self._hear)
 
+    def hold_off(self) -> None:
+        """From now on the program ends by itself, so no signal interrupts it."""
+        if not self._heard:
+            self._heard, self._first_s = 1, time.monotonic()
+
     def release(self) -> None:
         while self._before:
             number, handler = self._before.popitem()
@@ -42,7 +52,11 @@ class Interruptions:
 
     def _hear(self, number: int, _: FrameType | None) -> None:
         self._heard += 1
-        if self._heard == HELD_OFF:
+        if self._heard == 1:
+            self._first_s = time.monotonic()
+            arrived(KeyboardInterrupt(signal.Signals(number).name))
+        elif self._heard == 2:
             self._say("ending the guest and keeping the results; another signal ends it at once")
-            return
-        arrived(KeyboardInterrupt(signal.Signals(number).name))
+        elif time.monotonic() - self._first_s > BURST_S:
+            self._say("ended at once: the session's folder is not complete; next: --resume")
+            os._exit(self._status)

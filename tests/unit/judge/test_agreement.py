@@ -60,7 +60,7 @@ def on_the_clock(run: RawRun) -> RawRun:
 
 
 def native(run: RawRun) -> RawRun:
-    write_argv(run.folder, ["bench", "bench.cpus=2", f"bench.nonce={NONCE}"])
+    write_argv(run.folder, ["bench", *guest_argv(2)[-1].split()[-8:]])
     (run.folder / "affinity.json").write_text("[]")
     return replace(run, lane=Lane.NATIVE)
 

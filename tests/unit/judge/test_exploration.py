@@ -32,7 +32,7 @@ def plain(tmp_path: Path) -> RawRun:
     """A run on the instruction clock as it is recorded."""
     log = tmp_path / "clock.log"
     log.write_text(LOG)
-    write_argv(tmp_path, [*guest_argv(2), *CLOCK])
+    write_argv(tmp_path, [*guest_argv(2, nonce=f"{1:016x}", cell=cell(2)), *CLOCK])
     write_affinity(tmp_path, [[0, 1], [0, 1]])
     made = raw_run(cell(2), lane=Lane.INSN, placement=Placement.VIRTUAL, ending=Ending.DONE, folder=tmp_path)
     return replace(made, seed=0, pins=(), clock_log=log)
@@ -44,7 +44,7 @@ def recorded(run: RawRun) -> RawRun:
 
 def asked(run: RawRun) -> RawRun:
     words = [*CLOCK[:-1], f"{CLOCK[-1]},explore={run.folder / exploring.FILE}"]
-    write_argv(run.folder, [*guest_argv(2), *words])
+    write_argv(run.folder, [*guest_argv(2, nonce=f"{1:016x}", cell=cell(2)), *words])
     return run
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -89,6 +92,37 @@ def test_a_session_without_a_manifest_is_not_even_imported_unverified(folder: Pa
     (folder / "manifest.sha256").unlink()
     assert cli.main(["history", "import", "--unverified", "--db", str(tmp_path / "h"), str(folder)]) == 4
     assert not (tmp_path / "h").exists()
+
+
+@pytest.mark.parametrize(
+    ("started", "said"),
+    [
+        ("9999-01-02T03:04:05Z", "would stay the newest"),
+        ("1970-01-01T00:00:00Z", "or the oldest"),
+        ("2026-01-02T03:04:06Z", "another time in its name"),
+        ("2026-13-02T03:04:05Z", "which is no time"),
+    ],
+)
+def test_a_time_that_cannot_be_is_refused(folder: Path, tmp_path: Path, started: str, said: str) -> None:
+    """The name follows it, but in the third case."""
+    name = folder.name if started.endswith("6Z") else f"{re.sub('[-:]', '', started)}-abcdef"
+    change(folder, lambda facts: facts.update(id=name, started=started))
+    with pytest.raises(HistoryError, match=said):
+        bring(folder, tmp_path, unverified=True)
+
+
+@pytest.mark.parametrize("unverified", [False, True])
+def test_a_session_of_the_future_is_refused_even_if_it_verifies(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unverified: bool
+) -> None:
+    class Earlier(datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> Earlier:
+            return cls(2026, 1, 2, 2, 4, 4, tzinfo=tz)
+
+    monkeypatch.setattr(history_import, "datetime", Earlier)
+    with pytest.raises(HistoryError, match="but it is 2026-01-02T02:04:04Z now"):
+        bring(folder, tmp_path, unverified=unverified)
 
 
 def test_figures_that_only_inform_are_refused(folder: Path, tmp_path: Path) -> None:

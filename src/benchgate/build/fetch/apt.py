@@ -17,7 +17,7 @@ from pathlib import Path
 
 from benchgate.base.errors import FetchError
 from benchgate.base.files import file_digest
-from benchgate.build.cache_storage import Notice
+from benchgate.build.cache_storage import Notice, cache_root, full_disk
 from benchgate.build.toolchain import environment
 
 TOOLS = ("apt-get", "apt-cache", "dpkg", "dpkg-deb")
@@ -217,6 +217,8 @@ def _check(done: subprocess.CompletedProcess[str]) -> None:
     if done.returncode:
         errors = [line for line in done.stderr.splitlines() if line.startswith(("E:", "W:"))]
         why = errors[0][2:].strip() if errors else f"status {done.returncode}"
+        if full := full_disk(cache_root(), done.stderr):
+            raise FetchError(f"apt could not write its files: {full}")
         raise FetchError(
             f"apt could not read this host's package source: {why[:300]}; "
             "check the network and `apt-get update`, or give --qemu PATH and --linux-kernel PATH"

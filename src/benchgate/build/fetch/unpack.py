@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from benchgate.base.errors import FetchError
+from benchgate.build.cache_storage import full_disk
 from benchgate.build.toolchain import environment
 
 Choose = Callable[[str], str | None]
@@ -32,6 +33,8 @@ def unpack(package: Path, folder: Path, choose: Choose) -> None:
         finally:
             process.kill()
     if process.returncode:
+        if full := full_disk(folder, ""):
+            raise FetchError(f"{package.name} cannot be unpacked: {full}")
         raise FetchError(
             f"{package.name} cannot be unpacked: dpkg-deb ended with status {process.returncode}"
         )

@@ -1,0 +1,218 @@
+"""Every value of a session's JSON files is changed, and the session sealed again: it is refused, or
+docs/evidence.md says that nothing beside this value tells what it must be."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchgate.evidence.check import INTACT, MISMATCH, verify_session
+from benchgate.evidence.files import SESSION
+from benchgate.judge.oracle import ORACLES
+from benchgate.run.thread_use import keep_samples
+from benchgate.session import rejudge
+from tests import forgerykit
+from tests.forgerykit import edit_json, run_folders
+from tests.unit.noise import SECOND, counters
+
+Place = tuple[str | int, ...]
+OF_SESSION = r"""
+started|finished|pid|pid_started|commit|diff_digest|command|versions/.*|envelope/.*|options/.*|source
+inputs/.*|emulators/.*|settings/.*/kernel|workloads/.*|policy/.*|capacity/.*|capacity|letters|notes
+plan/[0-9]+/row|plan/[0-9]+/gates/[0-9]+/(tests|settings|at_least|at_most|insn)
+chain
+"""
+"""`chain` is made again by the forger of these tests."""
+OF_RUN = r"""
+run.json/host_span_ns
+argv.json/[0-9]+
+affinity.json/[0-9]+/(name|thread|asked/[0-9]+|found/[0-9]+)
+"""
+
+
+def covered(place: str, listed: str) -> bool:
+    return any(re.fullmatch(pattern, place) for pattern in listed.split())
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    class Kept:
+        """The oracle's process, which is not started anew for each of the tries."""
+
+        def close(self) -> None:
+            pass
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rejudge, "ORACLES", Kept())
+        yield forgerykit.made(tmp_path_factory.mktemp("reports"))
+    ORACLES.close()
+
+
+@pytest.fixture
+def folder(original: Path, tmp_path: Path) -> Path:
+    return forgerykit.copied(original, tmp_path)
+
+
+def verified(folder: Path) -> tuple[int, str]:
+    """After all reports, the chain and the manifest were made again."""
+    forgerykit.forge(folder)
+    found = verify_session(folder, rejudge.recompute)
+    return found.exit_code, found.text
+
+
+def leaves(value: Any, place: Place = ()) -> Iterator[Place]:
+    if isinstance(value, dict | list) and value:
+        for key in value if isinstance(value, dict) else range(len(value)):
+            yield from leaves(value[key], (*place, key))
+    else:
+        yield place
+
+
+def changed(value: Any) -> Any:
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int | float):
+        return value + 1
+    return f"{value}x" if isinstance(value, str) else "x" if value is None else [*value, "x"]
+
+
+def change(path: Path, place: Place) -> None:
+    data = json.loads(path.read_text())
+    *way, last = place
+    inner = data
+    for key in way:
+        inner = inner[key]
+    inner[last] = changed(inner[last])
+    path.write_text(json.dumps(data, indent=2) + "\n")
+
+
+def accepted(folder: Path, path: Path) -> set[str]:
+    """The values of this file that may be changed."""
+    text, facts, found = path.read_text(), (folder / SESSION).read_text(), set()
+    for place in leaves(json.loads(text)):
+        change(path, place)
+        forgerykit.chain_again(folder)
+        forgerykit.seal_again(folder)
+        if verify_session(folder, rejudge.recompute).exit_code == INTACT:
+            found.add("/".join(map(str, place)))
+        path.write_text(text)
+        (folder / SESSION).write_text(facts)
+    return found
+
+
+@pytest.mark.long
+def test_each_value_of_the_session_is_checked_or_listed(folder: Path) -> None:
+    found = accepted(folder, folder / SESSION)
+    assert sorted(one for one in found if not covered(one, OF_SESSION)) == []
+    assert found  # the list is not empty for want of tries
+
+
+def test_each_value_of_a_run_is_checked_or_listed(folder: Path) -> None:
+    run = run_folders(folder)[3]
+    keep_samples(run, counters())
+    found = set()
+    for path in sorted(run.glob("*.json")):
+        found |= {f"{path.name}/{one}" for one in accepted(folder, path)}
+    odd = {one for one in found if not one.startswith(("threads.json/", "host.json/"))}
+    assert sorted(one for one in odd if not covered(one, OF_RUN)) == []
+    assert not {one for one in found if re.fullmatch(r"threads.json/1/threads/[12]/thread", one)}
+
+
+def append(folder: Path, old: str, new: str) -> None:
+    path = run_folders(folder)[3] / "argv.json"
+    text = path.read_text()
+    assert text.count(old) >= 1
+    path.write_text(text.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("console=ttyS0 quiet", "console=ttyS0 mitigations=off quiet", "-append in argv.json is not"),
+        ("bench.hi=100000", "bench.hi=10", "argv.json asks otherwise: bench.hi=10"),
+        (" bench.hi=100000", "", "argv.json asks otherwise: bench.hi=100000"),
+        ("bench.workload=primes", "bench.workload=tasks", "argv.json asks otherwise: bench.workload="),
+        ("bench.split=cost", "bench.split=cost fault=crowd", "argv.json asks otherwise: fault=crowd"),
+        ('"-m"', '"-append", "quiet", "-m"', "-append in argv.json is not"),
+        ('"512M"', '"64M"', "(-m 512M), but argv.json has another one"),
+        ("sata=off", "sata=on", "(-machine q35,sata=off,smbus=off), but argv.json has another"),
+    ],
+)
+def test_a_command_line_of_another_guest_is_refused(folder: Path, old: str, new: str, said: str) -> None:
+    append(folder, old, new)
+    forgerykit.chain_again(folder)
+    forgerykit.seal_again(folder)
+    found = verify_session(folder, rejudge.recompute)
+    assert found.exit_code == MISMATCH
+    (row,) = [one for one in rejudge.judge_session(folder).rows if one.run == 4]
+    assert said in row.reason
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        (lambda facts: facts["formats"].update({"results.csv": 2}), "formats in session.json are not"),
+        (lambda facts: facts["formats"].update({"metrics.csv": 1}), "formats in session.json are not"),
+        (lambda facts: facts.update(formats=1), "formats in session.json are not"),
+        (lambda facts: facts.update(state_reason="x"), "its state_reason says why it is not"),
+        (lambda facts: facts["reports"].append("more.md"), "lists the report more.md, which is not"),
+        (lambda facts: facts["reports"].append("../x"), "lists the report ../x, which is not"),
+        (lambda facts: facts["reports"].remove("report.html"), "does not list the report report.html"),
+        (
+            lambda facts: facts["plan"][0]["gates"][0]["base"].update(workload="tasks"),
+            "which is not a cell of the session's plan",
+        ),
+    ],
+)
+def test_what_session_json_says_of_its_own_files_is_checked(
+    folder: Path, edit: Callable[[dict[str, Any]], object], said: str
+) -> None:
+    edit_json(folder / SESSION, edit)
+    forgerykit.chain_again(folder)
+    forgerykit.seal_again(folder)
+    found = verify_session(folder, rejudge.recompute)
+    assert found.exit_code == MISMATCH
+    assert said in found.text
+
+
+def test_formats_of_an_earlier_version_are_accepted(folder: Path) -> None:
+    edit_json(folder / SESSION, lambda facts: facts.update(source="0" * 64))
+    edit_json(folder / SESSION, lambda facts: facts["formats"].update({"metrics.csv": 1}))
+    assert verified(folder)[0] == INTACT
+
+
+def longer(threads: list[dict[str, Any]]) -> None:
+    """More time on a CPU than passed makes the share of waiting small."""
+    threads[1]["threads"][1]["run_ns"] += 4 * SECOND
+
+
+def shorter(threads: list[dict[str, Any]]) -> None:
+    threads[1]["threads"][1]["run_ns"] = 3 * SECOND
+
+
+def another(threads: list[dict[str, Any]]) -> None:
+    for moment in threads[1:]:
+        moment["threads"][1]["thread"] = 77
+
+
+@pytest.mark.parametrize("edit", [longer, shorter, another])
+def test_run_times_and_threads_that_cannot_be_are_refused(
+    folder: Path, edit: Callable[[Any], object]
+) -> None:
+    run = run_folders(folder)[3]
+    start, before, after = counters()
+    last = type(after)("exit", after.t_ns + 1, after.threads, after.host)
+    keep_samples(run, (start, before, after, last))
+    assert verified(folder)[0] == INTACT
+    edit_json(run / "threads.json", lambda data: edit(data[1:] if edit is longer else data))  # type: ignore[index]
+    forgerykit.chain_again(folder)
+    forgerykit.seal_again(folder)
+    found = verify_session(folder, rejudge.recompute)
+    assert found.exit_code == MISMATCH
+    (row,) = [one for one in rejudge.judge_session(folder).rows if one.run == 4]
+    assert "threads.json of " in row.reason

@@ -1,0 +1,73 @@
+"""A build that fails says why: the first lines of its output, or that a disk is full."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections import namedtuple
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.errors import BuildError
+from benchgate.build import cache_storage, toolchain
+
+SAYS_FULL = "echo 'write error: No space left on device'; exit 2"
+Usage = namedtuple("Usage", "total used free")
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("BENCHGATE_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def build(folder: Path, program: str) -> str:
+    with pytest.raises(BuildError) as caught:
+        toolchain.run_all([["sh", "-c", program]], folder, "kernel", 300.0)
+    return str(caught.value)
+
+
+def test_a_program_that_says_that_the_disk_is_full(tmp_path: Path) -> None:
+    """It may have deleted its files since, so that there is space again. The words need not come first."""
+    said = build(tmp_path, f"yes line | head -n 5000; {SAYS_FULL}")
+    assert said.startswith("building kernel: `sh` failed with status 2, and the disk of ")
+    assert f"{tmp_path} or " in said
+    assert "is full: free some space, or set BENCHGATE_CACHE" in said
+
+
+def test_a_disk_that_is_full_though_the_program_does_not_say_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda place: Usage(1, 1, 0 if place == tmp_path else 10**9))
+    assert f"failed with status 1, and the disk of {tmp_path} is full: free" in build(tmp_path, "exit 1")
+
+
+def test_any_other_failure_is_not_the_disks(tmp_path: Path) -> None:
+    said = build(tmp_path, "echo 'main.c:1: error: no'; exit 1")
+    assert "full" not in said
+    assert "  main.c:1: error: no\n" in said
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 128 KiB."""
+    place = tmp_path / "tiny"
+    place.mkdir()
+    if (
+        os.geteuid()
+        or subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=128k", "tmpfs", str(place)], check=False, capture_output=True
+        ).returncode
+    ):
+        pytest.skip("this needs a user who may mount a tmpfs")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+def test_a_build_on_a_full_disk(tiny: Path) -> None:
+    said = build(tiny, "dd if=/dev/zero of=object bs=1k count=999 2>&1 || exit 2")
+    assert f"failed with status 2, and the disk of {tiny} is full: free" in said
+    assert cache_storage.full_disk(tiny.parent, "") == ""
