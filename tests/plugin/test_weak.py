@@ -7,6 +7,7 @@ import json
 import jsonschema
 import pytest
 
+from benchgate import cli
 from benchgate.base.paths import data_root
 from benchgate.evidence.check import verify_session
 from benchgate.session import rejudge
@@ -57,6 +58,16 @@ def test_the_verdict_names_both_cells_and_is_repeated_from_disk(
     assert "hi=10000" in rows
     assert "hi=20000" in rows
     assert verify_session(weak.latest, rejudge.recompute).exit_code == 0
+
+
+def test_verify_compares_its_threshold_with_that_of_the_test(
+    weak: Rig, capsys: pytest.CaptureFixture[str]
+) -> None:
+    consoles(weak, 19_000_000, 20_000_000)
+    assert weak.run("--cpus=0,1").ret == 0
+    capsys.readouterr()
+    assert cli.main(["verify", str(weak.latest), "--tests", "test_scaling.py"]) == 0
+    assert "the thresholds of 1 gate are those of the tests" in capsys.readouterr().out
 
 
 def test_the_plan_has_both_rows_in_one_sweep(weak: Rig) -> None:

@@ -95,7 +95,7 @@ of its baseline, the CPUs between both, and its settings."""
 
 def _key(gate: Gate) -> _Key:
     base, to = None, ""
-    if gate.base is not None and gate.base.row == gate.cell.row:
+    if gate.base is not None and gate.base.system == gate.cell.system:
         base = gate.base.cpus
     elif gate.base is not None:
         to = gate.base.system
