@@ -75,7 +75,9 @@ def run_of(folder: Path, workload: Workload, workers: int, **changes: object) ->
     done = execute(workload, asked)
     (folder / run_files.CONSOLE).write_bytes(done.stdout)
     params, label = fill(workload, {k: v for k, v in asked.items() if k in workload.params})
-    (folder / run_files.ARGV).write_text(json.dumps([f"bench.{key}={value}" for key, value in asked.items()]))
+    (folder / run_files.ARGV).write_text(
+        json.dumps(["bench", *(f"bench.{key}={value}" for key, value in asked.items())])
+    )
     (folder / run_files.AFFINITY).write_text("[]")  # a worker may end before it is found
     pins = tuple(int(cpu) for cpu in str(changes.get("pin", "")).split(",") if cpu)
     return RawRun(

@@ -20,6 +20,7 @@ from benchgate.judge.gates.figures import Figures
 from benchgate.judge.gates.looks import Question, Rule
 from benchgate.judge.gates.wording import number, reason, subject
 
+_SLOWED = "the base arm was slowed down or the clock is wrong: compare the foreign time of both arms"
 EMULATED_OR_VIRTUAL = (Lane.KVM, Lane.TCG)
 """The lanes on which the capacity of the probe guests limits a speedup."""
 
@@ -93,10 +94,9 @@ def figures_of(gate: Gate, measured: GateInput, limit: float, look: int) -> Figu
     )
     if seen.unusable:
         return seen
-    impossible = _impossible(gate, seen, measured, base, arm)
+    impossible, advice = _impossible(gate, seen, measured, base, arm)
     if not impossible:
         return seen
-    advice = "the base arm was slowed down or the clock is wrong: compare the foreign time of both arms"
     text = reason(Word.INVALID, f"{impossible} {say.conditions(gate, seen)}", advice)
     return _with_verdict(seen, Word.INVALID, text)
 
@@ -105,13 +105,20 @@ def _with_verdict(seen: Figures, word: Word, text: str) -> Figures:
     return replace(seen, unusable=(word, text))
 
 
-def _impossible(gate: Gate, seen: Figures, measured: GateInput, base: Measurement, arm: Measurement) -> str:
-    """Why the ratio cannot be a speedup of the same work; empty if it can."""
+def _impossible(
+    gate: Gate, seen: Figures, measured: GateInput, base: Measurement, arm: Measurement
+) -> tuple[str, str]:
+    """Why the ratio cannot be a speedup of the same work, and what to do next; empty if it can."""
     if base.cell.row != arm.cell.row or not arm.metric.grows_with_cpus_at_most:
-        return ""
-    checks = (_beyond_its_cpus, _beyond_those_used, _hidden, _slowed)
-    found = (check(gate, seen, measured.policy, base, arm) for check in checks)
-    return next(filter(None, found), "")
+        return "", ""
+    checks = (
+        (_beyond_its_cpus, _SLOWED),
+        (_beyond_those_used, "find where workers share a CPU, or what else the base executes (--measure)"),
+        (_hidden, "do all of the work in the window, or make it longer"),
+        (_slowed, _SLOWED),
+    )
+    found = ((check(gate, seen, measured.policy, base, arm), advice) for check, advice in checks)
+    return next((one for one in found if one[0]), ("", ""))
 
 
 def _beyond_its_cpus(gate: Gate, seen: Figures, policy: Policy, base: Measurement, arm: Measurement) -> str:
