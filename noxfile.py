@@ -86,10 +86,17 @@ def tests(session: nox.Session) -> None:
     if _names_tests(session.posargs):
         _pytest(*session.posargs)
         return
+    _module("tests.optional")
     codes = [_call("pytest", *ALONGSIDE, "-m", "not alone", *SIDE_BY_SIDE, *session.posargs)]
     codes += [_call("pytest", *ALONE, "-m", "alone", *session.posargs)]
     if code := _together(codes):
         raise SystemExit(code)
+
+
+@nox.session(name="tools-for-tests")
+def tools_for_tests(session: nox.Session) -> None:
+    """Install what some tests need and the set-up does not install; without it they skip."""
+    _module("tests.optional", "install", *session.posargs)
 
 
 def _together(codes: Sequence[int]) -> int:

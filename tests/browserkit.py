@@ -10,7 +10,6 @@ import base64
 import json
 import os
 import select
-import shutil
 import subprocess
 import time
 from collections.abc import Iterator
@@ -19,11 +18,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pytest
-
+from tests import optional
 from tests.machines import PATIENCE_S
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 FOLDER = "BENCHGATE_SCREENSHOTS"
 """The environment variable that names a folder for screenshots to look at."""
 
@@ -110,17 +107,10 @@ class Browser:
             (Path(folder) / f"{name}.png").write_bytes(base64.b64decode(done["data"]))
 
 
-def program() -> str:
-    found = next(filter(None, map(shutil.which, NAMES)), None)
-    if found is None:
-        pytest.skip("no Chromium on PATH (Debian: apt-get install chromium)")
-    return found
-
-
 @contextmanager
 def browser(home: Path) -> Iterator[Browser]:
     """`home`: an empty folder for its profile."""
-    path = program()
+    path = optional.path("Chromium")
     (his_in, to), (of, his_out) = os.pipe(), os.pipe()
     flags = ["--headless=new", "--remote-debugging-pipe", "--no-first-run", "--disable-gpu", "--no-sandbox"]
     flags += ["--disable-dev-shm-usage", "--disable-background-networking", f"--user-data-dir={home}"]

@@ -18,18 +18,13 @@ from typing import Any
 
 import pytest
 
+from tests import optional
 from tests.machines import PATIENCE_S
-
-PLACES = (*sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True), Path("/usr/local/bin"))
-"""Debian keeps the server's programs out of PATH, by version."""
 
 
 def programs() -> Path:
     """The folder of initdb and pg_ctl."""
-    for folder in PLACES:
-        if (folder / "initdb").is_file() and (folder / "pg_ctl").is_file():
-            return folder
-    pytest.skip("PostgreSQL's server is not installed: no initdb and pg_ctl below /usr/lib/postgresql")
+    return Path(optional.path("PostgreSQL")).parent
 
 
 def _ordinary_user() -> dict[str, Any]:

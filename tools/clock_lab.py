@@ -17,7 +17,8 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -80,10 +81,12 @@ def workload(name: str) -> Workload:
 
 @dataclass(frozen=True)
 class Lab:
-    """One QEMU, one Linux image, a level and a mode."""
+    """One QEMU with its machine, one Linux image with its words, a level and a mode."""
 
     qemu: Qemu
     kernel: Path
+    machine: str
+    words: str
     level: Level = Level.FULL
     mode: ClockMode = ClockMode.SERIAL
     options: dict[str, Any] = field(default_factory=dict)
@@ -110,7 +113,7 @@ class Lab:
         workers = workers or cpus
         with tempfile.TemporaryDirectory(prefix="clock-lab-") as folder:
             log, console = Path(folder) / "clock.log", Path(folder) / "console"
-            append = f"console={guest.console} {LINUX} {' '.join(linux_words(guest))}"
+            append = self.words
             append += (
                 f" bench.workload={name} bench.mode={program.mode} bench.workers={workers} bench.cpus={cpus}"
             )
@@ -153,17 +156,17 @@ class Lab:
                 records=records,
                 cpus=cpus,
                 guest=self.qemu.guest,
-                machine=self.qemu.guest.machine,
+                machine=self.machine,
                 **self.options,
             )
             extra = clock.argv_extra
             environment.update(clock.environment)
             more["one_insn"] = clock.one_insn
         else:
-            extra = exact_arguments(self.qemu.guest, self.qemu.guest.machine)
+            extra = exact_arguments(self.qemu.guest, self.machine)
         argv = command(
             self.qemu,
-            machine=self.qemu.guest.machine,
+            machine=self.machine,
             accel=Accel.TCG,
             cpu="max",
             memory="512M",
@@ -179,16 +182,24 @@ def lab(
     level: Level = Level.FULL,
     mode: ClockMode = ClockMode.SERIAL,
     guest: Architecture | None = None,
+    *,
+    light: bool = False,
     **options: Any,
 ) -> Lab:
     """A lab with the pinned QEMU, or with the program that $CLOCK_LAB_QEMU names. $CLOCK_LAB_ARCH may name
-    the guest's architecture, and $CLOCK_LAB_MACHINE another `-machine`."""
+    the guest's architecture, and $CLOCK_LAB_MACHINE another `-machine`. `light`: with the machine and the
+    words of the shipped Linux guest, whose boot executes a third less; the tables of docs/ are older."""
     guest = guest or named(os.environ.get("CLOCK_LAB_ARCH", X86_64.name))
-    if machine := os.environ.get("CLOCK_LAB_MACHINE"):
-        guest = replace(guest, machine=machine)
+    shipped = catalog.load_system("linux" if guest is X86_64 else f"linux:arch={guest}")
+    machine = os.environ.get("CLOCK_LAB_MACHINE") or (shipped.qemu.machine if light else guest.machine)
+    plain = f"console={guest.console} {LINUX} {' '.join(linux_words(guest))}"
+    words = shipped.boot.append if light else plain
     other = os.environ.get("CLOCK_LAB_QEMU")
     qemu = inputs.qemu(Path(other) if other else None, guest)
-    return Lab(qemu, inputs.linux_kernel(guest=guest).image, level, mode, options)
+    return Lab(qemu, inputs.linux_kernel(guest=guest).image, machine, words, level, mode, options)
+
+
+light_lab = partial(lab, light=True)
 
 
 class Debugger:

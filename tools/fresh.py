@@ -5,6 +5,10 @@ system for each release and user with mmdebstrap, from the package source that t
 copies the checkout into it. An ordinary user first sees what ./run asks root to install. Prints each
 command's exit status and time. Exits with 1 if a status is not the expected one, and with 5, and the reason,
 if this machine cannot make such systems. The systems are removed at the end, unless --folder keeps them.
+
+`python -m tools.fresh --only 13 --tests guests` is the short form: one release, as root, and only the
+commands that have words here. What it downloads (Debian's packages, pip's, benchgate's cache) stays in
+.nox/fresh for the next time; the system itself is new each time.
 """
 
 from __future__ import annotations
@@ -29,6 +33,8 @@ from benchgate.build.fetch.store import this_release
 HERE = Path(__file__).parents[1]
 RELEASES = {"12": "bookworm", "13": "trixie"}
 HOMES = {"root": "/root", "user": "/home/user"}
+KEPT = HERE / ".nox" / "fresh"
+DEBS = "/var/cache/apt/archives"
 TOOLS = ("mmdebstrap", "unshare", "chroot", "mount", "git")
 USAGE, NOTHING_DONE = 4, 5
 REACH = ("etc/resolv.conf", "etc/hosts", "etc/pip.conf", "etc/ssl/certs/ca-certificates.crt")
@@ -42,6 +48,12 @@ REACH_SETTINGS = re.compile(r'Acquire::(?:https?::|Check-)\S+ "[^"]*";')
 INSIDE = """\
 root=$1 user=$2
 shift 2
+while [ "$1" != -- ]; do
+    mkdir -p "$root$2"
+    mount --bind "$1" "$root$2"
+    shift 2
+done
+shift
 mount -t proc proc "$root/proc"
 mount --rbind /sys "$root/sys"
 mount --rbind /dev "$root/dev"
@@ -57,14 +69,24 @@ class System:
     root: Path
     release: str
     user: str
+    kept: Path | None = None
+    """Where its downloads stay for the next system; None: they are removed with it."""
 
     @property
     def checkout(self) -> str:
         return f"{HOMES[self.user]}/benchgate"
 
+    @property
+    def mounts(self) -> Mapping[Path, str]:
+        """Folders of this machine, and the system's folders in which they appear."""
+        if self.kept is None:
+            return {}
+        return {self.kept / "apt": DEBS, self.kept / "cache": f"{HOMES[self.user]}/.cache"}
+
     def run(self, words: Sequence[str], user: str) -> tuple[int, str]:
         """Runs a command in the checkout; shows and gives what it prints."""
-        return shown([*namespace(self.root, user), *environment(HOMES[user], self.checkout), *words])
+        inside = [*environment(HOMES[user], self.checkout), *words]
+        return shown([*namespace(self.root, user, self.mounts), *inside])
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,19 +133,20 @@ def obstacle(user: int, which: Callable[[str], str | None]) -> str:
     return f"install {', '.join(missing)}" if missing else ""
 
 
-def namespace(root: Path, user: str) -> list[str]:
+def namespace(root: Path, user: str, mounts: Mapping[Path, str]) -> list[str]:
+    unshare = ["unshare", "--mount", "--pid", "--fork", "--kill-child"]
+    places = [str(place) for pair in mounts.items() for place in pair]
+    return [*unshare, "sh", "-euc", INSIDE, "fresh", str(root), user, *places, "--"]
+
+
+def keeping(debs: Path) -> list[str]:
+    """Makes mmdebstrap take packages from this folder, and leave there what it downloads."""
     return [
-        "unshare",
-        "--mount",
-        "--pid",
-        "--fork",
-        "--kill-child",
-        "sh",
-        "-euc",
-        INSIDE,
-        "fresh",
-        str(root),
-        user,
+        "--dpkgopt=force-unsafe-io",
+        "--skip=essential/unlink",
+        f'--setup-hook=mkdir -p "$1"{DEBS}',
+        f"--setup-hook=sync-in {shlex.quote(str(debs))} {DEBS}",
+        f"--customize-hook=sync-out {DEBS} {shlex.quote(str(debs))}",
     ]
 
 
@@ -138,6 +161,10 @@ def make(system: System, text: str) -> None:
     print(f"fresh: making Debian {system.release} for {system.user} ...", flush=True)
     settings = subprocess.run(["apt-config", "dump"], capture_output=True, text=True, check=True).stdout
     options = [f"--aptopt={line}" for line in settings.splitlines() if REACH_SETTINGS.fullmatch(line)]
+    for place in (system.root.parent, *system.mounts):
+        place.mkdir(parents=True, exist_ok=True)
+    if system.kept:
+        options += keeping(system.kept / "apt")
     hook = 'chroot "$1" useradd --create-home user'
     subprocess.run(
         [
@@ -204,6 +231,8 @@ def since(begin: float) -> float:
 def try_out(system: System, more: Mapping[str, Sequence[str]]) -> list[Step]:
     """Both commands, one after the other. `more`: further words of each."""
     named = commands((HERE / "README.md").read_text(encoding="utf-8"))
+    if system.kept:
+        named = tuple(name for name in named if more.get(name))
     steps = ask_root(system, named[0]) if system.user != "root" else []
     for name in named:
         words = ["./run", name, *more.get(name, ())]
@@ -213,20 +242,41 @@ def try_out(system: System, more: Mapping[str, Sequence[str]]) -> list[Step]:
     return steps
 
 
-def main(words: Sequence[str]) -> int:
+def tests_of(words: str) -> list[str]:
+    """The words of ./run tests. The name of a folder of tests/ is a short form of its path."""
+    return [f"tests/{word}" if (HERE / "tests" / word).exists() else word for word in shlex.split(words)]
+
+
+def arguments(words: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tools.fresh", description=__doc__)
-    parser.add_argument("--release", action="append", choices=RELEASES)
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--release", action="append", choices=RELEASES)
+    which.add_argument("--only", choices=RELEASES, help="the short form, on this release")
     parser.add_argument("--as", dest="users", action="append", choices=HOMES)
     parser.add_argument("--gate", default="", help="further words of ./run gate")
     parser.add_argument("--tests", default="", help="further words of ./run tests")
     parser.add_argument("--folder", type=Path, help="keep the systems here")
     chosen = parser.parse_args(words)
-    more = {"gate": shlex.split(chosen.gate), "tests": shlex.split(chosen.tests)}
+    if chosen.only and (chosen.users or not (chosen.gate or chosen.tests)):
+        parser.error("--only runs as root, and needs --tests or --gate: for example --only 13 --tests guests")
+    return chosen
+
+
+def systems(chosen: argparse.Namespace, folder: Path) -> list[System]:
+    if chosen.only:
+        return [System(folder / f"debian-{chosen.only}", chosen.only, "root", KEPT / f"debian-{chosen.only}")]
+    return [
+        System(folder / f"debian-{release}-{user}", release, user)
+        for release in chosen.release or RELEASES
+        for user in chosen.users or HOMES
+    ]
+
+
+def main(words: Sequence[str]) -> int:
+    chosen = arguments(words)
+    more = {"gate": shlex.split(chosen.gate), "tests": tests_of(chosen.tests)}
     try:
-        texts = {
-            one: sources_for(RELEASES[one], sources.read(), this_release())
-            for one in chosen.release or RELEASES
-        }
+        texts = {one: sources_for(name, sources.read(), this_release()) for one, name in RELEASES.items()}
     except FetchError as error:
         problem = str(error)
     else:
@@ -236,12 +286,9 @@ def main(words: Sequence[str]) -> int:
         return NOTHING_DONE
     steps = []
     with tempfile.TemporaryDirectory(prefix="benchgate-fresh-") as temporary:
-        for release, text in texts.items():
-            for user in chosen.users or HOMES:
-                folder = (chosen.folder or Path(temporary)).absolute()
-                system = System(folder / f"debian-{release}-{user}", release, user)
-                make(system, text)
-                steps += try_out(system, more)
+        for system in systems(chosen, (chosen.folder or Path(temporary)).absolute()):
+            make(system, texts[system.release])
+            steps += try_out(system, more)
     print("\n".join(f"fresh: {step}" for step in steps))
     return int(any(step.status != step.expected for step in steps))
 

@@ -4,7 +4,6 @@ workers with signers run what they vouch for."""
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 
 from benchgate.fleet import certificates
 from benchgate.fleet.certificates import CLIENT, WORKER
-from tests import fleetkit
+from tests import fleetkit, optional
 from tests.fleetkit import Fleet
 from tests.machines import PATIENCE_S
 
@@ -21,7 +20,7 @@ HOSTILE = Path(__file__).parents[1] / "data" / "fleet" / "hostile.py"
 
 pytestmark = [
     *(pytest.mark.fleet, pytest.mark.alone),
-    pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed"),
+    optional.needs("openssl"),
 ]
 
 
@@ -58,7 +57,7 @@ def test_nothing_of_a_stranger_runs(tmp_path: Path) -> None:
         assert "this is not a task that this version of benchgate sends" in found[CLIENT]["asked well"]
 
 
-@pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="ssh-keygen is not installed")
+@optional.needs("ssh-keygen")
 def test_workers_run_what_a_signer_vouches_for_and_nothing_else(tmp_path: Path) -> None:
     """Whole sessions: one without a key, one with the key of somebody else, and one with the signer's."""
     fleetkit.require()

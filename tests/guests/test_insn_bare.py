@@ -21,7 +21,8 @@ from benchgate.insn.log_reader import read_log
 from tests.kernelkit import BARE
 from tests.machines import PATIENCE_S
 from tests.memory_reference import Level, Place, Range, Shape
-from tools.clock_lab import BOOT_S, burning, lab
+from tools.clock_lab import BOOT_S, burning
+from tools.clock_lab import light_lab as lab
 
 SOURCE = Path(__file__).parents[1] / "data" / "stress"
 

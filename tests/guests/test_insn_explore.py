@@ -22,7 +22,7 @@ from tests.barekit import boot as boot_virt
 from tests.guests.test_insn_bare import boot, guest
 from tests.guests.test_insn_memory import shape_file
 from tests.machines import PATIENCE_S
-from tools.clock_lab import lab
+from tools.clock_lab import light_lab as lab
 
 __all__ = ("guest",)
 CASE, CPUS = "shootdown", 3
@@ -156,15 +156,19 @@ def test_a_file_of_another_guest_is_refused_by_name(guest: Path, tmp_path: Path)
     assert b"exploration needs QEMU 9.1 or newer" in old.stderr
 
 
+@pytest.mark.parametrize("name", ["shootdown", "relay"])
 @pytest.mark.parametrize("virt", GUESTS, ids=str)
-def test_other_architectures_explore_too(virt: Architecture, tmp_path: Path) -> None:
+def test_other_architectures_explore_too(virt: Architecture, name: str, tmp_path: Path) -> None:
+    """The CPUs that take hundreds of interrupts are stalled, whatever the seed and the compiler. In
+    `shootdown` CPU 0 takes none, and synchronises only at its start and its end: it may meet no stall."""
     image, one = kernel(virt, tmp_path), replace(chosen(Strategy.SYNC), one_in=5)
     (tmp_path / FILE).write_text(one.text)
-    first = boot_virt(virt, image, tmp_path, NAMED["shootdown"], 2, explore=tmp_path / FILE)
+    first = boot_virt(virt, image, tmp_path, NAMED[name], 2, explore=tmp_path / FILE)
     seen = of(first.log)
     assert first.status == GOOD, first.console + first.errors
-    assert {delay.vcpu for delay in seen.delays} == {0, 1}
+    interrupted = {vcpu for vcpu, pokes in enumerate(first.each("pokes")) if pokes}
+    assert {delay.vcpu for delay in seen.delays} >= interrupted == ({1} if name == "shootdown" else {0, 1})
     check_balance(first.log)
     (tmp_path / FILE).write_text(one.at_points(delay.point for delay in seen.delays).text)
-    again = boot_virt(virt, image, tmp_path, NAMED["shootdown"], 2, explore=tmp_path / FILE)
+    again = boot_virt(virt, image, tmp_path, NAMED[name], 2, explore=tmp_path / FILE)
     assert (again.console, same(again.log)) == (first.console, same(first.log))

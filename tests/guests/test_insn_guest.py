@@ -40,11 +40,13 @@ from tools.clock_lab import (
     boot_case,
     burning,
     errands,
-    lab,
     of_programs,
     outcome,
     run_case,
     workload,
+)
+from tools.clock_lab import (
+    light_lab as lab,
 )
 
 NAMED_THREADS = ("-name", "guest=lab,debug-threads=on")

@@ -14,7 +14,8 @@ from benchgate.insn.machine_shape import shape
 from benchgate.insn.plugin import build
 from benchgate.plan import catalog
 from tests.machines import PATIENCE_S
-from tools.clock_lab import PRIMES, Barriers, Boot, burning, lab
+from tools.clock_lab import PRIMES, Barriers, Boot, burning
+from tools.clock_lab import light_lab as lab
 
 CPUS = 2
 SMALL = PRIMES.format(hi=30_000)

@@ -23,6 +23,7 @@ from benchgate.insn.plugin import prepare
 from benchgate.insn.support import check_trial, probe_guest, support, trial
 from benchgate.insn.window import window
 from tests.machines import PATIENCE_S
+from tests.ternkit import LIGHT
 
 STUCK, REFUSED = 97, 98
 PROBE = clock_guest(X86_64).probe
@@ -43,13 +44,13 @@ def run(
         log=log,
         seed=0,
         cpus=cpus,
-        machine="q35",
+        machine=LIGHT,
         patience_s=patience_s,
     )
     argv = [str(qemu.binary)]
     for data in qemu.data:
         argv += ["-L", str(data)]
-    argv += ["-M", "q35", "-m", "32M", "-cpu", "max", "-smp", str(cpus), "-accel", "tcg,thread=multi"]
+    argv += ["-M", LIGHT, "-m", "32M", "-cpu", "max", "-smp", str(cpus), "-accel", "tcg,thread=multi"]
     argv += ["-nodefaults", "-display", "none", "-nic", "none", "-no-reboot", "-serial", "stdio"]
     argv += ["-device", "isa-debug-exit,iobase=0xf4,iosize=4", "-kernel", str(kernel), *launch.argv_extra]
     whole = {**os.environ, **qemu.environment, **launch.environment, **environment}

@@ -28,6 +28,7 @@ from benchgate.run.clock_console import ClockConsole
 from benchgate.run.guest import RunningGuest, boot_interactive
 from tests.kernelkit import talker
 from tests.machines import NONCE, PATIENCE_S
+from tests.ternkit import LIGHT
 from tools.clock_lab import burning
 
 MS = 1_000_000
@@ -52,13 +53,13 @@ def spec(kernel: Path, folder: Path, cpus: int, words: str = "") -> BootSpec:
         log=folder / "clock.log",
         seed=1,
         cpus=cpus,
-        machine="q35",
+        machine=LIGHT,
         marked=False,
         talks=True,
     )
     argv = command(
         qemu,
-        machine="q35",
+        machine=LIGHT,
         accel=Accel.TCG,
         cpu="max",
         memory="64M",

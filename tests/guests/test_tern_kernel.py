@@ -19,6 +19,7 @@ from benchgate.base.qemu import Qemu
 from benchgate.build import programs
 from benchgate.build.fetch import inputs
 from tests.machines import PATIENCE_S
+from tests.ternkit import LIGHT
 
 GOOD, FAILED, PANIC = 33, 35, 37
 KILLED = re.compile(
@@ -37,7 +38,7 @@ class Tern:
         argv = [str(self.qemu.binary)]
         for folder in self.qemu.data:
             argv += ["-L", str(folder)]
-        argv += ["-machine", "q35", "-cpu", "max", "-accel", "tcg,thread=multi", "-m", "128M"]
+        argv += ["-machine", LIGHT, "-cpu", "max", "-accel", "tcg,thread=multi", "-m", "128M"]
         argv += ["-smp", str(cpus), "-display", "none", "-nodefaults", "-no-user-config", "-no-reboot"]
         argv += ["-serial", "stdio", "-device", "isa-debug-exit,iobase=0xf4,iosize=4"]
         argv += ["-kernel", str(self.image), "-append", append]

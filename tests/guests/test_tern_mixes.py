@@ -26,6 +26,7 @@ from benchgate.session.mix_lab import MixLab
 from benchgate.session.mixing import lab as mixing_lab
 from benchgate.session.mixing import steps
 from benchgate.session.progress import Progress
+from tests.ternkit import light
 
 STUDY = """\
 name: two
@@ -57,7 +58,7 @@ def of(name: str, workload: str, limits: Limits | None = None, **given: int) -> 
 
 def test_parts_of_two_programs_one_with_a_limit(lab: MixLab, tmp_path: Path) -> None:
     """The limited part may use a fifth of one of two CPUs; the others have the rest."""
-    tern = catalog.load_system("kernel")
+    tern = light(catalog.load_system("kernel"))
     slow = of("slow#1", "primes", Limits(cpu_ppm=100_000), hi=20_000)
     parts = slow, of("fast#1", "primes", hi=20_000), of("stream#1", "streamer", array_kb=256, passes=2)
     asked = Mix(tern, 2, (*parts, Part("dummy#1", None)), least=8, limit_ms=2000)
@@ -87,7 +88,7 @@ def test_with_a_crowd_the_other_cpu_idles(lab: MixLab, tmp_path: Path) -> None:
     not take: then it executes nearly half as much as the other one."""
     desktop = catalog.load_machine("desktop8")
     assert desktop is not None
-    tern = catalog.load_system("kernel:fault=crowd").on(desktop)
+    tern = light(catalog.load_system("kernel:fault=crowd")).on(desktop)
     parts = of("primes#1", "primes", hi=20_000), of("walker#1", "walker", footprint_kb=256, steps=50_000)
     attempt = lab.run(Mix(tern, 2, parts, least=2, limit_ms=2000), tmp_path, seed=1)
     assert attempt.run is not None, attempt.reason

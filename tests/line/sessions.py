@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.ternkit import LIGHT
+
 REPO = Path(__file__).parents[2]
 PATIENCE_S = 900
 """Only ends a broken test; no result depends on it."""
@@ -133,6 +135,17 @@ def dropped_ipis(where: Path) -> Session:
     system = "kernel:fault=drop-ipi"
     more = LOCK_HOLDER.format(systems=f'"{system}"', workload='"tasks", steps=4000', holds=False)
     return gated_tern(where, system, "--quick", f"--cpus={max(os.sched_getaffinity(0))}", more=more)
+
+
+def light_tern(where: Path) -> Path:
+    """tern under its own name, on q35 without the devices for which the firmware looks in every boot."""
+    text = (REPO / "fixtures" / "systems" / "kernel.yaml").read_text()
+    for old, new in (("machine: q35\n", f"machine: {LIGHT}\n"), ("../../", f"{REPO}/")):
+        assert old in text
+        text = text.replace(old, new)
+    path = where / "kernel.yaml"
+    path.write_text(text)
+    return path
 
 
 def write_test(where: Path, text: str, workload: str) -> Path:

@@ -14,6 +14,7 @@ version: 1
 name: talker
 kind: qemu
 boot: {kernel: KERNEL}
+qemu: {machine: "q35,sata=off,smbus=off"}
 ask: prompt
 prompt: '\\$ '
 steps: [{send: 'primes {workers} 100', capture: 'count=(?P<count>[0-9]+)'}]

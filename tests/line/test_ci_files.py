@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests import forgerykit
+from tests import forgerykit, optional
 from tests.line.sessions import REPO
 from tests.machines import PATIENCE_S
 from tests.unit.evidence.test_signature import line_of, new_key
@@ -167,7 +166,7 @@ def test_a_session_is_found_signed_and_verified(runner: Runner, tmp_path: Path) 
     runner.step("gate", ARGUMENTS="--plan", REPORTS="reports")
     assert runner.outputs["session"] == str(session)
     assert runner.outputs["headline"].startswith("PASS: 1 of 1 verdicts")
-    if shutil.which("ssh-keygen"):
+    if not optional.program("ssh-keygen").missing:
         key = new_key(tmp_path / "key")
         done = runner.step("sign", SIGNING_KEY=key.read_text(), SESSION=str(session))
         assert done.returncode == 0, done.stderr
@@ -260,7 +259,7 @@ def test_the_words_of_the_examples_reach_pytest(runner: Runner) -> None:
     assert "primes-linux-smp2" in done.stdout
 
 
-@pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="ssh-keygen is not installed")
+@optional.needs("ssh-keygen")
 def test_the_commands_that_sign_work(runner: Runner, tmp_path: Path) -> None:
     forgerykit.made(runner.folder / "reports")
     key = new_key(tmp_path / "key")
@@ -271,7 +270,7 @@ def test_the_commands_that_sign_work(runner: Runner, tmp_path: Path) -> None:
     assert "signed by ci@example.org" in done.stdout
 
 
-@pytest.mark.skipif(shutil.which("jq") is None, reason="jq is not installed")
+@optional.needs("jq")
 def test_the_command_for_kcidb_works(runner: Runner) -> None:
     forgerykit.made(runner.folder / "reports")
     done = runner.run(block("Other readers", "sh"))

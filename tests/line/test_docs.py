@@ -148,9 +148,9 @@ COMMANDS = (
 )
 OTHERS = {"--basetemp", "--junitxml", "--lf", "--list", "--pdb", "--strict"}
 OTHERS |= {"--cpu", "--forks", "--iters", "--verify"}
-OTHERS |= {"--adapter", "--check", "--draws", "--file", "--idle"}
+OTHERS |= {"--adapter", "--check", "--draws", "--file", "--idle", "--only", "--tests"}
 """Options of pytest, ./run and mypy; of the programs in docs/real-tools.md; of bencher and sha256sum; of
-nox -s simulate and fleet-demo."""
+nox -s simulate, fleet-demo and fresh."""
 
 
 def test_every_documented_option_exists(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,20 +13,20 @@ from benchgate.evidence.chain import manifest_text
 from benchgate.evidence.files import MANIFEST, digest_of, files_below
 from benchgate.insn.machine_shape import FILE
 from benchgate.plan import machinefile
-from tests.line.sessions import Session, run_benchgate, run_pytest
+from tests.line.sessions import Session, light_tern, run_benchgate, run_pytest
 from tests.unit.machines import DUO
 
 TEST = """\
 import pytest
 
 
-@pytest.mark.system("kernel")
+@pytest.mark.system("kernel.yaml")
 @pytest.mark.workload("tasks", steps=4000)
 def test_right(cell):
     cell.require_verified()
 
 
-@pytest.mark.system("kernel")
+@pytest.mark.system("kernel.yaml")
 @pytest.mark.machine("ideal")
 @pytest.mark.workload("tasks", steps=4000)
 def test_right_on_ideal(cell):
@@ -38,6 +38,7 @@ def test_right_on_ideal(cell):
 def session(tmp_path_factory: pytest.TempPathFactory) -> Session:
     """Rows of one kernel on the machine and on the ideal one. Each repeats one seed."""
     folder = tmp_path_factory.mktemp("machine")
+    light_tern(folder)
     (folder / "duo.yaml").write_text(DUO)
     (folder / "test_rows.py").write_text(TEST)
     words = ("-rs", "--machine=./duo.yaml", "--clock=insn", "--smp=1,4,8", "--runs=1")
@@ -108,6 +109,7 @@ def test_the_rows_of_both_machines_are_not_compared(session: Session) -> None:
 
 def test_a_run_on_a_machine_is_replayed_equal(session: Session, tmp_path: Path) -> None:
     run = sorted(session.folder.resolve().glob("runs/*kernel-duo-smp4"))[-1]
-    code, output = run_benchgate(tmp_path, "replay", run, "--out", tmp_path / "again")
+    own = ("--system", session.folder.parents[1] / "kernel.yaml")
+    code, output = run_benchgate(tmp_path, "replay", run, *own, "--out", tmp_path / "again")
     assert code == 0, output
     assert "the same run" in output

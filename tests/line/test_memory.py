@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.line.sessions import Session, run_pytest
+from tests.line.sessions import Session, light_tern, run_pytest
 
 ROW = """\
 import pytest
 
 
-@pytest.mark.system("kernel")
+@pytest.mark.system("kernel.yaml")
 @pytest.mark.workload("counters", steps=4000, layout="{layout}")
 @pytest.mark.speedup(cpus=2, at_least=1.6)
 def test_scales(verdict):
@@ -20,6 +20,7 @@ def test_scales(verdict):
 
 def gated(where: Path, layout: str, machine: str) -> Session:
     where.mkdir()
+    light_tern(where)
     (where / "test_row.py").write_text(ROW.format(layout=layout))
     return run_pytest(where, "test_row.py", "--clock=insn", "--smp=1,2", f"--machine={machine}")
 

@@ -9,19 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.line.sessions import Session, run_benchgate, run_pytest
+from tests.line.sessions import Session, light_tern, run_benchgate, run_pytest
 
 ROWS = """\
 import pytest
 
 
-@pytest.mark.system("kernel", "linux")
+@pytest.mark.system("kernel.yaml", "linux")
 @pytest.mark.workload("micro", op="getpid")
 def test_getpid_is_right(cell):
     cell.require_verified()
 
 
-@pytest.mark.system("kernel", "linux")
+@pytest.mark.system("kernel.yaml", "linux")
 @pytest.mark.workload("micro", op="stat", iters=500, share="one")
 def test_every_run_is_right(cell):
     cell.require_verified()
@@ -32,6 +32,7 @@ KEVLAR = {"label": "kevlar", "benchmarks": {"getpid": {"per_iter_ns": 2233600}}}
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Session:
     folder = tmp_path_factory.mktemp("micro")
+    light_tern(folder)
     (folder / "test_rows.py").write_text(ROWS)
     return run_pytest(folder, "test_rows.py", "--clock=insn", "--smp=1", "--runs=1")
 

@@ -58,7 +58,8 @@ def checkout(tmp_path: Path) -> Path:
     shutil.copy(REPO / "noxfile.py", tmp_path)
     for name in ("smp", "threads"):
         (tmp_path / "tests" / name).mkdir(parents=True)
-    shutil.copy(REPO / "tests" / "smp" / "test_primes.py", tmp_path / "tests" / "smp")
+    for name in ("smp/test_primes.py", "optional.py"):
+        shutil.copy(REPO / "tests" / name, tmp_path / "tests" / name)
     return tmp_path
 
 

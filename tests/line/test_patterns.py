@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.line.sessions import CELLS, run_pytest, write_test
+from tests.line.sessions import CELLS, light_tern, run_pytest, write_test
 
 SERVICE = '"service", requests=400, route="spread"'
 
@@ -15,7 +15,13 @@ SERVICE = '"service", requests=400, route="spread"'
 def test_clients_and_servers_on_linux_and_tern(tmp_path: Path) -> None:
     test = write_test(tmp_path, CELLS, SERVICE)
     session = run_pytest(
-        tmp_path, test, "--clock=insn", "--smp=2", "--runs=1", "--system=linux", "--system=kernel"
+        tmp_path,
+        test,
+        "--clock=insn",
+        "--smp=2",
+        "--runs=1",
+        "--system=linux",
+        f"--system={light_tern(tmp_path)}",
     )
     assert session.code == 0, session.output
     assert {row["verified"] for row in session.rows} == {"true"}

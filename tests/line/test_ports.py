@@ -103,7 +103,7 @@ TALKER = """\
 version: 1
 name: talker
 kind: qemu
-qemu: {binary: tools/my-qemu}
+qemu: {binary: tools/my-qemu, machine: "q35,sata=off,smbus=off"}
 boot: {kernel: KERNEL}
 MORE
 ask: prompt

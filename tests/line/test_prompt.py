@@ -18,7 +18,7 @@ version: 1
 name: {name}
 kind: qemu
 boot: {{kernel: {kernel}}}
-qemu: {{memory: 64M}}
+qemu: {{machine: "q35,sata=off,smbus=off", memory: 64M}}
 ask: prompt
 prompt: '^\\$ $'
 steps:

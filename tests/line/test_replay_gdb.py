@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 import sys
 import time
@@ -11,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from tests import optional
 from tests.line.sessions import CELLS, PATIENCE_S, Session, run_pytest, write_test
 
-pytestmark = pytest.mark.skipif(shutil.which("gdb") is None, reason="gdb is not installed")
+pytestmark = optional.needs("gdb")
 SYSTEMS = {"kernel": "break *process_exit", "linux": "break *do_exit"}
 
 

@@ -47,7 +47,7 @@ def is_right(judged: JudgedRun, cpus: int) -> None:
 @pytest.mark.parametrize(
     ("boot", "cpus", "machine"),
     [
-        (ternkit.primes_on_q35, 2, "q35"),
+        (ternkit.primes_on_q35, 2, ternkit.LIGHT),
         (ternkit.tasks_on_pc, 2, "pc"),
         (ternkit.checksum_on_microvm, 4, "microvm"),
     ],
@@ -206,20 +206,29 @@ SLICE_US = 2000
 """A thread's slice while attribution is on (SLICE_SHARED_US in kernel/config.h)."""
 
 
-def test_a_worker_that_was_woken_is_interrupted_once_a_slice(kit: Bootkit) -> None:
-    """A timer that is still set from the slice before the worker slept causes no additional interrupt. CPU 0
-    is left out, because there the timer may still be set for a slice of the coordinator."""
-    timed = replace(kit, folder=kit.folder / "ticks", level=Level.FULL)
-    judged = timed.run("kernel", "checksum", 4, {"blocks": 4096, "rounds": 128}, measure=True)
+def slices_of(judged: JudgedRun) -> tuple[int, float]:
+    """How many whole slices its window has, and what is left, as a share of a slice."""
     assert judged.verified, judged.reason
     transcript = ternkit.transcript(judged)
     rate = re.search(r"^tern: .*\bcycles_per_us=(\d+)", ternkit.console(judged.run), re.MULTILINE)
     assert rate
-    slices, over = divmod(transcript.work_end - transcript.work_start, SLICE_US * int(rate[1]))
+    whole, left = divmod((transcript.work_end - transcript.work_start) / int(rate[1]), SLICE_US)
+    return int(whole), left / SLICE_US
+
+
+def test_a_worker_that_was_woken_is_interrupted_once_a_slice(kit: Bootkit) -> None:
+    """A timer that is still set from the slice before the worker slept causes no additional interrupt. CPU 0
+    is left out, because there the timer may still be set for a slice of the coordinator. How long a round
+    takes is the compiler's choice: the first window counts that is not close to a multiple of the slice."""
+    timed = replace(kit, folder=kit.folder / "ticks", level=Level.FULL)
+    for rounds in (128, 137, 143):
+        judged = timed.run("kernel", "checksum", 4, {"blocks": 4096, "rounds": rounds}, measure=True)
+        slices, left = slices_of(judged)
+        if 1 / 4 < left < 3 / 4:
+            break
     assert slices >= 2
-    assert (
-        SLICE_US / 4 < over / int(rate[1]) < SLICE_US * 3 / 4
-    )  # the window is not close to a multiple of the slice
+    assert 1 / 4 < left < 3 / 4
+    transcript = ternkit.transcript(judged)
     ticks = {
         measure.cpu: measure.value
         for measure in transcript.measures

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import resource
-import shutil
 import signal
 import subprocess
 import sys
@@ -18,6 +17,7 @@ import pytest
 from benchgate.base import process
 from benchgate.base.errors import BootError
 from benchgate.base.process import Child, base_environment, bound_to, start, start_time, uninterruptible
+from tests import optional
 from tests.machines import PATIENCE_S, wait_until
 
 NULL = os.open(os.devnull, os.O_RDWR)
@@ -223,7 +223,7 @@ def test_wait_returns_at_its_deadline() -> None:
     os.close(read)
 
 
-@pytest.mark.skipif(shutil.which("setpriv") is None, reason="needs setpriv (util-linux)")
+@optional.needs("setpriv")
 def test_a_command_runs_only_as_a_child_of_the_process_that_it_is_bound_to() -> None:
     def said(parent: int) -> tuple[int, str]:
         words = [*bound_to(parent), "sh", "-c", "echo ran with $1", "sh", "a word"]

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from benchgate.build import ext2
-
-CHECKER = shutil.which("e2fsck", path=f"{os.environ.get('PATH', '')}:/sbin:/usr/sbin")
+from tests import optional
 
 
 def written(path: Path, size: int) -> Path:
@@ -23,12 +20,14 @@ def written(path: Path, size: int) -> Path:
     return path
 
 
-@pytest.mark.skipif(CHECKER is None, reason="there is no e2fsck (package e2fsprogs)")
+@optional.needs("e2fsck")
 class TestTheChecker:
     @pytest.mark.parametrize("size", [1 << 20, 1 << 24, 1 << 27])
     def test_it_finds_nothing(self, tmp_path: Path, size: int) -> None:
         image = written(tmp_path / "disk", size)
-        done = subprocess.run([str(CHECKER), "-fn", str(image)], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [optional.path("e2fsck"), "-fn", str(image)], capture_output=True, text=True, check=False
+        )
         assert done.returncode == 0, done.stdout
         assert "10/1024 files" in done.stdout
 
@@ -38,7 +37,9 @@ class TestTheChecker:
         with image.open("r+b") as stream:
             stream.seek(2 * ext2.BLOCK)
             stream.write(b"\xff" * 100)
-        done = subprocess.run([str(CHECKER), "-fn", str(image)], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [optional.path("e2fsck"), "-fn", str(image)], capture_output=True, text=True, check=False
+        )
         assert done.returncode != 0
 
 

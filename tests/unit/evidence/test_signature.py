@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -15,10 +14,11 @@ from benchgate.base.ssh_signatures import Signers
 from benchgate.evidence.check import INCOMPLETE, INTACT, TAMPERED, UNSIGNED, verify_session
 from benchgate.evidence.files import MANIFEST, SIGNATURE, digest_of, files_below
 from benchgate.evidence.signature import sign
+from tests import optional
 from tests.machines import PATIENCE_S
 from tests.unit.sessions import finished_session, recomputed
 
-pytestmark = pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="ssh-keygen is not installed")
+pytestmark = optional.needs("ssh-keygen")
 
 
 def new_key(path: Path, passphrase: str = "", kind: str = "ed25519") -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -12,10 +11,11 @@ from benchgate.base.errors import CatalogError, RefusedError, UsageError
 from benchgate.fleet import allow
 from benchgate.fleet.allow import policy
 from benchgate.fleet.task import Item
+from tests import optional
 from tests.machines import PATIENCE_S
 from tests.unit.fleet.tasks import SHA, task
 
-needs_ssh = pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="ssh-keygen is not installed")
+needs_ssh = optional.needs("ssh-keygen")
 
 
 @pytest.fixture

@@ -14,9 +14,10 @@ from benchgate.base.errors import HostError, UsageError
 from benchgate.fleet import certificates
 from benchgate.fleet.certificates import CLIENT, ROLES, SCHEDULER, WORKER
 from benchgate.fleet.security import security
+from tests import optional
 from tests.machines import PATIENCE_S
 
-pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
+pytestmark = optional.needs("openssl")
 
 
 @pytest.fixture(scope="module")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from pathlib import Path
 
 import pytest
 
 from benchgate.base.errors import FetchError
 from benchgate.build.fetch import sources
+from tests import optional
 from tools import fresh
 
 ROOT = Path(__file__).parents[3]
@@ -111,14 +111,54 @@ def test_both_commands_run_and_a_status_that_was_not_expected_counts(
     assert sum(step.status != step.expected for step in steps) == wrong
 
 
+def short(*words: str) -> list[fresh.System]:
+    return fresh.systems(fresh.arguments(words), Path("/folder"))
+
+
+def test_the_short_form_is_one_system_that_keeps_its_downloads_and_the_full_form_keeps_nothing() -> None:
+    (one,) = short("--only", "13", "--tests", "guests")
+    assert (one.release, one.user) == ("13", "root")
+    assert set(one.mounts.values()) == {"/var/cache/apt/archives", "/root/.cache"}
+    full = short()
+    assert [(system.release, system.user) for system in full] == [
+        *(("12", "root"), ("12", "user"), ("13", "root"), ("13", "user"))
+    ]
+    assert [system.mounts for system in full] == [{}] * 4
+
+
+def test_the_short_form_runs_only_the_commands_that_it_was_given(tmp_path: Path) -> None:
+    said[:], statuses[:] = [], [0]
+    steps = fresh.try_out(Recorded(Path("/nowhere"), "13", "root", tmp_path), {"gate": (), "tests": ("-x",)})
+    assert said == ["root: ./run tests -x"]
+    assert [step.command for step in steps] == ["./run tests -x"]
+
+
+@pytest.mark.parametrize(
+    "words", [("--only", "13"), ("--only", "13", "--tests", "guests", "--as", "user"), ("--only", "11")]
+)
+def test_a_short_form_that_says_too_little_or_too_much_is_a_usage_error(words: tuple[str, ...]) -> None:
+    with pytest.raises(SystemExit) as left:
+        fresh.arguments(words)
+    assert left.value.code == 2
+
+
+def test_a_folder_of_tests_has_a_short_name() -> None:
+    assert fresh.tests_of("guests -k tern") == ["tests/guests", "-k", "tern"]
+
+
+def test_folders_that_are_kept_are_mounted_where_the_system_has_them() -> None:
+    argv = fresh.namespace(Path("/root"), "user", {Path("/kept/apt"): "/var/cache", Path("/kept/c"): "/c"})
+    assert argv[-6:] == ["user", "/kept/apt", "/var/cache", "/kept/c", "/c", "--"]
+    assert fresh.namespace(Path("/root"), "user", {})[-2:] == ["user", "--"]
+
+
 def test_a_quick_gate_is_expected_to_decide_nothing() -> None:
     assert fresh.expected(["./run", "gate", "--quick"]) == 5
     assert fresh.expected(["./run", "gate"]) == 0
 
 
-@pytest.mark.skipif(
-    shutil.which("git") is None or not (ROOT / ".git").exists(), reason="needs git, and a clone made with it"
-)
+@optional.needs("git")
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="needs a clone made with git")
 def test_the_checkout_is_copied_as_git_sees_it(tmp_path: Path) -> None:
     fresh.copy_checkout(tmp_path)
     assert (tmp_path / "run").read_bytes() == (ROOT / "run").read_bytes()

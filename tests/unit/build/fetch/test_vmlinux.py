@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import lzma
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 
 from benchgate.base.errors import FetchError
 from benchgate.build.fetch import vmlinux
+from tests import optional
 
 KERNEL = b"\x7fELF" + b"the kernel's own bytes, " * 5000
 
@@ -35,9 +35,9 @@ def config(folder: Path, text: str = "CONFIG_SMP=y\nCONFIG_PVH=y\n") -> Path:
 
 
 def zstd(content: bytes) -> bytes:
-    if shutil.which("zstd") is None:
-        pytest.skip("needs the program zstd, to pack a kernel")
-    return subprocess.run(("zstd", "-q"), input=content, capture_output=True, check=True).stdout
+    return subprocess.run(
+        (optional.path("zstd"), "-q"), input=content, capture_output=True, check=True
+    ).stdout
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, zstd], ids=["gzip", "xz", "zstd"])

@@ -11,6 +11,7 @@ import pytest
 
 from benchgate.base.gates import Word
 from benchgate.render.files import kcidb_json
+from tests import optional
 from tests.unit.factories import failing, scaled_view, view
 
 ID = {"type": "string", "pattern": "^[a-z0-9_]+:[^\\u0000]*$"}
@@ -139,7 +140,7 @@ def test_the_schema_refuses_what_is_wrong(wrong: dict[str, object]) -> None:
 
 
 def test_kcidb_itself_accepts_it() -> None:
-    schema = pytest.importorskip("kcidb_io.schema", reason="the package kcidb-io is not installed")
+    schema = optional.module("kcidb_io.schema")
     for text in (kcidb_json.render(replace(scaled_view(), commit=COMMIT)), hostile()):
         assert text is not None
         data = json.loads(text)

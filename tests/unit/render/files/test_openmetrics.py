@@ -9,6 +9,7 @@ import pytest
 
 from benchgate.base.gates import Word
 from benchgate.render.files import openmetrics
+from tests import optional
 from tests.unit.factories import TWO_NS, cell, failing, raw_run, rows, run_row, scaled_view, view
 
 _NAME = r"[a-zA-Z_:][a-zA-Z0-9_:]*"
@@ -127,9 +128,7 @@ def test_the_reader_refuses_what_is_wrong(old: str, new: str) -> None:
 
 
 def test_the_official_reader_agrees() -> None:
-    parser = pytest.importorskip(
-        "prometheus_client.openmetrics.parser", reason="prometheus-client is not installed"
-    )
+    parser = optional.module("prometheus_client.openmetrics.parser")
     for given in (scaled_view(), failing(Word.INVALID), view(), replace(scaled_view(), commit=HOSTILE)):
         text = openmetrics.render(given)
         families = list(parser.text_string_to_metric_families(text))

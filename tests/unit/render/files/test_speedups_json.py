@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 from benchgate.base.gates import Word
 from benchgate.render.files import benchmark_json, speedups_json
 from benchgate.render.tables import terminal
+from tests import optional
 from tests.machines import PATIENCE_S
 from tests.unit.factories import BASE_NS, TWO_NS, cell, rows, scaled_view, view
 
@@ -62,13 +62,17 @@ extractResult(config).then(
 @pytest.fixture
 def action(tmp_path: Path) -> Path:
     """The code of github-action-benchmark, from a checkout or from npm."""
-    if shutil.which("node") is None:
-        pytest.skip("node is not installed")
+    optional.path("node")
     if given := os.environ.get(ACTION):
         return Path(given)
-    if shutil.which("npm") is None:
-        pytest.skip("npm is not installed")
-    words = ["npm", "install", "--prefix", str(tmp_path), "--ignore-scripts", "github-action-benchmark"]
+    words = [
+        optional.path("npm"),
+        "install",
+        "--prefix",
+        str(tmp_path),
+        "--ignore-scripts",
+        "github-action-benchmark",
+    ]
     done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     if done.returncode != 0:
         pytest.skip(f"npm does not have github-action-benchmark; {ACTION} names a checkout of its release")
