@@ -48,7 +48,7 @@ def nonce_of(session: str, attempt: int) -> str:
 
 def console_of(cpus: int, nonce: str, slower_ns: int) -> bytes:
     """The recorded console, its workers and windows longer; that of one CPU has all work in one worker."""
-    begin, first, second, window, result, foreign, *_ = unframed(_TWO)
+    begin, first, second, window, result, *_ = unframed(_TWO)
     begin = begin.replace("nonce=deadbeef01", f"nonce={nonce}")
     workers = [first, second]
     if cpus == 1:
@@ -56,10 +56,9 @@ def console_of(cpus: int, nonce: str, slower_ns: int) -> bytes:
         totals = result.removeprefix("result ")
         workers = [f"worker id=0 cpu=0 cpu_end=0 start=2583756103 end=2598656103 lo=2 hi=100001 {totals}"]
         window = window.replace("=2592612865", "=2598656103").replace("=2594158552", "=2599656103")
-        foreign = "foreign time=1000000"
     ends = {"2592612865": 2592612865 + slower_ns, "2594158552": 2594158552 + slower_ns}
     ends |= {"2598656103": 2598656103 + slower_ns, "2599656103": 2599656103 + slower_ns}
-    lines = [begin, *workers, window, result, foreign]
+    lines = [begin, *workers, window, result, "foreign time=1000"]
     for old, new in ends.items():
         lines = [line.replace(f"={old}", f"={new}") for line in lines]
     return console(*lines)

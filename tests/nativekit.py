@@ -70,14 +70,17 @@ def expect_right(folder: Path, name: str, change: Mapping[str, object], cpus: in
     assert verified.metrics.keys() >= {"work", "total", *workload.metrics}
 
 
+_PLACES = ("disk", "network", "listen")
+"""What no session asks of a native run: only these tests look at the program with it."""
+
+
 def run_of(folder: Path, workload: Workload, workers: int, **changes: object) -> RawRun:
     asked = words(workload, workers, **changes)
     done = execute(workload, asked)
     (folder / run_files.CONSOLE).write_bytes(done.stdout)
     params, label = fill(workload, {k: v for k, v in asked.items() if k in workload.params})
-    (folder / run_files.ARGV).write_text(
-        json.dumps(["bench", *(f"bench.{key}={value}" for key, value in asked.items())])
-    )
+    argv = [f"bench.{key}={value}" for key, value in asked.items() if key not in _PLACES]
+    (folder / run_files.ARGV).write_text(json.dumps(["bench", *argv]))
     (folder / run_files.AFFINITY).write_text("[]")  # a worker may end before it is found
     pins = tuple(int(cpu) for cpu in str(changes.get("pin", "")).split(",") if cpu)
     return RawRun(
