@@ -21,6 +21,7 @@ from benchgate.judge.gates.looks import Question, Rule
 from benchgate.judge.gates.wording import number, reason, subject
 
 _SLOWED = "the base arm was slowed down or the clock is wrong: compare the foreign time of both arms"
+FIND_CPUS = "find where workers share a CPU, or what else the base executes (--measure)"
 EMULATED_OR_VIRTUAL = (Lane.KVM, Lane.TCG)
 """The lanes on which the capacity of the probe guests limits a speedup."""
 
@@ -113,7 +114,7 @@ def _impossible(
         return "", ""
     checks = (
         (_beyond_its_cpus, _SLOWED),
-        (_beyond_those_used, "find where workers share a CPU, or what else the base executes (--measure)"),
+        (beyond_those_used, FIND_CPUS),
         (_hidden, "do all of the work in the window, or make it longer"),
         (_slowed, _SLOWED),
     )
@@ -122,13 +123,13 @@ def _impossible(
 
 
 def _beyond_its_cpus(gate: Gate, seen: Figures, policy: Policy, base: Measurement, arm: Measurement) -> str:
-    most = most_speedup(base.cell.cpus, arm.cell.cpus, _tolerance(policy, base, arm))
+    most = most_speedup(base.cell.cpus, arm.cell.cpus, tolerance(policy, base, arm))
     if seen.interval.low <= most:
         return ""
     return f"{say.figure(gate, seen, most)}, above {number(most)}, which is more than its CPUs allow"
 
 
-def _tolerance(policy: Policy, base: Measurement, arm: Measurement) -> float:
+def tolerance(policy: Policy, base: Measurement, arm: Measurement) -> float:
     """By which factor a ratio may be above that of the CPU counts. The instruction clock's ideal machine has
     no caches that more CPUs would have more of, and no noise that makes a run short by chance. But workers
     that share CPUs switch less often if there are more CPUs."""
@@ -140,11 +141,14 @@ def _take_turns(base: Measurement, arm: Measurement) -> bool:
     return base.shares_cpus or arm.shares_cpus
 
 
-def _beyond_those_used(gate: Gate, seen: Figures, policy: Policy, base: Measurement, arm: Measurement) -> str:
+def beyond_those_used(  # noqa: PLR0913 - the first five are those of each check
+    gate: Gate, seen: Figures, policy: Policy, base: Measurement, arm: Measurement, growth: float = 1.0
+) -> str:
+    """`growth`: how many times the work the larger arm did, if the figure is a ratio of times."""
     used = used_cpus.bound(base, arm, seen.runs)
     if used is None:
         return ""
-    most = used.most * (used_cpus.TURNS if _take_turns(base, arm) else policy.superlinear)
+    most = used.most * (used_cpus.TURNS if _take_turns(base, arm) else policy.superlinear) / growth
     if seen.interval.low <= most:
         return ""
     return f"{say.figure(gate, seen, most)}, above {number(round(most, 2))}, but {used}"

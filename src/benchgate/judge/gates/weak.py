@@ -71,7 +71,10 @@ def _figures(gate: Gate, measured: GateInput, limit: float, look: int) -> Figure
     seen = scaled(two_arms.figures_of(gate, measured, limit * ideal, look), ideal, NAME)
     if seen.unusable:
         return seen
-    most = measured.policy.superlinear
+    if unused := two_arms.beyond_those_used(gate, seen, measured.policy, one, two, growth):
+        text = reason(Word.INVALID, f"{unused} {say.conditions(gate, seen)}", two_arms.FIND_CPUS)
+        return replace(seen, unusable=(Word.INVALID, text))
+    most = two_arms.tolerance(measured.policy, one, two)
     wrong, grows = "", gate.setting(GROWS)
     if seen.interval.low > most:
         wrong = (

@@ -10,6 +10,8 @@ from benchgate.base.cells import Cell, Lane
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, CapacityBound, Gate, GateInput, Ruling, Word
 from benchgate.base.metrics import WINDOWS, Better, Metric, MetricKind
+from benchgate.base.runs import CpuUse
+from benchgate.base.stats import Interval
 from benchgate.judge.gates import check, judge
 from tests.unit.factories import POLICY, arm, cell
 
@@ -70,6 +72,20 @@ def test_it_is_the_time_of_the_base_over_that_of_the_cell() -> None:
 def test_what_decides(changes: dict[str, object], base: float, word: Word) -> None:
     gate = replace(weak(), **changes)  # type: ignore[arg-type]
     assert rule(gate, *arms(base, 1000.0)).verdict.outcome is word
+
+
+@pytest.mark.parametrize(("cpus", "word"), [(1.0, Word.INVALID), (3.7, Word.INVALID), (4.0, Word.PASS)])
+def test_work_that_grew_needs_the_cpus_too(cpus: float, word: Word) -> None:
+    """Else a base that is slowed down makes one CPU look like four."""
+    used = [CpuUse(Interval(many, many)) for many in (1.0, cpus)]
+    pair = [
+        replace(one, measurements={name: replace(each, used=(use,) * 5) for name, each in of.items()})
+        for one, use in zip(arms(1000.0, 1000.0), used, strict=True)
+        for of in [one.measurements]
+    ]
+    verdict = rule(weak(), *pair).verdict
+    assert verdict.outcome is word
+    assert (f"only {cpus:.2f} CPUs were awake in its window" in verdict.reason) is (word is Word.INVALID)
 
 
 @pytest.mark.parametrize(("work", "word"), [(4000.0, Word.PASS), (3820.0, Word.PASS), (3700.0, Word.INVALID)])
