@@ -142,7 +142,7 @@ def _take_turns(base: Measurement, arm: Measurement) -> bool:
 
 
 def beyond_those_used(  # noqa: PLR0913 - the first five are those of each check
-    gate: Gate, seen: Figures, policy: Policy, base: Measurement, arm: Measurement, growth: float = 1.0
+    gate: Gate, seen: Figures, policy: Policy, base: Measurement, arm: Measurement, *, growth: float = 1.0
 ) -> str:
     """`growth`: how many times the work the larger arm did, if the figure is a ratio of times."""
     used = used_cpus.bound(base, arm, seen.runs)

@@ -71,7 +71,7 @@ def _figures(gate: Gate, measured: GateInput, limit: float, look: int) -> Figure
     seen = scaled(two_arms.figures_of(gate, measured, limit * ideal, look), ideal, NAME)
     if seen.unusable:
         return seen
-    if unused := two_arms.beyond_those_used(gate, seen, measured.policy, one, two, growth):
+    if unused := two_arms.beyond_those_used(gate, seen, measured.policy, one, two, growth=growth):
         text = reason(Word.INVALID, f"{unused} {say.conditions(gate, seen)}", two_arms.FIND_CPUS)
         return replace(seen, unusable=(Word.INVALID, text))
     most = two_arms.tolerance(measured.policy, one, two)
