@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from benchgate.base.errors import DecideError
-from benchgate.base.gates import Gate, GateInput, Policy, Ruling, Word
+from benchgate.base.gates import CapacityBound, Gate, GateInput, Policy, Ruling, Word
 from benchgate.base.metrics import Metric
 from benchgate.base.stats import Interval
 from benchgate.judge.gates import cpus, looks, speedup, two_arms
@@ -26,17 +26,22 @@ KIND = "efficiency"
 def check(gate: Gate, metric: Metric, policy: Policy) -> None:
     rule_of(gate, speedup.advice)
     cpus.require_row(gate)
+    check_limits(gate, metric, policy, (two_arms.base_of(gate).cpus / gate.cell.cpus) ** 2, KIND, "a speedup")
+
+
+def check_limits(  # noqa: PLR0913, PLR0917
+    gate: Gate, metric: Metric, policy: Policy, least: float, name: str, instead: str
+) -> None:
+    """`least`: the share of the ideal ratio that is reached without any scaling."""
     if not metric.grows_with_cpus_at_most:
         raise DecideError(
-            f"{gate.id}: {metric.name} can improve more than its CPUs allow, so it has no efficiency; "
-            "use a speedup"
+            f"{gate.id}: {metric.name} can improve more than its CPUs allow, so it has no {name}; use {instead}"
         )
-    least = (two_arms.base_of(gate).cpus / gate.cell.cpus) ** 2
-    for name in ("at_least", "at_most", "insn"):
-        limit = getattr(gate, name)
+    for argument in ("at_least", "at_most", "insn"):
+        limit = getattr(gate, argument)
         if limit is not None and not least < limit < policy.superlinear:
             raise DecideError(
-                f"{gate.kind}: {name}={number(limit)} decides nothing: the efficiency of {gate.cell.cpus} "
+                f"{gate.kind}: {argument}={number(limit)} decides nothing: the {name} of {gate.cell.cpus} "
                 f"CPUs is between {number(least)} and {number(policy.superlinear)}; give one in between"
             )
 
@@ -51,10 +56,14 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
         return scaled(two_arms.figures_of(gate, measured, limit * ideal, look), ideal, KIND)
 
     found = two_arms.contradiction(gate, base, arm, Word.INVALID)
-    host = two_arms.host_capacity(gate, measured)
-    if host is not None:
-        host = replace(host, ratio=host.ratio / ideal, low=host.low / ideal, high=host.high / ideal)
+    host = host_share(gate, measured, ideal)
     return looks.judge(Question(gate, measured, rule, (base, arm), figures, found, host))
+
+
+def host_share(gate: Gate, measured: GateInput, ideal: float) -> CapacityBound | None:
+    """The host's capacity as a share of the ideal ratio."""
+    host = two_arms.host_capacity(gate, measured)
+    return host and replace(host, ratio=host.ratio / ideal, low=host.low / ideal, high=host.high / ideal)
 
 
 def scaled(seen: Figures, ideal: float, name: str) -> Figures:

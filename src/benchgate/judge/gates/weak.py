@@ -16,7 +16,7 @@ from benchgate.base.gates import Gate, GateInput, Policy, Ruling, Word
 from benchgate.base.metrics import Better, Metric
 from benchgate.base.stats import bootstrap
 from benchgate.judge.gates import looks, say, speedup, two_arms
-from benchgate.judge.gates.efficiency import scaled
+from benchgate.judge.gates.efficiency import check_limits, host_share, scaled
 from benchgate.judge.gates.figures import Figures
 from benchgate.judge.gates.inclusive import rule_of
 from benchgate.judge.gates.looks import Question
@@ -31,18 +31,7 @@ GROWS = "grows"
 def check(gate: Gate, metric: Metric, policy: Policy) -> None:
     rule_of(gate, speedup.advice)
     _require_arms(gate)
-    if not metric.grows_with_cpus_at_most:
-        raise DecideError(
-            f"{gate.id}: {metric.name} can improve more than its CPUs allow, so it has no {NAME}; use a limit"
-        )
-    least = two_arms.base_of(gate).cpus / gate.cell.cpus
-    for name in ("at_least", "at_most", "insn"):
-        limit = getattr(gate, name)
-        if limit is not None and not least < limit < policy.superlinear:
-            raise DecideError(
-                f"{gate.kind}: {name}={number(limit)} decides nothing: the {NAME} of {gate.cell.cpus} CPUs "
-                f"is between {number(least)} and {number(policy.superlinear)}; give one in between"
-            )
+    check_limits(gate, metric, policy, two_arms.base_of(gate).cpus / gate.cell.cpus, NAME, "a limit")
 
 
 def judge(gate: Gate, measured: GateInput) -> Ruling:
@@ -55,9 +44,7 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
         return _figures(gate, measured, limit, look)
 
     found = two_arms.contradiction(gate, base, arm, Word.INVALID)
-    host = two_arms.host_capacity(gate, measured)
-    if host is not None:
-        host = replace(host, ratio=host.ratio / growth, low=host.low / growth, high=host.high / growth)
+    host = host_share(gate, measured, growth)
     return looks.judge(Question(gate, measured, rule, (base, arm), figures, found, host))
 
 
