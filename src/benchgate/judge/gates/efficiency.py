@@ -35,7 +35,8 @@ def check_limits(  # noqa: PLR0913, PLR0917
     """`least`: the share of the ideal ratio that is reached without any scaling."""
     if not metric.grows_with_cpus_at_most:
         raise DecideError(
-            f"{gate.id}: {metric.name} can improve more than its CPUs allow, so it has no {name}; use {instead}"
+            f"{gate.id}: {metric.name} can improve more than its CPUs allow, so it has no {name}; "
+            f"use {instead}"
         )
     for argument in ("at_least", "at_most", "insn"):
         limit = getattr(gate, argument)
