@@ -13,6 +13,7 @@ import os
 import shutil
 import subprocess
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +28,7 @@ APT_S = 300.0
 
 
 @dataclass(frozen=True)
-class Extra:
+class Extra(ABC):
     """`package`: Debian's or, for a Python module, PyPI's. `unchecked`: what no test checks without it."""
 
     name: str
@@ -35,8 +36,8 @@ class Extra:
     unchecked: str
 
     @property
-    def missing(self) -> bool:
-        raise NotImplementedError
+    @abstractmethod
+    def missing(self) -> bool: ...
 
     def __str__(self) -> str:
         return f"{self.name} is not installed, so this is not checked: {self.unchecked}"
