@@ -146,7 +146,7 @@ COMMANDS = (
     ("mix", "vectors"),
     *(("fleet", action) for action in ("scheduler", "worker", "certificates", "allow")),
 )
-OTHERS = {"--basetemp", "--junitxml", "--lf", "--list", "--pdb", "--strict"}
+OTHERS = {"--basetemp", "--collect-only", "--junitxml", "--lf", "--list", "--pdb", "--strict"}
 OTHERS |= {"--cpu", "--forks", "--iters", "--verify"}
 OTHERS |= {"--adapter", "--check", "--draws", "--file", "--idle", "--only", "--tests"}
 """Options of pytest, ./run and mypy; of the programs in docs/real-tools.md; of bencher and sha256sum; of

@@ -277,6 +277,8 @@ class VerifiedRun:
     """Empty: not known."""
     sleeps: bool = False
     """Whether its workload may leave all CPUs idle: it sleeps, or waits for a device."""
+    calls: bool = False
+    """Whether its workers make calls in its window."""
     outside: Outside | None = None
     """None: not known, or its window lies between marks in the wire format."""
 
@@ -335,8 +337,8 @@ class Measurement:
     """The architecture of the guest; empty: not known."""
     used: tuple[CpuUse | None, ...] = ()
     """Of each sample, in the metric's window; None: not known."""
-    shares_cpus: bool = False
-    """VerifiedRun.shares_cpus."""
+    takes_turns: bool = False
+    """Whether its workers share CPUs or make calls: how often they switch depends on the interleaving."""
     sleeps: bool = False
     """VerifiedRun.sleeps."""
     outside: tuple[Outside | None, ...] = ()

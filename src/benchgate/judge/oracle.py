@@ -27,7 +27,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from benchgate.base.cells import ParamValue
-from benchgate.base.errors import HostError, OracleError, UsageError, VerifyError
+from benchgate.base.errors import BootError, HostError, OracleError, UsageError, VerifyError
 from benchgate.base.runs import WorkerReport
 from benchgate.base.text import one_line
 from benchgate.base.workloads import Workload
@@ -86,12 +86,12 @@ class Oracles:
         raise VerifyError(_OTHERWISE[word].format(name=file.name, text=shown))
 
     def load(self, file: Path) -> None:
-        """UsageError, with file and line, if the oracle cannot be loaded. A process that ends instead of
-        answering is left to the runs that ask it: the host can have ended it."""
+        """UsageError, with file and line, if the oracle cannot be loaded. A process that does not start, or
+        ends instead of answering, is left to the runs that ask it: that can be the host's fault."""
         try:
             with self._lock:
                 word, text = self._answer(file, {"loads": True})
-        except NoAnswer:
+        except (NoAnswer, BootError, HostError):
             return
         except VerifyError as error:
             raise UsageError(str(error)) from None

@@ -44,7 +44,7 @@ def measurement(runs: Iterable[VerifiedRun], metric: Metric) -> Measurement:
         hz=_hz(counted) if metric.name in WINDOWS else (),
         arch=first.arch,
         used=tuple(run.used.get(metric.window) for run in counted),
-        shares_cpus=any(run.shares_cpus for run in counted),
+        takes_turns=any(run.shares_cpus or run.calls for run in counted),
         sleeps=any(run.sleeps for run in counted),
         outside=tuple(run.outside for run in counted),
     )

@@ -161,6 +161,7 @@ def verify(
         lead=lead if 0 <= lead <= total - work else None,
         used=used,
         sleeps=may_sleep(workload),
+        calls=bool(workload.services),
     )
 
 

@@ -154,8 +154,15 @@ def test_workers_on_one_cpu_took_no_longer_than_it_was_awake() -> None:
     crowded = replace(verified(raw_run(cell(2)), 100), workers=workers, used={Window.WORK: use})
     seen = measurement([crowded], WINDOWS["work"])
     assert seen.busy[0] == pytest.approx(110.0)
-    assert (seen.used, seen.shares_cpus) == ((use,), False)
+    assert (seen.used, seen.takes_turns) == ((use,), False)
     assert measurement([crowded], WINDOWS["total"]).used == (None,)
+
+
+def test_workers_that_make_calls_take_turns_as_those_that_share_cpus() -> None:
+    """How often they switch depends on the interleaving."""
+    one = verified(raw_run(cell()), 1000)
+    seen = [measurement([each], WINDOWS["work"]).takes_turns for each in (one, replace(one, calls=True))]
+    assert seen == [False, True]
 
 
 def test_the_step_of_an_arm_is_the_largest_of_its_runs() -> None:

@@ -64,10 +64,11 @@ void lockstep_hand_over(struct lockstep *m, unsigned c, uint64_t time) {
     }
 }
 
+// Only grants set a step. Whether a thread was seen to stop depends on the host, so states play no part.
 uint64_t lockstep_pending(const struct lockstep *m, uint64_t time) {
     uint64_t step = 0, since = time > m->late_until ? time - m->late_until : 0;
     for (unsigned c = 0; c < m->count && lockstep_is_exact(m); c++)
-        if (m->vcpu[c].state == LOCKSTEP_RUN && m->vcpu[c].step > step)
+        if (m->vcpu[c].step > step)
             step = m->vcpu[c].step;
     return step < since ? step : since;
 }

@@ -132,13 +132,18 @@ def _beyond_its_cpus(gate: Gate, seen: Figures, policy: Policy, base: Measuremen
 def tolerance(policy: Policy, base: Measurement, arm: Measurement) -> float:
     """By which factor a ratio may be above that of the CPU counts. The instruction clock's ideal machine has
     no caches that more CPUs would have more of, and no noise that makes a run short by chance. But workers
-    that share CPUs switch less often if there are more CPUs."""
+    that share CPUs or make calls can switch less often if there are more CPUs."""
     ideal = arm.lane is Lane.INSN and (arm.cell.machine or IDEAL) == IDEAL
     return policy.superlinear_ideal if ideal and not _take_turns(base, arm) else policy.superlinear
 
 
+def _overhead(policy: Policy, base: Measurement, arm: Measurement) -> float:
+    """How many times as long all CPUs of the base together may need for the same work."""
+    return used_cpus.TURNS if _take_turns(base, arm) else policy.superlinear
+
+
 def _take_turns(base: Measurement, arm: Measurement) -> bool:
-    return base.shares_cpus or arm.shares_cpus
+    return base.takes_turns or arm.takes_turns
 
 
 def beyond_those_used(  # noqa: PLR0913 - the first five are those of each check
@@ -148,7 +153,7 @@ def beyond_those_used(  # noqa: PLR0913 - the first five are those of each check
     used = used_cpus.bound(base, arm, seen.runs)
     if used is None:
         return ""
-    most = used.most * (used_cpus.TURNS if _take_turns(base, arm) else policy.superlinear) / growth
+    most = used.most * _overhead(policy, base, arm) / growth
     if seen.interval.low <= most:
         return ""
     return f"{say.figure(gate, seen, most)}, above {number(round(most, 2))}, but {used}"
@@ -165,7 +170,7 @@ def _slowed(gate: Gate, seen: Figures, policy: Policy, base: Measurement, arm: M
     if not base.busy or not arm.busy:
         return ""
     slowed = bootstrap(base.busy[: seen.runs], arm.busy[: seen.runs]).interval(policy.alpha)
-    if slowed.low <= policy.superlinear:
+    if slowed.low <= _overhead(policy, base, arm):
         return ""
     return (
         f"{say.figure(gate, seen, seen.threshold)}, but for the same work all workers together took "

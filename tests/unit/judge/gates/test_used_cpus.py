@@ -68,8 +68,8 @@ def test_the_tolerance_is_that_of_the_policy() -> None:
 
 
 def test_workers_that_take_turns_switch_less_often_on_more_cpus() -> None:
-    assert judged(use(1, 1), use(1.926, 1.926), 2.023, shares_cpus=True) is Word.PASS  # service, spread
-    assert judged(use(1, 1), use(1, 1), 2.0, shares_cpus=True) is Word.INVALID
+    assert judged(use(1, 1), use(1.926, 1.926), 2.023, takes_turns=True) is Word.PASS  # service, spread
+    assert judged(use(1, 1), use(1, 1), 2.0, takes_turns=True) is Word.INVALID
 
 
 def test_a_workload_that_sleeps_may_leave_the_base_idle() -> None:
@@ -112,7 +112,7 @@ def test_a_control_that_scales_less_than_its_cpus_is_not_bounded() -> None:
     [
         (2.019, {}, "", Word.PASS),
         (2.021, {}, "", Word.INVALID),
-        (2.021, {"shares_cpus": True}, "", Word.PASS),
+        (2.021, {"takes_turns": True}, "", Word.PASS),
         (2.021, {}, "desktop8", Word.PASS),
         (2.11, {}, "desktop8", Word.INVALID),
     ],
