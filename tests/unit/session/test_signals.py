@@ -23,6 +23,14 @@ class Clock:
         return self.now_s
 
 
+@pytest.fixture(autouse=True)
+def interruptible() -> Iterator[None]:
+    """Also where these tests run in the background of a shell, which lets its jobs ignore SIGINT."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()

@@ -14,6 +14,7 @@ from dataclasses import replace
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Gate, GateInput, Policy, Ruling, Word
 from benchgate.base.metrics import Better, Metric
+from benchgate.base.runs import Measurement
 from benchgate.base.stats import bootstrap
 from benchgate.judge.gates import looks, say, speedup, two_arms
 from benchgate.judge.gates.efficiency import check_limits, host_share, scaled
@@ -58,9 +59,6 @@ def _figures(gate: Gate, measured: GateInput, limit: float, look: int) -> Figure
     seen = scaled(two_arms.figures_of(gate, measured, limit * ideal, look), ideal, NAME)
     if seen.unusable:
         return seen
-    if unused := two_arms.beyond_those_used(gate, seen, measured.policy, one, two, growth=growth):
-        text = reason(Word.INVALID, f"{unused} {say.conditions(gate, seen)}", two_arms.FIND_CPUS)
-        return replace(seen, unusable=(Word.INVALID, text))
     most = two_arms.tolerance(measured.policy, one, two)
     wrong, grows = "", gate.setting(GROWS)
     if seen.interval.low > most:
@@ -76,13 +74,23 @@ def _figures(gate: Gate, measured: GateInput, limit: float, look: int) -> Figure
                 "work takes longer"
             )
     if not wrong:
-        return seen
+        return _by_cpus(gate, seen, measured, one, two)
     advice = (
         f"the work must be in proportion to {grows}: name another parameter in `grows`"
         if grows
         else "without `grows` the workload itself must do the same work on each CPU"
     )
     text = reason(Word.INVALID, f"{wrong} {say.conditions(gate, seen)}", advice)
+    return replace(seen, unusable=(Word.INVALID, text))
+
+
+def _by_cpus(gate: Gate, seen: Figures, measured: GateInput, one: Measurement, two: Measurement) -> Figures:
+    """A base that is slowed down must not make fewer CPUs look like all of them."""
+    growth = gate.cell.cpus / one.cell.cpus
+    unused = two_arms.beyond_those_used(gate, seen, measured.policy, one, two, growth=growth)
+    if not unused:
+        return seen
+    text = reason(Word.INVALID, f"{unused} {say.conditions(gate, seen)}", two_arms.FIND_CPUS)
     return replace(seen, unusable=(Word.INVALID, text))
 
 
