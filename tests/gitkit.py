@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests import optional
 from tests.machines import PATIENCE_S
 
 _ENVIRONMENT = {
@@ -33,7 +34,7 @@ class Repo:
         return repo
 
     def git(self, *words: str) -> str:
-        command = ["git", "-C", str(self.folder), *words]
+        command = [optional.path("git"), "-C", str(self.folder), *words]
         done = subprocess.run(
             command, env=_ENVIRONMENT, check=True, capture_output=True, timeout=PATIENCE_S, text=True
         )

@@ -80,7 +80,7 @@ PROGRAMS = (
     Program("zstd", "zstd", "that a kernel packed by zstd is unpacked"),
     Program("e2fsck", "e2fsprogs", "that disks with ext2 are sound", places=("sbin", "usr/sbin")),
     Program("setpriv", "util-linux", "that a command ends with the process that it is bound to"),
-    Program("git", "git", "that tools/fresh.py copies the files that git knows"),
+    Program("git", "git", "that bisect walks a history, and tools/fresh.py copies what git knows"),
     Program(
         "PostgreSQL",
         "postgresql",
