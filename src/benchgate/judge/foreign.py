@@ -26,8 +26,8 @@ FOREIGN_FLOOR_NS = 2_000_000
 The time is counted from before the first spawn to after the last join, and part of it is work for the
 workers: the kernel's RCU thread completes their starts and exits. In quiet guests 0.2 to 2.3 ms were seen."""
 START_AND_END = 2
-"""On lane `tcg`: so many times the total window less the work window are always allowed. In 23 runs on a host
-with a load of 6 to 12, foreign time was 0.1 to 1.8 times that long (docs/write-a-workload.md)."""
+"""On lane `tcg`: so many times the total window less the work window are always allowed. In 48 runs on an
+idle host, foreign time was 0.1 to 1.7 times that long (docs/write-a-workload.md)."""
 COMPETES = 0.25
 """In wall time, a share of the work window that only a task with work of its own uses: it takes half of a CPU
 for as long as it competes with a worker, at any number of CPUs."""
