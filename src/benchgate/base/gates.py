@@ -181,7 +181,7 @@ class Policy:
     superlinear: float = 1.05
     """A speedup above this factor times the CPU ratio is impossible, so its measurement is invalid."""
     superlinear_ideal: float = 1.01
-    """The same on the instruction clock's ideal machine, if workers do not share CPUs."""
+    """The same on the instruction clock's ideal machine, if workers neither share CPUs nor make calls."""
     capacity_reach: float = 0.9
     """A FAIL is attributed to the host only if the guest reaches this share of the host's own speedup."""
     minutes: float = MINUTES
