@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -183,6 +184,16 @@ def test_what_session_json_says_of_its_own_files_is_checked(
 def test_formats_of_an_earlier_version_are_accepted(folder: Path) -> None:
     edit_json(folder / SESSION, lambda facts: facts.update(source="0" * 64))
     edit_json(folder / SESSION, lambda facts: facts["formats"].update({"metrics.csv": 1}))
+    assert verified(folder)[0] == INTACT
+
+
+def test_time_that_the_host_counted_a_tick_late_is_no_contradiction(folder: Path) -> None:
+    """A thread that ran all the time, and was looked at just before the host counted its last tick."""
+    start, before, after = counters()
+    soon = replace(after, t_ns=before.t_ns + SECOND - 1)
+    keep_samples(run_folders(folder)[3], (start, before, soon, replace(after, moment="end", t_ns=soon.t_ns)))
+    forgerykit.chain_again(folder)
+    forgerykit.seal_again(folder)
     assert verified(folder)[0] == INTACT
 
 

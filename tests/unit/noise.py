@@ -44,7 +44,7 @@ def counters(
     other = ThreadUse(None, ThreadCounters(9, "main", 5, 10**12, 1, 1, 1, 1, 0))
     before = Sample("ready", 100, (other, *first), HostSnapshot(**QUIET))
     after = Sample(ends, 100 + 3 * SECOND, (other, *last), HostSnapshot(**{**QUIET, **(later or {})}))
-    return Sample("start", 0, (), HostSnapshot(**QUIET)), before, after
+    return Sample("start", 0, (other, *first), HostSnapshot(**QUIET)), before, after
 
 
 def _thread(vcpu: int, run_ns: int, delay_ns: int | None, **grown: int | None) -> ThreadUse:

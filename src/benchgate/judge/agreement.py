@@ -24,10 +24,12 @@ from benchgate.base.text import filled, one_line
 from benchgate.base.workloads import GUEST_FILES
 from benchgate.judge.exploration import check_exploration
 from benchgate.judge.machine_agreement import check_machine, files_of_plugins
-from benchgate.judge.run_files import AFFINITY, ARGV, CONVERSATION, THREADS, RunFiles
+from benchgate.judge.run_files import AFFINITY, ARGV, CONVERSATION, THREADS, Moment, RunFiles
 from benchgate.run.argv import manifest
 from benchgate.run.record import clock_log
 
+CLOCKS_DIFFER = 1.001
+"""The host's clock follows a time server; the one by which it counts the time of threads does not."""
 MEASURE = "bench.measure=1"
 _BESIDE = tuple(f"bench.{key}=" for key in ("needs", "measure", "pin", GUEST_FILES))
 """What the guest is told besides the cell."""
@@ -107,19 +109,25 @@ def _ports(files: RunFiles, system: System) -> dict[str, int]:
 
 
 def _check_threads(files: RunFiles) -> None:
-    """The vCPUs' threads in threads.json are those of affinity.json. Each ran between two moments, and was
-    looked at before the third: its time on a CPU cannot shrink, nor be longer than that."""
+    """The vCPUs' threads in threads.json are those of affinity.json, and no time on a CPU shrinks. At the
+    first moment no vCPU has begun, so at each later one it has run at most from there to the next. Between
+    two others it may seem to run for longer: the host adds to the time of a running thread at ticks only."""
     moments = files.moments
     for before, moment, after in zip(moments, moments[1:], (*moments[2:], None), strict=False):
-        for thread, now in moment.vcpus.items():
+        for thread in moment.vcpus:
             if thread not in files.vcpu_threads:
                 raise _contradicts(files, f"{AFFINITY} has no vCPU's thread {thread}")
-            then = before.vcpus.get(thread)
-            if then is None or None in (then.run_ns, now.run_ns):
-                continue
-            ran_ns = (now.run_ns or 0) - (then.run_ns or 0)
-            if ran_ns < 0 or (after and ran_ns > after.t_ns - before.t_ns):
-                raise _contradicts(files, f"thread {thread} ran for {ran_ns} ns until {moment.name}")
+            grown, ran = _ran_ns(thread, before, moment), _ran_ns(thread, moments[0], moment)
+            if grown < 0:
+                raise _contradicts(files, f"the time of thread {thread} is less at {moment.name} than before")
+            if after and ran > CLOCKS_DIFFER * (after.t_ns - moments[0].t_ns):
+                raise _contradicts(files, f"thread {thread} ran for {ran} ns until {moment.name}")
+
+
+def _ran_ns(thread: int, begin: Moment, end: Moment) -> int:
+    """0: not known."""
+    then, now = begin.vcpus.get(thread), end.vcpus[thread]
+    return 0 if then is None or then.run_ns is None or now.run_ns is None else now.run_ns - then.run_ns
 
 
 def _contradicts(files: RunFiles, why: str) -> VerifyError:

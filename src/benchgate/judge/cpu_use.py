@@ -21,6 +21,8 @@ from benchgate.judge.metrics import SECOND_NS
 
 LEAST_SHARE = 0.1
 """The part of the time in which a worker reports that it worked for which its CPU must have been awake."""
+TICK_NS = 10_000_000
+"""By so much the host's account of a running thread may be behind: the longest tick of a Linux host."""
 WAITS = frozenset({"sleep", "disk", "network"})
 """The services with which a workload may leave every CPU idle."""
 
@@ -56,7 +58,7 @@ def of_lines(begin: ConsoleLine, end: ConsoleLine, length: int, machine: str) ->
 
 def of_threads(times_ns: Sequence[int], window_ns: float) -> CpuUse:
     """By the host's account of the vCPUs' threads, which begins before the window and ends after it."""
-    return CpuUse(_limits([(0, min(one, window_ns)) for one in times_ns], window_ns))
+    return CpuUse(_limits([(0, min(one + TICK_NS, window_ns)) for one in times_ns], window_ns))
 
 
 def of_reports(reports: Sequence[WorkerReport], cpus: int, workload: Workload) -> int | None:

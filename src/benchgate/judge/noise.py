@@ -67,10 +67,13 @@ def disturbance(files: RunFiles) -> Disturbance:
     )
 
 
-def vcpu_time(moments: Sequence[Moment]) -> list[int] | None:
+def vcpu_time(moments: Sequence[Moment], window_ns: float) -> list[int] | None:
     """For how long each vCPU had something to do from the guest's ready line to its result: its thread ran or
-    waited for a CPU of the host. None: not known."""
+    waited for a CPU of the host. If a busy host read the ready line so late that less time than the window
+    was left, then from the guest's start. None: not known."""
     pair = _window(moments)
+    if pair and pair[1].t_ns - pair[0].t_ns < window_ns:
+        pair = moments[0], pair[1]
     grown = None if pair is None else _grown(*pair)
     return None if grown is None else [use.run + use.delay for use in grown]
 

@@ -25,6 +25,7 @@ from benchgate.host.noise import HostSnapshot, ThreadCounters
 from benchgate.insn import machine_shape
 from benchgate.insn.log import ClockLog
 from benchgate.insn.log_reader import read_log
+from benchgate.insn.window import ClockWindow, window
 from benchgate.judge import wire
 from benchgate.judge.wire import MAX_CONSOLE_BYTES, Transcript
 
@@ -69,6 +70,11 @@ class RunFiles:
             return conversation_json.from_json(self._json(CONVERSATION))
         except ValueError as error:
             raise VerifyError(f"{self.run.folder / CONVERSATION}: {error}") from error
+
+    @cached_property
+    def marked(self) -> ClockWindow:
+        """The windows between the guest's marks on the instruction clock."""
+        return window(self.clock, self.transcript.workers)
 
     @cached_property
     def shape(self) -> str:

@@ -22,14 +22,14 @@ def check_threads(files: RunFiles, unit: str, work: int) -> str:
     cpus = files.run.cell.cpus
     if cpus == 1:
         return ""
-    ran = vcpu_time(files.moments)
+    window_ns = work if unit == "ns" else work * SECOND_NS // MAX_HZ
+    ran = vcpu_time(files.moments, window_ns)
     if ran is None or len(ran) != cpus:
         return (
             f"nothing shows that each of its {cpus} CPUs worked, because the host could not read the time of "
             "their threads between the guest's figure and its end; let the guest stay until it is stopped "
             "(`end: {by: kill}`), or use --clock insn"
         )
-    window_ns = work if unit == "ns" else work * SECOND_NS // MAX_HZ
     least = LEAST_SHARE * window_ns / cpus
     for vcpu, time_ns in enumerate(ran):
         if time_ns < least:

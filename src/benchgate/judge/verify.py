@@ -8,7 +8,7 @@ with VerifyError; its message says what is wrong with the run, and where.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection
 from dataclasses import replace
 
 from benchgate.base.boots import WORKLOAD_INITRD
@@ -18,23 +18,21 @@ from benchgate.base.errors import OracleError, VerifyError
 from benchgate.base.exploring import Exploration
 from benchgate.base.network import host_ports, port_values
 from benchgate.base.results import Result, ResultFormat
-from benchgate.base.runs import _VERIFY_ONLY, CpuUse, Ending, RawRun, Resolution, VerifiedRun
+from benchgate.base.runs import _VERIFY_ONLY, Ending, RawRun, Resolution, VerifiedRun
 from benchgate.base.script import values_of
-from benchgate.base.stats import Interval
 from benchgate.base.systems import System
 from benchgate.base.void_rule import NO_RULE, VoidRule
 from benchgate.base.watching import EndBy
 from benchgate.base.workloads import Workload
-from benchgate.insn.log import Level
-from benchgate.insn.window import agree, window
-from benchgate.judge import linux_options, patterns, printed, wire
+from benchgate.insn.window import agree
+from benchgate.judge import linux_options, patterns, printed, run_cpu_use, wire
 from benchgate.judge.agreement import check_agreement
 from benchgate.judge.answered import check_answers, reported
-from benchgate.judge.cpu_use import awake_ns, check_claims, may_sleep, of_activity, of_reports, of_threads
+from benchgate.judge.cpu_use import may_sleep
 from benchgate.judge.foreign import check_foreign
 from benchgate.judge.memory_books import check_balance
 from benchgate.judge.metrics import SECOND_NS, computed, without_value
-from benchgate.judge.noise import NOT_KNOWN, disturbance, excess, is_judged, vcpu_time
+from benchgate.judge.noise import NOT_KNOWN, disturbance, excess, is_judged
 from benchgate.judge.oracle import ORACLES
 from benchgate.judge.oracle_run import OracleRun
 from benchgate.judge.output import Output, of_console, of_conversation
@@ -88,9 +86,10 @@ def _verified_on(
     files = RunFiles(run)
     if system.result.format is not ResultFormat.BENCH:
         found = verify_printed(files, workload, system, exit_codes=codes, rule=rule)
-        if run.lane is not Lane.INSN:
+        if run.lane is not Lane.INSN and not found.void:
             unseen = check_threads(files, found.unit, found.work)
-            found = replace(found, void=found.void or unseen, used=_used_printed(files, found))
+            used = run_cpu_use.of_printed(files, found.unit, found.work, found.total)
+            found = replace(found, void=unseen, used=used)
     else:
         found = verify(files, workload, system.result, exit_codes=codes, rule=rule)
         output = output_of(files, system)
@@ -138,8 +137,8 @@ def verify(
     check_books(transcript)
     transcript, seen = check_answers(workload, run.cell.params, run.cell.cpus, transcript)
     unit, work, total, lead = _window(files, transcript)
-    used = _used(files, transcript, workload)
     void = _void(files, rule, transcript, result)
+    used = {} if void else run_cpu_use.of_wire(files, transcript, workload)
     check_span(files, unit, work, total, transcript.hz, void=void)
     hz = SECOND_NS if unit == INSN_UNIT else transcript.hz
     figures = reported(transcript, seen, {Window.WORK: work, Window.TOTAL: total}, hz)
@@ -262,45 +261,9 @@ def _window(files: RunFiles, transcript: Transcript) -> tuple[str, int, int, int
         start = transcript.work_start
         return transcript.unit, transcript.work_end - start, total, start - transcript.total_start
     log = files.clock
-    marked = window(log, transcript.workers)
+    marked = files.marked
     agree(log, marked, transcript.reports, hz=transcript.hz, total=total)
     return INSN_UNIT, marked.work, marked.total, marked.work_begin - marked.total_begin
-
-
-def _used(files: RunFiles, transcript: Transcript, workload: Workload) -> Mapping[Window, CpuUse]:
-    """How many CPUs the run used in each window: what the workers report, and no more than is known of the
-    vCPUs."""
-    run, reports = files.run, transcript.reports
-    used: dict[Window, CpuUse] = {}
-    hz = transcript.hz or (SECOND_NS if transcript.unit == "ns" else MAX_HZ)
-    if run.lane is Lane.INSN:
-        activity, marked = files.clock.activity, window(files.clock, transcript.workers)
-        if activity is not None and files.clock.level is Level.FULL:
-            used = {
-                Window.WORK: of_activity(activity, marked.work_begin, marked.work_end),
-                Window.TOTAL: of_activity(activity, marked.total_begin, marked.total_end),
-            }
-            check_claims(reports, workload, awake_ns(activity, marked.total_begin, marked.total_end), hz)
-    elif ran := vcpu_time(files.moments):
-        used = {one: of_threads(ran, length * SECOND_NS / hz) for one, length in _lengths(transcript)}
-        check_claims(reports, workload, ran, hz)
-    named = of_reports(reports, run.cell.cpus, workload)
-    if named is not None:  # in the total window the parent is at work too
-        used[Window.WORK] = used.get(Window.WORK, CpuUse(Interval(0.0, named))).at_most(named)
-    return used
-
-
-def _used_printed(files: RunFiles, found: VerifiedRun) -> Mapping[Window, CpuUse]:
-    """In wall time, of a system that prints its figures."""
-    ran = vcpu_time(files.moments)
-    each_ns = 1 if found.unit == "ns" else SECOND_NS / MAX_HZ
-    lengths = {Window.WORK: found.work, Window.TOTAL: found.total}
-    return {one: of_threads(ran, length * each_ns) for one, length in lengths.items()} if ran else {}
-
-
-def _lengths(transcript: Transcript) -> Iterable[tuple[Window, int]]:
-    yield Window.WORK, transcript.work_end - transcript.work_start
-    yield Window.TOTAL, transcript.total_end - transcript.total_start
 
 
 def _resolution(files: RunFiles, printed: Figures | None = None) -> Resolution | None:

@@ -57,7 +57,9 @@ def test_on_a_machine_with_memory_lines_do_not_tell_what_was_work() -> None:
 
 
 def test_a_thread_also_ran_outside_of_the_window() -> None:
-    assert cpu_use.of_threads([300, 20], 100) == CpuUse(Interval(0.0, 1.2))
+    """And the host may not have counted its last tick."""
+    tick = cpu_use.TICK_NS
+    assert cpu_use.of_threads([300 * tick, 19 * tick], 100 * tick) == CpuUse(Interval(0.0, 1.2))
 
 
 def report(worker: int, cpu: int, cpu_end: int, length: int = 1000) -> WorkerReport:

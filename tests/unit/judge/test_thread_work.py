@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,17 @@ def test_a_cycle_is_taken_for_as_short_as_it_can_be(tmp_path: Path) -> None:
 )
 def test_without_an_account_of_every_thread_the_run_is_void(tmp_path: Path, seen: tuple[Sample, ...]) -> None:
     assert "nothing shows that each of its 2 CPUs worked" in check(tmp_path, seen)
+
+
+def test_a_ready_line_that_was_read_late_hides_no_work(tmp_path: Path) -> None:
+    """A busy host may look at the threads when most of the window is over."""
+    start, ready, result = busy(SECOND)
+    late = replace(ready, t_ns=result.t_ns - SECOND + 1, threads=result.threads)
+    assert not check(tmp_path, (start, late, result))
+    with pytest.raises(VerifyError, match="for only 0 ns"):
+        check(tmp_path, (start, replace(late, t_ns=late.t_ns - 1), result))
+    with pytest.raises(VerifyError, match="for only 7 ns"):
+        check(tmp_path, (start, late, busy(7)[2]))
 
 
 def test_a_single_cpu_needs_no_account(tmp_path: Path) -> None:

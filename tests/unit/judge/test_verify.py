@@ -627,6 +627,18 @@ def test_under_emulation_the_hosts_speed_does_not_decide_if_a_guest_was_quiet(
     assert seen.foreign == foreign_ns * factor
 
 
+def test_workers_on_a_halted_vcpu_are_refused_unless_the_run_is_void(tmp_path: Path) -> None:
+    """A host that had no time for a vCPU may also have had none for whoever looks at it."""
+    run = primes_run(tmp_path, GOOD)
+    keep_samples(run.folder, counters(idle={1: SECOND}))
+    with pytest.raises(
+        VerifyError, match="only 1 vCPU ran for as much as 10% of that; the next one for 0 ns"
+    ):
+        verify.verify(RunFiles(run), PRIMES, rule=VoidRule())
+    keep_samples(run.folder, counters((25_000_000, 0), idle={1: SECOND}))
+    assert "run delay 2.5%" in verify.verify(RunFiles(run), PRIMES, rule=VoidRule()).void
+
+
 BUSY = altered(GOOD, "foreign", time=55_467_838)
 """10 ms above the limit, which is twice as long as the total window is longer than the work window."""
 
