@@ -24,7 +24,7 @@ from benchgate.build.fetch import cross, inputs
 from benchgate.build.toolchain import Compiler
 from benchgate.insn.arguments import arguments
 from benchgate.insn.guests import clock_guest
-from benchgate.insn.log import ClockLog, ClockMode, Level, MarkKind
+from benchgate.insn.log import ClockLog, MarkKind
 from benchgate.insn.log_reader import read_log
 from benchgate.insn.plugin import prepare
 from tests.machines import PATIENCE_S
@@ -157,16 +157,12 @@ def boot(
     cpus: int,
     *,
     seed: int = 7,
-    level: Level = Level.FULL,
-    mode: ClockMode = ClockMode.SERIAL,
     explore: Path | None = None,
 ) -> Bare:
     qemu, port, probe = qemu_for(guest), _PORTS[guest.name], clock_guest(guest).probe
     log = folder / "clock.log"
     clock = arguments(
-        prepare(qemu, level),
-        level=level,
-        mode=mode,
+        prepare(qemu),
         log=log,
         seed=seed,
         cpus=cpus,

@@ -15,12 +15,11 @@ from benchgate.base.gates import Verdict
 from benchgate.base.runs import Deadlines, Outcome
 from benchgate.base.void_rule import VoidRule
 from benchgate.build.fetch import inputs
-from benchgate.insn.log import Level
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.plan import systemfile
 from tests.ternkit import Bootkit, judged_five_times
 
-INSN, WALL = Level.FULL, None
+INSN, WALL = True, False
 SHORT, LONG = 50_000, 2_000_000
 """A few milliseconds of work; on wall time enough to tell a vCPU that works from one that only booted."""
 DELAYED = VoidRule(run_delay=0.02, steal=None, migrations=None, frequency=None, throttles=None)
@@ -54,7 +53,7 @@ HASTY = Deadlines(10, 10)
 class Booter:
     folder: Path
     kernel: Path
-    level: Level | None
+    insn: bool
     guest: Architecture = X86_64
 
     def boot(
@@ -74,7 +73,7 @@ class Booter:
             filled = re.sub(rf"\b{name}\b", str(value), filled)
         path = self.folder / "talker.yaml"
         path.write_text(filled)
-        kit = Bootkit(self.folder, inputs.qemu(guest=self.guest), self.level, rule=DELAYED)
+        kit = Bootkit(self.folder, inputs.qemu(guest=self.guest), self.insn, rule=DELAYED)
         kit.patience = HASTY if hasty else kit.patience
         return kit.run(systemfile.load(path), "selftest", cpus)
 

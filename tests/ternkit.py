@@ -28,7 +28,6 @@ from benchgate.base.void_rule import DEFAULT, VoidRule
 from benchgate.base.watching import Smoke
 from benchgate.build.fetch import inputs
 from benchgate.build.images import Images, guest_digest
-from benchgate.insn.log import ClockMode, Level
 from benchgate.insn.plugin import prepare
 from benchgate.judge import verify, wire
 from benchgate.judge.arms import arm_of
@@ -40,7 +39,7 @@ from benchgate.plan import catalog
 from benchgate.plan.planned import PlannedCell, Seats
 from benchgate.plan.workloadfile import fill
 from benchgate.run import argv, attempt
-from benchgate.run.argv import ClockConfig, VmConfig
+from benchgate.run.argv import VmConfig
 from benchgate.run.attempt import RunRequest
 from benchgate.run.record import clock_log, load, smoke_folder
 from benchgate.run.smoke import request, smoke_watch
@@ -60,8 +59,8 @@ _T = TypeVar("_T")
 class Bootkit:
     folder: Path
     qemu: Qemu
-    level: Level | None = None
-    """If set, boots are on the instruction clock."""
+    insn: bool = False
+    """Whether boots are on the instruction clock."""
     accel: Accel = Accel.TCG
     cpu_model: str = "max"
     seed: int = 1
@@ -77,7 +76,7 @@ class Bootkit:
     def once(self, what: str, make: Callable[[], _T]) -> _T:
         """The result of `make`, which is called once per `what` and clock; again if it raised an
         exception."""
-        key = f"{what} {self.level}"
+        key = f"{what} {self.insn}"
         if key not in self._kept:
             self._kept[key] = make()
         found: _T = self._kept[key]  # type: ignore[assignment]
@@ -85,7 +84,7 @@ class Bootkit:
 
     @property
     def lane(self) -> Lane:
-        return Lane.INSN if self.level else Lane(self.accel)
+        return Lane.INSN if self.insn else Lane(self.accel)
 
     def planned(self, system: System, workload: str, cpus: int, given: Params = NONE) -> PlannedCell:
         found, system = catalog.load_workload(workload), light(system)
@@ -165,7 +164,7 @@ class Bootkit:
             records=recordings.records(folder, lines=lines),
         )
         script = argv.script(planned, nonce) if words is None else None
-        if self.level is None:  # host time, of which a busy host needs much
+        if not self.insn:  # host time, of which a busy host needs much
             spec = replace(spec, deadlines=self.patience)
             script = script and _patient(script, self.patience.run_s)
         own = planned.system.smoke
@@ -188,9 +187,7 @@ class Bootkit:
         )
 
     def _machine(self) -> VmConfig:
-        clock = None
-        if self.level:
-            clock = ClockConfig(prepare(self.qemu, self.level), self.level, ClockMode.SERIAL)
+        clock = prepare(self.qemu) if self.insn else None
         return VmConfig(self.qemu, self.accel, self.cpu_model, clock)
 
 
@@ -267,7 +264,7 @@ def tasks_on_pc(kit: Bootkit) -> JudgedRun:
 
 def sixteen(kit: Bootkit, seed: int) -> JudgedRun:
     """Sixteen CPUs on the instruction clock."""
-    timed = replace(kit, folder=kit.folder / f"gate-{seed}", level=Level.FULL, seed=seed)
+    timed = replace(kit, folder=kit.folder / f"gate-{seed}", insn=True, seed=seed)
     given = {"blocks": 4096, "rounds": 4}
     return kit.once(f"sixteen {seed}", lambda: timed.run("kernel", "checksum", 16, given))
 
@@ -282,5 +279,5 @@ def every_check(kit: Bootkit, cpus: int = 2) -> RawRun:
     disturbs the shares of `stress-fair`, so that one second must be enough."""
     known = catalog.load_system("kernel")
     small = replace(known, qemu=replace(known.qemu, memory="40M"))
-    tries = " fair_tries=1" if kit.level else ""
+    tries = " fair_tries=1" if kit.insn else ""
     return kit.once(f"every check {cpus}", lambda: kit.words(small, cpus, f"selftest=all{tries}"))

@@ -15,7 +15,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchgate.insn.log import ClockMode
 from tools.clock_lab import PRIMES, Boot, Lab, chosen, lab
 
 WORDS = PRIMES.format(hi=300_000)
@@ -98,9 +97,8 @@ def main() -> None:
     )
     for cpus in chosen((1, 2, 4, 8)):
         row("exact from the first instruction", cpus, plain(lab(rush=1)))
-        row("looser lockstep, serial", cpus, plain(lab()))
-        row("almost no lockstep, serial", cpus, plain(lab(rush=1000)))
-        row("almost no lockstep, parallel", cpus, plain(lab(mode=ClockMode.PARALLEL, rush=1000)))
+        row("looser lockstep", cpus, plain(lab()))
+        row("almost no lockstep", cpus, plain(lab(rush=1000)))
         with tempfile.TemporaryDirectory(prefix="clock-boots-") as folder:
             snapshot = Path(folder) / "snapshot"
             take_snapshot(lab(), cpus, snapshot)

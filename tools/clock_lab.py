@@ -1,6 +1,6 @@
 """Boots the Linux guest on the instruction clock, for tests and for the tables of docs/insn-measured.md.
 
-`python -m tools.clock_lab truth|cost|modes|levels|memory|order` prints one of the tables.
+`python -m tools.clock_lab truth|cost|memory|order` prints one of the tables.
 This module does not check results: a
 `Boot` holds what a boot gave, and the tests judge it.
 """
@@ -24,7 +24,6 @@ from typing import Any
 
 from benchgate.base.arch import X86_64, Architecture, named
 from benchgate.base.cells import Accel, Mode
-from benchgate.base.errors import VerifyError
 from benchgate.base.machines import memory_ranges
 from benchgate.base.qemu import Qemu, command
 from benchgate.base.workloads import Workload
@@ -33,7 +32,7 @@ from benchgate.build.fetch import cross, inputs
 from benchgate.build.toolchain import compiler
 from benchgate.insn.arguments import arguments
 from benchgate.insn.guests import exact_arguments, linux_words
-from benchgate.insn.log import ClockLog, ClockMode, Level, Order
+from benchgate.insn.log import ClockLog, Order
 from benchgate.insn.log_reader import read_log
 from benchgate.insn.machine_shape import shape
 from benchgate.insn.plugin import FLAGS, api_of, prepare
@@ -81,14 +80,14 @@ def workload(name: str) -> Workload:
 
 @dataclass(frozen=True)
 class Lab:
-    """One QEMU with its machine, one Linux image with its words, a level and a mode."""
+    """One QEMU with its machine, one Linux image with its words."""
 
     qemu: Qemu
     kernel: Path
     machine: str
     words: str
-    level: Level = Level.FULL
-    mode: ClockMode = ClockMode.SERIAL
+    clocked: bool = True
+    """False: plain TCG of the same QEMU."""
     options: dict[str, Any] = field(default_factory=dict)
 
     def boot(
@@ -104,8 +103,7 @@ class Lab:
         extra: tuple[str, ...] = (),
         during: Callable[[Path], None] | None = None,
     ) -> Boot:
-        """One boot; level none is plain TCG of the same QEMU. `during` is called with the folder while QEMU
-        runs."""
+        """One boot. `during` is called with the folder while QEMU runs."""
         program = workload(name)
         guest = self.qemu.guest
         compiler = cross.compiler(guest)
@@ -146,11 +144,9 @@ class Lab:
     ) -> tuple[list[str], dict[str, str]]:
         """QEMU's command line and environment; `more` is for `qemu.command`."""
         environment = {**os.environ, **self.qemu.environment}
-        if self.level is not Level.NONE:
+        if self.clocked:
             clock = arguments(
-                prepare(self.qemu, self.level),
-                level=self.level,
-                mode=self.mode,
+                prepare(self.qemu),
                 log=log,
                 seed=seed,
                 records=records,
@@ -179,10 +175,9 @@ class Lab:
 
 
 def lab(
-    level: Level = Level.FULL,
-    mode: ClockMode = ClockMode.SERIAL,
     guest: Architecture | None = None,
     *,
+    clocked: bool = True,
     light: bool = False,
     **options: Any,
 ) -> Lab:
@@ -196,7 +191,7 @@ def lab(
     words = shipped.boot.append if light else plain
     other = os.environ.get("CLOCK_LAB_QEMU")
     qemu = inputs.qemu(Path(other) if other else None, guest)
-    return Lab(qemu, inputs.linux_kernel(guest=guest).image, machine, words, level, mode, options)
+    return Lab(qemu, inputs.linux_kernel(guest=guest).image, machine, words, clocked, options)
 
 
 light_lab = partial(lab, light=True)
@@ -387,14 +382,8 @@ TURNS = 4
 def table_cost() -> None:
     """The minimum over several boots of each kind, in interleaved order: the speed of a shared host changes
     from one minute to the next by more than the differences that the table shows."""
-    kinds = (
-        (Level.NONE, "serial"),
-        (Level.COUNT, "parallel"),
-        (Level.FULL, "parallel"),
-        (Level.FULL, "serial"),
-    )
-    setups = [lab(level, ClockMode(mode)) for level, mode in kinds]
-    print("| CPUs | plain TCG, CPU s | count | full, parallel | full, serial |\n|---|---|---|---|---|")
+    setups = (lab(clocked=False), lab())
+    print("| CPUs | plain TCG, CPU s | instruction clock |\n|---|---|---|")
     for cpus in chosen((1, 2, 4, 8)):
         words = PRIMES.format(hi=3_000_000)
         turns = [[setup.boot("primes", cpus, words).cpu_seconds for setup in setups] for _ in range(TURNS)]
@@ -407,23 +396,6 @@ def table_cost() -> None:
         )
 
 
-def table_modes() -> None:
-    print("| CPUs | serial, ns | speedup | parallel, ns | from serial |\n|---|---|---|---|---|")
-    base = 0
-    for cpus in chosen((1, 2, 4, 8, 16, 32)):
-        words = PRIMES.format(hi=3_000_000)
-        serial, parallel = (
-            lab(Level.FULL, mode).boot("primes", cpus, words).window(cpus).work for mode in ClockMode
-        )
-        base = base or serial
-        print(
-            f"| {cpus} | {serial:,} | {base / serial:.3f}x | {parallel:,} | {parallel / serial - 1:+.3%} |",
-            flush=True,
-        )
-
-
-UPPER_HALF = 1 << 63
-"""Of the addresses: the kernel's."""
 FIRMWARE = range(0x8000_0000, 0x8020_0000)
 """Where OpenSBI is on RISC-V, below the kernel. Nothing else in a window has such addresses."""
 BLOCK = re.compile(r"^block ([0-9a-f]+) (\d+) \d+ (\d+)$", re.MULTILINE)
@@ -432,32 +404,6 @@ BLOCK = re.compile(r"^block ([0-9a-f]+) (\d+) \d+ (\d+)$", re.MULTILINE)
 def blocks(profile: Path) -> list[tuple[int, int]]:
     """The address of each block of code that ran in the window, and the instructions executed in it."""
     return [(int(one[1], 16), int(one[2]) * int(one[3])) for one in BLOCK.finditer(profile.read_text())]
-
-
-def of_programs(profile: Path) -> int:
-    """The instructions that programs executed in the window, neither kernel nor firmware."""
-    return sum(
-        count for address, count in blocks(profile) if address < UPPER_HALF and address not in FIRMWARE
-    )
-
-
-def table_levels() -> None:
-    """What a window of primes at 2 CPUs consists of at both levels, on $CLOCK_LAB_ARCH."""
-    print("| level, mode | of programs | of kernel and firmware | begins apart, ns | work, ns |")
-    print("|---|---|---|---|---|")
-    words = PRIMES.format(hi=300_000)
-    for level, mode in ((Level.FULL, ClockMode.SERIAL), *((Level.COUNT, mode) for mode in ClockMode)):
-        with tempfile.TemporaryDirectory(prefix="clock-lab-") as folder:
-            file = Path(folder) / "profile"
-            done = lab(level, mode).boot("primes", 2, words, records=Records(profile=file))
-            programs, whole = of_programs(file), sum(count for _, count in blocks(file))
-        try:
-            seen = done.window(2)
-            begins = [mark.time for mark in seen.begins]
-            ends = f"{max(begins) - min(begins):,} | {seen.work:,}"
-        except VerifyError as error:
-            ends = f"- | INVALID: {error}"
-        print(f"| {level}, {mode} | {programs:,} | {whole - programs:,} | {ends} |", flush=True)
 
 
 def shape_of(name: str, cpus: int, folder: Path) -> Path:
@@ -478,7 +424,7 @@ def table_memory() -> None:
     with tempfile.TemporaryDirectory(prefix="clock-lab-") as folder:
         for name, words in (("primes", PRIMES.format(hi=3_000_000)), ("checksum", "")):
             for cpus in chosen((1, 4, 16)):
-                setups = (lab(Level.NONE), lab(shape=shape_of(MACHINE, cpus, Path(folder))))
+                setups = (lab(clocked=False), lab(shape=shape_of(MACHINE, cpus, Path(folder))))
                 turns = [[setup.boot(name, cpus, words).cpu_seconds for setup in setups] for _ in range(3)]
                 plain, cost = map(statistics.median, zip(*turns, strict=True))
                 print(f"| {name} | {cpus} | {plain:.2f} | {cost:.2f} ({cost / plain:.2f}x) |", flush=True)
@@ -542,8 +488,6 @@ if __name__ == "__main__":
     tables: dict[str, Callable[[], None]] = {
         "truth": table_truth,
         "cost": table_cost,
-        "modes": table_modes,
-        "levels": table_levels,
         "memory": table_memory,
         "order": table_order,
     }

@@ -16,7 +16,6 @@ from pathlib import Path
 
 from benchgate.base.systems import System
 from benchgate.build.fetch import inputs
-from benchgate.insn.log import Level
 from benchgate.insn.log_reader import read_log
 from benchgate.judge.run_files import read_console
 from benchgate.plan import catalog
@@ -48,7 +47,7 @@ def main(names: list[str]) -> None:
     with tempfile.TemporaryDirectory(prefix="clock-repeats-") as folder:
         for name in names:
             system = machine_system(name)
-            kit = Bootkit(Path(folder) / name, inputs.qemu(guest=system.arch), Level.FULL, nonce=NONCE)
+            kit = Bootkit(Path(folder) / name, inputs.qemu(guest=system.arch), insn=True, nonce=NONCE)
             for cpus in chosen((1, 2, 4, 8, 16, 32)):
                 begin, runs = time.monotonic(), []
                 for run in range(RUNS):

@@ -14,7 +14,7 @@ import pytest
 from benchgate.base.arch import Architecture
 from benchgate.base.exploring import FILE, Exploration, Point, Strategy, usual
 from benchgate.insn.explore_log import Explored
-from benchgate.insn.log import ClockLog, Level
+from benchgate.insn.log import ClockLog
 from benchgate.insn.plugin import build
 from benchgate.judge.memory_books import check_balance
 from tests.barekit import GOOD, GUESTS, NAMED, kernel
@@ -144,8 +144,8 @@ def test_a_file_of_another_guest_is_refused_by_name(guest: Path, tmp_path: Path)
     )
     assert done.returncode != 0
     assert b"a point is of a vCPU that the guest does not have" in done.stderr
-    plugin = build(Level.FULL, 2)
-    argv[argv.index("-plugin") + 1] = f"{plugin},out={tmp_path / 'log'},serial=1,explore={tmp_path / FILE}"
+    plugin = build(2)
+    argv[argv.index("-plugin") + 1] = f"{plugin},out={tmp_path / 'log'},explore={tmp_path / FILE}"
     old = subprocess.run(
         argv,
         env={**environment, "LD_PRELOAD": str(plugin)},

@@ -16,14 +16,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from benchgate.base.errors import VerifyError
 from benchgate.build import programs
 from benchgate.build.fetch import cross
 from benchgate.insn import plugin
 from benchgate.insn.arguments import QUANTUM
 from benchgate.insn.events import read_events
 from benchgate.insn.linux_symbols import linux_symbols
-from benchgate.insn.log import ClockMode, Level
 from benchgate.insn.plugin import FLAGS
 from benchgate.insn.profile import read_profile, top_table
 from benchgate.insn.records import Records
@@ -40,7 +38,6 @@ from tools.clock_lab import (
     boot_case,
     burning,
     errands,
-    of_programs,
     outcome,
     run_case,
     workload,
@@ -227,30 +224,6 @@ def test_durations_agree_with_arithmetic(case: Case) -> None:
 @pytest.mark.parametrize("case", CASES, ids=name_of)
 def test_every_duration_agrees_with_arithmetic(case: Case, cpus: int) -> None:
     assert run_case(lab(), case, cpus, seed=2).error < 0.01
-
-
-def test_parallel_agrees_with_serial(moved: Moved) -> None:
-    parallel = lab(mode=ClockMode.PARALLEL).boot("primes", 2, SMALL, seed=1).window(2).work
-    assert parallel == pytest.approx(moved.boot.window(2).work, rel=0.002)
-
-
-@pytest.mark.long
-def test_level_count_counts_the_same_instructions_of_programs(tmp_path: Path) -> None:
-    """The kernel's ticks follow host time at level count, so their share differs."""
-
-    def programs(level: Level, mode: ClockMode) -> int:
-        profile = tmp_path / level
-        lab(level, mode).boot("primes", 2, SMALL, records=Records(profile=profile))
-        return of_programs(profile)
-
-    full = programs(Level.FULL, ClockMode.SERIAL)
-    assert full > 10_000_000
-    assert programs(Level.COUNT, ClockMode.PARALLEL) == pytest.approx(full, rel=1e-5)
-
-
-def test_level_count_refuses_a_worker_that_sleeps() -> None:
-    with pytest.raises(VerifyError, match="waited inside its window: at level count"):
-        run_case(lab(Level.COUNT, ClockMode.PARALLEL), SLEEPERS, 2)
 
 
 # ---- the books

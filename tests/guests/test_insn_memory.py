@@ -9,9 +9,10 @@ import pytest
 
 from benchgate.base.machines import memory_ranges
 from benchgate.insn import arguments
-from benchgate.insn.log import Level, Order
+from benchgate.insn.log import Order
 from benchgate.insn.machine_shape import shape
 from benchgate.insn.plugin import build
+from benchgate.insn.records import Records
 from benchgate.plan import catalog
 from tests.machines import PATIENCE_S
 from tools.clock_lab import PRIMES, Barriers, Boot, burning
@@ -58,8 +59,8 @@ def test_the_filter_of_translations_changes_no_count(
     one: tuple[Path, Boot], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, first = one
-    kept = arguments._memory_system
-    monkeypatch.setattr(arguments, "_memory_system", lambda *given: {**kept(*given), "filter": 0})
+    kept = Records.options
+    monkeypatch.setattr(Records, "options", lambda records: {**kept(records), "filter": 0})
     again = boot(path)
     assert first.log is not None
     assert again.log is not None
@@ -105,9 +106,9 @@ def test_strict_order_leaves_no_access_late(times: int) -> None:
 def test_a_qemu_without_inline_counters_is_refused_by_name(tmp_path: Path) -> None:
     setup = lab()
     argv, environment = setup.line(1, tmp_path / "clock.log", 0)
-    plugin = build(Level.FULL, 2)
+    plugin = build(2)
     at = argv.index("-plugin") + 1
-    argv[at] = f"{plugin},out={tmp_path / 'clock.log'},machine={shape_file(tmp_path)},serial=1"
+    argv[at] = f"{plugin},out={tmp_path / 'clock.log'},machine={shape_file(tmp_path)}"
     environment["LD_PRELOAD"] = str(plugin)
     done = subprocess.run(
         argv, env=environment, capture_output=True, text=True, timeout=PATIENCE_S, check=False

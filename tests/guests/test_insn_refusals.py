@@ -17,7 +17,7 @@ from benchgate.build.fetch import inputs
 from benchgate.build.toolchain import compiler
 from benchgate.insn.arguments import arguments
 from benchgate.insn.guests import clock_guest
-from benchgate.insn.log import ClockLog, ClockMode, Level
+from benchgate.insn.log import ClockLog
 from benchgate.insn.log_reader import read_log
 from benchgate.insn.plugin import prepare
 from benchgate.insn.support import check_trial, probe_guest, support, trial
@@ -38,9 +38,7 @@ def run(
     qemu: Qemu, kernel: Path, log: Path, *, cpus: int = 1, patience_s: int = 60, **environment: str
 ) -> subprocess.CompletedProcess[str]:
     launch = arguments(
-        prepare(qemu, Level.FULL),
-        level=Level.FULL,
-        mode=ClockMode.SERIAL,
+        prepare(qemu),
         log=log,
         seed=0,
         cpus=cpus,
@@ -74,9 +72,9 @@ def helper(folder: Path, name: str, source: str) -> Path:
     return library
 
 
-def test_the_pinned_qemu_supports_the_full_clock(qemu: Qemu) -> None:
+def test_the_pinned_qemu_supports_the_clock(qemu: Qemu) -> None:
     found = support(qemu)
-    assert found.level is Level.FULL, found.reason
+    assert found.works, found.reason
     assert "sleep=" in found.reason
 
 
@@ -96,7 +94,7 @@ def test_a_qemu_without_the_cpu_model_is_refused_with_what_helps(qemu: Qemu, tmp
     older.write_text(WITHOUT_MAX.format(qemu=qemu.binary))
     older.chmod(0o755)
     found = support(replace(qemu, binary=older))
-    assert found.level is Level.NONE
+    assert not found.works
     assert "unable to find CPU model 'none'; use QEMU 8.2 or newer" in found.reason
 
 
@@ -137,12 +135,12 @@ def test_a_plugin_that_is_not_preloaded_is_refused(qemu: Qemu, tmp_path: Path) -
 def test_a_qemu_that_does_not_use_a_hook_is_refused(
     qemu: Qemu, tmp_path: Path, name: str, source: str, why: str
 ) -> None:
-    plugin = prepare(qemu, Level.FULL)
+    plugin = prepare(qemu)
     before = helper(tmp_path, name, source)
     done = run(qemu, probe_guest(1), tmp_path / "log", patience_s=20, LD_PRELOAD=f"{before}:{plugin}")
     if done.returncode == 33:  # on a busy host the guest may end before the clock looks at the hooks
         with pytest.raises(VerifyError, match=r"expected|never used one of the clock's hooks"):
-            check_trial(PROBE, Level.FULL, 1, done.stdout.encode(), read_log(tmp_path / "log"))
+            check_trial(PROBE, 1, done.stdout.encode(), read_log(tmp_path / "log"))
         return
     assert done.returncode in (1, REFUSED), done.stderr
     assert why in done.stderr
@@ -159,7 +157,7 @@ def test_a_stuck_lockstep_names_the_waiting_vcpus(qemu: Qemu, tmp_path: Path) ->
         "  if (n == 1 && v->iov_len == 1 && *(char *)v->iov_base == 'p') for (;;) pause();\n"
         "  return syscall(SYS_writev, fd, v, n); }\n"
     )
-    plugin = prepare(qemu, Level.FULL)
+    plugin = prepare(qemu)
     before = helper(tmp_path, "blocked", source)
     done = run(qemu, probe_guest(2), tmp_path / "log", cpus=2, patience_s=3, LD_PRELOAD=f"{before}:{plugin}")
     assert done.returncode == STUCK, done.stderr
@@ -206,7 +204,7 @@ def test_a_vcpu_that_gets_no_cpu_of_the_host_is_not_stuck(qemu: Qemu, tmp_path: 
     """For 8 s its thread wants a CPU on which other processes always come first. Where the host gives it one
     nevertheless, it goes on early."""
     cpu = min(os.sched_getaffinity(0))
-    plugin = prepare(qemu, Level.FULL)
+    plugin = prepare(qemu)
     before = helper(tmp_path, "starved", STARVED.replace("CPU_SET(CPU,", f"CPU_SET({cpu},"))
     hogs = [subprocess.Popen([sys.executable, "-c", HOG, str(cpu)]) for _ in range(3)]
     try:
@@ -229,16 +227,16 @@ def test_a_vcpu_that_only_computes_in_qemu_is_stuck(qemu: Qemu, tmp_path: Path) 
         "  while (always && n == 1 && v->iov_len == 1 && *(char *)v->iov_base == 'p') {}\n"
         "  return syscall(SYS_writev, fd, v, n); }\n"
     )
-    plugin = prepare(qemu, Level.FULL)
+    plugin = prepare(qemu)
     before = helper(tmp_path, "busy", source)
     log = tmp_path / "log"
     done = run(qemu, probe_guest(2), log, cpus=2, patience_s=1, LD_PRELOAD=f"{before}:{plugin}")
     assert done.returncode == STUCK, done.stderr
 
 
-@pytest.mark.parametrize("option", ["quantum=0", "seed=-1", "serial=2", "colour=red", "patience", "out="])
+@pytest.mark.parametrize("option", ["quantum=0", "seed=-1", "skip=x", "colour=red", "patience", "out="])
 def test_an_invalid_option_is_refused(qemu: Qemu, tmp_path: Path, option: str) -> None:
-    plugin = prepare(qemu, Level.COUNT)
+    plugin = prepare(qemu)
     argv = [str(qemu.binary), "-M", "none", "-accel", "tcg", "-display", "none"]
     argv += ["-plugin", f"{plugin},out={tmp_path / 'log'},{option}"]
     done = subprocess.run(
@@ -258,7 +256,7 @@ def test_an_invalid_option_is_refused(qemu: Qemu, tmp_path: Path, option: str) -
 
 @pytest.fixture(scope="module")
 def good(qemu: Qemu) -> ClockLog:
-    return trial(qemu, Level.FULL, prepare(qemu, Level.FULL), 1)[1]
+    return trial(qemu, prepare(qemu), 1)[1]
 
 
 @pytest.mark.parametrize(
@@ -273,9 +271,9 @@ def good(qemu: Qemu) -> ClockLog:
 def test_guest_times_that_disagree_with_the_clock_are_refused(
     good: ClockLog, console: bytes, why: str
 ) -> None:
-    check_trial(PROBE, Level.FULL, 1, b"probe loop=2000010 pit=14318 sleep=10000150 ap=0\n", good)
+    check_trial(PROBE, 1, b"probe loop=2000010 pit=14318 sleep=10000150 ap=0\n", good)
     with pytest.raises(VerifyError, match=why):
-        check_trial(PROBE, Level.FULL, 1, console, good)
+        check_trial(PROBE, 1, console, good)
 
 
 def without(log: ClockLog, hook: str) -> ClockLog:
@@ -289,4 +287,4 @@ def test_a_trial_in_which_a_hook_was_not_used_is_refused(good: ClockLog, name: s
     """Whatever it measured: its figures can be right by chance."""
     console = b"probe loop=2000010 pit=14318 sleep=10000150 ap=0\n"
     with pytest.raises(VerifyError, match=rf"never used one of the clock's hooks \({name}\)"):
-        check_trial(PROBE, Level.FULL, 1, console, without(good, name))
+        check_trial(PROBE, 1, console, without(good, name))

@@ -21,7 +21,6 @@ from benchgate.base.qemu import CONTROLLED, command, guest_name
 from benchgate.base.runs import BootSpec, Deadlines
 from benchgate.build.fetch import inputs
 from benchgate.insn.arguments import arguments
-from benchgate.insn.log import Level
 from benchgate.insn.log_reader import read_log
 from benchgate.insn.plugin import prepare
 from benchgate.run.clock_console import ClockConsole
@@ -47,9 +46,7 @@ def spec(kernel: Path, folder: Path, cpus: int, words: str = "") -> BootSpec:
     folder.mkdir()
     qemu = inputs.qemu()
     clock = arguments(
-        prepare(qemu, Level.FULL),
-        level=Level.FULL,
-        mode="serial",
+        prepare(qemu),
         log=folder / "clock.log",
         seed=1,
         cpus=cpus,

@@ -11,7 +11,6 @@ import pytest
 
 from benchgate.base.systems import System
 from benchgate.build.fetch import inputs
-from benchgate.insn.log import Level
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.plan import systemfile
 from tests.kernelkit import talker
@@ -35,7 +34,7 @@ deadlines: {{boot_s: 2, run_s: 2}}
 """
 EXIT = "{by: exit, exit_codes: [33]}"
 KILL = "{by: kill}"
-CLOCKS = pytest.mark.parametrize("level", [INSN, WALL], ids=["insn", "wall"])
+CLOCKS = pytest.mark.parametrize("insn", [INSN, WALL], ids=["insn", "wall"])
 
 
 @pytest.fixture(scope="module")
@@ -60,16 +59,14 @@ def system(kernel: Path, case: str, hi: int = SHORT, end: str = EXIT) -> System:
     return systemfile.load(path)
 
 
-def boot(
-    folder: Path, level: Level | None, kernel: Path, case: str, *, hi: int = SHORT, end: str = EXIT
-) -> JudgedRun:
-    return Bootkit(folder, inputs.qemu(), level).run(system(kernel, case, hi, end), "selftest", 2)
+def boot(folder: Path, insn: bool, kernel: Path, case: str, *, hi: int = SHORT, end: str = EXIT) -> JudgedRun:
+    return Bootkit(folder, inputs.qemu(), insn).run(system(kernel, case, hi, end), "selftest", 2)
 
 
 @CLOCKS
 @pytest.mark.parametrize("end", [EXIT, KILL])
-def test_the_honest_kernel_is_verified(kernel: Path, tmp_path: Path, level: Level | None, end: str) -> None:
-    judged = boot(tmp_path, level, kernel, "none", end=end)
+def test_the_honest_kernel_is_verified(kernel: Path, tmp_path: Path, insn: bool, end: str) -> None:
+    judged = boot(tmp_path, insn, kernel, "none", end=end)
     assert judged.verified is not None, judged.reason
 
 
@@ -84,10 +81,8 @@ def test_the_honest_kernel_is_verified(kernel: Path, tmp_path: Path, level: Leve
         ("reboots", "QEMU reports that the guest ended itself: guest-reset"),
     ],
 )
-def test_an_accident_is_named(
-    kernel: Path, tmp_path: Path, level: Level | None, case: str, said: str
-) -> None:
-    judged = boot(tmp_path, level, kernel, case)
+def test_an_accident_is_named(kernel: Path, tmp_path: Path, insn: bool, case: str, said: str) -> None:
+    judged = boot(tmp_path, insn, kernel, case)
     assert judged.verified is None
     assert said in judged.reason
 

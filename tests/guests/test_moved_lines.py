@@ -14,7 +14,6 @@ import pytest
 
 from benchgate.base.systems import System
 from benchgate.build.fetch import inputs
-from benchgate.insn.log import Level
 from benchgate.insn.log_reader import read_log
 from benchgate.insn.memory_log import WINDOW
 from benchgate.insn.sharing import MovedLine, Sharing, read_sharing
@@ -47,7 +46,7 @@ def on_desktop(word: str) -> System:
 
 
 def record(folder: Path, system: System, layout: str) -> Recorded:
-    kit = Bootkit(folder, inputs.qemu(), Level.FULL)
+    kit = Bootkit(folder, inputs.qemu(), insn=True)
     run = kit.run(system, "counters", CPUS, {"steps": STEPS, "layout": layout}, lines=True)
     assert run.verified is not None, run.reason
     file = run.run.folder / recordings.SHARING
@@ -98,7 +97,7 @@ def test_padded_counters_do_not_move(tmp_path: Path) -> None:
 
 def test_recording_changes_nothing_that_the_guest_sees(tmp_path: Path) -> None:
     system, given = on_desktop("kernel"), {"steps": STEPS, "layout": "packed"}
-    kit = Bootkit(tmp_path, inputs.qemu(), Level.FULL, nonce="5ea1ed5ea1ed5ea1")
+    kit = Bootkit(tmp_path, inputs.qemu(), insn=True, nonce="5ea1ed5ea1ed5ea1")
     runs = [kit.run(system, "counters", 2, given, lines=lines) for lines in (False, True)]
     logs = [read_log(run.run.clock_log) for run in runs if run.run.clock_log is not None]
     assert logs[0].repeatable == logs[1].repeatable

@@ -13,7 +13,6 @@ from benchgate.base.runs import Ending
 from benchgate.base.systems import System
 from benchgate.build.fetch import inputs
 from benchgate.build.toolchain import compiler
-from benchgate.insn.log import Level
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.plan import systemfile
 from tests.kernelkit import BARE
@@ -66,7 +65,7 @@ def system(guest: Path, case: str, ready: str = "", reset: str = "") -> System:
 
 @pytest.fixture
 def timed(tmp_path: Path) -> Bootkit:
-    return Bootkit(tmp_path, inputs.qemu(), Level.FULL)
+    return Bootkit(tmp_path, inputs.qemu(), insn=True)
 
 
 def boot(timed: Bootkit, guest: Path, case: str, cpus: int, ready: str = "") -> JudgedRun:
@@ -140,11 +139,11 @@ def test_bench_lines_that_misreport_are_refused(timed: Bootkit, guest: Path, cas
     assert re.search(said, judged.reason), judged.reason
 
 
-@pytest.mark.parametrize("level", [Level.FULL, None])
+@pytest.mark.parametrize("insn", [True, False])
 def test_a_triple_fault_after_the_result_is_a_failure_unless_the_yaml_allows_it(
-    timed: Bootkit, guest: Path, level: Level | None
+    timed: Bootkit, guest: Path, insn: bool
 ) -> None:
-    kit = replace(timed, level=level)
+    kit = replace(timed, insn=insn)
     judged = kit.run(system(guest, "reset"), "selftest", 2)
     assert "guest-reset" in judged.reason
     assert judged.run.exit_status == 0

@@ -13,7 +13,6 @@ import pytest
 
 from benchgate.base.runs import Ending, Outcome
 from benchgate.base.systems import System
-from benchgate.insn.log import Level
 from benchgate.judge import attribution
 from benchgate.judge.attribution import WHOLE, Table
 from benchgate.judge.judged_run import JudgedRun
@@ -53,7 +52,7 @@ def tabled(judged: JudgedRun) -> Table:
 @pytest.fixture(scope="module")
 def timed(kit: Bootkit) -> Bootkit:
     """On the instruction clock: the guest's times and counts do not depend on the host's load."""
-    return replace(kit, folder=kit.folder / "timed", level=Level.FULL)
+    return replace(kit, folder=kit.folder / "timed", insn=True)
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,6 @@ import pytest
 
 from benchgate.base.cells import Window
 from benchgate.base.runs import VerifiedRun
-from benchgate.insn.log import Level
 from benchgate.judge import verify
 from benchgate.plan import catalog, systemfile
 from benchgate.run.record import load
@@ -90,7 +89,7 @@ def halved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def halved_arm(kit: Bootkit, halved: Path, fault: str, cpus: int) -> VerifiedRun:
     path = halved / f"{fault}.yaml"
     path.write_text(HALVED_YAML.format(fault=fault))
-    timed = replace(kit, folder=kit.folder / f"halved-{fault}-{cpus}", level=Level.FULL)
+    timed = replace(kit, folder=kit.folder / f"halved-{fault}-{cpus}", insn=True)
     judged = timed.run(systemfile.load(path), "primes", cpus, {"hi": 200_000})
     assert judged.verified, judged.reason
     return judged.verified

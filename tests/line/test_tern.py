@@ -18,7 +18,6 @@ from benchgate.base.files import file_digest
 from benchgate.base.runs import Ending, RawRun
 from benchgate.build import images
 from benchgate.host import accel
-from benchgate.insn.log import Level
 from benchgate.insn.symbols import read_symbols
 from benchgate.judge import attribution, run_files, verify, wire
 from benchgate.judge.judged_run import JudgedRun
@@ -90,7 +89,7 @@ def test_without_a_manifest_the_quick_self_tests_run_and_pass(kit: Bootkit) -> N
 def test_waits_end_on_time(kit: Bootkit, check: str, words: str) -> None:
     """Within that many ns, which only the instruction clock can promise: a host may give a vCPU no time. In
     `stress-wake` every CPU has a thread that never stops."""
-    timed = replace(kit, folder=kit.folder / check, level=Level.FULL)
+    timed = replace(kit, folder=kit.folder / check, insn=True)
     done = timed.words("kernel", 2, f"only={check} {words}")
     assert done.ending is Ending.DONE, ternkit.console(done)
 
@@ -100,7 +99,7 @@ SERVICES = Path(__file__).parents[1] / "data" / "services"
 
 @pytest.mark.parametrize("system", ["kernel", "linux"])
 def test_a_workload_has_every_service(kit: Bootkit, system: str) -> None:
-    timed = replace(kit, folder=kit.folder / f"services-{system}", level=Level.FULL)
+    timed = replace(kit, folder=kit.folder / f"services-{system}", insn=True)
     judged = timed.run(system, str(SERVICES), 2)
     assert judged.verified, judged.reason
     assert len(judged.verified.workers) == 2
@@ -220,7 +219,7 @@ def test_a_worker_that_was_woken_is_interrupted_once_a_slice(kit: Bootkit) -> No
     """A timer that is still set from the slice before the worker slept causes no additional interrupt. CPU 0
     is left out, because there the timer may still be set for a slice of the coordinator. How long a round
     takes is the compiler's choice: the first window counts that is not close to a multiple of the slice."""
-    timed = replace(kit, folder=kit.folder / "ticks", level=Level.FULL)
+    timed = replace(kit, folder=kit.folder / "ticks", insn=True)
     for rounds in (128, 137, 143):
         judged = timed.run("kernel", "checksum", 4, {"blocks": 4096, "rounds": rounds}, measure=True)
         slices, left = slices_of(judged)

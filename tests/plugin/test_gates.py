@@ -15,7 +15,6 @@ import pytest
 from benchgate.base.clocks import Clock, Clocks
 from benchgate.base.runs import Outcome
 from benchgate.evidence.check import INCOMPLETE, verify_session
-from benchgate.insn.log import Level
 from benchgate.insn.support import Support
 from benchgate.plan.catalog import load_workload
 from benchgate.session import rejudge, vm_choice
@@ -83,7 +82,7 @@ def test_verify_and_rejudge_reach_the_same_verdict_from_the_files(rig: Rig) -> N
 @pytest.fixture
 def informed(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> Rig:
     """The instruction clock decides, but this QEMU cannot carry it: only wall time has figures."""
-    none = Support(Level.NONE, "it is a stand-in", 0, "10.0.2", "p")
+    none = Support(False, "it is a stand-in")
     said = {Clock.WALL: (5, 25), Clock.INSN: (5, 5)}
     monkeypatch.setattr(vm_choice, "support", lambda _: none)
     monkeypatch.setattr(vm_choice, "clocks_of", lambda *_: Clocks(Clock.INSN, "this test says so", said))

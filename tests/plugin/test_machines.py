@@ -82,7 +82,6 @@ def test_a_mark_on_wall_time_is_a_skip_with_its_reason(rig: Rig) -> None:
             ("--machine=desktop8", "--clock=wall"),
             "--machine desktop8: only the instruction clock has machines",
         ),
-        (("--machine=desktop8", "--clock-mode=parallel"), "a memory system needs one order of accesses"),
         (
             ("--machine=desktop9",),
             "--machine desktop9: machine `desktop9` is not known; did you mean `desktop8`*ideal, manycore64",

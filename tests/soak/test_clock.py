@@ -1,6 +1,6 @@
-"""Repeated runs on the instruction clock: serial runs of one seed are equal, parallel runs differ little.
+"""Repeated runs on the instruction clock: runs of one seed are equal.
 
-Prints two tables of docs/insn-measured.md. $BENCHGATE_SOAK_RUNS is the number of boots per row (default 20).
+Prints a table of docs/insn-measured.md. $BENCHGATE_SOAK_RUNS is the number of boots per row (default 20).
 """
 
 from __future__ import annotations
@@ -8,15 +8,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from statistics import fmean, stdev
 
 import pytest
 
 from benchgate.base.disks import Disk, Interface, disk_options
 from benchgate.insn import plugin
-from benchgate.insn.log import ClockMode
 from benchgate.insn.plugin import FLAGS
-from tools.clock_lab import PRIMES, Boot, Lab, burning, errands, lab
+from tools.clock_lab import PRIMES, Boot, burning, errands, lab
 
 pytestmark = pytest.mark.soak
 
@@ -24,22 +22,17 @@ RUNS = int(os.environ.get("BENCHGATE_SOAK_RUNS", "20"))
 CPUS = (1, 2, 4, 8)
 LOADS = (("no extra load", 0), ("both cores busy", 2))
 WORDS = PRIMES.format(hi=300_000)
-MAX_CV = 0.001
 BUILDS = (FLAGS, tuple("-O1" if flag == "-O2" else flag for flag in FLAGS))
 
 
 @pytest.fixture(scope="module")
-def tables(request: pytest.FixtureRequest) -> Iterator[dict[str, list[str]]]:
-    tables = {
-        "serial": ["| CPUs | host | runs | different results | window, ns |", "|---|---|---|---|---|"],
-        "parallel": ["| CPUs | host | runs | window, mean ns | CV |", "|---|---|---|---|---|"],
-    }
-    yield tables
+def table(request: pytest.FixtureRequest) -> Iterator[list[str]]:
+    lines = ["| CPUs | host | runs | different results | window, ns |", "|---|---|---|---|---|"]
+    yield lines
     capture = request.config.pluginmanager.get_plugin("capturemanager")
     assert capture is not None
     with capture.global_and_fixture_disabled():
-        for lines in tables.values():
-            print("\n" + "\n".join(lines))
+        print("\n" + "\n".join(lines))
 
 
 def repeatable(boot: Boot) -> tuple[str, object]:
@@ -51,8 +44,8 @@ def repeatable(boot: Boot) -> tuple[str, object]:
 
 
 @pytest.mark.parametrize("cpus", CPUS)
-def test_serial_runs_of_one_seed_are_equal(
-    cpus: int, tables: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_runs_of_one_seed_are_equal(
+    cpus: int, table: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The host's load, QEMU's own jobs and the build of the plugin must not matter."""
     assert len(set(BUILDS)) == 2
@@ -64,7 +57,7 @@ def test_serial_runs_of_one_seed_are_equal(
         with burning(burners):
             others = [_differs(first, _built(monkeypatch, cpus, number, extra)) for number in range(RUNS)]
         different += sum(others)
-        tables["serial"].append(f"| {cpus} | {word} | {RUNS} | {sum(others)} | {first.window(cpus).work:,} |")
+        table.append(f"| {cpus} | {word} | {RUNS} | {sum(others)} | {first.window(cpus).work:,} |")
     assert different == 0 < RUNS
 
 
@@ -92,21 +85,6 @@ def _differs(first: Boot, other: Boot) -> bool:
 def _built(monkeypatch: pytest.MonkeyPatch, cpus: int, number: int, extra: tuple[str, ...]) -> Boot:
     monkeypatch.setattr(plugin, "FLAGS", BUILDS[number % 2])
     return lab().boot("primes", cpus, WORDS, seed=5, extra=extra)
-
-
-@pytest.mark.parametrize("cpus", CPUS)
-def test_parallel_runs_differ_little(cpus: int, tables: dict[str, list[str]]) -> None:
-    bench: Lab = lab(mode=ClockMode.PARALLEL)
-    for word, burners in LOADS:
-        with burning(burners):
-            windows = [
-                bench.boot("primes", cpus, WORDS, seed=5).window(cpus).work for _ in range(max(RUNS // 2, 2))
-            ]
-        spread = stdev(windows) / fmean(windows)
-        tables["parallel"].append(
-            f"| {cpus} | {word} | {len(windows)} | {fmean(windows):,.0f} | {spread:.3%} |"
-        )
-        assert spread <= MAX_CV, windows
 
 
 def test_a_guest_with_32_cpus_is_reported_as_quiet() -> None:

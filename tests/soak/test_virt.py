@@ -1,5 +1,5 @@
 """Repeated runs on the instruction clock on RISC-V and AArch64: all are equal, and take the time that
-arithmetic gives; level count counts the same instructions. $BENCHGATE_SOAK_RUNS is the number of boots per
+arithmetic gives. $BENCHGATE_SOAK_RUNS is the number of boots per
 row (default 20), $BENCHGATE_SOAK_HI the last number that boots of Linux search for primes (default 300000).
 """
 
@@ -11,15 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.base.arch import RISCV64, X86_64, Architecture
+from benchgate.base.arch import RISCV64, Architecture
 from benchgate.build.fetch import inputs
 from benchgate.insn.linux_symbols import MIN_SYMBOLS, linux_symbols
-from benchgate.insn.log import ClockMode, Level
 from benchgate.insn.records import Records
 from benchgate.insn.symbols import read_symbols
 from tests.barekit import CASES, GOOD, GUESTS, Case, boot, kernel, qemu_for
 from tools import clock_lab
-from tools.clock_lab import FIRMWARE, PRIMES, blocks, burning, lab, of_programs
+from tools.clock_lab import FIRMWARE, PRIMES, blocks, burning, lab
 
 pytestmark = pytest.mark.soak
 
@@ -95,22 +94,3 @@ def test_wake_ups_on_riscv_take_longer_because_the_firmware_executes_instruction
     error, firmware = barriers(replace(RISCV64, machine="virt,aia=aplic-imsic"), tmp_path)
     assert error < ERROR
     assert firmware == 0
-
-
-def counted(guest: Architecture, level: Level, mode: ClockMode, folder: Path) -> int:
-    """The instructions of programs in a window of primes at 2 CPUs."""
-    file = folder / "profile"
-    done = lab(level, mode, guest).boot("primes", 2, PRIMES.format(hi=300_000), records=Records(profile=file))
-    assert done.good, done.console + done.errors
-    return of_programs(file)
-
-
-@pytest.mark.parametrize("guest", [X86_64, *GUESTS], ids=str)
-def test_level_count_counts_as_many_instructions_of_programs_as_level_full(
-    guest: Architecture, tmp_path: Path
-) -> None:
-    """What differs is the kernel's share, because its ticks follow host time, and when the workers start."""
-    full = counted(guest, Level.FULL, ClockMode.SERIAL, tmp_path)
-    assert full > 50_000_000
-    for mode in ClockMode:
-        assert counted(guest, Level.COUNT, mode, tmp_path) == pytest.approx(full, rel=1e-5)

@@ -17,7 +17,6 @@ from benchgate.base.qemu import Qemu
 from benchgate.build.cache_storage import Notice
 from benchgate.build.fetch import inputs
 from benchgate.fleet.task import CLOCK, QEMU, Task
-from benchgate.insn.log import Level
 from benchgate.insn.plugin import prepare, source_digest
 from benchgate.insn.support import support
 
@@ -39,12 +38,12 @@ def _for_guests(architecture: str, notice: Notice) -> Equipment:
         raise HostError(f"--guests {architecture}: there are guests of {known}")
     qemu = inputs.qemu(None, ARCHITECTURES[architecture], notice=notice)
     seen = support(qemu)
-    if seen.level is not Level.FULL:
+    if not seen.works:
         raise HostError(
-            f"the instruction clock reaches level {seen.level} in {qemu.binary}, and a worker needs level "
-            f"full: {seen.reason}; see `benchgate doctor`"
+            f"{qemu.binary} cannot carry the instruction clock, which a worker needs: {seen.reason}; see "
+            "`benchgate doctor`"
         )
-    return Equipment(qemu, prepare(qemu, Level.FULL))
+    return Equipment(qemu, prepare(qemu))
 
 
 def equipment_for(task: Task, own: Mapping[str, Equipment]) -> Equipment:

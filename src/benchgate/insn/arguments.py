@@ -15,7 +15,7 @@ from benchgate.base.arch import X86_64, Architecture
 from benchgate.base.errors import UsageError
 from benchgate.base.qemu import comma_safe
 from benchgate.insn.guests import exact_arguments
-from benchgate.insn.log import ClockMode, Level, Order
+from benchgate.insn.log import Order
 from benchgate.insn.records import NO_RECORDS, Records
 from benchgate.insn.talk import TALK_DESCRIPTOR
 
@@ -25,11 +25,6 @@ in c/lockstep.h)."""
 FINE = 100
 """The same limit while a vCPU spins. A value that is handed over through memory is seen up to this much late
 or early."""
-PARALLEL_QUANTUM = 10_000
-"""The quantum in parallel mode, which is not exact and is chosen for speed."""
-COUNT_QUANTUM = 20_000
-COUNT_FINE = 2_000
-"""Both limits at level count, where nothing is exact and closer lockstep only costs time."""
 RUSH = 25
 """Both limits are multiplied by this outside the marked window, to reach the window sooner."""
 SKIP = 100_000
@@ -51,8 +46,6 @@ class ClockArguments:
 def arguments(  # noqa: PLR0913 - one run has this many options
     plugin: Path,
     *,
-    level: Level | str,
-    mode: ClockMode | str,
     log: Path,
     seed: int,
     quantum: int | None = None,
@@ -83,27 +76,22 @@ def arguments(  # noqa: PLR0913 - one run has this many options
     `talks`: something is typed at the guest's console; the plugin's socket is TALK_DESCRIPTOR.
     `explore`: the file that says where vCPUs are stalled (base/exploring.py); None: nowhere.
     """
-    level, mode = Level(level), ClockMode(mode)
-    _check(level, cpus, seed)
-    limits = _limits(level, mode, marked=marked)
-    given = {"quantum": quantum, "fine": fine, "rush": rush}
+    _check(cpus, seed)
+    usual_rush = RUSH if marked else 1
+    some = {"machine": shape, "order": order.value, "explore": explore, "disks": int(disks)}
     options: dict[str, object] = {
         "out": log,
         "seed": seed,
-        **{name: limits[name] if value is None else value for name, value in given.items()},
+        "quantum": QUANTUM if quantum is None else quantum,
+        "fine": FINE if fine is None else fine,
+        "rush": usual_rush if rush is None else rush,
         "skip": SKIP,
-        "serial": int(mode is ClockMode.SERIAL),
         "patience": patience_s,
         "lines": int(not marked),
         **records.options(),
-        **_memory_system(level, mode, shape, order),
-        **({} if explore is None else _explore(level, mode, explore)),
-        **(_talk(level) if talks else {}),
+        **{name: value for name, value in some.items() if value},
+        **({"talk": TALK_DESCRIPTOR} if talks else {}),
     }
-    if level is Level.COUNT:
-        return ClockArguments(_plugin(plugin, options), MappingProxyType({}))
-    if disks:
-        options["disks"] = 1
     argv = (
         *_plugin(plugin, options),
         *(DISK_OBJECT if disks else ()),
@@ -114,62 +102,16 @@ def arguments(  # noqa: PLR0913 - one run has this many options
     return ClockArguments(argv, environment, one_insn=order is Order.STRICT)
 
 
-def _check(level: Level, cpus: int, seed: int) -> None:
-    if level is Level.NONE:
-        raise UsageError("the instruction clock does not work with this QEMU: use --clock wall")
+def _check(cpus: int, seed: int) -> None:
     if not 1 <= cpus <= 256:
         raise UsageError(f"the instruction clock supports 1 to 256 CPUs, not {cpus}")
     if not 0 <= seed < 2**64:
         raise UsageError(f"the seed of the instruction clock must be from 0 to 2**64 - 1, not {seed}")
 
 
-def _limits(level: Level, mode: ClockMode, *, marked: bool) -> dict[str, int]:
-    rush = RUSH if marked else 1
-    if level is not Level.FULL:
-        return {"quantum": COUNT_QUANTUM, "fine": COUNT_FINE, "rush": rush}
-    quantum = QUANTUM if mode is ClockMode.SERIAL else PARALLEL_QUANTUM
-    return {"quantum": quantum, "fine": FINE, "rush": rush}
-
-
-def _talk(level: Level) -> dict[str, object]:
-    if level is not Level.FULL:
-        raise UsageError(
-            "nothing can be typed at a guest's console at level count of the instruction clock, because "
-            "input would arrive at times that the host chooses; use a QEMU that supports level full, or "
-            "--clock wall"
-        )
-    return {"talk": TALK_DESCRIPTOR}
-
-
 def _plugin(plugin: Path, options: Mapping[str, object]) -> tuple[str, str]:
     words = (f"{name}={comma_safe(str(value))}" for name, value in options.items())
     return "-plugin", ",".join((comma_safe(str(plugin)), *words))
-
-
-def _memory_system(level: Level, mode: ClockMode, shape: Path | None, order: Order) -> dict[str, object]:
-    if shape is None and order is Order.UNSAID:
-        return {}
-    if level is not Level.FULL:
-        raise UsageError(
-            "a machine with a memory system needs level full of the instruction clock: at level count time "
-            "is the host's; use a QEMU that supports level full (`benchgate doctor`)"
-        )
-    if mode is not ClockMode.SERIAL:
-        raise UsageError(
-            "a machine with a memory system needs --clock-mode serial: in parallel mode the accesses of "
-            "different CPUs have no one order"
-        )
-    named = {"machine": shape, "order": order.value}
-    return {name: value for name, value in named.items() if value}
-
-
-def _explore(level: Level, mode: ClockMode, file: Path) -> dict[str, object]:
-    if level is not Level.FULL or mode is not ClockMode.SERIAL:
-        raise UsageError(
-            "exploration needs level full and the serial mode of the instruction clock, because else no run "
-            "could be made again; `benchgate doctor` shows the level of each QEMU"
-        )
-    return {"explore": file}
 
 
 def _preload(plugin: Path) -> str:

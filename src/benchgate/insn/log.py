@@ -17,19 +17,6 @@ from benchgate.insn.explore_log import Explored
 from benchgate.insn.memory_log import WINDOW, MemoryBooks
 
 
-class Level(StrEnum):
-    """What this QEMU supports. full: guest time is instruction time. count: counting and lockstep only."""
-
-    FULL = "full"
-    COUNT = "count"
-    NONE = "none"
-
-
-class ClockMode(StrEnum):
-    SERIAL = "serial"
-    PARALLEL = "parallel"
-
-
 class Order(StrEnum):
     """What is done about accesses to memory that come in the wrong order."""
 
@@ -128,8 +115,6 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class ClockLog:
-    level: Level
-    mode: ClockMode
     seed: int
     quantum: int
     """How many ns a vCPU may be ahead of the slowest one in the window."""
@@ -157,14 +142,12 @@ class ClockLog:
     """Where vCPUs were stalled; None: the run was not explored."""
     end: int | None = None
     checks: Mapping[str, int] = field(default_factory=dict)
-    """Self-check counters; a serial run repeats them exactly."""
+    """Self-check counters; a run repeats them exactly."""
     host: Mapping[str, int] = field(default_factory=dict)
     """Counters that also depend on how the host scheduled threads."""
     refused: str = ""
     stuck: tuple[str, ...] = ()
     flooded: bool = False
-    waited: int | None = None
-    """Level count: the first vCPU that halted inside a worker's window."""
     closed: bool = False
 
     @property
@@ -174,11 +157,6 @@ class ClockLog:
             return f"the instruction clock refused this QEMU: {self.refused}"
         if self.stuck:
             return f"the lockstep was stuck: {'; '.join(self.stuck)}"
-        if self.waited is not None:
-            return (
-                f"a worker on vCPU {self.waited} waited inside its window: at level count timers follow host "
-                "time, so only windows without waiting can be measured; use a QEMU that supports level full"
-            )
         if self.flooded:
             return "the guest executed more marks than the clock's log can hold"
         return ""
@@ -195,10 +173,10 @@ class ClockLog:
 
     @property
     def repeatable(self) -> tuple[object, ...]:
-        """Everything that must be equal in two serial runs of one seed."""
+        """Everything that must be equal in two runs of one seed."""
         counted = (
             *(self.marks, self.lines, self.inputs, self.totals, self.end, dict(self.checks)),
             None if self.activity is None else self.activity.repeatable,
             *(self.machine, self.memory, dict(self.orders), self.explored),
         )
-        return (self.level, self.mode, self.seed, *counted)
+        return (self.seed, *counted)

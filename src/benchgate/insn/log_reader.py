@@ -19,10 +19,8 @@ from benchgate.insn.activity import Activity, Reader
 from benchgate.insn.explore_log import Reader as ExploreReader
 from benchgate.insn.log import (
     ClockLog,
-    ClockMode,
     ConsoleLine,
     Input,
-    Level,
     Mark,
     SeenLate,
     VcpuTotals,
@@ -74,7 +72,6 @@ class _Reader:
         self.counters: dict[str, dict[str, int]] = {"check": {}, "host": {}}
         self.stuck: list[str] = []
         self.refused = ""
-        self.waited: int | None = None
         self.end: int | None = None
         self.flooded = self.closed = False
         self.vcpus = 0
@@ -100,7 +97,6 @@ class _Reader:
             "line": self._console_line,
             "typed": self._typed,
             "vcpu": self._vcpu,
-            "waited": self._waited,
             "check": self._counter,
             "host": self._counter,
             "end": self._end,
@@ -131,7 +127,6 @@ class _Reader:
             refused=self.refused,
             stuck=tuple(self.stuck),
             flooded=self.flooded,
-            waited=self.waited,
             closed=self.closed,
         )
 
@@ -145,18 +140,14 @@ class _Reader:
         self.line = 1
         if words["insn-clock"] != ["1"]:
             raise self.fail(f"version `{words['insn-clock'][0][:20]}` of the clock's log is unknown")
-        try:
-            level, mode = Level(words["level"][0]), ClockMode(words["mode"][0])
-        except ValueError as error:
-            raise self.fail("an unknown level or mode") from error
+        if (words["level"], words["mode"]) != (["full"], ["serial"]):
+            raise self.fail("expected `level full` and `mode serial`: no other clock is exact")
         seed, vcpus = self.number(words["seed"][0], below=2**64), self.number(words["vcpus"][0], below=257)
         quantum, fine, rush = (
             self.number(words[name][0], below=2**40) for name in ("quantum", "fine", "rush")
         )
         requested, oldest, newest = map(self.number, words["api"])
-        return ClockLog(
-            level, mode, seed, quantum, fine, rush, vcpus, api=(requested, oldest, newest), marks=()
-        )
+        return ClockLog(seed, quantum, fine, rush, vcpus, api=(requested, oldest, newest), marks=())
 
     def _line(self, line: str, handlers: dict[str, Callable[[list[str]], None]]) -> None:
         word, _, rest = line.partition(" ")
@@ -209,12 +200,6 @@ class _Reader:
         if len(words) != 2:
             raise self.fail(f"expected `{words[0]} TIME`")
         self.number(words[1])
-
-    def _waited(self, words: list[str]) -> None:
-        if len(words) != 3 or self.waited is not None:
-            raise self.fail("expected `waited VCPU TIME`, at most once")
-        self.number(words[2])
-        self.waited = self.number(words[1], below=self.vcpus)
 
     def _vcpu(self, words: list[str]) -> None:
         spent = PARTS if self.memory.machine else PARTS[:-1]

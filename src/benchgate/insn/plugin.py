@@ -1,6 +1,6 @@
-"""Compiles the clock's plugin into the cache, once per level and plugin interface.
+"""Compiles the clock's plugin into the cache, once per plugin interface.
 
-Takes a QEMU and a level; gives the path of a shared object. Fails with BuildError if there is no compiler, if
+Takes a QEMU; gives the path of a shared object. Fails with BuildError if there is no compiler, if
 the host is not x86-64 Linux with glibc, or if QEMU is linked statically.
 """
 
@@ -15,10 +15,9 @@ from benchgate.base.errors import BuildError
 from benchgate.base.qemu import Qemu
 from benchgate.build.cache import entry
 from benchgate.build.toolchain import compiler, run_all
-from benchgate.insn.log import Level
 
 SOURCE = Path(__file__).parent / "c"
-_COMMON = (
+_SOURCES = (
     *("lockstep.c", "clock_state.c", "clock_time.c", "clock_errands.c", "clock_watch.c", "clock_grants.c"),
     *("clock_main.c", "clock_vcpu.c"),
     *("arch_x86.c", "arch_riscv.c", "arch_arm.c", "blocks.c", "mmio.c"),
@@ -27,9 +26,8 @@ _COMMON = (
     *("activity.c", "events.c", "tree.c", "stacks.c", "sharing.c", "lines.c", "explore.c", "delays.c"),
     *("memory_model.c", "memory_late.c", "memory_leave.c", "memory_wait.c", "memory_setup.c"),
     *("memory_books.c", "memory_cache.c", "memory_directory.c", "memory_queue.c", "memory_tlb.c"),
-    "memory_shape.c",
+    *("memory_shape.c", "libc.c", "tsc.c", "pool.c", "talk.c", "typist.c"),
 )
-_FULL = ("libc.c", "tsc.c", "pool.c", "talk.c", "typist.c")
 FLAGS = (
     *("-std=c11", "-O3", "-shared", "-fPIC", "-fvisibility=hidden", "-ffile-prefix-map=.=insn"),
     *("-Wall", "-Wextra", "-Werror", "-Wshadow", "-Wstrict-prototypes", "-Wmissing-declarations"),
@@ -49,25 +47,21 @@ def api_of(qemu: Qemu) -> int:
     return 2 if qemu.version >= (9, 0, 0) else 1
 
 
-def prepare(qemu: Qemu, level: Level | str) -> Path:
+def prepare(qemu: Qemu) -> Path:
     """The compiled plugin for this QEMU."""
-    level = Level(level)
-    if level is Level.NONE:
-        raise BuildError("there is no plugin for level `none`")
-    if problem := _host_problem(level) or _qemu_problem(qemu):
-        raise BuildError(f"the instruction clock is not available at level {level}: {problem}")
-    return build(level, api_of(qemu))
+    if problem := _host_problem() or _qemu_problem(qemu):
+        raise BuildError(f"the instruction clock is not available: {problem}")
+    return build(api_of(qemu))
 
 
-def build(level: Level, api: int) -> Path:
-    """The plugin for a level and an interface, from the cache."""
-    sources = _COMMON + (_FULL if level is Level.FULL else ())
-    defines = (f"-DINSN_API={api}", f"-DINSN_FULL={int(level is Level.FULL)}")
-    name = f"benchgate-insn-{level}-{api}.so"
+def build(api: int) -> Path:
+    """The plugin for an interface, from the cache."""
+    define = f"-DINSN_API={api}"
+    name = f"benchgate-insn-{api}.so"
     flags = FLAGS if "clang" in compiler().version else (*FLAGS, _WHOLE)
     key = {
         "compiler": compiler().identity,
-        "flags": " ".join((*flags, *defines, *sources)),
+        "flags": " ".join((*flags, define, *_SOURCES)),
         "sources": source_digest(),
         "name": name,
     }
@@ -75,8 +69,8 @@ def build(level: Level, api: int) -> Path:
     def make(files: Path) -> None:
         work = files / "c"
         shutil.copytree(SOURCE, work)
-        argv = [*compiler().argv, *flags, *defines, *sources, "-o", str(files / name), "-lpthread", "-ldl"]
-        run_all([argv], work, f"insn-{level}-{api}", 120.0)
+        argv = [*compiler().argv, *flags, define, *_SOURCES, "-o", str(files / name), "-lpthread", "-ldl"]
+        run_all([argv], work, f"insn-{api}", 120.0)
         shutil.rmtree(work)
 
     return entry("insn", key, make) / name
@@ -90,13 +84,13 @@ def source_digest() -> str:
     return combined.hexdigest()
 
 
-def _host_problem(level: Level) -> str:
-    """Why this host does not support the level; empty if it does."""
+def _host_problem() -> str:
+    """Why this host cannot have the clock; empty if it can."""
     machine, system = platform.machine(), platform.system()
     if system != "Linux" or machine not in ("x86_64", "amd64"):
         return f"it needs an x86-64 Linux host, and this is {machine} {system}"
-    if level is Level.FULL and platform.libc_ver()[0] != "glibc":
-        return "it replaces functions of glibc, and this host has another C library; use level count"
+    if platform.libc_ver()[0] != "glibc":
+        return "it replaces functions of glibc, and this host has another C library"
     return ""
 
 

@@ -1,15 +1,14 @@
-"""Finds the level of the instruction clock that a QEMU supports, by a trial.
+"""Finds whether a QEMU supports the instruction clock, by a trial.
 
 Takes a QEMU; gives `Support`. The trial boots a guest of a few hundred bytes (c/probe*.S) under the real
 plugin. QEMU must use every hook of the clock, and the guest's clocks and sleep must advance with the
 instructions that it executes. A QEMU whose figures are out of range is refused, and the reason names the
-figure. `support` does not raise for a QEMU that does not support the clock: it gives level `none` with the
-reason. The cache keeps a level that was found for this boot of the host, QEMU and plugin.
+figure. `support` does not raise for a QEMU that does not support the clock: it gives the reason. The cache
+keeps what was found for this boot of the host, QEMU and plugin.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import tempfile
@@ -27,7 +26,7 @@ from benchgate.build.fetch import cross
 from benchgate.build.programs import compiled
 from benchgate.insn.arguments import arguments
 from benchgate.insn.guests import Probe, clock_guest
-from benchgate.insn.log import ClockLog, ClockMode, Level
+from benchgate.insn.log import ClockLog
 from benchgate.insn.log_reader import read_log
 from benchgate.insn.plugin import SOURCE, prepare, source_digest
 
@@ -36,66 +35,42 @@ TRIAL_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    level: Level
+    works: bool
     reason: str
-    """Why it is not a better level; for `full`, what was measured."""
-    api: int
-    """The newest plugin interface that this QEMU offers; 0 if unknown."""
-    qemu_version: str
-    plugin: str
-    """Digest of the plugin's sources."""
-
-    @property
-    def can_decide(self) -> bool:
-        """At level count the guest's timers follow host time, so it decides only if the user asks for it."""
-        return self.level is Level.FULL
+    """Why it does not; if it does, what was measured."""
 
 
 def support(qemu: Qemu) -> Support:
-    """The best level that this QEMU supports on this host."""
-    version = qemu.version_text
-    refusals: list[str] = []
-    for level in (Level.FULL, Level.COUNT):
-        try:
-            plugin = prepare(qemu, level)
-            found = _kept(qemu, level, plugin)
-        except (BuildError, FetchError, VerifyError) as error:
-            refusals.append(f"{level}: {error}")
-            continue
-        reason = "; ".join(refusals) or str(found["measured"])
-        return Support(level, reason, int(found["api"]), version, source_digest())
-    return Support(Level.NONE, "; ".join(refusals), 0, version, source_digest())
+    """Whether this QEMU supports the clock on this host."""
+    try:
+        return Support(True, _kept(qemu, prepare(qemu)))
+    except (BuildError, FetchError, VerifyError) as error:
+        return Support(False, str(error))
 
 
-def _kept(qemu: Qemu, level: Level, plugin: Path) -> dict[str, str]:
+def _kept(qemu: Qemu, plugin: Path) -> str:
     key = {
         "boot": Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip(),
         "qemu": qemu.digest,
         "binary": str(qemu.binary),
         "plugin": str(plugin),
         "sources": source_digest(),
-        "level": level.value,
     }
 
     def make(files: Path) -> None:
-        measured = [trial(qemu, level, plugin, cpus) for cpus in (2, 1)]
-        text = "; ".join(f"{cpus} CPU: {words}" for cpus, (words, _) in zip((2, 1), measured, strict=True))
-        record = {"measured": text, "api": str(measured[0][1].api[2])}
-        (files / "found.json").write_text(json.dumps(record), encoding="utf-8")
+        text = "; ".join(f"{cpus} CPU: {trial(qemu, plugin, cpus)[0]}" for cpus in (2, 1))
+        (files / "measured").write_text(text, encoding="utf-8")
 
-    found = json.loads((entry("insn-trial", key, make) / "found.json").read_text(encoding="utf-8"))
-    return {str(name): str(value) for name, value in found.items()}
+    return (entry("insn-trial", key, make) / "measured").read_text(encoding="utf-8")
 
 
-def trial(qemu: Qemu, level: Level, plugin: Path, cpus: int) -> tuple[str, ClockLog]:
+def trial(qemu: Qemu, plugin: Path, cpus: int) -> tuple[str, ClockLog]:
     """One boot of the probe guest: what it measured, in words, and the clock's log. VerifyError: refused."""
     probe = clock_guest(qemu.guest).probe
     with tempfile.TemporaryDirectory(prefix="benchgate-insn-") as folder:
         log = Path(folder) / "clock.log"
         clock = arguments(
             plugin,
-            level=level,
-            mode=ClockMode.SERIAL,
             log=log,
             seed=0,
             cpus=cpus,
@@ -121,7 +96,7 @@ def trial(qemu: Qemu, level: Level, plugin: Path, cpus: int) -> tuple[str, Clock
         raise VerifyError(seen.problem)
     if status != GOOD_EXIT or seen is None:
         raise VerifyError(_why(status, complaint))
-    return check_trial(probe, level, cpus, console, seen), seen
+    return check_trial(probe, cpus, console, seen), seen
 
 
 def _why(status: int | str, complaint: str) -> str:
@@ -142,7 +117,7 @@ def _run(argv: Sequence[str], environment: dict[str, str]) -> tuple[int | str, b
     return done.returncode, done.stdout[:4096].encode(), (ours or words or [""])[-1][:300]
 
 
-def check_trial(probe: Probe, level: Level, cpus: int, console: bytes, log: ClockLog) -> str:
+def check_trial(probe: Probe, cpus: int, console: bytes, log: ClockLog) -> str:
     """Compares the figures of the probe guest and of the clock with the expected ones; gives them as text."""
     begins, ends = ([mark.time for mark in log.marks if mark.kind == kind] for kind in (1, 2))
     if len(begins) != 1 or len(ends) != 1 or ends[0] - begins[0] != probe.marked:
@@ -152,8 +127,6 @@ def check_trial(probe: Probe, level: Level, cpus: int, console: bytes, log: Cloc
     figures = probe.read(console)
     if figures is None:
         raise VerifyError("the trial guest did not print its figures")
-    if level is Level.COUNT:
-        return f"{probe.marked} instructions counted"
     for name, figure in probe.figures.items():
         if figure.needs_second and cpus == 1:
             continue

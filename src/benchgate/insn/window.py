@@ -9,14 +9,13 @@ times of different vCPUs may differ by what the lockstep allows, so they are not
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from benchgate.base.errors import VerifyError
 from benchgate.base.runs import WorkerReport
-from benchgate.insn.log import ClockLog, Level, Mark, MarkKind
+from benchgate.insn.log import ClockLog, Mark, MarkKind
 
 AGREEMENT = 0.005
 """How far the guest's own timing of the window may be from the clock's, as a fraction of the window."""
@@ -103,13 +102,9 @@ def between_marks(log: ClockLog) -> tuple[int, int]:
     return first, last
 
 
-def _slack(log: ClockLog) -> float:
-    """How many ns the times of two vCPUs' marks may contradict their order in the log.
-
-    Infinite at level count: there a parent that slept continues at the time of the slowest vCPU, whichever
-    vCPU woke it, so only the order of the marks is meaningful.
-    """
-    return 2 * log.quantum * max(log.rush, CALM) if log.level is Level.FULL else math.inf
+def _slack(log: ClockLog) -> int:
+    """How many ns the times of two vCPUs' marks may contradict their order in the log."""
+    return 2 * log.quantum * max(log.rush, CALM)
 
 
 def _count(marks: Iterable[Mark], workers: int) -> None:
@@ -149,14 +144,11 @@ def _order(marks: Iterable[Mark]) -> None:
             raise VerifyError(f"marks out of order: the total window ends while {running} workers run")
 
 
-def agree(
-    log: ClockLog, seen: ClockWindow, reports: Iterable[WorkerReport], *, hz: int | None, total: int
-) -> None:
+def agree(seen: ClockWindow, reports: Iterable[WorkerReport], *, hz: int | None, total: int) -> None:
     """Compares the guest's own report with the clock; raises VerifyError if they contradict each other.
 
-    CPUs are always compared. Times are compared only at level full, because otherwise the guest's clock is
-    not the instruction clock, and if the guest said how many of its unit, `hz`, are a second. `total`: the
-    total window as the guest timed it.
+    CPUs are always compared. Times are compared only if the guest said how many of its unit, `hz`, are a
+    second. `total`: the total window as the guest timed it.
     """
     workers = tuple(reports)
     for what, marks, cpus in (
@@ -169,7 +161,7 @@ def agree(
                 f"the guest reports that workers {what} on CPUs {sorted(cpus)}, "
                 f"but the marks were executed on vCPUs {sorted(marked.elements())}"
             )
-    if log.level is not Level.FULL or hz is None or not workers:
+    if hz is None or not workers:
         return
     work = max(report.end for report in workers) - min(report.start for report in workers)
     for what, length, counted in (("work", work, seen.work), ("total", total, seen.total)):

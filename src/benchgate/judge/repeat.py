@@ -1,15 +1,13 @@
 """Compares two runs on the instruction clock with the same seed, which must be equal.
 
 Takes two RawRuns and reads their consoles and clock logs; gives one sentence about the first difference, or
-an empty string. Parallel mode does not promise equal runs, so they are not compared. If the host killed a
-guest after its result, only the part that both runs have is compared. Fails with VerifyError if a file cannot
-be read.
+an empty string. If the host killed a guest after its result, only the part that both runs have is compared.
+Fails with VerifyError if a file cannot be read.
 """
 
 from __future__ import annotations
 
 from benchgate.base.runs import RawRun
-from benchgate.insn.log import ClockMode
 from benchgate.insn.log_reader import read_log
 from benchgate.judge.run_files import read_console
 
@@ -18,8 +16,6 @@ def difference(first: RawRun, second: RawRun) -> str:
     if first.clock_log is None or second.clock_log is None:
         return ""
     logs = read_log(first.clock_log), read_log(second.clock_log)
-    if any(log.mode is not ClockMode.SERIAL for log in logs):
-        return ""
     where = f"{first.folder.name} and {second.folder.name} have the same seed {first.seed} but differ"
     for mark, other in zip(logs[0].marks, logs[1].marks, strict=False):
         if mark != other:

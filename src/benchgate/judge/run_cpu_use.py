@@ -12,7 +12,6 @@ from benchgate.base.cells import Lane, Window
 from benchgate.base.runs import CpuUse
 from benchgate.base.stats import Interval
 from benchgate.base.workloads import Workload
-from benchgate.insn.log import Level
 from benchgate.judge.cpu_use import awake_ns, check_claims, of_activity, of_reports, of_threads
 from benchgate.judge.metrics import SECOND_NS
 from benchgate.judge.noise import vcpu_time
@@ -48,7 +47,7 @@ def of_printed(files: RunFiles, unit: str, work: int, total: int) -> Mapping[Win
 
 def _by_clock(files: RunFiles) -> _Use:
     activity, marked = files.clock.activity, files.marked
-    if activity is None or files.clock.level is not Level.FULL:
+    if activity is None:
         return {}, []
     used = {
         Window.WORK: of_activity(activity, marked.work_begin, marked.work_end),

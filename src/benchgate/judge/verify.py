@@ -260,9 +260,8 @@ def _window(files: RunFiles, transcript: Transcript) -> tuple[str, int, int, int
     if files.run.lane is not Lane.INSN:
         start = transcript.work_start
         return transcript.unit, transcript.work_end - start, total, start - transcript.total_start
-    log = files.clock
     marked = files.marked
-    agree(log, marked, transcript.reports, hz=transcript.hz, total=total)
+    agree(marked, transcript.reports, hz=transcript.hz, total=total)
     return INSN_UNIT, marked.work, marked.total, marked.work_begin - marked.total_begin
 
 

@@ -54,11 +54,6 @@ TABLE: tuple[Option, ...] = (
         choices=("auto", "wall", "insn", "both"),
     ),
     Option(
-        "clock-mode",
-        "instruction clock: serial repeats exactly; parallel is faster, but gates nothing",
-        choices=("serial", "parallel"),
-    ),
-    Option(
         "machine",
         "instruction clock: the machine whose caches, sockets and memory are simulated, e.g. desktop8 "
         "(default: the policy's, else ideal, which has none)",

@@ -17,7 +17,6 @@ from benchgate.base.machines import IDEAL
 from benchgate.plan import catalog, option_words
 from benchgate.plan.option_table import TABLE, Option
 
-ONE_ORDER = "--clock-mode parallel has no machines, because a memory system needs one order of accesses"
 _NOT_ON_A_FLEET = {
     "measure": "what it records has this machine's paths; measure here, without --fleet",
     "profile-host": "it profiles the QEMU of this host; leave one of them out",
@@ -34,7 +33,6 @@ class Options:
     accel: Accel | None = None
     """None: auto."""
     clock: str = "auto"
-    clock_mode: str = "serial"
     machine: str = IDEAL
     """The name or path of the machine, unless a test's mark names one."""
     runs: int = 5
@@ -82,8 +80,6 @@ class Options:
             return "--quick decides nothing"
         if self.measure:
             return "--measure changes what is measured"
-        if self.clock_mode == "parallel":
-            return "--clock-mode parallel only informs; gates are decided in serial mode"
         if self.runs < SMALLEST_LOOK:
             return f"--runs {self.runs} is too few to decide anything; at least {SMALLEST_LOOK} are needed"
         return ""
@@ -105,10 +101,10 @@ def read(lookup: Lookup) -> Options:
     seeds = 1 if quick else option_words.runs("seeds", got["seeds"], runs)
     more_seeds = bool(got["max-runs"]) and max_runs > runs
     accel = option_words.choice(got, "accel", "auto")
-    clock, mode = option_words.choice(got, "clock", "auto"), option_words.choice(got, "clock-mode", "serial")
-    machine = _machine(got["machine"], usual, clock, mode)
+    clock = option_words.choice(got, "clock", "auto")
+    machine = _machine(got["machine"], usual, clock)
     fleet = str(got["fleet"] or "")
-    _check_fleet(fleet, got, clock, mode)
+    _check_fleet(fleet, got, clock)
     if clock == "auto" and (fleet or catalog.load_machine(machine) is not None):
         clock = "insn"  # the only one that has machines, and that other hosts repeat
     return Options(
@@ -117,7 +113,6 @@ def read(lookup: Lookup) -> Options:
         systems=option_words.words(got["system"]) or ("linux",),
         accel=None if accel == "auto" else Accel(accel),
         clock=clock,
-        clock_mode=mode,
         machine=machine,
         runs=runs,
         max_runs=max_runs,
@@ -147,7 +142,7 @@ def read(lookup: Lookup) -> Options:
     )
 
 
-def _check_fleet(fleet: str, got: Mapping[str, object], clock: str, mode: str) -> None:
+def _check_fleet(fleet: str, got: Mapping[str, object], clock: str) -> None:
     """What cannot be asked of a fleet, by name."""
     if not fleet:
         if given := [f"--{name}" for name in ("fleet-certificates", "fleet-key") if got[name]]:
@@ -158,14 +153,12 @@ def _check_fleet(fleet: str, got: Mapping[str, object], clock: str, mode: str) -
             "--fleet with --clock both: wall time is measured on one worker that does nothing else, and the "
             "instruction clock on the others; make two sessions, --clock wall and --clock insn"
         )
-    if mode == "parallel":
-        raise UsageError("--fleet with --clock-mode parallel: its runs do not repeat; leave one of them out")
     for name, why in _NOT_ON_A_FLEET.items():
         if got[name]:
             raise UsageError(f"--fleet with --{name}: {why}")
 
 
-def _machine(value: object, policy: Policy, clock: str, mode: str) -> str:
+def _machine(value: object, policy: Policy, clock: str) -> str:
     """The option's, else the policy's."""
     word = str(value or policy.machine)
     word = str(Path(word).absolute()) if option_words.is_path(word) else word
@@ -180,6 +173,4 @@ def _machine(value: object, policy: Policy, clock: str, mode: str) -> str:
             f"{named}: only the instruction clock has machines; wall time has the caches of this host: use "
             "--clock insn, or --machine ideal"
         )
-    if mode == "parallel":
-        raise UsageError(f"{named}: {ONE_ORDER}; leave --clock-mode out, or use --machine ideal")
     return word

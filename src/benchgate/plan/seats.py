@@ -13,7 +13,7 @@ from benchgate.base.machine_topology import memory_of
 from benchgate.base.qemu import SERIAL
 from benchgate.base.systems import Kind, System
 from benchgate.base.workloads import Workload
-from benchgate.plan.options import ONE_ORDER, Options
+from benchgate.plan.options import Options
 from benchgate.plan.planned import Ground, PlannedCell, Seats, SweepPlan
 
 
@@ -22,7 +22,7 @@ def seat(system: System, workload: Workload, cell: Cell, ground: Ground, options
     cpus = cell.cpus
     lane, no_lane = ground.lane(system, cell.clock)
     refused = no_lane or system.refuses(workload, cpus, cell.params) or _wrong_clock(system, lane)
-    refused = refused or _wrong_machine(system, lane, cpus, ground, options)
+    refused = refused or _wrong_machine(system, lane, cpus, ground)
     if lane is Lane.INSN:
         return Seats(lane, Placement.VIRTUAL, (), refused, options.cpus or ())
     if cpus <= len(ground.pins):
@@ -59,7 +59,7 @@ def _wrong_clock(system: System, lane: Lane) -> str:
     )
 
 
-def _wrong_machine(system: System, lane: Lane, cpus: int, ground: Ground, options: Options) -> str:
+def _wrong_machine(system: System, lane: Lane, cpus: int, ground: Ground) -> str:
     """Why these CPUs cannot be those of the system's machine."""
     machine = system.machine
     if machine is None:
@@ -69,8 +69,6 @@ def _wrong_machine(system: System, lane: Lane, cpus: int, ground: Ground, option
         why = "native Linux has the caches of this host"
     elif lane is not Lane.INSN:
         why = "it needs the instruction clock: use --clock insn"
-    elif options.clock_mode == "parallel":
-        why = ONE_ORDER
     elif cpus > machine.cpus:
         why = f"it has {machine.cpus} CPUs, fewer than {cpus}"
     return why and f"machine {machine.name}: {why}"

@@ -28,21 +28,12 @@ from benchgate.base.text import filled
 from benchgate.base.workloads import GUEST_FILES
 from benchgate.insn import machine_shape
 from benchgate.insn.arguments import ClockArguments, arguments
-from benchgate.insn.log import ClockMode, Level, Order
+from benchgate.insn.log import Order
 from benchgate.insn.machine_shape import shape_of
 from benchgate.insn.records import NO_RECORDS, Records
 from benchgate.plan.planned import PlannedCell
 
 NO_CLOCK = ClockArguments((), MappingProxyType({}))
-
-
-@dataclass(frozen=True, slots=True)
-class ClockConfig:
-    """The instruction clock of a session's QEMU."""
-
-    plugin: Path
-    level: Level
-    mode: ClockMode
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +43,8 @@ class VmConfig:
     qemu: Qemu
     accel: Accel
     cpu_model: str
-    clock: ClockConfig | None = None
+    clock: Path | None = None
+    """The plugin of the instruction clock."""
 
 
 def manifest(  # noqa: PLR0913 - keyword arguments
@@ -151,7 +143,7 @@ def guest_spec(  # noqa: PLR0913 - one boot has this many options
         talks=talks and planned.seats.lane is Lane.INSN,
         shape=shape,
         exploration=exploration,
-        uses=Uses(vm.qemu, vm.clock.plugin if vm.clock else None, image.files),
+        uses=Uses(vm.qemu, vm.clock, image.files),
     )
 
 
@@ -182,14 +174,11 @@ def _clock_arguments(  # noqa: PLR0913 - one boot has this many options
     talks: bool,
     explores: bool,
 ) -> ClockArguments:
-    clock = vm.clock
-    if clock is None or log is None:
+    if vm.clock is None or log is None:
         raise UsageError(f"{planned.cell.id}: the instruction clock is not prepared, so lane insn cannot run")
     on = planned.system.machine
     return arguments(
-        clock.plugin,
-        level=clock.level,
-        mode=clock.mode,
+        vm.clock,
         log=log,
         seed=seed,
         cpus=planned.cell.cpus,

@@ -18,7 +18,6 @@ from benchgate.build.fetch import inputs, store
 from benchgate.host import lock, noise, plugin_api, topology
 from benchgate.host.fitness import THRESHOLDS, Host
 from benchgate.host.survey import survey
-from benchgate.insn.log import Level
 from benchgate.insn.support import support
 from benchgate.session.doctor_screen import Found, doctor_facts, doctor_text
 
@@ -95,11 +94,8 @@ def _insn(qemu: Qemu | None) -> tuple[bool, str]:
         found = support(qemu)
     except BenchgateError as error:
         return False, f"this QEMU was not tried: {error}"
-    if found.can_decide:
+    if found.works:
         means = "decides at any CPU count, whatever this host's speed and load"
-        return True, f"level {found.level}: {means}; used where wall time does not qualify"
-    only = (
-        "can only count, and its figures inform" if found.level is Level.COUNT else "cannot carry the clock"
-    )
+        return True, f"{means}; used where wall time does not qualify"
     advice = "use the pinned one (leave out --qemu)"
-    return False, f"level {found.level}: this QEMU {only}; {advice}. Its trial: {found.reason}"
+    return False, f"this QEMU cannot carry the clock; {advice}. Its trial: {found.reason}"

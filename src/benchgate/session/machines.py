@@ -23,7 +23,6 @@ from benchgate.build.fetch import inputs
 from benchgate.build.fetch.store import FetchSession
 from benchgate.host.accel import AccelProbe
 from benchgate.host.capacity import CapacityPair
-from benchgate.insn.log import ClockMode, Level
 from benchgate.insn.plugin import INLINE_API, api_of, source_digest
 from benchgate.plan import catalog
 from benchgate.plan.lanes import of_kinds
@@ -82,8 +81,6 @@ def _no_machine(vm: VmConfig) -> str:
     """Why the instruction clock in this QEMU has no memory system; empty if it has, or there is no clock."""
     if vm.clock is None:
         return ""
-    if vm.clock.level is not Level.FULL:
-        return f"QEMU {vm.qemu.version_text} has level {vm.clock.level} of the instruction clock, not full"
     if api_of(vm.qemu) < INLINE_API:
         offers = f"QEMU {vm.qemu.version_text} has version {api_of(vm.qemu)} of the plugin interface"
         return f"{offers}; a memory system needs {INLINE_API}: use QEMU 9.1 or newer"
@@ -179,11 +176,9 @@ class Machines:
 
     @property
     def is_exact(self) -> bool:
-        """Whether guests run on the instruction clock in serial mode, where the host's load does not change
-        results."""
-        clocks = [one.clock for choice in self._choices.values() for one in choice.configs.values()]
-        modes = {clock.mode for clock in clocks if clock is not None}
-        return modes == {ClockMode.SERIAL}
+        """Whether guests run on the instruction clock, where the host's load does not change results."""
+        configs = [config for choice in self._choices.values() for config in choice.configs.values()]
+        return any(config.clock is not None for config in configs)
 
     @property
     def only_exact(self) -> bool:
@@ -238,7 +233,7 @@ class Machines:
         """The instruction clock in this QEMU: what decides, besides the guest, how a seed runs."""
         configs = self._choices[name].configs.values() if name in self._choices else ()
         clock = next((one.clock for one in configs if one.clock is not None), None)
-        return {} if clock is None else {"clock": f"{clock.level} {clock.mode} {source_digest()}"}
+        return {} if clock is None else {"clock": f"full serial {source_digest()}"}
 
     def labels(self) -> set[str]:
         return {label for qemu in self.qemus.values() for label in qemu.labels}

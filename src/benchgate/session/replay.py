@@ -30,7 +30,7 @@ from benchgate.build.images import Images, guest_digest
 from benchgate.evidence.facts import read_flag, read_machine
 from benchgate.evidence.files import SESSION, read_object
 from benchgate.host import accel
-from benchgate.insn.log import ClockLog, MarkKind
+from benchgate.insn.log import MarkKind
 from benchgate.insn.log_reader import read_log
 from benchgate.insn.plugin import prepare
 from benchgate.insn.profile import Profile
@@ -43,7 +43,7 @@ from benchgate.judge.verify import output_of
 from benchgate.plan import catalog, choice
 from benchgate.plan.planned import PlannedCell, Seats
 from benchgate.run import attempt, guest, smoke
-from benchgate.run.argv import ClockConfig, VmConfig, guest_spec, script
+from benchgate.run.argv import VmConfig, guest_spec, script
 from benchgate.run.attempt import RunRequest
 from benchgate.run.console import Limits
 from benchgate.run.record import clock_log, load
@@ -231,7 +231,7 @@ def _prepare(order: Order, notice: Notice) -> _Replay:
         raw=raw,
         planned=planned,
         images=images,
-        vm=_vm(facts, clock, system, notice),
+        vm=_vm(facts, system, notice),
         out=order.out,
         measure=measure,
         has_memory=bool(clock.machine),
@@ -289,14 +289,13 @@ def _settings(facts: Mapping[str, Any], raw: RawRun) -> dict[str, str]:
     return dict(found)
 
 
-def _vm(facts: Mapping[str, Any], recorded: ClockLog, system: System, notice: Notice) -> VmConfig:
+def _vm(facts: Mapping[str, Any], system: System, notice: Notice) -> VmConfig:
     qemu = inputs.qemu(system.own_qemu, system.arch, notice=notice, named=f"{system.file}: qemu.binary:")
     digest = facts.get("inputs", {}).get(system.emulator, {}).get("digest")
     if digest != qemu.digest:
         raise EvidenceError(f"the run was made with another QEMU (digest {digest!r:.80})")
     probe = accel.probe(qemu, Accel.TCG)
-    clock = ClockConfig(prepare(qemu, recorded.level), recorded.level, recorded.mode)
-    return VmConfig(qemu, Accel.TCG, probe.cpu_model or "", clock)
+    return VmConfig(qemu, Accel.TCG, probe.cpu_model or "", prepare(qemu))
 
 
 def _request(new: _Replay, spec: BootSpec) -> RunRequest:

@@ -19,12 +19,11 @@ from benchgate.host import accel
 from benchgate.host.accel import AccelProbe
 from benchgate.host.fitness import THRESHOLDS, Fitness, Host, accelerator, fitness
 from benchgate.host.survey import with_capacities
-from benchgate.insn.log import ClockMode, Level
 from benchgate.insn.plugin import prepare
-from benchgate.insn.support import Support, support
+from benchgate.insn.support import support
 from benchgate.plan import lanes
 from benchgate.plan.options import Options
-from benchgate.run.argv import ClockConfig, VmConfig
+from benchgate.run.argv import VmConfig
 from benchgate.session.measuring_host import MeasuringHost
 
 SMALLEST_GATE = 2
@@ -62,38 +61,37 @@ def choose_vm(
         return wall
     if options.clock == "insn":
         found = support(qemu)
-        if found.level is Level.NONE:
+        if not found.works:
             raise HostError(f"--clock insn: this QEMU cannot carry the instruction clock: {found.reason}")
-        return _exact(wall, options, found)
+        return _exact(wall)
     host = Host(place.topology, pins, wall.probes, {})
     if options.clock == "both":
         return _both(wall, options, wall_fitness(qemu, host, wall.lane), note)
     # The host's capacity is not considered here: it is measured between the runs, and can turn a FAIL into
     # INCONCLUSIVE.
-    return _auto(wall, options, fitness(host, wall.lane, SMALLEST_GATE), note)
+    return _auto(wall, fitness(host, wall.lane, SMALLEST_GATE), note)
 
 
-def _auto(wall: VmChoice, options: Options, seen: Fitness, note: Notice) -> VmChoice:
+def _auto(wall: VmChoice, seen: Fitness, note: Notice) -> VmChoice:
     """Wall time if this host qualifies for it, otherwise the instruction clock if that can decide."""
     qemu = wall.configs[wall.lane].qemu
     if seen.qualifies:
         return wall
     found = support(qemu)
-    if not found.can_decide:
+    if not found.works:
         note(f"wall time, although it does not qualify ({seen.reason}): {found.reason}")
         return wall
     note(f"the instruction clock decides, because wall time does not qualify: {seen.reason}")
-    return _exact(wall, options, found)
+    return _exact(wall)
 
 
-def _exact(wall: VmChoice, options: Options, found: Support) -> VmChoice:
-    return replace(wall, configs={Lane.INSN: _exact_config(wall, options, found)})
+def _exact(wall: VmChoice) -> VmChoice:
+    return replace(wall, configs={Lane.INSN: _exact_config(wall)})
 
 
-def _exact_config(wall: VmChoice, options: Options, found: Support) -> VmConfig:
+def _exact_config(wall: VmChoice) -> VmConfig:
     qemu = wall.configs[wall.lane].qemu
-    clock = ClockConfig(prepare(qemu, found.level), found.level, ClockMode(options.clock_mode))
-    return VmConfig(qemu, Accel.TCG, wall.probes[Accel.TCG].cpu_model or "", clock)
+    return VmConfig(qemu, Accel.TCG, wall.probes[Accel.TCG].cpu_model or "", prepare(qemu))
 
 
 def _both(wall: VmChoice, options: Options, seen: Fitness, note: Notice) -> VmChoice:
@@ -101,7 +99,7 @@ def _both(wall: VmChoice, options: Options, seen: Fitness, note: Notice) -> VmCh
     instruction clock if it can decide."""
     found = support(wall.configs[wall.lane].qemu)
     decides, because = Clock.WALL, f"this host qualifies for it ({seen.reason})"
-    if not seen.qualifies and found.can_decide:
+    if not seen.qualifies and found.works:
         decides, because = Clock.INSN, f"wall time does not qualify: {seen.reason}"
     elif not seen.qualifies:
         because = (
@@ -110,10 +108,10 @@ def _both(wall: VmChoice, options: Options, seen: Fitness, note: Notice) -> VmCh
         )
     clocks = clocks_of(options, decides, because)
     note(clocks.sentence)
-    if found.level is Level.NONE:
+    if not found.works:
         no_insn = f"this QEMU cannot carry the instruction clock: {found.reason}"
         return replace(wall, clocks=clocks, no_insn=no_insn)
-    configs = {**wall.configs, Lane.INSN: _exact_config(wall, options, found)}
+    configs = {**wall.configs, Lane.INSN: _exact_config(wall)}
     return replace(wall, configs=configs, clocks=clocks, no_insn="")
 
 

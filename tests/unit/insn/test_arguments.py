@@ -9,7 +9,7 @@ import pytest
 from benchgate.base.errors import BuildError, UsageError
 from benchgate.base.qemu import Qemu
 from benchgate.insn.arguments import arguments
-from benchgate.insn.log import ClockMode, Level, Order
+from benchgate.insn.log import Order
 from benchgate.insn.plugin import is_dynamic, prepare
 from benchgate.insn.records import Records
 
@@ -18,8 +18,6 @@ PLUGIN = Path("/cache/insn/full.so")
 
 def clock_arguments(**changes: object) -> tuple[tuple[str, ...], dict[str, str]]:
     values: dict[str, object] = {
-        "level": Level.FULL,
-        "mode": ClockMode.SERIAL,
         "log": Path("/run/clock.log"),
         "seed": 3,
         "cpus": 4,
@@ -29,11 +27,11 @@ def clock_arguments(**changes: object) -> tuple[tuple[str, ...], dict[str, str]]
     return found.argv_extra, dict(found.environment)
 
 
-def test_level_full_preloads_the_plugin_and_sets_the_guests_time_sources() -> None:
+def test_the_plugin_is_preloaded_and_the_guests_time_sources_are_set() -> None:
     argv, environment = clock_arguments()
     options = argv[argv.index("-plugin") + 1].split(",")
     assert options[0] == str(PLUGIN)
-    assert {"out=/run/clock.log", "seed=3", "serial=1"} <= set(options)
+    assert {"out=/run/clock.log", "seed=3", "quantum=5000", "fine=100"} <= set(options)
     assert environment == {"LD_PRELOAD": str(PLUGIN)}
     assert ("apic.vapic=off" in argv, "hpet=off" in argv) == (True, True)
     assert argv[argv.index("-rtc") + 1].endswith("clock=vm")
@@ -44,15 +42,6 @@ def test_disks_have_one_thread_which_the_clock_waits_for() -> None:
     assert "disks=1" in argv[argv.index("-plugin") + 1].split(",")
     assert argv[argv.index("-object") + 1] == "main-loop,id=main-loop,thread-pool-min=1,thread-pool-max=1"
     assert "-object" not in clock_arguments()[0]
-    assert "disks" not in " ".join(clock_arguments(disks=True, level="count")[0])
-
-
-def test_level_count_only_loads_the_plugin() -> None:
-    argv, environment = clock_arguments(level="count", mode="parallel")
-    assert argv[0] == "-plugin"
-    assert len(argv) == 2
-    assert "serial=0" in argv[1]
-    assert environment == {}
 
 
 def test_the_hpet_is_turned_off_unless_the_machine_has_none_or_the_user_chose() -> None:
@@ -66,11 +55,9 @@ def test_without_marks_the_lockstep_is_tight_throughout_and_the_log_has_the_cons
     assert {"rush=25", "lines=0"} <= set(clock_arguments()[0][1].split(","))
 
 
-def test_a_guest_that_is_typed_at_has_a_talk_and_level_count_says_that_it_cannot() -> None:
+def test_a_guest_that_is_typed_at_has_a_talk() -> None:
     assert "talk=4" in clock_arguments(talks=True)[0][1].split(",")
     assert "talk" not in clock_arguments()[0][1]
-    with pytest.raises(UsageError, match=r"nothing can be typed .* at level count"):
-        clock_arguments(talks=True, level="count")
 
 
 def test_a_window_between_lines_is_told_to_the_plugin() -> None:
@@ -91,7 +78,6 @@ def test_commas_are_doubled_and_paths_that_cannot_be_preloaded_are_refused() -> 
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"level": "none"}, "--clock wall"),
         ({"cpus": 0}, "1 to 256"),
         ({"seed": -1}, "the seed"),
         ({"seed": 2**64}, "the seed"),
@@ -122,37 +108,28 @@ def test_a_statically_linked_qemu_is_refused_with_the_reason(tmp_path: Path) -> 
     assert is_dynamic(elf(tmp_path / "dynamic", interpreter=True))
     static = elf(tmp_path / "static", interpreter=False)
     with pytest.raises(BuildError, match="linked statically"):
-        prepare(qemu(static), Level.FULL)
+        prepare(qemu(static))
 
 
 def test_an_unsupported_host_is_refused_with_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = elf(tmp_path / "dynamic", interpreter=True)
     monkeypatch.setattr("platform.machine", lambda: "aarch64")
     with pytest.raises(BuildError, match="x86-64 Linux host, and this is aarch64"):
-        prepare(qemu(program), Level.COUNT)
+        prepare(qemu(program))
     monkeypatch.setattr("platform.machine", lambda: "x86_64")
     monkeypatch.setattr("platform.libc_ver", lambda: ("", ""))
     with pytest.raises(BuildError, match="another C library"):
-        prepare(qemu(program), Level.FULL)
+        prepare(qemu(program))
 
 
 def test_a_missing_qemu_is_refused_with_the_reason(tmp_path: Path) -> None:
     with pytest.raises(BuildError, match="No such file"):
-        prepare(qemu(tmp_path / "absent"), Level.COUNT)
-
-
-def test_a_machine_with_memory_needs_one_order_and_instruction_time() -> None:
-    shape = Path("/run/machine.shape")
-    for level, mode, why in (("full", "parallel", "--clock-mode serial"), ("count", "serial", "level full")):
-        with pytest.raises(UsageError, match=why):
-            arguments(Path("/p.so"), level=level, mode=mode, log=Path("/log"), seed=0, shape=shape)
+        prepare(qemu(tmp_path / "absent"))
 
 
 def test_a_machine_and_strict_order_reach_the_plugin() -> None:
     found = arguments(
         Path("/p.so"),
-        level="full",
-        mode="serial",
         log=Path("/log"),
         seed=0,
         shape=Path("/run/machine.shape"),

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchgate.base.errors import VerifyError
-from benchgate.insn.log import ClockMode, Input, Level, Mark, SeenLate, VcpuTotals, Work
+from benchgate.insn.log import Input, Mark, SeenLate, VcpuTotals, Work
 from benchgate.insn.log_reader import read_log
 
 COMPLETE = """insn-clock 1
@@ -44,7 +44,7 @@ def path(tmp_path: Path) -> Path:
 def test_a_complete_log_is_read(path: Path) -> None:
     path.write_text(COMPLETE, encoding="ascii")
     log = read_log(path)
-    assert (log.level, log.mode, log.seed, log.api) == (Level.FULL, ClockMode.SERIAL, 7, (3, 2, 4))
+    assert (log.seed, log.api) == (7, (3, 2, 4))
     assert (log.quantum, log.fine, log.rush, log.vcpus) == (5000, 100, 25, 2)
     assert log.marks[1] == Mark(1, 1, 1100)
     assert log.totals == (VcpuTotals(9500, 9000, 100, 0, 400), VcpuTotals(9400, 9000, 0, 0, 400))
@@ -99,7 +99,6 @@ def test_what_was_typed_repeats_with_the_run(path: Path) -> None:
         ("mark 01 1 1100", "line 5 1100 3 40 0\nline 6 1200 3 39 9", "fewer than those of the line before"),
         ("mark 01 1 1100", "line 5 1100 3 40 0\nline 6 1200", "fewer than those of the line before"),
         ("insn-clock 1", "insn-clock 2", "version"),
-        ("level full", "level half", "unknown level"),
         ("seed 7", "seed -7", "not a number"),
         ("seed 7", "seed 07", "not a number"),
         ("seed 7\n", "", "expected `seed`"),
@@ -116,8 +115,8 @@ def test_what_was_typed_repeats_with_the_run(path: Path) -> None:
         ("check notes 3", "check ../x 3", "each name once"),
         ("end 9400", "end 9400\nend 9400", "once"),
         ("vcpu 1 time 9400 executed 9000 paused 0 skipped 0 halted 400\n", "", "incomplete"),
-        ("mark 02 1 9100", "waited 2 9100", "below 2"),
-        ("mark 02 1 9100", "waited 1", "expected `waited VCPU"),
+        ("level full", "level count", "expected `level full` and `mode serial`"),
+        ("mode serial", "mode parallel", "expected `level full` and `mode serial`"),
         ("closed\n", "closed\nmark 01 0 5\n", "text after the end"),
     ],
 )
@@ -128,7 +127,7 @@ def test_a_line_outside_the_format_is_refused(path: Path, old: str, new: str, wh
         read_log(path)
 
 
-def test_a_refusal_a_stuck_lockstep_a_flood_and_a_wait_are_problems(path: Path) -> None:
+def test_a_refusal_a_stuck_lockstep_and_a_flood_are_problems(path: Path) -> None:
     head = COMPLETE[: COMPLETE.index("mark 03")]
     path.write_text(head + "refused the guest's \x07clock\n", encoding="ascii")
     assert read_log(path).problem.endswith("the guest's \\x07clock")
@@ -136,8 +135,6 @@ def test_a_refusal_a_stuck_lockstep_a_flood_and_a_wait_are_problems(path: Path) 
     assert "vcpu 1 at 5" in read_log(path).problem
     path.write_text(head + "flood 4096\n", encoding="ascii")
     assert "more marks" in read_log(path).problem
-    path.write_text(head + "waited 1 1200\n", encoding="ascii")
-    assert "a worker on vCPU 1 waited inside its window" in read_log(path).problem
 
 
 def test_a_missing_a_huge_and_a_binary_log_are_refused(path: Path) -> None:

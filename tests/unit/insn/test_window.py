@@ -9,7 +9,7 @@ import pytest
 
 from benchgate.base.errors import VerifyError
 from benchgate.base.runs import WorkerReport
-from benchgate.insn.log import ClockLog, ClockMode, Level, Mark
+from benchgate.insn.log import ClockLog, Mark
 from benchgate.insn.plugin import SOURCE
 from benchgate.insn.window import CALM, agree, between_marks, window
 
@@ -18,10 +18,8 @@ GOOD = ((3, 0, 1_000), (1, 0, 2_000), (1, 1, 2_100), (2, 1, 90_000), (2, 0, 92_0
 NS = 1_000_000_000
 
 
-def log(marks: Sequence[tuple[int, int, int]], *, level: Level = Level.FULL) -> ClockLog:
+def log(marks: Sequence[tuple[int, int, int]]) -> ClockLog:
     return ClockLog(
-        level=level,
-        mode=ClockMode.SERIAL,
         seed=0,
         quantum=100,
         fine=10,
@@ -85,15 +83,8 @@ def test_the_largest_growth_of_a_quantum_equals_the_one_in_c() -> None:
     assert f"#define LOCKSTEP_CALM {CALM}\n" in header
 
 
-def test_at_level_count_only_the_order_of_the_total_marks_is_checked() -> None:
-    early = ((3, 0, 8_000), *GOOD[1:-1], (4, 0, 80_000))
-    seen = window(log(early, level=Level.COUNT), 2)
-    assert (seen.total_begin, seen.total_end) == (2_000, 92_000)
-
-
 def test_a_report_that_agrees_with_the_clock_is_accepted() -> None:
     agree(
-        log(GOOD),
         window(log(GOOD), 2),
         [report(0, 0, 500, 90_500), report(1, 1, 600, 88_000)],
         hz=NS,
@@ -104,32 +95,31 @@ def test_a_report_that_agrees_with_the_clock_is_accepted() -> None:
 def test_a_report_with_other_cpus_is_refused() -> None:
     reports = [report(0, 0, 500, 90_500), report(1, 0, 600, 88_000)]
     with pytest.raises(VerifyError, match="began on CPUs"):
-        agree(log(GOOD), window(log(GOOD), 2), reports, hz=NS, total=92_000)
+        agree(window(log(GOOD), 2), reports, hz=NS, total=92_000)
     reports[1] = report(1, 1, 600, 88_000, cpu_end=0)
     with pytest.raises(VerifyError, match="ended on CPUs"):
-        agree(log(GOOD), window(log(GOOD), 2), reports, hz=NS, total=92_000)
+        agree(window(log(GOOD), 2), reports, hz=NS, total=92_000)
 
 
-def test_a_guest_clock_that_does_not_follow_instructions_is_refused_only_at_level_full() -> None:
+def test_a_guest_clock_that_does_not_follow_instructions_is_refused() -> None:
     reports = [report(0, 0, 0, 300_000), report(1, 1, 0, 300_000)]
     with pytest.raises(VerifyError, match="does not follow its instructions"):
-        agree(log(GOOD), window(log(GOOD), 2), reports, hz=NS, total=92_000)
-    agree(log(GOOD, level=Level.COUNT), window(log(GOOD), 2), reports, hz=NS, total=92_000)
-    agree(log(GOOD), window(log(GOOD), 2), reports, hz=None, total=92_000)
+        agree(window(log(GOOD), 2), reports, hz=NS, total=92_000)
+    agree(window(log(GOOD), 2), reports, hz=None, total=92_000)
 
 
 def test_a_guest_that_counts_cycles_is_compared_by_its_hz() -> None:
     """So on the instruction clock a guest cannot change its lengths in ns by saying another hz."""
     reports = [report(0, 0, 1_000, 181_000), report(1, 1, 1_200, 176_000)]
-    agree(log(GOOD), window(log(GOOD), 2), reports, hz=2 * NS, total=184_000)
+    agree(window(log(GOOD), 2), reports, hz=2 * NS, total=184_000)
     with pytest.raises(VerifyError, match="timed the work at 360000 ns"):
-        agree(log(GOOD), window(log(GOOD), 2), reports, hz=NS // 2, total=46_000)
+        agree(window(log(GOOD), 2), reports, hz=NS // 2, total=46_000)
 
 
 def test_the_total_that_the_guest_timed_is_compared_with_the_clock() -> None:
     reports = [report(0, 0, 500, 90_500), report(1, 1, 600, 88_000)]
     with pytest.raises(VerifyError, match="timed the total at 200000 ns"):
-        agree(log(GOOD), window(log(GOOD), 2), reports, hz=NS, total=200_000)
+        agree(window(log(GOOD), 2), reports, hz=NS, total=200_000)
 
 
 # ---- the marks of programs that print nothing of their workers

@@ -13,7 +13,7 @@ from benchgate.base.runs import Outside
 from benchgate.base.stats import Interval
 from benchgate.base.systems import Kind, System
 from benchgate.base.watching import ConsoleWords
-from benchgate.insn.log import ClockLog, ClockMode, ConsoleLine, Level, Mark, SeenLate, Work
+from benchgate.insn.log import ClockLog, ConsoleLine, Mark, SeenLate, Work
 from benchgate.judge import printed
 from benchgate.judge.bench_lines import Operation
 from benchgate.judge.console_clock import ConsoleClock
@@ -55,9 +55,7 @@ def record(text: tuple[str, ...] = TEXT, times: tuple[int, ...] = TIMES, **vcpu1
         other = Work(**{name: max(0, time - 100) * MS for name in ("ran", "worked")})
         other = replace(other, **{name: value * MS for name, value in vcpu1.items()})
         lines.append(ConsoleLine(end, time * MS, (Work(time * MS, time * MS), other)))
-    return ClockLog(
-        Level.FULL, ClockMode.SERIAL, 0, 5000, 100, 1, 2, api=(3, 2, 4), marks=(), lines=tuple(lines)
-    )
+    return ClockLog(0, 5000, 100, 1, 2, api=(3, 2, 4), marks=(), lines=tuple(lines))
 
 
 def check(log: ClockLog, text: tuple[str, ...] = TEXT, system: System = SYSTEM) -> None:

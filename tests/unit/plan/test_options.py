@@ -130,16 +130,9 @@ def test_with_a_machine_auto_is_the_instruction_clock() -> None:
     assert read(machine=DESKTOP, clock="both").clock == "both"
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"clock": "wall"}, "--machine desktop8: only the instruction clock has machines"),
-        ({"clock_mode": "parallel"}, "--machine desktop8: --clock-mode parallel has no machines, because"),
-    ],
-)
-def test_wall_time_and_parallel_mode_have_no_machines(given: dict[str, str], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        read(machine="desktop8", **given)
+def test_wall_time_has_no_machines() -> None:
+    with pytest.raises(UsageError, match="--machine desktop8: only the instruction clock has machines"):
+        read(machine="desktop8", clock="wall")
 
 
 def test_a_machine_of_a_policy_on_wall_time_names_the_policy(tmp_path: Path) -> None:
@@ -171,7 +164,6 @@ def test_on_a_fleet_auto_is_the_instruction_clock() -> None:
     ("given", "message"),
     [
         ({"clock": "both"}, "--fleet with --clock both: wall time is measured on one worker"),
-        ({"clock_mode": "parallel"}, "--fleet with --clock-mode parallel: its runs do not repeat"),
         ({"measure": True}, "--fleet with --measure"),
         ({"profile_host": True}, "--fleet with --profile-host"),
         ({"qemu": "/bin/qemu"}, "--fleet with --qemu: each worker has its own QEMU"),

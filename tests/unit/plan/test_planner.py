@@ -342,11 +342,9 @@ def test_more_cpus_than_the_machine_has_are_a_skip_with_that_reason() -> None:
     assert [one.skip for one in cells] == ["", "machine desktop8: it has 8 CPUs, fewer than 16"]
 
 
-def test_a_machine_needs_the_instruction_clock_and_its_serial_mode() -> None:
+def test_a_machine_needs_the_instruction_clock() -> None:
     (cell,) = planner.plan_cells(on("desktop8"), Options(smp=(2,)), TWO)
     assert cell.skip == "machine desktop8: it needs the instruction clock: use --clock insn"
-    (cell,) = planner.plan_cells(on("desktop8"), Options(smp=(2,), clock_mode="parallel"), INSN)
-    assert cell.skip.startswith("machine desktop8: --clock-mode parallel has no machines")
     (cell,) = planner.plan_cells(on("desktop8"), Options(smp=(2,)), replace(INSN, no_machine="QEMU is old"))
     assert cell.skip == "machine desktop8: QEMU is old"
 

@@ -16,10 +16,9 @@ from benchgate.base.exploring import Strategy, usual
 from benchgate.base.qemu import Qemu
 from benchgate.base.runs import Deadlines, Image
 from benchgate.base.systems import Ask
-from benchgate.insn.log import ClockMode, Level
 from benchgate.plan.catalog import load_system
 from benchgate.plan.planned import Seats
-from benchgate.run.argv import ClockConfig, VmConfig, deadlines, guest_spec, manifest, native_spec
+from benchgate.run.argv import VmConfig, deadlines, guest_spec, manifest, native_spec
 from benchgate.run.watch import GUEST_WATCH, NATIVE_WATCH, watch_for
 from tests.unit.plans import own_system, planned
 
@@ -166,7 +165,7 @@ def test_the_watch_has_the_patterns_of_the_system(tmp_path: Path) -> None:
 def test_an_exploration_is_one_more_file_of_the_clock_and_of_nothing_else() -> None:
     one, sync = planned(2), usual(Strategy.SYNC, 5)
     clocked = replace(one, seats=Seats(Lane.INSN, Placement.VIRTUAL, ()))
-    host = replace(HOST, clock=ClockConfig(Path("/c/insn.so"), Level.FULL, ClockMode.SERIAL))
+    host = replace(HOST, clock=Path("/c/insn.so"))
     log = Path("/runs/0001/clock.log")
     found = guest_spec(clocked, IMAGE, host, NONCE, log=log, exploration=sync)
     assert found.exploration == sync
@@ -174,6 +173,3 @@ def test_an_exploration_is_one_more_file_of_the_clock_and_of_nothing_else() -> N
     assert "explore" not in after(guest_spec(clocked, IMAGE, host, NONCE, log=log).argv, "-plugin")
     with pytest.raises(UsageError, match="only the instruction clock explores; use --clock insn"):
         guest_spec(one, IMAGE, HOST, NONCE, exploration=sync)
-    parallel = replace(host, clock=ClockConfig(Path("/c/insn.so"), Level.FULL, ClockMode.PARALLEL))
-    with pytest.raises(UsageError, match="exploration needs level full and the serial mode"):
-        guest_spec(clocked, IMAGE, parallel, NONCE, log=log, exploration=sync)

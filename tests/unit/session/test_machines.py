@@ -14,10 +14,9 @@ from benchgate.base.errors import HostError
 from benchgate.base.qemu import Qemu
 from benchgate.base.systems import System
 from benchgate.build.fetch import inputs
-from benchgate.insn.log import ClockMode, Level
 from benchgate.plan import catalog
 from benchgate.plan.options import Options
-from benchgate.run.argv import ClockConfig, VmConfig
+from benchgate.run.argv import VmConfig
 from benchgate.session import vm_choice
 from benchgate.session.machines import Machines
 from benchgate.session.measuring_host import ThisHost
@@ -112,10 +111,9 @@ def test_all_guests_are_on_one_clock(asked: Asked, monkeypatch: pytest.MonkeyPat
     assert "the instruction clock decides for all guests" in notes[-1]
 
 
-def with_clock(version: tuple[int, int, int], level: Level, monkeypatch: pytest.MonkeyPatch) -> Machines:
-    """A session on --machine desktop8 whose QEMU has this version and level."""
-    config = ClockConfig(Path("plugin.so"), level, ClockMode.SERIAL)
-    vm = VmConfig(replace(fake(X86_64), version=version), Accel.TCG, "", config)
+def with_clock(version: tuple[int, int, int], monkeypatch: pytest.MonkeyPatch) -> Machines:
+    """A session on --machine desktop8 whose QEMU has this version."""
+    vm = VmConfig(replace(fake(X86_64), version=version), Accel.TCG, "", Path("plugin.so"))
     monkeypatch.setattr(vm_choice, "choose_vm", lambda *_: VmChoice({Lane.INSN: vm}, Accel.TCG, {}))
     made = machines(Options(clock="insn", machine="desktop8"))
     made.qemus["qemu"] = vm.qemu
@@ -123,27 +121,25 @@ def with_clock(version: tuple[int, int, int], level: Level, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize(
-    ("version", "level", "why"),
+    ("version", "why"),
     [
         (
             (7, 2, 22),
-            Level.FULL,
             "QEMU 7.2.22 has version 1 of the plugin interface; a memory system needs 3",
         ),
-        ((9, 0, 4), Level.FULL, "QEMU 9.0.4 has version 2 of the plugin interface"),
-        ((10, 0, 2), Level.COUNT, "QEMU 10.0.2 has level count of the instruction clock, not full"),
+        ((9, 0, 4), "QEMU 9.0.4 has version 2 of the plugin interface"),
     ],
 )
 def test_a_qemu_that_cannot_simulate_a_memory_is_refused_by_name(
-    version: tuple[int, int, int], level: Level, why: str, asked: Asked, monkeypatch: pytest.MonkeyPatch
+    version: tuple[int, int, int], why: str, asked: Asked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = with_clock(version, level, monkeypatch)
+    made = with_clock(version, monkeypatch)
     with pytest.raises(HostError, match=f"--machine desktop8: {why}"):
         made.choose(())
     assert made.no_machine.startswith(why)
 
 
 def test_a_qemu_that_can_simulate_a_memory_is_accepted(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = with_clock((10, 0, 2), Level.FULL, monkeypatch)
+    made = with_clock((10, 0, 2), monkeypatch)
     made.choose(())
     assert made.no_machine == ""

@@ -15,7 +15,6 @@ from benchgate.host import accel, capacity, topology
 from benchgate.host.accel import AccelProbe
 from benchgate.host.capacity import Capacity
 from benchgate.host.topology import Topology
-from benchgate.insn.log import Level
 from benchgate.insn.support import Support
 from benchgate.plan.options import Options
 from benchgate.session import vm_choice
@@ -34,7 +33,7 @@ class Machine:
 
     seen: Topology
     low: float = 1.93
-    level: Level = Level.FULL
+    carries: bool = True
     kvm: AccelProbe = hosts.KVM
     measured: list[tuple[Accel, int]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -48,7 +47,7 @@ class Machine:
         return hosts.capacity(probe.accel, cpus, self.low + 0.04, self.low)
 
     def support(self, _: Qemu) -> Support:
-        return Support(self.level, "measured or refused", 4, "10.0.2", "p")
+        return Support(self.carries, "measured or refused")
 
     @property
     def place(self) -> ThisHost:
@@ -128,7 +127,7 @@ def test_kvm_that_is_unusable_leaves_tcg_on_wall_time(machine: Machine) -> None:
 
 
 def test_without_the_instruction_clock_wall_time_decides_and_says_what_is_missing(machine: Machine) -> None:
-    machine.level, machine.low = Level.NONE, 1.1
+    machine.carries, machine.low = False, 1.1
     found = machine.choose()
     assert decision(found) == (
         Clock.WALL,

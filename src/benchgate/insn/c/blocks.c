@@ -53,7 +53,7 @@ static void instrument(struct qemu_plugin_insn *insn, const struct arch_insn *se
         return;
     case ARCH_READS_CLOCK:
         counter_count_clock_read(insn);
-        if (INSN_FULL && !blocks_arch->clock_is_host_tsc)
+        if (!blocks_arch->clock_is_host_tsc)
             qemu_plugin_register_vcpu_insn_exec_cb(insn, reads_clock, QEMU_NO_REGS, NULL);
         return;
     case ARCH_CALLS:

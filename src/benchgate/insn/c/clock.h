@@ -1,7 +1,7 @@
 // Applies the lockstep machine's decisions to QEMU's vCPU threads and its main thread.
 //
-// Level count (INSN_FULL 0) counts instructions and keeps the vCPUs in step. Level full (INSN_FULL 1) also
-// answers QEMU's calls to libc in instruction time (libc.c, tsc.c).
+// It counts instructions, keeps the vCPUs in step, and answers QEMU's calls to libc in instruction time (libc.c,
+// tsc.c).
 #ifndef CLOCK_H
 #define CLOCK_H
 
@@ -49,8 +49,7 @@ void clock_take_back(unsigned vcpu, uint64_t count);
 uint64_t clock_here(void); // the calling thread's time; unlike clock_seen this changes nothing
 
 // What a vCPU has done so far: `ran` is the time in which it was not halted, `worked` counts the instructions
-// outside loops that only wait, `stalled` is the time in which it waited for memory. Exact for the caller and for stopped vCPUs; in parallel mode another one is
-// as of its last stop.
+// outside loops that only wait, `stalled` is the time in which it waited for memory.
 struct clock_work {
     uint64_t ran, worked, stalled;
 };
@@ -70,11 +69,7 @@ uint64_t clock_seen(void);
 // The same for a guest read of the TSC. Detects loops that poll the TSC and skips part of their wait.
 uint64_t clock_spin_read(void);
 
-// Level count: QEMU reports a halt and a wake-up after the fact and cannot be made to wait.
-void clock_idle(unsigned vcpu);
-void clock_resume(unsigned vcpu);
-
-// Level full. A vCPU's thread waits for `condition` in two steps, so that the caller can unlock its mutex
+// A vCPU's thread waits for `condition` in two steps, so that the caller can unlock its mutex
 // between them. The second step returns after a wake-up, once the vCPU has been granted a turn.
 void clock_wait_begin(void *condition);
 void clock_wait_end(void);
@@ -103,8 +98,8 @@ void clock_report(void); // writes the totals, at exit
 
 // Self-check counters: how often QEMU used each hook.
 struct clock_checks {
-    _Atomic uint64_t main_clock, vcpu_clock, main_polls, halts, waits, signals, notes, tsc_traps, creeps,
-        pendings, errands;
+    _Atomic uint64_t main_clock, vcpu_clock, main_polls, halts, waits, signals, notes, tsc_traps, pendings,
+        errands;
 };
 extern struct clock_checks clock_checks;
 

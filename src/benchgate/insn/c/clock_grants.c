@@ -7,8 +7,7 @@ void clock_give_grants(void) {
     // Before the guest starts no time may pass: vCPU threads come up in an order that the host chooses.
     if (!clock_guest_started || clock_errands_block_grants())
         return;
-    if (clock_options.rules.serial)
-        placement_look();
+    placement_look();
     struct lockstep_grants grants;
     lockstep_step(&clock_machine, &grants);
     clock_beat();

@@ -3,7 +3,6 @@
 #include "clock_state.h"
 
 #include "journal.h"
-#include "placement.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -13,8 +12,6 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-
-#define POLLS 400 // takes about as long as a sleep and a wake-up of the thread
 
 struct clock_vcpu clock_vcpus[LOCKSTEP_MAX];
 struct lockstep clock_machine;
@@ -58,12 +55,10 @@ void clock_unlock(void) {
 void clock_setup(const struct clock_options *given) {
     clock_options = *given;
     lockstep_init(&clock_machine, &clock_options.rules);
-#if INSN_FULL
     lockstep_main_works(&clock_machine);
     wakeup_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (wakeup_fd < 0)
         journal_refuse("cannot create an eventfd");
-#endif
 }
 
 bool clock_started(void) {
@@ -91,19 +86,10 @@ bool clock_is_halted(void) {
     return true;
 }
 
-// Where each vCPU has a host CPU of its own, the vCPUs that this one waits for are running and close behind,
-// so a short poll is cheaper than a sleep.
-static void poll_for_release(unsigned c, uint32_t go) {
-    bool side_by_side = !clock_options.rules.serial && clock_machine.count <= placement_cpus();
-    for (unsigned i = 0; side_by_side && i < POLLS && atomic_load(&clock_vcpus[c].go) == go; i++)
-        __builtin_ia32_pause();
-}
-
 bool clock_wait_for_release(unsigned c, long ns) {
     struct timespec span = {ns / 1000000000, ns % 1000000000};
     uint32_t go = atomic_load(&clock_vcpus[c].go);
     clock_unlock();
-    poll_for_release(c, go);
     long result = syscall(SYS_futex, &clock_vcpus[c].go, FUTEX_WAIT_PRIVATE, go, &span, NULL, 0);
     bool late = result != 0 && errno == ETIMEDOUT;
     clock_lock();

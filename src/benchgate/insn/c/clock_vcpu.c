@@ -8,8 +8,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define CREEP_NS 200000 // level count: a stopped vCPU runs one block after this much host time
-
 void clock_adopt(unsigned c) {
     clock_lock();
     clock_vcpus[c].thread = (int)syscall(SYS_gettid);
@@ -22,9 +20,7 @@ void clock_adopt(unsigned c) {
 
 static void start(void) {
     clock_guest_started = true;
-#if INSN_FULL
     clock_wake_main(); // the main loop may still be in a sleep on host time
-#endif
 }
 
 // The vCPU reached guest code during an errand: a thread outside the guest (a device's own) woke it
@@ -122,38 +118,7 @@ void clock_limit_reached(unsigned c, void *unused) {
         return;
     }
     arrive(c, 0);
-#if INSN_FULL
     clock_await_grant(c);
-    clock_take_grant(c);
-#else
-    // QEMU may need this vCPU out of translated code (for another's exclusive section) and does not announce
-    // it. So a stopped vCPU runs one block from time to time: QEMU can stop it between blocks.
-    if (clock_machine.vcpu[c].state != LOCKSTEP_RUN)
-        clock_wait_for_release(c, CREEP_NS);
-    if (clock_machine.vcpu[c].state == LOCKSTEP_RUN)
-        clock_take_grant(c);
-    else {
-        clock_checks.creeps++;
-        clock_machine.vcpu[c].state = LOCKSTEP_RUN;
-        clock_set_budget(c, 0);
-    }
-#endif
-    clock_unlock();
-}
-
-void clock_idle(unsigned c) {
-    clock_lock();
-    clock_fold(c);
-    clock_checks.halts++;
-    clock_tell_turn(c);
-    lockstep_halt(&clock_machine, c, clock_vcpus[c].time);
-    clock_give_grants();
-    clock_unlock();
-}
-
-void clock_resume(unsigned c) {
-    clock_lock();
-    lockstep_resume(&clock_machine, c);
     clock_take_grant(c);
     clock_unlock();
 }

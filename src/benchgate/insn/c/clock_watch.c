@@ -190,7 +190,7 @@ static void report_activity(void) {
     activity_report(now);
 }
 
-// In serial mode the `check` lines repeat with the run. The `host` lines also depend on how the host woke
+// The `check` lines repeat with the run. The `host` lines also depend on how the host woke
 // threads before the guest started, and on QEMU's background threads.
 void clock_report(void) {
     clock_lock();
@@ -217,7 +217,6 @@ void clock_report(void) {
         {"host", "signals", clock_checks.signals},
         {"host", "pendings", clock_checks.pendings},
         {"host", "errands", clock_checks.errands},
-        {"host", "creeps", clock_checks.creeps},
     };
     for (unsigned i = 0; i < sizeof lines / sizeof lines[0]; i++)
         journal_line("%s %s %llu", lines[i].kind, lines[i].name, (unsigned long long)lines[i].value);

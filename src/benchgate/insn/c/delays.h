@@ -1,4 +1,4 @@
-// Stalls vCPUs where an exploration says so (explore.h). Serial mode, level full, plugin API 3.
+// Stalls vCPUs where an exploration says so (explore.h). Plugin API 3.
 //
 // Without an exploration nothing is instrumented and nothing changes.
 #ifndef DELAYS_H

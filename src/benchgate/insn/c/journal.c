@@ -14,7 +14,7 @@ bool journal_open(const char *path) {
     return journal >= 0;
 }
 
-// Uses the system call because `write` is this plugin's own at level full (libc.c).
+// Uses the system call because `write` is this plugin's own (libc.c).
 static void put(int fd, const char *line, size_t length) {
     if (fd >= 0)
         (void)!syscall(SYS_write, fd, line, length);

@@ -1,4 +1,4 @@
-// Level full: answers QEMU's calls to libc in instruction time.
+// Answers QEMU's calls to libc in instruction time.
 //
 // The plugin is also preloaded, so these definitions come before libc's. QEMU reads the time by
 // clock_gettime(CLOCK_MONOTONIC), its main loop sleeps in ppoll with the next timer as the timeout, its vCPUs

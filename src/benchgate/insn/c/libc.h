@@ -1,4 +1,4 @@
-// Level full: the libc functions that the clock answers itself.
+// The libc functions that the clock answers itself.
 #ifndef LIBC_H
 #define LIBC_H
 

@@ -148,21 +148,6 @@ bool lockstep_wake(struct lockstep *m, unsigned c, uint64_t time) {
     return true;
 }
 
-void lockstep_resume(struct lockstep *m, unsigned c) {
-    struct lockstep_vcpu *v = &m->vcpu[c];
-    uint64_t latest = m->now, slowest = LOCKSTEP_NEVER;
-    for (unsigned i = 0; i < m->count; i++) {
-        const struct lockstep_vcpu *o = &m->vcpu[i];
-        if (o->time > latest)
-            latest = o->time;
-        if ((o->state == LOCKSTEP_RUN || o->state == LOCKSTEP_READY) && o->time < slowest)
-            slowest = o->time;
-    }
-    end_halt(m, v, slowest == LOCKSTEP_NEVER ? latest : slowest);
-    v->state = LOCKSTEP_RUN;
-    v->until = v->time;
-}
-
 void lockstep_window(struct lockstep *m, bool open) {
     m->window = open;
     m->met = m->now;
@@ -199,7 +184,7 @@ struct census {
     uint64_t spinning; // least time for which a spinning vCPU has done nothing else; NEVER: none spins
     unsigned running, ready;
     uint64_t lowest, second; // times of the slowest and second slowest active vCPU
-    unsigned first;          // the ready vCPU whose turn it is, in serial mode
+    unsigned first;          // the ready vCPU whose turn it is
     bool stalls;             // every active vCPU stalls: none has anything to do before the end of its stall
     uint64_t since;          // when the last one began
 };
@@ -269,7 +254,7 @@ static uint64_t calm_quantum(const struct lockstep *m, uint64_t now) {
 // Aftermath: a vCPU that has just waited works now and soon waits again. The error is kept to a fraction of
 // the length of its work; else each exchange would cost the rest of a quantum.
 static uint64_t aftermath_quantum(const struct lockstep *m, uint64_t now) {
-    if (!m->waited || !m->rules.aftermath)
+    if (!m->waited)
         return LOCKSTEP_NEVER;
     uint64_t tolerable = now > m->waited ? (now - m->waited) / LOCKSTEP_AFTERMATH : 0;
     return tolerable > m->rules.fine ? tolerable : m->rules.fine;
@@ -332,7 +317,7 @@ static void grant_main(struct lockstep *m, struct lockstep_grants *out) {
 
 // The slowest vCPU runs until it is a quantum ahead of the second slowest. Its turn is twice as long as if it
 // stopped a quantum after its own start, and no vCPU gets further ahead than a quantum.
-static void grant_serial(struct lockstep *m, struct lockstep_grants *out, const struct census *s) {
+static void grant_slowest(struct lockstep *m, struct lockstep_grants *out, const struct census *s) {
     if (s->running)
         return;
     bool lone = s->second == LOCKSTEP_NEVER;
@@ -340,23 +325,6 @@ static void grant_serial(struct lockstep *m, struct lockstep_grants *out, const 
     uint64_t until = lone ? add(s->lowest, LONE_QUANTA * whole_quantum(m, s, LOCKSTEP_NEVER))
                           : add(s->second, step);
     grant(m, out, s->first, lower(until, m->deadline), step);
-}
-
-// Every vCPU that is less than a quantum ahead of the slowest may run. A grant is half a quantum long, so
-// that vCPUs which run side by side on different host CPUs seldom wait for each other.
-static void grant_parallel(struct lockstep *m, struct lockstep_grants *out, const struct census *s) {
-    bool lone = s->running + s->ready == 1;
-    for (unsigned c = 0; c < m->count; c++) {
-        const struct lockstep_vcpu *v = &m->vcpu[c];
-        if (v->state != LOCKSTEP_READY)
-            continue;
-        uint64_t quantum = quantum_at(m, s, c);
-        uint64_t edge = lower(
-            add(s->lowest, lone ? LONE_QUANTA * whole_quantum(m, s, LOCKSTEP_NEVER) : quantum), m->deadline);
-        uint64_t stretch = s->spinning != LOCKSTEP_NEVER ? quantum : quantum / 2;
-        if (v->time < edge)
-            grant(m, out, c, lone ? edge : lower(edge, add(v->time, stretch)), lone ? 0 : quantum);
-    }
 }
 
 void lockstep_step(struct lockstep *m, struct lockstep_grants *out) {
@@ -390,8 +358,5 @@ void lockstep_step(struct lockstep *m, struct lockstep_grants *out) {
             grant_main(m, out);
         return;
     }
-    if (m->rules.serial)
-        grant_serial(m, out, &s);
-    else
-        grant_parallel(m, out, &s);
+    grant_slowest(m, out, &s);
 }

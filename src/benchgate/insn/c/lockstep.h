@@ -10,7 +10,7 @@
 //   none runs past the main loop's next timer.
 // - The main loop works only while every vCPU is stopped, and vCPUs run only while it sleeps.
 // - When all vCPUs are halted, time jumps to the next timer.
-// - In serial mode one vCPU runs at a time, always the one with the lowest time.
+// - One vCPU runs at a time, always the one with the lowest time.
 // - While a vCPU spins on memory that another will write, the fine quantum applies, so that it sees the
 //   store at nearly the right time. The fine quantum grows to a thousandth of the time for which all
 //   spinning vCPUs have done nothing else.
@@ -52,7 +52,7 @@ enum lockstep_state {
 };
 
 enum lockstep_main {
-    LOCKSTEP_MAIN_NONE,  // not tracked (level count), or it waits for the vCPUs itself
+    LOCKSTEP_MAIN_NONE,  // not tracked yet, or it waits for the vCPUs itself
     LOCKSTEP_MAIN_BUSY,  // works; all vCPUs are stopped
     LOCKSTEP_MAIN_WANTS, // has work; waits until all vCPUs are stopped
     LOCKSTEP_MAIN_IDLE,  // sleeps until `deadline`
@@ -74,11 +74,9 @@ struct lockstep_vcpu {
 
 struct lockstep_rules {
     unsigned count;
-    bool serial;
     uint64_t quantum, fine, rush;
     uint64_t seed;
-    bool strict;    // no quantum at all within the window
-    bool aftermath; // off at level count: short turns take host time, which the guest sees there
+    bool strict; // no quantum at all within the window
 };
 
 struct lockstep {
@@ -116,8 +114,6 @@ void lockstep_arrive(struct lockstep *m, unsigned c, uint64_t time, enum lockste
 void lockstep_halt(struct lockstep *m, unsigned c, uint64_t time);
 // The vCPU was woken at `time`. False if it was not halted.
 bool lockstep_wake(struct lockstep *m, unsigned c, uint64_t time);
-// Level count: the vCPU woke by itself and cannot be made to wait, so it runs as if granted.
-void lockstep_resume(struct lockstep *m, unsigned c);
 
 // A vCPU interacted with the others at `time` without a halt or a wake-up: it measures time, and all vCPUs
 // share one clock.

@@ -13,12 +13,7 @@
 
 #define MOST_MARKS 4096 // in one log; no supported workload executes more
 
-static _Atomic int at_work;
 static uint64_t first_byte, last_byte; // of marks_between_lines; both 0: the window lies between marks
-
-int marks_at_work(void) {
-    return atomic_load(&at_work);
-}
 
 static void record(unsigned kind, uint64_t time) {
     profile_mark(kind, time);
@@ -51,10 +46,6 @@ static void executed(unsigned vcpu, void *data) {
     if (!last_byte)
         record(kind, time);
     sharing_mark(kind, time);
-    if (kind == MARKS_WORK_BEGIN)
-        atomic_fetch_add(&at_work, 1);
-    else if (kind == MARKS_WORK_END)
-        atomic_fetch_sub(&at_work, 1);
     if (kind == MARKS_TOTAL_BEGIN || kind == MARKS_WORK_BEGIN)
         clock_window(vcpu, true);
     else if (kind == MARKS_TOTAL_END)

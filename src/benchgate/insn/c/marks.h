@@ -14,7 +14,4 @@ void marks_instrument(struct qemu_plugin_insn *insn, unsigned kind, size_t left)
 void marks_between_lines(uint64_t from, uint64_t to);
 void marks_line(uint64_t bytes, uint64_t time); // a line of the console has ended
 
-// How many workers have begun their work and not ended it.
-int marks_at_work(void);
-
 #endif

@@ -54,10 +54,6 @@ void placement_setup(void) {
     placement_join();
 }
 
-unsigned placement_cpus(void) {
-    return cpus;
-}
-
 void placement_look(void) {
     static unsigned calls;
     if (cpus == 1 || calls++ % CALLS_PER_LOOK)

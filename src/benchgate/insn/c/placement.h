@@ -1,4 +1,4 @@
-// Serial mode: which host CPU QEMU's threads run on. One vCPU runs at a time, so all threads share one host
+// Which host CPU QEMU's threads run on. One vCPU runs at a time, so all threads share one host
 // CPU. A hand-off is then a switch between threads; to wake another host CPU costs several times as much.
 //
 // Other processes may need the same host CPU. So QEMU's share of it is checked from time to time. If the
@@ -8,7 +8,6 @@
 #define PLACEMENT_H
 
 void placement_setup(void);    // by the main thread, when the plugin is loaded
-unsigned placement_cpus(void); // how many host CPUs QEMU may use, at least 1
 void placement_join(void);     // by a vCPU's thread, once
 void placement_look(void);     // frequently, by one thread at a time, once the guest runs
 

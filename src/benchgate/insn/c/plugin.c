@@ -96,7 +96,7 @@ static bool option(struct settings *s, const char *argument) {
     if (IS("window"))
         return window(value, s);
     if (IS("talk") && number(value, 3, 1023, &n))
-        return s->talk = (int)n, INSN_FULL;
+        return s->talk = (int)n, true;
     if (IS("disks") && number(value, 0, 1, &n))
         return s->disks = n, true;
     if (IS("patience") && number(value, 1, 86400, &n))
@@ -111,15 +111,11 @@ static bool option(struct settings *s, const char *argument) {
         return *(s->access.sharing = value) != 0;
     if (IS("filter") && number(value, 0, 1, &n))
         return s->access.filter = n, true;
-    if (IS("serial") && number(value, 0, 1, &n))
-        return s->clock.rules.serial = n, true;
 #undef IS
     return false;
 }
 
 // ---- callbacks
-
-#if INSN_FULL
 
 static void adopt(unsigned vcpu) {
     if (clock_self >= 0 || libc_is_main())
@@ -181,37 +177,6 @@ static void reached(unsigned vcpu, void *data) {
     clock_limit_reached(vcpu, data);
 }
 
-#else
-
-static _Atomic int awake;
-
-static void appeared(uint64_t id, unsigned vcpu) {
-    (void)id;
-    atomic_fetch_add(&awake, 1);
-    clock_adopt(vcpu);
-}
-
-// At level count timers run on host time, so the length of a worker's wait says nothing about the guest.
-// Workers may move between vCPUs, so a worker counts as waiting when fewer vCPUs are awake than workers are
-// in their windows.
-static void idle(uint64_t id, unsigned vcpu) {
-    static _Atomic bool said;
-    (void)id;
-    if (atomic_fetch_sub(&awake, 1) - 1 < marks_at_work() && !atomic_exchange(&said, true))
-        journal_line("waited %u %llu", vcpu, (unsigned long long)clock_own(vcpu));
-    clock_idle(vcpu);
-}
-
-static void resumed(uint64_t id, unsigned vcpu) {
-    (void)id;
-    atomic_fetch_add(&awake, 1);
-    clock_resume(vcpu);
-}
-
-#define reached clock_limit_reached
-
-#endif
-
 static void ended(uint64_t id, void *data) {
     (void)id, (void)data;
     console_report();
@@ -235,10 +200,6 @@ static int complain(const char *what, const char *detail) {
 static const char *memory_system(unsigned vcpus, struct settings *s) {
     if (!s->access.machine && s->access.order == ACCESS_UNSAID)
         return NULL;
-    if (!INSN_FULL)
-        return "a machine with a memory system needs level full, where time is instruction time";
-    if (!s->clock.rules.serial)
-        return "a machine with a memory system needs the serial mode: its accesses must have one order";
     s->access.whole = s->lines;
     return access_setup(&s->access, vcpus, &s->clock.rules.strict);
 }
@@ -247,8 +208,6 @@ static const char *requests(unsigned vcpus, struct settings *s) {
     const char *refused = memory_system(vcpus, s);
     if (refused)
         return refused;
-    if (s->explore && !(INSN_FULL && s->clock.rules.serial))
-        return "exploration needs level full and the serial mode: only there a run repeats";
     const char *why = s->explore ? delays_setup(s->explore, vcpus, s->lines) : NULL;
     if (why)
         return why;
@@ -269,14 +228,12 @@ static const char *problem(const struct qemu_info *info, struct settings *s) {
     if (!dlsym(RTLD_DEFAULT, "qemu_plugin_register_vcpu_tb_exec_cond_cb"))
         return "this QEMU has no conditional callbacks; it needs a plugin that is built for plugin API 1";
 #endif
-#if INSN_FULL
     const char *why = libc_problem();
     why = why ? why : tsc_setup(arch->clock_is_host_tsc);
     if (!why && s->talk >= 0)
         why = typist_setup(s->talk);
     if (why)
         return why;
-#endif
     if (!s->out || !journal_open(s->out))
         return "the log cannot be written (option out=FILE)";
     return requests((unsigned)info->system.smp_vcpus, s);
@@ -284,8 +241,8 @@ static const char *problem(const struct qemu_info *info, struct settings *s) {
 
 static void write_header(const struct qemu_info *info, const struct settings *s) {
     journal_line("insn-clock 1");
-    journal_line("level %s", INSN_FULL ? "full" : "count");
-    journal_line("mode %s", s->clock.rules.serial ? "serial" : "parallel");
+    journal_line("level full");
+    journal_line("mode serial");
     journal_line("seed %llu", (unsigned long long)s->clock.rules.seed);
     journal_line("quantum %llu", (unsigned long long)s->clock.rules.quantum);
     journal_line("fine %llu", (unsigned long long)s->clock.rules.fine);
@@ -299,7 +256,7 @@ static void write_header(const struct qemu_info *info, const struct settings *s)
 
 int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, char **argv) {
     struct settings s = {
-        .clock = {.rules = {.quantum = 5000, .fine = 100, .rush = 25, .aftermath = INSN_FULL},
+        .clock = {.rules = {.quantum = 5000, .fine = 100, .rush = 25},
                   .skip = 10000,
                   .patience = 60},
         .talk = -1,
@@ -319,12 +276,10 @@ int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, cha
         console_setup(vcpu_count);
     marks_between_lines(s.from, s.to);
     placement_setup();
-#if INSN_FULL
     libc_activate();
     if (s.disks)
         pool_expect();
     tsc_trap_this_thread();
-#endif
     qemu_plugin_register_vcpu_init_cb(id, appeared);
     qemu_plugin_register_vcpu_idle_cb(id, idle);
     qemu_plugin_register_vcpu_resume_cb(id, resumed);

@@ -1,4 +1,4 @@
-// Level full: disks. QEMU reads and writes image files in threads of a pool, which take host time. Here the
+// Disks. QEMU reads and writes image files in threads of a pool, which take host time. Here the
 // thread that submits a job waits until it is done, so guest time stands still meanwhile. The main loop then
 // completes the request in its next turn.
 //

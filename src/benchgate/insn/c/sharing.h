@@ -1,5 +1,5 @@
 // Which lines of memory moved between CPUs in the window, and which CPU read and wrote which bytes of them. Only
-// on request, on a machine with a memory system, in serial mode. Knows no QEMU.
+// on request, on a machine with a memory system. Knows no QEMU.
 //
 // A line is watched from its first move on, so accesses before it are not counted. Memory is bounded: when it is
 // full, the lines that moved least are dropped, and the file says how often one of them can have moved. (The idea

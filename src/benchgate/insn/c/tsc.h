@@ -1,4 +1,4 @@
-// Level full: traps the vCPU threads' reads of the host's TSC, which QEMU passes on to the guest.
+// Traps the vCPU threads' reads of the host's TSC, which QEMU passes on to the guest.
 #ifndef TSC_H
 #define TSC_H
 

@@ -1,4 +1,4 @@
-// Level full: connects talk.c to the host, by a socket, and to the guest, by a pipe that takes the place of
+// Connects talk.c to the host, by a socket, and to the guest, by a pipe that takes the place of
 // QEMU's standard input. Without typist_setup nothing here does anything.
 #ifndef TYPIST_H
 #define TYPIST_H

@@ -110,7 +110,7 @@ class ExploringLab:
             self._guests.image(one)
         self._machines.choose(ground_of(self._host.topology, self.options).pins)
         if not self._machines.is_exact:
-            raise HostError("exploration needs level full of the instruction clock; see `benchgate doctor`")
+            raise HostError("exploration needs the instruction clock; see `benchgate doctor`")
         found = tuple(one if is_smoke(one) else self._seated(one, one.cell.cpus) for one in cells)
         if refused := next((f"{one.cell.id}: {one.skip}" for one in found if one.skip), ""):
             raise UsageError(refused)

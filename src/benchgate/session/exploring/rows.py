@@ -26,7 +26,7 @@ from benchgate.session import pytest_items, pytest_options
 from benchgate.session.exploring.asked import Asked
 
 SMOKE_CPUS = (2, 4)
-QUIET = ("--collect-only", "-q", "-p", "no:cacheprovider", "--clock=insn", "--clock-mode=serial")
+QUIET = ("--collect-only", "-q", "-p", "no:cacheprovider", "--clock=insn")
 
 
 @dataclass(frozen=True, slots=True)

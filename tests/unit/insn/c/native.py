@@ -34,13 +34,11 @@ class Vcpu(ctypes.Structure):
 class Rules(ctypes.Structure):
     _fields_ = (
         ("count", ctypes.c_uint),
-        ("serial", ctypes.c_bool),
         ("quantum", ctypes.c_uint64),
         ("fine", ctypes.c_uint64),
         ("rush", ctypes.c_uint64),
         ("seed", ctypes.c_uint64),
         ("strict", ctypes.c_bool),
-        ("aftermath", ctypes.c_bool),
     )
 
 

@@ -82,19 +82,17 @@ class Play:
             require(not running and m.main == BUSY, "the main loop works only while all vCPUs are stopped")
             self.trace.append(("main", m.now))
             return
-        if self.rules.serial:
-            require(len(running) <= 1, "one vCPU at a time")
+        require(len(running) <= 1, "one vCPU at a time")
         span = (self.calm_quanta(min(active, default=0)) if m.window else RUSH) * QUANTUM
         for c in given.vcpus:
             v = m.vcpu[c]
             require(v.time <= v.until <= m.deadline, "no vCPU runs past the next timer")
+            require(v.time == min(active), "the vCPU with the lowest time has its turn")
             others = [time for d, time in enumerate(self.times()) if d != c and time is not None]
             slowest = min(others, default=None)
             limit = span if slowest is not None else LONE * span
-            base = min(active) if slowest is None else max(min(active), slowest if self.rules.serial else 0)
+            base = min(active) if slowest is None else max(min(active), slowest)
             require(v.until - base <= limit, "no vCPU is more than a quantum ahead of the slowest")
-            if self.rules.serial:
-                require(v.time == min(active), "the vCPU with the lowest time has its turn")
             self.trace.append((c, v.time, v.until))
         if m.main == IDLE:
             stuck = not running and not given.vcpus
@@ -120,8 +118,10 @@ class Play:
         else:
             self.lockstep.main_wants()
         self.check()
-        if self.dice.random() < 0.2:
-            self.check()  # a step without an event
+        if self.dice.random() < 0.2:  # a step without an event, or with one from outside the guest
+            if m.main == IDLE and self.dice.random() < 0.2:
+                self.lockstep.main_wants()
+            self.check()
 
     def vcpu_returns(self, c: int) -> None:
         m = self.lockstep.machine
@@ -147,12 +147,12 @@ class Play:
             self.lockstep.arrive(c, v.until + self.dice.randint(0, BLOCK - 1), max(0, int(what * 20) - 17))
 
 
-def rules(count: int, *, serial: bool, seed: int) -> Rules:
-    return Rules(count, serial, QUANTUM, FINE, RUSH, seed, strict=False, aftermath=True)
+def rules(count: int, *, seed: int) -> Rules:
+    return Rules(count, QUANTUM, FINE, RUSH, seed, strict=False)
 
 
-def play(library: ctypes.CDLL, count: int, *, serial: bool, seed: int, dice: int, moves: int = 300) -> Play:
-    order = rules(count, serial=serial, seed=seed)
+def play(library: ctypes.CDLL, count: int, *, seed: int, dice: int, moves: int = 300) -> Play:
+    order = rules(count, seed=seed)
     game = Play(Lockstep(library, order), order, random.Random(dice))
     game.begin()
     game.check()
@@ -164,26 +164,23 @@ def play(library: ctypes.CDLL, count: int, *, serial: bool, seed: int, dice: int
 @settings(max_examples=150, deadline=None)
 @given(
     count=st.integers(1, 12),
-    serial=st.booleans(),
     seed=st.sampled_from((0, 1, 7, 2**64 - 1)),
     dice=st.integers(0, 2**32),
 )
-def test_every_rule_holds_for_random_guests(
-    library: ctypes.CDLL, count: int, serial: bool, seed: int, dice: int
-) -> None:
-    game = play(library, count, serial=serial, seed=seed, dice=dice)
+def test_every_rule_holds_for_random_guests(library: ctypes.CDLL, count: int, seed: int, dice: int) -> None:
+    game = play(library, count, seed=seed, dice=dice)
     assert game.lockstep.machine.grants > 0
 
 
 @settings(max_examples=30, deadline=None)
 @given(count=st.integers(2, 8), seed=st.integers(1, 2**64 - 1), dice=st.integers(0, 2**32))
 def test_equal_events_give_equal_grants(library: ctypes.CDLL, count: int, seed: int, dice: int) -> None:
-    one, two = (play(library, count, serial=True, seed=seed, dice=dice).trace for _ in range(2))
+    one, two = (play(library, count, seed=seed, dice=dice).trace for _ in range(2))
     assert one == two
 
 
 def test_different_seeds_give_different_interleavings(library: ctypes.CDLL) -> None:
-    traces = {tuple(play(library, 4, serial=True, seed=seed, dice=5).trace) for seed in range(8)}
+    traces = {tuple(play(library, 4, seed=seed, dice=5).trace) for seed in range(8)}
     assert len(traces) == 8
 
 
@@ -201,7 +198,7 @@ BREAKAGES = {
 
 def play_often(library: ctypes.CDLL) -> None:
     for dice in range(300):
-        play(library, 4, serial=bool(dice % 4), seed=dice % 3, dice=dice)
+        play(library, 4, seed=dice % 3, dice=dice)
 
 
 @pytest.mark.parametrize("broken", BREAKAGES)
@@ -214,8 +211,8 @@ def test_a_broken_lockstep_breaks_a_require(tmp_path: Path, broken: str) -> None
 # ---- single rules
 
 
-def started(library: ctypes.CDLL, count: int, *, serial: bool = True) -> Lockstep:
-    machine = Lockstep(library, rules(count, serial=serial, seed=0))
+def started(library: ctypes.CDLL, count: int) -> Lockstep:
+    machine = Lockstep(library, rules(count, seed=0))
     for c in range(count):
         machine.appear(c)
     machine.window(1)
@@ -375,20 +372,6 @@ def test_after_a_wait_turns_are_short_and_grow_with_the_time_since(
     assert length_of_turn(machine) == turn
 
 
-def test_at_level_count_a_wait_has_no_aftermath(library: ctypes.CDLL) -> None:
-    order = rules(2, serial=False, seed=0)
-    order.aftermath = False
-    machine = Lockstep(library, order)
-    for c in (0, 1):
-        machine.appear(c)
-    machine.window(1)
-    machine.waited(MET)
-    for c in (0, 1):
-        machine.arrive(c, MET, 0)
-    machine.step()
-    assert machine.machine.vcpu[0].until == MET + QUANTUM // 2
-
-
 def looked_too_early(
     library: ctypes.CDLL, *, stopped: int, late: int, window: bool = True
 ) -> tuple[bool, Lockstep]:
@@ -455,7 +438,7 @@ def test_contention_outside_the_window_changes_no_turn(library: ctypes.CDLL) -> 
 
 
 def test_in_strict_order_a_turn_ends_at_the_time_of_the_next_vcpu(library: ctypes.CDLL) -> None:
-    order = rules(2, serial=True, seed=7)
+    order = rules(2, seed=7)
     order.strict = True
     machine = Lockstep(library, order)
     for c in (0, 1):
@@ -480,23 +463,6 @@ def test_outside_the_window_turns_do_not_grow(library: ctypes.CDLL) -> None:
     machine = calm(library, 9_000_000)
     machine.window(0)
     assert length_of_turn(machine) == QUANTUM * RUSH
-
-
-def test_in_parallel_mode_all_vcpus_within_the_quantum_run(library: ctypes.CDLL) -> None:
-    machine = started(library, 3, serial=False)
-    for c, time in enumerate((100, 900, 1200)):
-        machine.arrive(c, time, 0)
-    assert machine.step().vcpus == (0, 1)
-
-
-def test_at_level_count_a_vcpu_rejoins_at_the_slowest_active_time(library: ctypes.CDLL) -> None:
-    machine = started(library, 3, serial=False)
-    machine.halt(2, 5)
-    machine.arrive(0, 3000, 0)
-    machine.arrive(1, 2500, 0)
-    machine.resume(2)
-    assert machine.machine.vcpu[2].time == 2500
-    assert machine.machine.vcpu[2].state == RUN
 
 
 def test_a_wake_up_of_a_vcpu_that_is_not_halted_does_nothing(library: ctypes.CDLL) -> None:
@@ -552,16 +518,15 @@ def test_no_hand_over_is_counted_outside_the_window_or_for_a_vcpu_that_is_alone(
     assert (machine.machine.handovers, machine.machine.late) == (0, 0)
 
 
-@pytest.mark.parametrize("serial", [True, False])
 @given(seed=st.integers(0, 2**32))
 @settings(max_examples=60, deadline=None)
 def test_delays_so_far_are_known_before_the_turn_that_counts_them_ends(
-    library: ctypes.CDLL, serial: bool, seed: int
+    library: ctypes.CDLL, seed: int
 ) -> None:
     """Whatever a vCPU in its turn has seen, it ends no later than with what was said of that moment."""
     play = Play(
-        Lockstep(library, rules(3, serial=serial, seed=seed)),
-        rules(3, serial=serial, seed=seed),
+        Lockstep(library, rules(3, seed=seed)),
+        rules(3, seed=seed),
         random.Random(seed),
     )
     play.begin()
