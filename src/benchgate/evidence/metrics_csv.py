@@ -92,7 +92,7 @@ def _value(line: str, columns: Sequence[str], where: str) -> Value:
         run=int(cells["run"]),
         system=unencoded(cells["system"]),
         workload=unencoded(cells["workload"]),
-        params=split_params(cells["params"], where),
+        params=split_params(cells["params"], f"{where}: params"),
         cpus=int(cells["cpus"]),
         lane=cells["lane"],
         metric=cells["metric"],

@@ -7,9 +7,10 @@ Takes RunRows and gives text, or the reverse. Lists are joined by `;` and fields
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
-from typing import TypeVar
+from functools import partial
+from typing import Any
 
 from benchgate.base.cells import Lane, Mode, Params, Placement
 from benchgate.base.errors import EvidenceError, IncompleteError
@@ -17,29 +18,9 @@ from benchgate.base.runs import Outcome
 from benchgate.base.text import csv_field, plain_field
 from benchgate.evidence.rows import RunRow
 
-COLUMNS = (
-    "system",
-    "workload",
-    "params",
-    "mode",
-    "cpus",
-    "lane",
-    "placement",
-    "pins",
-    "run",
-    "order",
-    "seed",
-    "outcome",
-    "verified",
-    "work",
-    "total",
-    "unit",
-    "guest_digest",
-)
-HEADER = ",".join(COLUMNS) + "\n"
-
 UNITS = ("", "ns", "cycles", "insn")
-T = TypeVar("T", bound=StrEnum)
+_Column = tuple[Callable[[Any], str], Callable[[str, str], object]]
+"""How the field of a RunRow is written, and how it is read: from its text and the place, for an error."""
 
 LONGEST_LINE = 8192
 MOST_LINES = 1_000_000
@@ -50,26 +31,8 @@ _HEX = re.compile(r"%([0-9A-F]{2})")
 
 def line(row: RunRow) -> str:
     """One line with its line break."""
-    fields = (
-        plain_word(row.system),
-        plain_word(row.workload),
-        joined_params(row.params),
-        row.mode,
-        str(row.cpus),
-        row.lane,
-        row.placement,
-        ";".join(map(str, row.pins)),
-        str(row.run),
-        str(row.order),
-        str(row.seed),
-        row.outcome,
-        "true" if row.verified else "false",
-        _count(row.work),
-        _count(row.total),
-        row.unit,
-        plain_word(row.guest_digest),
-    )
-    return ",".join(csv_field(one) for one in fields) + "\n"
+    fields = (write(getattr(row, name)) for name, (write, _) in _COLUMNS.items())
+    return ",".join(map(csv_field, fields)) + "\n"
 
 
 def render(rows: Iterable[RunRow]) -> str:
@@ -92,27 +55,9 @@ def _row(text: str, where: str) -> RunRow:
     fields = text[:LONGEST_LINE].split(",")
     if len(text) > LONGEST_LINE or len(fields) != len(COLUMNS):
         raise EvidenceError(f"{where}: {len(fields)} fields, expected {len(COLUMNS)}")
-    cells = {name: plain_field(one) for name, one in zip(COLUMNS, fields, strict=True)}
-    verified = _choice(cells["verified"], ("true", "false"), f"{where}: verified") == "true"
-    row = RunRow(
-        system=unencoded(cells["system"]),
-        workload=unencoded(cells["workload"]),
-        params=split_params(cells["params"], where),
-        mode=_member(Mode, cells["mode"], where),
-        cpus=_whole(cells["cpus"], f"{where}: cpus", least=1),
-        lane=_member(Lane, cells["lane"], where),
-        placement=_member(Placement, cells["placement"], where),
-        pins=tuple(_whole(one, f"{where}: pins") for one in cells["pins"].split(";") if one),
-        run=_whole(cells["run"], f"{where}: run", least=1),
-        order=_whole(cells["order"], f"{where}: order"),
-        seed=_whole(cells["seed"], f"{where}: seed"),
-        outcome=_member(Outcome, cells["outcome"], where),
-        verified=verified,
-        work=_time(cells["work"], f"{where}: work"),
-        total=_time(cells["total"], f"{where}: total"),
-        unit=_choice(cells["unit"], UNITS, f"{where}: unit"),
-        guest_digest=unencoded(cells["guest_digest"]),
-    )
+    cells = zip(_COLUMNS.items(), map(plain_field, fields), strict=True)
+    values: dict[str, Any] = {name: read(one, f"{where}: {name}") for (name, (_, read)), one in cells}
+    row = RunRow(**values)
     _check(row, where)
     return row
 
@@ -145,7 +90,7 @@ def unencoded(text: str) -> str:
 def split_params(text: str, where: str) -> Params:
     pairs = [one.partition("=") for one in text.split(";") if one]
     if any(not name or not sign for name, sign, _ in pairs):
-        raise EvidenceError(f"{where}: params must be name=value, joined by `;`, not {text[:80]!r}")
+        raise EvidenceError(f"{where} must be name=value, joined by `;`, not {text[:80]!r}")
     return tuple((unencoded(name), _value(unencoded(value))) for name, _, value in pairs)
 
 
@@ -167,11 +112,46 @@ def _whole(text: str, where: str, least: int = 0) -> int:
     return int(text)
 
 
+def _pins(text: str, where: str) -> tuple[int, ...]:
+    return tuple(_whole(one, where) for one in text.split(";") if one)
+
+
+def _yes(text: str, where: str) -> bool:
+    return _choice(text, ("true", "false"), where) == "true"
+
+
 def _choice(text: str, allowed: tuple[str, ...], where: str) -> str:
     if text not in allowed:
         raise EvidenceError(f"{where}: {text[:80]!r} is not one of {', '.join(filter(None, allowed))}")
     return text
 
 
-def _member(kind: type[T], text: str, where: str) -> T:
-    return kind(_choice(text, tuple(kind), f"{where}: {kind.__name__.lower()}"))
+def _member(kind: type[StrEnum]) -> _Column:
+    return str, lambda text, where: kind(_choice(text, tuple(kind), where))
+
+
+_WORD: _Column = plain_word, lambda text, _: unencoded(text)
+_NUMBER: _Column = str, _whole
+_POSITIVE: _Column = str, partial(_whole, least=1)
+_TIME: _Column = _count, _time
+_COLUMNS: Mapping[str, _Column] = {
+    "system": _WORD,
+    "workload": _WORD,
+    "params": (joined_params, split_params),
+    "mode": _member(Mode),
+    "cpus": _POSITIVE,
+    "lane": _member(Lane),
+    "placement": _member(Placement),
+    "pins": (lambda pins: ";".join(map(str, pins)), _pins),
+    "run": _POSITIVE,
+    "order": _NUMBER,
+    "seed": _NUMBER,
+    "outcome": _member(Outcome),
+    "verified": (lambda is_verified: str(is_verified).lower(), _yes),
+    "work": _TIME,
+    "total": _TIME,
+    "unit": (str, lambda text, where: _choice(text, UNITS, where)),
+    "guest_digest": _WORD,
+}
+COLUMNS = tuple(_COLUMNS)
+HEADER = ",".join(COLUMNS) + "\n"

@@ -48,5 +48,5 @@ def side_of(session: StoredSession, system: str = "") -> Side:
 
 
 def _key(series: Series, where: str) -> Key:
-    params = split_params(series.params, where)
+    params = split_params(series.params, f"{where}: params")
     return Key(series.workload, params, series.cpus, series.metric, series.system)
