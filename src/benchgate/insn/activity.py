@@ -8,15 +8,15 @@ line outside the format is a ValueError.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+
+from benchgate.insn.words import number
 
 MOST_COLUMNS = 200
 MOST_PAIRS = 4096
 FULL = 255
 """The number in the log that means a whole column."""
-_TIME_LIMIT = 2**63
-_NUMBER = re.compile(r"0|[1-9][0-9]{0,18}")
 _SHARES = re.compile(r"(?:[0-9a-f]{2})+")
 
 
@@ -68,17 +68,23 @@ class Reader:
         self._head: tuple[int, int, int, int] | None = None
         self._shares: dict[str, list[bytes]] = {"worked": [], "spun": []}
         self._wakes: list[Wakes] = []
+        self.words: Mapping[str, Callable[[list[str], int], None]] = {
+            "columns": self._columns,
+            "worked": self._add_shares,
+            "spun": self._add_shares,
+            "woke": self._woke,
+        }
+        """What reads a line, by its first word; it also takes the number of vCPUs."""
 
-    def columns(self, words: list[str]) -> None:
+    def _columns(self, words: list[str], _vcpus: int) -> None:
         if len(words) != 5 or self._head is not None:
             raise ValueError("expected `columns COUNT WIDTH BEGIN END`, once")
-        count, width, begin, end = map(_number, words[1:])
+        count, width, begin, end = map(number, words[1:])
         if not (0 < count <= MOST_COLUMNS and width and (count - 1) * width < end - begin <= count * width):
             raise ValueError(f"{count} columns of {width} ns do not fit into {begin} to {end}")
         self._head = count, width, begin, end
 
-    def shares(self, words: list[str]) -> None:
-        """A line `worked` or `spun`."""
+    def _add_shares(self, words: list[str], _vcpus: int) -> None:
         known = self._shares[words[0]]
         if self._head is None or len(words) != 3 or words[1] != str(len(known)):
             raise ValueError(f"expected `{words[0]} VCPU HEX` after `columns`, in order of the vCPUs")
@@ -86,11 +92,11 @@ class Reader:
             raise ValueError(f"expected {self._head[0]} columns of two hex digits")
         known.append(bytes.fromhex(words[2]))
 
-    def woke(self, words: list[str], vcpus: int) -> None:
+    def _woke(self, words: list[str], vcpus: int) -> None:
         if len(words) != 5 or len(self._wakes) >= MOST_PAIRS:
             raise ValueError(f"expected `woke VCPU BY WAKES INTERRUPTS`, at most {MOST_PAIRS} times")
-        target, by = _number(words[1]), _number(words[2])
-        found = Wakes(target, by, _number(words[3]), _number(words[4]))
+        target, by = number(words[1]), number(words[2])
+        found = Wakes(target, by, *map(number, words[3:]))
         if max(target, by) >= vcpus:
             raise ValueError(f"there is no vCPU {max(target, by)}")
         self._wakes.append(found)
@@ -123,9 +129,3 @@ def _lane(worked: bytes, spun: bytes, width: int, length: int) -> tuple[Column, 
         Column(min(1.0, one / FULL / part), min(1.0, other / FULL / part))
         for one, other, part in zip(worked, spun, parts, strict=True)
     )
-
-
-def _number(word: str) -> int:
-    if not _NUMBER.fullmatch(word) or int(word) >= _TIME_LIMIT:
-        raise ValueError(f"`{word[:40]}` is not a number below {_TIME_LIMIT}")
-    return int(word)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchgate.base.errors import VerifyError
-from benchgate.base.files import read_start
+from benchgate.insn.words import text_of
 
 FILE_LIMIT = 24 << 20
 _N = r"(0|[1-9][0-9]{0,18})"
@@ -65,13 +65,7 @@ class Events:
 
 
 def read_events(path: Path) -> Events:
-    try:
-        raw = read_start(path, FILE_LIMIT)
-    except OSError as error:
-        raise VerifyError(f"cannot read the events {path}: {error.strerror}") from error
-    if len(raw) > FILE_LIMIT:
-        raise VerifyError(f"{path}: a file of events has at most {FILE_LIMIT} bytes")
-    lines = raw.decode("ascii", "replace").split("\n")
+    lines = text_of(path, FILE_LIMIT, "events").split("\n")
     if lines and lines[-1]:
         lines.pop()  # QEMU died while it wrote this line
     return _Reader(path).read(lines)

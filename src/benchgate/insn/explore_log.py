@@ -6,16 +6,13 @@ explored. The lines are untrusted: a line outside the format is a ValueError.
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from benchgate.base.exploring import MOST_NS, MOST_POINTS, Point, Strategy
-
-_NUMBER = re.compile(r"0|[1-9][0-9]{0,18}")
-_ADDRESS = re.compile(r"0|[1-9a-f][0-9a-f]{0,15}")
+from benchgate.insn.words import ADDRESS, number
 
 LOOKS = 20
 """So many places of a vCPU are kept: of the last beats of the clock, 10 ms of guest time apart."""
@@ -82,12 +79,12 @@ class Reader:
     def _explore(self, words: list[str], _vcpus: int) -> None:
         if len(words) != 3 or self._head is not None:
             raise ValueError("expected `explore STRATEGY SEED`, once")
-        self._head = Strategy(words[1]), _number(words[2])
+        self._head = Strategy(words[1]), number(words[2])
 
     def _delay(self, words: list[str], vcpus: int) -> None:
-        if len(words) != 6 or not self.began or not _ADDRESS.fullmatch(words[5]):
+        if len(words) != 6 or not self.began or not ADDRESS.fullmatch(words[5]):
             raise ValueError("expected `delay VCPU INSTRUCTION NS TIME PC` after `explore`")
-        vcpu, instruction, ns, time = map(_number, words[1:5])
+        vcpu, instruction, ns, time = map(number, words[1:5])
         if vcpu >= vcpus or ns > MOST_NS:
             raise ValueError(f"vCPU {vcpu} of {vcpus} cannot have been stalled for {ns} ns")
         if len(self._delays) >= MOST_POINTS or self._full:
@@ -97,13 +94,13 @@ class Reader:
     def _unlogged(self, words: list[str], _vcpus: int) -> None:
         if len(words) != 2 or len(self._delays) != MOST_POINTS or self._full:
             raise ValueError(f"expected `unlogged TIME` after {MOST_POINTS} stalls, once")
-        _number(words[1])
+        number(words[1])
         self._full = True
 
     def _at(self, words: list[str], vcpus: int) -> None:
-        if len(words) != 3 or not self.began or not _ADDRESS.fullmatch(words[2]):
+        if len(words) != 3 or not self.began or not ADDRESS.fullmatch(words[2]):
             raise ValueError("expected `at VCPU PC` after `explore`")
-        vcpu = _number(words[1])
+        vcpu = number(words[1])
         if vcpu >= vcpus:
             raise ValueError(f"there is no vCPU {vcpu}")
         self._places.setdefault(vcpu, deque(maxlen=LOOKS)).append(int(words[2], 16))
@@ -111,7 +108,7 @@ class Reader:
     def _explored(self, words: list[str], _vcpus: int) -> None:
         if len(words) != 3 or not self.began or self._totals is not None:
             raise ValueError("expected `explored STEPS DELAYS` after `explore`, once")
-        self._totals = _number(words[1]), _number(words[2])
+        self._totals = number(words[1]), number(words[2])
         if (self._totals[1] != len(self._delays)) != self._full:
             raise ValueError(f"{self._totals[1]} stalls were made, but {len(self._delays)} are listed")
 
@@ -130,9 +127,3 @@ class Reader:
             steps,
             made,
         )
-
-
-def _number(word: str) -> int:
-    if not _NUMBER.fullmatch(word):
-        raise ValueError(f"`{word[:40]}` is not a number below 10**19")
-    return int(word)

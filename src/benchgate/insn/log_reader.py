@@ -7,7 +7,8 @@ VerifyError, with the line and the reason.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -15,7 +16,7 @@ from types import MappingProxyType
 from benchgate.base.errors import VerifyError
 from benchgate.base.files import read_start
 from benchgate.base.text import one_line
-from benchgate.insn.activity import Activity, Reader
+from benchgate.insn.activity import Reader
 from benchgate.insn.explore_log import Reader as ExploreReader
 from benchgate.insn.log import (
     ClockLog,
@@ -26,12 +27,11 @@ from benchgate.insn.log import (
     VcpuTotals,
     Work,
 )
-from benchgate.insn.memory_log import DELAYED, PARTS, MemoryBooks
+from benchgate.insn.memory_log import DELAYED, PARTS
 from benchgate.insn.memory_log import Reader as MemoryReader
+from benchgate.insn.words import number
 
 LOG_LIMIT = 4 << 20
-_NUMBER_LIMIT = 2**63
-_NUMBER = re.compile(r"0|[1-9][0-9]{0,19}")
 _WORD = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _HEADER = ("insn-clock", "level", "mode", "seed", "quantum", "fine", "rush", "vcpus", "api")
 
@@ -69,6 +69,7 @@ class _Reader:
         self.activity = Reader()
         self.memory = MemoryReader()
         self.explore = ExploreReader()
+        self.parts = {**self.activity.words, **self.memory.words, **self.explore.words}
         self.counters: dict[str, dict[str, int]] = {"check": {}, "host": {}}
         self.stuck: list[str] = []
         self.refused = ""
@@ -79,10 +80,13 @@ class _Reader:
     def fail(self, why: str) -> VerifyError:
         return VerifyError(f"{self.path}:{self.line}: {why}")
 
-    def number(self, word: str, *, below: int = _NUMBER_LIMIT) -> int:
-        if not _NUMBER.fullmatch(word) or int(word) >= below:
-            raise self.fail(f"`{word[:40]}` is not a number below {below}")
-        return int(word)
+    @contextmanager
+    def _located(self) -> Iterator[None]:
+        """What is wrong with a word is wrong with this line."""
+        try:
+            yield
+        except ValueError as error:
+            raise self.fail(str(error)) from None
 
     def read(self, text: str) -> ClockLog:
         lines = text.split("\n")
@@ -91,7 +95,7 @@ class _Reader:
         header = self._header(lines)
         self.vcpus = header.vcpus
         self.work = (Work(),) * header.vcpus
-        handlers: dict[str, Callable[[list[str]], None]] = {
+        own: dict[str, Callable[[list[str]], None]] = {
             "mark": self._mark,
             "ran": self._ran,
             "line": self._console_line,
@@ -100,25 +104,26 @@ class _Reader:
             "check": self._counter,
             "host": self._counter,
             "end": self._end,
-            **dict.fromkeys(("columns", "worked", "spun", "woke"), self._activity),
-            **dict.fromkeys(self.memory.words, self._memory),
-            **dict.fromkeys(self.explore.words, self._exploration),
             "beat": self._pulse,
             "halted": self._pulse,
         }
-        for self.line, line in enumerate(lines[len(_HEADER) :], len(_HEADER) + 1):
-            self._line(line, handlers)
+        with self._located():
+            for self.line, line in enumerate(lines[len(_HEADER) :], len(_HEADER) + 1):
+                self._line(line, own)
         if self.closed and (len(self.totals) != self.vcpus or self.end is None):
             raise self.fail("the log is closed, but the totals are incomplete")
+        with self._located():
+            activity = self.activity.activity(self.vcpus, self.counters["host"])
+            memory = self.memory.books(self.vcpus, closed=self.closed)
         return replace(
             header,
             marks=tuple(self.marks),
             lines=tuple(self.lines),
             inputs=tuple(self.inputs),
             totals=tuple(self.totals),
-            activity=self._whole_activity(),
+            activity=activity,
             machine=self.memory.machine or "",
-            memory=self._books(),
+            memory=memory,
             orders=self.memory.orders(),
             explored=self.explore.explored(),
             end=self.end,
@@ -142,14 +147,13 @@ class _Reader:
             raise self.fail(f"version `{words['insn-clock'][0][:20]}` of the clock's log is unknown")
         if (words["level"], words["mode"]) != (["full"], ["serial"]):
             raise self.fail("expected `level full` and `mode serial`: no other clock is exact")
-        seed, vcpus = self.number(words["seed"][0], below=2**64), self.number(words["vcpus"][0], below=257)
-        quantum, fine, rush = (
-            self.number(words[name][0], below=2**40) for name in ("quantum", "fine", "rush")
-        )
-        requested, oldest, newest = map(self.number, words["api"])
+        with self._located():
+            seed, vcpus = number(words["seed"][0], 2**64), number(words["vcpus"][0], 257)
+            quantum, fine, rush = (number(words[name][0], 2**40) for name in ("quantum", "fine", "rush"))
+            requested, oldest, newest = map(number, words["api"])
         return ClockLog(seed, quantum, fine, rush, vcpus, api=(requested, oldest, newest), marks=())
 
-    def _line(self, line: str, handlers: dict[str, Callable[[list[str]], None]]) -> None:
+    def _line(self, line: str, own: dict[str, Callable[[list[str]], None]]) -> None:
         word, _, rest = line.partition(" ")
         if self.closed and line:
             raise self.fail("there is text after the end of the log")
@@ -161,28 +165,31 @@ class _Reader:
             self.flooded = True
         elif line == "closed":
             self.closed = True
-        elif word in handlers:
-            handlers[word](line.split(" "))
+        elif word in own:
+            own[word](line.split(" "))
+        elif (reads := self.parts.get(word)) is not None:
+            reads(line.split(" "), self.vcpus)
+            self.memory.explored = self.explore.began
         elif line:
             raise self.fail(f"unknown line `{one_line(line, 60)}`")
 
     def _mark(self, words: list[str]) -> None:
         if len(words) != 4 or not re.fullmatch(r"[0-9a-f]{2}", words[1]):
             raise self.fail("expected `mark KIND VCPU TIME`")
-        vcpu = self.number(words[2], below=self.vcpus)
-        self.marks.append(Mark(int(words[1], 16), vcpu, self.number(words[3])))
+        vcpu = number(words[2], self.vcpus)
+        self.marks.append(Mark(int(words[1], 16), vcpu, number(words[3])))
 
     def _ran(self, words: list[str]) -> None:
         if len(words) != 4:
             raise self.fail("expected `ran VCPU RAN WORKED`")
-        vcpu = self.number(words[1], below=self.vcpus)
-        now = Work(self.number(words[2]), self.number(words[3]))
+        vcpu = number(words[1], self.vcpus)
+        now = Work(number(words[2]), number(words[3]))
         self.work = (*self.work[:vcpu], now, *self.work[vcpu + 1 :])
 
     def _console_line(self, words: list[str]) -> None:
         if len(words) not in (3, 6):
             raise self.fail("expected `line BYTES TIME HANDOVERS LATE PENDING`")
-        end, time, *late = map(self.number, words[1:])
+        end, time, *late = map(number, words[1:])
         if self.lines and end <= self.lines[-1].end:
             raise self.fail(f"a line ends at byte {end}, not after the one before it")
         seen = SeenLate(*late) if late else None
@@ -193,13 +200,13 @@ class _Reader:
     def _typed(self, words: list[str]) -> None:
         if len(words) != 5:
             raise self.fail("expected `typed BYTES COUNT TIME PACE`")
-        self.inputs.append(Input(*(self.number(word) for word in words[1:])))
+        self.inputs.append(Input(*(number(word) for word in words[1:])))
 
     def _pulse(self, words: list[str]) -> None:
         """For whoever watches the run; nothing is judged by it."""
         if len(words) != 2:
             raise self.fail(f"expected `{words[0]} TIME`")
-        self.number(words[1])
+        number(words[1])
 
     def _vcpu(self, words: list[str]) -> None:
         spent = PARTS if self.memory.machine else PARTS[:-1]
@@ -213,53 +220,15 @@ class _Reader:
             raise self.fail(f"expected `vcpu N {parts}`, in order of the vCPUs")
         if len(self.totals) >= self.vcpus:
             raise self.fail("totals for a vCPU that does not exist")
-        self.totals.append(
-            VcpuTotals(**{name: self.number(words[3 + 2 * at]) for at, name in enumerate(names)})
-        )
-
-    def _activity(self, words: list[str]) -> None:
-        try:
-            if words[0] == "columns":
-                self.activity.columns(words)
-            elif words[0] == "woke":
-                self.activity.woke(words, self.vcpus)
-            else:
-                self.activity.shares(words)
-        except ValueError as error:
-            raise self.fail(str(error)) from None
-
-    def _memory(self, words: list[str]) -> None:
-        try:
-            self.memory.words[words[0]](words, self.vcpus)
-        except ValueError as error:
-            raise self.fail(str(error)) from None
-
-    def _exploration(self, words: list[str]) -> None:
-        try:
-            self.explore.words[words[0]](words, self.vcpus)
-        except ValueError as error:
-            raise self.fail(str(error)) from None
-        self.memory.explored = self.explore.began
-
-    def _books(self) -> MemoryBooks | None:
-        try:
-            return self.memory.books(self.vcpus, closed=self.closed)
-        except ValueError as error:
-            raise self.fail(str(error)) from None
-
-    def _whole_activity(self) -> Activity | None:
-        try:
-            return self.activity.activity(self.vcpus, self.counters["host"])
-        except ValueError as error:
-            raise self.fail(str(error)) from None
+        self.totals.append(VcpuTotals(**{name: number(words[3 + 2 * at]) for at, name in enumerate(names)}))
 
     def _counter(self, words: list[str]) -> None:
         counters = self.counters[words[0]]
         if len(words) != 3 or not _WORD.fullmatch(words[1]) or words[1] in counters:
             raise self.fail(f"expected `{words[0]} NAME VALUE`, each name once")
-        counters[words[1]] = self.number(words[2], below=2**64)
+        counters[words[1]] = number(words[2], 2**64)
 
     def _end(self, words: list[str]) -> None:
         if len(words) != 2 or self.end is not None:
             raise self.fail("expected `end TIME`, once")
-        self.end = self.number(words[1])
+        self.end = number(words[1])

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from benchgate.base.runs import Disorder
+from benchgate.insn.words import ADDRESS, number
 
 BOOT, WINDOW = "boot", "window"
 PHASES = (BOOT, WINDOW)
@@ -31,8 +32,6 @@ PARTS = ("executed", "paused", "skipped", "halted", "stalled")
 DELAYED = "delayed"
 """One part more, of a run that was explored."""
 
-_NUMBER = re.compile(r"0|[1-9][0-9]{0,18}")
-_ADDRESS = re.compile(r"0|[1-9a-f][0-9a-f]{0,15}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
@@ -116,11 +115,11 @@ class Reader:
             raise ValueError(f"`{words[0]}` stands before `machine NAME`")
         if len(words) != 3 + 2 * len(names) or set(words[3::2]) != set(names) or words[1] not in PHASES:
             raise ValueError(f"expected `{words[0]} PHASE CPU` and each of {' '.join(names)} with its value")
-        if not _NUMBER.fullmatch(words[2]) or int(words[2]) >= vcpus:
+        if words[2] not in map(str, range(vcpus)):
             raise ValueError(f"there is no vCPU {words[2][:20]}")
         if _cell(words) in known:
             raise ValueError(f"the second `{words[0]}` of vCPU {words[2]} in phase {words[1]}")
-        values = map(_number, words[4::2])
+        values = map(number, words[4::2])
         return MappingProxyType(dict(zip(words[3::2], values, strict=True)))
 
     def _order(self, words: list[str], _vcpus: int) -> None:
@@ -128,9 +127,9 @@ class Reader:
             raise ValueError(
                 "expected `order PHASE COUNT WORST_NS WORST_LINE TOTAL_NS CROSSED`, once a phase"
             )
-        if not _ADDRESS.fullmatch(words[4]):
+        if not ADDRESS.fullmatch(words[4]):
             raise ValueError(f"`{words[4][:20]}` is not an address")
-        count, worst, total, crossed = (_number(words[at]) for at in (2, 3, 5, 6))
+        count, worst, total, crossed = (number(words[at]) for at in (2, 3, 5, 6))
         if not worst <= total <= worst * count:
             raise ValueError(f"{count} accesses, the worst {worst} ns, cannot be {total} ns in all")
         if crossed > count:
@@ -167,9 +166,3 @@ class Reader:
 
 def _cell(words: list[str]) -> Cell:
     return words[1], int(words[2])
-
-
-def _number(word: str) -> int:
-    if not _NUMBER.fullmatch(word):
-        raise ValueError(f"`{word[:40]}` is not a number below 10**19")
-    return int(word)

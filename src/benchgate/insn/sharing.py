@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from benchgate.base.errors import VerifyError
-from benchgate.base.files import read_start
 from benchgate.insn.symbols import Symbols
+from benchgate.insn.words import text_of
 
 FILE_LIMIT = 256 << 20
 MOST_CPUS = 256
@@ -110,13 +110,7 @@ class Sharing:
 
 
 def read_sharing(path: Path) -> Sharing:
-    try:
-        raw = read_start(path, FILE_LIMIT)
-    except OSError as error:
-        raise VerifyError(f"cannot read the moved lines {path}: {error.strerror}") from error
-    if len(raw) > FILE_LIMIT:
-        raise VerifyError(f"{path}: a file of moved lines has at most {FILE_LIMIT} bytes")
-    return _Reader(path, raw.decode("ascii", "replace").split("\n")).read()
+    return _Reader(path, text_of(path, FILE_LIMIT, "moved lines").split("\n")).read()
 
 
 @dataclass

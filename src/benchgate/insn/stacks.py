@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from benchgate.base.errors import VerifyError
-from benchgate.base.files import read_start
 from benchgate.insn.profile import place
 from benchgate.insn.symbols import Symbols
+from benchgate.insn.words import text_of
 
 Stack = tuple[str, ...]
 Stacks = Mapping[Stack, int]
@@ -33,7 +33,7 @@ _FOLDED = re.compile(r"([^\s]+) ([1-9][0-9]{0,18})")
 
 
 def read_stacks(path: Path, kernel: Symbols, user: Symbols | None = None) -> Stacks:
-    lines = _text(path, FILE_LIMIT).split("\n")
+    lines = text_of(path, FILE_LIMIT, "call stacks").split("\n")
     if lines[:1] != ["insn-stacks 1"]:
         raise VerifyError(f"{path}: not a file of call stacks of a known version")
     nodes: dict[int, Stack] = {0: ()}
@@ -66,20 +66,10 @@ def folded(stacks: Stacks) -> str:
 
 def read_folded(path: Path) -> Stacks:
     found: dict[Stack, int] = {}
-    for number, line in enumerate(_text(path, FOLDED_LIMIT).splitlines(), 1):
+    for number, line in enumerate(text_of(path, FOLDED_LIMIT, "call stacks").splitlines(), 1):
         seen = _FOLDED.fullmatch(line)
         stack = tuple(seen[1].split(";")) if seen else ()
         if seen is None or stack in found or not all(stack) or len(stack) > MOST_DEPTH:
             raise VerifyError(f"{path}:{number}: this is not a folded stack, each once")
         found[stack] = int(seen[2])
     return found
-
-
-def _text(path: Path, most: int) -> str:
-    try:
-        raw = read_start(path, most)
-    except OSError as error:
-        raise VerifyError(f"cannot read the call stacks {path}: {error.strerror}") from error
-    if len(raw) > most:
-        raise VerifyError(f"{path}: a file of call stacks has at most {most} bytes")
-    return raw.decode("ascii", "replace")
