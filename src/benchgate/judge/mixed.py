@@ -12,7 +12,6 @@ from collections.abc import Mapping
 
 from benchgate.base.cells import Lane
 from benchgate.base.errors import VerifyError
-from benchgate.base.files import read_json, read_start
 from benchgate.base.mixes import CACHE, GUEST_USES, MOVED, Mix, MixRun, Part, PartRun
 from benchgate.base.runs import RawRun
 from benchgate.base.systems import plain_name
@@ -99,14 +98,7 @@ def _parts(run: RawRun, mix: Mix, seen: MixTranscript) -> tuple[PartRun, ...]:
 
 def _check_asked(files: RunFiles, mix: Mix) -> None:
     """The folder's own copy of the mix is this one."""
-    path = files.run.folder / MIX_FILE
-    try:
-        found = read_json(read_start(path, _JSON_BYTES))
-    except OSError as error:
-        raise VerifyError(f"{path} cannot be read: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:
-        raise VerifyError(f"{path} is not JSON: {error}") from error
-    if found != mix.as_json() or files.run.cell != mix.cell:
+    if files.json(MIX_FILE) != mix.as_json() or files.run.cell != mix.cell:
         raise VerifyError(f"{files.run.folder.name} is a run of another mix ({MIX_FILE})")
 
 

@@ -67,7 +67,7 @@ class RunFiles:
     def typed(self) -> tuple[Typed, ...]:
         """What was typed at the guest's prompt."""
         try:
-            return conversation_json.from_json(self._json(CONVERSATION))
+            return conversation_json.from_json(self.json(CONVERSATION))
         except ValueError as error:
             raise VerifyError(f"{self.run.folder / CONVERSATION}: {error}") from error
 
@@ -135,7 +135,7 @@ class RunFiles:
         if not os.path.lexists(path):
             return _SECOND_NS // 100, {}
         try:
-            fields = Fields(self._json(HOST), "the host")
+            fields = Fields(self.json(HOST), "the host")
             ticks, samples = fields.number("ticks_per_s", 1), fields.take("samples", list)
             fields.done()
             return _SECOND_NS // ticks, dict(_snapshot(value) for value in samples)
@@ -143,12 +143,13 @@ class RunFiles:
             raise VerifyError(f"{path}: {error}") from error
 
     def _list(self, name: str) -> list[Any]:
-        found = self._json(name)
+        found = self.json(name)
         if not isinstance(found, list):
             raise VerifyError(f"{self.run.folder / name} is not a JSON list")
         return found
 
-    def _json(self, name: str) -> Any:
+    def json(self, name: str) -> Any:
+        """The JSON in a file of the run's folder."""
         path = self.run.folder / name
         try:
             return read_json(read_start(path, _JSON_BYTES))

@@ -66,6 +66,12 @@ def speedup(seen: Speedup | None) -> str:
     return with_interval(seen.ratio, seen.interval.low, seen.interval.high, "x")
 
 
+def speedup_of(arm: ArmFigures, seen: Speedup | None) -> str:
+    """A verdict at an early look uses fewer runs than the arm has."""
+    early = seen is not None and seen.has_interval and seen.runs < len(arm.samples)
+    return speedup(seen) + (f" (first {seen.runs} runs)" if seen and early else "")
+
+
 def gate(seen: Speedup | None, *, is_broken: bool) -> str:
     """The gate of this arm: `> 1.6x PASS`."""
     if is_broken:

@@ -14,7 +14,7 @@ from benchgate.base.cells import Window
 from benchgate.base.gates import SMALLEST_LOOK
 from benchgate.base.stats import Spread
 from benchgate.base.text import with_interval
-from benchgate.render.figures import ArmFigures, Series, Speedup, series_of
+from benchgate.render.figures import ArmFigures, Series, series_of
 from benchgate.render.page.html import Child, Html, join, tag
 from benchgate.render.page.tables import NOTHING, table, used, word
 from benchgate.render.tables import units
@@ -83,12 +83,12 @@ def _row(view: SessionView, first: Series, series: Series, arm: ArmFigures) -> l
         series.place,
         arm.counted_runs,
         _median(arm.work, arm.unit),
-        _speedup(arm, work),
+        units.speedup_of(arm, work),
         gate if gate == NOTHING else word_of(gate),
         f"{work.ratio * work.base_cpus / arm.cpus:.2%}" if work else NOTHING,
         _faster(view, first, series, arm),
         _median(arm.total, arm.unit),
-        _speedup(arm, total),
+        units.speedup_of(arm, total),
         with_interval(host.ratio, host.low, host.high, "x") if host and host.lane is series.lane else NOTHING,
         units.step(arm),
         units.blur(arm),
@@ -108,12 +108,6 @@ def _median(spread: Spread | None, unit: str) -> Child:
         return NOTHING
     ends = tag("span", units.span(spread, unit), class_="soft")
     return join([units.shown(spread.median, unit), tag("br"), ends])
-
-
-def _speedup(arm: ArmFigures, seen: Speedup | None) -> str:
-    """A verdict at an early look uses fewer runs than the arm has."""
-    early = seen is not None and seen.has_interval and seen.runs < len(arm.samples)
-    return units.speedup(seen) + (f" (first {seen.runs} runs)" if seen and early else "")
 
 
 def _faster(view: SessionView, first: Series, series: Series, arm: ArmFigures) -> str:
