@@ -17,7 +17,7 @@ from benchgate.judge.attribution import Table, table
 from benchgate.judge.distributions import distributions
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.judge.memory_books import RunBooks
-from benchgate.judge.run_noise import RunNoise
+from benchgate.judge.noise import RunNoise
 from benchgate.judge.sharing import Recording
 from benchgate.judge.wire import parse
 from benchgate.plan import published

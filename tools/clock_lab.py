@@ -30,13 +30,12 @@ from benchgate.base.workloads import Workload
 from benchgate.build import programs
 from benchgate.build.fetch import cross, inputs
 from benchgate.build.toolchain import compiler
-from benchgate.insn.arguments import arguments
+from benchgate.insn.arguments import NO_RECORDS, Records, arguments
 from benchgate.insn.guests import exact_arguments, linux_words
 from benchgate.insn.log import ClockLog, Order
 from benchgate.insn.log_reader import read_log
 from benchgate.insn.machine_shape import shape
 from benchgate.insn.plugin import FLAGS, api_of, prepare
-from benchgate.insn.records import NO_RECORDS, Records
 from benchgate.insn.window import ClockWindow, window
 from benchgate.plan import catalog
 

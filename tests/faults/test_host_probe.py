@@ -17,8 +17,8 @@ from benchgate.base.errors import HostError
 from benchgate.base.qemu import Qemu
 from benchgate.host import accel, capacity, probe, topology
 from benchgate.host.accel import AccelProbe, ProbeState
+from benchgate.host.fitness import survey
 from benchgate.host.probe import ProbeFailed, ProbeGuest
-from benchgate.host.survey import survey
 from tests.machines import PATIENCE_S, wait_until
 
 FAKE = Path(__file__).with_name("fake_probe_qemu.py")

@@ -19,13 +19,13 @@ from benchgate.base.cells import Lane
 from benchgate.base.errors import BootError, EvidenceError, VerifyError
 from benchgate.base.runs import Deadlines, Ending, RawRun
 from benchgate.host.noise import detectors
-from benchgate.host.resctrl import MemoryCounters
 from benchgate.judge import wire
 from benchgate.judge.noise import disturbance
 from benchgate.judge.run_files import RunFiles
 from benchgate.run.attempt import RunRequest, execute
 from benchgate.run.console import Limits
 from benchgate.run.guest import boot_interactive
+from benchgate.run.memory_use import MemoryCounters
 from benchgate.run.record import load
 from benchgate.run.watch import GUEST_WATCH
 from tests.machines import FAKE_QEMU, NONCE, PATIENCE_S, PATIENT, QUICK, boot, processes_with, request

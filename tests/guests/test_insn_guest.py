@@ -19,14 +19,12 @@ import pytest
 from benchgate.build import programs
 from benchgate.build.fetch import cross
 from benchgate.insn import plugin
-from benchgate.insn.arguments import QUANTUM
+from benchgate.insn.arguments import QUANTUM, Records
 from benchgate.insn.events import read_events
-from benchgate.insn.linux_symbols import linux_symbols
 from benchgate.insn.plugin import FLAGS
 from benchgate.insn.profile import read_profile, top_table
-from benchgate.insn.records import Records
 from benchgate.insn.stacks import read_stacks
-from benchgate.insn.symbols import read_symbols
+from benchgate.insn.symbols import linux_symbols, read_symbols
 from benchgate.insn.window import CALM
 from tests.machines import PATIENCE_S
 from tools.clock_lab import (

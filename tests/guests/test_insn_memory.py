@@ -9,10 +9,10 @@ import pytest
 
 from benchgate.base.machines import memory_ranges
 from benchgate.insn import arguments
+from benchgate.insn.arguments import Records
 from benchgate.insn.log import Order
 from benchgate.insn.machine_shape import shape
 from benchgate.insn.plugin import build
-from benchgate.insn.records import Records
 from benchgate.plan import catalog
 from tests.machines import PATIENCE_S
 from tools.clock_lab import PRIMES, Barriers, Boot, burning

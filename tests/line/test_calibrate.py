@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from benchgate.host.memory import curve, curve_file
+from benchgate.host.memory import curve
 from benchgate.plan import machinefile
 from tests.machines import PATIENCE_S
 
@@ -59,7 +59,7 @@ def test_the_curve_and_the_picture_are_beside_it(
     folder: Path, output: subprocess.CompletedProcess[str]
 ) -> None:
     assert output.stdout
-    points = next(iter(curve_file.load(folder / "here.csv").values()))
+    points = next(iter(curve.load_curves(folder / "here.csv").values()))
     assert points[0].size == 4096
     assert curve.envelope(points)
     assert ElementTree.parse(folder / "here.svg").getroot().tag.endswith("svg")

@@ -113,7 +113,7 @@ def _declare_choose(choose: argparse.ArgumentParser) -> None:
 
 def _choose(words: argparse.Namespace) -> int:
     from benchgate.mix import files, findings, programme, refusals
-    from benchgate.render.tables import mixes
+    from benchgate.render.tables import study
 
     applications = files.read(*_tables(words))
     # A study has measured whether scores rise, and its tables leave out what does not.
@@ -128,9 +128,9 @@ def _choose(words: argparse.Namespace) -> int:
     for line in findings.of_mix(found[0], applications):
         say(line)
     if words.json:
-        print(mixes.as_json(found, applications.resources))
+        print(study.mixes_json(found, applications.resources))
     else:
-        print("\n".join(mixes.text(found, applications.resources)))
+        print("\n".join(study.mixes_text(found, applications.resources)))
     return 0
 
 

@@ -7,6 +7,7 @@ and BootError only for the signers' file, a missing ssh-keygen, and an oracle th
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -25,7 +26,7 @@ from benchgate.base.errors import (
 )
 from benchgate.base.ssh_signatures import Signers
 from benchgate.base.text import visible
-from benchgate.evidence import results_csv, signature
+from benchgate.evidence import metrics_csv, results_csv, signature
 from benchgate.evidence.chain import Link, broken_link, chain_start, parse_chain, parse_manifest
 from benchgate.evidence.files import (
     ATTEMPTS,
@@ -50,7 +51,6 @@ from benchgate.evidence.session_folder import (
     VERDICTS,
     VERSION,
 )
-from benchgate.evidence.texts import differences
 
 OWN = frozenset(
     {SESSION, ATTEMPTS, MANIFEST, SIGNATURE, RESULTS, METRICS, "runs", "smokes", "profile", BASELINES}
@@ -299,3 +299,51 @@ def _check_reports(findings: _Findings, folder: Path, recompute: Recompute) -> N
         )
     for name in sorted({found.partition("/")[0] for found in files_below(folder)} - OWN - set(expected)):
         findings.add(MISMATCH, f"{name} does not belong to a session")
+
+
+# ---- reports against runs
+
+
+_WORDS = "reason"
+"""The only part of a verdict that is worded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    figures: tuple[str, ...]
+    """Files that contradict the runs."""
+    wording: tuple[str, ...] = ()
+    """Files for people and other programs, and reasons. No figure and no verdict is at stake."""
+
+
+def differences(stored: Mapping[str, str], expected: Mapping[str, str], *, same_source: bool) -> Differences:
+    """`same_source`: this benchgate wrote the stored texts, so that every difference counts."""
+    differing = [name for name in stored if stored[name] != expected[name]]
+    if same_source:
+        return Differences(tuple(differing))
+    figures = [name for name in differing if _is_contradicted(name, stored[name], expected[name])]
+    return Differences(tuple(figures), tuple(name for name in differing if name not in figures))
+
+
+def _is_contradicted(name: str, stored: str, expected: str) -> bool:
+    if name == VERDICTS:
+        return not _agree(stored, expected)
+    if name == METRICS:
+        return stored not in (expected, metrics_csv.without_steps(expected))
+    return name == RESULTS
+
+
+def _agree(stored: str, expected: str) -> bool:
+    """Whether all fields that both versions write are equal, but for the wording."""
+    try:
+        ours, theirs = json.loads(expected), json.loads(stored)
+    except (ValueError, RecursionError):
+        return False
+    if not isinstance(theirs, list) or len(theirs) != len(ours):
+        return False
+    return all(
+        isinstance(their, dict)
+        and "outcome" in their
+        and all(our[key] == their[key] for key in our.keys() & their.keys() - {_WORDS})
+        for our, their in zip(ours, theirs, strict=True)
+    )

@@ -20,9 +20,8 @@ from benchgate.base.metrics import WINDOWS, Better
 from benchgate.base.systems import SELFTEST
 from benchgate.evidence import metrics_csv, results_csv
 from benchgate.evidence.files import SESSION, read_object, read_text
-from benchgate.evidence.machine import machine_of
 from benchgate.evidence.metrics_csv import Value
-from benchgate.evidence.origins import machine_digests
+from benchgate.evidence.origins import machine_digests, machine_of
 from benchgate.evidence.session_folder import METRICS, RESULTS
 from benchgate.judge import bench_lines
 

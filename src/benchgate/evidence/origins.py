@@ -1,7 +1,7 @@
 """Where a session's figures come from, as far as another session must share it: read from session.json.
 
-Takes the untrusted object of session.json; gives an Origin. Fails with EvidenceError if a part has the wrong
-type; a fact that is not there is "unavailable".
+Takes the untrusted object of session.json; gives an Origin, or the machine as one line. Fails with
+EvidenceError if a part has the wrong type; a fact that is not there is "unavailable".
 """
 
 from __future__ import annotations
@@ -70,3 +70,25 @@ def _part(facts: Mapping[str, Any], name: str, where: str) -> Mapping[str, Any]:
     if not isinstance(found, Mapping):
         raise EvidenceError(f"{where}: {name} is {found!r:.40}, not an object")
     return found
+
+
+# ---- the machine as one line
+
+
+ONE_LINE = ("cpu_model", "sockets", "cores", "threads", "hypervisor", "provider", "instance")
+LONGEST_LINE = 300
+
+
+def machine_of(facts: Mapping[str, Any]) -> str:
+    """Two sessions on wall time are comparable if it is equal. The host's kernel, load and free memory
+    change from day to day, so they are no part of it."""
+    envelope = facts.get("envelope")
+    seen = envelope if isinstance(envelope, Mapping) else {}
+    return one_line(
+        ", ".join(f"{name} {_word(seen.get(name, UNAVAILABLE))}" for name in ONE_LINE), LONGEST_LINE
+    )
+
+
+def _word(value: object) -> str:
+    """A fact is a short text, a number or a flag; anything else was not written by benchgate."""
+    return one_line(str(value)) if isinstance(value, str | int | bool) else UNAVAILABLE

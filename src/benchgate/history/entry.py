@@ -21,8 +21,7 @@ from benchgate.base.text import UNAVAILABLE, one_line
 from benchgate.evidence.facts import read_policy
 from benchgate.evidence.figures_file import larger_step
 from benchgate.evidence.files import SESSION
-from benchgate.evidence.machine import machine_of
-from benchgate.evidence.origins import machine_digests
+from benchgate.evidence.origins import machine_digests, machine_of
 from benchgate.evidence.results_csv import joined_params
 from benchgate.evidence.rows import RunRow
 from benchgate.evidence.session_folder import SESSION_NAME

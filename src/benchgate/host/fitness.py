@@ -1,18 +1,23 @@
 """Whether wall time on this host can decide a gate. The rule uses probe, placement and capacity.
 
-Takes the facts about the host's CPUs; gives a `Fitness` with its reason. Pure. A missing fact is a reason;
-only the instruction clock, which needs no such host, fails with ValueError.
+Takes the facts about the host's CPUs; gives a `Fitness` with its reason. A missing fact is a reason; only the
+instruction clock, which needs no such host, fails with ValueError. `survey` collects the facts by running
+probe guests, so its caller must hold the measuring lock; it fails with BuildError if the probe guest cannot
+be built.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 
 from benchgate.base.cells import Accel, Lane, Placement
+from benchgate.base.qemu import Qemu
 from benchgate.base.text import with_interval
+from benchgate.host import accel, capacity
 from benchgate.host.accel import AccelProbe
 from benchgate.host.capacity import Capacity
+from benchgate.host.probe import ProbeFailed
 from benchgate.host.topology import Topology, placement
 
 MARGIN = 1.05
@@ -88,3 +93,30 @@ def _too_small(host: Host, accel: Accel, cpus: int, threshold: float) -> str | N
         return None
     capacity = with_interval(found.ratio, found.low, found.high)
     return f"capacity {capacity} leaves no margin above {threshold:g}"
+
+
+# ---- the facts, by probe guests
+
+
+def survey(
+    qemu: Qemu, topology: Topology, pins: tuple[int, ...], counts: Collection[int], *, fresh: bool = False
+) -> Host:
+    """Probes both accelerators, and measures the capacity of usable ones at the counts that fit the pins."""
+    # TCG first, because KVM is compared with it.
+    probes = {one: accel.probe(qemu, one, fresh=fresh) for one in (Accel.TCG, Accel.KVM)}
+    kvm_first = {one: probes[one] for one in (Accel.KVM, Accel.TCG)}
+    return with_capacities(qemu, Host(topology, pins, kvm_first, {}), counts, tuple(probes))
+
+
+def with_capacities(qemu: Qemu, host: Host, counts: Collection[int], accels: Collection[Accel]) -> Host:
+    """The host with the capacities of these accelerators, if usable, at the counts that fit its pins."""
+    capacities: dict[tuple[Accel, int], Capacity] = {}
+    unmeasured: dict[tuple[Accel, int], str] = {}
+    for found in (host.probes[one] for one in accels):
+        for n in sorted(set(counts)) if found.usable else ():
+            if 1 < n <= len(host.pins):
+                try:
+                    capacities[found.accel, n] = capacity.measure_capacity(qemu, found, host.pins, n)
+                except ProbeFailed as error:
+                    unmeasured[found.accel, n] = str(error)
+    return replace(host, capacities=capacities, unmeasured=unmeasured)

@@ -1,13 +1,14 @@
 """The QEMU arguments and environment variables that the instruction clock needs. Pure.
 
-Takes a compiled plugin and the options of a run; gives `ClockArguments`. Fails with UsageError if an option
+Takes a compiled plugin, the options of a run and what the clock shall record besides its log; gives
+`ClockArguments`. Fails with UsageError if an option
 is out of range or if the dynamic loader cannot preload the plugin's path.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from types import MappingProxyType
 
@@ -16,8 +17,35 @@ from benchgate.base.errors import UsageError
 from benchgate.base.qemu import comma_safe
 from benchgate.insn.guests import exact_arguments
 from benchgate.insn.log import Order
-from benchgate.insn.records import NO_RECORDS, Records
 from benchgate.insn.talk import TALK_DESCRIPTOR
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """None: not recorded. None of them changes what the guest sees, but each costs time on the host."""
+
+    profile: Path | None = None
+    """Instructions of the window by block of code (insn/profile.py)."""
+    events: Path | None = None
+    """Its turns, halts and wake-ups (insn/events.py)."""
+    stacks: Path | None = None
+    """Its instructions by call stack (insn/stacks.py)."""
+    sharing: Path | None = None
+    """The lines of memory that moved between CPUs (insn/sharing.py); only on a machine with memory."""
+
+    window: tuple[int, int] | None = None
+    """How many bytes the console has where the window of the profile and of the stacks begins, and where it
+    ends: at ends of lines that the clock has logged. None: it lies between marks."""
+
+    def options(self) -> dict[str, object]:
+        """For the plugin."""
+        named = {one.name: getattr(self, one.name) for one in fields(self)}
+        named["window"] = self.window and ":".join(map(str, self.window))
+        return {name: value for name, value in named.items() if value is not None}
+
+
+NO_RECORDS = Records()
+
 
 QUANTUM = 5_000
 """How many ns a vCPU may be ahead of the slowest one in the timed window. The quantum can grow (LOCKSTEP_CALM

@@ -22,8 +22,7 @@ from benchgate.base.runs import RawRun
 from benchgate.base.systems import Ask, Kind, System
 from benchgate.base.text import filled, one_line
 from benchgate.base.workloads import GUEST_FILES
-from benchgate.judge.exploration import check_exploration
-from benchgate.judge.machine_agreement import check_machine, files_of_plugins
+from benchgate.judge.machine_agreement import check_exploration, check_machine, files_of_plugins
 from benchgate.judge.run_files import AFFINITY, ARGV, CONVERSATION, THREADS, Moment, RunFiles
 from benchgate.run.argv import manifest
 from benchgate.run.record import clock_log

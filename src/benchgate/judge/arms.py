@@ -1,8 +1,9 @@
 """Makes the arms of a sweep from its judged runs: samples, invalid runs, and whether the clock repeats.
 
 Takes planned cells, judged runs in the order of execution and the metrics that their workload declares; gives
-an `Arm` per cell. Fails with VerifyError
-if a console or a clock log cannot be read.
+an `Arm` per cell. Two runs of one seed must be equal, and `difference` says where they are not. If the host
+killed a guest after its result, only the part that both runs have is compared. Fails with VerifyError if a
+console or a clock log cannot be read.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from benchgate.base.gates import Arm
 from benchgate.base.metrics import Metric, with_windows
 from benchgate.base.runs import RawRun, VerifiedRun
 from benchgate.base.text import counted
+from benchgate.insn.log_reader import read_log
 from benchgate.judge.judged_run import JudgedRun
-from benchgate.judge.repeat import difference
+from benchgate.judge.run_files import read_console
 from benchgate.judge.samples import is_sample, measurement
 
 NO_METRICS: Mapping[str, Metric] = MappingProxyType({})
@@ -129,3 +131,26 @@ def arms(
     return {
         cell.id: arm_from_runs(cell, of.get(cell.id, ()), skipped, found, declared) for cell, skipped in cells
     }
+
+
+# ---- two runs of one seed
+
+
+def difference(first: RawRun, second: RawRun) -> str:
+    if first.clock_log is None or second.clock_log is None:
+        return ""
+    logs = read_log(first.clock_log), read_log(second.clock_log)
+    where = f"{first.folder.name} and {second.folder.name} have the same seed {first.seed} but differ"
+    for mark, other in zip(logs[0].marks, logs[1].marks, strict=False):
+        if mark != other:
+            return (
+                f"{where}: mark {mark.kind} at {mark.time} on vCPU {mark.vcpu}, "
+                f"mark {other.kind} at {other.time} on vCPU {other.vcpu}"
+            )
+    ended_by_host = None in (first.exit_status, second.exit_status)
+    if logs[0].marks != logs[1].marks or (logs[0].totals != logs[1].totals and not ended_by_host):
+        return f"{where} in their instruction counts"
+    one, two = read_console(first), read_console(second)
+    if ended_by_host:
+        one, two = one[: len(two)], two[: len(one)]
+    return f"{where} in their consoles" if one != two else ""

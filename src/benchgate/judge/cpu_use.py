@@ -1,14 +1,16 @@
-"""How many CPUs a run used in its windows, by the clock's or the host's account of its vCPUs. Pure.
+"""How many CPUs a run used in its windows, by the clock's or the host's account of its vCPUs.
 
-Takes what is known of the vCPUs, and the windows; gives a CpuUse. A speedup of N needs that the work ran on N
+Takes a run's files, and what it reports of its windows and workers; gives a CpuUse for each window of which
+something is known. A speedup of N needs that the work ran on N
 CPUs, so these are the limits of a ratio (gates/used_cpus.py). Fails with VerifyError if workers report that
 they worked on CPUs that were halted meanwhile.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+from benchgate.base.cells import Lane, Window
 from benchgate.base.errors import VerifyError
 from benchgate.base.machines import IDEAL
 from benchgate.base.runs import CpuUse, WorkerReport
@@ -18,6 +20,9 @@ from benchgate.base.workloads import Workload
 from benchgate.insn.activity import Activity, Column
 from benchgate.insn.log import ConsoleLine
 from benchgate.judge.metrics import SECOND_NS
+from benchgate.judge.noise import vcpu_time
+from benchgate.judge.run_files import RunFiles
+from benchgate.judge.wire import MAX_HZ, Transcript
 
 LEAST_SHARE = 0.1
 """The part of the time in which a worker reports that it worked for which its CPU must have been awake."""
@@ -126,3 +131,50 @@ def _sums(
 
 def _limits(parts: Sequence[tuple[float, float]], length: float) -> Interval:
     return Interval(sum(least for least, _ in parts) / length, sum(most for _, most in parts) / length)
+
+
+# ---- of the files of a run
+
+
+_Use = tuple[dict[Window, CpuUse], Sequence[float]]
+"""What each window used, and for how long each vCPU was awake, in ns: empty if that is not known."""
+
+
+def of_wire(files: RunFiles, transcript: Transcript, workload: Workload) -> Mapping[Window, CpuUse]:
+    """What the workers report, and no more than is known of the vCPUs."""
+    hz = transcript.hz or (SECOND_NS if transcript.unit == "ns" else MAX_HZ)
+    if files.run.lane is Lane.INSN:
+        used, awake = _by_clock(files)
+    else:
+        work = transcript.work_end - transcript.work_start
+        total = transcript.total_end - transcript.total_start
+        used, awake = _by_host(files, work * SECOND_NS / hz, total * SECOND_NS / hz)
+    if awake:
+        check_claims(transcript.reports, workload, awake, hz)
+    named = of_reports(transcript.reports, files.run.cell.cpus, workload)
+    if named is not None:  # in the total window the parent is at work too
+        used[Window.WORK] = used.get(Window.WORK, CpuUse(Interval(0.0, named))).at_most(named)
+    return used
+
+
+def of_printed(files: RunFiles, unit: str, work: int, total: int) -> Mapping[Window, CpuUse]:
+    """In wall time, of a system that prints its figures."""
+    each_ns = 1 if unit == "ns" else SECOND_NS / MAX_HZ
+    return _by_host(files, work * each_ns, total * each_ns)[0]
+
+
+def _by_clock(files: RunFiles) -> _Use:
+    activity, marked = files.clock.activity, files.marked
+    if activity is None:
+        return {}, []
+    used = {
+        Window.WORK: of_activity(activity, marked.work_begin, marked.work_end),
+        Window.TOTAL: of_activity(activity, marked.total_begin, marked.total_end),
+    }
+    return used, awake_ns(activity, marked.total_begin, marked.total_end)
+
+
+def _by_host(files: RunFiles, work_ns: float, total_ns: float) -> _Use:
+    ran = vcpu_time(files.moments, total_ns) or []
+    used = {Window.WORK: of_threads(ran, work_ns), Window.TOTAL: of_threads(ran, total_ns)} if ran else {}
+    return used, ran

@@ -1,7 +1,8 @@
 """The histograms of all counted runs of a cell together, small enough to draw. For reports only.
 
 Takes judged runs and the metrics that each row declares; gives a `Distribution` per cell and histogram, with
-eight columns for each power of two. A histogram that one of the runs lacks, or whose unit is not known, is
+eight columns for each power of two, and the percentiles of all runs together, which are shown beside the
+runs' own: those are the samples that gates use. What one of the runs lacks, or whose unit is not known, is
 left out. Does not fail.
 """
 
@@ -91,3 +92,33 @@ def _column(value: float) -> int:
 
 def _ends(column: int) -> tuple[float, float]:
     return (0.0, 1.0) if column == 0 else (2 ** ((column - 1) / COLUMNS), 2 ** (column / COLUMNS))
+
+
+# ---- percentiles
+
+
+def merged_percentiles(
+    runs: Iterable[JudgedRun], declared: Mapping[str, Mapping[str, Metric]]
+) -> dict[str, dict[str, float]]:
+    """`declared`: by row."""
+    of: dict[str, list[VerifiedRun]] = {}
+    metrics: dict[str, Mapping[str, Metric]] = {}
+    for one in runs:
+        if one.outcome is Outcome.OK and one.verified:
+            of.setdefault(one.run.cell.id, []).append(one.verified)
+            metrics[one.run.cell.id] = declared[one.run.cell.row]
+    found = {cell_id: _percentiles_of(mine, metrics[cell_id]) for cell_id, mine in of.items()}
+    return {cell_id: values for cell_id, values in found.items() if values}
+
+
+def _percentiles_of(runs: Sequence[VerifiedRun], declared: Mapping[str, Metric]) -> dict[str, float]:
+    return {
+        name: percentile_of([(run.histograms[metric.of], _unit(metric, run)) for run in runs], metric.at)
+        for name, metric in declared.items()
+        if metric.kind is MetricKind.PERCENTILE and all(name in run.metrics for run in runs)
+    }
+
+
+def _unit(metric: Metric, run: VerifiedRun) -> float:
+    """How many of the metric's unit one of the histogram's is. A run without `hz` has no percentile in ns."""
+    return SECOND_NS / run.hz if metric.unit == NS and run.hz else 1

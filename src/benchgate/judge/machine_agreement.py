@@ -1,16 +1,19 @@
-"""Checks that a run was made on the machine that its session records.
+"""Checks that a run was made on the machine that its session records, and explored only if it was asked for.
 
-Takes the files of a run on the instruction clock and its system, whose machine is the session's; gives
-nothing. Fails with VerifyError if the command line, the shape that the clock was given, or the clock's log is
-of another machine.
+Takes the files of a run on the instruction clock, and its system, whose machine is the session's, or the
+exploration that it should be of; gives nothing. Fails with VerifyError if the run's record, its command line,
+the files that the clock was given, or the clock's log is of another machine, or of another exploration.
 """
 
 from __future__ import annotations
 
+import os
 from itertools import pairwise
 from pathlib import Path
 
+from benchgate.base import exploring
 from benchgate.base.errors import VerifyError
+from benchgate.base.exploring import Exploration
 from benchgate.base.machines import IDEAL, Machine
 from benchgate.base.systems import System
 from benchgate.insn import machine_shape
@@ -64,3 +67,26 @@ def _has_latencies(log: ClockLog, machine: Machine) -> bool:
         for books in cpus
         for name, ns in cost.items()
     )
+
+
+# ---- exploration
+
+
+def check_exploration(files: RunFiles, asked: Exploration | None) -> None:
+    """`asked` None: the run may be a sample, so its vCPUs were not stalled."""
+    run, seen = files.run, files.clock.explored
+    found = {
+        "run.json": run.exploration == asked,
+        ARGV: files_of_plugins(files.argv, "explore") == ([exploring.FILE] if asked else []),
+        exploring.FILE: os.path.lexists(run.folder / exploring.FILE) == (asked is not None),
+        "clock.log": (None if seen is None else (seen.strategy, seen.seed))
+        == (None if asked is None else (asked.strategy, asked.seed)),
+    }
+    wrong = [name for name, good in found.items() if not good]
+    if wrong and asked is None:
+        raise VerifyError(
+            f"{run.folder.name} was explored ({wrong[0]} says so): stalls moved its figures, so such a run "
+            "is never a sample of a gate"
+        )
+    if wrong:
+        raise VerifyError(f"{wrong[0]} of {run.folder.name} is not of the exploration with {asked}")

@@ -15,7 +15,6 @@ from benchgate.base.errors import VerifyError
 from benchgate.base.runs import Disorder, Outcome, VerifiedRun
 from benchgate.insn.log import ClockLog, VcpuTotals
 from benchgate.insn.memory_log import DELAYED, KINDS, PARTS, PHASES, PLACES, CpuBooks, MemoryBooks
-from benchgate.insn.start_skew import start_of
 from benchgate.judge.judged_run import JudgedRun, median_of
 from benchgate.judge.run_files import RunFiles
 
@@ -120,3 +119,25 @@ def _of_run(run: VerifiedRun, *, is_median: bool) -> Iterator[RunBooks]:
         total=run.total,
         is_median=is_median,
     )
+
+
+# ---- when each vCPU begins (lockstep_appear in insn/c/lockstep.c)
+
+
+_WORD = 2**64 - 1
+_START = 1
+"""What lockstep.c hashes into the seed for starts, so that other decisions draw other values."""
+
+
+def start_of(seed: int, quantum: int, vcpu: int) -> int:
+    if not seed:
+        return 0
+    return _mixed(_mixed(_mixed(seed ^ _START)) ^ vcpu) % quantum
+
+
+def _mixed(value: int) -> int:
+    """The finaliser of splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators)."""
+    value = (value + 0x9E3779B97F4A7C15) & _WORD
+    value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
+    value = ((value ^ (value >> 27)) * 0x94D049BB133111EB) & _WORD
+    return value ^ (value >> 31)

@@ -14,7 +14,7 @@ from itertools import pairwise
 from types import MappingProxyType
 
 from benchgate.base.mixes import PART_USES
-from benchgate.judge import wire_output
+from benchgate.judge import wire_lines
 from benchgate.judge.wire import MAX_CONSOLE_BYTES, failure_line
 from benchgate.judge.wire_lines import Line, WireError, framed
 
@@ -182,7 +182,7 @@ def _runs(lines: Sequence[Line], parts: int) -> Iterator[RunOf]:
             end=head.bounded("end", 2**63),
             exit=head.bounded("exit", 256),
             size=head.bounded("bytes", 2**32),
-            text=wire_output.read(lines[place + 1 : following]),
+            text=wire_lines.read_output(lines[place + 1 : following]),
         )
 
 

@@ -26,13 +26,16 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from benchgate.base.cells import ParamValue
+from benchgate.base.cells import Params, ParamValue, Window
 from benchgate.base.errors import BootError, HostError, OracleError, UsageError, VerifyError
 from benchgate.base.runs import WorkerReport
 from benchgate.base.text import one_line
 from benchgate.base.workloads import Workload
+from benchgate.judge import tool_result
+from benchgate.judge.metrics import SECOND_NS, Reported
 from benchgate.judge.oracle_process import LIMITS, Killed, Limits, NoAnswer, OracleProcess
 from benchgate.judge.oracle_run import OracleRun
+from benchgate.judge.wire import Transcript
 
 LONGEST = 600
 TRIES = 3
@@ -164,3 +167,33 @@ def _plain(report: WorkerReport) -> dict[str, object]:
 ORACLES = Oracles()
 """Of this process. A session closes it at its end."""
 atexit.register(ORACLES.close)
+
+
+# ---- what a transcript is asked
+
+
+def check_answers(
+    workload: Workload, params: Params, cpus: int, transcript: Transcript
+) -> tuple[Transcript, OracleRun]:
+    """The transcript with the numbers that an existing program printed, and what the oracle knew."""
+    if workload.tool:
+        transcript = tool_result.with_result(workload.tool, transcript)
+    seen = OracleRun(
+        cpus=cpus,
+        unit=transcript.unit,
+        hz=transcript.hz,
+        work=transcript.work_end - transcript.work_start,
+        total=transcript.total_end - transcript.total_start,
+        by_worker=transcript.histograms,
+    )
+    if workload.has_oracle:
+        ORACLES.check(workload.oracle, dict(params), transcript.reports, transcript.result, seen)
+    return transcript, seen
+
+
+def reported(
+    transcript: Transcript, seen: OracleRun, windows: Mapping[Window, int], hz: int | None
+) -> Reported:
+    """`windows`: in a unit of which `hz` are one second."""
+    in_ns = {window: length * SECOND_NS / hz for window, length in windows.items()} if hz else None
+    return Reported(transcript.reports, transcript.result, seen.histograms, transcript.hz, in_ns)

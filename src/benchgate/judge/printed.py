@@ -1,7 +1,9 @@
 """The answers and figures of a run whose console does not use the wire format.
 
-Takes the run's files, the guest's output and the system; gives `Printed`. Fails with VerifyError: an answer
-or a figure is missing, ambiguous or wrong, or the instruction clock contradicts a figure.
+Takes the run's files, the guest's output and the system; gives `Printed`. On wall time it gives why it is not
+known that each vCPU took part, and then the run is void: a guest that prints its own figures could claim CPUs
+that never ran. Fails with VerifyError: an answer or a figure is missing, ambiguous or wrong, or the
+instruction clock contradicts a figure.
 """
 
 from __future__ import annotations
@@ -17,11 +19,13 @@ from benchgate.base.runs import CpuUse, Outside
 from benchgate.base.systems import System
 from benchgate.base.workloads import Workload
 from benchgate.judge import bench_lines, patterns
-from benchgate.judge.console_clock import ConsoleClock
+from benchgate.judge.console_clock import LEAST_SHARE, ConsoleClock
 from benchgate.judge.metrics import SECOND_NS, Reported, computed
+from benchgate.judge.noise import vcpu_time
 from benchgate.judge.output import Output
 from benchgate.judge.patterns import Figure, Figures
 from benchgate.judge.run_files import RunFiles
+from benchgate.judge.wire import MAX_HZ
 
 _WHOLE = re.compile(r"-?[0-9]{1,19}")
 
@@ -131,3 +135,32 @@ def _window(output: Output, what: str, source: WindowSource, clock: ConsoleClock
     if isinstance(source, LineWindow):
         return clock.between_lines(what, source)
     return clock.between_marks(what)
+
+
+# ---- on wall time: did each vCPU run?
+
+
+def check_threads(files: RunFiles, unit: str, work: int) -> str:
+    """Empty: each vCPU took part. A thread's time also has what the vCPU did before the window, and its waits
+    for a busy host, so this refuses too little, never too much. Cycles are taken for as short as they can
+    be."""
+    cpus = files.run.cell.cpus
+    if cpus == 1:
+        return ""
+    window_ns = work if unit == "ns" else work * SECOND_NS // MAX_HZ
+    ran = vcpu_time(files.moments, window_ns)
+    if ran is None or len(ran) != cpus:
+        return (
+            f"nothing shows that each of its {cpus} CPUs worked, because the host could not read the time of "
+            "their threads between the guest's figure and its end; let the guest stay until it is stopped "
+            "(`end: {by: kill}`), or use --clock insn"
+        )
+    least = LEAST_SHARE * window_ns / cpus
+    for vcpu, time_ns in enumerate(ran):
+        if time_ns < least:
+            raise VerifyError(
+                f"work: the row counts {cpus} CPUs and its window is {work} {unit} long, but until the guest "
+                f"printed that figure the thread of vCPU {vcpu} ran or waited for the host for only "
+                f"{time_ns} ns: that CPU did not take part in the work"
+            )
+    return ""

@@ -1,4 +1,5 @@
-"""When and where the workers of a run worked, and what each vCPU did meanwhile, for its picture.
+"""When and where the workers of a run worked, and what each vCPU did meanwhile, for its picture; and the call
+stacks that a session recorded.
 
 Takes judged runs; gives the `Timeline`s of the median and of the slowest run of each cell, cell by cell.
 Everything comes from the run's files: the worker lines of its console and, on the instruction clock, the
@@ -7,12 +8,13 @@ columns of its log. A run with neither has no timeline. Fails with VerifyError i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from benchgate.base.runs import Outcome, VerifiedRun
 from benchgate.insn.activity import Activity
-from benchgate.judge.judged_run import JudgedRun, median_of
+from benchgate.insn.stacks import Stacks, read_folded
+from benchgate.judge.judged_run import JudgedRun, median_of, recordings
 from benchgate.judge.run_files import RunFiles
 
 MEDIAN, SLOWEST, ONLY = "median", "slowest", "only"
@@ -102,3 +104,25 @@ def _workers(files: RunFiles, total: int) -> tuple[Bar, ...]:
         return (time - begin) * total // length
 
     return tuple(Bar(one.id, one.cpu, one.cpu_end, since(one.start), since(one.end)) for one in seen.reports)
+
+
+# ---- call stacks
+
+
+FOLDED = "stacks.folded"
+
+
+@dataclass(frozen=True, slots=True)
+class Flame:
+    cell: str
+    run: int
+    folder: str
+    """Below the session's."""
+    stacks: Stacks
+
+
+def flames(runs: Iterable[JudgedRun]) -> tuple[Flame, ...]:
+    return tuple(
+        Flame(run.cell.id, run.attempt, f"runs/{run.folder.name}", read_folded(path))
+        for run, path in recordings(runs, FOLDED)
+    )

@@ -25,20 +25,19 @@ from benchgate.base.void_rule import NO_RULE, VoidRule
 from benchgate.base.watching import EndBy
 from benchgate.base.workloads import Workload
 from benchgate.insn.window import agree
-from benchgate.judge import linux_options, patterns, printed, run_cpu_use, wire
+from benchgate.judge import cpu_use, linux_options, patterns, printed, wire
 from benchgate.judge.agreement import check_agreement
-from benchgate.judge.answered import check_answers, reported
 from benchgate.judge.cpu_use import may_sleep
 from benchgate.judge.foreign import check_foreign
 from benchgate.judge.memory_books import check_balance
 from benchgate.judge.metrics import SECOND_NS, computed, without_value
 from benchgate.judge.noise import NOT_KNOWN, disturbance, excess, is_judged
-from benchgate.judge.oracle import ORACLES
+from benchgate.judge.oracle import ORACLES, check_answers, reported
 from benchgate.judge.oracle_run import OracleRun
 from benchgate.judge.output import Output, of_console, of_conversation
 from benchgate.judge.patterns import Figures
+from benchgate.judge.printed import check_threads
 from benchgate.judge.run_files import ARGV, RunFiles, read_console
-from benchgate.judge.thread_work import check_threads
 from benchgate.judge.transcript_checks import check_books, check_cpus, check_echo, check_window, require_cpus
 from benchgate.judge.wire import MAX_HZ, Transcript
 
@@ -88,7 +87,7 @@ def _verified_on(
         found = verify_printed(files, workload, system, exit_codes=codes, rule=rule)
         if run.lane is not Lane.INSN and not found.void:
             unseen = check_threads(files, found.unit, found.work)
-            used = run_cpu_use.of_printed(files, found.unit, found.work, found.total)
+            used = cpu_use.of_printed(files, found.unit, found.work, found.total)
             found = replace(found, void=unseen, used=used)
     else:
         found = verify(files, workload, system.result, exit_codes=codes, rule=rule)
@@ -138,7 +137,7 @@ def verify(
     transcript, seen = check_answers(workload, run.cell.params, run.cell.cpus, transcript)
     unit, work, total, lead = _window(files, transcript)
     void = _void(files, rule, transcript, result)
-    used = {} if void else run_cpu_use.of_wire(files, transcript, workload)
+    used = {} if void else cpu_use.of_wire(files, transcript, workload)
     check_span(files, unit, work, total, transcript.hz, void=void)
     hz = SECOND_NS if unit == INSN_UNIT else transcript.hz
     figures = reported(transcript, seen, {Window.WORK: work, Window.TOTAL: total}, hz)

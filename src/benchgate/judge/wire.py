@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from benchgate.base.runs import WorkerReport
 from benchgate.base.text import one_line
-from benchgate.judge import wire_histograms, wire_output
+from benchgate.judge import wire_histograms, wire_lines
 from benchgate.judge.wire_histograms import Histograms
 from benchgate.judge.wire_lines import Line, WireError, framed
 
@@ -186,7 +186,7 @@ def _transcript(lines: list[Line]) -> Transcript:
         balances=tuple(_balance(line) for line in lines if line.kind == "balance"),
         hz=_hz(begin, is_said="hz" in head),
         histograms=wire_histograms.read(samples, count),
-        output=wire_output.read(printed),
+        output=wire_lines.read_output(printed),
     )
 
 

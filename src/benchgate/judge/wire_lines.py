@@ -1,14 +1,15 @@
 """The framed lines of a console (docs/wire.md), without their meaning. Pure.
 
-Takes the bytes of a console; gives `Line`s with correct frames, in order. Fails with WireError, which names
-the line of the console and what is wrong with it.
+Takes the bytes of a console; gives `Line`s with correct frames, in order, and what an existing program
+printed, from its output lines. These bytes are untrusted. Fails with WireError, which names the line of the
+console and what is wrong with it.
 """
 
 from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -113,3 +114,34 @@ def _frame(piece: bytes, where: int) -> Line:
     if [key for key, _ in pairs[-2:]] != ["seq", "crc"]:
         raise line.fail("seq and crc must be the last fields")
     return line
+
+
+# ---- what an existing program printed
+
+
+MAX_BYTES = 1 << 16
+_KEYS = ("a", "b", "c", "d", "e", "f")
+_PIECE = re.compile(r"(?:[A-Za-z0-9_.:-]|\+[0-9a-f]{2})+")
+_CODE = re.compile(rb"\+([0-9a-f]{2})")
+
+
+def read_output(lines: Sequence[Line]) -> bytes:
+    found = b""
+    for line in lines:
+        pieces = list(line.fields)[1:]
+        if not pieces or tuple(line.fields) != ("at", *_KEYS[: len(pieces)]):
+            raise line.fail(f"its fields must be `at`, then some of `{' '.join(_KEYS)}` in order")
+        if line.number("at") != len(found):
+            raise line.fail(f"at={line.fields['at']}, but the lines before it have {len(found)} bytes")
+        for key in pieces:
+            found += _decoded(line, key)
+        if len(found) > MAX_BYTES:
+            raise line.fail(f"the program's output is longer than {MAX_BYTES} bytes")
+    return found
+
+
+def _decoded(line: Line, key: str) -> bytes:
+    text = line.fields[key]
+    if not _PIECE.fullmatch(text):
+        raise line.fail(f"{key}={text} is not text in which `+` and two hex digits stand for a byte")
+    return _CODE.sub(lambda code: bytes([int(code[1], 16)]), text.encode("ascii"))

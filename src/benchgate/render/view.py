@@ -1,12 +1,13 @@
 """The data of a session's reports, frozen, so that all formats show the same.
 
-Takes the facts of session.json, rows and verdicts; gives a SessionView. A missing value is None or "". Fails
-with EvidenceError if a fact has the wrong type.
+Takes the facts of session.json, which are untrusted, rows and verdicts; gives a SessionView. A missing value
+is None or "". Fails with EvidenceError if a fact has the wrong type.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -16,21 +17,19 @@ from benchgate.base.clocks import Clocks
 from benchgate.base.errors import EvidenceError
 from benchgate.base.gates import VERIFIED, CapacityBound, Policy, Verdict, Word
 from benchgate.base.runs import Outcome, Resolution
-from benchgate.base.text import UNAVAILABLE, counted
+from benchgate.base.text import UNAVAILABLE, counted, gathered, one_line
 from benchgate.evidence.files import SESSION
 from benchgate.evidence.rows import RunRow
 from benchgate.judge.attribution import Table
-from benchgate.judge.coverage import Ungated
 from benchgate.judge.distributions import Distribution
 from benchgate.judge.fits import Fit
-from benchgate.judge.flames import Flame
+from benchgate.judge.gates.wording import NOT_RUN
 from benchgate.judge.memory_books import RunBooks
-from benchgate.judge.noise_floor import NoiseFloor
-from benchgate.judge.run_noise import RunNoise
+from benchgate.judge.noise import RunNoise
+from benchgate.judge.sensitivity import NoiseFloor, Ungated
 from benchgate.judge.sharing import Recording
-from benchgate.judge.timeline import Timeline
+from benchgate.judge.timeline import Flame, Timeline
 from benchgate.plan.published import PublishedRow
-from benchgate.render.machine import flat, isolation, machine_of, object_in
 
 WORST_FIRST = (Word.INVALID, Word.FAIL, Word.INCONCLUSIVE, Word.PASS, Word.SKIP)
 
@@ -222,3 +221,69 @@ def _texts(facts: Mapping[str, Any], name: str) -> tuple[str, ...]:
     if not isinstance(found, list | tuple):
         raise EvidenceError(f"{SESSION}: {name} is {found!r:.40}, not a list")
     return tuple(map(str, found))
+
+
+# ---- the machine and the inputs
+
+
+NOTHING = ("none", UNAVAILABLE)
+MOST_FACTS, LONGEST_FACT, DEEPEST = 300, 400, 4
+
+
+def object_in(facts: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = facts.get(name, {})
+    if not isinstance(found, Mapping):
+        raise EvidenceError(f"{SESSION}: {name} is {found!r:.40}, not an object")
+    return found
+
+
+def flat(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Every value of nested objects, with the path of its names; not too many, as the file is untrusted."""
+    return list(itertools.islice(_flattened(facts, "", DEEPEST), MOST_FACTS))
+
+
+def _flattened(value: object, name: str, deep: int) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping) and deep:
+        for key, inner in value.items():
+            yield from _flattened(inner, f"{name} {key}".strip().replace("_", " "), deep - 1)
+    else:
+        listed = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+        yield one_line(name), one_line(listed or "none", LONGEST_FACT)
+
+
+def isolation(envelope: Mapping[str, Any]) -> str:
+    seen = {name: text for name, text in object_in(envelope, "isolation").items() if text not in NOTHING}
+    return ", ".join(f"{name} {text}" for name, text in seen.items()) or "none seen"
+
+
+def machine_of(envelope: Mapping[str, Any], inputs: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """The most important facts of the envelope; session.json has all of them."""
+
+    def say(*names: str) -> str:
+        return ", ".join(f"{name.replace('_', ' ')} {envelope.get(name, UNAVAILABLE)}" for name in names)
+
+    probes = object_in(envelope, "accelerators")
+    reasons = [str(object_in(probes, name).get("reason")) for name in probes]
+    qemu = object_in(inputs, "qemu")
+    return (
+        ("processor", f"{envelope.get('cpu_model', UNAVAILABLE)}; {say('sockets', 'cores', 'threads')}"),
+        ("topology", say("topology_source", "topology_hidden", "online", "affinity")),
+        ("accelerators", "; ".join(reasons) or UNAVAILABLE),
+        ("qemu", " ".join(str(qemu.get(key, "")) for key in ("version", "origin")).strip() or UNAVAILABLE),
+        ("host", say("kernel", "timer_source", "frequency_policy", "provider", "instance")),
+    )
+
+
+# ---- the sentences of verdicts
+
+
+def sentences_of(verdicts: Iterable[Verdict]) -> list[tuple[Word, str]]:
+    """Gates whose cells were not run come last."""
+    causes = [(one, _cause(one)) for one in verdicts]
+    decided = [(one.outcome, one.sentence.removeprefix(f"{one.outcome}: ")) for one, why in causes if not why]
+    left_out = gathered(((one.id, f"not run: {why}") for one, why in causes if why), "gate")
+    return [*decided, *((Word.SKIP, line) for line in left_out)]
+
+
+def _cause(one: Verdict) -> str:
+    return one.reason.partition(NOT_RUN)[2] if one.outcome is Word.SKIP else ""

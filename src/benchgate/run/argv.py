@@ -27,10 +27,9 @@ from benchgate.base.systems import Ask, System
 from benchgate.base.text import filled
 from benchgate.base.workloads import GUEST_FILES
 from benchgate.insn import machine_shape
-from benchgate.insn.arguments import ClockArguments, arguments
+from benchgate.insn.arguments import NO_RECORDS, ClockArguments, Records, arguments
 from benchgate.insn.log import Order
 from benchgate.insn.machine_shape import shape_of
-from benchgate.insn.records import NO_RECORDS, Records
 from benchgate.plan.planned import PlannedCell
 
 NO_CLOCK = ClockArguments((), MappingProxyType({}))

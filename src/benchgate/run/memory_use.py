@@ -1,28 +1,102 @@
 """What a guest holds of the host's caches and moves from its memory, at given moments of a run on wall time.
 
-Takes the guest's process; writes memory.json, from which the judge takes what was used in the window. Where
-the host does not count, the file says why. Does not fail but with OSError for the file.
+Takes the guest's process, whose group in resctrl it makes and removes; writes memory.json, from which the
+judge takes what was used in the window. Where the host does not count, the file says why. Does not fail but
+with OSError for the file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from benchgate.base.files import write_json
-from benchgate.host import resctrl
-from benchgate.host.resctrl import Group, MemoryCounters
+from benchgate.host.memory.told import caches
+from benchgate.host.procfs import number_of
 from benchgate.run.pinning import threads
+
+ROOT = Path("/sys/fs/resctrl")
+_OCCUPANCY, _MOVED = "llc_occupancy", "mbm_total_bytes"
+_LAST_LEVEL = 3
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryCounters:
+    time_ns: int
+    held_bytes: int | None
+    """Of the last caches, at this moment."""
+    moved_bytes: int | None
+    """From and to memory, since the group was made."""
+
+
+class Group:
+    def __init__(self, name: str, root: Path = ROOT) -> None:
+        self._folder = root / "mon_groups" / name
+        self.why = ""
+        """Why nothing is counted; empty if something is."""
+        try:
+            self._folder.mkdir()
+        except OSError as error:
+            self.why = _why_not(error, root)
+            return
+        if not self._counters(_OCCUPANCY) and not self._counters(_MOVED):
+            self.why = "this processor counts neither what is held of a cache nor what is moved from memory"
+
+    def join(self, threads: Iterable[int]) -> None:
+        """These threads, and all that they start from now on."""
+        for thread in () if self.why else threads:
+            try:
+                (self._folder / "tasks").write_text(str(thread))
+            except ProcessLookupError:
+                continue  # it has ended
+            except OSError as error:
+                self.why = f"resctrl refuses a thread of the guest: {error.strerror}"
+
+    def read(self) -> MemoryCounters:
+        return MemoryCounters(time.monotonic_ns(), self._sum(_OCCUPANCY), self._sum(_MOVED))
+
+    def close(self) -> None:
+        with suppress(OSError):
+            self._folder.rmdir()
+
+    def _sum(self, name: str) -> int | None:
+        """Over all caches; None unless each of them counts: one says "Unavailable" at times."""
+        found = [number_of(one) for one in self._counters(name)] if not self.why else []
+        known = [one for one in found if one is not None]
+        return sum(known) if known and len(known) == len(found) else None
+
+    def _counters(self, name: str) -> list[Path]:
+        return sorted(self._folder.glob(f"mon_data/mon_L{_LAST_LEVEL}_*/{name}"))
+
+
+def last_cache_bytes(cpus: Iterable[int], root: Path = Path("/")) -> int | None:
+    """Of all last caches that these CPUs share, each counted once; None if one is not told."""
+    found = [next((one for one in caches(cpu, root) if one.level == _LAST_LEVEL), None) for cpu in cpus]
+    sizes = {one.shared: one.size for one in found if one is not None}
+    return None if None in found or not sizes else sum(sizes.values())
+
+
+def _why_not(error: OSError, root: Path) -> str:
+    if not (root / "schemata").exists():
+        return f"resctrl is not mounted at {root}, or this host has none (no Intel RDT, no AMD PQoS)"
+    if isinstance(error, FileNotFoundError):
+        return "this processor monitors nothing: resctrl has no mon_groups"
+    if isinstance(error, PermissionError):
+        return "only root may make a group in resctrl"
+    return f"resctrl gives no group: {error.strerror}"
+
 
 FILE = "memory.json"
 
 
 class MemoryUse:
-    def __init__(self, pid: int, pins: Sequence[int], mark: str, root: Path = resctrl.ROOT) -> None:
+    def __init__(self, pid: int, pins: Sequence[int], mark: str, root: Path = ROOT) -> None:
         self._pid = pid
         self._group = Group(f"benchgate-{mark}", root)
-        self._capacity = resctrl.last_cache_bytes(pins)
+        self._capacity = last_cache_bytes(pins)
         self._samples: list[tuple[str, MemoryCounters]] = []
         self.join()
 

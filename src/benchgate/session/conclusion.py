@@ -27,21 +27,17 @@ from benchgate.evidence.facts import (
 from benchgate.evidence.rows import row_of
 from benchgate.judge import attribution, wire
 from benchgate.judge.arms import arms
-from benchgate.judge.coverage import ungated
 from benchgate.judge.decide import decide
-from benchgate.judge.distributions import distributions
+from benchgate.judge.distributions import distributions, merged_percentiles
 from benchgate.judge.fits import fits
-from benchgate.judge.flames import flames
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.judge.memory_books import run_books
-from benchgate.judge.merged import merged_percentiles
-from benchgate.judge.noise_floor import floors
+from benchgate.judge.noise import noise_of
 from benchgate.judge.outliers import outliers
-from benchgate.judge.resolution import resolutions
 from benchgate.judge.run_files import read_console
-from benchgate.judge.run_noise import noise_of
+from benchgate.judge.sensitivity import floors, resolutions, ungated
 from benchgate.judge.sharing import recorded
-from benchgate.judge.timeline import timelines
+from benchgate.judge.timeline import flames, timelines
 from benchgate.plan import published
 from benchgate.render.view import SessionView, session_view
 from benchgate.session.trust import Trusted

@@ -7,17 +7,24 @@ process has no usable CPU.
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 from benchgate.base.arch import ARCHITECTURES, Architecture
 from benchgate.base.errors import BenchgateError
-from benchgate.base.qemu import Qemu
+from benchgate.base.paths import data_root
+from benchgate.base.process import capture
+from benchgate.base.qemu import Qemu, comma_safe, command
+from benchgate.base.text import one_line
 from benchgate.build import toolchain
 from benchgate.build.fetch import inputs, store
-from benchgate.host import lock, noise, plugin_api, topology
-from benchgate.host.fitness import THRESHOLDS, Host
-from benchgate.host.survey import survey
+from benchgate.build.programs import compiled
+from benchgate.host import lock, noise, topology
+from benchgate.host.fitness import THRESHOLDS, Host, survey
 from benchgate.insn.support import support
 from benchgate.session.doctor_screen import Found, doctor_facts, doctor_text
 
@@ -49,7 +56,7 @@ def _qemu(path: Path | None) -> tuple[Qemu | None, str]:
     except BenchgateError as error:
         return None, f"none: {error}"
     try:
-        plugins = plugin_api.ask(found).reason
+        plugins = ask(found).reason
     except BenchgateError as error:
         plugins = f"plugin API unknown: {error}"
     return found, f"{found.version_text} ({found.origin}), {plugins}"
@@ -99,3 +106,42 @@ def _insn(qemu: Qemu | None) -> tuple[bool, str]:
         return True, f"{means}; used where wall time does not qualify"
     advice = "use the pinned one (leave out --qemu)"
     return False, f"this QEMU cannot carry the clock; {advice}. Its trial: {found.reason}"
+
+
+# ---- the plugin interface of a QEMU
+
+
+_FLAGS = ("-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror")
+_NEWEST = re.compile(r"supports only up to version (\d{1,4})")
+
+
+@dataclass(frozen=True, slots=True)
+class PluginApi:
+    version: int | None
+    reason: str
+    """A description of the version, or why there is none."""
+
+
+def ask(qemu: Qemu) -> PluginApi:
+    """QEMU exits immediately, because it refuses the plugin before it creates a machine."""
+    argv = command(qemu, machine="none", extra=("-plugin", comma_safe(str(_plugin()))))
+    try:
+        done = capture(argv, 20, {**os.environ, **qemu.environment})
+    except subprocess.TimeoutExpired:
+        return PluginApi(None, "QEMU did not exit within 20 s")
+    return read_refusal(done.stderr)
+
+
+def read_refusal(text: str) -> PluginApi:
+    """Reads QEMU's error message. Pure."""
+    newest = _NEWEST.search(text)
+    if newest:
+        return PluginApi(int(newest[1]), f"plugin API {newest[1]}")
+    if "invalid option" in text or "not supported" in text or "not enabled" in text:
+        return PluginApi(None, "built without plugins")
+    return PluginApi(None, f"plugins unusable: {one_line(text, 100) or 'QEMU printed no message'}")
+
+
+def _plugin() -> Path:
+    folder = data_root() / "guest" / "probe"
+    return compiled("plugin-api", "plugin_version.so", folder, ["plugin_version.c"], _FLAGS)

@@ -16,8 +16,8 @@ from benchgate.base.cells import Lane
 from benchgate.base.errors import VerifyError
 from benchgate.base.results import ResultFormat
 from benchgate.base.runs import RawRun
+from benchgate.insn.arguments import NO_RECORDS, Records
 from benchgate.insn.plugin import INLINE_API, api_of
-from benchgate.insn.records import NO_RECORDS, Records
 from benchgate.plan.planned import PlannedCell
 from benchgate.session import recordings
 from benchgate.session.guests import Guests

@@ -12,17 +12,16 @@ from benchgate.base.qemu import Qemu
 from benchgate.base.systems import System
 from benchgate.base.workloads import Workload
 from benchgate.build.images import Images
-from benchgate.insn.linux_symbols import linux_symbols
+from benchgate.insn.arguments import Records
 from benchgate.insn.profile import Profile, folded, read_profile, top_table
-from benchgate.insn.records import Records
 from benchgate.insn.sharing import Sharing, named, read_sharing
 from benchgate.insn.sharing import text as text_of_lines
 from benchgate.insn.stacks import Stacks, read_stacks
 from benchgate.insn.stacks import folded as folded_stacks
-from benchgate.insn.symbols import NO_SYMBOLS, Symbols, read_symbols
+from benchgate.insn.symbols import NO_SYMBOLS, Symbols, linux_symbols, read_symbols
 from benchgate.judge import sharing
-from benchgate.judge.flames import FOLDED
 from benchgate.judge.story.clock import EVENTS
+from benchgate.judge.timeline import FOLDED
 from benchgate.render.page.pictures import flame, line_map
 from benchgate.render.tables import shared_lines
 from benchgate.session import timeline
@@ -40,7 +39,7 @@ def records(  # noqa: PLR0913 - keyword arguments
     lines: bool = False,
     window: tuple[int, int] | None = None,
 ) -> Records:
-    """`window`: insn/records.py."""
+    """`window`: insn/arguments.py."""
     return Records(
         profile=folder / PROFILE if profile else None,
         events=folder / EVENTS if events else None,

@@ -30,14 +30,14 @@ from benchgate.build.images import Images, guest_digest
 from benchgate.evidence.facts import read_flag, read_machine
 from benchgate.evidence.files import SESSION, read_object
 from benchgate.host import accel
+from benchgate.insn.arguments import NO_RECORDS, Records
 from benchgate.insn.log import MarkKind
 from benchgate.insn.log_reader import read_log
 from benchgate.insn.plugin import prepare
 from benchgate.insn.profile import Profile
-from benchgate.insn.records import NO_RECORDS, Records
 from benchgate.insn.symbols import NO_SYMBOLS, is_elf, read_symbols, symbol_file
 from benchgate.insn.window import window
-from benchgate.judge import printed, repeat
+from benchgate.judge import arms, printed
 from benchgate.judge.run_files import RunFiles
 from benchgate.judge.verify import output_of
 from benchgate.plan import catalog, choice
@@ -175,7 +175,7 @@ def _repeat(order: Order, new: _Replay, notice: Notice) -> tuple[str, bool]:
         window=new.window if order.profile or order.flame else None,
     )
     again = attempt.execute(_request(new, new.spec(records=wanted)))
-    difference = repeat.difference(new.raw, again)
+    difference = arms.difference(new.raw, again)
     lines = [f"{order.out}: {difference or 'the same run: marks, counts and console are equal'}"]
     if wanted.profile is not None:
         lines.append(recordings.profile_table(order.out, *new.symbols()))
@@ -196,7 +196,7 @@ def profiled(order: Order, notice: Notice) -> Profile:
     with _own_folder(order.out):
         wanted = recordings.records(order.out, profile=True, window=new.window)
         again = attempt.execute(_request(new, new.spec(records=wanted)))
-        if difference := repeat.difference(new.raw, again):
+        if difference := arms.difference(new.raw, again):
             raise EvidenceError(f"{order.folder}: its replay is another run: {difference}")
         return recordings.profile(order.out, *new.symbols())
 

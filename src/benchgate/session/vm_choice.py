@@ -17,8 +17,7 @@ from benchgate.base.qemu import Qemu
 from benchgate.build.cache_storage import Notice
 from benchgate.host import accel
 from benchgate.host.accel import AccelProbe
-from benchgate.host.fitness import THRESHOLDS, Fitness, Host, accelerator, fitness
-from benchgate.host.survey import with_capacities
+from benchgate.host.fitness import THRESHOLDS, Fitness, Host, accelerator, fitness, with_capacities
 from benchgate.insn.plugin import prepare
 from benchgate.insn.support import support
 from benchgate.plan import lanes

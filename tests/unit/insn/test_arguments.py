@@ -8,10 +8,9 @@ import pytest
 
 from benchgate.base.errors import BuildError, UsageError
 from benchgate.base.qemu import Qemu
-from benchgate.insn.arguments import arguments
+from benchgate.insn.arguments import Records, arguments
 from benchgate.insn.log import Order
 from benchgate.insn.plugin import is_dynamic, prepare
-from benchgate.insn.records import Records
 
 PLUGIN = Path("/cache/insn/full.so")
 

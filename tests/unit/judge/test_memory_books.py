@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,9 +14,10 @@ from benchgate.base.runs import Disorder
 from benchgate.insn.log_reader import read_log
 from benchgate.judge import verify
 from benchgate.judge.judged_run import JudgedRun
-from benchgate.judge.memory_books import check_balance, run_books
+from benchgate.judge.memory_books import check_balance, run_books, start_of
 from benchgate.plan import catalog
 from tests.unit.factories import cell, raw_run, verified
+from tests.unit.insn.c.native import Lockstep, Rules, load
 from tests.unit.insn.test_log_reader import COMPLETE
 from tests.unit.memory_logs import LOG
 from tests.wirekit import PRIMES
@@ -149,3 +151,24 @@ def test_the_bound_of_the_order_is_part_of_the_resolution(path: Path) -> None:
     found = read_log(path).resolution
     assert found is not None
     assert found.order is None
+
+
+def test_it_is_where_the_clock_lets_a_vcpu_begin(tmp_path: Path) -> None:
+    library = load(tmp_path)
+    dice = random.Random(15)
+    for seed in (0, 1, *(dice.randrange(2**64) for _ in range(50))):
+        quantum = dice.randrange(100, 10_000)
+        clock = Lockstep(library, Rules(count=8, serial=True, quantum=quantum, fine=100, rush=25, seed=seed))
+        for vcpu in range(8):
+            clock.appear(vcpu)
+        begins = [clock.machine.vcpu[vcpu].time for vcpu in range(8)]
+        assert [start_of(seed, quantum, vcpu) for vcpu in range(8)] == begins
+
+
+def test_it_is_what_real_runs_have_beyond_their_books() -> None:
+    """Time less executed, paused, skipped and halted, in logs of the Linux guest on 2026-11-23."""
+    assert [start_of(2, 5000, vcpu) for vcpu in (0, 1)] == [
+        2372845506 - 1025210455 - 8214066 - 190558021 - 1148862777,
+        2372845506 - 828015162 - 8371650 - 5152058 - 1531302467,
+    ]
+    assert start_of(3, 5000, 0) == 3568753899 - 2378685960 - 103096 - 184801747 - 1005161011

@@ -10,9 +10,8 @@ import pytest
 from benchgate.base.cells import Lane
 from benchgate.base.errors import VerifyError
 from benchgate.base.runs import Outcome, VerifiedRun
-from benchgate.judge.flames import flames
 from benchgate.judge.judged_run import JudgedRun
-from benchgate.judge.timeline import Bar, timelines
+from benchgate.judge.timeline import Bar, flames, timelines
 from benchgate.run.record import clock_log
 from tests.unit.factories import cell, verified
 from tests.unit.insn.test_activity import LINES, with_lines

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from benchgate.base.gates import Word
 from benchgate.base.runs import Ending
 from benchgate.base.text import csv_field, plain_field, visible
-from benchgate.render import escape, github
+from benchgate.render import escape
 from benchgate.render.files import junit, speedup_svg, summary
 from benchgate.render.tables import terminal
 from benchgate.render.view import SessionView
+from benchgate.session import publish
 from tests.unit.factories import cell, raw_run, rows, run_row, scaled_view
 
 EVIL = (
@@ -75,7 +76,7 @@ def test_xml_with_untrusted_text_is_valid() -> None:
 
 
 def test_one_annotation_is_one_command() -> None:
-    commands = github.workflow_commands(evil_view())
+    commands = publish.workflow_commands(evil_view())
     assert len(commands) == 1
     assert "\n" not in commands[0]
     assert "\r" not in commands[0]

@@ -14,16 +14,18 @@ import pytest
 
 from benchgate import cli
 from benchgate.base.errors import HostError, UsageError
+from benchgate.base.machines import Machine
 from benchgate.host import lock
 from benchgate.host import topology as host_topology
-from benchgate.host.memory import curve_file, told
+from benchgate.host.memory import told
+from benchgate.host.memory.curve import curves_text, load_curves
 from benchgate.host.memory.meter import Sample
 from benchgate.host.memory.told import Told, ToldCache
 from benchgate.host.noise import HostSnapshot
 from benchgate.host.topology import Isolation, LogicalCpu, Topology
-from benchgate.plan import machinefile
+from benchgate.plan import catalog, machinefile
 from benchgate.session import calibration
-from benchgate.session.calibration import disturbances
+from benchgate.session.calibration import disturbances, machine_table
 from tests.unit.host.memory.curves import THREE, curve
 from tests.unit.host.memory.madeup import MadeUp
 from tests.unit.host.memory.madeup import told as told_of
@@ -60,7 +62,7 @@ def test_it_writes_a_machine_its_curves_and_a_picture() -> None:
     machine = machinefile.load(Path("host.yaml"))
     assert machine is not None
     assert (machine.name, machine.l2.size, machine.l2.latency_ns) == ("host", 1 << 20, 4)
-    assert list(curve_file.load(Path("host.csv"))) == ["huge"]
+    assert list(load_curves(Path("host.csv"))) == ["huge"]
     assert ElementTree.parse("host.svg").getroot().tag.endswith("svg")
     assert "the file agrees with the curve (chase: huge)" in text
     assert "L3         16,384 KiB" in text
@@ -145,7 +147,7 @@ def test_a_file_that_was_changed_does_not(
 def test_the_curve_of_another_host_does_not_agree(capsys: pytest.CaptureFixture[str]) -> None:
     calibrated()
     other = {"huge": tuple(curve(((48 << 10, 1.0), (2 << 20, 5.0)), memory_ns=120))}
-    Path("other.csv").write_text(curve_file.text(other, "huge"))
+    Path("other.csv").write_text(curves_text(other, "huge"))
     assert cli.main(["machine", "check", "host.yaml", "--curve", "other.csv"]) == 1
     assert "the file has 3 levels of caches" in capsys.readouterr().err
 
@@ -364,3 +366,67 @@ def test_what_a_host_tells_and_no_file_can_hold_is_left_out(
     assert machine is not None
     assert machine.memory_local_ns == 95
     assert "what the host tells of itself is left out, because a machine file cannot hold it: " in done.text
+
+
+SMALL = """
+name: small
+source: a test
+cpus: 4
+line: 64
+l1d: {size: 32K, ways: 8}
+l1i: {size: 32K, ways: 8}
+l2: {size: 512K, ways: 8, latency_ns: 3}
+clusters: ["0-1", "2-3"]
+sockets: ["0-1", "2-3"]
+nodes: [{cpus: "0-1", memory: 60}, {cpus: "2-3", memory: 40}]
+memory: {local_ns: 80, remote_ns: 130}
+transfer: {cluster_ns: 30, socket_ns: 120}
+atomic_ns: 4
+interrupt_ns: 500
+tlb: {entries: 64, ways: 4, walk_ns: 10}
+"""
+
+
+def rows(machine: Machine | None) -> dict[str, str]:
+    assert machine is not None
+    found = {line[:10].strip(): line[11:] for line in machine_table(machine).splitlines()}
+    assert len(found) == len(machine_table(machine).splitlines())
+    return found
+
+
+def test_every_figure_of_a_small_machine() -> None:
+    assert rows(machinefile.parse(SMALL, Path("small.yaml"))) == {
+        "machine": "small: a test",
+        "CPUs": "4; one instruction takes 1 ns; a hit in the first level takes no more",
+        "L1d": "32 KiB, 8 ways, 64 sets of 64 bytes, 1 ns",
+        "L1i": "32 KiB, 8 ways, 64 sets of 64 bytes, 1 ns",
+        "L2": "512 KiB, 8 ways, 1,024 sets of 64 bytes, 3 ns",
+        "clusters": "2: 0-1 | 2-3",
+        "sockets": "2: 0-1 | 2-3",
+        "node 0": "CPUs 0-1, 60% of the memory",
+        "node 1": "CPUs 2-3, 40% of the memory",
+        "memory": "80 ns, 130 ns from another node; no limit of bandwidth",
+        "transfer": "30 ns within a cluster, 120 ns across sockets",
+        "atomic": "4 ns more than a plain access",
+        "interrupt": "500 ns for the CPU that takes it",
+        "TLB": "64 entries, 4 ways, 10 ns for a walk",
+    }
+
+
+@pytest.mark.parametrize("name", ["desktop8", "server2x16", "manycore64"])
+def test_a_shipped_machine_has_a_table(name: str) -> None:
+    found = rows(catalog.load_machine(name))
+    assert found["machine"].startswith(f"{name}: ")
+    assert " GB/s for each node" in found["memory"]
+
+
+def test_one_cpu_has_no_transfer() -> None:
+    alone = SMALL.replace("cpus: 4", "cpus: 1")
+    for key in ("clusters", "sockets"):
+        alone = alone.replace(f'{key}: ["0-1", "2-3"]', f'{key}: ["0"]')
+    alone = alone.replace(', memory: 60}, {cpus: "2-3", memory: 40}', ", memory: 100}").replace(
+        '"0-1"', '"0"'
+    )
+    alone = alone.replace("tlb: {entries: 64, ways: 4, walk_ns: 10}\n", "")
+    found = rows(machinefile.parse(alone, Path("alone.yaml")))
+    assert (found["transfer"], found["TLB"]) == ("none: there is one CPU", "none")

@@ -16,10 +16,11 @@ from benchgate.base.qemu import Qemu
 from benchgate.build import toolchain
 from benchgate.build.fetch import inputs
 from benchgate.build.fetch.inputs import LinuxKernel
-from benchgate.host import accel, capacity, lock, plugin_api, topology
+from benchgate.host import accel, capacity, lock, topology
 from benchgate.host.probe import ProbeFailed
 from benchgate.insn.support import Support
 from benchgate.session import doctor
+from benchgate.session.doctor import read_refusal
 from tests.unit.conftest import Tree, host_files
 from tests.unit.hosts import BAD, TCG
 
@@ -56,7 +57,7 @@ def test_the_report_works_without_qemu_linux_and_compiler(
 def test_the_report_works_without_a_compiler(nothing: None, monkeypatch: pytest.MonkeyPatch) -> None:
     found = Qemu(Path("/q"), {}, (), (10, 0, 2), "d", "user", ())
     monkeypatch.setattr(inputs, "qemu", lambda *_, **__: found)
-    monkeypatch.setattr(plugin_api, "ask", refuse(BuildError("no C compiler; install gcc")))
+    monkeypatch.setattr(doctor, "ask", refuse(BuildError("no C compiler; install gcc")))
     monkeypatch.setattr(lock, "measuring", lambda *_, **__: contextlib.nullcontext())
     monkeypatch.setattr(doctor, "survey", refuse(BuildError("no C compiler; install gcc")))
     monkeypatch.setattr(doctor, "support", refuse(BuildError("no C compiler; install gcc")))
@@ -140,3 +141,29 @@ def test_the_row_of_the_instruction_clock_says_what_it_means_for_the_user(
     text = rows(doctor.report())
     assert said in text
     assert (found.reason in text) == (not found.works)
+
+
+@pytest.mark.parametrize(
+    ("text", "version", "reason"),
+    [
+        (
+            "qemu-system-x86_64: Could not load plugin /p.so: plugin requires API version 999, but this QEMU "
+            "supports only up to version 4\n",
+            4,
+            "plugin API 4",
+        ),
+        ("qemu-system-x86_64: -plugin /p.so: invalid option\n", None, "built without plugins"),
+        ("qemu: TCG plugin support not enabled in this build\n", None, "built without plugins"),
+        ("", None, "plugins unusable: QEMU printed no message"),
+        (
+            "qemu: Could not load plugin \x1b[1m/p.so: bad ELF\n",
+            None,
+            "plugins unusable: qemu: Could not load",
+        ),
+    ],
+)
+def test_a_refusal_is_read(text: str, version: int | None, reason: str) -> None:
+    found = read_refusal(text)
+    assert found.version == version
+    assert found.reason.startswith(reason)
+    assert found.reason.isprintable()

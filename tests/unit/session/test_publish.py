@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from benchgate.base.errors import CatalogError, EvidenceError, RenderError
-from benchgate.evidence import check, retention
+from benchgate.base.gates import Word
+from benchgate.evidence import check
 from benchgate.evidence.files import MANIFEST
 from benchgate.evidence.session_folder import SessionFolder
 from benchgate.judge.decide import decide
 from benchgate.plan.options import Options
+from benchgate.render.files import summary
 from benchgate.render.view import SessionView
 from benchgate.session import publish
-from tests.unit.factories import BASE_NS, POLICY, arm, cell, rows, scaled_view, speedup, view
-from tests.unit.sessions import END, new_session
+from tests.unit.factories import BASE_NS, POLICY, arm, cell, failing, rows, scaled_view, speedup, view
+from tests.unit.sessions import END, INFO, new_session
 
 SEALED = ("verdicts.json", "benchmark.json", "speedups.json", "speedup.svg", "summary.md", "junit.xml")
 
@@ -145,6 +150,88 @@ def test_an_old_session_that_cannot_be_removed_is_only_a_notice(
     def refuse(*_: object) -> None:
         raise EvidenceError("an old one cannot be removed")
 
-    monkeypatch.setattr(retention, "prune", refuse)
+    monkeypatch.setattr(publish, "prune", refuse)
     assert write(session, scaled_view()) == ["an old one cannot be removed"]
     assert_sealed(session)
+
+
+def test_old_sessions_are_removed_but_never_a_running_or_foreign_one(tmp_path: Path) -> None:
+    ids = []
+    for day in range(1, 5):
+        session = SessionFolder.create(
+            tmp_path, INFO, started=datetime(2026, 1, day, tzinfo=UTC), short_id="aaaaaa"
+        )
+        if day != 2:
+            session.close(END)
+        ids.append(session.id)
+    foreign = tmp_path / "runs" / "my notes"
+    foreign.mkdir()
+    assert publish.prune(tmp_path, 0) == ()
+    assert publish.prune(tmp_path, 1, current=ids[3]) == (ids[0], ids[2])
+    left = sorted(one.name for one in (tmp_path / "runs").iterdir())
+    assert left == [ids[1], ids[3], "my notes"]
+    assert publish.prune(tmp_path / "absent", 1) == ()
+
+
+def made(reports: Path, day: int) -> SessionFolder:
+    session = SessionFolder.create(
+        reports, INFO, started=datetime(2026, 1, day, tzinfo=UTC), short_id="aaaaaa"
+    )
+    session.close(END)
+    return session
+
+
+def test_a_reused_process_number_does_not_protect_a_session(tmp_path: Path) -> None:
+    old, new = made(tmp_path, 1), made(tmp_path, 2)
+    facts = json.loads((old.folder / "session.json").read_text())
+    assert facts["pid_started"] is None
+    facts.update(pid=os.getpid(), pid_started=1)
+    (old.folder / "session.json").write_text(json.dumps(facts))
+    assert publish.prune(tmp_path, 1) == (old.id,)
+    assert new.folder.is_dir()
+
+
+def test_a_session_that_cannot_be_removed_is_named_and_the_others_are_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second, _ = made(tmp_path, 1), made(tmp_path, 2), made(tmp_path, 3)
+    remove = shutil.rmtree
+
+    def refuse(folder: Path) -> None:
+        if folder == first.folder:
+            raise PermissionError(1, "Operation not permitted", str(folder))
+        remove(folder)
+
+    monkeypatch.setattr(shutil, "rmtree", refuse)
+    with pytest.raises(EvidenceError, match=rf"{first.id} cannot be removed: Operation not permitted"):
+        publish.prune(tmp_path, 1)
+    assert (first.folder.is_dir(), second.folder.exists()) == (True, False)
+
+
+def test_two_sessions_may_prune_at_the_same_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    old, _ = made(tmp_path, 1), made(tmp_path, 2)
+
+    def gone(folder: Path) -> None:
+        raise FileNotFoundError(2, "No such file", str(folder / "serial.log"))
+
+    monkeypatch.setattr(shutil, "rmtree", gone)
+    assert publish.prune(tmp_path, 1) == (old.id,)
+
+
+def test_github_output_only_on_a_github_runner() -> None:
+    assert publish.wanted({}) == publish.Wanted(None, False)
+    there = publish.wanted({"GITHUB_STEP_SUMMARY": "/tmp/s", "GITHUB_ACTIONS": "true"})
+    assert there == publish.Wanted(Path("/tmp/s"), True)
+    assert publish.workflow_commands(scaled_view()) == ()
+    assert publish.workflow_commands(failing(Word.FAIL)) == (
+        "::error title=benchgate primes-linux-smp2::FAIL: primes-linux smp2/smp1 ...",
+    )
+    assert publish.workflow_commands(failing(Word.INCONCLUSIVE))[0].startswith("::warning ")
+    assert summary.PICTURE not in publish.step_summary(scaled_view())
+
+
+def test_a_summary_too_long_for_github_names_the_file() -> None:
+    many = scaled_view(notes=tuple("n" * 1000 for _ in range(1100)))
+    text = publish.step_summary(many)
+    assert len(text) < 1000
+    assert "summary.md" in text

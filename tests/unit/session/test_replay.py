@@ -12,14 +12,14 @@ import pytest
 from benchgate.base.cells import Lane
 from benchgate.base.errors import BootError, EvidenceError, NeedsFilesError, UsageError
 from benchgate.base.runs import RawRun
-from benchgate.judge import repeat
+from benchgate.judge import arms
 from benchgate.run import attempt
 from benchgate.run.record import clock_log, load, save
 from benchgate.session import replay as module
 from benchgate.session.replay import Order, replay
 from benchgate.session.trust import Trusted
 from tests.unit.factories import cell, raw_run
-from tests.unit.judge.test_repeat import LOG
+from tests.unit.judge.test_arms import LOG
 
 
 def recorded_run(session: Path, system: str, lane: Lane = Lane.INSN) -> Path:
@@ -99,7 +99,7 @@ def test_a_replay_that_fails_leaves_no_folder_that_blocks_the_next(
         replay(asked, print)
     assert not asked.out.exists()
     monkeypatch.setattr(attempt, "execute", lambda _: raw)
-    monkeypatch.setattr(repeat, "difference", lambda *_: "one mark differs")
+    monkeypatch.setattr(arms, "difference", lambda *_: "one mark differs")
     assert replay(asked, print) == (f"{asked.out}: one mark differs", False)
     assert asked.out.is_dir()
     with pytest.raises(UsageError, match="File exists; name a folder that does not exist"):

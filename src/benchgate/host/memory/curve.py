@@ -1,7 +1,8 @@
 """Finds the levels of a memory system in the curve of a pointer chase over sizes.
 
 Takes points (size, latency); gives levels, the steps between them, and where a stated machine disagrees with
-the curve. Pure. Fails with ValueError for points that are not in ascending order or not above zero.
+the curve; and the file of curves beside a machine file, as CSV. Fails with ValueError for points that are not
+in ascending order or not above zero, and with UsageError, which names file and line, for another file.
 
 A chase can only be disturbed towards longer times, and a larger array is never faster. So the curve is
 replaced by its lower envelope: the smallest latency at this size or any larger one. One disturbed point then
@@ -11,12 +12,17 @@ levels are ramps: a cache that replaces lines not exactly in the order of their 
 
 from __future__ import annotations
 
+import csv
+import io
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from benchgate.base.errors import UsageError
 from benchgate.base.stats import median, median_interval
+from benchgate.base.text import visible
 
 FLAT = 1.25
 """On a level the envelope rises by at most this factor."""
@@ -199,3 +205,52 @@ def _last_flat(heights: Sequence[float], first: int, end: int) -> int:
 
 def _octaves(points: Sequence[Point], run: _Run) -> float:
     return math.log2(points[run.last].size / points[run.first].size)
+
+
+# ---- the file of curves
+
+
+HEAD = ("kind", "bytes", "ns", "typical_ns")
+LARGEST = 1 << 24
+
+
+def curves_text(curves: Mapping[str, tuple[Point, ...]], decides: str) -> str:
+    """The kind that decides comes first."""
+    output = io.StringIO()
+    writer = csv.writer(output, lineterminator="\n")
+    writer.writerow(HEAD)
+    for kind in sorted(curves, key=lambda kind: (kind != decides, kind)):
+        writer.writerows((kind, one.size, f"{one.ns:.4f}", f"{one.typical_ns:.4f}") for one in curves[kind])
+    return output.getvalue()
+
+
+def load_curves(path: Path) -> dict[str, tuple[Point, ...]]:
+    """In the file's order: the first kind is the one that decides."""
+    try:
+        with path.open("rb") as stream:
+            raw = stream.read(LARGEST).decode("utf-8", errors="replace")
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
+    return parse_curves(raw, path)
+
+
+def parse_curves(raw: str, path: Path) -> dict[str, tuple[Point, ...]]:
+    rows = list(csv.reader(raw.splitlines()))
+    if not rows or tuple(rows[0]) != HEAD:
+        raise UsageError(f"{path}:1: expected `{','.join(HEAD)}`, as `benchgate machine calibrate` writes it")
+    found: dict[str, list[Point]] = {}
+    for number, row in enumerate(rows[1:], 2):
+        try:
+            kind, size, ns, typical = row
+            point = Point(int(size), float(ns), float(typical))
+        except ValueError:
+            raise UsageError(
+                f"{path}:{number}: `{visible(','.join(row))[:80]}` is not a point of a curve"
+            ) from None
+        before = found.setdefault(kind, [])
+        if not (0 < point.ns < math.inf and (not before or point.size > before[-1].size)):
+            raise UsageError(f"{path}:{number}: sizes must ascend, and latencies must be above zero")
+        before.append(point)
+    if not found:
+        raise UsageError(f"{path}: has no points")
+    return {kind: tuple(points) for kind, points in found.items()}

@@ -1,20 +1,24 @@
 """A machine file from what a host tells and what was seen of it, with the reason for every figure.
 
-Takes `Told` and `Seen`; gives a `Draft`: every key of the file with its basis, and remarks. Pure. A figure is
-measured, told by the host, or assumed; the basis says which, and from what. Where the curve contradicts what
-the host tells, the curve counts, and a remark says so. Nothing fails: a curve without levels gives a draft
-whose figures are assumed.
+Takes `Told` and `Seen`; gives a `Draft`: every key of the file with its basis, and remarks. Pure; the caches
+and the times come from draft_caches.py and draft_times.py, the CPUs are grouped here. A figure is measured,
+told by the host, or assumed; the basis says which, and from what. Where the curve contradicts what the host
+tells, the curve counts, and a remark says so. Nothing fails: a curve without levels gives a draft whose
+figures are assumed.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from benchgate.host.memory import curve, draft_caches, draft_cpus, draft_times
-from benchgate.host.memory.cpu_groups import Groups, renamed
-from benchgate.host.memory.known import DraftCache, Evidence, Known
+from benchgate.host.memory import curve, draft_caches, draft_times
+from benchgate.host.memory.known import Basis, DraftCache, Evidence, Groups, Known, group_of, joined, renamed
 from benchgate.host.memory.survey import HUGE, Seen
 from benchgate.host.memory.told import Told
+from benchgate.host.procfs import as_list
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +52,10 @@ def draft(told: Told, seen: Seen) -> Draft:
     line = draft_caches.line(of)
     caches = draft_caches.caches(of, round(line.value))
     draft_caches.say_levels(of)
-    cores = draft_cpus.hyperthreads(of)
-    clusters, clusters_why = draft_cpus.clusters(of, cores)
-    sockets = draft_cpus.nested(of, told.sockets, clusters)
-    nodes = draft_cpus.nested(of, told.nodes, clusters)
+    cores = cores_of(of)
+    clusters, clusters_why = clusters_of(of, cores)
+    sockets = nested(of, told.sockets, clusters)
+    nodes = nested(of, told.nodes, clusters)
     order = _order(sockets, nodes, clusters)
     local = draft_times.local(of, caches)
     return Draft(
@@ -61,9 +65,9 @@ def draft(told: Told, seen: Seen) -> Draft:
         clusters=renamed(clusters, order),
         clusters_why=clusters_why,
         sockets=renamed(sockets, order),
-        sockets_why=draft_cpus.sockets_why(of),
+        sockets_why=sockets_why(of),
         nodes=renamed(nodes, order),
-        nodes_why=draft_cpus.nodes_why(of),
+        nodes_why=nodes_why(of),
         local=local,
         remote=draft_times.remote(of, local, len(nodes)),
         bandwidth=draft_times.bandwidth(of),
@@ -93,3 +97,92 @@ def _say_kind(of: Evidence) -> None:
             f"the host gave huge pages for {share} of the memory only, so the latencies beyond l1d "
             "contain the misses of the TLB (pages of 4 KiB)"
         )
+
+
+# ---- CPUs
+
+
+def cores_of(of: Evidence) -> Groups:
+    """The CPUs by core: as the host tells, and those whose lines move at the speed of the first level."""
+    cores = list(of.told.cores) or [(cpu,) for cpu in of.told.cpus]
+    if len(of.levels) > 1:
+        limit = math.sqrt(of.levels[0].ns * of.levels[1].ns)
+        same = [pair for pair, found in of.seen.transfers.items() if found.low < limit]
+        hidden = [pair for pair in same if group_of(cores, pair[0]) != group_of(cores, pair[1])]
+        if hidden:
+            of.say(
+                f"CPUs {_pairs(hidden)} are hyperthreads of one core, which the host does not tell: "
+                "their lines move at the speed of the first level"
+            )
+        cores = joined(cores, hidden)
+    together = [one for one in cores if len(one) > 1]
+    if together:
+        of.say(
+            f"CPUs {', '.join(map(as_list, together))} share a core; a machine has no hyperthreads, so "
+            "their transfers are left out and each is a CPU of its own"
+        )
+    if of.told.is_virtual:
+        of.say(
+            "this is a virtual machine: sockets and cores are as its host shows them, its CPUs may "
+            "change their cores meanwhile, and time that other machines take may be in every figure"
+        )
+    return tuple(cores)
+
+
+def clusters_of(of: Evidence, cores: Groups) -> tuple[Groups, str]:
+    told = of.told.l3_groups
+    shares = of.seen.shares
+    if not shares or len(of.levels) < 2:
+        if told:
+            return told, f"{Basis.TOLD}: they share an L3"
+        alone = tuple((cpu,) for cpu in of.told.cpus)
+        groups = of.told.sockets or (of.told.cpus,)
+        if len(of.steps) < 3:
+            return groups, f"{Basis.ASSUMED}: one for each socket; the curve shows no shared level"
+        return alone if len(alone) == 1 else groups, f"{Basis.ASSUMED}: one for each socket"
+    limit = math.sqrt(of.levels[-2].ns * of.levels[-1].ns)
+    one_core = [pair for core in cores for pair in itertools.combinations(core, 2)]
+    # Either is enough: other work evicts what was loaded, so a disturbance can only hide that they share.
+    transfers = of.seen.transfers
+    near = [
+        pair
+        for pair, ns in shares.items()
+        if ns < limit or (pair in transfers and transfers[pair].low < limit)
+    ]
+    found = tuple(joined([(cpu,) for cpu in of.told.cpus], [*near, *one_core]))
+    seen = ", ".join(f"{one}-{two} {ns:.1f} ns" for (one, two), ns in list(shares.items())[:6])
+    why = f"measured: what one CPU has loaded into the last cache costs the other {seen}"
+    if moved := [pair for pair in near if shares[pair] >= limit]:
+        why += f", but lines move between {_pairs(moved)} faster than from memory"
+    if told and set(map(frozenset, told)) != set(map(frozenset, found)):
+        of.say(
+            f"the host tells that CPUs {' and '.join(map(as_list, told))} share the last cache, but what "
+            f"one has loaded costs the other {seen}: the file has {_count(found)}"
+        )
+    return found, why
+
+
+def nested(of: Evidence, groups: Groups, clusters: Groups) -> Groups:
+    """The groups as told, or one; a cluster in two of them makes them one."""
+    whole = groups or (of.told.cpus,)
+    split = [one for one in clusters if len({group_of(whole, cpu) for cpu in one}) > 1]
+    return tuple(joined(whole, [pair for one in split for pair in itertools.pairwise(one)]))
+
+
+def sockets_why(of: Evidence) -> str:
+    if of.told.sockets:
+        return Basis.TOLD + (", which is virtual" if of.told.is_virtual else "")
+    return f"{Basis.ASSUMED}: the host does not tell"
+
+
+def nodes_why(of: Evidence) -> str:
+    equal = "the shares of memory are assumed to be equal"
+    return f"{Basis.TOLD}; {equal}" if of.told.nodes else f"{Basis.ASSUMED}: the host does not tell"
+
+
+def _pairs(pairs: Iterable[tuple[int, int]]) -> str:
+    return ", ".join(f"{one} and {two}" for one, two in pairs)
+
+
+def _count(groups: Groups) -> str:
+    return "one cluster" if len(groups) == 1 else f"{len(groups)} clusters"

@@ -10,8 +10,18 @@ from collections.abc import Sequence
 from statistics import median
 
 from benchgate.base.text import counted
-from benchgate.host.memory.cpu_groups import Groups, distance, group_of, is_needed
-from benchgate.host.memory.known import Basis, DraftCache, Evidence, Known, measured, range_text
+from benchgate.host.memory.known import (
+    Basis,
+    DraftCache,
+    Evidence,
+    Groups,
+    Known,
+    distance,
+    group_of,
+    is_needed,
+    measured,
+    range_text,
+)
 from benchgate.host.memory.survey import Spread
 from benchgate.host.procfs import as_list
 

@@ -1,11 +1,12 @@
 """How a figure of a drafted machine file is known, and what it is drafted from, as types.
 
-Takes numbers; gives them with their basis, and words for sizes and ranges. Nothing fails.
+Takes numbers; gives them with their basis, and words for sizes and ranges. Takes CPUs in groups: cores,
+clusters, sockets, nodes; gives their arithmetic. Nothing fails, unless a pair names a CPU of no group.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -69,3 +70,44 @@ def size_text(size: int) -> str:
 def range_text(values: Sequence[float]) -> str:
     low, high = f"{min(values):.1f}", f"{max(values):.1f}"
     return f"{low} ns" if low == high else f"{low} to {high} ns"
+
+
+# ---- CPUs in groups
+
+
+Groups = tuple[tuple[int, ...], ...]
+
+
+def group_of(groups: Iterable[tuple[int, ...]], cpu: int) -> tuple[int, ...]:
+    return next((group for group in groups if cpu in group), (cpu,))
+
+
+def joined(groups: Iterable[tuple[int, ...]], pairs: Iterable[tuple[int, int]]) -> list[tuple[int, ...]]:
+    """The groups, those of a pair as one."""
+    found = [set(group) for group in groups]
+    for one, two in pairs:
+        first = next(group for group in found if one in group)
+        second = next(group for group in found if two in group)
+        if first is not second:
+            first |= second
+            found.remove(second)
+    return sorted(tuple(sorted(group)) for group in found)
+
+
+def renamed(groups: Groups, order: Sequence[int]) -> Groups:
+    return tuple(sorted(tuple(sorted(order.index(cpu) for cpu in group)) for group in groups))
+
+
+def distance(pair: tuple[int, int], clusters: Groups, sockets: Groups) -> str:
+    if group_of(clusters, pair[0]) == group_of(clusters, pair[1]):
+        return "cluster_ns"
+    same = group_of(sockets, pair[0]) == group_of(sockets, pair[1])
+    return "across_ns" if same else "socket_ns"
+
+
+def is_needed(key: str, clusters: Groups, sockets: Groups) -> bool:
+    if key == "cluster_ns":
+        return any(len(group) > 1 for group in clusters)
+    if key == "socket_ns":
+        return len(sockets) > 1
+    return any(sum(set(one) <= set(socket) for one in clusters) > 1 for socket in sockets)

@@ -15,7 +15,7 @@ from benchgate.insn.events import Events, Halt, Kick, Turn, read_events
 from benchgate.insn.log import ClockLog, MarkKind
 from benchgate.insn.log_reader import read_log
 from benchgate.judge.run_files import RunFiles
-from benchgate.judge.story import workers
+from benchgate.judge.story import words
 from benchgate.judge.story.words import Arrow, Counter, Instant, Span, Story, Track
 
 EVENTS = "events.txt"
@@ -86,7 +86,7 @@ def _workers(files: RunFiles, log: ClockLog) -> Story:
     if begin is None or end is None or end <= begin:
         return Story()
     try:
-        return workers.part(files.transcript, begin, end)
+        return words.workers_part(files.transcript, begin, end)
     except VerifyError as error:
         return Story(notes=(f"no workers: {error}",))
 

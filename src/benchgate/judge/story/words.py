@@ -1,12 +1,15 @@
 """What a story consists of: frozen data, with all times in ns on the story's axis.
 
-`merged` takes parts of a story; gives the whole. Does not fail.
+`merged` takes parts of a story; gives the whole. `workers_part` takes a console's transcript; gives the part
+of its workers. Neither fails.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+
+from benchgate.judge.wire import Transcript
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,3 +77,26 @@ def merged(title: str, parts: Iterable[Story]) -> Story:
         tuple(one for part in every for one in part.counters),
         tuple(one for part in every for one in part.notes),
     )
+
+
+# ---- workers
+
+
+def workers_part(seen: Transcript, begin: int, end: int) -> Story:
+    """The guest's own times are stretched to the total window, `begin` to `end`."""
+    length = max(seen.total_end - seen.total_start, 1)
+
+    def at(time: int) -> int:
+        return begin + (time - seen.total_start) * (end - begin) // length
+
+    windows = Track("window", "window")
+    spans = [
+        Span(windows, "total", begin, end),
+        Span(windows, "work", at(seen.work_start), at(seen.work_end)),
+    ]
+    for one in seen.reports:
+        moved = f"CPU {one.cpu}" if one.cpu == one.cpu_end else f"CPU {one.cpu} to {one.cpu_end}"
+        more = {"cpu": one.cpu, "cpu_end": one.cpu_end}
+        track = Track("workers", f"worker {one.id}")
+        spans.append(Span(track, f"worker {one.id} on {moved}", at(one.start), at(one.end), more))
+    return Story(spans=tuple(spans))

@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from benchgate.base.cells import Lane, Window
 from benchgate.base.runs import Outcome
 from benchgate.base.text import with_interval
-from benchgate.render import sentences
 from benchgate.render.escape import code, markdown
-from benchgate.render.figures import ArmFigures, Series, Speedup, series_of
+from benchgate.render.figures import ArmFigures, Series, series_of
 from benchgate.render.files import metrics_svg
 from benchgate.render.page.parts import metrics as metrics_part
 from benchgate.render.tables import (
@@ -26,7 +25,7 @@ from benchgate.render.tables import (
     variants,
     wall_time,
 )
-from benchgate.render.view import SessionView, headline
+from benchgate.render.view import SessionView, headline, sentences_of
 
 NAME = "summary.md"
 PICTURE = "speedup.svg"
@@ -101,7 +100,7 @@ def _clocks(view: SessionView) -> list[str]:
 
 
 def _verdicts(view: SessionView) -> list[str]:
-    lines = [f"- **{word}** {markdown(text)}" for word, text in sentences.told(view.shown_verdicts)]
+    lines = [f"- **{word}** {markdown(text)}" for word, text in sentences_of(view.shown_verdicts)]
     if view.compared and view.is_verified:
         wrong = view.compared * view.overall_error
         lines += [
@@ -141,22 +140,16 @@ def _row(view: SessionView, series: Series, arm: ArmFigures) -> tuple[str, ...]:
         units.shown(arm.work.median, arm.unit) if arm.work else "-",
         units.span(arm.work, arm.unit) if arm.work else "-",
         units.percent(arm.work.cv if arm.work else None),
-        _speedup(arm, work),
+        units.speedup_of(arm, work),
         gate if gate == columns.NOTHING else markdown(gate),
         shown,
         units.step(arm),
         units.blur(arm),
         units.disorder(arm),
         units.shown(arm.total.median, arm.unit) if arm.total else "-",
-        _speedup(arm, total),
+        units.speedup_of(arm, total),
         f"{' '.join(map(str, arm.pins)) or 'not pinned'} ({arm.placement})",
     )
-
-
-def _speedup(arm: ArmFigures, seen: Speedup | None) -> str:
-    """A verdict at an early look uses fewer runs than the arm has."""
-    early = seen is not None and seen.has_interval and seen.runs < len(arm.samples)
-    return units.speedup(seen) + (f" (first {seen.runs} runs)" if seen and early else "")
 
 
 def _paired(series: Series) -> list[str]:

@@ -1,7 +1,10 @@
-"""How systems look in every picture: a colour, a marker and a dash each, the same in all panels of a page.
+"""How pages look: the style of a page, and for each system a colour, a marker and a dash, the same in all
+panels.
 
 Takes a SessionView or the number of a look; gives numbers, marks and legends. The first 12 looks differ in
-colour; without colour, marker and dash differ in the first 35. Does not fail.
+colour; without colour, marker and dash differ in the first 35. The style is constant: dark and light by the
+reader's setting, phone, screen and print. Pictures use the classes of `PICTURES`, which a picture in a file
+of its own carries with it. Does not fail.
 """
 
 from __future__ import annotations
@@ -79,3 +82,89 @@ def sample(look: int) -> Html:
 def legend(entries: Sequence[tuple[int, str]]) -> Html:
     """Beside the picture, never on it; long names break and are never cut."""
     return tag("ul", *(tag("li", sample(look), tag("span", name)) for look, name in entries), class_="legend")
+
+
+# ---- the style of a page
+
+
+def _colours(given: tuple[str, ...]) -> str:
+    return "".join(f"--s{number}:{colour};" for number, colour in enumerate(given))
+
+
+_LIGHT = (
+    "--ground:#fff;--panel:#f5f6f8;--ink:#1b1f24;--soft:#57606a;--rule:#d0d7de;--link:#0b62c4;"
+    "--pass:#0a6b3f;--fail:#b3152b;--maybe:#7a5200;--none:#57606a;--ground-word:#fff;" + _colours(LIGHT)
+)
+_DARK = (
+    "--ground:#0f1318;--panel:#181e26;--ink:#e6e9ee;--soft:#9aa5b1;--rule:#333c47;--link:#6cb2ff;"
+    "--pass:#4fd69c;--fail:#ff7f8a;--maybe:#e8bd53;--none:#9aa5b1;--ground-word:#0f1318;" + _colours(DARK)
+)
+VARIABLES = f":root{{color-scheme:light dark;{_LIGHT}}}@media(prefers-color-scheme:dark){{:root{{{_DARK}}}}}"
+
+PICTURES = (
+    "".join(f".s{number}{{color:var(--s{number})}}" for number in range(len(LIGHT)))
+    + "svg text{font:11px system-ui,sans-serif;fill:var(--soft)}svg .strong{fill:var(--ink);font-weight:600}"
+    ".axis{stroke:var(--soft);fill:none}.grid{stroke:var(--rule);fill:none}"
+    ".ideal{stroke:var(--soft);stroke-dasharray:6 4;fill:none}"
+    ".host{stroke:var(--soft);stroke-width:4;opacity:.55}"
+    "svg .tiny{font-size:8px}svg .halted{fill:var(--rule);fill-opacity:.5}"
+    ".bad{color:var(--fail)}.void{color:var(--maybe)}.soft{color:var(--soft)}"
+)
+
+PAGE = """
+*{box-sizing:border-box}
+body{margin:0;background:var(--ground);color:var(--ink);font:16px/1.5 system-ui,sans-serif;
+overflow-wrap:anywhere}
+header,main,footer{max-width:1100px;margin:0 auto;padding:0 16px}
+h1{font-size:1.5rem;line-height:1.25;margin:24px 0 8px}
+h2{font-size:1.2rem;margin:36px 0 8px;border-bottom:1px solid var(--rule);padding-bottom:4px}
+h3{font-size:1rem;margin:20px 0 6px}
+a{color:var(--link)}
+.soft,caption,footer{color:var(--soft)}
+nav ul{list-style:none;margin:0;padding:0;display:flex;flex-wrap:wrap;gap:4px 16px}
+.wide{overflow-x:auto;margin:8px 0 16px}
+.wide:focus-visible,pre:focus-visible{outline:2px solid var(--link)}
+table{border-collapse:collapse;font-size:.875rem;font-variant-numeric:tabular-nums}
+caption{text-align:left;padding:4px 0;position:sticky;left:0}
+th,td{padding:4px 10px 4px 0;text-align:left;vertical-align:top;border-bottom:1px solid var(--rule);
+overflow-wrap:normal}
+.reason{display:inline-block;min-width:min(20rem,70vw);white-space:normal;overflow-wrap:anywhere}
+thead th{color:var(--soft);font-weight:600}
+tbody th{font-weight:600;white-space:nowrap}
+.figure{text-align:right;white-space:nowrap}
+pre,code{font:.8125rem/1.45 ui-monospace,monospace}
+pre{background:var(--panel);padding:8px 10px;border-radius:4px;margin:6px 0;white-space:pre-wrap;
+overflow-wrap:anywhere}
+.command code,td code{user-select:all}
+td:not(.figure){min-width:6.5rem}
+td code{display:block;white-space:nowrap}
+.panels{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,340px),1fr));gap:16px}
+figure{margin:0 0 12px;min-width:0;max-width:560px}
+figure.whole{max-width:none}figure.whole svg{width:100%;min-width:560px}
+figcaption{color:var(--ink);font-weight:600;font-size:.875rem}
+figure>svg{display:block;width:100%;height:auto}
+figure .wide svg{display:block}
+.legend{list-style:none;margin:8px 0;padding:0;display:flex;flex-wrap:wrap;gap:2px 18px;font-size:.875rem}
+.legend li{display:flex;gap:6px;align-items:flex-start;min-width:0}
+.legend svg{flex:none;margin-top:3px}
+.legend span{color:var(--ink)}
+.word{font-weight:700;white-space:nowrap;color:var(--none)}
+.word.pass,.word.ok{color:var(--pass)}
+.word.fail,.word.invalid,.word.crashed{color:var(--fail)}
+.word.inconclusive,.word.void,.word.partial,.word.unverified{color:var(--maybe)}
+.head{border-left:8px solid var(--none);padding-left:12px}
+.head.pass{border-color:var(--pass)}
+.head.fail,.head.invalid{border-color:var(--fail)}
+.head.inconclusive,.head.partial,.head.unverified{border-color:var(--maybe)}
+.verdicts{list-style:none;padding:0}
+.verdicts li{margin:4px 0}
+details{margin:8px 0}
+summary{cursor:pointer;color:var(--link)}
+dl{display:grid;grid-template-columns:fit-content(16rem) minmax(0,1fr);gap:2px 14px;margin:8px 0}
+dt{color:var(--soft)}
+dd{margin:0;min-width:0}
+@media(max-width:600px){dl{grid-template-columns:minmax(0,1fr)}dd{margin-bottom:6px}h1{font-size:1.25rem}}
+@media print{nav{display:none}.wide{overflow:visible}section,figure{break-inside:avoid}}
+"""
+
+WHOLE = VARIABLES + PICTURES + PAGE

@@ -12,7 +12,7 @@ import pkgutil
 from collections.abc import Sequence
 from types import ModuleType
 
-from benchgate.render.page import parts, style
+from benchgate.render.page import look, parts
 from benchgate.render.page.html import Html, join, tag
 from benchgate.render.view import SessionView, headline
 
@@ -63,7 +63,7 @@ def _head(title: str) -> Html:
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
         tag("title", f"benchgate: {title}"),
-        tag("style", Html(style.WHOLE)),
+        tag("style", Html(look.WHOLE)),
     )
 
 

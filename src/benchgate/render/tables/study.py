@@ -6,6 +6,7 @@ does not have is left out. Does not fail.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from fractions import Fraction
 from statistics import median
 
 from benchgate.base.text import percent
+from benchgate.mix.applications import Mix
 from benchgate.mix.estimates import Figure
 from benchgate.mix.isolation import Slowdown
 from benchgate.mix.outcome import MixResult, Outcome
@@ -174,3 +176,29 @@ def _sigma(one: Figure | None) -> str:
     if one is None:
         return UNAVAILABLE
     return f"{float(one.value):.2f} [{one.low:.2f}, {one.high:.2f}]"
+
+
+# ---- mixes that a programme chose
+
+
+def mixes_json(mixes: Sequence[Mix], resources: Sequence[str]) -> str:
+    return json.dumps(
+        [
+            {
+                "objective": float(mix.objective),
+                "mix": {one.name: count for one, count in mix.counts},
+                "totals": {name: float(total) for name, total in zip(resources, mix.totals, strict=True)},
+            }
+            for mix in mixes
+        ],
+        indent=2,
+    )
+
+
+def mixes_text(mixes: Sequence[Mix], resources: Sequence[str]) -> list[str]:
+    rows = [("objective", *resources, "mix")]
+    for mix in mixes:
+        totals = (percent(float(total)) for total in mix.totals)
+        names = " ".join(f"{count} x {one.name}" for one, count in mix.counts)
+        rows.append((f"{float(mix.objective):.6g}", *totals, names))
+    return columns.drawn(rows)

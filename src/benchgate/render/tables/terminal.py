@@ -13,7 +13,6 @@ from benchgate.base.cells import Window
 from benchgate.base.gates import VERIFIED, Word
 from benchgate.base.text import counted, located, visible
 from benchgate.base.tools import UNVERIFIED
-from benchgate.render import sentences
 from benchgate.render.figures import ArmFigures, Series, series_of
 from benchgate.render.tables import (
     columns,
@@ -25,7 +24,7 @@ from benchgate.render.tables import (
     variants,
     wall_time,
 )
-from benchgate.render.view import SessionView, headline, void_runs
+from benchgate.render.view import SessionView, headline, sentences_of, void_runs
 
 NARROWEST = 40
 
@@ -70,7 +69,7 @@ def _reasons(view: SessionView) -> list[str]:
     passed = [one for one in view.shown_verdicts if (one.gate, one.outcome) == (VERIFIED, Word.PASS)]
     told = [
         f"{word}: {text}"
-        for word, text in sentences.told(one for one in view.shown_verdicts if one not in passed)
+        for word, text in sentences_of(one for one in view.shown_verdicts if one not in passed)
     ]
     for how in (f"all worked ({UNVERIFIED}: for information only)", "all verified"):
         same = [one for one in passed if how in one.reason]

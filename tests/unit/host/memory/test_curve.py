@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
+from benchgate.base.errors import UsageError
 from benchgate.host.memory.curve import (
     Point,
     Stated,
     Step,
+    curves_text,
     disagreements,
     envelope,
     fitting,
     levels,
+    load_curves,
+    parse_curves,
     steps,
 )
 from tests.unit.host.memory.curves import (
@@ -183,3 +188,47 @@ def test_a_level_too_few_or_too_many_is_named() -> None:
 def test_a_curve_without_levels_agrees_with_nothing() -> None:
     points = [Point(size, size / 1000, size / 1000) for size in range(4096, 4096 * 64, 4096)]
     assert disagreements(GOOD, 95, points) == ["the curve is nowhere flat, so it shows no level"]
+
+
+CURVES = {
+    "huge": (Point(4096, 1.0625, 1.125), Point(8192, 3.5, 4.0)),
+    "small": (Point(4096, 1.0, 1.0),),
+}
+PATH = Path("host.csv")
+
+
+def test_what_was_written_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "host.csv"
+    path.write_text(curves_text(CURVES, "huge"))
+    assert load_curves(path) == CURVES
+
+
+def test_the_kind_that_decides_comes_first() -> None:
+    assert list(parse_curves(curves_text(CURVES, "small"), PATH)) == ["small", "huge"]
+    assert curves_text(CURVES, "huge").splitlines()[:2] == [
+        "kind,bytes,ns,typical_ns",
+        "huge,4096,1.0625,1.1250",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        ("", r"host.csv:1: expected `kind,bytes,ns,typical_ns`"),
+        ("a,b\n", r"host.csv:1: expected"),
+        ("kind,bytes,ns,typical_ns\n", r"host.csv: has no points"),
+        ("kind,bytes,ns,typical_ns\nhuge,4096,1.0\n", r"host.csv:2: `huge,4096,1.0` is not a point"),
+        ("kind,bytes,ns,typical_ns\nhuge,x,1.0,1.0\n", r"host.csv:2: `huge,x,1.0,1.0` is not a point"),
+        ("kind,bytes,ns,typical_ns\nhuge,4096,0,1.0\n", r"host.csv:2: sizes must ascend"),
+        ("kind,bytes,ns,typical_ns\nhuge,4096,inf,1.0\n", r"host.csv:2: sizes must ascend"),
+        ("kind,bytes,ns,typical_ns\nhuge,2,1,1\nhuge,1,1,1\n", r"host.csv:3: sizes must ascend"),
+    ],
+)
+def test_another_file_is_refused(raw: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        parse_curves(raw, PATH)
+
+
+def test_a_missing_file_is_a_usage_error(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"absent.csv: cannot be read: No such file"):
+        load_curves(tmp_path / "absent.csv")

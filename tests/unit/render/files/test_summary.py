@@ -11,9 +11,9 @@ from benchgate.base.cells import Lane, Placement
 from benchgate.base.gates import CapacityBound, Word
 from benchgate.base.runs import Ending
 from benchgate.evidence import results_csv
-from benchgate.render import github
 from benchgate.render.files import benchmark_json, junit, report_html, speedups_json, summary
 from benchgate.render.tables import terminal
+from benchgate.session import publish
 from tests.unit.factories import cell, raw_run, rows, run_row, scaled_view, view
 
 
@@ -21,7 +21,7 @@ def test_a_results_csv_without_its_session_never_passes() -> None:
     full = scaled_view()
     read = results_csv.parse(results_csv.render(full.rows), "results.csv")
     seen = replace(full, rows=read, is_verified=False)
-    for text in (summary.render(seen), terminal.render(seen), junit.render(seen), github.step_summary(seen)):
+    for text in (summary.render(seen), terminal.render(seen), junit.render(seen), publish.step_summary(seen)):
         assert "PASS" not in text
         assert "UNVERIFIED" in text
     assert "1.93x [1.92, 1.96]" in summary.render(seen)

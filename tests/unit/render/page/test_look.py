@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from benchgate.render.page import look, style
+from benchgate.render.page import look
 from tests.unit.factories import cell, rows, view
 
 GROUND = {"light": "#ffffff", "dark": "#0f1318"}
@@ -45,7 +45,7 @@ def test_without_colour_the_first_35_differ_by_marker_and_dash() -> None:
 
 
 def test_the_style_has_each_colour_in_both_schemes() -> None:
-    light, dark = style.VARIABLES.split("@media(prefers-color-scheme:dark)")
+    light, dark = look.VARIABLES.split("@media(prefers-color-scheme:dark)")
     for number, (bright, dim) in enumerate(zip(look.LIGHT, look.DARK, strict=True)):
         assert f"--s{number}:{bright};" in light
         assert f"--s{number}:{dim};" in dark

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from benchgate.base.cells import Lane
-from benchgate.judge.coverage import Ungated
 from benchgate.judge.fits import fits
-from benchgate.judge.noise_floor import NoiseFloor
+from benchgate.judge.sensitivity import NoiseFloor, Ungated
 from benchgate.render.files import summary
 from benchgate.render.tables import sensitivity, terminal
 from tests.unit.factories import arm, cell, scaled_view, view

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 
 from benchgate.mix import outcome
+from benchgate.mix.applications import Input, Mix
 from benchgate.mix.outcome import Outcome
 from benchgate.mix.robustness import Robustness
 from benchgate.mix.selection import Planned
+from benchgate.render.tables import study
 from benchgate.render.tables import study as tables
 from tests import mixsim
 from tests.mixsim import TRUTH, Simulated
@@ -76,3 +79,20 @@ def test_a_lower_limit_is_not_rounded_up() -> None:
     assert told.endswith("in 100% of them, and there has at least 99.6% of the best objective")
     for least, wanted in ((1.0, "at least 100% of"), (0.9996, "at least 99.9% of"), (0.0, "at least 0% of")):
         assert wanted in str(tables.robustness_told(replace(found(), robustness=replace(drawn, least=least))))
+
+
+GAME = Input("game", "1", Fraction(1), (Fraction("0.3"), Fraction(1, 10)), "v.csv:2")
+SCAN = Input("scan", "N", Fraction(1), (Fraction(0), Fraction("0.4")), "v.csv:3")
+MIX = Mix(((GAME, 2), (SCAN, 1)), Fraction("0.625"), (Fraction("0.6"), Fraction("0.6")))
+
+
+def test_json_has_objective_mix_and_totals() -> None:
+    assert json.loads(study.mixes_json([MIX], ("cpu", "disk"))) == [
+        {"objective": 0.625, "mix": {"game.1": 2, "scan.N": 1}, "totals": {"cpu": 0.6, "disk": 0.6}}
+    ]
+
+
+def test_the_table_has_a_line_for_each_mix() -> None:
+    heading, _, line = study.mixes_text([MIX], ("cpu", "disk"))
+    assert heading.split() == ["objective", "cpu", "disk", "mix"]
+    assert line.split() == ["0.625", "60%", "60%", "2", "x", "game.1", "1", "x", "scan.N"]

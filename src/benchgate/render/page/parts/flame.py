@@ -5,7 +5,7 @@ Takes a SessionView; gives the part, or None without any recording. Does not fai
 
 from __future__ import annotations
 
-from benchgate.judge.flames import Flame
+from benchgate.judge.timeline import Flame
 from benchgate.render.page.html import Html, join, tag
 from benchgate.render.page.pictures import flame
 from benchgate.render.page.tables import figure, more, scrolling, table

@@ -15,7 +15,7 @@ from benchgate.base.cells import Lane
 from benchgate.base.runs import Outcome
 from benchgate.base.void_rule import said
 from benchgate.evidence.rows import RunRow
-from benchgate.judge.run_noise import RunNoise
+from benchgate.judge.noise import RunNoise
 from benchgate.render.figures import series_of
 from benchgate.render.page.html import Child, Html, join, tag
 from benchgate.render.page.look import legend, looks_of

@@ -9,11 +9,10 @@ from collections.abc import Sequence
 
 from benchgate.base.gates import VERIFIED, Verdict, Word
 from benchgate.base.text import counted, with_interval
-from benchgate.render import sentences
 from benchgate.render.page.html import Child, Html, join, tag
 from benchgate.render.page.tables import NOTHING, listed, more, table, used, word
 from benchgate.render.tables import units
-from benchgate.render.view import SessionView
+from benchgate.render.view import SessionView, sentences_of
 
 TITLE = "Verdicts"
 ORDER = 10
@@ -40,7 +39,7 @@ def body(view: SessionView) -> Html | None:
 
 def _sentences(verdicts: Sequence[Verdict]) -> Html:
     """Each begins with its word."""
-    told = (join([word(str(outcome)), f" {text}"]) for outcome, text in sentences.told(verdicts))
+    told = (join([word(str(outcome)), f" {text}"]) for outcome, text in sentences_of(verdicts))
     return tag("ul", *(tag("li", one) for one in told), class_="verdicts")
 
 

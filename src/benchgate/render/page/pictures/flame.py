@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from benchgate.insn.stacks import KERNEL, Stacks
-from benchgate.render.page import style
 from benchgate.render.page.html import Html, tag
+from benchgate.render.page.look import PICTURES, VARIABLES
 
 WIDTH, ROW = 1040, 17
 NARROWEST = 0.8
@@ -51,7 +51,7 @@ def standalone(stacks: Stacks, label: str) -> str:
     """The picture as a file of its own."""
     inside = str(picture(stacks, label))
     head = '<svg xmlns="http://www.w3.org/2000/svg" '
-    rules = tag("style", Html(style.VARIABLES + style.PICTURES + "svg{background:var(--ground)}"))
+    rules = tag("style", Html(VARIABLES + PICTURES + "svg{background:var(--ground)}"))
     begin, end = inside.split(">", 1)
     return f"{head}{begin.removeprefix('<svg ')}>{tag('title', label)}{rules}{end}\n"
 

@@ -11,8 +11,8 @@ import math
 
 from benchgate.insn.sharing import LineCpu, Sharing
 from benchgate.judge.sharing import Kind, Shared
-from benchgate.render.page import style
 from benchgate.render.page.html import Html, join, tag
+from benchgate.render.page.look import PICTURES, VARIABLES
 from benchgate.render.page.pictures.frame import short
 from benchgate.render.tables.shared_lines import shared_lines
 
@@ -49,7 +49,7 @@ def picture(seen: Sharing, label: str, most: int = MOST_LINES) -> Html:
 def standalone(seen: Sharing, label: str) -> str:
     """The picture as a file of its own."""
     begin, end = str(picture(seen, label)).split(">", 1)
-    rules = tag("style", Html(style.VARIABLES + style.PICTURES + "svg{background:var(--ground)}"))
+    rules = tag("style", Html(VARIABLES + PICTURES + "svg{background:var(--ground)}"))
     head = begin.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
     return f"{head}>{rules}{end}\n"
 

@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchgate.base.text import visible
-from benchgate.render.page import style
 from benchgate.render.page.html import Html, join, tag
-from benchgate.render.page.look import colour_class, dash, marker
+from benchgate.render.page.look import PICTURES, VARIABLES, colour_class, dash, marker
 from benchgate.render.page.pictures.frame import WIDTH
 
 SVG = "http://www.w3.org/2000/svg"
@@ -45,7 +44,7 @@ def drawn(title: str, tiles: Sequence[Tile]) -> str:
     whole = tag(
         "svg",
         tag("title", title),
-        tag("style", Html(style.VARIABLES + style.PICTURES + GROUND)),
+        tag("style", Html(VARIABLES + PICTURES + GROUND)),
         tag("rect", class_="ground", width="100%", height="100%"),
         *(join([part, Html("\n")]) for part in parts),
         xmlns=SVG,

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from benchgate.base.cells import Lane
 from benchgate.base.gates import Word
-from benchgate.judge.coverage import Ungated
-from benchgate.judge.noise_floor import NoiseFloor
+from benchgate.judge.sensitivity import NoiseFloor, Ungated
 from benchgate.render.page.parts import floor
 from tests.unit.factories import scaled_view, view
 

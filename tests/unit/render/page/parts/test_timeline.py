@@ -8,8 +8,7 @@ from xml.etree import ElementTree
 
 from benchgate.insn.activity import Activity, Column, Wakes
 from benchgate.insn.stacks import Stacks
-from benchgate.judge.flames import Flame
-from benchgate.judge.timeline import Bar, Timeline
+from benchgate.judge.timeline import Bar, Flame, Timeline
 from benchgate.render.page.page import session_page
 from benchgate.render.page.parts import flame, timeline
 from benchgate.render.page.pictures import flame as flame_picture

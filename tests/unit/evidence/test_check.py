@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from benchgate.evidence import metrics_csv
+from benchgate.evidence.check import Differences, differences
 from benchgate.evidence.session_folder import METRICS
-from benchgate.evidence.texts import Differences, differences
 from tests.unit.factories import cell, rows
 
 DUE = metrics_csv.render([replace(row, steps=(("work", 10.0),)) for row in rows(cell(2), [460, 470])])

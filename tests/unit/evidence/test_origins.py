@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchgate.evidence.machine import machine_of
+from benchgate.evidence.origins import machine_of
 
 HOST = {
     "cpu_model": "Example",

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from benchgate.base.errors import VerifyError
+from benchgate.judge.printed import check_threads
 from benchgate.judge.run_files import RunFiles
-from benchgate.judge.thread_work import check_threads
 from benchgate.run.thread_use import Sample, keep_samples
 from tests.unit.factories import cell, raw_run
 from tests.unit.noise import SECOND, counters
