@@ -31,7 +31,7 @@ from benchgate.base.workloads import Workload
 from benchgate.build import programs
 from benchgate.build.fetch import cross, inputs
 from benchgate.build.toolchain import compiler
-from benchgate.insn.arguments import arguments
+from benchgate.insn.arguments import ClockConfig, ClockRun, arguments
 from benchgate.insn.guests import exact_arguments, linux_words
 from benchgate.insn.log import ClockLog, ClockMode, Level, Order
 from benchgate.insn.log_reader import read_log
@@ -147,11 +147,8 @@ class Lab:
         """QEMU's command line and environment; `more` is for `qemu.command`."""
         environment = {**os.environ, **self.qemu.environment}
         if self.level is not Level.NONE:
-            clock = arguments(
-                prepare(self.qemu, self.level),
-                level=self.level,
-                mode=self.mode,
-                log=log,
+            run = ClockRun(
+                log,
                 seed=seed,
                 records=records,
                 cpus=cpus,
@@ -159,6 +156,7 @@ class Lab:
                 machine=self.machine,
                 **self.options,
             )
+            clock = arguments(ClockConfig(prepare(self.qemu, self.level), self.level, self.mode), run)
             extra = clock.argv_extra
             environment.update(clock.environment)
             more["one_insn"] = clock.one_insn

@@ -20,8 +20,8 @@ from benchgate.base.cells import Accel, Lane
 from benchgate.base.qemu import CONTROLLED, command, guest_name
 from benchgate.base.runs import BootSpec, Deadlines
 from benchgate.build.fetch import inputs
-from benchgate.insn.arguments import arguments
-from benchgate.insn.log import Level
+from benchgate.insn.arguments import ClockConfig, ClockRun, arguments
+from benchgate.insn.log import ClockMode, Level
 from benchgate.insn.log_reader import read_log
 from benchgate.insn.plugin import prepare
 from benchgate.run.clock_console import ClockConsole
@@ -46,17 +46,8 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def spec(kernel: Path, folder: Path, cpus: int, words: str = "") -> BootSpec:
     folder.mkdir()
     qemu = inputs.qemu()
-    clock = arguments(
-        prepare(qemu, Level.FULL),
-        level=Level.FULL,
-        mode="serial",
-        log=folder / "clock.log",
-        seed=1,
-        cpus=cpus,
-        machine=LIGHT,
-        marked=False,
-        talks=True,
-    )
+    run = ClockRun(folder / "clock.log", seed=1, cpus=cpus, machine=LIGHT, marked=False, talks=True)
+    clock = arguments(ClockConfig(prepare(qemu, Level.FULL), Level.FULL, ClockMode.SERIAL), run)
     argv = command(
         qemu,
         machine=LIGHT,

@@ -66,7 +66,7 @@ def run(words: argparse.Namespace) -> int:
     from benchgate.session.exploring import rows, steps
     from benchgate.session.exploring.asked import checked
     from benchgate.session.exploring.folder import PAGE, STATE, require_place
-    from benchgate.session.exploring.lab import opened
+    from benchgate.session.exploring.guest_maker import opened
     from benchgate.session.signals import Interruptions
 
     asked, fleet = _asked(words), fleet_of(words)

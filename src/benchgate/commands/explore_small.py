@@ -26,7 +26,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 def run(words: argparse.Namespace) -> int:
     from benchgate.commands import explore
     from benchgate.session.exploring import asked, small, steps
-    from benchgate.session.exploring.lab import opened
+    from benchgate.session.exploring.guest_maker import opened
 
     fleet, progress = fleet_of(words), explore.progress()
     jobs = asked.whole("--jobs", words.jobs, 1, 1024) if words.jobs else 0

@@ -65,7 +65,7 @@ def _declare_vectors(parser: argparse.ArgumentParser) -> None:
 
 def _vectors(words: argparse.Namespace) -> int:
     from benchgate.mix import studyfile
-    from benchgate.session.mixing import lab, steps
+    from benchgate.session.mixing import guest_runner, steps
     from benchgate.session.mixing.folder import PLAN, StudyFolder
 
     study = studyfile.load(studyfile.find(words.study))
@@ -74,7 +74,7 @@ def _vectors(words: argparse.Namespace) -> int:
     if words.plan:
         print(steps.plan_text(study, StudyFolder(out) if (out / PLAN).is_file() else None))
         return 0
-    outcome = steps.measure_vectors(study, out, lab.opened, _progress())
+    outcome = steps.measure_vectors(study, out, guest_runner.opened, _progress())
     return _show(outcome, out)
 
 
@@ -191,7 +191,7 @@ def _declare_run(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(words: argparse.Namespace) -> int:
-    from benchgate.session.mixing import lab, steps
+    from benchgate.session.mixing import guest_runner, steps
     from benchgate.session.mixing.steps import Wanted
 
     if words.mix_words and words.best:
@@ -202,7 +202,7 @@ def _run(words: argparse.Namespace) -> int:
         study = folder.study()
         print(steps.mixes_plan(study, folder, wanted) if wanted.only else steps.plan_text(study, folder))
         return 0
-    return _show(steps.run_mixes(words.folder, wanted, lab.opened, _progress()), words.folder)
+    return _show(steps.run_mixes(words.folder, wanted, guest_runner.opened, _progress()), words.folder)
 
 
 def _report(words: argparse.Namespace) -> int:

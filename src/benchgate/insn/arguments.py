@@ -48,97 +48,105 @@ class ClockArguments:
     """For `base.qemu.command`: strict order is an order of instructions, so each must be a block."""
 
 
-def arguments(  # noqa: PLR0913 - one run has this many options
-    plugin: Path,
-    *,
-    level: Level | str,
-    mode: ClockMode | str,
-    log: Path,
-    seed: int,
-    quantum: int | None = None,
-    fine: int | None = None,
-    rush: int | None = None,
-    marked: bool = True,
-    records: Records = NO_RECORDS,
-    cpus: int = 1,
-    guest: Architecture = X86_64,
-    machine: str = "",
-    disks: bool = False,
-    patience_s: int = 60,
-    talks: bool = False,
-    shape: Path | None = None,
-    order: Order = Order.UNSAID,
-    explore: Path | None = None,
-) -> ClockArguments:
-    """The caller adds `-accel tcg,thread=multi`. On this lane no QMP command may be sent after `cont`.
+@dataclass(frozen=True, slots=True)
+class ClockConfig:
+    """The instruction clock of one QEMU."""
 
-    `marked`: the guest brackets its window with marks, so the lockstep may be looser during boot. A system
-    without marks may measure at any time, so the lockstep is tight throughout and no loop is skipped; and the
-    log says when each line of the console ended.
-    `disks`: the guest has drives, so QEMU has a thread that reads and writes their images.
-    `records`: what the plugin records besides its log.
-    `shape`: the file that says what the machine's memory system is (insn/machine_shape.py); None: the ideal
-    machine. `order`: whether accesses in the wrong order are watched, or prevented; with a shape they are
-    watched at least.
-    `talks`: something is typed at the guest's console; the plugin's socket is TALK_DESCRIPTOR.
-    `explore`: the file that says where vCPUs are stalled (base/exploring.py); None: nowhere.
-    """
-    level, mode = Level(level), ClockMode(mode)
-    _check(level, cpus, seed)
-    limits = _limits(level, mode, marked=marked)
-    given = {"quantum": quantum, "fine": fine, "rush": rush}
+    plugin: Path
+    level: Level
+    mode: ClockMode
+
+
+@dataclass(frozen=True, slots=True)
+class ClockRun:
+    """What the clock is told of one run."""
+
+    log: Path
+    seed: int = 0
+    cpus: int = 1
+    guest: Architecture = X86_64
+    machine: str = ""
+    """QEMU's -machine."""
+    disks: bool = False
+    """The guest has drives, so QEMU has a thread that reads and writes their images."""
+    marked: bool = True
+    """The guest brackets its window with marks, so the lockstep may be looser during boot. A system without
+    marks may measure at any time, so the lockstep is tight throughout and no loop is skipped; and the log
+    says when each line of the console ended."""
+    talks: bool = False
+    """Something is typed at the guest's console; the plugin's socket is TALK_DESCRIPTOR."""
+    records: Records = NO_RECORDS
+    shape: Path | None = None
+    """The file that says what the machine's memory system is (insn/machine_shape.py); None: the ideal one."""
+    order: Order = Order.UNSAID
+    """Whether accesses in the wrong order are watched, or prevented; with a shape they are watched at
+    least."""
+    explore: Path | None = None
+    """The file that says where vCPUs are stalled (base/exploring.py); None: nowhere."""
+    patience_s: int = 60
+    quantum: int | None = None
+    fine: int | None = None
+    rush: int | None = None
+    """None of these three: what the level and the mode need."""
+
+
+def arguments(clock: ClockConfig, run: ClockRun) -> ClockArguments:
+    """The caller adds `-accel tcg,thread=multi`. On this lane no QMP command may be sent after `cont`."""
+    _check(clock.level, run)
     options: dict[str, object] = {
-        "out": log,
-        "seed": seed,
-        **{name: limits[name] if value is None else value for name, value in given.items()},
+        "out": run.log,
+        "seed": run.seed,
+        **_limits(clock, run),
         "skip": SKIP,
-        "serial": int(mode is ClockMode.SERIAL),
-        "patience": patience_s,
-        "lines": int(not marked),
-        **records.options(),
-        **_memory_system(level, mode, shape, order),
-        **({} if explore is None else _explore(level, mode, explore)),
-        **(_talk(level) if talks else {}),
+        "serial": int(clock.mode is ClockMode.SERIAL),
+        "patience": run.patience_s,
+        "lines": int(not run.marked),
+        **run.records.options(),
+        **_memory_system(clock, run),
+        **_explore(clock, run.explore),
+        **_talk(clock.level, talks=run.talks),
     }
-    if level is Level.COUNT:
-        return ClockArguments(_plugin(plugin, options), MappingProxyType({}))
-    if disks:
+    if clock.level is Level.COUNT:
+        return ClockArguments(_plugin(clock.plugin, options), MappingProxyType({}))
+    if run.disks:
         options["disks"] = 1
     argv = (
-        *_plugin(plugin, options),
-        *(DISK_OBJECT if disks else ()),
+        *_plugin(clock.plugin, options),
+        *(DISK_OBJECT if run.disks else ()),
         *("-rtc", "base=2024-01-01T00:00:00,clock=vm", "-seed", "1"),
-        *exact_arguments(guest, machine),
+        *exact_arguments(run.guest, run.machine),
     )
-    environment = MappingProxyType({"LD_PRELOAD": _preload(plugin)})
-    return ClockArguments(argv, environment, one_insn=order is Order.STRICT)
+    environment = MappingProxyType({"LD_PRELOAD": _preload(clock.plugin)})
+    return ClockArguments(argv, environment, one_insn=run.order is Order.STRICT)
 
 
-def _check(level: Level, cpus: int, seed: int) -> None:
+def _check(level: Level, run: ClockRun) -> None:
     if level is Level.NONE:
         raise UsageError("the instruction clock does not work with this QEMU: use --clock wall")
-    if not 1 <= cpus <= 256:
-        raise UsageError(f"the instruction clock supports 1 to 256 CPUs, not {cpus}")
-    if not 0 <= seed < 2**64:
-        raise UsageError(f"the seed of the instruction clock must be from 0 to 2**64 - 1, not {seed}")
+    if not 1 <= run.cpus <= 256:
+        raise UsageError(f"the instruction clock supports 1 to 256 CPUs, not {run.cpus}")
+    if not 0 <= run.seed < 2**64:
+        raise UsageError(f"the seed of the instruction clock must be from 0 to 2**64 - 1, not {run.seed}")
 
 
-def _limits(level: Level, mode: ClockMode, *, marked: bool) -> dict[str, int]:
-    rush = RUSH if marked else 1
-    if level is not Level.FULL:
-        return {"quantum": COUNT_QUANTUM, "fine": COUNT_FINE, "rush": rush}
-    quantum = QUANTUM if mode is ClockMode.SERIAL else PARALLEL_QUANTUM
-    return {"quantum": quantum, "fine": FINE, "rush": rush}
+def _limits(clock: ClockConfig, run: ClockRun) -> dict[str, int]:
+    usual = {"quantum": COUNT_QUANTUM, "fine": COUNT_FINE}
+    if clock.level is Level.FULL:
+        quantum = QUANTUM if clock.mode is ClockMode.SERIAL else PARALLEL_QUANTUM
+        usual = {"quantum": quantum, "fine": FINE}
+    usual["rush"] = RUSH if run.marked else 1
+    given = {name: getattr(run, name) for name in usual}
+    return {**usual, **{name: value for name, value in given.items() if value is not None}}
 
 
-def _talk(level: Level) -> dict[str, object]:
-    if level is not Level.FULL:
+def _talk(level: Level, *, talks: bool) -> dict[str, object]:
+    if talks and level is not Level.FULL:
         raise UsageError(
             "nothing can be typed at a guest's console at level count of the instruction clock, because "
             "input would arrive at times that the host chooses; use a QEMU that supports level full, or "
             "--clock wall"
         )
-    return {"talk": TALK_DESCRIPTOR}
+    return {"talk": TALK_DESCRIPTOR} if talks else {}
 
 
 def _plugin(plugin: Path, options: Mapping[str, object]) -> tuple[str, str]:
@@ -146,30 +154,30 @@ def _plugin(plugin: Path, options: Mapping[str, object]) -> tuple[str, str]:
     return "-plugin", ",".join((comma_safe(str(plugin)), *words))
 
 
-def _memory_system(level: Level, mode: ClockMode, shape: Path | None, order: Order) -> dict[str, object]:
-    if shape is None and order is Order.UNSAID:
+def _memory_system(clock: ClockConfig, run: ClockRun) -> dict[str, object]:
+    if run.shape is None and run.order is Order.UNSAID:
         return {}
-    if level is not Level.FULL:
+    if clock.level is not Level.FULL:
         raise UsageError(
             "a machine with a memory system needs level full of the instruction clock: at level count time "
             "is the host's; use a QEMU that supports level full (`benchgate doctor`)"
         )
-    if mode is not ClockMode.SERIAL:
+    if clock.mode is not ClockMode.SERIAL:
         raise UsageError(
             "a machine with a memory system needs --clock-mode serial: in parallel mode the accesses of "
             "different CPUs have no one order"
         )
-    named = {"machine": shape, "order": order.value}
+    named = {"machine": run.shape, "order": run.order.value}
     return {name: value for name, value in named.items() if value}
 
 
-def _explore(level: Level, mode: ClockMode, file: Path) -> dict[str, object]:
-    if level is not Level.FULL or mode is not ClockMode.SERIAL:
+def _explore(clock: ClockConfig, file: Path | None) -> dict[str, object]:
+    if file is not None and (clock.level is not Level.FULL or clock.mode is not ClockMode.SERIAL):
         raise UsageError(
             "exploration needs level full and the serial mode of the instruction clock, because else no run "
             "could be made again; `benchgate doctor` shows the level of each QEMU"
         )
-    return {"explore": file}
+    return {} if file is None else {"explore": file}
 
 
 def _preload(plugin: Path) -> str:

@@ -19,12 +19,13 @@ from benchgate.host import accel
 from benchgate.host.accel import AccelProbe
 from benchgate.host.fitness import THRESHOLDS, Fitness, Host, accelerator, fitness
 from benchgate.host.survey import with_capacities
+from benchgate.insn.arguments import ClockConfig
 from benchgate.insn.log import ClockMode, Level
 from benchgate.insn.plugin import prepare
 from benchgate.insn.support import Support, support
 from benchgate.plan import lanes
 from benchgate.plan.options import Options
-from benchgate.run.argv import ClockConfig, VmConfig
+from benchgate.run.argv import VmConfig
 from benchgate.session.measuring_host import MeasuringHost
 
 SMALLEST_GATE = 2

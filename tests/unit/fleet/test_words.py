@@ -16,10 +16,11 @@ from benchgate.base.qemu import CONSOLES, Qemu, controlled
 from benchgate.base.runs import Image
 from benchgate.fleet.task import Input, Item, Made, Own, Place, Word, templated
 from benchgate.fleet.words import require, why_not
+from benchgate.insn.arguments import ClockConfig
 from benchgate.insn.log import ClockMode, Level
 from benchgate.plan import catalog
 from benchgate.run import argv
-from benchgate.run.argv import ClockConfig, VmConfig
+from benchgate.run.argv import BootOptions, VmConfig
 from tests.unit.fleet.tasks import NONCE, SHA, task
 from tests.unit.plans import planned
 
@@ -78,7 +79,7 @@ def test_what_we_ship_is_started(name: str, machine: str) -> None:
     qemu = Qemu(Path("/q/qemu"), {}, (Path("/q/one"), Path("/q/two")), (9, 2, 0), "d", guest=system.arch)
     vm = VmConfig(qemu, Accel.TCG, "", ClockConfig(Path("/p/clock.so"), Level.FULL, ClockMode.SERIAL))
     image = Image(Path("/i/kernel"), Path("/i/initrd"), None, {})
-    spec = argv.guest_spec(cell, image, vm, NONCE, log=Path("/r/clock.log"), seed=3)
+    spec = argv.guest_spec(cell, image, vm, BootOptions(NONCE, log=Path("/r/clock.log"), seed=3))
     places: dict[str, Place] = {
         **{
             "/q/qemu": Own("qemu"),

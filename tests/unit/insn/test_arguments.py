@@ -8,7 +8,7 @@ import pytest
 
 from benchgate.base.errors import BuildError, UsageError
 from benchgate.base.qemu import Qemu
-from benchgate.insn.arguments import arguments
+from benchgate.insn.arguments import ClockConfig, ClockRun, arguments
 from benchgate.insn.log import ClockMode, Level, Order
 from benchgate.insn.plugin import is_dynamic, prepare
 from benchgate.insn.records import Records
@@ -17,15 +17,11 @@ PLUGIN = Path("/cache/insn/full.so")
 
 
 def clock_arguments(**changes: object) -> tuple[tuple[str, ...], dict[str, str]]:
-    values: dict[str, object] = {
-        "level": Level.FULL,
-        "mode": ClockMode.SERIAL,
-        "log": Path("/run/clock.log"),
-        "seed": 3,
-        "cpus": 4,
-        "machine": "q35",
-    }
-    found = arguments(**{"plugin": PLUGIN, **values, **changes})  # type: ignore[arg-type]
+    clock: dict[str, object] = {"plugin": PLUGIN, "level": Level.FULL, "mode": ClockMode.SERIAL}
+    run: dict[str, object] = {"log": Path("/run/clock.log"), "seed": 3, "cpus": 4, "machine": "q35"}
+    clock |= {name: value for name, value in changes.items() if name in clock}
+    run |= {name: value for name, value in changes.items() if name not in clock}
+    found = arguments(ClockConfig(**clock), ClockRun(**run))  # type: ignore[arg-type]
     return found.argv_extra, dict(found.environment)
 
 
@@ -44,11 +40,11 @@ def test_disks_have_one_thread_which_the_clock_waits_for() -> None:
     assert "disks=1" in argv[argv.index("-plugin") + 1].split(",")
     assert argv[argv.index("-object") + 1] == "main-loop,id=main-loop,thread-pool-min=1,thread-pool-max=1"
     assert "-object" not in clock_arguments()[0]
-    assert "disks" not in " ".join(clock_arguments(disks=True, level="count")[0])
+    assert "disks" not in " ".join(clock_arguments(disks=True, level=Level.COUNT)[0])
 
 
 def test_level_count_only_loads_the_plugin() -> None:
-    argv, environment = clock_arguments(level="count", mode="parallel")
+    argv, environment = clock_arguments(level=Level.COUNT, mode=ClockMode.PARALLEL)
     assert argv[0] == "-plugin"
     assert len(argv) == 2
     assert "serial=0" in argv[1]
@@ -70,7 +66,7 @@ def test_a_guest_that_is_typed_at_has_a_talk_and_level_count_says_that_it_cannot
     assert "talk=4" in clock_arguments(talks=True)[0][1].split(",")
     assert "talk" not in clock_arguments()[0][1]
     with pytest.raises(UsageError, match=r"nothing can be typed .* at level count"):
-        clock_arguments(talks=True, level="count")
+        clock_arguments(talks=True, level=Level.COUNT)
 
 
 def test_a_window_between_lines_is_told_to_the_plugin() -> None:
@@ -91,7 +87,7 @@ def test_commas_are_doubled_and_paths_that_cannot_be_preloaded_are_refused() -> 
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"level": "none"}, "--clock wall"),
+        ({"level": Level.NONE}, "--clock wall"),
         ({"cpus": 0}, "1 to 256"),
         ({"seed": -1}, "the seed"),
         ({"seed": 2**64}, "the seed"),
@@ -143,20 +139,14 @@ def test_a_missing_qemu_is_refused_with_the_reason(tmp_path: Path) -> None:
 
 def test_a_machine_with_memory_needs_one_order_and_instruction_time() -> None:
     shape = Path("/run/machine.shape")
-    for level, mode, why in (("full", "parallel", "--clock-mode serial"), ("count", "serial", "level full")):
-        with pytest.raises(UsageError, match=why):
-            arguments(Path("/p.so"), level=level, mode=mode, log=Path("/log"), seed=0, shape=shape)
+    with pytest.raises(UsageError, match="--clock-mode serial"):
+        clock_arguments(mode=ClockMode.PARALLEL, shape=shape)
+    with pytest.raises(UsageError, match="level full"):
+        clock_arguments(level=Level.COUNT, shape=shape)
 
 
 def test_a_machine_and_strict_order_reach_the_plugin() -> None:
-    found = arguments(
-        Path("/p.so"),
-        level="full",
-        mode="serial",
-        log=Path("/log"),
-        seed=0,
-        shape=Path("/run/machine.shape"),
-        order=Order.STRICT,
-    )
+    run = ClockRun(Path("/log"), shape=Path("/run/machine.shape"), order=Order.STRICT)
+    found = arguments(ClockConfig(PLUGIN, Level.FULL, ClockMode.SERIAL), run)
     assert "machine=/run/machine.shape,order=strict" in found.argv_extra[1]
     assert found.one_insn

@@ -14,10 +14,11 @@ from benchgate.base.errors import HostError
 from benchgate.base.qemu import Qemu
 from benchgate.base.systems import System
 from benchgate.build.fetch import inputs
+from benchgate.insn.arguments import ClockConfig
 from benchgate.insn.log import ClockMode, Level
 from benchgate.plan import catalog
 from benchgate.plan.options import Options
-from benchgate.run.argv import ClockConfig, VmConfig
+from benchgate.run.argv import VmConfig
 from benchgate.session import vm_choice
 from benchgate.session.machines import Machines
 from benchgate.session.measuring_host import ThisHost

@@ -15,7 +15,7 @@ from benchgate.explore.explored import Find
 from benchgate.run.record import load
 from benchgate.session import replay
 from benchgate.session.exploring import folder as folders
-from benchgate.session.exploring.lab import LIMITS
+from benchgate.session.exploring.guest_maker import LIMITS
 from benchgate.session.exploring.small import told
 from benchgate.session.replay import Order
 

@@ -14,24 +14,24 @@ from pathlib import Path
 
 from benchgate.base.arch import ARCHITECTURES
 from benchgate.base.boots import CPUS, DEFAULT_FIRMWARE
-from benchgate.base.cells import Accel, Cell, Lane, Placement
+from benchgate.base.cells import Cell, Lane, Placement
 from benchgate.base.errors import UsageError
 from benchgate.base.paths import data_root
 from benchgate.base.systems import SELFTEST, System
 from benchgate.base.text import counted, visible_lines
-from benchgate.build.fetch import inputs
-from benchgate.build.images import Images
 from benchgate.build.kernel_file import KernelFile, Media, look
-from benchgate.host import accel
 from benchgate.plan import systemfile
 from benchgate.plan.catalog import SELFTEST_WORKLOAD
+from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedCell, Seats
-from benchgate.run.argv import VmConfig, guest_spec
+from benchgate.run.argv import BootOptions
 from benchgate.session.first_contact.candidates import MACHINES, SMP, Given, candidates, relative
 from benchgate.session.first_contact.guesses import guesses
 from benchgate.session.first_contact.linux import linux_text
 from benchgate.session.first_contact.listening import Boot, Stop, listen
 from benchgate.session.first_contact.proposal import Proposal
+from benchgate.session.measuring_host import ThisHost
+from benchgate.session.workbench import Workbench
 
 Say = Callable[[str], None]
 COUNTS = (1, 2, 4)
@@ -106,17 +106,15 @@ class _Booting:
         cell = Cell(system.name, SELFTEST, SELFTEST_WORKLOAD.mode, (), cpus)
         seats = Seats(Lane.TCG, Placement.VIRTUAL, ())
         planned, mark = PlannedCell(cell, system, SELFTEST_WORKLOAD, seats), secrets.token_hex(8)
-        image = Images(locked=False, notice=self.say).of(planned.booted, SELFTEST_WORKLOAD)
-        spec = guest_spec(planned, image, self._vm(system), mark, words=system.boot.append)
+        bench = Workbench(Options(qemu=self.order.qemu), ThisHost(), self.say)
+        bench.machines.fetch([system])
+        bench.machines.emulate(system)
+        spec = bench.request(planned, BootOptions(mark, words=system.boot.append), Path()).spec
         lines = tuple(line.replace("{workers}", str(cpus)) for line in self.order.lines)
         found = listen(spec, mark, lines, seconds=self.order.seconds, show=self._shown, patient=patient)
         self.show("" if found.text.endswith("\n") else "\n")
         self.say(_how_it_went(found))
         return found
-
-    def _vm(self, system: System) -> VmConfig:
-        qemu = inputs.qemu(self.order.qemu, system.arch, notice=self.say)
-        return VmConfig(qemu, Accel.TCG, accel.probe(qemu, Accel.TCG).cpu_model or "")
 
     def _shown(self, text: str) -> None:
         self.show(visible_lines(text.expandtabs()))

@@ -19,7 +19,7 @@ from benchgate.mix.study import Study
 from benchgate.plan import catalog
 from benchgate.run.record import load
 from benchgate.session.mixing.folder import StudyFolder
-from benchgate.session.mixing.lab import limited_machine, measured, mix_of, ways_of
+from benchgate.session.mixing.guest_runner import limited_machine, measured, mix_of, ways_of
 from benchgate.session.mixing.measure import Job
 
 
