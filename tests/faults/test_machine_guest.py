@@ -108,7 +108,7 @@ class CountingGroup:
 def test_what_it_holds_of_the_hosts_memory_is_counted_if_that_is_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, counts: bool
 ) -> None:
-    monkeypatch.setattr("benchgate.run.memory_use.Group", CountingGroup)
+    monkeypatch.setattr("benchgate.run.thread_use.Group", CountingGroup)
     monkeypatch.setattr(CountingGroup, "joined", [])
     monkeypatch.setattr(CountingGroup, "closed", [])
     spec = replace(boot(tmp_path, "good", pins=(0,) * 2), counts_memory=counts)

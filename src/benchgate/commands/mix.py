@@ -222,9 +222,9 @@ def _check(words: argparse.Namespace) -> int:
 
 
 def _same(words: argparse.Namespace) -> int:
-    from benchgate.session.mixing import repeated, steps
+    from benchgate.session.mixing import check, steps
 
-    found = repeated.compare(steps.folder_of(words.folder), steps.folder_of(words.other))
+    found = check.compare(steps.folder_of(words.folder), steps.folder_of(words.other))
     for line in found.differences:
         say(line)
     print(found.told)

@@ -4,13 +4,14 @@ Takes paths; writes the YAML, its CSV of curves and its SVG, and gives text. Fai
 another session measures, with HostError and BuildError as the meter does, with UsageError for files that
 exist or cannot be read, with CatalogError for a machine file that contradicts itself. A host whose curve has
 no steps still gives a file, and so does one whose measurements are not usable: its figures are assumed, and
-say so. What is written can be read by plan/machinefile.py.
+say so. What is written can be read by plan/machinefile.py. The picture has the curves of all chases, and the
+levels that the machine file states.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -25,17 +26,25 @@ from benchgate.base.text import UNAVAILABLE, one_line, percent
 from benchgate.base.yaml_values import NAME
 from benchgate.host import lock, topology
 from benchgate.host.memory import curve, curve_file, file_text, meter, told
-from benchgate.host.memory.curve import Stated
+from benchgate.host.memory.curve import Point, Stated
 from benchgate.host.memory.draft import Draft, draft
-from benchgate.host.memory.survey import Measure, Seen, plan_for, survey
+from benchgate.host.memory.survey import HUGE, LOCAL, PAGES, SMALL, Measure, Seen, plan_for, survey
 from benchgate.host.memory.told import Told
 from benchgate.host.memory.usable import usable
 from benchgate.host.noise import HostSnapshot, host_snapshot
 from benchgate.plan import machinefile
+from benchgate.render.page.pictures import latency
+from benchgate.render.page.pictures.latency import Curve, Stair
+from benchgate.render.page.pictures.sheet import Tile, drawn
 from benchgate.render.tables.machine import machine_table
-from benchgate.session.calibration_picture import sheet
 
 LOCK_WAIT_S = 600.0
+NAMES = {
+    HUGE: "all lines in random order, on huge pages",
+    SMALL: "all lines in random order, on pages of 4 KiB",
+    LOCAL: "page by page, each page's lines in random order",
+    PAGES: "one line on each page of 4 KiB",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,3 +225,48 @@ def _check_free(files: Files, force: bool) -> None:
             raise UsageError(f"{path} exists; give another name with --out, or --force to replace it")
     if not files.machine.absolute().parent.is_dir():
         raise UsageError(f"{files.machine.absolute().parent} is not a folder; create it, or correct --out")
+
+
+def sheet(machine: Machine, curves: Mapping[str, tuple[Point, ...]], decides: str) -> str:
+    lines, pages = (
+        [kind for kind in (HUGE, SMALL, LOCAL) if kind in curves],
+        [PAGES] if PAGES in curves else [],
+    )
+    stairs = stairs_of(machine)
+    tiles = [_tile(f"{machine.name}: time of a load in a pointer chase", lines, curves, stairs, decides)]
+    if pages:
+        tiles.append(
+            _tile("What the TLB adds: 64 times the pages for as many lines", pages, curves, (), decides)
+        )
+    return drawn(f"{machine.name}: latency over size", tiles)
+
+
+def stairs_of(machine: Machine) -> tuple[Stair, ...]:
+    caches = [("L1d", machine.l1d), ("L2", machine.l2), *([("L3", machine.l3)] if machine.l3 else [])]
+    return (
+        *(Stair(name, one.size, one.latency_ns) for name, one in caches),
+        Stair("memory", None, machine.memory_local_ns),
+    )
+
+
+def _tile(
+    heading: str,
+    kinds: list[str],
+    curves: Mapping[str, tuple[Point, ...]],
+    stairs: tuple[Stair, ...],
+    decides: str,
+) -> Tile:
+    drawn_ones = [
+        Curve(
+            number,
+            _chase_name(kind, decides),
+            tuple((one.size, one.ns, one.typical_ns) for one in curves[kind]),
+        )
+        for number, kind in enumerate(kinds)
+    ]
+    names = tuple((one.look, one.name) for one in drawn_ones)
+    return Tile(heading, latency.draw(heading, drawn_ones, stairs), names, latency.HEIGHT)
+
+
+def _chase_name(kind: str, decides: str) -> str:
+    return NAMES[kind] + ("; the file is made from it" if kind == decides else "")

@@ -54,9 +54,9 @@ def compare(
 
 def _side(word: str, db: str) -> Side:
     if word.startswith(HISTORY) and not Path(word).exists():
-        from benchgate.session import history_side  # noqa: PLC0415 - the other sides need no database
+        from benchgate.session import histories  # noqa: PLC0415 - the other sides need no database
 
-        return history_side.read(word.removeprefix(HISTORY), db)
+        return histories.read_side(word.removeprefix(HISTORY), db)
     return figures_file.read(word)
 
 

@@ -27,9 +27,8 @@ from benchgate.plan.planned import PlannedCell, Seats
 from benchgate.run.argv import BootOptions
 from benchgate.session.first_contact.candidates import MACHINES, SMP, Given, candidates, relative
 from benchgate.session.first_contact.guesses import guesses
-from benchgate.session.first_contact.linux import linux_text
 from benchgate.session.first_contact.listening import Boot, Stop, listen
-from benchgate.session.first_contact.proposal import Proposal
+from benchgate.session.first_contact.proposal import Proposal, linux_text
 from benchgate.session.measuring_host import ThisHost
 from benchgate.session.workbench import Workbench
 
