@@ -31,8 +31,6 @@ _LONGEST_MATCH = 1024
 # A read waits this long, so that it takes a whole burst of bytes. The guest prints byte by byte; a reader
 # that wakes up for each byte would take CPU time from the vCPUs that are being measured.
 _GATHER_S = 0.002
-
-
 _PIPE_BYTES = 1 << 20
 
 

@@ -40,8 +40,6 @@ _WORDS = rb"""(?:
 _SUSPECT = re.compile(
     rb"^[\ \t]*(?:%b[\ \t]*){0,4}%b.*$" % (_BEFORE, _WORDS), re.IGNORECASE | re.MULTILINE | re.VERBOSE
 )
-
-
 _SHARE = 16
 
 

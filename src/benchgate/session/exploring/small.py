@@ -36,8 +36,6 @@ PATIENCE = 10
 SLOW = f"with {PATIENCE} times the guest time it ends: its stalls make it slow, and it does not hang"
 MOST_SWITCHES = 4
 """Of more stalls no sentence says where each falls."""
-
-
 LAST = 12
 """So many of the last stalls before the failure are tried, the last one first. What follows the stall that
 matters may be needed, too: a thread that sleeps for ever must not be woken by something else."""

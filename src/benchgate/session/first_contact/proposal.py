@@ -26,8 +26,6 @@ _LONGEST = 300
 """So much of a comment is of what the guest printed."""
 _SHOWN = 6
 """How many other candidates are listed."""
-
-
 _SETTINGS = re.compile(r"^settings:\n(?:[ ].*\n)+", re.MULTILINE)
 _ABOUT = "a Linux kernel of my own, one static workload in an initramfs"
 
