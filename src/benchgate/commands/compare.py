@@ -1,6 +1,6 @@
 """`benchgate compare`: the figures of two sessions or programs side by side.
 
-Takes two sides; prints a table. The exit status is 0, with --fail-on that of session/regressions.py.
+Takes two sides; prints a table. The exit status is 0, with --fail-on that of session/comparison.py.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from benchgate.base.runs import Outcome, RawRun, VerifiedRun
 from benchgate.base.systems import SELFTEST, System
 from benchgate.base.void_rule import VoidRule
 from benchgate.base.workloads import Workload
-from benchgate.evidence import kept_baselines, metrics_csv, results_csv, session_folder
+from benchgate.evidence import check, kept_baselines, metrics_csv, results_csv, session_folder
 from benchgate.evidence.chain import parse_chain
 from benchgate.evidence.facts import read_machine, read_plan, read_policy
 from benchgate.evidence.files import ATTEMPTS, MANIFEST, SESSION, files_below, read_object, read_text
@@ -175,6 +175,17 @@ def _require_placement(raw: RawRun, facts: Mapping[str, Any], where: str) -> Non
             f"{raw.folder / 'run.json'} says placement {raw.placement}, but by the envelope in {where} the "
             f"host's topology is {'hidden' if hidden else 'known'}"
         )
+
+
+def verified(folder: Path, trusted: Trusted, verb: str) -> tuple[check.Check, Judged | None]:
+    """What `verify` says of the session, and the session as it was judged for that, if it came so far."""
+    found: list[Judged] = []
+
+    def again(of: Path) -> Mapping[str, str]:
+        found.append(judged(of, trusted, verb))
+        return texts(found[-1].view, trusted)
+
+    return check.verify_session(folder, again), found[-1] if found else None
 
 
 def recompute(folder: Path, trusted: Trusted = NOTHING) -> dict[str, str]:

@@ -9,20 +9,18 @@ UsageError.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchgate.base.errors import UsageError
-from benchgate.base.files import lock_holder, try_lock
 from benchgate.base.systems import System
 from benchgate.base.text import counted, visible
 from benchgate.build.revision import Repository, commit_of, git, repository_of, sources_of
 from benchgate.evidence.files import SESSION, read_object
 from benchgate.plan import catalog
-from benchgate.session import comparison
+from benchgate.session import comparison, folder_lock
 from benchgate.session.bisect import history, state, step
 from benchgate.session.bisect.history import Next
 from benchgate.session.bisect.state import Question, State, Step, Term
@@ -140,21 +138,10 @@ def _begin(order: Order, say: Say, stack: ExitStack) -> Walk:
         raise UsageError(f"{order.good} and {order.bad} are the same commit, {question.good[:10]}")
     place = order.out or Path("reports") / f"bisect-{question.good[:10]}-{question.bad[:10]}"
     folder = place.absolute()
-    _locked(folder, stack)
+    stack.enter_context(folder_lock.locked(folder, "bisects"))
     sources = sources_of(system.build.folder, question.good)
     paths = [sources.below(one) for one in system.build.sources if sources.covers(one)]
     return Walk(question, repository, () if "" in paths else tuple(paths), folder, say)
-
-
-def _locked(folder: Path, stack: ExitStack) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = try_lock(folder / "lock")
-    except OSError as error:
-        raise UsageError(f"{folder} cannot be written: {error.strerror}; name another with --out") from error
-    if lock is None:
-        raise UsageError(f"{lock_holder(folder / 'lock')} bisects in {folder}; wait for it, or give --out")
-    stack.callback(os.close, lock)
 
 
 def _without_system(arguments: Sequence[str]) -> tuple[str, tuple[str, ...]]:
