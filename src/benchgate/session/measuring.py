@@ -54,10 +54,10 @@ from benchgate.run.runner import Here, Runner
 from benchgate.run.watch import watch_for
 from benchgate.session import fleets, publish, remembered
 from benchgate.session.conclusion import view_of
-from benchgate.session.machine_notes import guest_notes, machine_notes
 from benchgate.session.measuring_host import MeasuringHost
 from benchgate.session.progress import Progress, figure
 from benchgate.session.recordings import RecordKeeper
+from benchgate.session.remarks import guest_notes, machine_notes
 from benchgate.session.resume import Resumed
 from benchgate.session.sweep import PlannedRun, ends_sweep, first_runs
 from benchgate.session.trust import Trusted

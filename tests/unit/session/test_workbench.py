@@ -1,4 +1,4 @@
-"""The requests that the workbench builds: of a run, of a smoke, with a bound. Nothing is fetched or booted."""
+"""The requests that the workbench builds, of a run, a smoke and one with a bound. Nothing is fetched."""
 
 from __future__ import annotations
 
