@@ -22,7 +22,7 @@ from benchgate.base.errors import FetchError
 from benchgate.base.qemu import ON_STDIO, Qemu, command
 from benchgate.build.fetch import cross, inputs
 from benchgate.build.toolchain import Compiler
-from benchgate.insn.arguments import arguments
+from benchgate.insn.arguments import ClockRun, arguments
 from benchgate.insn.guests import clock_guest
 from benchgate.insn.log import ClockLog, MarkKind
 from benchgate.insn.log_reader import read_log
@@ -161,9 +161,8 @@ def boot(
 ) -> Bare:
     qemu, port, probe = qemu_for(guest), _PORTS[guest.name], clock_guest(guest).probe
     log = folder / "clock.log"
-    clock = arguments(
-        prepare(qemu),
-        log=log,
+    run = ClockRun(
+        log,
         seed=seed,
         cpus=cpus,
         guest=guest,
@@ -171,6 +170,7 @@ def boot(
         marked=False,
         explore=explore,
     )
+    clock = arguments(prepare(qemu), run)
     order = (
         word
         for at, value in ((port.order, case.number), (port.order + 4, cpus))

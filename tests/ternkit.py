@@ -39,12 +39,12 @@ from benchgate.plan import catalog
 from benchgate.plan.planned import PlannedCell, Seats
 from benchgate.plan.workloadfile import fill
 from benchgate.run import argv, attempt
-from benchgate.run.argv import VmConfig
+from benchgate.run.argv import BootOptions, VmConfig
 from benchgate.run.attempt import RunRequest
 from benchgate.run.record import clock_log, load, smoke_folder
-from benchgate.run.smoke import request, smoke_watch
+from benchgate.run.smoke import as_smoke, smoke_watch
 from benchgate.run.watch import watch_for
-from benchgate.session import recordings
+from benchgate.session import recordings, workbench
 from tests.machines import PATIENT
 
 Params = Mapping[str, object]
@@ -121,15 +121,28 @@ class Bootkit:
         session, image = self.folder / f"smoked-{nonce}", self._images.of(planned.system, planned.workload)
         folder = smoke_folder(session, system.name, cpus)
         words = system.smoke.append if system.smoke else ""
-        spec = argv.guest_spec(planned, image, self._machine(), nonce, log=clock_log(folder), words=words)
+        boot = BootOptions(nonce, log=clock_log(folder), words=words)
+        spec = argv.guest_spec(planned, image, self._machine(), boot)
         folder.mkdir(parents=True)
-        attempt.execute(request(planned, spec, folder, guest_digest=guest_digest(image), nonce=nonce))
+        made = RunRequest(
+            planned.cell,
+            spec,
+            folder,
+            nonce,
+            attempt=1,
+            order=0,
+            seed=0,
+            placement=Placement.VIRTUAL,
+            warmup=True,
+            guest_digest=guest_digest(image),
+        )
+        attempt.execute(as_smoke(made, system))
         return load(folder)
 
     def files(self, system: System, workload: str) -> tuple[Path | None, Path | None]:
         """The files with the symbols of the kernel and of the workload's program."""
         known = catalog.load_workload(workload)
-        kernel = recordings.kernel_symbols(self._images, self.qemu, system, known)
+        kernel = workbench.kernel_symbols(self._images, self.qemu, system, known)
         return kernel, self._images.program(system, known)
 
     def symbols(self, system: str, workload: str) -> Path | None:
@@ -152,10 +165,7 @@ class Bootkit:
             self.nonce or secrets.token_hex(8),
             clock_log(folder),
         )
-        spec = argv.guest_spec(
-            planned,
-            image,
-            self._machine(),
+        boot = BootOptions(
             nonce,
             log=log,
             seed=self.seed,
@@ -163,6 +173,7 @@ class Bootkit:
             words=words,
             records=recordings.records(folder, lines=lines),
         )
+        spec = argv.guest_spec(planned, image, self._machine(), boot)
         script = argv.script(planned, nonce) if words is None else None
         if not self.insn:  # host time, of which a busy host needs much
             spec = replace(spec, deadlines=self.patience)

@@ -30,7 +30,7 @@ from benchgate.base.workloads import Workload
 from benchgate.build import programs
 from benchgate.build.fetch import cross, inputs
 from benchgate.build.toolchain import compiler
-from benchgate.insn.arguments import NO_RECORDS, Records, arguments
+from benchgate.insn.arguments import NO_RECORDS, ClockRun, Records, arguments
 from benchgate.insn.guests import exact_arguments, linux_words
 from benchgate.insn.log import ClockLog, Order
 from benchgate.insn.log_reader import read_log
@@ -144,9 +144,8 @@ class Lab:
         """QEMU's command line and environment; `more` is for `qemu.command`."""
         environment = {**os.environ, **self.qemu.environment}
         if self.clocked:
-            clock = arguments(
-                prepare(self.qemu),
-                log=log,
+            run = ClockRun(
+                log,
                 seed=seed,
                 records=records,
                 cpus=cpus,
@@ -154,6 +153,7 @@ class Lab:
                 machine=self.machine,
                 **self.options,
             )
+            clock = arguments(prepare(self.qemu), run)
             extra = clock.argv_extra
             environment.update(clock.environment)
             more["one_insn"] = clock.one_insn

@@ -20,7 +20,7 @@ from pathlib import Path
 from benchgate.base.arch import X86_64
 from benchgate.base.paths import data_root
 from benchgate.plan import systemfile
-from benchgate.session.first_contact.linux import linux_text
+from benchgate.session.first_contact.proposal import linux_text
 
 REPO = Path(__file__).parents[1]
 SUITE = REPO / "tests" / "kernels"

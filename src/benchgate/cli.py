@@ -1,4 +1,4 @@
-"""The command `benchgate`: everything except running tests. Each subcommand is a module of commands/.
+"""The command `benchgate`: everything except running tests. Its subcommands are in commands/.
 
 Takes argv; gives an exit status: 0 done, 1 a verdict is not PASS or a replay differs, 4 usage or set-up, 14
 files of the session's user must be named; of `verify` also those of evidence/check.py, and 15 if a threshold
@@ -85,10 +85,10 @@ def _parser() -> argparse.ArgumentParser:
         description="Kernel benchmarks as gated tests. `pytest` measures; this command does the rest.",
     )
     found = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for module in commands.all_commands():
-        sub = found.add_parser(module.NAME, help=module.ABOUT, description=module.ABOUT)
-        sub.set_defaults(command=module.run)
-        module.declare(sub)
+    for one in commands.all_commands():
+        sub = found.add_parser(one.name, help=one.about, description=one.about)
+        sub.set_defaults(command=one.run)
+        one.declare(sub)
     return parser
 
 

@@ -173,14 +173,14 @@ def verdict(request: pytest.FixtureRequest, benchgate_session: PytestSession) ->
 @pytest.fixture
 def isolation(request: pytest.FixtureRequest, benchgate_session: PytestSession) -> Any:
     """How the best mix of a study isolates its parts: `isolation.require_pass()`."""
-    from benchgate.session.mixing import gated, lab  # noqa: PLC0415 - the solver takes long to import
+    from benchgate.session.mixing import gated, guest_runner  # noqa: PLC0415 - the solver takes long to import
 
     asked = gated.asked(request.node)
     options = benchgate_session.options
     if options.plan:
         pytest.skip("--plan measures no study; next: benchgate mix vectors STUDY --plan")
     return _or_exit(
-        request.config, lambda: gated.measure(asked, options, lab.opened, benchgate_session.progress)
+        request.config, lambda: gated.measure(asked, options, guest_runner.opened, benchgate_session.progress)
     )
 
 

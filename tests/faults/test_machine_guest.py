@@ -19,13 +19,13 @@ from benchgate.base.cells import Lane
 from benchgate.base.errors import BootError, EvidenceError, VerifyError
 from benchgate.base.runs import Deadlines, Ending, RawRun
 from benchgate.host.noise import detectors
+from benchgate.host.resctrl import MemoryCounters
 from benchgate.judge import wire
 from benchgate.judge.noise import disturbance
 from benchgate.judge.run_files import RunFiles
 from benchgate.run.attempt import RunRequest, execute
 from benchgate.run.console import Limits
 from benchgate.run.guest import boot_interactive
-from benchgate.run.memory_use import MemoryCounters
 from benchgate.run.record import load
 from benchgate.run.watch import GUEST_WATCH
 from tests.machines import FAKE_QEMU, NONCE, PATIENCE_S, PATIENT, QUICK, boot, processes_with, request
@@ -108,7 +108,7 @@ class CountingGroup:
 def test_what_it_holds_of_the_hosts_memory_is_counted_if_that_is_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, counts: bool
 ) -> None:
-    monkeypatch.setattr("benchgate.run.memory_use.Group", CountingGroup)
+    monkeypatch.setattr("benchgate.run.thread_use.Group", CountingGroup)
     monkeypatch.setattr(CountingGroup, "joined", [])
     monkeypatch.setattr(CountingGroup, "closed", [])
     spec = replace(boot(tmp_path, "good", pins=(0,) * 2), counts_memory=counts)

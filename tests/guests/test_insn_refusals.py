@@ -15,7 +15,7 @@ from benchgate.base.errors import VerifyError
 from benchgate.base.qemu import Qemu
 from benchgate.build.fetch import inputs
 from benchgate.build.toolchain import compiler
-from benchgate.insn.arguments import arguments
+from benchgate.insn.arguments import ClockRun, arguments
 from benchgate.insn.guests import clock_guest
 from benchgate.insn.log import ClockLog
 from benchgate.insn.log_reader import read_log
@@ -37,14 +37,7 @@ def qemu() -> Qemu:
 def run(
     qemu: Qemu, kernel: Path, log: Path, *, cpus: int = 1, patience_s: int = 60, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    launch = arguments(
-        prepare(qemu),
-        log=log,
-        seed=0,
-        cpus=cpus,
-        machine=LIGHT,
-        patience_s=patience_s,
-    )
+    launch = arguments(prepare(qemu), ClockRun(log, cpus=cpus, machine=LIGHT, patience_s=patience_s))
     argv = [str(qemu.binary)]
     for data in qemu.data:
         argv += ["-L", str(data)]

@@ -20,7 +20,7 @@ from benchgate.base.cells import Accel, Lane
 from benchgate.base.qemu import CONTROLLED, command, guest_name
 from benchgate.base.runs import BootSpec, Deadlines
 from benchgate.build.fetch import inputs
-from benchgate.insn.arguments import arguments
+from benchgate.insn.arguments import ClockRun, arguments
 from benchgate.insn.log_reader import read_log
 from benchgate.insn.plugin import prepare
 from benchgate.run.clock_console import ClockConsole
@@ -45,15 +45,8 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def spec(kernel: Path, folder: Path, cpus: int, words: str = "") -> BootSpec:
     folder.mkdir()
     qemu = inputs.qemu()
-    clock = arguments(
-        prepare(qemu),
-        log=folder / "clock.log",
-        seed=1,
-        cpus=cpus,
-        machine=LIGHT,
-        marked=False,
-        talks=True,
-    )
+    run = ClockRun(folder / "clock.log", seed=1, cpus=cpus, machine=LIGHT, marked=False, talks=True)
+    clock = arguments(prepare(qemu), run)
     argv = command(
         qemu,
         machine=LIGHT,

@@ -18,15 +18,15 @@ from benchgate.judge.mixed import verify_mix
 from benchgate.plan import catalog
 from benchgate.plan.options import Options
 from benchgate.run.record import load
-from benchgate.session.mix_lab import MixAttempt, MixLab
+from benchgate.session.mixing.booter import MixAttempt, MixBooter
 from tests.mixkit import linux, part
 
 LIMIT_MS = 40
 
 
 @pytest.fixture(scope="module")
-def lab() -> Iterator[MixLab]:
-    with MixLab(Options(clock="insn"), lambda _: None) as made:
+def lab() -> Iterator[MixBooter]:
+    with MixBooter(Options(clock="insn"), lambda _: None) as made:
         yield made
 
 
@@ -46,7 +46,7 @@ def of(name: str, workload: str, *, workers: int = 1, limits: Limits | None = No
     return Part(name, found, tuple(sorted(params.items())), workers, limits or Limits())
 
 
-def test_two_parts_beside_a_dummy(lab: MixLab, tmp_path: Path) -> None:
+def test_two_parts_beside_a_dummy(lab: MixBooter, tmp_path: Path) -> None:
     """One of them tries to write to the console, to PID 1, and to the control groups, and to end others: its
     oracle knows that nothing of that succeeded."""
     parts = part("attack#1", "attack"), part("well#1", cpus=(1,)), Part("dummy#1", None)
@@ -69,13 +69,13 @@ def test_two_parts_beside_a_dummy(lab: MixLab, tmp_path: Path) -> None:
     assert verify_mix(load(tmp_path), asked) == run
 
 
-def booted(lab: MixLab, folder: Path, *parts: Part, limit_ms: int = LIMIT_MS) -> MixAttempt:
+def booted(lab: MixBooter, folder: Path, *parts: Part, limit_ms: int = LIMIT_MS) -> MixAttempt:
     return lab.run(mix(*parts, limit_ms=limit_ms), folder)
 
 
 @pytest.mark.soak
 class TestManyBoots:
-    def test_one_seed_is_one_run_and_another_is_another(self, lab: MixLab, tmp_path: Path) -> None:
+    def test_one_seed_is_one_run_and_another_is_another(self, lab: MixBooter, tmp_path: Path) -> None:
         asked, found = mix(part("well#1"), part("well#2"), of("primes#1", "primes", workers=2, hi=20_000)), []
         for name, seed in (("a", 3), ("b", 3), ("c", 4)):
             (tmp_path / name).mkdir()
@@ -104,7 +104,7 @@ class TestManyBoots:
         ],
     )
     def test_a_bad_part_makes_the_mix_invalid_by_name(
-        self, lab: MixLab, tmp_path: Path, does: str, why: str
+        self, lab: MixBooter, tmp_path: Path, does: str, why: str
     ) -> None:
         attempt = booted(lab, tmp_path, part("well#1"), part("bad#1", does))
         assert attempt.run is None
@@ -112,7 +112,7 @@ class TestManyBoots:
         assert attempt.raw.ending is Ending.DONE  # the guest itself did nothing wrong
 
     def test_a_part_that_needs_more_memory_than_it_may_have_is_starved(
-        self, lab: MixLab, tmp_path: Path
+        self, lab: MixBooter, tmp_path: Path
     ) -> None:
         hungry = replace(part("hungry#1", "hungry"), limits=Limits(memory_bytes=16 << 20))
         attempt = booted(lab, tmp_path, hungry, Part("dummy#1", None), limit_ms=400)
@@ -120,14 +120,14 @@ class TestManyBoots:
         assert (attempt.run.ended, attempt.run.parts[0].starved) == ("starved", "memory")
         assert attempt.run.parts[0].score == 0
 
-    def test_a_limit_of_cpu_time_holds(self, lab: MixLab, tmp_path: Path) -> None:
+    def test_a_limit_of_cpu_time_holds(self, lab: MixBooter, tmp_path: Path) -> None:
         slow = replace(part("slow#1"), limits=Limits(cpu_ppm=100_000))  # a fifth of one of two CPUs
         attempt = lab.run(mix(slow, Part("dummy#1", None), least=20, limit_ms=400), tmp_path)
         assert attempt.run is not None, attempt.reason
         share = (attempt.run.parts[0].use["cpu_ns"] or 0) / (2 * attempt.run.window_ns)
         assert 0.08 <= share <= 0.12
 
-    def test_bytes_on_the_disk_are_those_that_were_synced_and_read(self, lab: MixLab, tmp_path: Path) -> None:
+    def test_bytes_on_the_disk_are_those_synced_and_read(self, lab: MixBooter, tmp_path: Path) -> None:
         files = of("files#1", "files", count=4, blocks=16, block_kb=16, rounds=1)
         attempt = lab.run(mix(files, Part("dummy#1", None), limit_ms=2000), tmp_path)
         assert attempt.run is not None, attempt.reason
@@ -137,7 +137,9 @@ class TestManyBoots:
         assert done.use["disk_written_bytes"] in range(2 * each, 2 * each + each // 2)
         assert done.use["network_bytes"] == 0
 
-    def test_bytes_on_the_network_cross_the_veth_and_a_limit_holds(self, lab: MixLab, tmp_path: Path) -> None:
+    def test_bytes_on_the_network_cross_the_veth_and_are_limited(
+        self, lab: MixBooter, tmp_path: Path
+    ) -> None:
         limits = Limits(network_bytes_per_s=10_000_000)
         sockets = of("sockets#1", "sockets", limits=limits, requests=100, bytes=4096)
         attempt = lab.run(mix(sockets, Part("dummy#1", None), limit_ms=2000), tmp_path)
@@ -147,7 +149,7 @@ class TestManyBoots:
         assert payload <= bytes_ <= 1.3 * payload
         assert bytes_ <= 2 * 1.1 * 10_000_000 * attempt.run.window_ns / 1e9 + 2 * 65_536
 
-    def test_an_existing_program_beside_one_of_ours(self, lab: MixLab, tmp_path: Path) -> None:
+    def test_an_existing_program_beside_one_of_ours(self, lab: MixBooter, tmp_path: Path) -> None:
         """stress-ng of the distribution compares its answers with known ones."""
         tool, ours = of("stress#1", "stress_ng", ops=5), of("primes#1", "primes", hi=20_000)
         attempt = lab.run(mix(tool, ours, limit_ms=4000), tmp_path)
@@ -157,7 +159,7 @@ class TestManyBoots:
         assert not stress.unverified
         assert 0.5 * attempt.run.window_ns < (stress.use["cpu_ns"] or 0)
 
-    def test_a_machine_counts_lines(self, lab: MixLab, tmp_path: Path) -> None:
+    def test_a_machine_counts_lines(self, lab: MixBooter, tmp_path: Path) -> None:
         stream = of("streamer#1", "streamer", array_kb=1024, passes=2)
         asked = mix(stream, Part("dummy#1", None), machine="desktop8", limit_ms=2000)
         attempt = lab.run(asked, tmp_path)
@@ -167,7 +169,7 @@ class TestManyBoots:
         assert not attempt.run.missing
 
     def test_wall_time(self, tmp_path: Path) -> None:
-        with MixLab(Options(clock="wall"), lambda _: None) as wall:
+        with MixBooter(Options(clock="wall"), lambda _: None) as wall:
             attempt = wall.run(mix(part("well#1"), part("well#2"), limit_ms=5000), tmp_path)
         assert attempt.run is not None, attempt.reason
         assert min(one.runs for one in attempt.run.parts) >= 2

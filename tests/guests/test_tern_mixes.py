@@ -22,9 +22,8 @@ from benchgate.mix.isolation import Isolation
 from benchgate.plan import catalog
 from benchgate.plan.options import Options
 from benchgate.run.record import load
-from benchgate.session.mix_lab import MixLab
-from benchgate.session.mixing import lab as mixing_lab
-from benchgate.session.mixing import steps
+from benchgate.session.mixing import guest_runner, steps
+from benchgate.session.mixing.booter import MixBooter
 from benchgate.session.progress import Progress
 from tests.ternkit import light
 
@@ -45,8 +44,8 @@ applications:
 
 
 @pytest.fixture(scope="module")
-def lab() -> Iterator[MixLab]:
-    with MixLab(Options(clock="insn"), lambda _: None) as made:
+def lab() -> Iterator[MixBooter]:
+    with MixBooter(Options(clock="insn"), lambda _: None) as made:
         yield made
 
 
@@ -56,7 +55,7 @@ def of(name: str, workload: str, limits: Limits | None = None, **given: int) -> 
     return Part(name, found, tuple(sorted(params.items())), 1, limits or Limits())
 
 
-def test_parts_of_two_programs_one_with_a_limit(lab: MixLab, tmp_path: Path) -> None:
+def test_parts_of_two_programs_one_with_a_limit(lab: MixBooter, tmp_path: Path) -> None:
     """The limited part may use a fifth of one of two CPUs; the others have the rest."""
     tern = light(catalog.load_system("kernel"))
     slow = of("slow#1", "primes", Limits(cpu_ppm=100_000), hi=20_000)
@@ -79,11 +78,11 @@ def test_parts_of_two_programs_one_with_a_limit(lab: MixLab, tmp_path: Path) -> 
 def isolation(system: str, folder: Path) -> Isolation:
     study = replace(studyfile.parse(STUDY, Path("two.yaml")), system=system)
     progress = Progress(io.StringIO(), live=False)
-    found, _ = steps.isolation_of(study, folder, {"primes.one": 2}, mixing_lab.opened, progress)
+    found, _ = steps.isolation_of(study, folder, {"primes.one": 2}, guest_runner.opened, progress)
     return found
 
 
-def test_with_a_crowd_the_other_cpu_idles(lab: MixLab, tmp_path: Path) -> None:
+def test_with_a_crowd_the_other_cpu_idles(lab: MixBooter, tmp_path: Path) -> None:
     """On a machine with caches, with two programs. It once looked, with interrupts off, for work that it must
     not take: then it executes nearly half as much as the other one."""
     desktop = catalog.load_machine("desktop8")

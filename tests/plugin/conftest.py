@@ -18,8 +18,8 @@ import scipy.stats
 
 from benchgate.host import accel, capacity, lock
 from benchgate.run import thread_use
-from benchgate.session.guests import Guests
 from benchgate.session.measuring import MeasuringSession
+from benchgate.session.workbench import Workbench
 from tests.machines import PATIENCE_S
 
 HI = 10_000
@@ -55,7 +55,7 @@ lock.measuring = partial(lock.measuring, name=f"benchgate-stand-in-{os.getpid()}
 CONFTEST += f"""
 from dataclasses import replace
 from benchgate.run.console import Limits
-from benchgate.session.guests import Guests
+from benchgate.session.workbench import Workbench
 
 # The threads of the stand-in are idle, so any wait for a busy host would be a large share of what they ran.
 from benchgate.host.noise import HostSnapshot
@@ -65,12 +65,12 @@ counters = thread_use.thread_counters
 thread_use.thread_counters = lambda *words: replace(counters(*words), delay_ns=None)
 thread_use.host_snapshot = lambda **_: HostSnapshot(0, None, None, None, None, None)
 
-request = Guests.request
+request = Workbench.request
 
-def patient(*words):
-    return replace(request(*words), limits=Limits(leave_s={PATIENCE_S}))
+def patient(*words, **named):
+    return replace(request(*words, **named), limits=Limits(leave_s={PATIENCE_S}))
 
-Guests.request = patient
+Workbench.request = patient
 """
 
 SYSTEM = """\
@@ -205,7 +205,7 @@ def rig(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         (capacity, "sample"),
         (lock, "measuring"),
         (MeasuringSession, "attempts"),
-        (Guests, "request"),
+        (Workbench, "request"),
         (thread_use, "thread_counters"),
         (thread_use, "host_snapshot"),
     ):

@@ -22,7 +22,7 @@ from benchgate.base.errors import HostError
 from benchgate.build import cache
 from benchgate.commands import cache as cache_command
 from benchgate.session import doctor, replay
-from benchgate.session.exploring import lab
+from benchgate.session.exploring import guest_maker
 from benchgate.session.mixing import steps
 from benchgate.session.progress import Progress
 from tests import exploresim, mixsim
@@ -450,7 +450,7 @@ def test_mix_choose_refuses_a_wrong_count(tmp_path: Path, capsys: pytest.Capture
 def simulated(monkeypatch: pytest.MonkeyPatch) -> list[exploresim.Simulated]:
     """The guest that `benchgate explore` explores."""
     guests = [exploresim.Simulated()]
-    monkeypatch.setattr(lab, "opened", lambda *_: exploresim.opener(guests[0]))
+    monkeypatch.setattr(guest_maker, "opened", lambda *_: exploresim.opener(guests[0]))
     return guests
 
 

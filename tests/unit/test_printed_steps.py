@@ -22,7 +22,7 @@ from benchgate.history import store, writer
 from benchgate.history.entry import entry_of
 from benchgate.render.figures import series_of
 from benchgate.render.metrics import metrics_of
-from benchgate.session import baseline_diff, comparison, regressions
+from benchgate.session import baseline_diff, comparison
 from tests.unit.evidence.test_figures_file import session
 from tests.unit.factories import cell, measurement, rows, view
 from tests.unit.history.entries import SERIES, entry, fill, place
@@ -84,7 +84,7 @@ def test_what_an_earlier_version_wrote_has_no_interval(tmp_path: Path) -> None:
 def test_a_regression_is_beyond_the_ticks(worst: float, status: int, better: Better) -> None:
     """Between 3.46 and 3.83 the ticks may be all of it: neither a regression nor a success."""
     first, then = (12, 46) if better is Better.LESS else (46, 12)
-    found = regressions.answer(side(first, better=better), side(then, better=better), worst, 0.05)
+    found = comparison.find_regressions(side(first, better=better), side(then, better=better), worst, 0.05)
     assert found.status == status
     if status == 5:
         assert (
@@ -95,7 +95,7 @@ def test_a_regression_is_beyond_the_ticks(worst: float, status: int, better: Bet
 
 def test_unknown_steps_decide_nothing() -> None:
     for a, b in ((side(46, None), side(12)), (side(46), side(12, None))):
-        found = regressions.answer(a, b, 1.02, 0.05)
+        found = comparison.find_regressions(a, b, 1.02, 0.05)
         assert found.status == 5
         assert "did not keep in which steps it is printed" in found.lines[-1]
 

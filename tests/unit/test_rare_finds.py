@@ -14,7 +14,7 @@ from benchgate.explore.finding import MEDIAN_OF, Kind, Made
 from benchgate.insn.log_reader import read_log
 from benchgate.session.exploring.asked import Asked
 from benchgate.session.exploring.folder import ExplorationFolder
-from benchgate.session.exploring.lab import unbalanced
+from benchgate.session.exploring.guest_maker import unbalanced
 from benchgate.session.exploring.loop import Exploring
 from benchgate.session.exploring.maker import Job
 from benchgate.session.progress import Progress

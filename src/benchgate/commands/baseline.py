@@ -51,10 +51,6 @@ def _declare_replays(parser: argparse.ArgumentParser, about: str) -> None:
     declare_trusted(parser)
 
 
-def run(words: argparse.Namespace) -> int:
-    raise AssertionError(f"an action is required, and argparse gave none: {words}")
-
-
 def _request(words: argparse.Namespace) -> Request:
     from benchgate.session import acceptance
 

@@ -1,13 +1,13 @@
 """`benchgate compare`: the figures of two sessions or programs side by side.
 
-Takes two sides; prints a table. The exit status is 0, with --fail-on that of session/regressions.py.
+Takes two sides; prints a table. The exit status is 0, with --fail-on that of session/comparison.py.
 """
 
 from __future__ import annotations
 
 import argparse
 
-from benchgate.commands.shared import declare_history
+from benchgate.commands.shared import declare_history, real
 
 NAME = "compare"
 ABOUT = "print the figures of two sessions or programs side by side"
@@ -26,7 +26,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--fail-on",
-        type=_ratio,
+        type=real(1, 1000, "a ratio from 1 to 1000, such as 1.02"),
         default=None,
         metavar="RATIO",
         help="exit with 1 if B is worse than A by more than this, by the whole interval; with 5 if a figure "
@@ -41,13 +41,3 @@ def run(words: argparse.Namespace) -> int:
     found = comparison.compare(words.a, words.b, words.metric, fail_on=words.fail_on, db=words.db)
     print(found.text)
     return found.status
-
-
-def _ratio(word: str) -> float:
-    try:
-        value = float(word)
-    except ValueError:
-        value = 0.0
-    if not 1 <= value <= 1000:
-        raise argparse.ArgumentTypeError(f"`{word}` is not a ratio from 1 to 1000, such as 1.02")
-    return value

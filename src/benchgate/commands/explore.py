@@ -2,7 +2,8 @@
 
 Takes paths of tests, or --smoke; prints each find with the command that replays it. Exit status 0: nothing
 was found, 1: something was, 5: no run of a cell had a stall; 4 for a usage error, 130 after Ctrl-C.
-`benchgate explore replay FIND` repeats a find, and `benchgate explore small FIND` makes one smaller.
+`benchgate explore replay FIND` repeats a find exactly, also under a debugger, with exit status 1 if both runs
+differ; `benchgate explore small FIND` makes one smaller, and says where the switch falls.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchgate.commands.shared import declare_fleet, fleet_of, free_name
+from benchgate.commands import Command
+from benchgate.commands.replay import declare_replay, order_of
+from benchgate.commands.shared import declare_fleet, fleet_of, free_name, say
 
 if TYPE_CHECKING:
     from benchgate.explore.explored import Explored
     from benchgate.session.exploring.asked import Asked
-    from benchgate.session.progress import Progress
 
 NAME = "explore"
 ABOUT = "run rows, or a system's smokes, under many interleavings, and keep what goes wrong"
@@ -42,10 +44,10 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--slower", default="", metavar="K", help="a run is a find if it is K times the median (default: 4)"
     )
-    parser.add_argument("--jobs", default="", metavar="N", help="runs at once (default: one for each CPU)")
+    _declare_jobs(parser)
     parser.add_argument("--stop-at-first", action="store_true", help="end at the first find")
     parser.add_argument("--no-small", action="store_true", help="do not make finds small")
-    declare_small(parser)
+    _declare_small_runs(parser)
     declare_fleet(parser)
     parser.add_argument(
         "--out",
@@ -56,7 +58,11 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print explored.json")
 
 
-def declare_small(parser: argparse.ArgumentParser) -> None:
+def _declare_jobs(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--jobs", default="", metavar="N", help="runs at once (default: one for each CPU)")
+
+
+def _declare_small_runs(parser: argparse.ArgumentParser) -> None:
     about = "the most runs that make one find small (default: 300)"
     parser.add_argument("--small-runs", default="", metavar="N", help=about)
 
@@ -66,7 +72,8 @@ def run(words: argparse.Namespace) -> int:
     from benchgate.session.exploring import rows, steps
     from benchgate.session.exploring.asked import checked
     from benchgate.session.exploring.folder import PAGE, STATE, require_place
-    from benchgate.session.exploring.lab import opened
+    from benchgate.session.exploring.guest_maker import opened
+    from benchgate.session.progress import on_stderr
     from benchgate.session.signals import Interruptions
 
     asked, fleet = _asked(words), fleet_of(words)
@@ -76,7 +83,7 @@ def run(words: argparse.Namespace) -> int:
     if words.plan:
         print(steps.plan_text(asked, rows.select(asked), out))
         return 0
-    shown = progress()
+    shown = on_stderr()
     signals = Interruptions(shown.note)
     signals.watch()
     try:
@@ -122,19 +129,74 @@ def _asked(words: argparse.Namespace) -> Asked:
         runs=asked.whole("--seeds", words.seeds, 1, 10**6) if words.seeds else asked.RUNS,
         first_seed=asked.whole("--first-seed", words.first_seed, 1, 10**9) if words.first_seed else 1,
         stop_at_first=words.stop_at_first,
-        jobs=asked.whole("--jobs", words.jobs, 1, 1024) if words.jobs else 0,
+        jobs=_jobs(words),
         small=not words.no_small,
-        small_runs=small_runs(words),
+        small_runs=_small_runs(words),
     )
 
 
-def small_runs(words: argparse.Namespace) -> int:
+def _small_runs(words: argparse.Namespace) -> int:
     from benchgate.session.exploring import asked
 
     return asked.whole("--small-runs", words.small_runs, 1, 10**6) if words.small_runs else asked.SMALL_RUNS
 
 
-def progress() -> Progress:
-    from benchgate.session import progress
+def _jobs(words: argparse.Namespace) -> int:
+    from benchgate.session.exploring import asked
 
-    return progress.on_stderr()
+    return asked.whole("--jobs", words.jobs, 1, 1024) if words.jobs else 0
+
+
+# ---- replay and small
+
+
+def _declare_replay(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("find", type=Path, help="DIR/finds/find-N, or DIR/finds/find-N-small")
+    declare_replay(parser)
+
+
+def _replay(words: argparse.Namespace) -> int:
+    from benchgate.session.exploring import steps
+
+    text, same = steps.replay_find(order_of(words, words.find.absolute()), say)
+    print(text)
+    return 0 if same else 1
+
+
+def _declare_small(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("find", type=Path, help="DIR/finds/find-N")
+    _declare_jobs(parser)
+    _declare_small_runs(parser)
+    declare_fleet(parser)
+
+
+def _small(words: argparse.Namespace) -> int:
+    """The tests that were explored are collected again."""
+    from benchgate.session.exploring import asked, small, steps
+    from benchgate.session.exploring.guest_maker import opened
+    from benchgate.session.progress import on_stderr
+
+    fleet, shown = fleet_of(words), on_stderr()
+    wanted = asked.Asked(jobs=_jobs(words), small_runs=_small_runs(words))
+    try:
+        found = steps.make_small(words.find, wanted, opened(shown, fleet), shown)
+    finally:
+        shown.close()
+    print(small.told(found))
+    return 0
+
+
+MORE = (
+    Command(
+        "explore-replay",
+        "repeat a find of an exploration exactly (benchgate explore replay)",
+        _declare_replay,
+        _replay,
+    ),
+    Command(
+        "explore-small",
+        "make a find of an exploration smaller (benchgate explore small)",
+        _declare_small,
+        _small,
+    ),
+)

@@ -1,6 +1,7 @@
 """`benchgate history`: lists the rows of the history, or draws the course of one.
 
 Takes a row or cell, or none; prints text, or writes a page. Exit status 4 if the history has no such row.
+`benchgate history import` adds sessions, each once; cli.py joins these two words.
 """
 
 from __future__ import annotations
@@ -8,7 +9,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchgate.commands.shared import declare_history
+from benchgate.commands import Command
+from benchgate.commands.shared import declare_history, declare_trusted, real, say, trusted, whole
 
 NAME = "history"
 ABOUT = "draw the course of a row over sessions, with its changes; `history import DIR...` adds sessions"
@@ -25,17 +27,21 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--metric", default="work", metavar="NAME", help="of this metric (default: work)")
     parser.add_argument("--lane", default="", metavar="NAME", help="only on this lane")
     parser.add_argument(
-        "--last", type=_count, default="1000", metavar="N", help="the newest N sessions (at most 1000)"
+        "--last",
+        type=whole(1, 1000),
+        default="1000",
+        metavar="N",
+        help="the newest N sessions (at most 1000)",
     )
     parser.add_argument(
         "--error",
-        type=_error,
+        type=real(1e-6, 0.5, "a probability from 0.000001 to 0.5"),
         default="0.05",
         metavar="P",
         help="at most this probability that a course without a change shows one (default: 0.05)",
     )
     parser.add_argument(
-        "--width", type=_count, default=None, metavar="N", help="columns (default: the screen's)"
+        "--width", type=whole(1, 1000), default=None, metavar="N", help="columns (default: the screen's)"
     )
     parser.add_argument(
         "--html", type=Path, default=None, metavar="FILE", help="write a page: of the row, or of all rows"
@@ -60,17 +66,43 @@ def run(words: argparse.Namespace) -> int:
     return 0
 
 
-def _count(word: str) -> int:
-    if not (word.isascii() and word.isdecimal() and len(word) < 6 and 1 <= int(word) <= 1000):
-        raise argparse.ArgumentTypeError(f"`{word}` is not a whole number from 1 to 1000")
-    return int(word)
+def _declare_import(parser: argparse.ArgumentParser) -> None:
+    parser.prog = "benchgate history import"
+    parser.add_argument(
+        "folders", nargs="+", metavar="DIR", help="a session's folder, such as reports/latest"
+    )
+    declare_history(parser)
+    parser.add_argument(
+        "--unverified", action="store_true", help="also a session that cannot be verified, marked as such"
+    )
+    declare_trusted(parser)
 
 
-def _error(word: str) -> float:
-    try:
-        value = float(word)
-    except ValueError:
-        value = 0.0
-    if not 1e-6 <= value <= 0.5:
-        raise argparse.ArgumentTypeError(f"`{word}` is not a probability from 0.000001 to 0.5")
-    return value
+def _import(words: argparse.Namespace) -> int:
+    """Every folder is tried; the status is that of the last one that was not imported."""
+    import os
+
+    from benchgate.base.errors import BenchgateError, NeedsFilesError
+    from benchgate.history import place
+    from benchgate.session import history_import
+
+    where = place.find(words.db, os.environ)
+    status = 0
+    for folder in map(Path, words.folders):
+        files = trusted(words, folder)
+        try:
+            print(history_import.import_session(folder, where, files, unverified=words.unverified))
+        except BenchgateError as error:
+            say(str(error))
+            status = NeedsFilesError.status if isinstance(error, NeedsFilesError) else 4
+    return status
+
+
+MORE = (
+    Command(
+        "history-import",
+        "import sessions into the history (`benchgate history import` is the same)",
+        _declare_import,
+        _import,
+    ),
+)

@@ -34,11 +34,6 @@ def declare(parser: argparse.ArgumentParser) -> None:
     calibrate.set_defaults(command=_calibrate)
 
 
-def run(words: argparse.Namespace) -> int:
-    """Never called: an action is required."""
-    raise AssertionError(words)
-
-
 def _show(words: argparse.Namespace) -> int:
     from benchgate.plan import catalog
     from benchgate.session import calibration

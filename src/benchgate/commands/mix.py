@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchgate.base.errors import BenchgateError, UsageError
-from benchgate.commands.shared import say
+from benchgate.commands.shared import say, whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from fractions import Fraction
 
     from benchgate.mix.outcome import Outcome
-    from benchgate.session.progress import Progress
 
 NAME = "mix"
 ABOUT = "choose the mix of applications that exercises a system most, and measure how it isolates them"
@@ -37,17 +36,13 @@ def declare(parser: argparse.ArgumentParser) -> None:
     ):
         one = found.add_parser(name, help=about, description=about)
         one.add_argument("folder", type=Path, metavar="DIR", help="the study's folder")
-        one.set_defaults(mix=call)
+        one.set_defaults(command=call)
     same = found.add_parser("same", help="compare two folders of one study, file by file")
     same.add_argument("folder", type=Path, metavar="DIR", help="a study's folder")
     same.add_argument(
         "other", type=Path, metavar="OTHER", help="the folder of the same study, measured again"
     )
-    same.set_defaults(mix=_same)
-
-
-def run(words: argparse.Namespace) -> int:
-    return int(words.mix(words))
+    same.set_defaults(command=_same)
 
 
 # ---- vectors
@@ -60,13 +55,14 @@ def _declare_vectors(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--quick", action="store_true", help="fewer seeds, one limit: shows where it leads")
     parser.add_argument("--plan", action="store_true", help="print the runs and their cost; make none")
-    parser.set_defaults(mix=_vectors)
+    parser.set_defaults(command=_vectors)
 
 
 def _vectors(words: argparse.Namespace) -> int:
     from benchgate.mix import studyfile
-    from benchgate.session.mixing import lab, steps
+    from benchgate.session.mixing import guest_runner, steps
     from benchgate.session.mixing.folder import PLAN, StudyFolder
+    from benchgate.session.progress import on_stderr
 
     study = studyfile.load(studyfile.find(words.study))
     study = studyfile.quick(study) if words.quick else study
@@ -74,7 +70,7 @@ def _vectors(words: argparse.Namespace) -> int:
     if words.plan:
         print(steps.plan_text(study, StudyFolder(out) if (out / PLAN).is_file() else None))
         return 0
-    outcome = steps.measure_vectors(study, out, lab.opened, _progress())
+    outcome = steps.measure_vectors(study, out, guest_runner.opened, on_stderr())
     return _show(outcome, out)
 
 
@@ -105,10 +101,14 @@ def _declare_choose(choose: argparse.ArgumentParser) -> None:
         help="how much of a resource the mix may use (default: 1); above 1 overcommits it; repeatable",
     )
     choose.add_argument(
-        "--top", type=_count, default="1", metavar="N", help="the N best mixes (default: 1, at most 100)"
+        "--top",
+        type=whole(1, 100),
+        default="1",
+        metavar="N",
+        help="the N best mixes (default: 1, at most 100)",
     )
     choose.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    choose.set_defaults(mix=_choose)
+    choose.set_defaults(command=_choose)
 
 
 def _choose(words: argparse.Namespace) -> int:
@@ -166,12 +166,6 @@ def _tables(words: argparse.Namespace) -> tuple[Path, Path]:
     raise UsageError("benchgate mix choose: give --vectors and --sensitivity, or --study")
 
 
-def _count(word: str) -> int:
-    if not (word.isascii() and word.isdecimal() and len(word) < 4 and 1 <= int(word) <= 100):
-        raise argparse.ArgumentTypeError(f"`{word}` is not a whole number from 1 to 100")
-    return int(word)
-
-
 # ---- run, report, check
 
 
@@ -185,14 +179,17 @@ def _declare_run(parser: argparse.ArgumentParser) -> None:
         metavar="A.X=N,B.Y=M",
         help="run this mix only; repeatable (default: all that the report needs)",
     )
-    parser.add_argument("--best", type=_count, default=0, metavar="N", help="run the N best mixes only")
+    parser.add_argument(
+        "--best", type=whole(1, 100), default=0, metavar="N", help="run the N best mixes only"
+    )
     parser.add_argument("--plan", action="store_true", help="print the runs and their cost; make none")
-    parser.set_defaults(mix=_run)
+    parser.set_defaults(command=_run)
 
 
 def _run(words: argparse.Namespace) -> int:
-    from benchgate.session.mixing import lab, steps
+    from benchgate.session.mixing import guest_runner, steps
     from benchgate.session.mixing.steps import Wanted
+    from benchgate.session.progress import on_stderr
 
     if words.mix_words and words.best:
         raise UsageError("benchgate mix run: give --mix or --best, not both")
@@ -202,7 +199,7 @@ def _run(words: argparse.Namespace) -> int:
         study = folder.study()
         print(steps.mixes_plan(study, folder, wanted) if wanted.only else steps.plan_text(study, folder))
         return 0
-    return _show(steps.run_mixes(words.folder, wanted, lab.opened, _progress()), words.folder)
+    return _show(steps.run_mixes(words.folder, wanted, guest_runner.opened, on_stderr()), words.folder)
 
 
 def _report(words: argparse.Namespace) -> int:
@@ -222,9 +219,9 @@ def _check(words: argparse.Namespace) -> int:
 
 
 def _same(words: argparse.Namespace) -> int:
-    from benchgate.session.mixing import repeated, steps
+    from benchgate.session.mixing import check, steps
 
-    found = repeated.compare(steps.folder_of(words.folder), steps.folder_of(words.other))
+    found = check.compare(steps.folder_of(words.folder), steps.folder_of(words.other))
     for line in found.differences:
         say(line)
     print(found.told)
@@ -240,9 +237,3 @@ def _show(outcome: Outcome, folder: Path) -> int:
     print("\n".join(tables.text(outcome)))
     print(f"\nreport: {folder / REPORT}")
     return 0
-
-
-def _progress() -> Progress:
-    from benchgate.session import progress
-
-    return progress.on_stderr()

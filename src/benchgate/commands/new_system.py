@@ -35,9 +35,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(words: argparse.Namespace) -> int:
-    from benchgate.session.first_contact import command
+    from benchgate.session import first_contact
 
-    print(command.run(vars(words), say, _show), end="")
+    print(first_contact.run(vars(words), say, _show), end="")
     return 0
 
 

@@ -6,19 +6,21 @@ Takes the folder of a run; prints whether both are the same. Exit status 1 if th
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benchgate.commands.shared import declare_workload, free_name, say, trusted
+
+if TYPE_CHECKING:
+    from benchgate.session.replay import Order
 
 NAME = "replay"
 ABOUT = "repeat a run of the instruction clock exactly"
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run", help="reports/runs/SESSION/runs/NNNN-...")
-    parser.add_argument(
-        "--system", metavar="PATH", help="the YAML file of the run's system, if it is your own"
-    )
+    parser.add_argument("run", type=Path, help="reports/runs/SESSION/runs/NNNN-...")
     parser.add_argument(
         "--profile", action="store_true", help="show where the window's instructions went, by symbol"
     )
@@ -27,33 +29,49 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--attribution", action="store_true", help="--profile, and on a machine with memory --lines, too"
     )
-    parser.add_argument(
-        "--timeline", action="store_true", help="record each turn and wake-up of each vCPU; writes trace.json"
-    )
     about = "record the window's call stacks; writes stacks.folded and a flame graph, flame.svg (x86-64)"
     parser.add_argument("--flame", action="store_true", help=about)
     about = "a System.map or an ELF file with the kernel's symbols, if its own file has none"
     parser.add_argument("--symbols", type=Path, metavar="FILE", help=about)
+    declare_replay(parser)
+
+
+def declare_replay(parser: argparse.ArgumentParser) -> None:
+    """What a find of an exploration can be replayed with, too."""
+    about = "the YAML file of the run's system, if it is your own"
+    parser.add_argument("--system", metavar="PATH", help=about)
+    about = "record each turn and wake-up of each vCPU; writes trace.json"
+    parser.add_argument("--timeline", action="store_true", help=about)
     parser.add_argument("--gdb", action="store_true", help="wait for a debugger before the first instruction")
-    parser.add_argument("--out", metavar="DIR", help="a new folder for the files (default: replay-NNNN-...)")
+    about = "a new folder for the files (default: replay- and the run's name)"
+    parser.add_argument("--out", metavar="DIR", help=about)
     declare_workload(parser)
+
+
+def order_of(words: argparse.Namespace, folder: Path) -> Order:
+    """`folder`: the run's."""
+    from benchgate.session.replay import Order
+
+    return Order(
+        folder=folder,
+        out=Path(words.out or free_name(f"replay-{folder.name}")).absolute(),
+        system=words.system,
+        trusted=trusted(words, folder.parent.parent),
+        profile=False,
+        gdb=words.gdb,
+        timeline=words.timeline,
+    )
 
 
 def run(words: argparse.Namespace) -> int:
     from benchgate.session import replay
 
-    folder = Path(words.run).absolute()
-    order = replay.Order(
-        folder=folder,
-        out=Path(words.out or free_name(f"replay-{Path(words.run).name}")).absolute(),
-        system=words.system,
-        trusted=trusted(words, folder.parent.parent),
+    order = replace(
+        order_of(words, words.run.absolute()),
         profile=words.profile or words.attribution,
         lines=words.lines,
         attribution=words.attribution,
-        timeline=words.timeline,
         flame=words.flame,
-        gdb=words.gdb,
         symbols=words.symbols,
     )
     text, same = replay.replay(order, say)

@@ -26,14 +26,14 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(words: argparse.Namespace) -> int:
-    from benchgate.session import report
+    from benchgate.session import rejudge
 
     out = Path(words.out) if words.out else None
     name, _, row = words.folder.partition(":")
     if name == HISTORY and not Path(words.folder).exists():
         print(_of_history(row, out, words.db))
     else:
-        print(report.write(Path(words.folder), out, trusted(words, Path(words.folder))))
+        print(rejudge.write_page(Path(words.folder), out, trusted(words, Path(words.folder))))
     return 0
 
 
@@ -41,7 +41,7 @@ def _of_history(row: str, out: Path | None, db: str) -> Path:
     import os
 
     from benchgate.history import place
-    from benchgate.session import histories, report
+    from benchgate.session import histories, rejudge
 
-    file = out or Path(report.file_name(f"history-{row}" if row else HISTORY))
+    file = out or Path(rejudge.file_name(f"history-{row}" if row else HISTORY))
     return histories.write_page(place.find(db, os.environ), histories.Wanted(row), file)

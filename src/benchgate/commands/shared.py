@@ -9,7 +9,7 @@ import argparse
 import itertools
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,32 @@ from benchgate.base.text import visible
 if TYPE_CHECKING:
     from benchgate.session.fleets import Fleet
     from benchgate.session.trust import Trusted
+
+
+def whole(low: int, high: int) -> Callable[[str], int]:
+    """For argparse: reads a whole number."""
+
+    def read(word: str) -> int:
+        if not (word.isascii() and word.isdecimal() and len(word) < 10 and low <= int(word) <= high):
+            raise argparse.ArgumentTypeError(f"`{word:.40}` is not a whole number from {low} to {high}")
+        return int(word)
+
+    return read
+
+
+def real(low: float, high: float, about: str) -> Callable[[str], float]:
+    """For argparse: reads a number. `about`: which one is expected, for the message."""
+
+    def read(word: str) -> float:
+        try:
+            value = float(word)
+        except ValueError:
+            value = low - 1
+        if not low <= value <= high:
+            raise argparse.ArgumentTypeError(f"`{word:.40}` is not {about}")
+        return value
+
+    return read
 
 
 def declare_workload(parser: argparse.ArgumentParser) -> None:

@@ -23,9 +23,10 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(words: argparse.Namespace) -> int:
-    from benchgate.session import timeline
+    from benchgate.session import recordings
 
     folder = Path(words.run).absolute()
-    for line in timeline.write(folder, Path(words.out or free_name(f"timeline-{folder.name}", ".json"))):
+    out = Path(words.out or free_name(f"timeline-{folder.name}", ".json"))
+    for line in recordings.write_trace(folder, out):
         print(visible(line))
     return 0

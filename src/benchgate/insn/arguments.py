@@ -1,8 +1,8 @@
 """The QEMU arguments and environment variables that the instruction clock needs. Pure.
 
 Takes a compiled plugin, the options of a run and what the clock shall record besides its log; gives
-`ClockArguments`. Fails with UsageError if an option
-is out of range or if the dynamic loader cannot preload the plugin's path.
+`ClockArguments`. Fails with UsageError if an option is out of range or if the dynamic loader cannot preload
+the plugin's path.
 """
 
 from __future__ import annotations
@@ -71,63 +71,63 @@ class ClockArguments:
     """For `base.qemu.command`: strict order is an order of instructions, so each must be a block."""
 
 
-def arguments(  # noqa: PLR0913 - one run has this many options
-    plugin: Path,
-    *,
-    log: Path,
-    seed: int,
-    quantum: int | None = None,
-    fine: int | None = None,
-    rush: int | None = None,
-    marked: bool = True,
-    records: Records = NO_RECORDS,
-    cpus: int = 1,
-    guest: Architecture = X86_64,
-    machine: str = "",
-    disks: bool = False,
-    patience_s: int = 60,
-    talks: bool = False,
-    shape: Path | None = None,
-    order: Order = Order.UNSAID,
-    explore: Path | None = None,
-) -> ClockArguments:
-    """The caller adds `-accel tcg,thread=multi`. On this lane no QMP command may be sent after `cont`.
+@dataclass(frozen=True, slots=True)
+class ClockRun:
+    """What the clock is told of one run."""
 
-    `marked`: the guest brackets its window with marks, so the lockstep may be looser during boot. A system
-    without marks may measure at any time, so the lockstep is tight throughout and no loop is skipped; and the
-    log says when each line of the console ended.
-    `disks`: the guest has drives, so QEMU has a thread that reads and writes their images.
-    `records`: what the plugin records besides its log.
-    `shape`: the file that says what the machine's memory system is (insn/machine_shape.py); None: the ideal
-    machine. `order`: whether accesses in the wrong order are watched, or prevented; with a shape they are
-    watched at least.
-    `talks`: something is typed at the guest's console; the plugin's socket is TALK_DESCRIPTOR.
-    `explore`: the file that says where vCPUs are stalled (base/exploring.py); None: nowhere.
-    """
-    _check(cpus, seed)
-    usual_rush = RUSH if marked else 1
-    some = {"machine": shape, "order": order.value, "explore": explore, "disks": int(disks)}
+    log: Path
+    seed: int = 0
+    cpus: int = 1
+    guest: Architecture = X86_64
+    machine: str = ""
+    """QEMU's -machine."""
+    disks: bool = False
+    """The guest has drives, so QEMU has a thread that reads and writes their images."""
+    marked: bool = True
+    """The guest brackets its window with marks, so the lockstep may be looser during boot. A system without
+    marks may measure at any time, so the lockstep is tight throughout and no loop is skipped; and the log
+    says when each line of the console ended."""
+    talks: bool = False
+    """Something is typed at the guest's console; the plugin's socket is TALK_DESCRIPTOR."""
+    records: Records = NO_RECORDS
+    shape: Path | None = None
+    """The file that says what the machine's memory system is (insn/machine_shape.py); None: the ideal one."""
+    order: Order = Order.UNSAID
+    """Whether accesses in the wrong order are watched, or prevented; with a shape they are watched at
+    least."""
+    explore: Path | None = None
+    """The file that says where vCPUs are stalled (base/exploring.py); None: nowhere."""
+    patience_s: int = 60
+    quantum: int | None = None
+    fine: int | None = None
+    rush: int | None = None
+    """None of these three: the usual one."""
+
+
+def arguments(plugin: Path, run: ClockRun) -> ClockArguments:
+    """The caller adds `-accel tcg,thread=multi`. On this lane no QMP command may be sent after `cont`."""
+    _check(run.cpus, run.seed)
+    usual = {"quantum": QUANTUM, "fine": FINE, "rush": RUSH if run.marked else 1}
+    some = {"machine": run.shape, "order": run.order.value, "explore": run.explore, "disks": int(run.disks)}
     options: dict[str, object] = {
-        "out": log,
-        "seed": seed,
-        "quantum": QUANTUM if quantum is None else quantum,
-        "fine": FINE if fine is None else fine,
-        "rush": usual_rush if rush is None else rush,
+        "out": run.log,
+        "seed": run.seed,
+        **{name: value if (own := getattr(run, name)) is None else own for name, value in usual.items()},
         "skip": SKIP,
-        "patience": patience_s,
-        "lines": int(not marked),
-        **records.options(),
+        "patience": run.patience_s,
+        "lines": int(not run.marked),
+        **run.records.options(),
         **{name: value for name, value in some.items() if value},
-        **({"talk": TALK_DESCRIPTOR} if talks else {}),
+        **({"talk": TALK_DESCRIPTOR} if run.talks else {}),
     }
     argv = (
         *_plugin(plugin, options),
-        *(DISK_OBJECT if disks else ()),
+        *(DISK_OBJECT if run.disks else ()),
         *("-rtc", "base=2024-01-01T00:00:00,clock=vm", "-seed", "1"),
-        *exact_arguments(guest, machine),
+        *exact_arguments(run.guest, run.machine),
     )
     environment = MappingProxyType({"LD_PRELOAD": _preload(plugin)})
-    return ClockArguments(argv, environment, one_insn=order is Order.STRICT)
+    return ClockArguments(argv, environment, one_insn=run.order is Order.STRICT)
 
 
 def _check(cpus: int, seed: int) -> None:

@@ -24,7 +24,7 @@ from benchgate.base.qemu import GOOD_EXIT, ON_STDIO, Qemu, command
 from benchgate.build.cache import entry
 from benchgate.build.fetch import cross
 from benchgate.build.programs import compiled
-from benchgate.insn.arguments import arguments
+from benchgate.insn.arguments import ClockRun, arguments
 from benchgate.insn.guests import Probe, clock_guest
 from benchgate.insn.log import ClockLog
 from benchgate.insn.log_reader import read_log
@@ -69,15 +69,8 @@ def trial(qemu: Qemu, plugin: Path, cpus: int) -> tuple[str, ClockLog]:
     probe = clock_guest(qemu.guest).probe
     with tempfile.TemporaryDirectory(prefix="benchgate-insn-") as folder:
         log = Path(folder) / "clock.log"
-        clock = arguments(
-            plugin,
-            log=log,
-            seed=0,
-            cpus=cpus,
-            guest=qemu.guest,
-            machine=probe.machine,
-            patience_s=20,
-        )
+        run = ClockRun(log, cpus=cpus, guest=qemu.guest, machine=probe.machine, patience_s=20)
+        clock = arguments(plugin, run)
         argv = command(
             qemu,
             machine=probe.machine,

@@ -1,7 +1,7 @@
 """What a run on wall time used of the host's last cache and memory, from its memory.json.
 
 Takes a run's folder and the length of its window; gives a `HostMemory`, or None if the file is not there.
-Fails with VerifyError if the file is not what run/memory_use.py writes.
+Fails with VerifyError if the file is not what run/thread_use.py writes.
 
 The window is between two lines of the console, and the counters are read when the lines are seen: the bytes
 are those between the ready line and the last line, at the mean rate of that time.
@@ -18,7 +18,7 @@ from benchgate.base.errors import VerifyError
 from benchgate.base.files import read_json, read_start
 from benchgate.base.jsonfields import Fields
 from benchgate.base.text import one_line
-from benchgate.run.memory_use import FILE
+from benchgate.run.thread_use import MEMORY_FILE
 
 _MOST_BYTES = 8 << 20
 _BEGINS, _ENDS = "ready", ("result", "end")
@@ -45,7 +45,7 @@ class _Sample:
 
 
 def used(folder: Path, window_ns: int) -> HostMemory | None:
-    path = folder / FILE
+    path = folder / MEMORY_FILE
     if not os.path.lexists(path):
         return None
     try:

@@ -7,7 +7,7 @@ if the instruction clock is not prepared or if the image has no program for a na
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -27,7 +27,7 @@ from benchgate.base.systems import Ask, System
 from benchgate.base.text import filled
 from benchgate.base.workloads import GUEST_FILES
 from benchgate.insn import machine_shape
-from benchgate.insn.arguments import NO_RECORDS, ClockArguments, Records, arguments
+from benchgate.insn.arguments import NO_RECORDS, ClockArguments, ClockRun, Records, arguments
 from benchgate.insn.log import Order
 from benchgate.insn.machine_shape import shape_of
 from benchgate.plan.planned import PlannedCell
@@ -76,39 +76,34 @@ def manifest(  # noqa: PLR0913 - keyword arguments
     return " ".join(f"bench.{key}={value}" for key, value in words.items())
 
 
-def guest_spec(  # noqa: PLR0913 - one boot has this many options
-    planned: PlannedCell,
-    image: Image,
-    vm: VmConfig,
-    nonce: str,
-    *,
-    log: Path | None = None,
-    seed: int = 0,
-    measure: bool = False,
-    words: str | None = None,
-    records: Records = NO_RECORDS,
-    talks: bool = False,
-    ports: Mapping[str, int] = MappingProxyType({}),
-    exploration: Exploration | None = None,
-) -> BootSpec:
-    """One boot of a QEMU system. `log`, `seed` and `records` are for the instruction clock: where it writes
-    its log, its seed, and what it records besides. `words` replaces the whole kernel command
-    line, including the workload's manifest. `talks`: something is typed at the console, also if the system's
-    YAML does not say so. `ports`: the host's port for each of the guest's. `exploration`: how its vCPUs are
-    stalled."""
-    system, cell = planned.system, planned.cell
-    clock = NO_CLOCK
-    talks = talks or (system.script is not None and words is None)
-    if planned.seats.lane is Lane.INSN:
-        clock = _clock_arguments(
-            planned, vm, log, seed, records, talks=talks, explores=exploration is not None
-        )
-    elif system.machine is not None:
-        raise UsageError(f"{cell.id}: only the instruction clock has machines")
-    elif exploration is not None:
-        raise UsageError(f"{cell.id}: only the instruction clock explores; use --clock insn")
-    topology, shape = topology_of(system, cell.cpus), shape_of(system, cell.cpus)
-    request = manifest(cell, nonce, needs=planned.workload.needs, measure=measure, files=image.data_folder)
+@dataclass(frozen=True, slots=True)
+class BootOptions:
+    """What one boot of a cell has of its own."""
+
+    nonce: str
+    log: Path | None = None
+    """Where the instruction clock writes its log; it needs one."""
+    seed: int = 0
+    """Of the instruction clock."""
+    measure: bool = False
+    """The guest counts while it runs."""
+    words: str | None = None
+    """Replaces the whole kernel command line, including the workload's manifest."""
+    records: Records = NO_RECORDS
+    talks: bool = False
+    """Something is typed at the console, also if the system's YAML does not say so."""
+    ports: Mapping[str, int] = field(default_factory=dict)
+    """The host's port for each of the guest's."""
+    exploration: Exploration | None = None
+    """How its vCPUs are stalled."""
+
+
+def guest_spec(planned: PlannedCell, image: Image, vm: VmConfig, boot: BootOptions) -> BootSpec:
+    """One boot of a QEMU system."""
+    system, cell, lane = planned.system, planned.cell, planned.seats.lane
+    boot = replace(boot, talks=boot.talks or (system.script is not None and boot.words is None))
+    clock = _clock_arguments(planned, vm, boot) if lane is Lane.INSN else _no_clock(planned, boot)
+    topology = topology_of(system, cell.cpus)
     argv = command(
         vm.qemu,
         machine=system.qemu.machine,
@@ -119,29 +114,29 @@ def guest_spec(  # noqa: PLR0913 - one boot has this many options
         accel=vm.accel,
         kernel=image.kernel,
         initrd=image.initrd,
-        append=_with_ports(_append(system, request) if words is None else words, ports),
+        append=_append(planned, image, boot),
         extra=(
             *_boot_media(system, image),
-            *network_options(system.ports, ports, system.qemu.network),
+            *network_options(system.ports, boot.ports, system.qemu.network),
             *topology.arguments,
             *system.qemu.arguments,
             *clock.argv_extra,
         ),
-        name=guest_name(nonce),
+        name=guest_name(boot.nonce),
         one_insn=clock.one_insn,
     )
     return BootSpec(
         argv=argv,
         environment={**vm.qemu.environment, **clock.environment},
-        lane=planned.seats.lane,
+        lane=lane,
         cpus=cell.cpus,
         pins=_pins_per_vcpu(planned),
         deadlines=deadlines(planned),
         host_cpus=planned.seats.host_cpus,
-        ports=ports,
-        talks=talks and planned.seats.lane is Lane.INSN,
-        shape=shape,
-        exploration=exploration,
+        ports=boot.ports,
+        talks=boot.talks and lane is Lane.INSN,
+        shape=shape_of(system, cell.cpus),
+        exploration=boot.exploration,
         uses=Uses(vm.qemu, vm.clock, image.files),
     )
 
@@ -153,44 +148,45 @@ def _boot_media(system: System, image: Image) -> tuple[str, ...]:
     return bios + disk_options(system.boot.disks, image.disks)
 
 
-def _with_ports(words: str, ports: Mapping[str, int]) -> str:
-    return filled(words, {name: str(port) for name, port in port_values(ports).items()})
-
-
-def _append(system: System, request: str) -> str:
+def _append(planned: PlannedCell, image: Image, boot: BootOptions) -> str:
     """The kernel command line. A system that is asked in another way gets no manifest."""
-    words = system.boot.append, request if system.ask is Ask.CMDLINE else ""
-    return " ".join(word for word in words if word)
+    words = boot.words
+    if words is None:
+        needs, asks = planned.workload.needs, planned.system.ask is Ask.CMDLINE
+        request = manifest(
+            planned.cell, boot.nonce, needs=needs, measure=boot.measure, files=image.data_folder
+        )
+        words = " ".join(filter(None, (planned.system.boot.append, request if asks else "")))
+    return filled(words, {name: str(port) for name, port in port_values(boot.ports).items()})
 
 
-def _clock_arguments(  # noqa: PLR0913 - one boot has this many options
-    planned: PlannedCell,
-    vm: VmConfig,
-    log: Path | None,
-    seed: int,
-    records: Records,
-    *,
-    talks: bool,
-    explores: bool,
-) -> ClockArguments:
-    if vm.clock is None or log is None:
+def _no_clock(planned: PlannedCell, boot: BootOptions) -> ClockArguments:
+    if planned.system.machine is not None:
+        raise UsageError(f"{planned.cell.id}: only the instruction clock has machines")
+    if boot.exploration is not None:
+        raise UsageError(f"{planned.cell.id}: only the instruction clock explores; use --clock insn")
+    return NO_CLOCK
+
+
+def _clock_arguments(planned: PlannedCell, vm: VmConfig, boot: BootOptions) -> ClockArguments:
+    if vm.clock is None or boot.log is None:
         raise UsageError(f"{planned.cell.id}: the instruction clock is not prepared, so lane insn cannot run")
-    on = planned.system.machine
-    return arguments(
-        vm.clock,
-        log=log,
-        seed=seed,
+    system, on = planned.system, planned.system.machine
+    run = ClockRun(
+        boot.log,
+        seed=boot.seed,
         cpus=planned.cell.cpus,
         guest=vm.qemu.guest,
-        machine=planned.system.qemu.machine,
-        disks=bool(planned.system.boot.disks),
-        marked=planned.system.result.format is ResultFormat.BENCH,
-        records=records,
-        talks=talks,
-        shape=None if on is None else log.with_name(machine_shape.FILE),
+        machine=system.qemu.machine,
+        disks=bool(system.boot.disks),
+        marked=system.result.format is ResultFormat.BENCH,
+        talks=boot.talks,
+        records=boot.records,
+        shape=None if on is None else boot.log.with_name(machine_shape.FILE),
         order=Order.STRICT if on is not None and on.strict else Order.UNSAID,
-        explore=log.with_name(exploring.FILE) if explores else None,
+        explore=None if boot.exploration is None else boot.log.with_name(exploring.FILE),
     )
+    return arguments(vm.clock, run)
 
 
 def native_spec(planned: PlannedCell, image: Image, nonce: str, *, measure: bool = False) -> BootSpec:

@@ -22,9 +22,8 @@ from benchgate.base.text import one_line
 from benchgate.run.console import Console, FloodError, Limits, SerialLog, readable
 from benchgate.run.ending import Cause, Observation, Stage, ending_of
 from benchgate.run.pace import HostPace, Hush, Pace
-from benchgate.run.repetition import Repetition
 from benchgate.run.scanner import Scanner
-from benchgate.run.suspicion import Suspicion
+from benchgate.run.suspicion import Repetition, Suspicion
 from benchgate.run.talker import Talker
 from benchgate.run.watch import Watch
 

@@ -30,17 +30,15 @@ from benchgate.insn.talk import TALK_DESCRIPTOR, Pace, Talk
 from benchgate.insn.talk import pair as talk_pair
 from benchgate.run import pinning, stale
 from benchgate.run.clock_console import ClockConsole
-from benchgate.run.console import Console, Limits, SerialLog
+from benchgate.run.console import Console, Limits, SerialLog, piped
 from benchgate.run.ending import Cause, confirmed
 from benchgate.run.follower import Follower, complaint
-from benchgate.run.memory_use import MemoryUse
 from benchgate.run.pace import GuestPace, HostPace, TalkPace
 from benchgate.run.pinning import Placed
 from benchgate.run.qmp import Qmp, QmpError
 from benchgate.run.record import clock_log
-from benchgate.run.streams import piped
 from benchgate.run.talker import Talker
-from benchgate.run.thread_use import Sample, keep_samples, sample
+from benchgate.run.thread_use import MemoryUse, Sample, keep_samples, sample
 from benchgate.run.watch import Watch
 
 OnPhase = Callable[[str], None]

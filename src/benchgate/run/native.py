@@ -21,11 +21,10 @@ from benchgate.base.process import Child
 from benchgate.base.runs import BootSpec
 from benchgate.host.noise import host_snapshot
 from benchgate.run import stale
-from benchgate.run.console import Limits
+from benchgate.run.console import Limits, piped
 from benchgate.run.follower import Follower
 from benchgate.run.guest import GuestEnd, OnPhase
 from benchgate.run.pinning import Placed, threads
-from benchgate.run.streams import piped
 from benchgate.run.thread_use import Sample, keep_samples, sample
 from benchgate.run.watch import Watch
 

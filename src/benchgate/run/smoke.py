@@ -1,6 +1,6 @@
 """Smokes: a system's own short checks, which must pass at a CPU count before runs at that count are accepted.
 
-Takes a planned cell whose system has a `smoke`; gives the request for one boot without a workload, which is
+Takes the request for a boot without a workload, of a system that has a `smoke`; gives it as a smoke, which is
 recorded like every run. judge/smoke_check.py decides from the record whether the smoke passed. Fails with
 UsageError if the system has no smoke.
 """
@@ -8,17 +8,15 @@ UsageError if the system has no smoke.
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 from benchgate.base.cells import Cell
 from benchgate.base.console_text import by_lines
 from benchgate.base.errors import UsageError
-from benchgate.base.runs import BootSpec, Deadlines
+from benchgate.base.runs import Deadlines
 from benchgate.base.systems import SELFTEST, System
 from benchgate.base.watching import EndBy, Smoke
 from benchgate.base.workloads import Workload
 from benchgate.plan import catalog
-from benchgate.plan.planned import PlannedCell
 from benchgate.run.attempt import RunRequest
 from benchgate.run.watch import GUEST_WATCH, Watch, whole_line
 
@@ -47,26 +45,17 @@ def deadlines(stated: Deadlines) -> Deadlines:
     return replace(stated, run_s=min(stated.run_s, stated.boot_s))
 
 
-def request(  # noqa: PLR0913 - keyword arguments
-    planned: PlannedCell, spec: BootSpec, folder: Path, *, guest_digest: str, nonce: str, seed: int = 0
-) -> RunRequest:
-    """One boot of the smokes. `planned`: a cell of the system with this CPU count, whatever its workload."""
-    system = planned.system
+def smoke_of(system: System) -> Smoke:
     if system.smoke is None:
         raise UsageError(f"{system.file}: `smoke` is missing, so there is nothing to boot")
-    return RunRequest(
-        cell=cell_of(planned.cell),
-        spec=replace(spec, deadlines=deadlines(spec.deadlines)),
-        folder=folder,
-        nonce=nonce,
-        attempt=1,
-        order=0,
-        seed=seed,
-        placement=planned.seats.placement,
-        warmup=True,
-        guest_digest=guest_digest,
-        watch=smoke_watch(system, system.smoke),
-    )
+    return system.smoke
+
+
+def as_smoke(made: RunRequest, system: System) -> RunRequest:
+    """A boot of the system with the words of its smokes, watched and recorded as one of them."""
+    spec = replace(made.spec, deadlines=deadlines(made.spec.deadlines))
+    watch = smoke_watch(system, smoke_of(system))
+    return replace(made, cell=cell_of(made.cell), spec=spec, warmup=True, watch=watch)
 
 
 def stand_in(system: System) -> Workload:

@@ -1,8 +1,10 @@
-"""Notices a panic that a system's YAML does not name. Pure.
+"""Notices what is odd about a console: a panic that no YAML names, or endless repetition. Pure.
 
-Takes a console's plain text piece by piece; `line` is the first recent line that looks like a panic of some
-kernel, empty if there is none. Such a line proves nothing by itself: a kernel may test its own panics. The
-follower ends a run only if nothing follows it, and a run that ends with it is no good run. Does not fail.
+Takes a console's plain text piece by piece. `Suspicion.line` is the first recent line that looks like a panic
+of some kernel, empty if there is none. Such a line proves nothing by itself: a kernel may test its own
+panics. The follower ends a run only if nothing follows it, and a run that ends with it is no good run.
+`Repetition` gives the byte, the line or the few lines of which alone the last `limit` bytes consist; what is
+repeated may be at most a sixteenth of that. Does not fail.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
-from benchgate.base.text import one_line
+from benchgate.base.text import one_line, visible
 
 REACH = 4096
 """A panic is followed by at most this much: its registers and its backtrace."""
@@ -38,6 +40,7 @@ _WORDS = rb"""(?:
 _SUSPECT = re.compile(
     rb"^[\ \t]*(?:%b[\ \t]*){0,4}%b.*$" % (_BEFORE, _WORDS), re.IGNORECASE | re.MULTILINE | re.VERBOSE
 )
+_SHARE = 16
 
 
 class Suspicion:
@@ -73,3 +76,41 @@ class Suspicion:
 
     def _is_harmless(self, line: bytes) -> bool:
         return any(pattern.search(b"\n" + line + b"\n") for pattern in self._harmless)
+
+
+class Repetition:
+    """`limit`: 0 allows any repetition."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._recent = b""
+        self._fresh = 0
+        """How many bytes came since the last look, which costs more than a piece."""
+
+    def feed(self, text: bytes) -> str:
+        """What the console repeats; empty if it does not, or not for long enough."""
+        if not self._limit:
+            return ""
+        self._recent = (self._recent + text)[-self._limit :]
+        self._fresh += len(text)
+        if len(self._recent) < self._limit or self._fresh < self._limit // _SHARE:
+            return ""
+        self._fresh = 0
+        return _said(self._recent, self._limit // _SHARE)
+
+
+def _said(recent: bytes, longest: int) -> str:
+    """The text begins again after a period: where most of it is found a second time."""
+    period = recent.find(recent[: len(recent) - longest], 1)
+    if period < 0 or recent[period:] != recent[:-period]:
+        return ""
+    unit = recent[-period:]
+    if period == 1:
+        return f"the byte `{visible(unit.decode('latin-1'))}`"
+    return f"`{one_line(_from_line_start(unit))}`"
+
+
+def _from_line_start(unit: bytes) -> bytes:
+    """The repeated text, turned so that it begins where a line does."""
+    before, newline, after = unit.partition(b"\n")
+    return after + before + newline

@@ -1,8 +1,9 @@
-"""The host's accounting at given moments of a run: of the guest's threads, and of the host's CPUs.
+"""The host's accounting at given moments of a run: of the guest's threads, of the host's CPUs, and of memory.
 
 Takes a process; gives a `Sample` with an entry per thread and, on the wall-time lanes, the host's counters;
 writes them to threads.json and host.json, where a counter that the host does not offer is "unavailable".
-`host_span_ns` computes how long the guest ran. Does not fail: threads of a process that has ended are
+`MemoryUse` writes what the guest holds of the host's caches and moves from its memory to memory.json, or why
+the host does not count it. Does not fail but with OSError for a file: threads of a process that has ended are
 missing.
 """
 
@@ -16,8 +17,12 @@ from pathlib import Path
 
 from benchgate.base.files import write_json
 from benchgate.base.text import UNAVAILABLE
+from benchgate.host import resctrl
 from benchgate.host.noise import HostSnapshot, ThreadCounters, host_snapshot, thread_counters
+from benchgate.host.resctrl import Group, MemoryCounters
 from benchgate.run.pinning import threads
+
+MEMORY_FILE = "memory.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,3 +76,29 @@ def keep_samples(folder: Path, samples: Sequence[Sample]) -> None:
     if hosts:
         ticks = os.sysconf("SC_CLK_TCK")
         write_json(folder / "host.json", {"ticks_per_s": ticks, "samples": hosts})
+
+
+class MemoryUse:
+    def __init__(self, pid: int, pins: Sequence[int], mark: str, root: Path = resctrl.ROOT) -> None:
+        self._pid = pid
+        self._group = Group(f"benchgate-{mark}", root)
+        self._capacity = resctrl.last_cache_bytes(pins)
+        self._samples: list[tuple[str, MemoryCounters]] = []
+        self.join()
+
+    def join(self) -> None:
+        """All threads that the process has now."""
+        self._group.join(sorted(threads(self._pid)))
+
+    def note(self, moment: str) -> None:
+        """`moment`: as in threads.json; empty: between two of them."""
+        if not self._group.why:
+            self._samples.append((moment, self._group.read()))
+
+    def keep(self, folder: Path) -> None:
+        samples = [{"moment": moment, **asdict(counters)} for moment, counters in self._samples]
+        value = {"why": self._group.why, "cache_bytes": self._capacity, "samples": samples}
+        write_json(folder / MEMORY_FILE, value)
+
+    def close(self) -> None:
+        self._group.close()

@@ -86,7 +86,7 @@ class Watch:
     harmless: tuple[bytes, ...] = ()
     """Lines that look like a panic and are none (run/suspicion.py)."""
     repeat_bytes: int = REPEAT_BYTES
-    """The console may repeat itself for this long (run/repetition.py); 0: for ever."""
+    """The console may repeat itself for this long (run/suspicion.py); 0: for ever."""
 
     def __post_init__(self) -> None:
         for pattern in (self.ready, self.result, *self.ends, *self.panics, *self.failures, *self.harmless):

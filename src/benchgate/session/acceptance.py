@@ -74,18 +74,12 @@ def accept(asked: Request, notice: Notice) -> Accepted:
 
 def checked(folder: Path, trusted: Trusted) -> Judged:
     """The session, judged again after `verify`'s checks of its hashes, chain and reports."""
-    found: list[Judged] = []
-
-    def again(of: Path) -> Mapping[str, str]:
-        found.append(rejudge.judged(of, trusted, "verify"))
-        return rejudge.texts(found[-1].view, trusted)
-
-    report = check.verify_session(folder, again)
+    report, found = rejudge.verified(folder, trusted, "verify")
     if report.exit_code == check.NEEDS_FILES:
         raise NeedsFilesError(report.text)
-    if report.exit_code != check.INTACT:
+    if report.exit_code != check.INTACT or found is None:
         raise EvidenceError(f"{report.text}\nnext: benchgate verify {folder}")
-    return found[-1]
+    return found
 
 
 def measured_arms(session: Judged, where: str) -> dict[str, Arm]:

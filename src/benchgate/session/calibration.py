@@ -4,7 +4,8 @@ Takes paths; writes the YAML, its CSV of curves and its SVG, and gives text. Fai
 another session measures, with HostError and BuildError as the meter does, with UsageError for files that
 exist or cannot be read, with CatalogError for a machine file that contradicts itself. A host whose curve has
 no steps still gives a file, and so does one whose measurements are not usable: its figures are assumed, and
-say so. What is written can be read by plan/machinefile.py.
+say so. What is written can be read by plan/machinefile.py. The picture has the curves of all chases, and the
+levels that the machine file states.
 """
 
 from __future__ import annotations
@@ -15,27 +16,35 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 import psutil
 
 from benchgate.base.errors import CatalogError, UsageError
-from benchgate.base.machines import FASTEST_GB_S, LONGEST_NS, SLOWEST_GB_S, Cache, Machine
+from benchgate.base.machines import Machine
 from benchgate.base.systems import MAX_CPUS
-from benchgate.base.text import UNAVAILABLE, one_line, percent, visible
+from benchgate.base.text import UNAVAILABLE, one_line, percent
 from benchgate.base.yaml_values import NAME
 from benchgate.host import lock, topology
 from benchgate.host.memory import curve, file_text, meter, told
-from benchgate.host.memory.curve import Stated
+from benchgate.host.memory.curve import Point, Stated
 from benchgate.host.memory.draft import Draft, draft
-from benchgate.host.memory.survey import Measure, Seen, Spread, plan_for, survey
+from benchgate.host.memory.survey import HUGE, LOCAL, PAGES, SMALL, Measure, Seen, plan_for, survey
 from benchgate.host.memory.told import Told
+from benchgate.host.memory.usable import usable
 from benchgate.host.noise import HostSnapshot, host_snapshot
-from benchgate.host.procfs import as_list
 from benchgate.plan import machinefile
-from benchgate.session.calibration_picture import sheet
+from benchgate.render.page.pictures import latency
+from benchgate.render.page.pictures.latency import Curve, Stair
+from benchgate.render.page.pictures.sheet import Tile, drawn
+from benchgate.render.tables.machine import machine_table
 
 LOCK_WAIT_S = 600.0
+NAMES = {
+    HUGE: "all lines in random order, on huge pages",
+    SMALL: "all lines in random order, on pages of 4 KiB",
+    LOCAL: "page by page, each page's lines in random order",
+    PAGES: "one line on each page of 4 KiB",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,109 +227,46 @@ def _check_free(files: Files, force: bool) -> None:
         raise UsageError(f"{files.machine.absolute().parent} is not a folder; create it, or correct --out")
 
 
-# ---- measurements that no machine file can hold
-
-
-Key = TypeVar("Key", str, tuple[int, int], tuple[int, ...])
-
-
-def usable(seen: Seen) -> Seen:
-    missing = list(seen.missing)
-    longest = float(LONGEST_NS)
-    return replace(
-        seen,
-        # A cycle is only said; an atomic operation is longer by the instruction's own ns.
-        single=_kept("of CPU 0, ns:", seen.single, 1, (0, longest + 1), missing),
-        transfers=_kept("transfer, ns, CPUs", seen.transfers, 1, (0, longest), missing),
-        handovers=_kept("handover, ns, CPUs", seen.handovers, 1, (0, longest), missing),
-        # There and back, of which the file has one half.
-        interrupts=_kept("interrupt_ns, CPUs", seen.interrupts, 2, (0, longest), missing),
-        streams=_kept("bandwidth_gb_s, CPUs", seen.streams, 1e9, (SLOWEST_GB_S, FASTEST_GB_S), missing),
-        remote=_kept("remote_ns, nodes", seen.remote, 1, (0, longest), missing),
-        missing=tuple(missing),
+def sheet(machine: Machine, curves: Mapping[str, tuple[Point, ...]], decides: str) -> str:
+    lines, pages = (
+        [kind for kind in (HUGE, SMALL, LOCAL) if kind in curves],
+        [PAGES] if PAGES in curves else [],
     )
-
-
-def _kept(
-    what: str, found: Mapping[Key, Spread], unit: float, limits: tuple[float, float], missing: list[str]
-) -> dict[Key, Spread]:
-    """`unit`: so much of a measurement is one of the file's."""
-    low, high = limits
-    good = {}
-    for key, one in found.items():
-        if low <= one.value / unit <= high:
-            good[key] = one
-            continue
-        place = key if isinstance(key, str) else as_list(key)
-        missing.append(
-            f"{what} {place}: {one.value / unit:,.0f} was measured, which is not usable: a machine file "
-            f"takes {low:,g} to {high:,g}"
+    stairs = stairs_of(machine)
+    tiles = [_tile(f"{machine.name}: time of a load in a pointer chase", lines, curves, stairs, decides)]
+    if pages:
+        tiles.append(
+            _tile("What the TLB adds: 64 times the pages for as many lines", pages, curves, (), decides)
         )
-    return good
+    return drawn(f"{machine.name}: latency over size", tiles)
 
 
-# ---- the table of a machine
-
-
-CYCLE_FREE = "one instruction takes 1 ns; a hit in the first level takes no more"
-
-
-def machine_table(machine: Machine) -> str:
-    rows = [
-        ("machine", f"{machine.name}: {visible(machine.source)}"),
-        ("CPUs", f"{machine.cpus}; {CYCLE_FREE}"),
-        *((name, _cache(one, machine.line)) for name, one in _caches(machine)),
-        ("clusters", _groups(machine.clusters)),
-        ("sockets", _groups(machine.sockets)),
-        *(
-            (f"node {number}", f"CPUs {as_list(node.cpus)}, {node.share}% of the memory")
-            for number, node in enumerate(machine.nodes)
-        ),
-        ("memory", _memory(machine)),
-        ("transfer", _transfer(machine)),
-        ("atomic", f"{machine.atomic_ns} ns more than a plain access"),
-        ("interrupt", f"{machine.interrupt_ns} ns for the CPU that takes it"),
-        ("TLB", _tlb(machine)),
-    ]
-    return "\n".join(f"{name:10} {words}" for name, words in rows)
-
-
-def _caches(machine: Machine) -> list[tuple[str, Cache]]:
-    found = [("L1d", machine.l1d), ("L1i", machine.l1i), ("L2", machine.l2)]
-    return [*found, ("L3", machine.l3)] if machine.l3 else found
-
-
-def _cache(one: Cache, line: int) -> str:
-    sets = one.sets(line)
-    return f"{one.size / 1024:,g} KiB, {one.ways} ways, {sets:,} sets of {line} bytes, {one.latency_ns} ns"
-
-
-def _groups(groups: tuple[tuple[int, ...], ...]) -> str:
-    return f"{len(groups)}: {' | '.join(as_list(one) for one in groups)}"
-
-
-def _memory(machine: Machine) -> str:
-    far = f", {machine.memory_remote_ns} ns from another node" if len(machine.nodes) > 1 else ""
-    limit = (
-        f"{machine.bandwidth_gb_s:g} GB/s for each node"
-        if machine.bandwidth_gb_s
-        else "no limit of bandwidth"
+def stairs_of(machine: Machine) -> tuple[Stair, ...]:
+    caches = [("L1d", machine.l1d), ("L2", machine.l2), *([("L3", machine.l3)] if machine.l3 else [])]
+    return (
+        *(Stair(name, one.size, one.latency_ns) for name, one in caches),
+        Stair("memory", None, machine.memory_local_ns),
     )
-    return f"{machine.memory_local_ns} ns{far}; {limit}"
 
 
-def _transfer(machine: Machine) -> str:
-    """Only the distances that a pair of its CPUs has."""
-    times = []
-    if any(len(one) > 1 for one in machine.clusters):
-        times.append(f"{machine.transfer_cluster_ns} ns within a cluster")
-    if len(machine.clusters) > len(machine.sockets):
-        times.append(f"{machine.transfer_across_ns} ns across clusters")
-    if len(machine.sockets) > 1:
-        times.append(f"{machine.transfer_socket_ns} ns across sockets")
-    return ", ".join(times) or "none: there is one CPU"
+def _tile(
+    heading: str,
+    kinds: list[str],
+    curves: Mapping[str, tuple[Point, ...]],
+    stairs: tuple[Stair, ...],
+    decides: str,
+) -> Tile:
+    drawn_ones = [
+        Curve(
+            number,
+            _chase_name(kind, decides),
+            tuple((one.size, one.ns, one.typical_ns) for one in curves[kind]),
+        )
+        for number, kind in enumerate(kinds)
+    ]
+    names = tuple((one.look, one.name) for one in drawn_ones)
+    return Tile(heading, latency.draw(heading, drawn_ones, stairs), names, latency.HEIGHT)
 
 
-def _tlb(machine: Machine) -> str:
-    tlb = machine.tlb
-    return f"{tlb.entries} entries, {tlb.ways} ways, {tlb.walk_ns} ns for a walk" if tlb else "none"
+def _chase_name(kind: str, decides: str) -> str:
+    return NAMES[kind] + ("; the file is made from it" if kind == decides else "")

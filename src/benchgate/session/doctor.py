@@ -1,34 +1,35 @@
-"""`benchgate doctor`: collects facts about this host and shows them on one screen.
+"""`benchgate doctor`: collects facts about this host and shows on one screen what it can be used for.
 
 Takes an optional path of a QEMU; gives text. If something is missing or fails, its row says why and the other
-rows are shown: doctor must work when other commands fail. Fails with HostError or UsageError only if this
-process has no usable CPU.
+rows are shown: doctor must work when other commands fail. host/fitness.py has the rules by which a lane
+qualifies for gating. Fails with HostError or UsageError only if this process has no usable CPU.
 """
 
 from __future__ import annotations
 
-import os
-import re
-import subprocess
 import sys
+import textwrap
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchgate.base.arch import ARCHITECTURES, Architecture
+from benchgate.base.cells import Lane
 from benchgate.base.errors import BenchgateError
-from benchgate.base.paths import data_root
-from benchgate.base.process import capture
-from benchgate.base.qemu import Qemu, comma_safe, command
-from benchgate.base.text import one_line
+from benchgate.base.qemu import Qemu
+from benchgate.base.text import UNAVAILABLE, counted, with_interval
 from benchgate.build import toolchain
 from benchgate.build.fetch import inputs, store
-from benchgate.build.programs import compiled
-from benchgate.host import lock, noise, topology
-from benchgate.host.fitness import THRESHOLDS, Host, survey
+from benchgate.host import lock, noise, plugin_api, topology
+from benchgate.host.fitness import THRESHOLDS, Fitness, Host, fitness, survey
+from benchgate.host.procfs import as_list
+from benchgate.host.topology import Topology, isolated_by
 from benchgate.insn.support import support
-from benchgate.session.doctor_screen import Found, doctor_facts, doctor_text
 
 LOCK_WAIT_S = 60.0
+LINES = 24
+COLUMNS = 100
+_LABEL = 12
 
 
 def report(qemu_path: Path | None = None, *, fresh: bool = False) -> str:
@@ -56,7 +57,7 @@ def _qemu(path: Path | None) -> tuple[Qemu | None, str]:
     except BenchgateError as error:
         return None, f"none: {error}"
     try:
-        plugins = ask(found).reason
+        plugins = plugin_api.ask(found).reason
     except BenchgateError as error:
         plugins = f"plugin API unknown: {error}"
     return found, f"{found.version_text} ({found.origin}), {plugins}"
@@ -108,40 +109,103 @@ def _insn(qemu: Qemu | None) -> tuple[bool, str]:
     return False, f"this QEMU cannot carry the clock; {advice}. Its trial: {found.reason}"
 
 
-# ---- the plugin interface of a QEMU
-
-
-_FLAGS = ("-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror")
-_NEWEST = re.compile(r"supports only up to version (\d{1,4})")
+@dataclass(frozen=True, slots=True)
+class Row:
+    label: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
-class PluginApi:
-    version: int | None
-    reason: str
-    """A description of the version, or why there is none."""
+class Found:
+    """Facts from outside `host`, one short sentence each."""
+
+    qemu: str
+    linux: str
+    compiler: str
+    """Its version, or why there is none."""
+    insn: tuple[bool, str]
+    """True if the instruction clock can decide gates on this host; and the reason."""
+    detectors: Mapping[str, bool]
+    others: str
+    """Guests of other architectures."""
 
 
-def ask(qemu: Qemu) -> PluginApi:
-    """QEMU exits immediately, because it refuses the plugin before it creates a machine."""
-    argv = command(qemu, machine="none", extra=("-plugin", comma_safe(str(_plugin()))))
-    try:
-        done = capture(argv, 20, {**os.environ, **qemu.environment})
-    except subprocess.TimeoutExpired:
-        return PluginApi(None, "QEMU did not exit within 20 s")
-    return read_refusal(done.stderr)
+def doctor_facts(host: Host, found: Found, thresholds: Mapping[int, float] = THRESHOLDS) -> tuple[Row, ...]:
+    """The screen's rows, in order."""
+    rows = [*_topology_rows(host.topology, host.pins)]
+    probes = host.probes.values()
+    rows += [Row(probe.accel.value, f"{probe.state}: {probe.detail}") for probe in probes]
+    rows.append(_capacity_row(host))
+    rows += [Row("qemu", found.qemu), Row("linux", found.linux)]
+    rows += [Row("compiler", found.compiler), Row("other CPUs", found.others)]
+    for lane in (Lane.KVM, Lane.TCG, Lane.NATIVE):
+        rows.append(_lane_row(lane, [fitness(host, lane, n, at) for n, at in thresholds.items()]))
+    rows.append(Row("lane insn", f"{'yes' if found.insn[0] else 'no'}: {found.insn[1]}"))
+    present = ", ".join(name for name, there in found.detectors.items() if there) or "none"
+    absent = ", ".join(name for name, there in found.detectors.items() if not there)
+    rows.append(Row("noise seen", f"{present}; {UNAVAILABLE}: {absent}" if absent else present))
+    return tuple(rows)
 
 
-def read_refusal(text: str) -> PluginApi:
-    """Reads QEMU's error message. Pure."""
-    newest = _NEWEST.search(text)
-    if newest:
-        return PluginApi(int(newest[1]), f"plugin API {newest[1]}")
-    if "invalid option" in text or "not supported" in text or "not enabled" in text:
-        return PluginApi(None, "built without plugins")
-    return PluginApi(None, f"plugins unusable: {one_line(text, 100) or 'QEMU printed no message'}")
+def doctor_text(rows: Sequence[Row]) -> str:
+    """At most 24 lines of 100 columns. Long rows are wrapped while there is room, then truncated."""
+    spare = LINES - 1 - len(rows)
+    lines = ["benchgate doctor: what this host is good for"]
+    for row in rows[: LINES - 1]:
+        parts = textwrap.wrap(row.text, COLUMNS - _LABEL, break_long_words=True) or [UNAVAILABLE]
+        room = 1 + max(0, min(2, spare))
+        if len(parts) > room:
+            parts = parts[:room]
+            parts[-1] = f"{parts[-1][: COLUMNS - _LABEL - 3]}..."
+        spare -= len(parts) - 1
+        labels = [row.label, *[""] * (len(parts) - 1)]
+        lines += [f"{label:<{_LABEL}}{part}" for label, part in zip(labels, parts, strict=True)]
+    return "\n".join(lines) + "\n"
 
 
-def _plugin() -> Path:
-    folder = data_root() / "guest" / "probe"
-    return compiled("plugin-api", "plugin_version.so", folder, ["plugin_version.c"], _FLAGS)
+def _topology_rows(topology: Topology, pins: Sequence[int]) -> list[Row]:
+    counts = f"{_count(topology.sockets, 'socket')}, {_count(topology.cores, 'core')}"
+    cpus = f"{as_list(topology.online)} online, {as_list(topology.usable)} usable by this process; {counts}, "
+    cpus += f"{_count(len(topology.online), 'thread')} (source: {topology.source})"
+    smt = "several hyperthreads per core" if topology.smt else "one thread per core"
+    if topology.hidden:
+        smt += ", according to a hypervisor" if topology.hypervisor else ", as far as is known"
+        if topology.cores is None:
+            smt = "the host does not report which CPUs share a core"
+        smt += ", which may hide hyperthreads: placement is `virtual`"
+    covered = isolated_by(topology, pins)
+    isolation = f"pins covered by {', '.join(covered)}" if covered else "none of the pins is isolated"
+    if topology.isolation.cpuset not in ("none", UNAVAILABLE):
+        isolation += f"; cpuset {topology.isolation.cpuset}"
+    if topology.isolation.service_manager not in ("none", UNAVAILABLE):
+        isolation += f"; services confined to {topology.isolation.service_manager}"
+    listed = ",".join(map(str, pins))
+    return [
+        Row("cpus", cpus),
+        Row("threads", smt),
+        Row("pins", f"{listed} (default: one logical CPU per physical core); {isolation}"),
+    ]
+
+
+def _capacity_row(host: Host) -> Row:
+    shown = [
+        f"{one.cpus} CPUs {with_interval(one.ratio, one.low, one.high)} ({one.accel.value})"
+        for one in host.capacities.values()
+        if one.cpus > 1
+    ]
+    shown += [f"{n} CPUs {UNAVAILABLE} ({accel}): {why}" for (accel, n), why in host.unmeasured.items()]
+    return Row("capacity", "; ".join(["1 CPU 1 (the unit)", *shown]))
+
+
+def _lane_row(lane: Lane, found: Sequence[Fitness]) -> Row:
+    """If the reason is the same for every CPU count, it is shown once."""
+    words = [f"{'yes' if one.qualifies else 'no'}: {one.reason}" for one in found]
+    if len(set(words)) > 1:
+        words = [f"{one.cpus} CPUs {word}" for one, word in zip(found, words, strict=True)]
+    return Row(f"lane {lane.value}", "; ".join(dict.fromkeys(words)) or "no gate asked")
+
+
+def _count(number: int | None, noun: str) -> str:
+    if number is None:
+        return f"{noun}s {UNAVAILABLE}"
+    return counted(number, noun)

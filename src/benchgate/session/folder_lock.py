@@ -1,4 +1,4 @@
-"""Only one process at a time writes to a folder that is gone on with: a study's, an exploration's.
+"""Only one process at a time writes to a folder in which a study, an exploration or a bisect goes on.
 
 Takes the folder's path, which is made if it is missing; holds a lock on it for a block. Fails with UsageError
 if the folder cannot be written or another process holds the lock.

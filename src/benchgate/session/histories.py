@@ -1,27 +1,35 @@
-"""`benchgate history`: what a history has, and the courses of a row, as text.
+"""`benchgate history`: what a history has, the courses of a row, and a session as a side of `compare`.
 
-Takes a place, a name and the width of the screen; gives text. Fails with HistoryError, which says what the
-history has instead.
+Takes a place, a name and the width of the screen; gives text. `read_side` takes `SESSION`, or
+`SESSION:SYSTEM` for one of its systems, and gives a `Side`. Fails with HistoryError, which says what the
+history has instead, and with UsageError for a system that a session does not have.
 """
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sqlalchemy import Connection
 
 from benchgate.base.cells import Lane
-from benchgate.base.errors import HistoryError
+from benchgate.base.errors import HistoryError, UsageError
+from benchgate.base.machines import IDEAL
+from benchgate.base.metrics import Better
 from benchgate.base.text import counted, suggestion, visible
-from benchgate.history import reader, store
+from benchgate.evidence.figures_file import Key, Samples, Side
+from benchgate.evidence.results_csv import split_params
+from benchgate.history import place, reader, store
 from benchgate.history.changes import ERROR, MOST_POINTS
 from benchgate.history.course import Course, course_of
+from benchgate.history.entry import Series
 from benchgate.history.place import Place
+from benchgate.history.reader import StoredSession
 from benchgate.render.page import history_page
 from benchgate.render.tables import columns
 from benchgate.render.tables import course as course_table
-from benchgate.session import report
+from benchgate.session import rejudge
 
 MOST_COURSES = 16
 MOST_ON_PAGE = 100
@@ -69,7 +77,7 @@ def courses_text(place: Place, wanted: Wanted, width: int) -> str:
 
 def write_page(place: Place, wanted: Wanted, file: Path) -> Path:
     """Without a name: all rows, and of each course only the newest sessions."""
-    report.require_outside(file)
+    rejudge.require_outside(file)
     if wanted.name:
         made = history_page.page(wanted.name, courses(place, wanted), str(place))
     else:
@@ -109,3 +117,33 @@ def _unknown(connection: Connection, place: Place, wanted: Wanted) -> str:
     rows = {one.row for one in reader.known_rows(connection)}
     near = suggestion(wanted.name, rows, "`benchgate history` lists its rows")
     return f"the history {place} has no row or cell {wanted.name!r:.100}: {near}"
+
+
+def read_side(word: str, db: str) -> Side:
+    wanted, _, system = word.partition(":")
+    with store.reading(place.find(db, os.environ)) as connection:
+        return side_of(reader.session_of(connection, wanted), system)
+
+
+def side_of(session: StoredSession, system: str = "") -> Side:
+    systems = tuple(sorted({series.system for series, _ in session.samples}))
+    if system and system not in systems:
+        raise UsageError(f"session {session.name} has no system {system}; it has {', '.join(systems)}")
+    chosen = (system,) if system else systems
+    kept = [one for one in session.samples if one[0].system in chosen]
+    found: dict[Key, Samples] = {}
+    for series, values in kept:
+        key = _key(series, session.name)
+        if key in found:  # two clocks, or two placements of one CPU count
+            key = replace(key, what=f"{series.workload} ({series.lane} {series.placement})")
+        found[key] = Samples(series.lane, series.unit, Better(series.better), values, session.steps[series])
+    mark = "" if session.verified else ", UNVERIFIED"
+    name = visible(f"history:{session.name} ({', '.join(chosen)}{mark})")
+    host = next((one.machine for one, _ in kept if one.machine and one.lane != Lane.INSN), "")
+    models = {one.machine if one.lane == Lane.INSN and one.machine else IDEAL for one, _ in kept}
+    return Side(name, chosen, found, host, tuple(sorted(models)))
+
+
+def _key(series: Series, where: str) -> Key:
+    params = split_params(series.params, f"{where}: params")
+    return Key(series.workload, params, series.cpus, series.metric, series.system)

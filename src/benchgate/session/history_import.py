@@ -8,11 +8,10 @@ unchanged.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from benchgate.base.cells import Cell, Placement
 from benchgate.base.clocks import clock_of
@@ -54,17 +53,9 @@ def at_end(folder: Path, word: str, trusted: Trusted) -> str:
 
 
 def _verified(folder: Path, trusted: Trusted, *, unverified: bool) -> Entry:
-    judged: list[tuple[Mapping[str, Any], tuple[RunRow, ...]]] = []
-
-    def keep(of: Path) -> Mapping[str, str]:
-        view = rejudge.judge_session(of, trusted, "history import")
-        judged.append((read_object(of, SESSION), view.rows))
-        return rejudge.texts(view, trusted)
-
-    found = check.verify_session(folder, keep)
-    if found.exit_code == check.INTACT:
-        facts, rows = judged[0]
-        return entry_of(facts, rows, digest_of(folder, MANIFEST))
+    found, judged = rejudge.verified(folder, trusted, "history import")
+    if found.exit_code == check.INTACT and judged is not None:
+        return entry_of(judged.facts, judged.view.rows, digest_of(folder, MANIFEST))
     why = f"verify says {found.text.splitlines()[1] if len(found.messages) > 1 else found.text}"
     if not unverified:
         kind = NeedsFilesError if found.exit_code == check.NEEDS_FILES else HistoryError

@@ -15,17 +15,19 @@ from typing import Any
 from benchgate.base.cells import Accel, Lane
 from benchgate.base.clocks import Clock, Clocks
 from benchgate.base.errors import HostError, UsageError
+from benchgate.base.gates import CapacityBound
 from benchgate.base.qemu import Qemu
 from benchgate.base.systems import Kind, System
 from benchgate.base.text import counted
 from benchgate.build.cache_storage import Notice
 from benchgate.build.fetch import inputs
 from benchgate.build.fetch.store import FetchSession
+from benchgate.host import accel, capacity
 from benchgate.host.accel import AccelProbe
 from benchgate.host.capacity import CapacityPair
 from benchgate.insn.plugin import INLINE_API, api_of, source_digest
 from benchgate.plan import catalog
-from benchgate.plan.lanes import of_kinds
+from benchgate.plan.lanes import of_kinds, wall_lane
 from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedCell
 from benchgate.run import trial
@@ -97,6 +99,7 @@ class Machines:
     note: Notice
     qemus: dict[str, Qemu] = field(default_factory=dict)
     _choices: dict[str, VmChoice] = field(default_factory=dict)
+    _pairs: dict[tuple[str, int], list[CapacityPair]] = field(default_factory=dict)
 
     def fetch(self, systems: Iterable[System]) -> None:
         used = {one.emulator: one for one in systems if one.kind is Kind.QEMU}
@@ -117,6 +120,13 @@ class Machines:
         wanted = catalog.load_machine(self.options.machine)
         if wanted is not None and self.options.clock == "insn" and self.no_machine:
             raise HostError(f"--machine {wanted.name}: {self.no_machine}")
+
+    def emulate(self, system: System, clock: Path | None = None) -> None:
+        """For boots of this system of which nothing is left to choose: in TCG, with this clock or none."""
+        qemu = self.qemus[system.emulator]
+        vm = VmConfig(qemu, Accel.TCG, accel.probe(qemu, Accel.TCG).cpu_model or "", clock)
+        lane = Lane.TCG if clock is None else Lane.INSN
+        self._choices[system.emulator] = VmChoice({lane: vm}, Accel.TCG, {})
 
     def _chosen(self, options: Options, pins: tuple[int, ...]) -> dict[str, VmChoice]:
         return {
@@ -218,8 +228,21 @@ class Machines:
         chosen = self._choices[emulator]
         return chosen.probes[chosen.accel]
 
-    def capacity_pair(self, emulator: str, pins: tuple[int, ...], first: int) -> tuple[CapacityPair, ...]:
-        return self.host.pairs(self.qemus[emulator], self.probe(emulator), pins, first)
+    def sample_capacity(
+        self, row: str, emulator: str, pins: tuple[int, ...], counts: tuple[int, ...]
+    ) -> dict[int, CapacityBound]:
+        """The host's own speedup beside a row, by CPU count: samples one more pair of probe guests at each,
+        and gives the bounds from all pairs of the row so far. A row without QEMU has none."""
+        if emulator not in self.qemus:
+            return {}
+        qemu, probe, bounds = self.qemus[emulator], self.probe(emulator), {}
+        for count in counts:
+            pairs = self._pairs.setdefault((row, count), [])
+            pairs += self.host.pairs(qemu, probe, pins[:count], len(pairs))
+            found = capacity.estimate(probe.accel, pins[:count], pairs)
+            lane = wall_lane(probe.accel)
+            bounds[count] = CapacityBound(lane, count, found.ratio, found.low, found.high)
+        return bounds
 
     def described(self) -> dict[str, Any]:
         """Of each QEMU: version, digest, origin and clock, for session.json."""

@@ -23,46 +23,45 @@ from benchgate.base.cells import Lane
 from benchgate.base.clocks import Clocks, policy_for
 from benchgate.base.errors import HostError
 from benchgate.base.gates import CapacityBound, Policy
+from benchgate.base.identity import nonce_of_attempt, nonce_of_seed
 from benchgate.base.interrupts import held
 from benchgate.base.results import ResultFormat
 from benchgate.base.runs import RawRun
 from benchgate.base.systems import Kind
 from benchgate.build import cache_storage
-from benchgate.build.images import Images
 from benchgate.evidence import kept_baselines, provenance, session_folder
 from benchgate.evidence.facts import bounds_of, stored_symbols, symbols_of
 from benchgate.evidence.files import SESSION, read_object
 from benchgate.evidence.origins import origin_of
 from benchgate.evidence.rows import row_of
-from benchgate.host import concurrency
+from benchgate.insn.arguments import NO_RECORDS, Records
 from benchgate.insn.symbols import read_symbols
 from benchgate.judge import attribution, binding, smoke_check, verify, wire
 from benchgate.judge.judged_run import JudgedRun, judge_to_end
 from benchgate.judge.oracle import ORACLES
 from benchgate.judge.run_files import read_console
 from benchgate.plan import catalog, choice, idle_cpus
-from benchgate.plan.ground import ground_of
 from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedCell, SweepPlan
 from benchgate.plan.schedule import expected_runs
 from benchgate.render.view import SessionView
 from benchgate.run import perf
+from benchgate.run.argv import BootOptions
 from benchgate.run.attempt import RunRequest
 from benchgate.run.parallel import Job
 from benchgate.run.record import save_unanswered, smoke_folder
 from benchgate.run.runner import Here, Runner
+from benchgate.run.watch import watch_for
 from benchgate.session import fleets, publish, remembered
-from benchgate.session.capacities import Capacities
 from benchgate.session.conclusion import view_of
-from benchgate.session.guests import Guests, require_counts
-from benchgate.session.machine_notes import guest_notes, machine_notes
-from benchgate.session.machines import Machines
 from benchgate.session.measuring_host import MeasuringHost
 from benchgate.session.progress import Progress, figure
-from benchgate.session.record_keeper import RecordKeeper
+from benchgate.session.recordings import RecordKeeper
+from benchgate.session.remarks import guest_notes, machine_notes
 from benchgate.session.resume import Resumed
 from benchgate.session.sweep import PlannedRun, ends_sweep, first_runs
 from benchgate.session.trust import Trusted
+from benchgate.session.workbench import Workbench
 
 
 class MeasuringSession:
@@ -78,11 +77,8 @@ class MeasuringSession:
         self._lock = self._stack.enter_context(ExitStack())
         self._expected: dict[str, int] = {}
         self._host = host
-        self._machines = Machines(options, host, progress.note)
-        self._capacities = Capacities(self._machines)
-        images = Images(options.locked, progress.note)
-        self.guests = Guests(options, self._machines, images)
-        self._records = RecordKeeper(self.guests, self._note, is_on=options.measure)
+        self.bench = Workbench(options, host, progress.note)
+        self._records = RecordKeeper(self.bench, self._note)
         self._emulators: dict[str, str] = {}
         """By row."""
         self._session: session_folder.SessionFolder | None = None
@@ -93,7 +89,6 @@ class MeasuringSession:
         self._sweeps: tuple[SweepPlan, ...] = ()
         self._ahead: dict[tuple[str, int, bool], RunRequest] = {}
         self.against: Against = NOTHING
-        self.ground = ground_of(host.topology, options)
 
     # ---- opening
 
@@ -103,30 +98,17 @@ class MeasuringSession:
         self._runner = fleets.runner_of(self.options, self.progress.note, self._host)
         self._stack.callback(self._runner.close)
         cells = [*(cell for sweep in sweeps for cell in sweep.runnable), *images]
-        require_counts(cells)
-        self._machines.fetch(cell.system for cell in cells)
-        self._machines.check(cells)
-        for cell in cells:
-            self.guests.image(cell)  # builds it
+        self.bench.prepare(cells)
         self._lock.enter_context(self._host.held(self.options.lock_wait_s, self.progress.note))
-        self._choose()
-        if self._machines.only_exact and all(cell.system.kind is Kind.QEMU for cell in cells):
+        self.bench.choose()
+        if self.bench.machines.lane is Lane.INSN:  # its samples are seeds
+            self.policy = self.policy.with_runs(self.options.seeds, self.options.max_seeds)
+        if self.bench.machines.only_exact and all(cell.system.kind is Kind.QEMU for cell in cells):
             self._lock.close()  # from here on, parallel sessions cannot change a result
 
     @property
     def clocks(self) -> Clocks | None:
-        return self._machines.clocks
-
-    def _choose(self) -> None:
-        found = self._machines
-        found.choose(self.ground.pins)
-        if found.lanes is None:
-            return
-        self.ground = ground_of(
-            self._host.topology, self.options, found.lanes, found.no_insn, found.no_machine
-        )
-        if found.lane is Lane.INSN:  # its samples are seeds
-            self.policy = self.policy.with_runs(self.options.seeds, self.options.max_seeds)
+        return self.bench.machines.clocks
 
     def policy_of(self, sweep: SweepPlan) -> Policy:
         return policy_for(self.policy, self.clocks, sweep.first)
@@ -136,7 +118,8 @@ class MeasuringSession:
         self._sweeps = tuple(sweeps)
         if self.options.fleet:
             fleets.require_makeable(self.options, (cell for one in self._sweeps for cell in one.runnable))
-        seen = self._host.envelope(self._machines.main, self._machines.probes, self.ground.pins)
+        machines = self.bench.machines
+        seen = self._host.envelope(machines.main, machines.probes, self.bench.ground.pins)
         kinds = (one.gate for sweep in sweeps for one in sweep.gates if one.gate.file)
         used = {cell.workload.name: cell.workload for sweep in sweeps for cell in sweep.cells}
         self._trusted = Trusted(
@@ -187,11 +170,12 @@ class MeasuringSession:
 
     def _inputs(self, sweeps: Sequence[SweepPlan]) -> dict[str, Any]:
         """The digests of QEMU and of every image; `labels`: what every report must state about them."""
-        images = {one.guest: self.guests.image(one) for sweep in sweeps for one in sweep.runnable}
+        machines = self.bench.machines
+        images = {one.guest: self.bench.image(one) for sweep in sweeps for one in sweep.runnable}
         labels = {label for image in images.values() for label in image.labels}
         found: dict[str, Any] = {guest: dict(image.digests) for guest, image in images.items()}
-        labels |= self._machines.labels()
-        return {**found, **self._machines.described(), "labels": sorted(labels)}
+        labels |= machines.labels()
+        return {**found, **machines.described(), "labels": sorted(labels)}
 
     # ---- the Lab
 
@@ -200,12 +184,8 @@ class MeasuringSession:
 
     def at_once(self, planned: PlannedCell) -> int:
         """Exact runs do not influence each other, so the host's memory and CPUs are the only limit."""
-        exact = self._machines.is_exact and planned.seats.lane is Lane.INSN
-        seats, memory, machine = planned.seats, planned.system.qemu.memory, planned.system.machine
-        line = machine.line if machine else 0
-        if not exact:
-            return 1
-        return self._runner.slots(concurrency.guests_at_once(memory, seats.host_cpus, line))
+        exact = self.bench.machines.is_exact and planned.seats.lane is Lane.INSN
+        return self._runner.slots(self.bench.at_once(planned)) if exact else 1
 
     def judged(self) -> Sequence[JudgedRun]:
         return self._judged
@@ -248,8 +228,26 @@ class MeasuringSession:
         key = one.planned.cell.id, one.seed, one.warmup
         if key not in self._ahead:
             nowhere = session_folder.RunFolder(0, self._open_session.folder / "ahead")
-            self._ahead[key] = self.guests.request(one, nowhere)
+            self._ahead[key] = self._request(one, nowhere)
         return self._ahead[key]
+
+    def _request(
+        self, attempt: PlannedRun, place: session_folder.RunFolder, records: Records = NO_RECORDS
+    ) -> RunRequest:
+        cell = attempt.planned.cell
+        if attempt.planned.seats.lane is Lane.INSN:  # the nonce is as judge/binding.py expects it
+            nonce = nonce_of_seed(self.options.order_seed, cell, attempt.seed)
+        else:
+            nonce = nonce_of_attempt(self._open_session.folder.name, place.run)
+        boot = BootOptions(nonce, seed=attempt.seed, measure=self.options.measure, records=records)
+        return self.bench.request(
+            attempt.planned,
+            boot,
+            place.folder,
+            attempt=place.run,
+            order=attempt.order,
+            warmup=attempt.warmup,
+        )
 
     def _expect(self, attempt: PlannedRun) -> None:
         """Gates may need more runs than were expected before the first one."""
@@ -258,13 +256,13 @@ class MeasuringSession:
 
     def _job(self, attempt: PlannedRun) -> Job:
         cell = attempt.planned.cell
-        self.guests.check(attempt.planned)
+        self.bench.check(attempt.planned)
         self._smoke(attempt.planned)
         self._expect(attempt)
         self._ahead.pop((cell.id, attempt.seed, attempt.warmup), None)
         place = self._open_session.begin(cell.id)
         records = self._records.records(attempt.planned, place.folder)
-        request = self.guests.request(attempt, place, records)
+        request = self._request(attempt, place, records)
         return Job(request, partial(self.progress.phase, cell.id, attempt.label))
 
     def _judged_run(self, attempt: PlannedRun, raw: RawRun, unjudged: list[BaseException]) -> JudgedRun:
@@ -283,12 +281,12 @@ class MeasuringSession:
 
     def _smoke(self, planned: PlannedCell) -> None:
         """Runs a system's smokes before the first attempt at a CPU count; `_verify` checks their result."""
-        wanted, cell = planned.system.smoke, planned.cell
+        cell = planned.cell
         folder = smoke_folder(self._open_session.folder, cell.system, cell.cpus, cell.clock)
-        if wanted is None or folder.exists():
+        if planned.system.smoke is None or folder.exists():
             return
         self.progress.phase(cell.id, "smokes", "running")
-        request = self.guests.smoke(planned, wanted.append, folder)
+        request = self.bench.smoke_request(planned, BootOptions(secrets.token_hex(8)), folder)
         folder.mkdir(parents=True)
         list((self._host.runner or Here()).execute_all([Job(request, lambda _: None)], 1))
 
@@ -298,7 +296,7 @@ class MeasuringSession:
 
     def _keep_symbols(self, planned: PlannedCell, judged: JudgedRun) -> None:
         """Keeps the symbols of the sampled addresses, because `rejudge` does not have the program."""
-        file = self.guests.symbols(planned)
+        file = self.bench.images.symbols(planned.booted, planned.workload)
         if file is None or planned.system.result.format is not ResultFormat.BENCH:
             return
         transcript = wire.parse(read_console(judged.run), nonce=judged.run.nonce)
@@ -309,7 +307,8 @@ class MeasuringSession:
 
     def capacity(self, row: str, counts: tuple[int, ...]) -> Mapping[int, CapacityBound]:
         """Samples one more pair at each count; the bounds come from all pairs of this row."""
-        bounds = self._capacities.sample(row, self._emulators[row], self.ground.pins, counts)
+        pins = self.bench.ground.pins
+        bounds = self.bench.machines.sample_capacity(row, self._emulators[row], pins, counts)
         if not bounds:
             return {}
         self._facts["capacity"][row] = bounds_of(bounds)
@@ -325,7 +324,9 @@ class MeasuringSession:
             return self._note(f"profile of {sweep.row}: unavailable: {why}")
         planned, name = guests[-1], f"profile/{sweep.row}"
         self.progress.phase(planned.cell.id, "profile", "running")
-        found = self.guests.profile(planned, self._open_session.folder / name)
+        mark, folder = secrets.token_hex(8), self._open_session.folder / name
+        made = self.bench.request(planned, BootOptions(mark, measure=self.options.measure), folder)
+        found = perf.record(made.spec, folder, mark=mark, watch=watch_for(planned.system))
         where = f"{name}/{perf.DATA} (perf report -i)" if found.file else f"unavailable: {found.reason}"
         return self._note(f"profile of {planned.cell.id}: {where}")
 

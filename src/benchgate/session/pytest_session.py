@@ -34,7 +34,6 @@ from benchgate.render.view import SessionView
 from benchgate.run.guest import RunningGuest
 from benchgate.session import fleets
 from benchgate.session.exit_codes import UNDECIDED, exit_code
-from benchgate.session.guests import require_counts
 from benchgate.session.machines import given_qemu, is_alone, largest, qemu_of, require_machines
 from benchgate.session.measuring import MeasuringSession
 from benchgate.session.measuring_host import MeasuringHost
@@ -42,6 +41,7 @@ from benchgate.session.progress import Progress
 from benchgate.session.results import RowResult
 from benchgate.session.signals import Interruptions
 from benchgate.session.sweep import SweepResult, run_sweep
+from benchgate.session.workbench import require_counts
 
 Boots = Callable[..., RunningGuest]
 
@@ -170,7 +170,7 @@ class PytestSession:
                 undo.callback(measuring.close, missing="it could not be started")
                 measuring.open(tuple(self._sweeps.values()), self._images)
                 self._sweeps = {
-                    row: reseat(s, measuring.ground, self.options) for row, s in self._sweeps.items()
+                    row: reseat(s, measuring.bench.ground, self.options) for row, s in self._sweeps.items()
                 }
                 measuring.begin(tuple(self._sweeps.values()))
                 undo.pop_all()
@@ -178,7 +178,7 @@ class PytestSession:
         return self._measuring
 
     def image(self, planned: PlannedCell) -> Image:
-        return self._open().guests.image(planned)
+        return self._open().bench.image(planned)
 
     @contextmanager
     def boots(self, planned: PlannedCell) -> Iterator[Boots]:
@@ -200,10 +200,10 @@ class PytestSession:
                     pytest.fail(f'boot(clock={clock!r}): give "wall" or "insn"', pytrace=False)
                 try:
                     asked = Clock(clock or self._boot_clock)
-                    seated = measuring.guests.seated(planned, cpus, asked, measuring.ground)
+                    seated = measuring.bench.seated(planned, cpus, asked)
                     if seated.skip:
                         pytest.skip(seated.skip)
-                    return stack.enter_context(measuring.guests.interactive(seated))
+                    return stack.enter_context(measuring.bench.interactive(seated))
                 except BenchgateError as error:
                     pytest.fail(str(error), pytrace=False)
 

@@ -1,30 +1,41 @@
-"""What a replay recorded besides the run's log, made into files that people and other programs read.
+"""What was recorded besides a run's log, made into files that people and other programs read.
 
-Takes the replay's folder and the files with the symbols; writes next to what the plugin wrote, and gives the
-lines to print. Fails with VerifyError if a recording is not as the plugin writes it.
+Takes the folder of a run or of its replay and the files with the symbols; writes next to what the plugin
+wrote, and gives the lines to print. `RecordKeeper` says what a session with --measure records. Fails with
+VerifyError if a recording is not as the plugin writes it, and with BuildError if the symbols of a kernel
+cannot be had. A trace fails with EvidenceError for a folder without a run, and with UsageError for a file
+that exists or cannot be written.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
-from benchgate.base.qemu import Qemu
-from benchgate.base.systems import System
-from benchgate.base.workloads import Workload
-from benchgate.build.images import Images
-from benchgate.insn.arguments import Records
+from benchgate.base.arch import X86_64
+from benchgate.base.cells import Lane
+from benchgate.base.errors import UsageError, VerifyError
+from benchgate.base.results import ResultFormat
+from benchgate.base.runs import RawRun
+from benchgate.base.text import counted
+from benchgate.insn.arguments import NO_RECORDS, Records
+from benchgate.insn.plugin import INLINE_API, api_of
 from benchgate.insn.profile import Profile, folded, read_profile, top_table
 from benchgate.insn.sharing import Sharing, named, read_sharing
 from benchgate.insn.sharing import text as text_of_lines
 from benchgate.insn.stacks import Stacks, read_stacks
 from benchgate.insn.stacks import folded as folded_stacks
-from benchgate.insn.symbols import NO_SYMBOLS, Symbols, linux_symbols, read_symbols
+from benchgate.insn.symbols import NO_SYMBOLS, Symbols, read_symbols
 from benchgate.judge import sharing
+from benchgate.judge.story import story
 from benchgate.judge.story.clock import EVENTS
 from benchgate.judge.timeline import FOLDED
+from benchgate.plan.planned import PlannedCell
 from benchgate.render.page.pictures import flame, line_map
 from benchgate.render.tables import shared_lines
-from benchgate.session import timeline
+from benchgate.render.trace import trace
+from benchgate.run.record import load
+from benchgate.session.workbench import Workbench
 
 PROFILE, STACKS, PICTURE, TRACE = "profile.txt", "stacks.txt", "flame.svg", "trace.json"
 SHARING, LINES_PICTURE = "sharing.txt", "lines.svg"
@@ -72,8 +83,22 @@ def _missing(kernel: Path | None) -> str:
     )
 
 
-def trace(folder: Path) -> list[str]:
-    return timeline.write(folder, folder / TRACE)
+def write_trace(folder: Path, out: Path) -> list[str]:
+    """The trace of the run in this folder, for a viewer of traces; nothing else is changed there."""
+    told = story(load(folder))
+    try:
+        with out.open("x", encoding="ascii") as stream:
+            stream.write(trace(told))
+    except FileExistsError:
+        raise UsageError(f"--out {out} already exists; it was not changed; name another file") from None
+    except OSError as error:
+        raise UsageError(f"--out {out} cannot be written: {error.strerror}") from error
+    spans, arrows = counted(len(told.spans), "span"), counted(len(told.arrows), "wake-up")
+    return [
+        f"{out}: {spans}, {arrows}, {counted(len(told.counters), 'sample')}; open it in Perfetto's viewer or "
+        "chrome://tracing",
+        *(f"note: {note}" for note in told.notes),
+    ]
 
 
 def flame_graph(file: Path, kernel: Path | None, user: Path | None, label: str) -> list[str]:
@@ -112,11 +137,41 @@ def name_lines(file: Path, kernel: Path | None, user: Path | None) -> Sharing:
     return seen
 
 
-def kernel_symbols(images: Images, qemu: Qemu, system: System, workload: Workload) -> Path | None:
-    """The file with the kernel's symbols: the kernel itself, except for a distribution's Linux."""
-    kernel = images.of(system, workload).kernel
-    return linux_symbols(qemu, kernel) if kernel and system.boot.is_linux else kernel
-
-
 def _symbols(file: Path | None) -> Symbols | None:
     return None if file is None else read_symbols(file)
+
+
+class RecordKeeper:
+    """What a session with --measure records of each cell's first run on the instruction clock: call stacks,
+    and, on a machine with memory, the lines that moved between CPUs. A guest whose calls cannot be followed
+    has no stacks (insn/c/stacks.h)."""
+
+    def __init__(self, bench: Workbench, note: Callable[[str], None]) -> None:
+        self._bench, self._note = bench, note
+        self._recorded: set[str] = set()
+
+    def records(self, planned: PlannedCell, folder: Path) -> Records:
+        is_on = self._bench.options.measure and planned.seats.lane is Lane.INSN
+        if not is_on or planned.cell.id in self._recorded:
+            return NO_RECORDS
+        self._recorded.add(planned.cell.id)
+        return records(folder, stacks=self._can_follow(planned), lines=planned.system.machine is not None)
+
+    def keep(self, planned: PlannedCell, raw: RawRun) -> None:
+        """Replaces what the clock recorded by folded stacks and named lines, before the run's folder is
+        closed: the plugin's own files have addresses, which nobody can read without the symbols."""
+        for name, make in {STACKS: fold, SHARING: name_lines}.items():
+            file = raw.folder / name
+            if not file.exists():
+                continue
+            try:
+                make(file, *self._bench.symbols(planned))
+            except VerifyError as error:
+                self._note(f"nothing of {name} of {planned.cell.id} is kept: {error}")
+            file.unlink()
+
+    def _can_follow(self, planned: PlannedCell) -> bool:
+        if planned.system.result.format is not ResultFormat.BENCH:
+            return False
+        qemu = self._bench.machines.vm(planned).qemu
+        return qemu.guest is X86_64 and api_of(qemu) >= INLINE_API

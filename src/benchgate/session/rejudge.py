@@ -1,13 +1,15 @@
 """Judges a session again from its files: verifies the runs, decides, renders. Boots nothing.
 
-Takes a session folder; gives its verdicts, by the same functions as the session. For a results.csv without
-its session it gives a summary that is marked UNVERIFIED and has no verdicts. Fails with EvidenceError that
-names what cannot be read, with NeedsFilesError that has the command if programs of the user are needed, and
-with HostError if an oracle fails on this machine that answered when the session was made.
+Takes a session folder; gives its verdicts, by the same functions as the session, or its page in a file
+outside of it. For a results.csv without its session it gives a summary that is marked UNVERIFIED and has no
+verdicts. Fails with EvidenceError that names what cannot be read, with NeedsFilesError that has the command
+if programs of the user are needed, and with HostError if an oracle fails on this machine that answered when
+the session was made; a page with UsageError if its file cannot be written or would be inside the session.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,15 +17,15 @@ from typing import Any
 
 from benchgate.base.cells import Lane, Placement
 from benchgate.base.clocks import clock_of
-from benchgate.base.errors import CatalogError, EvidenceError, HostError, NeedsFilesError
+from benchgate.base.errors import CatalogError, EvidenceError, HostError, NeedsFilesError, UsageError
 from benchgate.base.runs import Outcome, RawRun, VerifiedRun
 from benchgate.base.systems import SELFTEST, System
 from benchgate.base.void_rule import VoidRule
 from benchgate.base.workloads import Workload
-from benchgate.evidence import kept_baselines, metrics_csv, results_csv, session_folder
+from benchgate.evidence import check, kept_baselines, metrics_csv, results_csv, session_folder
 from benchgate.evidence.chain import parse_chain
 from benchgate.evidence.facts import read_machine, read_plan, read_policy
-from benchgate.evidence.files import ATTEMPTS, SESSION, files_below, read_object, read_text
+from benchgate.evidence.files import ATTEMPTS, MANIFEST, SESSION, files_below, read_object, read_text
 from benchgate.evidence.session_folder import METRICS, RESULTS
 from benchgate.judge import smoke_check, verify
 from benchgate.judge.binding import check_binding
@@ -31,6 +33,7 @@ from benchgate.judge.judged_run import JudgedRun, judge_run
 from benchgate.judge.oracle import ORACLES
 from benchgate.plan import catalog, systemfile
 from benchgate.render import reports
+from benchgate.render.files import report_html
 from benchgate.render.tables import terminal
 from benchgate.render.view import SessionView
 from benchgate.run.record import load, unanswered
@@ -39,6 +42,7 @@ from benchgate.session.exit_codes import exit_code
 from benchgate.session.trust import Trusted, require_programs
 
 NOTHING = Trusted()
+_STRANGE = re.compile(r"[^A-Za-z0-9._-]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +177,17 @@ def _require_placement(raw: RawRun, facts: Mapping[str, Any], where: str) -> Non
         )
 
 
+def verified(folder: Path, trusted: Trusted, verb: str) -> tuple[check.Check, Judged | None]:
+    """What `verify` says of the session, and the session as it was judged for that, if it came so far."""
+    found: list[Judged] = []
+
+    def again(of: Path) -> Mapping[str, str]:
+        found.append(judged(of, trusted, verb))
+        return texts(found[-1].view, trusted)
+
+    return check.verify_session(folder, again), found[-1] if found else None
+
+
 def recompute(folder: Path, trusted: Trusted = NOTHING) -> dict[str, str]:
     """The text that results.csv, metrics.csv and every report should have, for `benchgate verify`."""
     return texts(judge_session(folder, trusted, "verify"), trusted)
@@ -214,3 +229,33 @@ def _view_of_csv(path: Path) -> SessionView:
         superlinear=policy.superlinear,
         is_verified=False,
     )
+
+
+def write_page(session: Path, out: Path | None, trusted: Trusted) -> Path:
+    """`out`: None for `report-SESSION.html` in the current folder."""
+    if out is not None:
+        require_outside(out)
+    view = view_of_path(session, trusted, "report")
+    place = out or Path(file_name(f"report-{view.id}"))
+    require_outside(place)
+    try:
+        place.write_text(report_html.render(view), encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise UsageError(
+            f"{place} cannot be written ({error.strerror}); name another file with --out"
+        ) from None
+    return place
+
+
+def file_name(title: str) -> str:
+    return f"{_STRANGE.sub('_', title)}.html"
+
+
+def require_outside(place: Path) -> None:
+    """A new file in a sealed session would look like tampering, so no parent folder may be one."""
+    for folder in place.absolute().parents:
+        if (folder / MANIFEST).is_file():
+            raise UsageError(
+                f"{place} is inside the sealed session {folder}: a new file there would break its seal; name "
+                "a file outside with --out (the session has a report.html of its own)"
+            )

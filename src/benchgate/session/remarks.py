@@ -1,7 +1,8 @@
-"""What a reader should know besides a session's verdicts: the programs, policy and thresholds behind them.
+"""What a reader should know besides a session's verdicts: programs, policy, thresholds, machines and guests.
 
 Takes a session folder, the programs that the caller trusts, and the differences of the session's thresholds
-from those of tests; gives sentences. Does not fail: if session.json cannot be read, there are none, and
+from those of tests; gives sentences. Takes sweeps; gives sentences of the machines whose memory is simulated,
+and of guests that differ in a row. Does not fail: if session.json cannot be read, there are none, and
 `verify` reports why.
 """
 
@@ -10,18 +11,20 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from benchgate.base.clocks import Clocks
 from benchgate.base.errors import EvidenceError
 from benchgate.base.files import file_digest
 from benchgate.base.gates import VERIFIED, Gate, Policy
+from benchgate.base.machine_topology import is_told
 from benchgate.base.text import counted
 from benchgate.evidence import kept_baselines
 from benchgate.evidence.facts import read_clocks, read_plan, read_policy
 from benchgate.evidence.files import SESSION, read_object
 from benchgate.plan import catalog
+from benchgate.plan.planned import SweepPlan
 from benchgate.session.trust import Trusted, compared
 
 _SET_BY_OPTIONS = ("first", "max_runs")
@@ -31,6 +34,7 @@ _POLICY_FIELDS = [
     for one in dataclasses.fields(Policy)
     if one.name not in ("name", *_SET_BY_OPTIONS) and one.metadata.get("of") != "session"
 ]
+_DIGITS = 12
 
 
 def remarks(folder: Path, trusted: Trusted, differing: Sequence[str] | None = None) -> tuple[str, ...]:
@@ -111,3 +115,27 @@ def _compared_thresholds(gates: Sequence[Gate], differing: Sequence[str]) -> Seq
         return differing
     compared = sum(gate.kind != VERIFIED for gate in gates)
     return [f"the thresholds of {counted(compared, 'gate')} are those of the tests"] if compared else []
+
+
+def machine_notes(sweeps: Iterable[SweepPlan]) -> tuple[str, ...]:
+    systems = {one.system.name: one.system for sweep in sweeps for one in sweep.runnable}
+    machines = {one.machine.name: one.machine for one in systems.values() if one.machine}
+    said = [f"machine {one.name} ({one.digest[:_DIGITS]}): {one.source}" for one in machines.values()]
+    said += [
+        f"{name} has a topology of its own in its YAML, so the guest is not told of the sockets and nodes of "
+        "its machine; its memory system is the machine's all the same"
+        for name, one in systems.items()
+        if one.machine and not is_told(one)
+    ]
+    return tuple(said)
+
+
+def guest_notes(sweeps: Iterable[SweepPlan]) -> tuple[str, ...]:
+    rows: dict[str, list[int]] = {}
+    for one in (cell for sweep in sweeps for cell in sweep.runnable if cell.system.has_guest_per_count):
+        rows.setdefault(one.cell.row, []).append(one.cell.cpus)
+    return tuple(
+        f"{row}: its kernels differ: each of {', '.join(f'smp{cpus}' for cpus in sorted(set(counts)))} boots "
+        "files of its own (`{n}` in its system's YAML), so a gate compares builds, too"
+        for row, counts in rows.items()
+    )

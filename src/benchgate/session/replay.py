@@ -19,17 +19,15 @@ from typing import Any
 
 import pexpect
 
-from benchgate.base.cells import Accel, Lane, Placement
+from benchgate.base.arch import Architecture
+from benchgate.base.cells import Lane
 from benchgate.base.errors import EvidenceError, NeedsFilesError, UsageError, VerifyError
-from benchgate.base.runs import BootSpec, RawRun
+from benchgate.base.runs import RawRun
 from benchgate.base.systems import System, plain_name
-from benchgate.base.watching import Smoke
 from benchgate.build.cache_storage import Notice
-from benchgate.build.fetch import inputs
-from benchgate.build.images import Images, guest_digest
+from benchgate.build.images import guest_digest
 from benchgate.evidence.facts import read_flag, read_machine
 from benchgate.evidence.files import SESSION, read_object
-from benchgate.host import accel
 from benchgate.insn.arguments import NO_RECORDS, Records
 from benchgate.insn.log import MarkKind
 from benchgate.insn.log_reader import read_log
@@ -41,16 +39,18 @@ from benchgate.judge import arms, printed
 from benchgate.judge.run_files import RunFiles
 from benchgate.judge.verify import output_of
 from benchgate.plan import catalog, choice
+from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedCell, Seats
 from benchgate.run import attempt, guest, smoke
-from benchgate.run.argv import VmConfig, guest_spec, script
+from benchgate.run.argv import BootOptions
 from benchgate.run.attempt import RunRequest
 from benchgate.run.console import Limits
 from benchgate.run.record import clock_log, load
-from benchgate.run.watch import Watch, watch_for
 from benchgate.session import recordings, remembered
+from benchgate.session.measuring_host import ThisHost
 from benchgate.session.rejudge import find_workload
 from benchgate.session.trust import Trusted
+from benchgate.session.workbench import Workbench, bounded
 
 DEBUGGER_S = 86_400.0
 """How long a replay waits for the debugger to let the guest end."""
@@ -86,8 +86,7 @@ class _Replay:
 
     raw: RawRun
     planned: PlannedCell
-    images: Images
-    vm: VmConfig
+    bench: Workbench
     out: Path
     measure: bool
     """The guest counted while it ran (--measure), so it must again."""
@@ -98,37 +97,27 @@ class _Replay:
     symbol_file: Path | None = None
 
     @property
-    def smoke(self) -> Smoke | None:
-        """What was booted in place of a workload."""
-        return self.planned.system.smoke if self.raw.cell.workload == smoke.WORKLOAD else None
+    def is_smoke(self) -> bool:
+        return self.raw.cell.workload == smoke.WORKLOAD
 
-    def spec(self, *, records: Records = NO_RECORDS) -> BootSpec:
-        image, log = self.images.of(self.planned.booted, self.planned.workload), clock_log(self.out)
-        made = guest_spec(
-            self.planned,
-            image,
-            self.vm,
-            self.raw.nonce,
-            log=log,
-            seed=self.raw.seed,
-            measure=self.measure,
-            words=self.smoke.append if self.smoke else None,
-            records=records,
-            exploration=self.raw.exploration,
+    def request(self, records: Records = NO_RECORDS) -> RunRequest:
+        raw = self.raw
+        boot = BootOptions(
+            raw.nonce, seed=raw.seed, measure=self.measure, records=records, exploration=raw.exploration
         )
-        stated = smoke.deadlines(made.deadlines) if self.smoke else made.deadlines
-        return replace(made, deadlines=stated.at_most(self.deadline_ns))
+        request = self.bench.smoke_request if self.is_smoke else self.bench.request
+        made = request(self.planned, boot, self.out, attempt=raw.attempt)
+        made = replace(made, order=raw.order, warmup=raw.warmup)
+        return bounded(made, self.deadline_ns, self.limits)
 
-    @property
-    def watch(self) -> Watch:
-        system = self.planned.system
-        return smoke.smoke_watch(system, self.smoke) if self.smoke else watch_for(system)
+    def execute(self, records: Records = NO_RECORDS) -> RawRun:
+        return attempt.execute(self.request(records))
 
     @property
     def window(self) -> tuple[int, int] | None:
         """Where the recorded window lies on the console; None: between marks."""
         system = self.planned.system
-        if self.smoke or system.result.is_marked:
+        if self.is_smoke or system.result.is_marked:
             return None
         files = RunFiles(self.raw)
         try:
@@ -138,7 +127,13 @@ class _Replay:
 
     def symbols(self) -> tuple[Path | None, Path | None]:
         """The files with the symbols of the kernel and of the workload's program."""
-        return _kernel_symbols(self), self.images.program(self.planned.booted, self.planned.workload)
+        if self.symbol_file is None:
+            return self.bench.symbols(self.planned)
+        return self.symbol_file, self.bench.images.program(self.planned.booted, self.planned.workload)
+
+    @property
+    def guest(self) -> Architecture:
+        return self.bench.machines.vm(self.planned).qemu.guest
 
 
 def replay(order: Order, notice: Notice) -> tuple[str, bool]:
@@ -174,7 +169,7 @@ def _repeat(order: Order, new: _Replay, notice: Notice) -> tuple[str, bool]:
         lines=order.lines or (order.attribution and new.has_memory),
         window=new.window if order.profile or order.flame else None,
     )
-    again = attempt.execute(_request(new, new.spec(records=wanted)))
+    again = new.execute(wanted)
     difference = arms.difference(new.raw, again)
     lines = [f"{order.out}: {difference or 'the same run: marks, counts and console are equal'}"]
     if wanted.profile is not None:
@@ -186,7 +181,7 @@ def _repeat(order: Order, new: _Replay, notice: Notice) -> tuple[str, bool]:
         label = f"Lines that moved between CPUs, {new.raw.cell.id}, run {new.raw.attempt:04}"
         lines += recordings.moved_lines(wanted.sharing, *new.symbols(), label)
     if wanted.events is not None:
-        lines += recordings.trace(order.out)
+        lines += recordings.write_trace(order.out, order.out / recordings.TRACE)
     return "\n".join(lines), not difference
 
 
@@ -195,7 +190,7 @@ def profiled(order: Order, notice: Notice) -> Profile:
     new = _prepare(order, notice)
     with _own_folder(order.out):
         wanted = recordings.records(order.out, profile=True, window=new.window)
-        again = attempt.execute(_request(new, new.spec(records=wanted)))
+        again = new.execute(wanted)
         if difference := arms.difference(new.raw, again):
             raise EvidenceError(f"{order.folder}: its replay is another run: {difference}")
         return recordings.profile(order.out, *new.symbols())
@@ -222,16 +217,16 @@ def _prepare(order: Order, notice: Notice) -> _Replay:
     system = _system(_with_system(order, raw, notice), facts, raw)
     is_smoke = raw.cell.workload == smoke.WORKLOAD
     workload = smoke.stand_in(system) if is_smoke else find_workload(facts, raw.cell.workload, order.trusted)
-    planned = PlannedCell(raw.cell, system, workload, Seats(Lane.INSN, Placement.VIRTUAL, ()))
-    images = Images(False, notice)
-    if guest_digest(images.of(planned.booted, planned.workload)) != raw.guest_digest:
+    planned = PlannedCell(raw.cell, system, workload, Seats(Lane.INSN, raw.placement, ()))
+    bench = Workbench(Options(), ThisHost(), notice)
+    if guest_digest(bench.image(planned)) != raw.guest_digest:
         raise EvidenceError(f"{order.folder}: the guest's sources, or the compiler, changed after the run")
     measure = read_flag(facts, "measure", str(order.folder.parent.parent / order.facts))
+    _prepare_qemu(bench, facts, system)
     return _Replay(
         raw=raw,
         planned=planned,
-        images=images,
-        vm=_vm(facts, system, notice),
+        bench=bench,
         out=order.out,
         measure=measure,
         has_memory=bool(clock.machine),
@@ -289,46 +284,21 @@ def _settings(facts: Mapping[str, Any], raw: RawRun) -> dict[str, str]:
     return dict(found)
 
 
-def _vm(facts: Mapping[str, Any], system: System, notice: Notice) -> VmConfig:
-    qemu = inputs.qemu(system.own_qemu, system.arch, notice=notice, named=f"{system.file}: qemu.binary:")
+def _prepare_qemu(bench: Workbench, facts: Mapping[str, Any], system: System) -> None:
+    bench.machines.fetch([system])
+    qemu = bench.machines.qemus[system.emulator]
     digest = facts.get("inputs", {}).get(system.emulator, {}).get("digest")
     if digest != qemu.digest:
         raise EvidenceError(f"the run was made with another QEMU (digest {digest!r:.80})")
-    probe = accel.probe(qemu, Accel.TCG)
-    return VmConfig(qemu, Accel.TCG, probe.cpu_model or "", prepare(qemu))
-
-
-def _request(new: _Replay, spec: BootSpec) -> RunRequest:
-    raw = new.raw
-    return RunRequest(
-        cell=raw.cell,
-        spec=spec,
-        folder=new.out,
-        nonce=raw.nonce,
-        attempt=raw.attempt,
-        order=raw.order,
-        seed=raw.seed,
-        placement=raw.placement,
-        warmup=raw.warmup,
-        guest_digest=raw.guest_digest,
-        script=None if new.smoke else script(new.planned, raw.nonce, spec.ports),
-        watch=new.watch,
-        limits=new.limits,
-    )
-
-
-def _kernel_symbols(new: _Replay) -> Path | None:
-    planned = new.planned
-    if new.symbol_file is not None:
-        return new.symbol_file
-    return recordings.kernel_symbols(new.images, new.vm.qemu, planned.booted, planned.workload)
+    bench.machines.emulate(system, prepare(qemu))
 
 
 def _debug(new: _Replay, notice: Notice) -> str:
     """The guest is stopped before its first instruction, until the debugger continues it."""
-    socket, spec = new.out / "gdb.sock", new.spec()
+    socket, spec = new.out / "gdb.sock", new.request().spec
     stopped = replace(spec, argv=(*spec.argv, "-gdb", f"unix:{socket},server=on,wait=off"))
-    command = shlex.join([_debugger(new), *_gdb_symbols(new), "-ex", f"target remote {socket}"])
+    debugger = "gdb" if new.guest.is_host else "gdb-multiarch"
+    command = shlex.join([debugger, *_gdb_symbols(new), "-ex", f"target remote {socket}"])
     with guest.started(stopped, new.out, mark=new.raw.nonce, limits=Limits()) as running:
         running.prepare()
         notice(f"stopped before its first instruction; {command}; Ctrl-C here ends it")
@@ -337,19 +307,15 @@ def _debug(new: _Replay, notice: Notice) -> str:
     return f"{new.out}: the debugged run has ended: {_comparison(new)}; its console is serial.log"
 
 
-def _debugger(new: _Replay) -> str:
-    return "gdb" if new.vm.qemu.guest.is_host else "gdb-multiarch"
-
-
 def _gdb_symbols(new: _Replay) -> list[str]:
     """The file with the kernel's symbols. It is the kernel itself, except for a distribution's Linux."""
-    file = _kernel_symbols(new)
+    file, _ = new.symbols()
     if file is None or is_elf(file):
         return [] if file is None else [str(file)]
     symbols, made = read_symbols(file), new.out / "symbols.elf"
     if symbols == NO_SYMBOLS:
         return []
-    made.write_bytes(symbol_file(symbols, new.vm.qemu.guest.elf_machine))
+    made.write_bytes(symbol_file(symbols, new.guest.elf_machine))
     return [str(made)]
 
 

@@ -26,6 +26,14 @@ class NotPassed(pytest.fail.Exception):  # type: ignore[misc, name-defined]
     """A test that required a verdict which is not PASS; the message is the verdict's reason."""
 
 
+def require(outcome: Word, reason: str, *, inconclusive_fails: bool) -> None:
+    """Passes only on PASS; SKIP skips the test with its reason."""
+    if outcome is Word.SKIP or (outcome is Word.INCONCLUSIVE and not inconclusive_fails):
+        pytest.skip(reason)
+    if outcome is not Word.PASS:
+        raise NotPassed(reason, pytrace=False)
+
+
 @dataclass(frozen=True, slots=True)
 class CellResult:
     """The value of the fixture `cell`."""
@@ -38,10 +46,7 @@ class CellResult:
 
     def require_verified(self) -> None:
         """Passes only if every requested run was made and verified; SKIP skips the test with its reason."""
-        if self.verified.outcome is Word.SKIP:
-            pytest.skip(self.verified.reason)
-        if self.verified.outcome is not Word.PASS:
-            raise NotPassed(self.verified.reason, pytrace=False)
+        require(self.verified.outcome, self.verified.reason, inconclusive_fails=True)
 
     @property
     def work(self) -> tuple[int, ...]:
@@ -65,12 +70,7 @@ class VerdictResult:
 
     def require_pass(self) -> None:
         """Passes only on PASS; SKIP skips the test with its reason."""
-        word, reason = self.verdict.outcome, self.verdict.sentence
-        if word is Word.PASS:
-            return
-        if word is Word.SKIP or (word is Word.INCONCLUSIVE and not self.inconclusive_fails):
-            pytest.skip(reason)
-        raise NotPassed(reason, pytrace=False)
+        require(self.verdict.outcome, self.verdict.sentence, inconclusive_fails=self.inconclusive_fails)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -129,7 +130,7 @@ def test_a_file_does_not_get_the_number_of_a_closed_stream(tmp_path: Path) -> No
     assert (tmp_path / "file").read_text() == ""
 
 
-@pytest.mark.parametrize("name", [module.NAME for module in commands.all_commands()])
+@pytest.mark.parametrize("name", [one.name for one in commands.all_commands()])
 def test_every_command_comes_to_its_end_when_its_reader_is_gone(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -141,9 +142,11 @@ def test_every_command_comes_to_its_end_when_its_reader_is_gone(
         ended.append(name)
         return 7
 
-    module = next(one for one in commands.all_commands() if name == one.NAME)
-    monkeypatch.setattr(module, "declare", lambda parser: parser.add_argument("words", nargs="*"))
-    monkeypatch.setattr(module, "run", run)
+    def declare(parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("words", nargs="*")
+
+    found = [replace(one, declare=declare, run=run) for one in commands.all_commands()]
+    monkeypatch.setattr(commands, "all_commands", lambda: found)
     read, write = os.pipe()
     os.close(read)
     with os.fdopen(write, "w") as stream:

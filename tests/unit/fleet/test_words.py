@@ -18,7 +18,7 @@ from benchgate.fleet.task import Input, Item, Made, Own, Place, Word, templated
 from benchgate.fleet.words import require, why_not
 from benchgate.plan import catalog
 from benchgate.run import argv
-from benchgate.run.argv import VmConfig
+from benchgate.run.argv import BootOptions, VmConfig
 from tests.unit.fleet.tasks import NONCE, SHA, task
 from tests.unit.plans import planned
 
@@ -77,7 +77,7 @@ def test_what_we_ship_is_started(name: str, machine: str) -> None:
     qemu = Qemu(Path("/q/qemu"), {}, (Path("/q/one"), Path("/q/two")), (9, 2, 0), "d", guest=system.arch)
     vm = VmConfig(qemu, Accel.TCG, "", Path("/p/clock.so"))
     image = Image(Path("/i/kernel"), Path("/i/initrd"), None, {})
-    spec = argv.guest_spec(cell, image, vm, NONCE, log=Path("/r/clock.log"), seed=3)
+    spec = argv.guest_spec(cell, image, vm, BootOptions(NONCE, log=Path("/r/clock.log"), seed=3))
     places: dict[str, Place] = {
         **{
             "/q/qemu": Own("qemu"),

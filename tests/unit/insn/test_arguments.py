@@ -8,7 +8,7 @@ import pytest
 
 from benchgate.base.errors import BuildError, UsageError
 from benchgate.base.qemu import Qemu
-from benchgate.insn.arguments import Records, arguments
+from benchgate.insn.arguments import ClockRun, Records, arguments
 from benchgate.insn.log import Order
 from benchgate.insn.plugin import is_dynamic, prepare
 
@@ -16,13 +16,9 @@ PLUGIN = Path("/cache/insn/full.so")
 
 
 def clock_arguments(**changes: object) -> tuple[tuple[str, ...], dict[str, str]]:
-    values: dict[str, object] = {
-        "log": Path("/run/clock.log"),
-        "seed": 3,
-        "cpus": 4,
-        "machine": "q35",
-    }
-    found = arguments(**{"plugin": PLUGIN, **values, **changes})  # type: ignore[arg-type]
+    run: dict[str, object] = {"log": Path("/run/clock.log"), "seed": 3, "cpus": 4, "machine": "q35"}
+    plugin = changes.pop("plugin", PLUGIN)
+    found = arguments(plugin, ClockRun(**(run | changes)))  # type: ignore[arg-type]
     return found.argv_extra, dict(found.environment)
 
 
@@ -127,12 +123,7 @@ def test_a_missing_qemu_is_refused_with_the_reason(tmp_path: Path) -> None:
 
 
 def test_a_machine_and_strict_order_reach_the_plugin() -> None:
-    found = arguments(
-        Path("/p.so"),
-        log=Path("/log"),
-        seed=0,
-        shape=Path("/run/machine.shape"),
-        order=Order.STRICT,
-    )
+    run = ClockRun(Path("/log"), shape=Path("/run/machine.shape"), order=Order.STRICT)
+    found = arguments(PLUGIN, run)
     assert "machine=/run/machine.shape,order=strict" in found.argv_extra[1]
     assert found.one_insn

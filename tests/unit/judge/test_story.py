@@ -10,8 +10,8 @@ from benchgate.base.cells import Lane
 from benchgate.base.runs import RawRun
 from benchgate.judge.story import story
 from benchgate.judge.story.words import Instant, Span, Story, Track
+from benchgate.render.trace import trace
 from benchgate.run.record import clock_log
-from benchgate.session.timeline import trace
 from tests import traceformat
 from tests.unit.insn.test_activity import LINES, with_lines
 from tests.unit.insn.test_events import FILE

@@ -18,7 +18,7 @@ from benchgate.base.runs import Deadlines, Image
 from benchgate.base.systems import Ask
 from benchgate.plan.catalog import load_system
 from benchgate.plan.planned import Seats
-from benchgate.run.argv import VmConfig, deadlines, guest_spec, manifest, native_spec
+from benchgate.run.argv import BootOptions, VmConfig, deadlines, guest_spec, manifest, native_spec
 from benchgate.run.watch import GUEST_WATCH, NATIVE_WATCH, watch_for
 from tests.unit.plans import own_system, planned
 
@@ -26,6 +26,7 @@ QEMU = Qemu(Path("/q/qemu"), {"LD_LIBRARY_PATH": "/q/lib"}, (Path("/q/roms"),), 
 HOST = VmConfig(QEMU, Accel.TCG, "max")
 IMAGE = Image(Path("/i/kernel"), Path("/i/initrd"), None, {"kernel": "aa"})
 NONCE = "0123456789abcdef"
+BOOT = BootOptions(NONCE)
 PRIMES = "bench.hi=3000000 bench.split=cost bench.wait=join"
 
 
@@ -46,7 +47,7 @@ def test_the_manifest_has_exactly_these_words() -> None:
 
 
 def test_the_command_line_of_a_guest() -> None:
-    spec = guest_spec(planned(2), IMAGE, HOST, NONCE)
+    spec = guest_spec(planned(2), IMAGE, HOST, BOOT)
     assert spec.argv[:3] == ("/q/qemu", "-L", "/q/roms")
     assert after(spec.argv, "-kernel") == "/i/kernel"
     assert after(spec.argv, "-initrd") == "/i/initrd"
@@ -65,7 +66,7 @@ def test_disks_and_firmware_are_on_the_command_line() -> None:
     disks = (Disk("{out}/a"), Disk("b", "qcow2", Interface.IDE))
     system = replace(one.system, ask=Ask.SELFTEST, boot=Boot(disks=disks, firmware="own.bin"))
     image = Image(None, None, None, {}, disks=(Path("/i/a"), Path("/i/b")), firmware=Path("/i/own.bin"))
-    argv = guest_spec(replace(one, system=system), image, HOST, NONCE).argv
+    argv = guest_spec(replace(one, system=system), image, HOST, BOOT).argv
     assert (after(argv, "-bios"), "-kernel" in argv, "-append" in argv) == ("/i/own.bin", False, False)
     assert [argv[place + 1] for place, word in enumerate(argv) if word == "-drive"] == [
         "id=disk0,if=none,file=/i/a,format=raw,snapshot=on",
@@ -73,16 +74,16 @@ def test_disks_and_firmware_are_on_the_command_line() -> None:
     ]
     assert "virtio-blk-pci,drive=disk0" in argv
     bare = guest_spec(
-        replace(one, system=replace(system, boot=replace(system.boot, firmware="none"))), image, HOST, NONCE
+        replace(one, system=replace(system, boot=replace(system.boot, firmware="none"))), image, HOST, BOOT
     ).argv
     assert after(bare, "-bios") == "none"
 
 
 def test_the_console_is_a_serial_port_or_virtio() -> None:
     one = planned(2)
-    serial = guest_spec(one, IMAGE, HOST, NONCE).argv
+    serial = guest_spec(one, IMAGE, HOST, BOOT).argv
     virtio = replace(one.system, qemu=replace(one.system.qemu, console="virtio"))
-    other = guest_spec(replace(one, system=virtio), IMAGE, HOST, NONCE).argv
+    other = guest_spec(replace(one, system=virtio), IMAGE, HOST, BOOT).argv
     assert after(serial, "-serial") == "chardev:console"
     assert "-serial" not in other
     assert "virtconsole,chardev=console" in other
@@ -91,7 +92,7 @@ def test_the_console_is_a_serial_port_or_virtio() -> None:
 
 def test_the_settings_of_a_system_override_the_defaults(tmp_path: Path) -> None:
     one = replace(planned(2), system=own_system(tmp_path))
-    spec = guest_spec(one, replace(IMAGE, initrd=None), replace(HOST, cpu_model="host"), NONCE)
+    spec = guest_spec(one, replace(IMAGE, initrd=None), replace(HOST, cpu_model="host"), BOOT)
     assert (after(spec.argv, "-machine"), after(spec.argv, "-cpu"), after(spec.argv, "-m")) == (
         "pc",
         "max",
@@ -101,7 +102,7 @@ def test_the_settings_of_a_system_override_the_defaults(tmp_path: Path) -> None:
     assert spec.argv[-2:] == ("-device", "foo")
     assert "-initrd" not in spec.argv
     assert after(spec.argv, "-append").startswith("quiet bench.workload=primes ")
-    given = guest_spec(one, IMAGE, HOST, NONCE, words="selftest=all")
+    given = guest_spec(one, IMAGE, HOST, replace(BOOT, words="selftest=all"))
     assert after(given.argv, "-append") == "selftest=all"
 
 
@@ -121,7 +122,7 @@ def test_a_native_run_is_the_program_with_its_pins() -> None:
 def test_an_oversubscribed_guest_uses_its_pins_in_turn() -> None:
     one = planned(4, oversubscribe=True)
     assert one.seats.placement is Placement.OVERSUBSCRIBED
-    assert guest_spec(one, IMAGE, HOST, NONCE).pins == (4, 5, 4, 5)
+    assert guest_spec(one, IMAGE, HOST, BOOT).pins == (4, 5, 4, 5)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +146,7 @@ def test_deadlines_follow_the_lane(lane: Lane, pins: tuple[int, ...], cpus: int,
 def test_the_instruction_clock_must_be_prepared() -> None:
     one = replace(planned(1), seats=Seats(Lane.INSN, Placement.VIRTUAL, ()))
     with pytest.raises(UsageError, match="primes-linux-smp1: the instruction clock is not prepared"):
-        guest_spec(one, IMAGE, HOST, NONCE, log=Path("clock.log"))
+        guest_spec(one, IMAGE, HOST, replace(BOOT, log=Path("clock.log")))
 
 
 def test_the_watch_has_the_patterns_of_the_system(tmp_path: Path) -> None:
@@ -166,10 +167,10 @@ def test_an_exploration_is_one_more_file_of_the_clock_and_of_nothing_else() -> N
     one, sync = planned(2), usual(Strategy.SYNC, 5)
     clocked = replace(one, seats=Seats(Lane.INSN, Placement.VIRTUAL, ()))
     host = replace(HOST, clock=Path("/c/insn.so"))
-    log = Path("/runs/0001/clock.log")
-    found = guest_spec(clocked, IMAGE, host, NONCE, log=log, exploration=sync)
+    logged = replace(BOOT, log=Path("/runs/0001/clock.log"))
+    found = guest_spec(clocked, IMAGE, host, replace(logged, exploration=sync))
     assert found.exploration == sync
     assert ",explore=/runs/0001/exploration.txt" in after(found.argv, "-plugin")
-    assert "explore" not in after(guest_spec(clocked, IMAGE, host, NONCE, log=log).argv, "-plugin")
+    assert "explore" not in after(guest_spec(clocked, IMAGE, host, logged).argv, "-plugin")
     with pytest.raises(UsageError, match="only the instruction clock explores; use --clock insn"):
-        guest_spec(one, IMAGE, HOST, NONCE, exploration=sync)
+        guest_spec(one, IMAGE, HOST, replace(BOOT, exploration=sync))

@@ -6,11 +6,14 @@ import json
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
+from benchgate.host import resctrl
 from benchgate.host.noise import HostSnapshot, ThreadCounters
-from benchgate.run.thread_use import Sample, ThreadUse, host_span_ns, keep_samples
+from benchgate.host.resctrl import MemoryCounters
+from benchgate.run.thread_use import MEMORY_FILE, MemoryUse, Sample, ThreadUse, host_span_ns, keep_samples
 
 
 def use(thread: int, vcpu: int | None, delay_ns: int | None) -> ThreadUse:
@@ -60,3 +63,54 @@ def test_the_span_is_from_the_start_to_the_exit(last: str) -> None:
 @pytest.mark.parametrize("samples", [(), (START, READY, RESULT, END), (READY, Sample("exit", 40, ()))])
 def test_without_start_or_exit_there_is_no_span(samples: tuple[Sample, ...]) -> None:
     assert host_span_ns(samples) is None
+
+
+class Counting:
+    """In the place of a Group on a host that counts."""
+
+    made: ClassVar[list[Counting]] = []
+
+    def __init__(self, name: str, root: Path) -> None:
+        del root
+        self.name, self.why = name, ""
+        self.threads: list[int] = []
+        self.closed = False
+        Counting.made = [self]
+
+    def join(self, threads: list[int]) -> None:
+        self.threads += threads
+
+    def read(self) -> MemoryCounters:
+        return MemoryCounters(7, 100, None)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_every_moment_is_written_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benchgate.run.thread_use.Group", Counting)
+    monkeypatch.setattr(resctrl, "last_cache_bytes", lambda pins: 8 << 20 if pins == (0,) else None)
+    use = MemoryUse(os.getpid(), (0,), "abcd")
+    use.note("ready")
+    use.note("")
+    use.keep(tmp_path)
+    use.close()
+    (group,) = Counting.made
+    assert (group.name, group.closed) == ("benchgate-abcd", True)
+    assert os.getpid() in group.threads
+    sample = {"time_ns": 7, "held_bytes": 100, "moved_bytes": None}
+    assert json.loads((tmp_path / MEMORY_FILE).read_text()) == {
+        "why": "",
+        "cache_bytes": 8 << 20,
+        "samples": [{"moment": "ready", **sample}, {"moment": "", **sample}],
+    }
+
+
+def test_a_host_that_does_not_count_says_why(tmp_path: Path) -> None:
+    use = MemoryUse(os.getpid(), (0,), "abcd", tmp_path / "resctrl")
+    use.note("ready")
+    use.keep(tmp_path)
+    use.close()
+    found = json.loads((tmp_path / MEMORY_FILE).read_text())
+    assert found["samples"] == []
+    assert "is not mounted" in found["why"]

@@ -23,9 +23,9 @@ from benchgate.host.memory.meter import Sample
 from benchgate.host.memory.told import Told, ToldCache
 from benchgate.host.noise import HostSnapshot
 from benchgate.host.topology import Isolation, LogicalCpu, Topology
-from benchgate.plan import catalog, machinefile
+from benchgate.plan import machinefile
 from benchgate.session import calibration
-from benchgate.session.calibration import disturbances, machine_table
+from benchgate.session.calibration import disturbances, sheet, stairs_of
 from tests.unit.host.memory.curves import THREE, curve
 from tests.unit.host.memory.madeup import MadeUp
 from tests.unit.host.memory.madeup import told as told_of
@@ -368,65 +368,32 @@ def test_what_a_host_tells_and_no_file_can_hold_is_left_out(
     assert "what the host tells of itself is left out, because a machine file cannot hold it: " in done.text
 
 
-SMALL = """
-name: small
-source: a test
-cpus: 4
-line: 64
-l1d: {size: 32K, ways: 8}
-l1i: {size: 32K, ways: 8}
-l2: {size: 512K, ways: 8, latency_ns: 3}
-clusters: ["0-1", "2-3"]
-sockets: ["0-1", "2-3"]
-nodes: [{cpus: "0-1", memory: 60}, {cpus: "2-3", memory: 40}]
-memory: {local_ns: 80, remote_ns: 130}
-transfer: {cluster_ns: 30, socket_ns: 120}
-atomic_ns: 4
-interrupt_ns: 500
-tlb: {entries: 64, ways: 4, walk_ns: 10}
-"""
-
-
-def rows(machine: Machine | None) -> dict[str, str]:
-    assert machine is not None
-    found = {line[:10].strip(): line[11:] for line in machine_table(machine).splitlines()}
-    assert len(found) == len(machine_table(machine).splitlines())
+def machine() -> Machine:
+    found = machinefile.parse(OTHER, Path("other.yaml"))
+    assert found is not None
     return found
 
 
-def test_every_figure_of_a_small_machine() -> None:
-    assert rows(machinefile.parse(SMALL, Path("small.yaml"))) == {
-        "machine": "small: a test",
-        "CPUs": "4; one instruction takes 1 ns; a hit in the first level takes no more",
-        "L1d": "32 KiB, 8 ways, 64 sets of 64 bytes, 1 ns",
-        "L1i": "32 KiB, 8 ways, 64 sets of 64 bytes, 1 ns",
-        "L2": "512 KiB, 8 ways, 1,024 sets of 64 bytes, 3 ns",
-        "clusters": "2: 0-1 | 2-3",
-        "sockets": "2: 0-1 | 2-3",
-        "node 0": "CPUs 0-1, 60% of the memory",
-        "node 1": "CPUs 2-3, 40% of the memory",
-        "memory": "80 ns, 130 ns from another node; no limit of bandwidth",
-        "transfer": "30 ns within a cluster, 120 ns across sockets",
-        "atomic": "4 ns more than a plain access",
-        "interrupt": "500 ns for the CPU that takes it",
-        "TLB": "64 entries, 4 ways, 10 ns for a walk",
-    }
+def texts(kinds: list[str], decides: str) -> list[str]:
+    root = ElementTree.fromstring(sheet(machine(), {kind: tuple(curve(THREE)) for kind in kinds}, decides))
+    return [one.text or "" for one in root.iter("{http://www.w3.org/2000/svg}text")]
 
 
-@pytest.mark.parametrize("name", ["desktop8", "server2x16", "manycore64"])
-def test_a_shipped_machine_has_a_table(name: str) -> None:
-    found = rows(catalog.load_machine(name))
-    assert found["machine"].startswith(f"{name}: ")
-    assert " GB/s for each node" in found["memory"]
+def test_the_stairs_are_the_levels_of_the_file() -> None:
+    assert [(one.name, one.size, one.ns) for one in stairs_of(machine())] == [
+        ("L1d", 64 << 10, 1),
+        ("L2", 512 << 10, 9),
+        ("memory", None, 60),
+    ]
 
 
-def test_one_cpu_has_no_transfer() -> None:
-    alone = SMALL.replace("cpus: 4", "cpus: 1")
-    for key in ("clusters", "sockets"):
-        alone = alone.replace(f'{key}: ["0-1", "2-3"]', f'{key}: ["0"]')
-    alone = alone.replace(', memory: 60}, {cpus: "2-3", memory: 40}', ", memory: 100}").replace(
-        '"0-1"', '"0"'
-    )
-    alone = alone.replace("tlb: {entries: 64, ways: 4, walk_ns: 10}\n", "")
-    found = rows(machinefile.parse(alone, Path("alone.yaml")))
-    assert (found["transfer"], found["TLB"]) == ("none: there is one CPU", "none")
+def test_the_legend_names_each_chase_and_which_decides() -> None:
+    words = " ".join(texts(["huge", "small", "local"], "small"))
+    assert "all lines in random order, on huge pages page by page" not in words
+    assert "all lines in random order, on huge pages" in words
+    assert "on pages of 4 KiB; the file is made from it" in words
+    assert "What the TLB adds" not in words
+
+
+def test_pages_have_a_picture_of_their_own() -> None:
+    assert any(one.startswith("What the TLB adds") for one in texts(["huge", "pages"], "huge"))

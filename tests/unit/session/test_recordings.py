@@ -1,13 +1,21 @@
-"""What a replay recorded becomes files with names."""
+"""What was recorded becomes files with names, and replaces no file."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
+from benchgate.base.errors import EvidenceError, UsageError
+from benchgate.cli import main
 from benchgate.insn.sharing import read_sharing
 from benchgate.judge.sharing import KEPT
+from benchgate.run.record import save
 from benchgate.session import recordings
+from tests import traceformat
 from tests.unit.insn.test_sharing import FILE
+from tests.wirekit import primes_run, recorded
 
 
 def test_moved_lines_become_named_lines_a_picture_and_sentences(tmp_path: Path) -> None:
@@ -29,3 +37,49 @@ def test_records_name_their_files_and_nothing_else() -> None:
     assert recordings.records(folder).options() == {}
     wanted = recordings.records(folder, lines=True, profile=True).options()
     assert wanted == {"profile": folder / "profile.txt", "sharing": folder / "sharing.txt"}
+
+
+# ---- traces
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    run = primes_run(tmp_path / "0001-primes-linux-smp2", recorded("good-linux-primes-smp2"))
+    save(replace(run, folder=run.folder))
+    return run.folder
+
+
+def test_a_trace_is_written_where_it_was_asked_for(folder: Path, tmp_path: Path) -> None:
+    before = sorted(folder.iterdir())
+    out = tmp_path / "trace.json"
+    lines = recordings.write_trace(folder, out)
+    assert lines[0].startswith(f"{out}: 4 spans, 0 wake-ups, 0 samples; open it in")
+    names = {one["name"] for one in traceformat.check(out.read_text()) if one["ph"] == "X"}
+    assert {"total", "work"} < names
+    assert sorted(folder.iterdir()) == before
+
+
+def test_by_default_it_is_beside_the_user_and_has_a_free_name(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["timeline", str(folder)]) == 0
+    assert main(["timeline", str(folder)]) == 0
+    made = sorted(path.name for path in tmp_path.glob("timeline-*.json"))
+    assert made == [f"timeline-{folder.name}-2.json", f"timeline-{folder.name}.json"]
+    assert "another zero" in capsys.readouterr().out
+
+
+def test_a_file_that_exists_is_not_changed(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "mine.json"
+    out.write_text("mine")
+    with pytest.raises(UsageError, match="already exists; it was not changed; name another file"):
+        recordings.write_trace(folder, out)
+    assert out.read_text() == "mine"
+    with pytest.raises(UsageError, match="cannot be written"):
+        recordings.write_trace(folder, tmp_path / "absent" / "x.json")
+
+
+def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(EvidenceError, match=r"run.json cannot be read"):
+        recordings.write_trace(tmp_path, tmp_path / "x.json")

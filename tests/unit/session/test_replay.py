@@ -13,7 +13,6 @@ from benchgate.base.cells import Lane
 from benchgate.base.errors import BootError, EvidenceError, NeedsFilesError, UsageError
 from benchgate.base.runs import RawRun
 from benchgate.judge import arms
-from benchgate.run import attempt
 from benchgate.run.record import clock_log, load, save
 from benchgate.session import replay as module
 from benchgate.session.replay import Order, replay
@@ -86,19 +85,17 @@ def test_a_replay_that_fails_leaves_no_folder_that_blocks_the_next(
     """The first replay fails after its first file; the second one gets as far, and differs from the run."""
     asked = order(recorded_run(tmp_path, "linux"))
     raw = load(asked.folder)
-    new = SimpleNamespace(raw=raw, spec=lambda **_: None)
-    monkeypatch.setattr(module, "_prepare", lambda *_: new)
-    monkeypatch.setattr(module, "_request", lambda *_: None)
 
     def fails(_: object) -> RawRun:
         (asked.out / "serial.log").touch()
         raise failure
 
-    monkeypatch.setattr(attempt, "execute", fails)
+    new = SimpleNamespace(raw=raw, execute=fails)
+    monkeypatch.setattr(module, "_prepare", lambda *_: new)
     with pytest.raises(type(failure)):
         replay(asked, print)
     assert not asked.out.exists()
-    monkeypatch.setattr(attempt, "execute", lambda _: raw)
+    new.execute = lambda _: raw
     monkeypatch.setattr(arms, "difference", lambda *_: "one mark differs")
     assert replay(asked, print) == (f"{asked.out}: one mark differs", False)
     assert asked.out.is_dir()

@@ -9,19 +9,20 @@ UsageError.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchgate.base.errors import UsageError
-from benchgate.base.files import lock_holder, try_lock
 from benchgate.base.systems import System
-from benchgate.base.text import counted
-from benchgate.build.revision import Repository, commit_of, repository_of, sources_of
+from benchgate.base.text import counted, visible
+from benchgate.build.revision import Repository, commit_of, git, repository_of, sources_of
+from benchgate.evidence.files import SESSION, read_object
 from benchgate.plan import catalog
-from benchgate.session.bisect import answer, history, state, step
+from benchgate.session import comparison, folder_lock
+from benchgate.session.bisect import history, state, step
+from benchgate.session.bisect.history import Next
 from benchgate.session.bisect.state import Question, State, Step, Term
 
 UNDECIDED = 5
@@ -85,7 +86,7 @@ def run(order: Order, say: Say) -> tuple[str, int]:
         while True:
             chosen = history.next_commit(walk.folder, walk.repository, walk.paths, known)
             if not chosen.commit:
-                text = answer.text(walk.folder, walk.question, walk.repository, known, chosen)
+                text = _answer(walk.folder, walk.question, walk.repository, known, chosen)
                 return text, 0 if chosen.first_bad else UNDECIDED
             subject = history.subject_of(walk.repository, chosen.commit)
             say(f"about {chosen.left} left; testing {chosen.commit[:10]} ({subject})")
@@ -137,21 +138,10 @@ def _begin(order: Order, say: Say, stack: ExitStack) -> Walk:
         raise UsageError(f"{order.good} and {order.bad} are the same commit, {question.good[:10]}")
     place = order.out or Path("reports") / f"bisect-{question.good[:10]}-{question.bad[:10]}"
     folder = place.absolute()
-    _locked(folder, stack)
+    stack.enter_context(folder_lock.locked(folder, "bisects"))
     sources = sources_of(system.build.folder, question.good)
     paths = [sources.below(one) for one in system.build.sources if sources.covers(one)]
     return Walk(question, repository, () if "" in paths else tuple(paths), folder, say)
-
-
-def _locked(folder: Path, stack: ExitStack) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = try_lock(folder / "lock")
-    except OSError as error:
-        raise UsageError(f"{folder} cannot be written: {error.strerror}; name another with --out") from error
-    if lock is None:
-        raise UsageError(f"{lock_holder(folder / 'lock')} bisects in {folder}; wait for it, or give --out")
-    stack.callback(os.close, lock)
 
 
 def _without_system(arguments: Sequence[str]) -> tuple[str, tuple[str, ...]]:
@@ -176,3 +166,55 @@ def _without_system(arguments: Sequence[str]) -> tuple[str, tuple[str, ...]]:
 
 def _names(name: Path) -> Sequence[Path]:
     return [name, *(name.with_name(f"{name.name}-{number}") for number in range(2, 1000))]
+
+
+def _answer(folder: Path, question: Question, repository: Repository, known: State, found: Next) -> str:
+    lines = _found(repository, found.first_bad) if found.first_bad else _among(repository, known, found)
+    step = known.step(found.first_bad) or _earliest_bad(known, found)
+    if step is not None:
+        lines += ["", step.why, *_against_good(folder, step)]
+    skipped = [one for one in known.steps if one.term is Term.SKIP]
+    if skipped:
+        lines += ["", "skipped:", *(f"  {state.line(one)}" for one in skipped)]
+    lines += [
+        "",
+        f"{len(known.steps)} steps, each with its session: {folder / state.LOG}, {folder / 'steps'}",
+    ]
+    lines.append(f"from GOOD {question.good[:10]} to BAD {question.bad[:10]} of {question.system}")
+    return "\n".join(map(visible, lines))
+
+
+def _found(repository: Repository, commit: str) -> list[str]:
+    done = git(repository.top, "log", "-1", "--format=%an, %ad", "--date=short", commit)
+    return [
+        f"the first bad commit is {commit[:10]}: {history.subject_of(repository, commit)}",
+        f"  {done.stdout.strip()}; git -C {repository.top} show {commit[:10]}",
+    ]
+
+
+def _among(repository: Repository, known: State, found: Next) -> list[str]:
+    lines = ["the first bad commit is one of these, and the others of them could not be judged:"]
+    for commit in found.among:
+        step = known.step(commit)
+        lines.append(f"  {commit[:10]} {step.term if step else 'not tested'}: "
+                     f"{history.subject_of(repository, commit)}")  # fmt: skip
+    return lines
+
+
+def _earliest_bad(known: State, found: Next) -> Step | None:
+    """Of the commits among which the first bad one is: the one that was seen to be bad."""
+    steps = map(known.step, found.among)
+    return next((one for one in steps if one is not None and one.term is Term.BAD), None)
+
+
+def _against_good(folder: Path, step: Step) -> list[str]:
+    """Both were measured in one session: A is GOOD."""
+    session = folder / step.session
+    letters = read_object(session, SESSION).get("letters", {})
+    if not step.session or not isinstance(letters, dict) or not {"A", "B"} <= letters.keys():
+        return []
+    try:
+        table = comparison.text(f"{session}:{letters['A']}", f"{session}:{letters['B']}")
+    except UsageError as error:
+        return [f"its figures have no counterpart in GOOD: {error}"]
+    return ["", f"GOOD (A) and {step.commit[:10]} (B), measured in one session:", *table.split("\n")]

@@ -1,15 +1,18 @@
 """Makes a find small: fewer CPUs, a shorter row, fewer stalls, shorter ones; and says where the switch falls.
 
 Takes the trials of a find, whose best case is the find's run; gives a `Small`. Each step keeps only what
-still fails in the same way, so it may be stopped after any. Fails as the trials do, but for a lack of runs,
-which is part of what is said.
+still fails in the same way, so it may be stopped after any. Which instruction a stall must precede is the
+same in every run; at which of its executions is not, because each stall moves all that follows. So runs are
+also stalled before executions of one instruction alone, at few of them, by chance. Fails as the trials do,
+but for a lack of runs, which is part of what is said.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from benchgate.base.exploring import Exploration, Point, Strategy
+from benchgate.base.exploring import ADDRESS, MOST_NS, Exploration, Point, Strategy
 from benchgate.base.text import one_line
 from benchgate.explore import merged, narrow
 from benchgate.explore.attempts import PLAIN
@@ -17,9 +20,10 @@ from benchgate.explore.ddmin import ddmin
 from benchgate.explore.explored import Find, Small
 from benchgate.explore.finding import Kind
 from benchgate.explore.switch import Segment, Switch
+from benchgate.insn.explore_log import Delay
 from benchgate.plan.planned import PlannedCell
 from benchgate.plan.workloadfile import fill
-from benchgate.session.exploring import places, placing
+from benchgate.session.exploring import placing
 from benchgate.session.exploring.loop import limit_ns, window_from
 from benchgate.session.exploring.trials import Case, SpentError, Trials
 
@@ -32,6 +36,15 @@ PATIENCE = 10
 SLOW = f"with {PATIENCE} times the guest time it ends: its stalls make it slow, and it does not hang"
 MOST_SWITCHES = 4
 """Of more stalls no sentence says where each falls."""
+LAST = 12
+"""So many of the last stalls before the failure are tried, the last one first. What follows the stall that
+matters may be needed, too: a thread that sleeps for ever must not be woken by something else."""
+ROUNDS = ((4, (1, 2)), (4, (3, 4)), (16, (5, 6, 7, 8)))
+"""How many stalls a run has on average, and the seeds of each instruction's runs."""
+LONGER = 8
+"""Every other run has stalls that are longer than all of the find's: the other CPU need not be there at once.
+They are up to so many times as long."""
+NEVER = 10**12
 
 
 def small(trials: Trials, of: int) -> Small:
@@ -106,7 +119,7 @@ def _fewer_stalls(trials: Trials) -> Point | None:
     if not trials.best.points or trials.fails(trials.best.at(())):
         return None
     _last_needed(trials)
-    if len(trials.best.points) > 1 and places.few(trials, trials.last.stalls):
+    if len(trials.best.points) > 1 and _fails_with_few(trials, trials.last.stalls):
         _last_needed(trials)
     trials.most = min(trials.runs + trials.asked.small_runs // 3, trials.asked.small_runs)
     try:
@@ -178,3 +191,28 @@ def told(find: Find) -> str:
     made = find.small
     stalls = f"{len(made.points)} of {made.of_points} stalls"
     return one_line(f"{find.name}: {stalls} after {made.runs} runs: {'; '.join(made.said)}", 1000)
+
+
+def _fails_with_few(trials: Trials, stalls: Sequence[Delay]) -> bool:
+    """`stalls`: of the best case, up to the last one that is needed."""
+    last: dict[int, int] = {}
+    for one in reversed(stalls[-LAST:]):
+        last.setdefault(one.pc & ADDRESS, one.ns)
+    executed: dict[int, int] = {}
+    for expected, seeds in ROUNDS:
+        for pc, ns in last.items():
+            if pc not in executed:
+                executed[pc] = trials.made(_case(trials, pc, 1, NEVER, ns)).steps or 0
+            one_in = max(executed[pc] // expected, 1)
+            tried = [_case(trials, pc, seed, one_in, ns) for seed in seeds if executed[pc]]
+            if trials.becomes(tried, most=max(len(stalls) - 1, 1)):
+                return True
+    return False
+
+
+def _case(trials: Trials, pc: int, seed: int, one_in: int, ns: int) -> Case:
+    best = trials.best
+    longest = max(best.exploration.longest_ns, ns)
+    if seed % 2 == 0:
+        ns, longest = longest, min(LONGER * longest, MOST_NS)
+    return best.explored(best.exploration.at_places([pc], seed, one_in, ns, longest))

@@ -1,8 +1,9 @@
-"""An exploration from its beginning to its report, as the command calls it.
+"""An exploration from its beginning to its report and the replay of its finds, as the commands call it.
 
 Takes an `Asked`, a folder and what opens a Maker; gives the state, which is also in the folder. An interrupt
-passes through, after all that is known was written. Fails with UsageError for what cannot be explored, and as
-the Maker and the folder do.
+passes through, after all that is known was written. A find is replayed exactly, or what is left of it, also
+under a debugger. Fails with UsageError for what cannot be explored, and as the Maker, the folder and
+`session/replay.py` do.
 """
 
 from __future__ import annotations
@@ -12,23 +13,29 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchgate.base.errors import UsageError
+from benchgate.base.exploring import Strategy
 from benchgate.base.text import counted
+from benchgate.build.cache_storage import Notice
 from benchgate.explore.explored import Explored, Find, Line
 from benchgate.explore.finding import Made, usual
 from benchgate.plan.planned import PlannedCell
 from benchgate.render.page import exploration_page
 from benchgate.render.tables import exploration
 from benchgate.run.record import load
-from benchgate.session import remembered
+from benchgate.session import remembered, replay
 from benchgate.session.exploring import folder as folders
 from benchgate.session.exploring import rows, small
 from benchgate.session.exploring.asked import Asked
 from benchgate.session.exploring.folder import ExplorationFolder
+from benchgate.session.exploring.guest_maker import LIMITS
 from benchgate.session.exploring.loop import Exploring, command
 from benchgate.session.exploring.maker import Job, Open, Opened
 from benchgate.session.exploring.rows import Selected
 from benchgate.session.exploring.trials import Case, Trials
 from benchgate.session.progress import Progress, seconds
+from benchgate.session.replay import Order
+
+VERB = ("benchgate", "explore", "replay")
 
 
 def explore(asked: Asked, out: Path, opened: Open, progress: Progress) -> Explored:
@@ -157,3 +164,25 @@ def plan_text(asked: Asked, selected: Selected, out: Path) -> str:
             f"{each:.1f} s each: {seconds(each * left)} of one CPU left"
         )
     return "\n".join(told)
+
+
+def replay_find(order: Order, notice: Notice) -> tuple[str, bool]:
+    """`order.folder` is that of the find."""
+    folder, name = folders.of_find(order.folder)
+    find = folder.find(name.removesuffix(folders.SMALL))
+    notice(f"{name}: {find.kind}: {find.what}")
+    limit = find.deadline_ns or None
+    if name != find.name and find.small is not None and find.small.cell != find.cell:
+        limit = None  # another cell, so another deadline
+    text, same = replay.replay(
+        replace(order, facts=folders.PLAN, deadline_ns=limit, limits=LIMITS, verb=VERB), notice
+    )
+    return "\n".join([text, *_left_of(find, order.folder)]), same
+
+
+def _left_of(find: Find, place: Path) -> list[str]:
+    raw = load(place)
+    stalls = raw.exploration
+    listed = stalls is not None and stalls.strategy is Strategy.POINTS
+    how = [f"stalls: {len(stalls.points)}, in {place / 'exploration.txt'}"] if stalls and listed else []
+    return [*how, *([small.told(find)] if find.small else [])]

@@ -1,37 +1,43 @@
 """`benchgate new-system`: from a kernel's file to the YAML of a system.
 
-Takes the file and what the user knows about it; boots it on one machine after the other until it comes up,
-then at more CPU counts, and writes a YAML with what it saw. Fails with UsageError, which says what the kernel
-did, if it came up on no machine.
+Takes the command's parsed words: the file and what the user knows about it; boots it on one machine after the
+other until it comes up, then at more CPU counts, and writes a YAML with what it saw. Gives the text to print
+at the end: where the YAML is, what is left to fill in, and what to run next. Fails with UsageError before
+anything is booted if a word is invalid or the file exists, and afterwards, with what the kernel did, if it
+came up on no machine.
 """
 
 from __future__ import annotations
 
+import re
 import secrets
-from collections.abc import Callable, Iterator
+import shlex
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from benchgate.base.arch import ARCHITECTURES
-from benchgate.base.boots import CPUS, DEFAULT_FIRMWARE
-from benchgate.base.cells import Accel, Cell, Lane, Placement
+from benchgate.base.boots import CPUS, DEFAULT_FIRMWARE, NO_FIRMWARE
+from benchgate.base.cells import Cell, Lane, Placement
 from benchgate.base.errors import UsageError
 from benchgate.base.paths import data_root
+from benchgate.base.script import not_typable
 from benchgate.base.systems import SELFTEST, System
 from benchgate.base.text import counted, visible_lines
-from benchgate.build.fetch import inputs
-from benchgate.build.images import Images
+from benchgate.base.yaml_values import NAME
 from benchgate.build.kernel_file import KernelFile, Media, look
-from benchgate.host import accel
 from benchgate.plan import systemfile
 from benchgate.plan.catalog import SELFTEST_WORKLOAD
+from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedCell, Seats
-from benchgate.run.argv import VmConfig, guest_spec
+from benchgate.run.argv import BootOptions
 from benchgate.session.first_contact.candidates import MACHINES, SMP, Given, candidates, relative
 from benchgate.session.first_contact.guesses import guesses
-from benchgate.session.first_contact.linux import linux_text
 from benchgate.session.first_contact.listening import Boot, Stop, listen
-from benchgate.session.first_contact.proposal import Proposal
+from benchgate.session.first_contact.proposal import Proposal, linux_text, missing
+from benchgate.session.measuring_host import ThisHost
+from benchgate.session.workbench import Workbench
 
 Say = Callable[[str], None]
 COUNTS = (1, 2, 4)
@@ -39,6 +45,7 @@ _BIOS_BYTES = 64 << 10
 _RANK = {Stop.PROMPT: 4, Stop.EXITED: 3, Stop.QUIET: 2, Stop.BUSY: 1}
 _GOOD = 3
 """A kernel of this rank came up; others may come further on another machine."""
+_LONGEST_S = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,17 +113,15 @@ class _Booting:
         cell = Cell(system.name, SELFTEST, SELFTEST_WORKLOAD.mode, (), cpus)
         seats = Seats(Lane.TCG, Placement.VIRTUAL, ())
         planned, mark = PlannedCell(cell, system, SELFTEST_WORKLOAD, seats), secrets.token_hex(8)
-        image = Images(locked=False, notice=self.say).of(planned.booted, SELFTEST_WORKLOAD)
-        spec = guest_spec(planned, image, self._vm(system), mark, words=system.boot.append)
+        bench = Workbench(Options(qemu=self.order.qemu), ThisHost(), self.say)
+        bench.machines.fetch([system])
+        bench.machines.emulate(system)
+        spec = bench.request(planned, BootOptions(mark, words=system.boot.append), Path()).spec
         lines = tuple(line.replace("{workers}", str(cpus)) for line in self.order.lines)
         found = listen(spec, mark, lines, seconds=self.order.seconds, show=self._shown, patient=patient)
         self.show("" if found.text.endswith("\n") else "\n")
         self.say(_how_it_went(found))
         return found
-
-    def _vm(self, system: System) -> VmConfig:
-        qemu = inputs.qemu(self.order.qemu, system.arch, notice=self.say)
-        return VmConfig(qemu, Accel.TCG, accel.probe(qemu, Accel.TCG).cpu_model or "")
 
     def _shown(self, text: str) -> None:
         self.show(visible_lines(text.expandtabs()))
@@ -230,3 +235,88 @@ def _how_it_went(boot: Boot) -> str:
         Stop.BUSY: "it was still printing when the time was over",
         Stop.NO_START: boot.note,
     }[boot.stop]
+
+
+def run(words: Mapping[str, Any], say: Say, show: Say) -> str:
+    order = _order(words)
+    out = order.given.out
+    if out.exists() and not words["force"]:
+        raise UsageError(f"{out} already exists; name another file with --out, or replace it with --force")
+    found = new_system(order, say, show)
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(found.text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(
+            f"{out} cannot be written: {error.strerror}; name another file with --out"
+        ) from error
+    return _next(out, found)
+
+
+def _order(words: Mapping[str, Any]) -> Order:
+    kernel = Path(words["kernel"])
+    name = words["name"] or _name_of(kernel)
+    if not NAME.match(name):
+        raise UsageError(f"--name {name}: use lower-case letters, digits and _, beginning with a letter")
+    if words["arch"] and words["arch"] not in MACHINES:
+        raise UsageError(f"--arch {words['arch']}: choose one of {', '.join(MACHINES)}")
+    if not 1 <= words["seconds"] <= _LONGEST_S:
+        raise UsageError(f"--seconds {words['seconds']:g}: must be between 1 and {_LONGEST_S:g}")
+    for line in words["send"]:
+        if wrong := not_typable(line):
+            raise UsageError(f"--send cannot be typed: {wrong}")
+    given = Given(
+        name=name,
+        out=Path(words["out"] or f"{name}.yaml"),
+        disks=tuple(map(_file, words["disk"])),
+        initrd=_file(words["initrd"]) if words["initrd"] else None,
+        append=words["append"],
+        machine=words["machine"],
+        cpu=words["cpu"],
+        firmware=_firmware(words["firmware"]),
+        memory=words["memory"],
+    )
+    qemu = Path(words["qemu"]).absolute() if words["qemu"] else None
+    return Order(kernel, given, words["arch"], tuple(words["send"]), words["seconds"], qemu)
+
+
+def _name_of(kernel: Path) -> str:
+    """`kernel` says nothing: then the folder's name is better."""
+    own = kernel.absolute()
+    stem = own.parent.name if own.stem.lower() in {"kernel", "vmlinuz", "image", "vmlinux"} else own.stem
+    return re.sub(r"[^a-z0-9]+", "_", stem.lower()).lstrip("_0123456789").rstrip("_")[:32] or "mine"
+
+
+def _firmware(word: str) -> str:
+    return word if word in {"", NO_FIRMWARE, DEFAULT_FIRMWARE} else str(_file(word))
+
+
+def _file(word: str) -> Path:
+    path = Path(word)
+    if not path.is_file():
+        raise UsageError(f"{path}: does not exist")
+    return path
+
+
+def _next(out: Path, found: Written) -> str:
+    file = shlex.quote(str(out))
+    lines = [f"wrote {out}"]
+    if open_lines := missing(found.text):
+        lines.append(f"{counted(len(open_lines), 'line')} to fill in:")
+        lines += [f"  {line}" for line in open_lines]
+    return "\n".join([*lines, f"then: pytest --plan --system {file}, and a test such as:", _test(out, found)])
+
+
+def _test(out: Path, found: Written) -> str:
+    head = f'''
+import pytest
+
+@pytest.mark.system("{out}")
+@pytest.mark.workload("{found.workload}")
+'''
+    if not found.scales:
+        return f"{head}def test_it_works(cell):\n    cell.require_verified()\n"
+    return f"""{head}@pytest.mark.speedup(cpus=2, at_least=1.5)
+def test_scales(verdict):
+    verdict.require_pass()
+"""

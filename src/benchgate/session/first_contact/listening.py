@@ -21,8 +21,7 @@ from benchgate.base.runs import BootSpec
 from benchgate.base.watching import REPEAT_BYTES
 from benchgate.run.console import FloodError
 from benchgate.run.guest import RunningGuest, boot_interactive
-from benchgate.run.repetition import Repetition
-from benchgate.run.suspicion import Suspicion
+from benchgate.run.suspicion import Repetition, Suspicion
 
 Show = Callable[[str], None]
 _READ_BYTES = 1 << 16

@@ -1,15 +1,18 @@
 """Writes the YAML of a new system from what its first boots showed. Pure.
 
 Takes the machine on which it booted, the guesses and what was typed; gives the text, in which a comment says
-where each guess is from, and the keys that nobody could guess, which the user fills in. Does not fail.
+where each guess is from, and the keys that nobody could guess, which the user fills in. A Linux needs no
+first boot, because our own PID 1 and its words are known: its YAML is a copy of the built-in system's with
+the user's image. Does not fail.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from benchgate.base.arch import X86_64
+from benchgate.base.arch import X86_64, Architecture
 from benchgate.base.boots import DEFAULT_FIRMWARE
 from benchgate.base.disks import Disk
 from benchgate.base.results import TYPED
@@ -23,6 +26,8 @@ _LONGEST = 300
 """So much of a comment is of what the guest printed."""
 _SHOWN = 6
 """How many other candidates are listed."""
+_SETTINGS = re.compile(r"^settings:\n(?:[ ].*\n)+", re.MULTILINE)
+_ABOUT = "a Linux kernel of my own, one static workload in an initramfs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,3 +211,18 @@ def _end(found: Guesses, usual: int) -> Iterator[str]:
     why = "    # it ended by a reset, and so would a triple fault" if found.resets else ""
     if found.exit_status != usual or reset:
         yield f"end: {{by: exit, exit_codes: [{found.exit_status}]{reset}}}{why}"
+
+
+def linux_text(built_in: str, name: str, kernel: str, arch: Architecture) -> str:
+    """`kernel`: the image's path, relative to the YAML file."""
+    text = _SETTINGS.sub("", built_in)
+    values = {"name": name, "about": _ABOUT, "arch": str(arch)}
+    for key, value in values.items():
+        text = _with_value(text, key, value)
+    text = _with_value(text, "  kernel", quoted(kernel))
+    return f"{text}result:\n  system: linux    # the name that our PID 1 prints\n"
+
+
+def _with_value(text: str, key: str, value: str) -> str:
+    """The text with another value of this key."""
+    return re.sub(rf"^{key}: .*$", lambda _: f"{key}: {value}", text, flags=re.MULTILINE)

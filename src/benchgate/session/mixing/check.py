@@ -1,14 +1,22 @@
-"""Judges every run of a study again, from its evidence, and compares it with its result.
+"""Checks a study: judges its runs again from their evidence, or compares two folders of one study.
 
-Takes a StudyFolder; gives a sentence for each difference. Fails with UsageError if the study cannot be read.
+Takes a StudyFolder, or two; gives a sentence for each difference. On the instruction clock no digit of two
+folders may differ: compared are the study, the plan, every table, the report, and of each run its result, its
+console and what its clock counted. Not compared is what the host did: paths, process numbers, its times, and
+which attempt at a run was the last: a study that was interrupted began one more. Fails with UsageError if a
+study cannot be read.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-from benchgate.base.errors import BenchgateError
+from benchgate.base.errors import BenchgateError, UsageError
+from benchgate.base.text import counted
+from benchgate.insn.log_reader import read_log
 from benchgate.judge.mixed import verify_mix
 from benchgate.mix import vectors
 from benchgate.mix.limits import Amount, amount
@@ -18,9 +26,17 @@ from benchgate.mix.runs import Done, Runs, alone
 from benchgate.mix.study import Study
 from benchgate.plan import catalog
 from benchgate.run.record import load
-from benchgate.session.mixing.folder import StudyFolder
-from benchgate.session.mixing.lab import limited_machine, measured, mix_of, ways_of
+from benchgate.session.mixing import conclude
+from benchgate.session.mixing.folder import MIXES, PLAN, RESULT, RUNS, STUDY, StudyFolder
+from benchgate.session.mixing.guest_runner import limited_machine, measured, mix_of, ways_of
 from benchgate.session.mixing.measure import Job
+
+TABLES = (
+    *(STUDY, PLAN, MIXES, conclude.VECTORS, conclude.SENSITIVITY),
+    *(conclude.INTERVALS, conclude.LEVELS, conclude.ISOLATION, conclude.REPORT),
+)
+CONSOLE, CLOCK = "serial.log", "clock.log"
+_ATTEMPT = re.compile(rb'(^ *"folder": "[^"\n]*)/[0-9]+"', re.MULTILINE)
 
 
 def differences(folder: StudyFolder) -> list[str]:
@@ -71,3 +87,75 @@ def _first(again: Measured, done: Done) -> str:
         if one != other:
             return f"{one.name}: {float(one.score):.6g} runs per second, and not {float(other.score):.6g}"
     return "the use of resources"
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    files: int
+    differences: tuple[str, ...]
+
+    @property
+    def told(self) -> str:
+        if self.differences:
+            return f"{counted(len(self.differences), 'difference')} in {counted(self.files, 'file')}"
+        return f"{counted(self.files, 'file')}: no digit differs"
+
+
+def compare(one: StudyFolder, other: StudyFolder) -> Compared:
+    files, different = 0, []
+    for name in TABLES:
+        if (one.path / name).exists() or (other.path / name).exists():
+            files += 1
+            different += [*_bytes(one.path / name, other.path / name, name)]
+    mine, its = one.runs(), other.runs()
+    for key in sorted(mine.keys() | its.keys()):
+        if key not in mine or key not in its:
+            different.append(f"{key}: only {one.path if key in mine else other.path} has it")
+            continue
+        files += 1
+        different += [
+            *_bytes(one.path / RUNS / key / RESULT, other.path / RUNS / key / RESULT, f"{key}: {RESULT}")
+        ]
+        places = _attempt(one, mine[key]), _attempt(other, its[key])
+        if None not in places:
+            files += 2
+            different += [*_attempts(key, *(place for place in places if place))]
+    if not files:
+        raise UsageError(f"{one.path} and {other.path} have nothing in common; next: benchgate mix vectors")
+    return Compared(files, tuple(different))
+
+
+def _attempt(folder: StudyFolder, done: Done) -> Path | None:
+    """None: there was none, because there is no such limit."""
+    return folder.path / done.folder if done.folder else None
+
+
+def _attempts(key: str, one: Path, other: Path) -> Iterator[str]:
+    yield from _bytes(one / CONSOLE, other / CONSOLE, f"{key}: {CONSOLE}")
+    try:
+        if read_log(one / CLOCK).repeatable != read_log(other / CLOCK).repeatable:
+            yield f"{key}: {CLOCK} counts something else"
+    except (BenchgateError, OSError) as error:
+        yield f"{key}: {CLOCK} cannot be compared: {error}"
+
+
+def _bytes(one: Path, other: Path, name: str) -> Iterator[str]:
+    try:
+        mine, its = _read(one), _read(other)
+        if mine != its:
+            yield f"{name} differs: {_first_line(mine, its)}"
+    except OSError as error:
+        yield f"{name} cannot be compared: {error.strerror} ({error.filename})"
+
+
+def _read(path: Path) -> bytes:
+    """A result without the number of its attempt."""
+    found = path.read_bytes()
+    return _ATTEMPT.sub(rb'\1"', found) if path.name == RESULT else found
+
+
+def _first_line(one: bytes, other: bytes) -> str:
+    """The first line that differs."""
+    pairs = zip(one.splitlines(), other.splitlines(), strict=False)
+    found = (n for n, (a, b) in enumerate(pairs, 1) if a != b)
+    return f"from line {next(found, 'the last')} on"

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.errors import UsageError
-from benchgate.base.gates import Word
 from benchgate.base.tools import UNVERIFIED
 from benchgate.mix import gate, studyfile
 from benchgate.mix.gate import IsolationVerdict
@@ -24,7 +23,7 @@ from benchgate.session.mixing import steps
 from benchgate.session.mixing.steps import OpenRunner
 from benchgate.session.progress import Progress
 from benchgate.session.pytest_marks import ISOLATION as MARK
-from benchgate.session.results import NotPassed
+from benchgate.session.results import require
 
 FORM = "@pytest.mark.isolation(STUDY, at_least=X) or (STUDY, against=SYSTEM)"
 
@@ -48,12 +47,7 @@ class IsolationResult:
 
     def require_pass(self) -> None:
         """Passes only on PASS; SKIP skips the test with its reason."""
-        word, reason = self.verdict.outcome, self.verdict.reason
-        if word is Word.PASS:
-            return
-        if word is Word.INCONCLUSIVE and not self.inconclusive_fails:
-            pytest.skip(reason)
-        raise NotPassed(reason, pytrace=False)
+        require(self.verdict.outcome, self.verdict.reason, inconclusive_fails=self.inconclusive_fails)
 
 
 def asked(node: pytest.Item) -> Asked:

@@ -11,7 +11,7 @@ from benchgate.base.runs import Ending
 from benchgate.explore.explored import Find, Small
 from benchgate.explore.finding import Kind, Made
 from benchgate.run.record import load
-from benchgate.session.exploring import places, placing
+from benchgate.session.exploring import placing, small
 from benchgate.session.exploring import small as module
 from benchgate.session.exploring.asked import Asked
 from benchgate.session.exploring.folder import ExplorationFolder
@@ -210,7 +210,7 @@ def test_where_fewer_stalls_shift_the_rest_stalls_at_one_instruction_are_searche
     assert point.vcpu == 1
     assert READ < point.instruction <= WRITE
     assert all(len(one.places) == 1 and not one.reach for one in placed)
-    assert placed[0].one_in == places.NEVER, "first the executions are counted"
+    assert placed[0].one_in == small.NEVER, "first the executions are counted"
     assert placed[1].one_in == 1
 
 

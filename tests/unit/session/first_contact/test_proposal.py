@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from benchgate.base.arch import ARCHITECTURES
+from benchgate.base.paths import data_root
 from benchgate.base.results import TYPED, LineWindow
 from benchgate.base.systems import Ask, System
 from benchgate.base.watching import EndBy, Smoke
@@ -15,7 +17,7 @@ from benchgate.plan import systemfile
 from benchgate.session.first_contact.candidates import Given, candidates
 from benchgate.session.first_contact.guesses import Guesses, guesses
 from benchgate.session.first_contact.listening import Boot, Step, Stop
-from benchgate.session.first_contact.proposal import FILL_IN, Proposal, missing, quoted
+from benchgate.session.first_contact.proposal import FILL_IN, Proposal, linux_text, missing, quoted
 from tests.unit.build.test_kernel_file import I386, MULTIBOOT, elf
 from tests.unit.session.first_contact import test_guesses
 
@@ -132,3 +134,22 @@ def test_a_quoted_text_is_read_as_it_was(machine: System, text: str) -> None:
     system = loaded(proposal)
     assert (system.boot.append, system.about) == (text, text)
     assert quoted(text).startswith("'")
+
+
+BUILT_IN = data_root() / "fixtures" / "systems" / "linux.yaml"
+
+
+@pytest.mark.parametrize("arch", ARCHITECTURES.values(), ids=str)
+def test_only_its_image_and_its_name_differ(arch: object) -> None:
+    text = linux_text(BUILT_IN.read_text(), "rt", "it's/bzImage", arch)  # type: ignore[arg-type]
+    found = systemfile.parse(text, Path("/bench/rt.yaml"), {})
+    model = systemfile.load(BUILT_IN, {"arch": str(arch)})
+    assert (found.name, found.boot.kernel, found.arch, found.result.system) == (
+        "rt",
+        "it's/bzImage",
+        arch,
+        "linux",
+    )
+    same = replace(found, name=model.name, file=model.file, about=model.about, boot=model.boot)
+    assert replace(same, result=model.result, settings=model.settings) == model
+    assert replace(found.boot, kernel=model.boot.kernel, is_linux=True) == model.boot

@@ -1,22 +1,20 @@
-"""What a guest holds of the host's caches and moves from its memory, at given moments of a run on wall time.
+"""What threads hold of the last cache and move from and to memory, by the kernel's resctrl file system.
 
-Takes the guest's process, whose group in resctrl it makes and removes; writes memory.json, from which the
-judge takes what was used in the window. Where the host does not count, the file says why. Does not fail but
-with OSError for the file.
+Takes threads of a process; makes a monitoring group for them, and gives its counters at any moment; `close`
+removes the group. Needs root, a mounted /sys/fs/resctrl, and a processor that counts (Intel RDT, AMD PQoS).
+Nothing fails: where one of these is missing, `why` says which, and the counters are None.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
-from benchgate.base.files import write_json
 from benchgate.host.memory.told import caches
 from benchgate.host.procfs import number_of
-from benchgate.run.pinning import threads
 
 ROOT = Path("/sys/fs/resctrl")
 _OCCUPANCY, _MOVED = "llc_occupancy", "mbm_total_bytes"
@@ -87,32 +85,3 @@ def _why_not(error: OSError, root: Path) -> str:
     if isinstance(error, PermissionError):
         return "only root may make a group in resctrl"
     return f"resctrl gives no group: {error.strerror}"
-
-
-FILE = "memory.json"
-
-
-class MemoryUse:
-    def __init__(self, pid: int, pins: Sequence[int], mark: str, root: Path = ROOT) -> None:
-        self._pid = pid
-        self._group = Group(f"benchgate-{mark}", root)
-        self._capacity = last_cache_bytes(pins)
-        self._samples: list[tuple[str, MemoryCounters]] = []
-        self.join()
-
-    def join(self) -> None:
-        """All threads that the process has now."""
-        self._group.join(sorted(threads(self._pid)))
-
-    def note(self, moment: str) -> None:
-        """`moment`: as in threads.json; empty: between two of them."""
-        if not self._group.why:
-            self._samples.append((moment, self._group.read()))
-
-    def keep(self, folder: Path) -> None:
-        samples = [{"moment": moment, **asdict(counters)} for moment, counters in self._samples]
-        value = {"why": self._group.why, "cache_bytes": self._capacity, "samples": samples}
-        write_json(folder / FILE, value)
-
-    def close(self) -> None:
-        self._group.close()

@@ -1,45 +1,17 @@
-"""Writes the trace of one run in Chrome's trace event format, which Perfetto's viewer and chrome://tracing
-open.
+"""A story as a trace in Chrome's trace event format, which Perfetto's viewer and chrome://tracing open.
 
-Takes the folder of a run, of a session or of a replay, and where to write; gives what to print. Boots nothing
-and changes nothing in the run's folder. Fails with EvidenceError if the folder has no run, and with
-UsageError if the file exists or cannot be written. In the trace times are in us, to the ns; a group of tracks
-is a process, a track a thread.
+Takes a `Story`; gives the JSON text. Times are in us, to the ns. A group of tracks is a process of the trace,
+a track a thread. Deterministic; does not fail.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-from benchgate.base.errors import UsageError
-from benchgate.base.text import counted, one_line
-from benchgate.judge.story import story
+from benchgate.base.text import one_line
 from benchgate.judge.story.words import Arrow, Counter, Instant, Span, Story, Track
-from benchgate.run.record import load
-
-
-def write(folder: Path, out: Path) -> list[str]:
-    told = story(load(folder))
-    try:
-        with out.open("x", encoding="ascii") as stream:
-            stream.write(trace(told))
-    except FileExistsError:
-        raise UsageError(f"--out {out} already exists; it was not changed; name another file") from None
-    except OSError as error:
-        raise UsageError(f"--out {out} cannot be written: {error.strerror}") from error
-    spans, arrows = counted(len(told.spans), "span"), counted(len(told.arrows), "wake-up")
-    return [
-        f"{out}: {spans}, {arrows}, {counted(len(told.counters), 'sample')}; open it in Perfetto's viewer or "
-        "chrome://tracing",
-        *(f"note: {note}" for note in told.notes),
-    ]
-
-
-# ---- the trace
-
 
 Event = dict[str, Any]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.session.mixing import repeated, steps
+from benchgate.session.mixing import check, steps
 from benchgate.session.mixing.folder import StudyFolder
 from benchgate.session.progress import Progress
 from tests import mixsim
@@ -48,7 +48,7 @@ def test_equal_folders(two: tuple[StudyFolder, StudyFolder]) -> None:
     attempt = two[1].path / "runs" / KEY / "1"
     (attempt / "seconds.txt").write_text("99\n")
     (attempt / "clock.log").write_text(COMPLETE.replace("grants 17", "grants 18"))  # of the host
-    found = repeated.compare(*two)
+    found = check.compare(*two)
     assert found.told == f"{8 + 3 * 7} files: no digit differs"
 
 
@@ -57,7 +57,7 @@ def changed(two: tuple[StudyFolder, StudyFolder], name: str, old: str, new: str)
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new, 1))
-    return repeated.compare(*two).differences
+    return check.compare(*two).differences
 
 
 def test_a_table(two: tuple[StudyFolder, StudyFolder]) -> None:
@@ -98,10 +98,10 @@ def test_what_the_clock_counted(two: tuple[StudyFolder, StudyFolder]) -> None:
         f"{KEY}: clock.log counts something else",
     )
     (two[1].path / "runs" / KEY / "1" / "clock.log").unlink()
-    (said,) = repeated.compare(*two).differences
+    (said,) = check.compare(*two).differences
     assert said.startswith(f"{KEY}: clock.log cannot be compared: the instruction clock left no log")
 
 
 def test_a_run_that_only_one_has(two: tuple[StudyFolder, StudyFolder]) -> None:
     shutil.rmtree(two[1].path / "runs" / KEY)
-    assert repeated.compare(*two).differences == (f"{KEY}: only {two[0].path} has it",)
+    assert check.compare(*two).differences == (f"{KEY}: only {two[0].path} has it",)

@@ -1,7 +1,7 @@
-"""Makes the runs of a study in guests: each is a mix of session/mix_lab.py.
+"""Makes the runs of a study in guests: each boots one mix.
 
 Takes a Study; gives a Runner, open for as long as it measures. What a run gave is in the units of a study
-(mix/measured.py). Opening fails as MixLab does; a run that has no result gives the reason.
+(mix/measured.py). Opening fails as MixBooter does; a run that has no result gives the reason.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from benchgate.mix.orders import PartOrder, input_of
 from benchgate.mix.study import DUMMY, PRESSED, RATE, Study
 from benchgate.plan import catalog
 from benchgate.plan.options import Options
-from benchgate.session.mix_lab import MixLab
+from benchgate.session.mixing.booter import MixBooter
 from benchgate.session.mixing.measure import Job, Runner, Void
 
 _PART = re.compile(r"part ([^ ]+): ")
@@ -48,14 +48,14 @@ def opened(study: Study) -> Iterator[Runner]:
     options = replace(Options(), systems=(study.system,), clock=study.clock, machine=study.machine or IDEAL)
     system = catalog.load_system(study.system)
     machine = catalog.load_machine(study.machine) if study.machine else None
-    with MixLab(options, _notice) as lab:
-        lab.require_oracles(catalog.load_workload(one.workload) for one in study.inputs)
-        yield LabRunner(lab, system, machine)
+    with MixBooter(options, _notice) as booter:
+        booter.require_oracles(catalog.load_workload(one.workload) for one in study.inputs)
+        yield GuestRunner(booter, system, machine)
 
 
 @dataclass(frozen=True, slots=True)
-class LabRunner:
-    lab: MixLab
+class GuestRunner:
+    booter: MixBooter
     system: System
     machine: Machine | None
 
@@ -70,7 +70,7 @@ class LabRunner:
             asked = mix_of(job, system)
         except ValueError as error:  # a part needs what the system lacks
             return with_place(str(error), job.study)
-        attempt = self.lab.run(asked, folder, seed=job.order.seed)
+        attempt = self.booter.run(asked, folder, seed=job.order.seed)
         if attempt.run is None:
             return with_place(attempt.reason, job.study)
         if attempt.run.void:

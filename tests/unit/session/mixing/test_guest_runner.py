@@ -11,7 +11,7 @@ from benchgate.base.mixes import Limits, MixRun, PartRun
 from benchgate.mix import orders
 from benchgate.mix.limits import Amount
 from benchgate.plan import catalog
-from benchgate.session.mixing import lab
+from benchgate.session.mixing import guest_runner
 from benchgate.session.mixing.measure import Job
 from tests import mixsim
 
@@ -38,7 +38,7 @@ RUN = MixRun(
 
 
 def test_a_run_in_the_units_of_a_study() -> None:
-    found = lab.measured(RUN, machine(), mixsim.study())
+    found = guest_runner.measured(RUN, machine(), mixsim.study())
     (part,) = found.parts
     assert (part.name, part.score, part.runs) == ("a.b#1", Fraction(7, 2), 3)
     assert part.use == {"cpu": 5, "memory": 6, "disk": 3, "network": None}
@@ -49,25 +49,25 @@ def test_a_run_in_the_units_of_a_study() -> None:
 
 
 def test_on_wall_time_the_host_says_what_it_has_of_a_cache() -> None:
-    found = lab.measured(replace(RUN, cache_bytes=32 << 20), None, mixsim.study())
+    found = guest_runner.measured(replace(RUN, cache_bytes=32 << 20), None, mixsim.study())
     assert (found.capacity["cache"], found.capacity["bandwidth"]) == (32 << 20, None)
     assert found.use == {"cache": 640, "bandwidth": 640}
     assert found.missing == {"network": "there is no veth"}
     unread = replace(RUN, use=dict.fromkeys(RUN.use), missing={})
-    assert lab.measured(unread, None, mixsim.study()).missing == dict.fromkeys(
-        ("cache", "bandwidth"), lab.NO_MACHINE
+    assert guest_runner.measured(unread, None, mixsim.study()).missing == dict.fromkeys(
+        ("cache", "bandwidth"), guest_runner.NO_MACHINE
     )
 
 
 def test_a_score_in_units_of_work() -> None:
     study = mixsim.study(mixsim.STUDY.replace("hi: 20000}", "hi: 20000, units: 2.5}"))
     run = replace(RUN, parts=(PartRun("prime.small#2", Fraction(4), 3, USE),))
-    assert lab.measured(run, None, study).parts[0].score == 10
+    assert guest_runner.measured(run, None, study).parts[0].score == 10
 
 
 def test_a_part_that_the_system_cannot_run_has_a_reason() -> None:
     study = replace(mixsim.study(), inputs=(replace(mixsim.study().inputs[0], workload="files", params=()),))
-    runner = lab.LabRunner(None, catalog.load_system("kernel"), None)  # type: ignore[arg-type]
+    runner = guest_runner.GuestRunner(None, catalog.load_system("kernel"), None)  # type: ignore[arg-type]
     found = runner.run(Job(next(orders.alone(study)), study), Path())
     assert found == "study.yaml:11: part prime.small#1: files needs files, disk, which kernel does not have"
 
@@ -75,36 +75,40 @@ def test_a_part_that_the_system_cannot_run_has_a_reason() -> None:
 def test_a_reason_has_the_file_and_line_of_its_input() -> None:
     study = mixsim.study()
     early = "part writer.large#2: it ended early: run 3 ended with status 1; it printed nothing"
-    assert lab.with_place(early, study) == f"{study.input_named('writer.large').where}: {early}"
-    assert lab.with_place("the run did not finish", study) == "the run did not finish"
+    assert guest_runner.with_place(early, study) == f"{study.input_named('writer.large').where}: {early}"
+    assert guest_runner.with_place("the run did not finish", study) == "the run did not finish"
 
 
 def test_both_clusters_have_a_cache() -> None:
-    assert lab.measured(replace(RUN, cpus=8), machine(), mixsim.study()).capacity["cache"] == 16 << 20
+    assert (
+        guest_runner.measured(replace(RUN, cpus=8), machine(), mixsim.study()).capacity["cache"] == 16 << 20
+    )
 
 
 def test_without_a_machine_cache_and_bandwidth_say_why() -> None:
-    found = lab.measured(replace(RUN, use={}), None, mixsim.study())
+    found = guest_runner.measured(replace(RUN, use={}), None, mixsim.study())
     assert found.used("cache") is None
-    assert found.missing["cache"] == found.missing["bandwidth"] == lab.NO_MACHINE
+    assert found.missing["cache"] == found.missing["bandwidth"] == guest_runner.NO_MACHINE
 
 
 def test_fewer_ways_are_a_smaller_cache_of_as_many_sets() -> None:
     whole = machine()
-    less = lab.limited_machine(whole, Amount("cache", 4, Fraction(1, 4)))
+    less = guest_runner.limited_machine(whole, Amount("cache", 4, Fraction(1, 4)))
     assert less.l3 is not None
     assert whole.l3 is not None
     assert (less.l3.size, less.l3.ways) == (2 << 20, 4)
     assert less.l3.sets(64) == whole.l3.sets(64)
-    slow = lab.limited_machine(whole, Amount("bandwidth", 250_000, Fraction(1, 2)))
+    slow = guest_runner.limited_machine(whole, Amount("bandwidth", 250_000, Fraction(1, 2)))
     assert slow.bandwidth_gb_s == pytest.approx(46.9 / 4)
-    assert lab.limited_machine(whole, Amount("cpu", 1, Fraction(1))) == whole
+    assert guest_runner.limited_machine(whole, Amount("cpu", 1, Fraction(1))) == whole
 
 
 def test_a_job_as_a_mix() -> None:
     study = mixsim.study()
     order = next(orders.limited(study))
-    mix = lab.mix_of(Job(order, study, Amount("cpu", 250_000, Fraction(1, 2))), catalog.load_system("linux"))
+    mix = guest_runner.mix_of(
+        Job(order, study, Amount("cpu", 250_000, Fraction(1, 2))), catalog.load_system("linux")
+    )
     part, dummy = mix.parts
     assert (part.name, part.workers, part.limits) == ("prime.large#1", 2, Limits(cpu_ppm=250_000))
     assert part.workload is not None
@@ -125,8 +129,8 @@ def test_a_job_as_a_mix() -> None:
 )
 def test_limits_in_their_units(resource: str, limits: Limits) -> None:
     """Each direction of a disk or network has its limit, and a part's use is the sum of both."""
-    assert lab.limits_of(Amount(resource, 600, Fraction(1, 2))) == limits
+    assert guest_runner.limits_of(Amount(resource, 600, Fraction(1, 2))) == limits
 
 
 def test_a_cache_limits_no_part() -> None:
-    assert lab.limits_of(Amount("cache", 5, Fraction(1, 2))) == Limits()
+    assert guest_runner.limits_of(Amount("cache", 5, Fraction(1, 2))) == Limits()

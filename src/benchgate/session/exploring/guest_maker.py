@@ -14,20 +14,18 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from benchgate.base.console_text import plain
 from benchgate.base.errors import BootError, HostError, OracleError, UsageError, VerifyError
 from benchgate.base.identity import nonce_of_seed
 from benchgate.base.runs import Ending, RawRun, VerifiedRun
 from benchgate.base.text import one_line, visible
-from benchgate.build.images import Images, guest_digest
+from benchgate.build.images import guest_digest
 from benchgate.evidence import provenance
 from benchgate.explore.finding import Made
 from benchgate.explore.groups import settled
 from benchgate.explore.switch import place
-from benchgate.host import concurrency
 from benchgate.insn.log import ClockLog
 from benchgate.insn.log_reader import read_log
 from benchgate.insn.symbols import Symbols, read_symbols
@@ -35,24 +33,22 @@ from benchgate.judge import memory_books, smoke_check, verify
 from benchgate.judge.oracle import ORACLES, require_loadable
 from benchgate.judge.run_files import read_console
 from benchgate.plan import catalog
-from benchgate.plan.ground import ground_of
 from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedCell
 from benchgate.plan.seats import reseated
-from benchgate.run import argv, parallel, ports, smoke
+from benchgate.run import parallel, smoke
+from benchgate.run.argv import BootOptions
 from benchgate.run.attempt import RunRequest
 from benchgate.run.console import Limits
 from benchgate.run.record import clock_log, load
 from benchgate.run.runner import Here, Runner, execute_ahead
-from benchgate.run.watch import watch_for
 from benchgate.session import fleets
 from benchgate.session.exploring.maker import Job, Open, Opened, Result
 from benchgate.session.exploring.rows import Selected
 from benchgate.session.fleets import NO_FLEET, Fleet
-from benchgate.session.guests import Guests
-from benchgate.session.machines import Machines
 from benchgate.session.measuring_host import ThisHost
 from benchgate.session.progress import Progress
+from benchgate.session.workbench import Workbench, bounded
 
 LIMITS = Limits(halted_s=1.0)
 """A guest whose CPUs are halted for good hangs; nothing is typed at it, and it has no network."""
@@ -65,73 +61,59 @@ def is_smoke(planned: PlannedCell) -> bool:
 
 
 def opened(progress: Progress, fleet: Fleet = NO_FLEET) -> Open:
-    """What opens a lab for the cells that were selected."""
+    """What opens a maker for the cells that were selected."""
 
     @contextmanager
     def opening(selected: Selected) -> Iterator[Opened]:
-        with ExploringLab(fleet.within(selected.options), progress) as lab:
-            cells = lab.open(selected.cells)
-            yield Opened(cells, lab, lab.facts(cells))
+        with ExitStack() as stack:
+            maker = GuestMaker(fleet.within(selected.options), progress, stack)
+            cells = maker.open(selected.cells)
+            yield Opened(cells, maker, maker.facts(cells))
 
     return opening
 
 
 @dataclass
-class ExploringLab:
-    """A Maker."""
+class GuestMaker:
+    """A Maker, as long as the stack is open."""
 
     options: Options
     progress: Progress
+    stack: ExitStack
     _began: dict[Path, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._host = ThisHost()
-        self._machines = Machines(self.options, self._host, self.progress.note)
-        self._guests = Guests(self.options, self._machines, Images(self.options.locked, self.progress.note))
+        self._bench = Workbench(self.options, ThisHost(), self.progress.note)
         self._symbols: dict[str, Sequence[Symbols]] = {}
         self._runner: Runner = Here()
-        self._stack = ExitStack()
-
-    def __enter__(self) -> Self:
-        self._stack.callback(ORACLES.close)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stack.close()
+        self.stack.callback(ORACLES.close)
 
     def open(self, cells: Sequence[PlannedCell]) -> tuple[PlannedCell, ...]:
         """Fetches and builds; gives the cells with the seats that they really have."""
         require_loadable(one.workload for one in cells)
-        self._machines.fetch(one.system for one in cells)
-        self._machines.check(cells)
-        for one in cells:
-            self._guests.image(one)
-        self._machines.choose(ground_of(self._host.topology, self.options).pins)
-        if not self._machines.is_exact:
+        self._bench.prepare(cells)
+        self._bench.choose()
+        if not self._bench.machines.is_exact:
             raise HostError("exploration needs the instruction clock; see `benchgate doctor`")
-        found = tuple(one if is_smoke(one) else self._seated(one, one.cell.cpus) for one in cells)
+        found = tuple(self._seated(one, one.cell.cpus) for one in cells)
         if refused := next((f"{one.cell.id}: {one.skip}" for one in found if one.skip), ""):
             raise UsageError(refused)
         if self.options.fleet:
             fleets.require_makeable(self.options, found)
         self._runner = fleets.maker_of(self.options, self.progress.note)
-        self._stack.callback(self._runner.close)
+        self.stack.callback(self._runner.close)
         return found
 
     def _seated(self, planned: PlannedCell, cpus: int) -> PlannedCell:
-        machines = self._machines
-        ground = ground_of(
-            self._host.topology, self.options, machines.lanes, machines.no_insn, machines.no_machine
-        )
-        return reseated(planned, cpus, ground, self.options)
+        if is_smoke(planned):
+            return replace(planned, cell=replace(planned.cell, cpus=cpus))
+        return reseated(planned, cpus, self._bench.ground, self.options)
 
     def facts(self, cells: Sequence[PlannedCell]) -> dict[str, Any]:
         """What a replay needs, and what must be the same for the exploration to go on."""
-        digests = {one.guest: guest_digest(self._guests.image(one)) for one in cells}
+        digests = {one.guest: guest_digest(self._bench.image(one)) for one in cells}
         return {
-            "inputs": {**self._machines.described(), "guests": digests},
+            "inputs": {**self._bench.machines.described(), "guests": digests},
             "settings": {one.system.name: dict(one.system.settings.values) for one in cells},
             "workloads": {one.workload.name: catalog.word_of(one.workload) for one in cells},
             "systems": {
@@ -146,24 +128,17 @@ class ExploringLab:
     # ---- a Maker
 
     def at_once(self, planned: PlannedCell) -> int:
-        machine = planned.system.machine
-        line = machine.line if machine else 0
-        memory, cpus = planned.system.qemu.memory, planned.seats.host_cpus
-        return self._runner.slots(concurrency.guests_at_once(memory, cpus, line))
+        return self._runner.slots(self._bench.at_once(planned))
 
     def at(self, planned: PlannedCell, cpus: int) -> PlannedCell | None:
         low, high = planned.system.cpus
-        if not low <= cpus <= high:
-            return None
-        if is_smoke(planned):
-            return replace(planned, cell=replace(planned.cell, cpus=cpus))
-        found = self._seated(planned, cpus)
-        return None if found.skip else found
+        found = self._seated(planned, cpus) if low <= cpus <= high else None
+        return None if found is None or found.skip else found
 
     def symbols(self, planned: PlannedCell) -> Sequence[Symbols]:
         key = planned.cell.row
         if key not in self._symbols:
-            files = self._guests.all_symbols(planned)
+            files = self._bench.symbols(planned)
             self._symbols[key] = [read_symbols(one) for one in files if one is not None]
         return self._symbols[key]
 
@@ -191,43 +166,15 @@ class ExploringLab:
         self.progress.phase(job.planned.cell.id, job.label, phase)
 
     def request(self, job: Job) -> RunRequest:
-        planned = job.planned
-        self._guests.check(planned)
-        image, vm = self._guests.image(planned), self._machines.vm(planned)
+        planned, number = job.planned, max(job.number, 1)
+        self._bench.check(planned)
         nonce = nonce_of_seed(self.options.order_seed, planned.cell, job.seed)
-        words = planned.system.smoke.append if is_smoke(planned) and planned.system.smoke else None
-        spec = argv.guest_spec(
-            planned,
-            image,
-            vm,
-            nonce,
-            log=clock_log(job.folder),
-            seed=job.seed,
-            words=words,
-            ports=ports.choose(planned.system.ports),
-            exploration=job.exploration,
-        )
-        digest = guest_digest(image)
+        boot = BootOptions(nonce, seed=job.seed, exploration=job.exploration)
         if is_smoke(planned):
-            made = smoke.request(planned, spec, job.folder, guest_digest=digest, nonce=nonce, seed=job.seed)
-            made = replace(made, attempt=max(job.number, 1))
+            made = self._bench.smoke_request(planned, boot, job.folder, attempt=number)
         else:
-            made = RunRequest(
-                cell=planned.cell,
-                spec=spec,
-                folder=job.folder,
-                nonce=nonce,
-                attempt=max(job.number, 1),
-                order=job.number,
-                seed=job.seed,
-                placement=planned.seats.placement,
-                warmup=False,
-                guest_digest=digest,
-                script=argv.script(planned, nonce, spec.ports),
-                watch=watch_for(planned.system),
-            )
-        deadlines = made.spec.deadlines.at_most(job.deadline_ns)
-        return replace(made, spec=replace(made.spec, deadlines=deadlines), limits=LIMITS)
+            made = self._bench.request(planned, boot, job.folder, attempt=number, order=job.number)
+        return bounded(made, job.deadline_ns, LIMITS)
 
     # ---- judging
 

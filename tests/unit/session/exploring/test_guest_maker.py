@@ -1,9 +1,10 @@
-"""What a lab takes from a run, verified or not. One in which no guest ran says nothing of a kernel."""
+"""What a maker takes from a run, verified or not. One in which no guest ran says nothing of a kernel."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Generator, Iterable
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,7 +18,7 @@ from benchgate.plan import catalog
 from benchgate.plan.options import Options
 from benchgate.run.parallel import Job as Run
 from benchgate.run.runner import Here
-from benchgate.session.exploring.lab import ExploringLab, window_ns
+from benchgate.session.exploring.guest_maker import GuestMaker, window_ns
 from benchgate.session.exploring.maker import Job
 from benchgate.session.progress import Progress
 from tests.exploresim import planned
@@ -38,11 +39,11 @@ class Runs(Here):
 
 def made(ending: Ending, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """Why the run has no result."""
-    monkeypatch.setattr(ExploringLab, "request", lambda _self, job: job)
-    lab = ExploringLab(Options(), Progress(io.StringIO(), live=False))
-    lab._runner = Runs(ending)
+    monkeypatch.setattr(GuestMaker, "request", lambda _self, job: job)
+    maker = GuestMaker(Options(), Progress(io.StringIO(), live=False), ExitStack())
+    maker._runner = Runs(ending)
     job = Job(planned(), Exploration(Strategy.SYNC, seed=1), 1, folder, 1, "run 1")
-    (result,) = lab.make([job], 1)
+    (result,) = maker.make([job], 1)
     return result.made.reason
 
 
@@ -70,6 +71,6 @@ def test_an_oracle_that_cannot_be_loaded_is_refused_before_a_boot(tmp_path: Path
     oracle = tmp_path / "oracle.py"
     oracle.write_text("\nimport nosuch\n")
     primes = replace(catalog.load_workload("primes"), oracle=oracle)
-    lab = ExploringLab(Options(), Progress(io.StringIO(), live=False))
+    maker = GuestMaker(Options(), Progress(io.StringIO(), live=False), ExitStack())
     with pytest.raises(UsageError, match=r"oracle of workload primes .*oracle\.py:2: ModuleNotFoundError"):
-        lab.open([SimpleNamespace(workload=primes)])  # type: ignore[list-item]
+        maker.open([SimpleNamespace(workload=primes)])  # type: ignore[list-item]

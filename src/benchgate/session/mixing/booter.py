@@ -1,8 +1,8 @@
-"""Runs of mixes: boots a mix that is given as frozen data, and gives what each part did, or a reason.
+"""Boots mixes: each is given as frozen data, and gives what each part did, or a reason.
 
 Takes options, of which it uses those about the host, QEMU and the clock; gives a `MixAttempt` for each run,
 whose folder has everything that `judge/mixed.py` needs to judge it again. QEMU, the clock and the disk are
-prepared once. On wall time the host's measuring lock is held while the lab is open. Opening and the first
+prepared once. On wall time the host's measuring lock is held while the booter is open. Opening and the first
 run of a system fail with HostError, LockError, FetchError, BuildError or UsageError; what goes wrong in a
 guest is a reason.
 """
@@ -28,22 +28,18 @@ from benchgate.base.text import visible
 from benchgate.base.workloads import Workload
 from benchgate.build import mixes
 from benchgate.build.cache_storage import Notice
-from benchgate.build.images import Images, guest_digest
 from benchgate.host import lock
 from benchgate.judge.mixed import MIX_FILE, verify_mix
 from benchgate.judge.oracle import require_loadable
 from benchgate.plan import catalog
-from benchgate.plan.ground import ground_of
 from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedCell
 from benchgate.plan.seats import seat
 from benchgate.run import mix_guest
-from benchgate.run.argv import guest_spec
+from benchgate.run.argv import BootOptions
 from benchgate.run.attempt import RunRequest, execute
-from benchgate.run.record import clock_log
-from benchgate.run.watch import watch_for
-from benchgate.session.machines import Machines
 from benchgate.session.measuring_host import ThisHost
+from benchgate.session.workbench import Workbench
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +50,11 @@ class MixAttempt:
     """Why there is no result."""
 
 
-class MixLab:
+class MixBooter:
     def __init__(self, options: Options, notice: Notice) -> None:
         self.options, self._notice = options, notice
         self.rule = catalog.load_policy(options.policy).void
-        self._host = ThisHost()
-        self._machines = Machines(options, self._host, notice)
-        self._images = Images(options.locked, notice)
-        self._ready: set[str] = set()
-        """The emulators that are prepared."""
+        self._bench = Workbench(options, ThisHost(), notice)
         self._loaded: set[str] = set()
         """The workloads whose oracles can be loaded."""
         self._stack = ExitStack()
@@ -92,7 +84,7 @@ class MixLab:
         """One boot. `folder` exists, and nothing else uses it."""
         self.require_oracles(one.workload for one in mix.parts if one.workload)
         planned = self._planned(mix)
-        image = mixes.image(mix, mix_guest.plan_text(mix), self._images, self._folder)
+        image = mixes.image(mix, mix_guest.plan_text(mix), self._bench.images, self._folder)
         write_json(folder / MIX_FILE, mix.as_json())
         raw = execute(self._request(mix, planned, image, folder, seed=seed, attempt=attempt), on_phase)
         try:
@@ -111,15 +103,11 @@ class MixLab:
         return self._planned(mix).seats.lane
 
     def _planned(self, mix: Mix) -> PlannedCell:
-        system = mix_guest.system_of(mix)
-        if system.emulator not in self._ready:
-            pins = ground_of(self._host.topology, self.options).pins
-            self._machines.fetch([system])
-            self._machines.choose(pins)
-            self._ready.add(system.emulator)
-        lanes = self._machines.lanes
-        ground = ground_of(self._host.topology, self.options, lanes, no_machine=self._machines.no_machine)
-        seats = seat(system, mix.program, mix.cell, ground, self.options)
+        system, bench = mix_guest.system_of(mix), self._bench
+        if system.emulator not in bench.machines.qemus:
+            bench.machines.fetch([system])
+            bench.choose()
+        seats = seat(system, mix.program, mix.cell, bench.ground, self.options)
         if seats.skip:
             raise UsageError(f"mix on {mix.system.name}: {seats.skip}")
         return PlannedCell(mix.cell, system, mix.program, seats)
@@ -129,21 +117,7 @@ class MixLab:
     ) -> RunRequest:
         timed = planned.seats.lane is Lane.INSN
         nonce = nonce_of_seed(self.options.order_seed, mix.cell, seed) if timed else secrets.token_hex(8)
-        words = mix_guest.command_line(mix, nonce)
-        vm = self._machines.vm(planned)
-        spec = guest_spec(planned, image, vm, nonce, log=clock_log(folder), seed=seed, words=words)
+        boot = BootOptions(nonce, seed=seed if timed else 0, words=mix_guest.command_line(mix, nonce))
+        made = self._bench.request(planned, boot, folder, image=image, attempt=attempt)
         # An emulated CPU brings the emulator's own memory, too.
-        spec = replace(spec, counts_memory=spec.lane is Lane.KVM)
-        return RunRequest(
-            cell=mix.cell,
-            spec=spec,
-            folder=folder,
-            nonce=nonce,
-            attempt=attempt,
-            order=0,
-            seed=seed if timed else 0,
-            placement=planned.seats.placement,
-            warmup=False,
-            guest_digest=guest_digest(image),
-            watch=watch_for(planned.system),
-        )
+        return replace(made, spec=replace(made.spec, counts_memory=planned.seats.lane is Lane.KVM))

@@ -16,14 +16,14 @@ from benchgate.base.runs import RawRun
 from benchgate.build import mixes
 from benchgate.judge import mixed
 from benchgate.plan.options import Options
-from benchgate.session import mix_lab
-from benchgate.session.mix_lab import MixAttempt, MixLab
+from benchgate.session.mixing import booter
+from benchgate.session.mixing.booter import MixAttempt, MixBooter
 from tests.mixkit import good_console, mix_console, raw_run, two_parts
 
 Boot = Callable[[Path, bytes], MixAttempt]
 
 
-class Stood(MixLab):
+class Stood(MixBooter):
     """Without a host and an emulator."""
 
     def _planned(self, mix: Mix) -> Any:
@@ -43,10 +43,10 @@ def boot(monkeypatch: pytest.MonkeyPatch) -> Boot:
             asked.append(request)
             return raw_run(folder, two_parts(), text)
 
-        monkeypatch.setattr(mix_lab, "execute", execute)
+        monkeypatch.setattr(booter, "execute", execute)
         monkeypatch.setattr(mixes, "image", lambda mix, plan, *_: (mix.digest, plan))
-        with Stood(Options(clock="insn"), lambda _: None) as lab:
-            attempt = lab.run(two_parts(), folder, seed=3, attempt=2)
+        with Stood(Options(clock="insn"), lambda _: None) as stood:
+            attempt = stood.run(two_parts(), folder, seed=3, attempt=2)
         ((mix, (digest, plan), place, seeds),) = asked
         assert (mix, digest, place, seeds) == (two_parts(), mix.digest, folder, {"seed": 3, "attempt": 2})
         assert plan.startswith("mix least=2 limit_ms=1000\npart program=")
@@ -84,7 +84,7 @@ def test_an_oracle_that_cannot_be_loaded_is_refused_before_the_boot(tmp_path: Pa
         replace(one, workload=one.workload and replace(one.workload, oracle=oracle)) for one in mix.parts
     )
     with (
-        Stood(Options(clock="insn"), lambda _: None) as lab,
+        Stood(Options(clock="insn"), lambda _: None) as stood,
         pytest.raises(UsageError, match=r"oracle\.py:2: ModuleNotFoundError"),
     ):
-        lab.run(replace(mix, parts=parts), tmp_path)
+        stood.run(replace(mix, parts=parts), tmp_path)

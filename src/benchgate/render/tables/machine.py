@@ -1,0 +1,73 @@
+"""The table of a machine: its caches, its CPUs, its times.
+
+Takes a Machine; gives text for a terminal. Does not fail.
+"""
+
+from __future__ import annotations
+
+from benchgate.base.machines import Cache, Machine
+from benchgate.base.text import visible
+from benchgate.host.procfs import as_list
+
+CYCLE_FREE = "one instruction takes 1 ns; a hit in the first level takes no more"
+
+
+def machine_table(machine: Machine) -> str:
+    rows = [
+        ("machine", f"{machine.name}: {visible(machine.source)}"),
+        ("CPUs", f"{machine.cpus}; {CYCLE_FREE}"),
+        *((name, _cache(one, machine.line)) for name, one in _caches(machine)),
+        ("clusters", _groups(machine.clusters)),
+        ("sockets", _groups(machine.sockets)),
+        *(
+            (f"node {number}", f"CPUs {as_list(node.cpus)}, {node.share}% of the memory")
+            for number, node in enumerate(machine.nodes)
+        ),
+        ("memory", _memory(machine)),
+        ("transfer", _transfer(machine)),
+        ("atomic", f"{machine.atomic_ns} ns more than a plain access"),
+        ("interrupt", f"{machine.interrupt_ns} ns for the CPU that takes it"),
+        ("TLB", _tlb(machine)),
+    ]
+    return "\n".join(f"{name:10} {words}" for name, words in rows)
+
+
+def _caches(machine: Machine) -> list[tuple[str, Cache]]:
+    found = [("L1d", machine.l1d), ("L1i", machine.l1i), ("L2", machine.l2)]
+    return [*found, ("L3", machine.l3)] if machine.l3 else found
+
+
+def _cache(one: Cache, line: int) -> str:
+    sets = one.sets(line)
+    return f"{one.size / 1024:,g} KiB, {one.ways} ways, {sets:,} sets of {line} bytes, {one.latency_ns} ns"
+
+
+def _groups(groups: tuple[tuple[int, ...], ...]) -> str:
+    return f"{len(groups)}: {' | '.join(as_list(one) for one in groups)}"
+
+
+def _memory(machine: Machine) -> str:
+    far = f", {machine.memory_remote_ns} ns from another node" if len(machine.nodes) > 1 else ""
+    limit = (
+        f"{machine.bandwidth_gb_s:g} GB/s for each node"
+        if machine.bandwidth_gb_s
+        else "no limit of bandwidth"
+    )
+    return f"{machine.memory_local_ns} ns{far}; {limit}"
+
+
+def _transfer(machine: Machine) -> str:
+    """Only the distances that a pair of its CPUs has."""
+    times = []
+    if any(len(one) > 1 for one in machine.clusters):
+        times.append(f"{machine.transfer_cluster_ns} ns within a cluster")
+    if len(machine.clusters) > len(machine.sockets):
+        times.append(f"{machine.transfer_across_ns} ns across clusters")
+    if len(machine.sockets) > 1:
+        times.append(f"{machine.transfer_socket_ns} ns across sockets")
+    return ", ".join(times) or "none: there is one CPU"
+
+
+def _tlb(machine: Machine) -> str:
+    tlb = machine.tlb
+    return f"{tlb.entries} entries, {tlb.ways} ways, {tlb.walk_ns} ns for a walk" if tlb else "none"

@@ -1,0 +1,193 @@
+"""What boots of guests need: opened QEMUs, images, the host's ground, and the builder of requests.
+
+Takes the options, the host and who is told of what is fetched; gives images, seats, run requests and running
+guests. It keeps no results. Fails with FetchError or BuildError if an image cannot be made, with HostError if
+no QEMU is prepared for the lane, and with UsageError for a boot that these options cannot make.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from benchgate.base.cells import Lane
+from benchgate.base.clocks import Clock
+from benchgate.base.errors import UsageError
+from benchgate.base.identity import nonce_of
+from benchgate.base.qemu import Qemu
+from benchgate.base.runs import BootSpec, Image
+from benchgate.base.systems import Kind, System
+from benchgate.base.workloads import Workload
+from benchgate.build import images
+from benchgate.build.cache_storage import Notice
+from benchgate.build.images import Images, guest_digest
+from benchgate.host import concurrency
+from benchgate.insn.linux_symbols import linux_symbols
+from benchgate.plan.ground import ground_of
+from benchgate.plan.lanes import of_kinds, wall_lane
+from benchgate.plan.options import Options
+from benchgate.plan.planned import Ground, PlannedCell
+from benchgate.plan.seats import reseated
+from benchgate.run import argv, guest, ports, smoke
+from benchgate.run.argv import BootOptions
+from benchgate.run.attempt import RunRequest
+from benchgate.run.console import Limits
+from benchgate.run.record import clock_log
+from benchgate.run.watch import watch_for
+from benchgate.session.machines import Machines
+from benchgate.session.measuring_host import MeasuringHost
+
+
+class Workbench:
+    """Call `prepare` and `choose` before the first request."""
+
+    def __init__(self, options: Options, host: MeasuringHost, notice: Notice) -> None:
+        self.options, self.host = options, host
+        self.machines = Machines(options, host, notice)
+        self.images = Images(options.locked, notice)
+
+    def prepare(self, cells: Collection[PlannedCell]) -> None:
+        """Fetches QEMUs and builds images. It needs no lock."""
+        require_counts(cells)
+        self.machines.fetch(cell.system for cell in cells)
+        self.machines.check(cells)
+        for cell in cells:
+            self.image(cell)
+
+    def choose(self) -> None:
+        """Decides how guests run. Where this may be wall time, the caller holds the measuring lock."""
+        self.machines.choose(self.ground.pins)
+
+    @property
+    def ground(self) -> Ground:
+        """The host's CPUs, and the lanes: those that are expected, until they are chosen."""
+        found = self.machines
+        return ground_of(self.host.topology, self.options, found.lanes, found.no_insn, found.no_machine)
+
+    def at_once(self, planned: PlannedCell) -> int:
+        """How many guests of this cell the host's memory and CPUs can hold."""
+        machine = planned.system.machine
+        line = machine.line if machine else 0
+        return concurrency.guests_at_once(planned.system.qemu.memory, planned.seats.host_cpus, line)
+
+    # ---- images
+
+    def image(self, planned: PlannedCell) -> Image:
+        return self.images.of(planned.booted, planned.workload)
+
+    def check(self, planned: PlannedCell) -> None:
+        """BuildError if a file of the image has changed since it was made."""
+        self.images.check(planned.booted, planned.workload)
+
+    def symbols(self, planned: PlannedCell) -> tuple[Path | None, Path | None]:
+        """The files with the symbols of the kernel and of the workload's program, for a profile."""
+        system, workload, qemu = planned.booted, planned.workload, self.machines.vm(planned).qemu
+        kernel = kernel_symbols(self.images, qemu, system, workload)
+        return kernel, self.images.program(system, workload)
+
+    # ---- requests
+
+    def request(  # noqa: PLR0913 - keyword arguments
+        self,
+        planned: PlannedCell,
+        boot: BootOptions,
+        folder: Path,
+        *,
+        image: Image | None = None,
+        attempt: int = 1,
+        order: int = 0,
+        warmup: bool = False,
+    ) -> RunRequest:
+        """One run in this folder, which gets the clock's log. `image`: None for the cell's own."""
+        image = image or self.image(planned)
+        boot = replace(boot, log=clock_log(folder), ports=ports.choose(planned.system.ports))
+        spec = self._spec(planned, image, boot)
+        return RunRequest(
+            cell=planned.cell,
+            spec=spec,
+            folder=folder,
+            nonce=boot.nonce,
+            attempt=attempt,
+            order=order,
+            seed=boot.seed,
+            placement=planned.seats.placement,
+            warmup=warmup,
+            guest_digest=guest_digest(image),
+            script=argv.script(planned, boot.nonce, spec.ports) if boot.words is None else None,
+            watch=watch_for(planned.system),
+        )
+
+    def smoke_request(
+        self, planned: PlannedCell, boot: BootOptions, folder: Path, *, attempt: int = 1
+    ) -> RunRequest:
+        """The smokes of the cell's system at its CPU count, whatever its workload."""
+        boot = replace(boot, words=smoke.smoke_of(planned.system).append)
+        return smoke.as_smoke(self.request(planned, boot, folder, attempt=attempt), planned.system)
+
+    def _spec(self, planned: PlannedCell, image: Image, boot: BootOptions) -> BootSpec:
+        if planned.system.kind is Kind.NATIVE:
+            return argv.native_spec(planned, image, boot.nonce, measure=boot.measure)
+        return argv.guest_spec(planned, image, self.machines.vm(planned), boot)
+
+    # ---- boots for a user's own tests
+
+    def seated(self, planned: PlannedCell, cpus: int, clock: Clock) -> PlannedCell:
+        """The seats of a user's own boot with this many CPUs."""
+        if clock is Clock.INSN:
+            if not self.machines.has_lane(planned, Lane.INSN):
+                raise UsageError(
+                    'boot(clock="insn"): this session does not use the instruction clock; '
+                    "add --clock insn or --clock both"
+                )
+            lane = Lane.INSN
+        else:
+            lane = wall_lane(self.machines.accelerator(planned.system))
+            planned = replace(planned, system=planned.system.on_ideal)
+        return reseated(planned, cpus, replace(self.ground, lanes=of_kinds(clock, lane)), self.options)
+
+    @contextmanager
+    def interactive(self, seated: PlannedCell) -> Iterator[guest.RunningGuest]:
+        """A running guest, pinned, with its console as pexpect; it ends with the block. On the instruction
+        clock every boot of a cell has the same nonce, so that it repeats."""
+        if seated.system.kind is Kind.NATIVE:
+            raise UsageError(f"{seated.cell.row}: native Linux cannot be booted; name a QEMU system")
+        timed = seated.seats.lane is Lane.INSN
+        nonce = nonce_of(f"boot {seated.cell.id}") if timed else secrets.token_hex(8)
+        vm = self.machines.vm(seated) if timed else self.machines.untimed(seated)
+        with TemporaryDirectory(prefix="benchgate-boot-") as name:
+            boot = BootOptions(
+                nonce,
+                log=clock_log(Path(name)),
+                measure=self.options.measure,
+                talks=timed,
+                ports=ports.choose(seated.system.ports),
+            )
+            spec = argv.guest_spec(seated, self.image(seated), vm, boot)
+            with guest.boot_interactive(spec, mark=nonce, folder=Path(name)) as running:
+                yield running
+
+
+def require_counts(cells: Collection[PlannedCell]) -> None:
+    """BuildError if a system has a guest for each CPU count, and a file of one is missing."""
+    counts: dict[str, set[int]] = {}
+    systems = {one.system.name: one.system for one in cells}
+    for one in cells:
+        counts.setdefault(one.system.name, set()).add(one.cell.cpus)
+    for name, system in systems.items():
+        images.require_counts(system, counts[name])
+
+
+def bounded(made: RunRequest, deadline_ns: int | None, limits: Limits) -> RunRequest:
+    """The run may take at most this guest time; None: what its system's YAML says."""
+    deadlines = made.spec.deadlines.at_most(deadline_ns)
+    return replace(made, spec=replace(made.spec, deadlines=deadlines), limits=limits)
+
+
+def kernel_symbols(images: Images, qemu: Qemu, system: System, workload: Workload) -> Path | None:
+    """The file with the kernel's symbols: the kernel itself, except for a distribution's Linux."""
+    kernel = images.of(system, workload).kernel
+    return linux_symbols(qemu, kernel) if kernel and system.boot.is_linux else kernel
