@@ -19,8 +19,7 @@ from benchgate.build.cache_storage import Notice
 from benchgate.fleet.assignments import Assignment, Assignments
 from benchgate.fleet.doubles import FIRST, SECOND, THIRD, Pairs, compare
 from benchgate.fleet.engine import Answered, Engine, Event, Lost
-from benchgate.fleet.packing import Vouch
-from benchgate.fleet.packs import Packs
+from benchgate.fleet.packing import Packs, Vouch
 from benchgate.fleet.received import Received, kept, received
 from benchgate.run import record, smoke
 from benchgate.run.attempt import RunRequest, explained, unfinished

@@ -24,7 +24,7 @@ from benchgate.build import images
 from benchgate.build.images import Images, guest_digest
 from benchgate.evidence.session_folder import RunFolder
 from benchgate.insn.records import NO_RECORDS, Records
-from benchgate.plan.lanes import of_kinds, wall_lane
+from benchgate.plan.ground import of_kinds, wall_lane
 from benchgate.plan.options import Options
 from benchgate.plan.planned import Ground, PlannedCell
 from benchgate.plan.seats import reseated

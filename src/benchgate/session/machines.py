@@ -26,7 +26,7 @@ from benchgate.host.capacity import CapacityPair
 from benchgate.insn.log import ClockMode, Level
 from benchgate.insn.plugin import INLINE_API, api_of, source_digest
 from benchgate.plan import catalog
-from benchgate.plan.lanes import of_kinds
+from benchgate.plan.ground import of_kinds
 from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedCell
 from benchgate.run import trial

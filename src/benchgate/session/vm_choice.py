@@ -22,7 +22,7 @@ from benchgate.host.survey import with_capacities
 from benchgate.insn.log import ClockMode, Level
 from benchgate.insn.plugin import prepare
 from benchgate.insn.support import Support, support
-from benchgate.plan import lanes
+from benchgate.plan import ground
 from benchgate.plan.options import Options
 from benchgate.run.argv import ClockConfig, VmConfig
 from benchgate.session.measuring_host import MeasuringHost
@@ -57,7 +57,7 @@ def choose_vm(
     }
     chosen = accel.choose(options.accel or "auto", probes)
     config = VmConfig(qemu, chosen.accel, chosen.cpu_model or "")
-    wall = VmChoice({lanes.wall_lane(chosen.accel): config}, chosen.accel, probes)
+    wall = VmChoice({ground.wall_lane(chosen.accel): config}, chosen.accel, probes)
     if options.clock == "wall":
         return wall
     if options.clock == "insn":

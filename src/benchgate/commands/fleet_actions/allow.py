@@ -24,11 +24,11 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(words: argparse.Namespace) -> int:
-    from benchgate.fleet import allow, allowing
+    from benchgate.fleet import allow
 
-    items = [allowing.item(word) for word in words.items]
+    items = [allow.item_of_word(word) for word in words.items]
     if words.session:
-        items += allowing.of_session(Path(words.session))
+        items += allow.items_of_session(Path(words.session))
     if not items:
         raise UsageError("nothing to allow: name ROLE=DIGEST, ROLE=FILE or --session DIR")
     for one in (fresh := allow.add(Path(words.list), items)):

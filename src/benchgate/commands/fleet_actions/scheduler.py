@@ -36,9 +36,9 @@ def run(words: argparse.Namespace) -> int:
 
     listen = address.checked(words.listen, certificates=words.certificates is not None)
     dask_settings.require()
-    from benchgate.fleet import scheduler, security
+    from benchgate.fleet import address, scheduler
 
     host, _, port = listen.partition("://")[2].rpartition(":")
-    given = security.security(words.certificates, "scheduler") if words.certificates else None
+    given = address.security(words.certificates, "scheduler") if words.certificates else None
     scheduler.run(host.strip("[]"), int(port), given, say)
     return 0

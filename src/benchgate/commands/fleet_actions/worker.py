@@ -52,7 +52,7 @@ def run(words: argparse.Namespace) -> int:
     where = address.checked(words.address, certificates=words.certificates is not None)
     policy = allow.policy(words.allow, words.signers, any_guest=words.any_guest)
     dask_settings.require()
-    from benchgate.fleet import security, worker
+    from benchgate.fleet import address, worker
 
     name = words.name or socket.gethostname()
     worker.run(
@@ -64,7 +64,7 @@ def run(words: argparse.Namespace) -> int:
             guests=tuple(filter(None, words.guests.split(","))),
             require=policy.require,
             measuring=words.measuring,
-            security=security.security(words.certificates, "worker") if words.certificates else None,
+            security=address.security(words.certificates, "worker") if words.certificates else None,
         ),
         say,
     )

@@ -24,8 +24,7 @@ from benchgate.base.runs import Ending, RawRun, VerifiedRun
 from benchgate.base.text import one_line, visible
 from benchgate.build.images import Images, guest_digest
 from benchgate.evidence import provenance
-from benchgate.explore.finding import Made
-from benchgate.explore.groups import settled
+from benchgate.explore.finding import Made, settled
 from benchgate.explore.switch import place
 from benchgate.host import concurrency
 from benchgate.insn.log import ClockLog

@@ -18,8 +18,8 @@ from benchgate.base.files import read_json
 from benchgate.base.jsonfields import Fields
 from benchgate.evidence.files import is_safe_name, read_object, read_text, unwritable, write_whole
 from benchgate.mix import measured, numbers, study_json
+from benchgate.mix.measured import Done
 from benchgate.mix.orders import Order
-from benchgate.mix.runs import Done
 from benchgate.mix.selection import Planned
 from benchgate.mix.study import Study
 from benchgate.session import folder_lock

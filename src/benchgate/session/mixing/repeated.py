@@ -16,7 +16,7 @@ from pathlib import Path
 from benchgate.base.errors import BenchgateError, UsageError
 from benchgate.base.text import counted
 from benchgate.insn.log_reader import read_log
-from benchgate.mix.runs import Done
+from benchgate.mix.measured import Done
 from benchgate.session.mixing import conclude
 from benchgate.session.mixing.folder import MIXES, PLAN, RESULT, RUNS, STUDY, StudyFolder
 
