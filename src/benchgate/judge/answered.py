@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from benchgate.base.cells import Params, Window
+from benchgate.base.metrics import SECOND_NS
 from benchgate.base.workloads import Workload
 from benchgate.judge import tool_result
-from benchgate.judge.metrics import SECOND_NS, Reported
+from benchgate.judge.metrics import Reported
 from benchgate.judge.oracle import ORACLES
 from benchgate.judge.oracle_run import OracleRun
 from benchgate.judge.wire import Transcript

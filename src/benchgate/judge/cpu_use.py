@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 
 from benchgate.base.errors import VerifyError
 from benchgate.base.machines import IDEAL
+from benchgate.base.metrics import SECOND_NS
 from benchgate.base.runs import CpuUse, WorkerReport
 from benchgate.base.stats import Interval
 from benchgate.base.text import counted
 from benchgate.base.workloads import Workload
 from benchgate.insn.activity import Activity, Column
 from benchgate.insn.log import ConsoleLine
-from benchgate.judge.metrics import SECOND_NS
 
 LEAST_SHARE = 0.1
 """The part of the time in which a worker reports that it worked for which its CPU must have been awake."""

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from benchgate.base.histogram import percentile_of
-from benchgate.base.metrics import Metric, MetricKind
+from benchgate.base.metrics import NS, SECOND_NS, Metric, MetricKind
 from benchgate.base.runs import Outcome, VerifiedRun
 from benchgate.judge.judged_run import JudgedRun
-from benchgate.judge.metrics import NS, SECOND_NS
 
 
 def merged_percentiles(

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from benchgate.base.cells import Lane, Window
 from benchgate.base.errors import VerifyError
+from benchgate.base.metrics import SECOND_NS
 from benchgate.base.results import LineWindow, Result, ResultFormat, ResultPattern, WindowSource
 from benchgate.base.runs import CpuUse, Outside
 from benchgate.base.systems import System
@@ -19,7 +20,7 @@ from benchgate.base.workloads import Workload
 from benchgate.insn.log import Level
 from benchgate.judge import bench_lines, patterns
 from benchgate.judge.console_clock import ConsoleClock
-from benchgate.judge.metrics import SECOND_NS, Reported, computed
+from benchgate.judge.metrics import Reported, computed
 from benchgate.judge.output import Output
 from benchgate.judge.patterns import Figure, Figures
 from benchgate.judge.run_files import RunFiles

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from benchgate.base.cells import Lane, Window
+from benchgate.base.metrics import SECOND_NS
 from benchgate.base.runs import CpuUse
 from benchgate.base.stats import Interval
 from benchgate.base.workloads import Workload
 from benchgate.insn.log import Level
 from benchgate.judge.cpu_use import awake_ns, check_claims, of_activity, of_reports, of_threads
-from benchgate.judge.metrics import SECOND_NS
 from benchgate.judge.noise import vcpu_time
 from benchgate.judge.run_files import RunFiles
 from benchgate.judge.wire import MAX_HZ, Transcript

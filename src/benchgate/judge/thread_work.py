@@ -8,8 +8,8 @@ row counts was idle but for a small part of the window.
 from __future__ import annotations
 
 from benchgate.base.errors import VerifyError
+from benchgate.base.metrics import SECOND_NS
 from benchgate.judge.console_clock import LEAST_SHARE
-from benchgate.judge.metrics import SECOND_NS
 from benchgate.judge.noise import vcpu_time
 from benchgate.judge.run_files import RunFiles
 from benchgate.judge.wire import MAX_HZ
