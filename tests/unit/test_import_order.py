@@ -138,7 +138,7 @@ ORACLES = sorted((ROOT.parents[1] / "guest" / "workloads").glob("*/oracle.py"))
 
 
 def private_imports(source: str) -> list[str]:
-    """The modules below `benchgate` that a user's file imports, or one of this repository that is an example."""
+    """The modules below `benchgate` that a file imports, which knows the public names only."""
     return [name for _, name in imported(source, modules())]
 
 
