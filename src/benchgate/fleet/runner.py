@@ -326,9 +326,7 @@ class FleetRunner:
     def _hear_stored(self, event: Event) -> None:
         address, sha256 = self._stores.pop(event.number)
         if isinstance(event, Answered) and event.answer:
-            self._ban(
-                address, f"it cannot keep an input: {one_line(event.answer.decode('utf-8', 'replace'))}"
-            )
+            self._ban(address, f"it cannot keep an input: {event.text}")
         for assignment in self._assignments:
             if f"{address} {sha256}" in assignment.awaits:
                 assignment.awaits.discard(f"{address} {sha256}")

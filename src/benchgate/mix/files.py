@@ -18,8 +18,8 @@ from pathlib import Path
 from benchgate.base.errors import UsageError
 from benchgate.base.files import read_start
 from benchgate.base.text import visible
-from benchgate.mix import numbers
 from benchgate.mix.applications import Applications, Input
+from benchgate.mix.study import written_number
 
 MOST_BYTES = 1 << 20
 UNAVAILABLE = "unavailable"
@@ -118,7 +118,7 @@ def capacities(words: Sequence[str], resources: Sequence[str]) -> dict[str, Frac
 def _number(word: str) -> Fraction | None:
     """0 or more."""
     try:
-        value = numbers.written(word)
+        value = written_number(word)
     except ValueError:
         return None
     return value if value >= 0 else None

@@ -11,9 +11,8 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 
 from benchgate.base.jsonfields import Fields
-from benchgate.mix import numbers
 from benchgate.mix.orders import alone_key, input_of, seeds
-from benchgate.mix.study import RESOURCES, Study
+from benchgate.mix.study import RESOURCES, Study, kept_number
 
 UNITS: Mapping[str, str] = {
     "cpu": "ns of CPU time",
@@ -101,7 +100,7 @@ def _part(value: object) -> PartMeasured:
 
 def _score(fields: Fields) -> Fraction:
     try:
-        score = numbers.kept(fields.text("score"))
+        score = kept_number(fields.text("score"))
     except ValueError as error:
         raise ValueError(f"a part: score: {error}") from None
     if score < 0:
