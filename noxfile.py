@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -15,6 +17,8 @@ nox.options.default_venv_backend = "none"
 nox.options.error_on_missing_interpreters = False
 
 HERE = Path(__file__).parent
+DIST = HERE / "dist"
+"""What would be published."""
 SUITE = ("tests/smp", "tests/threads")
 TERN_AND_LINUX = ("--system", "kernel", "--system", "linux")
 LINUX_AND_NATIVE = ("--system", "linux", "--system", "native")
@@ -207,6 +211,21 @@ def soak(session: nox.Session) -> None:
 def fresh(session: nox.Session) -> None:
     """Run the README's two commands on minimal Debian systems, as root and as an ordinary user."""
     _module("tools.fresh", *session.posargs)
+
+
+@nox.session(venv_backend="venv", reuse_venv=True)
+def release(session: nox.Session) -> None:
+    """Build and check what would be published, and upload nothing. `-- --no-fresh` boots no new Debian."""
+    shutil.rmtree(DIST, ignore_errors=True)
+    session.install("build>=1.2", "twine>=5")
+    session.run("python", "-m", "build", "--outdir", str(DIST), str(HERE))
+    files = sorted(DIST.iterdir())
+    session.run("python", "-m", "twine", "check", "--strict", *map(str, files))
+    _pytest("tests/line/test_wheel.py", "-q")
+    if "--no-fresh" not in session.posargs:
+        _module("tools.fresh")
+    for path in files:
+        session.log(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(HERE)}")
 
 
 @nox.session(python=PYTHONS, venv_backend="venv", reuse_venv=True)

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.fleet import agreement
+from benchgate.fleet import doubles
 from tests.machines import PATIENCE_S, processes_with, wait_until
 
 WORKER = Path(__file__).parent / "data" / "fleet" / "worker.py"
@@ -166,7 +166,7 @@ class Session:
         found = {}
         for place in sorted(self.folder.glob("runs/*")):
             files = {one.name: one.read_bytes() for one in place.iterdir() if one.name != "worker.json"}
-            record = agreement._record(files)
+            record = doubles._record(files)
             found[int(str(record["seed"])), bool(record["warmup"])] = files
         return found
 
@@ -200,7 +200,7 @@ def assert_same(made: Session, alone: Session) -> None:
     assert_whole(made)
     theirs, ours = made.runs(), alone.runs()
     assert sorted(theirs) == sorted(ours)
-    assert {run: agreement.difference(theirs[run], ours[run]) for run in ours} == dict.fromkeys(ours, "")
+    assert {run: doubles.first_difference(theirs[run], ours[run]) for run in ours} == dict.fromkeys(ours, "")
 
 
 def assert_whole(made: Session) -> None:

@@ -16,9 +16,8 @@ from pathlib import Path
 
 from benchgate.mix import orders, studyfile, vectors
 from benchgate.mix.limits import amount
-from benchgate.mix.measured import Measured, PartMeasured
+from benchgate.mix.measured import Done, Measured, PartMeasured, alone
 from benchgate.mix.orders import Counts, PartOrder
-from benchgate.mix.runs import Done, alone
 from benchgate.mix.sensitivity import uses_enough
 from benchgate.mix.study import DUMMY, Study
 from benchgate.session.mixing.measure import Job

@@ -1,17 +1,18 @@
 """Compiles a workload, runs it on this host, and judges what it printed.
 
 For tests of the guest's C: `run_of` makes a run, `verified_by` judges it, `broken` changes one line of the C
-first, `expect_refused` does all three with a `Lie`. A test module that uses them has the fixture
-`own_cache`, too.
+first, `expect_refused` does all three with a `Lie`. Their test modules use the fixture `own_cache`, too.
 """
 
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ from benchgate.base.cells import Cell, Lane, Placement
 from benchgate.base.errors import VerifyError
 from benchgate.base.runs import Ending, RawRun, VerifiedRun
 from benchgate.base.workloads import Workload
-from benchgate.build import programs
+from benchgate.build import programs, toolchain
 from benchgate.judge import run_files, verify
 from benchgate.plan import catalog
 from benchgate.plan.workloadfile import fill
@@ -46,6 +47,29 @@ SMALL: dict[str, dict[str, object]] = {
     "sockets": {"requests": 90, "bytes": 600},
     "jobs": {"jobs": 40, "grain": 2000, "reach": 6},
 }
+
+
+@pytest.fixture(scope="module")
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Programs are compiled once for a file, and so are the objects of the harness: they are the same in each
+    program."""
+    kept: dict[tuple[object, ...], Path] = {}
+    objects, run = tmp_path_factory.mktemp("objects"), toolchain._run
+
+    def once(argv: Sequence[str], folder: Path, *more: Any) -> None:
+        is_of_harness = "-c" in argv and not Path(argv[argv.index("-c") + 1]).is_absolute()
+        key = (folder, *(word for word in argv[:-1] if not word.startswith("-ffile-prefix-map=")))
+        if is_of_harness and key in kept:
+            shutil.copy(kept[key], argv[-1])
+            return
+        run(argv, folder, *more)
+        if is_of_harness:
+            kept[key] = Path(shutil.copy(argv[-1], objects / f"{len(kept)}.o"))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BENCHGATE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        patch.setattr(toolchain, "_run", once)
+        yield
 
 
 def words(workload: Workload, count: int, /, **changes: object) -> dict[str, object]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchgate.fleet import agreement
+from benchgate.fleet import doubles
 
 WHO = "worker.json"
 """Only runs that a worker made have it."""
@@ -35,9 +35,9 @@ def _names(folder: Path) -> set[str]:
 
 
 def _differs(name: str, one: Path, other: Path) -> bool:
-    if "/" in name and Path(name).name in agreement.PER_HOST:
+    if "/" in name and Path(name).name in doubles.PER_HOST:
         return False
-    if name.startswith("smokes/") and Path(name).name in (agreement.RUN, agreement.CONSOLE):
+    if name.startswith("smokes/") and Path(name).name in (doubles.RUN, doubles.CONSOLE):
         return False  # a smoke has a nonce of its own
     if name == PAGE:
         return False
@@ -85,6 +85,6 @@ _READERS: Mapping[str, Callable[[bytes], Any]] = {
     SESSION: _session,
     ATTEMPTS: _attempts,
     MANIFEST: _manifest,
-    agreement.RUN: _run,
-    agreement.CLOCK: _clock,
+    doubles.RUN: _run,
+    doubles.CLOCK: _clock,
 }

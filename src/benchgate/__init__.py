@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     )
     from benchgate.judge.gates.wording import verdict
     from benchgate.judge.known_work import (
+        FOLD,
+        Words,
         after_turns,
         after_turns_from,
         equal_share,
@@ -67,6 +69,8 @@ _NAMES_BY_MODULE = {
     ),
     "judge.gates.wording": ("verdict",),
     "judge.known_work": (
+        "FOLD",
+        "Words",
         "after_turns",
         "after_turns_from",
         "equal_share",
@@ -82,6 +86,7 @@ _NAMES_BY_MODULE = {
 _MODULE_OF = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
 
 __all__ = [
+    "FOLD",
     "Arm",
     "BenchgateError",
     "Cell",
@@ -101,6 +106,7 @@ __all__ = [
     "VerifyError",
     "Window",
     "Word",
+    "Words",
     "WorkerReport",
     "add_up",
     "after_turns",

@@ -8,9 +8,9 @@ changes no status; other text that cannot be written makes 4 of 0.
 
 from __future__ import annotations
 
-from benchgate.base import interrupted
+from benchgate.base import interrupts
 
-with interrupted.imports(status=130):
+with interrupts.quiet_imports(status=130):
     import argparse
     import signal
     import sys

@@ -6,9 +6,9 @@ UsageError or a collection error in one sentence; an error that stops measuring 
 
 from __future__ import annotations
 
-from benchgate.base import interrupted
+from benchgate.base import interrupts
 
-with interrupted.imports(status=2):  # pytest's own status for an interrupt
+with interrupts.quiet_imports(status=2):  # pytest's own status for an interrupt
     import contextlib
     from collections.abc import Callable, Generator, Iterator
     from typing import Any

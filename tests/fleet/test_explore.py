@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.fleet import agreement
+from benchgate.fleet import doubles
 from tests import fleetkit
 from tests.machines import PATIENCE_S
 
@@ -46,5 +46,7 @@ def test_workers_find_what_this_machine_finds(tmp_path: Path) -> None:
     finds = [one.name for one in (here / "finds").iterdir()]
     assert finds
     for name in finds:
-        assert agreement.difference(files_of(there / "finds" / name), files_of(here / "finds" / name)) == ""
+        assert (
+            doubles.first_difference(files_of(there / "finds" / name), files_of(here / "finds" / name)) == ""
+        )
         assert json.loads((there / "finds" / name / "worker.json").read_text())["worker"] in ("one", "two")

@@ -148,9 +148,10 @@ COMMANDS = (
 )
 OTHERS = {"--basetemp", "--collect-only", "--junitxml", "--lf", "--list", "--pdb", "--strict"}
 OTHERS |= {"--cpu", "--forks", "--iters", "--verify"}
-OTHERS |= {"--adapter", "--check", "--draws", "--file", "--idle", "--only", "--tests"}
+OTHERS |= {"--adapter", "--check", "--draws", "--file", "--idle", "--no-fresh", "--only"}
+OTHERS |= {"--tests"}
 """Options of pytest, ./run and mypy; of the programs in docs/real-tools.md; of bencher and sha256sum; of
-nox -s simulate, fleet-demo and fresh."""
+nox -s simulate, fleet-demo, fresh and release."""
 
 
 def test_every_documented_option_exists(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import settings
 
-from benchgate.build import toolchain
+from tests.nativekit import own_cache
+
+__all__ = ["own_cache"]
 
 settings.register_profile("busy-host", deadline=None)
 settings.load_profile("busy-host")
@@ -56,26 +56,3 @@ def host_files(online: str, cores: Mapping[int, str], **more: str) -> dict[str, 
     }
     assert not more, f"unknown: {more}"
     return files | topology_files(cores)
-
-
-@pytest.fixture(scope="module")
-def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Programs are compiled once for a file, and so are the objects of the harness: they are the same in each
-    program."""
-    kept: dict[tuple[object, ...], Path] = {}
-    objects, run = tmp_path_factory.mktemp("objects"), toolchain._run
-
-    def once(argv: Sequence[str], folder: Path, *more: Any) -> None:
-        is_of_harness = "-c" in argv and not Path(argv[argv.index("-c") + 1]).is_absolute()
-        key = (folder, *(word for word in argv[:-1] if not word.startswith("-ffile-prefix-map=")))
-        if is_of_harness and key in kept:
-            shutil.copy(kept[key], argv[-1])
-            return
-        run(argv, folder, *more)
-        if is_of_harness:
-            kept[key] = Path(shutil.copy(argv[-1], objects / f"{len(kept)}.o"))
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("BENCHGATE_CACHE", str(tmp_path_factory.mktemp("cache")))
-        patch.setattr(toolchain, "_run", once)
-        yield

@@ -134,6 +134,25 @@ def test_a_module_outside_the_rooms_is_refused() -> None:
         place("newcomer")
 
 
+ORACLES = sorted((ROOT.parents[1] / "guest" / "workloads").glob("*/oracle.py"))
+
+
+def private_imports(source: str) -> list[str]:
+    """The modules below `benchgate` that a file imports, which knows the public names only."""
+    return [name for _, name in imported(source, modules())]
+
+
+@pytest.mark.parametrize("path", ORACLES, ids=lambda path: path.parent.name)
+def test_an_oracle_imports_public_names_only(path: Path) -> None:
+    assert private_imports(path.read_text(encoding="utf-8")) == []
+
+
+def test_a_private_import_of_an_oracle_is_found() -> None:
+    assert private_imports("from benchgate import FOLD\n") == []
+    assert private_imports("from benchgate.judge.known_work import FOLD\n") == ["judge.known_work"]
+    assert private_imports("from benchgate.judge import known_work\n") == ["judge.known_work"]
+
+
 def loaded_by(module: str) -> set[str]:
     code = f"import sys, {module}; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -13,6 +13,7 @@ import numpy as np
 
 from benchgate import (
     ParamValue,
+    Words,
     WorkerReport,
     after_turns,
     expect,
@@ -21,7 +22,6 @@ from benchgate import (
     total,
     whole,
 )
-from benchgate.judge.known_work import Words
 
 _PLACES = 64
 """Random numbers per phase: BENCH_MAX_WORKERS."""

@@ -12,6 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from benchgate import (
+    FOLD,
     ParamValue,
     WorkerReport,
     after_turns,
@@ -21,7 +22,6 @@ from benchgate import (
     random_numbers,
     whole,
 )
-from benchgate.judge.known_work import FOLD
 
 _KIB = 1024
 _WORD = 8

@@ -12,6 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from benchgate import (
+    FOLD,
     ParamValue,
     WorkerReport,
     after_turns_from,
@@ -21,7 +22,6 @@ from benchgate import (
     together,
     whole,
 )
-from benchgate.judge.known_work import FOLD
 
 _SEED_SPAN = 2**32
 _MODULUS = 2**64

@@ -13,6 +13,7 @@ import numpy as np
 
 from benchgate import (
     ParamValue,
+    Words,
     WorkerReport,
     after_turns,
     equal_share,
@@ -22,7 +23,6 @@ from benchgate import (
     total,
     whole,
 )
-from benchgate.judge.known_work import Words
 
 _BUCKETS = 256
 

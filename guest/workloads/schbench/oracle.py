@@ -15,16 +15,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
 from benchgate import (
     OracleRun,
     ParamValue,
     VerifyError,
+    Words,
     WorkerReport,
     add_up,
     expect,
     expect_histogram,
+    random_numbers,
     summed,
     whole,
 )
@@ -36,8 +37,6 @@ _MODULUS = 2**64
 _MS = 1_000_000
 _FREE = ("due", "posted", "pending", "done", "timed", "inside", "woken", "sum")
 """Counts that depend on the scheduler, and what follows from them."""
-
-Matrix = npt.NDArray[np.uint64]
 
 
 # ---- what the parameters say
@@ -131,21 +130,13 @@ def plan_of(params: Mapping[str, ParamValue], run: OracleRun) -> Plan:
 # ---- the arithmetic
 
 
-def splitmix64(seed: int, count: int) -> npt.NDArray[np.uint64]:
-    """The first elements of the sequence for this seed."""
-    z = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
-
-
 @lru_cache(maxsize=256)
-def _factor(side: int, doublings: int) -> Matrix:
+def _factor(side: int, doublings: int) -> Words:
     """B to the power of 2^doublings."""
     if doublings:
         half = _factor(side, doublings - 1)
         return half @ half
-    found = splitmix64(0, side * side).reshape(side, side)
+    found = random_numbers(0, side * side).reshape(side, side)
     above = np.triu(np.ones((side, side), dtype=bool), 1)
     found[above] &= ~np.uint64(1)
     found[np.eye(side, dtype=bool)] |= np.uint64(1)
@@ -154,7 +145,7 @@ def _factor(side: int, doublings: int) -> Matrix:
 
 def product(side: int, seed: int, operations: int) -> int:
     """The digest of A * B^operations, where A is filled from the seed."""
-    found = splitmix64(seed, side * side).reshape(side, side)
+    found = random_numbers(0, side * side, seed).reshape(side, side)
     for doublings in range(operations.bit_length()):
         if operations >> doublings & 1:
             found = found @ _factor(side, doublings)

@@ -63,11 +63,6 @@ def plain_product(side: int, seed: int, operations: int) -> int:
     return sum(number * (2 * at + 1) for at, number in enumerate(flat)) % MODULUS
 
 
-def test_the_sequence_is_splitmix64() -> None:
-    """The first number for seed 0, as its author's code prints it."""
-    assert schbench.splitmix64(0, 1)[0] == 0xE220A8397B1DCDAF
-
-
 @given(st.integers(1, 5), st.integers(0, 70), st.integers(0, 9))
 def test_squaring_agrees_with_one_product_at_a_time(side: int, seed: int, operations: int) -> None:
     assert schbench.product(side, seed, operations) == plain_product(side, seed, operations)

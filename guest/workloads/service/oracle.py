@@ -15,6 +15,7 @@ from benchgate import (
     OracleRun,
     ParamValue,
     VerifyError,
+    Words,
     WorkerReport,
     after_turns,
     equal_share,
@@ -25,7 +26,6 @@ from benchgate import (
     total,
     whole,
 )
-from benchgate.judge.known_work import Words
 
 
 @lru_cache(maxsize=4)

@@ -12,9 +12,11 @@ from functools import lru_cache
 import numpy as np
 
 from benchgate import (
+    FOLD,
     OracleRun,
     ParamValue,
     VerifyError,
+    Words,
     WorkerReport,
     after_turns,
     equal_share,
@@ -25,7 +27,6 @@ from benchgate import (
     total,
     whole,
 )
-from benchgate.judge.known_work import FOLD, Words
 
 _WORD = 8
 _NOTHING = dict.fromkeys(

@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from benchgate import (
     ParamValue,
+    Words,
     WorkerReport,
     after_turns,
     equal_share,
@@ -19,7 +20,6 @@ from benchgate import (
     total,
     whole,
 )
-from benchgate.judge.known_work import Words
 
 
 @lru_cache(maxsize=4)

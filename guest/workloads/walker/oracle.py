@@ -10,8 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from benchgate import ParamValue, WorkerReport, equal_share, expect, folded, random_numbers, whole
-from benchgate.judge.known_work import Words
+from benchgate import ParamValue, Words, WorkerReport, equal_share, expect, folded, random_numbers, whole
 
 _LINES_PER_KB = 16
 _SEED_SPAN = 2**32

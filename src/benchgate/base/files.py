@@ -15,6 +15,7 @@ import json
 import os
 import stat
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -153,3 +154,9 @@ def _below(folder: Path) -> Iterator[Path]:
 
 def write_json(path: Path, value: object) -> None:
     path.write_bytes(f"{json.dumps(value, indent=1, sort_keys=True)}\n".encode())
+
+
+@cache
+def own_source_digest() -> str:
+    """One digest over benchgate's own source, which a session records."""
+    return tree_digest(Path(__file__).parents[1], skip=("__pycache__",))

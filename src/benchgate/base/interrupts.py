@@ -2,11 +2,14 @@
 
 A signal handler gives `arrived` the exception that it wants to raise. Outside of every `held` block this is
 raised at once, else when the outermost block ends. Python runs signal handlers in the main thread, between
-any two bytecodes, so blocks of other threads have no effect and need none. Does not fail.
+any two bytecodes, so blocks of other threads have no effect and need none. Does not fail. `quiet_imports` is
+for programs whose imports take seconds on a busy host: Ctrl-C then ends them without a traceback.
 """
 
 from __future__ import annotations
 
+import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -38,3 +41,14 @@ def held() -> Iterator[None]:
             first = _waiting[0]
             _waiting.clear()
             raise first
+
+
+@contextmanager
+def quiet_imports(status: int) -> Iterator[None]:
+    """Ends the program with this status if Ctrl-C arrives inside the block, which holds its imports."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one would be a traceback
+        print("benchgate: interrupted", file=sys.stderr)
+        raise SystemExit(status) from None

@@ -13,6 +13,9 @@ from enum import StrEnum
 
 from benchgate.base.cells import Window
 
+NS, SECOND_NS = "ns", 1_000_000_000
+"""The unit of a length of time, and how many of it are a second."""
+
 
 class MetricKind(StrEnum):
     TIME = "time"

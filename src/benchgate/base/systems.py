@@ -1,15 +1,17 @@
 """A system under test: the contents of its YAML file as types. plan/systemfile/ reads the file.
 
-Takes the values of the file, gives a frozen `System`. Built-in systems and a user's own have the same form.
+Takes the values of the file, gives a frozen `System`. `Settings` are what a user may choose when a system is
+named (`linux:kernel=PATH:arch=riscv64`). Built-in systems and a user's own have the same form.
 Nothing fails: `System.refuses` gives the reason why a system cannot run a cell as text.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from benchgate.base.arch import X86_64, Architecture
 from benchgate.base.boots import Boot, Build, QemuWords
@@ -20,11 +22,17 @@ from benchgate.base.network import Port
 from benchgate.base.results import Result, ResultFormat
 from benchgate.base.runs import Deadlines
 from benchgate.base.script import Script
-from benchgate.base.settings import Settings
 from benchgate.base.text import suggestion
 from benchgate.base.watching import DEADLINES, ConsoleWords, End, Smoke
 from benchgate.base.workloads import Workload
 
+WORKTREE = "worktree"
+"""In place of a git revision: the files as they are in the folder now."""
+_LONGEST = 24
+_UNSAFE = re.compile(r"[^A-Za-z0-9_.+-]+")
+_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?\Z")
+_SHOWN = 10
+"""So many digits of a commit are in a name."""
 SELFTEST = "selftest"
 """The name of the workload that a system with a fixed self-test runs."""
 SERVICES = (
@@ -44,6 +52,31 @@ SERVICES = (
 )
 """What a workload may use of a system inside its window (guest/services.h)."""
 MAX_CPUS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    values: Mapping[str, str] = field(default_factory=dict)
+    """Of every setting, with defaults filled in."""
+    defaults: Mapping[str, str] = field(default_factory=dict)
+    files: tuple[str, ...] = ()
+    """Those whose value is the path of a file."""
+    revision: str = ""
+    """The one whose value is a git revision; empty if there is none."""
+
+    @property
+    def chosen(self) -> Mapping[str, str]:
+        """Those that differ from their defaults."""
+        return {name: value for name, value in self.values.items() if value != self.defaults[name]}
+
+    def label(self, name: str) -> str:
+        """A chosen value as part of a cell's name: a file by its base name, a commit by its first digits."""
+        value = self.values[name]
+        if name in self.files:
+            return _UNSAFE.sub("_", PurePath(value).name)[:_LONGEST] or "file"
+        if name == self.revision and _COMMIT.match(value):
+            return value[:_SHOWN]
+        return _UNSAFE.sub("_", value)[:_LONGEST] if name == self.revision else value
 
 
 def not_a_service(name: str) -> str:

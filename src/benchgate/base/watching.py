@@ -1,4 +1,4 @@
-"""How a boot of a system is watched and how it ends. plan/systemfile/console.py and end.py read it.
+"""How a boot of a system is watched and how it ends. plan/systemfile/console.py reads it.
 
 Takes the values of `console`, `end` and `smoke`; gives them as frozen types. Nothing fails.
 """

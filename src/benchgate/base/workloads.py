@@ -1,22 +1,69 @@
 """A workload: the contents of its YAML file as types. plan/workloadfile.py reads the file.
 
 Takes the values of the file, gives a frozen `Workload`. Built-in workloads and a user's own have the same
-form. Nothing fails.
+form. A `Tool` is an existing program as a workload: the section `program:`, which plan/toolfile.py checks;
+judge/tool_result.py reads what the program printed. Nothing fails.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 
 from benchgate.base.cells import Mode, Params, ParamValue
 from benchgate.base.metrics import Metric
-from benchgate.base.tools import Tool
 
+TOOL_FOLDER = "{tool}"
+"""In the command: the folder with the program's files, which differs between the guest and a host."""
+SERVICE = "programs"
+"""The service that a system must have: it executes programs of the distribution."""
+UNVERIFIED = "unverified by the tool"
 GUEST_FILES = "files"
 """The folder of a guest that has the workload's `files`; also the manifest's word for that folder, and the
 service that a workload with files needs."""
+
+
+class Take(StrEnum):
+    """Which of several matches is the result."""
+
+    ONLY = "only"
+    """There must be exactly one."""
+    SUM = "sum"
+    MOST = "most"
+    LEAST = "least"
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """One number that the program prints. Its value is whole: the printed number times 10**decimals."""
+
+    name: str
+    regex: str = ""
+    """Has one group, the number; `^` and `$` match at line ends. Empty: `path` is used."""
+    path: str = ""
+    """The place in the JSON document that the program prints, such as `threads.0.latency.max`; `*` stands for
+    every key or index."""
+    decimals: int = 0
+    take: Take = Take.ONLY
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    package: str
+    """The distribution's package that has the program."""
+    program: str
+    """The program's file name in bin, sbin, usr/bin or usr/sbin."""
+    arguments: tuple[str, ...] = ()
+    """Parameters and `cpus` in braces are replaced."""
+    captures: tuple[Capture, ...] = ()
+    exit: int = 0
+    worked: tuple[str, ...] = ()
+    """Regular expressions that the output must match, or the program did not do its work."""
+    verifies: bool = False
+    """Whether the program checks its own work and `worked` shows that it found it right. If not, its figures
+    inform, and no gate may use them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,9 @@ refused, and no Python object is constructed.
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
@@ -17,15 +19,49 @@ import yaml
 
 from benchgate.base.errors import BenchgateError, CatalogError
 from benchgate.base.text import one_line, suggestion
-from benchgate.base.yaml_problems import Problems, shortened
 from benchgate.base.yaml_text import text_of, top_of
 from benchgate.base.yaml_values import NAME, merged, regex, to_float, to_int
 
+_QUOTED = re.compile(r"`([^`]{201,})`")
 _STAND_IN = "0"
 """What a required scalar that is missing or invalid is read as, while problems are collected."""
 SHOWN = 60
 """Of a value in a message, in characters."""
 Value = TypeVar("Value")
+
+
+def _shortened(key: str, problem: str) -> str:
+    """`KEY: PROBLEM` without a key or a quoted value of pages. A command or a pattern stays whole."""
+    return f"{one_line(key)}: {_QUOTED.sub(lambda found: f'`{one_line(found[1], 60)}`', problem)}"
+
+
+@dataclass(slots=True)
+class Problems:
+    """What is wrong with one file. `collected` is None while the first problem raises at once."""
+
+    collected: list[tuple[int, str, str]] | None = None
+    """Line, key and problem; each key at most once, because a second problem may come from the stand-in."""
+    guessed: list[str] = field(default_factory=list)
+    """Prefixes of the sections in which a choice was refused. It may decide which other keys there are, so
+    unknown ones are not reported there."""
+
+    def add(self, line: int, key: str, problem: str) -> bool:
+        """False if problems are not collected."""
+        if self.collected is None:
+            return False
+        if not self.has(key):
+            self.collected.append((line, key, problem))
+        return True
+
+    def has(self, key: str) -> bool:
+        return any(key == known for _, known, _ in self.collected or ())
+
+    def text(self, path: Path) -> str:
+        lines = [
+            f"{path}:{line}: {_shortened(key, problem)}"
+            for line, key, problem in sorted(self.collected or [])
+        ]
+        return lines[0] if len(lines) == 1 else "\n  ".join([f"{path}: {len(lines)} problems:", *lines])
 
 
 def load(path: Path) -> Section:
@@ -80,7 +116,7 @@ class Section:
         at = line or self._lines.get(key, self.line)
         name = f"{self._prefix}{key}" or "(top)"
         self.problems.add(at, name, problem)
-        raise CatalogError(f"{self.path}:{at}: {shortened(name, problem)}")
+        raise CatalogError(f"{self.path}:{at}: {_shortened(name, problem)}")
 
     def refuse(self, problem: str, key: str = "", line: int = 0) -> None:
         """Refuses a key. Inside `collecting` the caller goes on, with a stand-in for its value."""

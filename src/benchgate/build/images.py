@@ -20,8 +20,7 @@ from benchgate.base.files import file_digest
 from benchgate.base.runs import Image
 from benchgate.base.systems import Kind, System, plain_name
 from benchgate.base.text import counted
-from benchgate.base.tools import UNVERIFIED
-from benchgate.base.workloads import GUEST_FILES, Workload
+from benchgate.base.workloads import GUEST_FILES, UNVERIFIED, Workload
 from benchgate.build import data_files, programs, tools
 from benchgate.build.cache_storage import Notice
 from benchgate.build.fetch import cross, inputs

@@ -13,12 +13,11 @@ from enum import StrEnum
 from io import BytesIO
 from pathlib import Path
 
-from elftools.common.exceptions import ELFError
-from elftools.construct.core import ConstructError
 from elftools.elf.elffile import ELFFile
 
 from benchgate.base.errors import UsageError
 from benchgate.base.files import read_start
+from benchgate.build.fetch.elf import DAMAGE
 
 _HEAD_BYTES = 64 << 20
 _X86 = "x86_64"
@@ -28,9 +27,6 @@ _XEN_PHYS32_ENTRY = 18
 """The note that says where a kernel starts by PVH (Xen's public/elfnote.h)."""
 _RAM_START = {"riscv64": 0x80000000}
 """Where the machine `virt` starts its firmware; a kernel that is linked there replaces it."""
-
-_DAMAGE = (ELFError, ConstructError, struct.error, AttributeError, OverflowError, TypeError, ValueError)
-"""What pyelftools raises on a damaged file."""
 
 
 class Media(StrEnum):
@@ -81,7 +77,7 @@ def _elf(path: Path, head: bytes) -> KernelFile | None:
         file = ELFFile(BytesIO(head))
         machine, bits, entry = file["e_machine"], file.elfclass, file["e_entry"]
         entries = frozenset(_entries(file, head)) if machine in {"EM_386", "EM_X86_64"} else frozenset()
-    except _DAMAGE as error:
+    except DAMAGE as error:
         advice = "build it again, or strip it with the tools of its architecture"
         return KernelFile(path, f"a damaged ELF file ({error})", media=Media.NONE, advice=advice)
     arch = _ELF_ARCHITECTURES.get((str(machine), bits), "")

@@ -58,10 +58,10 @@ def _scheduler(words: argparse.Namespace) -> int:
 
     listen = address.checked(words.listen, certificates=words.certificates is not None)
     dask_settings.require()
-    from benchgate.fleet import scheduler, security
+    from benchgate.fleet import scheduler
 
     host, _, port = listen.partition("://")[2].rpartition(":")
-    given = security.security(words.certificates, "scheduler") if words.certificates else None
+    given = address.security(words.certificates, "scheduler") if words.certificates else None
     scheduler.run(host.strip("[]"), int(port), given, say)
     return 0
 
@@ -106,7 +106,7 @@ def _worker(words: argparse.Namespace) -> int:
     where = address.checked(words.address, certificates=words.certificates is not None)
     policy = allow.policy(words.allow, words.signers, any_guest=words.any_guest)
     dask_settings.require()
-    from benchgate.fleet import security, worker
+    from benchgate.fleet import worker
 
     name = words.name or socket.gethostname()
     worker.run(
@@ -118,7 +118,7 @@ def _worker(words: argparse.Namespace) -> int:
             guests=tuple(filter(None, words.guests.split(","))),
             require=policy.require,
             measuring=words.measuring,
-            security=security.security(words.certificates, "worker") if words.certificates else None,
+            security=address.security(words.certificates, "worker") if words.certificates else None,
         ),
         say,
     )
@@ -159,11 +159,11 @@ def _declare_allow(parser: argparse.ArgumentParser) -> None:
 
 
 def _allow(words: argparse.Namespace) -> int:
-    from benchgate.fleet import allow, allowing
+    from benchgate.fleet import allow
 
-    items = [allowing.item(word) for word in words.items]
+    items = [allow.item_of_word(word) for word in words.items]
     if words.session:
-        items += allowing.of_session(Path(words.session))
+        items += allow.items_of_session(Path(words.session))
     if not items:
         raise UsageError("nothing to allow: name ROLE=DIGEST, ROLE=FILE or --session DIR")
     for one in (fresh := allow.add(Path(words.list), items)):

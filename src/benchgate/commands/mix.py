@@ -112,12 +112,12 @@ def _declare_choose(choose: argparse.ArgumentParser) -> None:
 
 
 def _choose(words: argparse.Namespace) -> int:
-    from benchgate.mix import files, findings, programme, refusals
+    from benchgate.mix import files, findings, programme
     from benchgate.render.tables import study
 
     applications = files.read(*_tables(words))
     # A study has measured whether scores rise, and its tables leave out what does not.
-    refused = [] if _of_a_study(*_tables(words)) else [*refusals.of_tables(applications)]
+    refused = [] if _of_a_study(*_tables(words)) else [*findings.of_tables(applications)]
     if refused:
         raise UsageError("\n".join(refused))
     asked = files.capacities(words.capacity, applications.resources)

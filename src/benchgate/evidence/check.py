@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchgate.base import cpu_limit, own_source, ssh_signatures
+from benchgate.base import cpu_limit, ssh_signatures
 from benchgate.base.errors import (
     BenchgateError,
     BootError,
@@ -24,6 +24,7 @@ from benchgate.base.errors import (
     NeedsFilesError,
     UnsignedError,
 )
+from benchgate.base.files import own_source_digest
 from benchgate.base.ssh_signatures import Signers
 from benchgate.base.text import visible
 from benchgate.evidence import metrics_csv, results_csv, signature
@@ -225,7 +226,7 @@ def _check_rows(findings: _Findings, folder: Path, links: tuple[Link, ...]) -> N
 
 def _check_facts(findings: _Findings, facts: Mapping[str, object]) -> None:
     """What session.json says of its own files. One of an earlier version may say less."""
-    formats, exact = facts.get("formats", {}), facts.get("source") == own_source.digest()
+    formats, exact = facts.get("formats", {}), facts.get("source") == own_source_digest()
     known = isinstance(formats, dict) and all(
         type(version) is int and 1 <= version <= FORMATS.get(name, 0) for name, version in formats.items()
     )
@@ -260,7 +261,7 @@ def _check_names(
     for name in sorted(listed):
         if "/" in name or not os.path.lexists(folder / name):
             findings.add(MISMATCH, f"{SESSION} lists the report {name}, which is not in the folder")
-    if "reports" in facts and facts.get("source") == own_source.digest():
+    if "reports" in facts and facts.get("source") == own_source_digest():
         for name in sorted(expected - FIRST_REPORTS - listed - {RESULTS, METRICS}):
             findings.add(MISMATCH, f"{SESSION} does not list the report {name}")
 
@@ -287,7 +288,7 @@ def _check_reports(findings: _Findings, folder: Path, recompute: Recompute) -> N
         name: read_text(folder, name) for name in due if name in written or os.path.lexists(folder / name)
     }
     _check_names(findings, folder, written - FIRST_REPORTS, frozenset(expected), facts)
-    found = differences(there, due, same_source=facts.get("source") == own_source.digest())
+    found = differences(there, due, same_source=facts.get("source") == own_source_digest())
     for name in found.figures:
         findings.add(MISMATCH, f"{name} does not follow from the runs")
     if found.wording:

@@ -18,8 +18,8 @@ from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
 
-from benchgate.base import own_source
 from benchgate.base.errors import EvidenceError
+from benchgate.base.files import own_source_digest
 from benchgate.base.process import start_time
 from benchgate.evidence import metrics_csv, results_csv
 from benchgate.evidence.chain import chain_start, chained, manifest_text
@@ -101,7 +101,7 @@ class SessionFolder:
             "options": dict(info.options),
             "commit": info.commit,
             "diff_digest": info.diff_digest,
-            "source": own_source.digest(),
+            "source": own_source_digest(),
             "versions": dict(info.versions),
             "envelope": dict(info.envelope),
         }

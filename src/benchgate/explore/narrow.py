@@ -1,17 +1,53 @@
-"""The smallest number that still fails, between one that does and one that need not. Pure.
+"""Makes a list, or a number, smaller while it still fails. Pure; does not fail.
 
-`least` and `farthest` are generators, as `ddmin`: they yield candidates in the order of preference, are sent
-the number of the first one that fails (None: none), and return the number. If failing is not monotone, they
-return a number that fails next to one that does not, which need not be the smallest. Does not fail.
+Each search is a generator: it yields candidates in the order of preference, is sent the number of the first
+one that fails (None: none of them), and returns what is left. The caller may try several candidates at once.
+`ddmin` is delta debugging (Zeller, Hildebrandt: Simplifying and Isolating Failure-Inducing Input, IEEE TSE
+28, 2002): each element of the list that it returns is needed. `least` and `farthest` search a number between
+one that fails and one that need not. If failing is not monotone, they return a number that fails next to one
+that does not, which need not be the smallest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
+from itertools import pairwise
+from typing import TypeVar
 
+T = TypeVar("T")
+ListSearch = Generator[list[tuple[T, ...]], int | None, tuple[T, ...]]
 Search = Generator[list[int], int | None, int]
 PARTS = 3
 """How many numbers are tried at once."""
+
+
+def ddmin(failing: Sequence[T]) -> ListSearch[T]:
+    left, parts = tuple(failing), 2
+    if left and (yield [()]) == 0:
+        return ()
+    while len(left) > 1:
+        pieces = _pieces(left, parts)
+        rests = [_without(pieces, n) for n in range(len(pieces))] if parts > 2 else []
+        candidates = [*pieces, *rests]
+        found = yield candidates
+        if found is None:
+            if parts >= len(left):
+                break
+            parts = min(2 * parts, len(left))
+            continue
+        left = candidates[found]
+        parts = 2 if found < len(pieces) else max(parts - 1, 2)
+    return left
+
+
+def _pieces(whole: tuple[T, ...], parts: int) -> list[tuple[T, ...]]:
+    """Nearly equal, none empty."""
+    ends = [len(whole) * n // parts for n in range(parts + 1)]
+    return [whole[a:b] for a, b in pairwise(ends) if a < b]
+
+
+def _without(pieces: Sequence[tuple[T, ...]], at: int) -> tuple[T, ...]:
+    return tuple(one for n, piece in enumerate(pieces) if n != at for one in piece)
 
 
 def least(failing: int, above: int = 0, fineness: int = 32) -> Search:

@@ -2,25 +2,31 @@
 
 Takes a list file or a file of signers, and tasks; gives a `Policy`, whose `require` is called before anything
 of a task is read or started. Fails with CatalogError that names the line of the list, UsageError for a policy
-that allows nothing, and RefusedError that says what is not allowed, and how the operator allows it.
+that allows nothing, and RefusedError that says what is not allowed, and how the operator allows it. What the
+operator adds to the list is read from a word ROLE=DIGEST or ROLE=FILE (UsageError), or from a session's
+folder (EvidenceError).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchgate.base import ssh_signatures
 from benchgate.base.errors import CatalogError, EvidenceError, RefusedError, UnsignedError, UsageError
-from benchgate.base.files import read_start
+from benchgate.base.files import file_digest, read_start
 from benchgate.base.ssh_signatures import Signed, Signers, checked, require, sign
 from benchgate.base.text import one_line
-from benchgate.fleet.task import PROGRAMS, ROLES, SHA256, Item, Task, manifest
+from benchgate.evidence.files import SESSION, read_object
+from benchgate.fleet.task import CLOCK, DISK, PROGRAMS, QEMU, ROLES, SHA256, Item, Task, manifest
 
 NAMESPACE = "benchgate-fleet"
 _LARGEST = 1 << 20
 _NAMES = ("the manifest of the task", "its signature")
+_CLOCK = re.compile(r"\w+ \w+ ([0-9a-f]{64})")
+"""As session.json has it: level, mode and the digest of the plugin's sources."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,3 +147,39 @@ def _item(words: list[str], where: str) -> Item:
             "lower-case hex digits"
         )
     return Item(words[0], words[1])
+
+
+def item_of_word(word: str) -> Item:
+    role, equals, value = word.partition("=")
+    if role not in ROLES or not equals:
+        raise UsageError(f"`{word}` is not ROLE=DIGEST or ROLE=FILE; a role is one of {', '.join(ROLES)}")
+    if SHA256.fullmatch(value):
+        return Item(role, value)
+    if role in PROGRAMS:
+        raise UsageError(f"`{word}`: {role} needs a SHA-256: that of a worker is in `benchgate doctor`")
+    try:
+        return Item(role, file_digest(Path(value)))
+    except OSError as error:
+        raise UsageError(f"`{word}`: {value} is neither a SHA-256 nor a file: {error.strerror}") from error
+
+
+def items_of_session(folder: Path) -> list[Item]:
+    """Of its guests and its QEMUs. Other digests in its inputs are of files that no worker boots."""
+    inputs = read_object(folder, SESSION).get("inputs")
+    found = []
+    for row in (inputs or {}).values() if isinstance(inputs, dict) else ():
+        if isinstance(row, dict):
+            found += [one for name, value in row.items() for one in _items(name, value, "version" in row)]
+    return found
+
+
+def _items(name: str, value: object, is_qemu: bool) -> list[Item]:
+    if not isinstance(value, str):
+        return []
+    if is_qemu:
+        clock = _CLOCK.fullmatch(value) if name == CLOCK else None
+        if clock:
+            return [Item(CLOCK, clock[1])]
+        return [Item(QEMU, value)] if name == "digest" and SHA256.fullmatch(value) else []
+    role = DISK if re.fullmatch(r"disk[0-9]+", name) else name
+    return [Item(role, value)] if role in ROLES and SHA256.fullmatch(value) else []

@@ -2,7 +2,7 @@
 
 `made` takes a folder; gives bytes: a line of JSON, then the packed files one after the other. `read` takes
 untrusted bytes; gives an `Answer` whose files have the digests that it names, or fails with FleetError. A
-digest shows that the answer is whole, not that the worker is honest; fleet/agreement.py compares two workers.
+digest shows that the answer is whole, not that the worker is honest; fleet/doubles.py compares two workers.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from distributed import Future as Remote
 from benchgate.base.errors import FleetError
 from benchgate.base.interrupts import held
 from benchgate.base.text import one_line
-from benchgate.fleet import dask_settings, limited, work
+from benchgate.fleet import dask_private, dask_settings, work
 from benchgate.fleet.certificates import CLIENT
 from benchgate.fleet.engine import Answered, Event, Lost, Seat
 
@@ -36,7 +36,7 @@ _ENTRIES = {one.__name__: one for one in (work.carry_out, work.tell, work.hold)}
 class DaskEngine:
     def __init__(self, address: str, security: Any = None) -> None:
         dask_settings.use()
-        limited.limit(CLIENT)
+        dask_private.limit(CLIENT)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # other versions of packages that a run does not depend on
@@ -48,8 +48,8 @@ class DaskEngine:
                 f"no scheduler of a fleet answers at {address}: {one_line(str(error), 200)}; start one with "
                 "`benchgate fleet scheduler`"
             ) from error
-        self._client._timeout = _RECONNECT_S
-        self._loop = self._client.loop.asyncio_loop
+        dask_private.wait_for_scheduler(self._client, _RECONNECT_S)
+        self._loop = dask_private.loop_of(self._client)
         self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._under_way: dict[int, tuple[Remote, Waiting[None]]] = {}
         self._kept_to: dict[int, frozenset[str]] = {}
@@ -132,9 +132,7 @@ class DaskEngine:
 
     async def _follow(self, number: int, future: Remote) -> None:
         try:
-            answer = await future._result()
-            holders = await self._client.scheduler.who_has(keys=[future.key])
-            address = next(iter(holders.get(future.key, ())), "")
+            address, answer = await dask_private.answer_of(self._client, future)
         except asyncio.CancelledError:
             if asyncio.current_task().cancelling():  # type: ignore[union-attr] # it runs in a task
                 raise
@@ -150,7 +148,7 @@ class DaskEngine:
             found, is_there = {}, self._client.status == "running"
             if is_there:
                 try:
-                    found = dict(await self._client.scheduler.ncores())
+                    found = await dask_private.slots_of(self._client)
                 except (OSError, TimeoutError):  # what Dask raises for a connection that is gone
                     is_there = False
             self._seats = tuple(Seat(address, slots) for address, slots in found.items())

@@ -2,22 +2,115 @@
 
 `Pairs` chooses the workers; it is pure. `compare` takes both copies of a run, and a `Court`, which can have a
 third worker make it; it names the worker that was wrong, or fails with FleetError if nobody can say who.
+
+A run on the instruction clock is a pure function of its task, so every byte must be the same, but for what
+says how the host was: the files PER_HOST, the `host` lines of the clock's log, and the fields PER_RUN of
+run.json. A file with another name is compared, so that no new one is left out.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
 from benchgate.base.errors import FleetError
-from benchgate.fleet import agreement
+from benchgate.base.files import read_json
+from benchgate.base.text import counted, one_line
 from benchgate.fleet.assignments import Assignment, Want
 from benchgate.fleet.received import Received
 
+Files = Mapping[str, bytes]
+"""The content of each file of a run's folder, by name."""
+
+CONSOLE, CLOCK, RUN = "serial.log", "clock.log", "run.json"
+PER_HOST = frozenset(
+    {"affinity.json", "argv.json", "environment.json", "host.json", "qmp.log", "stderr.log", "threads.json"}
+)
+"""Paths, CPUs, thread numbers, times and complaints of the host."""
+PER_RUN = frozenset({"attempt", "order", "warmup", "host_span_ns", "detail", "placement", "pins"})
+"""Where a run stands in its session, and how long it took there."""
+_HOST_LINE = re.compile(rb"^host .*\n", re.MULTILINE)
+_EVENT = re.compile(rb"^(?:mark|line|typed|ran|beat|halted) .*\n", re.MULTILINE)
+_STATUS = "exit_status"
 FIRST, SECOND, THIRD = range(3)
 """The copies of a run: the second one of a row's first seed is made on another worker, and a third one
 decides if they differ."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """About three workers that made the same task."""
+
+    odd: str
+    """The one that made another run than the two others; empty if no two agree."""
+    why: str
+
+
+def first_difference(one: Files, other: Files) -> str:
+    """Empty: the same run."""
+    if sorted(one) != sorted(other):
+        name = min(set(one) ^ set(other))
+        return f"only one of them has {one_line(name)}"
+    try:
+        records = _record(one), _record(other)
+    except ValueError as error:
+        return f"{RUN} of one of them is not a record of a run: {error}"
+    # A system that cannot power off is killed by the host after its result, at a moment that differs.
+    killed = any(record.get(_STATUS) is None for record in records)
+    ignored = PER_RUN | ({_STATUS} if killed else set())
+    for key in sorted({*records[0], *records[1]} - ignored):
+        first, second = records[0].get(key), records[1].get(key)
+        if first != second:
+            return one_line(f"{RUN} says {key} {first!r:.60}, and {second!r:.60}", 200)
+    for name in sorted(set(one) - PER_HOST - {RUN}):
+        if found := _different(name, one[name], other[name], killed=killed):
+            return found
+    return ""
+
+
+def ruling_of(first: tuple[str, Files], second: tuple[str, Files], third: tuple[str, Files]) -> Ruling:
+    """Of two workers that differ, the one that the third does not agree with."""
+    between = first_difference(first[1], second[1])
+    if not between:
+        raise ValueError(f"{first[0]} and {second[0]} made the same run; there is nothing to rule on")
+    agrees = [not first_difference(third[1], files) for _, files in (first, second)]
+    if True not in agrees:
+        names = ", ".join((first[0], second[0], third[0]))
+        return Ruling("", f"{names} made three different runs of one task ({between}): it does not repeat")
+    odd, right = (second[0], first[0]) if agrees[0] else (first[0], second[0])
+    why = f"{odd} made another run than {right} and {third[0]} of the same task: {between}"
+    return Ruling(odd, why)
+
+
+def _record(files: Files) -> dict[str, object]:
+    try:
+        record = read_json(files[RUN])
+    except (KeyError, RecursionError) as error:
+        raise ValueError("it is missing, or cannot be read") from error
+    if not isinstance(record, dict):
+        raise ValueError("it is not an object")  # noqa: TRY004 - the data is wrong, not an argument
+    return record
+
+
+def _different(name: str, one: bytes, other: bytes, *, killed: bool) -> str:
+    if name == CLOCK:
+        one, other = _HOST_LINE.sub(b"", one), _HOST_LINE.sub(b"", other)
+        if killed:
+            one, other = b"".join(_EVENT.findall(one)), b"".join(_EVENT.findall(other))
+    if killed and name in (CLOCK, CONSOLE):
+        shorter = min(len(one), len(other))
+        one, other = one[:shorter], other[:shorter]
+    if one == other:
+        return ""
+    lines = one.split(b"\n"), other.split(b"\n")
+    number = next((n for n, pair in enumerate(zip(*lines, strict=False)) if pair[0] != pair[1]), None)
+    if number is None:
+        return f"{name} has {counted(len(lines[0]), 'line')}, and {len(lines[1])}"
+    first, second = (one_line(side[number], 60) for side in lines)
+    return f"{name}:{number + 1} is `{first}`, and `{second}`"
 
 
 class Pairs:
@@ -65,7 +158,7 @@ def compare(court: Court, first: Assignment, second: Assignment) -> None:
     """Before anything of a row is used. The run of a worker that was wrong has to be made again."""
     row = first.packed.task.cell.row
     one, two = first.answered, second.answered
-    difference = agreement.difference(one.answer.files, two.answer.files)
+    difference = first_difference(one.answer.files, two.answer.files)
     if not difference:
         return
     names = f"{one.answer.worker} and {two.answer.worker}"
@@ -77,7 +170,7 @@ def compare(court: Court, first: Assignment, second: Assignment) -> None:
         )
     court.tell(f"{row}: {names} made different runs of one seed ({difference}); a third worker decides")
     address, judge = court.third(first, both)
-    ruling = agreement.ruling(
+    ruling = ruling_of(
         (first.address, one.answer.files), (second.address, two.answer.files), (address, judge.answer.files)
     )
     if not ruling.odd:

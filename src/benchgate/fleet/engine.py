@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from benchgate.base.text import one_line
+
 
 @dataclass(frozen=True, slots=True)
 class Answered:
@@ -18,6 +20,11 @@ class Answered:
     address: str
     """Of the worker, as the engine calls it."""
     answer: bytes
+
+    @property
+    def text(self) -> str:
+        """The answer as one line that is safe to show."""
+        return one_line(self.answer.decode("utf-8", "replace"))
 
 
 @dataclass(frozen=True, slots=True)

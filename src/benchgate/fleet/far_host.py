@@ -235,11 +235,7 @@ class FarHost:
     def _require_hold(self) -> None:
         """While the session holds the host, the call that does it has no answer."""
         if self._hold and (event := self._calls.ended(self._hold)) is not None:
-            why = (
-                one_line(event.answer.decode("utf-8", "replace"))
-                if isinstance(event, Answered)
-                else event.why
-            )
+            why = event.text if isinstance(event, Answered) else event.why
             raise FleetError(f"{self._name} does not measure for this session any more: {why or 'it let go'}")
 
     def _await_hold(self, number: int, notice: Notice) -> None:
@@ -247,7 +243,7 @@ class FarHost:
         while True:
             event = self._calls.ended(number)
             if isinstance(event, Answered):
-                raise LockError(f"{self._name}: {one_line(event.answer.decode('utf-8', 'replace'))}")
+                raise LockError(f"{self._name}: {event.text}")
             if event is not None:
                 raise FleetError(f"{self._name} is lost: {event.why}")
             is_held, waits = self._read(_held_of, self._ask(Ask.HELD))

@@ -4,19 +4,23 @@
 The digest is the same for equal runs: it does not depend on the session, its folder or the attempt's number.
 `unpacked` takes a checked task, a folder, and where this worker has everything; gives the request that
 run/attempt.py carries out. Fails with FleetError for a run that only this machine can make, and with
-RefusedError for a task that names what this worker does not have.
+RefusedError for a task that names what this worker does not have. `Packs` packs each run of a session once,
+however often it is named: it is named ahead in each round with the same request, and asked for by another
+one, which has the run's own folder.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
 from benchgate.base.cells import Lane
 from benchgate.base.errors import FleetError, RefusedError
 from benchgate.base.exploring import exploration_of
+from benchgate.base.files import file_digest
 from benchgate.base.runs import BootSpec, Uses
 from benchgate.fleet import words
 from benchgate.fleet.equipment import Equipment
@@ -35,7 +39,8 @@ from benchgate.fleet.task import (
     templated,
 )
 from benchgate.fleet.task_json import as_bytes
-from benchgate.run.attempt import RunRequest
+from benchgate.insn.plugin import source_digest
+from benchgate.run.attempt import RunRequest, words_of_run
 from benchgate.run.watch import GUEST_WATCH
 
 Digest = Callable[[Path], str]
@@ -148,3 +153,46 @@ def unpacked(task: Task, folder: Path, equipment: Equipment, files: Mapping[str,
         watch=task.watch,
         limits=task.limits,
     )
+
+
+class Packs:
+    def __init__(self, vouch: Vouch) -> None:
+        self._vouch = vouch
+        self._digest = cache(file_digest)  # an image is not changed during a session: build/images.py checks
+        self._clock = cache(source_digest)
+        self._packed: dict[str, Packed] = {}
+        """By `same`."""
+        self._named: dict[int, tuple[RunRequest, str]] = {}
+        """By identity, with its `same`. What is kept here stays alive, so no other request has its id."""
+        self._named_before: dict[int, tuple[RunRequest, str]] = {}
+
+    def begin_round(self, most: int) -> None:
+        """What was not named in the round before is forgotten, and so are packed runs if they are more than
+        `most`: those of rows that ended early."""
+        self._named_before, self._named = self._named, {}
+        if len(self._packed) > most:
+            self._packed.clear()
+
+    def same(self, request: RunRequest) -> str:
+        """The same text for two requests of the same run."""
+        found = self._named.get(id(request)) or self._named_before.get(id(request))
+        self._named[id(request)] = found = found or (request, _same(request))
+        return found[1]
+
+    def of(self, request: RunRequest) -> Packed:
+        same = self.same(request)
+        if same not in self._packed:
+            self._packed[same] = packed(request, self._digest, self._clock(), self._vouch)
+        return self._packed[same]
+
+    def taken(self, request: RunRequest) -> None:
+        """It is not asked for again."""
+        self._packed.pop(self.same(request), None)
+
+
+def _same(request: RunRequest) -> str:
+    spec = request.spec
+    explored = "" if spec.exploration is None else spec.exploration.text
+    words = words_of_run(spec.argv, request.folder)
+    parts = (request.cell.id, str(request.seed), request.guest_digest, str(spec.deadlines), explored, words)
+    return "\0".join(f"{len(part)} {part}" for part in parts)

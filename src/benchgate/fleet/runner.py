@@ -19,8 +19,7 @@ from benchgate.build.cache_storage import Notice
 from benchgate.fleet.assignments import Assignment, Assignments
 from benchgate.fleet.doubles import FIRST, SECOND, THIRD, Pairs, compare
 from benchgate.fleet.engine import Answered, Engine, Event, Lost
-from benchgate.fleet.packing import Vouch
-from benchgate.fleet.packs import Packs
+from benchgate.fleet.packing import Packs, Vouch
 from benchgate.fleet.received import Received, kept, received
 from benchgate.run import record, smoke
 from benchgate.run.attempt import RunRequest, explained, unfinished
@@ -327,9 +326,7 @@ class FleetRunner:
     def _hear_stored(self, event: Event) -> None:
         address, sha256 = self._stores.pop(event.number)
         if isinstance(event, Answered) and event.answer:
-            self._ban(
-                address, f"it cannot keep an input: {one_line(event.answer.decode('utf-8', 'replace'))}"
-            )
+            self._ban(address, f"it cannot keep an input: {event.text}")
         for assignment in self._assignments:
             if f"{address} {sha256}" in assignment.awaits:
                 assignment.awaits.discard(f"{address} {sha256}")

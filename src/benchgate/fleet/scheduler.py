@@ -9,16 +9,14 @@ import asyncio
 import signal
 from typing import Any
 
-import distributed.scheduler
-
 from benchgate.base.errors import FleetError
 from benchgate.build.cache_storage import Notice
-from benchgate.fleet import dask_settings, limited
+from benchgate.fleet import dask_private, dask_settings
 
 
 def run(host: str, port: int, security: Any, say: Notice) -> None:
     dask_settings.use()
-    distributed.scheduler.heartbeat_interval = lambda _: dask_settings.HEARTBEAT_S
+    dask_private.beat_every(dask_settings.HEARTBEAT_S)
     asyncio.run(_serve(host, port, security, say))
 
 
@@ -26,7 +24,7 @@ async def _serve(host: str, port: int, security: Any, say: Notice) -> None:
     stop = stopped()
     protocol = "tls" if security is not None else "tcp"
     try:
-        scheduler = await limited.scheduler_class()(
+        scheduler = await dask_private.scheduler_class()(
             host=host, port=port, protocol=protocol, security=security, dashboard_address="127.0.0.1:0"
         )
     except OSError as error:

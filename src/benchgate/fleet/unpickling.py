@@ -2,7 +2,7 @@
 
 Dask sends everything that is not plain data as pickles, and reads them before it looks at what was asked.
 Takes pickles; gives what they say if they name only Dask's own form of a task and the functions of ENTRIES.
-Fails with UnpicklingError otherwise. `limit` puts this reader in the place of Dask's, in the whole process.
+Fails with UnpicklingError otherwise. dask_private.py puts this reader in the place of Dask's.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import io
 import pickle
 import sys
 from collections.abc import Iterable
-from types import SimpleNamespace
 from typing import Any
 
 ENTRIES = (
@@ -53,17 +52,6 @@ class _Reader(pickle.Unpickler):
 def loads(data: bytes, *, buffers: Iterable[Any] = ()) -> Any:
     """In the place of distributed.protocol.pickle.loads."""
     return _Reader(io.BytesIO(data), buffers=buffers).load()
-
-
-def limit() -> None:
-    """From here on this process reads pickles in no other way, wherever Dask does it."""
-    from distributed import client, scheduler  # noqa: PLC0415 - an optional dependency
-    from distributed.protocol import pickle as dasks  # noqa: PLC0415
-
-    dasks.loads = loads
-    for module in (client, scheduler):
-        module.loads = loads  # they have it under a name of their own
-        module.pickle = SimpleNamespace(loads=loads, dumps=pickle.dumps)
 
 
 def _is_error(module: str, name: str) -> bool:

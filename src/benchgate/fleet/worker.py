@@ -17,14 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from distributed import Status, get_worker, secede
-from distributed.worker import thread_state
+from distributed import secede
 
 from benchgate.base.errors import FleetError, UsageError
 from benchgate.base.files import lock_holder, try_lock
 from benchgate.base.text import one_line
 from benchgate.build.cache_storage import Notice
-from benchgate.fleet import dask_settings, limited, words
+from benchgate.fleet import dask_private, dask_settings, words
 from benchgate.fleet.equipment import prepared
 from benchgate.fleet.inputs import InputStore
 from benchgate.fleet.measuring import MeasuringPlace
@@ -35,7 +34,6 @@ from benchgate.run import stale
 
 _AGAIN_S = 1.0
 _CLOSE_S = 30.0
-_EXECUTING = frozenset({"executing", "long-running"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,18 +93,10 @@ def _station(orders: Orders, say: Notice) -> Station:
         inputs=InputStore(orders.folder / "inputs"),
         equipment=equipment,
         require=require,
-        is_wanted=_is_wanted,
+        is_wanted=dask_private.is_wanted,
         measuring=MeasuringPlace(equipment) if orders.measuring else None,
         stand_aside=secede,
     )
-
-
-def _is_wanted() -> bool:
-    """Called by the thread that makes a run: Dask forgets a task that nobody waits for, also when a session
-    or the scheduler is gone."""
-    worker = get_worker()
-    task = worker.state.tasks.get(thread_state.key)
-    return worker.status is Status.running and task is not None and task.state in _EXECUTING
 
 
 async def _serve(orders: Orders, say: Notice) -> None:
@@ -115,7 +105,7 @@ async def _serve(orders: Orders, say: Notice) -> None:
     does = "a measuring host" if orders.measuring else f"{orders.slots} slots"
     say(f"worker {orders.name}: {does}, in {orders.folder}; Ctrl-C ends it")
     while not stop.is_set():
-        worker = limited.worker_class()(
+        worker = dask_private.worker_class()(
             orders.address,
             name=f"{orders.name}-{os.getpid()}",
             nthreads=orders.slots,

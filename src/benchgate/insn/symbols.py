@@ -20,8 +20,6 @@ from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 
-from elftools.common.exceptions import ELFError
-from elftools.construct.core import ConstructError
 from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
 
@@ -33,17 +31,13 @@ from benchgate.base.process import capture
 from benchgate.base.qemu import GOOD_EXIT, Qemu, comma_safe, command
 from benchgate.build.cache import entry
 from benchgate.build.fetch import cross
+from benchgate.build.fetch.elf import DAMAGE
 from benchgate.build.programs import compiled, initramfs
 from benchgate.insn.guests import clock_guest
 from benchgate.insn.plugin import SOURCE
 
 _KALLSYMS = re.compile(r"([0-9a-f]{1,16}) ([a-zA-Z]) ([^\s\x00-\x1f]{1,200})")
 _TEXT_KINDS, _DATA_KINDS = frozenset("tTwWvV"), frozenset("bBdDrR")
-_DAMAGE = (
-    *(ELFError, ConstructError, struct.error),
-    *(AttributeError, LookupError, OverflowError, TypeError, ValueError),
-)
-"""What pyelftools and the loop over its symbols raise on a damaged file."""
 _NO_TYPE, _OBJECT, _FUNCTION = 0, 1, 2  # STT_NOTYPE, STT_OBJECT, STT_FUNC
 _NO_NAMES = ("$", ".L")
 """Labels that mark code and data within functions of AArch64 and RISC-V, and local labels of RISC-V."""
@@ -89,7 +83,7 @@ def read_symbols(path: Path, *, data: bool = False) -> Symbols:
     if raw[:4] == b"\x7fELF":
         try:
             return sorted_symbols(_elf_objects(raw) if data else _elf_symbols(raw))
-        except _DAMAGE as error:
+        except DAMAGE as error:
             raise VerifyError(f"{path} is a damaged ELF file: {error}") from error
     found = (_KALLSYMS.match(line) for line in raw.decode("ascii", "replace").splitlines())
     kinds = _DATA_KINDS if data else _TEXT_KINDS

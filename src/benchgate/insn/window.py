@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from benchgate.base.errors import VerifyError
+from benchgate.base.metrics import SECOND_NS
 from benchgate.base.runs import WorkerReport
 from benchgate.insn.log import ClockLog, Mark, MarkKind
 
@@ -25,7 +26,6 @@ AGREEMENT_NS = 100_000
 CALM = 8
 """The largest factor by which a quantum may grow (LOCKSTEP_CALM in c/lockstep.h)."""
 
-_SECOND_NS = 1_000_000_000
 
 _NAMES = {
     MarkKind.WORK_BEGIN: "work-begin",
@@ -165,7 +165,7 @@ def agree(seen: ClockWindow, reports: Iterable[WorkerReport], *, hz: int | None,
         return
     work = max(report.end for report in workers) - min(report.start for report in workers)
     for what, length, counted in (("work", work, seen.work), ("total", total, seen.total)):
-        reported = length * _SECOND_NS // hz
+        reported = length * SECOND_NS // hz
         if abs(reported - counted) > max(AGREEMENT_NS, AGREEMENT * counted):
             raise VerifyError(
                 f"the guest timed the {what} at {reported} ns, the instruction clock at {counted} ns: "

@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from benchgate.base.cells import ParamValue
 from benchgate.base.errors import VerifyError
 from benchgate.base.histogram import Histogram
+from benchgate.base.metrics import SECOND_NS
 from benchgate.base.runs import WorkerReport
 from benchgate.judge.oracle_run import OracleRun
 
-_SECOND_NS = 1_000_000_000
 BALANCE = 0.02
 """How far a worker's share of an equal-cost split may be from the mean."""
 
@@ -48,7 +48,7 @@ def expect_some(who: str, reported: Mapping[str, int], right: Mapping[str, int])
 def expect_inside(run: OracleRun, key: str, length_ns: int, rounding_ns: int) -> None:
     """Requires that a length which a program measured itself fits into the work window. The program rounds it
     to a multiple of `rounding_ns`."""
-    work_ns = run.work * _SECOND_NS // (run.hz or _SECOND_NS)
+    work_ns = run.work * SECOND_NS // (run.hz or SECOND_NS)
     if length_ns - rounding_ns > work_ns:
         raise VerifyError(
             f"the program reported {key}={length_ns} ns, but the whole work window has {work_ns} ns"

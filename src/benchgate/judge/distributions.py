@@ -14,10 +14,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchgate.base.histogram import Histogram, percentile_of
-from benchgate.base.metrics import Metric, MetricKind
+from benchgate.base.metrics import NS, SECOND_NS, Metric, MetricKind
 from benchgate.base.runs import Outcome, VerifiedRun
 from benchgate.judge.judged_run import JudgedRun
-from benchgate.judge.metrics import NS, SECOND_NS
 
 COLUMNS = 8
 PERCENTS = (50.0, 90.0, 99.0, 99.9, 99.99, 100.0)

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from benchgate.base.cells import Lane
 from benchgate.base.errors import VerifyError
+from benchgate.base.metrics import SECOND_NS
 from benchgate.base.results import Result
 from benchgate.base.runs import RawRun
-from benchgate.judge.metrics import SECOND_NS
 from benchgate.judge.noise import Disturbance
 from benchgate.judge.wire import Transcript
 

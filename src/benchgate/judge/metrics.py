@@ -14,12 +14,10 @@ from typing import TypeVar
 from benchgate.base.cells import Window
 from benchgate.base.errors import VerifyError
 from benchgate.base.histogram import Histogram
-from benchgate.base.metrics import Metric, MetricKind
+from benchgate.base.metrics import NS, SECOND_NS, Metric, MetricKind
 from benchgate.base.runs import WorkerReport
 from benchgate.base.text import suggestion
 
-SECOND_NS = 1_000_000_000
-NS = "ns"
 Value = TypeVar("Value")
 _RESULT = "result"
 _NO_HZ = "it needs a length in ns, but the guest did not say its hz (wire format version 2)"

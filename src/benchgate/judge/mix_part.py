@@ -13,11 +13,12 @@ from fractions import Fraction
 
 from benchgate.base.cells import Window
 from benchgate.base.errors import VerifyError
+from benchgate.base.metrics import SECOND_NS
 from benchgate.base.mixes import COLD_RUNS, Part, PartRun
 from benchgate.base.results import Result
 from benchgate.base.text import one_line
 from benchgate.judge import wire
-from benchgate.judge.metrics import SECOND_NS, computed
+from benchgate.judge.metrics import computed
 from benchgate.judge.mix_lines import PartLine, RunOf
 from benchgate.judge.oracle import check_answers, reported
 from benchgate.judge.transcript_checks import check_books, check_echo, check_window, require_cpus

@@ -28,11 +28,12 @@ from pathlib import Path
 
 from benchgate.base.cells import Params, ParamValue, Window
 from benchgate.base.errors import BootError, HostError, OracleError, UsageError, VerifyError
+from benchgate.base.metrics import SECOND_NS
 from benchgate.base.runs import WorkerReport
 from benchgate.base.text import one_line
 from benchgate.base.workloads import Workload
 from benchgate.judge import tool_result
-from benchgate.judge.metrics import SECOND_NS, Reported
+from benchgate.judge.metrics import Reported
 from benchgate.judge.oracle_process import LIMITS, Killed, Limits, NoAnswer, OracleProcess
 from benchgate.judge.oracle_run import OracleRun
 from benchgate.judge.wire import Transcript

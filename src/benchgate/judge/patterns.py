@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from benchgate.base.errors import VerifyError
+from benchgate.base.metrics import SECOND_NS
 from benchgate.base.results import TYPED, ResultPattern
 from benchgate.base.script import Script
 from benchgate.base.systems import System
@@ -23,7 +24,6 @@ from benchgate.insn.log import SeenLate
 from benchgate.judge.output import Output
 
 _NANOSECONDS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
-_SECOND_NS = 1_000_000_000
 _MAX_FIGURE = 2**63
 _MOST_CPUS = 2**16
 _NUMBER = re.compile(
@@ -176,7 +176,7 @@ def _each(pattern: ResultPattern) -> tuple[Decimal, str]:
     """How many ns, or cycles if their frequency is not known, one of the printed unit is."""
     shifted = 2**pattern.shift
     if pattern.hz:
-        return Decimal(_SECOND_NS * shifted) / Decimal(str(pattern.hz)), "ns"
+        return Decimal(SECOND_NS * shifted) / Decimal(str(pattern.hz)), "ns"
     known = _NANOSECONDS.get(pattern.unit)
     return Decimal((known or 1) * shifted), "ns" if known else pattern.unit
 

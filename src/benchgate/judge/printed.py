@@ -14,13 +14,14 @@ from dataclasses import dataclass, field, replace
 
 from benchgate.base.cells import Lane, Window
 from benchgate.base.errors import VerifyError
+from benchgate.base.metrics import SECOND_NS
 from benchgate.base.results import LineWindow, Result, ResultFormat, ResultPattern, WindowSource
 from benchgate.base.runs import CpuUse, Outside
 from benchgate.base.systems import System
 from benchgate.base.workloads import Workload
 from benchgate.judge import bench_lines, patterns
 from benchgate.judge.console_clock import LEAST_SHARE, ConsoleClock
-from benchgate.judge.metrics import SECOND_NS, Reported, computed
+from benchgate.judge.metrics import Reported, computed
 from benchgate.judge.noise import vcpu_time
 from benchgate.judge.output import Output
 from benchgate.judge.patterns import Figure, Figures

@@ -19,6 +19,7 @@ from benchgate.base.conversation import Typed
 from benchgate.base.errors import VerifyError
 from benchgate.base.files import read_json, read_start
 from benchgate.base.jsonfields import Fields
+from benchgate.base.metrics import SECOND_NS
 from benchgate.base.runs import RawRun
 from benchgate.base.text import UNAVAILABLE
 from benchgate.host.noise import HostSnapshot, ThreadCounters
@@ -32,7 +33,6 @@ from benchgate.judge.wire import MAX_CONSOLE_BYTES, Transcript
 CONSOLE, ARGV, AFFINITY = "serial.log", "argv.json", "affinity.json"
 THREADS, HOST, CONVERSATION = "threads.json", "host.json", "conversation.json"
 _JSON_BYTES = 1 << 22
-_SECOND_NS = 1_000_000_000
 _NOT_RECORDED = HostSnapshot(0, None, None, None, None, None)
 
 
@@ -133,12 +133,12 @@ class RunFiles:
     def _hosts(self) -> tuple[int, dict[str, HostSnapshot]]:
         path = self.run.folder / HOST
         if not os.path.lexists(path):
-            return _SECOND_NS // 100, {}
+            return SECOND_NS // 100, {}
         try:
             fields = Fields(self.json(HOST), "the host")
             ticks, samples = fields.number("ticks_per_s", 1), fields.take("samples", list)
             fields.done()
-            return _SECOND_NS // ticks, dict(_snapshot(value) for value in samples)
+            return SECOND_NS // ticks, dict(_snapshot(value) for value in samples)
         except ValueError as error:
             raise VerifyError(f"{path}: {error}") from error
 

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 from benchgate.base.errors import VerifyError
 from benchgate.base.text import one_line
-from benchgate.base.tools import Capture, Take, Tool
+from benchgate.base.workloads import Capture, Take, Tool
 from benchgate.judge.wire import Transcript
 
 _NUMBER = re.compile(r"[+]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][+-]?[0-9]{1,2})?")

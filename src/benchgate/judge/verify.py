@@ -16,6 +16,7 @@ from benchgate.base.cells import Lane, Window
 from benchgate.base.console_text import by_lines, plain
 from benchgate.base.errors import OracleError, VerifyError
 from benchgate.base.exploring import Exploration
+from benchgate.base.metrics import SECOND_NS
 from benchgate.base.network import host_ports, port_values
 from benchgate.base.results import Result, ResultFormat
 from benchgate.base.runs import _VERIFY_ONLY, Ending, RawRun, Resolution, VerifiedRun
@@ -30,7 +31,7 @@ from benchgate.judge.agreement import check_agreement
 from benchgate.judge.cpu_use import may_sleep
 from benchgate.judge.foreign import check_foreign
 from benchgate.judge.memory_books import check_balance
-from benchgate.judge.metrics import SECOND_NS, computed, without_value
+from benchgate.judge.metrics import computed, without_value
 from benchgate.judge.noise import NOT_KNOWN, disturbance, excess, is_judged
 from benchgate.judge.oracle import ORACLES, check_answers, reported
 from benchgate.judge.oracle_run import OracleRun

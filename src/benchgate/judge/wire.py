@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from benchgate.base.metrics import SECOND_NS
 from benchgate.base.runs import WorkerReport
 from benchgate.base.text import one_line
 from benchgate.judge import wire_histograms, wire_lines
@@ -22,7 +23,6 @@ MAX_CONSOLE_BYTES = 16 * 2**20
 MAX_WORKERS = 64
 MAX_HZ = 10_000_000_000
 """No CPU has a counter faster than 10 GHz."""
-_SECOND_NS = 1_000_000_000
 
 _FAILURE = re.compile(rb"^(?:benchfail:|panic:)|Kernel panic", re.MULTILINE)
 
@@ -192,7 +192,7 @@ def _transcript(lines: list[Line]) -> Transcript:
 
 def _hz(begin: Line, *, is_said: bool) -> int | None:
     """A parameter of version 1 may have this name too."""
-    of_ns = _SECOND_NS if begin.fields["unit"] == "ns" else None
+    of_ns = SECOND_NS if begin.fields["unit"] == "ns" else None
     if not is_said:
         return of_ns
     hz = begin.bounded("hz", MAX_HZ + 1)

@@ -18,8 +18,8 @@ from pathlib import Path
 from benchgate.base.errors import UsageError
 from benchgate.base.files import read_start
 from benchgate.base.text import visible
-from benchgate.mix import numbers
 from benchgate.mix.applications import Applications, Input
+from benchgate.mix.study import written_number
 
 MOST_BYTES = 1 << 20
 UNAVAILABLE = "unavailable"
@@ -60,12 +60,13 @@ class _Line:
         return UsageError(f"{self.where}: {column}: `{visible(self.fields[column])}` {what}")
 
 
-def read(vectors: Path, sensitivity: Path) -> Applications:
-    where, columns, lines = _table(vectors, FIRST)
+def read(vectors: Path, sensitivity: Path, *, below: Path = Path()) -> Applications:
+    """`below`: the folder that the paths start from, which no sentence names."""
+    where, columns, lines = _table(vectors, FIRST, below)
     measured = columns[len(FIRST) :]
     if not measured:
         raise UsageError(f"{vectors}:1: there is no column for a resource after {','.join(FIRST)}")
-    _, others, by_application = _table(sensitivity, ("application",))
+    _, others, by_application = _table(sensitivity, ("application",), below)
     if set(others[1:]) != set(measured):
         differ = ", ".join(sorted(set(others[1:]) ^ set(measured)))
         raise UsageError(f"{sensitivity}:1: both files must have the same resources, but not: {differ}")
@@ -117,7 +118,7 @@ def capacities(words: Sequence[str], resources: Sequence[str]) -> dict[str, Frac
 def _number(word: str) -> Fraction | None:
     """0 or more."""
     try:
-        value = numbers.written(word)
+        value = written_number(word)
     except ValueError:
         return None
     return value if value >= 0 else None
@@ -143,9 +144,9 @@ def _refuse_two_of(lines: Sequence[_Line], name_of: Callable[[_Line], str]) -> N
         seen[name] = line
 
 
-def _table(path: Path, first: Sequence[str]) -> tuple[str, tuple[str, ...], list[_Line]]:
+def _table(path: Path, first: Sequence[str], below: Path) -> tuple[str, tuple[str, ...], list[_Line]]:
     """Where the names of the columns are, the names, and the lines. `first`: columns that must begin it."""
-    rows = _rows(path)
+    rows = _rows(path, below)
     number, columns = next(rows, (1, []))
     where = f"{path}:{number}"
     if tuple(columns[: len(first)]) != tuple(first):
@@ -163,9 +164,9 @@ def _table(path: Path, first: Sequence[str]) -> tuple[str, tuple[str, ...], list
     return where, tuple(columns), lines
 
 
-def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+def _rows(path: Path, below: Path) -> Iterator[tuple[int, list[str]]]:
     try:
-        raw = read_start(path, MOST_BYTES + 1, follow=True)
+        raw = read_start(below / path, MOST_BYTES + 1, follow=True)
         text = raw.decode("utf-8-sig")  # as Excel writes it
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror}") from error

@@ -1,17 +1,34 @@
-"""What is odd about a set of applications, as sentences. Pure.
+"""What is odd about a set of applications, and which of them can be in no mix, as sentences. Pure.
 
-Takes Applications and capacities; gives a sentence for each finding, with file, line and column where there
-is one. None of them makes the programme wrong, so nothing fails; but its answer may not be what was wanted.
+Takes Applications and capacities, the tables of a programme, or a Study with what was measured of it; gives a
+sentence for each finding, with file, line and column or key where there is one. Nothing fails, and what was
+measured stays; but the answer may not be what was wanted.
+
+An application is in no mix if its score does not rise with what it uses. A study has measured it: under
+limits of what it uses, the score falls. An application is refused if none of its limits lowers it, or if all
+limits of a resource raise it. A table from anywhere has the scores of inputs only: it is refused if an input
+uses no less than another one of its application, and more of something, but does not score higher. In a study
+that is said, and refuses nothing: a larger input may be harder.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from itertools import permutations
 
 from benchgate.base.text import percent
 from benchgate.mix.applications import Applications, Input, Mix
 from benchgate.mix.programme import FULL, MOST_INSTANCES
+from benchgate.mix.sensitivity import Sigma
+from benchgate.mix.study import Study
+from benchgate.mix.vectors import Vector
+
+CLEARLY = Fraction(5, 100)
+"""By how much a score must be higher under every limit of a resource."""
+BARELY = Fraction(1, 100)
+"""By how much one limit at least must lower it."""
+NEXT = "next: name another `score`"
 
 
 def of_applications(applications: Applications, capacity: Mapping[str, Fraction]) -> Iterator[str]:
@@ -50,3 +67,64 @@ def _alone(one: Input, applications: Applications, capacity: Mapping[str, Fracti
                 f"{one.where}: {name}: {one.name} alone uses {percent(float(used))}, more than the capacity "
                 f"of {percent(float(limit))}, and is in no mix"
             )
+
+
+def of_tables(applications: Applications) -> Iterator[str]:
+    for less, more in permutations(applications.inputs, 2):
+        if (
+            less.application == more.application
+            and _uses_more(less.use, more.use)
+            and more.score <= less.score
+        ):
+            yield (
+                f"{more.where}: score: {more.name} uses more than {less.name}, but its score is not higher "
+                f"({float(more.score):g}, and {float(less.score):g}): a score must rise with resources"
+            )
+
+
+def of_study(study: Study, sigmas: Sequence[Sigma]) -> Mapping[str, str]:
+    """By application."""
+    found: dict[str, str] = {}
+    for name in study.applications:
+        mine = [one for one in sigmas if one.application == name and one.levels]
+        why = _rising(mine) or _unmoved(mine)
+        if why:
+            where = study.inputs_of(name)[-1].where
+            found[name] = f"{where}: score: {name} {why}, so it is refused, and in no mix; {NEXT}"
+    return found
+
+
+def _rising(mine: Sequence[Sigma]) -> str:
+    found = (one.resource for one in mine if all(level.kept > 1 + CLEARLY for level in one.levels))
+    resource = next(found, "")
+    return f"scores more with less {resource}, at every limit" if resource else ""
+
+
+def _unmoved(mine: Sequence[Sigma]) -> str:
+    if not mine or any(level.kept < 1 - BARELY for one in mine for level in one.levels):
+        return ""
+    names = ", ".join(one.resource for one in mine)
+    return f"scores as much with less of all that was limited ({names})"
+
+
+def falling(study: Study, vectors: Sequence[Vector]) -> Iterator[str]:
+    """Inputs that use more than another one and score less, as sentences: their sizes may explain it."""
+    for less, more in permutations(vectors, 2):
+        name = less.input.application
+        if name != more.input.application or less.score is None or more.score is None:
+            continue
+        known = [
+            (a.value, b.value)
+            for resource in study.resources
+            if (a := less.use.get(resource)) is not None and (b := more.use.get(resource)) is not None
+        ]
+        uses = [a for a, _ in known], [b for _, b in known]
+        if study.comparable(name) and _uses_more(*uses) and more.score.high <= less.score.low:
+            yield (
+                f"{more.input.where}: score: {more.input.name} uses more than {less.input.name}, but its "
+                f"score is not higher ({float(more.score.value):.4g}, and {float(less.score.value):.4g})"
+            )
+
+
+def _uses_more(less: Sequence[Fraction], more: Sequence[Fraction]) -> bool:
+    return tuple(less) != tuple(more) and all(a <= b for a, b in zip(less, more, strict=True))

@@ -10,22 +10,32 @@ reason instead. Does not fail.
 
 Its interval is the exact bootstrap of the ratio of both medians (base/stats.py). The floor is what two sets
 of such runs of the same thing differ by: the larger of that of the part alone and in the mix.
+
+`validity` is the paper's test of its own method: whether near-optimal mixes say the same of a system. The
+paper asks for a small variance and does not say how small. Here the standard deviation of the isolation over
+the mixes is compared with BOUND, or with the A/A noise floor of the mixes if that is higher, because no
+spread below the noise can be seen. A floor above BOUND decides nothing.
 """
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import median
 
+from benchgate.base.gates import Word
 from benchgate.base.stats import Interval, ratio_interval
+from benchgate.base.text import percent
 from benchgate.mix.estimates import ALPHA, floor, highest
-from benchgate.mix.measured import Measured
+from benchgate.mix.measured import Measured, Runs, alone, valid, why_none
 from benchgate.mix.orders import Counts, input_of, mix_key, mix_name, seeds
-from benchgate.mix.runs import Runs, alone, valid, why_none
 from benchgate.mix.study import DUMMY, Study
 from benchgate.mix.vectors import Rates, Vector, rates, share
+
+BOUND = 0.05
+"""Of isolation, as a share: five points."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,3 +149,38 @@ def _use(
         summed = sum((one.value * count for one, count in lone if one is not None), Fraction(0))
         uses.append(Use(resource, float(summed), float(median(one for one in together if one is not None))))
     return tuple(uses)
+
+
+@dataclass(frozen=True, slots=True)
+class Validity:
+    outcome: Word
+    reason: str
+    values: tuple[tuple[str, float], ...]
+    """The isolation of each mix."""
+    deviation: float | None = None
+    floor: float | None = None
+
+
+def validity(mixes: Sequence[Isolation]) -> Validity:
+    measured = [one for one in mixes if not one.missing]
+    values = tuple((one.mix, one.value) for one in measured)
+    if len(measured) < 2:
+        return Validity(Word.SKIP, f"{len(measured)} near-optimal mixes were measured; it takes 2", values)
+    deviation = statistics.stdev(value for _, value in values)
+    floors = [one.floor for one in measured]
+    told = (
+        f"the isolation of {len(values)} near-optimal mixes has a standard deviation of {percent(deviation)}"
+    )
+    if None in floors:
+        return Validity(
+            Word.INCONCLUSIVE, f"{told}; a single seed gives no noise floor: raise `seeds`", values, deviation
+        )
+    floor = max(one for one in floors if one is not None)
+    if deviation > max(BOUND, floor):
+        outcome, so = Word.FAIL, "so it matters which of them is run"
+    elif floor > BOUND:
+        outcome, so = Word.INCONCLUSIVE, "so more than that cannot be seen: raise `seeds` or `least`"
+    else:
+        outcome, so = Word.PASS, "so it does not matter which of them is run"
+    text = f"{told}; bound {percent(BOUND)}, A/A noise floor {percent(floor)}: {so}"
+    return Validity(outcome, text, values, deviation, floor)

@@ -1,7 +1,7 @@
-"""One run of a mix as a study uses it: scores, and what was used of each resource, in whole units.
+"""The runs of a study: of each run its scores, and what was used of each resource, in whole units.
 
 Takes values of a run, or a JSON object that may be untrusted; gives a frozen Measured, and its JSON. Reading
-fails with ValueError that names the object and key.
+fails with ValueError that names the object and key. `Runs` has what was made, by key.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 
 from benchgate.base.jsonfields import Fields
-from benchgate.mix import numbers
-from benchgate.mix.orders import input_of
-from benchgate.mix.study import RESOURCES
+from benchgate.mix.orders import alone_key, input_of, seeds
+from benchgate.mix.study import RESOURCES, Study, kept_number
 
 UNITS: Mapping[str, str] = {
     "cpu": "ns of CPU time",
@@ -101,7 +100,7 @@ def _part(value: object) -> PartMeasured:
 
 def _score(fields: Fields) -> Fraction:
     try:
-        score = numbers.kept(fields.text("score"))
+        score = kept_number(fields.text("score"))
     except ValueError as error:
         raise ValueError(f"a part: score: {error}") from None
     if score < 0:
@@ -124,3 +123,39 @@ def _resources(fields: Fields) -> tuple[str, ...]:
     if unknown := [name for name in names if name not in RESOURCES]:
         raise ValueError(f"{unknown[0]!r:.40} is no resource")
     return names
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A run that was made: it has either measured something, or a reason why not."""
+
+    measured: Measured | None
+    reason: str = ""
+    fraction: Fraction | None = None
+    """Of a run with a limit: the limit divided by what the part used alone."""
+    folder: str = ""
+    """Of its last attempt, below the study's; empty if there was none, because there is no such limit."""
+
+    @property
+    def is_no_limit(self) -> bool:
+        return self.measured is None and not self.folder
+
+
+Runs = Mapping[str, Done]
+
+
+def alone(study: Study, runs: Runs, name: str) -> dict[int, Measured]:
+    """The valid runs of an input alone, by seed."""
+    return valid({seed: runs.get(alone_key(name, seed)) for seed in seeds(study)})
+
+
+def valid(found: Mapping[int, Done | None]) -> dict[int, Measured]:
+    return {seed: one.measured for seed, one in found.items() if one is not None and one.measured is not None}
+
+
+def why_none(found: Mapping[int, Done] | Mapping[int, Done | None]) -> str:
+    """A sentence for runs of which none is valid."""
+    made = [one for one in found.values() if one is not None]
+    if not made:
+        return "it was not run yet"
+    return f"INVALID: {made[0].reason}" + (f" ({made[0].folder})" if made[0].folder else "")

@@ -10,16 +10,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from benchgate.mix import findings, isolation, refusals, robustness, sensitivity, validity, vectors
+from benchgate.mix import findings, isolation, robustness, sensitivity, vectors
 from benchgate.mix.applications import Applications
-from benchgate.mix.isolation import Isolation, Slowdown
+from benchgate.mix.isolation import Isolation, Slowdown, Validity
+from benchgate.mix.measured import Runs, valid, why_none
 from benchgate.mix.orders import input_of, seeds, sweep_key
 from benchgate.mix.robustness import Robustness
-from benchgate.mix.runs import Runs, valid, why_none
 from benchgate.mix.selection import BEST, NEAR, Planned, overcommit_role, scaling_role
 from benchgate.mix.sensitivity import Sigma
 from benchgate.mix.study import DUMMY, Study
-from benchgate.mix.validity import Validity
 from benchgate.mix.vectors import Vector
 
 
@@ -97,7 +96,7 @@ class Known:
 def known(study: Study, runs: Runs) -> Known:
     found = vectors.of(study, runs)
     sigmas = sensitivity.of(study, runs, found)
-    return Known(found, sigmas, refusals.of_study(study, sigmas))
+    return Known(found, sigmas, findings.of_study(study, sigmas))
 
 
 def of(  # noqa: PLR0913, PLR0917 - what a study has
@@ -114,7 +113,7 @@ def of(  # noqa: PLR0913, PLR0917 - what a study has
     near = [one.isolation for one in mixes if NEAR in one.planned.roles]
     best = next((one for one in mixes if BEST in one.planned.roles), None)
     odd = [] if applications is None else [*findings.of_applications(applications, study.capacity)]
-    odd += [*_unmeasured(found, sigmas), *single.refused.values(), *refusals.falling(study, found)]
+    odd += [*_unmeasured(found, sigmas), *single.refused.values(), *findings.falling(study, found)]
     return Outcome(
         study=study,
         vectors=found,
@@ -122,7 +121,7 @@ def of(  # noqa: PLR0913, PLR0917 - what a study has
         findings=(*said, *odd),
         mixes=mixes,
         sweep=_sweep(study, runs),
-        validity=validity.of(near) if near else None,
+        validity=isolation.validity(near) if near else None,
         robustness=None
         if best is None or applications is None
         else robustness.of(applications, found, sigmas, study.capacity, best.planned.counts),

@@ -23,11 +23,10 @@ from fractions import Fraction
 from statistics import median
 
 from benchgate.base.text import percent
-from benchgate.mix import antagonists
+from benchgate.mix import vectors
 from benchgate.mix.estimates import Figure, figure
-from benchgate.mix.measured import Measured
+from benchgate.mix.measured import Done, Measured, Runs, alone, why_none
 from benchgate.mix.orders import limited_key, seeds
-from benchgate.mix.runs import Done, Runs, alone, why_none
 from benchgate.mix.study import Study, StudyInput
 from benchgate.mix.vectors import Vector
 
@@ -120,8 +119,8 @@ def _sigma(study: Study, runs: Runs, application: str, resource: str, vectors: M
 
 def _losses(study: Study, runs: Runs, one: StudyInput, resource: str) -> Iterator[_Loss]:
     if resource in study.antagonists:
-        for seed, each in antagonists.beside(study, runs, one.name, resource).items():
-            for limit in antagonists.limits(each):
+        for seed, each in vectors.beside(study, runs, one.name, resource).items():
+            for limit in vectors.limits(each):
                 yield _Loss(seed, Level(one.name, round(100 * limit.left), limit.left, limit.kept))
         return
     for level in study.levels:

@@ -1,10 +1,13 @@
-"""A study of mixed workloads: what its YAML file says, as types. studyfile.py reads the file.
+"""A study of mixed workloads: what its YAML file says, as types; and its numbers, read from texts.
 
-Takes values that were checked; gives frozen objects. Nothing fails.
+Takes values that studyfile.py has checked; gives frozen objects. Takes a text that may come from anywhere;
+gives a Fraction, or fails with ValueError. Its digits and exponent are bounded before anything is computed:
+the fraction of `1e999999999` would fill the memory.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -23,6 +26,10 @@ CALIBRATED = ("disk", "network")
 BANDWIDTH = "bandwidth"
 DUMMY = "dummy"
 """The part that only waits. No application has its name."""
+_WRITTEN = re.compile(
+    r"[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,2})?\Z|[+-]?[0-9]{1,40}/[0-9]{1,40}\Z"
+)
+_KEPT = re.compile(r"-?[0-9]{1,300}(/[0-9]{1,300})?\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,3 +137,22 @@ class Study:
         if self.every_input:
             return self.inputs
         return tuple(self.inputs_of(one)[-1] for one in self.applications)
+
+
+def written_number(word: str) -> Fraction:
+    """By people and other programs: `0.8`, `.5`, `1e+16`, `1/3`."""
+    return _fraction(word, _WRITTEN)
+
+
+def kept_number(word: str) -> Fraction:
+    """As `str` writes a Fraction, in files of a study."""
+    return _fraction(word, _KEPT)
+
+
+def _fraction(word: str, pattern: re.Pattern[str]) -> Fraction:
+    try:
+        if pattern.match(word):
+            return Fraction(word)
+    except ZeroDivisionError:
+        pass
+    raise ValueError(f"{word!r:.60} is no number")

@@ -12,9 +12,8 @@ from pathlib import Path
 
 from benchgate.base.cells import Params
 from benchgate.base.jsonfields import Fields
-from benchgate.mix import numbers
 from benchgate.mix.orders import Limit, Order, PartOrder
-from benchgate.mix.study import Antagonists, Study, StudyInput, Sweep
+from benchgate.mix.study import Antagonists, Study, StudyInput, Sweep, kept_number
 
 
 def study(value: Study) -> dict[str, object]:
@@ -55,11 +54,11 @@ def read_study(value: object) -> Study:
         limit_seeds=fields.number("limit_seeds", 1),
         levels=fields.numbers("levels"),
         every_input=fields.flag("every_input"),
-        least_use=numbers.kept(fields.text("least_use")),
-        capacity={name: numbers.kept(word) for name, word in _texts(fields, "capacity").items()},
+        least_use=kept_number(fields.text("least_use")),
+        capacity={name: kept_number(word) for name, word in _texts(fields, "capacity").items()},
         sweep=None if fields.is_null("sweep") else _sweep(fields.take("sweep", dict)),
         scaling=fields.text("scaling"),
-        overcommit=tuple(map(numbers.kept, fields.texts("overcommit"))),
+        overcommit=tuple(map(kept_number, fields.texts("overcommit"))),
         near=fields.number("near"),
         file=Path(fields.text("file")),
         text="",
@@ -90,7 +89,7 @@ def _input(value: object) -> StudyInput:
         workers=fields.number("workers", 1),
         params=_params(fields),
         score=fields.text("score"),
-        units=None if fields.is_null("units") else numbers.kept(fields.text("units")),
+        units=None if fields.is_null("units") else kept_number(fields.text("units")),
         where=fields.text("where"),
     )
     fields.done()
@@ -107,8 +106,8 @@ def _antagonists(fields: Fields) -> Mapping[str, Antagonists]:
     found = {}
     for name in inner.names():
         one = Fields(inner.take(name, dict), f"antagonists of {name:.40}")
-        takes = {key: numbers.kept(word) for key, word in _texts(one, "takes").items()}
-        found[name] = Antagonists(numbers.kept(one.text("whole")), takes)
+        takes = {key: kept_number(word) for key, word in _texts(one, "takes").items()}
+        found[name] = Antagonists(kept_number(one.text("whole")), takes)
         one.done()
     return found
 

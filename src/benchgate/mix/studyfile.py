@@ -25,7 +25,6 @@ from benchgate.base.workloads import Workload
 from benchgate.base.yaml_text import text_of
 from benchgate.base.yaml_values import NAME
 from benchgate.base.yamlfile import Section
-from benchgate.mix import numbers
 from benchgate.mix.study import (
     BANDWIDTH,
     CALIBRATED,
@@ -37,6 +36,7 @@ from benchgate.mix.study import (
     Study,
     StudyInput,
     Sweep,
+    written_number,
 )
 from benchgate.plan import catalog
 from benchgate.plan.workloadfile import fill
@@ -345,7 +345,7 @@ def _overcommit(top: Section) -> tuple[Fraction, ...]:
 
 
 def _number(word: str) -> Fraction:
-    return numbers.written(word.replace("_", ""))  # as YAML writes 40_000
+    return written_number(word.replace("_", ""))  # as YAML writes 40_000
 
 
 def _fraction(section: Section, key: str, default: str, *, high: int) -> Fraction:

@@ -1,19 +1,34 @@
 """What planning knows of the host: the CPUs to pin to, and the lane of each kind of system.
 
-Takes the host's topology and the options; gives a `Ground`. Fails with UsageError if --cpus names a CPU that
-cannot be used.
+Takes the host's topology and the options; gives a `Ground`. A guest's lane is wall time where the host
+qualifies for it, else the instruction clock. Fails with UsageError if --cpus names a CPU that cannot be used.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from benchgate.base.cells import Lane
+from benchgate.base.cells import Accel, Lane, Placement
 from benchgate.host import topology
 from benchgate.host.topology import Topology
-from benchgate.plan.lanes import expected
 from benchgate.plan.options import Options
 from benchgate.plan.planned import Ground
+
+
+def wall_lane(accel: Accel) -> Lane:
+    return Lane.KVM if accel is Accel.KVM else Lane.TCG
+
+
+def expected(clock: str, placement: Placement) -> Mapping[str, tuple[Lane, str]]:
+    """The likely lanes, before any boot. CPUs that may be hyperthreads of one core rule out wall time."""
+    wall = clock in ("wall", "both") or (clock == "auto" and placement is Placement.PHYSICAL)
+    return of_kinds(clock, Lane.TCG if wall else Lane.INSN)
+
+
+def of_kinds(clock: str, guests: Lane) -> Mapping[str, tuple[Lane, str]]:
+    """By system kind: its lane, and the reason if it cannot run. With --clock both the lane of wall time."""
+    native = "native Linux has no instruction clock" if clock == "insn" else ""
+    return {"qemu": (guests, ""), "native": (Lane.NATIVE, native)}
 
 
 def ground_of(

@@ -19,8 +19,7 @@ from benchgate.base.jsonfields import MOST
 from benchgate.base.metrics import WINDOWS, Metric, with_windows
 from benchgate.base.systems import MAX_CPUS, SELFTEST
 from benchgate.base.text import suggestion
-from benchgate.base.tools import UNVERIFIED
-from benchgate.base.workloads import Workload
+from benchgate.base.workloads import UNVERIFIED, Workload
 from benchgate.plan import catalog
 from benchgate.plan.planned import GateRequest, Request
 from benchgate.plan.workloadfile import fill

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 
 from benchgate.base.cells import Window
-from benchgate.base.metrics import WINDOWS, Better, Metric, MetricKind
+from benchgate.base.metrics import NS, WINDOWS, Better, Metric, MetricKind
 from benchgate.base.yaml_values import NAME
 from benchgate.base.yamlfile import Section
 
@@ -19,7 +19,6 @@ _NAME = NAME.pattern.removesuffix(r"\Z")
 _OF_WORKERS = re.compile(rf"{_NAME}\Z")
 _REPORTED = re.compile(rf"{_NAME}(?:\.{_NAME})?\Z")
 _UNIT = re.compile(r"[A-Za-z0-9%/_.-]{0,24}\Z")
-NS = "ns"
 
 
 def read(top: Section) -> Mapping[str, Metric]:

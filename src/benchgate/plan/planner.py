@@ -15,8 +15,7 @@ from benchgate.base.clocks import Clock
 from benchgate.base.errors import UsageError
 from benchgate.base.gates import VERIFIED, Gate
 from benchgate.base.machines import Machine
-from benchgate.base.settings import Settings
-from benchgate.base.systems import SELFTEST, System, plain_name
+from benchgate.base.systems import SELFTEST, Settings, System, plain_name
 from benchgate.base.workloads import Workload
 from benchgate.plan import catalog, choice
 from benchgate.plan.options import Options

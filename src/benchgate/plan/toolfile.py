@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection
 
 from benchgate.base import yaml_values
-from benchgate.base.tools import Capture, Take, Tool
+from benchgate.base.workloads import Capture, Take, Tool
 from benchgate.base.yamlfile import Section
 
 BY_TOOL, NO = "by-tool", "no"

@@ -16,8 +16,7 @@ from benchgate.base.cells import Mode, Params, ParamValue
 from benchgate.base.errors import UsageError
 from benchgate.base.systems import not_a_service
 from benchgate.base.text import suggestion
-from benchgate.base.tools import SERVICE, Tool
-from benchgate.base.workloads import GUEST_FILES, ParamSpec, Workload
+from benchgate.base.workloads import GUEST_FILES, SERVICE, ParamSpec, Tool, Workload
 from benchgate.base.yamlfile import Section
 from benchgate.plan import metricsfile, toolfile
 

@@ -90,10 +90,10 @@ def _address(options: Options) -> str:
 def _engine(options: Options) -> Engine:
     where, folder = _address(options), options.fleet_certificates
     dask_settings.require()
-    from benchgate.fleet import security  # noqa: PLC0415 - few sessions need Dask
+    from benchgate.fleet import address  # noqa: PLC0415 - few sessions need Dask
     from benchgate.fleet.dask_engine import DaskEngine  # noqa: PLC0415
 
-    return DaskEngine(where, security.security(folder, "client") if folder else None)
+    return DaskEngine(where, address.security(folder, "client") if folder else None)
 
 
 def _vouch(options: Options) -> Vouch:

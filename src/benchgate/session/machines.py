@@ -27,7 +27,7 @@ from benchgate.host.accel import AccelProbe
 from benchgate.host.capacity import CapacityPair
 from benchgate.insn.plugin import INLINE_API, api_of, source_digest
 from benchgate.plan import catalog
-from benchgate.plan.lanes import of_kinds, wall_lane
+from benchgate.plan.ground import of_kinds, wall_lane
 from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedCell
 from benchgate.run import trial

@@ -18,10 +18,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from benchgate.base import own_source
 from benchgate.base.cells import Lane
 from benchgate.base.errors import EvidenceError, UsageError
-from benchgate.base.files import read_json
+from benchgate.base.files import own_source_digest, read_json
 from benchgate.base.process import start_time
 from benchgate.base.runs import RawRun
 from benchgate.build.cache_storage import Notice
@@ -95,7 +94,7 @@ def _facts(folder: Path) -> dict[str, Any]:
     pid, started = facts.get("pid"), facts.get("pid_started")
     if isinstance(pid, int) and started is not None and start_time(pid) == started:
         raise UsageError(f"--resume {folder}: process {pid} is still measuring this session")
-    if facts.get("source") != own_source.digest():
+    if facts.get("source") != own_source_digest():
         raise EvidenceError(
             f"--resume {folder}: another version of benchgate made it; start a new session without --resume"
         )

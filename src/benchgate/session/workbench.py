@@ -26,9 +26,8 @@ from benchgate.build import images
 from benchgate.build.cache_storage import Notice
 from benchgate.build.images import Images, guest_digest
 from benchgate.host import concurrency
-from benchgate.insn.linux_symbols import linux_symbols
-from benchgate.plan.ground import ground_of
-from benchgate.plan.lanes import of_kinds, wall_lane
+from benchgate.insn.symbols import linux_symbols
+from benchgate.plan.ground import ground_of, of_kinds, wall_lane
 from benchgate.plan.options import Options
 from benchgate.plan.planned import Ground, PlannedCell
 from benchgate.plan.seats import reseated

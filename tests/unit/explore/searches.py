@@ -1,4 +1,4 @@
-"""Answers a search (explore/ddmin.py, explore/narrow.py): what it found, and how many candidates were tried,
+"""Answers a search (explore/narrow.py): what it found, and how many candidates were tried,
 one after the other."""
 
 from __future__ import annotations

@@ -5,10 +5,16 @@ from dataclasses import replace
 import pytest
 
 from benchgate.base.runs import Ending
-from benchgate.explore.finding import Kind, Made, trouble, usual
+from benchgate.explore.finding import Kind, Made, Trouble, group_of, masked, settled, symbol, trouble, usual
 from benchgate.insn.explore_log import Delay
 
 GOOD = Made(Ending.DONE, "", work_ns=1000)
+PANIC = Made(
+    Ending.PANIC,
+    "the guest panicked",
+    last_lines=("worker 3 at 0xffff8000", "panic: cpu=1 why=assert", "rip=ffffffff80001234"),
+    places=("idle+0x4", "panic+0x20"),
+)
 
 
 @pytest.mark.parametrize(
@@ -60,3 +66,66 @@ def test_a_run_is_whole_if_every_stall_is_known() -> None:
     one = Delay(0, 5, 10, 5, 0x10)
     assert replace(GOOD, stalls=(one,), all_stalls=1).is_whole
     assert not replace(GOOD, stalls=(one,), all_stalls=2).is_whole
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("panic: cpu=1 why=fault", "panic: cpu=# why=fault"),
+        ("rip=ffffffff80001234 at 12.5 ms", "rip=# at #.# ms"),
+        ("at 0xDEADBEEF", "at #"),
+        ("no number, deed and cafe are words", "no number, deed and cafe are words"),
+    ],
+)
+def test_numbers_are_masked(line: str, expected: str) -> None:
+    assert masked(line) == expected
+
+
+def test_a_place_has_its_symbol() -> None:
+    assert symbol("thread_park+0x1c") == "thread_park"
+    assert symbol("0x1000") == "0x1000"
+
+
+def test_panics_with_the_same_lines_and_other_numbers_are_one() -> None:
+    found = Trouble(Kind.PANIC, "it panicked at 17")
+    other = replace(
+        PANIC,
+        last_lines=("worker 4 at 0xffff9000", "panic: cpu=0 why=assert", "rip=ffffffff80005678"),
+        places=("spin+0x1", "panic+0x20"),
+    )
+    assert group_of(found, PANIC) == group_of(Trouble(Kind.PANIC, "it panicked at 99"), other)
+    assert group_of(found, PANIC) == "panic | worker # at # | panic: cpu=# why=assert | rip=#"
+    different = replace(other, last_lines=("panic: cpu=0 why=double free",))
+    assert group_of(found, PANIC) != group_of(found, different)
+
+
+def test_hangs_at_other_places_are_two() -> None:
+    found = Trouble(Kind.HANG, "not finished")
+    one = Made(Ending.RUN_DEADLINE, "", last_lines=("ready",), places=("idle+0x1", "park+0x8"))
+    same = replace(one, places=("park+0x10", "idle+0x1"))
+    other = replace(one, places=("idle+0x1", "lock+0x8"))
+    assert group_of(found, one) == group_of(found, same) == "hang | at idle, park | ready"
+    assert group_of(found, other) != group_of(found, one)
+
+
+def test_a_cpu_that_looks_for_work_without_end_hangs_at_no_one_place() -> None:
+    """The idle loop of a kernel that never halts takes locks; where it is at the deadline is chance."""
+    loop = ["acquire+0xa0", "scheduler+0x10", "acquire+0x30", "popcli+0x4"]
+    assert settled([*loop, "popcli+0x8"]) == "popcli+0x8 and elsewhere"
+    assert symbol(settled(loop)) == "no one place"
+    spins = ["acquire+0x30", "timer+0x8", "acquire+0x34", "acquire+0x30", "timer+0x2"]
+    assert settled(spins[:4]) == "acquire+0x30"
+    assert settled(["park+0x8"]) == "park+0x8"
+    found = Trouble(Kind.HANG, "not finished")
+    one = Made(Ending.RUN_DEADLINE, "", last_lines=("ready",), places=(settled(loop), "park+0x8"))
+    other = replace(one, places=(settled([*loop, "lapicid+0x1"]), "park+0x9"))
+    assert group_of(found, one) == group_of(found, other) == "hang | at no one place, park | ready"
+
+
+def test_wrong_answers_are_grouped_by_their_reason_and_not_by_their_results() -> None:
+    one = Made(Ending.DONE, "wrong answer: worker 1", last_lines=("@bench end 1",))
+    assert (
+        group_of(Trouble(Kind.WRONG, "wrong answer: worker 1"), one)
+        == "wrong-answer | wrong answer: worker #"
+    )
+    assert group_of(Trouble(Kind.SLOW, "7 times"), one) == "slow"

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import random
+from collections.abc import Callable, Sequence
+
 import pytest
 
-from benchgate.explore.narrow import farthest, least
+from benchgate.explore.narrow import ddmin, farthest, least
 from tests.unit.explore.searches import answered
 
 
@@ -31,3 +34,46 @@ def test_nothing_moves_where_there_is_no_room() -> None:
 
 def test_everything_may_fail() -> None:
     assert answered(farthest(100), lambda _: True)[0] == 100
+
+
+def minimal(items: Sequence[int], fails: Callable[[Sequence[int]], bool]) -> tuple[tuple[int, ...], int]:
+    return answered(ddmin(items), fails)
+
+
+@pytest.mark.parametrize("needed", [{5}, {0}, {63}, {5, 6}, {0, 63}, {1, 20, 40, 60}])
+def test_what_is_needed_is_left_and_nothing_else(needed: set[int]) -> None:
+    left, _ = minimal(range(64), lambda one: needed <= set(one))
+    assert set(left) == needed
+
+
+def test_one_of_many_takes_logarithmically_many_runs() -> None:
+    left, tried = minimal(range(4096), lambda one: 4000 in one)
+    assert left == (4000,)
+    assert tried <= 1 + 2 * 12
+
+
+def test_a_failure_without_anything_is_seen_at_once() -> None:
+    assert minimal(range(100), lambda _: True) == ((), 1)
+
+
+def test_nothing_stays_nothing() -> None:
+    assert minimal((), lambda _: True) == ((), 0)
+
+
+def test_the_order_is_kept() -> None:
+    left, _ = minimal([9, 3, 7, 1], lambda one: {9, 1} <= set(one))
+    assert left == (9, 1)
+
+
+def test_what_is_left_is_one_minimal_for_random_failures() -> None:
+    """Each element of what is left is needed, also if failing is not monotone."""
+    for seed in range(50):
+        rng = random.Random(seed)
+        groups = [set(rng.sample(range(24), 3)) for _ in range(2)]
+
+        def fails(one: Sequence[int], groups: list[set[int]] = groups) -> bool:
+            return any(group <= set(one) for group in groups)
+
+        left, _ = minimal(range(24), fails)
+        assert fails(left)
+        assert all(not fails([*left[:n], *left[n + 1 :]]) for n in range(len(left)))

@@ -12,8 +12,8 @@ import pytest
 from benchgate import cli
 from benchgate.base.errors import HostError, UsageError
 from benchgate.fleet import certificates
+from benchgate.fleet.address import security
 from benchgate.fleet.certificates import CLIENT, ROLES, SCHEDULER, WORKER
-from benchgate.fleet.security import security
 from tests import optional
 from tests.machines import PATIENCE_S
 

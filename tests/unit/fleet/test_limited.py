@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import pytest
@@ -49,11 +48,11 @@ def test_a_role_asks_for_its_own_calls_only() -> None:
     handlers["d"] = 4  # an extension of Dask adds one
 
     def found(role: str) -> list[str]:
-        token = limited._peer.set(role)
+        token = limited.peer_role.set(role)
         try:
             return [name for name in "abcd" if _has(handlers, name)]
         finally:
-            limited._peer.reset(token)
+            limited.peer_role.reset(token)
 
     assert {role: found(role) for role in (WORKER, CLIENT, SCHEDULER, "")} == {
         WORKER: ["a"],
@@ -84,42 +83,9 @@ def test_the_role_is_the_only_unit_of_a_certificate(subject: Any, role: str) -> 
     assert limited.role_of({}) == ""
 
 
-def test_a_call_of_ours_is_carried_out() -> None:
-    spec = pytest.importorskip("dask._task_spec")
-    from benchgate.fleet import work
-
-    message = {"key": "k", "run_spec": spec.Task("k", work.carry_out, b"task"), "actor": False}
-    assert limited.ours(message) == message
-    message = {
-        "key": "k",
-        "run_spec": spec.Task("k", work.put_input, b"sha", b"content"),
-        "actor": False,
-    }
-    assert limited.ours(message) == message
-
-
-@pytest.mark.parametrize("kind", ["system", "argument", "keyword", "actor", "nested", "nothing"])
-def test_any_other_task_is_a_refusal(kind: str) -> None:
-    spec = pytest.importorskip("dask._task_spec")
-    from benchgate.fleet import work
-
-    made = {
-        "system": spec.Task("k", os.system, "true"),
-        "argument": spec.Task("k", work.carry_out, "text"),
-        "keyword": spec.Task("k", work.carry_out, task=b""),
-        "actor": spec.Task("k", work.carry_out, b""),
-        "nested": spec.Task("k", work.carry_out, spec.Task("j", os.system, "true")),
-        "nothing": None,
-    }[kind]
-    found = limited.ours({"key": "k", "run_spec": made, "actor": kind == "actor"})
-    assert not found["actor"]
-    with pytest.raises(RefusedError, match="carries out attempts only"):
-        found["run_spec"]()
-
-
 def test_an_enumeration_of_dask_is_read_and_nothing_else() -> None:
     core = pytest.importorskip("distributed.core")
-    assert limited._allowed_module("distributed.core").Status is core.Status
-    assert not hasattr(limited._allowed_module("distributed.core"), "asyncio")
+    assert limited.allowed_module("distributed.core").Status is core.Status
+    assert not hasattr(limited.allowed_module("distributed.core"), "asyncio")
     with pytest.raises(RefusedError, match="only the states of workers"):
-        limited._allowed_module("distributed.utils")
+        limited.allowed_module("distributed.utils")

@@ -9,13 +9,13 @@ import pytest
 
 from benchgate.base.cells import Mode
 from benchgate.base.errors import VerifyError
+from benchgate.base.metrics import SECOND_NS
 from benchgate.base.runs import CpuUse, WorkerReport
 from benchgate.base.stats import Interval
 from benchgate.base.workloads import Workload
 from benchgate.insn.activity import Activity, Column
 from benchgate.insn.log import ConsoleLine, Work
 from benchgate.judge import cpu_use
-from benchgate.judge.metrics import SECOND_NS
 
 PURE = Workload("pure", Mode.THREAD, Path("w.yaml"), Path("w.c"), Path("o.py"), {})
 PARKS = replace(PURE, needs=("park",))

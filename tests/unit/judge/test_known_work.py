@@ -17,6 +17,8 @@ def test_published_elements_of_splitmix64() -> None:
         0x06C45D188009454F,
     ]
     assert known_work.random_numbers(1, 3).tolist() == known_work.random_numbers(0, 3)[1:].tolist()
+    with_seed = known_work.random_numbers(0, 3, 1234567)  # as in the lists of Rosetta Code
+    assert with_seed.tolist() == [6457827717110365317, 3203168211198807973, 9817491932198370423]
 
 
 def plain_turns(x: int, turns: int) -> int:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from benchgate.base.errors import VerifyError
-from benchgate.base.tools import Capture, Take, Tool
+from benchgate.base.workloads import Capture, Take, Tool
 from benchgate.judge import tool_result, wire
 from benchgate.judge.wire import Transcript
 from tests.wirekit import NONCE, console

@@ -6,8 +6,8 @@ import pytest
 
 from benchgate.mix import vectors
 from benchgate.mix.limits import Amount, amount
+from benchgate.mix.measured import alone
 from benchgate.mix.orders import Limit
-from benchgate.mix.runs import alone
 from tests import mixsim
 from tests.mixsim import TRUTH, Simulated
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from benchgate.mix import outcome, sensitivity, vectors
-from benchgate.mix.runs import Done
+from benchgate.mix.measured import Done
 from benchgate.mix.sensitivity import Sigma
 from benchgate.mix.study import RESOURCES
 from tests import mixsim

@@ -4,10 +4,32 @@ from fractions import Fraction
 
 import pytest
 
-from benchgate.mix import vectors
-from benchgate.mix.vectors import Vector
+from benchgate.mix import outcome, sensitivity, vectors
+from benchgate.mix.measured import Done, Measured, PartMeasured
+from benchgate.mix.orders import pressed_key
+from benchgate.mix.sensitivity import Sigma
+from benchgate.mix.vectors import Beside, Vector
 from tests import mixsim
-from tests.mixsim import TRUTH, Simulated
+from tests.mixsim import TRUTH, Simulated, Truth, shares
+
+TEXT = mixsim.STUDY.replace("machine: desktop8", "clock: wall\nresources: [cpu, cache]").replace(
+    "scaling: prime\n",
+    """\
+  thief:
+    workload: checksum
+    inputs:
+      none: {workers: 1}
+      quarter: {workers: 1}
+      half: {workers: 1}
+      most: {workers: 1}
+antagonists:
+  cache: {whole: 16, takes: {thief.none: 0.25, thief.quarter: 4, thief.half: 8, thief.most: 12}}
+""",
+)
+NAMES = ("thief.none", "thief.quarter", "thief.half", "thief.most")
+STUDY = mixsim.study(TEXT)
+TAKES = {"none": "0.02", "quarter": "0.25", "half": "0.5", "most": "0.75"}
+HERE = TRUTH | {f"thief.{name}": Truth(Fraction(9), shares(cache=part)) for name, part in TAKES.items()}
 
 
 def measured(system: Simulated, text: str = "") -> dict[str, Vector]:
@@ -72,3 +94,100 @@ def test_one_invalid_seed_leaves_the_others() -> None:
     found = measured(Simulated(TRUTH, fails={"alone-prime.small-s1": "it hung"}))["prime.small"]
     assert found.score is not None
     assert len(found.score.samples) == 2
+
+
+def pressed_runs(*scores: str, seed: int = 1) -> dict[str, Done]:
+    """Of walker.small, beside each neighbour."""
+
+    def of(score: str) -> Done:
+        return Done(Measured(10**8, (PartMeasured("walker.small#1", Fraction(score), 3, {}),), {}, {}, {}))
+
+    return {
+        pressed_key("walker.small", "cache", name, seed): of(score)
+        for name, score in zip(NAMES, scores, strict=True)
+    }
+
+
+@pytest.mark.parametrize(
+    ("kept", "share"),
+    [
+        (("100", "100", "96", "95"), "0"),
+        (("100", "100", "96", "94"), "1/2"),
+        (("100", "97", "50", "40"), "3/4"),
+        (("100", "94", "99", "99"), "1"),
+        (("200", "100", "100", "100"), "1"),
+    ],
+)
+def test_an_input_needs_what_the_last_neighbour_left_that_cost_it_nothing(
+    kept: tuple[str, ...], share: str
+) -> None:
+    (each,) = vectors.beside(STUDY, pressed_runs(*kept), "walker.small", "cache").values()
+    assert [one.left for one in each] == [Fraction(3, 4), Fraction(1, 2), Fraction(1, 4)]
+    assert vectors.needed(each) == Fraction(share)
+
+
+def test_only_neighbours_that_leave_less_than_is_needed_are_limits() -> None:
+    (each,) = vectors.beside(STUDY, pressed_runs("100", "99", "80", "40"), "walker.small", "cache").values()
+    assert [*vectors.limits(each)] == [
+        Beside(Fraction(2, 3), Fraction(4, 5)),
+        Beside(Fraction(1, 3), Fraction(2, 5)),
+    ]
+
+
+def test_shares_of_a_simulated_system_are_those_of_its_truth_in_steps() -> None:
+    """walker needs three quarters of the cache, and nobody else depends on it."""
+    found = {
+        one.input.name: one
+        for one in vectors.of(STUDY, mixsim.runs_of(STUDY, Simulated(HERE, unread=("cache",))))
+    }
+    shares_of = {name: one.use["cache"] for name, one in found.items()}
+    assert {name: one and one.value for name, one in shares_of.items()} == {
+        **dict.fromkeys(HERE, Fraction(0)),
+        "walker.small": Fraction(3, 4),
+    }
+    assert found["walker.small"].missing == {}
+
+
+def sigma(made: dict[str, Done]) -> Sigma:
+    found = sensitivity.of(STUDY, made, vectors.of(STUDY, made))
+    return next(one for one in found if (one.application, one.resource) == ("walker", "cache"))
+
+
+def test_the_sensitivity_is_what_is_lost_for_what_is_taken() -> None:
+    """By hand: of 3/4 there are 1/2 and 1/4 left, so 1/3 and 2/3 are taken; 1/5 and 3/5 are lost."""
+    made = mixsim.runs_of(STUDY, Simulated(HERE))
+    for seed in (1, 2, 3):
+        made |= pressed_runs("100", "99", "80", "40", seed=seed)
+    found = sigma(made)
+    assert found.figure is not None
+    assert found.figure.value == (Fraction(1, 5) + Fraction(3, 5)) / (Fraction(1, 3) + Fraction(2, 3))
+    assert [(one.percent, one.kept) for one in found.levels] == [(67, Fraction(4, 5)), (33, Fraction(2, 5))]
+
+
+def test_a_run_that_failed_leaves_the_cache_unavailable_with_its_reason() -> None:
+    fails = {pressed_key("walker.small", "cache", "thief.half", seed): "it hung" for seed in (1, 2, 3)}
+    made = mixsim.runs_of(STUDY, Simulated(HERE, fails=fails, unread=("cache",)))
+    found = next(one for one in vectors.of(STUDY, made) if one.input.name == "walker.small")
+    assert found.use["cache"] is None
+    assert found.missing["cache"].startswith("INVALID: it hung (runs/press-walker.small-cache-thief.half-s1")
+    assert found.use["cpu"] is not None
+    assert any("cache is unavailable for walker.small: INVALID: it hung" in one for one in
+               outcome.of(STUDY, made, outcome.known(STUDY, made), None, ()).findings)  # fmt: skip
+
+
+def test_what_the_host_counts_comes_before_what_neighbours_show() -> None:
+    """The truth is 12 of 16; beside neighbours it is known in steps."""
+    other = {**HERE, "walker.small": Truth(Fraction(50), shares(cpu="0.2", cache="0.7"), shares(cache="0.5"))}
+    for unread, share in (((), Fraction(7, 10)), (("cache",), Fraction(3, 4))):
+        made = mixsim.runs_of(STUDY, Simulated(other, unread=unread))
+        found = next(one for one in vectors.of(STUDY, made) if one.input.name == "walker.small")
+        assert found.use["cache"] is not None
+        assert float(found.use["cache"].value) == pytest.approx(float(share), abs=1e-6)
+
+
+def test_an_input_that_completes_nothing_says_so() -> None:
+    made = {
+        key: one for seed in (1, 2, 3) for key, one in pressed_runs("0", "0", "0", "0", seed=seed).items()
+    }
+    why = vectors.why_none_beside(STUDY, made, "walker.small", "cache")
+    assert why == "it completed nothing beside the one that takes least"

@@ -8,8 +8,7 @@ import pytest
 
 from benchgate.base.cells import Mode
 from benchgate.base.errors import CatalogError
-from benchgate.base.tools import Capture, Take, Tool
-from benchgate.base.workloads import Workload
+from benchgate.base.workloads import Capture, Take, Tool, Workload
 from benchgate.plan import catalog, workloadfile
 
 GOOD = """\

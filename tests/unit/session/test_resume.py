@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.base import own_source
 from benchgate.base.errors import EvidenceError, UsageError
+from benchgate.base.files import own_source_digest
 from benchgate.base.runs import Ending, RawRun
 from benchgate.evidence.chain import chain_start, chained
 from benchgate.evidence.files import folder_digest
@@ -69,7 +69,7 @@ def files(tmp_path: Path) -> Path:
 def old(tmp_path: Path, files: Path) -> Path:
     """A session with seeds 1 and 2, which was killed."""
     folder = tmp_path / "old" / SESSION
-    facts = {"id": SESSION, "source": own_source.digest(), "pid": None, "pid_started": None}
+    facts = {"id": SESSION, "source": own_source_digest(), "pid": None, "pid_started": None}
     lines, chain = [], chain_start(SESSION)
     for request in requests(folder, files, [1, 2]):
         made(request)

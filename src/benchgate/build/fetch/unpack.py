@@ -1,18 +1,21 @@
-"""Extracts chosen files from a .deb, without running any of its scripts.
+"""Extracts chosen files from a .deb, without running any of its scripts; and what is packed by zstd.
 
-Takes the package's path and a function that maps a member's path to its place; writes below one folder.
-Fails with FetchError if the package cannot be read.
+Takes the package's path and a function that maps a member's path to its place; writes below one folder, and
+fails with FetchError if the package cannot be read. `zstd` takes and gives bytes, and fails with an error of
+subprocess.
 """
 
 from __future__ import annotations
 
+import io
 import subprocess
 import tarfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO
 
 from benchgate.base.errors import FetchError
+from benchgate.build import cache
 from benchgate.build.cache_storage import full_disk
 from benchgate.build.toolchain import environment
 
@@ -56,3 +59,26 @@ def _unpack(stream: IO[bytes], folder: Path, choose: Choose) -> None:
                 target.symlink_to(name)  # all files of one kind are in one folder
     while stream.read(65_536):  # read the padding, or dpkg-deb gets a broken pipe
         pass
+
+
+def zstd(packed: bytes) -> bytes:
+    """What these bytes were before they were packed. Python before 3.14 has no zstd, but dpkg-deb has it: it
+    reads them as the data of a package that has nothing else."""
+    empty = io.BytesIO()
+    tarfile.open(fileobj=empty, mode="w").close()
+    members = {"debian-binary": b"2.0\n", "control.tar": empty.getvalue(), "data.tar.zst": packed}
+    with cache.scratch("inspect") as folder:
+        package = folder / "packed.deb"
+        package.write_bytes(_archive(members))
+        argv = ("dpkg-deb", "--fsys-tarfile", str(package))
+        done = subprocess.run(argv, capture_output=True, check=True, timeout=_UNPACK_S, env=environment())
+    return done.stdout
+
+
+def _archive(members: Mapping[str, bytes]) -> bytes:
+    """A Unix `ar` archive."""
+    parts = [b"!<arch>\n"]
+    for name, content in members.items():
+        parts += [f"{name:<16}{0:<12}{0:<6}{0:<6}{'100644':<8}{len(content):<10}`\n".encode(), content]
+        parts += [b"\n"] if len(content) % 2 else []
+    return b"".join(parts)

@@ -8,10 +8,8 @@ FetchError if the image is damaged.
 
 from __future__ import annotations
 
-import io
 import lzma
 import subprocess
-import tarfile
 import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -19,11 +17,10 @@ from pathlib import Path
 from benchgate.base.errors import FetchError
 from benchgate.base.files import file_digest
 from benchgate.build import cache
-from benchgate.build.toolchain import environment
+from benchgate.build.fetch.unpack import zstd
 
 PVH = "CONFIG_PVH=y"
 _SECTOR = 512
-_UNPACK_S = 300.0
 _SIZE_BYTES = 4
 """The last bytes of the payload are the size of what it unpacks to."""
 
@@ -73,30 +70,7 @@ def _xz(payload: bytes) -> bytes:
 
 
 def _zstd(payload: bytes) -> bytes:
-    """Python before 3.14 has no zstd. dpkg-deb, which the image came from, unpacks what a package holds."""
-    empty = io.BytesIO()
-    tarfile.open(fileobj=empty, mode="w").close()
-    members = {
-        "debian-binary": b"2.0\n",
-        "control.tar": empty.getvalue(),
-        "data.tar.zst": payload[:-_SIZE_BYTES],
-    }
-    with cache.scratch("inspect") as folder:
-        package = folder / "kernel.deb"
-        package.write_bytes(_archive(members))
-        argv = ("dpkg-deb", "--fsys-tarfile", str(package))
-        return subprocess.run(
-            argv, capture_output=True, check=True, timeout=_UNPACK_S, env=environment()
-        ).stdout
-
-
-def _archive(members: Mapping[str, bytes]) -> bytes:
-    """A Unix `ar` archive."""
-    parts = [b"!<arch>\n"]
-    for name, content in members.items():
-        parts += [f"{name:<16}{0:<12}{0:<6}{0:<6}{'100644':<8}{len(content):<10}`\n".encode(), content]
-        parts += [b"\n"] if len(content) % 2 else []
-    return b"".join(parts)
+    return zstd(payload[:-_SIZE_BYTES])
 
 
 _UNPACK: Mapping[bytes, Callable[[bytes], bytes]] = {

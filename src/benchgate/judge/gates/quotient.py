@@ -12,13 +12,12 @@ from dataclasses import replace
 
 from benchgate.base.cells import Lane
 from benchgate.base.gates import Gate, Word
-from benchgate.base.metrics import Better
+from benchgate.base.metrics import NS, SECOND_NS, Better
 from benchgate.base.runs import Measurement
 from benchgate.base.stats import Interval, ratio_interval, ratio_of_medians, serial_dependence
 from benchgate.judge.gates import effect
 from benchgate.judge.gates.figures import RATIO, Figures
 from benchgate.judge.gates.wording import printed_step, reason, subject
-from benchgate.judge.metrics import NS, SECOND_NS
 
 
 def first(one: Measurement, look: int) -> Measurement:

@@ -13,7 +13,7 @@ from benchgate.base.errors import DecideError
 from benchgate.base.gates import VERIFIED, Arm, Gate, GateInput, Policy, Ruling, Word
 from benchgate.base.metrics import Metric
 from benchgate.base.text import counted
-from benchgate.base.tools import UNVERIFIED
+from benchgate.base.workloads import UNVERIFIED
 from benchgate.judge.gates.arm_checks import (
     QUIETER,
     broken_beside,

@@ -10,11 +10,12 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from benchgate.base.errors import VerifyError
+from benchgate.base.metrics import SECOND_NS
 from benchgate.judge.run_files import Moment, RunFiles
 from benchgate.judge.story import words
 from benchgate.judge.story.words import Counter, Instant, Span, Story, Track
 
-_SECOND_NS, _MS = 1_000_000_000, 1e6
+_MS = 1e6
 RESULT = "result"
 
 
@@ -64,7 +65,7 @@ def _workers(files: RunFiles, moments: Sequence[Moment], zero: int) -> Story:
         return Story(notes=(f"no workers: {error}",))
     if seen.hz is None:
         return Story(notes=("no workers: the guest does not say how long its unit of time is",))
-    length = (seen.total_end - seen.total_start) * _SECOND_NS // seen.hz
+    length = (seen.total_end - seen.total_start) * SECOND_NS // seen.hz
     end = next((one.t_ns - zero for one in moments if one.name == RESULT), length)
     found = words.workers_part(seen, max(end - length, 0), max(end, length))
     note = "the guest's clock has another zero than the host's: its window is placed to end at `result`"

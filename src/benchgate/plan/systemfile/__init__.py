@@ -14,11 +14,10 @@ from types import MappingProxyType
 from benchgate.base import yamlfile
 from benchgate.base.boots import WORKLOAD_INITRD
 from benchgate.base.results import Result, ResultFormat
-from benchgate.base.settings import Settings
-from benchgate.base.systems import MAX_CPUS, Ask, Kind, System, not_a_service
+from benchgate.base.systems import MAX_CPUS, Ask, Kind, Settings, System, not_a_service
 from benchgate.base.watching import End
 from benchgate.base.yamlfile import Section
-from benchgate.plan.systemfile import arch, ask, boot, console, end, ports, prompt, result
+from benchgate.plan.systemfile import boot, console, prompt, result
 from benchgate.plan.systemfile import settings as settings_of
 
 
@@ -56,16 +55,16 @@ def _native(top: Section, path: Path, name: str) -> System:
         file=path,
         result=Result(counts_foreign=False),  # other processes run on this host too
         end=End(exit_codes=(0,)),
-        deadlines=end.deadlines(top),
+        deadlines=console.deadlines(top),
         cpus=_cpus(top),
         services=_services(top),
     )
 
 
 def _guest(top: Section, path: Path, name: str, settings: Settings) -> System:
-    guest = arch.read(top, settings.values)
-    boots, watched, way = boot.read(top, settings), console.read(top), ask.read(top)
-    ends, deadlines = end.read(top, guest.exit_code), end.deadlines(top)
+    guest = settings_of.read_arch(top, settings.values)
+    boots, watched, way = boot.read(top, settings), console.read(top), prompt.read_way(top)
+    ends, deadlines = console.read_end(top, guest.exit_code), console.deadlines(top)
     script = prompt.read(top, way, watched.ready, deadlines)
     system = System(
         name=name,
@@ -79,9 +78,9 @@ def _guest(top: Section, path: Path, name: str, settings: Settings) -> System:
         settings=settings,
         ask=way,
         script=script,
-        ports=ports.read(top, script),
-        modes=ask.modes(top),
-        smoke=end.smoke(top, settings.values, ends.by),
+        ports=boot.read_ports(top, script),
+        modes=prompt.modes(top),
+        smoke=console.smoke(top, settings.values, ends.by),
         console=watched,
         result=result.read(top, way, ends.by, script),
         end=ends,

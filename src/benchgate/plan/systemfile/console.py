@@ -1,16 +1,19 @@
-"""Reads `console`: the patterns that are matched while the guest prints.
+"""Reads how a boot is watched and how it ends: `console`, `end`, `deadlines`, `smoke`.
 
-Takes the top section; gives its `ConsoleWords`. `check_watched` is for other parts whose patterns are watched
-too. Fails with CatalogError.
+Takes the top section; gives the typed parts of a `System`. `check_watched` is for other parts whose patterns
+are matched while the guest prints. Fails with CatalogError.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from benchgate.base import yaml_values
 from benchgate.base.console_text import by_lines
-from benchgate.base.watching import REPEAT_BYTES, ConsoleWords
+from benchgate.base.runs import Deadlines
+from benchgate.base.text import filled
+from benchgate.base.watching import DEADLINES, REPEAT_BYTES, ConsoleWords, End, EndBy, Smoke
 from benchgate.base.yamlfile import Section
 
 CLOCK = "clock"
@@ -72,3 +75,32 @@ def check_watched(words: Section, key: str, pattern: str) -> None:
     found = watched.search(b"\n\n")
     if found is not None and not found[0]:
         words.refuse(f"`{pattern}` matches the empty string, so it would match any console", key)
+
+
+def read_end(top: Section, good: int) -> End:
+    """`good`: the exit status that usually means success on this architecture."""
+    with top.optional("end") as words:
+        by = EndBy(words.choice("by", tuple(EndBy), EndBy.EXIT))
+        may_reset = words.choice("reset", ("failure", "allowed"), "failure") == "allowed"
+        return End(by, words.integers("exit_codes", (good,)), may_reset)
+
+
+def deadlines(top: Section) -> Deadlines:
+    with top.optional("deadlines") as words:
+        return Deadlines(
+            boot_s=words.number("boot_s", DEADLINES.boot_s, low=0.1, high=3600),
+            run_s=words.number("run_s", DEADLINES.run_s, low=0.1, high=86400),
+        )
+
+
+def smoke(top: Section, settings: Mapping[str, str], end_by: EndBy) -> Smoke | None:
+    words = top.section("smoke")
+    if words is None:
+        return None
+    found = Smoke(filled(words.text("append", ""), settings), words.pattern("pass"))
+    if re.search(found.passes, ""):
+        words.refuse("matches the empty string, so any console would pass", "pass")
+    if end_by is EndBy.KILL:
+        check_watched(words, "pass", found.passes)
+    words.close()
+    return found

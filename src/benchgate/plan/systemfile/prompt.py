@@ -1,22 +1,41 @@
-"""Reads what is typed at a prompt: `prompt`, `steps` and `input`.
+"""Reads how a system is asked for a workload: `ask`, `modes`, and what is typed: `prompt`, `steps`, `input`.
 
-Takes the top section, how the system is asked, its ready line and its deadlines; gives the `Script`, with its
-places unfilled, or None for a system that is asked in another way. Fails with CatalogError.
+Takes the top section; gives the way it is asked and the kinds of workers. Takes the way, the ready line and
+the deadlines too; gives the `Script`, with its places unfilled, or None for a system that is asked in another
+way. Fails with CatalogError.
 """
 
 from __future__ import annotations
 
 import re
 
+from benchgate.base.cells import Mode
 from benchgate.base.runs import Deadlines
 from benchgate.base.script import Script, Step, not_typable
 from benchgate.base.systems import Ask
 from benchgate.base.yamlfile import Section
 from benchgate.plan.systemfile.console import groups
 
+_OF_A_PROMPT = ("prompt", "steps", "input")
 _LINE_ENDS = ("\n", "\r", "\r\n")
 _FLAG = ("true", "false")
 _SLOWEST_US = 1_000_000
+
+
+def read_way(top: Section) -> Ask:
+    way = Ask(top.choice("ask", tuple(Ask), Ask.CMDLINE))
+    given = [key for key in _OF_A_PROMPT if top.has(key)]
+    if given and way is not Ask.PROMPT:
+        top.refuse("is only for `ask: prompt`: write that, or leave this key out", given[0])
+    return way
+
+
+def modes(top: Section) -> tuple[Mode, ...]:
+    words = top.texts("modes", tuple(Mode))
+    unknown = [word for word in words if word not in tuple(Mode)]
+    if unknown or not words:
+        top.refuse(f"expected {' or '.join(Mode)}, found {', '.join(unknown) or 'nothing'}", "modes")
+    return tuple(Mode(word) for word in words if word not in unknown)
 
 
 def read(top: Section, ask: Ask, ready: str, deadlines: Deadlines) -> Script | None:

@@ -3,7 +3,8 @@
 A setting is one of several words (`choices` and `default`), a file (`file`, its default) or a git revision of
 the sources (`revision`, its default). Takes the top section, the system's name and the chosen settings; gives
 the settings, and the name with those that differ from a default. No file is looked at. Fails with
-CatalogError for the YAML file, UsageError for the choice.
+CatalogError for the YAML file, UsageError for the choice. A setting may choose the architecture of the guests
+(`arch`); `read_arch` then puts the keys of its part of `by_arch` in the place of the file's own.
 """
 
 from __future__ import annotations
@@ -11,14 +12,36 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from benchgate.base.arch import ARCHITECTURES, X86_64, Architecture
 from benchgate.base.errors import UsageError
-from benchgate.base.settings import Settings
+from benchgate.base.systems import Settings
+from benchgate.base.text import filled, suggestion
 from benchgate.base.yamlfile import Section
 
+_NAMES = tuple(ARCHITECTURES)
 SETTING = re.compile(r"(?!(?:out|n|source|workload)\Z)[a-z][a-z0-9_]{0,31}\Z")
 """A valid name of a setting. `{out}`, `{n}`, `{source}` and `{workload}` are reserved."""
 _REVISION = re.compile(r"[0-9A-Za-z_][0-9A-Za-z_./@{}^~+-]{0,199}\Z")
 _LONGEST_PATH = 4096
+
+
+def read_arch(top: Section, settings: Mapping[str, str]) -> Architecture:
+    guest = _named(top, filled(top.text("arch", X86_64.name), settings), "arch")
+    parts = top.section("by_arch")
+    if parts is not None:
+        for name in parts.keys():  # noqa: SIM118 - a Section, not a dict
+            _named(parts, name, name)
+        chosen = parts.section(guest.name)
+        if chosen is not None:
+            top.prefer(chosen)
+    return guest
+
+
+def _named(words: Section, name: str, key: str) -> Architecture:
+    if name not in ARCHITECTURES:
+        near = suggestion(name, _NAMES, f"it is one of {', '.join(_NAMES)}")
+        words.refuse(f"`{name}` is not an architecture; {near}", key)
+    return ARCHITECTURES.get(name, X86_64)
 
 
 def read(top: Section, name: str, chosen: Mapping[str, str]) -> tuple[Settings, str]:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from benchgate.base.text import counted, percent
+from benchgate.mix.isolation import BOUND
 from benchgate.mix.outcome import Outcome
 from benchgate.mix.sensitivity import Sigma
-from benchgate.mix.validity import BOUND
 from benchgate.render.page.html import Html, join, tag
 from benchgate.render.page.look import legend
 from benchgate.render.page.page import Section, document

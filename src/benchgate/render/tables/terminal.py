@@ -12,7 +12,7 @@ from pathlib import Path
 from benchgate.base.cells import Window
 from benchgate.base.gates import VERIFIED, Word
 from benchgate.base.text import counted, located, visible
-from benchgate.base.tools import UNVERIFIED
+from benchgate.base.workloads import UNVERIFIED
 from benchgate.render.figures import ArmFigures, Series, series_of
 from benchgate.render.tables import (
     columns,

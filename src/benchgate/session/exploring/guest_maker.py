@@ -23,8 +23,7 @@ from benchgate.base.runs import Ending, RawRun, VerifiedRun
 from benchgate.base.text import one_line, visible
 from benchgate.build.images import guest_digest
 from benchgate.evidence import provenance
-from benchgate.explore.finding import Made
-from benchgate.explore.groups import settled
+from benchgate.explore.finding import Made, settled
 from benchgate.explore.switch import place
 from benchgate.insn.log import ClockLog
 from benchgate.insn.log_reader import read_log

@@ -16,7 +16,7 @@ from pathlib import Path
 from benchgate.base.exploring import Exploration
 from benchgate.base.interrupts import held
 from benchgate.base.text import one_line
-from benchgate.explore import finding, groups
+from benchgate.explore import finding
 from benchgate.explore.attempts import FIRST, Attempt, first_runs, schedule
 from benchgate.explore.explored import FOUND, OK, Find, Line
 from benchgate.explore.finding import Trouble
@@ -157,7 +157,7 @@ class Exploring:
                 seed=one.seed,
                 kind=found.kind,
                 what=one_line(found.what, LONGEST_WHAT),
-                group=one_line(groups.group_of(found, made), LONGEST_WHAT),
+                group=one_line(finding.group_of(found, made), LONGEST_WHAT),
                 last_lines=made.last_lines,
                 places=made.places,
                 deadline_ns=job.deadline_ns or 0,

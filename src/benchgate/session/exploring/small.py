@@ -16,9 +16,9 @@ from benchgate.base.exploring import ADDRESS, MOST_NS, Exploration, Point, Strat
 from benchgate.base.text import one_line
 from benchgate.explore import merged, narrow
 from benchgate.explore.attempts import PLAIN
-from benchgate.explore.ddmin import ddmin
 from benchgate.explore.explored import Find, Small
 from benchgate.explore.finding import Kind
+from benchgate.explore.narrow import ddmin
 from benchgate.explore.switch import Segment, Switch
 from benchgate.insn.explore_log import Delay
 from benchgate.plan.planned import PlannedCell

@@ -132,7 +132,7 @@ class Trials:
         *,
         adopts: bool = True,
     ) -> T:
-        """Carries out a search of explore/ddmin.py or explore/narrow.py."""
+        """Carries out a search of explore/narrow.py."""
         try:
             candidates = next(search)
             while True:

@@ -20,9 +20,8 @@ from benchgate.insn.log_reader import read_log
 from benchgate.judge.mixed import verify_mix
 from benchgate.mix import vectors
 from benchgate.mix.limits import Amount, amount
-from benchgate.mix.measured import Measured
+from benchgate.mix.measured import Done, Measured, Runs, alone
 from benchgate.mix.orders import Order
-from benchgate.mix.runs import Done, Runs, alone
 from benchgate.mix.study import Study
 from benchgate.plan import catalog
 from benchgate.run.record import load

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from pathlib import Path
 
 from benchgate.base.errors import UsageError
 from benchgate.evidence.files import write_whole
@@ -52,12 +52,14 @@ def write_tables(folder: StudyFolder, study: Study, single: Known) -> None:
     write_whole(folder.path / LEVELS, study_tables.sensitivity_levels(sigmas))
 
 
-def applications(folder: StudyFolder) -> Applications:
+def applications(folder: StudyFolder, *, names_folder: bool = True) -> Applications:
     """From the tables in the folder, as `benchgate mix choose --study` reads them."""
     if not (folder.path / VECTORS).exists():
         again = f"benchgate mix vectors STUDY --out {folder.path}"
         raise UsageError(f"{folder.path}: not every input was measured yet; next: {again}")
-    return files.read(folder.path / VECTORS, folder.path / SENSITIVITY)
+    if names_folder:
+        return files.read(folder.path / VECTORS, folder.path / SENSITIVITY)
+    return files.read(Path(VECTORS), Path(SENSITIVITY), below=folder.path)
 
 
 def select(folder: StudyFolder, study: Study) -> tuple[tuple[Planned, ...], tuple[str, ...]]:
@@ -95,15 +97,13 @@ def report(folder: StudyFolder) -> Outcome:
     solvable: Applications | None = None
     said: tuple[str, ...] = ()
     try:
-        solvable = applications(folder)
+        solvable = applications(folder, names_folder=False)  # equal folders have equal reports
     except UsageError as error:
         said = (str(error),)
     found = outcome.of(study, runs, single, solvable, folder.chosen(), said)
     mixes = [(" ".join(one.planned.roles), one.isolation) for one in found.mixes]
     write_whole(folder.path / ISOLATION, study_tables.isolation(mixes))
-    # Two folders of one study have equal reports, so these do not name the folder.
-    odd = tuple(one.replace(f"{folder.path}/", "") for one in found.findings)
-    write_whole(folder.path / REPORT, study_page.page(replace(found, findings=odd)))
+    write_whole(folder.path / REPORT, study_page.page(found))
     return found
 
 

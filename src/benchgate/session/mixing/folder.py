@@ -17,11 +17,11 @@ from benchgate.base.errors import EvidenceError, UsageError
 from benchgate.base.files import read_json
 from benchgate.base.jsonfields import Fields
 from benchgate.evidence.files import is_safe_name, read_object, read_text, unwritable, write_whole
-from benchgate.mix import measured, numbers, study_json
+from benchgate.mix import measured, study_json
+from benchgate.mix.measured import Done
 from benchgate.mix.orders import Order
-from benchgate.mix.runs import Done
 from benchgate.mix.selection import Planned
-from benchgate.mix.study import Study
+from benchgate.mix.study import Study, kept_number
 from benchgate.session import folder_lock
 
 FORMAT, VERSION = "benchgate-mix-study", 4
@@ -113,7 +113,7 @@ class StudyFolder:
         try:
             fields = Fields(read_object(self.path, name), "a result")
             value = None if fields.is_null("measured") else measured.from_json(fields.take("measured", dict))
-            fraction = None if fields.is_null("fraction") else numbers.kept(fields.text("fraction"))
+            fraction = None if fields.is_null("fraction") else kept_number(fields.text("fraction"))
             found = Done(value, fields.text("reason"), fraction, fields.text("folder"))
             fields.done()
         except (EvidenceError, ValueError) as error:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.errors import UsageError
-from benchgate.base.tools import UNVERIFIED
+from benchgate.base.workloads import UNVERIFIED
 from benchgate.mix import gate, studyfile
 from benchgate.mix.gate import IsolationVerdict
 from benchgate.mix.study import Study

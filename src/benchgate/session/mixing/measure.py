@@ -16,9 +16,8 @@ from typing import Protocol
 from benchgate.base.text import one_line
 from benchgate.mix import orders, vectors
 from benchgate.mix.limits import Amount, amount
-from benchgate.mix.measured import Measured
+from benchgate.mix.measured import Done, Measured, Runs, alone
 from benchgate.mix.orders import Order
-from benchgate.mix.runs import Done, Runs, alone
 from benchgate.mix.sensitivity import uses_enough
 from benchgate.mix.study import Study
 from benchgate.session.mixing.folder import RUNS, StudyFolder

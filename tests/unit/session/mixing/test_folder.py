@@ -7,7 +7,7 @@ import pytest
 
 from benchgate.base.errors import UsageError
 from benchgate.mix import orders, studyfile
-from benchgate.mix.runs import Done
+from benchgate.mix.measured import Done
 from benchgate.session.mixing.folder import StudyFolder, locked
 from tests import mixsim
 

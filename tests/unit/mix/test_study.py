@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from benchgate.mix import numbers
+from benchgate.mix import study
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from benchgate.mix import numbers
     ],
 )
 def test_numbers_that_people_and_programs_write(word: str, value: Fraction) -> None:
-    assert numbers.written(word) == value
+    assert study.written_number(word) == value
 
 
 @pytest.mark.parametrize(
@@ -30,13 +30,13 @@ def test_numbers_that_people_and_programs_write(word: str, value: Fraction) -> N
 )
 def test_what_is_no_number_or_would_fill_the_memory(word: str) -> None:
     with pytest.raises(ValueError, match="is no number"):
-        numbers.written(word)
+        study.written_number(word)
 
 
 def test_what_a_study_keeps() -> None:
     small = Fraction(1, 10**139)
-    assert numbers.kept(str(small)) == small
-    assert numbers.kept("-3/4") == Fraction(-3, 4)
+    assert study.kept_number(str(small)) == small
+    assert study.kept_number("-3/4") == Fraction(-3, 4)
     for word in ("1e9", "0.5", "1/0", "1" * 301, "1/" + "1" * 301):
         with pytest.raises(ValueError, match="is no number"):
-            numbers.kept(word)
+            study.kept_number(word)

@@ -1,0 +1,42 @@
+"""The C of contend, run on this host: right answers, and lies that are refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.nativekit import Lie, expect_refused, expect_right
+
+pytestmark = pytest.mark.usefixtures("own_cache")
+
+
+@pytest.mark.parametrize("cpus", [1, 2, 3, 6])
+@pytest.mark.parametrize("change", [{"lock": "park"}, {"lock": "spin"}])
+def test_every_worker_gives_the_correct_answer(tmp_path: Path, change: dict[str, object], cpus: int) -> None:
+    expect_right(tmp_path, "contend", change, cpus)
+
+
+LIES = [
+    # a lost turn inside and outside of the lock, a take that counts twice
+    Lie("contend", "->count++;", "->count += 1 + (shared->count == 7);", "the result reported chain="),
+    Lie("contend", "->chain, shared->hold)", "->chain, shared->hold - (takes == 3))", "reported chain="),
+    Lie("contend", "own = bench_turns(own, shared->delay);", "(void)0;", "worker"),
+    # a lock that admits two. A section of a million turns takes about a millisecond, so two workers are in it
+    # at once, or on one CPU one loses the CPU in it, long before there were 200
+    *(
+        Lie(
+            "contend",
+            "static void take(struct shared *shared) {\n",
+            "static void take(struct shared *shared) {\n    if (shared->takes != 0)\n        return;\n",
+            "the result reported chain=|the sum of all workers reported takes=",
+            {"lock": lock, "takes": 200, "hold": 1_000_000},
+        )
+        for lock in ("park", "spin")
+    ),
+]
+
+
+@pytest.mark.parametrize("lie", LIES, ids=lambda lie: f"{lie.params.get('lock', '')}{lie.new}")
+def test_a_lie_is_found(tmp_path: Path, lie: Lie) -> None:
+    expect_refused(tmp_path, lie)
