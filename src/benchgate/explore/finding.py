@@ -15,7 +15,7 @@ from benchgate.base.runs import Ending
 from benchgate.insn.explore_log import Delay
 
 MEDIAN_OF = 15
-"""So many verified runs of a cell give the median with which later ones are compared."""
+"""The median of so many verified runs of a cell is what later ones are compared with."""
 
 
 class Kind(StrEnum):
@@ -49,7 +49,7 @@ class Made:
     all_stalls: int = 0
     """How many there were. Above the log's cap `stalls` has only the first ones."""
     delayed_ns: int = 0
-    """By how much the stalls delayed all vCPUs together."""
+    """The sum by which the stalls delayed all vCPUs."""
     unbalanced: str = ""
     """Why a vCPU's books do not balance."""
     last_lines: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Which finds are the same defect, as far as their consoles and the places of their vCPUs tell. Pure.
+"""Finds that are the same defect, as far as their consoles and the places of their vCPUs tell. Pure.
 
 Takes what is wrong with a run and what it left; gives the name of its group. Numbers are masked, because a
 time, an address or a nonce differs in each run. Does not fail.
@@ -17,7 +17,7 @@ _NUMBER = re.compile(r"0x[0-9a-fA-F]+|\b[0-9a-fA-F]{8,}\b|[0-9]+")
 _BY_PLACE = (Kind.HANG,)
 """Their consoles say what happened before; where the vCPUs are says why it does not go on."""
 _BY_CONSOLE = (Kind.HANG, Kind.PANIC, Kind.FAILURE, Kind.CRASH)
-"""In the others the console has the results, which say nothing of the defect."""
+"""The other kinds have results on the console, which say nothing of the defect."""
 
 
 ELSEWHERE = " and elsewhere"
@@ -27,7 +27,7 @@ STAYS = 0.75
 
 
 def settled(places: Sequence[str]) -> str:
-    """Where a CPU of a guest that hangs is. `places`: where it was seen, the last one last."""
+    """The place of a CPU in a guest that hangs. `places`: where it was seen, the last one last."""
     name, times = Counter(map(symbol, places)).most_common(1)[0]
     if times < STAYS * len(places):
         return places[-1] + ELSEWHERE

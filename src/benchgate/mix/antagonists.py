@@ -23,7 +23,7 @@ from benchgate.mix.runs import Runs
 from benchgate.mix.study import Study
 
 KEPT = Fraction(95, 100)
-"""Of the score beside the neighbour that takes least."""
+"""An input loses to a neighbour if it keeps less than this of its score beside the one that takes least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,8 @@ class Beside:
 
 
 def beside(study: Study, runs: Runs, name: str, resource: str) -> Mapping[int, tuple[Beside, ...]]:
-    """By seed, beside each neighbour but the first; without the seeds of which a run has no result."""
+    """The runs beside each neighbour but the first, by seed; a seed with a run without a result is left
+    out."""
     found = {seed: _of_seed(study, runs, name, resource, seed) for seed in seeds(study)}
     return {seed: each for seed, each in found.items() if each}
 

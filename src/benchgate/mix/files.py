@@ -98,7 +98,7 @@ def read(vectors: Path, sensitivity: Path) -> Applications:
 
 
 def capacities(words: Sequence[str], resources: Sequence[str]) -> dict[str, Fraction]:
-    """From words such as `disk=0.8`."""
+    """The capacities that words such as `disk=0.8` set."""
     found: dict[str, Fraction] = {}
     for word in words:
         name, _, value = word.partition("=")
@@ -115,7 +115,7 @@ def capacities(words: Sequence[str], resources: Sequence[str]) -> dict[str, Frac
 
 
 def _number(word: str) -> Fraction | None:
-    """0 or more."""
+    """A number of at least 0; None for any other word."""
     try:
         value = numbers.written(word)
     except ValueError:
@@ -144,7 +144,7 @@ def _refuse_two_of(lines: Sequence[_Line], name_of: Callable[[_Line], str]) -> N
 
 
 def _table(path: Path, first: Sequence[str]) -> tuple[str, tuple[str, ...], list[_Line]]:
-    """Where the names of the columns are, the names, and the lines. `first`: columns that must begin it."""
+    """The place of the column names, the names, and the lines. The columns must begin with `first`."""
     rows = _rows(path)
     number, columns = next(rows, (1, []))
     where = f"{path}:{number}"

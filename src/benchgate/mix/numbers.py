@@ -16,12 +16,12 @@ _KEPT = re.compile(r"-?[0-9]{1,300}(/[0-9]{1,300})?\Z")
 
 
 def written(word: str) -> Fraction:
-    """By people and other programs: `0.8`, `.5`, `1e+16`, `1/3`."""
+    """Reads a number of people and other programs: `0.8`, `.5`, `1e+16`, `1/3`."""
     return _fraction(word, _WRITTEN)
 
 
 def kept(word: str) -> Fraction:
-    """As `str` writes a Fraction, in files of a study."""
+    """Reads a number in the files of a study, as `str` writes a Fraction."""
     return _fraction(word, _KEPT)
 
 

@@ -21,9 +21,9 @@ from benchgate.mix.study import Study
 from benchgate.mix.vectors import Vector
 
 CLEARLY = Fraction(5, 100)
-"""By how much a score must be higher under every limit of a resource."""
+"""A score that is higher by more than this under every limit of a resource is refused."""
 BARELY = Fraction(1, 100)
-"""By how much one limit at least must lower it."""
+"""A score that no limit lowers by more than this is refused."""
 NEXT = "next: name another `score`"
 
 
@@ -41,7 +41,7 @@ def of_tables(applications: Applications) -> Iterator[str]:
 
 
 def of_study(study: Study, sigmas: Sequence[Sigma]) -> Mapping[str, str]:
-    """By application."""
+    """Why the score of an application is refused, by the application's name."""
     found: dict[str, str] = {}
     for name in study.applications:
         mine = [one for one in sigmas if one.application == name and one.levels]

@@ -21,9 +21,10 @@ class Done:
     measured: Measured | None
     reason: str = ""
     fraction: Fraction | None = None
-    """Of a run with a limit: the limit divided by what the part used alone."""
+    """The limit divided by what the part used alone; None in a run without a limit."""
     folder: str = ""
-    """Of its last attempt, below the study's; empty if there was none, because there is no such limit."""
+    """The folder of its last attempt, below the study's; empty if there was none, because there is no such
+    limit."""
 
     @property
     def is_no_limit(self) -> bool:

@@ -41,7 +41,7 @@ class Level:
     fraction: Fraction
     """The limit as it was, which may differ from the percentage: caches have whole ways."""
     kept: Fraction
-    """Of the score alone."""
+    """The share of the score alone that is left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Sigma:
 
 
 _NONE = Figure(Fraction(0), 0.0, 0.0, (Fraction(0),))
-"""Of a resource of which an application uses too little to be limited."""
+"""The figure where an application uses too little of a resource to be limited."""
 
 
 RATES = ("cpu", "disk", "network")
@@ -69,7 +69,7 @@ class _Loss:
     seed: int
     level: Level
     used: Fraction = Fraction(0)
-    """Of a rate, the part of what was used alone."""
+    """The share of what was used alone, of a resource that is a rate."""
 
     @property
     def is_held(self) -> bool:
@@ -136,7 +136,7 @@ def _losses(study: Study, runs: Runs, one: StudyInput, resource: str) -> Iterato
 
 
 def _used(limited: Measured, whole: Measured, resource: str) -> Fraction:
-    """Of a rate, the part of what was used alone; 0 where that is not known."""
+    """The share of what was used alone, of a resource that is a rate; 0 where that is not known."""
     used, all_of_it = limited.rate(resource), whole.rate(resource)
     if resource not in RATES or used is None or not all_of_it:
         return Fraction(0)

@@ -18,7 +18,7 @@ from benchgate.base.text import percent
 from benchgate.mix.isolation import Isolation
 
 BOUND = 0.05
-"""Of isolation, as a share: five points."""
+"""A larger standard deviation of isolation than five points is a FAIL."""
 
 
 @dataclass(frozen=True, slots=True)
