@@ -1,4 +1,4 @@
-"""On which machine a session measured, as one line: two sessions on wall time are comparable if it is equal.
+"""The machine of a session, as one line: two sessions on wall time are comparable if it is equal.
 
 Takes the object of session.json, which is untrusted; gives text. Nothing fails: a missing fact is
 "unavailable". The host's kernel, its load and its free memory change from day to day, so they are no part of

@@ -31,7 +31,7 @@ def text(curves: Mapping[str, tuple[Point, ...]], decides: str) -> str:
 
 
 def load(path: Path) -> dict[str, tuple[Point, ...]]:
-    """In the file's order: the first kind is the one that decides."""
+    """The curves by kind, in the file's order: the first kind is the one that decides."""
     try:
         with path.open("rb") as stream:
             raw = stream.read(LARGEST).decode("utf-8", errors="replace")

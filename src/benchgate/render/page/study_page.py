@@ -128,7 +128,8 @@ def _level_panels(outcome: Outcome) -> Html:
 
 
 def _kept(sigma: Sigma, look: int) -> Line:
-    """Of the last input, if several were limited. A point is where the limit was: caches have whole ways."""
+    """A line of the last input, if several were limited. A point is where the limit was: caches have whole
+    ways."""
     last = sigma.levels[-1].input
     found = sorted((round(100 * one.fraction), float(one.kept)) for one in sigma.levels if one.input == last)
     points = [
