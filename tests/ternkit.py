@@ -61,7 +61,7 @@ class Bootkit:
     folder: Path
     qemu: Qemu
     level: Level | None = None
-    """If set, boots are on the instruction clock."""
+    """Boots are on the instruction clock if this is set."""
     accel: Accel = Accel.TCG
     cpu_model: str = "max"
     seed: int = 1

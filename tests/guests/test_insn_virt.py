@@ -55,7 +55,7 @@ def test_level_count_counts_the_marked_instructions(guest: Architecture) -> None
 def test_level_count_counts_on_each_cpu_what_level_full_counts(
     guest: Architecture, images: Path, tmp_path: Path, mode: ClockMode
 ) -> None:
-    """Of straight work, to the instruction. When the CPUs start depends on the host there."""
+    """The counts of straight work are equal to the instruction. The host decides when the CPUs start."""
     image, case = kernel(guest, images), NAMED["perfect"]
     full = boot(guest, image, tmp_path, case, CPUS).spans
     counted = boot(guest, image, tmp_path, case, CPUS, level=Level.COUNT, mode=mode).spans

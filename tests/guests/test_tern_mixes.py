@@ -84,8 +84,8 @@ def isolation(system: str, folder: Path) -> Isolation:
 
 
 def test_with_a_crowd_the_other_cpu_idles(lab: MixLab, tmp_path: Path) -> None:
-    """On a machine with caches, with two programs. It once looked, with interrupts off, for work that it must
-    not take: then it executes nearly half as much as the other one."""
+    """Two programs run on a machine with caches. The idle CPU once looked, with interrupts off, for work that
+    it must not take: then it executes nearly half as much as the other one."""
     desktop = catalog.load_machine("desktop8")
     assert desktop is not None
     tern = light(catalog.load_system("kernel:fault=crowd")).on(desktop)

@@ -16,7 +16,7 @@ class Operation:
     """One operation. Each class below says which one, and how often it is done in a sample."""
 
     SPREAD = 0.005
-    """By which part the costs of Linux's seeds may differ on the instruction clock. tern's may not."""
+    """The costs of Linux's seeds may differ by this part on the instruction clock. tern's may not."""
 
     def test_each_did_its_work_and_seeds_agree(self, cell: CellResult) -> None:
         cell.require_verified()
@@ -92,7 +92,7 @@ class TestOpenCloseOfOneFile(Operation):
 
 @pytest.mark.workload("micro", op="mmap_fault", iters=1_024)
 class TestMmapFault(Scaling):
-    """Where Linux puts the mapping depends on the seed. One that crosses a table of pages needs one more of
+    """The seed decides where Linux puts the mapping. One that crosses a table of pages needs one more of
     them: 0.6% in seed 5."""
 
     SPREAD = 0.01

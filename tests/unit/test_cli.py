@@ -331,7 +331,7 @@ def test_json_of_very_many_equal_mixes_is_json(tmp_path: Path, capfd: pytest.Cap
 
 
 def study_folder(place: Path, **capacity: Fraction) -> Path:
-    """As two commands leave it, on a simulated system."""
+    """The folder that two commands leave, on a simulated system."""
 
     def opened(_: object) -> AbstractContextManager[mixsim.Simulated]:
         return nullcontext(mixsim.Simulated(mixsim.TRUTH))

@@ -18,7 +18,7 @@ LOG = (
     Delay(1, 51, 0, 1301, 0x1014),
     Delay(0, 40, 0, 1200, 0x8004),
 )
-"""In the order of execution: the last entry of CPU 0 has an earlier time than the one before it."""
+"""The delays in the order of execution: the last one of CPU 0 has an earlier time than the one before it."""
 
 
 def test_an_address_has_the_first_table_that_knows_it() -> None:

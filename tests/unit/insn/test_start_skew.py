@@ -1,4 +1,4 @@
-"""Where each vCPU begins: as lockstep.c says, and as the logs of real runs show."""
+"""The start of each vCPU, compared with lockstep.c and with the logs of real runs."""
 
 from __future__ import annotations
 

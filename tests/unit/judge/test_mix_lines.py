@@ -21,7 +21,7 @@ def refused(text: bytes) -> str:
 
 
 def without(text: bytes, kind: str) -> bytes:
-    """Without its first line of this kind."""
+    """The text without its first line of this kind."""
     lines = unframed(text)
     lines.pop(next(place for place, line in enumerate(lines) if line.startswith(f"{kind} ")))
     return console(*lines)

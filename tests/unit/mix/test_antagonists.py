@@ -36,7 +36,7 @@ HERE = TRUTH | {f"thief.{name}": Truth(Fraction(9), shares(cache=part)) for name
 
 
 def pressed_runs(*scores: str, seed: int = 1) -> dict[str, Done]:
-    """Of walker.small, beside each neighbour."""
+    """Runs of walker.small beside each neighbour."""
 
     def of(score: str) -> Done:
         return Done(Measured(10**8, (PartMeasured("walker.small#1", Fraction(score), 3, {}),), {}, {}, {}))
@@ -95,7 +95,7 @@ def sigma(made: dict[str, Done]) -> Sigma:
 
 
 def test_the_sensitivity_is_what_is_lost_for_what_is_taken() -> None:
-    """By hand: of 3/4 there are 1/2 and 1/4 left, so 1/3 and 2/3 are taken; 1/5 and 3/5 are lost."""
+    """By hand: 1/2 and 1/4 of 3/4 are left, so 1/3 and 2/3 are taken; 1/5 and 3/5 are lost."""
     made = mixsim.runs_of(STUDY, Simulated(HERE))
     for seed in (1, 2, 3):
         made |= pressed_runs("100", "99", "80", "40", seed=seed)

@@ -17,7 +17,7 @@ RPS = ("limit", {"cpus": 2, "metric": "rps", "at_least": 1600})
 
 
 def notes(*gates: tuple[str, dict[str, object]], options: Options | None = None) -> tuple[str, ...]:
-    """Of a session in which each gate has a test of its own."""
+    """The notes of a session in which each gate has a test of its own."""
     chosen = options or Options()
     planned: list[PlannedGate] = []
     for kind, arguments in gates:

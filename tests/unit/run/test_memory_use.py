@@ -15,7 +15,7 @@ from benchgate.run.memory_use import FILE, MemoryUse
 
 
 class Counting:
-    """In the place of a Group on a host that counts."""
+    """Replaces a Group on a host that counts."""
 
     made: ClassVar[list[Counting]] = []
 

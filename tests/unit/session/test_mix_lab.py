@@ -24,7 +24,7 @@ Boot = Callable[[Path, bytes], MixAttempt]
 
 
 class Stood(MixLab):
-    """Without a host and an emulator."""
+    """A lab without a host and an emulator."""
 
     def _planned(self, mix: Mix) -> Any:
         return mix

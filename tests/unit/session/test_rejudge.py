@@ -103,7 +103,7 @@ def test_a_verified_run_has_its_figure(session: SessionFolder) -> None:
 
 
 def test_a_void_run_is_found_again(session: SessionFolder) -> None:
-    """From the counters in its folder and the rule in session.json alone."""
+    """It is found from the counters in its folder and the rule in session.json alone."""
     attempt(session, noise=counters(delays=(0, 60_000_000)))
     attempt(session, altered(GOOD, "result", count=1), noise=counters(delays=(0, 60_000_000)))
     folder = close(session)

@@ -13,7 +13,7 @@ from benchgate.session.signals import BURST_S, Interruptions
 
 
 class Ended(BaseException):
-    """In the place of the end of this process."""
+    """Replaces the end of this process."""
 
 
 class Clock:

@@ -98,7 +98,7 @@ def test_a_short_ledge_in_a_ramp_is_no_level(an_octave: int, ledge: int) -> None
 
 
 def test_a_slow_rise_is_one_level() -> None:
-    """As a TLB makes it: 1.6 times over 8 octaves."""
+    """A TLB makes such a rise: 1.6 times over 8 octaves."""
     points = [Point(one.size, 90 * 1.06**n, 90.0) for n, one in enumerate(curve(an_octave=1)[:9])]
     assert len(levels(points)) == 1
 

@@ -14,7 +14,7 @@ from benchgate.judge.gates.outside_work import found
 from tests.unit.factories import POLICY, arm, cell, speedup
 
 INSIDE = 2_000_000
-"""Of two CPUs: each has a share of 1,000,000."""
+"""Two CPUs have a share of 1,000,000 each."""
 
 
 def arm_with(cpus: int, *outside: Outside | None) -> Arm:

@@ -283,7 +283,7 @@ def test_on_wall_time_it_does_not_matter_which_clock_the_session_had_besides() -
 
 
 def test_the_smallest_effect_that_it_could_have_seen_is_stated() -> None:
-    """Of noise of 2% on both sides some percent, of none nothing."""
+    """Noise of 2% on both sides gives some percent, no noise gives none."""
     noisy = decided(now([100, 102, 98, 101, 99]), then([100, 98, 102, 99, 101])).smallest_effect
     assert noisy is not None
     assert 0.02 < noisy < 0.2
@@ -330,7 +330,7 @@ def on_machine(digest: str) -> tuple[Arm, Baseline, Origin]:
 
 
 def of_arm(arm: Arm, kept: Baseline, here: Origin) -> Verdict:
-    """As `decided`, for an arm of another cell."""
+    """Like `decided`, for an arm of another cell."""
     found = GateInput({arm.cell.id: arm}, POLICY, {}, against(kept, here))
     return judge(gate(cell=arm.cell), found).verdict
 

@@ -20,7 +20,7 @@ def use(awake: float, worked: float | None = None) -> CpuUse:
 
 
 def on_the_host(most: float) -> CpuUse:
-    """As known in wall time: no least."""
+    """The use that is known in wall time: it has no least."""
     return CpuUse(Interval(0.0, most))
 
 

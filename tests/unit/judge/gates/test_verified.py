@@ -97,7 +97,7 @@ def test_an_arm_that_the_host_disturbed_too_often_is_not_decided(shows: bool, wo
 def test_where_a_clock_only_informs_a_guest_without_a_result_leaves_its_arm_undecided(
     gate: Gate, shows: bool, wrong: tuple[str, ...], word: Word
 ) -> None:
-    """And a wrong answer is INVALID on either clock."""
+    """A wrong answer is INVALID on either clock."""
     crashed = "0002-a: the run ended with panic"
     one = replace(arm(cell(2), [100], invalid=(crashed, *wrong)), unfinished=(crashed,))
     arms = {each.cell.id: each for each in (arm(cell(1), [190] * 5), one)}

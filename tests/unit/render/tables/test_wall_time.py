@@ -20,7 +20,7 @@ from tests.unit.factories import POLICY, arm, cell, raw_run, rows, run_row, spee
 INSN = Clocks(Clock.INSN, "two cores are one", {Clock.WALL: (5, 25), Clock.INSN: (5, 5)})
 GUEST = (120.0, 120.0, 120.0, 120.0, 120.0)
 HALF = (100.0, 96.0, 100.0, 104.0, 100.0)
-"""With a bootstrap of the medians of five: the interval is [120/104, 120/96] = [1.15, 1.25]."""
+"""The bootstrap of the medians of five gives the interval [120/104, 120/96] = [1.15, 1.25]."""
 
 
 def named(cpus: int, system: str, clock: str) -> Cell:

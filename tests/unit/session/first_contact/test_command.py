@@ -70,6 +70,6 @@ def test_the_test_that_is_shown_fits_the_kernel(
 
 
 def test_a_kernel_that_prints_nothing_is_told_how_to_print() -> None:
-    """On a screen nobody sees it; Xen does that, unless its command line names the port."""
+    """It prints to a screen that nobody sees; Xen does that, unless its command line names the port."""
     assert "send its console to the serial port" in advice(Boot(1, Stop.QUIET, "\n"))
     assert "serial" not in advice(Boot(1, Stop.SUSPECT, "panic: no disk\n"))
