@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -26,10 +27,8 @@ def test_every_score_of_the_paper_rises(tmp_path: Path) -> None:
 @pytest.mark.parametrize("score", ["2", "1"])
 def test_a_table_with_a_score_that_does_not_rise(tmp_path: Path, score: str) -> None:
     vectors = f"application,input,score,cpu\ngame,1,2,0.5\ngame,2,{score},0.6\ngame,3,3,0.7\nother,1,1,0.9\n"
-    assert of_tables(tmp_path, vectors, "application,cpu\ngame,1\nother,1\n") == [
-        f"v.csv:3: score: game.2 uses more than game.1, but its score is not higher ({score}, and 2): "
-        "a score must rise with resources"
-    ]
+    (said,) = of_tables(tmp_path, vectors, "application,cpu\ngame,1\nother,1\n")
+    assert re.search(rf"^v\.csv:3: score: game\.2 uses more than game\.1, .*\({score}, and 2\)", said)
 
 
 def test_an_input_that_uses_less_of_something_may_score_less(tmp_path: Path) -> None:
@@ -55,10 +54,8 @@ def test_a_larger_input_that_does_no_more_is_named() -> None:
     """It may be a harder one, so it stays."""
     study = mixsim.study()
     known = single(study, SLOW)
-    assert [*refusals.falling(study, known.vectors)] == [
-        "study.yaml:12: score: prime.large uses more than prime.small, but its score is not higher "
-        "(100, and 100)"
-    ]
+    (said,) = refusals.falling(study, known.vectors)
+    assert re.search(r"^study\.yaml:12: score: prime\.large uses more .*\(100, and 100\)$", said)
     assert known.refused == {}
 
 
@@ -84,10 +81,9 @@ def test_an_application_whose_score_does_not_rise_is_in_no_mix(weight: str, why:
     study = mixsim.study()
     odd = Truth(Fraction(30), shares(cpu="0.5"), shares(cpu=weight))
     known = single(study, {**TRUTH, "walker.small": odd})
-    assert known.refused == {
-        "walker": f"study.yaml:20: score: walker {why}, so it is refused, and in no mix; "
-        "next: name another `score`"
-    }
+    assert known.refused.keys() == {"walker"}
+    assert known.refused["walker"].startswith(f"study.yaml:20: score: walker {why}, ")
+    assert known.refused["walker"].endswith("next: name another `score`")
     assert "walker" not in study_tables.vectors(study, known.vectors, known.refused)
     assert "walker" not in study_tables.sensitivity(study, known.vectors, known.sigmas, known.refused)
     assert "walker,small,score,30.0" in study_tables.vector_intervals(study, known.vectors)

@@ -183,8 +183,8 @@ def test_an_oracle_that_fails_later_is_no_contradiction(
     for command in ("verify", "rejudge"):
         assert cli.main([command, str(folder)]) == 4
         said = capsys.readouterr().err
-        assert "cannot be judged on this machine: the oracle oracle.py gave no answer: its process " in said
-        assert "ended (signal SIGKILL), in each of 3 tries. This says nothing about the session" in said
+        assert "cannot be judged on this machine: the oracle oracle.py gave no answer: " in said
+        assert "(signal SIGKILL), in each of 3 tries" in said
     killed(False)
     assert cli.main(["verify", str(folder)]) == 0
 

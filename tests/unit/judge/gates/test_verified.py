@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -110,6 +111,4 @@ def test_where_a_clock_only_informs_a_guest_without_a_result_leaves_its_arm_unde
 def test_runs_of_a_program_that_does_not_verify_its_work_only_worked() -> None:
     ruling = rule(replace(arm(cell(2), [100] * 5), informs=True))
     assert ruling.verdict.outcome is Word.PASS
-    assert ruling.verdict.reason == (
-        "PASS: primes-linux-smp2: 5 runs, all worked (unverified by the tool: for information only)"
-    )
+    assert re.search("5 runs, all worked .*unverified by the tool", ruling.verdict.reason)

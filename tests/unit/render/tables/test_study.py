@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -64,7 +65,7 @@ def test_scaling_and_sweep() -> None:
 
 def test_all_of_it_as_text() -> None:
     text = "\n".join(tables.text(found()))
-    assert "validity: FAIL: the isolation of 2 near-optimal mixes has a standard deviation of 28%" in text
+    assert re.search("validity: FAIL: .* 2 near-optimal mixes .* 28%", text)
     assert "robustness" not in text  # nothing was solved
 
 
