@@ -58,8 +58,7 @@ OWN = frozenset(
 """The entries of a session's folder that are not reports."""
 
 _MAY_BE_EMPTY = re.compile(r"runs(/[0-9]{4,}-[^/]+)?|profile(/.*)?")
-"""Folders that are empty in a session without runs, after an attempt that was killed, or where perf recorded
-nothing."""
+"""Folders that may be empty: without runs, after a killed attempt, or where perf recorded nothing."""
 
 MOST_CPU_S = 300
 """Judging a session again may take so long; it normally takes seconds."""

@@ -22,8 +22,7 @@ def in_time(pieces: Iterable[Point]) -> tuple[Point, ...]:
 
 
 def listed(points: Iterable[Point]) -> tuple[Point, ...]:
-    """The points in the order of a file: at one instruction probes come first, and pieces as they are
-    given."""
+    """The points in the order of a file: at one instruction probes first, and pieces as they are given."""
     return tuple(sorted(points, key=lambda one: (one.vcpu, one.instruction, one.ns > 0)))
 
 

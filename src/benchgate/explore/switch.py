@@ -94,8 +94,7 @@ def around(log: Sequence[Delay], vcpu: int, begin: int, end: int, whole: tuple[i
 def segments(
     probes: Sequence[Delay], stalls: Sequence[Delay], end: int, tables: Sequence[Symbols]
 ) -> tuple[Segment, ...]:
-    """Segments by CPU and time. A stretch in one function is one segment, up to the next one that was
-    seen."""
+    """Segments by CPU and time. Each lasts as long as one function is seen."""
     found = []
     for vcpu in sorted({one.vcpu for one in (*probes, *stalls)}):
         stops = [one for one in stalls if one.vcpu == vcpu]

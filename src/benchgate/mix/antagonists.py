@@ -35,8 +35,7 @@ class Beside:
 
 
 def beside(study: Study, runs: Runs, name: str, resource: str) -> Mapping[int, tuple[Beside, ...]]:
-    """The runs beside each neighbour but the first, by seed; a seed with a run without a result is left
-    out."""
+    """The runs beside each neighbour but the first, by seed; seeds with a missing result are left out."""
     found = {seed: _of_seed(study, runs, name, resource, seed) for seed in seeds(study)}
     return {seed: each for seed, each in found.items() if each}
 

@@ -23,8 +23,7 @@ UNITS: Mapping[str, str] = {
     "disk": "bytes",
     "network": "bytes",
 }
-"""The units of `use` and `capacity`. `use` is what the window used; of cache and memory it is the most at one
-time."""
+"""Units of `use` in the window and `capacity`; of cache and memory it is the most at one time."""
 
 
 @dataclass(frozen=True, slots=True)

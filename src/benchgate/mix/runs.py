@@ -23,8 +23,7 @@ class Done:
     fraction: Fraction | None = None
     """The limit divided by what the part used alone; None in a run without a limit."""
     folder: str = ""
-    """The folder of its last attempt, below the study's; empty if there was none, because there is no such
-    limit."""
+    """The folder of its last attempt, below the study's; empty without one: there is no such limit."""
 
     @property
     def is_no_limit(self) -> bool:

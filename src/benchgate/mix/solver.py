@@ -31,8 +31,7 @@ MOST_WRONG = 300
 MOST_TRIED = 50
 """Answers among which one that is exactly as good is looked for. Only its name would be another."""
 MOST_NODES = 100_000
-"""The largest tree of the solver for one answer. Time has no limit: the same tables must give the same
-answer."""
+"""The solver's largest tree. Its time has no limit, because equal tables must give equal answers."""
 Counts = tuple[int, ...]
 
 
@@ -145,8 +144,7 @@ class _Search:
             boxes = self.remaining(one, counts, resource)
 
     def remaining(self, box: _Box, counts: Counts, resource: int | None) -> Iterator[_Box]:
-        """What is left to search of a box whose answer is wrong: it exceeds `resource`, or its objective is
-        too small."""
+        """What remains of a box whose answer exceeds `resource`, or has too small an objective."""
         if resource is None:
             return box.not_below(counts)
         self.wrong += 1
@@ -280,8 +278,7 @@ def _push(
 
 
 def _first_of_equals(search: _Search, counts: Counts, box: _Box) -> Counts:
-    """Of the equally good mixes in the box, gives the one with the most of the first input, then of the
-    second, and so on."""
+    """Among equals in the box, gives the mix with the most of the first input, then of the second ..."""
     programme = search.programme
     for i, high in enumerate(box.high):
         if counts[i] < high:

@@ -115,8 +115,7 @@ class Seen:
 
 
 def sizes(plan: Plan, told: Told) -> tuple[int, ...]:
-    """The sizes of the arrays: evenly spaced in logarithms, and each size that the host tells, in whole
-    pages."""
+    """Sizes of arrays in whole pages: evenly spaced in logarithms, and each that the host tells."""
     found = {one.size for one in told.caches if one.kind != "Instruction" and one.size <= plan.largest}
     for n in itertools.count():
         size = round(SMALLEST * 2 ** (n / plan.an_octave)) // PAGE * PAGE
@@ -140,8 +139,7 @@ def points_of(samples: Sequence[Sample]) -> tuple[Point, ...]:
 
 
 def usable_points(kind: str, points: Sequence[Point], missing: list[str]) -> tuple[Point, ...]:
-    """Drops points that neither the file of curves nor a machine file can hold, and adds a note to
-    `missing`."""
+    """Drops points that no file can hold, and adds a note to `missing`."""
     good = tuple(one for one in points if SHORTEST_NS <= one.ns <= LONGEST_NS)
     if len(good) < len(points):
         missing.append(
